@@ -1,8 +1,7 @@
 //! Files that are there whole or not at all, and stay once they are.
 
 use std::collections::BTreeSet;
-use std::fs::{self, File, OpenOptions};
-use std::io::Write;
+use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 
 use uuid::Uuid;
@@ -46,92 +45,8 @@ pub(super) fn settled(path: &Path) -> Result<PathBuf, ArchiveError> {
     std::path::absolute(path).map_err(|source| ArchiveError::of_file(path, source))
 }
 
-/// Makes the file at `relative` below `base` durable with `bytes` in it: it is there whole or not at all.
-pub(super) fn place(
-    base: &Path,
-    relative: &Path,
-    bytes: &[u8],
-    done: &mut dyn FnMut(RollStep, &Path),
-) -> Result<(), ArchiveError> {
-    place_all(base, &[(relative, bytes)], done)
-}
-
-/// Makes several files durable as [`place`] does one: they are waited for together, so that many take little longer
-/// than one. Where one fails, none of them counts as there.
-pub(super) fn place_all(
-    base: &Path,
-    files: &[(&Path, &[u8])],
-    done: &mut dyn FnMut(RollStep, &Path),
-) -> Result<(), ArchiveError> {
-    let mut changed = BTreeSet::new();
-    let mut written: Vec<(PathBuf, PathBuf, File)> = Vec::with_capacity(files.len());
-    for (relative, bytes) in files {
-        refuse_link(base, relative)?;
-        let path = base.join(relative);
-        let fault = |source| ArchiveError::of_file(&path, source);
-        if let Some(folder) = path.parent() {
-            made_folder(base, folder, &mut changed)?;
-            changed.insert(folder.to_owned());
-        }
-        let unfinished = unfinished(&path);
-        let mut file = OpenOptions::new()
-            .write(true)
-            .create_new(true)
-            .open(&unfinished)
-            .map_err(fault)?;
-        file.write_all(bytes).map_err(fault)?;
-        done(RollStep::Written, &path);
-        written.push((path, unfinished, file));
-    }
-    // A failed fsync is not tried again: the file is given up, and its rows are still in the journal.
-    together(&written, |(path, _, file)| {
-        file.sync_all()
-            .map_err(|source| ArchiveError::of_file(path, source))
-    })?;
-    let mut named = Vec::with_capacity(written.len());
-    for (path, unfinished, file) in written {
-        drop(file);
-        done(RollStep::Synced, &path);
-        named.push((path, unfinished));
-    }
-    for (path, unfinished) in &named {
-        fs::rename(unfinished, path).map_err(|source| ArchiveError::of_file(path, source))?;
-        done(RollStep::Renamed, path);
-    }
-    let changed: Vec<PathBuf> = changed.into_iter().collect();
-    together(&changed, |folder| sync_folder(folder))?;
-    for (path, _) in &named {
-        done(RollStep::FolderSynced, path);
-    }
-    Ok(())
-}
-
-/// Files that are waited for at the same time.
-const TOGETHER: usize = 8;
-
-/// Does the same with all of these, several at a time: a disk takes waits together. Gives the first fault.
-fn together<T: Sync>(
-    all: &[T],
-    work: impl Fn(&T) -> Result<(), ArchiveError> + Sync,
-) -> Result<(), ArchiveError> {
-    if let [one] = all {
-        return work(one);
-    }
-    let share = all.len().div_ceil(TOGETHER).max(1);
-    std::thread::scope(|scope| {
-        let threads: Vec<_> = all
-            .chunks(share)
-            .map(|some| scope.spawn(|| some.iter().try_for_each(&work)))
-            .collect();
-        threads.into_iter().try_for_each(|thread| {
-            let done = thread.join();
-            done.unwrap_or_else(|panic| std::panic::resume_unwind(panic))
-        })
-    })
-}
-
 /// The name of a file that is not finished: hidden, and of another ending, so that no engine reads it.
-fn unfinished(path: &Path) -> PathBuf {
+pub(super) fn unfinished(path: &Path) -> PathBuf {
     let name = path.file_name().unwrap_or_default().to_string_lossy();
     path.with_file_name(format!(".{name}.tmp"))
 }
@@ -160,7 +75,7 @@ pub(super) fn make_folder(base: &Path, folder: &Path) -> Result<(), ArchiveError
 }
 
 /// Makes the same, and adds to `changed` the folders that have a new name in them, which is not durable yet.
-fn made_folder(
+pub(super) fn made_folder(
     base: &Path,
     folder: &Path,
     changed: &mut BTreeSet<PathBuf>,

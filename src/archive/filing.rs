@@ -15,12 +15,13 @@ use uuid::Uuid;
 
 use super::batch::Batch;
 use super::clock::wall_clock;
-use super::files::{RollStep, place_all};
+use super::files::RollStep;
 use super::filter::Filter;
 use super::keys::Keys;
 use super::known::{self, Noted};
 use super::manifest::{self, Part, Partition, State, Venues};
 use super::parquet::{self, MOST};
+use super::placing::Placing;
 use super::roll::{HEAVY, of_fault};
 use super::row::{Fault, Row, check_name, check_time};
 use super::runs::{self, Told};
@@ -120,9 +121,8 @@ struct Made {
     venues: Venues,
 }
 
-/// Files that are put into their places together: a wait for the disk is shared, and between two it is asked whether
-/// to go on.
-const TOGETHER: usize = 16;
+/// Files that are put into their places together: a wait for the disk is shared, and the next are made meanwhile.
+const TOGETHER: usize = 32;
 
 /// A file that is yet to be put into its place.
 struct Ready {
@@ -138,6 +138,7 @@ pub(super) struct Filing<'a> {
     pub(super) goes_on: &'a mut dyn FnMut() -> bool,
     done: &'a mut dyn FnMut(RollStep, &Path),
     ready: Vec<Ready>,
+    placing: Placing,
     made: Vec<Made>,
     /// Rows of days that are not over.
     open: Batch,
@@ -171,6 +172,7 @@ impl<'a> Filing<'a> {
             goes_on,
             done,
             ready: Vec::new(),
+            placing: Placing::default(),
             made: Vec::new(),
             open: Batch::default(),
             noted: Noted::default(),
@@ -186,6 +188,7 @@ impl<'a> Filing<'a> {
         if matches!(kept, Ok(true)) {
             return Ok(Some(self.filed));
         }
+        self.placing.give_up();
         // What is left of the files goes now, or when the archive is opened next.
         for made in mem::take(&mut self.made) {
             let _ = self.writer.withdraw(&made.part.path);
@@ -375,7 +378,7 @@ impl<'a> Filing<'a> {
         Ok(())
     }
 
-    /// Puts the files that are ready into their places.
+    /// Begins to put the files that are ready into their places.
     fn place(&mut self) -> Result<(), ArchiveError> {
         let ready = mem::take(&mut self.ready);
         if ready.is_empty() {
@@ -405,12 +408,13 @@ impl<'a> Filing<'a> {
             .iter()
             .map(|(relative, bytes)| (relative.as_path(), bytes.as_slice()))
             .collect();
-        place_all(&base, &files, self.done)
+        self.placing.write(&base, &files, self.done)
     }
 
     /// Lets everything be there.
     pub(super) fn commit(&mut self, told: &[Told]) -> Result<(), ArchiveError> {
         self.place()?;
+        self.placing.finish(self.done)?;
         let (made, open, noted) = (&self.made, &self.open, &self.noted);
         if made.is_empty() && open.is_empty() && told.is_empty() {
             return Ok(());

@@ -23,6 +23,7 @@ use super::noted::{self, Mark, Outcome, Tallied, Tally, TopicGap};
 use super::open_interest::OpenInterestRow;
 use super::orders::OrderRow;
 use super::parquet::{self, MOST};
+use super::placing::place;
 use super::positions::PositionRow;
 use super::reader::Archive;
 use super::roll::{HEAVY, MOST_BYTES, of_fault};
@@ -279,7 +280,7 @@ impl Merge<'_> {
         let name = format!("part-{}.parquet", Uuid::now_v7());
         let relative = partition.folder::<R>().join(name);
         let bytes = parquet::bytes(rows).map_err(|fault| of_fault(&base.join(&relative), fault))?;
-        files::place(&base, &relative, &bytes, &mut |_, _| ())?;
+        place(&base, &relative, &bytes, &mut |_, _| ())?;
         let line = Listed {
             part: Part::of(rows, partition, &relative, &bytes),
             state: State::Kept,

@@ -80,6 +80,7 @@ mod open_interest;
 mod orders;
 mod pages;
 mod parquet;
+mod placing;
 mod positions;
 mod raw;
 mod raw_checked;

@@ -12,7 +12,7 @@ use rusqlite::{Connection, Transaction};
 use uuid::Uuid;
 
 use super::clock::wall_clock;
-use super::files::{RollStep, place_all};
+use super::files::RollStep;
 use super::filing::lots;
 use super::filter::Filter;
 use super::generations::{self, Generation};
@@ -20,6 +20,7 @@ use super::known::{self, Noted};
 use super::manifest::{self, Day, Part, Partition, State, Venues};
 use super::orders::OrderRow;
 use super::parquet;
+use super::placing::place_all;
 use super::reader::Archive;
 use super::roll::of_fault;
 use super::row::Row;

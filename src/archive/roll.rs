@@ -15,13 +15,14 @@ use uuid::Uuid;
 
 use super::bars::BarRow;
 use super::clock::wall_clock;
-use super::files::{RollStep, place};
+use super::files::RollStep;
 use super::filter::Filter;
 use super::manifest::{self, Part, Partition, State, Venues};
 use super::maps::MapRow;
 use super::open_interest::OpenInterestRow;
 use super::orders::OrderRow;
 use super::parquet::{self, FileFault, MOST};
+use super::placing::place;
 use super::positions::PositionRow;
 use super::reader::Archive;
 use super::row::Row;

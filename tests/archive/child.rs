@@ -130,7 +130,10 @@ fn plays_its_part() {
             let (days, orders) = (days.parse().unwrap(), orders.parse().unwrap());
             crate::days::live(Path::new(&archive), days, orders);
         }
-        ["file", step, file] => file_rows(Path::new(&archive), step, file.parse().unwrap()),
+        ["file", days, step, file] => {
+            let (days, file) = (days.parse().unwrap(), file.parse().unwrap());
+            file_rows(Path::new(&archive), days, step, file);
+        }
         ["revise", step] => revise(Path::new(&archive), step),
         ["roll", step, file] => roll(Path::new(&archive), step, file.parse().unwrap()),
         ["roll-beside", step, file] => {
@@ -152,8 +155,8 @@ fn hold(archive: &Path) {
     }
 }
 
-/// Files the orders of two days and stops for ever once the file of this number has come to `step`.
-fn file_rows(archive: &Path, step: &str, file: usize) {
+/// Files the orders of so many days and stops for ever once the file of this number has come to `step`.
+fn file_rows(archive: &Path, days: u64, step: &str, file: usize) {
     let mut writer = Archive::create_or_open(archive).unwrap();
     let mut come = 0;
     let halt = &mut |done: RollStep, _: &Path| {
@@ -165,7 +168,7 @@ fn file_rows(archive: &Path, step: &str, file: usize) {
             }
         }
     };
-    let rows = of_orders(crate::filing::two_days());
+    let rows = of_orders(crate::filing::orders_of(days));
     let until = Millis(START + 100 * Millis::DAY);
     let told = [crate::filing::told()];
     writer

@@ -10,12 +10,14 @@ use crate::rows::{START, all_orders, bar, journaled, of_orders, order, reading, 
 /// Every day is over.
 const LATER: Millis = Millis(START + 100 * Millis::DAY);
 
-pub(crate) fn two_days() -> Vec<liqdata::archive::OrderRow> {
-    sorted(
-        (0..60)
-            .map(|key| order(key, START + i64::try_from(key % 2).unwrap() * Millis::DAY))
-            .collect(),
-    )
+/// Thirty orders a day.
+pub(crate) fn orders_of(days: u64) -> Vec<liqdata::archive::OrderRow> {
+    let at = |key: u64| START + i64::try_from(key % days).unwrap() * Millis::DAY;
+    sorted((0..30 * days).map(|key| order(key, at(key))).collect())
+}
+
+fn two_days() -> Vec<liqdata::archive::OrderRow> {
+    orders_of(2)
 }
 
 pub(crate) fn told() -> Told {
@@ -196,40 +198,75 @@ fn a_reader_that_goes_on_from_a_place_learns_that_it_missed_something() {
 fn a_filing_killed_at_any_step_leaves_all_of_it_or_nothing() {
     for step in RollStep::ALL {
         for file in [1, 2] {
-            let folder = Folder::new();
-            drop(Archive::create_or_open(folder.archive()).unwrap());
-            let mut process = Process::start(&folder.archive(), &format!("file {step:?} {file}"));
-            assert!(process.hear("reached").is_some(), "{step:?} {file}");
-            process.kill();
-
-            // Everything becomes there at once, with the last file.
-            let there = if step == RollStep::Committed {
-                two_days()
-            } else {
-                Vec::new()
-            };
-            let reader = Archive::read(folder.archive()).unwrap();
-            assert_eq!(all_orders(&reader), there, "{step:?} {file}");
-            drop(reader);
-            let mut writer = Archive::create_or_open(folder.archive()).unwrap();
-            assert_eq!(all_orders(&writer), there, "{step:?} {file}");
-            let kept = files(&folder.archive(), "parquet").len();
-            assert_eq!(
-                kept,
-                if there.is_empty() { 0 } else { 2 },
-                "{step:?} {file}"
-            );
-
-            let again = writer
-                .file(of_orders(two_days()), &[told()], LATER, &mut || true)
-                .unwrap()
-                .unwrap();
-            assert_eq!(again.new + again.repeated, 60);
-            assert_eq!(all_orders(&writer), two_days(), "{step:?} {file}");
-            let verified = writer.verify().unwrap();
-            assert!(verified.is_sound() && verified.unlisted.is_empty());
-            assert_eq!(verified.rows, 60, "{step:?} {file}");
-            assert_eq!(writer.runs(Millis(START), LATER).unwrap().len(), 1);
+            killed(2, step, file);
         }
+    }
+}
+
+/// While some files have their names already and others are on their way.
+#[test]
+fn a_filing_of_many_days_killed_at_any_step_leaves_all_of_it_or_nothing() {
+    for step in RollStep::ALL {
+        for file in [40, 70] {
+            killed(70, step, file);
+        }
+    }
+}
+
+/// Kills a filing of so many days once as many files as `file` have come to `step`.
+fn killed(days: u64, step: RollStep, file: usize) {
+    let (rows, wanted) = (usize::try_from(30 * days).unwrap(), orders_of(days));
+    let folder = Folder::new();
+    drop(Archive::create_or_open(folder.archive()).unwrap());
+    let part = format!("file {days} {step:?} {file}");
+    let mut process = Process::start(&folder.archive(), &part);
+    assert!(process.hear("reached").is_some(), "{part}");
+    process.kill();
+
+    // Everything becomes there at once, with the last file.
+    let there = if step == RollStep::Committed {
+        wanted.clone()
+    } else {
+        Vec::new()
+    };
+    let reader = Archive::read(folder.archive()).unwrap();
+    assert_eq!(all_orders(&reader), there, "{part}");
+    drop(reader);
+    let mut writer = Archive::create_or_open(folder.archive()).unwrap();
+    assert_eq!(all_orders(&writer), there, "{part}");
+    let kept = files(&folder.archive(), "parquet").len() as u64;
+    assert_eq!(kept, if there.is_empty() { 0 } else { days }, "{part}");
+
+    let again = writer
+        .file(of_orders(wanted.clone()), &[told()], LATER, &mut || true)
+        .unwrap()
+        .unwrap();
+    assert_eq!(again.new + again.repeated, rows as u64, "{part}");
+    assert_eq!(all_orders(&writer), wanted, "{part}");
+    let verified = writer.verify().unwrap();
+    assert!(verified.is_sound() && verified.unlisted.is_empty());
+    assert_eq!(verified.rows, rows as u64, "{part}");
+    assert_eq!(writer.runs(Millis(START), LATER).unwrap().len(), 1);
+}
+
+#[test]
+fn whoever_says_between_two_lots_of_files_that_it_is_enough_leaves_nothing_behind() {
+    let folder = Folder::new();
+    let mut writer = Archive::create_or_open(folder.archive()).unwrap();
+    // Two questions a day: those behind the first lot, and behind the second.
+    for most in [65, 80, 128, 139] {
+        let mut asked = 0;
+        let filed = writer
+            .file(of_orders(orders_of(70)), &[told()], LATER, &mut || {
+                asked += 1;
+                asked <= most
+            })
+            .unwrap();
+        assert_eq!(filed, None, "{most}");
+        assert!(all_orders(&writer).is_empty());
+        assert!(files(&folder.archive(), "").iter().all(|path| {
+            let name = path.to_string_lossy();
+            !name.ends_with(".parquet") && !name.ends_with(".tmp")
+        }));
     }
 }

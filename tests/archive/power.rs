@@ -101,10 +101,15 @@ impl WatchedDisk {
 
     /// A writer without end that begins with batch `first`; syncs of what the pattern `deaf` matches are not done.
     fn writer(&self, first: u64, deaf: &str) -> Process {
+        self.process(&format!("write {first}"), deaf)
+    }
+
+    /// A process that plays `part` on the disk's archive, as deaf.
+    fn process(&self, part: &str, deaf: &str) -> Process {
         let set = |name: &str, value: &Path| (name.to_owned(), value.as_os_str().to_owned());
         Process::start_in(
             &self.archive(),
-            &format!("write {first}"),
+            part,
             [
                 set("LD_PRELOAD", &self.shim),
                 set("POWER_CUT_KEPT", &self.kept()),
@@ -262,6 +267,57 @@ fn a_sync_that_is_not_done_is_noticed() {
     ] {
         let mut random = fastrand::Rng::with_seed(3);
         let Some(found) = cut_often(Unsynced::Lost, deaf, &mut random) else {
+            return;
+        };
+        let found = found.unwrap_err();
+        assert!(found.contains(loss), "{deaf}: {found}");
+    }
+}
+
+/// Files 70 days and cuts the power once as many files as `file` have come to `step`; how many orders are there then, or
+/// what is wrong with the archive.
+fn filed(step: &str, file: usize, deaf: &str, unsynced: Unsynced) -> Option<Result<usize, String>> {
+    let mut random = fastrand::Rng::with_seed(5);
+    let disk = WatchedDisk::new()?;
+    let mut process = disk.process(&format!("file 70 {step} {file}"), deaf);
+    assert!(process.hear("reached").is_some(), "{step} {file}");
+    process.kill();
+    disk.cut(unsynced, &mut random);
+    let sound = |writer: &Archive| {
+        let verified = writer.verify().map_err(|fault| fault.to_string())?;
+        let orders = verified.is_sound().then(|| all_orders(writer).len());
+        orders.ok_or_else(|| format!("{verified:?}"))
+    };
+    let writer = Archive::create_or_open(disk.archive()).map_err(|fault| fault.to_string());
+    Some(writer.and_then(|writer| sound(&writer)))
+}
+
+#[test]
+fn a_filing_of_many_days_outlives_the_power_whole_or_is_not_there() {
+    for unsynced in [Unsynced::Lost, Unsynced::Mixed] {
+        for (step, file, orders) in [
+            ("Synced", 40, 0),
+            ("Renamed", 40, 0),
+            ("Written", 70, 0),
+            ("Committed", 1, 70 * 30),
+        ] {
+            let Some(found) = filed(step, file, "", unsynced) else {
+                return;
+            };
+            assert_eq!(found, Ok(orders), "{step} {file}");
+        }
+    }
+}
+
+/// The test above would notice a sync that is missing.
+#[test]
+fn a_sync_that_a_filing_does_not_do_is_noticed() {
+    for (deaf, loss) in [
+        ("*/orders", "the file is missing"),
+        ("*/date=????-??-??", "the file is missing"),
+        ("*.tmp", "the file has 0 bytes"),
+    ] {
+        let Some(found) = filed("Committed", 1, deaf, Unsynced::Lost) else {
             return;
         };
         let found = found.unwrap_err();

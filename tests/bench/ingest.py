@@ -74,6 +74,7 @@ def candles(rows: int) -> pl.DataFrame:
 def orders(rows: int) -> pl.DataFrame:
     chance = random.Random(9)
     prices = [40_000 + round(chance.random() * 100, 1) for _ in range(rows)]
+    amounts = [round(chance.random() * 3, 3) + 0.001 for _ in range(rows)]
     return pl.DataFrame(
         {
             "timestamp": sorted(chance.randrange(START, START + 20 * DAY) for _ in range(rows)),
@@ -81,8 +82,22 @@ def orders(rows: int) -> pl.DataFrame:
             "symbol": ["BTCUSDT"] * rows,
             "side": chance.choices(("LONG", "SHORT"), k=rows),
             "price": prices,
-            "qty": [round(chance.random() * 3, 3) + 0.001 for _ in range(rows)],
-            "value_usd": [round(price * 2, 1) for price in prices],
+            "qty": [round(amount, 3) for amount in amounts],
+            "value_usd": [round(price * amount, 2) for price, amount in zip(prices, amounts, strict=True)],
+        }
+    )
+
+
+def readings(rows: int) -> pl.DataFrame:
+    """Every five minutes of five venues."""
+    chance = random.Random(10)
+    times = [START + place // len(VENUES) * 5 * MINUTE for place in range(rows)]
+    return pl.DataFrame(
+        {
+            "timestamp": times,
+            "exchange": [VENUES[place % len(VENUES)] for place in range(rows)],
+            "symbol": ["BTC"] * rows,
+            "open_interest": [80_000 + round(chance.random() * 4_000, 3) for _ in range(rows)],
         }
     )
 
@@ -108,7 +123,6 @@ def by_polars(into: Path, frame: pl.DataFrame) -> None:
 def cases(folder: Path, rows: int) -> dict[str, dict[str, Callable[[Path], object]]]:
     """What each side does with the same rows."""
     file = klines(folder, rows)
-    bars, liquidations = candles(rows), orders(rows)
     there = folder / "there"
     liqdata.ingest(there, file)
     names = ["timestamp", "open", "high", "low", "close", "volume"]
@@ -124,24 +138,44 @@ def cases(folder: Path, rows: int) -> dict[str, dict[str, Callable[[Path], objec
         if kept != rows:
             raise SystemExit(str(done))
 
-    return {
-        "bars from CSV": {
+    def of_table(kind: str, frame: pl.DataFrame) -> dict[str, Callable[[Path], object]]:
+        given = {kind: frame} | ({"exchange": "binance"} if kind == "bars" else {})
+        return {
+            "liqdata": lambda into: whole(liqdata.ingest(into, **given)),
+            "DuckDB": lambda into: by_duckdb(into, "SELECT * FROM frame", frame=frame),
+            "polars": lambda into: by_polars(into, frame),
+        }
+
+    def of_file(file: Path, reader: Callable[[Path], pl.DataFrame]) -> dict[str, Callable[[Path], object]]:
+        whose = "binance" if "bars" in file.name else None
+        return {
+            "liqdata": lambda into: whole(liqdata.ingest(into, file, exchange=whose)),
+            "DuckDB": lambda into: by_duckdb(into, f"SELECT * FROM '{file}'"),
+            "polars": lambda into: by_polars(into, reader(file)),
+        }
+
+    told: dict[str, dict[str, Callable[[Path], object]]] = {
+        "bars from CSV, of Binance": {
             "liqdata": lambda into: whole(liqdata.ingest(into, file)),
             "DuckDB": lambda into: by_duckdb(into, read),
             "polars": lambda into: by_polars(into, read_csv()),
         },
         "the same file again": {"liqdata": lambda _: whole(liqdata.ingest(there, file), again=True)},
-        "bars from an Arrow table": {
-            "liqdata": lambda into: whole(liqdata.ingest(into, bars=bars, exchange="binance")),
-            "DuckDB": lambda into: by_duckdb(into, "SELECT * FROM bars", bars=bars),
-            "polars": lambda into: by_polars(into, bars),
-        },
-        "orders from an Arrow table": {
-            "liqdata": lambda into: whole(liqdata.ingest(into, orders=liquidations)),
-            "DuckDB": lambda into: by_duckdb(into, "SELECT * FROM orders", orders=liquidations),
-            "polars": lambda into: by_polars(into, liquidations),
-        },
     }
+    for kind, frame in (("orders", orders(rows)), ("bars", candles(rows)), ("open_interest", readings(rows))):
+        shown = kind.replace("_", " ")
+        parquet, csv = folder / f"{kind}.parquet", folder / f"{kind}.csv"
+        frame.write_parquet(parquet)
+        # Lengths of bars are written as people do.
+        _in_words(frame).write_csv(csv)
+        told[f"{shown} from an Arrow table"] = of_table(kind, frame)
+        told[f"{shown} from Parquet"] = of_file(parquet, pl.read_parquet)
+        told[f"{shown} from CSV"] = of_file(csv, pl.read_csv)
+    return told
+
+
+def _in_words(frame: pl.DataFrame) -> pl.DataFrame:
+    return frame.with_columns(interval=pl.lit("1m")) if "interval" in frame.columns else frame
 
 
 def measured(work: Callable[[Path], object], folder: Path) -> tuple[float, float]:
@@ -198,7 +232,7 @@ def page(rows: int, rounds: int, lines: list[list[str]], took: float) -> str:
 
 Written by `python tests/bench/ingest.py` on {datetime.now(UTC):%Y-%m-%d} in {took:.0f} s; do not edit.
 
-Rows a second, {rows:,} rows, one core: bars of a minute are {rows // 1440:,} days, orders 20.
+Rows a second, {rows:,} rows, one core: bars of a minute and open interest are {rows // 1440:,} days, orders 20.
 
 {table}
 
