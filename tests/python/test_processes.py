@@ -7,6 +7,7 @@ import subprocess
 import sys
 import textwrap
 import threading
+import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -112,6 +113,19 @@ def test_a_script_ends_cleanly(script, ending):
         list(pool.map(lambda nth: run(source, good.url, mute.url, strict=nth < 5), range(ENDINGS)))
 
 
+@pytest.mark.parametrize("ending", ["with calls in flight", "with a client deleted", "with threads that wait"])
+def test_a_script_is_over_within_a_second_of_its_last_line(script, ending):
+    good, mute = script(GOOD), script(silence)
+    source = f"{textwrap.dedent(ENDS[ending])}\nimport time\nprint(time.monotonic())"
+    took = []
+    for _ in range(5):
+        last = float(run(source, good.url, mute.url, strict=False))
+        took.append(time.monotonic() - last)
+    print(f"{ending}: {max(took) * 1000:.0f} ms at most")
+    # A busy machine is slow now and then.
+    assert sorted(took)[2] < 1.0
+
+
 def test_importing_the_package_loads_neither_numpy_nor_asyncio():
     said = run("import sys, liqdata; liqdata.Client; print(*{'numpy', 'asyncio', 'pandas'} & set(sys.modules))")
     assert said.strip() == ""
@@ -199,12 +213,13 @@ def test_ctrl_c_at_any_moment_leaves_a_client_that_works():
         level = {"symbol": "BTC", "price": 1.0, "updatedAt": 0, "tiers": {}}
         rounds = int(sys.argv[1])
         dice = random.Random(7)
-        armed, over, caught = threading.Event(), threading.Event(), 0
+        armed, over, took = threading.Event(), threading.Event(), []
 
         def interrupt(wait):
             armed.wait()
             # Some interrupts land where Python cannot raise, such as in a finaliser: say it again.
             while not over.wait(wait):
+                sent.append(time.monotonic())
                 os.kill(os.getpid(), signal.SIGINT)
                 wait = 1.0
 
@@ -212,6 +227,7 @@ def test_ctrl_c_at_any_moment_leaves_a_client_that_works():
             client = liqdata.Client(service.url, timeout=30.0, retries=0)
             for _ in range(rounds):
                 armed.clear(); over.clear()
+                sent = []
                 thread = threading.Thread(target=interrupt, args=(dice.random() * 0.01,))
                 thread.start()
                 try:
@@ -220,15 +236,20 @@ def test_ctrl_c_at_any_moment_leaves_a_client_that_works():
                         client.levels("BTC")
                 except KeyboardInterrupt:
                     over.set()
-                    caught += 1
+                    took.append(time.monotonic() - sent[-1])
                 thread.join()
                 assert client.levels("BTC") == level
-        print(caught)
+        took.sort()
+        print(len(took), took[len(took) // 2], took[-1])
         """,
         2000 if SOAK else 200,
         strict=False,
     )
-    assert int(said) == (2000 if SOAK else 200)
+    caught, median, most = map(float, said.split())
+    print(f"{caught:.0f} interrupts: {median * 1000:.1f} ms (median), {most * 1000:.1f} ms (most)")
+    assert caught == (2000 if SOAK else 200)
+    assert median < 0.15
+    assert most < (0.15 if SOAK else 1.0)  # on a machine that does more than this
 
 
 # Forks.
