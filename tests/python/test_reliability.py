@@ -7,15 +7,36 @@ import pytest
 
 ROOT = Path(__file__).parents[2]
 PAGES = {name: (ROOT / "docs" / f"{name}.md").read_text(encoding="utf-8") for name in ("reliability", "feeds")}
-NAMED = re.findall(r"`([\w/]+\.(?:rs|py))::(\w+)`", "".join(PAGES.values()))
+NAMED_IN = re.compile(r"`([\w/]+\.(?:rs|py))::(\w+)`")
+NAMED = NAMED_IN.findall("".join(PAGES.values()))
 
 
 def test_every_row_names_a_test():
     for page, start, least in [("reliability", "# Faults", 50), ("feeds", "## What shows it", 40)]:
         _, _, told = PAGES[page].partition(start)
-        rows = re.findall(r"^\| (?!fault|promised|what must|-).*$", told, re.MULTILINE)
+        rows = re.findall(r"^\| (?!#|fault|promised|what must|-).*$", told, re.MULTILINE)
         assert len(rows) > least
         assert [row for row in rows if "::" not in row] == []
+
+
+# The rows of the matrix: a service, a venue, an archive, and what is easily got wrong between Python and native code.
+MATRIX = {
+    *(f"H{number}" for number in range(1, 28)),
+    *(f"W{number}" for number in range(1, 9)),
+    *(f"S{number}" for number in (*range(1, 9), 10)),
+    *(f"T{number}" for number in range(1, 7)),
+}
+
+
+def test_every_number_of_the_matrix_has_its_row_with_a_figure():
+    found = []
+    for row in re.findall(r"^\| ([HWST]\d.*) \|$", PAGES["reliability"], re.MULTILINE):
+        numbers, fault, happens, figure, shown = row.split(" | ")
+        found += numbers.split(", ")
+        assert fault and happens, row
+        assert re.search(r"\d", figure), row
+        assert NAMED_IN.search(shown), row
+    assert sorted(found) == sorted(MATRIX)
 
 
 def test_every_promise_in_bold_is_among_what_is_shown():
