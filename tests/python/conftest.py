@@ -1,7 +1,11 @@
 """What several test files share: a simulated market, its server, both clients, and services that follow a script."""
 
+import shutil
 import signal
 import socket
+import subprocess
+import sys
+from pathlib import Path
 
 import buckets
 import pytest
@@ -61,6 +65,21 @@ def connect(request):
     yield make
     for client in made:
         client.end()
+
+
+@pytest.fixture
+def wall_clock(tmp_path):
+    """What sets the wall clock of a process anew, as its environment."""
+    compiler = shutil.which("cc")
+    if not compiler or sys.platform != "linux":
+        pytest.skip("no C compiler")
+    library = tmp_path / "wall_clock.so"
+    subprocess.run(
+        [compiler, "-shared", "-fPIC", "-O1", "-o", library, Path(__file__).parent / "wall_clock.c"], check=True
+    )
+    by = tmp_path / "by"
+    by.write_text("0")
+    return {"LD_PRELOAD": str(library), "WALL_CLOCK_BY": str(by)}
 
 
 # Times of collecting that are short enough for a test.

@@ -33,7 +33,7 @@ def test_every_number_of_the_matrix_has_its_row_with_a_figure():
     for row in re.findall(r"^\| ([HWST]\d.*) \|$", PAGES["reliability"], re.MULTILINE):
         numbers, fault, happens, figure, shown = row.split(" | ")
         found += numbers.split(", ")
-        assert fault and happens, row
+        assert all((fault, happens)), row
         assert re.search(r"\d", figure), row
         assert NAMED_IN.search(shown), row
     assert sorted(found) == sorted(MATRIX)

@@ -81,19 +81,6 @@ def test_a_name_that_can_be_resolved_later_is_found_by_the_same_call(tmp_path):
 # The clock.
 
 
-@pytest.fixture
-def wall_clock(tmp_path):
-    """What sets the wall clock of a process anew, as its environment."""
-    compiler = shutil.which("cc")
-    if not compiler or sys.platform != "linux":
-        pytest.skip("no C compiler")
-    library = tmp_path / "wall_clock.so"
-    subprocess.run([compiler, "-shared", "-fPIC", "-O1", "-o", library, HERE / "wall_clock.c"], check=True)
-    by = tmp_path / "by"
-    by.write_text("0")
-    return {"LD_PRELOAD": str(library), "WALL_CLOCK_BY": str(by)}
-
-
 JUMPS = """
     import asyncio, os, sys, threading, time
     import liqdata
