@@ -9,13 +9,22 @@ use tokio::time::sleep;
 use super::settings::span;
 use super::venue::VenueTasks;
 use crate::archive::{Awaited, Batch};
+use crate::model::Millis;
 
 impl VenueTasks {
     /// Writes it down as long as it lasts; never returns.
-    pub(super) async fn tell_awaited(&self) {
-        let since = self.intake.clock.now();
+    pub(super) async fn tell_awaited(&self, since: Millis) {
         let each = span(self.intake.settings.pace.seen).max(Duration::from_millis(10));
-        while !self.heard.load(Ordering::Acquire) {
+        while self.write_awaited(since) {
+            sleep(each).await;
+        }
+        std::future::pending::<()>().await;
+    }
+
+    /// Writes down that the venue has been awaited since `since`, where it still is; whether it is.
+    pub(super) fn write_awaited(&self, since: Millis) -> bool {
+        let awaited = !self.heard.load(Ordering::Acquire);
+        if awaited {
             let why = self.intake.board.notes().status.trouble.clone();
             self.intake.delivery.note(Batch {
                 awaited: vec![Awaited {
@@ -26,8 +35,7 @@ impl VenueTasks {
                 }],
                 ..Batch::default()
             });
-            sleep(each).await;
         }
-        std::future::pending::<()>().await;
+        awaited
     }
 }

@@ -29,10 +29,12 @@ pub(super) async fn tend(venue: Arc<VenueTasks>, mut stop: watch::Receiver<bool>
             () = said(&mut stop) => {}
         }
     } else {
+        let since = venue.intake.clock.now();
         tokio::select! {
             () = venue.listen(stop) => {}
-            () = venue.tell_awaited() => {}
+            () = venue.tell_awaited(since) => {}
         }
+        venue.write_awaited(since);
     }
     venue.intake.give_up_held();
     venue.intake.end_loss();

@@ -42,10 +42,10 @@ async fn the_old_path_that_acknowledges_and_never_sends_is_found_out_by_its_cont
     assert!(sockets.iter().all(|(_, path)| path == "/ws"));
     let archive = folder.archive();
     collecting.stop().await;
+    let gaps = gaps(&archive);
     assert!(
-        gaps(&archive)
-            .iter()
-            .any(|gap| gap.reason.contains("no control"))
+        gaps.iter().any(|gap| gap.reason.contains("no control")),
+        "{gaps:?}"
     );
 }
 
