@@ -1,6 +1,7 @@
 """Who may ask a server and what one client can cost the others, as Python, the command line and a file say it."""
 
 import dataclasses
+import getpass
 import http.client
 import json
 import pickle
@@ -10,9 +11,10 @@ import stat
 import subprocess
 import sys
 import time
-from contextlib import closing
+from contextlib import closing, suppress
 
 import pytest
+import samples
 import trustme
 
 import liqdata
@@ -196,7 +198,7 @@ def test_a_page_of_a_known_origin_alone_may_read_the_answers(market):
         closing(http.client.HTTPConnection("127.0.0.1", port_of(server), timeout=30)) as connection,
     ):
         for origin, allowed in (("https://board.example.org", True), ("https://evil.example", False)):
-            connection.request("GET", "/api/coin-liquidations", headers={"Origin": origin})
+            connection.request("GET", "/api/liquidations/coins", headers={"Origin": origin})
             response = connection.getresponse()
             response.read()
             assert response.getheader("Access-Control-Allow-Origin") == (origin if allowed else None)
@@ -322,17 +324,80 @@ def test_a_server_closes_within_what_it_promises_whatever_is_computed(market):
     asked = [socket.create_connection(address, timeout=30) for address in addresses]
     try:
         for number, one in enumerate(asked):
-            at = 1_781_136_000_000 - 60_000 * number
-            question = f"/api/liquidations/heatmap?symbol=BTC&range=30d&model=1&as_of={at}"
+            at = samples.NOW - 60_000 * number
+            question = f"/api/liq-heatmap?symbol=BTC&range=30d&model=2&as_of={at}"
             one.sendall(f"GET {question} HTTP/1.1\r\nhost: localhost\r\n\r\n".encode())
         time.sleep(0.3)
         began = time.monotonic()
         server.close()
         # One second of grace, and what a busy machine needs to notice.
         assert time.monotonic() - began < 3.0
+        # It was one that is computed.
+        assert asked[0].recv(12) in {b"HTTP/1.1 200", b""}
     finally:
         for one in asked:
             one.close()
+
+
+def test_a_server_closes_within_five_seconds_whoever_is_stuck(market):
+    server = liqdata.serve(market)
+    opened = [socket.create_connection(("127.0.0.1", port_of(server)), timeout=30) for _ in range(120)]
+    try:
+        for number, one in enumerate(opened):
+            at = samples.NOW - 60_000 * number
+            heatmap = f"/api/liq-heatmap?symbol=BTC&range=30d&model=2&as_of={at}"
+            request = {
+                0: "GET /health HTTP/1.1\r\nx-slow: ",
+                # Computed, and never read.
+                1: f"GET {heatmap} HTTP/1.1\r\nhost: localhost\r\n\r\n" * 4,
+                2: "GET /api/liquidations/stream HTTP/1.1\r\nhost: localhost\r\n\r\n",
+            }[number % 3]
+            one.sendall(request.encode())
+        time.sleep(0.5)
+        began = time.monotonic()
+        server.close()
+        took = time.monotonic() - began
+        print(f"closed after {took:.2f} s")
+        # What is promised, and what a busy machine needs to notice.
+        assert took < Limits().grace + 1.0 == 6.0
+        assert opened[1].recv(12) in {b"HTTP/1.1 200", b""}
+    finally:
+        for one in opened:
+            one.close()
+
+
+def answered(one, request="GET /health HTTP/1.1\r\nhost: localhost\r\n\r\n"):
+    """What comes, nothing where the connection was ended."""
+    said = b""
+    with suppress(ConnectionResetError, BrokenPipeError):
+        one.sendall(request.encode())
+        while not said.endswith(b"}") and (piece := one.recv(4096)):
+            said += piece
+    return said
+
+
+def test_a_peer_over_its_limit_loses_its_idlest_connection_and_the_new_one_is_let_in(market):
+    with liqdata.serve(market, limits={"per_peer": 4}) as server:
+        address = ("127.0.0.1", port_of(server))
+        held = []
+        try:
+            for _ in range(4):
+                held.append(socket.create_connection(address, timeout=30))
+                held[-1].sendall(b"GET /health HTTP/1.1\r\nhost: localhost\r\nx-slow: ")
+                time.sleep(0.05)
+            # The first has been answered since and has begun anew: the second is the idlest. Dripping on is no life.
+            assert answered(held[0], "\r\n\r\n").startswith(b"HTTP/1.1 200")
+            held[0].sendall(b"GET /health HTTP/1.1\r\nhost: localhost\r\nx-slow: ")
+            held[1].sendall(b"still there")
+            time.sleep(0.05)
+            with socket.create_connection(address, timeout=30) as new:
+                assert answered(new).startswith(b"HTTP/1.1 200")
+                assert not answered(held[1], "\r\n\r\n").startswith(b"HTTP/1.1 200")
+                for one in (held[0], held[2], held[3]):
+                    assert answered(one, "\r\n\r\n").startswith(b"HTTP/1.1 200")
+        finally:
+            for one in held:
+                one.close()
 
 
 def test_clients_behind_a_trusted_proxy_have_a_share_each(market):
@@ -407,6 +472,45 @@ def test_a_file_says_how_to_serve_and_the_command_line_wins(tmp_path):
     assert process.returncode == 0
 
 
+def asks(port):
+    """The status of a request that a proxy hands on."""
+    with closing(http.client.HTTPConnection("127.0.0.1", port, timeout=30)) as connection:
+        connection.request("GET", "/health", headers={"X-Forwarded-For": "192.0.2.9"})
+        return connection.getresponse().status
+
+
+@pytest.mark.parametrize("trusted", [True, False], ids=["trusted", "not trusted"])
+def test_a_proxy_that_the_command_line_trusts_says_who_asks(trusted):
+    options = ["--limit", "per_peer=2", *(["--trusted-proxy", "127.0.0.0/8"] if trusted else [])]
+    process = serving("--access-log", *options)
+    followers = []
+    try:
+        port = int(process.stdout.readline().strip().rpartition(":")[2])
+        # Three clients behind one proxy, and one of them a third time.
+        for client in ("192.0.2.1", "192.0.2.2", "192.0.2.3", "192.0.2.1", "192.0.2.1"):
+            one = socket.create_connection(("127.0.0.1", port), timeout=30)
+            head = f"GET /api/liquidations/stream HTTP/1.1\r\nhost: localhost\r\nx-forwarded-for: {client}\r\n\r\n"
+            one.sendall(head.encode())
+            followers.append((one, one.recv(100).split(b" ")[1]))
+        codes = [code for _, code in followers]
+        while followers:
+            followers.pop()[0].close()
+        eventually(lambda: asks(port) == 200)
+    finally:
+        for one, _ in followers:
+            one.close()
+        process.terminate()
+        _, said = process.communicate(timeout=30)
+    if trusted:
+        assert codes == [b"200"] * 4 + [b"429"]
+        assert '192.0.2.9 "GET /health" 200' in said
+    else:
+        # All are the proxy's own, and it has two.
+        assert codes == [b"200"] * 2 + [b"503"] * 3
+        assert '127.0.0.1 "GET /health" 200' in said
+        assert "192.0.2.9" not in said
+
+
 def _core_digest(token):
     import hashlib
 
@@ -444,17 +548,47 @@ def test_the_command_does_not_serve_the_world_unasked(capsys):
 # What others may see of this machine.
 
 
-def test_neither_the_folder_of_an_archive_nor_its_user_is_told(tmp_path):
+@pytest.mark.parametrize("filled", [False, True], ids=["empty", "filled"])
+def test_neither_the_folder_of_an_archive_nor_its_user_is_told(tmp_path, filled):
     archive = tmp_path / "secret-folder"
-    _core.ArchiveWriter(archive).close()
+    writer = _core.ArchiveWriter(archive)
+    if filled:
+        bars = samples.bars()
+        bars["interval"] = [5 * samples.MINUTE] * len(bars["symbol"])
+        writer.append(samples.orders(), bars, samples.open_interest())
+        writer.run("okx", "complete", samples.NOW - 12 * samples.HOUR, samples.NOW)
+        writer.roll(samples.NOW - 24 * samples.HOUR)
+    writer.close()
+    hidden = [archive.name, str(tmp_path), getpass.getuser() if getpass.getuser() != "root" else "/root"]
+    whole, estimated = {200}, {200} if filled else {200, 404}
+    asked = {
+        "/api": whole,
+        "/health": whole,
+        "/metrics": whole,
+        "/openapi.json": whole,
+        "/ready": {200, 503},
+        "/api/liquidations/coins?explain=1": {200, 400},
+        "/api/liq-heatmap?symbol=BTC&explain=1": estimated,
+        "/api/liq-map?symbol=BTC&explain=1": estimated,
+        "/api/liq-levels?symbol=BTC&explain=1": estimated,
+        "/api/liq-maxpain?symbol=BTC&explain=1": estimated,
+        "/api/liquidations/no-such-thing?explain=1": {404},
+    }
     with liqdata.open(archive) as market, liqdata.serve(market) as server:
-        for path in ("/api", "/ready", "/health", "/api/coin-liquidations?explain=1", "/api/liq-map?explain=1"):
+        for path, codes in asked.items():
             code, body = status(server, path)
-            assert code in {200, 404}, body
-            assert "secret-folder" not in body
+            assert code in codes, (path, code, body)
+            assert [word for word in hidden if word in body] == [], path
         assert json.loads(status(server, "/api")[1])["source"] == "archive"
-        (archive / "journal.db").unlink(missing_ok=True)
-        assert "secret-folder" not in status(server, "/ready")[1]
+        if filled:
+            # What damage there is has its place within the archive, and no other.
+            next(archive.glob("orders/**/*.parquet")).write_bytes(b"short")
+            code, body = status(server, "/ready")
+            assert (code, len(json.loads(body)["damaged"])) == (200, 1), body
+            assert [word for word in hidden if word in body] == []
+        (archive / "journal.sqlite").unlink()
+        assert status(server, "/ready")[0] == 503
+        assert archive.name not in status(server, "/ready")[1]
 
 
 # What happened.

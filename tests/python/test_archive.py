@@ -426,6 +426,52 @@ def test_in_a_forked_child_an_archive_raises_and_opens_anew(folder):
     assert done.returncode == 0, done.stderr
 
 
+DENIED = """
+import os, sys
+import liqdata
+
+path, denied = sys.argv[1:]
+
+def ask():
+    with liqdata.open(path) as market:
+        return len(list(market.iter_orders(start=0)))
+
+# Whatever is loaded late is, before this process may read nothing of its own any more.
+assert ask() > 0
+try:
+    liqdata.open(path + "-elsewhere")
+except liqdata.ArchiveError:
+    pass
+os.chmod(denied, 0)
+if os.getuid() == 0:
+    os.setresuid(65534, 65534, 65534)
+try:
+    ask()
+except liqdata.ArchiveError as error:
+    print(error)
+"""
+
+
+@pytest.mark.parametrize("denied", ["the folder", "the journal", "a file"])
+def test_a_read_that_is_denied_is_called_one_and_no_write(tmp_path, denied):
+    path = tmp_path / "archive"
+    writer = _core.ArchiveWriter(path)
+    writer.append(samples.orders(), None, None)
+    writer.roll(samples.NOW - samples.DAY)
+    writer.close()
+    for parent in (path, *path.parents):
+        if tmp_path.parents[1] in (parent, *parent.parents):
+            parent.chmod(0o755)
+    what = {"the folder": path, "the journal": path / "journal.sqlite"}.get(denied) or next(path.glob("orders/*/*"))
+    command = [sys.executable, "-c", DENIED, str(path), str(what)]
+    done = subprocess.run(command, timeout=60, capture_output=True, text=True, check=False)
+    what.chmod(0o755)
+    assert done.returncode == 0, done.stderr
+    assert str(path) in done.stdout
+    assert "see who may read and write it" in done.stdout
+    assert "cannot be written" not in done.stdout
+
+
 @pytest.fixture
 def damaged(tmp_path):
     """An archive of two days in files, of which the older is cut short."""
