@@ -30,6 +30,9 @@ if TYPE_CHECKING:
     Whose = tuple[str | None, bool]
     """Whose rows are that do not say so, and whether an exchange that is not known is taken."""
 
+    Sound = tuple[Any, list[int] | None, "Ingested"]
+    """Rows that are sound, their places where others are not, and what became of those."""
+
     Cut = Callable[[dict[str, Any]], None]
     """What is told, where an ingest is interrupted, of what it kept."""
 
@@ -69,6 +72,9 @@ AMOUNTS = {
     "open_interest": ("open_interest", "open_interest_usd"),
 }
 """The columns of numbers in files of Parquet, of which a row that has none is refused alone."""
+
+UNPRICED = "open_interest_usd: the archive has no bar of its time to bring it to coins with"
+"""Why a reading in USD is not kept that has no price."""
 
 NOBODY: Whose = (None, False)
 """Where all rows say whose they are."""
@@ -175,7 +181,9 @@ def ingest(
         What the files are; told by name and columns by default. One of ``binance_liquidations``, ``binance_metrics``,
         ``binance_klines``, ``tardis_liquidations``, ``tardis_derivative_ticker``, ``hyperliquid_fills``,
         ``ccxt_ohlcv``, ``orders``, ``force_orders`` (orders whose side is that of the order that closed the position),
-        ``bars``, ``open_interest``.
+        ``bars``, ``open_interest``, ``open_interest_usd``, ``coinglass_prices``, ``coinglass_open_interest_coins``,
+        ``coinglass_open_interest_usd``. Open interest in USD comes after the other files, and is brought to coins at
+        the archive's own bars: a reading that has none of its time is refused alone.
     orders, bars, open_interest : table, optional
         Tables, as :class:`Market` takes them; bars may have a column ``exchange``. Where one is refused nothing of the
         tables is kept. Open interest in USD is brought to coins with ``bars``, else with the archive's own.
@@ -305,7 +313,7 @@ def _of_parquet(
     folder, file, kind = place
     if kind == FILLS:
         return _told(_fills(folder, held, contracts, shown, cut), file=file, kind=kind)
-    sound, rows, unsound = _numbers(file, kind, held)
+    sound, rows, unsound = _priced(folder, file, kind, _numbers(file, kind, held))
     if unsound.rows and not sound.num_rows:
         return unsound
     alone: dict[str, Any] = dict.fromkeys(("orders", "bars", "open_interest", "positions"))
@@ -399,11 +407,31 @@ def _parquet(file: str, name: str | None) -> tuple[str, Any]:
     if name is None and len(fits) == 1:
         return fits[0], held
     what = f"as {name}: " if name is not None else ""
+    if {"long_usd", "short_usd"} <= columns:
+        totals = "it has totals of periods, which are no orders, and an archive keeps none"
+        way = "Market(liquidations=), with the columns timestamp, symbol, long_usd and short_usd"
+        msg = f"files: {file}: {what}{totals}; allowed: the same as a table, {way}"
+        raise BadQuery(msg, parameter="files")
     msg = f"files: {file}: {what}its columns ({', '.join(names)}) are those of no one kind; allowed: {', '.join(KINDS)}"
     raise BadQuery(msg, parameter="files")
 
 
-def _numbers(file: str, kind: str, held: Any) -> tuple[Any, list[int] | None, Ingested]:
+def _priced(folder: str, file: str, kind: str, given: Sound) -> Sound:
+    """Those of the sound rows that have a price, where they are in USD; the others are refused alone, too."""
+    sound, rows, unsound = given
+    in_usd = kind == "open_interest" and "open_interest" not in sound.column_names
+    without = _core.without_price(folder, table(sound, kind)) if in_usd and sound.num_rows else []
+    if not without:
+        return given
+    places = list(range(sound.num_rows)) if rows is None else rows
+    row, why = without[0]
+    told = Ingested(len(without), 0, 0, {UNPRICED: len(without)}, {UNPRICED: f"{file}:{places[row]} ({why})"})
+    gone = {row for row, _ in without}
+    left = [row for row in range(sound.num_rows) if row not in gone]
+    return sound.take(left), [places[row] for row in left], _together([unsound, told])
+
+
+def _numbers(file: str, kind: str, held: Any) -> Sound:
     """The rows whose numbers are numbers, their places where some are not, and what became of the others."""
     import numpy as np
     from pyarrow import types

@@ -10,6 +10,7 @@ use std::path::{Path, PathBuf};
 use super::clock::machine;
 use super::doubtful::{latest, of_the_future};
 use super::files::{Source, Unopened, sources};
+use super::in_usd::{InUsd, ToCoins, UNPRICED};
 use super::refused::{Refused, refuse};
 use super::whose::{UNKNOWN, UnknownExchange, Whose};
 use crate::archive::{
@@ -148,17 +149,20 @@ pub(super) fn reason(unfit: &Unfit) -> String {
 
 /// Brings files into the archive in the folder `path`, which is made where it is missing. `goes_on` is told how many rows have
 /// been read, and says whether to go on; where it did not, what was kept until then stays. `finished` is told of each file as
-/// soon as it is kept to its end.
+/// soon as it is kept to its end. Open interest in USD comes last, when the bars beside it are there, and is brought to coins by
+/// `to_coins`.
 ///
 /// # Errors
 ///
-/// [`IngestError::Exchange`], [`IngestError::Unclear`] and [`IngestError::Unopened`] before anything is written,
-/// [`IngestError::Archive`] where another writes to the archive or it cannot be written.
+/// [`IngestError::Exchange`], [`IngestError::Unclear`] and [`IngestError::Unopened`] before anything is written, and
+/// [`IngestError::Unclear`] of a file of open interest in USD that is none; [`IngestError::Archive`] where another writes to
+/// the archive or it cannot be written.
 pub fn ingest(
     path: &Path,
     files: &Files,
     goes_on: &mut dyn FnMut(u64) -> bool,
     finished: &mut dyn FnMut(Finished),
+    to_coins: &mut ToCoins<'_>,
 ) -> Result<Ingested, IngestError> {
     let exchange = files.exchange.as_deref();
     let mut whose = Whose::of(path, files.takes_new_exchanges);
@@ -189,10 +193,13 @@ pub fn ingest(
     }
     // Files of one day are kept together, however many contracts they are of.
     sort_small(&mut found, |one, other| {
-        one.0.name.span().cmp(&other.0.name.span())
+        let place = |(source, format, _): &(Source, Format, usize)| {
+            (format.is_in_usd(), source.name.span())
+        };
+        place(one).cmp(&place(other))
     });
     let mut writer = Archive::create_or_open(path)?;
-    let mut intake = Intake::new(&mut writer, whose, goes_on, finished);
+    let mut intake = Intake::new(&mut writer, whose, goes_on, finished, to_coins);
     intake.parts = parts;
     for known in &files.contracts {
         let key = [&known.table, &known.exchange, &known.coin].map(String::clone);
@@ -207,7 +214,7 @@ pub fn ingest(
         intake.names.push((shown, *part));
         let went_on = source.with(|bytes| {
             let rows = Rows::open(&source.name, Some(*format), exchange, bytes)?;
-            Ok::<_, IngestError>(intake.file(rows, || source.ends_within_a_line())?)
+            intake.file(rows, || source.ends_within_a_line())
         })??;
         if !went_on {
             return Ok(intake.end(false));
@@ -242,12 +249,15 @@ struct Intake<'a> {
     whose: Whose,
     goes_on: &'a mut dyn FnMut(u64) -> bool,
     finished: &'a mut dyn FnMut(Finished),
+    to_coins: &'a mut ToCoins<'a>,
     done: Ingested,
     /// What is read, as it is shown, and the number of its file among the parts.
     names: Vec<(String, usize)>,
     parts: Vec<Part>,
     rows: Batch,
     places: Places,
+    /// Readings in USD of the file that is read.
+    in_usd: InUsd,
     /// What has been read to its end, and is told once its rows are kept.
     told: Vec<Told>,
     /// Of which contract the bars and the open interest of a coin on an exchange are.
@@ -262,17 +272,20 @@ impl<'a> Intake<'a> {
         whose: Whose,
         goes_on: &'a mut dyn FnMut(u64) -> bool,
         finished: &'a mut dyn FnMut(Finished),
+        to_coins: &'a mut ToCoins<'_>,
     ) -> Self {
         Self {
             writer,
             whose,
             goes_on,
             finished,
+            to_coins,
             done: Ingested::default(),
             names: Vec::new(),
             parts: Vec::new(),
             rows: Batch::default(),
             places: Places::default(),
+            in_usd: InUsd::default(),
             told: Vec::new(),
             contracts: HashMap::new(),
             latest: None,
@@ -284,7 +297,7 @@ impl<'a> Intake<'a> {
         &mut self,
         mut rows: Rows<'_>,
         ends_within_a_line: impl FnOnce() -> bool,
-    ) -> Result<bool, ArchiveError> {
+    ) -> Result<bool, IngestError> {
         let file = self.names.len().saturating_sub(1);
         let before = self.done.rows;
         let mut stretches: BTreeMap<String, Stretch> = BTreeMap::new();
@@ -329,6 +342,12 @@ impl<'a> Intake<'a> {
                         self.places.open_interest.push(place);
                     }
                 }
+                (None, Ok(Some(Row::ReadingInUsd(row)))) => {
+                    let of = (&*row.exchange, &*row.coin, &*row.contract);
+                    if self.is_of_one("open_interest", of, place) {
+                        self.in_usd.add(row, place);
+                    }
+                }
                 (None, Ok(None)) => self.done.repeated += 1,
                 (None, Err(flaw)) => {
                     is_whole &= !flaw.is_last;
@@ -346,6 +365,9 @@ impl<'a> Intake<'a> {
             }
         }
         is_whole &= is_last_sound || !ends_within_a_line();
+        if !self.bring_to_coins(file)? {
+            return Ok(false);
+        }
         // Of a day without a line, too, it is told that there was none.
         if rows.format() == Format::BinanceLiquidations
             && is_whole
@@ -373,7 +395,36 @@ impl<'a> Intake<'a> {
             part.is_cut_short |= !is_whole;
         }
         if self.gathered() >= WHOLE {
-            return self.keep();
+            return Ok(self.keep()?);
+        }
+        Ok(true)
+    }
+
+    /// Takes the readings in USD of a file for what they are in coins, now that the bars that came before are there; gives
+    /// whether to go on.
+    fn bring_to_coins(&mut self, file: usize) -> Result<bool, IngestError> {
+        if self.in_usd.is_empty() {
+            return Ok(true);
+        }
+        if !self.keep()? {
+            return Ok(false);
+        }
+        let in_usd = std::mem::take(&mut self.in_usd);
+        let brought = in_usd.brought(self.to_coins).map_err(|message| {
+            let name = self.names.get(file).map(|(name, _)| name.clone());
+            Unclear {
+                file: name.unwrap_or_default(),
+                message,
+            }
+        })?;
+        for (row, place) in brought {
+            match row {
+                Ok(row) => {
+                    self.rows.open_interest.push(reading(row));
+                    self.places.open_interest.push(place);
+                }
+                Err(why) => self.refuse(UNPRICED, &why, place),
+            }
         }
         Ok(true)
     }
@@ -531,7 +582,9 @@ fn of_what(row: &Row) -> (&'static str, &str, Millis) {
     match row {
         Row::Order(row) => ("orders", &row.order.exchange, row.order.timestamp),
         Row::Bar(row) => ("bars", &row.exchange, row.timestamp.on(row.interval)),
-        Row::Reading(row) => ("open_interest", &row.exchange, row.timestamp),
+        Row::Reading(row) | Row::ReadingInUsd(row) => {
+            ("open_interest", &row.exchange, row.timestamp)
+        }
     }
 }
 

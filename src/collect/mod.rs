@@ -28,6 +28,7 @@ mod frames;
 mod heard;
 mod history;
 mod hold;
+mod in_usd;
 mod ingest;
 mod ingest_tables;
 mod intake;
@@ -79,6 +80,7 @@ mod yardstick;
 pub use crate::net::{Dial, Stream};
 pub use collector::Collector;
 pub use files::Unopened;
+pub use in_usd::ToCoins;
 pub use ingest::{Contract, Files, Finished, IngestError, Ingested, ingest};
 pub use ingest_tables::ingest_tables;
 #[doc(hidden)]

@@ -64,8 +64,40 @@ pub fn in_base_units(
     unit: InterestUnit,
     bars: Vec<ObservedBar>,
 ) -> Result<Vec<ObservedOpenInterest>, TableFault> {
+    let made = converted(readings, unit, bars, &mut Err)?;
+    Ok(made.into_iter().flatten().collect())
+}
+
+/// As [`in_base_units`] of readings in USD; those without a price of their time are faults of their own.
+///
+/// # Errors
+///
+/// [`TableFault`] for what is wrong with more than a reading that has no price.
+pub fn each_in_base_units(
+    readings: Vec<ObservedOpenInterest>,
+    bars: Vec<ObservedBar>,
+) -> Result<Vec<Result<ObservedOpenInterest, TableFault>>, TableFault> {
+    let mut unpriced = Vec::new();
+    let made = converted(readings, InterestUnit::Usd, bars, &mut |fault| {
+        unpriced.push(fault);
+        Ok(())
+    })?;
+    let mut unpriced = unpriced.into_iter();
+    let each = made
+        .into_iter()
+        .filter_map(|made| made.map(Ok).or_else(|| unpriced.next().map(Err)));
+    Ok(each.collect())
+}
+
+/// Readings in base units, `None` for one without a price that `without` lets be.
+fn converted(
+    readings: Vec<ObservedOpenInterest>,
+    unit: InterestUnit,
+    bars: Vec<ObservedBar>,
+    without: &mut dyn FnMut(TableFault) -> Result<(), TableFault>,
+) -> Result<Vec<Option<ObservedOpenInterest>>, TableFault> {
     if readings.is_empty() {
-        return Ok(readings);
+        return Ok(Vec::new());
     }
     let markets: BTreeMap<String, Market> = bars_by_coin(bars)?
         .into_iter()
@@ -81,12 +113,19 @@ pub fn in_base_units(
         let market = markets.get(&reading.symbol);
         let price = match unit {
             InterestUnit::Base => market.and_then(|market| market.price(reading.timestamp).ok()),
-            InterestUnit::Usd => Some(
-                market
+            InterestUnit::Usd => {
+                let price = market
                     .ok_or(NoPrice::NoBars)
-                    .and_then(|market| market.price(reading.timestamp))
-                    .map_err(|why| place.fault(unit.column(), why.said(given, &reading)))?,
-            ),
+                    .and_then(|market| market.price(reading.timestamp));
+                match price {
+                    Ok(price) => Some(price),
+                    Err(why) => {
+                        without(place.fault(unit.column(), why.said(given, &reading)))?;
+                        made.push(None);
+                        continue;
+                    }
+                }
+            }
         };
         if let (InterestUnit::Usd, Some(price)) = (unit, price) {
             reading.open_interest = given / price;
@@ -99,7 +138,7 @@ pub fn in_base_units(
             let readings = venues.entry(reading.exchange.clone()).or_default();
             readings.push(Held { row, given, price });
         }
-        made.push(reading);
+        made.push(Some(reading));
     }
     for (coin, venues) in &held {
         if let Some(market) = markets.get(coin) {

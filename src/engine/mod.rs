@@ -49,7 +49,7 @@ pub use fit::{Fit, Fitted, Interval, State};
 pub use forming::Forming;
 pub use heatmap::heatmap;
 pub use instants::{heatmaps, liqmaps};
-pub use interest::{InterestUnit, in_base_units};
+pub use interest::{InterestUnit, each_in_base_units, in_base_units};
 pub use ledger::{Ledger, Step};
 pub use levels::levels;
 pub use liqmap::{binned, liqmap};

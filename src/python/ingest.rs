@@ -19,10 +19,11 @@ use crate::collect::{
     Contract, Files, Finished, IngestError, Ingested, Refused, UnclearPosition, UnknownExchange,
     Whose, ingest, ingest_tables as ingest_all, snapshots,
 };
-use crate::engine::in_base_units;
-use crate::feeds::dumps::Format;
+use crate::engine::{each_in_base_units, in_base_units};
+use crate::feeds::dumps::{Format, RowReading};
 use crate::model::{
-    Labels, Millis, ObservedBar, ObservedPosition, Symbol, Vocabulary, exchange_name, nearest_f64,
+    Labels, Millis, ObservedBar, ObservedOpenInterest, ObservedPosition, Symbol, Vocabulary,
+    exchange_name, nearest_f64,
 };
 
 /// The formats of files, by name.
@@ -73,7 +74,8 @@ pub(super) fn ingest_files<'py>(
     };
     let (done, raised) = watched(py, seen, |goes_on| {
         let goes_on = &mut |rows| goes_on(rows) && is_well();
-        ingest(&path, &files, goes_on, &mut finished)
+        let to_coins = &mut |readings| in_coins(&path, readings);
+        ingest(&path, &files, goes_on, &mut finished, to_coins)
     })?;
     let raised = failed.into_inner().unwrap_or_default().or(raised);
     told_or_cut(done.map_err(|fault| fault_of(py, &fault)), raised, cut)
@@ -410,6 +412,46 @@ fn known_prices(path: &Path) -> Result<Vec<ObservedBar>, ArchiveError> {
     Ok(one_series(
         rows.map(|row| (row.exchange.clone(), row.into())).collect(),
     ))
+}
+
+/// The rows of a table of open interest in USD for which the archive in the folder `path` has no price, and why.
+#[pyfunction]
+pub(super) fn without_price(
+    py: Python<'_>,
+    path: PathBuf,
+    open_interest: &Bound<'_, PyAny>,
+) -> PyResult<Vec<(usize, String)>> {
+    let (rows, _) = tables::open_interest(open_interest, None)?;
+    let prices = py
+        .detach(move || known_prices(&path))
+        .map_err(|fault| error::archive(py, &fault))?;
+    let made = each_in_base_units(rows, prices).map_err(|fault| error::bad_table(py, &fault))?;
+    let faults = made.into_iter().filter_map(Result::err);
+    Ok(faults.map(|fault| (fault.row, fault.message)).collect())
+}
+
+/// Readings in USD in coins, at the archive's own prices; why one is not, where it has none of the time.
+fn in_coins(
+    path: &Path,
+    readings: Vec<RowReading>,
+) -> Result<Vec<Result<RowReading, String>>, String> {
+    let prices = known_prices(path).map_err(|fault| fault.to_string())?;
+    let observed = readings.iter().map(|row| ObservedOpenInterest {
+        symbol: row.coin.clone(),
+        exchange: Some(row.exchange.clone()),
+        timestamp: row.timestamp,
+        open_interest: nearest_f64(row.open_interest),
+    });
+    let made = each_in_base_units(observed.collect(), prices).map_err(|fault| fault.message)?;
+    let brought = made.into_iter().zip(readings).map(|(made, row)| {
+        let in_coins = made.map_err(|fault| fault.message)?.open_interest;
+        let open_interest = super::archive::decimal("open_interest", in_coins)?;
+        Ok(RowReading {
+            open_interest,
+            ..row
+        })
+    });
+    Ok(brought.collect())
 }
 
 /// Of the bars of each coin those of one exchange and length: of which there are most, of equals the first by name.

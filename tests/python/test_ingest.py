@@ -21,10 +21,7 @@ RECORDED = os.environ.get("LIQDATA_REAL_DATA")
         ("x.csv", "a,b,c\n1,2,3\n", "are those of no format"),
         ("x.csv", "", "it is empty"),
         ("x.csv", "1,2,3\n", "it has no header"),
-        ("x.csv", "time,long_liquidation_usd,short_liquidation_usd\n1,2,3\n", "CoinGlass"),
         ("x.json", '{"code": "0", "data": []}', "CoinGlass"),
-        ("x.csv", "timestamp,coin,total_usd,long_usd,short_usd\n1,BTC,2,1,1\n", r"Market\(liquidations=\)"),
-        ("x.csv", "timestamp,coin,oi_usd\n1,BTC,2\n", "in USD"),
         ("BTCUSDT.csv", LIQUIDATIONS + "\n" + force(1) + "\n", "does not begin with the contract"),
         ("x.csv", "timestamp,open,high,low,close,volume\n1704153600000,1,2,1,1,1\n", "give exchange="),
     ],
@@ -163,7 +160,12 @@ def test_recorded_files_come_in_whole(folder):
         assert (done.rows, done.new + done.repeated + sum(done.refused.values())) == (rows, rows), name
         assert done.new >= 0.99 * rows, (name, str(done))
         assert liqdata.ingest(folder, market_files / name, **asked).new == 0, name
-    with pytest.raises(BadQuery, match=r"Market\(liquidations=\)|no one kind"):
+    # Open interest in USD goes on for a day after the bars of the same hours have ended.
+    other = folder.with_name("hourly")
+    name = "unlicense_hourly_open_interest.parquet"
+    done = liqdata.ingest(other, market_files / "unlicense_hourly_candles_multi_venue.parquet", market_files / name)
+    assert (done.rows, sum(done.refused.values())) == (121_122 + 18_477, 239), str(done)
+    with pytest.raises(BadQuery, match=r"Market\(liquidations=\)"):
         liqdata.ingest(folder, market_files / "unlicense_daily_liquidation_volume.parquet")
     with pytest.raises(BadQuery, match="positions or levels"):
         liqdata.ingest(folder, market_files / "hl_top_trader_btc_liqmap_20260126_20260222.csv")

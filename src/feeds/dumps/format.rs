@@ -27,6 +27,22 @@ pub enum Format {
     Bars,
     /// Readings of open interest.
     OpenInterest,
+    /// Readings of open interest in USD.
+    OpenInterestUsd,
+    /// `CoinGlass`' history of prices, whose volume is in USD.
+    CoinGlassPrices,
+    /// `CoinGlass`' history of open interest in coins.
+    CoinGlassOpenInterestCoins,
+    /// `CoinGlass`' history of open interest in USD.
+    CoinGlassOpenInterestUsd,
+}
+
+impl Format {
+    /// Whether its numbers are brought to coins by prices from elsewhere.
+    #[must_use]
+    pub fn is_in_usd(self) -> bool {
+        matches!(self, Self::OpenInterestUsd | Self::CoinGlassOpenInterestUsd)
+    }
 }
 
 impl Vocabulary for Format {
@@ -42,6 +58,10 @@ impl Vocabulary for Format {
         Self::ForceOrders,
         Self::Bars,
         Self::OpenInterest,
+        Self::OpenInterestUsd,
+        Self::CoinGlassPrices,
+        Self::CoinGlassOpenInterestCoins,
+        Self::CoinGlassOpenInterestUsd,
     ];
 
     fn name(self) -> &'static str {
@@ -57,6 +77,10 @@ impl Vocabulary for Format {
             Self::ForceOrders => "force_orders",
             Self::Bars => "bars",
             Self::OpenInterest => "open_interest",
+            Self::OpenInterestUsd => "open_interest_usd",
+            Self::CoinGlassPrices => "coinglass_prices",
+            Self::CoinGlassOpenInterestCoins => "coinglass_open_interest_coins",
+            Self::CoinGlassOpenInterestUsd => "coinglass_open_interest_usd",
         }
     }
 }

@@ -17,6 +17,8 @@ pub enum Row {
     Bar(RowBar),
     /// A reading of open interest.
     Reading(RowReading),
+    /// A reading of open interest in USD, which its number counts.
+    ReadingInUsd(RowReading),
 }
 
 /// A liquidation order of a file.

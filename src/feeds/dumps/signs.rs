@@ -34,7 +34,7 @@ pub(super) fn detect(name: &Name, head: &str, first: &[Vec<String>]) -> Result<F
         );
     }
     if begin.starts_with('{') && begin.contains("\"code\"") {
-        return Err(COINGLASS.to_owned());
+        return Err(COINGLASS_ANSWER.to_owned());
     }
     let Some(line) = first.first() else {
         return Err("it is empty".to_owned());
@@ -47,11 +47,13 @@ pub(super) fn detect(name: &Name, head: &str, first: &[Vec<String>]) -> Result<F
 
 /// What a file begins with that `lz4` has written.
 const LZ4: &str = "\u{4}\"M\u{18}";
-const COINGLASS: &str = "it is an answer of CoinGlass': its orders say a side of which its documents give two meanings, and \
-    its history has totals of periods, which are no orders; give the totals to Market(liquidations=), and bring the exchange's \
-    own orders";
+const COINGLASS_ANSWER: &str = "it is an answer of CoinGlass': write the rows of its history of prices or of open interest to a \
+    CSV file; its orders say a side of which its documents give two meanings: bring the exchange's own";
+const COINGLASS_ORDERS: &str = "CoinGlass' orders say a side of which its documents give two meanings; bring the exchange's own";
+const COINGLASS_OHLC: &str = "it has no volume: where it is CoinGlass' history of open interest, give \
+    format=\"coinglass_open_interest_usd\" or, where it was asked for in coins, format=\"coinglass_open_interest_coins\"";
 const TOTALS: &str = "it has totals of periods, which are no orders, and an archive keeps none; give them to \
-    Market(liquidations=)";
+    Market(liquidations=), with the columns timestamp, symbol, long_usd and short_usd";
 
 fn by_header(name: &Name, header: &[String], row: Option<&Vec<String>>) -> Result<Format, String> {
     let has = |word: &str| header.iter().any(|cell| cell == word);
@@ -78,17 +80,18 @@ fn by_header(name: &Name, header: &[String], row: Option<&Vec<String>>) -> Resul
     if has("open_time") && has("close_time") && has("open") {
         return Ok(Format::BinanceKlines);
     }
-    if [
-        "long_liquidation_usd",
-        "aggregated_long_liquidation_usd",
-        "exchange_name",
-    ]
-    .iter()
-    .any(|word| has(word))
-    {
-        return Err(COINGLASS.to_owned());
+    if has("exchange_name") {
+        return Err(COINGLASS_ORDERS.to_owned());
     }
-    if has("long_usd") && has("short_usd") {
+    let totals = [
+        ["long_usd", "short_usd"],
+        ["long_liquidation_usd", "short_liquidation_usd"],
+        [
+            "aggregated_long_liquidation_usd",
+            "aggregated_short_liquidation_usd",
+        ],
+    ];
+    if totals.iter().any(|both| both.iter().all(|word| has(word))) {
         return Err(TOTALS.to_owned());
     }
     if has("liquidation_price") || has("25x") {
@@ -100,15 +103,20 @@ fn by_header(name: &Name, header: &[String], row: Option<&Vec<String>>) -> Resul
             return side_of(header, row);
         }
         if columns(header, table::PRICES).is_some() {
-            return Ok(Format::Bars);
+            return match (
+                column(header, table::VOLUME),
+                column(header, table::VOLUME_USD),
+            ) {
+                (Some(_), _) => Ok(Format::Bars),
+                (None, Some(_)) => Ok(Format::CoinGlassPrices),
+                (None, None) => Err(COINGLASS_OHLC.to_owned()),
+            };
         }
         if column(header, table::OPEN_INTEREST).is_some() {
             return Ok(Format::OpenInterest);
         }
-        if has("oi_usd") || has("open_interest_usd") {
-            return Err("its open interest is in USD, and a file of bars does not go with it; give both as tables: \
-                        ingest(path, open_interest=…, bars=…)"
-                .to_owned());
+        if column(header, table::OPEN_INTEREST_USD).is_some() {
+            return Ok(Format::OpenInterestUsd);
         }
     }
     Err(format!(

@@ -41,9 +41,14 @@ pub(super) const PRICES: [&[&str]; 4] = [
     &["low", "l"],
     &["close", "c"],
 ];
-const VOLUME: &[&str] = &["volume", "v"];
+pub(super) const VOLUME: &[&str] = &["volume", "v"];
+pub(super) const VOLUME_USD: &[&str] = &["volume_usd"];
 const INTERVAL: &[&str] = &["interval"];
 pub(super) const OPEN_INTEREST: &[&str] = &["open_interest", "oi"];
+pub(super) const OPEN_INTEREST_USD: &[&str] = &["open_interest_usd", "oi_usd"];
+const CLOSE: &[&str] = &["close"];
+/// Decimals of a volume that was divided by a price.
+const PLACES: u32 = 8;
 
 /// A table: what stands in its columns, and what the file's name and the caller say.
 #[derive(Debug)]
@@ -71,9 +76,16 @@ enum Kind {
     Bars {
         prices: [Column; 4],
         volume: Column,
+        /// Whether the volume is in USD.
+        in_usd: bool,
         interval: Result<Column, i64>,
     },
-    OpenInterest(Column),
+    OpenInterest {
+        amount: Column,
+        in_usd: bool,
+        /// How long after its time a reading is: one at the end of a period is told by its beginning.
+        later: i64,
+    },
 }
 
 impl Table {
@@ -108,19 +120,42 @@ impl Table {
                 received: column(header, RECEIVED),
                 of_order: format == Format::ForceOrders,
             },
-            Format::OpenInterest => Kind::OpenInterest(
-                column(header, OPEN_INTEREST).ok_or_else(|| missing("open_interest"))?,
-            ),
-            _ => Kind::Bars {
-                prices: columns(header, PRICES)
-                    .ok_or_else(|| missing("open, high, low and close"))?,
-                volume: column(header, VOLUME).ok_or_else(|| missing("volume"))?,
-                interval: match (column(header, INTERVAL), name.interval()) {
-                    (Some(column), _) => Ok(column),
-                    (None, Some(interval)) => Err(interval),
-                    (None, None) => Err(spacing(first, time, by_exchange, symbol)?),
-                },
+            Format::OpenInterest => Kind::OpenInterest {
+                amount: column(header, OPEN_INTEREST).ok_or_else(|| missing("open_interest"))?,
+                in_usd: false,
+                later: 0,
             },
+            Format::OpenInterestUsd => Kind::OpenInterest {
+                amount: column(header, OPEN_INTEREST_USD)
+                    .ok_or_else(|| missing("open_interest_usd"))?,
+                in_usd: true,
+                later: 0,
+            },
+            Format::CoinGlassOpenInterestCoins | Format::CoinGlassOpenInterestUsd => {
+                Kind::OpenInterest {
+                    amount: column(header, CLOSE).ok_or_else(|| missing("close"))?,
+                    in_usd: format.is_in_usd(),
+                    later: match name.interval() {
+                        Some(interval) => interval,
+                        None => spacing(first, time, by_exchange, symbol)?,
+                    },
+                }
+            }
+            _ => {
+                let in_usd = format == Format::CoinGlassPrices;
+                let volume = if in_usd { VOLUME_USD } else { VOLUME };
+                Kind::Bars {
+                    prices: columns(header, PRICES)
+                        .ok_or_else(|| missing("open, high, low and close"))?,
+                    volume: column(header, volume).ok_or_else(|| missing("volume"))?,
+                    in_usd,
+                    interval: match (column(header, INTERVAL), name.interval()) {
+                        (Some(column), _) => Ok(column),
+                        (None, Some(interval)) => Err(interval),
+                        (None, None) => Err(spacing(first, time, by_exchange, symbol)?),
+                    },
+                }
+            }
         };
         Ok(Self {
             kind,
@@ -175,6 +210,7 @@ impl Table {
             Kind::Bars {
                 prices: columns,
                 volume,
+                in_usd,
                 interval,
             } => {
                 not_dated(&symbol, contract)?;
@@ -191,6 +227,13 @@ impl Table {
                         })?
                     }
                 };
+                let mut volume = line.amount(*volume)?;
+                if *in_usd {
+                    let [_, high, low, _] = prices;
+                    volume = in_coins(volume, high, low).ok_or_else(|| {
+                        Flaw::new("volume_usd: fits no decimal in coins", &volume.to_string())
+                    })?;
+                }
                 RowBar {
                     exchange,
                     coin: symbol.coin().to_owned(),
@@ -198,23 +241,29 @@ impl Table {
                     timestamp,
                     interval,
                     prices,
-                    volume: line.amount(*volume)?,
+                    volume,
                 }
                 .of_one(symbol.scale())
                 .map(Row::Bar)
             }
-            Kind::OpenInterest(column) => {
+            Kind::OpenInterest {
+                amount,
+                in_usd,
+                later,
+            } => {
                 not_dated(&symbol, contract)?;
-                RowReading {
+                let reading = RowReading {
                     exchange,
                     coin: symbol.coin().to_owned(),
                     contract: contract.to_owned(),
-                    timestamp,
-                    open_interest: stripped(line.amount(*column)?),
+                    timestamp: timestamp.on(*later),
+                    open_interest: stripped(line.amount(*amount)?),
                     received_at: None,
+                };
+                if *in_usd {
+                    return Ok(Row::ReadingInUsd(reading));
                 }
-                .of_one(symbol.scale())
-                .map(Row::Reading)
+                reading.of_one(symbol.scale()).map(Row::Reading)
             }
         }
     }
@@ -276,6 +325,13 @@ fn position(word: &str, of_order: bool) -> Result<Side, Flaw> {
         };
     }
     Side::read(word).ok_or_else(|| Flaw::new("side: not LONG or SHORT", word))
+}
+
+/// A volume in USD in coins, at the middle of the highest and the lowest price.
+fn in_coins(usd: Decimal, high: Decimal, low: Decimal) -> Option<Decimal> {
+    let middle = high.checked_add(low)?.checked_div(Decimal::TWO)?;
+    let coins = usd.checked_div(middle)?.round_dp(PLACES);
+    Some(stripped(coins))
 }
 
 fn not_dated(symbol: &Symbol, contract: &str) -> Result<(), Flaw> {

@@ -1,0 +1,142 @@
+"""CoinGlass' history in files, open interest in USD, and what is no row of an archive."""
+
+import json
+from pathlib import Path
+
+import pytest
+from dumped import DAY, MINUTE, START, written
+
+import liqdata
+from liqdata.errors import BadQuery
+
+HOUR = 60 * MINUTE
+PRICES = "time,open,high,low,close,volume_usd"
+OHLC = "time,open,high,low,close"
+NO_PRICE = "open_interest_usd: the archive has no bar of its time to bring it to coins with"
+
+
+def prices(folder, hours=3):
+    lines = [f"{START + place * HOUR},100,104,96,{101 + place % 3},{5_000 * (place + 1)}.5" for place in range(hours)]
+    return written(folder, "BTCUSDT-1h-prices.csv", *lines, header=PRICES)
+
+
+def test_prices_are_bars_whose_volume_is_brought_to_coins_at_the_middle_of_the_bar(tmp_path, folder):
+    file = prices(tmp_path)
+    with pytest.raises(BadQuery, match="give exchange="):
+        liqdata.ingest(folder, file)
+    done = liqdata.ingest(folder, file, exchange="Binance")
+    assert (done.new, done.refused, done.files) == (3, {}, {str(file): "coinglass_prices"})
+    with liqdata.open(folder) as market:
+        rows = list(market.bars("BTC", interval="1h"))
+    assert [(row["timestamp"], row["close"], row["volume"]) for row in rows] == [
+        (START + place * HOUR, 101 + place, (5_000 * (place + 1) + 0.5) / 100) for place in range(3)
+    ]
+    assert liqdata.ingest(folder, file, exchange="binance").repeated == 3
+
+
+def test_open_interest_is_that_of_the_end_of_its_period_in_the_unit_that_is_named(tmp_path, folder):
+    lines = [f"{START + place * HOUR},{place},9,1,{1000 + place}" for place in range(3)]
+    file = written(tmp_path, "BTC_USDT-1h-oi.csv", *lines, header=OHLC)
+    for name in ("coinglass_open_interest_usd", "coinglass_open_interest_coins"):
+        with pytest.raises(BadQuery, match=f'format="{name}"'):
+            liqdata.ingest(folder, file, exchange="okx")
+    asked = {"exchange": "okx", "format": "coinglass_open_interest_coins"}
+    assert liqdata.ingest(folder, file, **asked).new == 3
+    with liqdata.open(folder) as market:
+        rows = [(row["timestamp"], row["open_interest"]) for row in market.open_interest("BTC", start=START)]
+    assert rows == [(START + (place + 1) * HOUR, 1000 + place) for place in range(3)]
+
+
+def test_open_interest_in_usd_comes_after_the_bars_beside_it_and_without_a_price_is_refused_alone(tmp_path, folder):
+    bars = prices(tmp_path)
+    lines = [f"{START + place * HOUR},1,9,1,{1_000_000 * (place + 3)}" for place in (-2, -1, 0, 1)]
+    file = written(tmp_path, "BTCUSDT-1h-oi.csv", *lines, header=OHLC)
+    asked = {"exchange": "binance", "format": "coinglass_open_interest_usd"}
+    liqdata.ingest(folder, bars, exchange="binance")
+    done = liqdata.ingest(folder, file, **asked)
+    assert (done.rows, done.new, done.refused) == (4, 3, {NO_PRICE: 1})
+    assert done.first[NO_PRICE].startswith(f"{file}:2 (")
+    with liqdata.open(folder) as market:
+        rows = {row["timestamp"]: row["open_interest"] for row in market.open_interest("BTC", start=START - DAY)}
+    # At midnight the first bar has just opened; an hour later it has closed.
+    assert rows == pytest.approx({START: 20_000.0, START + HOUR: 3e6 / 101, START + 2 * HOUR: 4e6 / 102})
+
+
+def test_a_table_of_open_interest_in_usd_is_read_as_csv_beside_its_bars(tmp_path, folder):
+    first = written(
+        tmp_path,
+        "interest.csv",
+        f"{START + HOUR},BTC,binance,10100",
+        f"{START - 2 * DAY},BTC,binance,10100",
+        header="t,coin,exchange,oi_usd",
+    )
+    bars = written(
+        tmp_path, "bars.csv", f"{START},BTC,binance,100,104,96,101,7,1h", header="t,coin,exchange,o,h,l,c,v,interval"
+    )
+    done = liqdata.ingest(folder, first, bars)
+    assert (done.new, done.refused) == (2, {NO_PRICE: 1})
+    assert sorted(done.files.values()) == ["bars", "open_interest_usd"]
+    with liqdata.open(folder) as market:
+        assert [row["open_interest"] for row in market.open_interest("BTC", start=START)] == [100.0]
+    again = liqdata.ingest(folder, first, bars)
+    assert (again.new, again.repeated) == (0, 2)
+
+
+def test_a_file_of_coins_that_is_said_to_be_in_usd_is_refused(tmp_path, folder):
+    liqdata.ingest(folder, prices(tmp_path, hours=24), exchange="binance")
+    lines = [f"{START + place * HOUR},1,9,1,500" for place in range(1, 9)]
+    file = written(tmp_path, "BTCUSDT-1h-oi.csv", *lines, header=OHLC)
+    with pytest.raises(BadQuery, match="times the volume of a day") as refused:
+        liqdata.ingest(folder, file, exchange="binance", format="coinglass_open_interest_usd")
+    assert str(file) in str(refused.value)
+
+
+def test_readings_of_parquet_without_a_price_are_refused_alone(tmp_path, folder):
+    pyarrow, parquet = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.parquet")
+    liqdata.ingest(folder, prices(tmp_path), exchange="binance")
+    times = [START - 9 * DAY, START + HOUR, START + 9 * DAY, START + 2 * HOUR]
+    cells = {"timestamp": times, "coin": ["BTC"] * 4, "oi_usd": [10_100.0, float("nan"), 1.0, 10_200.0]}
+    file = tmp_path / "interest.parquet"
+    parquet.write_table(pyarrow.table(cells), file)
+    done = liqdata.ingest(folder, file, exchange="binance")
+    assert (done.rows, done.new, sum(done.refused.values()), done.refused[NO_PRICE]) == (4, 1, 3, 2)
+    assert done.first[NO_PRICE].startswith(f"{file}:0 (")
+    assert liqdata.ingest(folder, file, exchange="binance").repeated == 1
+
+
+@pytest.mark.parametrize(
+    "header",
+    [
+        "time,long_liquidation_usd,short_liquidation_usd",
+        "time,aggregated_long_liquidation_usd,aggregated_short_liquidation_usd",
+        "timestamp,coin,total_usd,long_usd,short_usd",
+    ],
+)
+def test_totals_of_periods_are_no_orders_and_go_to_a_market_of_tables(tmp_path, folder, header):
+    cells = header.count(",") - 1
+    file = written(
+        tmp_path, "BTC-1h.csv", ",".join([str(START), *["BTC"] * (cells > 1), *["7"] * cells]), header=header
+    )
+    with pytest.raises(
+        BadQuery, match=r"Market\(liquidations=\), with the columns timestamp, symbol, long_usd and short"
+    ):
+        liqdata.ingest(folder, file, exchange="binance")
+    assert not folder.exists()
+
+
+def test_totals_in_parquet_are_told_the_same(tmp_path, folder):
+    pyarrow, parquet = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.parquet")
+    file = tmp_path / "totals.parquet"
+    parquet.write_table(pyarrow.table({"timestamp": [1], "coin": ["BTC"], "long_usd": [1.0], "short_usd": [2.0]}), file)
+    with pytest.raises(BadQuery, match=r"an archive keeps none; allowed: .*Market\(liquidations=\)"):
+        liqdata.ingest(folder, file)
+
+
+def test_answers_and_orders_of_coinglass_say_what_to_bring_instead(tmp_path, folder):
+    answer = Path(tmp_path, "answer.json")
+    answer.write_text(json.dumps({"code": "0", "data": []}))
+    with pytest.raises(BadQuery, match="history of prices or of open interest to a CSV file"):
+        liqdata.ingest(folder, answer)
+    orders = written(tmp_path, "orders.csv", "1,Binance,2,3,1", header="time,exchange_name,price,usd_value,side")
+    with pytest.raises(BadQuery, match="bring the exchange's own"):
+        liqdata.ingest(folder, orders)
