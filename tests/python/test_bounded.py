@@ -1,0 +1,115 @@
+"""What long stretches cost: memory that does not grow with them, and no second look at what was read."""
+
+import json
+import subprocess
+import sys
+import textwrap
+from pathlib import Path
+
+import pytest
+from samples import DAY, HOUR, NOW
+
+import liqdata
+from liqdata import _core
+
+np = pytest.importorskip("numpy")
+STATUS = Path("/proc/self/status")
+pytestmark = pytest.mark.skipif(
+    not STATUS.exists(), reason="there is no /proc, which tells what a process holds and reads"
+)
+
+A_DAY = 15_000
+WEEKS = 28
+DAYS = 2
+# What the bytes of the longest stretch's orders are, in fixed columns: time, price, amount, value and names.
+MOST_GROWTH = 12 << 20
+
+CHILD = """
+    import json, sys
+    import liqdata
+
+    def peak():
+        (line,) = [line for line in open("/proc/self/status") if line.startswith("VmHWM")]
+        return int(line.split()[1]) << 10
+
+    market = liqdata.open(sys.argv[1])
+    days, now, day = map(int, sys.argv[2:])
+    asked = dict(by=("exchange",), interval="4h", end=now)
+    market.history(start=now - day, **asked)
+    before = peak()
+    rows = market.history(start=now - days * day, **asked)
+    print(json.dumps([sum(row["cnt"] for row in rows), peak() - before]))
+"""
+
+
+def orders(days):
+    """Many orders of every day up to now."""
+    rows = days * A_DAY
+    chance = np.random.default_rng(4)
+    prices = chance.integers(1_000, 90_000, rows) / 10
+    return {
+        "timestamp": NOW - np.sort(chance.integers(0, days * DAY, rows))[::-1],
+        "exchange": chance.choice(["binance", "okx", "bybit"], rows),
+        "symbol": chance.choice(["BTCUSDT", "ETHUSDT", "SOLUSDT"], rows),
+        "side": chance.choice(["LONG", "SHORT"], rows),
+        "price": prices,
+        "qty": np.full(rows, 2.0),
+        "value_usd": prices * 2,
+    }
+
+
+@pytest.fixture(scope="module")
+def archive(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("long") / "archive"
+    assert liqdata.ingest(folder, orders=orders(WEEKS)).new == WEEKS * A_DAY
+    return folder
+
+
+def grown(archive, days):
+    """By how much a process grows that asks for so many days, behind one that it has been told already."""
+    command = [sys.executable, "-c", textwrap.dedent(CHILD), archive, days, NOW, DAY]
+    found = subprocess.run([*map(str, command)], check=True, capture_output=True, text=True)
+    count, peak = json.loads(found.stdout)
+    assert count >= days * A_DAY * 0.99
+    return peak
+
+
+def test_a_history_of_weeks_takes_the_memory_of_one_of_days(archive):
+    short, long = grown(archive, DAYS), grown(archive, WEEKS)
+    assert long - short < MOST_GROWTH, (short, long)
+
+
+def read():
+    """Bytes that this process has read from files so far."""
+    (line,) = [line for line in Path("/proc/self/io").read_text().splitlines() if line.startswith("rchar")]
+    return int(line.split()[1])
+
+
+def test_cascades_of_a_live_archive_read_again_only_what_is_new(archive):
+    asked = {"symbol": "BTC", "min_usd": 50_000, "start": NOW - DAY}
+    size = sum(path.stat().st_size for path in archive.rglob("*.parquet"))
+    with liqdata.open(archive) as market:
+        before = read()
+        told = market.cascades(**asked)
+        first = read() - before
+        assert first > size / WEEKS
+        writer = _core.ArchiveWriter(archive)
+        for place in range(1, 6):
+            # Each is far behind the one before.
+            at = NOW + place * HOUR // 4
+            rows = {name: cells[-1:] for name, cells in orders(1).items()}
+            rows |= {
+                "timestamp": [at],
+                "symbol": ["BTCUSDT"],
+                "value_usd": [90_000.0],
+                "qty": [10.0],
+                "price": [9_000.0],
+            }
+            writer.append({name: list(cells) for name, cells in rows.items()}, None, None)
+            before = read()
+            more = market.cascades(**asked)
+            again = read() - before
+            assert at in [row["start"] for row in more]
+            assert again < first / 50, (first, again)
+        writer.close()
+        assert len(more) == len(told) + 5
