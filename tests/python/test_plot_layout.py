@@ -210,3 +210,63 @@ BLIND = {
 def test_every_eye_tells_longs_from_shorts(kind):
     seen = [np.clip(np.array(BLIND[kind]) @ linear(colour), 0, 1) for colour in (colours.LONG, colours.SHORT)]
     assert np.abs(seen[0] - seen[1]).max() > 0.25
+
+
+def over(colour, share, ground):
+    """What is seen of a colour that lets the ground through."""
+    from matplotlib.colors import to_rgb
+
+    return tuple(share * one + (1.0 - share) * other for one, other in zip(to_rgb(colour), to_rgb(ground), strict=True))
+
+
+def strokes(ax):
+    """What is drawn on axes to be read: its colours, and what of them is seen."""
+    for line in ax.lines:
+        yield line.get_color(), 1.0 if line.get_alpha() is None else line.get_alpha()
+    for drawn_there in (*ax.collections, *ax.patches):
+        whole = np.atleast_2d(drawn_there.get_facecolor())
+        edges = np.atleast_2d(drawn_there.get_edgecolor())
+        for red, green, blue, alpha in whole if len(whole) and whole[0][3] > 0 else edges:
+            # What is fainter is ground: the area below a curve, a share that nobody listened to.
+            if alpha > 0.3:
+                yield (red, green, blue), alpha
+
+
+def readable(ax):
+    """The words of axes, ticks included."""
+    texts = [*ax.texts, ax.title, ax._left_title, ax._right_title, ax.xaxis.label, ax.yaxis.label]
+    texts += [*ax.get_xticklabels(), *ax.get_yticklabels()]
+    legend = ax.get_legend()
+    return [text for text in texts + (legend.get_texts() if legend else []) if text.get_visible() and text.get_text()]
+
+
+@pytest.mark.parametrize("size", drawn.SIZES, ids=str)
+@pytest.mark.parametrize("name", drawn.ANSWERS)
+def test_what_is_drawn_stands_out_from_dark_paper(name, size):
+    answer, options = drawn.ANSWERS[name]
+    with plt.style.context("dark_background"):
+        figure = Figure(figsize=size)
+        plot.draw(answer, figure.add_subplot(), **options)
+        figure.draw_without_rendering()
+        paper = figure.get_facecolor()
+        for ax in figure.axes:
+            for text in readable(ax):
+                behind = text.get_bbox_patch()
+                ground = paper if behind is None else over(behind.get_facecolor(), behind.get_alpha() or 1.0, paper)
+                assert contrast(text.get_color(), ground) >= 3.0, (text.get_text(), text.get_color())
+            if name.startswith("heatmap"):
+                continue
+            for colour, alpha in strokes(ax):
+                seen = over(colour, alpha, paper)
+                assert contrast(seen, paper) >= 3.0, (colour, alpha)
+
+
+@pytest.mark.parametrize("style", ["default", "dark_background"])
+@pytest.mark.parametrize("count", [1, 2, 4, 10])
+def test_the_strongest_leverage_stands_out_most_and_the_weakest_can_be_seen(style, count):
+    with plt.style.context(style):
+        ax = Figure().add_subplot()
+        shades = [contrast(shade, ax.get_facecolor()) for shade in colours.tiers(count, ax)]
+        assert shades == sorted(shades)
+        assert len(set(shades)) == count
+        assert shades[0] >= 3.0

@@ -39,7 +39,7 @@ def liqmap(grid: LiquidationMap, ax: Axes | None, *, interval: bool, levels: Any
     entries: list[Any] = []
     floor = np.zeros(len(grid.prices))
     # Weak leverages lie far out and strong ones near the price, so the legend reads outward-in.
-    shades = colours.tiers(len(grid.leverages))
+    shades = colours.tiers(len(grid.leverages), ax)
     for i, leverage in enumerate(grid.leverages.tolist()):
         entries.append(Patch(color=shades[i], label=f"{leverage}×"))
         if len(grid.prices):

@@ -29,12 +29,14 @@ GROUPS = ("#3d7fc4", "#e0a100", "#1f9e76", "#c774a5", "#6bb8e6", "#a9745b", "#7a
 
 OTHERS = "#94979f"
 
-_WEAK, _STRONG = "#cbbfe6", "#4a3684"
+_ON_LIGHT = ("#9c88d4", "#2e1d63")
+_ON_DARK = ("#6f57bd", "#e9e2fb")
+"""The weakest leverage and the strongest, which stands out most from the paper."""
 
 
-def tiers(count: int) -> list[str]:
-    """Give a colour to each leverage: they have an order, so they are shades of one colour, the strongest darkest."""
-    weak, strong = to_rgb(_WEAK), to_rgb(_STRONG)
+def tiers(count: int, ax: Axes) -> list[str]:
+    """Give a colour to each leverage: they have an order, so they are shades of one colour."""
+    weak, strong = map(to_rgb, _ON_DARK if _is_dark(ax) else _ON_LIGHT)
     shares = [place / max(count - 1, 1) for place in range(count)]
     return [
         to_hex(tuple((1.0 - share) * a + share * b for a, b in zip(weak, strong, strict=True)))  # type: ignore[arg-type]
@@ -50,5 +52,10 @@ def ink(ax: Axes) -> str:
 def faint(ax: Axes, share: float = 0.68) -> str:
     """Give the colour of what is less than the numbers: between ink and paper."""
     dark = to_rgb(ink(ax))
-    paper = (0.0, 0.0, 0.0) if sum(dark) > 1.5 else (1.0, 1.0, 1.0)  # noqa: PLR2004 - half of white
+    paper = (0.0, 0.0, 0.0) if _is_dark(ax) else (1.0, 1.0, 1.0)
     return to_hex(tuple(share * a + (1.0 - share) * b for a, b in zip(dark, paper, strict=True)))  # type: ignore[arg-type]
+
+
+def _is_dark(ax: Axes) -> bool:
+    """Whether what is written beside these axes is light."""
+    return sum(to_rgb(ink(ax))) > 1.5  # noqa: PLR2004 - half of white
