@@ -189,6 +189,8 @@ class Market(
     def close(self) -> None:
         """Refuse further calls; in a market that moves nothing more arrives, and its streams end.
 
+        Files of an archive that nobody asked for are read no more.
+
         Examples
         --------
         >>> import liqdata
@@ -200,8 +202,7 @@ class Market(
         RuntimeError: market is closed
         """
         self._closed = True
-        if self._moves is not None:
-            self._core.end()
+        self._core.end()
         if self._mirror is not None:
             self._mirror.mirror.close()
 

@@ -9,14 +9,30 @@ pub(super) fn checksum(bytes: &[u8]) -> String {
     hexadecimal(&Sha256::digest(bytes))
 }
 
-/// That of everything that is left to read.
-pub(super) fn checksum_of(from: &mut impl Read) -> std::io::Result<String> {
+/// So much is read before anybody is asked whether to go on, in bytes.
+const PIECE: usize = 1 << 20;
+
+/// That of everything that is left to read; an interruption where it does not go on.
+pub(super) fn checksum_of(
+    from: &mut impl Read,
+    goes_on: &mut dyn FnMut() -> bool,
+) -> std::io::Result<String> {
     let mut hash = Sha256::new();
     let mut buffer = vec![0; 1 << 16];
+    let mut since = 0;
     loop {
         match from.read(&mut buffer)? {
             0 => return Ok(hexadecimal(&hash.finalize())),
-            read => hash.update(buffer.get(..read).unwrap_or_default()),
+            read => {
+                hash.update(buffer.get(..read).unwrap_or_default());
+                since += read;
+            }
+        }
+        if since >= PIECE {
+            since = 0;
+            if !goes_on() {
+                return Err(std::io::ErrorKind::Interrupted.into());
+            }
         }
     }
 }

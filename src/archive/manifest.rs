@@ -429,8 +429,12 @@ pub(super) fn exchanges(journal: &Connection, path: &str) -> rusqlite::Result<Ve
 /// What is wrong with a file that is not there.
 pub(super) const MISSING: &str = "the file is missing";
 
-/// What is wrong with the file of `part` in the archive at `folder`, if anything is.
-pub(super) fn fault_of(folder: &Path, part: &Part) -> std::io::Result<Option<String>> {
+/// What is wrong with the file of `part` in the archive at `folder`, if anything is; `goes_on` is asked while it is read.
+pub(super) fn fault_of(
+    folder: &Path,
+    part: &Part,
+    goes_on: &mut dyn FnMut() -> bool,
+) -> std::io::Result<Option<String>> {
     if let Some(fault) = fault_at(folder, part)? {
         return Ok(Some(fault));
     }
@@ -441,7 +445,7 @@ pub(super) fn fault_of(folder: &Path, part: &Part) -> std::io::Result<Option<Str
         }
         Err(source) => return Err(source),
     };
-    Ok(other_checksum(&checksum_of(&mut file)?, part))
+    Ok(other_checksum(&checksum_of(&mut file, goes_on)?, part))
 }
 
 /// What is wrong with the file of `part` that a look at its name and length tells, if anything is: nothing is opened that

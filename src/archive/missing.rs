@@ -160,29 +160,6 @@ impl Archive {
         Ok(found)
     }
 
-    /// Looks through the journal, reads every file, newest first, and warns of those that are not as they were written; `goes_on` is asked before
-    /// each. Files that were found sound before are read again: a disk may lose what nobody writes.
-    ///
-    /// # Errors
-    ///
-    /// [`ArchiveError`] where the journal cannot be read. A file that cannot be opened now is left to the reads.
-    pub fn check_files(&self, goes_on: &mut dyn FnMut() -> bool) -> Result<(), ArchiveError> {
-        if let Some(reason) = self.journal_faults()?.first() {
-            self.warn_of_journal(reason);
-        }
-        let (mut kept, _) = self.parts()?;
-        sort_small(&mut kept, |one, other| other.last.cmp(&one.last));
-        for part in &kept {
-            if !goes_on() {
-                return Ok(());
-            }
-            if let Ok(Some(reason)) = self.fault_now(part) {
-                self.warn(part, &reason);
-            }
-        }
-        Ok(())
-    }
-
     /// The files that are in use, and those that are out of it.
     pub(super) fn parts(&self) -> Result<(Vec<Part>, Vec<Part>), ArchiveError> {
         self.ask(|journal| {

@@ -109,6 +109,7 @@ mod tabled_orders;
 mod unique;
 mod verify;
 mod versions;
+mod watch;
 mod writer;
 
 pub use awaited::Awaited;
@@ -147,6 +148,7 @@ pub use tabled_bars::BarTable;
 pub use tabled_interest::InterestTable;
 pub use tabled_orders::{GivenOrders, OrderTable};
 pub use verify::{Finding, Verification};
+pub use watch::Watch;
 pub use writer::Writer;
 
 pub use crate::model::{Completeness, Evidence, GapState, VenueCoverage};

@@ -32,10 +32,37 @@ pub struct Archive {
     /// Of the journal that was opened.
     identity: Mutex<Identity>,
     journal: Mutex<Connection>,
-    sound: Mutex<HashMap<String, Stamp>>,
+    sound: Arc<Mutex<HashMap<String, Stamp>>>,
     warned: Arc<Mutex<Warned>>,
     /// Up to which number the orders of a journal were found to be as they were written; readers of one archive share it.
     pub(super) held: Arc<Mutex<Option<(Identity, i64)>>>,
+}
+
+/// What makes another reader of an archive that is open, in a thread of its own, say.
+#[derive(Clone, Debug)]
+pub(super) struct Twin {
+    folder: PathBuf,
+    sound: Arc<Mutex<HashMap<String, Stamp>>>,
+    warned: Arc<Mutex<Warned>>,
+    held: Arc<Mutex<Option<(Identity, i64)>>>,
+}
+
+impl Twin {
+    /// Opens it.
+    pub(super) fn open(&self) -> Result<Archive, ArchiveError> {
+        let Self {
+            folder,
+            sound,
+            warned,
+            held,
+        } = self.clone();
+        Ok(Archive {
+            sound,
+            warned,
+            held,
+            ..Archive::of(&folder)?
+        })
+    }
 }
 
 /// What is known of damage.
@@ -123,7 +150,7 @@ impl Archive {
             opened_by: std::process::id(),
             identity: Mutex::new(files::identity(&found)),
             journal: Mutex::new(journal),
-            sound: Mutex::default(),
+            sound: Arc::default(),
             warned: Arc::default(),
             held: Arc::default(),
         })
@@ -194,17 +221,24 @@ impl Archive {
         self.look_over()
     }
 
-    /// Another reader of the same archive; a damaged file that one of them has warned of the other does not name again.
+    /// Another reader of the same archive; a damaged file that one of them has warned of the other does not name again, and
+    /// one that is sound it need not read to know.
     ///
     /// # Errors
     ///
     /// [`ArchiveError`] as [`Archive::read`] gives.
     pub fn another(&self) -> Result<Self, ArchiveError> {
-        Ok(Self {
+        self.twin().open()
+    }
+
+    /// What makes another reader of it.
+    pub(super) fn twin(&self) -> Twin {
+        Twin {
+            folder: self.folder.clone(),
+            sound: Arc::clone(&self.sound),
             warned: Arc::clone(&self.warned),
             held: Arc::clone(&self.held),
-            ..Self::of(&self.folder)?
-        })
+        }
     }
 
     /// The archive's folder.

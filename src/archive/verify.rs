@@ -10,6 +10,7 @@ use rusqlite::Connection;
 use super::bars::BarRow;
 use super::clock::wall_clock;
 use super::damaged::DamagedPart;
+use super::files::Identity;
 use super::manifest::{self, Part, State};
 use super::maps::MapRow;
 use super::open_interest::OpenInterestRow;
@@ -306,9 +307,18 @@ impl Archive {
 
     /// What is wrong with a file, if anything is, by its checksum.
     pub(super) fn fault_now(&self, part: &Part) -> Result<Option<String>, ArchiveError> {
+        self.fault_while(part, &mut || true)
+    }
+
+    /// The same, as long as `goes_on`, which is asked after each mebibyte.
+    pub(super) fn fault_while(
+        &self,
+        part: &Part,
+        goes_on: &mut dyn FnMut() -> bool,
+    ) -> Result<Option<String>, ArchiveError> {
         let path = self.folder.join(&part.path);
         let before = stamp(&path);
-        let fault = manifest::fault_of(&self.folder, part)
+        let fault = manifest::fault_of(&self.folder, part, goes_on)
             .map_err(|source| ArchiveError::of_file(&path, source))?;
         self.learn(&part.path, before.filter(|_| fault.is_none()));
         Ok(fault)
@@ -385,8 +395,14 @@ pub(super) enum Sound {
 }
 
 fn stamp(path: &Path) -> Option<Stamp> {
-    let metadata = fs::metadata(path).ok()?;
-    Some((metadata.len(), metadata.modified().ok()))
+    look_at(path).map(|(stamp, _)| stamp)
+}
+
+/// How a file lies on the disk, and what tells it from others.
+pub(super) fn look_at(path: &Path) -> Option<(Stamp, Identity)> {
+    let found = fs::metadata(path).ok()?;
+    let stamp = (found.len(), found.modified().ok());
+    Some((stamp, files::identity(&found)))
 }
 
 /// Adds the Parquet files below `folder`.

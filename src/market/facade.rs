@@ -2,7 +2,7 @@
 //!
 //! A caller never sees where the observations are: it asks, and is told beside each answer what the answer depends on.
 
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use super::lane::in_lane;
 use super::maps::MapKeeper;
@@ -11,7 +11,7 @@ use super::refusal::Refusal;
 use super::revision::{Basis, Revision, Standing};
 use super::shared_look::SharedLook;
 use super::source::Source;
-use crate::archive::{Archive, DamagedPart};
+use crate::archive::{Archive, DamagedPart, Watch};
 use crate::model::{Millis, MissedStretch};
 
 /// What a server, or a caller in this process, asks its questions of.
@@ -40,11 +40,17 @@ pub struct Market {
     /// Where it moves by a clock of its own.
     pub(super) moving: Option<Arc<Moving>>,
     pub(super) look: SharedLook,
+    /// Reads all files of its archive once, where somebody wanted that.
+    pub(super) watch: Mutex<Option<Watch>>,
 }
 
 impl Market {
-    /// Lets nothing more arrive, where it moves by a clock of its own: who follows its orders comes to an end.
+    /// Lets nothing more arrive, where it moves by a clock of its own: who follows its orders comes to an end. Files of its
+    /// archive are read no more but for an answer.
     pub fn end(&self) {
+        let mut watch = self.watch.lock().unwrap_or_else(PoisonError::into_inner);
+        *watch = None;
+        drop(watch);
         if let Some(moving) = &self.moving {
             moving.end();
         }

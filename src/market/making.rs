@@ -1,7 +1,7 @@
 //! How markets are made: of tables, of a simulation, of an archive as it grows, as it was or as it came about.
 
 use std::path::Path;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 
 use super::archived::Archived;
 use super::facade::Market;
@@ -13,7 +13,7 @@ use super::refusal::Refusal;
 use super::revision::wall_clock;
 use super::shared_look::SharedLook;
 use super::source::Source;
-use crate::archive::Archive;
+use crate::archive::{Archive, Watch};
 use crate::engine::Observations;
 use crate::model::Millis;
 
@@ -26,6 +26,7 @@ impl Market {
             maps: None,
             moving: None,
             look: SharedLook::default(),
+            watch: Mutex::default(),
         }
     }
 
@@ -116,6 +117,17 @@ impl Market {
             Arc::new(archived),
             format!("archive {}", path.display()),
         ))
+    }
+
+    /// The same market; every file of its archive, if it lies in one, is read once beside the answers, from a second on, so
+    /// that damage is known though nobody asks for what it took.
+    #[must_use]
+    pub fn looked_through(self) -> Self {
+        let watch = self.archive().map(Watch::once);
+        Self {
+            watch: Mutex::new(watch),
+            ..self
+        }
     }
 
     /// The same market, with a keeper of the maps that servers of it answer with.

@@ -65,7 +65,7 @@ impl Collector {
 
     /// A market of the archive of `collector`; what servers of it answer with is kept.
     fn market_of(&self, collector: &collect::Collector) -> Result<market::Market, Failure> {
-        let market = market::Market::open(collector.archive(), None)?;
+        let market = market::Market::open(collector.archive(), None)?.looked_through();
         if self.maps_bytes == 0 {
             return Ok(market);
         }

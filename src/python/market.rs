@@ -354,7 +354,7 @@ impl Market {
     #[staticmethod]
     #[pyo3(signature = (path, as_of=None))]
     fn open(py: Python<'_>, path: PathBuf, as_of: Option<i64>) -> PyResult<Self> {
-        let open = move || Ok(market::Market::open(path, as_of.map(Millis))?);
+        let open = move || Ok(market::Market::open(path, as_of.map(Millis))?.looked_through());
         let market = interruptible(py, open)?;
         Ok(market.into())
     }
@@ -391,9 +391,9 @@ impl Market {
         }
     }
 
-    /// Lets nothing more arrive.
-    fn end(&self) {
-        self.market.end();
+    /// Lets nothing more arrive, and reads no files of an archive any more but for an answer.
+    fn end(&self, py: Python<'_>) {
+        py.detach(|| self.market.end());
     }
 
     /// How many files of its archive are known to be damaged, so that rows are missing.

@@ -15,6 +15,7 @@ use super::error::{bad_query, bad_query_said};
 use super::logs;
 use super::market::Market;
 use crate::api::BadQuery;
+use crate::archive::Watch;
 use crate::model::shortened;
 use crate::server::{Access, Limits, Settings, Tls, Tokens};
 use crate::{market, server};
@@ -25,7 +26,7 @@ const TICK: Duration = Duration::from_millis(5);
 struct Running {
     stop: oneshot::Sender<()>,
     thread: JoinHandle<std::io::Result<()>>,
-    watch: server::Watch,
+    watch: Option<Watch>,
     pid: u32,
 }
 
@@ -269,7 +270,7 @@ fn start(
         .thread_name("liqdata-server")
         .enable_all()
         .build()?;
-    let watch = server::Watch::over(&market);
+    let watch = market.archive().map(Watch::hourly);
     let (stop, stopped) = oneshot::channel();
     let thread = std::thread::Builder::new()
         .name("liqdata-server".to_owned())

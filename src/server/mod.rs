@@ -30,7 +30,6 @@ mod tests;
 mod tokens;
 mod traffic;
 mod unread;
-mod watch;
 
 pub use access::Access;
 pub use limits::Limits;
@@ -40,4 +39,3 @@ pub use reject::{Rejection, status};
 pub use router::{router, router_with};
 pub use secure::Tls;
 pub use tokens::Tokens;
-pub use watch::Watch;

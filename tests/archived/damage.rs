@@ -3,6 +3,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, Once, PoisonError};
+use std::time::{Duration, Instant};
 
 use liqdata::api::{Coins, Heatmap, RawModel};
 use liqdata::archive::{Archive, Filter};
@@ -285,5 +286,54 @@ fn whatever_rests_on_a_damaged_day_of_bars_or_open_interest_says_so() {
         .unwrap();
     let (again, held) = told_by_estimate();
     assert_eq!((again, held.len()), (all, 1));
+    said(&folder);
+}
+
+#[test]
+fn a_flipped_bit_of_a_day_that_nobody_asks_for_is_found_beside_the_answers() {
+    let folder = rolled();
+    flip(&file(&folder, "orders", 0));
+    flip(&file(&folder, "bars", 0));
+    let market = opened(&folder).looked_through();
+    let archive = market.archive().unwrap();
+    assert_eq!(archive.damaged_files(), 0, "nothing has been read");
+    let began = Instant::now();
+    while archive.damaged_files() < 2 {
+        assert!(began.elapsed() < Duration::from_secs(20));
+        std::thread::sleep(Duration::from_millis(10));
+    }
+    let said = said(&folder);
+    assert!(
+        said.iter()
+            .any(|line| line.contains("rows of bars are missing")),
+        "{said:?}"
+    );
+    let gaps = market.gaps(None, (None, None)).unwrap();
+    assert!(
+        gaps.iter()
+            .any(|gap| gap.reason == "damaged file" && gap.holds.is_none()),
+        "{gaps:?}"
+    );
+    // What nobody has open any more is left alone at once.
+    let began = Instant::now();
+    drop(market);
+    assert!(began.elapsed() < Duration::from_secs(1));
+}
+
+#[test]
+fn a_file_that_was_found_sound_is_not_read_again_by_whoever_opens_the_archive_next() {
+    let folder = rolled();
+    let sound = |archive: &Archive| archive.check_files(&mut || true).unwrap();
+    let all = sound(&Archive::read(folder.archive()).unwrap());
+    assert!(all >= 4, "{all}");
+    let second = Archive::read(folder.archive()).unwrap();
+    assert_eq!(sound(&second), 0);
+    assert_eq!(second.damaged_files(), 0);
+    // One that was touched is, and one that is damaged whoever looks.
+    flip(&file(&folder, "bars", 0));
+    for _ in 0..2 {
+        let next = Archive::read(folder.archive()).unwrap();
+        assert_eq!((sound(&next), next.damaged_files()), (1, 1));
+    }
     said(&folder);
 }

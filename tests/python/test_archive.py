@@ -8,6 +8,7 @@ import sqlite3
 import subprocess
 import sys
 import textwrap
+import time
 import urllib.request
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
@@ -472,17 +473,30 @@ def test_a_read_that_is_denied_is_called_one_and_no_write(tmp_path, denied):
     assert "cannot be written" not in done.stdout
 
 
+def flip(file):
+    """Change a bit of a file, which keeps its length."""
+    content = bytearray(file.read_bytes())
+    content[len(content) // 2] ^= 1
+    file.write_bytes(content)
+
+
 @pytest.fixture
-def damaged(tmp_path):
-    """An archive of two days in files, of which the older is cut short."""
+def two_days(tmp_path):
+    """An archive of two days in files."""
     path = tmp_path / "archive"
     writer = _core.ArchiveWriter(path)
-    writer.append(samples.orders(), None, None)
+    writer.append(samples.orders(), samples.bars(hours=60), None)
     writer.roll(samples.NOW + 2 * samples.DAY)
     writer.close()
-    first, second = sorted(path.glob("orders/*/*.parquet"))
+    return path
+
+
+@pytest.fixture
+def damaged(two_days):
+    """An archive of two days in files, of which the older of orders is cut short."""
+    first, second = sorted(two_days.glob("orders/*/*.parquet"))
     first.write_bytes(first.read_bytes()[:100])
-    return path, second
+    return two_days, second
 
 
 @pytest.mark.parametrize(
@@ -504,12 +518,21 @@ def test_damage_is_said_on_stderr_where_nobody_listens_and_once(damaged, setup, 
     assert done.stderr.count("the file has 100 bytes") == heard, done.stderr
 
 
+def test_a_day_that_nobody_asks_for_is_found_damaged_beside_the_answers(two_days, caplog):
+    flip(min(two_days.glob("bars/*/*/*.parquet")))
+    with liqdata.open(two_days) as market:
+        assert "damaged" not in market.coins().meta
+        until = time.monotonic() + 20
+        while "damaged" not in market.coins().meta:
+            assert time.monotonic() < until
+            time.sleep(0.02)
+        assert "the file's SHA-256 is" in caplog.text
+        assert [gap["holds"] for gap in market.gaps()] == ["bars"]
+
+
 def test_a_server_says_what_it_meets_when_it_meets_it(damaged):
     path, second = damaged
-    # One bit of the newer day: its length is right, and nobody asks for it.
-    content = bytearray(second.read_bytes())
-    content[len(content) // 2] ^= 1
-    second.write_bytes(content)
+    flip(second)  # its length is right
     command = [sys.executable, "-m", "liqdata", "serve", str(path)]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
         try:

@@ -5,8 +5,7 @@ use std::path::PathBuf;
 use super::fresh::text;
 use super::ready::{Folder, plain, recorded};
 use super::*;
-use crate::archive::Archive;
-use crate::server::Watch;
+use crate::archive::{Archive, Watch};
 use crate::server::response::DAMAGED;
 
 const DAYS: i64 = 3;
@@ -94,7 +93,7 @@ async fn a_flipped_bit_is_found_before_anybody_asks_for_what_it_took() {
     // Under a market that is open: the oldest day, and the newest, which is in memory already.
     flip(&parts[0]);
     flip(&parts[2]);
-    let watch = Watch::over(&market);
+    let watch = market.archive().map(Watch::hourly);
     for _ in 0..500 {
         if market.damaged_files() == 2 {
             break;
