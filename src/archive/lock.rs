@@ -3,12 +3,18 @@
 use std::fs::{self, File, OpenOptions, TryLockError};
 use std::io::{Read, Seek, Write};
 use std::path::{Path, PathBuf};
+use std::thread;
+use std::time::Duration;
 
 use super::{ArchiveError, files};
 use crate::model::Millis;
 
 /// The lock file's name in the archive's folder.
 pub(super) const FILE: &str = "writer.lock";
+
+/// A lock that is held may be another's look at it: it is tried for so many times more, a moment apart.
+const TRIES: u32 = 10;
+const A_MOMENT: Duration = Duration::from_millis(5);
 
 /// File systems whose locks and shared memory other machines do not see.
 const NETWORK: [&str; 16] = [
@@ -53,10 +59,17 @@ impl Lock {
             .truncate(false)
             .open(&path)
             .map_err(fault)?;
-        match file.try_lock() {
-            Ok(()) => {}
-            Err(TryLockError::WouldBlock) => return Err(held(folder, &mut file)),
-            Err(TryLockError::Error(source)) => return Err(fault(source)),
+        let mut tries = TRIES;
+        loop {
+            match file.try_lock() {
+                Ok(()) => break,
+                Err(TryLockError::WouldBlock) if tries > 0 => {
+                    tries -= 1;
+                    thread::sleep(A_MOMENT);
+                }
+                Err(TryLockError::WouldBlock) => return Err(held(folder, &mut file)),
+                Err(TryLockError::Error(source)) => return Err(fault(source)),
+            }
         }
         let taken_by = std::process::id();
         let lock = Self {
@@ -91,6 +104,25 @@ impl Drop for Lock {
         // Emptied first, so that nobody is named who no longer writes; closing would unlock as well.
         let _ = self.file.set_len(0);
         let _ = self.file.unlock();
+    }
+}
+
+/// Whether anybody holds the lock of the archive in `folder`.
+pub(super) fn is_held(folder: &Path) -> Result<bool, ArchiveError> {
+    let path = folder.join(FILE);
+    let fault = |source| ArchiveError::of_file(&path, source);
+    files::refuse_other_than_file(&path)?;
+    let file = match File::open(&path) {
+        Ok(file) => file,
+        // A copy that nobody has written to.
+        Err(source) if source.kind() == std::io::ErrorKind::NotFound => return Ok(false),
+        Err(source) => return Err(fault(source)),
+    };
+    match file.try_lock_shared() {
+        // At once, so that a child that is forked this moment has nothing of it.
+        Ok(()) => file.unlock().map(|()| false).map_err(fault),
+        Err(TryLockError::WouldBlock) => Ok(true),
+        Err(TryLockError::Error(source)) => Err(fault(source)),
     }
 }
 
@@ -198,8 +230,28 @@ mod tests {
         let refused = Lock::take(&folder, Millis(0)).unwrap_err();
         let pid = Some(std::process::id());
         assert!(matches!(refused, ArchiveError::Locked { pid: named, .. } if named == pid));
+        assert!(is_held(&folder).unwrap());
         drop(parents);
+        assert!(!is_held(&folder).unwrap());
         drop(Lock::take(&folder, Millis(0)).unwrap());
+        fs::remove_dir_all(&folder).unwrap();
+    }
+
+    #[test]
+    fn whoever_looks_at_the_lock_is_in_no_writers_way() {
+        let folder = std::env::temp_dir().join(format!("liqdata-look-{}", std::process::id()));
+        fs::create_dir_all(&folder).unwrap();
+        assert!(!is_held(&folder).unwrap(), "there is none yet");
+        drop(Lock::take(&folder, Millis(0)).unwrap());
+        // As a look has it, which lasts longer than any does.
+        let look = File::open(folder.join(FILE)).unwrap();
+        look.try_lock_shared().unwrap();
+        let looking = thread::spawn(move || {
+            thread::sleep(A_MOMENT * 2);
+            look.unlock().unwrap();
+        });
+        drop(Lock::take(&folder, Millis(0)).unwrap());
+        looking.join().unwrap();
         fs::remove_dir_all(&folder).unwrap();
     }
 

@@ -82,6 +82,7 @@ mod pages;
 mod parquet;
 mod placing;
 mod positions;
+mod pulse;
 mod raw;
 mod raw_checked;
 mod raw_file;

@@ -4,6 +4,7 @@
 
 use std::sync::{Arc, Mutex, PoisonError};
 
+use super::filling::{Filling, Fills};
 use super::lane::in_lane;
 use super::maps::MapKeeper;
 use super::moving::Moving;
@@ -40,6 +41,8 @@ pub struct Market {
     /// Where it moves by a clock of its own.
     pub(super) moving: Option<Arc<Moving>>,
     pub(super) look: SharedLook,
+    /// Fills its archive in this process, where something does.
+    pub(super) filled_by: Option<Arc<dyn Fills>>,
     /// Reads all files of its archive once, where somebody wanted that.
     pub(super) watch: Mutex<Option<Watch>>,
 }
@@ -83,6 +86,11 @@ impl Market {
     #[must_use]
     pub fn archive(&self) -> Option<&Archive> {
         self.source.archive()
+    }
+
+    /// How the collector goes that fills its archive, where one in this process does.
+    pub(crate) fn filling(&self) -> Option<Filling> {
+        self.filled_by.as_ref()?.filling()
     }
 
     /// How many files of its archive are known to be damaged, so that rows are missing.

@@ -5,6 +5,7 @@ use std::sync::{Arc, Mutex};
 
 use super::archived::Archived;
 use super::facade::Market;
+use super::filling::Fills;
 use super::fixed::Fixed;
 use super::growing::{Feed, Growing};
 use super::maps::MapKeeper;
@@ -26,6 +27,7 @@ impl Market {
             maps: None,
             moving: None,
             look: SharedLook::default(),
+            filled_by: None,
             watch: Mutex::default(),
         }
     }
@@ -126,6 +128,15 @@ impl Market {
         let watch = self.archive().map(Watch::once);
         Self {
             watch: Mutex::new(watch),
+            ..self
+        }
+    }
+
+    /// The same market, whose archive `collector` fills.
+    #[must_use]
+    pub fn filled_by(self, collector: Arc<dyn Fills>) -> Self {
+        Self {
+            filled_by: Some(collector),
             ..self
         }
     }

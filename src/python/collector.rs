@@ -1,6 +1,6 @@
 //! A collector, from Python: started, looked at, stopped. Its threads never meet the interpreter.
 
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::Duration;
 
 use pyo3::exceptions::{PyOSError, PyRuntimeError};
@@ -10,8 +10,8 @@ use pyo3::types::PyDict;
 use super::error::Failure;
 use super::market::Market;
 use super::{error, logs};
-use crate::collect::{self, CollectError, Plan, Settings, Status};
-use crate::market::{self, MapKeeper};
+use crate::collect::{self, CollectError, Plan, Settings, Status, VenueState};
+use crate::market::{self, Filling, Fills, MapKeeper, VenueFilling};
 
 /// How often a closing thread looks whether the collector has ended, and for signals.
 const TICK: Duration = Duration::from_millis(10);
@@ -19,10 +19,13 @@ const TICK: Duration = Duration::from_millis(10);
 /// How long maps that were served may take to become durable in the end.
 const LAST_MAPS: Duration = Duration::from_secs(5);
 
+/// What runs, until it is stopped.
+type Running = Mutex<Option<collect::Collector>>;
+
 /// A collector at work; it ends with [`Collector::stop`].
 #[pyclass(frozen, module = "liqdata._core")]
 pub(super) struct Collector {
-    running: Mutex<Option<collect::Collector>>,
+    running: Arc<Running>,
     /// Keeps the maps that are served of the archive, once it is served.
     maps: Mutex<Option<Arc<MapKeeper>>>,
     maps_bytes: u64,
@@ -35,10 +38,9 @@ impl Drop for Collector {
     fn drop(&mut self) {
         if self.is_forked() {
             // Nothing here is let go of: its threads do not exist, and any of them may have held a lock.
-            let running = self.running.get_mut();
             let maps = self.maps.get_mut();
             std::mem::forget((
-                running.unwrap_or_else(PoisonError::into_inner).take(),
+                Arc::clone(&self.running),
                 maps.unwrap_or_else(PoisonError::into_inner).take(),
             ));
         }
@@ -65,7 +67,12 @@ impl Collector {
 
     /// A market of the archive of `collector`; what servers of it answer with is kept.
     fn market_of(&self, collector: &collect::Collector) -> Result<market::Market, Failure> {
-        let market = market::Market::open(collector.archive(), None)?.looked_through();
+        let market = market::Market::open(collector.archive(), None)?
+            .looked_through()
+            .filled_by(Arc::new(Seen {
+                running: Arc::downgrade(&self.running),
+                pid: self.pid,
+            }));
         if self.maps_bytes == 0 {
             return Ok(market);
         }
@@ -116,7 +123,7 @@ impl Collector {
             .detach(|| collect::Collector::start(archive, &plan))
             .map_err(|fault| raised(py, fault))?;
         Ok(Self {
-            running: Mutex::new(Some(collector)),
+            running: Arc::new(Mutex::new(Some(collector))),
             maps: Mutex::default(),
             maps_bytes,
             ended: Arc::default(),
@@ -209,6 +216,43 @@ impl Collector {
             }
             Err(panic) => std::panic::resume_unwind(panic),
         }
+    }
+}
+
+/// A collector as markets of its archive see it, as long as it runs.
+#[derive(Debug)]
+struct Seen {
+    running: Weak<Running>,
+    pid: u32,
+}
+
+impl Fills for Seen {
+    fn filling(&self) -> Option<Filling> {
+        // After a fork another thread may hold the lock for ever.
+        let running = self
+            .running
+            .upgrade()
+            .filter(|_| self.pid == std::process::id())?;
+        let running = running.lock().unwrap_or_else(PoisonError::into_inner);
+        let status = running.as_ref()?.status();
+        let venues = status.venues.into_iter().map(|venue| VenueFilling {
+            exchange: venue.exchange,
+            is_live: venue.state == VenueState::Live,
+            connections: venue.connections,
+            last_heard: venue.last_heard,
+            last_event: venue.last_event,
+            events: venue.events,
+            gaps: venue.gaps,
+            rejected: venue.rejected,
+            unpriced: venue.unpriced,
+            quarantined: venue.quarantined,
+            lost: venue.lost,
+        });
+        Some(Filling {
+            venues: venues.collect(),
+            waiting: status.waiting,
+            is_stalled: status.trouble.is_some(),
+        })
     }
 }
 

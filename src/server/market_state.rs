@@ -1,12 +1,13 @@
 //! What `/metrics` tells of the market: read every few seconds at most, whoever asks how often.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use tokio::sync::Mutex;
 use tokio::task::spawn_blocking;
 
-use crate::market::{Basis, Market, Refusal, VenueCoverage};
+use crate::market::{Basis, Filling, Market, Refusal, VenueCoverage};
 use crate::model::{Millis, Window};
 
 /// How long what was read is told again.
@@ -22,6 +23,12 @@ pub(super) struct MarketState {
     pub(super) damaged: usize,
     /// Of the last 24 hours.
     pub(super) venues: Vec<VenueCoverage>,
+    /// Whether anybody has its archive open for writing; none where it lies in none.
+    pub(super) written: Option<bool>,
+    /// Until when each exchange was listened to, as its archive says.
+    pub(super) listened_until: BTreeMap<String, Millis>,
+    /// How the collector goes that fills it in this process.
+    pub(super) filling: Option<Filling>,
 }
 
 /// What was read, and when.
@@ -35,11 +42,17 @@ impl MarketState {
     fn of(market: &Market) -> Self {
         let readable = market.standing(&Basis::Record).is_ok();
         let venues = market.coverage(None, Window::H24);
+        let archive = market.archive();
         Self {
             readable: readable && venues.is_ok(),
             now: market.known_until(),
             damaged: market.damaged_files(),
             venues: venues.unwrap_or_default(),
+            written: archive.and_then(|archive| archive.is_written().ok()),
+            listened_until: archive
+                .and_then(|archive| archive.listened_until().ok())
+                .unwrap_or_default(),
+            filling: market.filling(),
         }
     }
 }

@@ -9,13 +9,14 @@ use axum::extract::{Extension, State};
 use axum::http::header::CONTENT_TYPE;
 use axum::http::{HeaderValue, Uri};
 use axum::response::{IntoResponse, Response};
+use rust_decimal::Decimal;
 
 use super::market_state::MarketState;
 use super::question::nothing;
 use super::reject::Rejection;
 use super::shared::Shared;
 use super::traffic::{BOUNDS, Traffic};
-use crate::market::wall_clock;
+use crate::market::{Filling, VenueFilling, wall_clock};
 
 /// Version 0.0.4 of the format.
 const KIND: HeaderValue = HeaderValue::from_static("text/plain; version=0.0.4; charset=utf-8");
@@ -34,6 +35,8 @@ pub(super) async fn metrics(
         page.traffic(&traffic);
     }
     page.market(&state);
+    page.record(&state);
+    page.collector(state.filling.as_ref());
     page.process();
     Ok(([(CONTENT_TYPE, KIND)], page.0).into_response())
 }
@@ -234,6 +237,146 @@ impl Page {
         }
     }
 
+    /// What the archive tells of whoever fills it.
+    fn record(&mut self, state: &MarketState) {
+        let name = "liqdata_archive_written";
+        self.metric(
+            name,
+            "gauge",
+            "Whether a collector has the archive open for writing: 1 or 0; absent where there is no archive.",
+        );
+        if let Some(written) = state.written {
+            self.sample(name, &[], u8::from(written));
+        }
+        let name = "liqdata_venue_listened_until_timestamp_seconds";
+        self.metric(
+            name,
+            "gauge",
+            "Until when the venue is known to have been listened to.",
+        );
+        for (exchange, until) in &state.listened_until {
+            self.sample(name, &[("exchange", exchange)], seconds(until.0));
+        }
+        let name = "liqdata_venue_set_aside";
+        self.metric(
+            name,
+            "gauge",
+            "Rows that could not be read or priced or whose unit is in doubt, on the days of the last 24 hours.",
+        );
+        for venue in &state.venues {
+            let counts = [
+                ("rejected", venue.rejected),
+                ("unpriced", venue.unpriced),
+                ("quarantined", venue.quarantined),
+            ];
+            for (reason, count) in counts {
+                if let Some(count) = count {
+                    let labels = [("exchange", venue.exchange.as_str()), ("reason", reason)];
+                    self.sample(name, &labels, count);
+                }
+            }
+        }
+    }
+
+    /// What a collector in this process tells of itself; without one there are no samples.
+    fn collector(&mut self, filling: Option<&Filling>) {
+        let of_all = [
+            (
+                "liqdata_collector_waiting_rows",
+                "Rows that came in and are not durable yet.",
+                filling.map(|one| one.waiting),
+            ),
+            (
+                "liqdata_collector_stalled",
+                "Whether nothing can be written to the archive: 1 or 0.",
+                filling.map(|one| u64::from(one.is_stalled)),
+            ),
+        ];
+        for (name, help, value) in of_all {
+            self.metric(name, "gauge", help);
+            if let Some(value) = value {
+                self.sample(name, &[], value);
+            }
+        }
+        let venues = filling.map_or(&[][..], |one| &one.venues);
+        self.of_venues(
+            venues,
+            "liqdata_collector_live",
+            "gauge",
+            "Whether everything of the venue is listened to: 1 or 0.",
+            |venue| Some(u8::from(venue.is_live).into()),
+        );
+        self.of_venues(
+            venues,
+            "liqdata_collector_connections_total",
+            "counter",
+            "Connections to the venue that were opened, again after an end as well.",
+            |venue| Some(venue.connections.into()),
+        );
+        self.of_venues(
+            venues,
+            "liqdata_collector_events_total",
+            "counter",
+            "New liquidations of the venue.",
+            |venue| Some(venue.events.into()),
+        );
+        self.of_venues(
+            venues,
+            "liqdata_collector_gaps_total",
+            "counter",
+            "Gaps in the listening to the venue that were recorded.",
+            |venue| Some(venue.gaps.into()),
+        );
+        self.of_venues(
+            venues,
+            "liqdata_collector_last_heard_timestamp_seconds",
+            "gauge",
+            "When anything was last received of the venue.",
+            |venue| venue.last_heard.map(|at| seconds(at.0)),
+        );
+        self.of_venues(
+            venues,
+            "liqdata_collector_last_event_timestamp_seconds",
+            "gauge",
+            "The venue's time of the latest event that was received.",
+            |venue| venue.last_event.map(|at| seconds(at.0)),
+        );
+        let name = "liqdata_collector_set_aside_total";
+        self.metric(
+            name,
+            "counter",
+            "What came and is not kept: unreadable, without a price, of a unit in doubt, or refused by the archive.",
+        );
+        for venue in venues {
+            for (reason, count) in [
+                ("rejected", venue.rejected),
+                ("unpriced", venue.unpriced),
+                ("quarantined", venue.quarantined),
+                ("lost", venue.lost),
+            ] {
+                let labels = [("exchange", venue.exchange), ("reason", reason)];
+                self.sample(name, &labels, count);
+            }
+        }
+    }
+
+    /// A metric with a sample of each venue that has one.
+    fn of_venues(
+        &mut self,
+        venues: &[VenueFilling],
+        name: &str,
+        kind: &str,
+        help: &str,
+        value: impl Fn(&VenueFilling) -> Option<Decimal>,
+    ) {
+        self.metric(name, kind, help);
+        for venue in venues {
+            if let Some(value) = value(venue) {
+                self.sample(name, &[("exchange", venue.exchange)], value);
+            }
+        }
+    }
+
     /// What Linux tells of this process; elsewhere nothing.
     fn process(&mut self) {
         if let Some(bytes) = resident() {
@@ -272,6 +415,6 @@ fn escaped(text: &str) -> String {
 }
 
 /// Exact: milliseconds as a decimal number of seconds.
-fn seconds(millis: i64) -> rust_decimal::Decimal {
-    rust_decimal::Decimal::new(millis, 3)
+fn seconds(millis: i64) -> Decimal {
+    Decimal::new(millis, 3)
 }

@@ -1,12 +1,15 @@
 """Collecting in a block of Python: what it refuses, what it keeps, and how it ends."""
 
 import json
+import math
 import os
 import pickle
 import signal
 import subprocess
 import sys
+import time
 import tomllib
+import urllib.request
 from contextlib import contextmanager
 from decimal import Decimal
 from pathlib import Path
@@ -227,3 +230,68 @@ def test_ctrl_c_in_the_block_ends_it_well(tmp_path, nowhere):
     assert process.returncode == 0
     assert "closed" in out
     _core.ArchiveWriter(archive).close()
+
+
+def scraped(url):
+    """The samples of ``/metrics``."""
+    with urllib.request.urlopen(f"{url}/metrics", timeout=30) as page:
+        lines = page.read().decode().splitlines()
+    return {line.rpartition(" ")[0]: float(line.rpartition(" ")[2]) for line in lines if not line.startswith("#")}
+
+
+def becomes(url, series, least, most=None):
+    """Scrape until a sample is so much, or at least so much and at most that."""
+    until = time.monotonic() + 60
+    while not least <= (told := scraped(url)).get(series, -1) <= (least if most is None else most):
+        assert time.monotonic() < until, f"{series} is {told.get(series)}"
+        time.sleep(0.1)
+    return told
+
+
+@needs_double
+def test_a_server_tells_how_its_collector_goes_and_another_process_s_by_the_archive(tmp_path):
+    settings = tmp_path / "settings.toml"
+    archive = tmp_path / "archive"
+    with exchanges(settings, "okx", "bybit") as tell:
+        shape = tomllib.loads(settings.read_text()) | {"coins": []}
+        began = time.time()
+        collector = liqdata.collect(archive, venues=["okx", "bybit"], settings=shape)
+        # One server of the collector's market, one of the archive as any other process has it.
+        with (
+            collector.market() as market,
+            liqdata.open(archive) as other,
+            liqdata.serve(market) as server,
+            liqdata.serve(other) as beside,
+        ):
+            live(collector)
+            happened = tell(do="liquidate", count=5)
+            for venue in ("okx", "bybit"):
+                becomes(server.url, f'liqdata_collector_events_total{{exchange="{venue}"}}', len(happened[venue]))
+            told = becomes(server.url, "liqdata_collector_waiting_rows", 0)
+            for venue in ("okx", "bybit"):
+                one = f'{{exchange="{venue}"}}'
+                assert told["liqdata_collector_live" + one] == 1
+                assert told["liqdata_collector_connections_total" + one] >= 1
+                assert told["liqdata_collector_last_heard_timestamp_seconds" + one] >= began
+                newest = max(row["timestamp"] for row in happened[venue]) / 1000
+                assert told["liqdata_collector_last_event_timestamp_seconds" + one] == newest
+                for reason in ("rejected", "unpriced", "quarantined", "lost"):
+                    counted = f'liqdata_collector_set_aside_total{{exchange="{venue}",reason="{reason}"}}'
+                    assert told[counted] == 0
+            assert told["liqdata_collector_stalled"] == 0
+            # A connection that ends is made again, and what cannot be read is counted.
+            connections = 'liqdata_collector_connections_total{exchange="okx"}'
+            tell(do="close", venue="okx")
+            becomes(server.url, connections, told[connections] + 1, math.inf)
+            tell(do="garbage", venue="bybit", kind="truncated_json")
+            rejected = 'liqdata_collector_set_aside_total{exchange="bybit",reason="rejected"}'
+            becomes(server.url, rejected, 1, math.inf)
+            archived = becomes(beside.url, "liqdata_archive_written", 1)
+            assert not [series for series in archived if series.startswith("liqdata_collector_")]
+            assert archived['liqdata_venue_listened_until_timestamp_seconds{exchange="bybit"}'] >= began
+            assert 'liqdata_venue_set_aside{exchange="bybit",reason="unpriced"}' in archived
+            collector.close()
+            # What fills it has ended, and both say so.
+            for url in (server.url, beside.url):
+                over = becomes(url, "liqdata_archive_written", 0)
+                assert not [series for series in over if series.startswith("liqdata_collector_")]
