@@ -63,6 +63,7 @@ bench: $(STAMP)/bench $(FAST) ## the client against its peers and hostile replie
 	$(BIN)/python tests/bench/decode.py
 	$(BIN)/python tests/bench/estimate.py
 	$(BIN)/python tests/bench/run.py
+	$(BIN)/python tests/bench/floors.py
 
 scorecard: $(STAMP)/test $(FAST) ## what the estimate scores on simulated markets, and on recordings in $LIQDATA_REAL_DATA; writes docs/scorecard.md
 	$(BIN)/python tests/scorecard/run.py

@@ -1,11 +1,12 @@
-"""The least that every part has to reach against its peers, and what a run reached.
+"""The least that every part has to reach against its peers, what others may cost at most, and what a run reached.
 
 A script that measures apart from the client leaves what floors need of it in ``FOLDER``; the client's run, which comes
-last, reads it there.
+last, reads it there. As a program it ends with 1 where a bound of what was left does not hold.
 """
 
 import json
-from collections.abc import Callable, Mapping, Sequence
+import sys
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -44,6 +45,25 @@ class Floor:
             return ""
         result = results[self.key]
         return result.mark(min(self.stacks, key=lambda name: result.ratio(name, self.ours)), self.ours)
+
+
+@dataclass(frozen=True)
+class Bound:
+    """What a figure may be at most, whoever attacks."""
+
+    question: str
+    # What it is measured against, or counted of.
+    against: str
+    key: str
+    figure: str
+    most: float
+    unit: str
+
+    def found(self, apart: Ratios) -> float | None:
+        return apart.get(self.key, {}).get(self.figure)
+
+    def shown(self, figure: float) -> str:
+        return f"{figure:.2f}{self.unit}" if self.unit == "×" else f"{figure:,.0f}{self.unit}"
 
 
 def keep(name: str, ratios: Ratios) -> None:
@@ -103,6 +123,38 @@ FLOORS = [
     *asked(RANKING, "archive arriving",
            ("DuckDB, a rollup per minute", 100.0), ("SQLite, a rollup per minute", 1000.0)),
 ]  # fmt: skip
+
+
+PAST = "100 clients ask distinct past instants"
+HEADS = "512 heads that never end"
+SLOW = "400 clients read byte by byte"
+
+
+def under(attack: str, key: str, grown: float) -> list[Bound]:
+    """What live answers and the server's memory may come to under an attack."""
+    return [
+        Bound(f"{attack}: p99 of live answers", "the same run without them", key, "p99", 5.0, "×"),
+        Bound(f"{attack}: live answers that were not given", "all of them", key, "failed", 0.0, ""),
+        Bound(f"{attack}: memory of the server", "what it held before", key, "grown", grown, " MiB"),
+    ]
+
+
+# Of memory: the limits of answers and of what is kept of the past, 256 and 128 MiB, and 128 MiB for what is under way.
+BOUNDS = [
+    *under(PAST, "attack ask_of_the_past", 512.0),
+    *under(HEADS, "attack half_heads", 128.0),
+    *under(SLOW, "attack slow_readers", 512.0),
+]
+
+
+def broken(apart: Ratios) -> Iterable[str]:
+    """The bounds that do not hold, or that nothing was measured for."""
+    for bound in BOUNDS:
+        found = bound.found(apart)
+        if found is None:
+            yield f"{bound.question}: not measured"
+        elif found > bound.most:
+            yield f"{bound.question}: {bound.shown(found)}; allowed: {bound.shown(bound.most)}"
 
 
 # What is known of why a floor is missed, by its question and its peer. These were found by profiling once and are not
@@ -184,6 +236,15 @@ def table(
         else:
             shown = f"{reached:.2f}×{floor.mark(by_key)}"
             line(floor.question, floor.peer, least, shown, reached / floor.least)
+    for bound in BOUNDS:
+        found = bound.found(apart)
+        least = f"≤ {bound.shown(bound.most)}"
+        if found is None:
+            unknown += 1
+            lines.append([bound.question, bound.against, least, "–", "**not measured in this run**, so not met"])
+        else:
+            share = 1.0 if found <= bound.most else bound.most / found
+            line(bound.question, bound.against, least, bound.shown(found), share)
     grown, size = memory
     line("peak memory of a 1000 × 1440 map", "the result itself", "≤ 1.2×", f"{grown / size:.2f}×", 1.2 * size / grown)
     total = len(lines)
@@ -191,3 +252,11 @@ def table(
     if unknown:
         head += f", {unknown} not measured in this run counted as not met"
     return noted(rows(["", "against", "at least", "reached", ""], lines)), head
+
+
+def main() -> None:
+    sys.exit("\n".join(f"does not hold: {one}" for one in broken(kept())) or 0)
+
+
+if __name__ == "__main__":
+    main()
