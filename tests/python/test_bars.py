@@ -1,6 +1,7 @@
 """Price bars: cut to a stretch of time, made into another length, and instants and lengths in a unit not meant."""
 
 import pickle
+import random
 from datetime import UTC, datetime, timedelta
 from itertools import pairwise
 
@@ -391,3 +392,67 @@ def test_bars_of_a_length_say_what_lies_before_them_that_cannot_be_made_into_it(
     day = {name: cells[:24] for name, cells in HOURS.items()}
     of_tables = liqdata.Market(bars={name: day[name] + FIVES[name] for name in day})
     assert of_tables.bars("BTC", interval="5m").meta["earlier"] == {"timestamp": at, "interval": HOUR}
+
+
+# --- bars of lengths that do not nest
+
+
+@pytest.fixture(scope="module", params=range(3))
+def apart(request, tmp_path_factory):
+    """An archive of bars of two hours and of three, of which some are missing, and the bars."""
+    chance = random.Random(request.param)
+    path = tmp_path_factory.mktemp("apart") / "archive"
+    kept = {}
+    for length in (2 * HOUR, 3 * HOUR):
+        opens = [at for at in range(FIRST, ENDS, length) if chance.random() < 0.7]
+        kept[length] = opens
+        liqdata.ingest(path, bars=told(length, opens), exchange="okx")
+    with liqdata.open(path) as market:
+        yield market, kept
+
+
+@pytest.mark.parametrize("hours", [2, 3, 4, 6, 9, 10, 12, 24, 36])
+def test_a_bar_of_lengths_that_do_not_nest_is_made_of_the_minutes_of_one_of_them(apart, hours):
+    market, kept = apart
+    size, chance = hours * HOUR, random.Random(hours)
+    for _ in range(4):
+        start = FIRST + chance.randrange(0, DAY)
+        end = ENDS - chance.randrange(0, DAY)
+        wanted = []
+        for opened in range(start // size * size, end, size):
+            if opened < start or opened + size > end:
+                continue
+            within = {
+                length: [at for at in opens if opened <= at < opened + size]
+                for length, opens in kept.items()
+                if size % length == 0
+            }
+            # What was observed longest, of equals the finest.
+            length = min(within, key=lambda one, within=within: (-one * len(within[one]), one), default=None)
+            if length is not None and within[length]:
+                minutes = [at // MINUTE + place for at in within[length] for place in range(length // MINUTE)]
+                first, last = (10_000.0 + at - FIRST // MINUTE for at in (minutes[0], minutes[-1] + 1))
+                wanted.append((opened, first, last, len(minutes)))
+        rows = market.bars("BTC", interval=size, start=start, end=end)
+        assert [(row["timestamp"], row["open"], row["close"], row["volume"]) for row in rows] == wanted
+
+
+@pytest.mark.parametrize("hours", [1, 5, 7])
+def test_a_length_that_neither_divides_is_refused(apart, hours):
+    with pytest.raises(Refused, match=f"{hours} h|{hours * 60} min"):
+        apart[0].bars("BTC", interval=hours * HOUR, start=FIRST)
+
+
+def test_bars_as_they_are_of_lengths_that_do_not_nest_tell_no_minute_twice(apart):
+    market, kept = apart
+    rows = [(row["timestamp"], row["interval"]) for row in market.bars("BTC", start=FIRST, end=ENDS)]
+    minutes = [at + place * MINUTE for at, length in rows for place in range(length // MINUTE)]
+    assert len(set(minutes)) == len(minutes)
+    # The shortest, and of the others those that lie in the time of none of them.
+    twos = {(at, 2 * HOUR) for at in kept[2 * HOUR]}
+    free = {
+        (at, 3 * HOUR)
+        for at in kept[3 * HOUR]
+        if not any(at < other + 2 * HOUR and other < at + 3 * HOUR for other in kept[2 * HOUR])
+    }
+    assert set(rows) == twos | free

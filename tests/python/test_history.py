@@ -95,7 +95,7 @@ def test_a_history_is_the_plain_grouping_of_its_orders(market, orders):
     subsets = [by for size in range(5) for by in itertools.permutations(GROUPS, size)]
     for _ in range(60):
         by = chance.choice(subsets)
-        interval = chance.choice((MINUTE, 5 * MINUTE, 7 * MINUTE, HOUR, DAY, 3 * DAY))
+        interval = chance.choice((MINUTE, 5 * MINUTE, 7 * MINUTE, HOUR, 2 * HOUR, 3 * HOUR, 25 * HOUR, DAY, 3 * DAY))
         start = NOW - chance.randrange(1, 9 * DAY)
         end = chance.choice((None, chance.randrange(start + 1, NOW + DAY)))
         exchange = chance.choice((None, "okx", "OKX", "bybit"))
@@ -118,6 +118,26 @@ def test_a_history_is_the_plain_grouping_of_its_orders(market, orders):
         assert found.columns == ["timestamp", *by, *sums], asked
         last = NOW + 1 if end is None else end
         assert without(found) == plainly(orders, by, interval, (start, last), wanted), (symbol, asked)
+
+
+@pytest.mark.parametrize("interval", [7, 120, 180, 11 * 60, 25 * 60])
+def test_periods_that_do_not_nest_are_the_sums_of_their_minutes_up_to_the_edges(market, interval):
+    chance = random.Random(interval)
+    sums = ("long_usd", "short_usd", "total_usd", "cnt")
+    for _ in range(3):
+        start = NOW - chance.randrange(DAY, 8 * DAY)
+        asked = {"by": ("exchange", "side"), "start": start, "end": start + chance.randrange(1, 3 * DAY)}
+        wanted = defaultdict(lambda: [Decimal(0)] * (len(sums) + 1))
+        for row in market.history(interval="1m", **asked):
+            whole = wanted[row["timestamp"] // (interval * MINUTE) * interval * MINUTE, row["exchange"], row["side"]]
+            whole[: len(sums)] = [held + row[name] for held, name in zip(whole, sums, strict=False)]
+            whole[-1] = max(whole[-1], row["largest_usd"])
+        told = market.history(interval=interval * MINUTE, **asked)
+        found = {
+            (row["timestamp"], row["exchange"], row["side"]): [row[name] for name in (*sums, "largest_usd")]
+            for row in told
+        }
+        assert found == wanted
 
 
 def test_a_history_sums_to_what_the_windows_tell(market):
