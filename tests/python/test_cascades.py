@@ -164,6 +164,42 @@ def test_cascades_are_those_of_a_plain_look(market, orders, bars):
     assert found_any > 1000
 
 
+@pytest.mark.parametrize("place", ["tables", "archive"])
+def test_bars_of_a_minute_tell_what_the_price_did_in_a_minute(tmp_path, place):
+    first = NOW - 3 * HOUR
+    chance = random.Random(8)
+    opens = [first + minute * MINUTE for minute in range(180)]
+    closes = [100 + round(chance.random() * 10, 2) for _ in opens]
+    bars = {"timestamp": opens, "symbol": ["BTC"] * 180, "interval": [MINUTE] * 180, "volume": [1.0] * 180}
+    bars |= {"open": closes, "high": closes, "low": closes, "close": closes}
+    # An event within a minute, one of which the next minute has no bar, and one that ends as a bar closes.
+    ends = [first + 10 * MINUTE + 31 * SECOND, first + 60 * MINUTE + 1, first + 90 * MINUTE]
+    gone = 61
+    bars = {name: cells[:gone] + cells[gone + 1 :] for name, cells in bars.items()}
+    rows = [
+        {"exchange": "okx", "symbol": "BTCUSDT", "side": "LONG", "timestamp": at}
+        for end in ends
+        for at in (end - 20 * SECOND, end)
+    ]
+    amounts = {"price": Decimal(100), "qty": Decimal(2000), "value_usd": Decimal(200_000)}
+    orders = samples.columns([{**row, **amounts} for row in rows])
+    if place == "tables":
+        market = liqdata.Market(orders, bars, now=NOW)
+    else:
+        liqdata.ingest(tmp_path / "archive", orders=orders, bars=bars, exchange="okx")
+        market = liqdata.open(tmp_path / "archive", as_of=NOW)
+    with market:
+        told = market.cascades("BTC", gap="60s")
+    # What the first bar that closes at or behind the end says, and the bar a minute later.
+    assert [row["change_1m"] for row in told] == [
+        pytest.approx(closes[11] / closes[10] - 1),
+        None,
+        pytest.approx(closes[90] / closes[89] - 1),
+    ]
+    assert told[1]["price_after"] == closes[60]
+    assert told[0]["change_5m"] == pytest.approx(closes[15] / closes[10] - 1)
+
+
 def test_by_default_they_are_the_last_day_of_a_minute_and_a_hundred_thousand(market, orders, bars):
     found = market.cascades()
     assert list(found) == plainly((orders, bars), MINUTE, 100_000, (NOW + 1 - DAY, NOW + 1))

@@ -704,16 +704,48 @@ def completed(shell, line, home):
     return {word.split("\t")[0] for word in done.stdout.split("\n") if word}
 
 
+COMPLETED = {
+    "liqdata co": {"coins", "collect", "coverage", "completion"},
+    "liqdata heatmap --ra": {"--range"},
+    "liqdata coins --range 1": {"1h", "12h", "1d"},
+}
+
+
+@pytest.mark.parametrize("line", COMPLETED)
+@pytest.mark.parametrize("shell", ["zsh", "fish"])
+def test_what_the_script_of_a_shell_asks_is_answered_as_it_reads_it(shell, line):
+    """Where the shell itself is not at hand: its script asks by these variables, and takes the answer apart so."""
+    script = subprocess.run(
+        [sys.executable, "-m", "liqdata", "completion", shell], capture_output=True, text=True, check=True, timeout=60
+    ).stdout
+    words = line.split(" ")
+    asked = {"_LIQDATA_COMPLETE": f"{shell}_complete", "COMP_WORDS": line}
+    asked["COMP_CWORD"] = str(len(words) - 1) if shell == "zsh" else words[-1]
+    assert all(name in script for name in asked)
+    assert f"_LIQDATA_COMPLETE={shell}_complete" in script
+    told = subprocess.run(
+        [sys.executable, "-m", "liqdata"],
+        capture_output=True,
+        text=True,
+        check=True,
+        timeout=60,
+        env={**os.environ, **asked},
+    ).stdout.splitlines()
+    if shell == "zsh":
+        # Kind, word and what is said of it, a line each.
+        assert len(told) % 3 == 0
+        found = dict(zip(told[1::3], told[::3], strict=True))
+    else:
+        found = {rest.split("\t")[0]: kind for kind, _, rest in (one.partition(",") for one in told)}
+    assert set(found) == COMPLETED[line]
+    assert set(found.values()) == {"plain"}
+
+
 @pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
 def test_a_shell_completes_commands_options_and_their_values(shell, tmp_path):
     if shutil.which(shell) is None:
         pytest.skip(f"{shell} is not installed")
-    wanted = {
-        "liqdata co": {"coins", "collect", "coverage", "completion"},
-        "liqdata heatmap --ra": {"--range"},
-        "liqdata coins --range 1": {"1h", "12h", "1d"},
-    }
-    for place, (line, words) in enumerate(wanted.items()):
+    for place, (line, words) in enumerate(COMPLETED.items()):
         home = tmp_path / str(place)
         home.mkdir()
         assert completed(shell, line, home) == words

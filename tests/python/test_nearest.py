@@ -1,0 +1,154 @@
+"""A name that is misspelt is refused at every door in the same words: with the one that may have been meant."""
+
+import asyncio
+import json
+import urllib.error
+import urllib.request
+
+import pytest
+from samples import NOW, orders
+
+import liqdata
+from liqdata import AsyncClient, BadQuery, Client, cli
+
+EXCHANGE = 'did you mean "binance"?'
+SYMBOL = 'did you mean "BTCUSDT"?'
+BY_EXCHANGE = ["orders", "largest", "history", "heatmap", "liqmap", "iter_orders", "stream_orders"]
+BY_SYMBOL = [
+    *("orders", "chart", "heatmap", "liqmap", "levels", "maxpain", "iter_orders", "stream_orders"),
+    *("history", "cascades", "bars", "open_interest", "positions", "maps"),
+]
+FIRST = 1_704_153_600_000
+TABLE = {
+    "symbol": ["BTCUSDT"],
+    "side": ["LONG"],
+    "price": [1.0],
+    "qty": [1.0],
+    "value_usd": [1.0],
+    "timestamp": [FIRST],
+}
+
+
+@pytest.fixture(scope="module")
+def demo():
+    return liqdata.demo()
+
+
+@pytest.fixture(scope="module")
+def archive(tmp_path_factory):
+    path = tmp_path_factory.mktemp("nearest") / "archive"
+    with liqdata.demo() as market:
+        bars = market.bars("BTC", start=NOW - 3_600_000)
+        interest = market.open_interest("BTC", start=NOW - 3_600_000)
+        found = market.iter_orders("BTC", max_rows=50)
+        liqdata.ingest(path, orders=found, bars=bars, open_interest=interest, exchange="binance")
+    return path
+
+
+@pytest.fixture(params=["tables", "archive", "client", "async"])
+def door(request, demo, archive):
+    """What a method refuses, in process and over HTTP."""
+    if request.param == "tables":
+        yield lambda method, *names, **asked: _exhausted(getattr(demo, method)(*names, **asked))
+        return
+    with liqdata.open(archive) as market:
+        if request.param == "archive":
+            yield lambda method, *names, **asked: _exhausted(getattr(market, method)(*names, **asked))
+            return
+        with liqdata.serve(market) as server:
+            if request.param == "client":
+                with Client(server.url) as client:
+                    yield lambda method, *names, **asked: _exhausted(getattr(client, method)(*names, **asked))
+                return
+
+            async def ask(method, *names, **asked):
+                async with AsyncClient(server.url) as client:
+                    told = getattr(client, method)(*names, **asked)
+                    if not hasattr(told, "__anext__"):
+                        return await told
+                    return [row async for row in told]
+
+            yield lambda *names, **asked: asyncio.run(ask(*names, **asked))
+
+
+def _exhausted(told):
+    return list(told) if hasattr(told, "__next__") else told
+
+
+def refused(call, *names, **asked):
+    with pytest.raises(BadQuery) as caught:
+        call(*names, **asked)
+    return caught.value.parameter, str(caught.value)
+
+
+@pytest.mark.parametrize("method", BY_EXCHANGE)
+def test_a_misspelt_exchange_is_told_with_the_one_that_was_meant(door, method):
+    parameter, said = refused(door, method, exchange="bnance")
+    assert parameter == "exchange"
+    assert '"bnance"' in said
+    assert f"; {EXCHANGE}; allowed: " in said
+
+
+@pytest.mark.parametrize("method", BY_SYMBOL)
+def test_a_misspelt_symbol_is_told_with_the_one_that_was_meant(door, method):
+    parameter, said = refused(door, method, "BTCSUDT")
+    assert parameter == "symbol"
+    assert '"BTCSUDT"' in said
+    assert f"; {SYMBOL}; allowed: " in said
+
+
+def test_what_takes_a_name_beside_the_questions_says_the_same(tmp_path):
+    for call, parameter, meant in [
+        (lambda: liqdata.feeds.decode("bnance", "{}"), "exchange", EXCHANGE),
+        (lambda: liqdata.symbol("BTCUSDT", exchange="bnance"), "exchange", EXCHANGE),
+        (lambda: liqdata.symbol("BTCSUDT"), "symbol", SYMBOL),
+        (lambda: liqdata.collect(tmp_path / "a", venues=["bnance"]), "venues", EXCHANGE),
+        (lambda: liqdata.ingest(tmp_path / "b", orders=TABLE | {"exchange": ["bnance"]}), "orders", EXCHANGE),
+        (lambda: liqdata.ingest(tmp_path / "b", bars={"symbol": ["BTC"]}, exchange="bnance"), "exchange", EXCHANGE),
+    ]:
+        named, said = refused(call)
+        assert (named, f"; {meant}; allowed: " in said) == (parameter, True), said
+
+
+@pytest.mark.parametrize(
+    "query, meant",
+    [
+        ("liquidations?exchange=bnance", EXCHANGE),
+        ("liquidations?symbol=BTCSUDT", SYMBOL),
+        ("liq-heatmap?symbol=BTCSUDT", SYMBOL),
+        ("liquidations/history?exchange=bnance", EXCHANGE),
+        ("liquidations/cascades?symbol=BTCSUDT", SYMBOL),
+        ("bars?symbol=BTCSUDT", SYMBOL),
+    ],
+)
+def test_a_service_says_it_to_whoever_asks(demo, query, meant):
+    with liqdata.serve(demo) as server, pytest.raises(urllib.error.HTTPError) as caught:
+        urllib.request.urlopen(f"{server.url}/api/{query}")
+    with caught.value as answer:
+        error = json.load(answer)["error"]
+    assert caught.value.code == 400
+    assert meant in error["message"]
+
+
+@pytest.mark.parametrize(
+    "words, meant",
+    [
+        (["orders", "--demo", "--exchange", "bnance"], EXCHANGE),
+        (["history", "--demo", "--exchange", "bnance"], EXCHANGE),
+        (["heatmap", "BTCSUDT", "--demo"], SYMBOL),
+        (["cascades", "BTCSUDT", "--demo"], SYMBOL),
+        (["collect", "DIR", "--venues", "bnance"], EXCHANGE),
+        (["ingest", "DIR", __file__, "--exchange", "bnance"], EXCHANGE),
+    ],
+)
+def test_the_command_line_says_it_on_standard_error(tmp_path, capsys, words, meant):
+    words = [str(tmp_path / "archive") if word == "DIR" else word for word in words]
+    assert cli.main(words) == 2
+    assert meant in " ".join(capsys.readouterr().err.split())
+
+
+def test_a_name_that_is_like_none_is_told_without_a_question():
+    for call in (lambda: liqdata.feeds.decode("qqq", "{}"), lambda: liqdata.Market(orders(50)).orders("QQQ")):
+        _, said = refused(call)
+        assert "did you mean" not in said
+        assert "; allowed: " in said
