@@ -56,6 +56,8 @@ pub(super) struct LineNote {
     /// How many topics it asks for.
     pub(super) topics: usize,
     pub(super) uncovered: BTreeSet<String>,
+    /// The topic of the control stream, where there is none.
+    unwatched: Option<String>,
 }
 
 /// Events by second, as far back as the rate looks.
@@ -148,6 +150,20 @@ impl Board {
         notes.status.to_ask = notes.status.to_ask.saturating_sub(left);
     }
 
+    /// The control stream of a line tells something.
+    pub(super) fn tells(&self, line: &str) {
+        if let Some(note) = self.notes().lines.get_mut(line) {
+            note.unwatched = None;
+        }
+    }
+
+    /// A line has no control stream.
+    pub(super) fn is_unwatched(&self, line: &str, topic: &str) {
+        if let Some(note) = self.notes().lines.get_mut(line) {
+            note.unwatched = Some(topic.to_owned());
+        }
+    }
+
     /// Counts a gap.
     pub(super) fn note_gap(&self, reason: &str) {
         let mut notes = self.notes();
@@ -196,9 +212,8 @@ impl Board {
         let events_per_minute = notes.rate.per_minute(now);
         let uncovered = || {
             notes.lines.iter().flat_map(|(line, note)| {
-                note.uncovered
-                    .iter()
-                    .map(move |topic| format!("{line}: {topic}"))
+                let topics = note.uncovered.iter().chain(&note.unwatched);
+                topics.map(move |topic| format!("{line}: {topic}"))
             })
         };
         let count = |of: fn(&LineNote) -> usize| -> u64 {
@@ -305,6 +320,7 @@ mod tests {
                 wanted: 1,
                 topics: 1,
                 uncovered: BTreeSet::from(["x".to_owned()]),
+                unwatched: None,
             };
         }
         let picture = board.picture(Millis(0));

@@ -13,6 +13,9 @@ use crate::feeds::{Heartbeat, Sign};
 /// Looks within the shortest silence, so that most of an absence is noticed as one.
 const LOOKS: u32 = 4;
 
+/// How long the control stream may be silent that tells each second.
+const USUAL: Duration = Duration::from_secs(15);
+
 /// A sign that is missing for longer than it may be.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Missing {
@@ -29,6 +32,8 @@ struct Watch {
     sign: Sign,
     within: Duration,
     last: Instant,
+    /// Whether it is owed.
+    is_owed: bool,
     /// The absences before the last one came.
     away: Duration,
 }
@@ -44,16 +49,26 @@ pub(super) struct Life {
 }
 
 impl Life {
-    /// A socket that was opened just `now`.
-    pub(super) fn new(heartbeat: &Heartbeat, pace: &Pace, now: Instant) -> Self {
+    /// A socket that was opened just `now`; where it is not controlled it owes nothing of a control stream.
+    pub(super) fn new(
+        heartbeat: &Heartbeat,
+        pace: &Pace,
+        now: Instant,
+        is_controlled: bool,
+    ) -> Self {
         let watches = heartbeat.signs.iter().map(|&(sign, within)| Watch {
             sign,
             within: match sign {
                 Sign::Pong if pace.ping > 0.0 => span(pace.ping) * 2,
-                Sign::Ping | Sign::Control => span_or(pace.control, within),
-                Sign::Pong => within,
+                Sign::Ping => span_or(pace.control, within),
+                // One that tells more rarely may be silent for longer.
+                Sign::Control if pace.control > 0.0 => {
+                    span(pace.control).mul_f64(within.div_duration_f64(USUAL))
+                }
+                Sign::Pong | Sign::Control => within,
             },
             last: now,
+            is_owed: is_controlled || sign != Sign::Control,
             away: Duration::ZERO,
         });
         let mut life = Self {
@@ -73,8 +88,20 @@ impl Life {
     /// Takes a sign that came.
     pub(super) fn heard(&mut self, sign: Sign, now: Instant) {
         for watch in self.watches.iter_mut().filter(|one| one.sign == sign) {
-            (watch.last, watch.away) = (now, self.away);
+            (watch.last, watch.away, watch.is_owed) = (now, self.away, true);
         }
+    }
+
+    /// Signs of a kind are not owed, until one comes all the same.
+    pub(super) fn remit(&mut self, sign: Sign, now: Instant) {
+        for watch in self.watches.iter_mut().filter(|one| one.sign == sign) {
+            watch.is_owed = false;
+        }
+        self.plan(now);
+    }
+
+    fn owed(&self) -> impl Iterator<Item = &Watch> {
+        self.watches.iter().filter(|watch| watch.is_owed)
     }
 
     /// Looks whether a sign is missing. How much later than planned that is, is time in which we were away.
@@ -90,7 +117,7 @@ impl Life {
         }
         self.plan(now);
         let missing = |watch: &&Watch| now >= self.death(watch);
-        self.watches.iter().find(missing).map(|watch| Missing {
+        self.owed().find(missing).map(|watch| Missing {
             sign: watch.sign,
             within: watch.within,
             since: now.saturating_duration_since(watch.last),
@@ -104,12 +131,12 @@ impl Life {
 
     /// The longest time between two looks.
     fn pause(&self) -> Option<Duration> {
-        let shortest = self.watches.iter().map(|watch| watch.within).min()?;
+        let shortest = self.owed().map(|watch| watch.within).min()?;
         Some(shortest / LOOKS)
     }
 
     fn plan(&mut self, now: Instant) {
-        let deaths = self.watches.iter().map(|watch| self.death(watch));
+        let deaths = self.owed().map(|watch| self.death(watch));
         self.looks = self.pause().zip(deaths.min()).map(|(pause, death)| {
             let next = death.min(now + pause);
             (now, next)
@@ -132,12 +159,14 @@ mod tests {
         ],
     };
 
+    const MINUTELY: &[(Sign, Duration)] = &[(Sign::Control, Duration::from_secs(90))];
+
     fn seconds(seconds: f64) -> Duration {
         Duration::from_secs_f64(seconds)
     }
 
     fn life(now: Instant) -> Life {
-        Life::new(&HEARTBEAT, &Pace::default(), now)
+        Life::new(&HEARTBEAT, &Pace::default(), now, true)
     }
 
     /// Looks whenever it is planned, until something is missing or `end` is reached.
@@ -231,9 +260,38 @@ mod tests {
             control: 60.0,
             ..Pace::default()
         };
-        let mut life = Life::new(&HEARTBEAT, &pace, start);
+        let mut life = Life::new(&HEARTBEAT, &pace, start, true);
         let (missing, at) = wait(&mut life, start + seconds(10.0)).unwrap();
         assert_eq!((missing.sign, at), (Sign::Pong, start + seconds(0.6)));
+    }
+
+    #[test]
+    fn what_is_not_owed_is_not_missed_until_it_has_come() {
+        let start = Instant::now();
+        let mut life = life(start);
+        life.remit(Sign::Control, start);
+        let (missing, at) = wait(&mut life, start + seconds(100.0)).unwrap();
+        assert_eq!((missing.sign, at), (Sign::Pong, start + seconds(40.0)));
+        life.heard(Sign::Pong, start + seconds(40.0));
+        life.heard(Sign::Control, start + seconds(40.0));
+        let (missing, at) = wait(&mut life, start + seconds(100.0)).unwrap();
+        assert_eq!((missing.sign, at), (Sign::Control, start + seconds(56.0)));
+    }
+
+    #[test]
+    fn a_pace_of_the_control_stream_is_one_of_those_that_tell_each_second() {
+        let start = Instant::now();
+        let pace = Pace {
+            control: 3.0,
+            ..Pace::default()
+        };
+        let heartbeat = Heartbeat {
+            signs: MINUTELY,
+            ..HEARTBEAT
+        };
+        let mut life = Life::new(&heartbeat, &pace, start, true);
+        let (_, at) = wait(&mut life, start + seconds(100.0)).unwrap();
+        assert_eq!(at, start + seconds(18.0));
     }
 
     #[test]
@@ -243,7 +301,7 @@ mod tests {
             signs: &[],
             ..HEARTBEAT
         };
-        let mut life = Life::new(&heartbeat, &Pace::default(), start);
+        let mut life = Life::new(&heartbeat, &Pace::default(), start, true);
         assert_eq!(life.next(), None);
         assert_eq!(life.look(start + seconds(1e6)), None);
     }

@@ -274,7 +274,7 @@ impl LineKeeper {
     }
 
     fn topics(&self) -> BTreeSet<String> {
-        self.line.batches.iter().flatten().cloned().collect()
+        self.line.topics().cloned().collect()
     }
 
     fn ears<T>(&self, look: impl FnOnce(&mut Ears) -> T) -> T {

@@ -91,7 +91,7 @@ impl VenueTasks {
 
     /// Writes down that topics that are new may have been told of since the markets were read before.
     fn note_listed(&self, since: Option<Millis>, plan: &[Line], lines: &Lines) {
-        let topics = |line: &Line| line.batches.concat();
+        let topics = |line: &Line| line.topics().cloned().collect::<Vec<_>>();
         let known: HashSet<String> = lines.values().flat_map(|(line, _)| topics(line)).collect();
         let new = plan.iter().flat_map(topics);
         let new = new.filter(|topic| !known.contains(topic));
@@ -144,7 +144,7 @@ impl VenueTasks {
             }
             None => {
                 let count = self.intake.ears();
-                let topics = line.batches.iter().flatten().cloned().collect();
+                let topics = line.topics().cloned().collect();
                 let now = self.intake.clock.now();
                 let ears = Arc::new(Mutex::new(Ears::new(count, &line.name, topics, since, now)));
                 // Before anybody may take the venue for heard.

@@ -95,7 +95,7 @@ impl VenueTasks {
         let lines = self.intake.venue.lines(&self.wanted());
         lines
             .iter()
-            .flat_map(|line| line.batches.concat())
+            .flat_map(|line| line.topics().cloned().collect::<Vec<_>>())
             .collect()
     }
 

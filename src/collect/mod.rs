@@ -24,6 +24,7 @@ mod doubtful;
 mod ears;
 mod files;
 mod frames;
+mod handshake;
 #[cfg(test)]
 mod heard;
 mod history;
@@ -50,6 +51,7 @@ mod owed;
 mod pings;
 mod plan;
 mod proof;
+mod pulse;
 mod rebuild;
 mod rebuilt;
 mod refused;

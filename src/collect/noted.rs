@@ -86,6 +86,16 @@ impl Intake {
         });
     }
 
+    /// A line has no control stream, so that a mute venue is not found out on it: that is shown, and on record.
+    pub(super) fn is_unwatched(&self, line: &str, topic: &str, why: &str) {
+        self.board.is_unwatched(line, topic);
+        let reason =
+            format!("no control stream: {line}: {topic} {why}, so nothing shows when it is mute");
+        self.board.trouble(reason.clone());
+        let now = self.clock.now();
+        self.unheard(&BTreeMap::from([(topic.to_owned(), (now, reason))]), now);
+    }
+
     /// Writes down how many topics are asked for and heard, where that has changed.
     pub(super) fn mark_topics(&self) {
         let found = self.board.topics();

@@ -141,7 +141,8 @@ pace! {
     again: 60.0,
     /// Time between two pings; 0 leaves it to the venue.
     ping: 0.0,
-    /// Longest silence of a control stream; 0 leaves it to the venue.
+    /// Longest silence of a control stream that tells each second, and of those that tell more rarely in proportion; 0 leaves
+    /// it to the venue.
     control: 0.0,
     /// Age at which a socket is replaced; 0 leaves it to the venue.
     rotate: 0.0,

@@ -13,30 +13,28 @@ use std::time::Duration;
 use futures_util::{SinkExt, StreamExt};
 use tokio::sync::{mpsc, watch};
 use tokio::time::Instant;
-use tokio_tungstenite::tungstenite::client::IntoClientRequest;
-use tokio_tungstenite::tungstenite::http::{HeaderName, HeaderValue};
-use tokio_tungstenite::tungstenite::protocol::WebSocketConfig;
 use tokio_tungstenite::tungstenite::{Error as WebSocketError, Message};
-use tokio_tungstenite::{WebSocketStream, client_async_with_config};
-use url::Url;
 
 use super::ears::Place;
+use super::handshake::{Socket, open};
 use super::intake::Intake;
 use super::life::Life;
 use super::lock::locked;
 use super::pings::{Pings, said_at};
+use super::pulse::Pulse;
 use super::sequence::Sequences;
 use super::settings::{span, span_or};
-use super::standstill::{ban, said, standstill, turns_away};
-use super::subscriptions::{Refused, Subscriptions};
-use crate::feeds::{Beat, Error, Heard, Heartbeat, Line, Sign, text, unzipped};
+use super::subscriptions::{Refused, Standing, Subscriptions};
+use crate::feeds::{Beat, Control, Error, Heard, Line, Sign, text, unzipped};
 use crate::model::Millis;
-use crate::net::{Backoff, Connector, Stream, date};
+use crate::net::{Backoff, Connector};
 
 /// How long a close is waited for.
 const FAREWELL: Duration = Duration::from_secs(1);
 /// How long it is waited for what a control stream tells next: one tells each three seconds.
 const IN_TURN: Duration = Duration::from_millis(3200);
+/// The silence of a control stream that may tell within that time.
+const SOON: Duration = Duration::from_secs(30);
 /// How much later than the next of them a number may come, whatever the venue promises: frames of one moment may be sent
 /// in any order.
 const IN_ANY_ORDER: Duration = Duration::from_secs(1);
@@ -63,8 +61,6 @@ pub(super) enum Ending {
     /// It is to be closed.
     Close,
 }
-
-type Socket = WebSocketStream<Box<dyn Stream>>;
 
 /// Opens `line`, listens on it until it is lost, and says through `covers` which topics it does not cover: once it covers
 /// what it can, and whenever that has changed. Where there is a control stream, that is not before it is heard.
@@ -105,73 +101,6 @@ async fn ended(ending: &mut watch::Receiver<Ending>) {
     let _ = ending.wait_for(|ending| *ending != Ending::Listen).await;
 }
 
-async fn open(intake: &Intake, connector: &Connector, line: &Line) -> Result<Socket, String> {
-    let address = intake.settings.address(intake.venue, line.host, &line.path);
-    let url = Url::parse(&address).map_err(|error| format!("{address}: {error}"))?;
-    let mut request = address
-        .as_str()
-        .into_client_request()
-        .map_err(|error| format!("{address}: {error}"))?;
-    for (name, value) in line.headers {
-        request.headers_mut().insert(
-            HeaderName::from_static(name),
-            HeaderValue::from_static(value),
-        );
-    }
-    let wire = connector.open(&url).await;
-    let wire = wire.map_err(|error| format!("{address}: {error}"))?;
-    let most = Some(intake.settings.frame_bytes);
-    let config = WebSocketConfig::default()
-        .max_message_size(most)
-        .max_frame_size(most);
-    let asked = Instant::now();
-    let (stream, reply) = client_async_with_config(request, wire, Some(config))
-        .await
-        .map_err(|error| format!("{address}: {}", refusal(intake, line.host, &error)))?;
-    if let Some(date) = date(reply.headers()) {
-        intake.measure_clock(date, asked.elapsed());
-    }
-    Ok(stream)
-}
-
-/// Why there is no socket, without the body of a reply. Where the venue says how long it refuses, its host is left alone.
-fn refusal(intake: &Intake, host: &'static str, error: &WebSocketError) -> String {
-    let WebSocketError::Http(reply) = error else {
-        return error.to_string();
-    };
-    let status = reply.status();
-    let told = format!("the handshake is answered {status}");
-    if !turns_away(status.as_u16()) {
-        return told;
-    }
-    let body = reply.body().as_deref().unwrap_or_default();
-    let body = String::from_utf8_lossy(body);
-    let (venue, now) = (intake.venue, intake.clock.now());
-    let said = said(reply.headers()).or_else(|| ban(venue, status.as_u16(), &body, now));
-    let wait = standstill(said, Duration::ZERO);
-    if wait.is_zero() {
-        return told;
-    }
-    intake.standstills.begin(host, wait);
-    let seconds = wait.as_secs();
-    format!("{told}: not tried again for {seconds} s, as it says")
-}
-
-/// What is held of the control stream.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Control {
-    /// Nothing is called live before it comes: who acknowledges may be mute.
-    Awaited,
-    /// It has come, or the venue has none.
-    Heard,
-}
-
-/// Whether a control stream tells a mute one from one that listens.
-fn has_control(heartbeat: &Heartbeat) -> bool {
-    let mut signs = heartbeat.signs.iter();
-    signs.any(|(sign, _)| *sign == Sign::Control)
-}
-
 struct Conversation {
     intake: Arc<Intake>,
     line: Line,
@@ -180,7 +109,7 @@ struct Conversation {
     covers: mpsc::UnboundedSender<BTreeSet<String>>,
     /// Whether it has said that it covers what it can.
     is_ready: bool,
-    control: Control,
+    pulse: Pulse,
     /// Whether all was asked for, and answered or waited for long enough.
     is_settled: bool,
     /// When topics that are not covered are asked for again, and after how long the next time.
@@ -194,8 +123,6 @@ struct Conversation {
     life: Life,
     opened: Millis,
     pings: Pings,
-    /// What an answer to a ping proves once the control stream goes on behind it: who answers may be mute.
-    unsure: Option<Millis>,
     /// Until when all that was said was heard.
     last_sign: Option<Millis>,
 }
@@ -214,7 +141,7 @@ impl Conversation {
         let heartbeat = intake.venue.heartbeat();
         let next_ask = intake.turn(now);
         Self {
-            subscriptions: Subscriptions::of(&line.batches),
+            subscriptions: Subscriptions::of(&line),
             sequences: Sequences::new(
                 intake
                     .venue
@@ -226,18 +153,13 @@ impl Conversation {
             next_ask,
             next_beat: now + span_or(times.ping, heartbeat.every),
             give_up_waiting: next_ask + line.between * messages + span(times.acknowledge),
-            life: Life::new(&heartbeat, &times, now),
+            life: Life::new(&heartbeat, &times, now, line.control != Control::None),
             opened: intake.clock.now(),
             pings: Pings::default(),
-            unsure: None,
             last_sign: None,
             covers,
             is_ready: false,
-            control: if has_control(&heartbeat) {
-                Control::Awaited
-            } else {
-                Control::Heard
-            },
+            pulse: Pulse::new(line.control),
             is_settled: false,
             again: None,
             patience: Backoff::new(span(times.again), span(times.again) * 8),
@@ -268,9 +190,13 @@ impl Conversation {
         let at = self.intake.clock.now();
         if is_our_wish {
             let _ = tokio::time::timeout(FAREWELL, self.beat()).await;
-            // Who answers may be mute: where there is a control stream it has to go on behind the answer.
+            // Who answers may be mute: where there is a control stream it has to go on behind the answer. One that tells more
+            // rarely than that is not waited for.
+            let within = self.intake.venue.heartbeat().within(Sign::Control);
+            let is_soon = within.is_some_and(|within| within <= SOON);
             let deadline = Instant::now() + IN_TURN;
-            while self.has_control()
+            while self.pulse.is_watched()
+                && is_soon
                 && self.is_ready
                 && self.last_sign < Some(at)
                 && let Ok(Some(Ok(message))) =
@@ -287,16 +213,12 @@ impl Conversation {
         while let Ok(Some(Ok(message))) =
             tokio::time::timeout_at(deadline, self.stream.next()).await
         {
-            if message.is_close() && !self.has_control() {
+            if message.is_close() && !self.pulse.is_watched() {
                 self.proves(at);
             }
             // Nothing can be answered any more, and nothing needs to be.
             let _ = self.on_message(message).await;
         }
-    }
-
-    fn has_control(&self) -> bool {
-        has_control(&self.intake.venue.heartbeat())
     }
 
     async fn greet(&mut self) -> Result<(), String> {
@@ -522,7 +444,9 @@ impl Conversation {
         self.note_holes(Some(Instant::now()));
         if told.any {
             locked(&self.place.ears).tells(self.place.ear, told.is_news, came);
-            self.is_not_mute();
+            if !told.is_past {
+                self.is_told();
+            }
         }
         if let Some(last) = told.last {
             self.proves(last);
@@ -530,7 +454,7 @@ impl Conversation {
         match heard {
             Heard::Ping(answer) => {
                 self.life.heard(Sign::Ping, Instant::now());
-                if let Some(at) = said_at(&answer) {
+                if let Some(at) = self.pulse.is_answered(said_at(&answer)) {
                     self.proves(at);
                 }
                 return self.say(Message::text(answer)).await;
@@ -540,12 +464,13 @@ impl Conversation {
                 self.is_answered(None);
             }
             Heard::Control => {
-                self.life.heard(Sign::Control, Instant::now());
-                self.is_not_mute();
-                let before = std::mem::replace(&mut self.control, Control::Heard);
-                if before == Control::Awaited && self.is_settled {
-                    self.is_live();
+                if !self.pulse.is_watched() && self.line.control != Control::None {
+                    self.pulse.is_back();
                 }
+                self.subscriptions.note_control(Standing::Taken);
+                self.intake.board.tells(&self.line.name);
+                self.life.heard(Sign::Control, Instant::now());
+                self.is_told();
             }
             Heard::Data | Heard::Other => {}
             Heard::Ack { topics } => {
@@ -566,6 +491,7 @@ impl Conversation {
         match self.subscriptions.refuse(topics) {
             Refused::Unknown => board.trouble(format!("a request was refused: {message}")),
             Refused::Topic(topic) => board.trouble(format!("{topic} was refused: {message}")),
+            Refused::Control => self.do_without(&format!("was refused: {message}")),
             Refused::Halved => self.give_up_waiting += self.line.between * 2,
         }
         self.when_all_are_settled();
@@ -576,6 +502,9 @@ impl Conversation {
     }
 
     fn when_all_are_settled(&mut self) {
+        if self.subscriptions.is_control_refused() {
+            self.do_without("was refused, by a word that names nothing");
+        }
         if self.subscriptions.are_settled() && !self.subscriptions.cover_nothing() {
             self.is_live();
         } else if self.is_ready {
@@ -586,7 +515,7 @@ impl Conversation {
     /// Says that it covers what it can, once that is certain.
     fn is_live(&mut self) {
         self.is_settled = true;
-        if self.control == Control::Awaited {
+        if self.pulse.is_awaited() {
             return;
         }
         if !self.is_ready {
@@ -601,7 +530,8 @@ impl Conversation {
     /// Says what it does not cover; those topics are asked for again in a while.
     fn say_covered(&mut self) {
         let uncovered = self.subscriptions.uncovered();
-        if uncovered.is_empty() {
+        let is_refused = |(_, standing)| standing == Standing::Refused;
+        if uncovered.is_empty() && !self.subscriptions.control().is_some_and(is_refused) {
             self.again = None;
         } else if self.again.is_none() {
             self.again = Some(Instant::now() + self.patience.next());
@@ -613,17 +543,38 @@ impl Conversation {
     fn is_answered(&mut self, number: Option<u64>) {
         let (at, by) = (self.intake.clock.now(), Instant::now());
         let said = self.pings.hear(number, at, by);
-        if self.has_control() {
-            self.unsure = said.or(self.unsure);
-        } else if let Some(said) = said {
+        if let Some(said) = self.pulse.is_answered(said) {
             self.proves(said);
         }
     }
 
-    /// It tells something after all.
-    fn is_not_mute(&mut self) {
-        if let Some(said) = self.unsure.take() {
+    /// It tells something: who was awaited for that is live.
+    fn is_told(&mut self) {
+        let was_awaited = self.pulse.is_awaited();
+        if let Some(said) = self.pulse.is_told() {
             self.proves(said);
+        }
+        if was_awaited && self.is_settled {
+            self.is_live();
+        }
+    }
+
+    /// There is no control stream: it is judged by its answers to pings alone.
+    fn do_without(&mut self, why: &str) {
+        let Some((topic, _)) = self.subscriptions.control() else {
+            return;
+        };
+        self.subscriptions.note_control(Standing::Refused);
+        if !self.pulse.is_watched() {
+            return;
+        }
+        self.intake.is_unwatched(&self.line.name, topic, why);
+        self.life.remit(Sign::Control, Instant::now());
+        if let Some(said) = self.pulse.is_left() {
+            self.proves(said);
+        }
+        if self.is_settled {
+            self.is_live();
         }
     }
 

@@ -1,11 +1,11 @@
 //! What is subscribed to on one socket: what is still to be asked for, what was taken, what was refused.
 //!
 //! A batch of topics that is refused is halved until the topic at fault stands alone, so that one bad name does not cost the
-//! others.
+//! others. The topic of the control stream is asked for like any other, and is none of those that are to be covered.
 
 use std::collections::{BTreeSet, VecDeque};
 
-use crate::feeds::Asked;
+use crate::feeds::{Asked, Control, Line};
 
 /// The subscriptions of one socket.
 #[derive(Debug)]
@@ -18,6 +18,18 @@ pub(super) struct Subscriptions {
     /// Topics that are not acknowledged.
     open: BTreeSet<String>,
     refused: BTreeSet<String>,
+    /// The topic of the control stream, and how it stands.
+    control: Option<(&'static str, Standing)>,
+    /// Whether something was refused that was not named.
+    is_unknown_refused: bool,
+}
+
+/// How a topic stands that is asked for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Standing {
+    Open,
+    Taken,
+    Refused,
 }
 
 /// What came of a refusal.
@@ -27,21 +39,58 @@ pub(super) enum Refused {
     Unknown,
     /// This one is not covered.
     Topic(String),
+    /// There is no control stream.
+    Control,
     /// The batch is asked for again in two.
     Halved,
 }
 
 impl Subscriptions {
-    /// Subscriptions by these messages, none of which is sent.
-    pub(super) fn of(batches: &[Vec<String>]) -> Self {
-        let open: BTreeSet<String> = batches.iter().flatten().cloned().collect();
+    /// Subscriptions to the topics of a line, for none of which it was asked yet.
+    pub(super) fn of(line: &Line) -> Self {
+        let open: BTreeSet<String> = line.topics().cloned().collect();
         Self {
-            to_ask: batches.iter().cloned().collect(),
+            to_ask: line.batches.iter().cloned().collect(),
             asked: Asked::default(),
             topics: open.len(),
             open,
             refused: BTreeSet::new(),
+            control: match line.control {
+                Control::Topic(topic) => Some((topic, Standing::Open)),
+                Control::None | Control::ByItself => None,
+            },
+            is_unknown_refused: false,
         }
+    }
+
+    /// The topic of the control stream, where that is one.
+    pub(super) fn control(&self) -> Option<(&'static str, Standing)> {
+        self.control
+    }
+
+    /// Notes how the topic of the control stream stands; how it stood before.
+    pub(super) fn note_control(&mut self, standing: Standing) -> Option<Standing> {
+        let (_, before) = self.control.as_mut()?;
+        Some(std::mem::replace(before, standing))
+    }
+
+    /// Whether a refusal that named nothing can only have been of the topic of the control stream.
+    pub(super) fn is_control_refused(&self) -> bool {
+        let is_open = self.control.is_some_and(|(_, it)| it == Standing::Open);
+        is_open && self.is_unknown_refused && self.are_settled()
+    }
+
+    fn is_control(&self, topic: &str) -> bool {
+        self.control.is_some_and(|(control, _)| control == topic)
+    }
+
+    /// Whether an answer to a request for a topic is still to come.
+    fn is_open(&self, topic: &str) -> bool {
+        let control = self.control.filter(|(control, _)| *control == topic);
+        control.map_or_else(
+            || self.open.contains(topic),
+            |(_, standing)| standing == Standing::Open,
+        )
     }
 
     /// What was asked for so far.
@@ -64,6 +113,9 @@ impl Subscriptions {
     pub(super) fn take(&mut self, topics: &[String]) -> bool {
         let before = self.open.len();
         for topic in topics {
+            if self.is_control(topic) {
+                self.note_control(Standing::Taken);
+            }
             self.open.remove(topic);
         }
         self.open.len() < before
@@ -71,8 +123,21 @@ impl Subscriptions {
 
     /// Notes that a request for these topics was refused.
     pub(super) fn refuse(&mut self, topics: &[String]) -> Refused {
-        match topics.split_at(topics.len() / 2) {
-            ([], []) => Refused::Unknown,
+        // Where several are named, those that were taken are not among them.
+        let is_alone = topics.len() == 1;
+        let open = topics
+            .iter()
+            .filter(|topic| is_alone || self.is_open(topic));
+        let open: Vec<String> = open.cloned().collect();
+        match open.split_at(open.len() / 2) {
+            ([], []) => {
+                self.is_unknown_refused = true;
+                Refused::Unknown
+            }
+            ([], [control]) if self.is_control(control) => {
+                self.note_control(Standing::Refused);
+                Refused::Control
+            }
             ([], alone) => {
                 self.take(alone);
                 self.refused.extend(alone.iter().cloned());
@@ -91,6 +156,11 @@ impl Subscriptions {
             let uncovered = self.uncovered().into_iter();
             self.to_ask = uncovered.map(|topic| vec![topic]).collect();
             self.open.extend(std::mem::take(&mut self.refused));
+            if let Some((control, standing @ Standing::Refused)) = &mut self.control {
+                *standing = Standing::Open;
+                self.is_unknown_refused = false;
+                self.to_ask.push_back(vec![(*control).to_owned()]);
+            }
         }
     }
 
@@ -119,11 +189,50 @@ impl Subscriptions {
 #[expect(clippy::unwrap_used, reason = "tests")]
 mod tests {
     use super::*;
+    use std::time::Duration;
+
+    fn line(topics: Vec<String>, control: Control) -> Line {
+        Line {
+            name: "line".to_owned(),
+            host: "socket",
+            path: "/".to_owned(),
+            headers: &[],
+            batches: vec![topics],
+            between: Duration::ZERO,
+            control,
+        }
+    }
+
+    #[test]
+    fn a_refusal_that_names_everything_is_of_what_was_not_taken() {
+        let topics: Vec<String> = ["a", "always"].map(str::to_owned).into();
+        let mut subscriptions = Subscriptions::of(&line(topics.clone(), Control::Topic("always")));
+        assert!(subscriptions.next().is_some());
+        assert_eq!(subscriptions.refuse(&topics), Refused::Halved);
+        assert!(subscriptions.next().is_some() && subscriptions.next().is_some());
+        assert!(subscriptions.take(&["a".to_owned()]) && subscriptions.are_settled());
+        assert_eq!(subscriptions.refuse(&topics), Refused::Control);
+        let control = subscriptions.control();
+        assert_eq!(control, Some(("always", Standing::Refused)));
+        assert!(subscriptions.uncovered().is_empty() && !subscriptions.cover_nothing());
+        // A word that names nothing is of the only one that was not answered.
+        subscriptions.note_control(Standing::Open);
+        assert!(!subscriptions.is_control_refused());
+        assert_eq!(subscriptions.refuse(&[]), Refused::Unknown);
+        assert!(subscriptions.is_control_refused());
+        subscriptions.note_control(Standing::Refused);
+        // It is asked for again.
+        subscriptions.ask_again();
+        assert_eq!(subscriptions.next().unwrap().1, ["always"]);
+        subscriptions.take(&["always".to_owned()]);
+        let control = subscriptions.control();
+        assert_eq!(control, Some(("always", Standing::Taken)));
+    }
 
     #[test]
     fn a_refused_batch_is_halved_until_the_topic_at_fault_stands_alone() {
         let topics: Vec<String> = ["a", "b", "bad", "c"].map(str::to_owned).into();
-        let mut subscriptions = Subscriptions::of(&[topics]);
+        let mut subscriptions = Subscriptions::of(&line(topics, Control::None));
         let mut messages = 0;
         while let Some((number, topics)) = subscriptions.next() {
             messages += 1;

@@ -7,7 +7,9 @@ use super::binance;
 use super::event::{Completeness, PriceKind};
 use super::frame::Rules;
 use super::naming;
-use super::venue::{Lines, Listen, Rest, Venue};
+use super::requests::Rest;
+use super::sockets::{Lines, Listen};
+use super::venue::Venue;
 
 pub(super) static VENUE: Venue = Venue {
     rules: Rules {

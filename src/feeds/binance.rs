@@ -17,12 +17,14 @@ use super::error::Error;
 use super::event::{Completeness, Event, PriceKind, is_above_zero};
 use super::frame::{Frame, Rules, Sighting, Size};
 use super::instruments::Listing;
-use super::listen::{Asked, Beat, Heard, Heartbeat, Sign};
+use super::listen::{Asked, Beat, Control, Heard, Heartbeat, STEADY};
 use super::members::{Part, members};
 use super::naming::{self, Market, before};
 use super::place::{Place, says, shown, text_of};
 use super::prices::{Prices, Quoted, quoted};
-use super::venue::{Lines, Listen, Rest, Venue};
+use super::requests::Rest;
+use super::sockets::{Lines, Listen};
+use super::venue::Venue;
 use crate::model::Millis;
 
 /// A channel of the same class that is never silent: silence there is a dead socket, silence of liquidations is not.
@@ -124,11 +126,10 @@ pub(super) const LISTEN: Listen = Listen {
     heartbeat: Heartbeat {
         beat: Beat::Protocol,
         every: Duration::from_secs(20),
-        signs: &[
-            (Sign::Pong, Duration::from_secs(40)),
-            (Sign::Control, Duration::from_secs(15)),
-        ],
+        signs: STEADY,
     },
+    steady: |_| Control::Topic(CONTROL),
+    steady_frames: &[r#"{"e":"markPriceUpdate""#],
     // A socket is cut at 24 hours.
     rotation: Some(Duration::from_hours(23)),
     ears: 2,

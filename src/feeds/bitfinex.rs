@@ -14,11 +14,13 @@ use super::error::Error;
 use super::event::{Completeness, Event, PriceKind};
 use super::frame::{Frame, Rules, Sighting, Size};
 use super::instruments::Listing;
-use super::listen::{Asked, Beat, Heard, Heartbeat};
+use super::listen::{Asked, Beat, Control, Heard, Heartbeat, QUARTERLY};
 use super::members::{Part, Raw, members};
 use super::naming::Market;
 use super::place::{Place, joined, shown, text_of};
-use super::venue::{Announced, Keyed, Lines, Listen, Rest, Venue};
+use super::requests::Rest;
+use super::sockets::{Announced, Keyed, Lines, Listen};
+use super::venue::Venue;
 use crate::model::{Millis, Side};
 
 /// The key of all liquidations.
@@ -66,7 +68,12 @@ pub(super) static VENUE: Venue = Venue {
             json!({"event": "subscribe", "channel": "status", "key": key}).to_string()
         },
         control,
-        heartbeat: Heartbeat::each_20_seconds(Beat::Text(r#"{"event":"ping"}"#)),
+        heartbeat: Heartbeat {
+            signs: QUARTERLY,
+            ..Heartbeat::each_20_seconds(Beat::Text(r#"{"event":"ping"}"#))
+        },
+        // A channel of which there is nothing to tell has a heart that beats each 15 seconds.
+        steady: |_| Control::ByItself,
         ..Listen::NONE
     },
     rest: Rest {
@@ -242,7 +249,7 @@ fn control(frame: &Frame<'_>, asked: &Asked) -> Result<Heard, Error> {
     let message = match frame.read_plainly::<Part<Message<'_>>>()? {
         Part::Object(message) => message,
         // Rows without a match, or the channel's own heartbeat.
-        Part::List(_) => return Ok(Heard::Data),
+        Part::List(_) => return Ok(Heard::Control),
         Part::Missing | Part::Other => return Err(frame.unknown()),
     };
     let said = [message.code, message.said];

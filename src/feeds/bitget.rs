@@ -16,11 +16,13 @@ use super::error::Error;
 use super::event::{Completeness, Event, PriceKind, product, quotient};
 use super::frame::{Envelope, Frame, Rules, Sighting, Size};
 use super::instruments::Listing;
-use super::listen::{Asked, Beat, Heard, Heartbeat};
+use super::listen::{Asked, Beat, CALM, Control, Heard, Heartbeat};
 use super::members::{Part, members};
 use super::naming;
 use super::place::{Number, Place, says, text_of};
-use super::venue::{Lines, Listen, Rest, Venue};
+use super::requests::Rest;
+use super::sockets::{Lines, Listen};
+use super::venue::Venue;
 use crate::model::{Millis, Side};
 
 /// The kinds of contract, as topics spell them.
@@ -43,6 +45,9 @@ const REPLY: Envelope = Envelope {
     said: &["code", "msg"],
 };
 
+/// The last price of one contract, which is never silent for long.
+const CONTROL: &str = "ticker BTCUSDT";
+
 pub(super) static VENUE: Venue = Venue {
     rules: Rules {
         name: "bitget",
@@ -62,12 +67,21 @@ pub(super) static VENUE: Venue = Venue {
         subscription: |_, topics, _| {
             let args: Vec<Value> = topics
                 .iter()
-                .map(|kind| json!({"instType": kind, "topic": "liquidation"}))
+                .map(|topic| match topic.as_str() {
+                    CONTROL => json!({
+                        "instType": "usdt-futures", "topic": "ticker", "symbol": "BTCUSDT"
+                    }),
+                    kind => json!({"instType": kind, "topic": "liquidation"}),
+                })
                 .collect();
             json!({"op": "subscribe", "args": args}).to_string()
         },
         control,
-        heartbeat: Heartbeat::each_20_seconds(Beat::Text("ping")),
+        heartbeat: Heartbeat {
+            signs: CALM,
+            ..Heartbeat::each_20_seconds(Beat::Text("ping"))
+        },
+        steady: |_| Control::Topic(CONTROL),
         ..Listen::NONE
     },
     rest: Rest {
@@ -265,6 +279,7 @@ fn listed<'t, 'a>(
 fn control(frame: &Frame<'_>, asked: &Asked) -> Result<Heard, Error> {
     let message: Message<'_> = frame.object()?;
     let topics: Vec<String> = match &message.arg {
+        Part::Object(arg) if says(arg.topic, "ticker") => vec![CONTROL.to_owned()],
         Part::Object(arg) => text_of(arg.kind)
             .map(|kind| kind.to_lowercase())
             .into_iter()
@@ -275,6 +290,7 @@ fn control(frame: &Frame<'_>, asked: &Asked) -> Result<Heard, Error> {
         Some("subscribe") => Heard::Ack { topics },
         // A refusal that names no topic means all.
         Some("error") => Heard::refused(asked.or_all(topics), &[message.code, message.msg]),
+        None if message.action.is_some() && topics == [CONTROL] => Heard::Control,
         None if message.action.is_some() => Heard::Data,
         _ => Heard::Other,
     })

@@ -13,12 +13,14 @@ use super::error::Error;
 use super::event::{Completeness, Event, PriceKind};
 use super::frame::{Frame, Rules, Sighting, Size};
 use super::instruments::{Kind, Listing};
-use super::listen::{Asked, Beat, Heard, Heartbeat};
+use super::listen::{Asked, Beat, CALM, Control, Heard, Heartbeat};
 use super::members::{Part, members};
 use super::naming::Market;
 use super::place::{Place, says, text_of};
 use super::prices::{Prices, Quoted, quoted};
-use super::venue::{Lines, Listen, Rest, Venue};
+use super::requests::Rest;
+use super::sockets::{Lines, Listen};
+use super::venue::Venue;
 use crate::model::{quote_of_pair, without_month};
 
 /// Thirty are allowed in a minute without a login.
@@ -28,6 +30,9 @@ const REQUESTS: Limit = Limit::of("requests", 27, 60);
 const FUTURES: &str = "FF";
 /// The class of contracts without an end, on a currency or on something else.
 const PERPETUAL: [&str; 2] = ["FFWCSX", "FFWCSF"];
+
+/// The prices of one contract, which are never silent for long.
+const CONTROL: &str = "instrument:XBTUSD";
 
 pub(super) static VENUE: Venue = Venue {
     rules: Rules {
@@ -50,7 +55,12 @@ pub(super) static VENUE: Venue = Venue {
         lines: Lines::Fixed(&[("liquidations", "/realtime", &["liquidation"])]),
         subscription: |_, topics, _| json!({"op": "subscribe", "args": topics}).to_string(),
         control,
-        heartbeat: Heartbeat::each_20_seconds(Beat::Text("ping")),
+        heartbeat: Heartbeat {
+            signs: CALM,
+            ..Heartbeat::each_20_seconds(Beat::Text("ping"))
+        },
+        steady: |_| Control::Topic(CONTROL),
+        steady_frames: &[r#"{"table":"instrument""#],
         ears: 2,
         ..Listen::NONE
     },
@@ -157,6 +167,7 @@ fn control(frame: &Frame<'_>, _asked: &Asked) -> Result<Heard, Error> {
             topics: vec![topic.into_owned()],
         },
         None if says(message.table, "liquidation") => Heard::Data,
+        None if says(message.table, "instrument") => Heard::Control,
         None => Heard::Other,
     })
 }

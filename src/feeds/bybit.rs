@@ -3,7 +3,8 @@
 //! `S` is the side of the position (`Buy`: a long died), `p` the bankruptcy price, `v` base units on linear contracts and
 //! USD on inverse ones, which the instrument has to tell. There is no REST body. The older topic `liquidation.<symbol>` is
 //! dead and counts as another channel. Liquidations are subscribed to market by market, so the markets come first. Missed
-//! ones cannot be asked for.
+//! ones cannot be asked for. The best bid and ask of one market come beside them, which the documents promise again where
+//! nothing has changed for three seconds: who answers pings and leaves that out is mute.
 
 use std::time::Duration;
 
@@ -16,18 +17,24 @@ use super::error::Error;
 use super::event::{Completeness, Event, PriceKind, product};
 use super::frame::{Envelope, Frame, Rules, Sighting};
 use super::instruments::{Kind, Listing, traded};
-use super::listen::{Asked, Beat, Heard, Heartbeat, Line, batched};
+use super::listen::{Asked, Beat, Control, Heard, Heartbeat, Line, STEADY, batched};
 use super::members::{Cell, Part, Raw, members};
 use super::naming::{self, Market, perpetual};
 use super::place::{Place, says, shown, text_of};
 use super::prices::{Prices, Quoted, quoted};
-use super::venue::{Lines, Listen, Rest, Venue};
+use super::requests::Rest;
+use super::sockets::{Lines, Listen};
+use super::venue::Venue;
 use crate::model::{Millis, quote_of_pair, sort_small, without_month};
+
+/// What is never silent for long on the linear and on the inverse sockets.
+const LINEAR_CONTROL: &str = "orderbook.1.BTCPERP";
+const INVERSE_CONTROL: &str = "orderbook.1.BTCUSD";
 
 /// Topics of one message; so many were measured to be taken.
 const BATCH: usize = 200;
-/// Most characters of all topics of one connection.
-const CHARACTERS: usize = 21_000;
+/// Most characters of all topics of one connection but that.
+const CHARACTERS: usize = 21_000 - LINEAR_CONTROL.len() - 3;
 
 /// Requests in five seconds; a tenth of what is allowed is left to others, for the fine is ten minutes of silence.
 const REQUESTS: Limit = Limit::of("requests", 500, 5);
@@ -62,7 +69,18 @@ pub(super) static VENUE: Venue = Venue {
             json!({"op": "subscribe", "req_id": number.to_string(), "args": topics}).to_string()
         },
         control,
-        heartbeat: Heartbeat::each_20_seconds(Beat::Text(r#"{"op":"ping"}"#)),
+        heartbeat: Heartbeat {
+            signs: STEADY,
+            ..Heartbeat::each_20_seconds(Beat::Text(r#"{"op":"ping"}"#))
+        },
+        steady: |line| {
+            Control::Topic(if line.starts_with("inverse") {
+                INVERSE_CONTROL
+            } else {
+                LINEAR_CONTROL
+            })
+        },
+        steady_frames: &[r#"{"topic":"orderbook.1."#],
         ears: 2,
         ..Listen::NONE
     },
@@ -241,8 +259,12 @@ fn lines(listings: &[Listing]) -> Vec<Line> {
 
 fn control(frame: &Frame<'_>, asked: &Asked) -> Result<Heard, Error> {
     let message: Message<'_> = frame.object()?;
-    if message.topic.is_some() {
-        return Ok(Heard::Data);
+    if let Some(topic) = text_of(message.topic) {
+        return Ok(if topic.starts_with("orderbook.") {
+            Heard::Control
+        } else {
+            Heard::Data
+        });
     }
     if says(message.op, "ping") || says(message.op, "pong") || says(message.said, "pong") {
         return Ok(Heard::Pong);

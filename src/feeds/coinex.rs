@@ -11,7 +11,9 @@ use super::instruments::{Listing, traded};
 use super::members::{Part, members};
 use super::naming::{self, Market};
 use super::place::Place;
-use super::venue::{Listen, Rest, Venue};
+use super::requests::Rest;
+use super::sockets::Listen;
+use super::venue::Venue;
 use crate::model::Millis;
 
 /// Requests in a second; a quarter of what is allowed, for every market has to be asked about.

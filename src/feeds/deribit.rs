@@ -17,16 +17,21 @@ use super::error::Error;
 use super::event::{Completeness, Event, PriceKind};
 use super::frame::{Frame, Rules, Sighting, Size};
 use super::instruments::{Kind, Listing};
-use super::listen::{Asked, Beat, Heard, Heartbeat, Numbered, Numbers};
+use super::listen::{Asked, Beat, Control, Heard, Heartbeat, Numbered, Numbers, STEADY};
 use super::members::{Part, Raw, members};
 use super::naming::{Market, before};
 use super::paging;
 use super::place::{Place, says, shown, text_of};
-use super::venue::{Lines, Listen, Rest, Venue};
+use super::requests::Rest;
+use super::sockets::{Lines, Listen};
+use super::venue::Venue;
 use crate::model::{Millis, Side};
 
 /// Every perpetual and dated future, in bundles; a bundle for each trade is for those who are logged in.
 const TOPIC: &str = "trades.future.any.100ms";
+
+/// The last price of one contract, in bundles of two seconds: never silent for long.
+const CONTROL: &str = "ticker.BTC-PERPETUAL.agg2";
 
 /// The venue is to ask for a sign of life, or it would keep a connection that nobody reads.
 const GREETING: &str = r#"{"jsonrpc":"2.0","id":"heartbeat","method":"public/set_heartbeat","params":{"interval":30}}"#;
@@ -74,7 +79,14 @@ pub(super) static VENUE: Venue = Venue {
         },
         control,
         answer,
-        heartbeat: Heartbeat::each_20_seconds(Beat::Text(TEST)),
+        heartbeat: Heartbeat {
+            signs: STEADY,
+            ..Heartbeat::each_20_seconds(Beat::Text(TEST))
+        },
+        steady: |_| Control::Topic(CONTROL),
+        steady_frames: &[
+            r#"{"jsonrpc":"2.0","method":"subscription","params":{"channel":"ticker."#,
+        ],
         numbers: Some(Numbers {
             read: numbers,
             late: Duration::ZERO,
@@ -256,7 +268,10 @@ fn is_future(native_id: &str) -> bool {
     native_id.split('-').count() == 2
 }
 
-members!(Heartbeats<'a> { kind = "type", });
+members!(Notice<'a> {
+    kind = "type",
+    channel = "channel",
+});
 
 members!(Tested<'a> {
     version = "version",
@@ -270,7 +285,7 @@ members!(Refusal<'a> {
 members!(Reply<'a> {
     id = "id",
     method = "method",
-    params: Part<Heartbeats<'a>> = "params",
+    params: Part<Notice<'a>> = "params",
     result = "result",
     error: Part<Refusal<'a>> = "error",
 });
@@ -285,7 +300,13 @@ fn answer(frame: &Frame<'_>) -> Result<Option<String>, Error> {
 fn control(frame: &Frame<'_>, asked: &Asked) -> Result<Heard, Error> {
     let message: Reply<'_> = frame.object()?;
     if says(message.method, "subscription") {
-        return Ok(Heard::Data);
+        let is_control =
+            matches!(&message.params, Part::Object(params) if says(params.channel, CONTROL));
+        return Ok(if is_control {
+            Heard::Control
+        } else {
+            Heard::Data
+        });
     }
     let id = text_of(message.id);
     // Other requests than subscriptions carry a word.

@@ -16,16 +16,22 @@ use super::error::Error;
 use super::event::{Completeness, Event, PriceKind};
 use super::frame::{Frame, Rules, Sighting, Size};
 use super::instruments::{Listing, traded};
-use super::listen::{Asked, Heard, Line, Numbered, Numbers, spread};
+use super::listen::{
+    Asked, Beat, Control, Heard, Heartbeat, Line, Numbered, Numbers, STEADY, spread,
+};
 use super::members::{Part, members};
 use super::naming;
 use super::paging;
 use super::place::{Place, says, text_of};
 use super::prices::{Prices, Quoted, quoted};
-use super::venue::{Lines, Listen, Rest, Venue};
+use super::requests::Rest;
+use super::sockets::{Lines, Listen};
+use super::venue::Venue;
 use crate::model::Millis;
 
 const CHANNEL: &str = "v4_trades";
+/// The height of the chain, of which each block tells.
+const CONTROL: &str = "v4_block_height";
 /// Most channels of a kind on one connection.
 const CHANNELS: usize = 32;
 /// Two subscriptions are allowed in a second, and the network may bring some closer together.
@@ -53,11 +59,19 @@ pub(super) static VENUE: Venue = Venue {
     listen: Listen {
         lines: Lines::ByMarket(lines),
         subscription: |_, topics, _| {
+            if topics == [CONTROL] {
+                return json!({"type": "subscribe", "channel": CONTROL}).to_string();
+            }
             // A message names one market.
             let market = topics.first().map(String::as_str).unwrap_or_default();
             json!({"type": "subscribe", "channel": CHANNEL, "id": market}).to_string()
         },
         control,
+        heartbeat: Heartbeat {
+            signs: STEADY,
+            ..Heartbeat::each_20_seconds(Beat::Protocol)
+        },
+        steady: |_| Control::Topic(CONTROL),
         recalls: |frame| {
             let message = frame.object::<Message<'_>>();
             message.is_ok_and(|message| says(message.kind, "subscribed"))
@@ -227,12 +241,19 @@ fn control(frame: &Frame<'_>, _asked: &Asked) -> Result<Heard, Error> {
         Some("subscribed") if says(message.channel, CHANNEL) => Heard::Ack {
             topics: id.into_iter().collect(),
         },
+        // Its acknowledgement tells the height.
+        Some("subscribed" | "channel_data" | "channel_batch_data")
+            if says(message.channel, CONTROL) =>
+        {
+            Heard::Control
+        }
         Some("channel_data" | "channel_batch_data") => Heard::Data,
         Some("error") => {
             let said = text_of(message.said).unwrap_or_default();
             Heard::Refused {
                 topics: id
                     .or_else(|| named(&said).map(str::to_owned))
+                    .or_else(|| said.contains(CONTROL).then(|| CONTROL.to_owned()))
                     .into_iter()
                     .collect(),
                 message: said.into_owned(),

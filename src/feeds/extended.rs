@@ -13,7 +13,9 @@ use super::listen::{Asked, Beat, Heard, Heartbeat, Numbered, Numbers};
 use super::members::{Part, members};
 use super::naming::{Market, before};
 use super::place::{Place, says, shown};
-use super::venue::{Lines, Listen, Rest, Venue};
+use super::requests::Rest;
+use super::sockets::{Lines, Listen};
+use super::venue::Venue;
 
 const REPLY: Envelope = Envelope {
     code: "status",

@@ -15,16 +15,22 @@ use super::event::{Completeness, Event, PriceKind};
 use super::frame::{Frame, Rules, Sighting, Size};
 use super::gate_stats::TOTALS;
 use super::instruments::{Kind, Listing};
-use super::listen::{Asked, Beat, Heard, Heartbeat};
+use super::listen::{Asked, Beat, CALM, Control, Heard, Heartbeat};
 use super::members::{Part, members};
 use super::naming::Market;
 use super::place::{Place, says, shown, text_of};
 use super::prices::{Prices, Quoted, quoted};
-use super::venue::{Keyed, Lines, Listen, Rest, Venue};
+use super::requests::Rest;
+use super::sockets::{Keyed, Lines, Listen};
+use super::venue::Venue;
 use crate::model::{Millis, Side};
 
 /// The channel of liquidations.
 const LIQUIDATIONS: &str = "futures.public_liquidates";
+/// The channel of the last prices, and what of it is never silent for long.
+const TICKERS: &str = "futures.tickers";
+const USDT_CONTROL: &str = "futures.tickers BTC_USDT";
+const BTC_CONTROL: &str = "futures.tickers BTC_USD";
 /// What stands for all contracts of a socket.
 const EVERYTHING: &[&str] = &["!all"];
 /// What contracts are settled in.
@@ -64,19 +70,33 @@ pub(super) static VENUE: Venue = Venue {
         // Sizes come as decimal text, not cut to whole contracts.
         headers: &[("x-gate-size-decimal", "1")],
         subscription: |_, topics, now| {
+            let one = topics.first().and_then(|topic| topic.split_once(' '));
+            let (channel, payload) = match one {
+                Some((channel, contract)) => (channel, vec![contract]),
+                None => (LIQUIDATIONS, topics.iter().map(String::as_str).collect()),
+            };
             json!({
                 "time": now.0 / 1000,
-                "channel": LIQUIDATIONS,
+                "channel": channel,
                 "event": "subscribe",
-                "payload": topics,
+                "payload": payload,
             })
             .to_string()
         },
         control,
-        heartbeat: Heartbeat::each_20_seconds(Beat::Stamped(
-            r#"{"time":"#,
-            r#","channel":"futures.ping"}"#,
-        )),
+        heartbeat: Heartbeat {
+            signs: CALM,
+            ..Heartbeat::each_20_seconds(Beat::Stamped(
+                r#"{"time":"#,
+                r#","channel":"futures.ping"}"#,
+            ))
+        },
+        // Which contracts are settled in USD1 stands in no document.
+        steady: |line| match line {
+            "usdt" => Control::Topic(USDT_CONTROL),
+            "btc" => Control::Topic(BTC_CONTROL),
+            _ => Control::None,
+        },
         ..Listen::NONE
     },
     rest: Rest {
@@ -271,16 +291,22 @@ fn control(frame: &Frame<'_>, asked: &Asked) -> Result<Heard, Error> {
     if says(message.channel, "futures.pong") {
         return Ok(Heard::Pong);
     }
-    if !says(message.channel, LIQUIDATIONS) {
+    let is_control = says(message.channel, TICKERS);
+    if !is_control && !says(message.channel, LIQUIDATIONS) {
         return Ok(Heard::Other);
     }
+    // A reply names its channel.
+    let topics = || {
+        let mut topics = asked.all();
+        topics.retain(|topic| topic.starts_with(TICKERS) == is_control);
+        topics
+    };
     Ok(match (text_of(message.event).as_deref(), &message.error) {
         (Some("subscribe"), Part::Object(refusal)) => {
-            Heard::refused(asked.all(), &[refusal.code, refusal.message])
+            Heard::refused(topics(), &[refusal.code, refusal.message])
         }
-        (Some("subscribe"), _) => Heard::Ack {
-            topics: asked.all(),
-        },
+        (Some("subscribe"), _) => Heard::Ack { topics: topics() },
+        (Some("update"), _) if is_control => Heard::Control,
         (Some("update"), _) => Heard::Data,
         _ => Heard::Other,
     })

@@ -17,11 +17,13 @@ use super::error::Error;
 use super::event::{Completeness, Event, PriceKind};
 use super::frame::{Envelope, Frame, Rules, Sighting, Size};
 use super::instruments::{Kind, Listing, traded};
-use super::listen::{Asked, Beat, Heard, Heartbeat, Sign};
+use super::listen::{Asked, Beat, Control, Heard, Heartbeat, Sign};
 use super::members::{Part, Raw, members};
 use super::naming::{Market, dashed};
 use super::place::{Place, joined, says, text_of};
-use super::venue::{Lines, Listen, Rest, Venue};
+use super::requests::Rest;
+use super::sockets::{Lines, Listen};
+use super::venue::Venue;
 use crate::model::Millis;
 
 /// The topic of all contracts of a socket.
@@ -88,7 +90,18 @@ pub(super) static VENUE: Venue = Venue {
             // proof.
             beat: Beat::Protocol,
             every: Duration::from_secs(20),
-            signs: &[(Sign::Ping, Duration::from_secs(30))],
+            signs: &[
+                (Sign::Ping, Duration::from_secs(30)),
+                (Sign::Control, Duration::from_secs(90)),
+            ],
+        },
+        // Told at once, then each minute.
+        steady: |line| {
+            Control::Topic(match line {
+                "linear" => "public.BTC-USDT.contract_info",
+                "swap" => "public.BTC-USD.contract_info",
+                _ => "public.BTC.contract_info",
+            })
         },
         ..Listen::NONE
     },
@@ -252,6 +265,11 @@ fn control(frame: &Frame<'_>, asked: &Asked) -> Result<Heard, Error> {
         }
         Some("error") => Heard::refused(asked.all(), &said),
         Some("close") => Heard::Notice(joined(&said)),
+        Some("notify")
+            if text_of(message.topic).is_some_and(|topic| topic.ends_with(".contract_info")) =>
+        {
+            Heard::Control
+        }
         Some("notify") => Heard::Data,
         _ => Heard::Other,
     })

@@ -15,12 +15,16 @@ use super::error::Error;
 use super::event::{Completeness, Event, PriceKind};
 use super::frame::{Envelope, Frame, Rules, Sighting, Size};
 use super::instruments::{Kind, Listing, traded};
-use super::listen::{Asked, Beat, Heard, Heartbeat, Line, Numbered, Numbers, Sign, batched};
+use super::listen::{
+    Asked, Beat, Control, Heard, Heartbeat, Line, Numbered, Numbers, STEADY, batched,
+};
 use super::members::{Cell, Part, members};
 use super::naming::{Market, before};
 use super::paging;
 use super::place::{Place, says, text_of};
-use super::venue::{Lines, Listen, Rest, Venue};
+use super::requests::Rest;
+use super::sockets::{Lines, Listen};
+use super::venue::Venue;
 use crate::model::Millis;
 
 /// Markets of one message: a refusal does not say which of them it means, so a bad one should have little company.
@@ -36,6 +40,9 @@ const REPLY: Envelope = Envelope {
     fine: "success",
     said: &["error"],
 };
+
+/// The venue's own heart, which beats every second.
+const CONTROL: &str = "heartbeat";
 
 pub(super) static VENUE: Venue = Venue {
     rules: Rules {
@@ -63,8 +70,10 @@ pub(super) static VENUE: Venue = Venue {
     decode,
     listen: Listen {
         lines: Lines::ByMarket(lines),
-        greeting: &[r#"{"event":"subscribe","feed":"heartbeat"}"#],
         subscription: |_, topics, _| {
+            if topics == [CONTROL] {
+                return json!({"event": "subscribe", "feed": CONTROL}).to_string();
+            }
             json!({"event": "subscribe", "feed": "trade", "product_ids": topics}).to_string()
         },
         control,
@@ -72,15 +81,12 @@ pub(super) static VENUE: Venue = Venue {
             let message = frame.object::<Message<'_>>();
             message.is_ok_and(|message| says(message.feed, "trade_snapshot"))
         },
-        // The venue's own heart beats every second.
         heartbeat: Heartbeat {
-            beat: Beat::Protocol,
-            every: Duration::from_secs(20),
-            signs: &[
-                (Sign::Pong, Duration::from_secs(40)),
-                (Sign::Control, Duration::from_secs(15)),
-            ],
+            signs: STEADY,
+            ..Heartbeat::each_20_seconds(Beat::Protocol)
         },
+        steady: |_| Control::Topic(CONTROL),
+        steady_frames: &[r#"{"feed":"heartbeat","time":"#],
         numbers: Some(Numbers {
             read: numbers,
             late: Duration::ZERO,
@@ -231,9 +237,15 @@ fn control(frame: &Frame<'_>, _asked: &Asked) -> Result<Heard, Error> {
     let said = [message.said];
     Ok(match (text_of(message.event).as_deref(), feed.as_deref()) {
         (Some("subscribed"), Some("trade")) => Heard::Ack { topics: products() },
+        (Some("subscribed"), Some(CONTROL)) => Heard::Ack {
+            topics: vec![CONTROL.to_owned()],
+        },
+        (Some("subscribed_failed"), Some(CONTROL)) => {
+            Heard::refused(vec![CONTROL.to_owned()], &said)
+        }
         (Some("subscribed_failed"), Some("trade")) => Heard::refused(products(), &said),
         (Some("error" | "alert"), _) => Heard::refused(Vec::new(), &said),
-        (None, Some("heartbeat")) => Heard::Control,
+        (None, Some(CONTROL)) => Heard::Control,
         (None, Some("trade" | "trade_snapshot")) => Heard::Data,
         _ => Heard::Other,
     })

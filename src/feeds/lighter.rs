@@ -15,15 +15,19 @@ use super::error::Error;
 use super::event::{Completeness, Event, PriceKind};
 use super::frame::{Envelope, Frame, Rules, Sighting, Size};
 use super::instruments::{Listing, traded};
-use super::listen::{Asked, Beat, Heard, Heartbeat, Line, spread};
+use super::listen::{Asked, Beat, CALM, Control, Heard, Heartbeat, Line, spread};
 use super::members::{Part, members};
 use super::naming::Market;
 use super::place::{Place, joined, says, text_of};
-use super::venue::{Lines, Listen, Rest, Venue};
+use super::requests::Rest;
+use super::sockets::{Lines, Listen};
+use super::venue::Venue;
 use crate::model::Side;
 
 /// Most subscriptions of one connection.
 const CHANNELS: usize = 100;
+/// The height of the chain, of which each block tells.
+const CONTROL: &str = "height";
 /// Two hundred messages are allowed in a minute, over all connections and with the pings: a hundred and fifty of these leave
 /// room for the pings of sixteen.
 const BETWEEN: Duration = Duration::from_millis(400);
@@ -81,7 +85,12 @@ pub(super) const fn of(
                 let message = frame.object::<Message<'_>>();
                 message.is_ok_and(|message| says(message.kind, "subscribed/trade"))
             },
-            heartbeat: Heartbeat::each_20_seconds(Beat::Text(r#"{"type":"ping"}"#)),
+            heartbeat: Heartbeat {
+                signs: CALM,
+                ..Heartbeat::each_20_seconds(Beat::Text(r#"{"type":"ping"}"#))
+            },
+            steady: |_| Control::Topic(CONTROL),
+            steady_frames: &[r#"{"channel":"height","height":"#],
             ears: EARS,
             between: BETWEEN,
             ..Listen::NONE
@@ -197,6 +206,8 @@ fn control(frame: &Frame<'_>, _asked: &Asked) -> Result<Heard, Error> {
                 .into_iter()
                 .collect(),
         },
+        // Whether it is acknowledged stands in no document.
+        Some("update/height" | "subscribed/height") => Heard::Control,
         Some("update/trade") => Heard::Data,
         Some("pong") => Heard::Pong,
         _ => Heard::Other,
@@ -206,8 +217,11 @@ fn control(frame: &Frame<'_>, _asked: &Asked) -> Result<Heard, Error> {
 /// The channel that a refusal is about, in `... Invalid Channel: trade/7`.
 fn named(said: &str) -> Option<&str> {
     said.split([' ', '(', ')', '"', ',']).find(|word| {
-        word.strip_prefix("trade/")
-            .is_some_and(|market| !market.is_empty())
+        let is_control = *word == CONTROL;
+        is_control
+            || word
+                .strip_prefix("trade/")
+                .is_some_and(|market| !market.is_empty())
     })
 }
 

@@ -22,6 +22,20 @@ pub struct Line {
     pub batches: Vec<Vec<String>>,
     /// Least time between two messages of subscription.
     pub between: Duration,
+    /// What is never silent for long on it, beside what it is for.
+    pub control: Control,
+}
+
+/// What is never silent for long on a socket, beside what it is for: who answers pings and leaves that out is mute.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Control {
+    /// Nothing is known to be.
+    #[default]
+    None,
+    /// What comes by itself where nothing else has for a while.
+    ByItself,
+    /// What this topic tells, from when it is subscribed to on.
+    Topic(&'static str),
 }
 
 impl Line {
@@ -40,7 +54,26 @@ impl Line {
             headers: &[],
             batches,
             between: Duration::ZERO,
+            control: Control::None,
         }
+    }
+
+    /// The same with what is never silent on it, which is asked for before all else where it is not among the topics.
+    pub(super) fn controlled(mut self, control: Control) -> Self {
+        if let Control::Topic(topic) = control
+            && !self.batches.iter().flatten().any(|one| one == topic)
+        {
+            self.batches.insert(0, vec![topic.to_owned()]);
+        }
+        Self { control, ..self }
+    }
+
+    /// The topics that it is for.
+    pub fn topics(&self) -> impl Iterator<Item = &String> {
+        let of_control =
+            |topic: &String| matches!(self.control, Control::Topic(one) if one == topic);
+        let all = self.batches.iter().flatten();
+        all.filter(move |topic| !of_control(topic))
     }
 }
 
@@ -233,7 +266,13 @@ pub enum Beat {
 }
 
 /// An answer within two of our usual pings.
-const PONG: &[(Sign, Duration)] = &[(Sign::Pong, Duration::from_secs(40))];
+const PONG: (Sign, Duration) = (Sign::Pong, Duration::from_secs(40));
+/// That, and a word of what tells each few seconds.
+pub(super) const STEADY: &[(Sign, Duration)] = &[PONG, (Sign::Control, Duration::from_secs(15))];
+/// That, and a word of what may be calm for a while.
+pub(super) const CALM: &[(Sign, Duration)] = &[PONG, (Sign::Control, Duration::from_secs(30))];
+/// That, and a word of what tells each quarter of a minute.
+pub(super) const QUARTERLY: &[(Sign, Duration)] = &[PONG, (Sign::Control, Duration::from_secs(40))];
 
 /// How the life of a connection is proved.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -247,12 +286,21 @@ pub struct Heartbeat {
 }
 
 impl Heartbeat {
+    /// How far apart signs of a kind may be at most; `None` where none is owed.
+    #[must_use]
+    pub fn within(&self, sign: Sign) -> Option<Duration> {
+        let mut signs = self.signs.iter();
+        signs
+            .find(|(one, _)| *one == sign)
+            .map(|(_, within)| *within)
+    }
+
     /// `beat` each 20 seconds, and an answer within two of these.
     pub(super) const fn each_20_seconds(beat: Beat) -> Self {
         Self {
             beat,
             every: Duration::from_secs(20),
-            signs: PONG,
+            signs: &[PONG],
         }
     }
 }

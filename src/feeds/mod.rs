@@ -41,6 +41,8 @@ mod pacifica;
 mod paging;
 mod place;
 mod prices;
+mod requests;
+mod sockets;
 #[cfg(test)]
 mod testing;
 mod venue;
@@ -56,10 +58,11 @@ pub use event::{Completeness, Event, PriceKind};
 pub use frame::Frame;
 pub use instruments::{Instrument, Instruments, Kind, Listing};
 pub(crate) use instruments::{price_of_one, unscaled};
-pub use listen::{Asked, Beat, Heard, Heartbeat, Line, Numbered, Sign};
+pub use listen::{Asked, Beat, Control, Heard, Heartbeat, Line, Numbered, Sign};
 pub use prices::Quoted;
+pub use sockets::{Announced, Keyed};
 pub(crate) use venue::MARKET;
-pub use venue::{Announced, Keyed, Venue};
+pub use venue::Venue;
 
 use crate::model::{Millis, exchange_name};
 

@@ -16,11 +16,13 @@ use super::error::Error;
 use super::event::{Completeness, Event, PriceKind, product};
 use super::frame::{Envelope, Frame, Rules, Sighting, Size};
 use super::instruments::{Listing, traded};
-use super::listen::{Asked, Beat, Heard, Heartbeat, Sign};
+use super::listen::{Asked, Beat, CALM, Control, Heard, Heartbeat};
 use super::members::{Part, members};
 use super::naming;
 use super::place::{Place, joined, says, shown, text_of};
-use super::venue::{Lines, Listen, Rest, Venue};
+use super::requests::Rest;
+use super::sockets::{Lines, Listen};
+use super::venue::Venue;
 use crate::model::{Millis, Side, sort_small};
 
 /// A channel on the same connection that is never silent for long, and whose open interest it tells.
@@ -78,11 +80,10 @@ pub(super) static VENUE: Venue = Venue {
         heartbeat: Heartbeat {
             beat: Beat::Text("ping"),
             every: Duration::from_secs(20),
-            signs: &[
-                (Sign::Pong, Duration::from_secs(40)),
-                (Sign::Control, Duration::from_secs(30)),
-            ],
+            signs: CALM,
         },
+        steady: |_| Control::Topic(CONTROL),
+        steady_frames: &[r#"{"arg":{"channel":"open-interest","instId":"BTC-USDT-SWAP"},"data":"#],
         ..Listen::NONE
     },
     rest: Rest {

@@ -13,7 +13,9 @@ use super::instruments::Listing;
 use super::members::{Part, members};
 use super::naming::Market;
 use super::place::{Place, says, shown};
-use super::venue::{Listen, Rest, Venue};
+use super::requests::Rest;
+use super::sockets::Listen;
+use super::venue::Venue;
 use crate::model::{Millis, Side};
 
 /// Half of the ten that are allowed in a second.

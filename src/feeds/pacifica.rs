@@ -18,7 +18,9 @@ use super::listen::{Asked, Beat, Heard, Heartbeat, Line, spread};
 use super::members::{Part, members};
 use super::naming::Market;
 use super::place::{Place, says, shown, text_of};
-use super::venue::{Lines, Listen, Rest, Venue};
+use super::requests::Rest;
+use super::sockets::{Lines, Listen};
+use super::venue::Venue;
 
 /// Most subscriptions to a channel on one connection.
 const CHANNELS: usize = 20;

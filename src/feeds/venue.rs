@@ -11,8 +11,10 @@ use super::error::Error;
 use super::event::{Completeness, Event, PriceKind};
 use super::frame::{Frame, Rules};
 use super::instruments::{Instrument, Instruments, Kind, Listing};
-use super::listen::{Asked, Beat, Heard, Heartbeat, Line, Numbered, Numbers};
-use super::prices::{Prices, Quoted};
+use super::listen::{Asked, Heard, Heartbeat, Line, Numbered};
+use super::prices::Quoted;
+use super::requests::Rest;
+use super::sockets::{Announced, Keyed, Lines, Listen};
 use crate::model::{ContractKind, Millis, Symbol};
 
 /// An exchange whose public frames can be read, and what listening to it takes. Nothing here does any input or output.
@@ -28,120 +30,6 @@ pub struct Venue {
 
 /// What stands for a market in a [path](Venue::paths).
 pub(crate) const MARKET: &str = "{market}";
-
-/// Which sockets a venue wants.
-#[derive(Debug)]
-pub(super) enum Lines {
-    /// Always these: name, path and topics of each.
-    Fixed(&'static [(&'static str, &'static str, &'static [&'static str])]),
-    /// As the markets are.
-    ByMarket(fn(&[Listing]) -> Vec<Line>),
-}
-
-/// What the keys of a venue's events do not tell apart.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Keyed {
-    /// Nothing that it tells.
-    Whole,
-    /// Equal rows of a second that come over a socket, for its bodies count in seconds.
-    BySecond,
-    /// Matches of a position that differ in amount or price alone.
-    ByAmount,
-}
-
-/// A position whose liquidation is announced; what is matched of it belongs to it.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Announced {
-    /// How the keys of its events begin.
-    pub key: String,
-    /// When it is announced.
-    pub at: Millis,
-    /// How much there is of it.
-    pub amount: Decimal,
-}
-
-/// How a venue is listened to.
-#[derive(Debug)]
-pub(super) struct Listen {
-    pub(super) keyed: Keyed,
-    pub(super) announced: fn(&Frame<'_>) -> Vec<Announced>,
-    pub(super) lines: Lines,
-    pub(super) headers: &'static [(&'static str, &'static str)],
-    pub(super) greeting: &'static [&'static str],
-    pub(super) subscription: fn(usize, &[String], Millis) -> String,
-    pub(super) control: fn(&Frame<'_>, &Asked) -> Result<Heard, Error>,
-    pub(super) answer: fn(&Frame<'_>) -> Result<Option<String>, Error>,
-    pub(super) recalls: fn(&Frame<'_>) -> bool,
-    pub(super) heartbeat: Heartbeat,
-    pub(super) rotation: Option<Duration>,
-    pub(super) witnesses: &'static [&'static str],
-    /// How many sockets are to listen to the same.
-    pub(super) ears: usize,
-    /// Least time between two subscriptions of all sockets together, where an allowance is for an address.
-    pub(super) between: Duration,
-    pub(super) numbers: Option<Numbers>,
-}
-
-impl Listen {
-    /// No socket at all: the venue is polled.
-    pub(super) const NONE: Self = Self {
-        keyed: Keyed::Whole,
-        announced: |_| Vec::new(),
-        lines: Lines::Fixed(&[]),
-        headers: &[],
-        greeting: &[],
-        subscription: |_, _, _| String::new(),
-        control: |_, _| Ok(Heard::Other),
-        answer: |_| Ok(None),
-        recalls: |_| false,
-        heartbeat: Heartbeat::each_20_seconds(Beat::Protocol),
-        rotation: None,
-        witnesses: &[],
-        ears: 1,
-        between: Duration::ZERO,
-        numbers: None,
-    };
-}
-
-/// What a venue is asked by REST.
-#[derive(Debug)]
-pub(super) struct Rest {
-    pub(super) listings: fn() -> Vec<Ask>,
-    pub(super) read_listings: fn(&Ask, &Frame<'_>) -> Result<Page<Listing>, Error>,
-    pub(super) prices: Option<Prices>,
-    pub(super) look_back: i64,
-    pub(super) late: i64,
-    pub(super) ban: Option<Duration>,
-    pub(super) missed: fn(&[Listing], Millis, Millis) -> Vec<Ask>,
-    pub(super) go_on: fn(&Ask, &Frame<'_>) -> Result<Vec<Ask>, Error>,
-    pub(super) bars: Option<Series<Bar>>,
-    pub(super) open_interest: Option<Series<Reading>>,
-    pub(super) totals: Option<Series<Total>>,
-    pub(super) proofs: fn(Millis) -> Vec<Ask>,
-    pub(super) disproof: fn(&Frame<'_>) -> Result<Option<String>, Error>,
-}
-
-/// How late a venue may tell a row that is asked for, where nothing is known of it: its pages are filled behind the socket.
-const LATE: i64 = 30_000;
-
-impl Rest {
-    /// Nothing.
-    pub(super) const NONE: Self = Self {
-        listings: Vec::new,
-        read_listings: |_, frame| Err(frame.unknown()),
-        prices: None,
-        look_back: 0,
-        late: LATE,
-        ban: None,
-        missed: |_, _, _| Vec::new(),
-        go_on: |_, _| Ok(Vec::new()),
-        bars: None,
-        open_interest: None,
-        totals: None,
-        proofs: |_| Vec::new(),
-        disproof: |_| Ok(None),
-    };
-}
 
 impl Venue {
     /// Our name of it.
@@ -304,7 +192,11 @@ impl Venue {
         for line in &mut lines {
             line.headers = self.listen.headers;
         }
-        lines
+        let controlled = |line: Line| {
+            let control = (self.listen.steady)(&line.name);
+            line.controlled(control)
+        };
+        lines.into_iter().map(controlled).collect()
     }
 
     /// What is said on a fresh socket before anything is subscribed to.
@@ -329,6 +221,13 @@ impl Venue {
             return Ok(Heard::Pong);
         }
         (self.listen.control)(frame, asked)
+    }
+
+    /// Whether a frame is one of a topic that is never silent, by how it begins; what it tells is not looked at then.
+    #[must_use]
+    pub fn is_steady(&self, text: &str) -> bool {
+        let mut begins = self.listen.steady_frames.iter();
+        begins.any(|begin| text.starts_with(begin))
     }
 
     /// Whether a frame of a socket tells what happened before it was subscribed to, which may be long ago.

@@ -120,7 +120,6 @@ async fn prices_that_cannot_be_read_cost_nothing_but_the_measure() {
     let bybit = doubles.of("bybit");
     bybit.fault(|faults| faults.broken = vec!["/v5/market/tickers".to_owned()]);
     let collecting = Collecting::start(&folder.archive(), &doubles.plan(quick()));
-    collecting.until_live().await;
     collecting
         .until_of("bybit", "it is said", |one| {
             one.trouble
@@ -128,6 +127,7 @@ async fn prices_that_cannot_be_read_cost_nothing_but_the_measure() {
                 .is_some_and(|said| said.contains("the prices cannot be read"))
         })
         .await;
+    collecting.until_live().await;
     let happened = bybit.liquidate(3);
     collecting
         .until_of("bybit", "they are counted", |one| one.unjudged == 3)

@@ -191,9 +191,13 @@ async fn two_who_listen_share_what_one_address_may_send() {
     let collecting = Collecting::start(&folder.archive(), &doubles.plan(for_two()));
     until_whole(&collecting).await;
     let tally = doubles.of("lighter").tally();
-    assert_eq!(tally.subscribed.len(), 6, "three markets, twice");
+    assert_eq!(
+        tally.subscribed.len(),
+        8,
+        "three markets and the height, twice"
+    );
     assert_eq!(tally.over_limit, [""; 0]);
-    // From the first of six subscriptions to the last.
+    // From the first of eight subscriptions to the last.
     let took = tally.sockets[0].0.elapsed();
     assert!(took.as_secs_f64() > 5.0 * 60.0 / 200.0, "{took:?}");
     collecting.stop().await;

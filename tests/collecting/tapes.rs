@@ -179,7 +179,8 @@ async fn what_bitmex_tells_is_kept_under_the_time_of_receipt_and_a_partial_adds_
     let mut happened = exchange.liquidate(60);
     collecting.until_kept(happened.len()).await;
     exchange.act(Act::Disconnect(Ending::Close));
-    exchange.until(|tally| tally.subscribed.len() == 2).await;
+    // The orders and the prices, twice.
+    exchange.until(|tally| tally.subscribed.len() == 4).await;
     collecting.until_live().await;
     happened.extend(exchange.liquidate(60));
     collecting.until_kept(happened.len()).await;

@@ -95,6 +95,159 @@ async fn a_venue_without_events_is_suspected_only_while_others_report() {
     collecting.stop().await;
 }
 
+/// What is never silent for long on the sockets of each venue where anything is, as its double names it; nothing where it
+/// comes by itself.
+const CONTROLLED: [(&str, &[&str]); 14] = [
+    ("binance", &["btcusdt@markPrice@1s"]),
+    ("bybit", &["orderbook.1.BTCPERP", "orderbook.1.BTCUSD"]),
+    ("okx", &["open-interest BTC-USDT-SWAP"]),
+    (
+        "gate",
+        &["futures.tickers BTC_USDT", "futures.tickers BTC_USD"],
+    ),
+    ("bitget", &["ticker BTCUSDT"]),
+    (
+        "htx",
+        &[
+            "public.BTC-USDT.contract_info",
+            "public.BTC-USD.contract_info",
+            "public.BTC.contract_info",
+        ],
+    ),
+    ("aster", &["btcusdt@markPrice@1s"]),
+    ("deribit", &["ticker.BTC-PERPETUAL.agg2"]),
+    ("kraken", &["heartbeat"]),
+    ("bitmex", &["instrument:XBTUSD"]),
+    ("bitfinex", &[]),
+    ("dydx", &["v4_block_height"]),
+    ("lighter", &["height"]),
+    ("lighter_rh", &["height"]),
+];
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_whole_venue_that_answers_and_tells_nothing_is_found_out_where_anything_always_tells() {
+    let folder = Folder::new();
+    let venues = CONTROLLED.map(|(venue, _)| venue);
+    let doubles = lively(&venues, Duration::from_millis(100)).await;
+    let mut settings = quick();
+    (settings.pace.ping, settings.pace.control) = (0.7, 2.0);
+    let collecting = Collecting::start(&folder.archive(), &doubles.plan(settings));
+    collecting.until_live().await;
+    for exchange in doubles.0.values() {
+        exchange.fault(|faults| faults.mute = true);
+    }
+    for venue in venues {
+        // The next connections tell nothing either, so nothing of what they are acknowledged is called live.
+        let is_found = |one: &liqdata::collect::VenueStatus| {
+            one.state == VenueState::Down && one.trouble.is_some()
+        };
+        // Of Gate one line of three tells nothing by itself.
+        let is_found = |one: &liqdata::collect::VenueStatus| {
+            is_found(one) || venue == "gate" && one.state == VenueState::Degraded
+        };
+        collecting
+            .until_of(venue, "it is found mute", is_found)
+            .await;
+    }
+    for venue in venues {
+        doubles.of(venue).mend();
+    }
+    let mut happened = Vec::new();
+    for venue in venues {
+        let is_back = |one: &liqdata::collect::VenueStatus| one.state == VenueState::Live;
+        collecting.until_of(venue, "it is back", is_back).await;
+        happened.extend(doubles.of(venue).liquidate(3));
+    }
+    collecting.until_kept(happened.len()).await;
+    let archive = folder.archive();
+    collecting.stop().await;
+    assert_kept(&archive, &happened);
+    let gaps = gaps(&archive);
+    for venue in venues {
+        let mut gaps = gaps.iter().filter(|gap| gap.exchange == venue);
+        assert!(
+            gaps.any(|gap| gap.reason.contains("no control stream")),
+            "{venue} is not among {gaps:?}"
+        );
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_control_stream_that_is_refused_leaves_its_venue_alive_and_is_told() {
+    let folder = Folder::new();
+    let asked = CONTROLLED.iter().filter(|(_, topics)| !topics.is_empty());
+    let asked: Vec<_> = asked.copied().collect();
+    let venues: Vec<&'static str> = asked.iter().map(|(venue, _)| *venue).collect();
+    let doubles = lively(&venues, Duration::from_millis(100)).await;
+    for (venue, topics) in &asked {
+        doubles.of(venue).fault(|faults| {
+            faults.bad_topics = topics.iter().map(|topic| (*topic).to_owned()).collect();
+        });
+    }
+    let mut settings = quick();
+    (settings.pace.ping, settings.pace.control) = (0.7, 2.0);
+    (settings.pace.acknowledge, settings.pace.again) = (3.0, 1.0);
+    let collecting = Collecting::start(&folder.archive(), &doubles.plan(settings));
+    for (venue, topics) in &asked {
+        // The screen names it.
+        let is_told = |one: &liqdata::collect::VenueStatus| {
+            one.state == VenueState::Live
+                && one.uncovered_count == u64::try_from(topics.len()).unwrap()
+        };
+        collecting
+            .until_of(venue, "it is live without", is_told)
+            .await;
+    }
+    let mut happened = Vec::new();
+    for venue in &venues {
+        happened.extend(doubles.of(venue).liquidate(3));
+    }
+    collecting.until_kept(happened.len()).await;
+    for venue in &venues {
+        let status = collecting.of(venue);
+        let why = status.last_gap.clone().unwrap_or_default();
+        assert!(!why.contains("control stream"), "{status:?}");
+    }
+    // It is asked for again, and once it is there its silence counts as ever.
+    for venue in &venues {
+        doubles.of(venue).mend();
+    }
+    for venue in &venues {
+        let is_heard = |one: &liqdata::collect::VenueStatus| one.uncovered_count == 0;
+        collecting
+            .until_of(venue, "it has its control stream", is_heard)
+            .await;
+    }
+    for exchange in doubles.0.values() {
+        exchange.fault(|faults| faults.mute = true);
+    }
+    for venue in &venues {
+        let is_found = |one: &liqdata::collect::VenueStatus| {
+            one.gaps + one.troubles > 0 && one.state != VenueState::Live
+        };
+        collecting
+            .until_of(venue, "it is found mute", is_found)
+            .await;
+    }
+    let archive = folder.archive();
+    collecting.stop().await;
+    assert_kept(&archive, &happened);
+    let archive = liqdata::archive::Archive::read(&archive).unwrap();
+    let always = (
+        liqdata::model::Millis(0),
+        liqdata::model::Millis(i64::MAX / 2),
+    );
+    let told = archive.topic_gaps(always.0, always.1, None).unwrap();
+    for (venue, topics) in asked {
+        let mut of_venue = told.iter().filter(|gap| gap.exchange == venue);
+        assert!(
+            of_venue.any(|gap| topics.iter().any(|topic| topic.contains(&gap.topic))
+                && gap.reason.contains("no control stream")),
+            "{venue} is not among {told:?}"
+        );
+    }
+}
+
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn half_open_connections_of_every_venue_are_found_out_within_two_pings() {
     let folder = Folder::new();

@@ -18,6 +18,8 @@ type Span = (i64, i64);
 
 /// The longest death test: two pings without an answer, and how often the listening is written down.
 const DEATH: i64 = 40_000 + 6000;
+/// The same of a venue whose control stream tells each quarter of a minute, or each.
+const MINUTELY: i64 = 90_000 + 6000;
 /// The longest wait before a connection is tried again, with what an attempt may take: a connection, its acknowledgements,
 /// and a venue that answers none of them.
 const BACK: i64 = 60_000 + 10_000 + 10_000 + 5000;
@@ -116,9 +118,19 @@ fn unanswered(schedule: &Schedule, venue: &str) -> Vec<Span> {
     spans.collect()
 }
 
+/// After how long a silent connection of a venue is given up.
+fn death(venue: &str) -> i64 {
+    if ["htx", "bitfinex"].contains(&venue) {
+        MINUTELY
+    } else {
+        DEATH
+    }
+}
+
 /// When a venue may not have been heard, at most.
 fn allowed(schedule: &Schedule, venue: &str) -> Vec<Span> {
     let mut allowed = vec![(0, BACK)];
+    let death = death(venue);
     let asked = unanswered(schedule, venue);
     let is_paired = PAIRED.contains(&venue);
     let mut of_venue = schedule.faults.iter().filter(|(of, _)| of == &venue);
@@ -132,26 +144,26 @@ fn allowed(schedule: &Schedule, venue: &str) -> Vec<Span> {
             continue;
         }
         let (at, end) = (signed(step.at), signed(step.end()));
-        let dead = end.max(at + DEATH) + BACK;
+        let dead = end.max(at + death) + BACK;
         match &step.what {
             Fault::Handshake(_, limit) => {
-                allowed.push((at - DEATH, dead + signed(is_long(venue, limit))));
+                allowed.push((at - death, dead + signed(is_long(venue, limit))));
             }
             Fault::Refused(_)
             | Fault::Shut(_)
             | Fault::HalfOpen
             | Fault::Mute
             | Fault::NoAcks(_)
-            | Fault::Topic(..) => allowed.push((at - DEATH, dead)),
+            | Fault::Topic(..) => allowed.push((at - death, dead)),
             Fault::Cut(_) | Fault::One(_) | Fault::Garbage(_) | Fault::Notice => {
-                allowed.push((at - DEATH, at + BACK));
+                allowed.push((at - death, at + BACK));
             }
             Fault::Slow(lag) => {
                 let lag = signed(*lag);
-                allowed.push((at - DEATH - lag, dead + lag));
+                allowed.push((at - death - lag, dead + lag));
             }
             // A venue of which every market of an address is gone has no such address until they are back.
-            Fault::Withdrawn => allowed.push((at - DEATH, end + BACK)),
+            Fault::Withdrawn => allowed.push((at - death, end + BACK)),
             Fault::List(_)
             | Fault::Rest(_)
             | Fault::RestHangs
@@ -170,7 +182,7 @@ fn allowed(schedule: &Schedule, venue: &str) -> Vec<Span> {
         allowed.extend(spans.map(|(from, until)| (from - before, until + before)));
     }
     // What a poll told is covered once nothing of it can come late.
-    let back = DEATH + if polled { LATE } else { 0 };
+    let back = death + if polled { LATE } else { 0 };
     let mut begins = vec![(0, BACK)];
     for step in &schedule.mishaps {
         let (at, end) = (signed(step.at), signed(step.end()));
@@ -179,14 +191,14 @@ fn allowed(schedule: &Schedule, venue: &str) -> Vec<Span> {
                 allowed.push((at - back, end + BACK));
                 begins.push((at, end + BACK));
             }
-            Mishap::Frozen { .. } => allowed.push((at - back, end + DEATH + BACK)),
+            Mishap::Frozen { .. } => allowed.push((at - back, end + death + BACK)),
             Mishap::Clock(_) => {
-                allowed.push((at - OFF - back, at + OFF + DEATH + BACK));
-                allowed.push((end - OFF - back, end + OFF + DEATH + BACK));
+                allowed.push((at - OFF - back, at + OFF + death + BACK));
+                allowed.push((end - OFF - back, end + OFF + death + BACK));
             }
             Mishap::Restarted(_) => {
                 allowed.push((at - back, at + OFF + BACK));
-                allowed.push((end - OFF - back, end + OFF + DEATH + BACK));
+                allowed.push((end - OFF - back, end + OFF + death + BACK));
                 begins.push((at, at + BACK));
             }
         }
@@ -205,11 +217,12 @@ fn allowed(schedule: &Schedule, venue: &str) -> Vec<Span> {
 /// When topics of a venue may not have been heard, beside that.
 fn allowed_of_topics(schedule: &Schedule, venue: &str) -> Vec<Span> {
     let mut allowed = allowed(schedule, venue);
+    let death = death(venue);
     let listed = listed_within(schedule);
     for (of, step) in &schedule.faults {
         let (at, end) = (signed(step.at), signed(step.end()));
         match step.what {
-            Fault::Topic(..) if of == &venue => allowed.push((at - DEATH, end + AGAIN + BACK)),
+            Fault::Topic(..) if of == &venue => allowed.push((at - death, end + AGAIN + BACK)),
             // It is known to be listed once the markets are read.
             Fault::Announced | Fault::Withdrawn if of == &venue => {
                 allowed.push((at - listed - ASKED, end + listed + ASKED + BACK));
@@ -395,6 +408,9 @@ impl Questions<'_> {
             .collect();
         let gaps = self.archive.gaps(ALWAYS.0, ALWAYS.1).unwrap();
         let gaps = gaps.iter().filter(|gap| gap.exchange == venue);
+        // What tells each minute proves nothing of the last one, where the socket is replaced.
+        let is_replaced = |reason: &str| reason.ends_with("replaced, and silent since before");
+        let gaps = gaps.filter(|gap| death(venue) == DEATH || !is_replaced(&gap.reason));
         // Of the last time polls may have told nothing yet.
         let last = 2 * seconds(self.schedule.poll) + LATE;
         let mut missing = without(&[(0, self.ends - last)], &heard);

@@ -4,8 +4,23 @@ use fastrand::Rng;
 
 use crate::doubles::{Ending, Garbage, Limit};
 
-/// Venues whose data is accompanied by a control stream, so that it shows when nothing but data is missing.
-const CONTROLLED: [&str; 4] = ["binance", "kraken", "aster", "okx"];
+/// Venues whose data is accompanied by a control stream, so that it shows when nothing but data is missing, and after how
+/// many milliseconds.
+const CONTROLLED: [(&str, u64); 13] = [
+    ("binance", 30_000),
+    ("kraken", 30_000),
+    ("aster", 30_000),
+    ("okx", 30_000),
+    ("bybit", 30_000),
+    ("bitget", 31_000),
+    ("htx", 91_000),
+    ("deribit", 30_000),
+    ("bitmex", 31_000),
+    ("bitfinex", 41_000),
+    ("dydx", 30_000),
+    ("lighter", 31_000),
+    ("lighter_rh", 31_000),
+];
 /// A topic that each venue may refuse, as its double names it.
 const REFUSABLE: [(&str, &str); 5] = [
     ("bybit", "allLiquidation.SOLUSDT"),
@@ -151,6 +166,12 @@ fn stretch(rng: &mut Rng, least: u64, most: u64) -> u64 {
     drawn.clamp(least, most)
 }
 
+/// After how long it shows that a venue is mute.
+fn shows_after(venue: &str) -> u64 {
+    let mut known = CONTROLLED.iter().filter(|(known, _)| *known == venue);
+    known.next().map_or(u64::MAX, |(_, after)| *after)
+}
+
 fn ending(rng: &mut Rng) -> Ending {
     let endings = [Ending::Close, Ending::Fin, Ending::Reset, Ending::MidFrame];
     endings[rng.usize(..endings.len())]
@@ -179,7 +200,7 @@ fn fault(rng: &mut Rng, venue: &'static str) -> Option<Fault> {
         2 => Fault::Handshake(ending(rng), limit(rng)),
         3 => Fault::Shut(ending(rng)),
         4 | 5 => Fault::HalfOpen,
-        6 if CONTROLLED.contains(&venue) => Fault::Mute,
+        6 if shows_after(venue) < u64::MAX => Fault::Mute,
         7 => Fault::NoAcks(ending(rng)),
         8 | 9 => Fault::Topic(ending(rng), one_of(rng, venue, &REFUSABLE)?),
         10..=12 => Fault::Cut(ending(rng)),
@@ -275,7 +296,7 @@ impl Schedule {
                 };
                 let lasts = match what {
                     // What is shorter than its death test, nobody can know.
-                    Fault::Mute => stretch(&mut rng, 30_000, 300_000),
+                    Fault::Mute => stretch(&mut rng, shows_after(venue), 300_000),
                     _ => stretch(&mut rng, 200, 300_000),
                 };
                 // What is on its way is lost where the connection ends.

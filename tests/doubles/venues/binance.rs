@@ -250,6 +250,11 @@ pub fn speak(session: &mut Session, text: &str, messages: u64, streams: usize, b
                 session.close(1008, "Too many streams");
                 return;
             }
+            if let Some(name) = names.iter().find(|name| book.is_refused(name)) {
+                session.refuse(name.clone());
+                let error = json!({"code": 2, "msg": format!("Invalid request: {name}")});
+                return session.say(json!({"error": error, "id": id}).to_string());
+            }
             for name in names {
                 session.take(format!("{style}{name}"));
             }

@@ -5,6 +5,7 @@
 use serde_json::{Value, json};
 
 use crate::doubles::book::Book;
+use crate::doubles::chart;
 use crate::doubles::dialect::Dialect;
 use crate::doubles::market::{Market, Unit};
 use crate::doubles::quota::Quota;
@@ -106,11 +107,15 @@ impl Dialect for Bitget {
         };
         for arg in args {
             let class = arg["instType"].as_str().unwrap_or_default();
-            let topic = format!("{} {class}", arg["topic"].as_str().unwrap_or_default());
+            let topic = match (arg["topic"].as_str(), arg["symbol"].as_str()) {
+                (Some("ticker"), Some(symbol)) => format!("ticker {symbol}"),
+                (topic, _) => format!("{} {class}", topic.unwrap_or_default()),
+            };
             let exists = [
                 "liquidation usdt-futures",
                 "liquidation usdc-futures",
                 "liquidation coin-futures",
+                "ticker BTCUSDT",
             ]
             .contains(&topic.as_str());
             if !exists || book.is_refused(&topic) {
@@ -127,6 +132,17 @@ impl Dialect for Bitget {
                 session.topics.remove(&topic);
             }
             session.say(json!({"event": op, "arg": arg}).to_string());
+        }
+    }
+
+    /// The last price that was asked for, each second here.
+    fn beat(&self, session: &mut Session, _beat: u64, muted: bool, book: &Book) {
+        if !muted && session.topics.contains("ticker BTCUSDT") {
+            let price = chart::price(book.seed(), &MARKETS[0], book.now());
+            session.say(format!(
+                r#"{{"action":"snapshot","arg":{{"instType":"usdt-futures","symbol":"BTCUSDT","topic":"ticker"}},"data":[{{"symbol":"BTCUSDT","lastPrice":"{price}","markPrice":"{price}"}}],"ts":{}}}"#,
+                book.now()
+            ));
         }
     }
 

@@ -52,6 +52,8 @@ static MARKETS: [Market; 4] = [
     .unlisted(),
 ];
 
+/// The prices of one contract.
+const PRICES: &str = "instrument:XBTUSD";
 /// Orders that are still there for who subscribes.
 const LIVE: usize = 3;
 
@@ -106,6 +108,16 @@ impl Dialect for Bitmex {
         if request["op"].is_null() {
             session.strange.push(text.to_owned());
             session.say(json!({"status": 400, "error": "Unrecognized request", "meta": {}, "request": text}).to_string());
+        }
+    }
+
+    /// The prices that were asked for, each second here.
+    fn beat(&self, session: &mut Session, _beat: u64, muted: bool, book: &Book) {
+        if !muted && session.topics.contains(PRICES) {
+            let price = chart::price(book.seed(), &MARKETS[0], book.now());
+            session.say(format!(
+                r#"{{"table":"instrument","action":"update","data":[{{"symbol":"XBTUSD","markPrice":{price}}}]}}"#
+            ));
         }
     }
 
@@ -183,6 +195,11 @@ fn live(book: &Book, symbol: &str) -> Vec<String> {
 }
 
 fn subscribe(session: &mut Session, table: &str, request: &Value, book: &Book) {
+    if table == PRICES && !book.is_refused(table) {
+        session.take(table);
+        return session
+            .say(json!({"success": true, "subscribe": table, "request": request}).to_string());
+    }
     let symbol = table
         .strip_prefix("liquidation")
         .map(|rest| rest.trim_start_matches(':'));

@@ -97,6 +97,8 @@ static MARKETS: [Market; 9] = [
 
 /// A contract that is named before it trades, whose topic is refused.
 const BEFORE_LAUNCH: &str = "SOONUSDT";
+/// How the topics of best bids and asks begin.
+const BOOK: &str = "orderbook.1.";
 /// Most characters of the topics of one connection.
 const CHARACTERS: u64 = 21_000;
 
@@ -148,6 +150,21 @@ impl Dialect for Bybit {
                 session.strange.push(text.to_owned());
                 session.say(reply("", false, "Params Error"));
             }
+        }
+    }
+
+    /// The best bid and ask that were asked for, each second here; at the latest after three where nothing changes.
+    fn beat(&self, session: &mut Session, _beat: u64, muted: bool, book: &Book) {
+        if muted {
+            return;
+        }
+        let told = session.topics.iter();
+        let told: Vec<String> = told
+            .filter_map(|topic| topic.split_once(' ')?.1.strip_prefix(BOOK))
+            .map(str::to_owned)
+            .collect();
+        for symbol in told {
+            session.say(best(&symbol, book));
         }
     }
 
@@ -231,6 +248,17 @@ impl Dialect for Bybit {
     }
 }
 
+/// The best bid and ask of a market.
+fn best(symbol: &str, book: &Book) -> String {
+    let now = book.now();
+    let price = book.market(symbol).map_or(Decimal::ONE, |market| {
+        chart::price(book.seed(), market, now)
+    });
+    format!(
+        r#"{{"topic":"{BOOK}{symbol}","type":"snapshot","ts":{now},"data":{{"s":"{symbol}","b":[["{price}","0.084"]],"a":[["{price}","1.2"]],"u":{now},"seq":{now}}},"cts":{now}}}"#
+    )
+}
+
 fn class_of(session: &Session) -> &'static str {
     match session.path.as_str() {
         "/v5/public/linear" => LINEAR,
@@ -248,7 +276,8 @@ fn subscribe(
 ) {
     let class = class_of(session);
     let refused = topics.iter().find(|topic| {
-        let exists = topic.strip_prefix("allLiquidation.").is_some_and(|symbol| {
+        let symbol = topic.strip_prefix("allLiquidation.");
+        let exists = symbol.or(topic.strip_prefix(BOOK)).is_some_and(|symbol| {
             book.markets
                 .iter()
                 .any(|market| market.native_id == symbol && market.class == class)

@@ -5,6 +5,7 @@
 use serde_json::{Value, json};
 
 use crate::doubles::book::Book;
+use crate::doubles::chart;
 use crate::doubles::dialect::Dialect;
 use crate::doubles::market::{Market, Unit};
 use crate::doubles::quota::Quota;
@@ -58,6 +59,9 @@ static MARKETS: [Market; 5] = [
     )
     .unlisted(),
 ];
+
+/// The last price of one contract.
+const TICKER: &str = "ticker.BTC-PERPETUAL.agg2";
 
 impl Dialect for Deribit {
     fn venue(&self) -> &'static str {
@@ -158,7 +162,15 @@ impl Dialect for Deribit {
             "testnet": false}).to_string());
     }
 
-    fn beat(&self, session: &mut Session, beat: u64, _muted: bool, _book: &Book) {
+    fn beat(&self, session: &mut Session, beat: u64, muted: bool, book: &Book) {
+        // In bundles of two seconds; the first is told at once.
+        if !muted && session.topics.contains(TICKER) && beat % 2 == 1 {
+            let now = book.now();
+            let price = chart::price(book.seed(), &MARKETS[0], now);
+            session.say(format!(
+                r#"{{"jsonrpc":"2.0","method":"subscription","params":{{"channel":"{TICKER}","data":{{"timestamp":{now},"state":"open","last_price":{price},"instrument_name":"BTC-PERPETUAL"}}}}}}"#
+            ));
+        }
         let every = *session.note("heartbeat");
         if every == 0 || !beat.is_multiple_of(every) {
             return;
@@ -231,9 +243,10 @@ fn subscribe(session: &mut Session, params: &Value, book: &Book) -> Result<Value
     }
     let mut taken = Vec::new();
     for name in names {
-        let exists = MARKETS
-            .iter()
-            .any(|market| Deribit.topics(market).contains(&name));
+        let exists = name == TICKER
+            || MARKETS
+                .iter()
+                .any(|market| Deribit.topics(market).contains(&name));
         if exists && !book.is_refused(&name) {
             session.take(name.clone());
             taken.push(name);

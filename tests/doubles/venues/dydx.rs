@@ -58,6 +58,8 @@ static MARKETS: [Market; 4] = [
     .unlisted(),
 ];
 
+/// The channel of the chain's height.
+const HEIGHT: &str = "v4_block_height";
 /// Most trade channels of one connection.
 const CHANNELS: usize = 32;
 /// Most subscriptions in a second, with the burst that is let pass.
@@ -115,7 +117,7 @@ impl Dialect for Dydx {
                         .over_limit
                         .push(format!("more than {SUBSCRIBES} subscriptions in a second"));
                     session.say(error("Too many subscribe attempts for channel v4_trades"));
-                } else if session.topics.len() >= CHANNELS {
+                } else if session.topics.iter().filter(|one| *one != HEIGHT).count() >= CHANNELS {
                     session
                         .over_limit
                         .push(format!("more than {CHANNELS} channels"));
@@ -130,6 +132,18 @@ impl Dialect for Dydx {
                         trades(recent.iter().rev())
                     ));
                 }
+            }
+            (Some("subscribe"), Some(HEIGHT)) if book.is_refused(HEIGHT) => {
+                session.refuse(HEIGHT);
+                session.say(error(&format!("Invalid channel: {HEIGHT}")));
+            }
+            (Some("subscribe"), Some(HEIGHT)) => {
+                session.take(HEIGHT);
+                session.say(
+                    json!({"type": "subscribed", "connection_id": "double", "message_id": number,
+                    "channel": HEIGHT, "id": HEIGHT, "contents": {"height": "1", "time": "2026-10-01T00:00:00.000Z"}})
+                    .to_string(),
+                );
             }
             (Some("unsubscribe"), Some("v4_trades")) => {
                 session.topics.remove(&topic);
@@ -146,7 +160,17 @@ impl Dialect for Dydx {
         }
     }
 
-    fn beat(&self, session: &mut Session, beat: u64, _muted: bool, _book: &Book) {
+    fn beat(&self, session: &mut Session, beat: u64, muted: bool, book: &Book) {
+        if !muted && session.topics.contains(HEIGHT) {
+            *session.note("message") += 1;
+            let number = *session.note("message");
+            let now = book.now();
+            session.say(format!(
+                r#"{{"type":"channel_data","connection_id":"double","message_id":{number},"id":"{HEIGHT}","channel":"{HEIGHT}","version":"1.0.0","contents":{{"blockHeight":"{}","time":"{}"}}}}"#,
+                now / 1000,
+                Millis(now)
+            ));
+        }
         if beat.is_multiple_of(30) {
             session.ping();
         }

@@ -77,6 +77,9 @@ static MARKETS: [Market; 6] = [
 const CHANNEL: &str = "futures.public_liquidates";
 const EVERYTHING: &str = "!all";
 
+/// The channel of last prices.
+const TICKERS: &str = "futures.tickers";
+
 impl Dialect for Gate {
     fn venue(&self) -> &'static str {
         "gate"
@@ -109,6 +112,23 @@ impl Dialect for Gate {
                 session.say(
                     json!({"time": seconds, "time_ms": now, "channel": "futures.pong", "event": "",
                     "error": null, "result": null})
+                    .to_string(),
+                );
+            }
+            (Some(TICKERS), Some("subscribe")) => {
+                let name = request["payload"][0].as_str().unwrap_or_default();
+                let topic = format!("{TICKERS} {name}");
+                let (error, status) = if book.is_refused(&topic) {
+                    session.refuse(topic);
+                    let message = format!("unknown contract {name}");
+                    (json!({"code": 2, "message": message}), "fail")
+                } else {
+                    session.take(topic);
+                    (Value::Null, "success")
+                };
+                session.say(
+                    json!({"time": seconds, "time_ms": now, "channel": TICKERS, "event": "subscribe",
+                    "payload": [name], "error": error, "result": {"status": status}})
                     .to_string(),
                 );
             }
@@ -148,6 +168,25 @@ impl Dialect for Gate {
                     .to_string(),
                 );
             }
+        }
+    }
+
+    /// The last price that was asked for, each second here.
+    fn beat(&self, session: &mut Session, _beat: u64, muted: bool, book: &Book) {
+        if muted {
+            return;
+        }
+        let told = session.topics.iter();
+        let told: Vec<String> = told
+            .filter_map(|topic| topic.strip_prefix(TICKERS)?.strip_prefix(' '))
+            .map(str::to_owned)
+            .collect();
+        let now = book.now();
+        for name in told {
+            session.say(format!(
+                r#"{{"time":{},"time_ms":{now},"channel":"{TICKERS}","event":"update","result":[{{"contract":"{name}","last":"82650.1","mark_price":"82650.2"}}]}}"#,
+                now / 1000
+            ));
         }
     }
 

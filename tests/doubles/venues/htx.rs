@@ -86,6 +86,8 @@ static MARKETS: [Market; 7] = [
 /// Seconds from ping to ping, and how many may stay unanswered.
 const PING: u64 = 5;
 const UNANSWERED: u32 = 6;
+/// How the topics of contracts end.
+const CONTRACT: &str = ".contract_info";
 /// Rows of a page.
 const PAGE: usize = 50;
 const HOUR: i64 = 3_600_000;
@@ -132,9 +134,10 @@ impl Dialect for Htx {
                 );
             }
             Some("sub") => {
-                let exists = MARKETS
-                    .iter()
-                    .any(|market| self.topics(market).contains(&topic));
+                let exists = topic.ends_with(CONTRACT)
+                    || MARKETS
+                        .iter()
+                        .any(|market| self.topics(market).contains(&topic));
                 if !exists || book.is_refused(name) {
                     session.refuse(name);
                     return session.say(
@@ -163,7 +166,27 @@ impl Dialect for Htx {
         }
     }
 
-    fn beat(&self, session: &mut Session, beat: u64, _muted: bool, book: &Book) {
+    fn beat(&self, session: &mut Session, beat: u64, muted: bool, book: &Book) {
+        let told = session
+            .topics
+            .iter()
+            .find(|topic| topic.ends_with(CONTRACT));
+        if let Some(topic) = told.cloned().filter(|_| !muted) {
+            // At once, and then each minute.
+            let first = match *session.note("contract") {
+                0 => *session.notes.entry("contract").insert_entry(beat).get(),
+                first => first,
+            };
+            if (beat - first).is_multiple_of(60) {
+                let (_, name) = topic.split_once(' ').unwrap();
+                let event = if beat == first { "init" } else { "snapshot" };
+                session.say(
+                    json!({"op": "notify", "topic": name, "ts": book.now(), "event": event,
+                    "data": [{"symbol": "BTC", "contract_status": 1}]})
+                    .to_string(),
+                );
+            }
+        }
         if !beat.is_multiple_of(PING) {
             return;
         }

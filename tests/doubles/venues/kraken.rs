@@ -86,6 +86,13 @@ impl Dialect for Kraken {
             .cloned()
             .unwrap_or_default();
         match (request["event"].as_str(), request["feed"].as_str()) {
+            (Some("subscribe"), Some("heartbeat")) if book.is_refused("heartbeat") => {
+                session.refuse("heartbeat");
+                session.say(
+                    json!({"event": "subscribed_failed", "feed": "heartbeat", "message": "Invalid feed"})
+                        .to_string(),
+                );
+            }
             (Some("subscribe"), Some("heartbeat")) => {
                 session.take("heartbeat");
                 session.say(json!({"event": "subscribed", "feed": "heartbeat"}).to_string());

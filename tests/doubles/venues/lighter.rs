@@ -74,6 +74,9 @@ static MARKETS: [Market; 4] = [
     Market::new("77", ["NEW", "USD"], Unit::Base, "perp", (1234, 4), (1, 0)).unlisted(),
 ];
 
+/// The channel of the chain's height, which is told and not acknowledged.
+const HEIGHT: &str = "height";
+
 impl Dialect for Lighter {
     fn venue(&self) -> &'static str {
         self.name
@@ -100,6 +103,9 @@ impl Dialect for Lighter {
                 session.say(json!({"type": "pong"}).to_string());
             }
             Some("pong") => session.heard_pong(),
+            Some("subscribe") if channel == HEIGHT && !book.is_refused(HEIGHT) => {
+                session.take(HEIGHT);
+            }
             Some("subscribe") => {
                 let exists = self
                     .markets
@@ -127,6 +133,16 @@ impl Dialect for Lighter {
                     json!({"error": {"code": 30003, "message": "Invalid Message"}}).to_string(),
                 );
             }
+        }
+    }
+
+    fn beat(&self, session: &mut Session, _beat: u64, muted: bool, book: &Book) {
+        if !muted && session.topics.contains(HEIGHT) {
+            let now = book.now();
+            session.say(format!(
+                r#"{{"channel":"{HEIGHT}","height":{},"timestamp":{now},"type":"update/height"}}"#,
+                now / 100
+            ));
         }
     }
 

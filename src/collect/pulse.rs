@@ -1,0 +1,105 @@
+//! Whether a socket is told anything at all: who acknowledges everything and answers pings may be mute.
+//!
+//! Where something is never silent for long beside what a socket is for, the socket is not called live before that has told
+//! something, and what an answer to a ping proves is certain once something was told behind it. Where the venue refuses the
+//! topic, answers are all there is.
+
+use crate::feeds::Control;
+use crate::model::Millis;
+
+/// What is held of what is never silent for long on one socket.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum State {
+    /// It has not told anything yet.
+    Awaited,
+    /// It has.
+    Told,
+    /// There is none.
+    Absent,
+}
+
+/// The pulse of one socket.
+#[derive(Debug)]
+pub(super) struct Pulse {
+    state: State,
+    /// What an answer to a ping proves once something is told behind it.
+    unsure: Option<Millis>,
+}
+
+impl Pulse {
+    pub(super) fn new(control: Control) -> Self {
+        Self {
+            state: match control {
+                Control::Topic(_) | Control::ByItself => State::Awaited,
+                Control::None => State::Absent,
+            },
+            unsure: None,
+        }
+    }
+
+    /// Whether there is anything that is never silent for long.
+    pub(super) fn is_watched(&self) -> bool {
+        self.state != State::Absent
+    }
+
+    /// Whether nothing is live before it has told something.
+    pub(super) fn is_awaited(&self) -> bool {
+        self.state == State::Awaited
+    }
+
+    /// It has told something; gives what answers before that prove.
+    pub(super) fn is_told(&mut self) -> Option<Millis> {
+        if self.state == State::Awaited {
+            self.state = State::Told;
+        }
+        self.unsure.take()
+    }
+
+    /// What is never silent has told something after all.
+    pub(super) fn is_back(&mut self) {
+        self.state = State::Told;
+    }
+
+    /// There is nothing that is never silent; gives what answers before that prove.
+    pub(super) fn is_left(&mut self) -> Option<Millis> {
+        self.state = State::Absent;
+        self.unsure.take()
+    }
+
+    /// A ping that was said then is answered; gives what that proves.
+    pub(super) fn is_answered(&mut self, said: Option<Millis>) -> Option<Millis> {
+        if self.is_watched() {
+            self.unsure = said.or(self.unsure);
+            return None;
+        }
+        said
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_answer_proves_something_once_something_is_told_behind_it() {
+        let mut pulse = Pulse::new(Control::Topic("always"));
+        assert!(pulse.is_awaited());
+        assert_eq!(pulse.is_answered(Some(Millis(5))), None);
+        assert_eq!(pulse.is_answered(None), None);
+        assert_eq!(pulse.is_told(), Some(Millis(5)));
+        assert_eq!((pulse.is_told(), pulse.is_awaited()), (None, false));
+    }
+
+    #[test]
+    fn where_there_is_nothing_that_always_tells_an_answer_is_proof_enough() {
+        let mut pulse = Pulse::new(Control::None);
+        assert_eq!(pulse.is_answered(Some(Millis(5))), Some(Millis(5)));
+        let mut pulse = Pulse::new(Control::Topic("always"));
+        assert_eq!(pulse.is_answered(Some(Millis(5))), None);
+        assert_eq!(pulse.is_left(), Some(Millis(5)));
+        assert_eq!(pulse.is_answered(Some(Millis(6))), Some(Millis(6)));
+        pulse.is_back();
+        assert_eq!(pulse.is_answered(Some(Millis(7))), None);
+        assert!(Pulse::new(Control::ByItself).is_awaited());
+    }
+}
