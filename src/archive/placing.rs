@@ -1,8 +1,9 @@
 //! Putting files into their places: each is there whole or not at all, and the disk is waited for while others are made.
 //!
 //! A file is written under a name that no engine reads, becomes durable, and gets its own name; once the folders are
-//! durable, too, it is there to stay. Threads wait for the content of the files of a lot, and whoever makes files goes on
-//! meanwhile with the next; of two lots the first is settled before the second is written.
+//! durable, too, it is there to stay. Threads wait for the content of the files of a lot, and for their folders once they
+//! have their names, and whoever makes files goes on meanwhile with the next; of two lots the first is settled before the
+//! second is written.
 
 use std::collections::BTreeSet;
 use std::fs::{self, File, OpenOptions};
@@ -49,6 +50,8 @@ pub(super) struct Placing {
     named: Vec<PathBuf>,
     /// Folders that have new names in them.
     changed: BTreeSet<PathBuf>,
+    /// Folders on their way to the disk.
+    folders: Vec<Synced>,
 }
 
 /// A file that is written, by its path.
@@ -106,18 +109,9 @@ impl Placing {
         done: &mut dyn FnMut(RollStep, &Path),
     ) -> Result<(), ArchiveError> {
         self.settle(done)?;
-        let folders = mem::take(&mut self.changed);
-        let folders = shares(folders.into_iter().collect());
-        let waits = folders.into_iter().map(|folders| {
-            let sync = |folders: &Vec<PathBuf>| {
-                let mut folders = folders.iter();
-                folders.try_for_each(|folder| sync_folder(folder))
-            };
-            beside(folders, sync)
-        });
-        // All of them begin before the first is waited for.
-        let waits: Vec<Synced> = waits.collect();
-        all_of(waits)?;
+        let left = mem::take(&mut self.changed).into_iter();
+        self.begin_folders(left.collect());
+        all_of(mem::take(&mut self.folders))?;
         for path in mem::take(&mut self.named) {
             done(RollStep::FolderSynced, &path);
         }
@@ -127,8 +121,9 @@ impl Placing {
     /// Waits for what is on its way and lets it be: whoever gives up removes the files.
     pub(super) fn give_up(&mut self) {
         let waits = mem::take(&mut self.under_way).into_iter();
+        let waits = waits.map(|share| share.synced);
         // Of files that go, it is all the same whether they were durable.
-        let _ = all_of(waits.map(|share| share.synced).collect());
+        let _ = all_of(waits.chain(mem::take(&mut self.folders)).collect());
         *self = Self::default();
     }
 
@@ -143,13 +138,29 @@ impl Placing {
         for path in &paths {
             done(RollStep::Synced, path);
         }
+        let mut folders = Vec::new();
         for path in paths {
             fs::rename(unfinished(&path), &path)
                 .map_err(|source| ArchiveError::of_file(&path, source))?;
             done(RollStep::Renamed, &path);
+            // What comes into it later has it waited for again; one above it may yet have more come into it.
+            if let Some(folder) = path.parent().and_then(|folder| self.changed.take(folder)) {
+                folders.push(folder);
+            }
             self.named.push(path);
         }
+        self.begin_folders(folders);
         Ok(())
+    }
+
+    /// Begins to wait for the names in these folders.
+    fn begin_folders(&mut self, folders: Vec<PathBuf>) {
+        let sync = |folders: &Vec<PathBuf>| {
+            let mut folders = folders.iter();
+            folders.try_for_each(|folder| sync_folder(folder))
+        };
+        let waits = shares(folders).into_iter();
+        self.folders.extend(waits.map(|some| beside(some, sync)));
     }
 }
 
