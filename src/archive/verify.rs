@@ -269,11 +269,16 @@ impl Archive {
         Ok(found)
     }
 
+    /// Whether the journal is so small that it is looked through whenever it is opened.
+    pub(super) fn has_small_journal(&self) -> bool {
+        stamp(&self.folder.join(journal::FILE)).is_none_or(|(bytes, _)| bytes <= AT_ONCE)
+    }
+
     /// Refuses to read a journal that is not as it was written, unless it is so large that opening would take long: then
     /// rows are looked at before the first of them is told, and all of it by a server and [`Archive::verify`].
     pub(super) fn refuse_damaged_journal(&self) -> Result<(), ArchiveError> {
         let path = self.folder.join(journal::FILE);
-        if stamp(&path).is_some_and(|(bytes, _)| bytes > AT_ONCE) {
+        if !self.has_small_journal() {
             return Ok(());
         }
         // Those that come meanwhile may not be among those that are looked at.

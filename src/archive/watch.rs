@@ -74,6 +74,11 @@ impl Archive {
         if let Some(reason) = self.journal_faults()?.first() {
             self.warn_of_journal(reason);
         }
+        self.check_parts(goes_on)
+    }
+
+    /// The same of the files alone.
+    fn check_parts(&self, goes_on: &mut dyn FnMut() -> bool) -> Result<usize, ArchiveError> {
         let (mut kept, _) = self.parts()?;
         sort_small(&mut kept, |one, other| other.last.cmp(&one.last));
         let mut read = 0;
@@ -182,11 +187,17 @@ fn watch(twin: &Twin, end: &Receiver<()>, first: Duration, again: bool) {
         // A reader of its own, so that a long look through the journal is in nobody's way.
         let checked = twin.open().and_then(|archive| {
             let mut since = Instant::now();
-            archive.check_files(&mut || {
+            let mut rests = || {
                 let went_on = goes_on((since.elapsed() * IDLE).min(LONGEST));
                 since = Instant::now();
                 went_on
-            })
+            };
+            // A journal that was looked through when it was opened has been so a second ago.
+            if !again && archive.has_small_journal() {
+                archive.check_parts(&mut rests)
+            } else {
+                archive.check_files(&mut rests)
+            }
         });
         if let Err(fault) = checked {
             log::warn!(target: "liqdata::archive", "the files could not be held against their checksums: {fault}");
