@@ -473,6 +473,7 @@ impl Writer {
         }
         let mut found = self.quarantine()?;
         for (path, _) in &found.raw_damaged {
+            self.change(|_| Ok(()))?;
             self.set_raw_aside(path)?;
             found.set_aside.insert(path.clone());
         }
@@ -487,6 +488,8 @@ impl Writer {
         let to = self.folder.join(files::QUARANTINE).join(&part.path);
         files::refuse_link(&self.folder, Path::new(&part.path))?;
         files::refuse_link(&self.folder, &Path::new(files::QUARANTINE).join(&part.path))?;
+        // Another may be writing where the lock is gone: nothing is moved before that is known.
+        self.change(|_| Ok(()))?;
         if let (Some(source), Some(target)) = (from.parent(), to.parent()) {
             files::make_folder(&self.folder, target)?;
             match fs::rename(&from, &to) {

@@ -154,13 +154,15 @@ fn arrow_cell(array: &ArrayRef, row: usize) -> Cell<'_> {
         DataType::UInt32 => Cell::Int(number::<UInt32Type>(array, row).into()),
         DataType::UInt64 => i64::try_from(number::<UInt64Type>(array, row))
             .map_or_else(|_| Cell::Other(WIDE.into()), Cell::Int),
-        DataType::Decimal32(_, scale) => {
-            exact_cell(number::<Decimal32Type>(array, row).into(), *scale)
+        DataType::Decimal32(digits, scale) => {
+            exact_cell(number::<Decimal32Type>(array, row).into(), *digits, *scale)
         }
-        DataType::Decimal64(_, scale) => {
-            exact_cell(number::<Decimal64Type>(array, row).into(), *scale)
+        DataType::Decimal64(digits, scale) => {
+            exact_cell(number::<Decimal64Type>(array, row).into(), *digits, *scale)
         }
-        DataType::Decimal128(_, scale) => exact_cell(number::<Decimal128Type>(array, row), *scale),
+        DataType::Decimal128(digits, scale) => {
+            exact_cell(number::<Decimal128Type>(array, row), *digits, *scale)
+        }
         DataType::Decimal256(..) => {
             let text = array.as_primitive::<Decimal256Type>().value_as_string(row);
             exact_decimal(&text).map_or_else(
@@ -204,7 +206,16 @@ fn number<T: ArrowPrimitiveType>(array: &ArrayRef, row: usize) -> T::Native {
     array.as_primitive::<T>().value(row)
 }
 
-fn exact_cell(mantissa: i128, scale: i8) -> Cell<'static> {
+/// A decimal of a type of so many digits; what has more is not what the type says.
+fn exact_cell(mantissa: i128, digits: u8, scale: i8) -> Cell<'static> {
+    if power_of_ten(digits.into())
+        .is_some_and(|bound| mantissa.unsigned_abs() >= bound.unsigned_abs())
+    {
+        let scale = -i32::from(scale);
+        return Cell::Other(
+            format!("{mantissa}e{scale} (more than the {digits} digits of its type)").into(),
+        );
+    }
     exact_scaled(mantissa, scale).map_or_else(
         || {
             let scale = -i32::from(scale);

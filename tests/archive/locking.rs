@@ -5,7 +5,7 @@ use std::fs;
 use liqdata::archive::{Archive, ArchiveError, Filter};
 
 use crate::child::Process;
-use crate::place::Folder;
+use crate::place::{Folder, files};
 use crate::rows::{START, all_orders, of_orders, order};
 
 #[test]
@@ -147,6 +147,29 @@ fn a_writer_whose_lock_file_is_gone_or_replaced_commits_nothing() {
         let reader = Archive::read(folder.archive()).unwrap();
         assert_eq!(all_orders(&reader).len(), 1);
     }
+}
+
+#[test]
+fn a_writer_whose_lock_file_is_gone_moves_no_damaged_file() {
+    let folder = Folder::new();
+    let mut writer = Archive::create_or_open(folder.archive()).unwrap();
+    writer.append(&of_orders(vec![order(0, START)])).unwrap();
+    writer.roll(liqdata::model::Millis(i64::MAX)).unwrap();
+    let file = files(&folder.archive(), "parquet").remove(0);
+    fs::write(&file, "short").unwrap();
+    fs::remove_file(folder.archive().join("writer.lock")).unwrap();
+    for refused in [writer.quarantine(), writer.repair()] {
+        let refused = refused.unwrap_err();
+        assert!(
+            matches!(refused, ArchiveError::Replaced { .. }),
+            "{refused}"
+        );
+        assert!(file.exists());
+    }
+    // Whoever has the lock may.
+    let mut second = Archive::create_or_open(folder.archive()).unwrap();
+    assert_eq!(second.quarantine().unwrap().damaged.len(), 0);
+    assert!(!file.exists());
 }
 
 #[test]

@@ -4,6 +4,7 @@ import dataclasses
 import getpass
 import http.client
 import json
+import os
 import pickle
 import socket
 import ssl
@@ -24,6 +25,8 @@ from liqdata.server import Limits
 TOKEN = "correct-horse-battery"  # noqa: S105 - opens servers of these tests alone
 EVERYWHERE = "0.0.0.0"  # noqa: S104 - what is to be refused
 OTHER = "another-horse-battery"
+# Once, or again and again.
+ROUNDS = range(10 if os.environ.get("LIQDATA_SOAK") else 1)
 
 
 @pytest.fixture(autouse=True)
@@ -298,7 +301,8 @@ def test_the_limits_are_those_of_the_native_half():
     assert told == _core.limits()
 
 
-def test_half_a_thousand_heads_that_never_end_lock_nobody_out(market):
+@pytest.mark.parametrize("_round", ROUNDS)
+def test_half_a_thousand_heads_that_never_end_lock_nobody_out(market, _round):
     with liqdata.serve(market) as server, liqdata.Client(server.url, retries=0) as client:
         client.overview()
         held = []
@@ -339,7 +343,8 @@ def test_a_server_closes_within_what_it_promises_whatever_is_computed(market):
             one.close()
 
 
-def test_a_server_closes_within_five_seconds_whoever_is_stuck(market):
+@pytest.mark.parametrize("_round", ROUNDS)
+def test_a_server_closes_within_five_seconds_whoever_is_stuck(market, _round):
     server = liqdata.serve(market)
     opened = [socket.create_connection(("127.0.0.1", port_of(server)), timeout=30) for _ in range(120)]
     try:
@@ -376,7 +381,8 @@ def answered(one, request="GET /health HTTP/1.1\r\nhost: localhost\r\n\r\n"):
     return said
 
 
-def test_a_peer_over_its_limit_loses_its_idlest_connection_and_the_new_one_is_let_in(market):
+@pytest.mark.parametrize("_round", ROUNDS)
+def test_a_peer_over_its_limit_loses_its_idlest_connection_and_the_new_one_is_let_in(market, _round):
     with liqdata.serve(market, limits={"per_peer": 4}) as server:
         address = ("127.0.0.1", port_of(server))
         held = []
