@@ -9,6 +9,7 @@
 )]
 
 mod properties;
+mod steady;
 
 use std::collections::{BTreeMap, HashSet};
 use std::fs;

@@ -1,0 +1,114 @@
+//! Topics beside the liquidations that are never silent for long.
+
+use liqdata::feeds::{Asked, Heard, Instruments, venue};
+use liqdata::model::Millis;
+
+/// As each venue tells them.
+const TOLD: [(&str, &str); 13] = [
+    (
+        "binance",
+        r#"{"e":"markPriceUpdate","E":1790000000000,"s":"BTCUSDT","p":"82650.1","T":1790000000000}"#,
+    ),
+    (
+        "bybit",
+        r#"{"topic":"orderbook.1.BTCPERP","type":"snapshot","ts":1790000000000,"data":{"s":"BTCPERP","b":[["1","2"]],"a":[["1","2"]],"u":1,"seq":1},"cts":1}"#,
+    ),
+    (
+        "okx",
+        r#"{"arg":{"channel":"open-interest","instId":"BTC-USDT-SWAP"},"data":[{"instType":"SWAP","instId":"BTC-USDT-SWAP","oi":"1","oiCcy":"1","ts":"1790000000000"}]}"#,
+    ),
+    (
+        "gate",
+        r#"{"time":1790000000,"time_ms":1790000000000,"channel":"futures.tickers","event":"update","result":[{"contract":"BTC_USDT","last":"82650.1"}]}"#,
+    ),
+    (
+        "bitget",
+        r#"{"data":[{"lastPrice":"100000"}],"arg":{"instType":"usdt-futures","symbol":"BTCUSDT","topic":"ticker"},"action":"snapshot","ts":1790000000000}"#,
+    ),
+    (
+        "htx",
+        r#"{"op":"notify","topic":"public.BTC-USDT.contract_info","ts":1790000000000,"event":"init","data":[{"symbol":"BTC","contract_code":"BTC-USDT","contract_status":1}]}"#,
+    ),
+    (
+        "deribit",
+        r#"{"jsonrpc":"2.0","method":"subscription","params":{"channel":"ticker.BTC-PERPETUAL.agg2","data":{"timestamp":1790000000000,"last_price":82650.1}}}"#,
+    ),
+    (
+        "deribit",
+        r#"{"params":{"data":{"last_price":82650.1},"channel":"ticker.BTC-PERPETUAL.agg2"},"method":"subscription","jsonrpc":"2.0"}"#,
+    ),
+    ("kraken", r#"{"feed":"heartbeat","time":1790000000000}"#),
+    (
+        "bitmex",
+        r#"{"table":"instrument","action":"update","data":[{"symbol":"XBTUSD","markPrice":82650.1}]}"#,
+    ),
+    ("bitfinex", r#"[5,"hb"]"#),
+    (
+        "dydx",
+        r#"{"type":"channel_data","connection_id":"1","message_id":7,"id":"v4_block_height","channel":"v4_block_height","version":"1.0.0","contents":{"blockHeight":"1","time":"2026-10-01T00:00:00.000Z"}}"#,
+    ),
+    (
+        "lighter",
+        r#"{"channel":"height","height":227535532,"timestamp":1790000000000,"type":"update/height"}"#,
+    ),
+];
+
+/// As each venue acknowledges them.
+const ACKNOWLEDGED: [(&str, &str); 9] = [
+    ("binance", r#"{"result":null,"id":1}"#),
+    (
+        "bybit",
+        r#"{"success":true,"ret_msg":"subscribe","req_id":"1","op":"subscribe"}"#,
+    ),
+    (
+        "okx",
+        r#"{"arg":{"channel":"open-interest","instId":"BTC-USDT-SWAP"},"connId":"1","event":"subscribe"}"#,
+    ),
+    (
+        "gate",
+        r#"{"time":1790000000,"channel":"futures.tickers","event":"subscribe","error":null,"result":{"status":"success"}}"#,
+    ),
+    (
+        "bitget",
+        r#"{"event":"subscribe","arg":{"instType":"usdt-futures","topic":"ticker","symbol":"BTCUSDT"}}"#,
+    ),
+    (
+        "htx",
+        r#"{"op":"sub","cid":"1","topic":"public.BTC-USDT.contract_info","ts":1790000000000,"err-code":0}"#,
+    ),
+    (
+        "deribit",
+        r#"{"jsonrpc":"2.0","id":1,"result":["ticker.BTC-PERPETUAL.agg2"]}"#,
+    ),
+    ("kraken", r#"{"event":"subscribed","feed":"heartbeat"}"#),
+    (
+        "bitmex",
+        r#"{"success":true,"subscribe":"instrument:XBTUSD","request":{"op":"subscribe","args":["instrument:XBTUSD"]}}"#,
+    ),
+];
+
+/// What is never silent for long on a socket of each venue, as it tells it: the quick look by how a frame begins and the
+/// look at all of it are of one mind, and an acknowledgement of the same topic is none of it.
+#[test]
+fn what_is_never_silent_is_told_apart_from_its_acknowledgement() {
+    let none = Instruments::default();
+    for (name, text) in TOLD {
+        let venue = venue(name).unwrap();
+        let frame = venue.frame(text, Some(Millis(1_790_000_000_000)), &none);
+        assert_eq!(venue.decode(&frame).unwrap(), [], "{name}");
+        let heard = venue.control(&frame, &Asked::default()).unwrap();
+        assert_eq!(heard, Heard::Control, "{name}: {text}");
+    }
+    // A look at the beginning is enough where it tells it apart for certain.
+    let quick = TOLD
+        .iter()
+        .filter(|(name, text)| venue(name).unwrap().is_steady(text));
+    assert_eq!(quick.count(), 7);
+    for (name, text) in ACKNOWLEDGED {
+        let venue = venue(name).unwrap();
+        assert!(!venue.is_steady(text), "{name}");
+        let frame = venue.frame(text, None, &none);
+        let heard = venue.control(&frame, &Asked::default()).unwrap();
+        assert!(matches!(heard, Heard::Ack { .. }), "{name}: {heard:?}");
+    }
+}
