@@ -122,7 +122,9 @@ def test_a_hidden_time_of_a_price_is_refused(hide):
 def test_a_hidden_instant_of_a_join_is_refused(library, side):
     whole = {"closes_at": BARS["timestamp"], "value": [1.0] * 5}
     tables = {name: library(whole) for name in ("left", "right")}
-    tables[side] = library(whole | {"closes_at": masked(BARS["timestamp"])})
+    hidden = masked(BARS["timestamp"])
+    # The oldest polars looks behind the mask by itself.
+    tables[side] = library(whole | {"closes_at": hidden.tolist() if library is pl.DataFrame else hidden})
     refused(lambda: liqdata.join_asof(**tables), side, "closes_at")
 
 
