@@ -16,7 +16,7 @@ const ALLOWED: &str =
 
 impl Client {
     /// What is said of a question beside the contract that a service did not answer: that it does not announce it, where
-    /// that is so; else `error`, also where its list cannot be read.
+    /// that is so; else `error`, or what keeps its list from being read.
     pub(super) async fn unannounced(&self, name: &'static str, error: Error) -> Error {
         let beside = EXTENSIONS.iter().any(|entry| entry.name == name);
         let unknown = match &error {
@@ -28,7 +28,8 @@ impl Client {
             return error;
         }
         match self.list().await {
-            Ok(list) if !list.has(name) => {
+            Ok(list) if list.has(name) => error,
+            Ok(_) => {
                 let place = self.config().place();
                 let instead = match name {
                     Stream::NAME => ": ask orders() or cascades() from time to time instead",
@@ -37,7 +38,7 @@ impl Client {
                 let message = format!("{place} does not announce {name}{instead}");
                 BadQuery::new(name, message, ALLOWED).into()
             }
-            _ => error,
+            Err(other) => other,
         }
     }
 
