@@ -241,10 +241,11 @@ fn control(frame: &Frame<'_>, _asked: &Asked) -> Result<Heard, Error> {
         Some("subscribed") if says(message.channel, CHANNEL) => Heard::Ack {
             topics: id.into_iter().collect(),
         },
-        // Its acknowledgement tells the height.
-        Some("subscribed" | "channel_data" | "channel_batch_data")
-            if says(message.channel, CONTROL) =>
-        {
+        // It tells the height; who acknowledges may be mute.
+        Some("subscribed") if says(message.channel, CONTROL) => Heard::Ack {
+            topics: vec![CONTROL.to_owned()],
+        },
+        Some("channel_data" | "channel_batch_data") if says(message.channel, CONTROL) => {
             Heard::Control
         }
         Some("channel_data" | "channel_batch_data") => Heard::Data,

@@ -206,8 +206,11 @@ fn control(frame: &Frame<'_>, _asked: &Asked) -> Result<Heard, Error> {
                 .into_iter()
                 .collect(),
         },
-        // Whether it is acknowledged stands in no document.
-        Some("update/height" | "subscribed/height") => Heard::Control,
+        // Whether it is acknowledged stands in no document; who acknowledges may be mute.
+        Some("subscribed/height") => Heard::Ack {
+            topics: vec![CONTROL.to_owned()],
+        },
+        Some("update/height") => Heard::Control,
         Some("update/trade") => Heard::Data,
         Some("pong") => Heard::Pong,
         _ => Heard::Other,

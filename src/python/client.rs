@@ -1,6 +1,5 @@
 //! A service over HTTP.
 
-use std::collections::BTreeSet;
 use std::mem;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
@@ -196,8 +195,7 @@ impl Client {
         Call::begin_on(threads, work, wakeup(bridge, token))
     }
 
-    /// Begins many questions, so many of them in flight; a failure ends them all and is labelled: of several the one of
-    /// the first question, whichever came first.
+    /// Begins many questions, so many of them in flight; the first failure ends them all and is labelled.
     #[expect(
         clippy::needless_pass_by_value,
         reason = "arguments from Python come by value"
@@ -223,42 +221,21 @@ impl Client {
             let mut waiting = questions.into_iter();
             let mut asked = JoinSet::new();
             let mut answers = Vec::with_capacity(waiting.len());
-            let mut under_way = BTreeSet::new();
-            let mut failed: Option<(usize, Outcome)> = None;
             loop {
                 while asked.len() < at_once
-                    && failed.is_none()
                     && let Some((place, (question, label))) = waiting.next()
                 {
                     let client = client.clone();
-                    under_way.insert(place);
                     asked.spawn(async move {
-                        let told = question.send(&client).await;
-                        (
-                            place,
-                            told.map_err(|failure| Outcome::Failed(failure, Some(label))),
-                        )
+                        match question.send(&client).await {
+                            Ok(answer) => Ok((place, answer)),
+                            Err(failure) => Err(Outcome::Failed(failure, Some(label))),
+                        }
                     });
                 }
-                // Nothing before the failure can fail any more.
-                let is_first =
-                    |(place, _): &mut (usize, Outcome)| under_way.range(..*place).next().is_none();
-                if let Some((_, outcome)) = failed.take_if(is_first) {
-                    return outcome;
-                }
                 match asked.join_next().await {
-                    Some(Ok((place, told))) => {
-                        under_way.remove(&place);
-                        match told {
-                            Ok(answer) => answers.push((place, answer)),
-                            Err(outcome)
-                                if failed.as_ref().is_none_or(|(first, _)| place < *first) =>
-                            {
-                                failed = Some((place, outcome));
-                            }
-                            Err(_) => {}
-                        }
-                    }
+                    Some(Ok(Ok(answer))) => answers.push(answer),
+                    Some(Ok(Err(failed))) => return failed,
                     Some(Err(broken)) => return Outcome::Failed(Failure::of_task(broken), None),
                     None => break,
                 }

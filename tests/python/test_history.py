@@ -280,11 +280,12 @@ def test_a_service_that_does_not_announce_a_history_is_told_by_name(script, conn
     assert [request.path for request in service.requests] == ["/api/liquidations/history", "/api"]
 
 
-def test_what_a_service_said_stands_where_its_list_cannot_be_read(script, connect):
-    for unread in (answer({}, 401), hang_up):
-        with pytest.raises(Refused) as refused:
-            connect(script(NOWHERE, unread), retries=0).history()
-        assert refused.value.status == 404
+def test_what_keeps_the_list_from_being_read_is_raised_as_such(script, connect):
+    with pytest.raises(Refused) as refused:
+        connect(script(NOWHERE, answer({}, 401))).history()
+    assert refused.value.status == 401
+    with pytest.raises(NoAnswer):
+        connect(script(NOWHERE, hang_up), retries=0).history()
     announced = answer({"extensions": [{"name": "history"}]})
     with pytest.raises(Refused) as refused:
         connect(script(NOWHERE, announced)).history()

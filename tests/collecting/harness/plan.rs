@@ -59,7 +59,16 @@ pub(super) const VENUES: [&str; 18] = [
 /// Venues without sockets.
 pub(super) const POLLED: [&str; 2] = ["coinex", "orderly"];
 /// Venues to which two sockets listen.
-pub(super) const PAIRED: [&str; 4] = ["binance", "bybit", "aster", "bitmex"];
+pub(super) const PAIRED: [&str; 8] = [
+    "binance",
+    "bybit",
+    "aster",
+    "bitmex",
+    "lighter",
+    "lighter_rh",
+    "pacifica",
+    "extended",
+];
 
 /// What goes wrong with a venue.
 #[derive(Clone, Debug)]
