@@ -60,7 +60,7 @@ pub(super) static VENUE: Venue = Venue {
             ..Heartbeat::each_20_seconds(Beat::Text("ping"))
         },
         steady: |_| Control::Topic(CONTROL),
-        steady_frames: &[r#"{"table":"instrument""#],
+        steady_frames: &[r#"{"table":"instrument","action":"update""#],
         ears: 2,
         ..Listen::NONE
     },
@@ -167,7 +167,10 @@ fn control(frame: &Frame<'_>, _asked: &Asked) -> Result<Heard, Error> {
             topics: vec![topic.into_owned()],
         },
         None if says(message.table, "liquidation") => Heard::Data,
-        None if says(message.table, "instrument") => Heard::Control,
+        // The partial before the updates is part of the acknowledgement: who sends it may be mute.
+        None if says(message.table, "instrument") && says(message.action, "update") => {
+            Heard::Control
+        }
         None => Heard::Other,
     })
 }

@@ -90,7 +90,6 @@ pub(super) const fn of(
                 ..Heartbeat::each_20_seconds(Beat::Text(r#"{"type":"ping"}"#))
             },
             steady: |_| Control::Topic(CONTROL),
-            steady_frames: &[r#"{"channel":"height","height":"#],
             ears: EARS,
             between: BETWEEN,
             ..Listen::NONE

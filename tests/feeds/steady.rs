@@ -54,7 +54,7 @@ const TOLD: [(&str, &str); 13] = [
 ];
 
 /// As each venue acknowledges them.
-const ACKNOWLEDGED: [(&str, &str); 9] = [
+const ACKNOWLEDGED: [(&str, &str); 11] = [
     ("binance", r#"{"result":null,"id":1}"#),
     (
         "bybit",
@@ -85,6 +85,14 @@ const ACKNOWLEDGED: [(&str, &str); 9] = [
         "bitmex",
         r#"{"success":true,"subscribe":"instrument:XBTUSD","request":{"op":"subscribe","args":["instrument:XBTUSD"]}}"#,
     ),
+    (
+        "dydx",
+        r#"{"type":"subscribed","connection_id":"1","message_id":1,"channel":"v4_block_height","id":"v4_block_height","contents":{"height":"1","time":"2026-10-01T00:00:00.000Z"}}"#,
+    ),
+    (
+        "lighter",
+        r#"{"channel":"height","height":1,"type":"subscribed/height"}"#,
+    ),
 ];
 
 /// What is never silent for long on a socket of each venue, as it tells it: the quick look by how a frame begins and the
@@ -103,7 +111,7 @@ fn what_is_never_silent_is_told_apart_from_its_acknowledgement() {
     let quick = TOLD
         .iter()
         .filter(|(name, text)| venue(name).unwrap().is_steady(text));
-    assert_eq!(quick.count(), 7);
+    assert_eq!(quick.count(), 6);
     for (name, text) in ACKNOWLEDGED {
         let venue = venue(name).unwrap();
         assert!(!venue.is_steady(text), "{name}");
@@ -111,4 +119,10 @@ fn what_is_never_silent_is_told_apart_from_its_acknowledgement() {
         let heard = venue.control(&frame, &Asked::default()).unwrap();
         assert!(matches!(heard, Heard::Ack { .. }), "{name}: {heard:?}");
     }
+    // What comes with an acknowledgement tells nothing of what is to come.
+    let text = r#"{"table":"instrument","action":"partial","data":[{"symbol":"XBTUSD","markPrice":82650.1}]}"#;
+    let bitmex = venue("bitmex").unwrap();
+    assert!(!bitmex.is_steady(text));
+    let heard = bitmex.control(&bitmex.frame(text, None, &none), &Asked::default());
+    assert_eq!(heard.unwrap(), Heard::Other);
 }
