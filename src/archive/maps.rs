@@ -3,7 +3,7 @@
 use serde::Deserialize;
 
 use super::checksum::checksum;
-use super::row::{Fault, Row, check_name, check_time};
+use super::row::{Fault, Row, check_name, check_text, check_time};
 use super::table::LONGEST;
 pub use crate::model::MapRow;
 use crate::model::Millis;
@@ -42,7 +42,7 @@ impl Row for MapRow {
     fn check(&self) -> Result<(), Fault> {
         check_name("kind", &self.kind)?;
         check_name("symbol", &self.symbol)?;
-        check_name("reply", &self.reply)?;
+        check_text("reply", &self.reply)?;
         if self.reply.len() > LONGEST {
             let message = format!("{} bytes are more than {LONGEST}", self.reply.len());
             return Err(("reply", message));

@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use rusqlite::{Connection, params};
 
 use super::manifest::Day;
-use super::row::{Fault, check_name, check_time, unknown_word};
+use super::row::{Fault, check_name, check_text, check_time, unknown_word};
 use super::runs::by;
 use super::table;
 use crate::model::{GapState, Millis, Record, Vocabulary, record, value};
@@ -207,8 +207,8 @@ pub(super) fn check_tally(tally: &Tally) -> Result<(), Fault> {
 /// Refuses a gap of a topic that says nothing.
 pub(super) fn check_topic_gap(gap: &TopicGap) -> Result<(), Fault> {
     check_name("exchange", &gap.exchange)?;
-    check_name("topic", &gap.topic)?;
-    check_name("reason", &gap.reason)?;
+    check_text("topic", &gap.topic)?;
+    check_text("reason", &gap.reason)?;
     check_time("start", gap.start)?;
     check_time("end", gap.end)?;
     check_time("recorded_at", gap.recorded_at)?;
@@ -224,7 +224,7 @@ pub(super) fn check_topic_gap(gap: &TopicGap) -> Result<(), Fault> {
 /// Refuses an outcome that says nothing.
 pub(super) fn check_outcome(outcome: &Outcome) -> Result<(), Fault> {
     check_name("exchange", &outcome.exchange)?;
-    check_name("how", &outcome.how)?;
+    check_text("how", &outcome.how)?;
     check_time("start", outcome.start)?;
     check_time("end", outcome.end)?;
     check_time("recorded_at", outcome.recorded_at)?;

@@ -4,7 +4,7 @@ use std::hash::{Hash as _, Hasher};
 
 use rust_decimal::Decimal;
 
-use super::row::{Fault, Row, check_amount, check_decimal, check_name, check_time};
+use super::row::{Fault, Row, check_amount, check_decimal, check_name, check_text, check_time};
 use crate::model::{
     Completeness, GroupedOrder, Millis, ObservedOrder, Order, OrderBrief, Side, record,
 };
@@ -113,7 +113,7 @@ impl Row for OrderRow {
         check_name("symbol", &self.order.symbol)?;
         check_name("coin", &self.coin)?;
         check_name("price_kind", &self.price_kind)?;
-        check_name("dedupe_key", &self.dedupe_key)?;
+        check_text("dedupe_key", &self.dedupe_key)?;
         for (column, value) in [("price", self.order.price), ("qty", self.order.qty)] {
             if value <= Decimal::ZERO {
                 return Err((column, format!("{value} is not above 0")));

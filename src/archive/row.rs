@@ -135,13 +135,33 @@ pub(super) fn check_time(column: &'static str, at: Millis) -> Result<(), Fault> 
     }
 }
 
-/// Refuses a blank name.
-pub(super) fn check_name(column: &'static str, name: &str) -> Result<(), Fault> {
-    if name.trim().is_empty() {
-        Err((column, format!("{name:?} is blank")))
+/// Characters of the longest name: those that exchanges give have some twenty, accounts and keys less than a hundred.
+const LONGEST_NAME: usize = 256;
+
+/// Refuses a text that is blank.
+pub(super) fn check_text(column: &'static str, text: &str) -> Result<(), Fault> {
+    if text.trim().is_empty() {
+        Err((column, format!("{text:?} is blank")))
     } else {
         Ok(())
     }
+}
+
+/// Refuses a name that is blank or longer than any.
+pub(super) fn check_name(column: &'static str, name: &str) -> Result<(), Fault> {
+    check_text(column, name)?;
+    // A character has a byte or more.
+    if name.len() > LONGEST_NAME {
+        let long = name.chars().count();
+        if long > LONGEST_NAME {
+            let begin: String = name.chars().take(40).collect();
+            return Err((
+                column,
+                format!("{begin:?}… has {long} characters, a name at most {LONGEST_NAME}"),
+            ));
+        }
+    }
+    Ok(())
 }
 
 /// Refuses a decimal that is below zero or cannot be kept exactly.

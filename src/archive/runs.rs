@@ -2,7 +2,7 @@
 
 use rusqlite::{Connection, OptionalExtension, params};
 
-use super::row::{Fault, check_name, check_time};
+use super::row::{Fault, check_name, check_text, check_time};
 use super::table;
 use crate::model::{Completeness, Millis, Record, Vocabulary, record, value};
 
@@ -141,7 +141,7 @@ pub(super) fn tell(journal: &Connection, told: &Told) -> rusqlite::Result<()> {
 /// Refuses a gap that says nothing.
 pub(super) fn check(gap: &Gap) -> Result<(), Fault> {
     check_name("exchange", &gap.exchange)?;
-    check_name("reason", &gap.reason)?;
+    check_text("reason", &gap.reason)?;
     check_time("start", gap.start)?;
     check_time("end", gap.end)?;
     check_time("recorded_at", gap.recorded_at)?;

@@ -255,6 +255,9 @@ fn a_row_that_makes_no_sense_is_refused_by_name() {
     let mut blank = order(0, START);
     blank.dedupe_key = " ".to_owned();
     cases.push((of_orders(vec![blank]), "dedupe_key"));
+    let mut endless = order(0, START);
+    endless.order.symbol = "X".repeat(257);
+    cases.push((of_orders(vec![endless]), "symbol"));
     let mut free = order(0, START);
     free.order.price = Decimal::ZERO;
     cases.push((of_orders(vec![free]), "price"));
