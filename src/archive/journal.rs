@@ -182,10 +182,16 @@ fn not_opened(path: &Path, source: rusqlite::Error) -> ArchiveError {
         },
         Some(rusqlite::ErrorCode::CannotOpen) => ArchiveError::Denied {
             path: path.to_owned(),
-            message: source.to_string(),
+            message: why_not_opened(path).unwrap_or_else(|| source.to_string()),
         },
         _ => ArchiveError::of_journal(path, source),
     }
+}
+
+/// What the system says of a file that SQLite cannot open, of which it says no more than that.
+fn why_not_opened(path: &Path) -> Option<String> {
+    files::refuse_other_than_file(path).ok()?;
+    fs::File::open(path).err().map(|source| source.to_string())
 }
 
 /// Refuses the database of another program or of a version that is not known; gives its version, where it has one yet.

@@ -471,6 +471,7 @@ def test_a_read_that_is_denied_is_called_one_and_no_write(tmp_path, denied):
     assert str(path) in done.stdout
     assert "see who may read and write it" in done.stdout
     assert "cannot be written" not in done.stdout
+    assert "ermission denied" in done.stdout
 
 
 def flip(file):
