@@ -188,7 +188,7 @@ fn not_opened(path: &Path, source: rusqlite::Error) -> ArchiveError {
     }
 }
 
-/// What the system says of a file that SQLite cannot open, of which it says no more than that.
+/// What the system says of a file that `SQLite` cannot open, of which it says no more than that.
 fn why_not_opened(path: &Path) -> Option<String> {
     files::refuse_other_than_file(path).ok()?;
     fs::File::open(path).err().map(|source| source.to_string())

@@ -109,11 +109,16 @@ impl Life {
         if let (Some((last, planned)), Some(pause)) = (self.looks, self.pause()) {
             let late = now.saturating_duration_since(planned);
             // When a longer absence began is not known: what could be heard before it is left out as well.
-            self.away += if late < pause {
+            let absence = if late < pause {
                 late
             } else {
                 now.saturating_duration_since(last)
             };
+            self.away += absence;
+            // A sign that was read before this look, and after it was due, came when the absence was over.
+            for watch in self.watches.iter_mut().filter(|one| one.last > planned) {
+                watch.away += absence;
+            }
         }
         self.plan(now);
         let missing = |watch: &&Watch| now >= self.death(watch);
@@ -221,6 +226,17 @@ mod tests {
         // And if nothing more comes, it is missed as ever.
         let (missing, at) = wait(&mut life, back + seconds(100.0)).unwrap();
         assert_eq!((missing.sign, at), (Sign::Control, back + seconds(16.1)));
+    }
+
+    #[test]
+    fn what_lay_unread_may_be_taken_before_it_is_looked_how_long_we_were_away() {
+        let start = Instant::now();
+        let mut life = life(start);
+        let back = start + seconds(600.0);
+        life.heard(Sign::Control, back);
+        assert_eq!(life.look(back + seconds(0.1)), None);
+        let (missing, at) = wait(&mut life, back + seconds(100.0)).unwrap();
+        assert_eq!((missing.sign, at), (Sign::Control, back + seconds(16.0)));
     }
 
     #[test]

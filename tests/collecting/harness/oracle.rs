@@ -9,7 +9,7 @@ use liqdata::model::Millis;
 
 use super::globe::BEGINNING;
 use super::performance::is_long;
-use super::plan::{Fault, Mishap, PAIRED, POLLED, Schedule};
+use super::plan::{Fault, Mishap, PAIRED, POLLED, Schedule, shows_after};
 use crate::bench::{Told, orders, told, true_of};
 use crate::doubles::{Truth, dialect};
 
@@ -284,6 +284,27 @@ fn is_owed(schedule: &Schedule, truth: &Truth, at: i64) -> bool {
     deaf.any(|from| from <= at && at < from + known)
 }
 
+/// Whether a venue was mute for no longer than its death test, apart from when the process was frozen: that nobody can know.
+fn is_too_short(schedule: &Schedule, truth: &Truth, at: i64) -> bool {
+    let mut mute = schedule.faults.iter().filter(|(venue, step)| {
+        let is_mute = matches!(step.what, Fault::Mute);
+        *venue == truth.venue && is_mute && (signed(step.at)..=signed(step.end())).contains(&at)
+    });
+    mute.any(|(venue, mute)| {
+        let frozen = schedule.mishaps.iter().filter_map(|step| {
+            let is_frozen = matches!(step.what, Mishap::Frozen { .. });
+            let both = mute
+                .end()
+                .min(step.end())
+                .saturating_sub(mute.at.max(step.at));
+            is_frozen.then_some(both)
+        });
+        let frozen: u64 = frozen.sum();
+        // What could be heard between the last look and the freeze is left out by the death test as well.
+        frozen > 0 && mute.lasts - frozen < shows_after(venue) * 3 / 2
+    })
+}
+
 /// What is asked of one archive.
 struct Questions<'a> {
     archive: Archive,
@@ -371,7 +392,8 @@ impl Questions<'_> {
             let is_told =
                 gaps.any(|gap| since(gap.start) - near <= at && at <= since(gap.end) + near);
             let is_unknown = is_unknown(self.schedule, truth, at, self.ends);
-            if is_told || is_unknown || is_owed(self.schedule, truth, at) {
+            let is_too_short = is_too_short(self.schedule, truth, at);
+            if is_told || is_unknown || is_too_short || is_owed(self.schedule, truth, at) {
                 continue;
             }
             let lie = lies.entry(truth.venue).or_insert_with(|| {

@@ -176,7 +176,7 @@ fn stretch(rng: &mut Rng, least: u64, most: u64) -> u64 {
 }
 
 /// After how long it shows that a venue is mute.
-fn shows_after(venue: &str) -> u64 {
+pub(super) fn shows_after(venue: &str) -> u64 {
     let mut known = CONTROLLED.iter().filter(|(known, _)| *known == venue);
     known.next().map_or(u64::MAX, |(_, after)| *after)
 }

@@ -170,14 +170,23 @@ fn position(truth: &Truth) -> i64 {
     truth.time % 1_000_000_000 * 1000 + (truth.seq % 1000).cast_signed()
 }
 
+/// How long before its match a trigger is told of.
+const BEFORE: i64 = 9;
+
+/// The time that a row tells.
+fn time(truth: &Truth, is_match: bool) -> i64 {
+    truth.time - if is_match { 0 } else { BEFORE }
+}
+
 fn row(truth: &Truth, is_match: bool) -> String {
     let entry =
         truth.price * rust_decimal::Decimal::new(truth.word("104", "96").parse().unwrap(), 2);
-    let (time, price) = if is_match {
-        (truth.time, truth.price.normalize().to_string())
+    let price = if is_match {
+        truth.price.normalize().to_string()
     } else {
-        (truth.time - 9, "null".to_owned())
+        "null".to_owned()
     };
+    let time = time(truth, is_match);
     format!(
         r#"["pos",{},{time},null,"{}",{}{},{},null,{},1,null,{price}]"#,
         position(truth),
@@ -189,7 +198,7 @@ fn row(truth: &Truth, is_match: bool) -> String {
     )
 }
 
-/// Newest first unless sorted otherwise; triggers stand among the matches.
+/// Newest first unless sorted otherwise, each row by its own time; triggers stand among the matches.
 fn history(ask: &Ask, book: &Book) -> Answer {
     let Some(limit) = ask.limit(120, 500) else {
         return Answer::status(500, &json!(["error", 10020, "limit: invalid"]));
@@ -198,15 +207,22 @@ fn history(ask: &Ask, book: &Book) -> Answer {
         ask.number("start").unwrap_or(0),
         ask.number("end").unwrap_or(book.now()),
     );
-    let found = book.between(from, until, |_| true);
-    let mut rows: Vec<String> = found
+    let found = book.between(from, until + BEFORE, |_| true);
+    let mut rows: Vec<(i64, String)> = found
         .iter()
-        .flat_map(|truth| [row(truth, false), row(truth, true)])
+        .flat_map(|truth| {
+            [false, true].map(|is_match| (time(truth, is_match), row(truth, is_match)))
+        })
+        .filter(|(time, _)| (from..=until).contains(time))
         .collect();
+    rows.sort_by_key(|(time, _)| *time);
     if ask.text("sort") != Some("1") {
         rows.reverse();
     }
     rows.truncate(limit);
-    let rows: Vec<String> = rows.into_iter().map(|row| format!("[{row}]")).collect();
+    let rows: Vec<String> = rows
+        .into_iter()
+        .map(|(_, row)| format!("[{row}]"))
+        .collect();
     Answer::text(format!("[{}]", rows.join(",")))
 }
