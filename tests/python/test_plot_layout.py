@@ -6,6 +6,8 @@ import drawn
 import numpy as np
 import pytest
 from matplotlib import pyplot as plt
+from matplotlib.backends.backend_agg import FigureCanvasAgg
+from matplotlib.colors import to_rgb
 from matplotlib.dates import date2num
 from matplotlib.figure import Figure
 from printed import collisions, words
@@ -192,8 +194,6 @@ def luminance(colour):
 
 
 def linear(colour):
-    from matplotlib.colors import to_rgb
-
     channels = np.array(to_rgb(colour))
     return np.where(channels <= 0.04045, channels / 12.92, ((channels + 0.055) / 1.055) ** 2.4)
 
@@ -214,8 +214,6 @@ def test_every_eye_tells_longs_from_shorts(kind):
 
 def over(colour, share, ground):
     """What is seen of a colour that lets the ground through."""
-    from matplotlib.colors import to_rgb
-
     return tuple(share * one + (1.0 - share) * other for one, other in zip(to_rgb(colour), to_rgb(ground), strict=True))
 
 
@@ -270,3 +268,22 @@ def test_the_strongest_leverage_stands_out_most_and_the_weakest_can_be_seen(styl
         assert shades == sorted(shades)
         assert len(set(shades)) == count
         assert shades[0] >= 3.0
+
+
+@pytest.mark.parametrize("style", ["default", "dark_background"])
+def test_bars_have_the_colours_of_the_legend(style):
+    with plt.style.context(style):
+        figure = Figure(figsize=(8, 5), dpi=100)
+        ax = figure.add_subplot()
+        grid = drawn.liqmap()
+        plot.liqmap(grid, ax=ax)
+        canvas = FigureCanvasAgg(figure)
+        canvas.draw()
+        picture = np.asarray(canvas.buffer_rgba(), dtype=float)[:, :, :3]
+        low, high = ax.get_xlim()
+        for bars, shade in zip(ax.collections, colours.tiers(len(grid.leverages), ax), strict=True):
+            corners = [path.vertices for path in bars.get_paths() if low < path.vertices[:, 0].mean() < high]
+            sides = np.array([np.ptp(ax.transData.transform(corner), axis=0) for corner in corners])
+            alike = (np.abs(picture - 255 * np.array(to_rgb(shade))) <= 1).all(axis=2)
+            # What the lines and the edges of bars take is little.
+            assert alike.sum() > 0.8 * sides.prod(axis=1).sum(), shade

@@ -48,7 +48,7 @@ def liqmap(grid: LiquidationMap, ax: Axes | None, *, interval: bool, levels: Any
             floor = floor + usd
 
     curves = ax.twinx()
-    highest = _curves(grid, (low, high), curves, entries)
+    highest = _curves(grid, (low, high), ax, curves, entries)
     tops = floor if ends is None else _whiskers(grid, ends, seen, (low, high), ax, entries=entries)
     for axes, tallest in ((ax, float(np.max(tops[seen], initial=0.0))), (curves, highest)):
         axes.set_ylim(0.0, (1.3 if marks and not have.small else 1.06) * tallest or 1.0)
@@ -90,7 +90,7 @@ def _view(grid: LiquidationMap) -> tuple[float, float]:
     return low - margin, high + margin
 
 
-def _curves(grid: LiquidationMap, view: tuple[float, float], curves: Axes, entries: list[Any]) -> float:
+def _curves(grid: LiquidationMap, view: tuple[float, float], ax: Axes, curves: Axes, entries: list[Any]) -> float:
     """Draw what the bins of either side add up to on the way out; the highest point in view."""
     highest = 0.0
     for side, order, running in grid._outward():  # noqa: SLF001 - the frame of the same numbers would need pandas
@@ -102,7 +102,10 @@ def _curves(grid: LiquidationMap, view: tuple[float, float], curves: Axes, entri
         usd = np.concatenate(([0.0], running))
         highest = max(highest, float(np.max(usd[(reach >= view[0]) & (reach <= view[1])])))
         curves.plot(reach, usd, color=colour, linewidth=1.8, label=f"{side}s, cumulative")
-        curves.fill_between(reach, usd, color=colour, alpha=0.10, linewidth=0)
+        # Behind the bars, whose colours tell their leverage.
+        behind: Any = {"transform": curves.transData, "zorder": 0}
+        outline = np.append(reach, reach[[-1, 0]]), np.append(usd, [0.0, 0.0])
+        ax.fill(*outline, color=colour, alpha=0.10, linewidth=0, **behind)
     return highest
 
 
