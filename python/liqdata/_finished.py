@@ -62,7 +62,7 @@ class Finished:
 
     def _sign(self, file: str) -> dict[str, object] | None:
         try:
-            found = os.stat(file)  # noqa: PTH116 - as it was named
+            found = os.stat(file)  # noqa: PTH116 - a Path drops the slash behind a name that is no folder's
         except OSError:
             return None
         return {"bytes": found.st_size, "modified_ns": found.st_mtime_ns, **self._asked}
@@ -121,7 +121,7 @@ def lines_of(folder: Path, name: str, *, summed: bool = False) -> list[dict[str,
 
 def add_line(folder: Path, name: str, line: Mapping[str, object]) -> None:
     """Write a line to a record; behind one that was cut short it begins anew."""
-    with open(opened(folder, name, os.O_RDWR | os.O_CREAT | os.O_APPEND), "a+b") as record:  # noqa: PTH123 - it is open
+    with os.fdopen(opened(folder, name, os.O_RDWR | os.O_CREAT | os.O_APPEND), "a+b") as record:
         end = record.seek(0, os.SEEK_END)
         if end:
             record.seek(end - 1)

@@ -336,8 +336,9 @@ def _contracts(folder: str) -> list[list[str]]:
     known: dict[tuple[str, ...], str] = {}
     for line in [*lines_of(Path(folder), RECORD), *lines_of(Path(folder), FINISHED)]:
         for one in line.get("contracts", []):
-            if isinstance(one, list) and len(one) == 4 and all(isinstance(word, str) for word in one):  # noqa: PLR2004 - so many are written
-                known.setdefault(tuple(one[:3]), one[3])
+            match one:
+                case [str(), str(), str(), str() as contract]:
+                    known.setdefault(tuple(one[:3]), contract)
     return [[*of, contract] for of, contract in known.items()]
 
 

@@ -131,7 +131,7 @@ _ADDRESS = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+:/")
 def folder(value: object) -> str:
     """The path of a folder, or :class:`~liqdata.BadQuery` naming ``path``."""
     if isinstance(value, str | os.PathLike) and (text := os.fspath(value)) and isinstance(text, str):
-        if _ADDRESS.match(text) and not os.path.exists(text):  # noqa: PTH110 - any text may be asked about
+        if _ADDRESS.match(text) and not os.path.exists(text):  # noqa: PTH110 - a Path raises where a name is too long
             msg = (
                 f"path: {text!r} is an address, and this is done to an archive on this machine; allowed: a folder, "
                 "such as that of the archive which was exported there (liqdata.open reads what is behind an address, "
@@ -145,7 +145,7 @@ def folder(value: object) -> str:
 
 def to_be_made(path: str) -> str:
     """The path of a folder that is there or can be made in one that is, or :class:`~liqdata.ArchiveError`."""
-    above = os.path.dirname(os.path.abspath(path))  # noqa: PTH100, PTH120 - any text may be asked about
+    above = os.path.dirname(os.path.abspath(path))  # noqa: PTH100, PTH120 - a Path leaves ".." in
     if not os.path.lexists(path) and not os.path.exists(above):  # noqa: PTH110 - as above
         msg = f"{path} cannot be made: there is no folder {above} to make it in"
         raise ArchiveError(msg, path=path)

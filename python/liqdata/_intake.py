@@ -11,8 +11,18 @@ from .errors import BadQuery
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
+    from typing import Protocol, TypeGuard
+
+    class _Matrix(Protocol):
+        """An array of two dimensions."""
+
+        shape: tuple[int, int]
+
+        def tolist(self) -> list[list[Any]]: ...
+
 
 _TABLES = "a DataFrame, an Arrow table, or a mapping of columns of one length, or a list of dicts"
+_ROWS_AND_COLUMNS = 2
 _OHLCV = ("timestamp", "open", "high", "low", "close", "volume")
 
 # What is no table, by where its class lives, and how one is made of it.
@@ -105,7 +115,7 @@ def _columns(value: Any, name: str) -> Mapping[Any, Any] | None:
         return _of_pandas(value, name)
     if isinstance(value, list | tuple):
         return _of_rows(value, name)
-    if getattr(value, "ndim", 0) == 2 and hasattr(value, "tolist"):  # noqa: PLR2004 - of numpy: rows of numbers
+    if _is_matrix(value):
         return _of_rows(value.tolist(), name)
     return None
 
@@ -164,10 +174,15 @@ def _refuse_row(rows: Sequence[Any], place: int, name: str) -> NoReturn:
     _refuse(name, what, "a dict of columns each, or " + _TABLES)
 
 
+def _is_matrix(value: object) -> TypeGuard[_Matrix]:
+    """Whether these are rows of numbers, as numpy and its kin have them."""
+    return getattr(value, "ndim", 0) == _ROWS_AND_COLUMNS and hasattr(value, "tolist")
+
+
 def _is_ohlcv(rows: object) -> bool:
     """Whether these are lists of a time, four prices and a volume."""
-    if getattr(rows, "ndim", 0) == 2:  # noqa: PLR2004 - of numpy
-        return bool(rows.shape[1] == len(_OHLCV))  # type: ignore[attr-defined]  # an array has a shape
+    if _is_matrix(rows):
+        return rows.shape[1] == len(_OHLCV)
     if not isinstance(rows, Sequence) or isinstance(rows, str | bytes) or not rows:
         return False
     first = rows[0]

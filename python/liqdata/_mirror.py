@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from . import _core
 from ._objects import Objects, each, run
 from ._progress import bar
-from ._send import JOURNAL, File, Lists, lists_of
+from ._send import JOURNAL, File, Lists, Told, lists_of
 from .errors import ArchiveError
 
 if TYPE_CHECKING:
@@ -72,7 +72,7 @@ def mirrored(
         fetched: list[_Fetched] = []
         try:
             for address in named:
-                fetched.append(await _fetched(root, address, start, progress=progress))  # noqa: PERF401 - closed below
+                fetched.append(await _fetched(root, address, start, progress=progress))  # noqa: PERF401 - a failure leaves those before it to be closed
             if len(fetched) == 1:
                 return fetched.pop().mirror
             return await _merged(root, named, fetched, goes_on, progress=progress)
@@ -128,10 +128,10 @@ async def _fetched(root: Path, address: str, start: int | None, *, progress: Pro
     return _Fetched(mirror, damaged)
 
 
-async def _told(ask: Callable[..., object], folder: Path, address: str, *arguments: object) -> Lists:
+async def _told(ask: Callable[..., Told], folder: Path, address: str, *arguments: object) -> Lists:
     """Lists of a journal that was fetched; what is wrong with it is told of the object."""
     try:
-        return lists_of(await asyncio.to_thread(ask, *arguments))  # type: ignore[arg-type]  # some list
+        return lists_of(await asyncio.to_thread(ask, *arguments))
     except ArchiveError as error:
         where = f"{address}/{JOURNAL}"
         raise ArchiveError(str(error).replace(str(folder / JOURNAL), where), path=where) from None

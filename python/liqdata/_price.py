@@ -54,7 +54,7 @@ class Course(NamedTuple):
 
     def coarser(self, most: int) -> Course:
         """Give at most about so many closes, each the last of its period, with the bars of whole periods."""
-        if len(self.times) <= most or len(self.times) < 2:  # noqa: PLR2004 - one close has no spacing
+        if len(self.times) <= max(most, 1):
             return self
         whole = int((self.times[-1] - self.times[0]).astype(np.int64))
         span = self.span or 1

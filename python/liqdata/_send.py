@@ -8,7 +8,7 @@ import os
 import tempfile
 import time
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 from urllib.parse import unquote, urlsplit
 
 from . import _core
@@ -66,7 +66,11 @@ class Lists(NamedTuple):
     journaled: int
 
 
-def lists_of(told: tuple[int, int | None, list[tuple[str, str, int, int, str, bool]], int]) -> Lists:
+Told: TypeAlias = tuple[int, int | None, list[tuple[str, str, int, int, str, bool]], int]
+"""What an archive consists of, in the native half's own way."""
+
+
+def lists_of(told: Told) -> Lists:
     """What an archive consists of, as the native half tells it."""
     series, closed, files, journaled = told
     return Lists(series, closed, [File(*file) for file in files], journaled)
