@@ -224,6 +224,18 @@ pub(crate) fn gaps(archive: &Path) -> Vec<Gap> {
     archive.gaps(Millis(0), Millis(i64::MAX / 2)).unwrap()
 }
 
+/// Each of the venues has a gap whose reason has these words in it.
+pub(crate) fn assert_gaps_say(archive: &Path, venues: &[&str], words: &str) {
+    let gaps = gaps(archive);
+    for venue in venues {
+        let mut of_venue = gaps.iter().filter(|gap| gap.exchange == *venue);
+        assert!(
+            of_venue.any(|gap| gap.reason.contains(words)),
+            "{venue}: no gap says {words:?}: {gaps:?}"
+        );
+    }
+}
+
 /// What an order is, as far as both a row and a truth tell it: venue, contract, side, price, quantity, value, time.
 pub(crate) type Told = (String, String, String, String, String, String, i64);
 

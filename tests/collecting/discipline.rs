@@ -8,7 +8,8 @@ use liqdata::collect::{Settings, VenueState};
 use liqdata::market::Market;
 
 use crate::bench::{
-    Collecting, Doubles, Folder, Told, assert_kept, gaps, orders, quick, told, true_of,
+    Collecting, Doubles, Folder, Told, assert_gaps_say, assert_kept, gaps, orders, quick, told,
+    true_of,
 };
 use crate::doubles::{Act, Ending, Garbage, Limit, dialect};
 use crate::venues::until_asked;
@@ -60,14 +61,7 @@ async fn a_silent_control_stream_ends_the_connection_and_leaves_a_gap() {
     let archive = folder.archive();
     collecting.stop().await;
     assert_kept(&archive, &happened);
-    let gaps = gaps(&archive);
-    for venue in venues {
-        assert!(
-            gaps.iter()
-                .any(|gap| gap.exchange == venue && gap.reason.contains("control stream")),
-            "{venue}: {gaps:?}"
-        );
-    }
+    assert_gaps_say(&archive, &venues, "control stream");
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

@@ -55,6 +55,15 @@ impl Session {
         self.out.push(Say::Close(code, reason.to_owned()));
     }
 
+    /// What was asked for of a channel, where a topic is the channel and a name behind a space.
+    pub fn names_of(&self, channel: &str) -> Vec<String> {
+        let names = self
+            .topics
+            .iter()
+            .filter_map(|topic| topic.strip_prefix(channel)?.strip_prefix(' '));
+        names.map(str::to_owned).collect()
+    }
+
     /// Takes a topic on; the acknowledgement is the dialect's to word.
     pub fn take(&mut self, topic: impl Into<String>) {
         let topic = topic.into();

@@ -89,6 +89,19 @@ def columns(rows):
     return {name: [row[name] for row in rows] for name in rows[0]}
 
 
+def alike(count, start):
+    """Columns of so many orders that differ in their milliseconds alone, from an instant on."""
+    return {
+        "exchange": ["binance"] * count,
+        "symbol": ["BTCUSDT"] * count,
+        "side": ["LONG"] * count,
+        "price": [100.0] * count,
+        "qty": [2.0] * count,
+        "value_usd": [200.0] * count,
+        "timestamp": [start + row for row in range(count)],
+    }
+
+
 def rows(table):
     """A mapping of lists turned into rows."""
     return [dict(zip(table, cells, strict=True)) for cells in zip(*table.values(), strict=True)]

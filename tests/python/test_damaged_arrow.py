@@ -14,15 +14,7 @@ AT = samples.NOW - samples.DAY
 
 # A table of each kind, and which of its columns is text, an amount and an instant.
 SOUND = {
-    "orders": {
-        "exchange": ["binance"] * ROWS,
-        "symbol": ["BTCUSDT"] * ROWS,
-        "side": ["LONG"] * ROWS,
-        "price": [100.0] * ROWS,
-        "qty": [2.0] * ROWS,
-        "value_usd": [200.0] * ROWS,
-        "timestamp": [AT + row for row in range(ROWS)],
-    },
+    "orders": samples.alike(ROWS, AT),
     "bars": {
         "symbol": ["BTC"] * ROWS,
         "interval": ["1m"] * ROWS,

@@ -18,16 +18,7 @@ ROWS = 5
 
 def orders(**changes):
     """Orders of five rows as columns."""
-    plain = {
-        "exchange": ["binance"] * ROWS,
-        "symbol": ["BTCUSDT"] * ROWS,
-        "side": ["LONG"] * ROWS,
-        "price": [100.0] * ROWS,
-        "qty": [2.0] * ROWS,
-        "value_usd": [200.0] * ROWS,
-        "timestamp": [samples.NOW - row for row in range(ROWS)],
-    }
-    return plain | changes
+    return samples.alike(ROWS, samples.NOW - ROWS) | changes
 
 
 def refusal(table):

@@ -5,7 +5,7 @@ use std::time::Duration;
 use liqdata::collect::VenueState;
 use tokio::time::Instant;
 
-use crate::bench::{Collecting, Doubles, Folder, assert_kept, gaps};
+use crate::bench::{Collecting, Doubles, Folder, assert_gaps_say, assert_kept, gaps};
 use crate::doubles::{Act, Exchange, Setup};
 use crate::{SOCKETS, quick};
 
@@ -162,14 +162,7 @@ async fn a_whole_venue_that_answers_and_tells_nothing_is_found_out_where_anythin
     let archive = folder.archive();
     collecting.stop().await;
     assert_kept(&archive, &happened);
-    let gaps = gaps(&archive);
-    for venue in venues {
-        let mut gaps = gaps.iter().filter(|gap| gap.exchange == venue);
-        assert!(
-            gaps.any(|gap| gap.reason.contains("no control stream")),
-            "{venue} is not among {gaps:?}"
-        );
-    }
+    assert_gaps_say(&archive, &venues, "no control stream");
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

@@ -176,13 +176,8 @@ impl Dialect for Gate {
         if muted {
             return;
         }
-        let told = session.topics.iter();
-        let told: Vec<String> = told
-            .filter_map(|topic| topic.strip_prefix(TICKERS)?.strip_prefix(' '))
-            .map(str::to_owned)
-            .collect();
         let now = book.now();
-        for name in told {
+        for name in session.names_of(TICKERS) {
             session.say(format!(
                 r#"{{"time":{},"time_ms":{now},"channel":"{TICKERS}","event":"update","result":[{{"contract":"{name}","last":"82650.1","mark_price":"82650.2"}}]}}"#,
                 now / 1000

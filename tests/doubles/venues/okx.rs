@@ -166,12 +166,7 @@ impl Dialect for Okx {
         if muted || !beat.is_multiple_of(3) {
             return;
         }
-        let told = session.topics.iter();
-        let told: Vec<String> = told
-            .filter_map(|topic| topic.strip_prefix(INTEREST)?.strip_prefix(' '))
-            .map(str::to_owned)
-            .collect();
-        for name in told {
+        for name in session.names_of(INTEREST) {
             let market = MARKETS.iter().find(|market| market.native_id == name);
             let data: Vec<Value> = market.map(|one| interest(one, book)).into_iter().collect();
             let arg = json!({"channel": INTEREST, "instId": name});
