@@ -281,7 +281,9 @@ def test_a_server_tells_how_its_collector_goes_and_another_process_s_by_the_arch
             assert told["liqdata_collector_stalled"] == 0
             # A connection that ends is made again, and what cannot be read is counted.
             connections = 'liqdata_collector_connections_total{exchange="okx"}'
+            before = told['liqdata_collector_gaps_total{exchange="okx"}']
             tell(do="close", venue="okx")
+            becomes(server.url, 'liqdata_collector_gaps_total{exchange="okx"}', before + 1, before + 9)
             becomes(server.url, connections, told[connections] + 1, math.inf)
             tell(do="garbage", venue="bybit", kind="truncated_json")
             rejected = 'liqdata_collector_set_aside_total{exchange="bybit",reason="rejected"}'

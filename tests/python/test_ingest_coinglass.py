@@ -16,7 +16,7 @@ NO_PRICE = "open_interest_usd: the archive has no bar of its time to bring it to
 
 
 def prices(folder, hours=3):
-    lines = [f"{START + place * HOUR},100,104,96,{101 + place % 3},{5_000 * (place + 1)}.5" for place in range(hours)]
+    lines = [f"{START + place * HOUR},99,104,96,{101 + place % 3},{5_000 * (place + 1)}.5" for place in range(hours)]
     return written(folder, "BTCUSDT-1h-prices.csv", *lines, header=PRICES)
 
 
@@ -32,6 +32,13 @@ def test_prices_are_bars_whose_volume_is_brought_to_coins_at_the_middle_of_the_b
         (START + place * HOUR, 101 + place, (5_000 * (place + 1) + 0.5) / 100) for place in range(3)
     ]
     assert liqdata.ingest(folder, file, exchange="binance").repeated == 3
+
+
+def test_volume_that_does_not_come_out_even_in_coins_has_eight_decimals(tmp_path, folder):
+    file = written(tmp_path, "BTCUSDT-1h-prices.csv", f"{START},2,4,2,3,1000", header=PRICES)
+    liqdata.ingest(folder, file, exchange="binance")
+    with liqdata.open(folder) as market:
+        assert [row["volume"] for row in market.bars("BTC", interval="1h")] == [333.33333333]
 
 
 def test_open_interest_is_that_of_the_end_of_its_period_in_the_unit_that_is_named(tmp_path, folder):
@@ -59,7 +66,7 @@ def test_open_interest_in_usd_comes_after_the_bars_beside_it_and_without_a_price
     with liqdata.open(folder) as market:
         rows = {row["timestamp"]: row["open_interest"] for row in market.open_interest("BTC", start=START - DAY)}
     # At midnight the first bar has just opened; an hour later it has closed.
-    assert rows == pytest.approx({START: 20_000.0, START + HOUR: 3e6 / 101, START + 2 * HOUR: 4e6 / 102})
+    assert rows == pytest.approx({START: 2e6 / 99, START + HOUR: 3e6 / 101, START + 2 * HOUR: 4e6 / 102})
 
 
 def test_a_table_of_open_interest_in_usd_is_read_as_csv_beside_its_bars(tmp_path, folder):

@@ -187,9 +187,15 @@ async fn a_control_stream_that_is_refused_leaves_its_venue_alive_and_is_told() {
             one.state == VenueState::Live
                 && one.uncovered_count == u64::try_from(topics.len()).unwrap()
         };
-        collecting
+        let told = collecting
             .until_of(venue, "it is live without", is_told)
             .await;
+        for topic in *topics {
+            // OKX' replies name the channel alone.
+            let (channel, _) = topic.split_once(' ').unwrap_or((topic, ""));
+            let is_named = told.uncovered.iter().any(|named| named.contains(channel));
+            assert!(is_named, "{topic} is not among {:?}", told.uncovered);
+        }
     }
     let mut happened = Vec::new();
     for venue in &venues {

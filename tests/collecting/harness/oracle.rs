@@ -300,8 +300,8 @@ fn is_too_short(schedule: &Schedule, truth: &Truth, at: i64) -> bool {
             is_frozen.then_some(both)
         });
         let frozen: u64 = frozen.sum();
-        // What could be heard between the last look and the freeze is left out by the death test as well.
-        frozen > 0 && mute.lasts - frozen < shows_after(venue) * 3 / 2
+        // What could be heard between the last look and the freeze, a quarter of it, is left out by the death test as well.
+        frozen > 0 && mute.lasts - frozen < shows_after(venue) * 5 / 4
     })
 }
 
