@@ -110,7 +110,7 @@ impl Placing {
     ) -> Result<(), ArchiveError> {
         self.settle(done)?;
         let left = mem::take(&mut self.changed).into_iter();
-        self.begin_folders(left.collect());
+        self.begin_folders(left.collect())?;
         all_of(mem::take(&mut self.folders))?;
         for path in mem::take(&mut self.named) {
             done(RollStep::FolderSynced, &path);
@@ -149,18 +149,20 @@ impl Placing {
             }
             self.named.push(path);
         }
-        self.begin_folders(folders);
-        Ok(())
+        self.begin_folders(folders)
     }
 
-    /// Begins to wait for the names in these folders.
-    fn begin_folders(&mut self, folders: Vec<PathBuf>) {
+    /// Begins to wait for the names in these folders, once those before are there to stay: they had all the time since, and of
+    /// years the threads would be thousands.
+    fn begin_folders(&mut self, folders: Vec<PathBuf>) -> Result<(), ArchiveError> {
+        all_of(mem::take(&mut self.folders))?;
         let sync = |folders: &Vec<PathBuf>| {
             let mut folders = folders.iter();
             folders.try_for_each(|folder| sync_folder(folder))
         };
         let waits = shares(folders).into_iter();
-        self.folders.extend(waits.map(|some| beside(some, sync)));
+        self.folders = waits.map(|some| beside(some, sync)).collect();
+        Ok(())
     }
 }
 

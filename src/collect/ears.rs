@@ -10,6 +10,7 @@ use std::time::Duration;
 
 use tokio::time::Instant;
 
+use super::pulse::PassedOver;
 use crate::model::Millis;
 
 /// Topics that are not heard, with since when and why.
@@ -28,6 +29,7 @@ pub(super) struct Silence {
 pub(super) struct Place {
     pub(super) ear: usize,
     pub(super) ears: Arc<Mutex<Ears>>,
+    pub(super) passed_over: Arc<PassedOver>,
 }
 
 /// The end of what has none yet.

@@ -13,6 +13,7 @@ use super::ears::{Ears, Place};
 use super::intake::recorded;
 use super::line::{self, LineChange, LineNews};
 use super::markets::Markets;
+use super::pulse::PassedOver;
 use super::settings::span;
 use super::venue::{VenueTasks, said};
 use crate::archive::RunId;
@@ -152,16 +153,21 @@ impl VenueTasks {
                 let note = notes.lines.entry(line.name.clone()).or_default();
                 note.ears = Some(Arc::clone(&ears));
                 drop(notes);
+                let passed_over = Arc::new(PassedOver::default());
                 let mut ways = Vec::with_capacity(count);
                 for ear in 0..count {
                     let (changes, received) = mpsc::unbounded_channel();
                     ways.push(changes);
-                    let ears = Arc::clone(&ears);
+                    let place = Place {
+                        ear,
+                        ears: Arc::clone(&ears),
+                        passed_over: Arc::clone(&passed_over),
+                    };
                     tasks.spawn(line::tend(
                         Arc::clone(&self.intake),
                         self.rest.http.connector.clone(),
                         line.clone(),
-                        Place { ear, ears },
+                        place,
                         received,
                         news.clone(),
                     ));

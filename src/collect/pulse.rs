@@ -4,6 +4,8 @@
 //! something, and what an answer to a ping proves is certain once something was told behind it. Where the venue refuses the
 //! topic, answers are all there is.
 
+use std::sync::atomic::{AtomicU32, Ordering};
+
 use crate::feeds::Control;
 use crate::model::Millis;
 
@@ -16,6 +18,31 @@ enum State {
     Told,
     /// There is none.
     Absent,
+}
+
+/// So many sockets of a line in a row have to be told nothing of the topic, neither a word nor an answer, until it is taken for
+/// one that the venue does not know any more.
+const PASSED_OVER: u32 = 3;
+
+/// How many sockets in a row a line had that took everything but what is never silent, of which nothing was said.
+#[derive(Debug, Default)]
+pub(super) struct PassedOver(AtomicU32);
+
+impl PassedOver {
+    /// One more.
+    pub(super) fn count(&self) {
+        self.0.fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// It was answered, or told something.
+    pub(super) fn end(&self) {
+        self.0.store(0, Ordering::Relaxed);
+    }
+
+    /// Whether there is no such topic any more, as far as can be told.
+    pub(super) fn is_certain(&self) -> bool {
+        self.0.load(Ordering::Relaxed) >= PASSED_OVER
+    }
 }
 
 /// The pulse of one socket.

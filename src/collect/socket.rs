@@ -282,7 +282,9 @@ impl Conversation {
     async fn on_time(&mut self) -> Result<(), String> {
         let now = Instant::now();
         self.note_holes(Some(now));
-        if let Some(missing) = self.life.look(now) {
+        if let Some(missing) = self.life.look(now)
+            && !(missing.sign == Sign::Control && self.passes_over_control())
+        {
             // Other signs may have come since; what this one stands for has not.
             let since = i64::try_from(missing.since.as_millis()).unwrap_or(i64::MAX);
             self.last_sign = self
@@ -328,6 +330,19 @@ impl Conversation {
             self.is_live();
         }
         Ok(())
+    }
+
+    /// Whether the venue says nothing of the topic of the control stream, as on sockets before this one: then it is done without.
+    fn passes_over_control(&mut self) -> bool {
+        if !self.intake.venue.answers_steady() || !self.subscriptions.is_control_passed_over() {
+            return false;
+        }
+        if !self.place.passed_over.is_certain() {
+            self.place.passed_over.count();
+            return false;
+        }
+        self.do_without("was neither acknowledged nor told");
+        true
     }
 
     /// Takes the turn of the next subscription, where there is one; until it is over nothing is given up.
@@ -445,6 +460,10 @@ impl Conversation {
         if told.any {
             locked(&self.place.ears).tells(self.place.ear, told.is_news, came);
             if !told.is_past {
+                // A heartbeat that comes where nothing else does is not owed meanwhile.
+                if self.line.control == Control::ByItself {
+                    self.life.heard(Sign::Control, Instant::now());
+                }
                 self.is_told();
             }
         }
@@ -464,11 +483,14 @@ impl Conversation {
                 self.is_answered(None);
             }
             Heard::Control => {
+                // It may come several times a second: the board is told what is news to it.
                 if !self.pulse.is_watched() && self.line.control != Control::None {
                     self.pulse.is_back();
+                    self.intake.board.tells(&self.line.name);
                 }
-                self.subscriptions.note_control(Standing::Taken);
-                self.intake.board.tells(&self.line.name);
+                if self.subscriptions.note_control(Standing::Taken) != Some(Standing::Taken) {
+                    self.place.passed_over.end();
+                }
                 self.life.heard(Sign::Control, Instant::now());
                 self.is_told();
             }
@@ -476,6 +498,9 @@ impl Conversation {
             Heard::Ack { topics } => {
                 if self.subscriptions.take(&topics) {
                     self.when_all_are_settled();
+                }
+                if !self.subscriptions.is_control_open() {
+                    self.place.passed_over.end();
                 }
             }
             Heard::Refused { topics, message } => self.on_refusal(&topics, &message)?,

@@ -74,10 +74,19 @@ impl Subscriptions {
         Some(std::mem::replace(before, standing))
     }
 
+    /// Whether a venue that took what it was asked for later says nothing at all of the topic of the control stream.
+    pub(super) fn is_control_passed_over(&self) -> bool {
+        self.is_control_open() && !self.cover_nothing()
+    }
+
     /// Whether a refusal that named nothing can only have been of the topic of the control stream.
     pub(super) fn is_control_refused(&self) -> bool {
-        let is_open = self.control.is_some_and(|(_, it)| it == Standing::Open);
-        is_open && self.is_unknown_refused && self.are_settled()
+        self.is_control_open() && self.is_unknown_refused && self.are_settled()
+    }
+
+    /// Whether nothing was said yet of the topic of the control stream.
+    pub(super) fn is_control_open(&self) -> bool {
+        self.control.is_some_and(|(_, it)| it == Standing::Open)
     }
 
     fn is_control(&self, topic: &str) -> bool {
@@ -128,7 +137,9 @@ impl Subscriptions {
         let open = topics
             .iter()
             .filter(|topic| is_alone || self.is_open(topic));
-        let open: Vec<String> = open.cloned().collect();
+        // What was asked for again may be named as often: twice of the same is one, or it would never stand alone.
+        let open: BTreeSet<String> = open.cloned().collect();
+        let open: Vec<String> = open.into_iter().collect();
         match open.split_at(open.len() / 2) {
             ([], []) => {
                 self.is_unknown_refused = true;
@@ -227,6 +238,27 @@ mod tests {
         subscriptions.take(&["always".to_owned()]);
         let control = subscriptions.control();
         assert_eq!(control, Some(("always", Standing::Taken)));
+    }
+
+    #[test]
+    fn a_topic_that_is_refused_again_by_a_word_that_names_all_is_asked_for_once_each_time() {
+        let topics: Vec<String> = ["a", "always"].map(str::to_owned).into();
+        let mut subscriptions = Subscriptions::of(&line(topics, Control::Topic("always")));
+        assert!(subscriptions.next().is_some());
+        subscriptions.take(&["a".to_owned()]);
+        assert_eq!(
+            subscriptions.refuse(&["always".to_owned()]),
+            Refused::Control
+        );
+        // As a venue has it whose refusals name no topic: all that was ever asked for, as often.
+        let mut all = vec!["a".to_owned(), "always".to_owned()];
+        for _ in 0..20 {
+            subscriptions.ask_again();
+            assert_eq!(subscriptions.next().unwrap().1, ["always"]);
+            all.push("always".to_owned());
+            assert_eq!(subscriptions.refuse(&all), Refused::Control);
+            assert!(subscriptions.next().is_none());
+        }
     }
 
     #[test]

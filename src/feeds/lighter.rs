@@ -90,6 +90,8 @@ pub(super) const fn of(
                 ..Heartbeat::each_20_seconds(Beat::Text(r#"{"type":"ping"}"#))
             },
             steady: |_| Control::Topic(CONTROL),
+            // That stands in no document.
+            answers_steady: false,
             ears: EARS,
             between: BETWEEN,
             ..Listen::NONE
@@ -185,7 +187,8 @@ fn lines(listings: &[Listing]) -> Vec<Line> {
     // Numbers in their order: a new market comes last and leaves the connections of the others alone.
     markets.sort_unstable_by_key(|market| (market.len(), *market));
     let topics = markets.into_iter().map(|market| format!("trade/{market}"));
-    spread(topics, CHANNELS, "/stream")
+    // One is left for the height.
+    spread(topics, CHANNELS - 1, "/stream")
 }
 
 fn control(frame: &Frame<'_>, _asked: &Asked) -> Result<Heard, Error> {
@@ -268,7 +271,7 @@ mod tests {
         };
         let (before, after) = (lines(&listings(150)), lines(&listings(151)));
         let counts: Vec<usize> = before.iter().map(|line| line.batches.len()).collect();
-        assert_eq!(counts, [CHANNELS, 50]);
+        assert_eq!(counts, [CHANNELS - 1, 51], "and the height is one more");
         assert_eq!(before.first(), after.first());
         assert_ne!(before.last(), after.last());
         // The subscriptions of all who listen to any line, and the pings of each.

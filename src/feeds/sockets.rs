@@ -56,6 +56,8 @@ pub(super) struct Listen {
     pub(super) heartbeat: Heartbeat,
     /// What is never silent for long on the line of a name.
     pub(super) steady: fn(&str) -> Control,
+    /// Whether it is acknowledged for certain.
+    pub(super) answers_steady: bool,
     /// How the frames of such a topic begin, which tell nothing else.
     pub(super) steady_frames: &'static [&'static str],
     pub(super) rotation: Option<Duration>,
@@ -81,6 +83,7 @@ impl Listen {
         recalls: |_| false,
         heartbeat: Heartbeat::each_20_seconds(Beat::Protocol),
         steady: |_| Control::None,
+        answers_steady: true,
         steady_frames: &[],
         rotation: None,
         witnesses: &[],

@@ -230,6 +230,12 @@ impl Venue {
         begins.any(|begin| text.starts_with(begin))
     }
 
+    /// Whether a topic that is never silent is acknowledged for certain, so that one of which nothing is said is none.
+    #[must_use]
+    pub fn answers_steady(&self) -> bool {
+        self.listen.answers_steady
+    }
+
     /// Whether a frame of a socket tells what happened before it was subscribed to, which may be long ago.
     #[must_use]
     pub fn recalls(&self, frame: &Frame<'_>) -> bool {

@@ -67,6 +67,7 @@ pub struct Book {
     announced: Mutex<HashSet<&'static str>>,
     withdrawn: Mutex<HashSet<&'static str>>,
     refused: Mutex<Vec<String>>,
+    ignored: Mutex<Vec<String>>,
     amounts_in_quote: AtomicBool,
     sides_of_positions: AtomicBool,
 }
@@ -86,6 +87,7 @@ impl Book {
             announced: Mutex::default(),
             withdrawn: Mutex::default(),
             refused: Mutex::default(),
+            ignored: Mutex::default(),
             amounts_in_quote: AtomicBool::new(false),
             sides_of_positions: AtomicBool::new(false),
         }
@@ -138,6 +140,10 @@ impl Book {
     /// Takes on what of the faults concerns the dialects.
     pub fn set(&self, faults: &Faults) {
         self.refused.lock().unwrap().clone_from(&faults.bad_topics);
+        self.ignored
+            .lock()
+            .unwrap()
+            .clone_from(&faults.ignored_topics);
         self.amounts_in_quote
             .store(faults.amounts_in_quote, Ordering::Relaxed);
         self.sides_of_positions
@@ -150,6 +156,11 @@ impl Book {
 
     pub fn sides_of_positions(&self) -> bool {
         self.sides_of_positions.load(Ordering::Relaxed)
+    }
+
+    pub fn is_ignored(&self, topic: &str) -> bool {
+        let ignored = self.ignored.lock().unwrap();
+        ignored.iter().any(|ignored| ignored == topic)
     }
 
     pub fn is_refused(&self, topic: &str) -> bool {

@@ -49,6 +49,8 @@ pub struct Faults {
     pub sides_of_positions: bool,
     /// Topics that are refused, where the venue refuses topics.
     pub bad_topics: Vec<String>,
+    /// Topics of which the venue says nothing, neither that it takes them nor a word of them, where the double knows that.
+    pub ignored_topics: Vec<String>,
 }
 
 /// A status with which a server turns a client away.

@@ -1,13 +1,22 @@
 //! Venues that are connected and say nothing.
 
+use std::path::Path;
 use std::time::Duration;
 
+use liqdata::archive::{Archive, TopicGap};
 use liqdata::collect::VenueState;
+use liqdata::model::Millis;
 use tokio::time::Instant;
 
 use crate::bench::{Collecting, Doubles, Folder, assert_gaps_say, assert_kept, gaps};
 use crate::doubles::{Act, Exchange, Setup};
 use crate::{SOCKETS, quick};
+
+fn topic_gaps(archive: &Path) -> Vec<TopicGap> {
+    let archive = Archive::read(archive).unwrap();
+    let told = archive.topic_gaps(Millis(0), Millis(i64::MAX / 2), None);
+    told.unwrap()
+}
 
 /// Doubles whose seconds are short, so that their heartbeats and control streams are quick.
 async fn lively(venues: &[&'static str], second: Duration) -> Doubles {
@@ -221,9 +230,7 @@ async fn a_control_stream_that_is_refused_leaves_its_venue_alive_and_is_told() {
         exchange.fault(|faults| faults.mute = true);
     }
     for venue in &venues {
-        let is_found = |one: &liqdata::collect::VenueStatus| {
-            one.gaps + one.troubles > 0 && one.state != VenueState::Live
-        };
+        let is_found = |one: &liqdata::collect::VenueStatus| one.state != VenueState::Live;
         collecting
             .until_of(venue, "it is found mute", is_found)
             .await;
@@ -231,12 +238,7 @@ async fn a_control_stream_that_is_refused_leaves_its_venue_alive_and_is_told() {
     let archive = folder.archive();
     collecting.stop().await;
     assert_kept(&archive, &happened);
-    let archive = liqdata::archive::Archive::read(&archive).unwrap();
-    let always = (
-        liqdata::model::Millis(0),
-        liqdata::model::Millis(i64::MAX / 2),
-    );
-    let told = archive.topic_gaps(always.0, always.1, None).unwrap();
+    let told = topic_gaps(&archive);
     for (venue, topics) in asked {
         let mut of_venue = told.iter().filter(|gap| gap.exchange == venue);
         assert!(
@@ -296,4 +298,65 @@ async fn half_open_connections_of_every_venue_are_found_out_within_two_pings() {
         });
         assert!(named, "{venue} is not among {gaps:?}");
     }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_control_stream_that_a_venue_passes_over_is_done_without_after_three_sockets() {
+    let folder = Folder::new();
+    let doubles = lively(&["dydx"], Duration::from_millis(100)).await;
+    let dydx = doubles.of("dydx");
+    dydx.fault(|faults| faults.ignored_topics = vec!["v4_block_height".to_owned()]);
+    let mut settings = quick();
+    (settings.pace.ping, settings.pace.control) = (0.7, 4.0);
+    (settings.pace.acknowledge, settings.pace.again) = (0.5, 1.0);
+    let collecting = Collecting::start(&folder.archive(), &doubles.plan(settings));
+    let is_alive = |one: &liqdata::collect::VenueStatus| one.state == VenueState::Live;
+    let told = collecting
+        .until_of("dydx", "it is live without", is_alive)
+        .await;
+    assert_eq!((told.connections, told.uncovered_count), (4, 1), "{told:?}");
+    let happened = dydx.liquidate(3);
+    collecting.until_kept(happened.len()).await;
+    // It is asked for again, and owed once it is there.
+    dydx.mend();
+    let is_heard = |one: &liqdata::collect::VenueStatus| one.uncovered_count == 0;
+    collecting
+        .until_of("dydx", "it has its control stream", is_heard)
+        .await;
+    let archive = folder.archive();
+    collecting.stop().await;
+    assert_kept(&archive, &happened);
+    let told = topic_gaps(&archive);
+    let of_control = |gap: &TopicGap| {
+        gap.topic == "v4_block_height" && gap.reason.contains("neither acknowledged nor told")
+    };
+    assert!(told.iter().any(of_control), "{told:?}");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_channel_whose_heartbeat_comes_where_nothing_else_does_is_not_cut_while_it_is_busy() {
+    let folder = Folder::new();
+    let doubles = lively(&["bitfinex"], Duration::from_millis(20)).await;
+    let bitfinex = doubles.of("bitfinex");
+    let mut settings = quick();
+    (settings.pace.ping, settings.pace.control) = (0.7, 1.0);
+    let collecting = Collecting::start(&folder.archive(), &doubles.plan(settings));
+    collecting.until_live().await;
+    bitfinex.fault(|faults| faults.ignored_topics = vec!["hb".to_owned()]);
+    let mut happened = Vec::new();
+    let begun = Instant::now();
+    // Several times the longest silence that is allowed.
+    while begun.elapsed() < Duration::from_secs(10) {
+        happened.extend(bitfinex.liquidate(1));
+        tokio::time::sleep(Duration::from_millis(100)).await;
+    }
+    collecting.until_kept(happened.len()).await;
+    let told = collecting.of("bitfinex");
+    assert_eq!((told.connections, told.gaps), (1, 0), "{told:?}");
+    // Busy it was alone: who tells neither is mute.
+    let is_found = |one: &liqdata::collect::VenueStatus| one.state != VenueState::Live;
+    collecting
+        .until_of("bitfinex", "it is found mute", is_found)
+        .await;
+    collecting.stop().await;
 }

@@ -115,9 +115,9 @@ impl Dialect for Bitfinex {
         }
     }
 
-    fn beat(&self, session: &mut Session, beat: u64, muted: bool, _book: &Book) {
+    fn beat(&self, session: &mut Session, beat: u64, muted: bool, book: &Book) {
         // The venue's clock of these is its own: the first may come at once.
-        if !muted && beat % 15 == 1 && session.topics.contains(KEY) {
+        if !muted && beat % 15 == 1 && session.topics.contains(KEY) && !book.is_ignored("hb") {
             session.say(json!([CHANNEL, "hb"]).to_string());
         }
     }

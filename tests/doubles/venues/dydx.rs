@@ -133,6 +133,10 @@ impl Dialect for Dydx {
                     ));
                 }
             }
+            (Some("subscribe"), Some(HEIGHT)) if book.is_ignored(HEIGHT) => {
+                // What is not said has no number.
+                *session.note("message") -= 1;
+            }
             (Some("subscribe"), Some(HEIGHT)) if book.is_refused(HEIGHT) => {
                 session.refuse(HEIGHT);
                 session.say(error(&format!("Invalid channel: {HEIGHT}")));
