@@ -1,4 +1,4 @@
-//! Files that are there whole or not at all, and stay once they are.
+//! Names of files while they are made, their folders, links among them, and what tells one file from another.
 
 use std::collections::BTreeSet;
 use std::fs::{self, File};

@@ -158,7 +158,7 @@ impl Board {
     }
 
     /// A line has no control stream.
-    pub(super) fn is_unwatched(&self, line: &str, topic: &str) {
+    pub(super) fn note_unwatched(&self, line: &str, topic: &str) {
         if let Some(note) = self.notes().lines.get_mut(line) {
             note.unwatched = Some(topic.to_owned());
         }

@@ -87,8 +87,8 @@ impl Intake {
     }
 
     /// A line has no control stream, so that a mute venue is not found out on it: that is shown, and on record.
-    pub(super) fn is_unwatched(&self, line: &str, topic: &str, why: &str) {
-        self.board.is_unwatched(line, topic);
+    pub(super) fn note_unwatched(&self, line: &str, topic: &str, why: &str) {
+        self.board.note_unwatched(line, topic);
         let reason =
             format!("no control stream: {line}: {topic} {why}, so nothing shows when it is mute");
         self.board.trouble(reason.clone());

@@ -75,7 +75,7 @@ impl Pulse {
     }
 
     /// It has told something; gives what answers before that prove.
-    pub(super) fn is_told(&mut self) -> Option<Millis> {
+    pub(super) fn hear(&mut self) -> Option<Millis> {
         if self.state == State::Awaited {
             self.state = State::Told;
         }
@@ -83,18 +83,18 @@ impl Pulse {
     }
 
     /// What is never silent has told something after all.
-    pub(super) fn is_back(&mut self) {
+    pub(super) fn come_back(&mut self) {
         self.state = State::Told;
     }
 
     /// There is nothing that is never silent; gives what answers before that prove.
-    pub(super) fn is_left(&mut self) -> Option<Millis> {
+    pub(super) fn leave(&mut self) -> Option<Millis> {
         self.state = State::Absent;
         self.unsure.take()
     }
 
     /// A ping that was said then is answered; gives what that proves.
-    pub(super) fn is_answered(&mut self, said: Option<Millis>) -> Option<Millis> {
+    pub(super) fn answer(&mut self, said: Option<Millis>) -> Option<Millis> {
         if self.is_watched() {
             self.unsure = said.or(self.unsure);
             return None;
@@ -111,22 +111,22 @@ mod tests {
     fn an_answer_proves_something_once_something_is_told_behind_it() {
         let mut pulse = Pulse::new(Control::Topic("always"));
         assert!(pulse.is_awaited());
-        assert_eq!(pulse.is_answered(Some(Millis(5))), None);
-        assert_eq!(pulse.is_answered(None), None);
-        assert_eq!(pulse.is_told(), Some(Millis(5)));
-        assert_eq!((pulse.is_told(), pulse.is_awaited()), (None, false));
+        assert_eq!(pulse.answer(Some(Millis(5))), None);
+        assert_eq!(pulse.answer(None), None);
+        assert_eq!(pulse.hear(), Some(Millis(5)));
+        assert_eq!((pulse.hear(), pulse.is_awaited()), (None, false));
     }
 
     #[test]
     fn where_there_is_nothing_that_always_tells_an_answer_is_proof_enough() {
         let mut pulse = Pulse::new(Control::None);
-        assert_eq!(pulse.is_answered(Some(Millis(5))), Some(Millis(5)));
+        assert_eq!(pulse.answer(Some(Millis(5))), Some(Millis(5)));
         let mut pulse = Pulse::new(Control::Topic("always"));
-        assert_eq!(pulse.is_answered(Some(Millis(5))), None);
-        assert_eq!(pulse.is_left(), Some(Millis(5)));
-        assert_eq!(pulse.is_answered(Some(Millis(6))), Some(Millis(6)));
-        pulse.is_back();
-        assert_eq!(pulse.is_answered(Some(Millis(7))), None);
+        assert_eq!(pulse.answer(Some(Millis(5))), None);
+        assert_eq!(pulse.leave(), Some(Millis(5)));
+        assert_eq!(pulse.answer(Some(Millis(6))), Some(Millis(6)));
+        pulse.come_back();
+        assert_eq!(pulse.answer(Some(Millis(7))), None);
         assert!(Pulse::new(Control::ByItself).is_awaited());
     }
 }

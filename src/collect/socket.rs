@@ -464,7 +464,7 @@ impl Conversation {
                 if self.line.control == Control::ByItself {
                     self.life.heard(Sign::Control, Instant::now());
                 }
-                self.is_told();
+                self.on_sign();
             }
         }
         if let Some(last) = told.last {
@@ -473,7 +473,7 @@ impl Conversation {
         match heard {
             Heard::Ping(answer) => {
                 self.life.heard(Sign::Ping, Instant::now());
-                if let Some(at) = self.pulse.is_answered(said_at(&answer)) {
+                if let Some(at) = self.pulse.answer(said_at(&answer)) {
                     self.proves(at);
                 }
                 return self.say(Message::text(answer)).await;
@@ -485,14 +485,14 @@ impl Conversation {
             Heard::Control => {
                 // It may come several times a second: the board is told what is news to it.
                 if !self.pulse.is_watched() && self.line.control != Control::None {
-                    self.pulse.is_back();
+                    self.pulse.come_back();
                     self.intake.board.tells(&self.line.name);
                 }
                 if self.subscriptions.note_control(Standing::Taken) != Some(Standing::Taken) {
                     self.place.passed_over.end();
                 }
                 self.life.heard(Sign::Control, Instant::now());
-                self.is_told();
+                self.on_sign();
             }
             Heard::Data | Heard::Other => {}
             Heard::Ack { topics } => {
@@ -568,15 +568,15 @@ impl Conversation {
     fn is_answered(&mut self, number: Option<u64>) {
         let (at, by) = (self.intake.clock.now(), Instant::now());
         let said = self.pings.hear(number, at, by);
-        if let Some(said) = self.pulse.is_answered(said) {
+        if let Some(said) = self.pulse.answer(said) {
             self.proves(said);
         }
     }
 
     /// It tells something: who was awaited for that is live.
-    fn is_told(&mut self) {
+    fn on_sign(&mut self) {
         let was_awaited = self.pulse.is_awaited();
-        if let Some(said) = self.pulse.is_told() {
+        if let Some(said) = self.pulse.hear() {
             self.proves(said);
         }
         if was_awaited && self.is_settled {
@@ -593,9 +593,9 @@ impl Conversation {
         if !self.pulse.is_watched() {
             return;
         }
-        self.intake.is_unwatched(&self.line.name, topic, why);
+        self.intake.note_unwatched(&self.line.name, topic, why);
         self.life.remit(Sign::Control, Instant::now());
-        if let Some(said) = self.pulse.is_left() {
+        if let Some(said) = self.pulse.leave() {
             self.proves(said);
         }
         if self.is_settled {
