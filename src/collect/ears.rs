@@ -8,6 +8,7 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
+use tokio::sync::Notify;
 use tokio::time::Instant;
 
 use super::pulse::PassedOver;
@@ -30,6 +31,8 @@ pub(super) struct Place {
     pub(super) ear: usize,
     pub(super) ears: Arc<Mutex<Ears>>,
     pub(super) passed_over: Arc<PassedOver>,
+    /// Tells those who listen that another has ceased to, or begun: what was heard until now is to be proven.
+    pub(super) proof: Arc<Notify>,
 }
 
 /// The end of what has none yet.

@@ -355,6 +355,7 @@ impl LineKeeper {
             record(&intake, ears.lives(ear, now));
             ears.covers(ear, &own, uncovered, stale, now);
         });
+        self.place.proof.notify_waiters();
         let _ = self.news.send(LineNews::Live);
     }
 
@@ -374,6 +375,7 @@ impl LineKeeper {
             let (why, mut found) = (reason.clone(), Vec::new());
             self.change(|ears| found = ears.is_lost(ear, since, why, now));
             record(&self.intake, found);
+            self.place.proof.notify_waiters();
         }
         self.show();
         self.intake.board.trouble(reason);

@@ -5,7 +5,7 @@ use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use tokio::sync::{mpsc, watch};
+use tokio::sync::{Notify, mpsc, watch};
 use tokio::task::JoinSet;
 use tokio::time::{MissedTickBehavior, interval};
 
@@ -154,6 +154,7 @@ impl VenueTasks {
                 note.ears = Some(Arc::clone(&ears));
                 drop(notes);
                 let passed_over = Arc::new(PassedOver::default());
+                let proof = Arc::new(Notify::new());
                 let mut ways = Vec::with_capacity(count);
                 for ear in 0..count {
                     let (changes, received) = mpsc::unbounded_channel();
@@ -162,6 +163,7 @@ impl VenueTasks {
                         ear,
                         ears: Arc::clone(&ears),
                         passed_over: Arc::clone(&passed_over),
+                        proof: Arc::clone(&proof),
                     };
                     tasks.spawn(line::tend(
                         Arc::clone(&self.intake),

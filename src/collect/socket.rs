@@ -238,6 +238,7 @@ impl Conversation {
 
     /// Listens until there is a reason to stop.
     async fn converse(&mut self, ending: &mut watch::Receiver<Ending>) -> String {
+        let proof = Arc::clone(&self.place.proof);
         loop {
             let due = self.due();
             let step = tokio::select! {
@@ -256,6 +257,8 @@ impl Conversation {
                     };
                 }
                 () = tokio::time::sleep_until(due) => self.on_time().await,
+                // Another is lost, or back: the sooner this one proves what it heard, the less is unproven.
+                () = proof.notified(), if self.is_ready => self.beat().await,
                 message = self.stream.next() => match message {
                     Some(Ok(message)) => self.on_message(message).await,
                     Some(Err(error)) => Err(self.on_error(&error)),
