@@ -17,6 +17,12 @@ ANY  := $(STAMP)/extension-$(if $(wildcard $(FAST)),release,dev)
 # all of them would be built once for the extension and once for the tests.
 CLOCK := tokio/test-util
 
+# Most of the tests' time is waited for: clocks of venues, sockets, other processes. So several times as many run at once as
+# there are cores.
+CORES ?= $(shell nproc 2>/dev/null || echo 2)
+export RUST_TEST_THREADS ?= $(shell expr 3 '*' $(CORES))
+WORKERS ?= $(shell expr 2 '*' $(CORES))
+
 export VIRTUAL_ENV := $(abspath .venv)
 export PIP_NO_INPUT := 1
 
@@ -31,7 +37,7 @@ demo: $(STAMP)/demo $(ANY) ## a simulated market behind a loopback server, asked
 
 test: $(STAMP)/test $(ANY) ## every test: Rust, Python, docstrings, README
 	cargo test --locked --no-default-features
-	$(BIN)/python -m pytest --numprocesses auto --dist loadfile
+	$(BIN)/python -m pytest --numprocesses $(WORKERS) --dist loadfile
 
 lint: $(STAMP)/test $(STAMP)/lint ## every check, the cheapest first
 	cargo fmt --check
