@@ -394,6 +394,31 @@ async fn a_list_of_markets_that_is_not_there_is_believed_only_after_a_while() {
     assert_kept(&folder.archive(), &happened);
 }
 
+/// Where the first reading of all says that a list is not there, nothing is covered until that is believed.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn nothing_is_covered_while_a_list_that_was_never_there_is_not_believed_to_be_gone() {
+    let (folder, doubles) = (Folder::new(), Doubles::open(&["bybit"]).await);
+    let bybit = doubles.of("bybit");
+    let list = "/v5/market/instruments-info?category=inverse";
+    bybit.fault(|faults| faults.gone = vec![list.to_owned()]);
+    let mut settings = quick();
+    settings.pace.gone = 2.0;
+    let begun = now(bybit);
+    let collecting = Collecting::start(&folder.archive(), &doubles.plan(settings));
+    collecting.until_live().await;
+    let lives = now(bybit);
+    collecting
+        .until("it is seen to listen", |_| {
+            covered(&folder, "bybit")
+                .iter()
+                .any(|(_, end)| *end > lives)
+        })
+        .await;
+    collecting.stop().await;
+    assert!(lives >= begun.on(2000), "{begun:?} {lives:?}");
+    assert_missing(&folder, "bybit", begun, begun.on(2000));
+}
+
 /// Coins of the settings are read as those of the plan are, and one that nobody lists is named.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn coins_of_the_settings_may_be_symbols_and_what_nobody_lists_is_named() {

@@ -274,6 +274,29 @@ async fn the_past_that_comes_with_a_subscription_and_finds_no_room_is_no_gap_of_
     assert_kept(&folder.archive(), &happened);
 }
 
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_new_archive_begins_with_the_last_day() {
+    let (folder, doubles) = (Folder::new(), Doubles::open(&["okx"]).await);
+    let okx = doubles.of("okx");
+    let hours_ago =
+        |hours: i64| okx.imagine_of("BTC-USDT-SWAP", [okx.book().now() - hours * Millis::HOUR]);
+    let (older, within) = (hours_ago(25), hours_ago(23));
+    okx.record(&older);
+    okx.record(&within);
+    let mut settings = quick();
+    settings.missed_hours = None;
+    let mut plan = doubles.plan(settings);
+    plan.once = true;
+    let collecting = Collecting::start(&folder.archive(), &plan);
+    collecting
+        .until("the past is told", |_| {
+            collecting.collector.as_ref().unwrap().is_over()
+        })
+        .await;
+    collecting.stop().await;
+    assert_kept(&folder.archive(), &within);
+}
+
 /// Orders of the last hour, of which the venue tells a hundred at a time.
 fn busy_hour(doubles: &Doubles) -> usize {
     let okx = doubles.of("okx");

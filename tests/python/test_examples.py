@@ -1,6 +1,7 @@
 """The examples run as they stand."""
 
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -24,6 +25,15 @@ def test_real_input_gives_all_ten_answers_and_a_picture(tmp_path):
     for name in ("overview", "coins", "exchanges", "largest", "orders", "chart", "heatmap", "liqmap", "levels"):
         assert f"{name}: " in done.stdout
     assert picture.read_bytes().startswith(b"\x89PNG")
+
+
+def test_the_page_names_every_option_command_and_fault_of_the_doubles():
+    source = (EXAMPLES / "exchange_double.rs").read_text(encoding="utf-8")
+    _, _, told = (EXAMPLES.parent / "docs" / "feeds.md").read_text(encoding="utf-8").partition("## Trying it")
+    words = set(re.findall(r"`(?:--)?(\w[\w-]*)", told)) | set(re.findall(r'"do": "(\w+)"', told))
+    known = re.findall(r'^ +"(?:--)?([\w-]+)" => ', source, re.MULTILINE)
+    assert len(known) > 40
+    assert [word for word in known if word not in words] == []
 
 
 @pytest.mark.skipif(not DOUBLE.exists(), reason="the doubles of the exchanges are not built")

@@ -2,8 +2,11 @@
 
 import json
 import pickle
+import re
 import urllib.request
+from pathlib import Path
 
+import duckdb
 import pyarrow.parquet as pq
 import pytest
 
@@ -95,6 +98,14 @@ def test_frames_and_files_have_the_column(archive, tmp_path):
     file = tmp_path / "orders.parquet"
     archive.iter_orders(groups=True).to_parquet(file)
     assert pq.read_table(file)["group_id"].to_pylist() == [row["group_id"] for row in rows]
+
+
+def test_the_sql_of_the_page_counts_liquidations_in_the_files_of_an_archive(tmp_path):
+    page = (Path(__file__).parents[2] / "docs" / "feeds.md").read_text(encoding="utf-8")
+    (counted,) = re.findall(r"`(count\(DISTINCT .+?)`", page)
+    liqdata.ingest(tmp_path / "archive", orders=orders())
+    files = tmp_path / "archive" / "orders" / "**" / "*.parquet"
+    assert duckdb.read_parquet(str(files)).aggregate(counted).fetchall() == [(5,)]
 
 
 def test_where_no_group_is_known_the_column_is_there_and_empty():

@@ -1,0 +1,200 @@
+//! What the page says of all venues, and of the settings, is what they are.
+
+use std::collections::BTreeMap;
+
+use liqdata::collect::Settings;
+use liqdata::feeds::{Completeness, Instrument, Listing, PriceKind, Sign, VENUES, Venue};
+use liqdata::model::{Millis, Vocabulary};
+
+const PAGE: &str = include_str!("../../docs/feeds.md");
+
+/// The page's words, wherever its lines break.
+fn words() -> String {
+    PAGE.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+/// More markets than go on one connection of any venue.
+fn many() -> Vec<Listing> {
+    let instrument = Instrument::read("COIN", "USDC", "linear", "1").unwrap();
+    let of = |number: u32| Listing {
+        native_id: number.to_string(),
+        instrument: instrument.clone(),
+        perpetual: true,
+        trading: true,
+    };
+    (0..250).map(of).collect()
+}
+
+/// Text from `start` to the next blank line.
+fn paragraph<'a>(text: &'a str, start: &str) -> &'a str {
+    let (_, text) = text.split_once(start).expect(start);
+    text.split("\n\n").next().unwrap_or_default()
+}
+
+#[test]
+fn what_is_said_of_all_venues_names_each() {
+    const NUMBERS: [&str; 4] = ["seventeen", "eighteen", "nineteen", "twenty"];
+    let number = NUMBERS[VENUES.len() - 17];
+    let told = [
+        paragraph(
+            include_str!("../../python/liqdata/feeds.py"),
+            "exchange : str\n",
+        ),
+        paragraph(PAGE, "| exchange |"),
+    ];
+    for venue in VENUES {
+        let name = format!("`{}`", venue.name());
+        assert!(told.iter().all(|told| told.contains(&name)), "{name}");
+    }
+    for page in [
+        PAGE,
+        include_str!("../../README.md"),
+        include_str!("../../docs/fuzzing.md"),
+        include_str!("../../CHANGELOG.md"),
+    ] {
+        let (told, _) = page.split_once(" exchanges").unwrap();
+        assert!(page.contains(&format!("{number} exchanges")), "{told}");
+    }
+    assert!(include_str!("../../docs/index.md").contains(&format!("the {number}")));
+}
+
+/// The cells of the rows that the page has of each venue, in the order of its tables.
+fn rows_of(venue: &Venue) -> Vec<Vec<String>> {
+    let start = format!("| `{}` |", venue.name());
+    PAGE.lines()
+        .filter(|line| line.starts_with(&start))
+        .map(|line| line.split('|').map(|cell| cell.trim().to_owned()).collect())
+        .collect()
+}
+
+#[test]
+fn what_the_tables_say_of_a_venue_is_what_it_is() {
+    for venue in VENUES {
+        let name = venue.name();
+        let rows = rows_of(venue);
+        let [read, heard] = rows.as_slice() else {
+            panic!("{name}: {rows:?}");
+        };
+        let complete = match venue.completeness() {
+            Completeness::Complete => "complete",
+            Completeness::Sampled => "sampled",
+            Completeness::Unknown => "unknown",
+        };
+        assert!(read[3].starts_with(complete), "{name}: {read:?}");
+        let told: Vec<&str> = PriceKind::ALL
+            .iter()
+            .map(|kind| kind.name())
+            .filter(|kind| read[5].contains(&format!("`{kind}`")))
+            .collect();
+        let mut kinds: Vec<&str> = venue.price_kinds().iter().map(|kind| kind.name()).collect();
+        kinds.sort_by_key(|kind| told.iter().position(|one| one == kind));
+        assert_eq!(told, kinds, "{name}: {read:?}");
+
+        assert_eq!(heard[2].starts_with("none"), venue.is_polled(), "{name}");
+        let signs = venue.heartbeat().signs;
+        for (sign, words) in [
+            (Sign::Pong, "pong within"),
+            (Sign::Ping, "their ping within"),
+            (Sign::Control, "; "),
+        ] {
+            let within = signs.iter().find(|(known, _)| *known == sign);
+            let is_told = heard[3].contains(words);
+            assert_eq!(
+                is_told,
+                within.is_some() && !venue.is_polled(),
+                "{name} {sign:?}"
+            );
+            if let Some((_, most)) = within.filter(|_| is_told) {
+                let seconds = format!("{} s", most.as_secs());
+                assert!(heard[3].contains(&seconds), "{name}: {heard:?}");
+            }
+        }
+        let back = venue.look_back();
+        assert_eq!(heard[4] == "not possible", back == 0, "{name}: {heard:?}");
+        // Two listen where nothing can be asked again, and nowhere else.
+        let is_lost = back == 0 && !venue.is_polled();
+        assert_eq!(venue.ears(), if is_lost { 2 } else { 1 }, "{name}");
+        assert_eq!(heard[2].contains("twice"), is_lost, "{name}: {heard:?}");
+        if let Some((days, _)) = heard[4].split_once(" days") {
+            assert_eq!(days.parse::<i64>().unwrap() * Millis::DAY, back, "{name}");
+        }
+        if let Some((most, _)) = heard[2].split_once(" markets each") {
+            let lines = venue.lines(&many());
+            let markets: Vec<usize> = lines.iter().map(|line| line.topics().count()).collect();
+            assert_eq!(markets.first(), most.parse().ok().as_ref(), "{name}");
+        }
+        let has_history = ["binance", "bybit", "okx"].contains(&name);
+        assert_eq!(!heard[5].is_empty(), has_history, "{name}: {heard:?}");
+        assert_eq!(venue.open_interest_look_back() > 0, has_history, "{name}");
+    }
+}
+
+#[test]
+fn who_cuts_connections_is_left_before_that() {
+    let page = words();
+    let (told, _) = page
+        .split_once("cut connections at 24 hours: at 23")
+        .unwrap();
+    let told = told.rsplit("**").nth(1).unwrap().to_lowercase();
+    for venue in VENUES {
+        let hours = venue.rotation().map(|after| after.as_secs() / 3600);
+        assert_eq!(told.contains(venue.name()), hours == Some(23), "{hours:?}");
+    }
+}
+
+#[test]
+fn how_far_back_an_exchange_is_asked_is_what_the_page_says() {
+    let page = words();
+    let (_, told) = page.split_once("the exchange remembers (").unwrap();
+    let (told, _) = told.split_once(')').unwrap();
+    let mut days: BTreeMap<String, i64> = BTreeMap::new();
+    for together in told.replace(" days", "").split("; ") {
+        let (names, number) = together.rsplit_once(' ').unwrap();
+        for name in names.split(", ") {
+            days.insert(name.to_lowercase(), number.parse().unwrap());
+        }
+    }
+    let asked = VENUES.iter().filter(|venue| venue.look_back() > 0);
+    let asked = asked.map(|venue| (venue.name().to_owned(), venue.look_back() / Millis::DAY));
+    assert_eq!(days, asked.collect());
+}
+
+#[test]
+fn how_late_an_exchange_may_tell_what_it_is_asked_for_is_what_the_page_says() {
+    assert!(words().contains("(OKX: eight minutes, the others: half a minute;"));
+    for venue in VENUES.iter().filter(|venue| venue.look_back() > 0) {
+        let late = if venue.name() == "okx" {
+            8 * Millis::MINUTE
+        } else {
+            30_000
+        };
+        assert_eq!(venue.late(), late, "{}", venue.name());
+    }
+}
+
+/// The TOML of a page.
+fn toml_of(page: &str) -> &str {
+    let (_, toml) = page.split_once("```toml\n").unwrap();
+    toml.split("```").next().unwrap()
+}
+
+#[test]
+fn the_settings_of_the_pages_are_such_with_their_defaults() {
+    let mut told = Settings::read(toml_of(PAGE)).unwrap();
+    let bybit = told.venues.remove("bybit").unwrap();
+    assert!(bybit.proxy.is_some() && bybit.hosts.len() == 2 && bybit.paths.len() == 1);
+    assert!(told.venues.is_empty());
+    let default = Settings::default();
+    let coins = "the history of BTC, ETH, SOL, XRP, DOGE and BNB";
+    assert!(words().contains(coins));
+    let named = default.coins.join(", ");
+    assert_eq!(
+        coins.replace(" and ", ", "),
+        format!("the history of {named}")
+    );
+    assert_eq!(told.coins, default.coins[..3]);
+    told.coins.clone_from(&default.coins);
+    assert_eq!(told, default);
+    let positions = Settings::read(toml_of(include_str!("../../docs/positions.md"))).unwrap();
+    assert_eq!(positions, default);
+}
