@@ -197,3 +197,39 @@ async fn coins_are_asked_for_as_the_venue_spells_them_and_those_it_does_not_list
     );
     collecting.stop().await;
 }
+
+/// Where coins are named, positions of others are not kept; of what is held beyond all that is open no share is told.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn of_the_coins_that_are_named_alone_and_no_share_of_more_than_there_is() {
+    let (folder, doubles) = (Folder::new(), Doubles::open(&["coinex"]).await);
+    let venue = Hyperliquid::open().await;
+    venue.lists("BTC", "1");
+    venue.lists("ETH", "100");
+    venue.holds(
+        "0xlong",
+        vec![
+            position("BTC", "2.0", Some("80.5"), "200.0"),
+            position("ETH", "3.0", None, "30.0"),
+        ],
+    );
+    venue.holds("0xshort", vec![position("BTC", "-1.0", None, "100.0")]);
+    let mut plan = doubles.plan(looking(&venue, &["ETH"]));
+    plan.positions = true;
+    plan.coins = vec!["BTC".to_owned()];
+    let collecting = Collecting::start(&folder.archive(), &plan);
+    collecting
+        .until("the tape is heard", |status| of(status).live)
+        .await;
+    assert_eq!(venue.subscribed(), ["BTC"]);
+    venue.trades("BTC", "0xlong", "0xshort");
+    let status = collecting
+        .until("both are looked at", |status| of(status).positions == 2)
+        .await;
+    let said = of(&status).trouble.as_deref();
+    assert_eq!(said, Some("more is held than is open of BTC"));
+    collecting.stop().await;
+    let rows = last(&folder.archive(), "BTC");
+    assert_eq!(rows.len(), 2);
+    assert!(rows.iter().all(|row| row.seen_share.is_none()), "{rows:?}");
+    assert_eq!(last(&folder.archive(), "ETH"), []);
+}

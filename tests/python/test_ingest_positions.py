@@ -84,6 +84,23 @@ def test_snapshots_of_positions_are_kept_and_those_of_no_market_refused(tmp_path
         assert liqdata.ingest(archive, positions=given, exchange="dydx").refused == {reason: 2}
 
 
+def test_positions_whose_price_was_passed_or_that_have_none_are_in_no_bin(tmp_path):
+    given = snapshots(100.0) | {"liquidation_price": [105.0, None]}
+    liqdata.ingest(tmp_path / "archive", positions=given, exchange="hyperliquid")
+    with liqdata.open(tmp_path / "archive") as market:
+        found = market.liqmap("BTC", source="positions")
+        assert (found.range, len(found.total)) == ("all", 0)
+        measured = found.meta["measured"]
+        assert (measured["crossed_usd"], measured["unplaced_usd"]) == (200, 200)
+    # A close of the day before tells the price that it is seen from; from there the long is still open.
+    bars = {"timestamp": [START - 15 * MINUTE], "symbol": ["BTC"], "interval": ["15m"]}
+    bars |= {name: [108.0] for name in ("open", "high", "low", "close", "volume")}
+    liqdata.ingest(tmp_path / "archive", bars=bars, exchange="binance")
+    with liqdata.open(tmp_path / "archive") as market:
+        found = market.liqmap("BTC", source="positions")
+        assert (found.current_price, found.total.tolist()) == (108, [210])
+
+
 @pytest.mark.parametrize("name", ["BTC", "BTCUSDT", "btc-usdt"])
 def test_positions_name_their_coin_by_either_column(tmp_path, name):
     given = snapshots(100.0)

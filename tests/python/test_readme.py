@@ -39,6 +39,9 @@ def test_the_python_of_a_page_runs_from_top_to_bottom(page, tmp_path):
         text = page.read_text(encoding="utf-8")
         assert f"{estimated / 1e6:.0f} million by estimate where {true / 1e6:.0f} million are true" in text
         assert f"tells {estimated / true:.1f} times what is there" in text
+    if page.name == "positions.md":
+        commented = re.findall(r"^ *print\(.*\)  # ([^:\n]+)", page.read_text(encoding="utf-8"), re.MULTILINE)
+        assert printed.splitlines() == commented
 
 
 def test_the_readme_has_a_tour_in_python():
