@@ -203,7 +203,7 @@ pub fn frames() -> Vec<Vec<u8>> {
     FRAMES.into_iter().flat_map(lines).collect()
 }
 
-/// Listings, bars and open interest of every venue, and its frames.
+/// Listings, prices, bars and open interest of every venue, and its frames.
 #[must_use]
 pub fn rest_bodies() -> Vec<Vec<u8>> {
     REST_BODIES

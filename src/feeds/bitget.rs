@@ -20,6 +20,7 @@ use super::listen::{Asked, Beat, CALM, Control, Heard, Heartbeat};
 use super::members::{Part, members};
 use super::naming;
 use super::place::{Number, Place, says, text_of};
+use super::prices::{Prices, Quoted, quoted};
 use super::requests::Rest;
 use super::sockets::{Lines, Listen};
 use super::venue::Venue;
@@ -35,6 +36,7 @@ const FINEST: Decimal = Decimal::from_parts(1, 0, 0, false, DIGITS);
 
 /// Requests in a second, by path; some are left to others.
 const INSTRUMENTS: Limit = Limit::of("instruments", 15, 1);
+const TICKERS: Limit = Limit::of("tickers", 15, 1);
 const LIQUIDATIONS: Limit = Limit::of("liquidations", 4, 1);
 /// Most rows of a reply.
 const ROWS: usize = 100;
@@ -91,6 +93,14 @@ pub(super) static VENUE: Venue = Venue {
             KINDS.map(of).into()
         },
         read_listings,
+        prices: Some(Prices {
+            asks: || {
+                let path = "/api/v3/market/tickers";
+                let of = |kind: &str| Ask::new(path, TICKERS).with("category", kind.to_uppercase());
+                KINDS.map(of).into()
+            },
+            read: read_prices,
+        }),
         look_back: 3 * Millis::DAY,
         missed,
         go_on,
@@ -322,6 +332,18 @@ fn read_listings(_ask: &Ask, frame: &Frame<'_>) -> Result<Page<Listing>, Error> 
         }))
     })?;
     Ok(Page::last(rows))
+}
+
+members!(Ticker<'a> {
+    symbol = "symbol",
+    mark = "markPrice",
+});
+
+fn read_prices(frame: &Frame<'_>) -> Result<Vec<Quoted>, Error> {
+    let tickers: Part<Ticker<'_>> = REPLY.open(frame)?.read("data")?;
+    quoted(&Place::ROOT.member("data"), &tickers, |ticker| {
+        Quoted::read(ticker.symbol, ticker.mark)
+    })
 }
 
 /// One request for each kind of contract: a reply ends with the cursor of the next, and cannot be asked to begin later.

@@ -11,6 +11,7 @@ use super::instruments::{Listing, traded};
 use super::members::{Part, members};
 use super::naming::{self, Market};
 use super::place::Place;
+use super::prices::{Prices, Quoted, quoted};
 use super::requests::Rest;
 use super::sockets::Listen;
 use super::venue::Venue;
@@ -43,6 +44,10 @@ pub(super) static VENUE: Venue = Venue {
     rest: Rest {
         listings: || vec![Ask::new("/v2/futures/market", REQUESTS)],
         read_listings,
+        prices: Some(Prices {
+            asks: || vec![Ask::new("/v2/futures/ticker", REQUESTS)],
+            read: read_prices,
+        }),
         // The venue does not say; it answers with fewer rows where it keeps fewer.
         look_back: 30 * Millis::DAY,
         missed,
@@ -129,6 +134,18 @@ fn read_listings(_ask: &Ask, frame: &Frame<'_>) -> Result<Page<Listing>, Error> 
         }))
     })?;
     Ok(Page::last(rows))
+}
+
+members!(Ticker<'a> {
+    market = "market",
+    mark = "mark_price",
+});
+
+fn read_prices(frame: &Frame<'_>) -> Result<Vec<Quoted>, Error> {
+    let tickers: Part<Ticker<'_>> = REPLY.open(frame)?.read("data")?;
+    quoted(&Place::ROOT.member("data"), &tickers, |ticker| {
+        Quoted::read(ticker.market, ticker.mark)
+    })
 }
 
 /// One request for each market.

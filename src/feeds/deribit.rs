@@ -22,6 +22,7 @@ use super::members::{Part, Raw, members};
 use super::naming::{Market, before};
 use super::paging;
 use super::place::{Place, says, shown, text_of};
+use super::prices::{Prices, Quoted, quoted};
 use super::requests::Rest;
 use super::sockets::{Lines, Listen};
 use super::venue::Venue;
@@ -41,6 +42,8 @@ const TEST: &str = r#"{"jsonrpc":"2.0","id":"test","method":"public/test","param
 
 /// Twenty are allowed in a second without a login.
 const REQUESTS: Limit = Limit::of("requests", 18, 1);
+/// What futures are settled in.
+const CURRENCIES: [&str; 5] = ["BTC", "ETH", "USDC", "USDT", "EURR"];
 /// Most trades of a reply.
 const TRADES: usize = 1000;
 
@@ -102,6 +105,17 @@ pub(super) static VENUE: Venue = Venue {
             ]
         },
         read_listings,
+        prices: Some(Prices {
+            asks: || {
+                let of = |currency| {
+                    Ask::new("/api/v2/public/get_book_summary_by_currency", REQUESTS)
+                        .with("currency", currency)
+                        .with("kind", "future")
+                };
+                CURRENCIES.map(of).into()
+            },
+            read: read_prices,
+        }),
         look_back: 7 * Millis::DAY,
         missed,
         go_on,
@@ -388,6 +402,18 @@ fn read_listings(_ask: &Ask, frame: &Frame<'_>) -> Result<Page<Listing>, Error> 
         },
     )?;
     Ok(Page::last(rows))
+}
+
+members!(Summary<'a> {
+    name = "instrument_name",
+    mark = "mark_price",
+});
+
+fn read_prices(frame: &Frame<'_>) -> Result<Vec<Quoted>, Error> {
+    let summaries: Part<Summary<'_>> = result(frame)?;
+    quoted(&Place::ROOT.member("result"), &summaries, |summary| {
+        Quoted::read(summary.name, summary.mark)
+    })
 }
 
 /// One request for each currency of settlement, so that contracts that have expired meanwhile are among them.

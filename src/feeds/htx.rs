@@ -21,6 +21,7 @@ use super::listen::{Asked, Beat, Control, Heard, Heartbeat, Sign};
 use super::members::{Part, Raw, members};
 use super::naming::{Market, dashed};
 use super::place::{Place, joined, says, text_of};
+use super::prices::{Prices, Quoted, quoted};
 use super::requests::Rest;
 use super::sockets::{Lines, Listen};
 use super::venue::Venue;
@@ -115,6 +116,17 @@ pub(super) static VENUE: Venue = Venue {
             ]
         },
         read_listings,
+        prices: Some(Prices {
+            // Futures settled in coin go by other names there than in the list of markets.
+            asks: || {
+                vec![
+                    Ask::new("/v2/linear-swap-ex/market/detail/batch_merged", REQUESTS)
+                        .with("business_type", "all"),
+                    Ask::new("/v2/swap-ex/market/detail/batch_merged", REQUESTS),
+                ]
+            },
+            read: read_prices,
+        }),
         look_back: 90 * Millis::DAY,
         missed,
         go_on,
@@ -303,6 +315,19 @@ fn read_listings(ask: &Ask, frame: &Frame<'_>) -> Result<Page<Listing>, Error> {
         }))
     })?;
     Ok(Page::last(rows))
+}
+
+members!(Tick<'a> {
+    contract = "contract_code",
+    close = "close",
+});
+
+/// The price of the last trade of each contract.
+fn read_prices(frame: &Frame<'_>) -> Result<Vec<Quoted>, Error> {
+    let ticks: Part<Tick<'_>> = LISTED.open(frame)?.read("ticks")?;
+    quoted(&Place::ROOT.member("ticks"), &ticks, |tick| {
+        Quoted::read(tick.contract, tick.close)
+    })
 }
 
 /// Liquidated longs of the busiest contracts, of the last half day.

@@ -22,6 +22,7 @@ use super::members::{Cell, Part, members};
 use super::naming::{Market, before};
 use super::paging;
 use super::place::{Place, says, text_of};
+use super::prices::{Prices, Quoted, quoted};
 use super::requests::Rest;
 use super::sockets::{Lines, Listen};
 use super::venue::Venue;
@@ -96,6 +97,10 @@ pub(super) static VENUE: Venue = Venue {
     rest: Rest {
         listings: || vec![Ask::new("/derivatives/api/v3/instruments", REQUESTS)],
         read_listings,
+        prices: Some(Prices {
+            asks: || vec![Ask::new("/derivatives/api/v3/tickers", REQUESTS)],
+            read: read_prices,
+        }),
         look_back: 7 * Millis::DAY,
         missed,
         go_on,
@@ -297,6 +302,18 @@ fn read_listings(_ask: &Ask, frame: &Frame<'_>) -> Result<Page<Listing>, Error> 
         }))
     })?;
     Ok(Page::last(rows))
+}
+
+members!(Ticker<'a> {
+    symbol = "symbol",
+    mark = "markPrice",
+});
+
+fn read_prices(frame: &Frame<'_>) -> Result<Vec<Quoted>, Error> {
+    let tickers: Part<Ticker<'_>> = REPLY.open(frame)?.read("tickers")?;
+    quoted(&Place::ROOT.member("tickers"), &tickers, |ticker| {
+        Quoted::read(ticker.symbol, ticker.mark)
+    })
 }
 
 /// One request for each market; the newest come first.

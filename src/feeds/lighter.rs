@@ -19,6 +19,7 @@ use super::listen::{Asked, Beat, CALM, Control, Heard, Heartbeat, Line, spread};
 use super::members::{Part, members};
 use super::naming::Market;
 use super::place::{Place, joined, says, text_of};
+use super::prices::{Prices, Quoted, quoted};
 use super::requests::Rest;
 use super::sockets::{Lines, Listen};
 use super::venue::Venue;
@@ -99,6 +100,10 @@ pub(super) const fn of(
         rest: Rest {
             listings: || vec![Ask::new("/api/v1/orderBooks", REQUESTS)],
             read_listings,
+            prices: Some(Prices {
+                asks: || vec![Ask::new("/api/v1/orderBookDetails", REQUESTS)],
+                read: read_prices,
+            }),
             ..Rest::NONE
         },
     }
@@ -255,6 +260,24 @@ fn read_listings(_ask: &Ask, frame: &Frame<'_>) -> Result<Page<Listing>, Error> 
         }))
     })?;
     Ok(Page::last(rows))
+}
+
+members!(Detailed<'a> {
+    id = "market_id",
+    mark = "mark_price",
+    last = "last_trade_price",
+});
+
+/// The mark price of each perpetual, or that of the last trade where none is told, as in older replies.
+fn read_prices(frame: &Frame<'_>) -> Result<Vec<Quoted>, Error> {
+    let markets: Part<Detailed<'_>> = REPLY.open(frame)?.read("order_book_details")?;
+    quoted(
+        &Place::ROOT.member("order_book_details"),
+        &markets,
+        |market| {
+            Quoted::read(market.id, market.mark).or_else(|| Quoted::read(market.id, market.last))
+        },
+    )
 }
 
 #[cfg(test)]

@@ -20,6 +20,7 @@ use super::listen::{Asked, Beat, CALM, Control, Heard, Heartbeat};
 use super::members::{Part, members};
 use super::naming;
 use super::place::{Place, joined, says, shown, text_of};
+use super::prices::{Prices, Quoted, quoted};
 use super::requests::Rest;
 use super::sockets::{Lines, Listen};
 use super::venue::Venue;
@@ -29,8 +30,12 @@ use crate::model::{Millis, Side, sort_small};
 const CONTROL: &str = "open-interest";
 const CONTROL_OF: &str = "BTC-USDT-SWAP";
 
+/// The kinds of contract that are heard.
+const KINDS: [&str; 2] = ["SWAP", "FUTURES"];
+
 /// Requests in two seconds, by kind.
 const PUBLIC: Limit = Limit::of("public", 18, 2);
+const MARKS: Limit = Limit::of("mark prices", 9, 2);
 const MISSED: Limit = Limit::of("liquidation orders", 18, 2);
 const HISTORY: Limit = Limit::of("history candles", 18, 2);
 const STATISTICS: Limit = Limit::of("statistics", 9, 2);
@@ -89,9 +94,16 @@ pub(super) static VENUE: Venue = Venue {
     rest: Rest {
         listings: || {
             let of = |kind| Ask::new("/api/v5/public/instruments", PUBLIC).with("instType", kind);
-            ["SWAP", "FUTURES"].map(of).into()
+            KINDS.map(of).into()
         },
         read_listings,
+        prices: Some(Prices {
+            asks: || {
+                let of = |kind| Ask::new("/api/v5/public/mark-price", MARKS).with("instType", kind);
+                KINDS.map(of).into()
+            },
+            read: read_prices,
+        }),
         look_back: 7 * Millis::DAY,
         late: 8 * Millis::MINUTE,
         missed,
@@ -316,6 +328,18 @@ fn read_listings(_ask: &Ask, frame: &Frame<'_>) -> Result<Page<Listing>, Error> 
         }))
     })?;
     Ok(Page::last(rows))
+}
+
+members!(Marked<'a> {
+    id = "instId",
+    mark = "markPx",
+});
+
+fn read_prices(frame: &Frame<'_>) -> Result<Vec<Quoted>, Error> {
+    let markets: Part<Marked<'_>> = REPLY.open(frame)?.read("data")?;
+    quoted(&Place::ROOT.member("data"), &markets, |market| {
+        Quoted::read(market.id, market.mark)
+    })
 }
 
 /// One request for each underlying and kind of contract; the newest come first.

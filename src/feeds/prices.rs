@@ -62,3 +62,111 @@ pub(super) fn quoted<T>(
     });
     Ok(rows.collect())
 }
+
+#[cfg(test)]
+#[expect(clippy::unwrap_used, reason = "tests")]
+mod tests {
+    use crate::feeds::instruments::Instruments;
+    use crate::feeds::venue;
+
+    #[test]
+    fn prices_are_read_from_bodies_as_the_documents_write_them() {
+        let told: [(&str, &str, &[&str]); 7] = [
+            (
+                "okx",
+                r#"{"code":"0","msg":"","data":[
+                    {"instType":"SWAP","instId":"CELO-USDT-SWAP","markPx":"0.2701","ts":"1795321936652"},
+                    {"instType":"SWAP","instId":"NEW-USDT-SWAP","markPx":"","ts":"1795321936652"}]}"#,
+                &["CELO-USDT-SWAP 0.2701"],
+            ),
+            (
+                "bitget",
+                r#"{"code":"00000","msg":"success","requestTime":1795321936797,"data":[
+                    {"category":"USDT-FUTURES","symbol":"APEUSDT","lastPrice":"0.1649","indexPrice":"0.165","markPrice":"0.1651"},
+                    {"category":"USDT-FUTURES","symbol":"NEWUSDT","lastPrice":"0","markPrice":"0"}]}"#,
+                &["APEUSDT 0.1651"],
+            ),
+            (
+                "htx",
+                r#"{"status":"ok","ticks":[
+                    {"id":1795321936,"ask":[2449.1,12],"business_type":"swap","contract_code":"ETH-USDT","open":"2430","close":"2449.05"},
+                    {"contract_code":"BTC-USDT-CW","close":"85420"}],"ts":1795321936836}"#,
+                &["ETH-USDT 2449.05", "BTC-USDT-CW 85420"],
+            ),
+            (
+                "deribit",
+                r#"{"jsonrpc":"2.0","result":[
+                    {"instrument_name":"ETH-PERPETUAL","last":2449.05,"mark_price":2449.1,"ask_price":null,"open_interest":1.2e8},
+                    {"instrument_name":"ETH-26MAR27","last":null,"mark_price":2501.5}],"testnet":false}"#,
+                &["ETH-PERPETUAL 2449.1", "ETH-26MAR27 2501.5"],
+            ),
+            (
+                "kraken",
+                r#"{"result":"success","serverTime":"2026-11-22T04:32:16.891Z","tickers":[
+                    {"symbol":"PF_ETHUSD","last":2449.5,"pair":"ETH:USD","markPrice":2450.1234567891,"suspended":false},
+                    {"symbol":"in_xbtusd","last":85420.5}]}"#,
+                &["PF_ETHUSD 2450.1234567891"],
+            ),
+            (
+                "coinex",
+                r#"{"code":0,"data":[
+                    {"market":"LATUSDT","last":"0.0082","index_price":"0.00815","mark_price":"0.008158","period":86400}],"message":"OK"}"#,
+                &["LATUSDT 0.008158"],
+            ),
+            (
+                "lighter",
+                r#"{"code":200,"order_book_details":[
+                    {"symbol":"SOL","market_id":2,"last_trade_price":180.4,"mark_price":"180.51"},
+                    {"symbol":"NEW","market_id":77,"last_trade_price":0.1234},
+                    {"symbol":"OLD","market_id":9,"last_trade_price":0}],"spot_order_book_details":[
+                    {"symbol":"ETH/USDC","market_id":2048,"last_trade_price":2449.1}]}"#,
+                &["2 180.51", "77 0.1234"],
+            ),
+        ];
+        for (name, body, wanted) in told {
+            let (venue, none) = (venue(name).unwrap(), Instruments::default());
+            let read = venue.read_prices(&venue.frame(body, None, &none)).unwrap();
+            let read: Vec<String> = read
+                .iter()
+                .map(|quoted| format!("{} {}", quoted.native_id, quoted.price))
+                .collect();
+            assert_eq!(read, wanted, "{name}");
+            assert!(!venue.price_requests().is_empty(), "{name}");
+        }
+    }
+
+    #[test]
+    fn a_body_that_says_no_tells_no_prices() {
+        for (name, body) in [
+            (
+                "okx",
+                r#"{"code":"50011","msg":"Too Many Requests","data":[]}"#,
+            ),
+            (
+                "bitget",
+                r#"{"code":"40017","msg":"Parameter verification failed","data":null}"#,
+            ),
+            (
+                "htx",
+                r#"{"status":"error","err_code":1030,"err_msg":"Invalid input","ts":1}"#,
+            ),
+            (
+                "deribit",
+                r#"{"jsonrpc":"2.0","error":{"code":-32602,"message":"Invalid params"}}"#,
+            ),
+            ("kraken", r#"{"result":"error","error":"apiLimitExceeded"}"#),
+            (
+                "coinex",
+                r#"{"code":3008,"data":{},"message":"service too busy"}"#,
+            ),
+            (
+                "lighter",
+                r#"{"code":23000,"message":"Too Many Requests!"}"#,
+            ),
+        ] {
+            let (venue, none) = (venue(name).unwrap(), Instruments::default());
+            let read = venue.read_prices(&venue.frame(body, None, &none));
+            assert!(read.is_err(), "{name}: {read:?}");
+        }
+    }
+}

@@ -73,44 +73,62 @@ async fn a_coin_of_one_exchange_is_measured_by_the_price_in_its_list_of_markets(
     }
 }
 
+/// Orders of a market at a thousandth of the price are kept until the price that the exchange tells is known, and no longer.
+async fn measured_by_what_is_asked_for(venue: &'static str, native_id: &str) {
+    let (folder, doubles) = (Folder::new(), Doubles::open(&[venue]).await);
+    let collecting = Collecting::start(&folder.archive(), &doubles.plan(quick()));
+    collecting.until_live().await;
+    let exchange = doubles.of(venue);
+    // It is listened to before the prices are known, so that nothing is missed for them.
+    let mut kept = 0;
+    loop {
+        let mut wrong = exchange.imagine_of(native_id, [exchange.book().now()]);
+        for truth in &mut wrong {
+            truth.price = (truth.price * Decimal::new(1, 3)).normalize();
+        }
+        exchange.publish(&wrong);
+        let told = |one: &VenueStatus| one.quarantined + one.unjudged > kept;
+        let status = collecting.until_of(venue, "it is judged or not", told);
+        let status = status.await;
+        if status.quarantined == 1 {
+            assert_eq!(status.unjudged, kept);
+            break;
+        }
+        kept += 1;
+        assert!(kept < 100, "{venue}");
+    }
+    let right = exchange.imagine_of(native_id, [exchange.book().now()]);
+    exchange.publish(&right);
+    collecting
+        .until_kept(usize::try_from(kept).unwrap() + 1)
+        .await;
+    assert_eq!(collecting.of(venue).unjudged, kept, "{venue}");
+    collecting.stop().await;
+}
+
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_coin_of_one_exchange_is_measured_by_the_prices_that_are_asked_for_beside_the_markets() {
-    for (venue, native_id) in [("binance", "ETHUSDT"), ("bybit", "SOLUSDT")] {
-        let (folder, doubles) = (Folder::new(), Doubles::open(&[venue]).await);
-        let collecting = Collecting::start(&folder.archive(), &doubles.plan(quick()));
-        collecting.until_live().await;
-        let exchange = doubles.of(venue);
-        // It is listened to before the prices are known, so that nothing is missed for them.
-        let mut kept = 0;
-        loop {
-            let mut wrong = exchange.imagine_of(native_id, [exchange.book().now()]);
-            for truth in &mut wrong {
-                truth.price = (truth.price * Decimal::new(1, 3)).normalize();
-            }
-            exchange.publish(&wrong);
-            let told = |one: &VenueStatus| one.quarantined + one.unjudged > kept;
-            let status = collecting.until_of(venue, "it is judged or not", told);
-            let status = status.await;
-            if status.quarantined == 1 {
-                assert_eq!(status.unjudged, kept);
-                break;
-            }
-            kept += 1;
-        }
-        let right = exchange.imagine_of(native_id, [exchange.book().now()]);
-        exchange.publish(&right);
-        collecting
-            .until_kept(usize::try_from(kept).unwrap() + 1)
-            .await;
-        assert_eq!(collecting.of(venue).unjudged, kept, "{venue}");
-        collecting.stop().await;
-        assert!(kept < 100, "{kept}");
-    }
+    let cases = [
+        ("binance", "ETHUSDT"),
+        ("bybit", "SOLUSDT"),
+        ("okx", "CELO-USDT-SWAP"),
+        ("bitget", "APEUSDT"),
+        ("htx", "BTC-USDT-270326"),
+        ("htx", "ETH-USD"),
+        ("deribit", "ETH-PERPETUAL"),
+        ("deribit", "BTC_USDC-PERPETUAL"),
+        ("kraken", "PF_ETHUSD"),
+        ("coinex", "LATUSDT"),
+        ("lighter", "2"),
+        ("lighter_rh", "1"),
+    ];
+    let cases = cases.map(|(venue, native_id)| measured_by_what_is_asked_for(venue, native_id));
+    futures_util::future::join_all(cases).await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn an_order_that_nothing_measures_is_kept_and_counted_as_unjudged() {
-    assert_eq!(collected("htx", "ETH-USDT", true).await, (0, 2));
+    assert_eq!(collected("aster", "ETHUSDT", true).await, (0, 2));
 }
 
 /// A request for prices that fails is said, costs no order, and leaves the orders unjudged.
@@ -142,6 +160,7 @@ async fn prices_that_cannot_be_read_cost_nothing_but_the_measure() {
 async fn what_a_new_process_is_told_again_is_not_counted_again() {
     let (folder, doubles) = (Folder::new(), Doubles::open(&["okx", "gate"]).await);
     let (okx, gate) = (doubles.of("okx"), doubles.of("gate"));
+    okx.fault(|faults| faults.broken = vec!["/api/v5/public/mark-price".to_owned()]);
     let collecting = Collecting::start(&folder.archive(), &doubles.plan(quick()));
     collecting.until_live().await;
     let happened = okx.liquidate(5);

@@ -1,4 +1,4 @@
-//! What exchanges answer by REST: markets, bars, open interest, pages of the past; and what a socket's other frames are.
+//! What exchanges answer by REST: markets and their prices, bars, open interest, pages of the past; and what a socket's other frames are.
 
 use liqdata::feeds::{Asked, Bar, Instruments, Venue};
 use liqdata::model::Millis;
@@ -41,7 +41,15 @@ fn all(venue: &'static Venue, body: &str, known: &Instruments) -> Vec<Option<Str
     for reading in readings.iter().flatten() {
         assert!(!reading.open_interest.is_sign_negative() || reading.open_interest.is_zero());
     }
+    let prices = venue.read_prices(&frame);
+    for quoted in prices.iter().flatten() {
+        assert!(
+            quoted.price.is_sign_positive() && !quoted.price.is_zero(),
+            "{quoted:?}"
+        );
+    }
     let mut told = vec![
+        prices.ok().map(|prices| format!("{prices:?}")),
         bars.ok().map(|bars| format!("{bars:?}")),
         readings.ok().map(|readings| format!("{readings:?}")),
         venue

@@ -192,6 +192,7 @@ impl Dialect for Bitget {
             "/api/v3/market/instruments" | "/api/v2/mix/market/contracts" => {
                 instruments(&class, ask, book)
             }
+            "/api/v3/market/tickers" => tickers(&class, ask, book),
             "/api/v3/market/liquidations" => liquidations(&class, ask, book),
             _ => Answer::status(
                 404,
@@ -239,6 +240,24 @@ fn instruments(class: &str, ask: &Ask, book: &Book) -> Answer {
     Answer::json(
         &json!({"code": "00000", "msg": "success", "requestTime": book.now(), "data": list}),
     )
+}
+
+fn tickers(class: &str, ask: &Ask, book: &Book) -> Answer {
+    let now = book.now();
+    let list: Vec<Value> = book
+        .listed()
+        .into_iter()
+        .filter(|market| market.class == class)
+        .filter(|market| ask.text("symbol").is_none_or(|symbol| symbol == market.native_id))
+        .map(|market| {
+            let price = chart::price(book.seed(), market, now).to_string();
+            json!({
+                "category": class.to_uppercase(), "symbol": market.native_id, "lastPrice": price,
+                "indexPrice": price, "markPrice": price, "fundingRate": "0.000001", "deliveryTime": "",
+            })
+        })
+        .collect();
+    Answer::json(&json!({"code": "00000", "msg": "success", "requestTime": now, "data": list}))
 }
 
 /// The last three days, newest first; the cursor is the number of rows that came before.

@@ -3,6 +3,7 @@
 use serde_json::{Value, json};
 
 use crate::doubles::book::Book;
+use crate::doubles::chart;
 use crate::doubles::dialect::Dialect;
 use crate::doubles::market::{Market, Unit};
 use crate::doubles::quota::Quota;
@@ -98,10 +99,28 @@ impl Dialect for Coinex {
                     .collect();
                 Answer::json(&json!({"code": 0, "data": list, "message": "OK"}))
             }
+            "/v2/futures/ticker" => tickers(ask, book),
             "/v2/futures/liquidation-history" => liquidations(ask, book),
             _ => Answer::not_found(),
         }
     }
+}
+
+fn tickers(ask: &Ask, book: &Book) -> Answer {
+    let now = book.now();
+    let list: Vec<Value> = book
+        .listed()
+        .into_iter()
+        .filter(|market| ask.text("market").is_none_or(|names| names.split(',').any(|name| name == market.native_id)))
+        .map(|market| {
+            let price = chart::price(book.seed(), market, now).to_string();
+            json!({
+                "market": market.native_id, "last": price, "open": price, "close": price, "index_price": price,
+                "mark_price": price, "period": 86_400,
+            })
+        })
+        .collect();
+    Answer::json(&json!({"code": 0, "data": list, "message": "OK"}))
 }
 
 fn body(truths: &[Truth], has_next: bool) -> String {

@@ -309,6 +309,17 @@ fn method_of(ask: &Ask, book: &Book) -> Option<String> {
                 .collect();
             Some(Value::from(list).to_string())
         }
+        "get_book_summary_by_currency" => {
+            let currency = ask.text("currency")?;
+            let list: Vec<Value> = book
+                .listed()
+                .into_iter()
+                .filter(|market| market.class == currency)
+                .filter(|_| ask.text("kind").is_none_or(|kind| kind == "future"))
+                .map(|market| summary(market, book))
+                .collect();
+            Some(Value::from(list).to_string())
+        }
         "get_last_trades_by_currency_and_time" => {
             let currency = ask.text("currency")?.to_owned();
             Some(last_trades(ask, book, |truth| {
@@ -335,6 +346,18 @@ fn instrument(market: &'static Market) -> Value {
         "instrument_type": if reversed { "reversed" } else { "linear" },
         "contract_size": size, "min_trade_amount": size, "is_active": true, "state": "open",
         "settlement_period": "perpetual", "creation_timestamp": 1_534_167_754_000_i64,
+    })
+}
+
+fn summary(market: &'static Market, book: &Book) -> Value {
+    let now = book.now();
+    let price = chart::price(book.seed(), market, now)
+        .normalize()
+        .to_string();
+    let price = serde_json::from_str::<Value>(&price).unwrap();
+    json!({
+        "instrument_name": market.native_id, "base_currency": market.base, "quote_currency": market.quote,
+        "last": null, "mark_price": price, "mid_price": price, "creation_timestamp": now,
     })
 }
 

@@ -8,6 +8,7 @@ use serde_json::{Value, json};
 use tokio_tungstenite::tungstenite::Bytes;
 
 use crate::doubles::book::Book;
+use crate::doubles::chart;
 use crate::doubles::dialect::Dialect;
 use crate::doubles::market::{Market, Unit};
 use crate::doubles::quota::Quota;
@@ -242,6 +243,8 @@ impl Dialect for Htx {
             "/linear-swap-api/v3/swap_liquidation_orders" => liquidations(LINEAR, ask, book),
             "/swap-api/v3/swap_liquidation_orders" => liquidations(SWAP, ask, book),
             "/api/v3/contract_liquidation_orders" => liquidations(COIN, ask, book),
+            "/v2/linear-swap-ex/market/detail/batch_merged" => merged(LINEAR, ask, book),
+            "/v2/swap-ex/market/detail/batch_merged" => merged(SWAP, ask, book),
             "/linear-swap-api/v1/swap_contract_info" => contracts(LINEAR, ask, book),
             "/swap-api/v1/swap_contract_info" => contracts(SWAP, ask, book),
             "/api/v1/contract_contract_info" => contracts(COIN, ask, book),
@@ -304,6 +307,26 @@ fn row(truth: &Truth, id: &str, book: &Book) -> String {
 
 fn failed(code: u16, message: &str, book: &Book) -> Answer {
     Answer::json(&json!({"code": code, "msg": message, "data": null, "ts": book.now()}))
+}
+
+/// Without a `business_type` of linear contracts only the swaps.
+fn merged(class: &str, ask: &Ask, book: &Book) -> Answer {
+    let now = book.now();
+    let wanted = ask.text("business_type").unwrap_or("swap");
+    let list: Vec<Value> = book
+        .listed()
+        .into_iter()
+        .filter(|market| market.class == class)
+        .filter(|market| class != LINEAR || wanted == "all" || wanted == kind(market))
+        .map(|market| {
+            let price = chart::price(book.seed(), market, now).to_string();
+            json!({
+                "id": now / 1000, "ts": now, "contract_code": market.native_id, "business_type": kind(market),
+                "open": price, "close": price, "low": price, "high": price, "count": 1, "number_of": "2",
+            })
+        })
+        .collect();
+    Answer::json(&json!({"status": "ok", "ticks": list, "ts": now}))
 }
 
 /// At most two hours of one contract within 90 days, 50 rows a page; ids go on with time.

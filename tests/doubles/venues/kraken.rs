@@ -4,6 +4,7 @@ use liqdata::model::Millis;
 use serde_json::{Value, json};
 
 use crate::doubles::book::Book;
+use crate::doubles::chart;
 use crate::doubles::dialect::Dialect;
 use crate::doubles::market::{Market, Unit};
 use crate::doubles::quota::Quota;
@@ -168,6 +169,7 @@ impl Dialect for Kraken {
                     &json!({"result": "success", "serverTime": iso(book.now()), "instruments": list}),
                 )
             }
+            "/derivatives/api/v3/tickers" => tickers(book),
             "/derivatives/api/v3/history" => history(ask, book),
             _ => Answer::not_found(),
         }
@@ -225,6 +227,26 @@ fn instrument(market: &'static Market) -> Value {
         "pair": format!("{}:{}", market.base, market.quote), "tradeable": true, "contractSize": 1,
         "contractValueTradePrecision": market.step.1, "tickSize": size, "tags": [],
     })
+}
+
+fn tickers(book: &Book) -> Answer {
+    let now = book.now();
+    let list: Vec<Value> = book
+        .listed()
+        .into_iter()
+        .map(|market| {
+            let price = chart::price(book.seed(), market, now).normalize().to_string();
+            let price = serde_json::from_str::<Value>(&price).unwrap();
+            json!({
+                "symbol": market.native_id, "last": price, "lastTime": iso(now), "tag": "perpetual",
+                "pair": format!("{}:{}", market.base, market.quote), "markPrice": price, "indexPrice": price,
+                "suspended": false, "postOnly": false,
+            })
+        })
+        // Indices stand there as well.
+        .chain([json!({"symbol": "in_xbtusd", "last": 82_650.5, "lastTime": iso(now)})])
+        .collect();
+    Answer::json(&json!({"result": "success", "serverTime": iso(now), "tickers": list}))
 }
 
 /// The last 100 before a time, newest first, within seven days.

@@ -3,6 +3,7 @@
 use serde_json::{Value, json};
 
 use crate::doubles::book::Book;
+use crate::doubles::chart;
 use crate::doubles::dialect::Dialect;
 use crate::doubles::market::{Market, Unit};
 use crate::doubles::quota::Quota;
@@ -192,9 +193,33 @@ impl Dialect for Lighter {
                     .collect();
                 Answer::json(&json!({"code": 200, "order_books": list}))
             }
+            "/api/v1/orderBookDetails" => {
+                let list: Vec<Value> = book
+                    .listed()
+                    .into_iter()
+                    .map(|market| details(market, book))
+                    .collect();
+                Answer::json(
+                    &json!({"code": 200, "order_book_details": list, "spot_order_book_details": []}),
+                )
+            }
             _ => Answer::status(404, &json!({"code": 404, "message": "not found"})),
         }
     }
+}
+
+/// The one deployment tells the mark price; the other that of the last trade alone, as both did once.
+fn details(market: &'static Market, book: &Book) -> Value {
+    let price = chart::price(book.seed(), market, book.now());
+    let last = serde_json::from_str::<Value>(&price.normalize().to_string()).unwrap();
+    let mut details = json!({
+        "symbol": market.base, "market_id": market.native_id.parse::<u32>().unwrap(), "market_type": "perp",
+        "status": "active", "last_trade_price": last,
+    });
+    if book.setup.venue == "lighter" {
+        details["mark_price"] = price.to_string().into();
+    }
+    details
 }
 
 fn message(kind: &str, market: &str, truths: &[Truth]) -> String {

@@ -215,6 +215,7 @@ impl Dialect for Okx {
             "/api/v5/market/history-candles" => {
                 Quota::new("20 old candles in 2 seconds", 20, 2, 429)
             }
+            "/api/v5/public/mark-price" => Quota::new("10 mark prices in 2 seconds", 10, 2, 429),
             "/api/v5/public/liquidation-orders" => {
                 Quota::new("40 liquidations in 2 seconds", 40, 2, 429)
             }
@@ -228,6 +229,7 @@ impl Dialect for Okx {
         match ask.path.as_str() {
             "/api/v5/public/time" => done(&json!([{"ts": book.now().to_string()}])),
             "/api/v5/public/instruments" => instruments(ask, book),
+            "/api/v5/public/mark-price" => mark_prices(ask, book),
             "/api/v5/public/open-interest" => open_interest(ask, book),
             "/api/v5/public/liquidation-orders" => liquidations(ask, book),
             "/api/v5/market/candles" => match market() {
@@ -316,6 +318,22 @@ fn instruments(ask: &Ask, book: &Book) -> Answer {
                 "tickSz": market.price(1).to_string(), "lever": "100", "state": "live", "ruleType": "normal",
                 "listTime": "1573557408000", "expTime": if class == FUTURES { "1806048000000" } else { "" },
             })
+        })
+        .collect();
+    done(&Value::from(list))
+}
+
+fn mark_prices(ask: &Ask, book: &Book) -> Answer {
+    let class = ask.text("instType").unwrap_or_default();
+    let now = book.now();
+    let list: Vec<Value> = book
+        .listed()
+        .into_iter()
+        .filter(|market| market.class == class)
+        .filter(|market| ask.text("instId").is_none_or(|name| name == market.native_id))
+        .map(|market| {
+            let price = chart::price(book.seed(), market, now);
+            json!({"instType": class, "instId": market.native_id, "markPx": price.to_string(), "ts": now.to_string()})
         })
         .collect();
     done(&Value::from(list))
