@@ -198,3 +198,50 @@ fn the_settings_of_the_pages_are_such_with_their_defaults() {
     let positions = Settings::read(toml_of(include_str!("../../docs/positions.md"))).unwrap();
     assert_eq!(positions, default);
 }
+
+#[test]
+fn how_long_and_how_much_the_page_says_is_what_the_settings_are() {
+    const HOUR: f64 = 3600.0;
+    let said = words();
+    let all = Settings::default();
+    let pace = all.pace;
+    for (told, set, meant) in [
+        ("then for what is new, each minute", pace.bars, 60.0),
+        ("each minute and each five", pace.poll, 300.0),
+        ("a random wait of up to 1 s,", pace.retry_first, 1.0),
+        ("which doubles up to 60 s", pace.retry_most, 60.0),
+        ("anew after 60 healthy seconds", pace.healthy, 60.0),
+        (
+            "for 40 seconds of what the other told (`owed`",
+            pace.owed,
+            40.0,
+        ),
+        ("Binance is silent for ten minutes", pace.mute, 600.0),
+        (
+            "closed two seconds after that listens (`overlap`",
+            pace.overlap,
+            2.0,
+        ),
+        (
+            "the markets are read anew (every hour,",
+            pace.instruments,
+            HOUR,
+        ),
+        (
+            "every 30 s where one is missing)",
+            pace.instruments_least,
+            30.0,
+        ),
+        ("is missing), ten minutes at most", pace.hold, 600.0),
+        ("for six hours (`gone`", pace.gone, 6.0 * HOUR),
+        ("more than a minute ahead", pace.ahead, 60.0),
+        ("more than a day ago (`ahead`", pace.oldest, 24.0 * HOUR),
+    ] {
+        assert!(said.contains(told), "{told}");
+        assert!((set - meant).abs() < f64::EPSILON, "{told}: {set}");
+    }
+    assert!(said.contains("`missed_requests` (10,000)") && all.missed_requests == 10_000);
+    assert!(said.contains("up to 64 MB;") && all.aside_bytes == 64 << 20);
+    assert!(said.contains("(65,536 rows)") && all.queue_rows == 65_536);
+    assert!(said.contains("for 30 days and up to 2 GiB") && all.raw_bytes == 2 << 30);
+}

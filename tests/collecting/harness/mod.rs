@@ -10,6 +10,7 @@
 
 mod globe;
 mod oracle;
+mod paces;
 mod performance;
 mod plan;
 mod slow;

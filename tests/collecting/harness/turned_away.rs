@@ -6,10 +6,9 @@ use std::time::Duration;
 use liqdata::archive::Archive;
 use liqdata::collect::{Settings, VenueState};
 use liqdata::model::Millis;
-use tokio::runtime::Builder;
 use tokio::time::{Instant, sleep, sleep_until};
 
-use super::globe::{BEGINNING, Globe, Lags, true_clock};
+use super::globe::{BEGINNING, Globe, Lags, in_its_own_time, true_clock};
 use super::performance::{Place, Process, doubles, plan};
 use crate::doubles::{Act, Ending, Limit};
 
@@ -63,17 +62,6 @@ async fn is_left_alone(venue: &'static str, limit: Limit, lasts: Duration) {
     );
 }
 
-fn perform(venue: &'static str, limit: Limit, lasts: Duration) {
-    fastrand::seed(1);
-    let runtime = Builder::new_current_thread()
-        .enable_time()
-        .start_paused(true)
-        .build()
-        .unwrap();
-    runtime.block_on(is_left_alone(venue, limit, lasts));
-    runtime.shutdown_background();
-}
-
 #[test]
 fn who_refuses_handshakes_for_a_time_is_not_tried_before_it_is_over() {
     for status in [403, 418, 429] {
@@ -81,7 +69,7 @@ fn who_refuses_handshakes_for_a_time_is_not_tried_before_it_is_over() {
             status,
             retry_after: Some(1200),
         };
-        perform("binance", limit, Duration::from_mins(20));
+        in_its_own_time(is_left_alone("binance", limit, Duration::from_mins(20)));
     }
 }
 
@@ -91,5 +79,5 @@ fn a_bybit_that_answers_handshakes_403_is_not_tried_for_ten_minutes() {
         status: 403,
         retry_after: None,
     };
-    perform("bybit", limit, Duration::from_mins(10));
+    in_its_own_time(is_left_alone("bybit", limit, Duration::from_mins(10)));
 }

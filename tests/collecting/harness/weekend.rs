@@ -6,10 +6,9 @@ use std::time::Duration;
 use liqdata::archive::{Archive, GapState};
 use liqdata::collect::Settings;
 use liqdata::model::Millis;
-use tokio::runtime::Builder;
 use tokio::time::sleep;
 
-use super::globe::{Globe, Lags, true_clock};
+use super::globe::{Globe, Lags, in_its_own_time, true_clock};
 use super::performance::{Place, Process, doubles, plan};
 use crate::bench::orders;
 
@@ -50,24 +49,12 @@ async fn is_off(missed_hours: Option<u32>) -> (usize, i64) {
     (orders(&folder).len(), long.unwrap_or(0))
 }
 
-fn perform(missed_hours: Option<u32>) -> (usize, i64) {
-    fastrand::seed(1);
-    let runtime = Builder::new_current_thread()
-        .enable_time()
-        .start_paused(true)
-        .build()
-        .unwrap();
-    let told = runtime.block_on(is_off(missed_hours));
-    runtime.shutdown_background();
-    told
-}
-
 #[test]
 fn a_restart_asks_as_far_back_as_the_venue_remembers_unless_that_is_limited() {
-    let (kept, recovered) = perform(None);
+    let (kept, recovered) = in_its_own_time(is_off(None));
     assert_eq!(kept, 1);
     assert!(recovered >= 72 * Millis::HOUR, "{recovered}");
-    let (kept, recovered) = perform(Some(24));
+    let (kept, recovered) = in_its_own_time(is_off(Some(24)));
     assert_eq!(kept, 0);
     assert!(recovered <= 25 * Millis::HOUR, "{recovered}");
 }
