@@ -1,9 +1,9 @@
 //! What the page says of all venues, and of the settings, is what they are.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use liqdata::collect::Settings;
-use liqdata::feeds::{Completeness, Instrument, Listing, PriceKind, Sign, VENUES, Venue};
+use liqdata::feeds::{Completeness, Control, Instrument, Listing, PriceKind, Sign, VENUES, Venue};
 use liqdata::model::{Millis, Vocabulary};
 
 const PAGE: &str = include_str!("../../docs/feeds.md");
@@ -140,6 +140,39 @@ fn who_cuts_connections_is_left_before_that() {
         let hours = venue.rotation().map(|after| after.as_secs() / 3600);
         assert_eq!(told.contains(venue.name()), hours == Some(23), "{hours:?}");
     }
+}
+
+/// The exchanges that stand in the first column of the table under a heading.
+fn listed_under(heading: &str) -> BTreeSet<String> {
+    let (_, told) = PAGE.split_once(heading).unwrap();
+    let rows = told
+        .lines()
+        .skip_while(|line| !line.starts_with("|---"))
+        .skip(1)
+        .take_while(|line| line.starts_with('|'));
+    let cells = rows.filter_map(|row| row.split('|').nth(1));
+    let names = cells.flat_map(|cell| cell.trim().split(", "));
+    let spelled = names.map(|name| match name {
+        "on Robinhood Chain" => "lighter_rh".to_owned(),
+        name => name.to_lowercase(),
+    });
+    spelled.collect()
+}
+
+#[test]
+fn who_is_never_silent_and_who_tells_prices_are_those_in_the_tables_of_that() {
+    let markets = many();
+    let of = |is_one: &dyn Fn(&Venue) -> bool| -> BTreeSet<String> {
+        let venues = VENUES.iter().filter(|venue| is_one(venue));
+        venues.map(|venue| venue.name().to_owned()).collect()
+    };
+    let is_controlled = |venue: &Venue| {
+        let lines = venue.lines(&markets);
+        lines.iter().any(|line| line.control != Control::None)
+    };
+    assert_eq!(listed_under("### What is never silent"), of(&is_controlled));
+    let tells = |venue: &Venue| venue.lists_prices() || !venue.price_requests().is_empty();
+    assert_eq!(listed_under("### The exchange's own price"), of(&tells));
 }
 
 #[test]
