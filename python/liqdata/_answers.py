@@ -36,6 +36,16 @@ class Origin(NamedTuple):
     """What brings the bars of a coin from an instant to another."""
     far: bool = False
     """Whether a service is asked for them."""
+    coverage: _core.Table | None = None
+    """What the totals cover, where that is known."""
+    earlier: tuple[int, int] | None = None
+    """The open and the length of the first bar before those of the answer that cannot be made into them."""
+
+    def beside(self, answer: _core.Table | dict[str, Any]) -> Origin:
+        """The same, with what was told beside the answer."""
+        if isinstance(answer, dict):
+            return self._replace(coverage=answer.pop("coverage", None))
+        return self._replace(coverage=answer.coverage, earlier=answer.earlier)
 
     def about(self, endpoint: str, parameters: Mapping[str, object]) -> Origin:
         """The same, of the answer to a question."""
@@ -57,6 +67,11 @@ class Origin(NamedTuple):
             known["damaged"] = self.damaged
         if self.question is not None:
             known["question"] = self.question
+        if self.coverage is not None:
+            known["coverage"] = self.coverage.dicts("decimal")
+        if self.earlier is not None:
+            opened, interval = self.earlier
+            known["earlier"] = {"timestamp": datetime_of(opened), "interval": interval}
         return known
 
 

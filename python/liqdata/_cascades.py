@@ -223,8 +223,7 @@ class _LocalCascades(_Local):
         >>> len(events), all(event["usd"] >= event["largest_usd"] for event in events)
         (20, True)
         """
-        found = self._ask("cascades", _answers.rows, as_of, **asked(symbol, gap, min_usd, (start, end)))
-        return self._covered(found, "24h", as_of, between=(start, end))
+        return self._ask("cascades", _answers.rows, as_of, **asked(symbol, gap, min_usd, (start, end)))
 
     def stream_cascades(
         self,

@@ -155,8 +155,7 @@ class _LocalHistory(_Local):
         True
         """
         asked = _asked(symbol, interval, by, (start, end), (exchange, min_usd))
-        found = self._ask("history", _grouped(by), as_of, **asked)
-        return self._covered(found, "24h", as_of, between=(start, end))
+        return self._ask("history", _grouped(by), as_of, **asked)
 
 
 def _asked(

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from ._mirror import Mirror
     from .rows import Rows
-    from .types import BarRow, Instant, Instants, Window
+    from .types import BarRow, Instant, Instants
 
 A = TypeVar("A")
 
@@ -129,25 +129,15 @@ class _Local:
     def _ask(self, endpoint: str, convert: Convert[A], as_of: Instant | None, **parameters: object) -> A:
         question = _core.question(endpoint, **parameters)
         at = instant(as_of, "as_of")
-        return convert(self._open().ask(question, at), self._origin(at).about(endpoint, parameters))
+        answer = self._open().ask(question, at)
+        origin = self._origin(at).about(endpoint, parameters).beside(answer)
+        return convert(answer, origin._replace(coverage=self._coverage(question, at)))
 
-    def _realised(self, endpoint: str, range: Window, as_of: Instant | None, **parameters: object) -> Rows[Any]:
-        """Rows of a window, with what is known of its coverage."""
-        return self._covered(self._ask(endpoint, _answers.rows, as_of, range=range, **parameters), range, as_of)
-
-    def _covered(
-        self, found: A, range: Window, as_of: Instant | None, *, between: tuple[object, object] = (None, None)
-    ) -> A:
-        """The same answer, or answers by symbol, of a window, with what is known of its coverage.
-
-        What is ``between`` instants of its own is of no window.
-        """
-        if between != (None, None):
-            return found
-        coverage: _core.Table = self._core.ask(_core.question("coverage", range=range), instant(as_of, "as_of"))
-        answers: list[Any] = [found] if hasattr(found, "meta") else list(cast("dict[str, Any]", found).values())
-        for one in answers:
-            one.meta["coverage"] = coverage.dicts("decimal")
+    def _coverage(self, question: _core.Question, at: int | None) -> _core.Table | None:
+        """What the totals cover that a question is about."""
+        if question.covered is None:
+            return None
+        found: _core.Table = self._core.ask(_core.question("coverage", range=question.covered), at)
         return found
 
     def _each(
@@ -164,10 +154,13 @@ class _Local:
             return {}
         answers = core.ask_many(list(questions.values()), list(questions), at)
         origin = self._origin(at)
-        return {
-            name: convert(answer, origin.about(endpoint, {"symbol": name, **parameters}))
-            for name, answer in zip(questions, answers, strict=True)
-        }
+        coverage = self._coverage(next(iter(questions.values())), at)
+
+        def told(name: str, answer: Any) -> Origin:
+            about = origin.about(endpoint, {"symbol": name, **parameters})
+            return about.beside(answer)._replace(coverage=coverage)
+
+        return {name: convert(answer, told(name, answer)) for name, answer in zip(questions, answers, strict=True)}
 
     def _when(
         self,

@@ -572,8 +572,7 @@ class _LocalOrders(_Local):
         'BTCUSDT'
         """
         asked: dict[str, object] = {"range": range, "limit": limit, "exchange": exchange, "min_usd": _least(min_usd)}
-        found = self._each("largest", symbol, _answers.rows, as_of, **asked)
-        return self._covered(found, range, as_of)
+        return self._each("largest", symbol, _answers.rows, as_of, **asked)
 
     @overload
     def orders(
@@ -633,8 +632,7 @@ class _LocalOrders(_Local):
             **spelled(start, end),
             "groups": _told_groups(groups),
         }
-        found = self._each("orders", symbol, _answers.rows, as_of, **asked)
-        return self._covered(found, "24h", as_of, between=(start, end))
+        return self._each("orders", symbol, _answers.rows, as_of, **asked)
 
     def iter_orders(
         self,

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, cast, overload
+from typing import TYPE_CHECKING, overload
 
-from . import _answers, _core
-from ._inputs import datetime_of, instant, length, spelled, stretch
+from . import _answers
+from ._inputs import length, spelled
 from ._local import _Local
 from ._service import _Awaiting, _Blocking
 from ._told import OF_MARKET, OF_SERVICE, told
@@ -77,9 +77,9 @@ class _Series(_Blocking):
             ``open``, ``high``, ``low``, ``close`` (float), ``volume`` (base units), ``interval`` (ms). Empty for a coin
             that is known and has none. Of an archive one series of all its exchanges: the price of the one that was
             observed the longest, the volume of all.
-            Of a market in this process ``meta["earlier"]`` says, where an ``interval`` is asked for, that bars of the
-            stretch lie before the first of these which cannot be made into it, mostly longer ones: ``timestamp`` (a
-            datetime, the open of the first) and its ``interval`` (ms). Without ``interval`` they are in the answer.
+            Where an ``interval`` is asked for, ``meta["earlier"]`` says that bars of the stretch lie before the first
+            of these which cannot be made into it, mostly longer ones: ``timestamp`` (a datetime, the open of the first)
+            and its ``interval`` (ms). Without ``interval`` they are in the answer. An extension of ``liqdata serve``.
 
         Raises
         ------
@@ -293,24 +293,7 @@ class _LocalSeries(_Local):
         >>> len(market.bars("BTC", interval="1d")), len(market.bars("BTC", start="2026-05-31", interval="1h"))
         (30, 24)
         """
-        found = self._each("bars", symbol, _answers.rows, as_of, interval=_interval(interval), **spelled(start, end))
-        if interval is not None:
-            first, last = stretch(start, end)
-            for name, rows in found.items() if isinstance(found, dict) else ((symbol, found),):
-                self._tell_earlier(cast("str", name), rows, instant(as_of, "as_of"), first, last)
-        return found
-
-    def _tell_earlier(
-        self, symbol: str, rows: Rows[BarRow], as_of: int | None, start: int | None, end: int | None
-    ) -> None:
-        """Tell in ``meta`` from when on there are bars before the first of these that cannot be made into them."""
-        before = rows[0]["timestamp"] if len(rows) else end
-        if start is not None and before is not None and before <= start:
-            return
-        found = self._open().first_bar(_core.coin(symbol), as_of, start, before)
-        if found is not None:
-            opened, interval = found
-            rows.meta["earlier"] = {"timestamp": datetime_of(opened), "interval": interval}
+        return self._each("bars", symbol, _answers.rows, as_of, interval=_interval(interval), **spelled(start, end))
 
     @overload
     def open_interest(

@@ -230,7 +230,7 @@ class _Asked(NamedTuple):
     def made(self, answers: list[Any], convert: Convert[A], origin: Callable[[int | None], Origin]) -> list[A]:
         """What callers get of the answers."""
         return [
-            convert(answer, origin(at).about(self.endpoint, self.parameters))
+            convert(answer, origin(at).about(self.endpoint, self.parameters).beside(answer))
             for at, answer in zip(self.ats, answers, strict=True)
         ]
 
@@ -293,7 +293,7 @@ class _Blocking(_Service):
         at, wanted = instant(as_of, "as_of"), switch(explain, "explain")
         question = _beside(_core.question(endpoint, **parameters), at, explain=wanted)
         answer = self._core.ask(question)
-        return convert(answer, self._origin(at).about(endpoint, parameters))
+        return convert(answer, self._origin(at).about(endpoint, parameters).beside(answer))
 
     def _each(
         self,
@@ -317,7 +317,7 @@ class _Blocking(_Service):
         answers = self._core.begin_many(asked, [f"symbol: {name}" for name in questions]).wait()
         origin = self._origin(at)
         return {
-            name: convert(answer, origin.about(endpoint, {"symbol": name, **parameters}))
+            name: convert(answer, origin.about(endpoint, {"symbol": name, **parameters}).beside(answer))
             for name, answer in zip(questions, answers, strict=True)
         }
 
@@ -388,7 +388,7 @@ class _Awaiting(_Service):
         at, wanted = instant(as_of, "as_of"), switch(explain, "explain")
         question = _beside(_core.question(endpoint, **parameters), at, explain=wanted)
         told = await answer(lambda bridge, token: self._core.begin(question, bridge, token))
-        return convert(told, self._origin(at).about(endpoint, parameters))
+        return convert(told, self._origin(at).about(endpoint, parameters).beside(told))
 
     async def _each(
         self,
@@ -415,7 +415,7 @@ class _Awaiting(_Service):
         answers = await answer(lambda bridge, token: self._core.begin_many(asked, notes, bridge, token))
         origin = self._origin(at)
         return {
-            name: convert(told, origin.about(endpoint, {"symbol": name, **parameters}))
+            name: convert(told, origin.about(endpoint, {"symbol": name, **parameters}).beside(told))
             for name, told in zip(questions, answers, strict=True)
         }
 

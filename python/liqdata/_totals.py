@@ -214,7 +214,7 @@ class _LocalTotals(_Local):
         >>> market.overview(as_of="2026-05-31T12:00Z")["24h"]["cnt"] < market.overview()["24h"]["cnt"]
         True
         """
-        answer: Overview = self._covered(self._ask("overview", _answers.plain, as_of), "24h", as_of)
+        answer: Overview = self._ask("overview", _answers.plain, as_of)
         return answer
 
     def coins(self, range: Window = "24h", limit: int = 30, *, as_of: Instant | None = None) -> Rows[CoinRow]:
@@ -227,7 +227,7 @@ class _LocalTotals(_Local):
         >>> [row["coin"] for row in market.coins("24h", limit=3)]
         ['BTC', 'SOL', 'ETH']
         """
-        return self._realised("coins", range, as_of, limit=limit)
+        return self._ask("coins", _answers.rows, as_of, range=range, limit=limit)
 
     def exchanges(self, range: Window = "24h", *, as_of: Instant | None = None) -> Rows[ExchangeRow]:
         """As :meth:`liqdata.Client.exchanges`, at ``as_of``.
@@ -239,7 +239,7 @@ class _LocalTotals(_Local):
         >>> market.exchanges()[0]["exchange"], market.exchanges("1h", as_of="2026-05-31T12:00Z").columns[0]
         ('binance', 'exchange')
         """
-        return self._realised("exchanges", range, as_of)
+        return self._ask("exchanges", _answers.rows, as_of, range=range)
 
     @overload
     def chart(self, symbol: str = "BTCUSDT", *, as_of: Instant | None = None) -> Rows[ChartRow]: ...
@@ -257,4 +257,4 @@ class _LocalTotals(_Local):
         >>> market.chart("BTC").columns
         ['hour', 'side', 'total_usd']
         """
-        return self._covered(self._each("chart", symbol, _answers.rows, as_of), "24h", as_of)
+        return self._each("chart", symbol, _answers.rows, as_of)

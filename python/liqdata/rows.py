@@ -48,7 +48,8 @@ class Rows(Generic[R]):
     ----------
     meta : dict
         ``source``, ``as_of`` (UTC datetime), ``simulated``, ``age`` (timedelta from the newest row to
-        ``as_of``, or ``None``), where known ``coverage``, and ``replayed`` where an archive is told again.
+        ``as_of``, or ``None``), where known ``coverage`` (of realised rows of a window, as
+        :meth:`Client.coverage`), and ``replayed`` where an archive is told again.
 
     Examples
     --------

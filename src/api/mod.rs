@@ -41,7 +41,8 @@ pub use history::{Group, Groups, Symbols, Usd};
 pub use maps::Version;
 pub use openapi::{OPENAPI, openapi};
 pub use parameter::{
-    EVERYWHERE, Exchange, Limit, Modelled, Offset, Parameter, RawModel, Rule, coded, specification,
+    EVERYWHERE, EXPLAINED, Exchange, Limit, Modelled, Offset, Parameter, RawModel, Rule, coded,
+    specification,
 };
 pub use query::Query;
 pub use refusal::BadQuery;
@@ -66,6 +67,13 @@ pub const OPEN_INTEREST: &str = "x-liqdata-open-interest";
 /// The response header by which a server of ours says how old the open interest of an estimate is, in milliseconds, where
 /// that is more than [`CARRIED`].
 pub const OPEN_INTEREST_AGE: &str = "x-liqdata-open-interest-age";
+
+/// The request header ([RFC 7240](https://www.rfc-editor.org/rfc/rfc7240)) by which a server of ours is asked for more where
+/// it can tell more, and which every other service passes over: [`EXPLAINED`].
+pub const PREFER: &str = "prefer";
+
+/// The response header that says which preference was followed.
+pub const PREFERENCE_APPLIED: &str = "preference-applied";
 
 /// For so many milliseconds a reading of open interest is carried forward without a word: 15 minutes.
 pub const CARRIED: i64 = 15 * 60 * 1000;

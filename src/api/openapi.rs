@@ -6,7 +6,7 @@ use serde_json::{Map, Value, json};
 
 use super::cascades::Cascades;
 use super::endpoint::{Endpoint, Entry, Member, Shape};
-use super::parameter::{EVERYWHERE, Parameter};
+use super::parameter::{EVERYWHERE, EXPLAINED, Parameter};
 use super::stream::Stream;
 use crate::model::{Column, Kind, Side, Vocabulary};
 
@@ -107,6 +107,11 @@ fn operation(entry: &Entry, tag: &str) -> Value {
         }})
     } else {
         parameters.extend(EVERYWHERE.iter().map(|known| parameter(known, true)));
+        parameters.push(json!({
+            "name": "Prefer", "in": "header", "required": false,
+            "schema": {"type": "string", "enum": [EXPLAINED]},
+            "description": "As explain=1, for who asks services that may know nothing of that; Preference-Applied says so.",
+        }));
         json!({"application/json": {"schema": reply(entry)}})
     };
     let mut get = described(entry.name, entry.meaning, &parameters, &content);

@@ -14,10 +14,13 @@ use crate::model::{
     exchange_name,
 };
 
+/// What a request may prefer: that its answer says how it came to be, as with `explain=1`.
+pub const EXPLAINED: &str = "explain";
+
 /// What every endpoint of our server takes beside its own parameters.
 pub const EVERYWHERE: [Parameter; 2] = [
     Parameter {
-        name: "explain",
+        name: EXPLAINED,
         default: Some("0"),
         meaning: "whether to say how the answer came to be",
         whole: true,

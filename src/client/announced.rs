@@ -1,5 +1,7 @@
 //! Whether a service says that it has what stands beside the contract: questions, and parameters of questions.
 
+use reqwest::header::HeaderMap;
+
 use super::dialect::Request;
 use super::error::Error;
 use super::list::List;
@@ -91,7 +93,9 @@ impl Client {
     async fn list(&self) -> Result<List, Error> {
         let read = |body: &[u8]| Ok(Reading::Reply(List::read(body)));
         let mut request: Request<List> = Request::whole(INDEX, read);
-        let answered = self.answer(&request.path, &[], &mut *request.reply).await;
+        let answered = self
+            .answer(&request.path, &[], &HeaderMap::new(), &mut *request.reply)
+            .await;
         match answered {
             Ok(_) => Ok(match request.reply.finish() {
                 Ok(Reading::Reply(list)) => list,

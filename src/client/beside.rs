@@ -1,11 +1,12 @@
 //! What can be asked beside the parameters of a question, where the service announces it.
 
+use reqwest::header::{HeaderMap, HeaderValue};
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
-use crate::api::{At, Beyond, Rule};
-use crate::model::Millis;
-use crate::wire::{Damage, Feed, Intake, Reading};
+use crate::api::{At, Beyond, EXPLAINED, PREFER, Rule};
+use crate::model::{EarlierBar, Millis, VenueCoverage};
+use crate::wire::{self, Damage, Feed, Intake, Reading};
 
 /// What is asked beside the parameters of a question: extensions of our server, sent only where a service announces them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -14,6 +15,8 @@ pub struct Beside {
     pub as_of: Option<Millis>,
     /// Whether the answer is to say how it came to be.
     pub explain: bool,
+    /// Whether it may say so where the service knows of that: a preference, which every other service passes over.
+    pub preferred: bool,
 }
 
 impl Beside {
@@ -22,6 +25,15 @@ impl Beside {
         self.to_query()
             .map(|(name, _)| Beyond::parameter(name))
             .collect()
+    }
+
+    /// The headers of the request.
+    pub(super) fn headers(self) -> HeaderMap {
+        let mut headers = HeaderMap::new();
+        if self.preferred && !self.explain {
+            headers.insert(PREFER, HeaderValue::from_static(EXPLAINED));
+        }
+        headers
     }
 
     /// The query string's pairs.
@@ -42,6 +54,47 @@ struct Told<'a> {
     explain: Option<&'a RawValue>,
 }
 
+/// How an answer came to be.
+#[derive(Debug, Default)]
+pub(super) struct Account {
+    /// All of it, as JSON.
+    pub(super) text: Option<String>,
+    /// What each exchange's totals cover.
+    pub(super) coverage: Option<Vec<VenueCoverage>>,
+    /// The first bar before those of the reply that cannot be made into them.
+    pub(super) earlier: Option<EarlierBar>,
+}
+
+/// What of it is read.
+#[derive(Deserialize)]
+struct Parts<'a> {
+    #[serde(borrow)]
+    coverage: Option<&'a RawValue>,
+    earlier: Option<EarlierBar>,
+}
+
+impl Account {
+    /// # Errors
+    ///
+    /// [`Damage`] where it is none.
+    fn read(told: &RawValue) -> Result<Self, Damage> {
+        let parts: Parts<'_> = serde_json::from_str(told.get())
+            .map_err(|fault| Damage::at("explain", fault.to_string()))?;
+        let coverage = parts.coverage.map(|rows| {
+            match wire::read::<Vec<VenueCoverage>>(rows.get().as_bytes(), false) {
+                Ok(Reading::Reply(rows)) => Ok(rows),
+                Ok(Reading::Refused { message }) => Err(Damage::at("explain.coverage", message)),
+                Err(damage) => Err(damage.below("explain.coverage")),
+            }
+        });
+        Ok(Self {
+            text: Some(told.get().to_owned()),
+            coverage: coverage.transpose()?,
+            earlier: parts.earlier,
+        })
+    }
+}
+
 /// Takes a body that says beside the reply how it came to be; without that it is handed on as it comes.
 pub(super) struct Explained<'a, R> {
     reply: &'a mut dyn Intake<R>,
@@ -49,7 +102,7 @@ pub(super) struct Explained<'a, R> {
 }
 
 impl<'a, R> Explained<'a, R> {
-    /// Around what takes the reply; `wanted` where the body says how it came to be.
+    /// Around what takes the reply; `wanted` where the body may say how it came to be.
     pub(super) fn around(reply: &'a mut dyn Intake<R>, wanted: bool) -> Self {
         Self {
             reply,
@@ -57,22 +110,22 @@ impl<'a, R> Explained<'a, R> {
         }
     }
 
-    /// What the body says, which has ended, and how the reply came to be, as JSON.
+    /// What the body says, which has ended, and how the reply came to be where it `tells` that.
     ///
     /// # Errors
     ///
     /// [`Damage`] where the body breaks the contract, and where it does not say what was asked.
-    pub(super) fn finish(&mut self) -> Result<(Reading<R>, Option<String>), Damage> {
+    pub(super) fn finish(&mut self, tells: bool) -> Result<(Reading<R>, Account), Damage> {
         let reading = self.reply.finish()?;
-        let Some(body) = self.body.take() else {
-            return Ok((reading, None));
+        let Some(body) = self.body.take().filter(|_| tells) else {
+            return Ok((reading, Account::default()));
         };
         if matches!(reading, Reading::Refused { .. }) {
-            return Ok((reading, None));
+            return Ok((reading, Account::default()));
         }
         let told: Option<Told<'_>> = serde_json::from_slice(&body).ok();
         match told.and_then(|told| told.explain) {
-            Some(told) => Ok((reading, Some(told.get().to_owned()))),
+            Some(told) => Ok((reading, Account::read(told)?)),
             None => Err(Damage::at("explain", "is missing, which was asked for")),
         }
     }

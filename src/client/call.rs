@@ -8,6 +8,7 @@ use reqwest::{Response, StatusCode};
 use tokio::time::{Instant, timeout_at};
 use url::Url;
 
+use super::beside::Account;
 use super::coding::{self, Spoiled, Unpacking};
 use super::config::Config;
 use super::connections::Connections;
@@ -16,7 +17,10 @@ use super::error::{self, Error};
 use super::fault::Fault;
 use super::pool::Kept;
 use super::retry::{Kind, Retries};
-use crate::api::{NOW, OPEN_INTEREST, OPEN_INTEREST_AGE, RELATIVE, RefusedBody};
+use crate::api::{
+    EXPLAINED, NOW, OPEN_INTEREST, OPEN_INTEREST_AGE, PREFERENCE_APPLIED, RELATIVE, RefusedBody,
+};
+use crate::model::{EarlierBar, VenueCoverage};
 use crate::net::retry_after;
 use crate::wire::{Damage, Feed};
 
@@ -34,7 +38,7 @@ pub(super) const LOG: &str = "liqdata.client";
 pub(super) const ARCHIVE_LOG: &str = "liqdata.archive";
 
 /// What a service says beside its reply.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct Remarks {
     /// Whether the amounts of an estimate are none: open interest is unknown, and a multiple of the volume stands in for
     /// it.
@@ -43,6 +47,10 @@ pub struct Remarks {
     pub open_interest_age: Option<i64>,
     /// How the answer came to be, as JSON, where that was asked.
     pub explain: Option<String>,
+    /// What each exchange's totals cover, where that was asked of realised numbers.
+    pub coverage: Option<Vec<VenueCoverage>>,
+    /// The first bar before those of the reply that cannot be made into them, where that was asked.
+    pub earlier: Option<EarlierBar>,
 }
 
 /// A success, apart from its body.
@@ -54,7 +62,7 @@ pub(super) struct Answer {
 
 impl Answer {
     /// What is said beside the reply.
-    pub(super) fn remarks(&self, explain: Option<String>) -> Remarks {
+    pub(super) fn remarks(&self, account: Account) -> Remarks {
         let scale = self.headers.get(OPEN_INTEREST);
         Remarks {
             relative: scale.is_some_and(|scale| scale.as_bytes() == RELATIVE.as_bytes()),
@@ -62,8 +70,16 @@ impl Answer {
                 .headers
                 .get(OPEN_INTEREST_AGE)
                 .and_then(|age| age.to_str().ok()?.parse().ok()),
-            explain,
+            explain: account.text,
+            coverage: account.coverage,
+            earlier: account.earlier,
         }
+    }
+
+    /// Whether the service followed the preference for an explained answer.
+    pub(super) fn is_explained(&self) -> bool {
+        let followed = self.headers.get(PREFERENCE_APPLIED);
+        followed.is_some_and(|followed| followed.as_bytes() == EXPLAINED.as_bytes())
     }
 
     /// The error of a body that breaks the contract.
@@ -112,9 +128,10 @@ impl Call<'_> {
     pub(super) async fn attempt(
         &mut self,
         start: &Url,
+        headers: &HeaderMap,
         intake: &mut dyn Feed,
     ) -> Result<Answer, Failed> {
-        let (response, begun) = self.open(start, &HeaderMap::new()).await?;
+        let (response, begun) = self.open(start, headers).await?;
         let answer = timeout_at(self.deadline, self.whole(response, intake))
             .await
             .map_err(|_| Failed::Late)?

@@ -228,14 +228,14 @@ impl Client {
         beyond.extend(E::ENTRY.beyond(&question.to_query()));
         self.require(E::NAME, &beyond).await?;
         let mut request = question.request(self.dialect())?.with(beside.to_query());
-        let mut reply = Explained::around(&mut *request.reply, beside.explain);
+        let mut reply = Explained::around(&mut *request.reply, beside.explain || beside.preferred);
         let answer = self
-            .answer(&request.path, &request.query, &mut reply)
+            .answer(&request.path, &request.query, &beside.headers(), &mut reply)
             .await?;
-        match reply.finish() {
-            Ok((Reading::Reply(reply), explain)) => {
+        match reply.finish(beside.explain || answer.is_explained()) {
+            Ok((Reading::Reply(reply), account)) => {
                 match request.judge.map_or(Ok(()), |judge| judge(&reply)) {
-                    Ok(()) => Ok((reply, answer.remarks(explain))),
+                    Ok(()) => Ok((reply, answer.remarks(account))),
                     Err(damage) => Err(answer.damaged(damage)),
                 }
             }
@@ -287,6 +287,7 @@ impl Client {
         &self,
         path: &str,
         query: &[(&'static str, String)],
+        headers: &HeaderMap,
         intake: &mut dyn Feed,
     ) -> Result<Answer, Error> {
         let config = self.config();
@@ -301,7 +302,7 @@ impl Client {
         call.connections.freshen().await;
         let mut before = None;
         loop {
-            let fault = match call.attempt(&start, intake).await {
+            let fault = match call.attempt(&start, headers, intake).await {
                 Ok(answer) => {
                     call.retries.succeeded();
                     self.note(&answer.headers);

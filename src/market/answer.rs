@@ -1,5 +1,6 @@
 //! From a question of the contract to the engine's answer: a short impl for each.
 
+use super::facade::Market;
 use super::measured::{is_measured, measured};
 use super::refusal::Refusal;
 use super::source::Needed;
@@ -7,7 +8,7 @@ use super::stretches::Stretches;
 use crate::api::{self, Endpoint};
 use crate::engine::{self, EngineError, Estimate, Explain, View, Wanted};
 use crate::model::{
-    Chosen, Coin, HeatmapRange, MapRange, Millis, Model, Symbol, Vocabulary, Window,
+    Chosen, Coin, EarlierBar, HeatmapRange, MapRange, Millis, Model, Symbol, Vocabulary, Window,
 };
 
 /// A reply with what there is to say about how it came to be.
@@ -103,6 +104,33 @@ pub trait Answer: Endpoint {
 
     /// What it is made of.
     fn material(&self) -> Material;
+
+    /// The window whose coverage belongs beside its numbers: of what was realised in a window, not of a stretch of its own.
+    fn covered(&self) -> Option<Window> {
+        match self.material() {
+            Material::Realised(window) => Some(window),
+            Material::Recorded(_) | Material::Stretch | Material::Estimated(_) => None,
+        }
+    }
+
+    /// Whether there is something to be told beside `reply` that [`Answer::earlier`] looks for.
+    fn leaves_out(&self) -> bool {
+        false
+    }
+
+    /// Of bars the first before those in `reply` that cannot be made into them.
+    ///
+    /// # Errors
+    ///
+    /// A [`Refusal`] where the market cannot be read.
+    fn earlier(
+        &self,
+        _market: &Market,
+        _as_of: Option<Millis>,
+        _reply: &Self::Reply,
+    ) -> Result<Option<EarlierBar>, Refusal> {
+        Ok(None)
+    }
 
     /// The names it asks about of which `reply` tells nothing, so that they may be misspelt.
     fn doubtful(&self, _reply: &Self::Reply) -> Option<Asked<'_>> {
@@ -222,6 +250,10 @@ impl Answer for api::Orders {
         } else {
             Material::Realised(Window::H24)
         }
+    }
+
+    fn covered(&self) -> Option<Window> {
+        (!self.is_of_stretch()).then_some(Window::H24)
     }
 }
 

@@ -7,7 +7,7 @@ use super::refusal::Refusal;
 use super::stretches::Stretches;
 use crate::api::{BadQuery, Cascades};
 use crate::engine::{self, CascadeQuestion, EngineError, View, priced, reach};
-use crate::model::{Bar, CascadeRow, Millis, sort_small};
+use crate::model::{Bar, CascadeRow, Millis, Window, sort_small};
 
 /// More events than this are not put together.
 pub(super) const MOST: usize = 1_000_000;
@@ -114,5 +114,9 @@ impl Answer for Cascades {
 
     fn material(&self) -> Material {
         Material::Stretch
+    }
+
+    fn covered(&self) -> Option<Window> {
+        (self.start.is_none() && self.end.is_none()).then_some(Window::H24)
     }
 }

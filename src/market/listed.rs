@@ -1,11 +1,12 @@
 //! What was observed, as it was: coverage, gaps, bars, open interest and kept maps as answers beside the ten.
 
 use super::answer::{Answer, Answered, Material};
+use super::facade::Market;
 use super::refusal::Refusal;
 use super::stretches::Stretches;
 use crate::api::{Bars, Coverage, Gaps, Maps, OpenInterest};
 use crate::engine::{self, EngineError, View};
-use crate::model::{Bar, ClosedBar, Coin, Millis};
+use crate::model::{Bar, ClosedBar, Coin, EarlierBar, Millis};
 
 impl Answer for Coverage {
     fn answer(&self, view: &View<'_>) -> Result<Answered<Self::Reply>, EngineError> {
@@ -66,6 +67,29 @@ impl Answer for Bars {
 
     fn material(&self) -> Material {
         Material::Stretch
+    }
+
+    /// As they are, none is left out.
+    fn leaves_out(&self) -> bool {
+        self.interval.is_some()
+    }
+
+    fn earlier(
+        &self,
+        market: &Market,
+        as_of: Option<Millis>,
+        reply: &Self::Reply,
+    ) -> Result<Option<EarlierBar>, Refusal> {
+        let before = reply.first().map_or(self.end, |bar| Some(bar.timestamp));
+        let is_stretch = self.start.is_none() || before.is_none() || self.start < before;
+        if !self.leaves_out() || !is_stretch {
+            return Ok(None);
+        }
+        let first = market.first_bar(self.symbol.as_str(), as_of, (self.start, before))?;
+        Ok(first.map(|(timestamp, interval)| EarlierBar {
+            timestamp,
+            interval,
+        }))
     }
 }
 

@@ -7,7 +7,7 @@ use super::refusal::Refusal;
 use super::stretches::Stretches;
 use crate::api::{BadQuery, Group, History};
 use crate::engine::{self, Covered, EngineError, Grouping, TimelineQuestion, View};
-use crate::model::{Millis, Symbol};
+use crate::model::{Millis, Symbol, Window};
 
 /// More rows than this are not put together.
 const MOST: usize = 2_000_000;
@@ -111,5 +111,9 @@ impl Answer for History {
 
     fn material(&self) -> Material {
         Material::Stretch
+    }
+
+    fn covered(&self) -> Option<Window> {
+        (self.start.is_none() && self.end.is_none()).then_some(Window::H24)
     }
 }

@@ -5,7 +5,7 @@ use super::refusal::Refusal;
 use super::stretches::Stretches;
 use crate::api::Undercount;
 use crate::engine::{self, EngineError, Spans, View, WholeTapes};
-use crate::model::Millis;
+use crate::model::{Millis, Window};
 
 impl Answer for Undercount {
     fn answer(&self, view: &View<'_>) -> Result<Answered<Self::Reply>, EngineError> {
@@ -24,5 +24,10 @@ impl Answer for Undercount {
 
     fn material(&self) -> Material {
         Material::Realised(self.range)
+    }
+
+    /// Its rows say themselves what each venue tells.
+    fn covered(&self) -> Option<Window> {
+        None
     }
 }

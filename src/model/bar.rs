@@ -1,6 +1,6 @@
 //! What the estimate is made from: price bars and open interest.
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use super::{Millis, ObservedBar};
 
@@ -85,6 +85,15 @@ super::record! {
         #[unit("ms")]
         pub interval: i64,
     }
+}
+
+/// A bar before those of a series, which cannot be made into it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct EarlierBar {
+    /// Time of the open.
+    pub timestamp: Millis,
+    /// Length in milliseconds.
+    pub interval: i64,
 }
 
 impl ClosedBar {

@@ -49,7 +49,7 @@ mod totals;
 mod worth;
 
 pub use apart::{FineCells, Sides};
-pub use bar::{Bar, ClosedBar, OpenInterest};
+pub use bar::{Bar, ClosedBar, EarlierBar, OpenInterest};
 pub use brackets::{BracketRow, Brackets};
 pub use brief::OrderBrief;
 pub use cascade::CascadeRow;

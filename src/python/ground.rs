@@ -1,11 +1,21 @@
-//! What an estimate rests on: a service's remark, or the engine's whole account.
+//! What an answer rests on: of an estimate a service's remark or the engine's whole account, of realised numbers what they
+//! cover.
 
 use serde_json::{Map, Value};
 
 use crate::api::RELATIVE;
 use crate::client::Remarks;
 use crate::engine::Explain;
-use crate::model::{FineCells, Sides};
+use crate::model::{EarlierBar, FineCells, Sides, VenueCoverage};
+
+/// What is told beside rows.
+#[derive(Debug, Default)]
+pub(super) struct Told {
+    /// What the totals of each exchange cover.
+    pub(super) coverage: Option<Vec<VenueCoverage>>,
+    /// The first bar before those of a series that cannot be made into them.
+    pub(super) earlier: Option<EarlierBar>,
+}
 
 /// What an estimate rests on, as far as that is known.
 #[derive(Debug)]

@@ -293,22 +293,6 @@ impl Market {
         .map_err(|fault| error::bad_table(py, &fault))
     }
 
-    /// When the first bar of a coin opened of those that opened in a stretch of time, and its length.
-    fn first_bar(
-        &self,
-        py: Python<'_>,
-        coin: &str,
-        as_of: Option<i64>,
-        start: Option<i64>,
-        end: Option<i64>,
-    ) -> PyResult<Option<(i64, i64)>> {
-        let stretch = (start.map(Millis), end.map(Millis));
-        let first = compute(py, || {
-            Ok(self.market.first_bar(coin, as_of.map(Millis), stretch)?)
-        })?;
-        Ok(first.map(|(open, interval)| (open.0, interval)))
-    }
-
     /// The orders as they arrive, behind a place or from now on.
     #[pyo3(signature = (symbol, exchange, min_usd, last_event_id))]
     fn stream(

@@ -10,24 +10,24 @@ use pyo3::types::{PyBool, PyDict, PyInt, PyString};
 use super::arrays;
 use super::columns::Columns;
 use super::error::{Failure, bad_query};
-use super::ground::Ground;
+use super::ground::{Ground, Told};
 use super::reading::reading;
 use super::rows::Table;
 use super::specification::Specification;
 use super::untaken::{UntakenArrivals, UntakenOrders};
 use crate::api::{self, BadQuery, ENDPOINTS, EXTENSIONS, Endpoint, Entry, Parameter, Query};
 use crate::client::{Beside, Client};
-use crate::market::Market;
+use crate::market::{Answer as _, Market};
 use crate::model::{
     Chosen, Groups, HeatmapGrid, LiquidationMap, MaxPain, Millis, OrderColumns, TierLevels,
-    TotalsByWindow, Vocabulary,
+    TotalsByWindow, Vocabulary, Window,
 };
 
 /// A reply that has not met Python yet.
 #[derive(Debug)]
 pub(super) enum Answer {
-    Overview(TotalsByWindow),
-    Rows(Columns),
+    Overview(TotalsByWindow, Told),
+    Rows(Columns, Told),
     Heatmap(HeatmapGrid, Ground),
     Liqmap(LiquidationMap, Ground),
     Levels(TierLevels, Ground),
@@ -42,8 +42,14 @@ impl Answer {
     /// Dicts, a [`Table`], or the fields of a grid; on the caller's own thread.
     pub(super) fn into_python(self, py: Python<'_>) -> PyResult<Py<PyAny>> {
         Ok(match self {
-            Self::Overview(reply) => arrays::overview(py, &reply)?.into_any().unbind(),
-            Self::Rows(columns) => Py::new(py, Table::from(columns))?.into_any(),
+            Self::Overview(reply, told) => {
+                let windows = arrays::overview(py, &reply)?;
+                if let Some(coverage) = told.coverage {
+                    windows.set_item("coverage", Table::from(Columns::from(coverage)))?;
+                }
+                windows.into_any().unbind()
+            }
+            Self::Rows(columns, told) => Py::new(py, Table::telling(columns, told))?.into_any(),
             Self::Heatmap(reply, ground) => {
                 arrays::heatmap(py, reply, &ground)?.into_any().unbind()
             }
@@ -74,13 +80,13 @@ where
     Columns: From<Self>,
 {
     fn into_answer(self, _: Ground) -> Answer {
-        Answer::Rows(self.into())
+        Answer::Rows(self.into(), Told::default())
     }
 }
 
 impl Delivered for OrderColumns {
     fn into_answer(self, _: Ground) -> Answer {
-        Answer::Rows(self.into())
+        Answer::Rows(self.into(), Told::default())
     }
 }
 
@@ -97,7 +103,7 @@ macro_rules! objects {
 }
 
 objects! {
-    TotalsByWindow => |reply, _| Answer::Overview(reply);
+    TotalsByWindow => |reply, _| Answer::Overview(reply, Told::default());
     HeatmapGrid => |reply, ground| Answer::Heatmap(reply, ground);
     LiquidationMap => |reply, ground| Answer::Liqmap(reply, ground);
     TierLevels => |reply, ground| Answer::Levels(reply, ground);
@@ -128,8 +134,18 @@ macro_rules! questions {
             pub(super) async fn send(&self, client: &Client) -> Result<Answer, Failure> {
                 match &self.kind {
                     $(Kind::$endpoint(query) => {
-                        let (reply, remarks) = client.fetch_beside(query, self.beside).await?;
-                        Ok(self.shaped(reply.into_answer(remarks.into())))
+                        let covered = query.covered();
+                        let beside = Beside {
+                            preferred: covered.is_some() || query.leaves_out(),
+                            ..self.beside
+                        };
+                        let (reply, mut remarks) = client.fetch_beside(query, beside).await?;
+                        let told = Told {
+                            // Of a stretch of its own a server tells that of a window, too.
+                            coverage: remarks.coverage.take().filter(|_| covered.is_some()),
+                            earlier: remarks.earlier.take(),
+                        };
+                        Ok(self.shaped(reply.into_answer(remarks.into()), told))
                     })+
                 }
             }
@@ -139,18 +155,31 @@ macro_rules! questions {
                 match &self.kind {
                     $(Kind::$endpoint(query) => {
                         let answered = market.answer(query, as_of)?;
-                        Ok(self.shaped(answered.reply.into_answer(answered.explain.into())))
+                        let told = Told {
+                            earlier: query.earlier(market, as_of, &answered.reply)?,
+                            ..Told::default()
+                        };
+                        Ok(self.shaped(answered.reply.into_answer(answered.explain.into()), told))
                     })+
                 }
             }
 
-            /// An answer with the columns that the question asks for.
-            fn shaped(&self, answer: Answer) -> Answer {
+            /// An answer with the columns that the question asks for, and what is told beside it.
+            fn shaped(&self, answer: Answer, told: Told) -> Answer {
                 match (&self.kind, answer) {
-                    (Kind::Orders(asked), Answer::Rows(columns)) => {
-                        Answer::Rows(columns.grouped(asked.tells_groups()))
+                    (Kind::Orders(asked), Answer::Rows(columns, _)) => {
+                        Answer::Rows(columns.grouped(asked.tells_groups()), told)
                     }
+                    (_, Answer::Rows(columns, _)) => Answer::Rows(columns, told),
+                    (_, Answer::Overview(totals, _)) => Answer::Overview(totals, told),
                     (_, answer) => answer,
+                }
+            }
+
+            /// The window whose coverage belongs beside its numbers.
+            fn window(&self) -> Option<Window> {
+                match &self.kind {
+                    $(Kind::$endpoint(query) => query.covered(),)+
                 }
             }
 
@@ -232,11 +261,18 @@ impl Question {
         let beside = Beside {
             as_of: as_of.map(Millis),
             explain,
+            ..Beside::default()
         };
         Self {
             beside,
             ..self.clone()
         }
+    }
+
+    /// The window whose coverage belongs beside the numbers of its answer.
+    #[getter]
+    fn covered(&self) -> Option<&'static str> {
+        self.window().map(Vocabulary::name)
     }
 
     fn __repr__(&self) -> String {

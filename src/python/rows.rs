@@ -14,6 +14,7 @@ use super::columns::{COIN, Cells, Column, Columns};
 use super::decimal::Form;
 use super::events;
 use super::foreign;
+use super::ground::Told;
 use super::signals::{interruptible, look_around};
 use crate::feeds::Event;
 use crate::model::{Decimals, Labels};
@@ -25,6 +26,8 @@ const LARGE: usize = 10_000;
 #[pyclass(frozen, module = "liqdata._core")]
 pub(super) struct Table {
     held: Arc<Held>,
+    /// What is told beside the rows.
+    told: Told,
 }
 
 /// What a table holds.
@@ -44,13 +47,7 @@ impl Held {
 
 impl From<Columns> for Table {
     fn from(columns: Columns) -> Self {
-        let held = Held {
-            columns: columns.into(),
-            events: None,
-        };
-        Self {
-            held: Arc::new(held),
-        }
+        Self::telling(columns, Told::default())
     }
 }
 
@@ -62,11 +59,24 @@ impl From<Vec<Event>> for Table {
         };
         Self {
             held: Arc::new(held),
+            told: Told::default(),
         }
     }
 }
 
 impl Table {
+    /// Rows, and what is told beside them.
+    pub(super) fn telling(columns: Columns, told: Told) -> Self {
+        let held = Held {
+            columns: columns.into(),
+            events: None,
+        };
+        Self {
+            held: Arc::new(held),
+            told,
+        }
+    }
+
     fn column(&self, name: &str) -> PyResult<&Column> {
         let columns = &self.columns().columns;
         columns
@@ -257,6 +267,20 @@ impl Table {
     fn framed(&self) -> Vec<String> {
         let framed = self.columns().framed();
         framed.iter().map(|column| column.name.clone()).collect()
+    }
+
+    /// What the totals of each exchange cover, where a service told that beside the rows.
+    #[getter]
+    fn coverage(&self) -> Option<Self> {
+        let coverage = self.told.coverage.clone()?;
+        Some(Columns::from(coverage).into())
+    }
+
+    /// The open and the length of the first bar before these that cannot be made into them.
+    #[getter]
+    fn earlier(&self) -> Option<(i64, i64)> {
+        let earlier = self.told.earlier?;
+        Some((earlier.timestamp.0, earlier.interval))
     }
 
     /// The newest instant of the first column of times.

@@ -92,7 +92,10 @@ impl Access {
             *response.status_mut() = StatusCode::NO_CONTENT;
             let allowed = [
                 (ACCESS_CONTROL_ALLOW_METHODS, "GET, HEAD"),
-                (ACCESS_CONTROL_ALLOW_HEADERS, "authorization, last-event-id"),
+                (
+                    ACCESS_CONTROL_ALLOW_HEADERS,
+                    "authorization, last-event-id, prefer",
+                ),
                 (ACCESS_CONTROL_MAX_AGE, "600"),
             ];
             for (name, value) in allowed {
@@ -142,7 +145,7 @@ impl Passed {
         if let Some(origin) = &self.origin {
             headers.insert(ACCESS_CONTROL_ALLOW_ORIGIN, origin.clone());
             let more = "etag, retry-after, x-liqdata-now, x-liqdata-simulated, x-liqdata-open-interest, \
-                        x-liqdata-open-interest-age, x-liqdata-damaged";
+                        x-liqdata-open-interest-age, x-liqdata-damaged, preference-applied";
             headers.insert(
                 ACCESS_CONTROL_EXPOSE_HEADERS,
                 HeaderValue::from_static(more),

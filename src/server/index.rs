@@ -3,7 +3,7 @@
 use serde::Serialize;
 
 use super::reject::Rejection;
-use crate::api::{ENDPOINTS, EVERYWHERE, EXTENSIONS, Entry, Parameter};
+use crate::api::{ENDPOINTS, EVERYWHERE, EXPLAINED, EXTENSIONS, Entry, Parameter};
 use crate::market::{Basis, Market, wall_clock};
 use crate::model::{Damage, Millis, MissedStretch};
 
@@ -23,6 +23,8 @@ pub(super) struct Index<'a> {
     coins: Vec<String>,
     endpoints: &'static [Entry],
     everywhere: [Parameter; 2],
+    /// What the header `Prefer` may ask for.
+    preferences: [&'static str; 1],
     extensions: &'static [Entry],
 }
 
@@ -56,6 +58,7 @@ impl<'a> Index<'a> {
             coins: market.coins(),
             endpoints: ENDPOINTS,
             everywhere: EVERYWHERE,
+            preferences: [EXPLAINED],
             extensions: EXTENSIONS,
         }
     }

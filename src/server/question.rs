@@ -1,8 +1,9 @@
 //! From a query string to a question: strict decoding, and the two parameters the contract does not have.
 
+use axum::http::HeaderMap;
 use percent_encoding::percent_decode_str;
 
-use crate::api::{BadQuery, Query};
+use crate::api::{self, BadQuery, Query};
 use crate::market::Answer;
 use crate::model::Millis;
 
@@ -27,6 +28,15 @@ impl<E: Answer> Question<E> {
             as_of: query.text("as_of").map(instant).transpose()?,
         })
     }
+}
+
+/// Whether a request prefers an answer that says how it came to be.
+pub(super) fn prefers_explained(headers: &HeaderMap) -> bool {
+    let lists = headers.get_all(api::PREFER).iter();
+    let mut preferences = lists
+        .filter_map(|list| list.to_str().ok())
+        .flat_map(|list| list.split(','));
+    preferences.any(|one| one.trim().eq_ignore_ascii_case(api::EXPLAINED))
 }
 
 /// Refuses every parameter: the question of a page that takes none.

@@ -1,7 +1,7 @@
 //! Answers as they leave, kept ready in front of the pages for whoever sends the same request again.
 //!
-//! Requests are the same where the target is the same text and the same encodings are taken: conditions apart, which are
-//! looked at here, no page reads anything else of them. Such a request has then been read, answered, compressed and
+//! Requests are the same where the target is the same text, the same encodings are taken and the same is preferred:
+//! conditions apart, which are looked at here, no page reads anything else of them. Such a request has then been read, answered, compressed and
 //! named before, and that is sent again for as long as what the answer depends on stands where it stood.
 
 use std::convert::Infallible;
@@ -24,6 +24,7 @@ use quick_cache::{DefaultHashBuilder, Equivalent, OptionsBuilder, Weighter};
 use tower::{Service, ServiceExt};
 
 use super::freshness::Validator;
+use super::question::prefers_explained;
 use super::reject::Rejection;
 use super::response::{DAMAGED, sign};
 use super::shared::Shared;
@@ -60,6 +61,7 @@ impl Lasting {
 struct Asking<'a> {
     target: &'a str,
     encodings: Option<&'a [u8]>,
+    explained: bool,
 }
 
 impl<'a> Asking<'a> {
@@ -68,14 +70,18 @@ impl<'a> Asking<'a> {
         let target = request.uri().path_and_query()?.as_str();
         let mut lists = request.headers().get_all(ACCEPT_ENCODING).iter();
         let encodings = lists.next().map(HeaderValue::as_bytes);
-        (request.method() == Method::GET && lists.next().is_none())
-            .then_some(Self { target, encodings })
+        (request.method() == Method::GET && lists.next().is_none()).then(|| Self {
+            target,
+            encodings,
+            explained: prefers_explained(request.headers()),
+        })
     }
 
     fn to_owned(&self) -> Asked {
         Asked {
             target: self.target.into(),
             encodings: self.encodings.map(Into::into),
+            explained: self.explained,
         }
     }
 }
@@ -85,11 +91,14 @@ impl<'a> Asking<'a> {
 struct Asked {
     target: Box<str>,
     encodings: Option<Box<[u8]>>,
+    explained: bool,
 }
 
 impl Equivalent<Asked> for Asking<'_> {
     fn equivalent(&self, asked: &Asked) -> bool {
-        self.target == &*asked.target && self.encodings == asked.encodings.as_deref()
+        self.target == &*asked.target
+            && self.encodings == asked.encodings.as_deref()
+            && self.explained == asked.explained
     }
 }
 

@@ -11,7 +11,7 @@ use serde::Serialize;
 
 use super::encoded::{Estimated, Key, Realised};
 use super::freshness::Validator;
-use super::question::Question;
+use super::question::{Question, prefers_explained};
 use super::ready::Lasting;
 use super::reject::Rejection;
 use super::response::{encoded, encoded_within, json};
@@ -20,10 +20,11 @@ use crate::api::{self, CARRIED, Envelope, RELATIVE};
 use crate::market::{
     Answer, Basis, Explain, Market, Material, Needed, Revision, Served, VenueCoverage, wall_clock,
 };
-use crate::model::{FineCells, Millis, Sides, Window};
+use crate::model::{EarlierBar, FineCells, Millis, Sides, Window};
 
 const OPEN_INTEREST: HeaderName = HeaderName::from_static(api::OPEN_INTEREST);
 const OPEN_INTEREST_AGE: HeaderName = HeaderName::from_static(api::OPEN_INTEREST_AGE);
+const PREFERENCE_APPLIED: HeaderName = HeaderName::from_static(api::PREFERENCE_APPLIED);
 
 /// How often an answer is made anew because the market has changed meanwhile, before it goes out without a name that
 /// could ever be asked for again.
@@ -68,7 +69,14 @@ impl Asked {
 
 /// What makes an answer's body, and how it came to be. Its endpoint is not seen from outside, so that all that is done
 /// with an answer is compiled once, not for each of the ten.
-type Make = Box<dyn Fn(&Market) -> Result<(Vec<u8>, Option<Explain>), Rejection> + Send>;
+type Make = Box<dyn Fn(&Market) -> Result<Made, Rejection> + Send>;
+
+/// An answer's body, and what is to be said beside it.
+struct Made {
+    body: Vec<u8>,
+    explain: Option<Explain>,
+    earlier: Option<EarlierBar>,
+}
 
 /// What is to be done about a question.
 struct Plan {
@@ -79,7 +87,7 @@ struct Plan {
 
 /// The page of an endpoint; one kind of page for all of them, so that what a page does is compiled once.
 #[derive(Clone, Copy)]
-pub(super) struct Page(fn(&Shared, &str) -> Result<Plan, Rejection>);
+pub(super) struct Page(fn(&Shared, &str, bool) -> Result<Plan, Rejection>);
 
 impl Page {
     pub(super) fn of<E: Answer>() -> Self {
@@ -93,23 +101,32 @@ impl Handler<(), Shared> for Page {
     fn call(self, request: Request, shared: Shared) -> Self::Future {
         let (parts, _) = request.into_parts();
         Box::pin(async move {
-            let planned = self.0(&shared, parts.uri.query().unwrap_or_default());
-            let answered = match planned {
+            let query = parts.uri.query().unwrap_or_default();
+            let preferred = prefers_explained(&parts.headers);
+            let answered = match self.0(&shared, query, preferred) {
                 Ok(plan) => respond(shared, &parts.headers, plan).await,
                 Err(rejection) => Err(rejection),
             };
-            answered.into_response()
+            let followed = answered.map(|mut response| {
+                if preferred {
+                    let explained = HeaderValue::from_static(api::EXPLAINED);
+                    response.headers_mut().insert(PREFERENCE_APPLIED, explained);
+                }
+                response
+            });
+            followed.into_response()
         })
     }
 }
 
-/// What a query string asks of an endpoint.
-fn plan<E: Answer>(shared: &Shared, query: &str) -> Result<Plan, Rejection> {
+/// What a query string asks of an endpoint, where an explained answer may be preferred.
+fn plan<E: Answer>(shared: &Shared, query: &str, preferred: bool) -> Result<Plan, Rejection> {
     let Question {
         endpoint,
         explain,
         as_of,
     } = Question::<E>::read(query)?;
+    let explain = explain || preferred;
     let material = endpoint.material();
     if as_of.is_some() {
         shared.past.check("as_of")?;
@@ -132,8 +149,16 @@ fn plan<E: Answer>(shared: &Shared, query: &str) -> Result<Plan, Rejection> {
     };
     let make: Make = Box::new(move |market| {
         let answered = market.answer_within(&endpoint, as_of, most)?;
-        let body = enveloped::<E, _>(answered.reply, most)?;
-        Ok((body, answered.explain))
+        let earlier = if explain {
+            endpoint.earlier(market, as_of, &answered.reply)?
+        } else {
+            None
+        };
+        Ok(Made {
+            body: enveloped::<E, _>(answered.reply, most)?,
+            explain: answered.explain,
+            earlier,
+        })
     });
     Ok(Plan {
         asked,
@@ -286,7 +311,7 @@ async fn estimated(
     let work = move |market: &Market| {
         at_one_revision(market, &Basis::Observations, TRIES, || {
             let estimate = kept.explain.as_ref();
-            explained(&kept.body, market, as_of, None, estimate)
+            explained(&kept.body, market, as_of, (None, None), estimate)
         })
     };
     // Of an estimate that is there: its question has had its place in the lane of the past.
@@ -322,7 +347,7 @@ async fn estimate(
     let number = shared.encoded(lane).number();
     let memory = shared.memory.clone();
     let work = move |market: &Market| {
-        let (body, explain) = make(market)?;
+        let Made { body, explain, .. } = make(market)?;
         let closed = explain.as_ref().map(|explain| explain.closed);
         let estimated = Estimated {
             number,
@@ -406,12 +431,13 @@ fn encode(
     market: &Market,
     make: &Make,
 ) -> Result<Vec<u8>, Rejection> {
-    let (plain, _) = make(market)?;
+    let plain = make(market)?;
     if !asked.explain {
-        return Ok(plain);
+        return Ok(plain.body);
     }
     let coverage = market.coverage(asked.as_of, window)?;
-    explained(&plain, market, asked.as_of, Some(coverage), None)
+    let beside = (Some(coverage), plain.earlier);
+    explained(&plain.body, market, asked.as_of, beside, None)
 }
 
 fn enveloped<E: Answer, T: Serialize>(reply: T, most: usize) -> Result<Vec<u8>, Rejection> {
@@ -430,6 +456,9 @@ struct Explanation<'a> {
     as_of: Option<Millis>,
     #[serde(skip_serializing_if = "Option::is_none")]
     coverage: Option<Vec<VenueCoverage>>,
+    /// The first bar before those of the answer that cannot be made into them.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    earlier: Option<EarlierBar>,
     #[serde(flatten)]
     estimate: Option<&'a Explain>,
     /// Which of a heatmap's cells are longs, and which are shorts.
@@ -445,7 +474,7 @@ fn explained(
     plain: &[u8],
     market: &Market,
     as_of: Option<Millis>,
-    coverage: Option<Vec<VenueCoverage>>,
+    (coverage, earlier): (Option<Vec<VenueCoverage>>, Option<EarlierBar>),
     estimate: Option<&Explain>,
 ) -> Result<Vec<u8>, Rejection> {
     let explanation = encoded(&Explanation {
@@ -453,6 +482,7 @@ fn explained(
         simulated: market.is_simulated(),
         as_of: as_of.or_else(|| market.known_until()),
         coverage,
+        earlier,
         estimate,
         sides: estimate.and_then(Explain::sides),
         fine: estimate.and_then(Explain::fine_cells),

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use axum::Router;
 use axum::body::to_bytes;
 use axum::extract::{Extension, Request, State};
-use axum::http::header::{ACCEPT_ENCODING, CACHE_CONTROL, CONTENT_ENCODING, VARY};
+use axum::http::header::{CACHE_CONTROL, CONTENT_ENCODING, VARY};
 use axum::http::{HeaderName, HeaderValue, Method, StatusCode, Uri};
 use axum::middleware::{Next, from_fn_with_state};
 use axum::response::{IntoResponse, Response};
@@ -193,7 +193,7 @@ pub(super) async fn finish(State(shared): State<Shared>, request: Request, next:
     };
     let headers = response.headers_mut();
     sign(headers);
-    headers.insert(VARY, HeaderValue::from(ACCEPT_ENCODING));
+    headers.insert(VARY, HeaderValue::from_static("accept-encoding, prefer"));
     headers.entry(CACHE_CONTROL).or_insert(REVALIDATE);
     headers.insert(NOW, HeaderValue::from(shared.market.now().0));
     if shared.market.is_simulated() {

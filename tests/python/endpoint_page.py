@@ -10,8 +10,8 @@ HEAD = """# The endpoints
 
 What may be asked and what comes back, as `GET /api` of a running server lists it for machines. The same names are the
 methods of `Client`, `AsyncClient` and `Market` and the commands of `liqdata`. A server of this package also takes
-`explain=1` and `as_of=` with every question of the contract. `GET /openapi.json` is the same as OpenAPI 3.1, with the
-schemas of all replies and refusals.
+`explain=1` (or the header `Prefer: explain`) and `as_of=` with every question of the contract. `GET /openapi.json` is
+the same as OpenAPI 3.1, with the schemas of all replies and refusals.
 """
 
 

@@ -153,6 +153,7 @@ ASKED = {
         {"interval": "7m"},
         {"interval": "90s"},
         {"as_of": THEN, "interval": "1d"},
+        {"symbol": ["BTC", "ETH"], "interval": "1h", "end": NOW - 10 * DAY},
     ],
     "open_interest": [
         {},
@@ -263,6 +264,8 @@ def agree(told, wanted, asked):
             agree(told[name], rows, (asked, name))
         return
     assert told == wanted, asked
+    for name in ("coverage", "earlier"):
+        assert getattr(told, "meta", {}).get(name) == getattr(wanted, "meta", {}).get(name), (asked, name)
     if isinstance(wanted, liqdata.Rows):
         assert dtypes(told) == dtypes(wanted), asked
         assert told.meta["as_of"] == wanted.meta["as_of"], asked
@@ -377,6 +380,8 @@ def test_the_archive_has_something_to_tell(local):
     """So that agreement is not that of nothing with nothing."""
     for method in ("orders", "history", "coverage", "gaps", "bars", "open_interest", "maps", "positions"):
         assert len(getattr(local, method)()) > 1, method
+    for realised in ("overview", "coins", "exchanges", "largest", "orders", "chart", "history", "cascades"):
+        assert len(getattr(local, realised)().meta["coverage"]) > 1, realised
     assert local.heatmap(model=3).low is not None
     assert local.liqmap(model=3).high is not None
     assert len(local.gaps(start=NOW - 95 * MINUTE)) == 1

@@ -376,7 +376,7 @@ def test_the_prices_around_an_event_are_those_of_the_longer_bar_where_there_is_n
         assert list(connect(server).cascades("BTC", start=LATE, end=ENDS)) == [row]
 
 
-def test_bars_of_a_length_say_what_lies_before_them_that_cannot_be_made_into_it(mixed):
+def test_bars_of_a_length_say_what_lies_before_them_that_cannot_be_made_into_it(mixed, connect):
     at = datetime(2024, 1, 2, tzinfo=UTC)
     fives = mixed.bars("BTC", interval="5m")
     assert fives[0]["timestamp"] == FINE
@@ -392,6 +392,13 @@ def test_bars_of_a_length_say_what_lies_before_them_that_cannot_be_made_into_it(
     day = {name: cells[:24] for name, cells in HOURS.items()}
     of_tables = liqdata.Market(bars={name: day[name] + FIVES[name] for name in day})
     assert of_tables.bars("BTC", interval="5m").meta["earlier"] == {"timestamp": at, "interval": HOUR}
+    with liqdata.serve(mixed) as server:
+        told = connect(server)
+        assert told.bars("BTC", interval="5m").meta["earlier"] == fives.meta["earlier"]
+        assert (
+            told.bars(["BTC"], interval="5m", start=at + timedelta(hours=3))["BTC"].meta["earlier"]["interval"] == HOUR
+        )
+        assert "earlier" not in told.bars("BTC", interval="1h").meta
 
 
 # --- bars of lengths that do not nest

@@ -11,6 +11,7 @@ from samples import DAY, HOUR, NOW
 from scripted import answer
 
 from liqdata import AsyncClient, BadQuery, Client, NoAnswer, Refused, UnexpectedReply
+from liqdata.types import CoverageRow
 
 THEN = NOW - DAY
 SEVERAL = [THEN - place * HOUR for place in range(9)]
@@ -85,6 +86,47 @@ def test_a_reply_without_the_explanation_that_was_asked_for_is_unexpected(script
         connect(service).levels(explain=True)
     assert broken.value.path == "explain"
     assert "explain" not in connect(service).levels().meta
+
+
+@pytest.mark.parametrize("method", REALISED)
+def test_what_the_numbers_cover_is_preferred_and_nothing_is_missed_where_it_is_not_told(script, connect, method):
+    body = {} if method == "overview" else []
+    service = script(service_of(OURS, answer({"success": True, "data": body})))
+    assert "coverage" not in getattr(connect(service), method)().meta
+    (request,) = service.requests
+    assert {name.lower(): text for name, text in request.headers.items()}["prefer"] == "explain"
+
+
+@pytest.mark.parametrize("method", [*ESTIMATES, "undercount", "coverage", "gaps", "bars", "open_interest", "maps"])
+def test_it_is_preferred_of_no_other_answer(script, connect, method):
+    service = script(NOWHERE)
+    with pytest.raises((BadQuery, Refused)):
+        getattr(connect(service), method)()
+    assert all("prefer" not in map(str.lower, request.headers) for request in service.requests)
+
+
+def test_a_service_that_says_it_tells_what_the_numbers_cover_has_to(script, connect):
+    def told(explain):
+        return script(answer({"success": True, "data": [], **explain}, preference_applied="explain"))
+
+    row = dict.fromkeys(CoverageRow.__annotations__) | {
+        "exchange": "okx",
+        "completeness": "sampled",
+        "known_by": "documented",
+    }
+    row |= {"gaps": 2, "cnt": 7}
+    client = connect(told({"explain": {"coverage": [row], "and": "more"}}))
+    assert client.coins().meta["coverage"] == [row]
+    assert "coverage" not in client.history(start=THEN).meta  # of a stretch it is not
+    for explain, path in (
+        ({}, "explain"),
+        ({"explain": 3}, "explain"),
+        ({"explain": {"coverage": 3}}, "explain.coverage"),
+        ({"explain": {"coverage": [{"exchange": "okx"}]}}, "explain.coverage[0]"),
+    ):
+        with pytest.raises(UnexpectedReply) as refused:
+            connect(told(explain)).coins()
+        assert refused.value.path.startswith(path)
 
 
 def test_bars_of_another_coin_are_no_answer(script, connect):

@@ -14,7 +14,7 @@ from .mistakes import refuse
 from .source import told
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Collection
 
     from liqdata.rows import Rows
     from liqdata.types import CoverageRow
@@ -98,7 +98,7 @@ def beside(asked: Asked, of: Any, answer: Any = None) -> None:
         if (asked.source.archive is not None or _recorded(answer)) and not any(share for _, share in _heard(answer)):
             raise NoAnswer(_nobody(asked.arguments.get("range", "24h")))
     elif _tells(asked, answer):
-        _say_who(asked, of)
+        _say_who(asked, of, answer)
 
 
 def _tells(asked: Asked, answer: Any) -> bool:
@@ -108,34 +108,38 @@ def _tells(asked: Asked, answer: Any) -> bool:
     return asked.name in REALISED and not {"start", "end"} & asked.arguments.keys()
 
 
-def _say_who(asked: Asked, of: Any) -> None:
+def _say_who(asked: Asked, of: Any, answer: Any) -> None:
     window = asked.arguments.get("range", "24h")
     as_of = {"as_of": asked.arguments["as_of"]} if "as_of" in asked.arguments else {}
+    venues: Collection[CoverageRow] | None = (getattr(answer, "meta", None) or {}).get("coverage")
     if asked.source.archive is not None:
-        _covered(of.coverage(window, **as_of), window)
-    else:
-        _announced(of, window, as_of)
-
-
-def _announced(service: Any, window: str, as_of: dict[str, Any]) -> None:
-    """As of an archive, where the service has a record: one of the contract alone has none, nor has one of tables."""
-    try:
-        venues = service.coverage(window, **as_of)
-    except BadQuery:  # it is not announced
+        _covered(of.coverage(window, **as_of) if venues is None else venues, window)
         return
-    except LiqdataError as error:
-        print(f"who was listened to in the last {window} is not known: {printable(str(error))}", file=sys.stderr)
-        return
-    if _recorded(venues):
+    if venues is None:
+        venues = _announced(of, window, as_of)
+    # As of an archive, where the service has a record: one of tables has none.
+    if venues is not None and _recorded(venues):
         _covered(venues, window)
 
 
-def _recorded(venues: Rows[CoverageRow]) -> bool:
+def _announced(service: Any, window: str, as_of: dict[str, Any]) -> Rows[CoverageRow] | None:
+    """What a service tells that did not do so beside its answer: one of the contract alone tells nothing."""
+    try:
+        venues: Rows[CoverageRow] = service.coverage(window, **as_of)
+    except BadQuery:  # it is not announced
+        return None
+    except LiqdataError as error:
+        print(f"who was listened to in the last {window} is not known: {printable(str(error))}", file=sys.stderr)
+        return None
+    return venues
+
+
+def _recorded(venues: Collection[CoverageRow]) -> bool:
     """Whether there is a record: of tables nobody knows who was listened to."""
     return not len(venues) or any(venue["connected_share"] is not None for venue in venues)
 
 
-def _covered(venues: Rows[CoverageRow], range: str) -> None:
+def _covered(venues: Collection[CoverageRow], range: str) -> None:
     """Say beside realised numbers who was listened to; where nobody was, they tell nothing."""
     heard = _heard(venues)
     if not any(share for _, share in heard):
@@ -144,7 +148,7 @@ def _covered(venues: Rows[CoverageRow], range: str) -> None:
     print(f"listened to in the last {range}: {shares}", file=sys.stderr)
 
 
-def _heard(venues: Rows[CoverageRow]) -> list[tuple[str, float]]:
+def _heard(venues: Collection[CoverageRow]) -> list[tuple[str, float]]:
     return [(venue["exchange"], venue["connected_share"] or 0.0) for venue in venues]
 
 

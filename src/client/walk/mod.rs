@@ -249,7 +249,7 @@ impl Walk {
         };
         let beside = Beside {
             as_of: self.stretch.as_of,
-            explain: false,
+            ..Beside::default()
         };
         let fetched = self.client.fetch_beside(&question, beside).await;
         match fetched {

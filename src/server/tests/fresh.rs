@@ -8,6 +8,9 @@ use futures_util::future::join_all;
 use super::*;
 use crate::market::Feed;
 
+const PREFER: HeaderName = HeaderName::from_static(api::PREFER);
+const PREFERENCE_APPLIED: HeaderName = HeaderName::from_static(api::PREFERENCE_APPLIED);
+
 async fn get(
     service: &Router,
     uri: &str,
@@ -74,7 +77,7 @@ async fn every_answer_has_a_name_by_which_it_need_not_be_sent_again() {
                     assert_eq!(status, StatusCode::NOT_MODIFIED, "{uri}");
                     assert!(nothing.is_empty());
                     assert_eq!(same[ETAG], headers[ETAG]);
-                    assert_eq!(same[VARY], "accept-encoding");
+                    assert_eq!(same[VARY], "accept-encoding, prefer");
                     assert!(
                         !same.contains_key(CONTENT_TYPE) && !same.contains_key(CONTENT_ENCODING)
                     );
@@ -84,6 +87,65 @@ async fn every_answer_has_a_name_by_which_it_need_not_be_sent_again() {
             }
         }
     }
+}
+
+#[tokio::test]
+async fn who_prefers_it_is_told_how_an_answer_came_to_be_and_nobody_else() {
+    let service = service();
+    let mut uris: Vec<String> = paths()
+        .into_iter()
+        .map(|(path, ..)| path.to_owned())
+        .collect();
+    uris.push(format!("{}?interval=1h", api::Bars::PATH));
+    for uri in uris {
+        let mark = if uri.contains('?') { '&' } else { '?' };
+        let (_, _, explained) = get(&service, &format!("{uri}{mark}explain=1"), &[]).await;
+        let (_, _, plain) = get(&service, &uri, &[]).await;
+        assert_ne!(plain, explained, "{uri}");
+        // Each twice: the second is the answer as it is kept.
+        for prefers in [
+            "explain",
+            "wait=1, Explain",
+            "explain",
+            "",
+            "explain=0",
+            "explained",
+        ] {
+            let wanted = prefers
+                .to_ascii_lowercase()
+                .split(", ")
+                .any(|one| one == "explain");
+            let (status, headers, body) = get(&service, &uri, &[(PREFER, prefers)]).await;
+            assert_eq!(status, StatusCode::OK, "{uri} {prefers:?}");
+            assert!(
+                body == if wanted { &explained } else { &plain },
+                "{uri} {prefers:?}"
+            );
+            let followed = headers.get(&PREFERENCE_APPLIED).map(HeaderValue::as_bytes);
+            assert_eq!(
+                followed,
+                wanted.then_some(b"explain".as_slice()),
+                "{uri} {prefers:?}"
+            );
+            let held = [(PREFER, prefers), (IF_NONE_MATCH, text(&headers, &ETAG))];
+            let (status, again, _) = get(&service, &uri, &held).await;
+            assert_eq!(status, StatusCode::NOT_MODIFIED, "{uri} {prefers:?}");
+            assert_eq!(again[VARY], "accept-encoding, prefer");
+            let packed = [(PREFER, prefers), (ACCEPT_ENCODING, "gzip")];
+            let (_, headers, body) = get(&service, &uri, &packed).await;
+            if !headers.contains_key(CONTENT_ENCODING) {
+                assert!(
+                    body == if wanted { &explained } else { &plain },
+                    "{uri} {prefers:?}"
+                );
+            }
+        }
+    }
+    let (status, headers, _) =
+        get(&service, "/api/liq-map?symbol=NOPE", &[(PREFER, "explain")]).await;
+    assert!(status.is_client_error() && !headers.contains_key(&PREFERENCE_APPLIED));
+    let (_, index) = get_json(&service, "/api").await;
+    assert_eq!(index["preferences"], json!(["explain"]));
 }
 
 #[tokio::test]
