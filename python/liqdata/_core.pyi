@@ -37,6 +37,7 @@ __all__ = [
     "endpoints",
     "exchange",
     "formats",
+    "in_coins",
     "ingest_files",
     "ingest_tables",
     "instant",
@@ -52,7 +53,6 @@ __all__ = [
     "symbol",
     "verify",
     "walk_bounds",
-    "without_price",
 ]
 
 @final
@@ -110,7 +110,7 @@ def ingest_tables(
     seen: Callable[[int], object],
     cut: Callable[[dict[str, Any]], object],
 ) -> dict[str, Any]: ...
-def without_price(path: str, open_interest: object) -> list[tuple[int, str]]: ...
+def in_coins(path: str, open_interest: object) -> tuple[Any, list[tuple[int, str, str, bool]]]: ...
 def brackets(exchange: str, symbol: str) -> Table | None: ...
 def bracketed() -> list[tuple[str, str]]: ...
 def max_leverage(exchange: str, symbol: str, notional: float) -> float | None: ...

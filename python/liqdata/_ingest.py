@@ -73,9 +73,6 @@ AMOUNTS = {
 }
 """The columns of numbers in files of Parquet, of which a row that has none is refused alone."""
 
-UNPRICED = "open_interest_usd: the archive has no bar of its time to bring it to coins with"
-"""Why a reading in USD is not kept that has no price."""
-
 NOBODY: Whose = (None, False)
 """Where all rows say whose they are."""
 
@@ -183,7 +180,8 @@ def ingest(
         ``ccxt_ohlcv``, ``orders``, ``force_orders`` (orders whose side is that of the order that closed the position),
         ``bars``, ``open_interest``, ``open_interest_usd``, ``coinglass_prices``, ``coinglass_open_interest_coins``,
         ``coinglass_open_interest_usd``. Open interest in USD comes after the other files, and is brought to coins at
-        the archive's own bars: a reading that has none of its time is refused alone.
+        the archive's own bars: a reading that has none of its time is refused alone, and so is one that is implausible
+        as USD and would not be as coins, unless most of its file are.
     orders, bars, open_interest : table, optional
         Tables, as :class:`Market` takes them; bars may have a column ``exchange``. Where one is refused nothing of the
         tables is kept. Open interest in USD is brought to coins with ``bars``, else with the archive's own.
@@ -418,18 +416,27 @@ def _parquet(file: str, name: str | None) -> tuple[str, Any]:
 
 
 def _priced(folder: str, file: str, kind: str, given: Sound) -> Sound:
-    """Those of the sound rows that have a price, where they are in USD; the others are refused alone, too."""
+    """Those of the sound rows that are readings in coins, or are brought to them; the others are refused alone, too."""
+    import numpy as np
+
     sound, rows, unsound = given
-    in_usd = kind == "open_interest" and "open_interest" not in sound.column_names
-    without = _core.without_price(folder, table(sound, kind)) if in_usd and sound.num_rows else []
-    if not without:
+    if kind != "open_interest" or "open_interest" in sound.column_names or not sound.num_rows:
         return given
+    coins, left = _core.in_coins(folder, table(sound, kind))
+    implausible = [why for _, _, why, is_implausible in left if is_implausible]
+    if len(implausible) > len(coins) - len(left):
+        msg = f"files: {file}: {implausible[0]}"
+        raise BadQuery(msg, parameter="files")
     places = list(range(sound.num_rows)) if rows is None else rows
-    row, why = without[0]
-    told = Ingested(len(without), 0, 0, {UNPRICED: len(without)}, {UNPRICED: f"{file}:{places[row]} ({why})"})
-    gone = {row for row, _ in without}
-    left = [row for row in range(sound.num_rows) if row not in gone]
-    return sound.take(left), [places[row] for row in left], _together([unsound, told])
+    refused: dict[str, int] = {}
+    first: dict[str, str] = {}
+    for row, reason, why, _ in left:
+        refused[reason] = refused.get(reason, 0) + 1
+        first.setdefault(reason, f"{file}:{places[row]} ({why})")
+    made = sound.drop_columns(["open_interest_usd"]).append_column("open_interest", [coins])
+    kept = np.flatnonzero(np.isfinite(coins)).tolist()
+    told = Ingested(len(left), 0, 0, refused, first)
+    return made.take(kept), [places[row] for row in kept], _together([unsound, told])
 
 
 def _numbers(file: str, kind: str, held: Any) -> Sound:

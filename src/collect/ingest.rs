@@ -4,13 +4,13 @@
 //! A lot is there whole or not at all, and a row that is there already is left as it was, so that whatever cuts an ingest
 //! short is made good by doing it again. What is not kept is counted by its reason, with where it stood first.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::path::{Path, PathBuf};
 
 use super::clock::machine;
 use super::doubtful::{latest, of_the_future};
 use super::files::{Source, Unopened, sources};
-use super::in_usd::{InUsd, ToCoins, UNPRICED};
+use super::in_usd::{InUsd, ToCoins};
 use super::refused::{Refused, refuse};
 use super::whose::{UNKNOWN, UnknownExchange, Whose};
 use crate::archive::{
@@ -220,7 +220,7 @@ pub fn ingest(
             return Ok(intake.end(false));
         }
     }
-    let is_whole = intake.keep()?;
+    let is_whole = intake.bring_to_coins()? && intake.keep()?;
     Ok(intake.end(is_whole))
 }
 
@@ -256,7 +256,7 @@ struct Intake<'a> {
     parts: Vec<Part>,
     rows: Batch,
     places: Places,
-    /// Readings in USD of the file that is read.
+    /// Readings in USD that are not brought to coins yet.
     in_usd: InUsd,
     /// What has been read to its end, and is told once its rows are kept.
     told: Vec<Told>,
@@ -346,6 +346,9 @@ impl<'a> Intake<'a> {
                     let of = (&*row.exchange, &*row.coin, &*row.contract);
                     if self.is_of_one("open_interest", of, place) {
                         self.in_usd.add(row, place);
+                        if self.in_usd.are_many() && !self.bring_to_coins()? {
+                            return Ok(false);
+                        }
                     }
                 }
                 (None, Ok(None)) => self.done.repeated += 1,
@@ -365,9 +368,6 @@ impl<'a> Intake<'a> {
             }
         }
         is_whole &= is_last_sound || !ends_within_a_line();
-        if !self.bring_to_coins(file)? {
-            return Ok(false);
-        }
         // Of a day without a line, too, it is told that there was none.
         if rows.format() == Format::BinanceLiquidations
             && is_whole
@@ -400,30 +400,43 @@ impl<'a> Intake<'a> {
         Ok(true)
     }
 
-    /// Takes the readings in USD of a file for what they are in coins, now that the bars that came before are there; gives
-    /// whether to go on.
-    fn bring_to_coins(&mut self, file: usize) -> Result<bool, IngestError> {
+    /// Takes the readings in USD for what they are in coins, now that the bars that came before are there; gives whether to go
+    /// on.
+    fn bring_to_coins(&mut self) -> Result<bool, IngestError> {
         if self.in_usd.is_empty() {
             return Ok(true);
         }
         if !self.keep()? {
             return Ok(false);
         }
-        let in_usd = std::mem::take(&mut self.in_usd);
-        let brought = in_usd.brought(self.to_coins).map_err(|message| {
-            let name = self.names.get(file).map(|(name, _)| name.clone());
-            Unclear {
-                file: name.unwrap_or_default(),
-                message,
+        let (goes_on, read) = (&mut *self.goes_on, self.done.rows);
+        let unclear = |names: &[(String, usize)], file: usize, message| {
+            let name = names.get(file).map(|(name, _)| name.clone());
+            let file = name.unwrap_or_default();
+            Unclear { file, message }
+        };
+        let brought = self
+            .in_usd
+            .brought(self.to_coins, &mut || goes_on(read))
+            .map_err(|(file, message)| unclear(&self.names, file, message))?;
+        let Some(brought) = brought else {
+            return Ok(false);
+        };
+        for of_file in brought {
+            if let Some(why) = self.in_usd.fault_of(&of_file) {
+                // What came before it is readings.
+                self.keep()?;
+                return Err(unclear(&self.names, of_file.file, why).into());
             }
-        })?;
-        for (row, place) in brought {
-            match row {
-                Ok(row) => {
-                    self.rows.open_interest.push(reading(row));
-                    self.places.open_interest.push(place);
+            for (line, row) in of_file.rows {
+                let place = (of_file.file, line);
+                match row {
+                    Ok(row) => {
+                        self.rows.open_interest.push(reading(row));
+                        self.places.open_interest.push(place);
+                    }
+                    Err(left) => self.refuse(left.reason(), left.why(), place),
                 }
-                Err(why) => self.refuse(UNPRICED, &why, place),
             }
         }
         Ok(true)
@@ -537,8 +550,14 @@ impl<'a> Intake<'a> {
     /// Tells of the files of which nothing is left to read or to keep.
     fn tell_finished(&mut self) {
         let contracts = self.contracts();
-        for part in &mut self.parts {
-            if part.left == 0 && !part.told && !part.is_cut_short {
+        let names = self.names.iter().enumerate();
+        let waiting: BTreeSet<usize> = names
+            .filter(|(number, _)| self.in_usd.has(*number))
+            .map(|(_, (_, part))| *part)
+            .collect();
+        for (number, part) in self.parts.iter_mut().enumerate() {
+            let is_read = part.left == 0 && !waiting.contains(&number);
+            if is_read && !part.told && !part.is_cut_short {
                 part.told = true;
                 (self.finished)(Finished {
                     contracts: contracts.clone(),

@@ -82,7 +82,7 @@ mod yardstick;
 pub use crate::net::{Dial, Stream};
 pub use collector::Collector;
 pub use files::Unopened;
-pub use in_usd::ToCoins;
+pub use in_usd::{FilesInCoins, ToCoins};
 pub use ingest::{Contract, Files, Finished, IngestError, Ingested, ingest};
 pub use ingest_tables::ingest_tables;
 #[doc(hidden)]

@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 use super::TableFault;
 use super::history::{bars_by_coin, days};
 use super::table::{Row, shown};
-use crate::model::{Bar, Millis, ObservedBar, ObservedOpenInterest};
+use crate::model::{Bar, Millis, NotInCoins, ObservedBar, ObservedOpenInterest};
 
 /// What the numbers of a table of open interest count.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -64,37 +64,44 @@ pub fn in_base_units(
     unit: InterestUnit,
     bars: Vec<ObservedBar>,
 ) -> Result<Vec<ObservedOpenInterest>, TableFault> {
-    let made = converted(readings, unit, bars, &mut Err)?;
+    let made = converted(readings, unit, bars, &mut |(fault, _)| Err(fault))?;
     Ok(made.into_iter().flatten().collect())
 }
 
-/// As [`in_base_units`] of readings in USD; those without a price of their time are faults of their own.
+/// As [`in_base_units`] of readings in USD, each of which may be refused alone.
 ///
 /// # Errors
 ///
-/// [`TableFault`] for what is wrong with more than a reading that has no price.
+/// [`TableFault`] for faults of `bars`.
 pub fn each_in_base_units(
     readings: Vec<ObservedOpenInterest>,
     bars: Vec<ObservedBar>,
-) -> Result<Vec<Result<ObservedOpenInterest, TableFault>>, TableFault> {
-    let mut unpriced = Vec::new();
-    let made = converted(readings, InterestUnit::Usd, bars, &mut |fault| {
-        unpriced.push(fault);
+) -> Result<Vec<Result<ObservedOpenInterest, NotInCoins>>, TableFault> {
+    let mut refused: BTreeMap<usize, NotInCoins> = BTreeMap::new();
+    let made = converted(readings, InterestUnit::Usd, bars, &mut |(
+        fault,
+        of_kind,
+    )| {
+        refused.insert(fault.row, of_kind(fault.message));
         Ok(())
     })?;
-    let mut unpriced = unpriced.into_iter();
-    let each = made
-        .into_iter()
-        .filter_map(|made| made.map(Ok).or_else(|| unpriced.next().map(Err)));
+    let each = made.into_iter().enumerate();
+    let each = each.filter_map(|(row, made)| match refused.remove(&row) {
+        Some(why) => Some(Err(why)),
+        None => made.map(Ok),
+    });
     Ok(each.collect())
 }
 
-/// Readings in base units, `None` for one without a price that `without` lets be.
+/// A fault of a reading, and of which kind it is.
+type Refused = (TableFault, fn(String) -> NotInCoins);
+
+/// Readings in base units; `None` for one that `refuse` lets be refused alone.
 fn converted(
     readings: Vec<ObservedOpenInterest>,
     unit: InterestUnit,
     bars: Vec<ObservedBar>,
-    without: &mut dyn FnMut(TableFault) -> Result<(), TableFault>,
+    refuse: &mut dyn FnMut(Refused) -> Result<(), TableFault>,
 ) -> Result<Vec<Option<ObservedOpenInterest>>, TableFault> {
     if readings.is_empty() {
         return Ok(Vec::new());
@@ -105,47 +112,65 @@ fn converted(
         .collect();
     let mut held: BTreeMap<String, BTreeMap<Option<String>, Vec<Held>>> = BTreeMap::new();
     let mut made = Vec::with_capacity(readings.len());
-    for (row, mut reading) in readings.into_iter().enumerate() {
-        let place = Row::of_open_interest(row);
+    for (row, reading) in readings.into_iter().enumerate() {
         let given = reading.open_interest;
-        place.amount(unit.column(), given)?;
-        reading = place.reading(reading)?;
-        let market = markets.get(&reading.symbol);
-        let price = match unit {
-            InterestUnit::Base => market.and_then(|market| market.price(reading.timestamp).ok()),
-            InterestUnit::Usd => {
-                let price = market
-                    .ok_or(NoPrice::NoBars)
-                    .and_then(|market| market.price(reading.timestamp));
-                match price {
-                    Ok(price) => Some(price),
-                    Err(why) => {
-                        without(place.fault(unit.column(), why.said(given, &reading)))?;
-                        made.push(None);
-                        continue;
-                    }
+        match in_base(row, reading, unit, &markets) {
+            Ok((reading, price)) => {
+                let market = markets.get(&reading.symbol);
+                if let Some(price) = price
+                    && market.is_some_and(|market| market.volume_per_day > 0.0)
+                {
+                    let venues = held.entry(reading.symbol.clone()).or_default();
+                    let readings = venues.entry(reading.exchange.clone()).or_default();
+                    readings.push(Held { row, given, price });
                 }
+                made.push(Some(reading));
             }
-        };
-        if let (InterestUnit::Usd, Some(price)) = (unit, price) {
-            reading.open_interest = given / price;
-            place.amount(unit.column(), reading.open_interest)?;
+            Err(refused) => {
+                refuse(refused)?;
+                made.push(None);
+            }
         }
-        if let (Some(price), Some(market)) = (price, market)
-            && market.volume_per_day > 0.0
-        {
-            let venues = held.entry(reading.symbol.clone()).or_default();
-            let readings = venues.entry(reading.exchange.clone()).or_default();
-            readings.push(Held { row, given, price });
-        }
-        made.push(Some(reading));
     }
-    for (coin, venues) in &held {
-        if let Some(market) = markets.get(coin) {
-            market.judge(coin, unit, venues)?;
+    for (coin, venues) in held {
+        if let Some(market) = markets.get(&coin) {
+            market.judge(&coin, unit, venues, &mut |fault| {
+                refuse((fault, NotInCoins::Implausible))
+            })?;
         }
     }
     Ok(made)
+}
+
+/// A reading in base units, and the price of its time where that is known.
+fn in_base(
+    row: usize,
+    reading: ObservedOpenInterest,
+    unit: InterestUnit,
+    markets: &BTreeMap<String, Market>,
+) -> Result<(ObservedOpenInterest, Option<f64>), Refused> {
+    let place = Row::of_open_interest(row);
+    let given = reading.open_interest;
+    let no_amount = |fault| -> Refused { (fault, NotInCoins::NoAmount) };
+    place.amount(unit.column(), given).map_err(no_amount)?;
+    let mut reading = place.reading(reading).map_err(no_amount)?;
+    let price = markets
+        .get(&reading.symbol)
+        .ok_or(NoPrice::NoBars)
+        .and_then(|market| market.price(reading.timestamp));
+    let price = match (unit, price) {
+        (InterestUnit::Base, price) => return Ok((reading, price.ok())),
+        (InterestUnit::Usd, Ok(price)) => price,
+        (InterestUnit::Usd, Err(why)) => {
+            let fault = place.fault(unit.column(), why.said(given, &reading));
+            return Err((fault, NotInCoins::Unpriced));
+        }
+    };
+    reading.open_interest = given / price;
+    place
+        .amount(unit.column(), reading.open_interest)
+        .map_err(no_amount)?;
+    Ok((reading, Some(price)))
 }
 
 /// Why there is no price for a reading.
@@ -171,6 +196,7 @@ impl NoPrice {
 }
 
 /// One reading beside the price of its time.
+#[derive(Clone, Copy)]
 struct Held {
     row: usize,
     given: f64,
@@ -234,36 +260,53 @@ impl Market {
         apart && (here > self.most || here < LEAST) && far(there) < far(here) / 2.0
     }
 
-    /// Refuses the readings of a coin that are doubted in `unit`: where what all exchanges hold together is, and where one
-    /// stands out from the rest of its exchange by more than half of what parts the units.
+    /// Refuses the readings of a coin that are doubted in `unit`: where what all exchanges hold together is, those of the one
+    /// that has most, and so on with the others, but for those that stand out and are not doubted themselves; and those that are
+    /// and stand out from the rest of their exchange, by more than half of what parts the units.
     fn judge(
         &self,
         coin: &str,
         unit: InterestUnit,
-        venues: &BTreeMap<Option<String>, Vec<Held>>,
+        venues: BTreeMap<Option<String>, Vec<Held>>,
+        refuse: &mut dyn FnMut(TableFault) -> Result<(), TableFault>,
     ) -> Result<(), TableFault> {
-        let refused = |held: &Held| {
-            Err(Row::of_open_interest(held.row).fault(unit.column(), self.said(coin, unit, held)))
+        let mut refuse = |held: &Held| {
+            let fault = Row::of_open_interest(held.row);
+            refuse(fault.fault(unit.column(), self.said(coin, unit, held)))
         };
-        let usual: Vec<&Held> = venues.values().filter_map(|held| median(held)).collect();
-        let sum = |unit| usual.iter().map(|held| held.base(unit)).sum();
-        let most = usual
-            .iter()
-            .max_by(|one, other| one.given.total_cmp(&other.given));
-        if let Some(most) = most
-            && self.doubts(sum(unit), sum(unit.other()), most.price)
+        let mut venues: Vec<(Held, Vec<Held>)> = venues
+            .into_values()
+            .filter_map(|held| Some((median(&held)?, held)))
+            .collect();
+        venues.sort_by(|(one, _), (other, _)| one.given.total_cmp(&other.given));
+        let stands_out = |usual: &Held, held: &Held| {
+            let far = (held.given / usual.given).ln().abs();
+            usual.given > 0.0 && far > held.price.ln().abs() / 2.0
+        };
+        let is_doubted =
+            |held: &Held| self.doubts(held.base(unit), held.base(unit.other()), held.price);
+        let sum = |venues: &[(Held, Vec<Held>)], unit| {
+            venues.iter().map(|(usual, _)| usual.base(unit)).sum()
+        };
+        while let Some((most, _)) = venues.last()
+            && self.doubts(sum(&venues, unit), sum(&venues, unit.other()), most.price)
         {
-            return refused(most);
+            refuse(most)?;
+            if let Some((most, held)) = venues.pop() {
+                let is_alike = |held: &&Held| !stands_out(&most, held) || is_doubted(held);
+                for held in held
+                    .iter()
+                    .filter(|held| held.row != most.row)
+                    .filter(is_alike)
+                {
+                    refuse(held)?;
+                }
+            }
         }
-        for (held, usual) in venues.values().zip(&usual) {
-            let stands_out = |held: &&Held| {
-                let far = (held.given / usual.given).ln().abs();
-                usual.given > 0.0
-                    && far > held.price.ln().abs() / 2.0
-                    && self.doubts(held.base(unit), held.base(unit.other()), held.price)
-            };
-            if let Some(held) = held.iter().find(stands_out) {
-                return refused(held);
+        for (usual, held) in &venues {
+            let held = held.iter().filter(|held| stands_out(usual, held));
+            for held in held.filter(|held| is_doubted(held)) {
+                refuse(held)?;
             }
         }
         Ok(())
@@ -291,8 +334,8 @@ impl Market {
 }
 
 /// The one in the middle by what was given.
-fn median(held: &[Held]) -> Option<&Held> {
+fn median(held: &[Held]) -> Option<Held> {
     let mut held: Vec<&Held> = held.iter().collect();
     held.sort_by(|one, other| one.given.total_cmp(&other.given));
-    held.get(held.len() / 2).copied()
+    held.get(held.len() / 2).copied().copied()
 }

@@ -75,7 +75,7 @@ mod _core {
     #[pymodule_export]
     use super::history::{History, walk_bounds};
     #[pymodule_export]
-    use super::ingest::{formats, ingest_files, ingest_tables, without_price};
+    use super::ingest::{formats, in_coins, ingest_files, ingest_tables};
     #[pymodule_export]
     use super::logs::deliver_logs;
     #[pymodule_export]

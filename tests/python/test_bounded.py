@@ -127,3 +127,27 @@ def test_cascades_of_a_live_archive_read_again_only_what_is_new(archive):
             assert again < first / 50, (first, again)
         writer.close()
         assert len(more) == len(told) + 5
+
+
+def test_open_interest_in_usd_reads_the_bars_of_its_days_alone_and_once_for_many_files(tmp_path):
+    """Two files of each of three days, in an archive of many."""
+    days, apart = 120, 5 * HOUR // 60
+    opens = NOW - NOW % DAY - days * DAY + np.arange(days * DAY // apart) * apart
+    bars = {"timestamp": np.tile(opens, 3), "symbol": np.repeat(["BTC", "ETH", "SOL"], len(opens))}
+    bars |= {name: np.random.default_rng(1).integers(900, 999, 3 * len(opens)) / 10 for name in ("open", "close")}
+    bars |= {"high": np.full(3 * len(opens), 100.0), "low": np.full(3 * len(opens), 90.0)}
+    bars |= {"volume": np.random.default_rng(2).integers(1, 10**9, 3 * len(opens)) / 7e6}
+    folder = tmp_path / "archive"
+    liqdata.ingest(folder, bars=bars, exchange="okx")
+    size = sum(path.stat().st_size for path in folder.rglob("*.parquet"))
+    files = []
+    for day in range(3):
+        for venue in ("okx", "bybit"):
+            files.append(tmp_path / f"{venue}-{day}.csv")
+            times = [int(opens[-1]) - day * DAY - place * HOUR for place in range(8)]
+            lines = [f"{at},BTC,{venue},70000000" for at in times]
+            files[-1].write_text("\n".join(["t,coin,venue,oi_usd", *lines]) + "\n")
+    before = read()
+    assert liqdata.ingest(folder, *files).new == 6 * 8
+    # Five days of bars, and what an archive is opened with.
+    assert read() - before < size, (read() - before, size)

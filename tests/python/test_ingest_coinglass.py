@@ -13,6 +13,7 @@ HOUR = 60 * MINUTE
 PRICES = "time,open,high,low,close,volume_usd"
 OHLC = "time,open,high,low,close"
 NO_PRICE = "open_interest_usd: the archive has no bar of its time to bring it to coins with"
+NO_USD = "open_interest_usd: implausible as USD beside price and volume, and not as coins"
 
 
 def prices(folder, hours=3):
@@ -96,6 +97,56 @@ def test_a_file_of_coins_that_is_said_to_be_in_usd_is_refused(tmp_path, folder):
     with pytest.raises(BadQuery, match="times the volume of a day") as refused:
         liqdata.ingest(folder, file, exchange="binance", format="coinglass_open_interest_usd")
     assert str(file) in str(refused.value)
+
+
+def interest(folder, name, cells):
+    """A table of open interest as CSV or Parquet, as its name says."""
+    if name.endswith(".csv"):
+        lines = [",".join(map(str, row)) for row in zip(*cells.values(), strict=True)]
+        return written(folder, name, *lines, header=",".join(cells))
+    pyarrow, parquet = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.parquet")
+    parquet.write_table(pyarrow.table(cells), folder / name)
+    return folder / name
+
+
+def readings(*amounts):
+    """Readings of an exchange, an hour after the other."""
+    times = [START + place * HOUR for place in range(1, len(amounts) + 1)]
+    return {"t": times, "coin": ["BTC"] * len(times), "venue": ["binance"] * len(times), "oi_usd": list(amounts)}
+
+
+@pytest.mark.parametrize("ending", ["csv", "parquet"])
+def test_a_reading_that_is_implausible_as_usd_is_refused_alone_and_the_rest_goes_in(tmp_path, folder, ending):
+    liqdata.ingest(folder, prices(tmp_path, hours=24), exchange="binance")
+    # One of them is what the others are in coins.
+    amounts = [50_000.0, 50_001.0, 50_002.0, 500.0, 50_004.0, 50_005.0]
+    file = interest(tmp_path, f"interest.{ending}", readings(*amounts))
+    later = [f"{START + HOUR},BTC,okx,60000", f"{START + 2 * HOUR},ETH,okx,1"]
+    after = written(tmp_path, "later.csv", *later, header="t,coin,venue,oi_usd")
+    done = liqdata.ingest(folder, file, after)
+    assert (done.rows, done.new, done.refused) == (8, 6, {NO_USD: 1, NO_PRICE: 1})
+    row = 5 if ending == "csv" else 3
+    assert done.first[NO_USD].startswith(f"{file}:{row} (500 USD would be ")
+    assert "as base units it would be" in done.first[NO_USD]
+    with liqdata.open(folder) as market:
+        kept = list(market.open_interest("BTC", start=START))
+    held = [row["open_interest"] for row in kept if row["exchange"] == "binance"]
+    in_coins = [amount / (101 + place % 3) for place, amount in enumerate(amounts) if amount != 500.0]
+    assert held == pytest.approx(in_coins)
+    again = liqdata.ingest(folder, file)
+    assert (again.new, again.repeated, again.refused) == (0, 5, {NO_USD: 1})
+
+
+@pytest.mark.parametrize("ending", ["csv", "parquet"])
+def test_a_file_most_of_which_is_no_usd_is_refused_whole_and_what_came_before_it_stays(tmp_path, folder, ending):
+    liqdata.ingest(folder, prices(tmp_path, hours=24), exchange="binance")
+    before = written(tmp_path, "a.csv", f"{START + HOUR},BTC,okx,60000", header="t,coin,venue,oi_usd")
+    file = interest(tmp_path, f"b.{ending}", readings(50_000.0, 50_000.0, *[500.0] * 6))
+    with pytest.raises(BadQuery, match=r"500 USD would be .* times the volume of a day; as base units") as refused:
+        liqdata.ingest(folder, before, file)
+    assert str(file) in str(refused.value)
+    with liqdata.open(folder) as market:
+        assert [row["exchange"] for row in market.open_interest("BTC", start=START)] == ["okx"]
 
 
 def test_readings_of_parquet_without_a_price_are_refused_alone(tmp_path, folder):
