@@ -24,6 +24,7 @@ __all__ = [
     "Specification",
     "Stream",
     "Table",
+    "TableCheck",
     "Walk",
     "__version__",
     "archive_lists",
@@ -109,6 +110,8 @@ def ingest_tables(
     new_exchange: bool,
     seen: Callable[[int], object],
     cut: Callable[[dict[str, Any]], object],
+    length: int | None = None,
+    told_before: Sequence[tuple[str, int, int]] = ...,
 ) -> dict[str, Any]: ...
 def in_coins(path: str, open_interest: object) -> tuple[Any, list[tuple[int, str, str, bool]]]: ...
 def brackets(exchange: str, symbol: str) -> Table | None: ...
@@ -162,6 +165,13 @@ class Bridge:
 class Call:
     def wait(self) -> Any: ...
     def cancel(self) -> None: ...
+
+@final
+class TableCheck:
+    def __new__(cls, path: str, kind: str, exchange: str | None, new_exchange: bool) -> Self: ...
+    def add(self, part: object, numbers: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]: ...
+    def days(self, part: object) -> npt.NDArray[np.int64]: ...
+    def length(self) -> int | None: ...
 
 @final
 class Table:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import json
 import os
 import tempfile
 from dataclasses import asdict, dataclass, field
 from datetime import UTC, datetime
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -16,6 +16,7 @@ from ._finished import FINISHED, Finished, add_line, lines_of
 from ._inputs import folder as placed
 from ._inputs import switch, to_be_made
 from ._intake import table
+from ._parquet import FILLS, ParquetFile, Refusals
 from ._printable import printable
 from ._progress import bar, meant
 from ._send import RECORD
@@ -24,14 +25,9 @@ from .errors import BadQuery
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
+    from ._parquet import Whose
     from ._progress import Shown
     from .types import Progress
-
-    Whose = tuple[str | None, bool]
-    """Whose rows are that do not say so, and whether an exchange that is not known is taken."""
-
-    Sound = tuple[Any, list[int] | None, "Ingested"]
-    """Rows that are sound, their places where others are not, and what became of those."""
 
     Cut = Callable[[dict[str, Any]], None]
     """What is told, where an ingest is interrupted, of what it kept."""
@@ -40,59 +36,8 @@ __all__ = ["Ingested", "ingest"]
 
 SAME = ("refused", "first", "files")
 
-COLUMNS = {
-    "venue": "exchange",
-    "coin": "symbol",
-    "time": "timestamp",
-    "ts": "timestamp",
-    "t": "timestamp",
-    "o": "open",
-    "h": "high",
-    "l": "low",
-    "c": "close",
-    "v": "volume",
-    "quantity": "qty",
-    "notional_usd": "value_usd",
-    "oi": "open_interest",
-    "oi_usd": "open_interest_usd",
-}
-"""Names of columns in files of Parquet that are understood, and what they are called here."""
-
-KINDS = {
-    "orders": {"timestamp", "exchange", "symbol", "side", "price", "qty", "value_usd"},
-    "bars": {"timestamp", "symbol", "open", "high", "low", "close", "volume"},
-    "open_interest": {"timestamp", "symbol"},
-    "positions": {"timestamp", "symbol", "side", "liquidation_price", "value_usd"},
-}
-"""What a table of each kind cannot do without."""
-
-AMOUNTS = {
-    "orders": ("price", "qty", "value_usd"),
-    "bars": ("open", "high", "low", "close", "volume"),
-    "open_interest": ("open_interest", "open_interest_usd"),
-}
-"""The columns of numbers in files of Parquet, of which a row that has none is refused alone."""
-
 NOBODY: Whose = (None, False)
 """Where all rows say whose they are."""
-
-FILLS = "hyperliquid_fills"
-"""The format of a node's fills."""
-
-RESERVOIR = {
-    "address": "text",
-    "coin": "text",
-    "dex": "text",
-    "quote_symbol": "text",
-    "side": "text",
-    "price": "text",
-    "size": "text",
-    "start_position": "text",
-    "direction": "text",
-    "trade_id": "number",
-    "timestamp": "instant",
-}
-"""Columns of a reservoir's Parquet of fills that are read, beside ``is_liquidation``."""
 
 
 @dataclass(frozen=True)
@@ -257,7 +202,7 @@ def ingest(
     left = [file for file in named if file not in known]
     parquet = [file for file in left if file.lower().endswith((".parquet", ".pq"))]
     plain = [file for file in left if file not in parquet]
-    tables = [(file, *_parquet(file, format)) for file in parquet]
+    tables = [ParquetFile(file, format) for file in parquet]
     shown = bar(wanted=progress, total=None, what="ingest")
     contracts = _contracts(folder)
     for one in known.values():
@@ -279,9 +224,9 @@ def ingest(
             told = _core.ingest_files(folder, plain, format, *whose, contracts, seen, kept, cut)
             contracts = told["contracts"]
             done.append(_told(told))
-        for file, kind, held in tables:
-            done.append(_of_parquet((folder, file, kind), held, contracts, whose, shown=shown, cut=cut))
-            finished.keep(file, _counts(done[-1]))
+        for file in tables:
+            _of_parquet((folder, file), done, contracts, whose, shown=shown, cut=cut)
+            finished.keep(file.path, _counts(done[-1]))
         if any(one is not None for one in given.values()):
             given = {kind: table(one, kind) for kind, one in given.items()}
             done.append(_told(_tables(folder, given, whose, shown, cut)))
@@ -305,18 +250,50 @@ def _interrupted(
 
 
 def _of_parquet(
-    place: tuple[str, str, str], held: Any, contracts: list[list[str]], whose: Whose, *, shown: Shown, cut: Cut
-) -> Ingested:
-    """Bring the rows of a Parquet file into the archive."""
-    folder, file, kind = place
-    if kind == FILLS:
-        return _told(_fills(folder, held, contracts, shown, cut), file=file, kind=kind)
-    sound, rows, unsound = _priced(folder, file, kind, _numbers(file, kind, held))
-    if unsound.rows and not sound.num_rows:
-        return unsound
+    place: tuple[str, ParquetFile],
+    done: list[Ingested],
+    contracts: list[list[str]],
+    whose: Whose,
+    *,
+    shown: Shown,
+    cut: Cut,
+) -> None:
+    """Bring the rows of a Parquet file into the archive, many at a time, and put to ``done`` what became of them."""
+    folder, file = place
+    if file.kind == FILLS:
+        done.append(_told(_fills(folder, file, contracts, shown, cut), file=file.path, kind=file.kind))
+        return
     alone: dict[str, Any] = dict.fromkeys(("orders", "bars", "open_interest", "positions"))
-    told = _tables(folder, alone | {kind: table(sound, kind)}, whose, shown, cut)
-    return _together([unsound, _told(told, file=file, kind=kind, rows=rows)])
+    refused = Refusals()
+    told_before: list[tuple[str, int, int]] = []
+    parts = file.parts(folder, whose, refused)
+    first = next(parts, None)
+    rows, new, repeated = sum(refused.counts.values()), 0, 0
+    done.append(_so_far(file, (rows, new, repeated), refused))
+    for part in chain([] if first is None else [first], parts):
+        given = alone | {file.kind: table(part.rows, file.kind)}
+        # While days are yet to come that are earlier, it tells of its own time.
+        beside = (part.length, told_before if part.is_in_order else [])
+        told = _tables(folder, given, whose, shown, cut, *beside)
+        told_before = _joined(told_before, told["told"])
+        for reason, count, row, shown_there in told["refused"]:
+            refused.add(reason, int(part.numbers[int(row.rpartition(":")[2])]), shown_there, count)
+        rows, new, repeated = rows + told["rows"], new + told["new"], repeated + told["repeated"]
+        done[-1] = _so_far(file, (rows, new, repeated), refused)
+
+
+def _so_far(file: ParquetFile, counts: tuple[int, int, int], refused: Refusals) -> Ingested:
+    """What became of a file's rows so far."""
+    return Ingested(*counts, dict(refused.counts), refused.first(file.path), {file.path: file.kind})
+
+
+def _joined(before: list[tuple[str, int, int]], told: list[tuple[str, int, int]]) -> list[tuple[str, int, int]]:
+    """Of which time the orders of each exchange tell, from first to last."""
+    spans = {exchange: (start, end) for exchange, start, end in before}
+    for exchange, start, end in told:
+        first, last = spans.get(exchange, (start, end))
+        spans[exchange] = min(first, start), max(last, end)
+    return [(exchange, *span) for exchange, span in spans.items()]
 
 
 def _counts(done: Ingested) -> dict[str, Any]:
@@ -369,10 +346,12 @@ def _check(files: tuple[object, ...], tables: Mapping[str, object], **names: obj
         raise BadQuery(msg, parameter="files")
 
 
-def _tables(folder: str, given: Mapping[str, object], whose: Whose, shown: Shown, cut: Cut) -> dict[str, Any]:
+def _tables(
+    folder: str, given: Mapping[str, object], whose: Whose, shown: Shown, cut: Cut, *beside: Any
+) -> dict[str, Any]:
     orders, bars, open_interest = given["orders"], given["bars"], given["open_interest"]
     seen = _counting(shown.update)
-    return _core.ingest_tables(folder, orders, bars, open_interest, given["positions"], *whose, seen, cut)
+    return _core.ingest_tables(folder, orders, bars, open_interest, given["positions"], *whose, seen, cut, *beside)
 
 
 def _counting(update: Callable[[int], object]) -> Callable[[int], None]:
@@ -388,144 +367,20 @@ def _counting(update: Callable[[int], object]) -> Callable[[int], None]:
     return seen
 
 
-def _parquet(file: str, name: str | None) -> tuple[str, Any]:
-    """The kind of a Parquet file's rows, and the rows."""
-    held = _read(file)
-    if name in (None, FILLS) and {"is_liquidation", *RESERVOIR} <= set(held.column_names):
-        return FILLS, _liquidations(held)
-    given = [str(name).lower() for name in held.column_names]
-    # Another name is understood where the column itself is not there: frames of orders have a pair and its coin.
-    names = [column if COLUMNS.get(column, column) in given else COLUMNS.get(column, column) for column in given]
-    held = held.rename_columns(names)
-    columns = set(names)
-    fits = [kind for kind, needed in KINDS.items() if needed <= columns]
-    if "open_interest" in fits and not columns & {"open_interest", "open_interest_usd"}:
-        fits.remove("open_interest")
-    if name in fits:
-        return name, held
-    if name is None and len(fits) == 1:
-        return fits[0], held
-    what = f"as {name}: " if name is not None else ""
-    if {"long_usd", "short_usd"} <= columns:
-        totals = "it has totals of periods, which are no orders, and an archive keeps none"
-        way = "Market(liquidations=), with the columns timestamp, symbol, long_usd and short_usd"
-        msg = f"files: {file}: {what}{totals}; allowed: the same as a table, {way}"
-        raise BadQuery(msg, parameter="files")
-    msg = f"files: {file}: {what}its columns ({', '.join(names)}) are those of no one kind; allowed: {', '.join(KINDS)}"
-    raise BadQuery(msg, parameter="files")
-
-
-def _priced(folder: str, file: str, kind: str, given: Sound) -> Sound:
-    """Those of the sound rows that are readings in coins, or are brought to them; the others are refused alone, too."""
-    import numpy as np
-
-    sound, rows, unsound = given
-    if kind != "open_interest" or "open_interest" in sound.column_names or not sound.num_rows:
-        return given
-    coins, left = _core.in_coins(folder, table(sound, kind))
-    implausible = [why for _, _, why, is_implausible in left if is_implausible]
-    if len(implausible) > len(coins) - len(left):
-        msg = f"files: {file}: {implausible[0]}"
-        raise BadQuery(msg, parameter="files")
-    places = list(range(sound.num_rows)) if rows is None else rows
-    refused: dict[str, int] = {}
-    first: dict[str, str] = {}
-    for row, reason, why, _ in left:
-        refused[reason] = refused.get(reason, 0) + 1
-        first.setdefault(reason, f"{file}:{places[row]} ({why})")
-    made = sound.drop_columns(["open_interest_usd"]).append_column("open_interest", [coins])
-    kept = np.flatnonzero(np.isfinite(coins)).tolist()
-    told = Ingested(len(left), 0, 0, refused, first)
-    return made.take(kept), [places[row] for row in kept], _together([unsound, told])
-
-
-def _numbers(file: str, kind: str, held: Any) -> Sound:
-    """The rows whose numbers are numbers, their places where some are not, and what became of the others."""
-    import numpy as np
-    from pyarrow import types
-
-    bad: dict[int, tuple[str, str]] = {}
-    for name in AMOUNTS.get(kind, ()):
-        if name not in held.column_names or not types.is_floating(held.column(name).type):
-            continue
-        cells = held.column(name)
-        for row in np.flatnonzero(~np.isfinite(cells.to_numpy())).tolist():
-            cell = cells[row].as_py()
-            reason = f"{name}: blank" if cell is None else f"{name}: not an exact decimal"
-            bad.setdefault(row, (reason, "" if cell is None else str(cell)))
-    refused: dict[str, int] = {}
-    first: dict[str, str] = {}
-    for row, (reason, shown) in sorted(bad.items()):
-        refused[reason] = refused.get(reason, 0) + 1
-        first.setdefault(reason, f"{file}:{row} ({shown})" if shown else f"{file}:{row}")
-    rows = [row for row in range(held.num_rows) if row not in bad] if bad else None
-    sound = held if rows is None else held.take(rows)
-    return sound, rows, Ingested(len(bad), 0, 0, refused, first, {file: kind})
-
-
-def _read(file: str) -> Any:
-    try:
-        from pyarrow import ArrowException, parquet
-    except ImportError:
-        what = "Parquet files are read with pyarrow (pip install pyarrow)"
-        msg = f"files: {file}: {what}; allowed: the same as a table, such as bars=polars.read_parquet(…)"
-        raise BadQuery(msg, parameter="files") from None
-    try:
-        return parquet.read_table(file)
-    except (OSError, ArrowException) as error:
-        msg = f"files: {file}: it cannot be read as Parquet: {error}"
-        raise BadQuery(msg, parameter="files") from None
-
-
-def _liquidations(held: Any) -> list[str]:
-    """The fills of a reservoir's by which an account was liquidated, each as a node writes it."""
-    import pyarrow as pa
-    from pyarrow import compute
-
-    held = held.filter(compute.fill_null(held.column("is_liquidation"), fill_value=False))
-    columns = {}
-    for name, what in RESERVOIR.items():
-        column = held.column(name)
-        if what == "instant" and pa.types.is_timestamp(column.type):
-            column = column.cast(pa.timestamp("ms"), safe=False).cast(pa.int64())
-        columns[name] = column.cast(pa.string()) if what == "text" else column
-    return [_as_a_node_writes(row) for row in pa.table(columns).to_pylist()]
-
-
-def _as_a_node_writes(row: dict[str, Any]) -> str:
-    coin, quote = row["coin"], row["quote_symbol"]
-    if quote not in (None, "USDC") and coin is not None and ":" not in coin:
-        coin = f"{row['dex']}:{coin}"
-    fill = {
-        "coin": coin,
-        "px": row["price"],
-        "sz": row["size"],
-        "side": {"buy": "B", "sell": "A"}.get(row["side"], row["side"]),
-        "time": row["timestamp"],
-        "startPosition": row["start_position"],
-        "dir": row["direction"] or "",
-        "tid": row["trade_id"],
-        "liquidation": {"liquidatedUser": row["address"]},
-    }
-    return json.dumps([row["address"], fill])
-
-
-def _fills(folder: str, lines: list[str], contracts: list[list[str]], shown: Shown, cut: Cut) -> dict[str, Any]:
+def _fills(folder: str, file: ParquetFile, contracts: list[list[str]], shown: Shown, cut: Cut) -> dict[str, Any]:
     seen = _counting(shown.update)
     with tempfile.TemporaryDirectory() as beside:
-        file = Path(beside, "fills")
-        file.write_text("\n".join(lines), encoding="utf-8")
-        return _core.ingest_files(folder, [str(file)], FILLS, *NOBODY, contracts, seen, lambda *_: None, cut)
+        fills = Path(beside, "fills")
+        with fills.open("w", encoding="utf-8") as lines:
+            lines.writelines(f"{line}\n" for line in file.fills())
+        return _core.ingest_files(folder, [str(fills)], FILLS, *NOBODY, contracts, seen, lambda *_: None, cut)
 
 
-def _told(told: dict[str, Any], *, file: str | None = None, kind: str = "", rows: list[int] | None = None) -> Ingested:
+def _told(told: dict[str, Any], *, file: str | None = None, kind: str = "") -> Ingested:
     refused: dict[str, int] = {}
     first: dict[str, str] = {}
     for reason, count, place, shown in told["refused"]:
-        row = place.rpartition(":")[2]
-        if rows is not None:
-            row = str(rows[int(row)])
-        where = place if file is None else f"{file}:{row}"
+        where = place if file is None else f"{file}:{place.rpartition(':')[2]}"
         refused[reason] = count
         first[reason] = f"{where} ({shown})" if shown else where
     files = dict(told["files"]) if file is None else {file: kind}

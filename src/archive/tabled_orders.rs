@@ -201,6 +201,17 @@ impl OrderTable {
         table
     }
 
+    /// That orders of tables tell of a time of an exchange.
+    #[must_use]
+    pub fn telling(exchange: String, start: Millis, end: Millis) -> Told {
+        Told {
+            exchange,
+            completeness: COMPLETENESS,
+            start,
+            end,
+        }
+    }
+
     /// Of which time of which exchange they tell.
     #[must_use]
     pub fn told(&self) -> Vec<Told> {
@@ -215,12 +226,7 @@ impl OrderTable {
         let mut told: Vec<Told> = names
             .filter_map(|(exchange, ends)| {
                 let (start, end) = ends?;
-                Some(Told {
-                    exchange: exchange.clone(),
-                    completeness: COMPLETENESS,
-                    start,
-                    end,
-                })
+                Some(Self::telling(exchange.clone(), start, end))
             })
             .collect();
         told.sort_by(|one, other| one.exchange.cmp(&other.exchange));

@@ -91,6 +91,8 @@ pub struct Ingested {
     pub contracts: Vec<Contract>,
     /// Files that are cut short or damaged: what they have up to there is kept.
     pub cut_short: Vec<String>,
+    /// Of which time the orders of tables tell, with what was told before.
+    pub told: Vec<Told>,
     /// Whether it was ended before its end; then the rows are those of which it is settled what became of them.
     pub is_interrupted: bool,
 }

@@ -6,9 +6,10 @@ use super::clock::machine;
 use super::doubtful::{latest, sift};
 use super::ingest::{Ingested, LATE, reason};
 use super::refused::refuse;
-use crate::archive::{Archive, ArchiveError, Tables};
+use crate::archive::{Archive, ArchiveError, Tables, Told};
 
-/// Brings tables into the archive in the folder `path`, which is made where it is missing. `goes_on` is told how many rows are
+/// Brings tables into the archive in the folder `path`, which is made where it is missing; of which time their orders tell goes on
+/// from what was `told_before`, of other parts of the same table. `goes_on` is told how many rows are
 /// done with, and says whether to go on; where it did not, what was kept until then stays.
 ///
 /// # Errors
@@ -17,6 +18,7 @@ use crate::archive::{Archive, ArchiveError, Tables};
 pub fn ingest_tables(
     path: &Path,
     mut tables: Tables,
+    told_before: Vec<Told>,
     goes_on: &mut dyn FnMut(u64) -> bool,
 ) -> Result<Ingested, ArchiveError> {
     let mut writer = Archive::create_or_open(path)?;
@@ -29,7 +31,19 @@ pub fn ingest_tables(
             ..Ingested::default()
         });
     };
-    let told = tables.orders.told();
+    let mut told = tables.orders.told();
+    for before in told_before {
+        match told
+            .iter_mut()
+            .find(|told| told.exchange == before.exchange)
+        {
+            Some(told) => {
+                told.start = told.start.min(before.start);
+                told.end = told.end.max(before.end);
+            }
+            None => told.push(before),
+        }
+    }
     let (filed, is_whole) =
         writer.file_tables(tables, &told, machine().back(LATE), &mut |done| {
             goes_on(done as u64)
@@ -39,6 +53,7 @@ pub fn ingest_tables(
         new: filed.new,
         repeated: filed.repeated,
         refused,
+        told,
         is_interrupted: !is_whole,
         ..Ingested::default()
     };

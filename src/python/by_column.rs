@@ -41,9 +41,8 @@ pub(super) struct GivenInterest {
 }
 
 /// Liquidation orders.
-pub(super) fn orders(object: &Bound<'_, PyAny>) -> PyResult<GivenOrders> {
-    let reader = Reader::new("orders", object)?;
-    let mut columns = Columns::of(&reader, ObservedOrder::COLUMNS)?;
+pub(super) fn orders(reader: &Reader<'_>) -> PyResult<GivenOrders> {
+    let mut columns = Columns::of(reader, ObservedOrder::COLUMNS)?;
     let timestamp = columns.instants("timestamp")?;
     let given = GivenOrders {
         exchange: columns.names("exchange")?,
@@ -68,9 +67,9 @@ pub(super) fn orders(object: &Bound<'_, PyAny>) -> PyResult<GivenOrders> {
 }
 
 /// Price bars.
-pub(super) fn bars(object: &Bound<'_, PyAny>, exchange: Option<Labels>) -> PyResult<GivenBars> {
-    let reader = Reader::new("bars", object)?;
-    let mut columns = Columns::of(&reader, ObservedBar::COLUMNS)?;
+pub(super) fn bars(reader: &Reader<'_>) -> PyResult<GivenBars> {
+    let exchange = exchanges(reader)?;
+    let mut columns = Columns::of(reader, ObservedBar::COLUMNS)?;
     let timestamp = columns.instants("timestamp")?;
     let given = GivenBars {
         exchange,
@@ -88,9 +87,8 @@ pub(super) fn bars(object: &Bound<'_, PyAny>, exchange: Option<Labels>) -> PyRes
 }
 
 /// Open interest in base units.
-pub(super) fn open_interest(object: &Bound<'_, PyAny>) -> PyResult<GivenInterest> {
-    let reader = Reader::new("open_interest", object)?;
-    let mut columns = Columns::of(&reader, ObservedOpenInterest::COLUMNS)?;
+pub(super) fn open_interest(reader: &Reader<'_>) -> PyResult<GivenInterest> {
+    let mut columns = Columns::of(reader, ObservedOpenInterest::COLUMNS)?;
     let given = GivenInterest {
         symbol: columns.names("symbol")?,
         exchange: columns.names("exchange")?,
@@ -102,16 +100,12 @@ pub(super) fn open_interest(object: &Bound<'_, PyAny>) -> PyResult<GivenInterest
 }
 
 /// The exchanges that a table names row by row, where it does.
-pub(super) fn exchanges(
-    table: &'static str,
-    object: &Bound<'_, PyAny>,
-) -> PyResult<Option<Labels>> {
-    let reader = Reader::new(table, object)?;
+fn exchanges(reader: &Reader<'_>) -> PyResult<Option<Labels>> {
     let Some(cells) = reader.column(EXCHANGE.name)? else {
         return Ok(None);
     };
     let mut columns = Columns {
-        reader: &reader,
+        reader,
         known: std::slice::from_ref(&EXCHANGE),
         rows: cells.len(),
         cells: vec![Some(cells)],
@@ -121,6 +115,23 @@ pub(super) fn exchanges(
     columns.end()?;
     Ok(Some(names))
 }
+
+/// When the rows of a table happened.
+pub(super) fn instants(reader: &Reader<'_>) -> PyResult<Vec<Millis>> {
+    let mut columns = Columns::of(reader, std::slice::from_ref(&TIMESTAMP))?;
+    let times = columns.instants(TIMESTAMP.name)?;
+    columns.end()?;
+    Ok(times)
+}
+
+/// The column of when rows happened.
+static TIMESTAMP: Column = Column {
+    name: "timestamp",
+    kind: Kind::Time,
+    optional: false,
+    unit: "",
+    meaning: "",
+};
 
 /// The column of bars that names their exchanges.
 static EXCHANGE: Column = Column {

@@ -10,6 +10,8 @@ use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
 use super::by_column::{self, GivenBars, GivenInterest};
+use super::checked::{self, Lengths, check_exchanges, nobody, unknown_exchange};
+use super::tables::Reader;
 use super::{error, foreign, logs, tables};
 use crate::api::BadQuery;
 use crate::archive::{
@@ -18,7 +20,7 @@ use crate::archive::{
 };
 use crate::collect::{
     Contract, Files, FilesInCoins, Finished, IngestError, Ingested, Refused, UnclearPosition,
-    UnknownExchange, Whose, ingest, ingest_tables as ingest_all, snapshots,
+    Whose, ingest, ingest_tables as ingest_all, snapshots,
 };
 use crate::engine::in_base_units;
 use crate::feeds::dumps::{Format, RowReading};
@@ -103,8 +105,10 @@ fn told_or_cut<'py>(
 }
 
 /// Brings tables into the archive in the folder `path`; otherwise as [`ingest_files`]. Bars and readings without an exchange
-/// are `exchange`'s.
+/// are `exchange`'s, and bars that do not say how long they are are `length` long; of which time orders tell goes on from what was
+/// `told_before`.
 #[pyfunction]
+#[pyo3(signature = (path, orders, bars, open_interest, positions, exchange, new_exchange, seen, cut, length=None, told_before=vec![]))]
 #[expect(
     clippy::too_many_arguments,
     reason = "arguments from Python come one by one"
@@ -120,25 +124,16 @@ pub(super) fn ingest_tables<'py>(
     new_exchange: bool,
     seen: Py<PyAny>,
     cut: &Bound<'py, PyAny>,
+    length: Option<i64>,
+    told_before: Vec<(String, i64, i64)>,
 ) -> PyResult<Bound<'py, PyDict>> {
-    let mut whose = Whose::of(&path, new_exchange);
-    if let Some(name) = exchange {
-        let unknown = whose.unknown(name);
-        if let Some(unknown) = unknown.map_err(|fault| error::archive(py, &fault))? {
-            return Err(unknown_exchange(py, &unknown));
-        }
-    }
-    let mut tables = kept(
-        py,
-        &path,
-        (orders, bars, open_interest),
-        exchange,
-        &mut whose,
-    )?;
+    let mut whose = checked::whose(py, &path, exchange, new_exchange)?;
+    let given = (orders, bars, open_interest);
+    let mut tables = kept(py, &path, given, (exchange, length), &mut whose)?;
     let given = tables::positions(positions)?;
     let named = given.iter().map(|row| row.exchange.as_deref());
     let named: Labels = named.map(Option::unwrap_or_default).collect();
-    check_exchanges(py, "positions", &named, &mut whose)?;
+    check_exchanges(&Reader::new("positions", positions)?, &named, &mut whose)?;
     let (kept, refused) = py
         .detach(|| snapshots_of(&path, given, exchange))
         .map_err(|fault| match fault {
@@ -146,7 +141,14 @@ pub(super) fn ingest_tables<'py>(
             Fault::Row(fault) => tables::fault_of(py, "positions", fault),
         })?;
     tables.positions = kept;
-    let (done, raised) = watched(py, seen, move |goes_on| ingest_all(&path, tables, goes_on))?;
+    let told_before = told_before.into_iter().map(|(exchange, start, end)| {
+        let (start, end) = (Millis(start), Millis(end));
+        OrderTable::telling(exchange, start, end)
+    });
+    let told_before = told_before.collect();
+    let (done, raised) = watched(py, seen, move |goes_on| {
+        ingest_all(&path, tables, told_before, goes_on)
+    })?;
     let done = done.map(|mut done| {
         done.rows += refused.iter().map(|one| one.count).sum::<u64>();
         done.refused.extend(refused);
@@ -271,27 +273,12 @@ fn told(py: Python<'_>, done: Ingested) -> PyResult<Bound<'_, PyDict>> {
         .collect();
     told.set_item("contracts", contracts)?;
     told.set_item("cut_short", done.cut_short)?;
+    let of_time = done.told.into_iter();
+    let of_time: Vec<(String, i64, i64)> = of_time
+        .map(|one| (one.exchange, one.start.0, one.end.0))
+        .collect();
+    told.set_item("told", of_time)?;
     Ok(told)
-}
-
-/// Refuses a table with a row whose exchange is none that is known.
-fn check_exchanges(
-    py: Python<'_>,
-    table: &'static str,
-    names: &Labels,
-    known: &mut Whose,
-) -> PyResult<()> {
-    let first = known
-        .first_unknown(names)
-        .map_err(|fault| error::archive(py, &fault))?;
-    first.map_or(Ok(()), |(row, unknown)| {
-        let of = (row, "exchange", unknown.to_string());
-        Err(tables::fault_of(py, table, of))
-    })
-}
-
-fn unknown_exchange(py: Python<'_>, unknown: &UnknownExchange) -> PyErr {
-    error::bad_query_said(py, "exchange", &format!("exchange: {unknown}"))
 }
 
 /// The tables that an archive keeps.
@@ -299,30 +286,21 @@ fn kept(
     py: Python<'_>,
     path: &Path,
     (orders, bars, open_interest): (&Bound<'_, PyAny>, &Bound<'_, PyAny>, &Bound<'_, PyAny>),
-    exchange: Option<&str>,
+    (exchange, length): (Option<&str>, Option<i64>),
     known: &mut Whose,
 ) -> PyResult<Tables> {
-    let of_bars = by_column::exchanges("bars", bars)?;
-    let orders = by_column::orders(orders)?;
-    check_exchanges(py, "orders", &orders.exchange, known)?;
-    let given = by_column::bars(bars, of_bars)?;
-    if let Some(names) = &given.exchange {
-        check_exchanges(py, "bars", names, known)?;
-    }
-    let interval = sized(py, &given)?;
+    let orders = checked::orders(&Reader::new("orders", orders)?, known)?;
+    let given = checked::bars(&Reader::new("bars", bars)?, known)?;
+    let interval = sized(py, &given, length)?;
     let whose = exchange.map(exchange_name);
-    let interest = interest(py, path, open_interest, bars, &given, &interval)?;
-    check_exchanges(py, "open_interest", &interest.exchange, known)?;
-    let nobody = |table: &'static str| {
-        let message = "nothing says whose the rows are";
-        let allowed = "a column \"exchange\", or exchange= for all of them";
-        error::bad_query(py, &BadQuery::new(table, message, allowed))
-    };
+    let of_interest = Reader::new("open_interest", open_interest)?;
+    let interest = interest(&of_interest, path, (open_interest, bars), &given, &interval)?;
+    check_exchanges(&of_interest, &interest.exchange, known)?;
     if !given.timestamp.is_empty() && given.exchange.is_none() && whose.is_none() {
-        return Err(nobody("bars"));
+        return Err(nobody(py, "bars"));
     }
     if whose.is_none() && interest.exchange.iter().any(str::is_empty) {
-        return Err(nobody("open_interest"));
+        return Err(nobody(py, "open_interest"));
     }
     let uneven = |table: &str| {
         let message = format!("{table}: its columns are not of one length");
@@ -369,15 +347,15 @@ fn coin(symbol: &str) -> String {
 
 /// Readings in base units: those in USD with the prices of the bars beside them, else with the archive's own.
 fn interest(
-    py: Python<'_>,
+    reader: &Reader<'_>,
     path: &Path,
-    open_interest: &Bound<'_, PyAny>,
-    bars: &Bound<'_, PyAny>,
+    (open_interest, bars): (&Bound<'_, PyAny>, &Bound<'_, PyAny>),
     given: &GivenBars,
     interval: &[i64],
 ) -> PyResult<GivenInterest> {
+    let py = reader.py;
     if !tables::is_in_usd(open_interest)? {
-        return by_column::open_interest(open_interest);
+        return by_column::open_interest(reader);
     }
     let (rows, unit) = tables::open_interest(open_interest, None)?;
     let own = tables::bars(bars, None)?.into_iter().enumerate();
@@ -520,34 +498,19 @@ fn one_series(bars: Vec<(String, ObservedBar)>) -> Vec<ObservedBar> {
         .collect()
 }
 
-/// The lengths of bars; where none says its own, the least time between two of a series is that of all.
-fn sized(py: Python<'_>, bars: &GivenBars) -> PyResult<Vec<i64>> {
+/// The lengths of bars; `length` is that of those which do not say it, or the least time between two of a series.
+fn sized(py: Python<'_>, bars: &GivenBars, length: Option<i64>) -> PyResult<Vec<i64>> {
     let told: Option<Vec<i64>> = bars.interval.iter().copied().collect();
     if let Some(lengths) = told {
         return Ok(lengths);
     }
-    let mut latest: HashMap<(Option<&u32>, Option<&u32>), Millis> = HashMap::new();
-    let mut least: Option<i64> = None;
-    for (place, at) in bars.timestamp.iter().enumerate() {
-        let exchange = bars.exchange.as_ref();
-        let exchange = exchange.and_then(|names| names.codes().get(place));
-        let series = (exchange, bars.symbol.codes().get(place));
-        if let Some(before) = latest.insert(series, *at) {
-            let apart = i64::try_from(at.0.abs_diff(before.0)).unwrap_or(i64::MAX);
-            if apart > 0 {
-                least = Some(least.map_or(apart, |least| least.min(apart)));
-            }
-        }
-    }
-    let whole = |least: &i64| least % Millis::MINUTE == 0 && Millis::DAY % least == 0;
-    let Some(interval) = least.filter(whole) else {
-        let message = "column \"interval\" is missing, and the bars do not say how long they are";
-        let allowed = "a column \"interval\" of lengths such as \"5m\"";
-        return Err(error::bad_query(
-            py,
-            &BadQuery::new("bars", message, allowed),
-        ));
+    let length = if length.is_some() {
+        length
+    } else {
+        let mut lengths = Lengths::default();
+        lengths.add(bars);
+        lengths.of_all(py)?
     };
     let lengths = bars.interval.iter();
-    Ok(lengths.map(|length| length.unwrap_or(interval)).collect())
+    Ok(lengths.filter_map(|own| own.or(length)).collect())
 }

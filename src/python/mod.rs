@@ -12,6 +12,7 @@ mod bridge;
 mod by_column;
 mod call;
 mod cells;
+mod checked;
 mod client;
 mod cloud;
 mod collector;
@@ -64,6 +65,8 @@ mod _core {
     use super::bridge::Bridge;
     #[pymodule_export]
     use super::call::Call;
+    #[pymodule_export]
+    use super::checked::TableCheck;
     #[pymodule_export]
     use super::client::Client;
     #[pymodule_export]

@@ -34,6 +34,8 @@ pub(super) struct Reader<'py> {
     pub(super) py: Python<'py>,
     table: &'static str,
     source: Source<'py>,
+    /// Where each row stands in what this is a part of.
+    numbers: Option<Vec<usize>>,
 }
 
 enum Source<'py> {
@@ -61,7 +63,20 @@ impl<'py> Reader<'py> {
             let (batches, schema) = read.into_inner();
             Source::Arrow(batches, schema)
         };
-        Ok(Self { py, table, source })
+        Ok(Self {
+            py,
+            table,
+            source,
+            numbers: None,
+        })
+    }
+
+    /// The same, of whose rows is told where they stand in what this is a part of.
+    pub(super) fn numbered(self, numbers: Vec<usize>) -> Self {
+        Self {
+            numbers: Some(numbers),
+            ..self
+        }
     }
 
     pub(super) fn column(&self, name: &'static str) -> PyResult<Option<Cells>> {
@@ -304,7 +319,9 @@ impl<'py> Reader<'py> {
             &TableFault {
                 table: self.table,
                 column,
-                row,
+                row: (self.numbers.as_ref())
+                    .and_then(|numbers| numbers.get(row).copied())
+                    .unwrap_or(row),
                 message,
             },
         )

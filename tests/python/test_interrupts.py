@@ -23,6 +23,7 @@ WAYS = {
     "ingest of arrow": "liqdata.ingest(new(), orders=arrow)",
     "ingest of columns": "liqdata.ingest(new(), orders=table)",
     "ingest of bars": "liqdata.ingest(new(), bars=minutes)",
+    "ingest of parquet": "liqdata.ingest(new(), file)",
     "to_arrow": "rows.to_arrow()",
     "exact to_arrow": 'rows.to_arrow(decimals="decimal")',
     "to_pandas": "rows.to_pandas()",
@@ -61,6 +62,14 @@ SOURCE = """
 
     if "arrow" == sys.argv[2]:
         arrow = pyarrow.table(table)
+    if "file" == sys.argv[2]:
+        import tempfile
+        from pyarrow import parquet
+        # However few they are, they are read as those of a long file.
+        from liqdata import _parquet
+        _parquet.TOGETHER = count // 4
+        file = tempfile.mkdtemp() + "/orders.parquet"
+        parquet.write_table(pyarrow.table(table), file)
     if "market" == sys.argv[2]:
         market = liqdata.demo(seed=5)
     if "folder" == sys.argv[2]:
@@ -102,7 +111,7 @@ SOURCE = """
 @pytest.mark.parametrize("way", WAYS)
 def test_ctrl_c_ends_it_at_once_and_the_next_call_works(way):
     call = WAYS[way]
-    needs = next((one for one in ("arrow)", "rows", "(market)", "folder") if one in call), "table").strip("()")
+    needs = next((one for one in ("arrow)", "rows", "(market)", "folder", "file)") if one in call), "table").strip("()")
     source = textwrap.dedent(SOURCE).replace("WAY", call).replace("SHARES", str(SHARES))
     command = [sys.executable, "-c", source, str(ROWS), needs]
     done = subprocess.run(command, capture_output=True, text=True, timeout=300, check=False)

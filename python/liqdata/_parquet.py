@@ -1,0 +1,441 @@
+"""Files of Parquet on their way into an archive: read batch by batch, so that memory does not grow with them.
+
+A day is kept whole, wherever its rows stand, so that no day is looked at twice; what a file holds of one is gathered
+until the last row of it has come. Days that do not fit together into what is held are left for another pass over the
+file. Before any row is kept all of them have been looked over.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from . import _core
+from ._intake import table
+from .errors import BadQuery
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    Whose = tuple[str | None, bool]
+    """Whose rows are that do not say so, and whether an exchange that is not known is taken."""
+
+    Held = tuple[Any, Any, Any]
+    """Rows, where each stands in its file, and the day of each."""
+
+COLUMNS = {
+    "venue": "exchange",
+    "coin": "symbol",
+    "time": "timestamp",
+    "ts": "timestamp",
+    "t": "timestamp",
+    "o": "open",
+    "h": "high",
+    "l": "low",
+    "c": "close",
+    "v": "volume",
+    "quantity": "qty",
+    "notional_usd": "value_usd",
+    "oi": "open_interest",
+    "oi_usd": "open_interest_usd",
+}
+"""Names of columns in files of Parquet that are understood, and what they are called here."""
+
+KINDS = {
+    "orders": {"timestamp", "exchange", "symbol", "side", "price", "qty", "value_usd"},
+    "bars": {"timestamp", "symbol", "open", "high", "low", "close", "volume"},
+    "open_interest": {"timestamp", "symbol"},
+    "positions": {"timestamp", "symbol", "side", "liquidation_price", "value_usd"},
+}
+"""What a table of each kind cannot do without."""
+
+BESIDE = {
+    "orders": {"coin", "received_at", "group_id"},
+    "bars": {"exchange", "interval", "closes_at"},
+    "open_interest": {"exchange", "open_interest", "open_interest_usd"},
+}
+"""What else is read of a table of each kind that is read batch by batch."""
+
+AMOUNTS = {
+    "orders": ("price", "qty", "value_usd"),
+    "bars": ("open", "high", "low", "close", "volume"),
+    "open_interest": ("open_interest", "open_interest_usd"),
+}
+"""The columns of numbers, of which a row that has none is refused alone."""
+
+FILLS = "hyperliquid_fills"
+"""The format of a node's fills."""
+
+RESERVOIR = {
+    "address": "text",
+    "coin": "text",
+    "dex": "text",
+    "quote_symbol": "text",
+    "side": "text",
+    "price": "text",
+    "size": "text",
+    "start_position": "text",
+    "direction": "text",
+    "trade_id": "number",
+    "timestamp": "instant",
+}
+"""Columns of a reservoir's Parquet of fills that are read, beside ``is_liquidation``."""
+
+BATCH = 1 << 16
+"""Rows that are read at once."""
+TOGETHER = 1 << 17
+"""Rows that are kept together."""
+MOST = 1 << 18
+"""Rows that are held at once, where no single day has more."""
+BUFFER = 1 << 20
+"""Bytes of a column that are read at once; without it a column of a group of rows is, however long."""
+
+
+class Refusals:
+    """How many rows were refused by each reason, and where the first of each stood in its file."""
+
+    def __init__(self) -> None:
+        self.counts: Counter[str] = Counter()
+        self._first: dict[str, tuple[int, str]] = {}
+
+    def add(self, reason: str, row: int, shown: str, count: int = 1) -> None:
+        """Count rows of which the first is this one."""
+        self.counts[reason] += count
+        if reason not in self._first or row < self._first[reason][0]:
+            self._first[reason] = (row, shown)
+
+    def first(self, file: str) -> dict[str, str]:
+        """Where the first row of each reason stood, and what stood there."""
+        first = self._first.items()
+        return {reason: f"{file}:{row} ({shown})" if shown else f"{file}:{row}" for reason, (row, shown) in first}
+
+
+@dataclass
+class Part:
+    """Rows of a file that are kept together, where each stands in the file, and what is known of the whole file."""
+
+    rows: Any
+    numbers: Any
+    length: int | None = None
+    is_in_order: bool = True
+    """Whether no row of an earlier day is yet to come."""
+
+
+class ParquetFile:
+    """A file of Parquet that is a table of a kind."""
+
+    def __init__(self, path: str, name: str | None) -> None:
+        self.path = path
+        opened = _opened(path)
+        given = opened.schema_arrow.names
+        self.rows: int = opened.metadata.num_rows
+        if name in (None, FILLS) and {"is_liquidation", *RESERVOIR} <= set(given):
+            self.kind, self._named = FILLS, {column: column for column in ("is_liquidation", *RESERVOIR)}
+            return
+        lower = [str(column).lower() for column in given]
+        # Another name is understood where the column itself is not there: frames of orders have a pair and its coin.
+        names = [column if COLUMNS.get(column, column) in lower else COLUMNS.get(column, column) for column in lower]
+        self.kind = _kind(path, name, names)
+        wanted = KINDS[self.kind] | BESIDE.get(self.kind, set(names))
+        self._named = {column: known for column, known in zip(given, names, strict=True) if known in wanted}
+        for known in wanted:
+            if names.count(known) > 1:
+                msg = f'files: {path}: column "{known}" stands twice; allowed: once'
+                raise BadQuery(msg, parameter="files")
+
+    def fills(self) -> Iterator[str]:
+        """The fills of a reservoir's by which an account was liquidated, each as a node writes it."""
+        import pyarrow as pa
+        from pyarrow import compute
+
+        for _, batch in self._batches():
+            held = batch.filter(compute.fill_null(batch.column("is_liquidation"), fill_value=False))
+            columns = {}
+            for name, what in RESERVOIR.items():
+                column = held.column(name)
+                if what == "instant" and pa.types.is_timestamp(column.type):
+                    column = column.cast(pa.timestamp("ms"), safe=False).cast(pa.int64())
+                columns[name] = column.cast(pa.string()) if what == "text" else column
+            for row in pa.table(columns).to_pylist():
+                yield _as_a_node_writes(row)
+
+    def parts(self, folder: str, whose: Whose, refused: Refusals) -> Iterator[Part]:
+        """Its rows, many at a time, but for those that are refused alone; all are looked over before the first come."""
+        if self.kind == "positions":
+            rows = self._whole()
+            yield Part(rows, range(rows.num_rows))
+        elif self.rows <= TOGETHER:
+            sound = _Sound(self.path, folder, self.kind)
+            part = sound.of(self._whole(), 0, refused)
+            sound.check()
+            if part.rows.num_rows or not refused.counts:
+                yield part
+        else:
+            yield from self._day_by_day(folder, whose, refused)
+
+    def _day_by_day(self, folder: str, whose: Whose, refused: Refusals) -> Iterator[Part]:
+        import numpy as np
+
+        check = _core.TableCheck(folder, self.kind, *whose)
+        sound = _Sound(self.path, folder, self.kind)
+        counts: Counter[int] = Counter()
+        of_groups: dict[int, set[int]] = {}
+        for group, part in self._sound(sound, refused):
+            days, rows = np.unique(check.add(table(part.rows, self.kind), part.numbers), return_counts=True)
+            counts.update(dict(zip(days.tolist(), rows.tolist(), strict=True)))
+            of_groups.setdefault(group, set()).update(days.tolist())
+        sound.check()
+        length = check.length() if self.kind == "bars" else None
+        while counts:
+            groups = {group for group, days in of_groups.items() if not days.isdisjoint(counts)}
+            # What is refused has been counted.
+            parts = (part for _, part in self._sound(sound, Refusals(), groups))
+            for part in _by_days(((part, check.days(table(part.rows, self.kind))) for part in parts), counts):
+                part.length = length
+                yield part
+
+    def _sound(self, sound: _Sound, refused: Refusals, groups: set[int] | None = None) -> Iterator[tuple[int, Part]]:
+        """The sound rows of the batches of these groups of rows, or of all."""
+        import pyarrow as pa
+
+        opened = _opened(self.path).metadata
+        starts = [0]
+        for group in range(opened.num_row_groups):
+            starts.append(starts[-1] + opened.row_group(group).num_rows)
+        latest, row = -1, 0
+        for group, batch in self._batches(groups):
+            row = row if group == latest else starts[group]
+            latest = group
+            part = sound.of(pa.Table.from_batches([batch]), row, refused)
+            row += batch.num_rows
+            if part.rows.num_rows:
+                yield group, part
+
+    def _whole(self) -> Any:
+        import pyarrow as pa
+
+        schema = _opened(self.path).schema_arrow
+        names = [name for name in schema.names if name in self._named]
+        known = pa.schema([schema.field(name).with_name(self._named[name]) for name in names])
+        batches = [batch for _, batch in self._batches()]
+        return pa.Table.from_batches(batches) if batches else known.empty_table()
+
+    def _batches(self, groups: set[int] | None = None) -> Iterator[tuple[int, Any]]:
+        """The rows in batches, each with the number of the group of rows that it is of."""
+        from pyarrow import ArrowException
+
+        try:
+            opened = _opened(self.path)
+            for group in range(opened.metadata.num_row_groups):
+                if groups is not None and group not in groups:
+                    continue
+                asked = {"batch_size": BATCH, "row_groups": [group], "columns": list(self._named)}
+                for batch in opened.iter_batches(**asked):
+                    yield group, batch.rename_columns([self._named[name] for name in batch.schema.names])
+        except (OSError, ArrowException) as error:
+            raise _unreadable(self.path, error) from None
+
+
+class _Sound:
+    """What picks the sound rows of a file: whose numbers are numbers, and that have a price where they are in USD."""
+
+    def __init__(self, path: str, folder: str, kind: str) -> None:
+        self._path, self._folder, self._kind = path, folder, kind
+        self._implausible = self._plausible = 0
+        self._why = ""
+
+    def of(self, held: Any, start: int, refused: Refusals) -> Part:
+        """Those of the rows that are sound; the first stands at ``start``, and ``refused`` is told of the others."""
+        import numpy as np
+        from pyarrow import types
+
+        bad: dict[int, tuple[str, str]] = {}
+        for name in AMOUNTS.get(self._kind, ()):
+            if name not in held.column_names or not types.is_floating(held.column(name).type):
+                continue
+            cells = held.column(name)
+            for row in np.flatnonzero(~np.isfinite(cells.to_numpy())).tolist():
+                cell = cells[row].as_py()
+                reason = f"{name}: blank" if cell is None else f"{name}: not an exact decimal"
+                bad.setdefault(row, (reason, "" if cell is None else str(cell)))
+        for row, (reason, shown) in bad.items():
+            refused.add(reason, start + row, shown)
+        numbers = np.arange(start, start + held.num_rows)
+        if bad:
+            kept = np.setdiff1d(np.arange(held.num_rows), list(bad))
+            held, numbers = held.take(kept), numbers[kept]
+        if self._kind == "open_interest" and "open_interest" not in held.column_names and held.num_rows:
+            return self._in_coins(held, numbers, refused)
+        return Part(held, numbers)
+
+    def _in_coins(self, held: Any, numbers: Any, refused: Refusals) -> Part:
+        import numpy as np
+
+        coins, left = _core.in_coins(self._folder, table(held, self._kind))
+        for row, reason, why, is_implausible in left:
+            refused.add(reason, int(numbers[row]), why)
+            self._implausible += is_implausible
+            self._why = self._why or why * is_implausible
+        self._plausible += held.num_rows - len(left)
+        held = held.drop_columns(["open_interest_usd"]).append_column("open_interest", [coins])
+        kept = np.flatnonzero(np.isfinite(coins))
+        return Part(held.take(kept), numbers[kept])
+
+    def check(self) -> None:
+        """Refuse the file where most of its readings are no USD."""
+        if self._implausible > self._plausible:
+            msg = f"files: {self._path}: {self._why}"
+            raise BadQuery(msg, parameter="files")
+
+
+class _Gathered:
+    """Rows of whole days on their way, of as many days as can be held."""
+
+    def __init__(self, counts: Counter[int]) -> None:
+        self._counts = counts
+        self._held: list[Held] = []
+        self._coming: dict[int, int] = {}
+        self._passed: set[int] = set()
+        self._room = self.ready = 0
+
+    def go_on(self, held: Held, met: dict[int, int]) -> None:
+        """Take the rows of days that have begun; ``met`` says how many there are of each day."""
+        self._hold(held, {day: rows for day, rows in met.items() if day in self._coming})
+
+    def begin(self, held: Held, new: dict[int, int]) -> None:
+        """Take the rows of other days, as many as there is room for: of a day that is passed over none is taken."""
+        for day in new:
+            if self._room and self._room + self._counts[day] > MOST:
+                self._passed.add(day)
+            else:
+                self._room += self._counts[day]
+                self._coming[day] = self._counts[day]
+        self._hold(held, {day: rows for day, rows in new.items() if day in self._coming})
+
+    def new(self, met: dict[int, int]) -> dict[int, int]:
+        """Those of the days that have not begun."""
+        known = self._coming.keys() | self._passed
+        return {day: rows for day, rows in met.items() if day in self._counts and day not in known}
+
+    def has_room(self, new: dict[int, int]) -> bool:
+        """Whether these days can be held, too."""
+        return self._room + sum(self._counts[day] for day in new) <= MOST
+
+    def complete(self) -> Part:
+        """Take out the days of which every row has come."""
+        done = [day for day, rows in self._coming.items() if not rows]
+        taken, self._held = _parted(self._held, done)
+        for day in done:
+            self._room -= self._counts.pop(day)
+            del self._coming[day]
+        self.ready = 0
+        rows, numbers = _joined(taken)
+        return Part(rows, numbers, is_in_order=not self._counts or max(done) < min(self._counts))
+
+    def _hold(self, held: Held, met: dict[int, int]) -> None:
+        taken, _ = _parted([held], list(met))
+        self._held += taken
+        for day, rows in met.items():
+            self._coming[day] -= rows
+            self.ready += 0 if self._coming[day] else self._counts[day]
+
+
+def _by_days(batches: Iterator[tuple[Part, Any]], counts: Counter[int]) -> Iterator[Part]:
+    """Rows of whole days, many at a time, of as many days as can be held; they are taken out of ``counts``."""
+    import numpy as np
+
+    gathered = _Gathered(counts)
+    for part, days in batches:
+        held = (part.rows, part.numbers, days)
+        met = dict(zip(*(cells.tolist() for cells in np.unique(days, return_counts=True)), strict=True))
+        gathered.go_on(held, met)
+        new = gathered.new(met)
+        if gathered.ready and not gathered.has_room(new):
+            yield gathered.complete()
+        gathered.begin(held, new)
+        if gathered.ready >= TOGETHER:
+            yield gathered.complete()
+    if gathered.ready:
+        yield gathered.complete()
+
+
+def _parted(held: list[Held], days: list[int]) -> tuple[list[Held], list[Held]]:
+    """The rows of these days, and those of others."""
+    import numpy as np
+
+    wanted = np.array(days, np.int64)
+    taken, left = [], []
+    for rows, numbers, days_of in held:
+        is_wanted = np.isin(days_of, wanted)
+        if is_wanted.all():
+            taken.append((rows, numbers, days_of))
+        elif not is_wanted.any():
+            left.append((rows, numbers, days_of))
+        else:
+            for place, some in ((taken, is_wanted), (left, ~is_wanted)):
+                place.append((rows.filter(some), numbers[some], days_of[some]))
+    return taken, left
+
+
+def _joined(held: list[Held]) -> tuple[Any, Any]:
+    import numpy as np
+    import pyarrow as pa
+
+    return pa.concat_tables([rows for rows, _, _ in held]), np.concatenate([numbers for _, numbers, _ in held])
+
+
+def _opened(path: str) -> Any:
+    try:
+        from pyarrow import ArrowException, parquet
+    except ImportError:
+        what = "Parquet files are read with pyarrow (pip install pyarrow)"
+        msg = f"files: {path}: {what}; allowed: the same as a table, such as bars=polars.read_parquet(…)"
+        raise BadQuery(msg, parameter="files") from None
+    try:
+        return parquet.ParquetFile(path, buffer_size=BUFFER, pre_buffer=False)
+    except (OSError, ArrowException) as error:
+        raise _unreadable(path, error) from None
+
+
+def _unreadable(path: str, error: Exception) -> BadQuery:
+    return BadQuery(f"files: {path}: it cannot be read as Parquet: {error}", parameter="files")
+
+
+def _kind(path: str, name: str | None, names: list[str]) -> str:
+    """What the rows of a file with these columns are."""
+    columns = set(names)
+    fits = [kind for kind, needed in KINDS.items() if needed <= columns]
+    if "open_interest" in fits and not columns & {"open_interest", "open_interest_usd"}:
+        fits.remove("open_interest")
+    if name in fits:
+        return name
+    if name is None and len(fits) == 1:
+        return fits[0]
+    what = f"as {name}: " if name is not None else ""
+    if {"long_usd", "short_usd"} <= columns:
+        totals = "it has totals of periods, which are no orders, and an archive keeps none"
+        way = "Market(liquidations=), with the columns timestamp, symbol, long_usd and short_usd"
+        msg = f"files: {path}: {what}{totals}; allowed: the same as a table, {way}"
+        raise BadQuery(msg, parameter="files")
+    msg = f"files: {path}: {what}its columns ({', '.join(names)}) are those of no one kind; allowed: {', '.join(KINDS)}"
+    raise BadQuery(msg, parameter="files")
+
+
+def _as_a_node_writes(row: dict[str, Any]) -> str:
+    coin, quote = row["coin"], row["quote_symbol"]
+    if quote not in (None, "USDC") and coin is not None and ":" not in coin:
+        coin = f"{row['dex']}:{coin}"
+    fill = {
+        "coin": coin,
+        "px": row["price"],
+        "sz": row["size"],
+        "side": {"buy": "B", "sell": "A"}.get(row["side"], row["side"]),
+        "time": row["timestamp"],
+        "startPosition": row["start_position"],
+        "dir": row["direction"] or "",
+        "tid": row["trade_id"],
+        "liquidation": {"liquidatedUser": row["address"]},
+    }
+    return json.dumps([row["address"], fill])

@@ -1,0 +1,230 @@
+"""Parquet on its way into an archive, however long: memory that does not grow, and the archive that a table makes."""
+
+import contextlib
+import json
+import sqlite3
+import subprocess
+import sys
+import textwrap
+from pathlib import Path
+
+import pytest
+from dumped import DAY, MINUTE, START, is_sound
+
+import liqdata
+from liqdata import _parquet
+from liqdata.errors import BadQuery
+
+np = pytest.importorskip("numpy")
+pyarrow = pytest.importorskip("pyarrow")
+parquet = pytest.importorskip("pyarrow.parquet")
+
+STATUS = Path("/proc/self/status")
+# What is beyond what is held at once of either file; of 600,000 rows that are held there are 130 MiB more.
+MOST_GROWTH = 64 << 20
+
+CHILD = """
+    import json, sys
+    import liqdata
+
+    def peak():
+        (line,) = [line for line in open("/proc/self/status") if line.startswith("VmHWM")]
+        return int(line.split()[1]) << 10
+
+    archive, first, *files = sys.argv[1:]
+    liqdata.ingest(archive, first)
+    before = peak()
+    done = liqdata.ingest(archive, *files)
+    print(json.dumps([done.new, peak() - before]))
+"""
+
+
+def orders(rows, start=START, apart=1_000, chance=7):
+    """Orders, one after the other."""
+    chance = np.random.default_rng(chance)
+    prices = chance.integers(1_000, 90_000, rows) / 10
+    return pyarrow.table(
+        {
+            "timestamp": start + np.arange(rows) * apart,
+            "exchange": chance.choice(["binance", "okx", "bybit"], rows),
+            "symbol": chance.choice(["BTCUSDT", "ETHUSDT", "SOLUSDT"], rows),
+            "side": chance.choice(["LONG", "SHORT"], rows),
+            "price": prices,
+            "qty": np.full(rows, 2.0),
+            "value_usd": prices * 2,
+        }
+    )
+
+
+@pytest.mark.skipif(not STATUS.exists(), reason="there is no /proc, which tells what a process holds")
+@pytest.mark.parametrize("group", [100_000, None], ids=["many groups of rows", "one group of rows"])
+def test_a_long_file_takes_the_memory_of_a_shorter_one(tmp_path, group):
+    """Of a file that is about as long as what is held at once, and one of four times that."""
+    rows = 200_000
+    grown = []
+    warm = tmp_path / "warm.parquet"
+    parquet.write_table(orders(rows, start=START - 30 * DAY), warm)
+    for times in (1, 4):
+        file = tmp_path / f"{times}.parquet"
+        parquet.write_table(orders(rows * times), file, row_group_size=group or rows * times)
+        command = [sys.executable, "-c", textwrap.dedent(CHILD), tmp_path / f"archive-{times}", warm, file]
+        found = subprocess.run([*map(str, command)], check=True, capture_output=True, text=True)
+        new, peak = json.loads(found.stdout)
+        assert new == rows * times
+        grown.append(peak)
+    assert grown[1] - grown[0] < MOST_GROWTH, grown
+
+
+def covered(folder):
+    """From when until when the orders of each exchange are told."""
+    with contextlib.closing(sqlite3.connect(folder / "journal.sqlite")) as journal:
+        return sorted(journal.execute("SELECT exchange, min(started), max(seen) FROM runs GROUP BY exchange"))
+
+
+def kept(folder):
+    """Everything that an archive has, but where it lies."""
+    with liqdata.open(folder) as market:
+        found = [tuple(row.values()) for row in market.iter_orders(start=0)]
+        bars = [
+            tuple(row.values())
+            for coin in market.symbols
+            for row in market.bars(coin, interval="5m", start=START, end=START + 12 * DAY)
+        ]
+    return found, covered(folder), bars, sorted(path.parent.name for path in Path(folder).rglob("*.parquet"))
+
+
+@pytest.fixture
+def little(monkeypatch):
+    """Little is held at once."""
+    monkeypatch.setattr(_parquet, "BATCH", 500)
+    monkeypatch.setattr(_parquet, "TOGETHER", 2_000)
+    monkeypatch.setattr(_parquet, "MOST", 4_000)
+
+
+def in_disorder(rows, days):
+    """The rows of as many days, which stand anywhere."""
+    given = orders(rows, apart=days * DAY // rows)
+    # Equal rows are as many orders, wherever they stand.
+    given = pyarrow.concat_tables([given, given.slice(0, 40)])
+    return given.take(np.random.default_rng(2).permutation(given.num_rows))
+
+
+@pytest.mark.usefixtures("little")
+@pytest.mark.parametrize("order", ["in order", "newest first", "anywhere"])
+@pytest.mark.parametrize("group", [700, 10_000])
+def test_a_file_makes_the_archive_that_its_table_makes(tmp_path, folder, order, group):
+    given = in_disorder(9_000, days=7)
+    if order != "anywhere":
+        given = given.sort_by([("timestamp", "ascending" if order == "in order" else "descending")])
+    done = liqdata.ingest(tmp_path / "table", orders=given)
+    file = tmp_path / "orders.parquet"
+    parquet.write_table(given, file, row_group_size=group)
+    told = liqdata.ingest(folder, file)
+    assert (told.rows, told.new, told.repeated) == (done.rows, done.new, 0) == (9_040, 9_040, 0)
+    assert kept(folder) == kept(tmp_path / "table")
+    is_sound(folder)
+    parquet.write_table(given, tmp_path / "again.parquet")
+    assert liqdata.ingest(folder, tmp_path / "again.parquet").repeated == 9_040
+
+
+@pytest.mark.usefixtures("little")
+def test_bars_that_do_not_say_how_long_they_are_are_those_of_the_whole_file(tmp_path, folder):
+    """Coin after coin, whose bars are an hour apart at first and five minutes then."""
+    rows = 3_000
+    times = START + np.concatenate([np.arange(20) * 60, 20 * 60 + np.arange(rows - 20) * 5]) * MINUTE
+    table = {"timestamp": np.tile(times, 3), "symbol": np.repeat(["BTC", "ETH", "SOL"], rows)}
+    table |= {name: np.full(3 * rows, 100.0) for name in ("open", "high", "low", "close", "volume")}
+    file = tmp_path / "bars.parquet"
+    parquet.write_table(pyarrow.table(table), file, row_group_size=1_000)
+    assert liqdata.ingest(folder, file, exchange="okx").new == 3 * rows
+    liqdata.ingest(tmp_path / "table", bars=table, exchange="okx")
+    assert kept(folder) == kept(tmp_path / "table")
+    assert len(kept(folder)[2]) == 3 * rows
+
+
+@pytest.mark.usefixtures("little")
+@pytest.mark.parametrize(
+    "column, cell, said",
+    [
+        ("side", "up", 'column "side", row 8765: "up" is not a side'),
+        ("exchange", "bnance", 'column "exchange", row 8765: .*did you mean "binance"'),
+    ],
+)
+def test_a_row_that_cannot_be_read_is_named_and_nothing_of_its_file_is_kept(tmp_path, folder, column, cell, said):
+    table = orders(9_000).to_pydict()
+    table[column][8_765] = cell
+    # One that is refused alone stands before it.
+    table["price"][8_700] = float("nan")
+    file = tmp_path / "orders.parquet"
+    parquet.write_table(pyarrow.table(table), file, row_group_size=1_000)
+    with pytest.raises(BadQuery, match=said):
+        liqdata.ingest(folder, file)
+    assert not (folder / "journal.sqlite").exists()
+
+
+@pytest.mark.usefixtures("little")
+def test_rows_that_are_refused_alone_are_named_by_their_place_in_the_file(tmp_path, folder):
+    table = orders(9_000, apart=60_000).to_pydict()
+    table["qty"][8_000] = None
+    table["value_usd"][5_001] *= 1_000
+    table["value_usd"][6_001] *= 1_000
+    file = tmp_path / "orders.parquet"
+    parquet.write_table(pyarrow.table(table), file, row_group_size=1_000)
+    done = liqdata.ingest(folder, file)
+    reason = "orders: value_usd is more than ten times off price × qty"
+    assert (done.rows, done.new, done.refused) == (9_000, 8_997, {"qty: blank": 1, reason: 2})
+    assert done.first["qty: blank"] == f"{file}:8000"
+    assert done.first[reason].startswith(f"{file}:5001 (")
+    # The file again is not read.
+    again = liqdata.ingest(folder, file)
+    assert (again.repeated, again.refused, again.first) == (8_997, done.refused, done.first)
+
+
+@pytest.mark.usefixtures("little")
+def test_what_is_kept_of_a_file_that_is_interrupted_is_on_record_and_the_next_time_brings_the_rest(tmp_path, folder):
+    file = tmp_path / "orders.parquet"
+    parquet.write_table(orders(9_000, apart=60_000), file, row_group_size=1_000)
+
+    def enough(done, _):
+        if done > 4_000:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt) as raised:
+        liqdata.ingest(folder, file, progress=enough)
+    (note,) = raised.value.__notes__
+    with liqdata.open(folder) as market:
+        there = list(market.iter_orders(start=0))
+    assert 2_000 <= len(there) < 9_000
+    assert f"{len(there):,} new" in note
+    (line,) = [json.loads(line) for line in (folder / "ingested.jsonl").read_text().splitlines()]
+    assert (line["new"], line["interrupted"]) == (len(there), True)
+    days = [at // DAY for _, _, at in covered(folder)]
+    assert {at // DAY for _, at, _ in covered(folder)} == {START // DAY}
+    assert set(days) == {max(row["timestamp"] for row in there) // DAY}
+    done = liqdata.ingest(folder, file)
+    assert (done.new, done.repeated) == (9_000 - len(there), len(there))
+    liqdata.ingest(tmp_path / "other", file)
+    assert kept(folder)[0] == kept(tmp_path / "other")[0]
+
+
+@pytest.mark.usefixtures("little")
+def test_readings_in_usd_of_a_long_file_are_judged_as_those_of_a_short_one(tmp_path, folder):
+    rows = 6_000
+    times = START + np.arange(rows) * 5 * MINUTE
+    bars = {"timestamp": times, "symbol": ["BTC"] * rows, "interval": ["5m"] * rows}
+    bars |= {name: np.full(rows, 100.0) for name in ("open", "high", "low", "close", "volume")}
+    liqdata.ingest(folder, bars=bars, exchange="okx")
+    usd = np.full(rows, 700_000.0)
+    usd[5_000] = 700.0
+    readings = {"timestamp": times, "coin": ["BTC"] * rows, "oi_usd": usd}
+    file = tmp_path / "interest.parquet"
+    parquet.write_table(pyarrow.table(readings), file, row_group_size=1_000)
+    done = liqdata.ingest(folder, file, exchange="okx")
+    (reason,) = done.refused
+    assert (done.new, done.refused[reason]) == (rows - 1, 1)
+    assert done.first[reason].startswith(f"{file}:5000 (700 USD would be")
+    readings["oi_usd"] = np.where(np.arange(rows) < 2_500, 700_000.0, 700.0)
+    most = tmp_path / "most.parquet"
+    parquet.write_table(pyarrow.table(readings), most, row_group_size=1_000)
+    with pytest.raises(BadQuery, match="times the volume of a day; as base units"):
+        liqdata.ingest(folder, most, exchange="bybit")
