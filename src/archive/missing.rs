@@ -67,7 +67,7 @@ impl Archive {
         start: Millis,
         end: Millis,
     ) -> Result<Vec<DamagedPart>, ArchiveError> {
-        if self.damaged_files() == 0 {
+        if self.damaged_files()? == 0 {
             return Ok(Vec::new());
         }
         let (kept, quarantined) = self.parts()?;

@@ -329,9 +329,13 @@ impl Archive {
     }
 
     /// How many files are known to be damaged.
-    #[must_use]
-    pub fn damaged_files(&self) -> usize {
-        self.warned().reasons.len()
+    ///
+    /// # Errors
+    ///
+    /// [`ArchiveError::Forked`] in another process than it was opened in, where a thread that is not there may have the lock.
+    pub fn damaged_files(&self) -> Result<usize, ArchiveError> {
+        self.check_process()?;
+        Ok(self.warned().reasons.len())
     }
 
     /// How often what is known of damage has changed since the archive was opened, and when it did last.

@@ -94,9 +94,13 @@ impl Market {
     }
 
     /// How many files of its archive are known to be damaged, so that rows are missing.
-    #[must_use]
-    pub(crate) fn damaged_files(&self) -> usize {
-        self.archive().map_or(0, Archive::damaged_files)
+    ///
+    /// # Errors
+    ///
+    /// A [`Refusal`] where the archive was opened before a fork.
+    pub(crate) fn damaged_files(&self) -> Result<usize, Refusal> {
+        let damaged = self.archive().map(Archive::damaged_files).transpose()?;
+        Ok(damaged.unwrap_or_default())
     }
 
     /// What is known of those files; none where it lies in no archive.

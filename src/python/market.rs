@@ -382,8 +382,8 @@ impl Market {
 
     /// How many files of its archive are known to be damaged, so that rows are missing.
     #[getter]
-    fn damaged(&self) -> usize {
-        self.market.damaged_files()
+    fn damaged(&self, py: Python<'_>) -> PyResult<usize> {
+        compute(py, || Ok(self.market.damaged_files()?))
     }
 
     #[getter]

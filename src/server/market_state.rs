@@ -46,7 +46,7 @@ impl MarketState {
         Self {
             readable: readable && venues.is_ok(),
             now: market.known_until(),
-            damaged: market.damaged_files(),
+            damaged: market.damaged_files().unwrap_or_default(),
             venues: venues.unwrap_or_default(),
             written: archive.and_then(|archive| archive.is_written().ok()),
             listened_until: archive

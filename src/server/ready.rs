@@ -257,8 +257,9 @@ impl ReadyAnswers {
 
 /// `response` as it leaves: whatever was kept, it says what is known of damage now.
 fn marked(shared: &Shared, mut response: Response) -> Response {
-    let damaged = shared.market.damaged_files();
-    if damaged > 0 {
+    if let Ok(damaged) = shared.market.damaged_files()
+        && damaged > 0
+    {
         let headers = response.headers_mut();
         headers.insert(DAMAGED, HeaderValue::from(damaged));
     }

@@ -296,9 +296,9 @@ fn a_flipped_bit_of_a_day_that_nobody_asks_for_is_found_beside_the_answers() {
     flip(&file(&folder, "bars", 0));
     let market = opened(&folder).looked_through();
     let archive = market.archive().unwrap();
-    assert_eq!(archive.damaged_files(), 0, "nothing has been read");
+    assert_eq!(archive.damaged_files().unwrap(), 0, "nothing has been read");
     let began = Instant::now();
-    while archive.damaged_files() < 2 {
+    while archive.damaged_files().unwrap() < 2 {
         assert!(began.elapsed() < Duration::from_secs(20));
         std::thread::sleep(Duration::from_millis(10));
     }
@@ -328,12 +328,12 @@ fn a_file_that_was_found_sound_is_not_read_again_by_whoever_opens_the_archive_ne
     assert!(all >= 4, "{all}");
     let second = Archive::read(folder.archive()).unwrap();
     assert_eq!(sound(&second), 0);
-    assert_eq!(second.damaged_files(), 0);
+    assert_eq!(second.damaged_files().unwrap(), 0);
     // One that was touched is, and one that is damaged whoever looks.
     flip(&file(&folder, "bars", 0));
     for _ in 0..2 {
         let next = Archive::read(folder.archive()).unwrap();
-        assert_eq!((sound(&next), next.damaged_files()), (1, 1));
+        assert_eq!((sound(&next), next.damaged_files().unwrap()), (1, 1));
     }
     said(&folder);
 }

@@ -95,7 +95,7 @@ async fn a_flipped_bit_is_found_before_anybody_asks_for_what_it_took() {
     flip(&parts[2]);
     let watch = market.archive().map(Watch::hourly);
     for _ in 0..500 {
-        if market.damaged_files() == 2 {
+        if market.damaged_files().unwrap() == 2 {
             break;
         }
         tokio::time::sleep(std::time::Duration::from_millis(10)).await;
