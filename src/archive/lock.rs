@@ -49,6 +49,15 @@ pub(super) struct Lock {
 impl Lock {
     /// Takes the lock of the archive in `folder` and writes who holds it.
     pub(super) fn take(folder: &Path, now: Millis) -> Result<Self, ArchiveError> {
+        Self::take_waiting(folder, now, || thread::sleep(A_MOMENT))
+    }
+
+    /// As [`Lock::take`], where `wait` lets a moment pass before another try.
+    fn take_waiting(
+        folder: &Path,
+        now: Millis,
+        mut wait: impl FnMut(),
+    ) -> Result<Self, ArchiveError> {
         let path = folder.join(FILE);
         let fault = |source| ArchiveError::of_file(&path, source);
         files::refuse_other_than_file(&path)?;
@@ -65,7 +74,7 @@ impl Lock {
                 Ok(()) => break,
                 Err(TryLockError::WouldBlock) if tries > 0 => {
                     tries -= 1;
-                    thread::sleep(A_MOMENT);
+                    wait();
                 }
                 Err(TryLockError::WouldBlock) => return Err(held(folder, &mut file)),
                 Err(TryLockError::Error(source)) => return Err(fault(source)),
@@ -246,12 +255,15 @@ mod tests {
         // As a look has it, which lasts longer than any does.
         let look = File::open(folder.join(FILE)).unwrap();
         look.try_lock_shared().unwrap();
-        let looking = thread::spawn(move || {
-            thread::sleep(A_MOMENT * 2);
-            look.unlock().unwrap();
-        });
-        drop(Lock::take(&folder, Millis(0)).unwrap());
-        looking.join().unwrap();
+        let mut waits = 0;
+        let wait = || {
+            waits += 1;
+            if waits == TRIES {
+                look.unlock().unwrap();
+            }
+        };
+        drop(Lock::take_waiting(&folder, Millis(0), wait).unwrap());
+        assert_eq!(waits, TRIES);
         fs::remove_dir_all(&folder).unwrap();
     }
 
