@@ -531,6 +531,7 @@ class VenueStatus(TypedDict):
     known_by: KnownBy | None
     recovered: int | None
     lost: int
+    markets_as_of: int | None
     topics: int
     uncovered: list[str]
     uncovered_count: int

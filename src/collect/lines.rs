@@ -43,13 +43,25 @@ impl VenueTasks {
         let mut seen = interval(span(pace.seen).max(Duration::from_millis(10)));
         seen.set_missed_tick_behavior(MissedTickBehavior::Delay);
         let mut planned: Option<Arc<Markets>> = None;
+        // What is to be kept once that which is written down of it is, too.
+        let mut to_keep = None;
         loop {
             let markets = self.intake.markets.load_full();
             let known = planned.as_ref();
             if known.is_none_or(|known| !Arc::ptr_eq(known, &markets)) {
                 let plan = self.intake.venue.lines(&self.wanted());
                 if run.is_some() {
-                    self.note_listed(known.and_then(|known| known.known_until()), &plan, &lines);
+                    let topics = lines.values().flat_map(|(line, _)| line.topics());
+                    let topics = topics.cloned().collect();
+                    self.note_listed(known.and_then(|known| known.known_until()), &plan, &topics);
+                }
+                if self.knows_all_markets() {
+                    if let Some(before) = self.take_known_before() {
+                        let lines = self.intake.venue.lines(&self.wanted_of(&before));
+                        let topics = lines.iter().flat_map(Line::topics).cloned().collect();
+                        self.note_listed(before.known_until(), &plan, &topics);
+                    }
+                    to_keep = Some(Arc::clone(&markets));
                 }
                 // A line that is no longer wanted ends with the way to change it.
                 lines.retain(|name, _| plan.iter().any(|line| line.name == *name));
@@ -82,6 +94,9 @@ impl VenueTasks {
                         run = self.begin_when_heard(begun).await;
                     }
                     self.note_seen(run);
+                    if let Some(markets) = to_keep.take() {
+                        self.keep_lists(&markets);
+                    }
                 }
             }
         }
@@ -91,10 +106,8 @@ impl VenueTasks {
     }
 
     /// Writes down that topics that are new may have been told of since the markets were read before.
-    fn note_listed(&self, since: Option<Millis>, plan: &[Line], lines: &Lines) {
-        let topics = |line: &Line| line.topics().cloned().collect::<Vec<_>>();
-        let known: HashSet<String> = lines.values().flat_map(|(line, _)| topics(line)).collect();
-        let new = plan.iter().flat_map(topics);
+    fn note_listed(&self, since: Option<Millis>, plan: &[Line], known: &HashSet<String>) {
+        let new = plan.iter().flat_map(Line::topics).cloned();
         let new = new.filter(|topic| !known.contains(topic));
         let Some(since) = since else { return };
         let reason = "listed since the markets were read before";
@@ -103,7 +116,8 @@ impl VenueTasks {
             .collect();
         if !new.is_empty() {
             let now = self.intake.clock.now();
-            self.intake.unheard(&new, now);
+            let asked = plan.iter().flat_map(Line::topics).count();
+            self.intake.unheard_of(&new, asked, now);
             self.intake.owe((since, now));
         }
     }

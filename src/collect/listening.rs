@@ -17,6 +17,7 @@ use super::lock::locked;
 use super::mute;
 use super::named;
 use super::plan::{CollectError, Plan};
+use super::recalled::recall;
 use super::rest::{Http, Rest};
 use super::rounds::Rounds;
 use super::settings::Settings;
@@ -108,6 +109,8 @@ impl Listening {
                     let http = http.of_venue(&settings, venue.name());
                     Rest::new(Arc::clone(&intake), http.map_err(CollectError::Start)?)
                 },
+                recalled: recall(&intake, archive),
+                is_compared: Mutex::default(),
                 intake,
                 archive: archive.to_owned(),
                 history_coins: history_coins.clone(),

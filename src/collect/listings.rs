@@ -67,20 +67,20 @@ impl VenueTasks {
                 (Some(_), None) => {}
             }
         }
-        if lists.iter().flatten().all(Vec::is_empty) {
+        let mut markets = Markets::of(lists, read_at).recalling(&self.recalled);
+        if markets.listings.is_empty() {
             return Err(failed.unwrap_or(Failure::NoMarkets));
         }
-        let is_partial = lists.iter().any(Option::is_none);
+        let is_partial = markets.lists.iter().any(Option::is_none);
         {
             let mut notes = self.intake.board.notes();
             notes.unplanned |= notes.unlisted && !is_partial && !self.intake.venue.is_polled();
             notes.unlisted = is_partial;
+            notes.status.markets_as_of = markets.recalled_as_of();
         }
         let before = self.topics();
         let at = self.intake.clock.now();
-        let mut markets = Markets::of(lists, read_at)
-            .closing(&known, at)
-            .priced(&known, told);
+        markets = markets.closing(&known, at).priced(&known, told);
         markets.doubts = doubts;
         self.intake.markets.store(Arc::new(markets));
         if let Some(since) = gone {
@@ -185,7 +185,11 @@ impl VenueTasks {
                 }
                 Ok(Some(fault)) | Err(fault) => fault,
             };
-            self.trouble(format!("the markets cannot be read: {fault}"));
+            let as_of = self.intake.board.notes().status.markets_as_of;
+            let instead = as_of.map_or_else(String::new, |at| {
+                format!("; those of {at} stand in for them")
+            });
+            self.trouble(format!("the markets cannot be read: {fault}{instead}"));
             attempts += 1;
             if self.once && attempts >= 3 {
                 return;

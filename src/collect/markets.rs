@@ -3,6 +3,7 @@
 use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
 
+use super::recalled::Recalled;
 use super::yardstick::Read;
 use crate::feeds::Instruments;
 use crate::feeds::Listing;
@@ -35,6 +36,8 @@ pub(super) struct Markets {
     pub(super) lists: Vec<Option<Vec<Listing>>>,
     /// When each of them was asked for, the last time it was answered.
     pub(super) read: Vec<Option<Millis>>,
+    /// What stands in the place of those that were asked for and never answered: as a process before had read them.
+    recalled: Vec<Option<Recalled>>,
     /// What is not believed of them yet.
     pub(super) doubts: HashMap<usize, Doubt>,
     pub(super) listings: Vec<Listing>,
@@ -53,10 +56,42 @@ impl Markets {
             listings,
             lists,
             read,
+            recalled: Vec::new(),
             doubts: HashMap::new(),
             closed: HashMap::new(),
             prices: HashMap::new(),
         }
+    }
+
+    /// The same with lists of a process before in the place of those that were never answered.
+    pub(super) fn recalling(mut self, recalled: &[Option<Recalled>]) -> Self {
+        let unanswered = self.lists.iter().map(Option::is_none);
+        let recalled = unanswered.zip(recalled).map(|(is_unanswered, recalled)| {
+            let recalled = recalled.as_ref().filter(|_| is_unanswered);
+            recalled.cloned()
+        });
+        self.recalled = recalled.collect();
+        for list in self.recalled.iter().flatten() {
+            self.listings.extend(list.listings.iter().cloned());
+        }
+        self.instruments = self.listings.iter().collect();
+        self
+    }
+
+    /// A list as it is known, and when it was asked for.
+    pub(super) fn list(&self, place: usize) -> Option<(&[Listing], Millis)> {
+        let read = || Some((self.lists.get(place)?.as_ref()?, (*self.read.get(place)?)?));
+        let recalled = || {
+            let list = self.recalled.get(place)?.as_ref()?;
+            Some((&list.listings, list.read))
+        };
+        let (listings, read) = read().or_else(recalled)?;
+        Some((listings, read))
+    }
+
+    /// As of when the oldest list is known that a process before had read.
+    pub(super) fn recalled_as_of(&self) -> Option<Millis> {
+        self.recalled.iter().flatten().map(|list| list.read).min()
     }
 
     /// The same with those that are not traded any more, as it was read at an instant: they were before, for all that is known.
@@ -116,7 +151,8 @@ impl Markets {
 
     /// Since when a market that was not listed may have been traded.
     pub(super) fn known_until(&self) -> Option<Millis> {
-        self.read.iter().flatten().min().copied()
+        let read = self.read.iter().flatten().min().copied();
+        read.into_iter().chain(self.recalled_as_of()).min()
     }
 
     /// Whether all of the lists were read.

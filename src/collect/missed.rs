@@ -1,6 +1,7 @@
 //! The liquidations of a venue that nobody heard: which stretches may be missing, and asking for them again.
 
 use std::collections::{BTreeMap, VecDeque};
+use std::sync::Arc;
 use std::time::Duration;
 
 use tokio::time::{Instant, sleep, sleep_until};
@@ -415,7 +416,8 @@ impl VenueTasks {
         let mut run: Option<(RunId, Millis)> = None;
         // Until when it is covered, and whether a poll since then went unanswered.
         let (mut covered, mut in_vain) = (None, false);
-        let mut known = self.intake.markets.load_full();
+        let before_us = self.take_known_before().map(Arc::new);
+        let mut known = before_us.unwrap_or_else(|| self.intake.markets.load_full());
         loop {
             let now = self.intake.clock.now();
             let markets = self.intake.markets.load_full();
@@ -450,6 +452,9 @@ impl VenueTasks {
                         .settle(missed, GapState::Recovered, told.rows, how);
                 }
                 in_vain = false;
+                if self.knows_all_markets() {
+                    self.keep_lists(&known);
+                }
                 if let Some((run, begun)) = run {
                     self.intake.delivery.note_seen(run, seen);
                     // From the last run to this one.

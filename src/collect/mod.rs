@@ -1,6 +1,7 @@
 //! Listening to the exchanges: what their public feeds tell goes into an archive, with what was missed.
 //!
-//! A [`Collector`] tends every venue by itself (`listening`, `tend`): its markets (`listings`), its sockets (`lines`, each kept
+//! A [`Collector`] tends every venue by itself (`listening`, `tend`): its markets (`listings`,
+//! `recalled`), its sockets (`lines`, each kept
 //! open by `line` and spoken with in `socket`, two of them where nothing can be asked again: `ears`), what was missed
 //! (`missed`), bars and open interest (`history`), the venue's own `totals`, with requests within
 //! the venue's limits (`rest`, `standstill`). What comes in is compared with what was heard, priced or held (`intake`, `unpriced`), and
@@ -54,6 +55,7 @@ mod proof;
 mod pulse;
 mod rebuild;
 mod rebuilt;
+mod recalled;
 mod refused;
 mod reread;
 mod rest;
@@ -64,6 +66,7 @@ mod settings;
 mod snapshots;
 mod socket;
 mod standstill;
+mod state;
 mod status;
 mod subscriptions;
 mod tape;

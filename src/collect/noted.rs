@@ -71,6 +71,17 @@ impl Intake {
     /// Writes down until when topics have not been heard, each since when and why.
     pub(super) fn unheard(&self, topics: &BTreeMap<String, (Millis, String)>, now: Millis) {
         let (asked, _) = self.board.topics();
+        self.unheard_of(topics, usize::try_from(asked).unwrap_or(usize::MAX), now);
+    }
+
+    /// The same where so many are asked for in all.
+    pub(super) fn unheard_of(
+        &self,
+        topics: &BTreeMap<String, (Millis, String)>,
+        asked: usize,
+        now: Millis,
+    ) {
+        let asked = u64::try_from(asked).unwrap_or(u64::MAX);
         let gap = |(topic, (since, reason)): (&String, &(Millis, String))| TopicGap {
             exchange: self.name().to_owned(),
             topic: topic.clone(),

@@ -83,6 +83,9 @@ pub struct VenueStatus {
     pub recovered: Option<u64>,
     /// Events that were lost because the archive could not take them.
     pub lost: u64,
+    /// As of when its markets are known, where it refuses a list of them since the start and they are those that a process
+    /// before had read.
+    pub markets_as_of: Option<Millis>,
     /// How many topics are asked for.
     pub topics: u64,
     /// Topics whose subscription was not acknowledged or was refused, the first few by name.

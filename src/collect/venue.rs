@@ -1,12 +1,14 @@
 //! What all tasks of one venue share.
 
 use std::path::PathBuf;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex};
 
 use tokio::sync::watch;
 
 use super::intake::Intake;
+use super::markets::Markets;
+use super::recalled::Recalled;
 use super::rest::{Rest, RestError};
 use super::yardstick::Yardstick;
 use crate::feeds::{Error, Listing};
@@ -26,6 +28,10 @@ pub(super) struct VenueTasks {
     pub(super) filled: AtomicBool,
     /// Whether the listening has begun.
     pub(super) heard: AtomicBool,
+    /// The lists of markets as a process before had read them last.
+    pub(super) recalled: Vec<Option<Recalled>>,
+    /// Whether the markets were compared with these.
+    pub(super) is_compared: Mutex<bool>,
     /// Whether the markets have been read.
     pub(super) known: watch::Sender<bool>,
     /// Why the sockets are to be opened anew, such as that they are mute.
@@ -75,7 +81,11 @@ impl VenueTasks {
 
     /// The markets of the coins that are asked for.
     pub(super) fn wanted(&self) -> Vec<Listing> {
-        let markets = self.intake.markets.load();
+        self.wanted_of(&self.intake.markets.load())
+    }
+
+    /// Those among some markets.
+    pub(super) fn wanted_of(&self, markets: &Markets) -> Vec<Listing> {
         let listings = markets.listings.iter();
         let wanted = listings.filter(|listing| self.intake.is_asked_for(&listing.coin().0));
         wanted.cloned().collect()

@@ -28,6 +28,7 @@ mod planned;
 mod positions;
 mod proxied;
 mod rebuilt;
+mod recalled;
 mod recovered;
 mod serving;
 mod tapes;

@@ -10,19 +10,19 @@ use liqdata::model::{GapState, Millis};
 use crate::bench::{Collecting, Doubles, Folder, assert_kept, gaps, quick};
 use crate::doubles::{Exchange, RestRequest};
 
-fn now(exchange: &Exchange) -> Millis {
+pub(crate) fn now(exchange: &Exchange) -> Millis {
     Millis(exchange.book().now())
 }
 
 /// When a venue was listened to and nothing is known to be missing.
-fn covered(folder: &Folder, venue: &str) -> Vec<(Millis, Millis)> {
+pub(crate) fn covered(folder: &Folder, venue: &str) -> Vec<(Millis, Millis)> {
     let archive = Archive::read(folder.archive()).unwrap();
     let until = Millis(i64::MAX / 2);
     let mut covered = archive.covered(Millis(0), until, None).unwrap();
     covered.remove(venue).unwrap_or_default()
 }
 
-fn assert_missing(folder: &Folder, venue: &str, from: Millis, until: Millis) {
+pub(crate) fn assert_missing(folder: &Folder, venue: &str, from: Millis, until: Millis) {
     let spans = covered(folder, venue);
     let overlap = spans
         .iter()

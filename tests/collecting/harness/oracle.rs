@@ -242,9 +242,8 @@ fn is_of(gap: &TopicGap, truth: &Truth) -> bool {
             .any(|topic| topic.ends_with(&gap.topic) || gap.topic.contains(truth.market.native_id))
 }
 
-/// Whether nobody could know that a market is listed: the markets were read too rarely for that before the process ended, or
-/// the venue did not answer who read them. The next process knows nothing of what this one knew, so that to it no market is
-/// new.
+/// Whether nobody could know that a market is listed: the markets were read too rarely for that before all was over, or the
+/// venue did not answer who read them. A process reads them at its begin, and knows what the one before had read.
 fn is_unknown(schedule: &Schedule, truth: &Truth, at: i64, ends: i64) -> bool {
     let of_venue = schedule
         .faults
@@ -256,21 +255,22 @@ fn is_unknown(schedule: &Schedule, truth: &Truth, at: i64, ends: i64) -> bool {
         _ => None,
     });
     let mut known = at + listed_within(schedule) + READ;
-    let mut unanswered = unanswered(schedule, truth.venue);
-    unanswered.sort_unstable();
-    for (from, until) in unanswered {
-        if from < known && until > at {
-            known = known.max(until + listed_within(schedule));
-        }
-    }
     let restarts = schedule.mishaps.iter().filter(|step| {
         matches!(
             step.what,
             Mishap::Killed | Mishap::Stopped | Mishap::Full { .. } | Mishap::Restarted(_)
         )
     });
-    let mut processes = restarts.map(|step| signed(step.end())).chain([ends]);
-    listed.any(|listed| listed <= at) && processes.any(|end| at < end && end < known)
+    let restarts = restarts.map(|step| (signed(step.at), signed(step.end())));
+    let mut unanswered = unanswered(schedule, truth.venue);
+    unanswered.extend(restarts);
+    unanswered.sort_unstable();
+    for (from, until) in unanswered {
+        if from < known && until > at {
+            known = known.max(until + listed_within(schedule));
+        }
+    }
+    listed.any(|listed| listed <= at) && at < ends && ends < known
 }
 
 /// Whether one of two was deaf that nobody could have found out yet, for want of news that the other told.

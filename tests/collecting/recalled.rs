@@ -1,0 +1,148 @@
+//! Lists of markets that an exchange refuses from the start of a process: what a process before had read stands in for them,
+//! and what was listed since then is known to have been missed.
+
+use liqdata::archive::Archive;
+use liqdata::collect::{VenueState, VenueStatus};
+use liqdata::model::Millis;
+
+use crate::bench::{Collecting, Doubles, Folder, assert_kept, quick};
+use crate::doubles::Exchange;
+use crate::planned::{assert_missing, covered, now};
+
+/// The lists of markets of each exchange.
+const LISTS: [(&str, &str); 3] = [
+    ("bybit", "/v5/market/instruments-info"),
+    ("okx", "/api/v5/public/instruments"),
+    ("coinex", "/v2/futures/market"),
+];
+
+fn refuse(exchange: &Exchange, venue: &str) {
+    let (_, path) = LISTS.into_iter().find(|(name, _)| *name == venue).unwrap();
+    exchange.fault(|faults| faults.broken = vec![path.to_owned()]);
+}
+
+/// Until the lists of these exchanges are kept as they are now.
+async fn kept(collecting: &Collecting, folder: &Folder, venues: &[&str]) {
+    collecting
+        .until("the lists are kept", |_| {
+            let file = |venue: &&str| format!("state/markets-{venue}.json");
+            let mut files = venues.iter().map(file);
+            files.all(|file| folder.archive().join(file).exists())
+        })
+        .await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn lists_of_the_process_before_stand_in_for_those_that_are_refused_from_the_start() {
+    let venues = ["bybit", "okx"];
+    let (folder, doubles) = (Folder::new(), Doubles::open(&venues).await);
+    let plan = doubles.plan(quick());
+    let collecting = Collecting::start(&folder.archive(), &plan);
+    collecting.until_live().await;
+    kept(&collecting, &folder, &venues).await;
+    let read_until = now(doubles.of("okx"));
+    collecting.stop().await;
+    for venue in venues {
+        refuse(doubles.of(venue), venue);
+    }
+    let begun = now(doubles.of("okx"));
+    let collecting = Collecting::start(&folder.archive(), &plan);
+    let mut happened = Vec::new();
+    for venue in venues {
+        let is_heard = |one: &VenueStatus| {
+            let all = one.sockets > 0 && one.sockets == one.sockets_wanted;
+            all && one.markets_as_of.is_some()
+        };
+        let status = collecting.until_of(venue, "it is listened to", is_heard);
+        let status = status.await;
+        assert_eq!(status.state, VenueState::Degraded, "{status:?}");
+        assert!(status.markets_as_of.unwrap() <= read_until, "{status:?}");
+        happened.extend(doubles.of(venue).liquidate(20));
+    }
+    collecting.until_kept(happened.len()).await;
+    collecting
+        .until_of("okx", "it is said", |one| {
+            one.trouble
+                .as_ref()
+                .is_some_and(|said| said.contains("stand in for them"))
+        })
+        .await;
+    let refused_until = now(doubles.of("okx"));
+    for venue in venues {
+        doubles.of(venue).mend();
+    }
+    collecting.until_live().await;
+    let lives = now(doubles.of("okx"));
+    for venue in venues {
+        assert_eq!(collecting.of(venue).markets_as_of, None);
+        collecting
+            .until("it is seen to listen", |_| {
+                covered(&folder, venue).iter().any(|(_, end)| *end > lives)
+            })
+            .await;
+    }
+    collecting.stop().await;
+    assert_kept(&folder.archive(), &happened);
+    // Nobody knows what else was listed meanwhile.
+    for venue in venues {
+        assert_missing(&folder, venue, begun, refused_until);
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_was_listed_while_the_list_was_refused_is_known_to_be_missing_by_the_next_process() {
+    let venues = ["bybit", "coinex"];
+    let (folder, doubles) = (Folder::new(), Doubles::open(&venues).await);
+    let mut settings = quick();
+    settings.pace.instruments = 0.2;
+    settings.pace.late = 0.05;
+    let plan = doubles.plan(settings);
+    let collecting = Collecting::start(&folder.archive(), &plan);
+    collecting.until_live().await;
+    kept(&collecting, &folder, &venues).await;
+    for venue in venues {
+        let exchange = doubles.of(venue);
+        let before = exchange.tally().rest.len();
+        refuse(exchange, venue);
+        exchange
+            .until(|tally| tally.rest.iter().skip(before).any(|one| one.status == 503))
+            .await;
+        exchange.book().announce("NEWUSDT");
+    }
+    let (bybit, coinex) = (doubles.of("bybit"), doubles.of("coinex"));
+    let listed = now(bybit);
+    let unheard = bybit.imagine_of("NEWUSDT", [listed.0]);
+    bybit.publish(&unheard);
+    let missed = coinex.imagine_of("NEWUSDT", [listed.0]);
+    coinex.record(&missed);
+    collecting
+        .until("it goes on so for a while", |status| {
+            status.at > listed.on(600)
+        })
+        .await;
+    collecting.stop().await;
+    for venue in venues {
+        doubles.of(venue).mend();
+    }
+    let collecting = Collecting::start(&folder.archive(), &plan);
+    collecting.until_live().await;
+    collecting.until_kept(missed.len()).await;
+    let gaps_of_it = || {
+        let archive = Archive::read(folder.archive()).unwrap();
+        let gaps = archive.topic_gaps(Millis(0), Millis(i64::MAX / 2), None);
+        let mut gaps = gaps.unwrap();
+        gaps.retain(|gap| gap.exchange == "bybit" && gap.topic.contains("NEWUSDT"));
+        gaps
+    };
+    collecting
+        .until("it is on record", |_| !gaps_of_it().is_empty())
+        .await;
+    collecting.stop().await;
+    let gaps = gaps_of_it();
+    let [gap] = gaps.as_slice() else {
+        panic!("{gaps:?}");
+    };
+    assert!(gap.start <= listed && gap.end > listed, "{gap:?}");
+    assert!(gap.topics > 5, "{gap:?}");
+    assert_kept(&folder.archive(), &missed);
+}
