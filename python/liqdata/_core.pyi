@@ -8,7 +8,11 @@ import numpy as np
 import numpy.typing as npt
 
 __version__: str
+TOTALS: str
+TAKES_TOTALS: str
 __all__ = [
+    "TAKES_TOTALS",
+    "TOTALS",
     "ArchiveWriter",
     "ArrowBatches",
     "ArrowTable",

@@ -415,9 +415,7 @@ def _kind(path: str, name: str | None, names: list[str]) -> str:
         return fits[0]
     what = f"as {name}: " if name is not None else ""
     if {"long_usd", "short_usd"} <= columns:
-        totals = "it has totals of periods, which are no orders, and an archive keeps none"
-        way = "Market(liquidations=), with the columns timestamp, symbol, long_usd and short_usd"
-        msg = f"files: {path}: {what}{totals}; allowed: the same as a table, {way}"
+        msg = f"files: {path}: {what}{_core.TOTALS}; allowed: the same as a table, {_core.TAKES_TOTALS}"
         raise BadQuery(msg, parameter="files")
     msg = f"files: {path}: {what}its columns ({', '.join(names)}) are those of no one kind; allowed: {', '.join(KINDS)}"
     raise BadQuery(msg, parameter="files")

@@ -56,6 +56,10 @@ mod _core {
     use pyo3::prelude::*;
 
     #[pymodule_export]
+    const TOTALS: &str = crate::feeds::dumps::TOTALS;
+    #[pymodule_export]
+    const TAKES_TOTALS: &str = crate::feeds::dumps::TAKES_TOTALS;
+    #[pymodule_export]
     use super::archive::ArchiveWriter;
     #[pymodule_export]
     use super::arrow::ArrowTable;

@@ -21,3 +21,4 @@ pub use line::Flaw;
 pub use name::Name;
 pub use reader::Rows;
 pub use row::{Row, RowBar, RowOrder, RowReading};
+pub use signs::{TAKES_TOTALS, TOTALS};

@@ -52,8 +52,11 @@ const COINGLASS_ANSWER: &str = "it is an answer of CoinGlass': write the rows of
 const COINGLASS_ORDERS: &str = "CoinGlass' orders say a side of which its documents give two meanings; bring the exchange's own";
 const COINGLASS_OHLC: &str = "it has no volume: where it is CoinGlass' history of open interest, give \
     format=\"coinglass_open_interest_usd\" or, where it was asked for in coins, format=\"coinglass_open_interest_coins\"";
-const TOTALS: &str = "it has totals of periods, which are no orders, and an archive keeps none; give them to \
-    Market(liquidations=), with the columns timestamp, symbol, long_usd and short_usd";
+/// What a file is that has totals of periods.
+pub const TOTALS: &str = "it has totals of periods, which are no orders, and an archive keeps none";
+/// Who takes them.
+pub const TAKES_TOTALS: &str =
+    "Market(liquidations=), with the columns timestamp, symbol, long_usd and short_usd";
 
 fn by_header(name: &Name, header: &[String], row: Option<&Vec<String>>) -> Result<Format, String> {
     let has = |word: &str| header.iter().any(|cell| cell == word);
@@ -92,7 +95,7 @@ fn by_header(name: &Name, header: &[String], row: Option<&Vec<String>>) -> Resul
         ],
     ];
     if totals.iter().any(|both| both.iter().all(|word| has(word))) {
-        return Err(TOTALS.to_owned());
+        return Err(format!("{TOTALS}; give them to {TAKES_TOTALS}"));
     }
     if has("liquidation_price") || has("25x") {
         return Err("it has positions or levels: give positions as a table, ingest(path, positions=…), and levels, which are sums of them, to \
