@@ -265,11 +265,21 @@ impl<'a, 'py> Columns<'a, 'py> {
         Ok(sides)
     }
 
-    /// Exact decimals.
+    /// Whether these need not be read one by one where they are looked over: each can surely be kept as a decimal.
+    fn can_be_kept(&self, doubles: Option<&[f64]>) -> bool {
+        let can_be_kept = |value: &f64| *value == 0.0 || PLAIN.contains(&value.abs());
+        self.reader.is_looked_over()
+            && doubles.is_some_and(|doubles| doubles.iter().all(can_be_kept))
+    }
+
+    /// Exact decimals; none of what is looked over and can surely be kept.
     fn decimals(&mut self, name: &'static str) -> PyResult<Decimals> {
         let mut decimals = Decimals::with_capacity(self.rows);
         let doubles = self.cells(name).and_then(doubles);
         let doubles = doubles.as_deref();
+        if self.can_be_kept(doubles) {
+            return Ok(decimals);
+        }
         self.each(name, |reader, cells, row| {
             let double = doubles.and_then(|doubles| doubles.get(row));
             if !double.is_some_and(|value| decimals.push_short_double(*value)) {
@@ -280,11 +290,14 @@ impl<'a, 'py> Columns<'a, 'py> {
         Ok(decimals)
     }
 
-    /// Doubles, as the decimals that their shortest texts say.
+    /// Doubles, as the decimals that their shortest texts say; none of what is looked over and can surely be kept.
     fn doubles(&mut self, name: &'static str) -> PyResult<Decimals> {
         let mut decimals = Decimals::with_capacity(self.rows);
         let doubles = self.cells(name).and_then(doubles);
         let doubles = doubles.as_deref();
+        if self.can_be_kept(doubles) {
+            return Ok(decimals);
+        }
         self.each(name, |reader, cells, row| {
             let value = match doubles.and_then(|doubles| doubles.get(row)) {
                 Some(value) => *value,
@@ -358,6 +371,9 @@ impl<'a, 'py> Columns<'a, 'py> {
         Ok(lengths)
     }
 }
+
+/// Doubles whose shortest texts have no exponent, and fewer digits than a decimal has.
+const PLAIN: std::ops::RangeInclusive<f64> = 1e-4..=1e15;
 
 /// An array in which nothing is missing.
 fn whole(cells: &Cells) -> Option<&ArrayRef> {

@@ -218,7 +218,7 @@ impl TableCheck {
         let numbers = numbers
             .iter()
             .map(|number| usize::try_from(*number).unwrap_or_default());
-        let reader = Reader::new(self.kind.name(), part)?.numbered(numbers.collect());
+        let reader = Reader::new(self.kind.name(), part)?.looked_over(numbers.collect());
         let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
         let (whose, lengths) = &mut *known;
         let times = match self.kind {

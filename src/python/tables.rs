@@ -71,12 +71,17 @@ impl<'py> Reader<'py> {
         })
     }
 
-    /// The same, of whose rows is told where they stand in what this is a part of.
-    pub(super) fn numbered(self, numbers: Vec<usize>) -> Self {
+    /// The same to be looked over: faults tell where rows stand in what this is a part of.
+    pub(super) fn looked_over(self, numbers: Vec<usize>) -> Self {
         Self {
             numbers: Some(numbers),
             ..self
         }
+    }
+
+    /// Whether it is looked over, and what is read of it is not kept.
+    pub(super) fn is_looked_over(&self) -> bool {
+        self.numbers.is_some()
     }
 
     pub(super) fn column(&self, name: &'static str) -> PyResult<Option<Cells>> {

@@ -147,6 +147,7 @@ def test_bars_that_do_not_say_how_long_they_are_are_those_of_the_whole_file(tmp_
     "column, cell, said",
     [
         ("side", "up", 'column "side", row 8765: "up" is not a side'),
+        ("qty", 1e-40, 'column "qty", row 8765: .* does not fit a decimal'),
         ("exchange", "bnance", 'column "exchange", row 8765: .*did you mean "binance"'),
     ],
 )
