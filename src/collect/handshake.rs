@@ -69,7 +69,7 @@ fn refusal(intake: &Intake, host: &'static str, error: &WebSocketError) -> Strin
     if wait.is_zero() {
         return told;
     }
-    intake.standstills.begin(host, wait);
+    intake.leave_alone(host, wait);
     let seconds = wait.as_secs();
     format!("{told}: not tried again for {seconds} s, as it says")
 }

@@ -64,7 +64,7 @@ pub(super) struct Intake {
     pub(super) keys: Mutex<Keys>,
     /// How many topics were asked for and heard when that was written down last.
     pub(super) marked: Mutex<Option<(u64, u64)>>,
-    /// Until when hosts that refused handshakes are left alone.
+    /// Until when requests, and hosts that refused handshakes, are left alone.
     pub(super) standstills: Standstills,
     /// When the subscription that was given the last turn goes out.
     turn: Mutex<Option<Instant>>,
@@ -145,6 +145,7 @@ impl Intake {
         clock: Arc<Clock>,
     ) -> Self {
         let remember = millis(settings.pace.remember);
+        let standstills = Standstills::of(&delivery.archive, venue.name(), clock.now());
         Self {
             venue,
             settings: Arc::clone(settings),
@@ -165,7 +166,7 @@ impl Intake {
             counts: Mutex::new(Counts::of(venue.numbers_late().is_some())),
             keys: Mutex::default(),
             marked: Mutex::default(),
-            standstills: Standstills::default(),
+            standstills,
             turn: Mutex::default(),
         }
     }

@@ -104,6 +104,7 @@ impl Listening {
                 Arc::clone(&yardstick),
                 Arc::clone(&clock),
             ));
+            intake.tell_standstills();
             let one = Arc::new(VenueTasks {
                 rest: {
                     let http = http.of_venue(&settings, venue.name());

@@ -17,7 +17,7 @@ use url::Url;
 use super::intake::Intake;
 use super::lock::locked;
 use super::settings::{Settings, span};
-use super::standstill::{ban, said, standstill, turns_away};
+use super::standstill::{REQUESTS, ban, said, standstill, turns_away};
 use super::world::{Elsewhere, Reply};
 use crate::feeds::Ask;
 use crate::net::{self, Backoff, Connector, Limiter, date, is_loopback, is_passing};
@@ -182,27 +182,18 @@ fn builder(settings: &Settings) -> reqwest::ClientBuilder {
         .retry(reqwest::retry::never())
 }
 
-/// When a venue may be asked again after it refused.
-#[derive(Debug)]
-struct Pause {
-    until: Option<Instant>,
-    backoff: Backoff,
-}
-
 /// The requests of one venue.
 pub(super) struct Rest {
     intake: Arc<Intake>,
     pub(super) http: Http,
     limiters: Mutex<HashMap<&'static str, Arc<Limiter>>>,
-    pause: Mutex<Pause>,
+    /// How long the venue is left alone at least that refuses.
+    pause: Mutex<Backoff>,
 }
 
 impl Rest {
     pub(super) fn new(intake: Arc<Intake>, http: Http) -> Self {
-        let pause = Pause {
-            until: None,
-            backoff: intake.settings.pace.backoff(),
-        };
+        let pause = intake.settings.pace.backoff();
         Self {
             intake,
             http,
@@ -223,7 +214,7 @@ impl Rest {
             self.wait(ask).await;
             let (fault, after) = match self.once(ask).await {
                 Ok(body) => {
-                    locked(&self.pause).backoff.reset();
+                    locked(&self.pause).reset();
                     return Ok(body);
                 }
                 Err(fault) => fault,
@@ -246,13 +237,7 @@ impl Rest {
 
     /// Waits until the venue is to be asked again, and until this kind of request has an allowance left.
     async fn wait(&self, ask: &Ask) {
-        loop {
-            let until = locked(&self.pause).until;
-            match until.filter(|until| *until > Instant::now()) {
-                Some(until) => tokio::time::sleep_until(until).await,
-                None => break,
-            }
-        }
+        self.intake.standstills.over(REQUESTS).await;
         let limit = ask.limit;
         let limiter = Arc::clone(
             locked(&self.limiters)
@@ -264,11 +249,8 @@ impl Rest {
 
     /// Leaves the venue alone for as long as it says, or for a growing random time.
     fn pause(&self, after: Option<Duration>) {
-        let mut pause = locked(&self.pause);
-        let wait = pause.backoff.next();
-        let wait = standstill(after, wait);
-        pause.until = pause.until.max(Some(Instant::now() + wait));
-        drop(pause);
+        let wait = standstill(after, locked(&self.pause).next());
+        self.intake.leave_alone(REQUESTS, wait);
         if wait >= LONG {
             let seconds = wait.as_secs();
             self.intake.board.trouble(format!(

@@ -1,43 +1,140 @@
-//! Leaving a venue alone that refuses (403, 418, 429): for as long as it says, however long that is.
+//! Leaving a venue alone that refuses (403, 418, 429): for as long as it says, however long that is, and over a restart.
 //!
-//! It says so in a header of its reply, in the words of a refusal, or in its documents.
+//! It says so in a header of its reply, in the words of a refusal, or in its documents. Requests and each host of sockets are
+//! left alone by themselves: no venue's documents say that what bans the one bans the other (Binance advises whoever is
+//! banned from requests to use sockets, Bybit limits both on their own).
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
+use std::io;
+use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 use std::time::Duration;
 
 use reqwest::header::HeaderMap;
+use serde::{Deserialize, Serialize};
 use tokio::time::Instant;
 
+use super::intake::Intake;
 use super::lock::locked;
+use super::state;
 use crate::feeds::Venue;
 use crate::model::Millis;
 use crate::net::retry_after;
 
 /// Longest wait that a venue may ask for, so that an error of its own does not end the listening to it for ever.
 const LONGEST: Duration = Duration::from_hours(31 * 24);
+/// What lasts longer than that is known to the next process.
+const KEPT: Duration = Duration::from_mins(1);
+/// What stands for all requests, beside the hosts of sockets.
+pub(super) const REQUESTS: &str = "requests";
 
-/// Until when no handshake is tried with the hosts of a venue.
-#[derive(Debug, Default)]
-pub(super) struct Standstills(Mutex<HashMap<&'static str, Instant>>);
+/// How long something is left alone.
+#[derive(Clone, Copy, Debug, Deserialize, PartialEq, Eq, Serialize)]
+struct Span {
+    from: Millis,
+    until: Millis,
+}
+
+impl Span {
+    /// How much of it is left; no more than all of it, whatever the clock has become.
+    fn left(self, now: Millis) -> Option<Duration> {
+        let whole = self.until.0.saturating_sub(self.from.0);
+        let left = self.until.0.saturating_sub(now.0).min(whole);
+        let left = u64::try_from(left).ok().filter(|left| *left > 0)?;
+        Some(Duration::from_millis(left).min(LONGEST))
+    }
+}
+
+/// Until when nothing is asked of a venue, and no handshake tried with its hosts.
+#[derive(Debug)]
+pub(super) struct Standstills {
+    until: Mutex<HashMap<String, Instant>>,
+    /// Those of them that the next process is to know.
+    kept: Mutex<BTreeMap<String, Span>>,
+    archive: PathBuf,
+    file: String,
+}
 
 impl Standstills {
-    /// Nothing is to be tried with `host` for so long.
-    pub(super) fn begin(&self, host: &'static str, wait: Duration) {
-        let until = Instant::now() + wait;
-        let mut all = locked(&self.0);
-        let known = all.entry(host).or_insert(until);
-        *known = until.max(*known);
+    /// Those that a process before had to keep to, as far as they are not over.
+    pub(super) fn of(archive: &Path, venue: &str, now: Millis) -> Self {
+        let file = format!("standstills-{venue}.json");
+        let mut kept: BTreeMap<String, Span> = state::read(archive, &file).unwrap_or_default();
+        kept.retain(|_, span| span.left(now).is_some());
+        let begun = Instant::now();
+        let until = kept.iter().filter_map(|(place, span)| {
+            let left = span.left(now)?;
+            Some((place.clone(), begun + left))
+        });
+        Self {
+            until: Mutex::new(until.collect()),
+            kept: Mutex::new(kept),
+            archive: archive.to_owned(),
+            file,
+        }
     }
 
-    /// Returns once `host` may be tried.
-    pub(super) async fn over(&self, host: &'static str) {
+    /// Nothing is to be tried with `place` for so long.
+    fn begin(&self, place: &str, wait: Duration, now: Millis) -> io::Result<()> {
+        let until = Instant::now() + wait;
+        {
+            let mut all = locked(&self.until);
+            let known = all.entry(place.to_owned()).or_insert(until);
+            *known = until.max(*known);
+        }
+        if wait <= KEPT {
+            return Ok(());
+        }
+        let until = now.on(i64::try_from(wait.as_millis()).unwrap_or(i64::MAX));
+        let mut kept = locked(&self.kept);
+        kept.retain(|_, span| span.left(now).is_some());
+        let span = kept.entry(place.to_owned());
+        let span = span.or_insert(Span { from: now, until });
+        if span.until < until {
+            *span = Span { from: now, until };
+        }
+        state::write(&self.archive, &self.file, &*kept)
+    }
+
+    /// What is left alone, and for how long yet.
+    pub(super) fn left(&self) -> Vec<(String, Duration)> {
+        let now = Instant::now();
+        let all = locked(&self.until);
+        let left = all.iter().filter_map(|(place, until)| {
+            let left = until.checked_duration_since(now)?;
+            (!left.is_zero()).then(|| (place.clone(), left))
+        });
+        left.collect()
+    }
+
+    /// Returns once `place` may be tried.
+    pub(super) async fn over(&self, place: &str) {
         loop {
-            let until = locked(&self.0).get(host).copied();
+            let until = locked(&self.until).get(place).copied();
             match until.filter(|until| *until > Instant::now()) {
                 Some(until) => tokio::time::sleep_until(until).await,
                 None => return,
             }
+        }
+    }
+}
+
+impl Intake {
+    /// Leaves a host, or all [`REQUESTS`], alone for so long.
+    pub(super) fn leave_alone(&self, place: &str, wait: Duration) {
+        if let Err(fault) = self.standstills.begin(place, wait, self.clock.now()) {
+            let why = format!("how long it is left alone cannot be kept: {fault}");
+            self.board.trouble(why);
+        }
+    }
+
+    /// Says what is left alone from the start on.
+    pub(super) fn tell_standstills(&self) {
+        for (place, left) in self.standstills.left() {
+            let seconds = left.as_secs();
+            self.board.trouble(format!(
+                "left alone: {place} for {seconds} s yet, as it said to a process before"
+            ));
         }
     }
 }
@@ -75,6 +172,7 @@ fn banned_until(body: &str) -> Option<Millis> {
 }
 
 #[cfg(test)]
+#[expect(clippy::unwrap_used, reason = "tests")]
 mod tests {
     use super::*;
 
@@ -90,6 +188,37 @@ mod tests {
         ] {
             assert_eq!(standstill(said.map(seconds), seconds(wait)), seconds(asked));
         }
+    }
+
+    fn left(standstills: &Standstills, place: &str) -> u64 {
+        let mut left = standstills.left().into_iter();
+        let left = left.find(|(known, _)| known == place);
+        left.map_or(0, |(_, left)| (left + Duration::from_millis(500)).as_secs())
+    }
+
+    #[test]
+    fn what_is_left_alone_for_more_than_a_minute_is_so_by_the_next_process() {
+        let name = format!("liqdata-standstill-{}", std::process::id());
+        let archive = std::env::temp_dir().join(name);
+        std::fs::create_dir_all(&archive).unwrap();
+        let (now, seconds) = (Millis(1_790_000_000_000), Duration::from_secs);
+        let of = |now| Standstills::of(&archive, "okx", now);
+        let first = of(now);
+        first.begin("socket", seconds(60), now).unwrap();
+        assert!(of(now).left().is_empty());
+        first.begin(REQUESTS, seconds(600), now).unwrap();
+        first.begin(REQUESTS, seconds(300), now).unwrap();
+        let next = of(now.on(100_000));
+        assert_eq!((left(&next, REQUESTS), left(&next, "socket")), (500, 0));
+        // A clock that was put back makes it no longer than was said.
+        assert_eq!(left(&of(now.back(Millis::DAY)), REQUESTS), 600);
+        assert!(of(now.on(600_000)).left().is_empty());
+        assert!(Standstills::of(&archive, "gate", now).left().is_empty());
+        next.begin("socket", seconds(1000), now.on(100_000))
+            .unwrap();
+        let third = of(now.on(500_000));
+        assert_eq!((left(&third, REQUESTS), left(&third, "socket")), (100, 600));
+        std::fs::remove_dir_all(&archive).unwrap();
     }
 
     #[test]

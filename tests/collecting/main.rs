@@ -12,6 +12,7 @@
 #[path = "../doubles/mod.rs"]
 mod doubles;
 
+mod banned;
 mod bench;
 mod cascade;
 mod counted;

@@ -1,0 +1,63 @@
+//! Exchanges that turn us away for an hour: requests and sockets by themselves, and whoever starts anew as well.
+
+use std::time::Duration;
+
+use crate::bench::{Collecting, Doubles, Folder, quick};
+use crate::doubles::{Exchange, Limit, Tally};
+
+const HOUR: Limit = Limit {
+    status: 418,
+    retry_after: Some(3600),
+};
+
+/// Starts a collector twice, the second time with an exchange that turns nobody away any more; `said` is in the trouble of
+/// the first, and what `asked` counts stays as it is by the second.
+async fn left_alone(
+    refuse: impl Fn(&Exchange),
+    said: &str,
+    asked: fn(&Tally) -> usize,
+    others: fn(&Tally) -> usize,
+) {
+    let (folder, doubles) = (Folder::new(), Doubles::open(&["okx"]).await);
+    let okx = doubles.of("okx");
+    refuse(okx);
+    let plan = doubles.plan(quick());
+    let collecting = Collecting::start(&folder.archive(), &plan);
+    collecting
+        .until_of("okx", "it is left alone", |one| {
+            let trouble = one.trouble.as_ref();
+            trouble.is_some_and(|trouble| trouble.contains(said))
+        })
+        .await;
+    collecting.stop().await;
+    okx.mend();
+    let (before, others_before) = (asked(&okx.tally()), others(&okx.tally()));
+    let collecting = Collecting::start(&folder.archive(), &plan);
+    // What is not banned goes on.
+    okx.until(|tally| others(tally) > others_before).await;
+    tokio::time::sleep(Duration::from_millis(300)).await;
+    let status = collecting.of("okx");
+    collecting.stop().await;
+    assert_eq!(asked(&okx.tally()), before, "{status:?}");
+    assert!(status.troubles > 0, "{status:?}");
+}
+
+fn requests(tally: &Tally) -> usize {
+    tally.rest.len()
+}
+
+fn handshakes(tally: &Tally) -> usize {
+    tally.sockets.len()
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_ban_of_requests_outlives_a_restart_and_holds_no_socket_back() {
+    let refuse = |okx: &Exchange| okx.fault(|faults| faults.rest = Some(HOUR));
+    left_alone(refuse, "nothing is asked for 3600 s", requests, handshakes).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_ban_of_handshakes_outlives_a_restart_and_holds_no_request_back() {
+    let refuse = |okx: &Exchange| okx.fault(|faults| faults.handshake = Some(HOUR));
+    left_alone(refuse, "not tried again for 3600 s", handshakes, requests).await;
+}
