@@ -126,7 +126,14 @@ pub(super) struct Taken {
     pub(super) batch: Batch,
     pub(super) rows: usize,
     pub(super) receipt: oneshot::Sender<Result<Acknowledged, NotKept>>,
-    pub(super) place: OwnedSemaphorePermit,
+    pub(super) place: Place,
+}
+
+/// A place in the queue, and in the part of it that is for what can be asked for again.
+#[derive(Debug)]
+pub(super) struct Place {
+    _of_all: OwnedSemaphorePermit,
+    _of_part: Option<OwnedSemaphorePermit>,
 }
 
 impl Taken {
@@ -136,23 +143,46 @@ impl Taken {
 }
 
 /// Rows of a batch, who waits to hear of them, and their place in the queue.
-pub(super) type Sender = (
-    usize,
-    oneshot::Sender<Result<Acknowledged, NotKept>>,
-    OwnedSemaphorePermit,
-);
+pub(super) type Sender = (usize, oneshot::Sender<Result<Acknowledged, NotKept>>, Place);
+
+/// The places of a queue.
+#[derive(Clone, Debug)]
+pub(super) struct Room {
+    all: Arc<Semaphore>,
+    /// Those that what can be asked for again may take: half of them, so that what is heard once finds room beside it.
+    part: Arc<Semaphore>,
+    /// How many there are of each.
+    most: (usize, usize),
+}
+
+impl Room {
+    fn of(queue: usize) -> Self {
+        let all = queue.clamp(1, Semaphore::MAX_PERMITS.min(1 << 30));
+        let part = (all / 2).max(1);
+        Self {
+            all: Arc::new(Semaphore::new(all)),
+            part: Arc::new(Semaphore::new(part)),
+            most: (all, part),
+        }
+    }
+
+    /// Nobody gets a place any more.
+    pub(super) fn close(&self) {
+        self.all.close();
+        self.part.close();
+    }
+}
 
 /// A keeper's side of an inbox: what is sent to it, its room, and what both know.
-pub(super) type Side = (mpsc::Receiver<Message>, Arc<Semaphore>, Arc<Mutex<Shared>>);
+pub(super) type Side = (mpsc::Receiver<Message>, Room, Arc<Mutex<Shared>>);
 
 /// Where batches are handed to a [`Keeper`](super::Keeper); clones hand to the same one.
 #[derive(Clone)]
 pub struct Inbox {
     pub(super) messages: mpsc::Sender<Message>,
-    room: Arc<Semaphore>,
+    room: Room,
     shared: Arc<Mutex<Shared>>,
     rolls: Rolls,
-    queue: usize,
 }
 
 impl fmt::Debug for Inbox {
@@ -166,17 +196,15 @@ impl fmt::Debug for Inbox {
 impl Inbox {
     /// An inbox of so many rows, what is sent to it, its room and what it shares.
     pub(super) fn of(queue: usize) -> (Self, Side) {
-        let queue = queue.clamp(1, Semaphore::MAX_PERMITS.min(1 << 30));
         let (messages, received) = mpsc::channel();
-        let room = Arc::new(Semaphore::new(queue));
+        let room = Room::of(queue);
         let shared = Arc::new(Mutex::new(Shared::default()));
-        let side = (received, Arc::clone(&room), Arc::clone(&shared));
+        let side = (received, room.clone(), Arc::clone(&shared));
         let inbox = Self {
             messages,
             room,
             shared,
             rolls: Rolls::default(),
-            queue,
         };
         (inbox, side)
     }
@@ -188,11 +216,26 @@ impl Inbox {
     /// [`NotKept::Archive`] for a row that cannot be kept exactly, [`NotKept::Stopped`] after the keeper has stopped.
     pub async fn send(&self, batch: Batch) -> Result<Receipt, NotKept> {
         batch.check()?;
-        let places = self.places(&batch);
-        let place = Arc::clone(&self.room)
-            .acquire_many_owned(places)
-            .await
-            .map_err(|_| NotKept::Stopped)?;
+        let place = Place {
+            _of_all: acquire(&self.room.all, places(&batch, self.room.most.0)).await?,
+            _of_part: None,
+        };
+        self.take(batch, place)
+    }
+
+    /// As [`Inbox::send`], for rows that can be asked for again: all that wait of these take half of the queue at most.
+    ///
+    /// # Errors
+    ///
+    /// As [`Inbox::send`].
+    pub(crate) async fn send_aside(&self, batch: Batch) -> Result<Receipt, NotKept> {
+        batch.check()?;
+        let places = places(&batch, self.room.most.1);
+        let part = acquire(&self.room.part, places).await?;
+        let place = Place {
+            _of_all: acquire(&self.room.all, places).await?,
+            _of_part: Some(part),
+        };
         self.take(batch, place)
     }
 
@@ -215,10 +258,14 @@ impl Inbox {
     /// [`NotKept::Full`] where there is no room, else as [`Inbox::send`] gives.
     pub fn offer(&self, batch: Batch) -> Result<Receipt, NotKept> {
         batch.check()?;
-        let places = self.places(&batch);
-        match Arc::clone(&self.room).try_acquire_many_owned(places) {
-            Ok(place) => {
+        let places = places(&batch, self.room.most.0);
+        match Arc::clone(&self.room.all).try_acquire_many_owned(places) {
+            Ok(of_all) => {
                 self.resume(&batch);
+                let place = Place {
+                    _of_all: of_all,
+                    _of_part: None,
+                };
                 self.take(batch, place)
             }
             Err(tokio::sync::TryAcquireError::NoPermits) => Err(self.refuse(&batch)),
@@ -261,12 +308,7 @@ impl Inbox {
         self.shared.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The places a batch takes up: never more than there are, so that the largest still gets its turn.
-    fn places(&self, batch: &Batch) -> u32 {
-        u32::try_from(batch.rows().clamp(1, self.queue)).unwrap_or(u32::MAX)
-    }
-
-    fn take(&self, batch: Batch, place: OwnedSemaphorePermit) -> Result<Receipt, NotKept> {
+    fn take(&self, batch: Batch, place: Place) -> Result<Receipt, NotKept> {
         let (settle, receipt) = oneshot::channel();
         let rows = batch.rows();
         self.lock().status.waiting += rows;
@@ -369,6 +411,16 @@ impl Rolls {
         };
         let _ = last.map(JoinHandle::join);
     }
+}
+
+/// The places a batch takes up: never more than there are, so that the largest still gets its turn.
+fn places(batch: &Batch, most: usize) -> u32 {
+    u32::try_from(batch.rows().clamp(1, most)).unwrap_or(u32::MAX)
+}
+
+async fn acquire(room: &Arc<Semaphore>, places: u32) -> Result<OwnedSemaphorePermit, NotKept> {
+    let acquired = Arc::clone(room).acquire_many_owned(places).await;
+    acquired.map_err(|_| NotKept::Stopped)
 }
 
 pub(super) fn count(rows: usize) -> u64 {

@@ -13,12 +13,12 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
-use tokio::sync::Semaphore;
-
 use super::ArchiveError;
 use super::batch::Batch;
 use super::clock::wall_clock;
-use super::inbox::{Inbox, Job, Message, Missed, NotKept, Sender, Shared, Side, Taken, count};
+use super::inbox::{
+    Inbox, Job, Message, Missed, NotKept, Room, Sender, Shared, Side, Taken, count,
+};
 use super::runs::Gap;
 use super::writer::Writer;
 
@@ -205,7 +205,7 @@ struct Desk {
     /// What arrived while a transaction was to be tried again.
     held: VecDeque<Message>,
     stopping: bool,
-    room: Arc<Semaphore>,
+    room: Room,
     shared: Arc<Mutex<Shared>>,
 }
 

@@ -13,6 +13,7 @@ use tokio::sync::{mpsc, oneshot};
 
 use super::aside::{Aside, AsideFile};
 use super::clock::Clock;
+use super::keys::Way;
 use super::lock::locked;
 use super::retold::Quarantined;
 use super::settings::{Settings, span};
@@ -143,8 +144,8 @@ impl Delivery {
 
     /// Hands rows over as soon as there is room; gives up where there is none for too long. Rows that the archive can
     /// never keep are set aside, and the others handed over; why is said of each.
-    pub(super) async fn rows(&self, batch: Batch) -> Result<Vec<String>, NotTaken> {
-        let Sent { unfit, receipt } = self.send(batch).await?;
+    pub(super) async fn rows(&self, batch: Batch, way: Way) -> Result<Vec<String>, NotTaken> {
+        let Sent { unfit, receipt } = self.send(batch, way).await?;
         if let Some(receipt) = receipt {
             let _ = self.posted.send(Posted::Receipt(receipt));
         }
@@ -165,12 +166,18 @@ impl Delivery {
         }
     }
 
-    /// As [`Self::rows`], with the receipt in the hands of the caller.
-    pub(super) async fn send(&self, batch: Batch) -> Result<Sent, NotTaken> {
+    /// As [`Self::rows`], with the receipt in the hands of the caller. What came as an answer can be asked for again, and
+    /// leaves room in the queue for what comes once.
+    pub(super) async fn send(&self, batch: Batch, way: Way) -> Result<Sent, NotTaken> {
         let mut batch = batch;
         let mut unfit = Vec::new();
         loop {
-            let sending = self.inbox.send(batch.clone());
+            let sending = async {
+                match way {
+                    Way::Socket => self.inbox.send(batch.clone()).await,
+                    Way::Request => self.inbox.send_aside(batch.clone()).await,
+                }
+            };
             let hopeless = self.overflowing.load(Ordering::Relaxed) && self.trouble().is_some();
             let patience = if hopeless {
                 Duration::ZERO
@@ -221,7 +228,7 @@ impl Delivery {
 
     /// Hands rows over however long that takes; for what can be asked for again and is in no hurry.
     pub(super) async fn rows_patiently(&self, batch: Batch) {
-        while self.rows(batch.clone()).await.is_err() {
+        while self.rows(batch.clone(), Way::Request).await.is_err() {
             tokio::time::sleep(self.again).await;
         }
     }
@@ -412,7 +419,56 @@ async fn roll(inbox: Inbox, rolling: Arc<AtomicBool>, clock: Arc<Clock>) {
 #[expect(clippy::unwrap_used, reason = "tests")]
 mod tests {
     use super::*;
-    use crate::archive::{Archive, Keeper, Pace};
+    use crate::archive::{Archive, Keeper, KeeperByHand, OpenInterestRow, Pace};
+
+    fn readings(count: i64) -> Batch {
+        let row = |at: i64| OpenInterestRow {
+            exchange: "okx".to_owned(),
+            symbol: "BTC".to_owned(),
+            timestamp: Millis(at),
+            open_interest: 1.into(),
+            received_at: Millis(at),
+        };
+        Batch {
+            open_interest: (0..count).map(row).collect(),
+            ..Batch::default()
+        }
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn what_is_asked_for_leaves_room_for_what_comes_once() {
+        let folder = std::env::temp_dir().join(format!("liqdata-room-{}", std::process::id()));
+        let writer = Archive::create_or_open(&folder).unwrap();
+        let pace = Pace {
+            queue: 20,
+            ..Pace::default()
+        };
+        let mut keeper = KeeperByHand::new(writer, pace);
+        let delivery = {
+            let clock = Arc::new(Clock::new(None));
+            Delivery::new(keeper.inbox(), &folder, &Settings::default(), &clock)
+        };
+        // A page of more rows than there is room for, and one that finds none.
+        let page = delivery.send(readings(100), Way::Request).await.unwrap();
+        let next = tokio::spawn({
+            let delivery = delivery.clone();
+            async move { delivery.send(readings(1), Way::Request).await }
+        });
+        let soon = Duration::from_millis(1);
+        for _ in 0..10 {
+            let heard = delivery.send(readings(1), Way::Socket);
+            tokio::time::timeout(soon, heard).await.unwrap().unwrap();
+        }
+        assert!(!next.is_finished());
+        let heard = delivery.send(readings(1), Way::Socket);
+        let heard = tokio::time::timeout(soon, heard).await;
+        assert!(heard.is_err(), "all places are taken");
+        keeper.work();
+        page.receipt.unwrap().await.unwrap();
+        next.await.unwrap().unwrap();
+        drop(keeper);
+        std::fs::remove_dir_all(&folder).unwrap();
+    }
 
     #[tokio::test]
     async fn notes_share_a_transaction_and_a_flush_waits_for_them() {

@@ -353,7 +353,7 @@ impl Intake {
             orders: rows,
             ..Batch::default()
         };
-        match self.delivery.send(batch).await {
+        match self.delivery.send(batch, Way::Request).await {
             Ok(Sent { unfit, receipt }) => {
                 self.count_unjudged(unjudged);
                 for reason in unfit {
@@ -562,7 +562,7 @@ impl Intake {
             orders: rows,
             ..Batch::default()
         };
-        match self.delivery.rows(batch).await {
+        match self.delivery.rows(batch, Way::Socket).await {
             Ok(unfit) => {
                 self.count_unjudged(unjudged);
                 for reason in unfit {

@@ -17,6 +17,7 @@ use url::Url;
 
 use super::clock::{Clock, machine};
 use super::delivery::Delivery;
+use super::keys::Way;
 use super::lock::locked;
 use super::rest::{Http, full};
 use super::settings::{Settings, span};
@@ -257,7 +258,7 @@ impl Rounds {
 
     /// Returns once a snapshot is durable.
     async fn keep(&self, batch: Batch) -> Result<(), String> {
-        let sent = self.delivery.send(batch).await;
+        let sent = self.delivery.send(batch, Way::Socket).await;
         let sent = sent.map_err(|fault| format!("a snapshot was lost: {}", fault.reason))?;
         for reason in sent.unfit {
             self.trouble(format!("a position cannot be kept: {reason}"));
