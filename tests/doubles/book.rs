@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 use std::fmt;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
 use std::sync::{Arc, Mutex, RwLock};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
@@ -35,6 +35,8 @@ pub struct Setup {
     pub second: Duration,
     /// Most rows in one data frame; the venue's own limit where that is lower.
     pub rows: usize,
+    /// Most markets in one page of a list, where the venue gives such a list in pages; its own limit where that is lower.
+    pub page: usize,
     /// Whether the venue's limits on requests hold.
     pub limits: bool,
 }
@@ -54,6 +56,7 @@ impl Setup {
             port: 0,
             second: Duration::from_secs(1),
             rows: usize::MAX,
+            page: usize::MAX,
             limits: true,
         }
     }
@@ -63,13 +66,21 @@ impl Setup {
 pub struct Book {
     pub setup: Setup,
     pub markets: &'static [Market],
-    truth: RwLock<Vec<Truth>>,
+    truth: RwLock<Vec<Recorded>>,
+    rest_late: AtomicI64,
     announced: Mutex<HashSet<&'static str>>,
     withdrawn: Mutex<HashSet<&'static str>>,
     refused: Mutex<Vec<String>>,
     ignored: Mutex<Vec<String>>,
     amounts_in_quote: AtomicBool,
     sides_of_positions: AtomicBool,
+}
+
+/// What has happened.
+struct Recorded {
+    truth: Truth,
+    /// From when on REST tells it.
+    told_from: i64,
 }
 
 impl fmt::Debug for Book {
@@ -84,6 +95,7 @@ impl Book {
             setup,
             markets,
             truth: RwLock::default(),
+            rest_late: AtomicI64::new(0),
             announced: Mutex::default(),
             withdrawn: Mutex::default(),
             refused: Mutex::default(),
@@ -144,6 +156,7 @@ impl Book {
             .lock()
             .unwrap()
             .clone_from(&faults.ignored_topics);
+        self.rest_late.store(faults.rest_late, Ordering::Relaxed);
         self.amounts_in_quote
             .store(faults.amounts_in_quote, Ordering::Relaxed);
         self.sides_of_positions
@@ -172,27 +185,36 @@ impl Book {
     }
 
     pub fn record(&self, truths: &[Truth]) {
-        self.truth.write().unwrap().extend_from_slice(truths);
+        let most = self.rest_late.load(Ordering::Relaxed);
+        let recorded = truths.iter().map(|truth| Recorded {
+            truth: truth.clone(),
+            told_from: truth.time + most * (truth.seq * 37 % 101).cast_signed() / 100,
+        });
+        self.truth.write().unwrap().extend(recorded);
     }
 
     /// The bytes of what has happened.
     #[expect(clippy::cast_precision_loss, reason = "bytes of a test")]
     pub fn held(&self) -> f64 {
-        (self.truth.read().unwrap().capacity() * size_of::<Truth>()) as f64
+        (self.truth.read().unwrap().capacity() * size_of::<Recorded>()) as f64
     }
 
     /// Everything that has happened, in the order in which it was recorded.
     pub fn truth(&self) -> Vec<Truth> {
-        self.truth.read().unwrap().clone()
+        let recorded = self.truth.read().unwrap();
+        recorded.iter().map(|one| one.truth.clone()).collect()
     }
 
-    /// What happened from `start` to `end`, both included, in the order of time.
+    /// What happened from `start` to `end`, both included, in the order of time, as far as REST tells it by now.
     pub fn between(&self, start: i64, end: i64, wanted: impl Fn(&Truth) -> bool) -> Vec<Truth> {
-        let mut found: Vec<Truth> = self
-            .truth
-            .read()
-            .unwrap()
+        let now = self.now();
+        let recorded = self.truth.read().unwrap();
+        // What is of the future is asked for by tests alone.
+        let told = recorded
             .iter()
+            .filter(|one| one.told_from <= now.max(one.truth.time));
+        let truths = told.map(|one| &one.truth);
+        let mut found: Vec<Truth> = truths
             .filter(|truth| (start..=end).contains(&truth.time) && wanted(truth))
             .cloned()
             .collect();
@@ -206,6 +228,7 @@ impl Book {
         let mut found: Vec<Truth> = truth
             .iter()
             .rev()
+            .map(|one| &one.truth)
             .filter(|truth| wanted(truth))
             .take(count)
             .cloned()

@@ -53,6 +53,12 @@ pub trait Dialect: Debug + Send + Sync {
         rendered.clone()
     }
 
+    /// What the messages of a market are counted with, where the venue numbers them; what is counted over a whole socket has
+    /// no name.
+    fn stream(&self, _market: &Market) -> Option<&'static str> {
+        None
+    }
+
     /// An event as the REST back-fill tells it.
     fn told_by_rest(&self, truth: &Truth) -> Truth {
         truth.clone()

@@ -35,6 +35,8 @@ use super::truth::{Liquidations, Truth};
 use super::twist::twisted;
 use super::venues;
 
+/// Two requests within so long that differ in numbers and times alone are two pages of one answer.
+const PAGES: Duration = Duration::from_secs(10);
 /// How long a test waits for what must come.
 const PATIENCE: Duration = Duration::from_secs(30);
 
@@ -101,6 +103,8 @@ pub struct Inner {
     changes: watch::Sender<u64>,
     sockets: Mutex<BTreeMap<usize, mpsc::UnboundedSender<Order>>>,
     pub used: Mutex<Used>,
+    /// By what was asked for: the first page and when that was.
+    first_pages: Mutex<HashMap<String, (String, Instant)>>,
     topics: Mutex<HashMap<&'static str, Arc<[String]>>>,
 }
 
@@ -119,10 +123,31 @@ impl Inner {
     /// A socket has ended, with so many frames not written.
     pub fn gone(&self, number: usize, lost: u64) {
         self.sockets.lock().unwrap().remove(&number);
+        let now = self.book.now();
         self.count(|tally| {
+            let skipped = tally.skipped.iter_mut();
+            let skipped = skipped.filter(|one| one.socket == number);
+            skipped.for_each(|one| one.gone = Some(now));
             tally.open -= 1;
             tally.queued -= lost;
         });
+    }
+
+    /// Whether a request goes on behind the first page of an answer.
+    fn goes_on(&self, asked: &str, ask: &Ask) -> bool {
+        let is_name = |value: &str| !value.starts_with(|first: char| first.is_ascii_digit());
+        let mut named = ask.path.clone();
+        for (name, value) in ask.query.iter().filter(|(_, value)| is_name(value)) {
+            named += &format!(" {name}={value}");
+        }
+        let mut pages = self.first_pages.lock().unwrap();
+        let fresh = || (asked.to_owned(), Instant::now());
+        let (first, at) = pages.entry(named).or_insert_with(fresh);
+        if first != asked && at.elapsed() < PAGES {
+            return true;
+        }
+        (*first, *at) = fresh();
+        false
     }
 
     fn topics_of(&self, truth: &Truth) -> Arc<[String]> {
@@ -217,6 +242,7 @@ impl Exchange {
                 changes: watch::Sender::new(0),
                 sockets: Mutex::default(),
                 used: Mutex::default(),
+                first_pages: Mutex::default(),
                 topics: Mutex::default(),
             }),
             stream: Mutex::new(stream),
@@ -575,6 +601,7 @@ async fn connection(inner: Arc<Inner>, stream: Wire) {
         faults,
         muted: false,
         skips: false,
+        told: HashMap::new(),
         deaf: false,
         last: None,
         late: Vec::new(),
@@ -689,6 +716,10 @@ async fn rest(inner: &Inner, asked: &str, ask: &Ask) -> Response<Body> {
         .iter()
         .any(|part| asked.contains(part.as_str()))
     {
+        counted(BROKEN.status);
+        return turned_away(BROKEN);
+    }
+    if faults.later_pages && inner.goes_on(asked, ask) {
         counted(BROKEN.status);
         return turned_away(BROKEN);
     }

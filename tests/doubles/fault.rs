@@ -23,8 +23,12 @@ pub struct Faults {
     pub rest: Option<Limit>,
     /// Answers this many REST requests with the status of `rest`, then no more; `None` is without end.
     pub rest_times: Option<u32>,
+    /// Answers 503 to whoever goes on behind the first page of a REST answer.
+    pub later_pages: bool,
     /// Accepts REST requests and never answers.
     pub rest_hangs: bool,
+    /// REST tells what happens meanwhile up to so many milliseconds late, each row at its own time.
+    pub rest_late: i64,
     /// Cuts the bodies of REST answers in the middle.
     pub rest_cut: bool,
     /// REST requests, path and query, that answer 404, by their beginning.
@@ -33,6 +37,8 @@ pub struct Faults {
     pub slow: Option<Duration>,
     /// Keeps data back until the client says farewell, as a server does whose queue for a socket is long.
     pub late: bool,
+    /// What happens, happens twice, equal in all that is told of it; for whoever makes it happen.
+    pub equal: bool,
     /// Sends every frame twice.
     pub duplicate: bool,
     /// Sends the last so many events again to whoever subscribes.

@@ -49,6 +49,6 @@ pub use exchange::{Exchange, Prepared};
 pub use fault::{Act, Ending, Faults, Garbage, Limit};
 pub use market::{Market, Unit};
 pub use pipe::Memory;
-pub use tally::{RestRequest, Tally};
+pub use tally::{RestRequest, Skipped, Tally};
 pub use truth::{Liquidations, Truth};
 pub use venues::{dialect, names};

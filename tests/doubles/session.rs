@@ -32,6 +32,8 @@ pub struct Session {
     /// When it did what is limited.
     pub times: Vec<Instant>,
     pub out: Vec<Say>,
+    /// What is counted together and of which something is among what is said, where the venue numbers it.
+    pub told: Vec<String>,
     /// For the tally.
     pub acknowledged: Vec<String>,
     pub refused: Vec<String>,

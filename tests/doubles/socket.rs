@@ -1,5 +1,6 @@
 //! One WebSocket of a double, from its handshake to its end.
 
+use std::collections::HashMap;
 use std::ops::ControlFlow;
 use std::sync::Arc;
 use std::time::Duration;
@@ -15,6 +16,7 @@ use super::exchange::{Frame, Inner};
 use super::fault::{Act, Ending, Faults, Garbage};
 use super::pipe::{Pipe as _, Wire};
 use super::session::{Say, Session};
+use super::tally::Skipped;
 use super::wire;
 
 /// Most orders taken at once, so that a burst is few writes.
@@ -38,6 +40,8 @@ pub struct Socket {
     pub muted: bool,
     /// The next data frame is lost on its way.
     pub skips: bool,
+    /// When each stream of what the venue numbers was told last.
+    pub told: HashMap<String, i64>,
     /// Takes bytes and says nothing.
     pub deaf: bool,
     pub last: Option<Bytes>,
@@ -152,8 +156,13 @@ impl Socket {
             if self.session.topics.contains(topic) {
                 let rendered = frame.rendered(topic, &faults, &self.inner);
                 let rendered = self.inner.dialect.stamp(&mut self.session, &rendered);
+                let stream = self.inner.dialect.stream(frame.truths[0].market);
                 if std::mem::take(&mut self.skips) {
+                    self.note_skipped(stream, frame);
                     continue;
+                }
+                if let Some(stream) = stream {
+                    self.note_told(stream.to_owned());
                 }
                 for _ in 0..times {
                     bytes.extend_from_slice(&rendered);
@@ -164,6 +173,31 @@ impl Socket {
             }
         }
         (frames, events)
+    }
+
+    /// Notes that something of a stream is told.
+    fn note_told(&mut self, stream: String) {
+        let now = self.inner.book.now();
+        let number = self.session.number;
+        self.inner.count(|tally| {
+            let open = tally.skipped.iter_mut();
+            let open = open.filter(|one| one.socket == number && one.stream == stream);
+            open.for_each(|one| one.behind = one.behind.or(Some(now)));
+        });
+        self.told.insert(stream, now);
+    }
+
+    fn note_skipped(&self, stream: Option<&'static str>, frame: &Frame) {
+        let Some(stream) = stream else { return };
+        let skipped = Skipped {
+            socket: self.session.number,
+            stream: stream.to_owned(),
+            events: frame.truths.iter().map(|truth| truth.seq).collect(),
+            before: self.told.get(stream).copied(),
+            behind: None,
+            gone: None,
+        };
+        self.inner.count(|tally| tally.skipped.push(skipped));
     }
 
     async fn message(&mut self, message: Message) -> Onward {
@@ -188,6 +222,7 @@ impl Socket {
                         self.session.topics.remove(&topic);
                     }
                     self.session.out.clear();
+                    self.session.told.clear();
                 }
                 let fresh = self.session.acknowledged.clone();
                 self.flush().await?;
@@ -270,6 +305,9 @@ impl Socket {
         let strange = std::mem::take(&mut session.strange);
         let over_limit = std::mem::take(&mut session.over_limit);
         let quiet = acknowledged.is_empty() && refused.is_empty() && heard_pings + answers == 0;
+        for stream in std::mem::take(&mut self.session.told) {
+            self.note_told(stream);
+        }
         let written = self.write(&bytes).await;
         if !quiet || !strange.is_empty() || !over_limit.is_empty() {
             self.inner.count(|tally| {

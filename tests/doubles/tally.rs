@@ -13,6 +13,22 @@ pub struct RestRequest {
     pub status: u16,
 }
 
+/// A frame that was lost on its way, of what the venue numbers.
+#[derive(Clone, Debug)]
+pub struct Skipped {
+    /// The number of its socket.
+    pub socket: usize,
+    /// What is counted together.
+    pub stream: String,
+    /// The numbers of the events that it told, in their stream of liquidations.
+    pub events: Vec<u64>,
+    /// When the last before it of what is counted together was told on that socket, if any was, and the first behind it.
+    pub before: Option<i64>,
+    pub behind: Option<i64>,
+    /// When the socket ended.
+    pub gone: Option<i64>,
+}
+
 /// Everything a double counts.
 #[derive(Clone, Debug, Default)]
 pub struct Tally {
@@ -40,6 +56,7 @@ pub struct Tally {
     /// Data frames that are queued and not written yet.
     pub queued: u64,
     pub rest: Vec<RestRequest>,
+    pub skipped: Vec<Skipped>,
 }
 
 impl Tally {

@@ -355,7 +355,7 @@ fn instruments(category: &str, ask: &Ask, book: &Book) -> Answer {
                 .text("symbol")
                 .is_none_or(|symbol| row["symbol"] == symbol)
     });
-    let (list, cursor) = page(listed, ask, limit);
+    let (list, cursor) = page(listed, ask, limit.min(book.setup.page));
     done(
         &json!({"category": category, "list": list, "nextPageCursor": cursor}),
         book,

@@ -206,6 +206,10 @@ impl Dialect for Deribit {
         )]
     }
 
+    fn stream(&self, market: &Market) -> Option<&'static str> {
+        Some(market.native_id)
+    }
+
     fn quota(&self, _ask: &Ask) -> Option<(Quota, u64)> {
         Some((Quota::new("20 requests in a second", 20, 1, 429), 1))
     }

@@ -97,6 +97,7 @@ impl Dialect for Dydx {
         let counts = matches!(request["type"].as_str(), Some("subscribe" | "unsubscribe"));
         *session.note("message") += u64::from(counts);
         let number = *session.note("message");
+        session.told.extend(counts.then(String::new));
         let error = |said: &str| {
             json!({"type": "error", "message": said, "connection_id": "double", "message_id": number}).to_string()
         };
@@ -136,6 +137,7 @@ impl Dialect for Dydx {
             (Some("subscribe"), Some(HEIGHT)) if book.is_ignored(HEIGHT) => {
                 // What is not said has no number.
                 *session.note("message") -= 1;
+                session.told.clear();
             }
             (Some("subscribe"), Some(HEIGHT)) if book.is_refused(HEIGHT) => {
                 session.refuse(HEIGHT);
@@ -167,6 +169,7 @@ impl Dialect for Dydx {
     fn beat(&self, session: &mut Session, beat: u64, muted: bool, book: &Book) {
         if !muted && session.topics.contains(HEIGHT) {
             *session.note("message") += 1;
+            session.told.push(String::new());
             let number = *session.note("message");
             let now = book.now();
             session.say(format!(
@@ -219,6 +222,10 @@ impl Dialect for Dydx {
             bytes[end - digits..end].copy_from_slice(number.as_bytes());
         }
         bytes.into()
+    }
+
+    fn stream(&self, _market: &Market) -> Option<&'static str> {
+        Some("")
     }
 
     fn quota(&self, _ask: &Ask) -> Option<(Quota, u64)> {

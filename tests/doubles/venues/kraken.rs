@@ -113,7 +113,13 @@ impl Dialect for Kraken {
                         json!({"event": "subscribed", "feed": "trade", "product_ids": [product]})
                             .to_string(),
                     );
-                    session.say(snapshot(product, book));
+                    let last = snapshot(product, book);
+                    if !last.is_empty() {
+                        session.told.push(product.to_owned());
+                    }
+                    session.say(format!(
+                        r#"{{"feed":"trade_snapshot","product_id":"{product}","trades":[{last}]}}"#
+                    ));
                 }
             }
             (Some("unsubscribe"), Some(feed)) => {
@@ -155,6 +161,10 @@ impl Dialect for Kraken {
                 fill.into_iter().chain([trade(truth, "liquidation")])
             })
             .collect()
+    }
+
+    fn stream(&self, market: &Market) -> Option<&'static str> {
+        Some(market.native_id)
     }
 
     fn quota(&self, _ask: &Ask) -> Option<(Quota, u64)> {
@@ -214,10 +224,7 @@ fn snapshot(product: &str, book: &Book) -> String {
         .iter()
         .map(|truth| trade(truth, "liquidation"))
         .collect();
-    format!(
-        r#"{{"feed":"trade_snapshot","product_id":"{product}","trades":[{}]}}"#,
-        trades.join(",")
-    )
+    trades.join(",")
 }
 
 fn instrument(market: &'static Market) -> Value {
