@@ -138,7 +138,7 @@ impl Inner {
         let is_name = |value: &str| !value.starts_with(|first: char| first.is_ascii_digit());
         let mut named = ask.path.clone();
         for (name, value) in ask.query.iter().filter(|(_, value)| is_name(value)) {
-            named += &format!(" {name}={value}");
+            named.extend([" ", name, "=", value]);
         }
         let mut pages = self.first_pages.lock().unwrap();
         let fresh = || (asked.to_owned(), Instant::now());

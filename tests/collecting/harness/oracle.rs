@@ -7,34 +7,14 @@ use std::path::Path;
 use liqdata::archive::{Archive, TopicGap};
 use liqdata::model::Millis;
 
+use super::causes::{
+    DEATH, INSTANT, LATE, MINUTELY, OFF, OWED, READ, Span, Trouble, death, lag, listed_within,
+    seconds, signed, unanswered, without,
+};
 use super::globe::BEGINNING;
-use super::performance::is_long;
-use super::plan::{Fault, Mishap, PAIRED, POLLED, Schedule, shows_after};
+use super::plan::{Fault, Mishap, Schedule, Step, shows_after};
 use crate::bench::{Told, orders, told, true_of};
-use crate::doubles::{Truth, dialect};
-
-/// A time from here until before there, in milliseconds since the beginning.
-type Span = (i64, i64);
-
-/// The longest death test: two pings without an answer, and how often the listening is written down.
-const DEATH: i64 = 40_000 + 6000;
-/// The same of a venue whose control stream tells each quarter of a minute, or each.
-const MINUTELY: i64 = 90_000 + 6000;
-/// The longest wait before a connection is tried again, with what an attempt may take: a connection, its acknowledgements,
-/// and a venue that answers none of them.
-const BACK: i64 = 60_000 + 10_000 + 10_000 + 5000;
-/// What a venue that refuses requests may be left alone for beyond what it says, and what requests may hang.
-const ASKED: i64 = 5 * 20_000 + 60_000 + 60_000;
-/// The longest wait before a topic that was refused is asked for again.
-const AGAIN: i64 = 8 * 60_000;
-/// How long reading the markets takes.
-const READ: i64 = 70_000;
-/// Two things within so many milliseconds are of the same instant.
-const INSTANT: i64 = 2;
-/// The same where the machine's clock is off: up to two seconds are not corrected, and times are told in whole ones.
-const OFF: i64 = 3500;
-/// How long one of two may owe what the other told.
-const OWED: i64 = 40_000 + 10_000;
+use crate::doubles::{Skipped, Truth, dialect};
 
 /// What happened.
 #[derive(Debug)]
@@ -43,194 +23,26 @@ pub(super) struct Happened {
     pub(super) performed: Schedule,
     /// Everything that happened, as REST tells it and as sockets do.
     pub(super) truths: Vec<(Truth, Truth)>,
+    /// What was lost on its way of what a venue numbers.
+    pub(super) skipped: Vec<(&'static str, Skipped)>,
     /// When the last event happened.
     pub(super) ends: i64,
     pub(super) log: String,
 }
 
-fn signed(millis: u64) -> i64 {
-    i64::try_from(millis).unwrap()
-}
-
-/// In order and apart from each other.
-fn joined(mut spans: Vec<Span>) -> Vec<Span> {
-    spans.sort_unstable();
-    let mut joined: Vec<Span> = Vec::new();
-    for (start, end) in spans {
-        match joined.last_mut() {
-            Some((_, last)) if *last >= start => *last = end.max(*last),
-            _ => joined.push((start, end)),
-        }
-    }
-    joined
-}
-
-/// How late a polled venue may tell, for all that is known.
-const LATE: i64 = 30_000;
-
-/// What of `spans` lies in none of `others`.
-fn without(spans: &[Span], others: &[Span]) -> Vec<Span> {
-    let mut left = Vec::new();
-    let others = joined(others.to_vec());
-    for (start, end) in joined(spans.to_vec()) {
-        let mut from = start;
-        for (other, until) in &others {
-            if *until <= from || *other >= end {
-                continue;
-            }
-            if *other > from {
-                left.push((from, *other));
-            }
-            from = from.max(*until);
-        }
-        if from < end {
-            left.push((from, end));
-        }
-    }
-    left
-}
-
-/// How long after it was listed a market is read.
-fn listed_within(schedule: &Schedule) -> i64 {
-    seconds(schedule.instruments)
-}
-
-/// Milliseconds of `seconds`.
-fn seconds(seconds: f64) -> i64 {
-    #[expect(clippy::cast_possible_truncation, reason = "seconds of a schedule")]
-    let whole = seconds as i64;
-    whole * 1000
-}
-
-/// When requests of a venue may not be answered, at most.
-fn unanswered(schedule: &Schedule, venue: &str) -> Vec<Span> {
-    let of_venue = schedule.faults.iter().filter(|(of, _)| of == &venue);
-    let spans = of_venue.filter_map(|(_, step)| {
-        let (at, end) = (signed(step.at), signed(step.end()));
-        let left_alone = match &step.what {
-            // A venue that refuses everything refuses requests, too.
-            Fault::List(_) | Fault::RestHangs | Fault::RestCut | Fault::Refused(_) => 0,
-            Fault::Rest(limit) => signed(is_long(venue, limit)),
-            _ => return None,
-        };
-        Some((at, end + ASKED + left_alone))
+/// Whether it was lost on its way where that does not show: nothing was told before or behind it that is counted with it.
+fn does_not_show(happened: &Happened, truth: &Truth) -> bool {
+    let lag = lag(&happened.performed, truth.venue);
+    let of_venue = happened.skipped.iter();
+    let mut lost = of_venue.filter(|(of, one)| {
+        let stream = dialect(of).unwrap().stream(truth.market);
+        *of == truth.venue && stream == Some(&*one.stream) && one.events.contains(&truth.seq)
     });
-    spans.collect()
-}
-
-/// After how long a silent connection of a venue is given up.
-fn death(venue: &str) -> i64 {
-    if ["htx", "bitfinex"].contains(&venue) {
-        MINUTELY
-    } else {
-        DEATH
-    }
-}
-
-/// When a venue may not have been heard, at most.
-fn allowed(schedule: &Schedule, venue: &str) -> Vec<Span> {
-    let mut allowed = vec![(0, BACK)];
-    let death = death(venue);
-    let asked = unanswered(schedule, venue);
-    let is_paired = PAIRED.contains(&venue);
-    let mut of_venue = schedule.faults.iter().filter(|(of, _)| of == &venue);
-    let is_deaf = of_venue.any(|(_, step)| matches!(step.what, Fault::Deaf));
-    for (of, step) in &schedule.faults {
-        if of != &venue {
-            continue;
-        }
-        // Another hears what one does not, unless that one is deaf.
-        if matches!(step.what, Fault::One(_)) && is_paired && !is_deaf {
-            continue;
-        }
-        let (at, end) = (signed(step.at), signed(step.end()));
-        let dead = end.max(at + death) + BACK;
-        match &step.what {
-            Fault::Handshake(_, limit) => {
-                allowed.push((at - death, dead + signed(is_long(venue, limit))));
-            }
-            Fault::Refused(_)
-            | Fault::Shut(_)
-            | Fault::HalfOpen
-            | Fault::Mute
-            | Fault::NoAcks(_)
-            | Fault::Topic(..) => allowed.push((at - death, dead)),
-            Fault::Cut(_) | Fault::One(_) | Fault::Garbage(_) | Fault::Notice => {
-                allowed.push((at - death, at + BACK));
-            }
-            Fault::Slow(lag) => {
-                let lag = signed(*lag);
-                allowed.push((at - death - lag, dead + lag));
-            }
-            // A venue of which every market of an address is gone has no such address until they are back.
-            Fault::Withdrawn => allowed.push((at - death, end + BACK)),
-            Fault::List(_)
-            | Fault::Rest(_)
-            | Fault::RestHangs
-            | Fault::RestCut
-            | Fault::Announced
-            | Fault::Deaf
-            | Fault::Duplicates
-            | Fault::Disorder
-            | Fault::Replay(_) => {}
-        }
-    }
-    let polled = POLLED.contains(&venue);
-    if polled {
-        let before = 2 * seconds(schedule.poll) + LATE;
-        let spans = asked.iter();
-        allowed.extend(spans.map(|(from, until)| (from - before, until + before)));
-    }
-    // What a poll told is covered once nothing of it can come late.
-    let back = death + if polled { LATE } else { 0 };
-    let mut begins = vec![(0, BACK)];
-    for step in &schedule.mishaps {
-        let (at, end) = (signed(step.at), signed(step.end()));
-        match step.what {
-            Mishap::Killed | Mishap::Stopped | Mishap::Full { .. } => {
-                allowed.push((at - back, end + BACK));
-                begins.push((at, end + BACK));
-            }
-            Mishap::Frozen { .. } => allowed.push((at - back, end + death + BACK)),
-            Mishap::Clock(_) => {
-                allowed.push((at - OFF - back, at + OFF + death + BACK));
-                allowed.push((end - OFF - back, end + OFF + death + BACK));
-            }
-            Mishap::Restarted(_) => {
-                allowed.push((at - back, at + OFF + BACK));
-                allowed.push((end - OFF - back, end + OFF + death + BACK));
-                begins.push((at, at + BACK));
-            }
-        }
-    }
-    // Where it begins to listen while its markets cannot be read, it waits for them.
-    for (from, until) in begins {
-        for (refuses, answers) in &asked {
-            if *refuses < until && *answers > from {
-                allowed.push((from, *answers + BACK));
-            }
-        }
-    }
-    joined(allowed)
-}
-
-/// When topics of a venue may not have been heard, beside that.
-fn allowed_of_topics(schedule: &Schedule, venue: &str) -> Vec<Span> {
-    let mut allowed = allowed(schedule, venue);
-    let death = death(venue);
-    let listed = listed_within(schedule);
-    for (of, step) in &schedule.faults {
-        let (at, end) = (signed(step.at), signed(step.end()));
-        match step.what {
-            Fault::Topic(..) if of == &venue => allowed.push((at - death, end + AGAIN + BACK)),
-            // It is known to be listed once the markets are read.
-            Fault::Announced | Fault::Withdrawn if of == &venue => {
-                allowed.push((at - listed - ASKED, end + listed + ASKED + BACK));
-            }
-            _ => {}
-        }
-    }
-    joined(allowed)
+    lost.any(|(_, one)| {
+        let arrives = one.behind.map(|behind| behind + lag);
+        let gone = one.gone.unwrap_or(happened.ends);
+        one.before.is_none() || arrives.is_none_or(|arrives| arrives >= gone)
+    })
 }
 
 /// Whether a gap of a topic is one of an event.
@@ -317,7 +129,7 @@ struct Questions<'a> {
 
 const ALWAYS: (Millis, Millis) = (Millis(0), Millis(i64::MAX / 2));
 
-fn since(at: Millis) -> i64 {
+pub(super) fn since(at: Millis) -> i64 {
     at.0 - BEGINNING
 }
 
@@ -350,14 +162,23 @@ impl Questions<'_> {
     /// How often each event is kept; none twice, and nothing else.
     fn kept(&mut self, folder: &Path) -> Vec<u32> {
         let truths = &self.happened.truths;
-        let mut known: HashMap<Told, usize> = HashMap::new();
+        // Several may be equal in all that is told.
+        let mut known: HashMap<Told, Vec<usize>> = HashMap::new();
         for (number, (by_rest, truth)) in truths.iter().enumerate() {
-            known.insert(true_of(truth), number);
-            known.insert(true_of(by_rest), number);
+            let (by_rest, truth) = (true_of(by_rest), true_of(truth));
+            if by_rest != truth {
+                known.entry(by_rest).or_default().push(number);
+            }
+            known.entry(truth).or_default().push(number);
         }
         let mut kept = vec![0_u32; truths.len()];
         for row in orders(folder) {
-            match known.get(&told(&row)) {
+            let equal = known.get(&told(&row)).map(Vec::as_slice);
+            let fewest = equal
+                .unwrap_or_default()
+                .iter()
+                .min_by_key(|number| kept[**number]);
+            match fewest {
                 Some(number) => kept[*number] += 1,
                 None => self.faults.push(format!("never happened: {row:?}")),
             }
@@ -374,10 +195,7 @@ impl Questions<'_> {
     fn is_missing_openly(&mut self, kept: &[u32]) {
         let covered = self.archive.covered(ALWAYS.0, ALWAYS.1, None).unwrap();
         let mut lies: BTreeMap<&str, (usize, String)> = BTreeMap::new();
-        // How far a time may be off that is told while the machine's clock is.
-        let mut off = self.schedule.mishaps.iter();
-        let off = off.any(|step| matches!(step.what, Mishap::Clock(_) | Mishap::Restarted(_)));
-        let near = if off { OFF } else { INSTANT };
+        let near = self.near();
         let missing = self.happened.truths.iter().zip(kept);
         for ((_, truth), _) in missing.filter(|(_, kept)| **kept == 0) {
             let at = since(Millis(truth.time));
@@ -393,7 +211,13 @@ impl Questions<'_> {
                 gaps.any(|gap| since(gap.start) - near <= at && at <= since(gap.end) + near);
             let is_unknown = is_unknown(self.schedule, truth, at, self.ends);
             let is_too_short = is_too_short(self.schedule, truth, at);
-            if is_told || is_unknown || is_too_short || is_owed(self.schedule, truth, at) {
+            let is_hidden = does_not_show(self.happened, truth);
+            if is_told
+                || is_unknown
+                || is_too_short
+                || is_hidden
+                || is_owed(self.schedule, truth, at)
+            {
                 continue;
             }
             let lie = lies.entry(truth.venue).or_insert_with(|| {
@@ -414,6 +238,14 @@ impl Questions<'_> {
         self.faults.extend(lies);
     }
 
+    /// How far a time may be off that is told while the machine's clock is.
+    fn near(&self) -> i64 {
+        let mut mishaps = self.schedule.mishaps.iter();
+        let is_off =
+            |step: &Step<Mishap>| matches!(step.what, Mishap::Clock(_) | Mishap::Restarted(_));
+        if mishaps.any(is_off) { OFF } else { INSTANT }
+    }
+
     fn topic_spans(&self, venue: &str) -> Vec<Span> {
         let gaps = self.topic_gaps.iter();
         gaps.filter(|gap| gap.exchange == venue)
@@ -430,20 +262,30 @@ impl Questions<'_> {
             .collect();
         let gaps = self.archive.gaps(ALWAYS.0, ALWAYS.1).unwrap();
         let gaps = gaps.iter().filter(|gap| gap.exchange == venue);
-        // What tells each minute proves nothing of the last one, where the socket is replaced.
-        let is_replaced = |reason: &str| reason.ends_with("replaced, and silent since before");
-        let gaps = gaps.filter(|gap| death(venue) == DEATH || !is_replaced(&gap.reason));
         // Of the last time polls may have told nothing yet.
         let last = 2 * seconds(self.schedule.poll) + LATE;
         let mut missing = without(&[(0, self.ends - last)], &heard);
-        missing.extend(gaps.map(|gap| (since(gap.start), since(gap.end))));
-        let topics = self.topic_spans(venue);
-        for (what, missing, allowed) in [
-            ("all", missing, allowed(self.schedule, venue)),
-            ("topics", topics, allowed_of_topics(self.schedule, venue)),
-        ] {
-            let needless = without(&missing, &allowed).into_iter();
-            for (from, until) in needless.filter(|(from, until)| until - from > INSTANT) {
+        let mut trouble = Trouble::of(self.happened, venue);
+        trouble.of_all();
+        for gap in gaps {
+            let span = (since(gap.start), since(gap.end));
+            missing.push(span);
+            // What tells each minute proves nothing of the last one, where the socket is replaced.
+            if gap.reason.ends_with("replaced, and silent since before") && death(venue) > DEATH {
+                trouble.add((span.1, span.1), (span.1 - MINUTELY, span.1));
+            }
+        }
+        let near = self.near();
+        let needless = trouble.needless(missing.clone(), near);
+        trouble.of_topics();
+        // A topic that is not heard yet when the others are may be so for the same reason.
+        missing.extend(self.topic_spans(venue));
+        let needless_topics = without(&trouble.needless(missing, near), &needless);
+        for (what, spans) in [("all", needless), ("topics", needless_topics)] {
+            for (from, until) in spans
+                .into_iter()
+                .filter(|(from, until)| until - from > INSTANT)
+            {
                 let (from, until) = (shown(from), shown(until));
                 self.faults.push(format!(
                     "{venue}: {what} missing without need from {from} to {until}"

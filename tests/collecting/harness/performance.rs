@@ -15,8 +15,8 @@ use tokio::time::{Instant, advance, sleep, sleep_until};
 
 use super::globe::{BEGINNING, Globe, Lags, Venues, true_clock};
 use super::oracle::{self, Happened};
-use super::plan::{Fault, Mishap, Schedule, Step};
-use crate::doubles::{Act, Clock, Ending, Exchange, Faults, Limit, Setup, Truth};
+use super::plan::{Fault, Mishap, Schedule, Step, late};
+use crate::doubles::{Act, Clock, Ending, Exchange, Faults, Setup, Skipped, Truth};
 
 /// How often what was handed over is written, in milliseconds.
 const WRITES: u64 = 1000;
@@ -160,7 +160,10 @@ impl Weather {
                 Fault::Topic(_, topic) => faults.bad_topics.push((*topic).to_owned()),
                 Fault::List(part) => faults.broken.push((*part).to_owned()),
                 Fault::Rest(limit) => faults.rest = Some(*limit),
+                Fault::LaterPages => faults.later_pages = true,
                 Fault::RestHangs => faults.rest_hangs = true,
+                Fault::Equal => faults.equal = true,
+                Fault::Late => faults.rest_late = late(exchange.venue()).cast_signed(),
                 Fault::RestCut => faults.rest_cut = true,
                 Fault::Duplicates => faults.duplicate = true,
                 Fault::Disorder => faults.shuffle = true,
@@ -172,6 +175,7 @@ impl Weather {
                 | Fault::Garbage(_)
                 | Fault::Announced
                 | Fault::Withdrawn
+                | Fault::Skip
                 | Fault::Notice => {}
             }
         }
@@ -247,6 +251,9 @@ async fn happen(
         Fault::Garbage(garbage) => {
             exchange.act(Act::Garbage(*garbage));
         }
+        Fault::Skip => {
+            exchange.act(Act::Skip);
+        }
         Fault::Notice => {
             exchange.act(Act::Notice);
         }
@@ -302,7 +309,15 @@ pub(super) async fn liquidate(venues: Venues, venue: &'static str, seed: u64, pa
         sleep(Duration::from_millis(rng.u64(100..pause))).await;
         let now = exchange.book().now();
         let times = vec![now; rng.usize(1..4)];
-        exchange.publish(&imagine(exchange, &mut rng, &times));
+        let truths = imagine(exchange, &mut rng, &times);
+        if !exchange.faults().equal {
+            exchange.publish(&truths);
+            continue;
+        }
+        // In one frame: apart nobody could tell them from the same told twice.
+        for truth in truths {
+            exchange.publish(&[truth.clone(), truth]);
+        }
     }
 }
 
@@ -343,6 +358,8 @@ pub(super) fn doubles(names: &[&'static str], seed: u64, time: &Clock) -> Venues
     let open = |name: &&'static str| {
         let setup = Setup {
             seed,
+            // So few that a list has several.
+            page: 2,
             clock: Arc::clone(time),
             ..Setup::of(name)
         };
@@ -453,6 +470,15 @@ fn lags(schedule: &Schedule) -> Lags {
     Arc::new(venues.map(|name| (*name, Arc::default())).collect())
 }
 
+/// What was lost on its way of what the venues number.
+fn skipped(venues: &Venues) -> Vec<(&'static str, Skipped)> {
+    let skipped = venues.values().flat_map(|exchange| {
+        let skipped = exchange.tally().skipped.into_iter();
+        skipped.map(|one| (exchange.venue(), one))
+    });
+    skipped.collect()
+}
+
 async fn act(
     schedule: &Schedule,
     folder: &Path,
@@ -554,17 +580,8 @@ async fn act(
     Happened {
         performed,
         truths,
+        skipped: skipped(&venues),
         ends,
         log,
     }
-}
-
-/// For how many milliseconds a status turns a client away: as it says, or as the venue's documents do.
-pub(super) fn is_long(venue: &str, limit: &Limit) -> u64 {
-    let seconds = match (venue, limit.status, limit.retry_after) {
-        (_, 403 | 418 | 429, Some(seconds)) => seconds,
-        ("bybit", 403, None) => 600,
-        _ => 0,
-    };
-    seconds * 1000
 }

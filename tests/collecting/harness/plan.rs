@@ -35,6 +35,11 @@ const LISTS: [(&str, &str); 3] = [
     ("okx", "instType=FUTURES"),
     ("gate", "/futures/btc/"),
 ];
+/// Venues whose rows have no number of their own, which tell several in a frame, and whose pages by REST are never cut between
+/// rows of one instant for good: those of Bitget, CoinEx and HTX may be, and a pair that is cut counts once there.
+const ANONYMOUS: [&str; 3] = ["bybit", "gate", "okx"];
+/// Venues that number what they tell.
+const NUMBERED: [&str; 3] = ["deribit", "dydx", "kraken"];
 /// Every venue.
 pub(super) const VENUES: [&str; 18] = [
     "binance",
@@ -98,12 +103,20 @@ pub(super) enum Fault {
     /// A part of the list of markets is not answered.
     List(&'static str),
     Rest(Limit),
+    /// First pages are answered, and those behind them are not.
+    LaterPages,
     RestHangs,
     RestCut,
     /// A market is listed.
     Announced,
     /// A market is listed no more, and then it is again.
     Withdrawn,
+    /// REST tells what happens late, by as much as the venue's documents allow.
+    Late,
+    /// What happens, happens twice: equal in all that is told of it.
+    Equal,
+    /// The next data frame on each connection is lost on its way.
+    Skip,
     Duplicates,
     Disorder,
     /// The last events again to whoever subscribes.
@@ -140,6 +153,38 @@ impl<T> Step<T> {
     pub(super) fn end(&self) -> u64 {
         self.at + self.lasts
     }
+}
+
+/// For how many milliseconds a status turns a client away: as it says, or as the venue's documents do.
+pub(super) fn is_long(venue: &str, limit: &Limit) -> u64 {
+    let seconds = match (venue, limit.status, limit.retry_after) {
+        (_, 403 | 418 | 429, Some(seconds)) => seconds,
+        ("bybit", 403, None) => 600,
+        _ => 0,
+    };
+    seconds * 1000
+}
+
+/// How late a venue may tell by REST, in milliseconds.
+pub(super) fn late(venue: &str) -> u64 {
+    liqdata::feeds::venue(venue).unwrap().late().unsigned_abs()
+}
+
+/// One of the faults that are drawn after the others.
+fn fault_beside(rng: &mut Rng, venue: &'static str) -> Fault {
+    let mut kinds = vec![
+        Fault::Late,
+        Fault::LaterPages,
+        Fault::Handshake(ending(rng), ban(rng)),
+        Fault::Rest(ban(rng)),
+    ];
+    if ANONYMOUS.contains(&venue) {
+        kinds.extend([Fault::Equal, Fault::Equal]);
+    }
+    if NUMBERED.contains(&venue) {
+        kinds.extend([Fault::Skip, Fault::Skip]);
+    }
+    kinds.swap_remove(rng.usize(..kinds.len()))
 }
 
 /// A schedule.
@@ -191,6 +236,15 @@ fn limit(rng: &mut Rng) -> Limit {
     Limit {
         status,
         retry_after: rng.bool().then(|| rng.u64(1..200)),
+    }
+}
+
+/// A status with which clients are turned away for long.
+fn ban(rng: &mut Rng) -> Limit {
+    let status = [403, 418, 429][rng.usize(..3)];
+    Limit {
+        status,
+        retry_after: (rng.u8(..4) > 0).then(|| stretch(rng, 200, 1000)),
     }
 }
 
@@ -284,7 +338,40 @@ impl Schedule {
         }
     }
 
-    /// The schedule of a seed.
+    /// The schedule of a seed: what goes wrong in [`Schedule::of`], and more beside it.
+    pub(super) fn whole(seed: u64) -> Self {
+        let mut schedule = Self::of(seed);
+        let mut rng = Rng::with_seed(seed ^ 0xbe51_de5e_ed00_77aa);
+        for venue in schedule.venues.clone() {
+            for _ in 0..rng.usize(..4) {
+                let at = rng.u64(..schedule.lasts);
+                let what = fault_beside(&mut rng, venue);
+                let lasts = stretch(&mut rng, 200, 300_000);
+                // What is told late matters where it was not heard.
+                if matches!(what, Fault::Late) && rng.u8(..4) > 0 {
+                    let (what, soon) = (Fault::Refused(ending(&mut rng)), rng.u64(..=lasts));
+                    let lasts = stretch(&mut rng, 200, 120_000);
+                    let at = at + soon;
+                    schedule.faults.push((venue, Step { at, lasts, what }));
+                }
+                schedule.faults.push((venue, Step { at, lasts, what }));
+            }
+        }
+        schedule.faults.sort_by_key(|(_, step)| step.at);
+        // Until who was turned away is let in again, and what is told late is told.
+        let ends = schedule.faults.iter().map(|(venue, step)| {
+            let after = match &step.what {
+                Fault::Handshake(_, limit) | Fault::Rest(limit) => is_long(venue, limit),
+                Fault::Late => late(venue),
+                _ => 0,
+            };
+            step.end() + after
+        });
+        schedule.lasts = ends.fold(schedule.lasts, u64::max);
+        schedule
+    }
+
+    /// What a seed draws first.
     pub(super) fn of(seed: u64) -> Self {
         let mut rng = Rng::with_seed(seed ^ 0x5eed_0f11_9da7_a000);
         let mut venues = VENUES.to_vec();
