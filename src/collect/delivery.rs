@@ -443,13 +443,13 @@ mod tests {
             queue: 20,
             ..Pace::default()
         };
-        let mut keeper = KeeperByHand::new(writer, pace);
+        let mut by_hand = KeeperByHand::new(writer, pace);
         let delivery = {
             let clock = Arc::new(Clock::new(None));
-            Delivery::new(keeper.inbox(), &folder, &Settings::default(), &clock)
+            Delivery::new(by_hand.inbox(), &folder, &Settings::default(), &clock)
         };
         // A page of more rows than there is room for, and one that finds none.
-        let page = delivery.send(readings(100), Way::Request).await.unwrap();
+        let first = delivery.send(readings(100), Way::Request).await.unwrap();
         let next = tokio::spawn({
             let delivery = delivery.clone();
             async move { delivery.send(readings(1), Way::Request).await }
@@ -463,10 +463,10 @@ mod tests {
         let heard = delivery.send(readings(1), Way::Socket);
         let heard = tokio::time::timeout(soon, heard).await;
         assert!(heard.is_err(), "all places are taken");
-        keeper.work();
-        page.receipt.unwrap().await.unwrap();
+        by_hand.work();
+        first.receipt.unwrap().await.unwrap();
         next.await.unwrap().unwrap();
-        drop(keeper);
+        drop(by_hand);
         std::fs::remove_dir_all(&folder).unwrap();
     }
 

@@ -110,7 +110,7 @@ impl Listening {
                     let http = http.of_venue(&settings, venue.name());
                     Rest::new(Arc::clone(&intake), http.map_err(CollectError::Start)?)
                 },
-                recalled: recall(&intake, archive),
+                recalled: recall(archive, venue, clock.now()),
                 is_compared: Mutex::default(),
                 intake,
                 archive: archive.to_owned(),

@@ -6,7 +6,9 @@ use std::sync::Arc;
 
 use tokio::time::{Instant, sleep, sleep_until};
 
+use super::lock::locked;
 use super::markets::Markets;
+use super::recalled;
 use super::settings::{millis, span};
 use super::venue::{Failure, VenueTasks};
 use crate::archive::RawLine;
@@ -14,6 +16,24 @@ use crate::feeds::{Ask, Error, Instruments, Listing, Page, Quoted};
 use crate::model::Millis;
 
 impl VenueTasks {
+    /// All markets as a process before knew them last, the first time that is asked; absent where one of its lists is.
+    pub(super) fn take_known_before(&self) -> Option<Markets> {
+        let is_first = !std::mem::replace(&mut *locked(&self.is_compared), true);
+        let none = vec![None; self.recalled.len()];
+        let known = Markets::of(none, vec![None; self.recalled.len()]).recalling(&self.recalled);
+        (is_first && self.recalled.iter().all(Option::is_some)).then_some(known)
+    }
+
+    /// Keeps the lists, once it is written down what is new in them.
+    pub(super) fn keep_lists(&self, markets: &Markets) {
+        let kept = recalled::keep(&self.archive, self.intake.venue, |place| {
+            markets.list(place)
+        });
+        if let Err(fault) = kept {
+            self.trouble(format!("the lists of markets cannot be kept: {fault}"));
+        }
+    }
+
     /// Reads the markets, list by list. A list of which a page cannot be read stays as it was, whole, and costs the others
     /// nothing; gives why, where that happened. Nor does a list that is told as empty, or as not there, end the listening to
     /// what it had: that is believed once it has been told for long enough.

@@ -4,16 +4,13 @@
 //! that is read and was in none of them has been listed since then, whoever listened meanwhile.
 
 use std::collections::HashMap;
+use std::io;
 use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 
-use super::intake::Intake;
-use super::lock::locked;
-use super::markets::Markets;
 use super::state;
-use super::venue::VenueTasks;
-use crate::feeds::{Ask, Instrument, Listing};
+use crate::feeds::{Ask, Instrument, Listing, Venue};
 use crate::model::{Millis, Vocabulary};
 
 /// Lists that are older say nothing of now.
@@ -87,15 +84,15 @@ fn name(ask: &Ask) -> String {
     query.fold(ask.path.clone(), |name, part| name + &part)
 }
 
-fn file(intake: &Intake) -> String {
-    format!("markets-{}.json", intake.name())
+fn file(venue: &Venue) -> String {
+    format!("markets-{}.json", venue.name())
 }
 
 /// The lists that a process before had read last, by the requests that list them; none that is too old.
-pub(super) fn recall(intake: &Intake, archive: &Path) -> Vec<Option<Recalled>> {
-    let kept = state::read(archive, &file(intake)).unwrap_or_default();
-    let mut recalled = recalled(kept, intake.clock.now());
-    let asks = intake.venue.listing_requests();
+pub(super) fn recall(archive: &Path, venue: &Venue, now: Millis) -> Vec<Option<Recalled>> {
+    let kept = state::read(archive, &file(venue)).unwrap_or_default();
+    let mut recalled = recalled(kept, now);
+    let asks = venue.listing_requests();
     asks.iter().map(|ask| recalled.remove(&name(ask))).collect()
 }
 
@@ -112,34 +109,30 @@ fn recalled(kept: Vec<Kept>, now: Millis) -> HashMap<String, Recalled> {
     read.collect()
 }
 
-impl VenueTasks {
-    /// All markets as a process before knew them last, the first time that is asked; absent where one of its lists is.
-    pub(super) fn take_known_before(&self) -> Option<Markets> {
-        let is_first = !std::mem::replace(&mut *locked(&self.is_compared), true);
-        let none = vec![None; self.recalled.len()];
-        let known = Markets::of(none, vec![None; self.recalled.len()]).recalling(&self.recalled);
-        (is_first && self.recalled.iter().all(Option::is_some)).then_some(known)
+/// Keeps the lists of a venue for the next process, each as `list` has it by its place.
+///
+/// # Errors
+///
+/// The system's.
+pub(super) fn keep<'l>(
+    archive: &Path,
+    venue: &Venue,
+    list: impl Fn(usize) -> Option<(&'l [Listing], Millis)>,
+) -> io::Result<()> {
+    let asks = venue.listing_requests();
+    if asks.is_empty() {
+        return Ok(());
     }
-
-    /// Keeps the lists, once it is written down what is new in them.
-    pub(super) fn keep_lists(&self, markets: &Markets) {
-        let asks = self.intake.venue.listing_requests();
-        if asks.is_empty() {
-            return;
-        }
-        let lists = asks.iter().enumerate().filter_map(|(place, ask)| {
-            let (listings, read) = markets.list(place)?;
-            Some(Kept {
-                asked: name(ask),
-                read,
-                markets: listings.iter().map(Market::of).collect(),
-            })
-        });
-        let lists: Vec<Kept> = lists.collect();
-        if let Err(fault) = state::write(&self.archive, &file(&self.intake), &lists) {
-            self.trouble(format!("the lists of markets cannot be kept: {fault}"));
-        }
-    }
+    let lists = asks.iter().enumerate().filter_map(|(place, ask)| {
+        let (listings, read) = list(place)?;
+        Some(Kept {
+            asked: name(ask),
+            read,
+            markets: listings.iter().map(Market::of).collect(),
+        })
+    });
+    let lists: Vec<Kept> = lists.collect();
+    state::write(archive, &file(venue), &lists)
 }
 
 #[cfg(test)]

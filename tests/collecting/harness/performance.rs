@@ -470,6 +470,15 @@ fn lags(schedule: &Schedule) -> Lags {
     Arc::new(venues.map(|name| (*name, Arc::default())).collect())
 }
 
+/// What REST tells of each event, and what the venues told.
+fn truths(venues: &Venues) -> Vec<(Truth, Truth)> {
+    let truths = venues.values().flat_map(|exchange| {
+        let truths = exchange.truth().into_iter();
+        truths.map(|truth| (exchange.told_by_rest(&truth), truth))
+    });
+    truths.collect()
+}
+
 /// What was lost on its way of what the venues number.
 fn skipped(venues: &Venues) -> Vec<(&'static str, Skipped)> {
     let skipped = venues.values().flat_map(|exchange| {
@@ -568,18 +577,10 @@ async fn act(
     let ends = (time)();
     sleep(Duration::from_secs(30)).await;
     process.stop().await;
-    let truths = venues
-        .values()
-        .flat_map(|exchange| {
-            let rest = |truth: &Truth| exchange.told_by_rest(truth);
-            let truths = exchange.truth().into_iter();
-            truths.map(move |truth| (rest(&truth), truth))
-        })
-        .collect();
     let log = log.lines.lock().unwrap().clone();
     Happened {
         performed,
-        truths,
+        truths: truths(&venues),
         skipped: skipped(&venues),
         ends,
         log,

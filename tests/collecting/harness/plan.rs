@@ -36,7 +36,7 @@ const LISTS: [(&str, &str); 3] = [
     ("gate", "/futures/btc/"),
 ];
 /// Venues whose rows have no number of their own, which tell several in a frame, and whose pages by REST are never cut between
-/// rows of one instant for good: those of Bitget, CoinEx and HTX may be, and a pair that is cut counts once there.
+/// rows of one instant for good: those of Bitget, `CoinEx` and HTX may be, and a pair that is cut counts once there.
 const ANONYMOUS: [&str; 3] = ["bybit", "gate", "okx"];
 /// Venues that number what they tell.
 const NUMBERED: [&str; 3] = ["deribit", "dydx", "kraken"];
