@@ -10,6 +10,7 @@ use super::frame::{Envelope, Frame, Rules, Sighting};
 use super::instruments::{Listing, traded};
 use super::members::{Part, members};
 use super::naming::{self, Market};
+use super::paging;
 use super::place::Place;
 use super::prices::{Prices, Quoted, quoted};
 use super::requests::Rest;
@@ -167,7 +168,9 @@ members!(Pagination<'a> {
     has_next = "has_next",
 });
 
-/// The next page, where the venue says that there is one.
+/// What is behind a page, where the venue says that there is more. Rows of the instant at which it ends may be cut between two
+/// pages, and rows that are told late push others from one page to the next: that instant is asked for again, whole. A page of
+/// one instant is gone on from by its number.
 fn go_on(ask: &Ask, frame: &Frame<'_>) -> Result<Vec<Ask>, Error> {
     let pagination: Part<Pagination<'_>> = REPLY.open(frame)?.read("pagination")?;
     let root = Place::ROOT;
@@ -176,9 +179,28 @@ fn go_on(ask: &Ask, frame: &Frame<'_>) -> Result<Vec<Ask>, Error> {
     if !place.truth("has_next", pagination.has_next)? {
         return Ok(Vec::new());
     }
-    let page: u64 = ask
+    let message: Body<'_> = frame.object()?;
+    let place = root.member("data");
+    let times = frame.rows(&place, &message.data, |_, place, row| {
+        place.instant("created_at", row.created_at).map(Some)
+    })?;
+    if times.first() > times.last() {
+        return paging::earlier(ask, frame, &place, &times, 0, page);
+    }
+    if times.first() < times.last() {
+        return paging::later(ask, frame, &place, &times, page);
+    }
+    let number: u64 = ask
         .value("page")
         .and_then(|page| page.parse().ok())
         .unwrap_or(1);
-    Ok(vec![ask.again_with("page", page.saturating_add(1))])
+    Ok(vec![ask.again_with("page", number.saturating_add(1))])
+}
+
+/// The first page of a stretch.
+fn page(ask: &Ask, from: Millis, until: Millis) -> Ask {
+    ask.again_with("start_time", from.0)
+        .again_with("end_time", until.0 - 1)
+        .again_with("page", 1)
+        .between(from, until)
 }

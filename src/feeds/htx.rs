@@ -9,7 +9,6 @@
 
 use std::time::Duration;
 
-use rust_decimal::Decimal;
 use serde_json::json;
 
 use super::ask::{Ask, Limit, Page, stretches};
@@ -20,6 +19,7 @@ use super::instruments::{Kind, Listing, traded};
 use super::listen::{Asked, Beat, Control, Heard, Heartbeat, Sign};
 use super::members::{Part, Raw, members};
 use super::naming::{Market, dashed};
+use super::paging;
 use super::place::{Place, joined, says, text_of};
 use super::prices::{Prices, Quoted, quoted};
 use super::requests::Rest;
@@ -161,7 +161,6 @@ members!(Order<'a> {
     created_at = "created_at",
     amount = "amount",
     turnover = "trade_turnover",
-    number = "query_id",
 });
 
 members!(Message<'a> {
@@ -400,22 +399,19 @@ fn missed(listings: &[Listing], from: Millis, until: Millis) -> Vec<Ask> {
         .collect()
 }
 
-/// How long a page may be is not documented, so pages follow until one is empty; rows are numbered for that.
+/// How long a page may be is not documented, so pages follow until one is empty: by time, as equal rows are told apart within a
+/// page alone.
 fn go_on(ask: &Ask, frame: &Frame<'_>) -> Result<Vec<Ask>, Error> {
     let body: Message<'_> = frame.object()?;
-    let root = Place::ROOT;
-    let place = root.member("data");
-    let mut least: Option<Decimal> = None;
-    for (index, item) in place.list(&body.data)?.iter().enumerate() {
-        let place = place.item(index);
-        let number = place.number("query_id", place.object(item)?.number)?.value;
-        least = Some(least.map_or(number, |least| least.min(number)));
-    }
-    let next = least
-        .map(|least| least.normalize().to_string())
-        .filter(|least| ask.value("from_id") != Some(least));
-    let next = next.map(|least| ask.again_with("from_id", least));
-    Ok(next.into_iter().collect())
+    let place = Place::ROOT.member("data");
+    let times = frame.rows(&place, &body.data, |_, place, row| {
+        place.instant("created_at", row.created_at).map(Some)
+    })?;
+    paging::until_empty(ask, &place, &times, page)
+}
+
+fn page(ask: &Ask, from: Millis, until: Millis) -> Ask {
+    ask.again_with("end_time", until.0 - 1).between(from, until)
 }
 
 #[cfg(test)]

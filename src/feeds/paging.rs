@@ -20,12 +20,38 @@ pub(super) fn earlier(
     most: usize,
     page: fn(&Ask, Millis, Millis) -> Ask,
 ) -> Result<Vec<Ask>, Error> {
-    let Some(&oldest) = times.iter().min() else {
-        return Ok(Vec::new());
-    };
-    if times.len() < most || oldest < ask.from {
+    if times.len() < most {
         return Ok(Vec::new());
     }
+    let Some((until, oldest)) = before(ask, place, times)? else {
+        return Ok(Vec::new());
+    };
+    if until == oldest {
+        frame.note(overfull(place, times, oldest))?;
+    }
+    Ok(back(ask, until, page))
+}
+
+/// The same where nobody knows how long a page may be: pages follow until one is empty.
+pub(super) fn until_empty(
+    ask: &Ask,
+    place: &Place<'_>,
+    times: &[Millis],
+    page: fn(&Ask, Millis, Millis) -> Ask,
+) -> Result<Vec<Ask>, Error> {
+    let until = before(ask, place, times)?;
+    Ok(until.map_or_else(Vec::new, |(until, _)| back(ask, until, page)))
+}
+
+/// Until when is asked next, and the oldest of a page; nothing where it reaches back far enough.
+fn before(
+    ask: &Ask,
+    place: &Place<'_>,
+    times: &[Millis],
+) -> Result<Option<(Millis, Millis)>, Error> {
+    let Some(&oldest) = times.iter().min().filter(|oldest| **oldest >= ask.from) else {
+        return Ok(None);
+    };
     if oldest >= ask.until {
         let message = format!(
             "ends at {oldest}, though what came before {} was asked for",
@@ -33,16 +59,19 @@ pub(super) fn earlier(
         );
         return Err(place.fault(message));
     }
-    let mut until = oldest.on(1);
-    if until >= ask.until {
-        frame.note(overfull(place, times, oldest))?;
-        until = oldest;
-    }
-    Ok(if ask.from < until {
+    let whole = oldest.on(1);
+    Ok(Some((
+        if whole < ask.until { whole } else { oldest },
+        oldest,
+    )))
+}
+
+fn back(ask: &Ask, until: Millis, page: fn(&Ask, Millis, Millis) -> Ask) -> Vec<Ask> {
+    if ask.from < until {
         vec![page(ask, ask.from, until)]
     } else {
         Vec::new()
-    })
+    }
 }
 
 /// The request for the page behind this one, where the oldest trades come first and the venue says that there are more
@@ -109,6 +138,22 @@ mod tests {
 
     fn page(ask: &Ask, from: Millis, until: Millis) -> Ask {
         ask.clone().between(from, until)
+    }
+
+    #[test]
+    fn where_no_page_is_known_to_be_full_pages_follow_until_one_is_empty() {
+        let until = |times: &[i64]| {
+            let times: Vec<Millis> = times.iter().copied().map(Millis).collect();
+            let look = |ask: &Ask, _: &Frame<'_>| until_empty(ask, &Place::ROOT, &times, page);
+            within(look, |ask| ask.until)
+        };
+        // The instant at which a page ends is asked for again, whole; and by itself only once.
+        assert_eq!(until(&[1800, 1500]), (Ok(Some(1501)), 0));
+        assert_eq!(until(&[1999, 1999]), (Ok(Some(1999)), 0));
+        assert_eq!(until(&[]), (Ok(None), 0));
+        assert_eq!(until(&[1800, 999]), (Ok(None), 0));
+        assert_eq!(until(&[1000]), (Ok(Some(1001)), 0));
+        assert!(until(&[2000]).0.is_err());
     }
 
     fn back(rows: usize, oldest: i64) -> (Result<Option<i64>, Error>, usize) {
