@@ -3,7 +3,7 @@
 use liqdata::model::Millis;
 
 use super::oracle::{Happened, since};
-use super::plan::{Fault, Mishap, PAIRED, POLLED, Schedule, is_long};
+use super::plan::{Fault, Mishap, PAIRED, POLLED, Schedule, is_long, late};
 
 /// A time from here until before there, in milliseconds since the beginning.
 pub(super) type Span = (i64, i64);
@@ -29,6 +29,8 @@ pub(super) const READ: i64 = 70_000;
 pub(super) const INSTANT: i64 = 2;
 /// The same where the machine's clock is off: up to two seconds are not corrected, and times are told in whole ones.
 pub(super) const OFF: i64 = 3500;
+/// How far before a gap a back-fill begins.
+const MARGIN: i64 = 5000;
 /// How long before it arrives something may have happened where it is not known.
 const UNDER_WAY: i64 = 60_000;
 /// How long one of two may owe what the other told.
@@ -163,6 +165,8 @@ impl<'a> Trouble<'a> {
         let is_paired = PAIRED.contains(&venue);
         let of_venue = || schedule.faults.iter().filter(|(of, _)| of == &venue);
         let is_deaf = of_venue().any(|(_, step)| matches!(step.what, Fault::Deaf));
+        // What one that owes what the other told has heard, only what it told itself proves.
+        let proven = if is_deaf { death } else { proven };
         self.add((0, 0), (0, BACK));
         for (_, step) in of_venue() {
             // Another hears what one does not, unless that one is deaf.
@@ -231,15 +235,17 @@ impl<'a> Trouble<'a> {
                     begins.push((at, end + BACK));
                 }
                 Mishap::Frozen { .. } => {
-                    self.add((at, end), (at - back, end + death + BACK));
+                    // A venue that was not answered meanwhile may end the connection only later.
+                    self.add((at, end + death), (at - back, end + death + BACK));
                 }
                 Mishap::Clock(_) => {
                     for set in [at, end] {
                         self.add((set, set), (set - OFF - back, set + OFF + death + BACK));
                     }
                 }
-                Mishap::Restarted(_) => {
-                    self.add((at, at), (at - back, at + OFF + BACK));
+                Mishap::Restarted(off) => {
+                    // By its own clock it begins earlier, where that is behind.
+                    self.add((at.min(at + off), at), (at - back, at + OFF + BACK));
                     self.add((end, end), (end - OFF - back, end + OFF + death + BACK));
                     begins.push((at, at + BACK));
                 }
@@ -258,6 +264,19 @@ impl<'a> Trouble<'a> {
     /// Why topics of it may not be heard, beside that.
     pub(super) fn of_topics(&mut self) {
         let listed = listed_within(self.schedule);
+        let of_venue = || {
+            self.schedule
+                .faults
+                .iter()
+                .filter(|(of, _)| of == &self.venue)
+        };
+        if of_venue().any(|(_, step)| matches!(step.what, Fault::Withdrawn)) {
+            // Of what may have come late before nobody listened, nobody tells any more either.
+            let late = signed(late(self.venue)) + MARGIN;
+            for cause in &mut self.causes {
+                cause.shows.0 -= late;
+            }
+        }
         for (of, step) in &self.schedule.faults {
             let (at, end) = (signed(step.at), signed(step.end()));
             match step.what {

@@ -36,8 +36,8 @@ const LISTS: [(&str, &str); 3] = [
     ("gate", "/futures/btc/"),
 ];
 /// Venues whose rows have no number of their own, which tell several in a frame, and whose pages by REST are never cut between
-/// rows of one instant for good: those of Bitget, `CoinEx` and HTX may be, and a pair that is cut counts once there.
-const ANONYMOUS: [&str; 3] = ["bybit", "gate", "okx"];
+/// rows of one instant for good: those of Bitget are, and a pair that is cut counts once there.
+const ANONYMOUS: [&str; 5] = ["bybit", "coinex", "gate", "htx", "okx"];
 /// Venues that number what they tell.
 const NUMBERED: [&str; 3] = ["deribit", "dydx", "kraken"];
 /// Every venue.
