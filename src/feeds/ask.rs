@@ -88,9 +88,13 @@ impl Ask {
 
     /// The same request with another value of `name`.
     pub(super) fn again_with(&self, name: &'static str, value: impl ToString) -> Self {
-        let mut ask = self.clone();
-        ask.query.retain(|(known, _)| *known != name);
-        ask.with(name, value)
+        self.clone().without(name).with(name, value)
+    }
+
+    /// The same request with no value of `name`.
+    pub(super) fn without(mut self, name: &'static str) -> Self {
+        self.query.retain(|(known, _)| *known != name);
+        self
     }
 
     pub(super) fn weighing(self, weight: u32) -> Self {

@@ -158,6 +158,7 @@ members!(Order<'a> {
     direction = "direction",
     volume = "volume",
     price = "price",
+    number = "query_id",
     created_at = "created_at",
     amount = "amount",
     turnover = "trade_turnover",
@@ -400,25 +401,39 @@ fn missed(listings: &[Listing], from: Millis, until: Millis) -> Vec<Ask> {
 }
 
 /// How long a page may be is not documented, so pages follow until one is empty: by time, as equal rows are told apart within a
-/// page alone.
+/// page alone. A page of one instant may not be all of it, and is gone on from by the numbers of its rows.
 fn go_on(ask: &Ask, frame: &Frame<'_>) -> Result<Vec<Ask>, Error> {
     let body: Message<'_> = frame.object()?;
     let place = Place::ROOT.member("data");
-    let times = frame.rows(&place, &body.data, |_, place, row| {
-        place.instant("created_at", row.created_at).map(Some)
+    let rows = frame.rows(&place, &body.data, |_, place, row| {
+        let at = place.instant("created_at", row.created_at)?;
+        let number = place.number("query_id", row.number)?.value;
+        Ok(Some((at, number)))
     })?;
-    paging::until_empty(ask, &place, &times, page)
+    let times: Vec<Millis> = rows.iter().map(|(at, _)| *at).collect();
+    if times.iter().min() != times.iter().max() {
+        return paging::until_empty(ask, &place, &times, page);
+    }
+    let least = rows.iter().map(|(_, number)| *number).min();
+    let next = least
+        .map(|least| least.normalize().to_string())
+        .filter(|least| ask.value("from_id") != Some(least));
+    let next = next.map(|least| ask.again_with("from_id", least));
+    Ok(next.into_iter().collect())
 }
 
+/// The first page of a stretch.
 fn page(ask: &Ask, from: Millis, until: Millis) -> Ask {
-    ask.again_with("end_time", until.0 - 1).between(from, until)
+    ask.again_with("end_time", until.0 - 1)
+        .without("from_id")
+        .between(from, until)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::feeds::instruments::Instruments;
-    use crate::feeds::testing::come_down;
+    use crate::feeds::testing::{come_down, next};
 
     #[test]
     fn names_come_down_to_symbol_and_coin() {
@@ -432,6 +447,39 @@ mod tests {
                 ["1INCH-USDT", "1INCHUSDT", "1INCH"],
             ],
         );
+    }
+
+    #[test]
+    #[expect(clippy::unwrap_used, reason = "tests")]
+    fn pages_follow_by_time_and_within_an_instant_by_number() {
+        let ask = Ask::new(ORDERS, REQUESTS)
+            .with("end_time", 1_790_000_000_999_i64)
+            .between(Millis(1_790_000_000_000), Millis(1_790_000_001_000));
+        let page = |ask: &Ask, rows: &[(i64, u64)]| {
+            let rows: Vec<String> = rows
+                .iter()
+                .map(|(at, id)| format!(r#"{{"created_at":{at},"query_id":{id}}}"#))
+                .collect();
+            let body = format!(r#"{{"code":200,"data":[{}]}}"#, rows.join(","));
+            next(&VENUE, ask, &body).unwrap().pop()
+        };
+        let told = |ask: &Ask| {
+            let value = |name| ask.value(name).map(str::to_owned);
+            (value("end_time"), value("from_id"))
+        };
+        let (late, early) = (1_790_000_000_900, 1_790_000_000_500);
+        // The instant at which it ends is asked for again, whole.
+        let second = page(&ask, &[(late, 9), (early, 8)]).unwrap();
+        assert_eq!(told(&second), (Some(early.to_string()), None));
+        // Nothing else there: what is behind it goes on from its number, and from there by time again.
+        let third = page(&second, &[(early, 8), (early, 7)]).unwrap();
+        assert_eq!(
+            told(&third),
+            (Some(early.to_string()), Some("7".to_owned()))
+        );
+        let fourth = page(&third, &[(early, 6), (early - 1, 5)]).unwrap();
+        assert_eq!(told(&fourth), (Some((early - 1).to_string()), None));
+        assert_eq!(page(&fourth, &[]), None);
     }
 
     #[test]
