@@ -1,4 +1,4 @@
-//! What is written down beside the rows of a venue: gaps and what became of them, topics, counts, the clock.
+//! What is written down beside the rows of a venue: gaps and what became of them, topics, counts, the clock, what is left alone.
 
 use std::collections::BTreeMap;
 use std::time::{Duration, SystemTime};
@@ -95,6 +95,24 @@ impl Intake {
             topic_gaps: topics.iter().map(gap).collect(),
             ..Batch::default()
         });
+    }
+
+    /// Leaves a host, or all requests, alone for so long.
+    pub(super) fn leave_alone(&self, place: &str, wait: Duration) {
+        if let Err(fault) = self.standstills.begin(place, wait, self.clock.now()) {
+            let why = format!("how long it is left alone cannot be kept: {fault}");
+            self.board.trouble(why);
+        }
+    }
+
+    /// Says what is left alone from the start on.
+    pub(super) fn tell_standstills(&self) {
+        for (place, left) in self.standstills.left() {
+            let seconds = left.as_secs();
+            self.board.trouble(format!(
+                "left alone: {place} for {seconds} s yet, as it said to a process before"
+            ));
+        }
     }
 
     /// A line has no control stream, so that a mute venue is not found out on it: that is shown, and on record.

@@ -14,7 +14,6 @@ use reqwest::header::HeaderMap;
 use serde::{Deserialize, Serialize};
 use tokio::time::Instant;
 
-use super::intake::Intake;
 use super::lock::locked;
 use super::state;
 use crate::feeds::Venue;
@@ -75,7 +74,7 @@ impl Standstills {
     }
 
     /// Nothing is to be tried with `place` for so long.
-    fn begin(&self, place: &str, wait: Duration, now: Millis) -> io::Result<()> {
+    pub(super) fn begin(&self, place: &str, wait: Duration, now: Millis) -> io::Result<()> {
         let until = Instant::now() + wait;
         {
             let mut all = locked(&self.until);
@@ -115,26 +114,6 @@ impl Standstills {
                 Some(until) => tokio::time::sleep_until(until).await,
                 None => return,
             }
-        }
-    }
-}
-
-impl Intake {
-    /// Leaves a host, or all [`REQUESTS`], alone for so long.
-    pub(super) fn leave_alone(&self, place: &str, wait: Duration) {
-        if let Err(fault) = self.standstills.begin(place, wait, self.clock.now()) {
-            let why = format!("how long it is left alone cannot be kept: {fault}");
-            self.board.trouble(why);
-        }
-    }
-
-    /// Says what is left alone from the start on.
-    pub(super) fn tell_standstills(&self) {
-        for (place, left) in self.standstills.left() {
-            let seconds = left.as_secs();
-            self.board.trouble(format!(
-                "left alone: {place} for {seconds} s yet, as it said to a process before"
-            ));
         }
     }
 }
