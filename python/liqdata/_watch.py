@@ -36,6 +36,7 @@ if TYPE_CHECKING:
 _HOUR = 60 * 60 * 1000
 _WAITING = 1000  # alerts that wait to be told at most
 _SECONDS = 10.0  # for a webhook or a command
+_SUCCESS = range(200, 300)
 
 Event = dict[str, Any]
 
@@ -159,7 +160,7 @@ def _post(webhook: str, text: bytes) -> None:
         status = connection.getresponse().status
     finally:
         connection.close()
-    if not 200 <= status < 300:  # noqa: PLR2004 - what HTTP calls a success
+    if status not in _SUCCESS:
         msg = f"{host} answered {status}"
         raise ValueError(msg)
 

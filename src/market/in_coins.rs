@@ -6,9 +6,7 @@ use std::path::Path;
 
 use crate::archive::{Archive, ArchiveError, Filter};
 use crate::engine::{TableFault, each_in_base_units};
-use crate::model::{
-    Bar, Millis, NotInCoins, ObservedBar, ObservedOpenInterest, Symbol, nearest_f64,
-};
+use crate::model::{Bar, Millis, NotInCoins, ObservedBar, ObservedOpenInterest, Symbol};
 
 /// A bar is the price of a reading for a day after its close, and none is longer than a day.
 const DAYS_BEFORE: i64 = 2;
@@ -129,15 +127,11 @@ impl Prices {
                 if !self.coins.contains(&row.symbol) {
                     continue;
                 }
-                let bar = Bar {
-                    open_time: row.timestamp,
-                    interval: row.interval,
-                    open: nearest_f64(row.open),
-                    high: nearest_f64(row.high),
-                    low: nearest_f64(row.low),
-                    close: nearest_f64(row.close),
-                    volume: nearest_f64(row.volume),
-                };
+                let bar = Bar::nearest(
+                    row.timestamp,
+                    row.interval,
+                    [row.open, row.high, row.low, row.close, row.volume],
+                );
                 let series = coins.entry(row.symbol).or_default();
                 series
                     .entry((row.exchange, row.interval))

@@ -1,8 +1,9 @@
 //! What the estimate is made from: price bars and open interest.
 
+use rust_decimal::Decimal;
 use serde::{Deserialize, Serialize};
 
-use super::{Millis, ObservedBar};
+use super::{Millis, ObservedBar, nearest_f64};
 
 /// One price bar of a coin.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -24,6 +25,21 @@ pub struct Bar {
 }
 
 impl Bar {
+    /// The bar of exact figures: open, high, low, close and volume.
+    #[must_use]
+    pub fn nearest(open_time: Millis, interval: i64, figures: [Decimal; 5]) -> Self {
+        let [open, high, low, close, volume] = figures.map(nearest_f64);
+        Self {
+            open_time,
+            interval,
+            open,
+            high,
+            low,
+            close,
+            volume,
+        }
+    }
+
     /// The instant the bar closes; it counts from then on.
     #[must_use]
     pub fn close_time(&self) -> Millis {

@@ -22,6 +22,14 @@ pub(crate) fn covered(folder: &Folder, venue: &str) -> Vec<(Millis, Millis)> {
     covered.remove(venue).unwrap_or_default()
 }
 
+/// Waits until a venue is on record as listened to beyond an instant.
+async fn until_covered(collecting: &Collecting, folder: &Folder, venue: &str, at: Millis) {
+    let is_covered = || covered(folder, venue).iter().any(|(_, end)| *end > at);
+    collecting
+        .until("it is seen to listen", |_| is_covered())
+        .await;
+}
+
 pub(crate) fn assert_missing(folder: &Folder, venue: &str, from: Millis, until: Millis) {
     let spans = covered(folder, venue);
     let overlap = spans
@@ -107,13 +115,7 @@ async fn a_line_that_is_planned_again_is_missing_until_it_lives() {
     bybit.mend();
     collecting.until_live().await;
     let lives = now(bybit);
-    collecting
-        .until("it is seen to listen", |_| {
-            covered(&folder, "bybit")
-                .iter()
-                .any(|(_, end)| *end > lives)
-        })
-        .await;
+    until_covered(&collecting, &folder, "bybit", lives).await;
     collecting.stop().await;
     assert_missing(&folder, "bybit", planned, refused_until);
 }
@@ -407,13 +409,7 @@ async fn nothing_is_covered_while_a_list_that_was_never_there_is_not_believed_to
     let collecting = Collecting::start(&folder.archive(), &doubles.plan(settings));
     collecting.until_live().await;
     let lives = now(bybit);
-    collecting
-        .until("it is seen to listen", |_| {
-            covered(&folder, "bybit")
-                .iter()
-                .any(|(_, end)| *end > lives)
-        })
-        .await;
+    until_covered(&collecting, &folder, "bybit", lives).await;
     collecting.stop().await;
     assert!(lives >= begun.on(2000), "{begun:?} {lives:?}");
     assert_missing(&folder, "bybit", begun, begun.on(2000));
@@ -495,13 +491,7 @@ async fn a_venue_that_is_never_reached_is_on_record_since_the_start() {
         .until_of("bybit", "it is heard", |one| one.state == VenueState::Live)
         .await;
     let lives = now(doubles.of("bybit"));
-    collecting
-        .until("it is seen to listen", |_| {
-            covered(&folder, "bybit")
-                .iter()
-                .any(|(_, end)| *end > lives)
-        })
-        .await;
+    until_covered(&collecting, &folder, "bybit", lives).await;
     assert!(read().unheard().unwrap().is_empty());
     collecting.stop().await;
     let (start, ..) = *covered(&folder, "bybit").first().unwrap();

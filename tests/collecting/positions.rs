@@ -17,6 +17,11 @@ fn last(archive: &std::path::Path, coin: &str) -> Vec<PositionRow> {
     archive.last_positions(coin, None, None).unwrap().rows
 }
 
+async fn until_heard(collecting: &Collecting) -> Status {
+    let heard = collecting.until("the tape is heard", |status| of(status).live);
+    heard.await
+}
+
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn accounts_that_trade_are_looked_at_and_what_they_hold_is_kept_with_the_share_that_is_seen()
 {
@@ -47,9 +52,7 @@ async fn accounts_that_trade_are_looked_at_and_what_they_hold_is_kept_with_the_s
     // The first question is refused, which is waited out.
     venue.refuse(429, "0");
     let collecting = Collecting::start(&folder.archive(), &plan);
-    collecting
-        .until("the tape is heard", |status| of(status).live)
-        .await;
+    until_heard(&collecting).await;
     assert_eq!(venue.subscribed(), ["BTC"]);
     venue.trades("BTC", "0xlong", "0xshort");
     collecting
@@ -134,9 +137,7 @@ async fn a_snapshot_in_which_nobody_holds_anything_is_one_and_a_round_without_an
     plan.positions = true;
     let archive = folder.archive();
     let collecting = Collecting::start(&archive, &plan);
-    collecting
-        .until("the tape is heard", |status| of(status).live)
-        .await;
+    until_heard(&collecting).await;
     venue.trades("BTC", "0xlong", "0xshort");
     collecting
         .until("a snapshot is kept", |status| of(status).positions == 1)
@@ -187,9 +188,7 @@ async fn coins_are_asked_for_as_the_venue_spells_them_and_those_it_does_not_list
     let mut plan = doubles.plan(looking(&venue, &["PEPE", "NOPE"]));
     plan.positions = true;
     let collecting = Collecting::start(&folder.archive(), &plan);
-    let status = collecting
-        .until("the tape is heard", |status| of(status).live)
-        .await;
+    let status = until_heard(&collecting).await;
     assert_eq!(venue.subscribed(), ["kPEPE"]);
     assert_eq!(
         of(&status).trouble.as_deref(),
@@ -217,9 +216,7 @@ async fn of_the_coins_that_are_named_alone_and_no_share_of_more_than_there_is() 
     plan.positions = true;
     plan.coins = vec!["BTC".to_owned()];
     let collecting = Collecting::start(&folder.archive(), &plan);
-    collecting
-        .until("the tape is heard", |status| of(status).live)
-        .await;
+    until_heard(&collecting).await;
     assert_eq!(venue.subscribed(), ["BTC"]);
     venue.trades("BTC", "0xlong", "0xshort");
     let status = collecting

@@ -124,6 +124,22 @@ impl Book {
             .collect()
     }
 
+    /// Those of one class.
+    pub fn of_class(&self, class: &str) -> impl Iterator<Item = &'static Market> {
+        let listed = self.listed().into_iter();
+        listed.filter(move |market| market.class == class)
+    }
+
+    /// Those of one class and, where one is asked for, of that name.
+    pub fn of_class_and_name(
+        &self,
+        class: &str,
+        name: Option<&str>,
+    ) -> impl Iterator<Item = &'static Market> {
+        self.of_class(class)
+            .filter(move |market| name.is_none_or(|name| name == market.native_id))
+    }
+
     /// The listed market of that name.
     pub fn market(&self, native_id: &str) -> Option<&'static Market> {
         self.listed()

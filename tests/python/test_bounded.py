@@ -7,6 +7,7 @@ import textwrap
 import time
 from pathlib import Path
 
+import many
 import pytest
 from samples import DAY, HOUR, NOW
 
@@ -45,18 +46,8 @@ CHILD = """
 
 def orders(days):
     """Many orders of every day up to now."""
-    rows = days * A_DAY
     chance = np.random.default_rng(4)
-    prices = chance.integers(1_000, 90_000, rows) / 10
-    return {
-        "timestamp": NOW - np.sort(chance.integers(0, days * DAY, rows))[::-1],
-        "exchange": chance.choice(["binance", "okx", "bybit"], rows),
-        "symbol": chance.choice(["BTCUSDT", "ETHUSDT", "SOLUSDT"], rows),
-        "side": chance.choice(["LONG", "SHORT"], rows),
-        "price": prices,
-        "qty": np.full(rows, 2.0),
-        "value_usd": prices * 2,
-    }
+    return many.columns(NOW - np.sort(chance.integers(0, days * DAY, days * A_DAY))[::-1], chance)
 
 
 @pytest.fixture(scope="module")

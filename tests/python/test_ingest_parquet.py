@@ -8,6 +8,7 @@ import sys
 import textwrap
 from pathlib import Path
 
+import many
 import pytest
 from dumped import DAY, MINUTE, START, is_sound
 
@@ -41,19 +42,7 @@ CHILD = """
 
 def orders(rows, start=START, apart=1_000, chance=7):
     """Orders, one after the other."""
-    chance = np.random.default_rng(chance)
-    prices = chance.integers(1_000, 90_000, rows) / 10
-    return pyarrow.table(
-        {
-            "timestamp": start + np.arange(rows) * apart,
-            "exchange": chance.choice(["binance", "okx", "bybit"], rows),
-            "symbol": chance.choice(["BTCUSDT", "ETHUSDT", "SOLUSDT"], rows),
-            "side": chance.choice(["LONG", "SHORT"], rows),
-            "price": prices,
-            "qty": np.full(rows, 2.0),
-            "value_usd": prices * 2,
-        }
-    )
+    return pyarrow.table(many.columns(start + np.arange(rows) * apart, np.random.default_rng(chance)))
 
 
 @pytest.mark.skipif(not STATUS.exists(), reason="there is no /proc, which tells what a process holds")

@@ -271,7 +271,7 @@ def amount(usd: Decimal | float) -> str:
     sign = "-" if usd < 0 else ""
     if size == 0:
         return "0"
-    if size < 0.005:  # noqa: PLR2004 - what rounds to no cent
+    if f"{size:.2f}" == "0.00":
         return f"{sign}<0.01"
     if size < 999.995:  # noqa: PLR2004 - what rounds to a thousand is one
         return f"{sign}{size:.2f}"

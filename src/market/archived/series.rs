@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use crate::archive::{Archive, ArchiveError, Filter, SizedBar};
 use crate::engine::Sources;
-use crate::model::{Bar, Millis, ObservedBar, nearest_f64, sort_small};
+use crate::model::{Bar, Millis, ObservedBar, sort_small};
 
 /// Bars of this length are made where there are shorter ones.
 const SIZE: i64 = 5 * Millis::MINUTE;
@@ -49,15 +49,11 @@ impl DayBars {
                 .max(row.received_at)
                 .max(row.timestamp.on(row.interval));
             let short = Short {
-                bar: Bar {
-                    open_time: row.timestamp,
-                    interval: row.interval,
-                    open: nearest_f64(row.open),
-                    high: nearest_f64(row.high),
-                    low: nearest_f64(row.low),
-                    close: nearest_f64(row.close),
-                    volume: nearest_f64(row.volume),
-                },
+                bar: Bar::nearest(
+                    row.timestamp,
+                    row.interval,
+                    [row.open, row.high, row.low, row.close, row.volume],
+                ),
                 observed: row.observed,
             };
             venues.entry(row.exchange).or_default().push(short);

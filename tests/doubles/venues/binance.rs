@@ -406,10 +406,7 @@ pub fn futures(path: &str, class: &'static str, ask: &Ask, book: &Book) -> Answe
         "premiumIndex" => {
             let now = book.now();
             let all: Vec<Value> = book
-                .listed()
-                .into_iter()
-                .filter(|market| market.class == class)
-                .filter(|market| ask.text("symbol").is_none_or(|symbol| symbol == market.native_id))
+                .of_class_and_name(class, ask.text("symbol"))
                 .map(|market| {
                     let price = chart::price(book.seed(), market, now).to_string();
                     json!({"symbol": market.native_id, "markPrice": price, "indexPrice": price, "time": now})
@@ -434,9 +431,7 @@ fn invalid_symbol() -> Answer {
 
 fn exchange_info(class: &str, book: &Book) -> Answer {
     let symbols: Vec<Value> = book
-        .listed()
-        .into_iter()
-        .filter(|market| market.class == class)
+        .of_class(class)
         .map(|market| {
             let pair = market.native_id.split('_').next().unwrap_or_default();
             let perpetual = !market.native_id.contains('_') || market.native_id.ends_with("_PERP");

@@ -152,9 +152,7 @@ impl Dialect for Bitfinex {
         match ask.path.as_str() {
             "/v2/conf/pub:list:pair:futures" => {
                 let list: Vec<&str> = book
-                    .listed()
-                    .into_iter()
-                    .filter(|market| market.class == "future")
+                    .of_class("future")
                     .map(|market| &market.native_id[1..])
                     .collect();
                 Answer::json(&json!([list]))

@@ -222,10 +222,7 @@ fn failed(code: &str, message: &str, book: &Book) -> Answer {
 
 fn instruments(class: &str, ask: &Ask, book: &Book) -> Answer {
     let list: Vec<Value> = book
-        .listed()
-        .into_iter()
-        .filter(|market| market.class == class)
-        .filter(|market| ask.text("symbol").is_none_or(|symbol| symbol == market.native_id))
+        .of_class_and_name(class, ask.text("symbol"))
         .map(|market| {
             json!({
                 "symbol": market.native_id, "category": class.to_uppercase(), "baseCoin": market.base,
@@ -245,10 +242,7 @@ fn instruments(class: &str, ask: &Ask, book: &Book) -> Answer {
 fn tickers(class: &str, ask: &Ask, book: &Book) -> Answer {
     let now = book.now();
     let list: Vec<Value> = book
-        .listed()
-        .into_iter()
-        .filter(|market| market.class == class)
-        .filter(|market| ask.text("symbol").is_none_or(|symbol| symbol == market.native_id))
+        .of_class_and_name(class, ask.text("symbol"))
         .map(|market| {
             let price = chart::price(book.seed(), market, now).to_string();
             json!({

@@ -340,9 +340,7 @@ fn instruments(category: &str, ask: &Ask, book: &Book) -> Answer {
         return failed("limit invalid", book);
     };
     let mut listed: Vec<Value> = book
-        .listed()
-        .into_iter()
-        .filter(|market| market.class == category)
+        .of_class(category)
         .map(|market| instrument(market.native_id, market, "Trading"))
         .collect();
     if category == LINEAR {
@@ -389,10 +387,7 @@ fn worth(market: &Market, open: Decimal, price: Decimal) -> Decimal {
 fn tickers(category: &str, ask: &Ask, book: &Book) -> Answer {
     let now = book.now();
     let list: Vec<Value> = book
-        .listed()
-        .into_iter()
-        .filter(|market| market.class == category)
-        .filter(|market| ask.text("symbol").is_none_or(|symbol| symbol == market.native_id))
+        .of_class_and_name(category, ask.text("symbol"))
         .map(|market| {
             let price = chart::price(book.seed(), market, now);
             let single = chart::open_interest(book.seed(), market, now);

@@ -316,9 +316,7 @@ fn method_of(ask: &Ask, book: &Book) -> Option<String> {
         "get_book_summary_by_currency" => {
             let currency = ask.text("currency")?;
             let list: Vec<Value> = book
-                .listed()
-                .into_iter()
-                .filter(|market| market.class == currency)
+                .of_class(currency)
                 .filter(|_| ask.text("kind").is_none_or(|kind| kind == "future"))
                 .map(|market| summary(market, book))
                 .collect();

@@ -287,9 +287,7 @@ fn refused(message: &str) -> Answer {
 
 fn contracts(settle: &str, book: &Book) -> Answer {
     let list: Vec<Value> = book
-        .listed()
-        .into_iter()
-        .filter(|market| market.class == settle)
+        .of_class(settle)
         .map(|market| {
             let (kind, size) = match market.unit {
                 Unit::Dollars(_) => ("inverse", "0".to_owned()),

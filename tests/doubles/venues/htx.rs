@@ -314,9 +314,7 @@ fn merged(class: &str, ask: &Ask, book: &Book) -> Answer {
     let now = book.now();
     let wanted = ask.text("business_type").unwrap_or("swap");
     let list: Vec<Value> = book
-        .listed()
-        .into_iter()
-        .filter(|market| market.class == class)
+        .of_class(class)
         .filter(|market| class != LINEAR || wanted == "all" || wanted == kind(market))
         .map(|market| {
             let price = chart::price(book.seed(), market, now).to_string();
@@ -380,9 +378,7 @@ fn liquidations(class: &str, ask: &Ask, book: &Book) -> Answer {
 fn contracts(class: &str, ask: &Ask, book: &Book) -> Answer {
     let wanted = ask.text("business_type").unwrap_or("swap");
     let list: Vec<Value> = book
-        .listed()
-        .into_iter()
-        .filter(|market| market.class == class)
+        .of_class(class)
         .filter(|market| class != LINEAR || ["all", kind(market)].contains(&wanted))
         .map(|market| {
             let size = serde_json::from_str::<Value>(&market.contract_size().to_string()).unwrap();

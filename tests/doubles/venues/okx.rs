@@ -302,9 +302,7 @@ fn detail(truth: &Truth) -> String {
 fn instruments(ask: &Ask, book: &Book) -> Answer {
     let class = ask.text("instType").unwrap_or_default();
     let list: Vec<Value> = book
-        .listed()
-        .into_iter()
-        .filter(|market| market.class == class)
+        .of_class(class)
         .map(|market| {
             let (kind, settle, unit) = match market.unit {
                 Unit::Dollars(_) => ("inverse", market.base, "USD"),
@@ -327,10 +325,7 @@ fn mark_prices(ask: &Ask, book: &Book) -> Answer {
     let class = ask.text("instType").unwrap_or_default();
     let now = book.now();
     let list: Vec<Value> = book
-        .listed()
-        .into_iter()
-        .filter(|market| market.class == class)
-        .filter(|market| ask.text("instId").is_none_or(|name| name == market.native_id))
+        .of_class_and_name(class, ask.text("instId"))
         .map(|market| {
             let price = chart::price(book.seed(), market, now);
             json!({"instType": class, "instId": market.native_id, "markPx": price.to_string(), "ts": now.to_string()})
