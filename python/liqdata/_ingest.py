@@ -272,8 +272,8 @@ def _of_parquet(
     done.append(_so_far(file, (rows, new, repeated), refused))
     for part in chain([] if first is None else [first], parts):
         given = alone | {file.kind: table(part.rows, file.kind)}
-        # While days are yet to come that are earlier, it tells of its own time.
-        beside = (part.length, told_before if part.is_in_order else [])
+        # While days are yet to come that are earlier, nothing is called told: they would be a time without orders.
+        beside = (part.length, told_before if part.is_in_order else None)
         told = _tables(folder, given, whose, shown, cut, *beside)
         told_before = _joined(told_before, told["told"])
         for reason, count, row, shown_there in told["refused"]:

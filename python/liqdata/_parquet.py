@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 from collections import Counter
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from . import _core
@@ -17,7 +18,7 @@ from ._intake import table
 from .errors import BadQuery
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Generator, Iterator
 
     Whose = tuple[str | None, bool]
     """Whose rows are that do not say so, and whether an exchange that is not known is taken."""
@@ -120,7 +121,7 @@ class Part:
     numbers: Any
     length: int | None = None
     is_in_order: bool = True
-    """Whether no row of an earlier day is yet to come."""
+    """Whether no row is yet to come of a day before the last of this part and of those before it."""
 
 
 class ParquetFile:
@@ -128,6 +129,7 @@ class ParquetFile:
 
     def __init__(self, path: str, name: str | None) -> None:
         self.path = path
+        self._as_it_was = _stamp(path)
         opened = _opened(path)
         given = opened.schema_arrow.names
         self.rows: int = opened.metadata.num_rows
@@ -188,13 +190,16 @@ class ParquetFile:
             of_groups.setdefault(group, set()).update(days.tolist())
         sound.check()
         length = check.length() if self.kind == "bars" else None
+        latest = min(counts, default=0)
         while counts:
+            before = len(counts)
             groups = {group for group, days in of_groups.items() if not days.isdisjoint(counts)}
             # What is refused has been counted.
             parts = (part for _, part in self._sound(sound, Refusals(), groups))
-            for part in _by_days(((part, check.days(table(part.rows, self.kind))) for part in parts), counts):
-                part.length = length
-                yield part
+            of_days = ((part, check.days(table(part.rows, self.kind))) for part in parts)
+            latest = yield from _by_days(of_days, counts, latest, length)
+            if len(counts) == before:
+                raise self._changed()
 
     def _sound(self, sound: _Sound, refused: Refusals, groups: set[int] | None = None) -> Iterator[tuple[int, Part]]:
         """The sound rows of the batches of these groups of rows, or of all."""
@@ -226,6 +231,8 @@ class ParquetFile:
         """The rows in batches, each with the number of the group of rows that it is of."""
         from pyarrow import ArrowException
 
+        if _stamp(self.path) != self._as_it_was:
+            raise self._changed()
         try:
             opened = _opened(self.path)
             for group in range(opened.metadata.num_row_groups):
@@ -236,6 +243,9 @@ class ParquetFile:
                     yield group, batch.rename_columns([self._named[name] for name in batch.schema.names])
         except (OSError, ArrowException) as error:
             raise _unreadable(self.path, error) from None
+
+    def _changed(self) -> BadQuery:
+        return BadQuery(f"files: {self.path}: it changed while it was read", parameter="files")
 
 
 class _Sound:
@@ -293,8 +303,9 @@ class _Sound:
 class _Gathered:
     """Rows of whole days on their way, of as many days as can be held."""
 
-    def __init__(self, counts: Counter[int]) -> None:
+    def __init__(self, counts: Counter[int], latest: int) -> None:
         self._counts = counts
+        self.latest = latest
         self._held: list[Held] = []
         self._coming: dict[int, int] = {}
         self._passed: set[int] = set()
@@ -323,7 +334,7 @@ class _Gathered:
         """Whether these days can be held, too."""
         return self._room + sum(self._counts[day] for day in new) <= MOST
 
-    def complete(self) -> Part:
+    def complete(self, length: int | None) -> Part:
         """Take out the days of which every row has come."""
         done = [day for day, rows in self._coming.items() if not rows]
         taken, self._held = _parted(self._held, done)
@@ -332,7 +343,8 @@ class _Gathered:
             del self._coming[day]
         self.ready = 0
         rows, numbers = _joined(taken)
-        return Part(rows, numbers, is_in_order=not self._counts or max(done) < min(self._counts))
+        self.latest = max(self.latest, *done)
+        return Part(rows, numbers, length, is_in_order=not self._counts or self.latest < min(self._counts))
 
     def _hold(self, held: Held, met: dict[int, int]) -> None:
         taken, _ = _parted([held], list(met))
@@ -342,23 +354,29 @@ class _Gathered:
             self.ready += 0 if self._coming[day] else self._counts[day]
 
 
-def _by_days(batches: Iterator[tuple[Part, Any]], counts: Counter[int]) -> Iterator[Part]:
-    """Rows of whole days, many at a time, of as many days as can be held; they are taken out of ``counts``."""
+def _by_days(
+    batches: Iterator[tuple[Part, Any]], counts: Counter[int], latest: int, length: int | None
+) -> Generator[Part, None, int]:
+    """Rows of whole days, many at a time, of as many days as can be held; they are taken out of ``counts``.
+
+    The last day taken out is told in the end; ``latest`` is the last of those before, and ``length`` that of bars.
+    """
     import numpy as np
 
-    gathered = _Gathered(counts)
+    gathered = _Gathered(counts, latest)
     for part, days in batches:
         held = (part.rows, part.numbers, days)
         met = dict(zip(*(cells.tolist() for cells in np.unique(days, return_counts=True)), strict=True))
         gathered.go_on(held, met)
         new = gathered.new(met)
         if gathered.ready and not gathered.has_room(new):
-            yield gathered.complete()
+            yield gathered.complete(length)
         gathered.begin(held, new)
         if gathered.ready >= TOGETHER:
-            yield gathered.complete()
+            yield gathered.complete(length)
     if gathered.ready:
-        yield gathered.complete()
+        yield gathered.complete(length)
+    return gathered.latest
 
 
 def _parted(held: list[Held], days: list[int]) -> tuple[list[Held], list[Held]]:
@@ -384,6 +402,15 @@ def _joined(held: list[Held]) -> tuple[Any, Any]:
     import pyarrow as pa
 
     return pa.concat_tables([rows for rows, _, _ in held]), np.concatenate([numbers for _, numbers, _ in held])
+
+
+def _stamp(path: str) -> tuple[int, int, int] | None:
+    """What is another where a file is written anew."""
+    try:
+        found = Path(path).stat()
+    except OSError:
+        return None
+    return found.st_ino, found.st_size, found.st_mtime_ns
 
 
 def _opened(path: str) -> Any:

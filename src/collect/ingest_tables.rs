@@ -9,8 +9,9 @@ use super::refused::refuse;
 use crate::archive::{Archive, ArchiveError, Tables, Told};
 
 /// Brings tables into the archive in the folder `path`, which is made where it is missing; of which time their orders tell goes on
-/// from what was `told_before`, of other parts of the same table. `goes_on` is told how many rows are
-/// done with, and says whether to go on; where it did not, what was kept until then stays.
+/// from what was `told_before`, of other parts of the same table, or is not put on record yet, where that is absent: parts between
+/// them are still to come. `goes_on` is told how many rows are done with, and says whether to go on; where it did not, what was
+/// kept until then stays.
 ///
 /// # Errors
 ///
@@ -18,7 +19,7 @@ use crate::archive::{Archive, ArchiveError, Tables, Told};
 pub fn ingest_tables(
     path: &Path,
     mut tables: Tables,
-    told_before: Vec<Told>,
+    told_before: Option<Vec<Told>>,
     goes_on: &mut dyn FnMut(u64) -> bool,
 ) -> Result<Ingested, ArchiveError> {
     let mut writer = Archive::create_or_open(path)?;
@@ -32,7 +33,8 @@ pub fn ingest_tables(
         });
     };
     let mut told = tables.orders.told();
-    for before in told_before {
+    let is_recorded = told_before.is_some();
+    for before in told_before.into_iter().flatten() {
         match told
             .iter_mut()
             .find(|told| told.exchange == before.exchange)
@@ -44,8 +46,9 @@ pub fn ingest_tables(
             None => told.push(before),
         }
     }
+    let recorded: &[Told] = if is_recorded { &told } else { &[] };
     let (filed, is_whole) =
-        writer.file_tables(tables, &told, machine().back(LATE), &mut |done| {
+        writer.file_tables(tables, recorded, machine().back(LATE), &mut |done| {
             goes_on(done as u64)
         })?;
     let mut done = Ingested {

@@ -106,9 +106,9 @@ fn told_or_cut<'py>(
 
 /// Brings tables into the archive in the folder `path`; otherwise as [`ingest_files`]. Bars and readings without an exchange
 /// are `exchange`'s, and bars that do not say how long they are are `length` long; of which time orders tell goes on from what was
-/// `told_before`.
+/// `told_before`, and is not put on record yet where that is `None`.
 #[pyfunction]
-#[pyo3(signature = (path, orders, bars, open_interest, positions, exchange, new_exchange, seen, cut, length=None, told_before=vec![]))]
+#[pyo3(signature = (path, orders, bars, open_interest, positions, exchange, new_exchange, seen, cut, length=None, told_before=Some(vec![])))]
 #[expect(
     clippy::too_many_arguments,
     reason = "arguments from Python come one by one"
@@ -125,7 +125,7 @@ pub(super) fn ingest_tables<'py>(
     seen: Py<PyAny>,
     cut: &Bound<'py, PyAny>,
     length: Option<i64>,
-    told_before: Vec<(String, i64, i64)>,
+    told_before: Option<Vec<(String, i64, i64)>>,
 ) -> PyResult<Bound<'py, PyDict>> {
     let mut whose = checked::whose(py, &path, exchange, new_exchange)?;
     let given = (orders, bars, open_interest);
@@ -141,11 +141,13 @@ pub(super) fn ingest_tables<'py>(
             Fault::Row(fault) => tables::fault_of(py, "positions", fault),
         })?;
     tables.positions = kept;
-    let told_before = told_before.into_iter().map(|(exchange, start, end)| {
-        let (start, end) = (Millis(start), Millis(end));
-        OrderTable::telling(exchange, start, end)
+    let told_before = told_before.map(|spans| {
+        let spans = spans.into_iter().map(|(exchange, start, end)| {
+            let (start, end) = (Millis(start), Millis(end));
+            OrderTable::telling(exchange, start, end)
+        });
+        spans.collect()
     });
-    let told_before = told_before.collect();
     let (done, raised) = watched(py, seen, move |goes_on| {
         ingest_all(&path, tables, told_before, goes_on)
     })?;

@@ -198,6 +198,43 @@ def test_what_is_kept_of_a_file_that_is_interrupted_is_on_record_and_the_next_ti
 
 
 @pytest.mark.usefixtures("little")
+def test_no_day_that_is_yet_to_come_is_told_as_one_without_orders(tmp_path, folder):
+    """Days in no order: what is kept until an interrupt tells no time in which a day of the file is missing."""
+    days = [orders(2_100, start=START + day * DAY) for day in (10, 3, 5)]
+    file = tmp_path / "orders.parquet"
+    parquet.write_table(pyarrow.concat_tables(days), file, row_group_size=700)
+
+    def enough(done, _):
+        if done > 4_000:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        liqdata.ingest(folder, file, progress=enough)
+    with liqdata.open(folder) as market:
+        there = {row["timestamp"] // DAY for row in market.iter_orders(start=0)}
+    assert {START // DAY + 10} <= there < {START // DAY + day for day in (10, 3, 5)}
+    assert covered(folder) == []
+    liqdata.ingest(folder, file)
+    assert {(start // DAY, end // DAY) for _, start, end in covered(folder)} == {(START // DAY + 3, START // DAY + 10)}
+
+
+@pytest.mark.usefixtures("little")
+@pytest.mark.parametrize("rows", [8_000, 10_000])
+def test_a_file_that_changes_while_it_is_read_is_refused(tmp_path, folder, rows, monkeypatch):
+    file = tmp_path / "orders.parquet"
+    parquet.write_table(orders(9_000), file, row_group_size=1_000)
+    check = _parquet._Sound.check
+
+    def changed(sound):
+        check(sound)
+        parquet.write_table(orders(rows), file, row_group_size=1_000)
+
+    monkeypatch.setattr(_parquet._Sound, "check", changed)
+    with pytest.raises(BadQuery, match="it changed while it was read"):
+        liqdata.ingest(folder, file)
+
+
+@pytest.mark.usefixtures("little")
 def test_readings_in_usd_of_a_long_file_are_judged_as_those_of_a_short_one(tmp_path, folder):
     rows = 6_000
     times = START + np.arange(rows) * 5 * MINUTE
