@@ -2,6 +2,7 @@
 
 use reqwest::header::HeaderMap;
 
+use super::beside::{Beside, Explained};
 use super::dialect::Request;
 use super::error::Error;
 use super::list::List;
@@ -93,12 +94,13 @@ impl Client {
     async fn list(&self) -> Result<List, Error> {
         let read = |body: &[u8]| Ok(Reading::Reply(List::read(body)));
         let mut request: Request<List> = Request::whole(INDEX, read);
+        let mut reply = Explained::around(&mut *request.reply, Beside::default());
         let answered = self
-            .answer(&request.path, &[], &HeaderMap::new(), &mut *request.reply)
+            .answer(&request.path, &[], &HeaderMap::new(), &mut reply)
             .await;
         match answered {
-            Ok(_) => Ok(match request.reply.finish() {
-                Ok(Reading::Reply(list)) => list,
+            Ok(_) => Ok(match reply.finish() {
+                Ok((Reading::Reply(list), _)) => list,
                 _ => List::default(),
             }),
             Err(Error::Refused { status: 404, .. }) => Ok(List::default()),

@@ -4,7 +4,7 @@ use reqwest::header::{HeaderMap, HeaderValue};
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
-use crate::api::{At, Beyond, EXPLAINED, PREFER, Rule};
+use crate::api::{At, Beyond, EXPLAINED, PREFER, PREFERENCE_APPLIED, Rule};
 use crate::model::{EarlierBar, Millis, VenueCoverage};
 use crate::wire::{self, Damage, Feed, Intake, Reading};
 
@@ -36,6 +36,13 @@ impl Beside {
         headers
     }
 
+    /// Whether the body under this head says how the answer came to be.
+    fn is_explained(self, head: &HeaderMap) -> bool {
+        let followed = head.get(PREFERENCE_APPLIED);
+        let followed = followed.is_some_and(|followed| followed.as_bytes() == EXPLAINED.as_bytes());
+        self.explain || (self.preferred && followed)
+    }
+
     /// The query string's pairs.
     pub(super) fn to_query(self) -> impl Iterator<Item = (&'static str, String)> {
         let as_of = self.as_of.as_ref().and_then(At::text);
@@ -57,7 +64,7 @@ struct Told<'a> {
 /// How an answer came to be.
 #[derive(Debug, Default)]
 pub(super) struct Account {
-    /// All of it, as JSON.
+    /// All of it, as JSON, where that was asked.
     pub(super) text: Option<String>,
     /// What each exchange's totals cover.
     pub(super) coverage: Option<Vec<VenueCoverage>>,
@@ -77,7 +84,7 @@ impl Account {
     /// # Errors
     ///
     /// [`Damage`] where it is none.
-    fn read(told: &RawValue) -> Result<Self, Damage> {
+    fn read(told: &RawValue, is_asked: bool) -> Result<Self, Damage> {
         let parts: Parts<'_> = serde_json::from_str(told.get())
             .map_err(|fault| Damage::at("explain", fault.to_string()))?;
         let coverage = parts.coverage.map(|rows| {
@@ -88,36 +95,45 @@ impl Account {
             }
         });
         Ok(Self {
-            text: Some(told.get().to_owned()),
+            text: is_asked.then(|| told.get().to_owned()),
             coverage: coverage.transpose()?,
             earlier: parts.earlier,
         })
     }
 }
 
+/// Takes the body of an answer whose head it has seen.
+pub(super) trait Headed: Feed {
+    /// Sees the head of the answer whose body begins next.
+    fn see(&mut self, head: &HeaderMap);
+}
+
 /// Takes a body that says beside the reply how it came to be; without that it is handed on as it comes.
 pub(super) struct Explained<'a, R> {
     reply: &'a mut dyn Intake<R>,
+    beside: Beside,
+    /// The body once more, where it says so.
     body: Option<Vec<u8>>,
 }
 
 impl<'a, R> Explained<'a, R> {
-    /// Around what takes the reply; `wanted` where the body may say how it came to be.
-    pub(super) fn around(reply: &'a mut dyn Intake<R>, wanted: bool) -> Self {
+    /// Around what takes the reply to a question with so much `beside`.
+    pub(super) fn around(reply: &'a mut dyn Intake<R>, beside: Beside) -> Self {
         Self {
             reply,
-            body: wanted.then(Vec::new),
+            beside,
+            body: None,
         }
     }
 
-    /// What the body says, which has ended, and how the reply came to be where it `tells` that.
+    /// What the body says, which has ended, and how the reply came to be where it tells that.
     ///
     /// # Errors
     ///
     /// [`Damage`] where the body breaks the contract, and where it does not say what was asked.
-    pub(super) fn finish(&mut self, tells: bool) -> Result<(Reading<R>, Account), Damage> {
+    pub(super) fn finish(&mut self) -> Result<(Reading<R>, Account), Damage> {
         let reading = self.reply.finish()?;
-        let Some(body) = self.body.take().filter(|_| tells) else {
+        let Some(body) = self.body.take() else {
             return Ok((reading, Account::default()));
         };
         if matches!(reading, Reading::Refused { .. }) {
@@ -125,7 +141,7 @@ impl<'a, R> Explained<'a, R> {
         }
         let told: Option<Told<'_>> = serde_json::from_slice(&body).ok();
         match told.and_then(|told| told.explain) {
-            Some(told) => Ok((reading, Account::read(told)?)),
+            Some(told) => Ok((reading, Account::read(told, self.beside.explain)?)),
             None => Err(Damage::at("explain", "is missing, which was asked for")),
         }
     }
@@ -133,6 +149,12 @@ impl<'a, R> Explained<'a, R> {
     /// What is kept of the body.
     pub(super) fn kept(&self) -> &[u8] {
         self.reply.kept()
+    }
+}
+
+impl<R> Headed for Explained<'_, R> {
+    fn see(&mut self, head: &HeaderMap) {
+        self.body = self.beside.is_explained(head).then(Vec::new);
     }
 }
 
@@ -149,5 +171,52 @@ impl<R> Feed for Explained<'_, R> {
         if let Some(body) = &mut self.body {
             body.extend_from_slice(chunk);
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::wire::Whole;
+
+    const BODY: &[u8] =
+        br#"{"success":true,"data":[],"explain":{"coverage":[],"earlier":null,"more":"text"}}"#;
+
+    /// How many bytes are held of a body under this head a second time, and the text of what it tells.
+    fn held(beside: Beside, preference_applied: Option<&'static str>) -> (usize, Option<String>) {
+        let mut reply = Whole::read_by(|body: &[u8]| wire::read::<Vec<VenueCoverage>>(body, true));
+        let mut explained = Explained::around(&mut reply, beside);
+        let mut head = HeaderMap::new();
+        if let Some(applied) = preference_applied {
+            head.insert(PREFERENCE_APPLIED, HeaderValue::from_static(applied));
+        }
+        explained.see(&head);
+        explained.begin(None);
+        explained.feed(BODY);
+        let kept = explained.body.as_ref().map_or(0, Vec::capacity);
+        let text = explained
+            .finish()
+            .ok()
+            .and_then(|(_, account)| account.text);
+        (kept, text)
+    }
+
+    #[test]
+    fn a_body_is_held_twice_only_where_it_says_how_the_answer_came_to_be() {
+        let preferred = Beside {
+            preferred: true,
+            ..Beside::default()
+        };
+        let asked = Beside {
+            explain: true,
+            ..Beside::default()
+        };
+        assert_eq!(held(preferred, None), (0, None));
+        assert_eq!(held(preferred, Some("return=minimal")), (0, None));
+        assert_eq!(held(Beside::default(), Some(EXPLAINED)), (0, None));
+        let (kept, text) = held(preferred, Some(EXPLAINED));
+        assert!(kept >= BODY.len() && text.is_none());
+        let (kept, text) = held(asked, None);
+        assert!(kept >= BODY.len() && text.is_some_and(|text| text.contains("more")));
     }
 }

@@ -8,7 +8,7 @@ use reqwest::{Response, StatusCode};
 use tokio::time::{Instant, timeout_at};
 use url::Url;
 
-use super::beside::Account;
+use super::beside::{Account, Headed};
 use super::coding::{self, Spoiled, Unpacking};
 use super::config::Config;
 use super::connections::Connections;
@@ -17,12 +17,10 @@ use super::error::{self, Error};
 use super::fault::Fault;
 use super::pool::Kept;
 use super::retry::{Kind, Retries};
-use crate::api::{
-    EXPLAINED, NOW, OPEN_INTEREST, OPEN_INTEREST_AGE, PREFERENCE_APPLIED, RELATIVE, RefusedBody,
-};
+use crate::api::{NOW, OPEN_INTEREST, OPEN_INTEREST_AGE, RELATIVE, RefusedBody};
 use crate::model::{EarlierBar, VenueCoverage};
 use crate::net::retry_after;
-use crate::wire::{Damage, Feed};
+use crate::wire::Damage;
 
 /// The most redirects that one question follows.
 const REDIRECTS: u32 = 3;
@@ -76,12 +74,6 @@ impl Answer {
         }
     }
 
-    /// Whether the service followed the preference for an explained answer.
-    pub(super) fn is_explained(&self) -> bool {
-        let followed = self.headers.get(PREFERENCE_APPLIED);
-        followed.is_some_and(|followed| followed.as_bytes() == EXPLAINED.as_bytes())
-    }
-
     /// The error of a body that breaks the contract.
     pub(super) fn damaged(&self, damage: Damage) -> Error {
         match self.alien() {
@@ -129,7 +121,7 @@ impl Call<'_> {
         &mut self,
         start: &Url,
         headers: &HeaderMap,
-        intake: &mut dyn Feed,
+        intake: &mut dyn Headed,
     ) -> Result<Answer, Failed> {
         let (response, begun) = self.open(start, headers).await?;
         let answer = timeout_at(self.deadline, self.whole(response, intake))
@@ -204,12 +196,17 @@ impl Call<'_> {
     }
 
     /// Hands the whole body of a success to `intake`, as long as it is not over the cap.
-    async fn whole(&self, mut response: Response, intake: &mut dyn Feed) -> Result<Answer, Fault> {
+    async fn whole(
+        &self,
+        mut response: Response,
+        intake: &mut dyn Headed,
+    ) -> Result<Answer, Fault> {
         let cap = self.config.most_bytes();
         let announced = response
             .content_length()
             .map(|length| usize::try_from(length).unwrap_or(usize::MAX));
         let headers = std::mem::take(response.headers_mut());
+        intake.see(&headers);
         let spoiled = |spoiled: Spoiled, came: usize| spoilt(spoiled, cap, came);
         let spare = self.connections.spare();
         let mut body = Unpacking::begin(&headers, announced, cap, intake, spare)

@@ -9,7 +9,7 @@ use log::{debug, warn};
 use reqwest::header::{DATE, HeaderMap};
 use tokio::time::{Instant, sleep};
 
-use super::beside::{Beside, Explained};
+use super::beside::{Beside, Explained, Headed};
 use super::call::{ARCHIVE_LOG, Answer, Call, Failed, LOG, Remarks};
 use super::config::Config;
 use super::connections::OwnRuntime;
@@ -23,7 +23,7 @@ use super::retry::Retries;
 use crate::api::{DAMAGED, NOW, SIMULATED};
 use crate::model::Millis;
 use crate::net::{NoClient, retry_after};
-use crate::wire::{Feed, Reading};
+use crate::wire::Reading;
 
 /// Asks one service; cheap to clone, and safe to use from many tasks and after a fork.
 ///
@@ -228,11 +228,11 @@ impl Client {
         beyond.extend(E::ENTRY.beyond(&question.to_query()));
         self.require(E::NAME, &beyond).await?;
         let mut request = question.request(self.dialect())?.with(beside.to_query());
-        let mut reply = Explained::around(&mut *request.reply, beside.explain || beside.preferred);
+        let mut reply = Explained::around(&mut *request.reply, beside);
         let answer = self
             .answer(&request.path, &request.query, &beside.headers(), &mut reply)
             .await?;
-        match reply.finish(beside.explain || answer.is_explained()) {
+        match reply.finish() {
             Ok((Reading::Reply(reply), account)) => {
                 match request.judge.map_or(Ok(()), |judge| judge(&reply)) {
                     Ok(()) => Ok((reply, answer.remarks(account))),
@@ -288,7 +288,7 @@ impl Client {
         path: &str,
         query: &[(&'static str, String)],
         headers: &HeaderMap,
-        intake: &mut dyn Feed,
+        intake: &mut dyn Headed,
     ) -> Result<Answer, Error> {
         let config = self.config();
         let share = self.shared.pool.enter(config);
