@@ -13,6 +13,7 @@ TAKES_TOTALS: str
 __all__ = [
     "TAKES_TOTALS",
     "TOTALS",
+    "ArchivePrices",
     "ArchiveWriter",
     "ArrowBatches",
     "ArrowTable",
@@ -42,7 +43,6 @@ __all__ = [
     "endpoints",
     "exchange",
     "formats",
-    "in_coins",
     "ingest_files",
     "ingest_tables",
     "instant",
@@ -117,7 +117,6 @@ def ingest_tables(
     length: int | None = None,
     told_before: Sequence[tuple[str, int, int]] | None = ...,
 ) -> dict[str, Any]: ...
-def in_coins(path: str, open_interest: object) -> tuple[Any, list[tuple[int, str, str, bool]]]: ...
 def brackets(exchange: str, symbol: str) -> Table | None: ...
 def bracketed() -> list[tuple[str, str]]: ...
 def max_leverage(exchange: str, symbol: str, notional: float) -> float | None: ...
@@ -169,6 +168,11 @@ class Bridge:
 class Call:
     def wait(self) -> Any: ...
     def cancel(self) -> None: ...
+
+@final
+class ArchivePrices:
+    def __new__(cls, path: str) -> Self: ...
+    def in_coins(self, open_interest: object) -> tuple[Any, list[tuple[int, str, str, bool]]]: ...
 
 @final
 class TableCheck:

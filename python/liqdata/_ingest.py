@@ -16,7 +16,7 @@ from ._finished import FINISHED, Finished, add_line, lines_of
 from ._inputs import folder as placed
 from ._inputs import switch, to_be_made
 from ._intake import table
-from ._parquet import FILLS, ParquetFile, Refusals
+from ._parquet import FILLS, ParquetFile, Place, Refusals
 from ._printable import printable
 from ._progress import bar, meant
 from ._send import RECORD
@@ -224,9 +224,13 @@ def ingest(
             told = _core.ingest_files(folder, plain, format, *whose, contracts, seen, kept, cut)
             contracts = told["contracts"]
             done.append(_told(told))
+        place = Place(folder)
         for file in tables:
-            _of_parquet((folder, file), done, contracts, whose, shown=shown, cut=cut)
+            _of_parquet((place, file), done, contracts, whose, shown=shown, cut=cut)
             finished.keep(file.path, _counts(done[-1]))
+            if file.kind == "bars":
+                # They are prices of what comes after them.
+                place = Place(folder)
         if any(one is not None for one in given.values()):
             given = {kind: table(one, kind) for kind, one in given.items()}
             done.append(_told(_tables(folder, given, whose, shown, cut)))
@@ -250,7 +254,7 @@ def _interrupted(
 
 
 def _of_parquet(
-    place: tuple[str, ParquetFile],
+    source: tuple[Place, ParquetFile],
     done: list[Ingested],
     contracts: list[list[str]],
     whose: Whose,
@@ -259,14 +263,14 @@ def _of_parquet(
     cut: Cut,
 ) -> None:
     """Bring the rows of a Parquet file into the archive, many at a time, and put to ``done`` what became of them."""
-    folder, file = place
+    place, file = source
     if file.kind == FILLS:
-        done.append(_told(_fills(folder, file, contracts, shown, cut), file=file.path, kind=file.kind))
+        done.append(_told(_fills(place.folder, file, contracts, shown, cut), file=file.path, kind=file.kind))
         return
     alone: dict[str, Any] = dict.fromkeys(("orders", "bars", "open_interest", "positions"))
     refused = Refusals()
     told_before: list[tuple[str, int, int]] = []
-    parts = file.parts(folder, whose, refused)
+    parts = file.parts(place, whose, refused)
     first = next(parts, None)
     rows, new, repeated = sum(refused.counts.values()), 0, 0
     done.append(_so_far(file, (rows, new, repeated), refused))
@@ -274,7 +278,7 @@ def _of_parquet(
         given = alone | {file.kind: table(part.rows, file.kind)}
         # While days are yet to come that are earlier, nothing is called told: they would be a time without orders.
         beside = (part.length, told_before if part.is_in_order else None)
-        told = _tables(folder, given, whose, shown, cut, *beside)
+        told = _tables(place.folder, given, whose, shown, cut, *beside)
         told_before = _joined(told_before, told["told"])
         for reason, count, row, shown_there in told["refused"]:
             refused.add(reason, int(part.numbers[int(row.rpartition(":")[2])]), shown_there, count)

@@ -124,6 +124,14 @@ class Part:
     """Whether no row is yet to come of a day before the last of this part and of those before it."""
 
 
+class Place:
+    """Where rows go: the folder of an archive, and the prices that it has."""
+
+    def __init__(self, folder: str) -> None:
+        self.folder = folder
+        self.prices = _core.ArchivePrices(folder)
+
+
 class ParquetFile:
     """A file of Parquet that is a table of a kind."""
 
@@ -163,25 +171,25 @@ class ParquetFile:
             for row in pa.table(columns).to_pylist():
                 yield _as_a_node_writes(row)
 
-    def parts(self, folder: str, whose: Whose, refused: Refusals) -> Iterator[Part]:
+    def parts(self, place: Place, whose: Whose, refused: Refusals) -> Iterator[Part]:
         """Its rows, many at a time, but for those that are refused alone; all are looked over before the first come."""
         if self.kind == "positions":
             rows = self._whole()
             yield Part(rows, range(rows.num_rows))
         elif self.rows <= TOGETHER:
-            sound = _Sound(self.path, folder, self.kind)
+            sound = _Sound(self.path, place.prices, self.kind)
             part = sound.of(self._whole(), 0, refused)
             sound.check()
             if part.rows.num_rows or not refused.counts:
                 yield part
         else:
-            yield from self._day_by_day(folder, whose, refused)
+            yield from self._day_by_day(place, whose, refused)
 
-    def _day_by_day(self, folder: str, whose: Whose, refused: Refusals) -> Iterator[Part]:
+    def _day_by_day(self, place: Place, whose: Whose, refused: Refusals) -> Iterator[Part]:
         import numpy as np
 
-        check = _core.TableCheck(folder, self.kind, *whose)
-        sound = _Sound(self.path, folder, self.kind)
+        check = _core.TableCheck(place.folder, self.kind, *whose)
+        sound = _Sound(self.path, place.prices, self.kind)
         counts: Counter[int] = Counter()
         of_groups: dict[int, set[int]] = {}
         for group, part in self._sound(sound, refused):
@@ -251,8 +259,8 @@ class ParquetFile:
 class _Sound:
     """What picks the sound rows of a file: whose numbers are numbers, and that have a price where they are in USD."""
 
-    def __init__(self, path: str, folder: str, kind: str) -> None:
-        self._path, self._folder, self._kind = path, folder, kind
+    def __init__(self, path: str, prices: _core.ArchivePrices, kind: str) -> None:
+        self._path, self._prices, self._kind = path, prices, kind
         self._implausible = self._plausible = 0
         self._why = ""
 
@@ -283,7 +291,7 @@ class _Sound:
     def _in_coins(self, held: Any, numbers: Any, refused: Refusals) -> Part:
         import numpy as np
 
-        coins, left = _core.in_coins(self._folder, table(held, self._kind))
+        coins, left = self._prices.in_coins(table(held, self._kind))
         for row, reason, why, is_implausible in left:
             refused.add(reason, int(numbers[row]), why)
             self._implausible += is_implausible

@@ -1,7 +1,8 @@
 //! Open interest in USD in coins, at the prices of an archive's own bars: read a day at a time, those of the coins that are asked
-//! for, and once for all readings of that day.
+//! for, and once for all readings of that day as long as what is held is little.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::ops::RangeInclusive;
 use std::path::Path;
 
 use crate::archive::{Archive, ArchiveError, Filter};
@@ -10,9 +11,14 @@ use crate::model::{Bar, Millis, NotInCoins, ObservedBar, ObservedOpenInterest, S
 
 /// A bar is the price of a reading for a day after its close, and none is longer than a day.
 const DAYS_BEFORE: i64 = 2;
+/// Bars that are held beyond those of the days that are looked at.
+const MOST: usize = 1 << 19;
 
 /// Bars of a coin, of each exchange and length.
 type Series = BTreeMap<(String, i64), Vec<Bar>>;
+
+/// Days by their numbers, from the first to the last.
+type Days = RangeInclusive<i64>;
 
 /// What a reading is in coins, or why it is not brought to them.
 pub type InCoins = Result<ObservedOpenInterest, NotInCoins>;
@@ -32,10 +38,10 @@ pub enum NoPrices {
 #[derive(Debug)]
 pub struct Prices {
     archive: Option<Archive>,
-    /// The coins of which bars are held.
-    coins: BTreeSet<String>,
-    /// Bars of the last days, by the day's number and the coin.
+    /// Bars by the day's number and the coin; none of a coin that has none.
     days: BTreeMap<i64, BTreeMap<String, Series>>,
+    /// How much is held: bars, and series that may have none.
+    held: usize,
 }
 
 impl Prices {
@@ -47,8 +53,8 @@ impl Prices {
     pub fn of(path: &Path) -> Result<Self, ArchiveError> {
         Ok(Self {
             archive: Archive::read_if_begun(path)?,
-            coins: BTreeSet::new(),
             days: BTreeMap::new(),
+            held: 0,
         })
     }
 
@@ -64,10 +70,6 @@ impl Prices {
         goes_on: &mut dyn FnMut() -> bool,
     ) -> Result<Option<Vec<Vec<InCoins>>>, NoPrices> {
         let coins: BTreeSet<String> = files.iter().flatten().map(coin_of).collect();
-        if !coins.is_subset(&self.coins) {
-            self.coins = coins;
-            self.days.clear();
-        }
         let mut made: Vec<Vec<Option<InCoins>>> = files
             .iter()
             .map(|file| file.iter().map(|_| None).collect())
@@ -84,11 +86,12 @@ impl Prices {
             if !goes_on() {
                 return Ok(None);
             }
-            self.read(day)?;
+            let wanted = day.saturating_sub(DAYS_BEFORE)..=day;
+            self.read(&wanted, &coins)?;
             for (number, readings) in files {
                 let (rows, readings): (Vec<usize>, Vec<_>) = readings.into_iter().unzip();
                 let coins: BTreeSet<String> = readings.iter().map(coin_of).collect();
-                let bars = coins.iter().flat_map(|coin| self.bars(coin));
+                let bars = coins.iter().flat_map(|coin| self.bars(&wanted, coin));
                 let each = each_in_base_units(readings, bars.collect())?;
                 for (row, reading) in rows.into_iter().zip(each) {
                     if let Some(place) = made.get_mut(number).and_then(|file| file.get_mut(row)) {
@@ -103,49 +106,56 @@ impl Prices {
         Ok(Some(made.collect()))
     }
 
-    /// Reads what tells the prices of a day, and lets go of what does not.
-    fn read(&mut self, day: i64) -> Result<(), ArchiveError> {
-        let wanted = day.saturating_sub(DAYS_BEFORE)..=day;
-        self.days.retain(|day, _| wanted.contains(day));
+    /// Reads what tells the prices of these coins on these days and is not held, and lets go of other days where that is much.
+    fn read(&mut self, wanted: &Days, coins: &BTreeSet<String>) -> Result<(), ArchiveError> {
         let Some(archive) = &self.archive else {
             return Ok(());
         };
-        let alone = self.coins.first().filter(|_| self.coins.len() == 1);
-        for day in wanted {
-            if self.days.contains_key(&day) {
+        for day in wanted.clone() {
+            let held = self.days.entry(day).or_default();
+            let missing = coins.iter().filter(|coin| !held.contains_key(*coin));
+            let mut read: BTreeMap<String, Series> =
+                missing.map(|coin| (coin.clone(), Series::new())).collect();
+            let Some(first) = read.keys().next() else {
                 continue;
-            }
+            };
             let start = Millis(day.saturating_mul(Millis::DAY));
             let filter = Filter {
                 start: Some(start),
                 end: Some(start.on(Millis::DAY)),
-                coin: alone.cloned(),
+                coin: (read.len() == 1).then(|| first.clone()),
                 ..Filter::default()
             };
-            let mut coins: BTreeMap<String, Series> = BTreeMap::new();
             for row in archive.observed_bars(&filter)?.rows {
-                if !self.coins.contains(&row.symbol) {
+                let Some(series) = read.get_mut(&row.symbol) else {
                     continue;
-                }
+                };
                 let bar = Bar::nearest(
                     row.timestamp,
                     row.interval,
                     [row.open, row.high, row.low, row.close, row.volume],
                 );
-                let series = coins.entry(row.symbol).or_default();
                 series
                     .entry((row.exchange, row.interval))
                     .or_default()
                     .push(bar);
             }
-            self.days.insert(day, coins);
+            self.held += size(&read);
+            held.append(&mut read);
+        }
+        if self.held > MOST {
+            self.days.retain(|day, _| wanted.contains(day));
+            self.held = self.days.values().map(size).sum();
         }
         Ok(())
     }
 
-    /// The bars of a coin of one exchange and length: of which there are most, of equals the first by name.
-    fn bars(&self, coin: &str) -> Vec<ObservedBar> {
-        let held = || self.days.values().filter_map(|coins| coins.get(coin));
+    /// The bars of a coin on these days of one exchange and length: of which there are most, of equals the first by name.
+    fn bars(&self, wanted: &Days, coin: &str) -> Vec<ObservedBar> {
+        let held = || {
+            let days = self.days.range(wanted.clone());
+            days.filter_map(|(_, coins)| coins.get(coin))
+        };
         let mut counts: BTreeMap<&(String, i64), usize> = BTreeMap::new();
         for (series, bars) in held().flatten() {
             *counts.entry(series).or_default() += bars.len();
@@ -156,6 +166,12 @@ impl Prices {
         let bars = held().filter_map(|series| series.get(most)).flatten();
         bars.map(|bar| bar.of_coin(coin)).collect()
     }
+}
+
+/// How much is held of a day.
+fn size(coins: &BTreeMap<String, Series>) -> usize {
+    let bars = coins.values().flat_map(BTreeMap::values).map(Vec::len);
+    coins.len() + bars.sum::<usize>()
 }
 
 fn day_of(at: Millis) -> i64 {

@@ -4,30 +4,28 @@ use std::collections::{BTreeMap, HashMap};
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 
-use numpy::{IntoPyArray, PyArray1};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
 use super::by_column::{self, GivenBars, GivenInterest};
 use super::checked::{self, Lengths, check_exchanges, nobody, unknown_exchange};
+use super::in_coins::ArchivePrices;
 use super::tables::Reader;
-use super::{error, foreign, logs, tables};
+use super::{error, logs, tables};
 use crate::api::BadQuery;
 use crate::archive::{
     Archive, ArchiveError, BarTable, Filter, InterestTable, OrderTable, PositionRow, Tables,
     spelled,
 };
 use crate::collect::{
-    Contract, Files, FilesInCoins, Finished, IngestError, Ingested, Refused, UnclearPosition,
-    Whose, ingest, ingest_tables as ingest_all, snapshots,
+    Contract, Files, Finished, IngestError, Ingested, Refused, UnclearPosition, Whose, ingest,
+    ingest_tables as ingest_all, snapshots,
 };
 use crate::engine::in_base_units;
-use crate::feeds::dumps::{Format, RowReading};
-use crate::market::{InCoins, NoPrices, Prices};
+use crate::feeds::dumps::Format;
 use crate::model::{
-    Labels, Millis, NotInCoins, ObservedBar, ObservedOpenInterest, ObservedPosition, Symbol,
-    Vocabulary, exchange_name, nearest_f64,
+    Labels, Millis, ObservedBar, ObservedPosition, Symbol, Vocabulary, exchange_name, nearest_f64,
 };
 
 /// The formats of files, by name.
@@ -76,12 +74,11 @@ pub(super) fn ingest_files<'py>(
             failed.get_or_insert(raised);
         }
     };
-    let mut prices = None;
+    let prices = ArchivePrices::new(path.clone());
     let (done, raised) = watched(py, seen, |goes_on| {
         let goes_on = &mut |rows| goes_on(rows) && is_well();
-        let to_coins = &mut |readings, goes_on: &mut dyn FnMut() -> bool| {
-            files_in_coins(&path, &mut prices, readings, goes_on)
-        };
+        let to_coins =
+            &mut |readings, goes_on: &mut dyn FnMut() -> bool| prices.of_files(readings, goes_on);
         ingest(&path, &files, goes_on, &mut finished, to_coins)
     })?;
     let raised = failed.into_inner().unwrap_or_default().or(raised);
@@ -370,7 +367,8 @@ fn interest(
     let column = unit.column();
     let fault = |row, why| tables::fault_of(py, "open_interest", (row, column, why));
     let rows = if prices.is_empty() {
-        let rows = priced(py, path, rows)?.into_iter().enumerate();
+        let rows = ArchivePrices::new(path.to_owned()).priced(py, rows)?;
+        let rows = rows.into_iter().enumerate();
         rows.map(|(row, made)| made.map_err(|left| fault(row, left.why().to_owned())))
             .collect::<PyResult<Vec<_>>>()?
     } else {
@@ -387,94 +385,6 @@ fn interest(
         made.open_interest.push(held);
     }
     Ok(made)
-}
-
-/// Readings in USD in coins, at the prices of the archive in the folder `path`.
-fn priced(py: Python<'_>, path: &Path, rows: Vec<ObservedOpenInterest>) -> PyResult<Vec<InCoins>> {
-    let mut raised = None;
-    let mut goes_on = || {
-        raised = Python::attach(|py| py.check_signals().err());
-        raised.is_none()
-    };
-    let made = py.detach(|| {
-        let mut prices = Prices::of(path)?;
-        prices.in_coins(vec![rows], &mut goes_on)
-    });
-    if let Some(raised) = raised {
-        return Err(raised);
-    }
-    let made = made.map_err(|fault| match fault {
-        NoPrices::Archive(fault) => error::archive(py, &fault),
-        NoPrices::Bars(fault) => error::bad_table(py, &fault),
-    })?;
-    Ok(made.into_iter().flatten().flatten().collect())
-}
-
-/// A reading that is not brought to coins: its row, the reason, what stands there, and whether it is implausible as USD.
-type Left = (usize, &'static str, String, bool);
-
-/// A table of open interest in USD in coins, at the prices of the archive in the folder `path`: NaN where a reading is left, and
-/// of each of those why.
-#[pyfunction]
-#[expect(
-    clippy::needless_pass_by_value,
-    reason = "arguments from Python come by value"
-)]
-pub(super) fn in_coins<'py>(
-    py: Python<'py>,
-    path: PathBuf,
-    open_interest: &Bound<'py, PyAny>,
-) -> PyResult<(Bound<'py, PyArray1<f64>>, Vec<Left>)> {
-    foreign::numpy(py)?;
-    let (rows, unit) = tables::open_interest(open_interest, None)?;
-    let (mut coins, mut left) = (Vec::new(), Vec::new());
-    for (row, made) in priced(py, &path, rows)?.into_iter().enumerate() {
-        let made = made.and_then(|made| {
-            let held = super::archive::decimal(unit.column(), made.open_interest);
-            held.map_err(NotInCoins::NoAmount)?;
-            Ok(made.open_interest)
-        });
-        coins.push(*made.as_ref().unwrap_or(&f64::NAN));
-        if let Err(why) = made {
-            let is_implausible = matches!(why, NotInCoins::Implausible(_));
-            left.push((row, why.reason(), why.why().to_owned(), is_implausible));
-        }
-    }
-    Ok((coins.into_pyarray(py), left))
-}
-
-/// Readings of files in USD in coins, at the archive's own prices, which are those that it has when the first are asked for.
-fn files_in_coins(
-    path: &Path,
-    known: &mut Option<Prices>,
-    files: Vec<Vec<RowReading>>,
-    goes_on: &mut dyn FnMut() -> bool,
-) -> Result<Option<FilesInCoins>, String> {
-    let prices = match known {
-        Some(prices) => prices,
-        None => known.insert(Prices::of(path).map_err(|fault| fault.to_string())?),
-    };
-    let observed = |row: &RowReading| ObservedOpenInterest {
-        symbol: row.coin.clone(),
-        exchange: Some(row.exchange.clone()),
-        timestamp: row.timestamp,
-        open_interest: nearest_f64(row.open_interest),
-    };
-    let observed = files.iter().map(|rows| rows.iter().map(observed).collect());
-    let made = prices.in_coins(observed.collect(), goes_on);
-    let Some(made) = made.map_err(|fault| fault.to_string())? else {
-        return Ok(None);
-    };
-    let in_coins = |(made, row): (InCoins, RowReading)| {
-        let made = super::archive::decimal("open_interest", made?.open_interest);
-        Ok(RowReading {
-            open_interest: made.map_err(NotInCoins::NoAmount)?,
-            ..row
-        })
-    };
-    let files = made.into_iter().zip(files);
-    let files = files.map(|(made, rows)| made.into_iter().zip(rows).map(in_coins).collect());
-    Ok(Some(files.collect()))
 }
 
 /// Of the bars of each coin those of one exchange and length: of which there are most, of equals the first by name.

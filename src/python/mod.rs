@@ -25,6 +25,7 @@ mod feeds;
 mod foreign;
 mod ground;
 mod history;
+mod in_coins;
 mod ingest;
 mod log_queue;
 mod logs;
@@ -82,7 +83,9 @@ mod _core {
     #[pymodule_export]
     use super::history::{History, walk_bounds};
     #[pymodule_export]
-    use super::ingest::{formats, in_coins, ingest_files, ingest_tables};
+    use super::in_coins::ArchivePrices;
+    #[pymodule_export]
+    use super::ingest::{formats, ingest_files, ingest_tables};
     #[pymodule_export]
     use super::logs::deliver_logs;
     #[pymodule_export]

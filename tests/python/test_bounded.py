@@ -12,7 +12,7 @@ import pytest
 from samples import DAY, HOUR, NOW
 
 import liqdata
-from liqdata import _core
+from liqdata import _core, _parquet
 
 np = pytest.importorskip("numpy")
 STATUS = Path("/proc/self/status")
@@ -120,17 +120,22 @@ def test_cascades_of_a_live_archive_read_again_only_what_is_new(archive):
         assert len(more) == len(told) + 5
 
 
-def test_open_interest_in_usd_reads_the_bars_of_its_days_alone_and_once_for_many_files(tmp_path):
-    """Two files of each of three days, in an archive of many."""
-    days, apart = 120, 5 * HOUR // 60
+def bars_of(folder, days):
+    """When the bars of many days open, of three coins, and the bytes of an archive of them."""
+    apart = 5 * HOUR // 60
     opens = NOW - NOW % DAY - days * DAY + np.arange(days * DAY // apart) * apart
     bars = {"timestamp": np.tile(opens, 3), "symbol": np.repeat(["BTC", "ETH", "SOL"], len(opens))}
     bars |= {name: np.random.default_rng(1).integers(900, 999, 3 * len(opens)) / 10 for name in ("open", "close")}
     bars |= {"high": np.full(3 * len(opens), 100.0), "low": np.full(3 * len(opens), 90.0)}
     bars |= {"volume": np.random.default_rng(2).integers(1, 10**9, 3 * len(opens)) / 7e6}
-    folder = tmp_path / "archive"
     liqdata.ingest(folder, bars=bars, exchange="okx")
-    size = sum(path.stat().st_size for path in folder.rglob("*.parquet"))
+    return opens, sum(path.stat().st_size for path in folder.rglob("*.parquet"))
+
+
+def test_open_interest_in_usd_reads_the_bars_of_its_days_alone_and_once_for_many_files(tmp_path):
+    """Two files of each of three days, in an archive of many."""
+    folder = tmp_path / "archive"
+    opens, size = bars_of(folder, 120)
     files = []
     for day in range(3):
         for venue in ("okx", "bybit"):
@@ -142,3 +147,28 @@ def test_open_interest_in_usd_reads_the_bars_of_its_days_alone_and_once_for_many
     assert liqdata.ingest(folder, *files).new == 6 * 8
     # Five days of bars, and what an archive is opened with.
     assert read() - before < size, (read() - before, size)
+
+
+@pytest.mark.parametrize("order", ["anywhere", "coin by coin"])
+def test_a_parquet_file_in_usd_reads_the_bars_of_a_day_once_however_many_batches_it_has(tmp_path, monkeypatch, order):
+    pyarrow, parquet = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.parquet")
+    rows, took = 2_000, []
+    monkeypatch.setattr(_parquet, "TOGETHER", rows - 1)
+    for batches in (2, 20):
+        folder = tmp_path / f"archive-{batches}"
+        opens, size = bars_of(folder, 20)
+        places = np.random.default_rng(3).permutation(rows)
+        if order == "coin by coin":
+            places = places[np.argsort(places % 2, kind="stable")]
+        readings = {
+            "timestamp": opens[300 + places * (len(opens) - 300) // rows],
+            "coin": np.array(["BTC", "ETH"])[places % 2],
+            "oi_usd": 7e7 + places,
+        }
+        file = tmp_path / f"{batches}.parquet"
+        parquet.write_table(pyarrow.table(readings), file)
+        monkeypatch.setattr(_parquet, "BATCH", -(-rows // batches))
+        before = read()
+        assert liqdata.ingest(folder, file, exchange="okx").new == rows
+        took.append(read() - before)
+    assert took[1] - took[0] < size / 4, (took, size)
