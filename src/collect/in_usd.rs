@@ -51,9 +51,9 @@ impl InUsd {
         self.count >= TOGETHER
     }
 
-    /// Whether there are readings of a file.
-    pub(super) fn has(&self, number: usize) -> bool {
-        self.files.iter().any(|file| file.number == number)
+    /// The files of which there are readings.
+    pub(super) fn files(&self) -> impl Iterator<Item = usize> {
+        self.files.iter().map(|file| file.number)
     }
 
     pub(super) fn add(&mut self, row: RowReading, (number, line): (usize, u64)) {

@@ -552,10 +552,10 @@ impl<'a> Intake<'a> {
     /// Tells of the files of which nothing is left to read or to keep.
     fn tell_finished(&mut self) {
         let contracts = self.contracts();
-        let names = self.names.iter().enumerate();
-        let waiting: BTreeSet<usize> = names
-            .filter(|(number, _)| self.in_usd.has(*number))
-            .map(|(_, (_, part))| *part)
+        let waiting = self.in_usd.files();
+        let waiting: BTreeSet<usize> = waiting
+            .filter_map(|number| self.names.get(number))
+            .map(|(_, part)| *part)
             .collect();
         for (number, part) in self.parts.iter_mut().enumerate() {
             let is_read = part.left == 0 && !waiting.contains(&number);
