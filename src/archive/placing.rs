@@ -79,7 +79,8 @@ impl Placing {
         files: &[(&Path, &[u8])],
         done: &mut dyn FnMut(RollStep, &Path),
     ) -> Result<(), ArchiveError> {
-        self.settle(done)?;
+        let named = self.settle(done)?;
+        self.begin_folders(named)?;
         let mut written: Vec<Written> = Vec::with_capacity(files.len());
         for (relative, bytes) in files {
             refuse_link(base, relative)?;
@@ -108,10 +109,17 @@ impl Placing {
         &mut self,
         done: &mut dyn FnMut(RollStep, &Path),
     ) -> Result<(), ArchiveError> {
-        self.settle(done)?;
-        let left = mem::take(&mut self.changed).into_iter();
-        self.begin_folders(left.collect())?;
+        let mut left = self.settle(done)?;
+        left.extend(mem::take(&mut self.changed));
         all_of(mem::take(&mut self.folders))?;
+        // Nothing else is done meanwhile: this thread waits for a share of them.
+        let mut shares = shares(left).into_iter();
+        let own = shares.next().unwrap_or_default();
+        let mut waits: Vec<Synced> = shares
+            .map(|some| beside(some, |some| sync_folders(some)))
+            .collect();
+        waits.push(Synced::Already(sync_folders(&own)));
+        all_of(waits)?;
         for path in mem::take(&mut self.named) {
             done(RollStep::FolderSynced, &path);
         }
@@ -127,8 +135,11 @@ impl Placing {
         *self = Self::default();
     }
 
-    /// Gives the files that are durable their names.
-    fn settle(&mut self, done: &mut dyn FnMut(RollStep, &Path)) -> Result<(), ArchiveError> {
+    /// Gives the files that are durable their names; the folders that have those are to be waited for.
+    fn settle(
+        &mut self,
+        done: &mut dyn FnMut(RollStep, &Path),
+    ) -> Result<Vec<PathBuf>, ArchiveError> {
         let (mut paths, mut waits) = (Vec::new(), Vec::new());
         for share in mem::take(&mut self.under_way) {
             paths.extend(share.paths);
@@ -149,19 +160,17 @@ impl Placing {
             }
             self.named.push(path);
         }
-        self.begin_folders(folders)
+        Ok(folders)
     }
 
     /// Begins to wait for the names in these folders, once those before are there to stay: they had all the time since, and of
     /// years the threads would be thousands.
     fn begin_folders(&mut self, folders: Vec<PathBuf>) -> Result<(), ArchiveError> {
         all_of(mem::take(&mut self.folders))?;
-        let sync = |folders: &Vec<PathBuf>| {
-            let mut folders = folders.iter();
-            folders.try_for_each(|folder| sync_folder(folder))
-        };
         let waits = shares(folders).into_iter();
-        self.folders = waits.map(|some| beside(some, sync)).collect();
+        self.folders = waits
+            .map(|some| beside(some, |some| sync_folders(some)))
+            .collect();
         Ok(())
     }
 }
@@ -181,6 +190,12 @@ fn begin(written: Vec<Written>) -> Share {
         paths,
         synced: beside(written, sync),
     }
+}
+
+/// Waits for the names in these folders.
+fn sync_folders(folders: &[PathBuf]) -> Result<(), ArchiveError> {
+    let mut folders = folders.iter();
+    folders.try_for_each(|folder| sync_folder(folder))
 }
 
 /// Divides these into what threads of their own wait for.
