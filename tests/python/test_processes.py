@@ -123,7 +123,7 @@ def test_a_script_is_over_soon_after_its_last_line(script, ending):
         took.append(time.monotonic() - last)
     print(f"{ending}: {max(took) * 1000:.0f} ms at most")
     # What is under way would be waited for ten seconds; a busy machine is slow now and then.
-    assert min(took) < (1.0 if SOAK else 5.0)
+    assert sorted(took)[2] < (1.0 if SOAK else 5.0)
 
 
 def test_importing_the_package_loads_neither_numpy_nor_asyncio():
@@ -220,11 +220,11 @@ def test_ctrl_c_at_any_moment_leaves_a_client_that_works():
 
         def interrupt(wait):
             armed.wait()
-            # Some interrupts land where Python cannot raise, such as in a finaliser: say it again.
+            # One that is lost is said again, so that this ends, and counts from the first on.
             while not over.wait(wait):
                 sent.append(time.monotonic())
                 os.kill(os.getpid(), signal.SIGINT)
-                wait = 1.0
+                wait = 4.0
 
         with Service(data(level)) as service:
             client = liqdata.Client(service.url, timeout=30.0, retries=0)
@@ -239,7 +239,7 @@ def test_ctrl_c_at_any_moment_leaves_a_client_that_works():
                         client.levels("BTC")
                 except KeyboardInterrupt:
                     over.set()
-                    took.append(time.monotonic() - sent[-1])
+                    took.append(time.monotonic() - sent[0])
                 thread.join()
                 assert client.levels("BTC") == level
         took.sort()
@@ -251,8 +251,8 @@ def test_ctrl_c_at_any_moment_leaves_a_client_that_works():
     caught, median, most = map(float, said.split())
     print(f"{caught:.0f} interrupts: {median * 1000:.1f} ms (median), {most * 1000:.1f} ms (most)")
     assert caught == (2000 if SOAK else 200)
-    assert median < AT_ONCE
-    assert most < (AT_ONCE if SOAK else 20.0)  # on a machine that does more than this
+    assert median < (AT_ONCE if SOAK else 0.5)  # on a machine that does more than this
+    assert most < AT_ONCE
 
 
 # Forks.
