@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 HERE = Path(__file__).parent
+SOAK = bool(os.environ.get("LIQDATA_SOAK"))
 
 
 def run(source, *arguments, before=(), **environment):
@@ -100,12 +101,14 @@ JUMPS = """
         thread.start()
         return thread
 
+    most, longest = map(float, sys.argv[1:])
     began = time.time() - time.clock_gettime(time.CLOCK_TAI)
-    worst = 0.0
+    worst = waited = 0.0
     with Service(silence) as service:
+        clients = {timeout: liqdata.Client(service.url, timeout=timeout) for timeout in (1.0, 60.0)}
 
         def blocking(timeout):
-            return liqdata.Client(service.url, timeout=timeout).overview()
+            return clients[timeout].overview()
 
         async def awaited(timeout):
             return await liqdata.AsyncClient(service.url, timeout=timeout).overview()
@@ -124,7 +127,7 @@ JUMPS = """
                     sys.exit("answered")
                 jumping.join()
                 assert told(by), "the clock was not set"
-                assert 0.9 < took < 60.0, took
+                assert 0.9 < took < most, took
                 worst = max(worst, abs(took - 1.0))
                 # So is what a service wants to be waited for.
                 service.play(answer(b"", 503, retry_after="0"), data({}))
@@ -136,13 +139,16 @@ JUMPS = """
             jumping = soon(by)
             assert client.overview() == {}
             jumping.join()
-            assert 1.0 <= service.gaps[-1] + 0.001 < 60.0, service.gaps[-1]
-    print(round(worst * 1000))
+            assert 1.0 <= service.gaps[-1] + 0.001 < longest, service.gaps[-1]
+            waited = max(waited, service.gaps[-1] - 1.0)
+    print(round(worst * 1000), round(waited * 1000))
 """
 
 
 def test_a_clock_that_jumps_by_an_hour_moves_no_deadline_and_no_wait(wall_clock):
-    print(run(JUMPS, **wall_clock, TZ="Europe/Berlin"), "ms off at most")
+    # How long a deadline and a wait of one second may take; on a machine that does more than this, longer.
+    most, longest = (1.6, 2.0) if SOAK else (10.0, 10.0)
+    print(*run(JUMPS, most, longest, **wall_clock, TZ="Europe/Berlin").split(), "ms off at most, a deadline and a wait")
 
 
 # The log.
