@@ -1,6 +1,7 @@
 """What long stretches cost: memory that does not grow with them, and no second look at what was read."""
 
 import json
+import shutil
 import subprocess
 import sys
 import textwrap
@@ -133,20 +134,27 @@ def bars_of(folder, days):
 
 
 def test_open_interest_in_usd_reads_the_bars_of_its_days_alone_and_once_for_many_files(tmp_path):
-    """Two files of each of three days, in an archive of many."""
+    """Of three days, in one file and in two of each day, in an archive of many."""
     folder = tmp_path / "archive"
     opens, size = bars_of(folder, 120)
-    files = []
+    told = {}
     for day in range(3):
         for venue in ("okx", "bybit"):
-            files.append(tmp_path / f"{venue}-{day}.csv")
             times = [int(opens[-1]) - day * DAY - place * HOUR for place in range(8)]
-            lines = [f"{at},BTC,{venue},70000000" for at in times]
-            files[-1].write_text("\n".join(["t,coin,venue,oi_usd", *lines]) + "\n")
-    before = read()
-    assert liqdata.ingest(folder, *files).new == 6 * 8
+            told[f"{venue}-{day}"] = [f"{at},BTC,{venue},70000000" for at in times]
+    cost = {}
+    for parts in ({"all": [line for lines in told.values() for line in lines]}, told):
+        files = [tmp_path / f"{name}.csv" for name in parts]
+        for file, lines in zip(files, parts.values(), strict=True):
+            file.write_text("\n".join(["t,coin,venue,oi_usd", *lines]) + "\n")
+        copy = shutil.copytree(folder, tmp_path / f"archive-{len(parts)}")
+        before = read()
+        assert liqdata.ingest(copy, *files).new == 6 * 8
+        cost[len(parts)] = read() - before
+    print(f"{cost} of {size} bytes")
     # Five days of bars, and what an archive is opened with.
-    assert read() - before < size, (read() - before, size)
+    assert max(cost.values()) < size, (cost, size)
+    assert cost[6] < 1.5 * cost[1], cost
 
 
 @pytest.mark.parametrize("order", ["anywhere", "coin by coin"])
