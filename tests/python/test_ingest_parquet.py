@@ -23,6 +23,7 @@ parquet = pytest.importorskip("pyarrow.parquet")
 STATUS = Path("/proc/self/status")
 # What is beyond what is held at once of either file; of 600,000 rows that are held there are 130 MiB more.
 MOST_GROWTH = 64 << 20
+LONG_TEXT = 1_000
 
 CHILD = """
     import json, sys
@@ -62,6 +63,53 @@ def test_a_long_file_takes_the_memory_of_a_shorter_one(tmp_path, group):
         assert new == rows * times
         grown.append(peak)
     assert grown[1] - grown[0] < MOST_GROWTH, grown
+
+
+@pytest.mark.skipif(not STATUS.exists(), reason="there is no /proc, which tells what a process holds")
+def test_of_the_columns_of_a_file_those_that_are_meant_alone_are_read(tmp_path):
+    """A column of text that is long beside them takes no memory."""
+    rows = 60_000
+    text = np.random.default_rng(5).bytes(rows * LONG_TEXT // 2).hex()
+    raw = [text[place : place + LONG_TEXT] for place in range(0, len(text), LONG_TEXT)]
+    grown = []
+    warm = tmp_path / "warm.parquet"
+    parquet.write_table(orders(1_000, start=START - 30 * DAY), warm)
+    for name, given in (("without", orders(rows)), ("with", orders(rows).append_column("raw", [raw]))):
+        file = tmp_path / f"{name}.parquet"
+        parquet.write_table(given, file)
+        command = [sys.executable, "-c", textwrap.dedent(CHILD), tmp_path / name, warm, file]
+        found = subprocess.run([*map(str, command)], check=True, capture_output=True, text=True)
+        new, peak = json.loads(found.stdout)
+        assert new == rows
+        grown.append(peak)
+    assert file.stat().st_size > rows * LONG_TEXT // 4
+    print(f"{grown[1] / 1e6:.1f} MB beside {grown[0] / 1e6:.1f}")
+    assert grown[1] - grown[0] < 16 << 20, grown
+
+
+@pytest.mark.parametrize(
+    "names, known",
+    [(("time", "ts"), "timestamp"), (("symbol", "SYMBOL"), "symbol"), (("venue", "Venue"), "exchange")],
+)
+def test_a_column_that_stands_twice_is_refused_before_anything_is_read(tmp_path, folder, names, known):
+    liqdata.ingest(folder, orders=orders(10))
+    before = (folder / "ingested.jsonl").read_bytes()
+    good, bad = tmp_path / "good.parquet", tmp_path / "bad.parquet"
+    parquet.write_table(orders(10, start=START + DAY), good)
+    given = orders(10, start=START + 2 * DAY)
+    cells = given.column(known)
+    given = given.drop_columns([known]).append_column(names[0], cells).append_column(names[1], cells)
+    parquet.write_table(given, bad)
+    with pytest.raises(BadQuery) as raised:
+        liqdata.ingest(folder, good, bad)
+    assert str(raised.value) == f'files: {bad}: column "{known}" stands twice; allowed: once'
+    assert raised.value.parameter == "files"
+    assert (folder / "ingested.jsonl").read_bytes() == before
+    with liqdata.open(folder) as market:
+        assert len(list(market.iter_orders(start=0))) == 10
+    # Of one of them it is read.
+    parquet.write_table(given.drop_columns([names[1]]), bad)
+    assert liqdata.ingest(folder, good, bad).new == 20
 
 
 def covered(folder):
