@@ -5,7 +5,7 @@ PYTHON ?= python3
 
 BIN   := .venv/bin
 STAMP := .venv/.stamp
-PIP   := $(BIN)/python -m pip install --disable-pip-version-check $(if $(CI),--quiet)
+PIP   := $(BIN)/python -m pip install --disable-pip-version-check --quiet
 RUST  := $(shell find src -name '*.rs' 2>/dev/null) Cargo.toml Cargo.lock
 
 # The extension is built for release where it is measured. The demo and the checks take the one that is there; else a dev
@@ -110,12 +110,12 @@ clean: ## remove the environment, the build and the pictures
 $(STAMP)/pip:
 	$(PYTHON) -c 'import sys; sys.exit(0 if sys.version_info >= (3, 11) else "Python 3.11 or newer is needed; say make PYTHON=python3.x")'
 	$(PYTHON) -m venv .venv
-	$(PIP) --quiet --upgrade 'pip>=25.1'
+	$(PIP) --upgrade 'pip>=25.1'
 	mkdir -p $(STAMP) && touch $@
 
 # One stamp per dependency group of pyproject.toml.
 $(STAMP)/build $(STAMP)/demo $(STAMP)/test $(STAMP)/lint $(STAMP)/wheel $(STAMP)/bench: $(STAMP)/%: pyproject.toml | $(STAMP)/pip
-	@echo "== Python packages for $*, into .venv"
+	@echo "== Python packages for $*, into .venv: some minutes at first; pip tells what goes wrong alone"
 	$(PIP) --group $*
 	touch $@
 
