@@ -178,14 +178,19 @@ impl Delivery {
                     Way::Request => self.inbox.send_aside(batch.clone()).await,
                 }
             };
-            let hopeless = self.overflowing.load(Ordering::Relaxed) && self.trouble().is_some();
+            // What is asked for has a room of its own, and nobody's socket waits for it.
+            let is_once = way == Way::Socket;
+            let hopeless =
+                is_once && self.overflowing.load(Ordering::Relaxed) && self.trouble().is_some();
             let patience = if hopeless {
                 Duration::ZERO
             } else {
                 self.patience
             };
             let sent = tokio::time::timeout(patience, sending).await;
-            self.overflowing.store(sent.is_err(), Ordering::Relaxed);
+            if is_once {
+                self.overflowing.store(sent.is_err(), Ordering::Relaxed);
+            }
             let reason = match sent {
                 Ok(Ok(receipt)) => {
                     return Ok(Sent {

@@ -49,13 +49,13 @@ impl VenueTasks {
             let markets = self.intake.markets.load_full();
             let known = planned.as_ref();
             if known.is_none_or(|known| !Arc::ptr_eq(known, &markets)) {
-                let plan = self.intake.venue.lines(&self.wanted());
+                let plan = self.intake.venue.lines(&self.wanted_of(&markets));
                 if run.is_some() {
                     let topics = lines.values().flat_map(|(line, _)| line.topics());
                     let topics = topics.cloned().collect();
                     self.note_listed(known.and_then(|known| known.known_until()), &plan, &topics);
                 }
-                if self.knows_all_markets() {
+                if self.is_all(&markets) {
                     if let Some(before) = self.take_known_before() {
                         let lines = self.intake.venue.lines(&self.wanted_of(&before));
                         let topics = lines.iter().flat_map(Line::topics).cloned().collect();

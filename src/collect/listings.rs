@@ -47,7 +47,9 @@ impl VenueTasks {
         for (place, ask) in self.intake.venue.listing_requests().into_iter().enumerate() {
             let asked = self.intake.clock.now();
             let listed = known.lists.get(place).and_then(Option::as_ref);
-            let was_listed = listed.is_some_and(|list| !list.is_empty());
+            let recalled = self.recalled.get(place).and_then(Option::as_ref);
+            let before = listed.or(recalled.map(|list| &list.listings));
+            let was_listed = before.is_some_and(|list| !list.is_empty());
             let read = match self.read_list(place, ask).await {
                 Ok((listings, prices, pages)) if !(was_listed && listings.is_empty()) => {
                     doubts.remove(&place);

@@ -7,6 +7,7 @@ use std::time::Duration;
 use tokio::time::{Instant, sleep, sleep_until};
 
 use super::lock::locked;
+use super::markets::Markets;
 use super::owed::{Debts, Owed, Stretch};
 use super::rest::RestError;
 use super::settings::{millis, span, span_or};
@@ -416,8 +417,16 @@ impl VenueTasks {
         let mut run: Option<(RunId, Millis)> = None;
         // Until when it is covered, and whether a poll since then went unanswered.
         let (mut covered, mut in_vain) = (None, false);
-        let before_us = self.take_known_before().map(Arc::new);
-        let mut known = before_us.unwrap_or_else(|| self.intake.markets.load_full());
+        let mut kept: Option<Arc<Markets>> = None;
+        let mut known = self.intake.markets.load_full();
+        // A market that was listed before this process began, too; in no more haste than what else is of then.
+        if let Some(before_us) = self.take_known_before()
+            && let Some(since) = before_us.known_until()
+            && since < from
+            && known.has_more_than(&before_us)
+        {
+            self.add(&mut debts, (since, from));
+        }
         loop {
             let now = self.intake.clock.now();
             let markets = self.intake.markets.load_full();
@@ -452,8 +461,10 @@ impl VenueTasks {
                         .settle(missed, GapState::Recovered, told.rows, how);
                 }
                 in_vain = false;
-                if self.knows_all_markets() {
+                let is_kept = kept.as_ref().is_some_and(|kept| Arc::ptr_eq(kept, &known));
+                if !is_kept && self.is_all(&known) {
                     self.keep_lists(&known);
+                    kept = Some(Arc::clone(&known));
                 }
                 if let Some((run, begun)) = run {
                     self.intake.delivery.note_seen(run, seen);

@@ -87,10 +87,11 @@ impl Standstills {
         let until = now.on(i64::try_from(wait.as_millis()).unwrap_or(i64::MAX));
         let mut kept = locked(&self.kept);
         kept.retain(|_, span| span.left(now).is_some());
-        let span = kept.entry(place.to_owned());
-        let span = span.or_insert(Span { from: now, until });
-        if span.until < until {
-            *span = Span { from: now, until };
+        let new = Span { from: now, until };
+        let span = kept.entry(place.to_owned()).or_insert(new);
+        // The clock may have been put back meanwhile.
+        if span.left(now) < new.left(now) {
+            *span = new;
         }
         state::write(&self.archive, &self.file, &*kept)
     }
@@ -197,6 +198,10 @@ mod tests {
             .unwrap();
         let third = of(now.on(500_000));
         assert_eq!((left(&third, REQUESTS), left(&third, "socket")), (100, 600));
+        // What is said after the clock was put back counts from then.
+        let back = now.back(Millis::DAY);
+        third.begin(REQUESTS, seconds(3600), back).unwrap();
+        assert_eq!(left(&of(back.on(1000)), REQUESTS), 3599);
         std::fs::remove_dir_all(&archive).unwrap();
     }
 

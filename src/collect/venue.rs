@@ -74,8 +74,12 @@ impl VenueTasks {
 
     /// Whether every list of markets has been read, as far as the venue has any.
     pub(super) fn knows_all_markets(&self) -> bool {
+        self.is_all(&self.intake.markets.load())
+    }
+
+    /// Whether these are of all of its lists.
+    pub(super) fn is_all(&self, markets: &Markets) -> bool {
         let lists = self.intake.venue.listing_requests().len();
-        let markets = self.intake.markets.load();
         markets.lists.iter().flatten().count() >= lists
     }
 

@@ -9,6 +9,7 @@
 
 use std::time::Duration;
 
+use rust_decimal::Decimal;
 use serde_json::json;
 
 use super::ask::{Ask, Limit, Page, stretches};
@@ -405,16 +406,22 @@ fn missed(listings: &[Listing], from: Millis, until: Millis) -> Vec<Ask> {
 fn go_on(ask: &Ask, frame: &Frame<'_>) -> Result<Vec<Ask>, Error> {
     let body: Message<'_> = frame.object()?;
     let place = Place::ROOT.member("data");
-    let rows = frame.rows(&place, &body.data, |_, place, row| {
-        let at = place.instant("created_at", row.created_at)?;
-        let number = place.number("query_id", row.number)?.value;
-        Ok(Some((at, number)))
+    let list = place.list(&body.data)?;
+    let times = frame.rows(&place, &body.data, |_, place, row| {
+        place.instant("created_at", row.created_at).map(Some)
     })?;
-    let times: Vec<Millis> = rows.iter().map(|(at, _)| *at).collect();
+    if times.is_empty() && !list.is_empty() {
+        return Err(place.fault("has no row whose time can be read"));
+    }
     if times.iter().min() != times.iter().max() {
         return paging::until_empty(ask, &place, &times, page);
     }
-    let least = rows.iter().map(|(_, number)| *number).min();
+    let mut least: Option<Decimal> = None;
+    for (index, item) in list.iter().enumerate() {
+        let place = place.item(index);
+        let number = place.number("query_id", place.object(item)?.number)?.value;
+        least = Some(least.map_or(number, |least| least.min(number)));
+    }
     let next = least
         .map(|least| least.normalize().to_string())
         .filter(|least| ask.value("from_id") != Some(least));
@@ -480,6 +487,13 @@ mod tests {
         let fourth = page(&third, &[(early, 6), (early - 1, 5)]).unwrap();
         assert_eq!(told(&fourth), (Some((early - 1).to_string()), None));
         assert_eq!(page(&fourth, &[]), None);
+        // What cannot be read is not taken for the end.
+        for body in [
+            r#"{"code":200,"data":[{"query_id":1}]}"#.to_owned(),
+            format!(r#"{{"code":200,"data":[{{"created_at":{late}}}]}}"#),
+        ] {
+            assert!(next(&VENUE, &ask, &body).is_err(), "{body}");
+        }
     }
 
     #[test]

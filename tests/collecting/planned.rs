@@ -23,7 +23,12 @@ pub(crate) fn covered(folder: &Folder, venue: &str) -> Vec<(Millis, Millis)> {
 }
 
 /// Waits until a venue is on record as listened to beyond an instant.
-async fn until_covered(collecting: &Collecting, folder: &Folder, venue: &str, at: Millis) {
+pub(crate) async fn until_covered(
+    collecting: &Collecting,
+    folder: &Folder,
+    venue: &str,
+    at: Millis,
+) {
     let is_covered = || covered(folder, venue).iter().any(|(_, end)| *end > at);
     collecting
         .until("it is seen to listen", |_| is_covered())

@@ -7,7 +7,7 @@ use liqdata::model::Millis;
 
 use crate::bench::{Collecting, Doubles, Folder, assert_kept, quick};
 use crate::doubles::Exchange;
-use crate::planned::{assert_missing, covered, now};
+use crate::planned::{assert_missing, now, until_covered};
 
 /// The lists of markets of each exchange.
 const LISTS: [(&str, &str); 3] = [
@@ -75,11 +75,7 @@ async fn lists_of_the_process_before_stand_in_for_those_that_are_refused_from_th
     let lives = now(doubles.of("okx"));
     for venue in venues {
         assert_eq!(collecting.of(venue).markets_as_of, None);
-        collecting
-            .until("it is seen to listen", |_| {
-                covered(&folder, venue).iter().any(|(_, end)| *end > lives)
-            })
-            .await;
+        until_covered(&collecting, &folder, venue, lives).await;
     }
     collecting.stop().await;
     assert_kept(&folder.archive(), &happened);
@@ -87,6 +83,31 @@ async fn lists_of_the_process_before_stand_in_for_those_that_are_refused_from_th
     for venue in venues {
         assert_missing(&folder, venue, begun, refused_until);
     }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_list_that_is_empty_at_first_does_not_take_the_place_of_that_of_before() {
+    let (folder, doubles) = (Folder::new(), Doubles::open(&["bybit"]).await);
+    let mut settings = quick();
+    settings.pace.gone = 600.0;
+    let (plan, bybit) = (doubles.plan(settings), doubles.of("bybit"));
+    let collecting = Collecting::start(&folder.archive(), &plan);
+    collecting.until_live().await;
+    kept(&collecting, &folder, &["bybit"]).await;
+    let wanted = collecting.of("bybit").sockets_wanted;
+    collecting.stop().await;
+    let inverse: Vec<_> = bybit.book().of_class("inverse").collect();
+    for market in inverse {
+        bybit.book().withdraw(market.native_id);
+    }
+    let collecting = Collecting::start(&folder.archive(), &plan);
+    assert_eq!(wanted, 2);
+    collecting
+        .until_of("bybit", "it is listened to as before", |one| {
+            one.sockets == wanted && one.markets_as_of.is_some()
+        })
+        .await;
+    collecting.stop().await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
