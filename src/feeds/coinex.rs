@@ -184,6 +184,9 @@ fn go_on(ask: &Ask, frame: &Frame<'_>) -> Result<Vec<Ask>, Error> {
     let times = frame.rows(&place, &message.data, |_, place, row| {
         place.instant("created_at", row.created_at).map(Some)
     })?;
+    if times.is_empty() {
+        return Err(place.fault("has no row whose time can be read, though more are to follow"));
+    }
     if times.first() > times.last() {
         return paging::earlier(ask, frame, &place, &times, 0, page);
     }
@@ -203,4 +206,58 @@ fn page(ask: &Ask, from: Millis, until: Millis) -> Ask {
         .again_with("end_time", until.0 - 1)
         .again_with("page", 1)
         .between(from, until)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::testing::next;
+    use super::*;
+
+    #[test]
+    #[expect(clippy::unwrap_used, reason = "tests")]
+    fn pages_follow_by_time_and_within_an_instant_by_page() {
+        let (from, late) = (1_790_000_000_000_i64, 1_790_000_000_900_i64);
+        let ask = Ask::new("/v2/futures/liquidation-history", REQUESTS);
+        let ask = page(&ask, Millis(from), Millis(from + 1000));
+        let body = |times: &[i64], has_next: bool| {
+            let rows: Vec<String> = times
+                .iter()
+                .map(|at| format!(r#"{{"created_at":{at}}}"#))
+                .collect();
+            let rows = rows.join(",");
+            format!(
+                r#"{{"code":0,"data":[{rows}],"pagination":{{"has_next":{has_next}}},"message":"OK"}}"#
+            )
+        };
+        let behind = |ask: &Ask, times: &[i64]| {
+            let next = next(&VENUE, ask, &body(times, true)).unwrap().pop();
+            let next = next.unwrap();
+            let value = |name| next.value(name).unwrap().to_owned();
+            let told = [value("start_time"), value("end_time"), value("page")];
+            (next, told)
+        };
+        let text =
+            |from: i64, until: i64, page: i64| [from, until, page].map(|one| one.to_string());
+        // The instant at which it ends is asked for again, whole, in whichever order it tells.
+        let (second, told) = behind(&ask, &[late, late - 400]);
+        assert_eq!(told, text(from, late - 400, 1));
+        assert_eq!(
+            behind(&ask, &[from, from + 5]).1,
+            text(from + 5, from + 999, 1)
+        );
+        // Nothing else there: what is behind it is on the next page, and from there it goes on by time again.
+        let (third, told) = behind(&second, &[late - 400, late - 400]);
+        assert_eq!(told, text(from, late - 400, 2));
+        assert_eq!(
+            behind(&third, &[late - 400, late - 401]).1,
+            text(from, late - 401, 1)
+        );
+        // It says itself where it ends.
+        assert_eq!(
+            next(&VENUE, &ask, &body(&[late], false)).unwrap(),
+            Vec::new()
+        );
+        // What cannot be read is not asked for without end.
+        assert!(next(&VENUE, &ask, &body(&[], true)).is_err());
+    }
 }

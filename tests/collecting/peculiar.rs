@@ -7,7 +7,7 @@ use liqdata::archive::Archive;
 use liqdata::collect::{Again, Settings, VenueState, rebuild};
 use liqdata::model::{GapState, Millis};
 
-use crate::bench::{Collecting, Doubles, Folder, assert_kept, gaps, orders, quick};
+use crate::bench::{Collecting, Doubles, Folder, assert_kept, gaps, orders, quick, told, true_of};
 use crate::doubles::{Act, Ending, Exchange, Limit, Setup, Truth, dialect};
 
 /// Times of `count` events, spread evenly over the last half hour.
@@ -74,13 +74,50 @@ async fn pages_of_bitget_follow_each_other_by_their_cursor() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn pages_of_htx_follow_each_other_by_their_ids() {
+async fn pages_of_htx_follow_each_other_by_their_times() {
     fills("htx", 900, "/linear-swap-api/v3/swap_liquidation_orders", 4).await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn pages_of_coinex_follow_each_other_by_their_numbers() {
+async fn pages_of_coinex_follow_each_other_by_their_times() {
     fills("coinex", 600, "/v2/futures/liquidation-history", 6).await;
+}
+
+/// Two that are equal in all that is told, the first of them the last of a page.
+async fn keeps_both_of_an_equal_pair(venue: &'static str, page: i64, path: &str) {
+    let (folder, doubles) = (Folder::new(), Doubles::open(&[venue]).await);
+    let exchange = doubles.of(venue);
+    let now = exchange.book().now();
+    let native_id = exchange.book().listed()[0].native_id;
+    let newest = now - 60_000;
+    let times = (0..page + 10).map(|place| newest - place * 1000);
+    let mut happened = exchange.imagine_of(native_id, times);
+    let last = usize::try_from(page - 1).unwrap();
+    happened.sort_by_key(|truth| std::cmp::Reverse(truth.time));
+    happened.insert(last, happened[last].clone());
+    assert_eq!(happened[last].time, newest - 1000 * (page - 1));
+    exchange.record(&happened);
+    let collecting = Collecting::start(&folder.archive(), &doubles.plan(quick()));
+    collecting.until_kept(happened.len()).await;
+    until_asked(&collecting, exchange, path, 2).await;
+    collecting.stop().await;
+    let mut kept: Vec<_> = orders(&folder.archive()).iter().map(told).collect();
+    let mut told: Vec<_> = told_by_rest(&happened).iter().map(true_of).collect();
+    kept.sort_unstable();
+    told.sort_unstable();
+    assert_eq!(kept, told);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn an_equal_pair_that_a_page_of_htx_ends_between_is_two() {
+    let path = "/linear-swap-api/v3/swap_liquidation_orders";
+    keeps_both_of_an_equal_pair("htx", 50, path).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn an_equal_pair_that_a_page_of_coinex_ends_between_is_two() {
+    let path = "/v2/futures/liquidation-history";
+    keeps_both_of_an_equal_pair("coinex", 100, path).await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
