@@ -37,8 +37,19 @@ impl Intake {
     }
 
     /// Writes down what became of a stretch in which something was missed.
-    pub(super) fn settle(&self, (start, end): Stretch, outcome: GapState, rows: u64, how: &str) {
-        let outcome = Outcome {
+    pub(super) fn settle(&self, stretch: Stretch, outcome: GapState, rows: u64, how: &str) {
+        self.settle_all(vec![self.outcome(stretch, outcome, rows, how)]);
+    }
+
+    /// What became of a stretch in which something was missed, to be written down with others.
+    pub(super) fn outcome(
+        &self,
+        (start, end): Stretch,
+        outcome: GapState,
+        rows: u64,
+        how: &str,
+    ) -> Outcome {
+        Outcome {
             exchange: self.name().to_owned(),
             start,
             end: end.max(start.on(1)),
@@ -46,11 +57,17 @@ impl Intake {
             rows,
             how: how.to_owned(),
             recorded_at: self.clock.now(),
-        };
-        self.delivery.note(Batch {
-            outcomes: vec![outcome],
-            ..Batch::default()
-        });
+        }
+    }
+
+    /// Writes down what became of stretches: all at once, or each would wait for a place in the archive's queue.
+    pub(super) fn settle_all(&self, outcomes: Vec<Outcome>) {
+        if !outcomes.is_empty() {
+            self.delivery.note(Batch {
+                outcomes,
+                ..Batch::default()
+            });
+        }
     }
 
     /// Records a gap and leaves it at that.

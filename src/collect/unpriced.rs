@@ -29,19 +29,24 @@ impl Intake {
         self.unheard(&missing, at.on(1));
         let given_up = locked(&self.hold).wait(row, self.settings.held_rows);
         if let Some(row) = given_up {
-            self.give_up(&row, "too many rows wait for their market");
+            self.give_up(&[row], "too many rows wait for their market");
         }
         self.note_held();
         self.unknown.notify_one();
     }
 
-    fn give_up(&self, row: &Waiting, reason: &str) {
-        self.count_unpriced();
-        let at = happened(row);
-        self.settle((at, at.on(1)), GapState::Lost, 0, reason);
-        let event = &row.event;
-        let reason = format!("{}: {}: {reason}", event.dedupe_key, event.native_id);
-        self.set_aside(&row.frame, &reason, row.received_at);
+    fn give_up(&self, rows: &[Waiting], reason: &str) {
+        let outcomes = rows.iter().map(|row| {
+            let at = happened(row);
+            self.outcome((at, at.on(1)), GapState::Lost, 0, reason)
+        });
+        self.settle_all(outcomes.collect());
+        for row in rows {
+            self.count_unpriced();
+            let event = &row.event;
+            let reason = format!("{}: {}: {reason}", event.dedupe_key, event.native_id);
+            self.set_aside(&row.frame, &reason, row.received_at);
+        }
     }
 
     /// Tries the rows that wait once more; those whose time is over are given up, unless the markets could not be read since.
@@ -51,7 +56,7 @@ impl Intake {
         if waiting.is_empty() {
             return;
         }
-        let mut ready = Vec::new();
+        let (mut ready, mut outcomes) = (Vec::new(), Vec::new());
         let markets = self.markets.load_full();
         let mut decoded: HashMap<usize, Vec<Event>> = HashMap::new();
         for row in waiting {
@@ -72,7 +77,7 @@ impl Intake {
                         Some(_) => (GapState::Recovered, "its multiplier became known"),
                         None => (GapState::Lost, "it cannot be kept"),
                     };
-                    self.settle((at, at.on(1)), state, rows, how);
+                    outcomes.push(self.outcome((at, at.on(1)), state, rows, how));
                     ready.extend(kept);
                 }
                 // It had its place before.
@@ -80,12 +85,11 @@ impl Intake {
             }
         }
         drop(decoded);
+        self.settle_all(outcomes);
         let since = now.back(millis(self.settings.pace.hold));
         let read = markets.known_until().unwrap_or(Millis(i64::MIN));
         let expired = locked(&self.hold).expired(since.min(read));
-        for row in &expired {
-            self.give_up(row, "its multiplier is not known");
-        }
+        self.give_up(&expired, "its multiplier is not known");
         self.note_held();
         self.hand_over(ready, None).await;
     }
@@ -111,9 +115,8 @@ impl Intake {
     /// Gives everything up that still waits, because the collecting ends.
     pub(super) fn give_up_held(&self) {
         let waiting = locked(&self.hold).take();
-        for row in &waiting {
-            self.give_up(row, "the collecting ended before its multiplier was known");
-        }
+        let reason = "the collecting ended before its multiplier was known";
+        self.give_up(&waiting, reason);
         self.note_held();
     }
 }

@@ -1,5 +1,7 @@
 //! Where a venue cannot be asked again, two sockets listen to the same: the loss of one is no gap, that of both is.
 
+use std::time::Duration;
+
 use liqdata::archive::Archive;
 use liqdata::collect::{Settings, VenueState, VenueStatus};
 use liqdata::model::Millis;
@@ -49,6 +51,31 @@ fn for_two() -> Settings {
     let mut settings = Settings { ears: 2, ..quick() };
     settings.pace.ping = 0.5;
     settings
+}
+
+/// Between two of its pings nothing proves what was heard since the last one, and the other may be lost any moment.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn who_still_listens_asks_for_a_sign_of_life_as_soon_as_the_other_is_lost() {
+    let (folder, doubles) = (Folder::new(), Doubles::open(&VENUES).await);
+    let mut settings = for_two();
+    settings.pace.ping = 600.0;
+    let collecting = Collecting::start(&folder.archive(), &doubles.plan(settings));
+    until_whole(&collecting).await;
+    for exchange in doubles.0.values() {
+        let mut asked = None;
+        while asked != Some(exchange.tally().pings) {
+            asked = Some(exchange.tally().pings);
+            tokio::time::sleep(Duration::from_secs(1)).await;
+        }
+        exchange.fault(|faults| faults.refuse = true);
+        let lost = one_of_each_path(exchange, 0);
+        for number in &lost {
+            assert!(exchange.act_on(*number, Act::Disconnect(Ending::Reset)));
+        }
+        let others = asked.unwrap() + lost.len();
+        exchange.until(|tally| tally.pings >= others).await;
+    }
+    collecting.stop().await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

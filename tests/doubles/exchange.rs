@@ -721,6 +721,7 @@ async fn rest(inner: &Inner, asked: &str, ask: &Ask) -> Response<Body> {
     }
     if faults.later_pages && inner.goes_on(asked, ask) {
         counted(BROKEN.status);
+        inner.count(|tally| tally.pages_refused += 1);
         return turned_away(BROKEN);
     }
     if let Some(limit) = faults.rest.filter(|_| faults.rest_times != Some(0)) {

@@ -56,6 +56,8 @@ pub struct Tally {
     /// Data frames that are queued and not written yet.
     pub queued: u64,
     pub rest: Vec<RestRequest>,
+    /// Requests for a page behind the first that were refused because later pages are.
+    pub pages_refused: usize,
     pub skipped: Vec<Skipped>,
 }
 

@@ -3,7 +3,7 @@
 use liqdata::model::Millis;
 
 use super::oracle::{Happened, since};
-use super::plan::{Fault, Mishap, PAIRED, POLLED, Schedule, is_long, late};
+use super::plan::{Fault, Mishap, PAIRED, POLLED, Schedule, Step, is_long, late};
 
 /// A time from here until before there, in milliseconds since the beginning.
 pub(super) type Span = (i64, i64);
@@ -31,8 +31,6 @@ pub(super) const INSTANT: i64 = 2;
 pub(super) const OFF: i64 = 3500;
 /// How far before a gap a back-fill begins.
 const MARGIN: i64 = 5000;
-/// How long before it arrives something may have happened where it is not known.
-const UNDER_WAY: i64 = 60_000;
 /// How long one of two may owe what the other told.
 pub(super) const OWED: i64 = 40_000 + 10_000;
 
@@ -164,16 +162,19 @@ impl<'a> Trouble<'a> {
         let asked = unanswered(schedule, venue);
         let is_paired = PAIRED.contains(&venue);
         let of_venue = || schedule.faults.iter().filter(|(of, _)| of == &venue);
-        let is_deaf = of_venue().any(|(_, step)| matches!(step.what, Fault::Deaf));
+        let muted = of_venue().filter(|(_, step)| matches!(step.what, Fault::Deaf));
+        let deaf_since = muted.map(|(_, step)| signed(step.at)).min();
+        let is_deaf = |until: i64| deaf_since.is_some_and(|since| since <= until);
         // What one that owes what the other told has heard, only what it told itself proves.
-        let proven = if is_deaf { death } else { proven };
+        let proven = |at: i64| if is_deaf(at) { death } else { proven };
         self.add((0, 0), (0, BACK));
         for (_, step) in of_venue() {
-            // Another hears what one does not, unless that one is deaf.
-            if matches!(step.what, Fault::One(_)) && is_paired && !is_deaf {
+            let (at, end) = (signed(step.at), signed(step.end()));
+            // Another hears what one does not, unless that one is deaf before the one is back.
+            if matches!(step.what, Fault::One(_)) && is_paired && !is_deaf(at + BACK) {
                 continue;
             }
-            let (at, end) = (signed(step.at), signed(step.end()));
+            let proven = proven(at);
             let dead = end.max(at + death) + BACK;
             match &step.what {
                 Fault::Handshake(_, limit) => {
@@ -221,14 +222,17 @@ impl<'a> Trouble<'a> {
             }
         }
         // What a poll told is covered once nothing of it can come late.
-        let back = if polled {
-            seconds(schedule.poll) + LATE + WRITTEN
-        } else {
-            proven
+        let back = |at: i64| {
+            if polled {
+                seconds(schedule.poll) + LATE + WRITTEN
+            } else {
+                proven(at)
+            }
         };
         let mut begins = vec![(0, BACK)];
         for step in &schedule.mishaps {
             let (at, end) = (signed(step.at), signed(step.end()));
+            let back = back(end);
             match step.what {
                 Mishap::Killed | Mishap::Stopped | Mishap::Full { .. } => {
                     self.add((at, end), (at - back, end + BACK));
@@ -270,10 +274,18 @@ impl<'a> Trouble<'a> {
                 .iter()
                 .filter(|(of, _)| of == &self.venue)
         };
-        if of_venue().any(|(_, step)| matches!(step.what, Fault::Withdrawn)) {
-            // Of what may have come late before nobody listened, nobody tells any more either.
-            let late = signed(late(self.venue)) + MARGIN;
-            for cause in &mut self.causes {
+        let withdrawn = of_venue().filter(|(_, step)| matches!(step.what, Fault::Withdrawn));
+        let withdrawn: Vec<Span> = withdrawn
+            .map(|(_, step)| (signed(step.at), signed(step.end()) + listed + ASKED))
+            .collect();
+        // Of what may have come late before nobody listened, nobody tells any more while the market is not listed.
+        let late = signed(late(self.venue)) + MARGIN;
+        for cause in &mut self.causes {
+            let asked = cause.shows.1 + ASKED;
+            if withdrawn
+                .iter()
+                .any(|(at, end)| *at <= asked && *end >= cause.shows.0)
+            {
                 cause.shows.0 -= late;
             }
         }
@@ -308,6 +320,13 @@ impl<'a> Trouble<'a> {
     }
 }
 
+/// How far a time may be off that is told while the machine's clock is.
+pub(super) fn near(schedule: &Schedule) -> i64 {
+    let mut mishaps = schedule.mishaps.iter();
+    let is_off = |step: &Step<Mishap>| matches!(step.what, Mishap::Clock(_) | Mishap::Restarted(_));
+    if mishaps.any(is_off) { OFF } else { INSTANT }
+}
+
 /// How long what a venue says is on its way, at most.
 pub(super) fn lag(schedule: &Schedule, venue: &str) -> i64 {
     let of_venue = schedule.faults.iter().filter(|(of, _)| of == &venue);
@@ -320,12 +339,12 @@ pub(super) fn lag(schedule: &Schedule, venue: &str) -> i64 {
 
 /// Between which two of a venue's numbers something may be missing.
 fn between_numbers(happened: &Happened, venue: &str) -> Vec<Cause> {
-    let lag = lag(&happened.performed, venue);
+    let (lag, near) = (lag(&happened.performed, venue), near(&happened.performed));
     let of_venue = happened.skipped.iter().filter(|(of, _)| *of == venue);
     let holes = of_venue.filter_map(|(_, one)| {
         let (before, behind) = (since(Millis(one.before?)), since(Millis(one.behind?)));
         let truth = (before, behind + lag);
-        let shows = (before - UNDER_WAY - OFF, behind + lag + OFF);
+        let shows = (before - lag - near, behind + lag + near);
         Some(Cause { truth, shows })
     });
     holes.collect()

@@ -8,11 +8,11 @@ use liqdata::archive::{Archive, TopicGap};
 use liqdata::model::Millis;
 
 use super::causes::{
-    DEATH, INSTANT, LATE, MINUTELY, OFF, OWED, READ, Span, Trouble, death, lag, listed_within,
+    DEATH, INSTANT, LATE, MINUTELY, OWED, READ, Span, Trouble, death, lag, listed_within, near,
     seconds, signed, unanswered, without,
 };
 use super::globe::BEGINNING;
-use super::plan::{Fault, Mishap, Schedule, Step, shows_after};
+use super::plan::{Fault, Mishap, Schedule, shows_after};
 use crate::bench::{Told, orders, told, true_of};
 use crate::doubles::{Skipped, Truth, dialect};
 
@@ -25,6 +25,8 @@ pub(super) struct Happened {
     pub(super) truths: Vec<(Truth, Truth)>,
     /// What was lost on its way of what a venue numbers.
     pub(super) skipped: Vec<(&'static str, Skipped)>,
+    /// Pages behind the first that were refused.
+    pub(super) pages_refused: usize,
     /// When the last event happened.
     pub(super) ends: i64,
     pub(super) log: String,
@@ -195,7 +197,7 @@ impl Questions<'_> {
     fn is_missing_openly(&mut self, kept: &[u32]) {
         let covered = self.archive.covered(ALWAYS.0, ALWAYS.1, None).unwrap();
         let mut lies: BTreeMap<&str, (usize, String)> = BTreeMap::new();
-        let near = self.near();
+        let near = near(self.schedule);
         let missing = self.happened.truths.iter().zip(kept);
         for ((_, truth), _) in missing.filter(|(_, kept)| **kept == 0) {
             let at = since(Millis(truth.time));
@@ -238,14 +240,6 @@ impl Questions<'_> {
         self.faults.extend(lies);
     }
 
-    /// How far a time may be off that is told while the machine's clock is.
-    fn near(&self) -> i64 {
-        let mut mishaps = self.schedule.mishaps.iter();
-        let is_off =
-            |step: &Step<Mishap>| matches!(step.what, Mishap::Clock(_) | Mishap::Restarted(_));
-        if mishaps.any(is_off) { OFF } else { INSTANT }
-    }
-
     fn topic_spans(&self, venue: &str) -> Vec<Span> {
         let gaps = self.topic_gaps.iter();
         gaps.filter(|gap| gap.exchange == venue)
@@ -275,7 +269,7 @@ impl Questions<'_> {
                 trouble.add((span.1, span.1), (span.1 - MINUTELY, span.1));
             }
         }
-        let near = self.near();
+        let near = near(self.schedule);
         let needless = trouble.needless(missing.clone(), near);
         trouble.of_topics();
         // A topic that is not heard yet when the others are may be so for the same reason.

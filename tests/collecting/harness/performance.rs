@@ -14,6 +14,7 @@ use tokio::task::{JoinHandle, JoinSet};
 use tokio::time::{Instant, advance, sleep, sleep_until};
 
 use super::globe::{BEGINNING, Globe, Lags, Venues, true_clock};
+use super::met::Met;
 use super::oracle::{self, Happened};
 use super::plan::{Fault, Mishap, Schedule, Step, late};
 use crate::doubles::{Act, Clock, Ending, Exchange, Faults, Setup, Skipped, Truth};
@@ -28,7 +29,7 @@ pub(super) const CALM: u64 = 150_000;
 pub(super) struct Outcome {
     /// What the archive says that is not so.
     pub(super) faults: Vec<String>,
-    pub(super) events: usize,
+    pub(super) met: Met,
     pub(super) log: String,
 }
 
@@ -438,7 +439,7 @@ pub(super) fn perform_looking(
     }
     Outcome {
         faults,
-        events: happened.truths.len(),
+        met: Met::of(&happened),
         log,
     }
 }
@@ -582,6 +583,7 @@ async fn act(
         performed,
         truths: truths(&venues),
         skipped: skipped(&venues),
+        pages_refused: venues.values().map(|one| one.tally().pages_refused).sum(),
         ends,
         log,
     }

@@ -46,7 +46,7 @@ fn a_week_with_faults_at_every_venue_leaves_memory_flat() {
     println!(
         "{} faults, {} events, {:.0} s; memory by day in MB: {days:.1?}",
         schedule.faults.len(),
-        told.events,
+        told.met.events,
         begun.elapsed().as_secs_f64()
     );
     assert!(
