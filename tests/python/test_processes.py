@@ -123,7 +123,7 @@ def test_a_script_is_over_soon_after_its_last_line(script, ending):
         took.append(time.monotonic() - last)
     print(f"{ending}: {max(took) * 1000:.0f} ms at most")
     # What is under way would be waited for ten seconds; a busy machine is slow now and then.
-    assert sorted(took)[2] < (1.0 if SOAK else 5.0)
+    assert sorted(took)[2] < (1.0 if SOAK else 3.0)
 
 
 def test_importing_the_package_loads_neither_numpy_nor_asyncio():
@@ -251,8 +251,8 @@ def test_ctrl_c_at_any_moment_leaves_a_client_that_works():
     caught, median, most = map(float, said.split())
     print(f"{caught:.0f} interrupts: {median * 1000:.1f} ms (median), {most * 1000:.1f} ms (most)")
     assert caught == (2000 if SOAK else 200)
-    assert median < (AT_ONCE if SOAK else 0.5)  # on a machine that does more than this
-    assert most < AT_ONCE
+    assert median < 0.15
+    assert most < (0.15 if SOAK else 1.0)  # on a machine that does more than this
 
 
 # Forks.
