@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from contextlib import closing
 from difflib import get_close_matches
 from itertools import chain
 from typing import TYPE_CHECKING, Any, Generic, Literal, TypeVar, cast, overload
@@ -10,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Generic, Literal, TypeVar, cast, overload
 from ._doors import doors
 from ._drawn import as_html, as_text
 from ._inputs import choice
+from ._progress import bar
 from .errors import BadQuery
 
 if TYPE_CHECKING:
@@ -20,7 +22,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
     from . import _core
-    from .types import RowDecimals
+    from .types import Progress, RowDecimals
 
 __all__ = ["Rows"]
 
@@ -256,13 +258,16 @@ class Rows(Generic[R]):
 
         return plot.draw(self, ax, **options)
 
-    def to_pandas(self, *, decimals: Literal["float", "decimal"] = "float") -> pd.DataFrame:
+    def to_pandas(self, *, decimals: Literal["float", "decimal"] = "float", progress: Progress = False) -> pd.DataFrame:
         """A pandas frame, made column by column from numpy (no pyarrow needed).
 
         Parameters
         ----------
         decimals : {"float", "decimal"}
             Money and prices as float64, or as exact :class:`~decimal.Decimal` objects of one scale per column.
+        progress : bool or callable
+            Show a bar of the columns (with tqdm, on a terminal or in a notebook), or tell a function how many are done
+            and of how many: exact ones of millions of rows take seconds each.
 
         Returns
         -------
@@ -283,31 +288,15 @@ class Rows(Generic[R]):
         >>> str(frame["timestamp"].dtype), str(frame["price"].dtype)
         ('datetime64[ms, UTC]', 'float64')
         """
-        import numpy as np
         import pandas as pd
 
         exact = choice(decimals, "decimals", _DECIMALS) == "decimal"
-        own_text = int(pd.__version__.partition(".")[0]) >= _PANDAS_WITH_TEXT
-        table = self._table
+        framed = self._table.framed()
         columns: dict[str, Any] = {}
-        kinds = dict(zip(table.names(), table.kinds(), strict=True))
-        for name in table.framed():
-            kind = kinds.get(name, "text")
-            if kind == "text":
-                codes, names = table.codes(name)
-                # The distinct names are made once and taken by their codes; an empty column has a name to take from.
-                known = names or [""]
-                texts = pd.array(known, dtype="str") if own_text else np.array(known, dtype=object)
-                missing = (codes < 0).any()
-                columns[name] = pd.api.extensions.take(texts, codes, allow_fill=True) if missing else texts.take(codes)
-            elif kind == "decimal" and exact:
-                columns[name] = pd.Series(table.decimals(name), dtype="object")
-            elif kind == "time":
-                columns[name] = pd.DatetimeIndex(table.array(name)).tz_localize("UTC")
-            elif kind == "int" and (parts := table.integers(name)) is not None:
-                columns[name] = pd.arrays.IntegerArray(*parts)
-            else:
-                columns[name] = table.array(name)
+        with closing(bar(wanted=progress, total=len(framed), what="columns", unit=" columns")) as shown:
+            for name in framed:
+                columns[name] = _column(self._table, name, exact=exact)
+                shown.update(1)
         # The arrays are the frame's own: nobody else holds them.
         frame = pd.DataFrame(columns, index=pd.RangeIndex(len(self)), copy=False)
         frame.attrs = {name: self.meta[name] for name in ("source", "simulated") if self.meta.get(name) is not None}
@@ -380,3 +369,26 @@ class Rows(Generic[R]):
 
 def _restore(table: _core.Table, decimals: RowDecimals, meta: dict[str, Any]) -> Rows[Any]:
     return Rows(table, decimals=decimals, meta=meta)
+
+
+def _column(table: _core.Table, name: str, *, exact: bool) -> Any:
+    """What a pandas frame takes as this column."""
+    import numpy as np
+    import pandas as pd
+
+    kind = dict(zip(table.names(), table.kinds(), strict=True)).get(name, "text")
+    if kind == "text":
+        codes, names = table.codes(name)
+        # The distinct names are made once and taken by their codes; an empty column has a name to take from.
+        known = names or [""]
+        own_text = int(pd.__version__.partition(".")[0]) >= _PANDAS_WITH_TEXT
+        texts = pd.array(known, dtype="str") if own_text else np.array(known, dtype=object)
+        missing = (codes < 0).any()
+        return pd.api.extensions.take(texts, codes, allow_fill=True) if missing else texts.take(codes)
+    if kind == "decimal" and exact:
+        return pd.Series(table.decimals(name), dtype="object")
+    if kind == "time":
+        return pd.DatetimeIndex(table.array(name)).tz_localize("UTC")
+    if kind == "int" and (parts := table.integers(name)) is not None:
+        return pd.arrays.IntegerArray(*parts)
+    return table.array(name)
