@@ -19,9 +19,14 @@ impl VenueTasks {
     /// All markets as a process before knew them last, the first time that is asked; absent where one of its lists is.
     pub(super) fn take_known_before(&self) -> Option<Markets> {
         let is_first = !std::mem::replace(&mut *locked(&self.is_compared), true);
-        let none = vec![None; self.recalled.len()];
-        let known = Markets::of(none, vec![None; self.recalled.len()]).recalling(&self.recalled);
-        (is_first && self.recalled.iter().all(Option::is_some)).then_some(known)
+        let is_whole = is_first && self.recalled.iter().all(Option::is_some);
+        is_whole.then(|| self.known_before())
+    }
+
+    /// The markets as a process before knew them last.
+    fn known_before(&self) -> Markets {
+        let lists = self.recalled.len();
+        Markets::of(vec![None; lists], vec![None; lists]).recalling(&self.recalled)
     }
 
     /// Keeps the lists, once it is written down what is new in them.
@@ -93,6 +98,41 @@ impl VenueTasks {
         if markets.listings.is_empty() {
             return Err(failed.unwrap_or(Failure::NoMarkets));
         }
+        let before = self.topics();
+        let at = self.intake.clock.now();
+        // Those of a process before may stand there by now.
+        let known = self.intake.markets.load_full();
+        markets = markets.closing(&known, at).priced(&known, told);
+        markets.doubts = doubts;
+        self.publish(markets);
+        if let Some(since) = gone {
+            self.note_unlisted(before, since);
+        }
+        Ok(failed)
+    }
+
+    /// The same; where that takes longer than one answer may, the markets as a process before knew them stand in meanwhile:
+    /// an exchange may want to be left alone for long.
+    async fn read_or_recall_markets(&self) -> Result<Option<Failure>, Failure> {
+        let reading = self.read_markets();
+        tokio::pin!(reading);
+        tokio::select! {
+            read = &mut reading => return read,
+            () = sleep(span(self.intake.settings.pace.request)) => {}
+        }
+        let before_us = self.known_before();
+        let is_known = *self.known.borrow();
+        if let Some(at) = before_us.recalled_as_of().filter(|_| !is_known) {
+            self.publish(before_us);
+            self.trouble(format!(
+                "the markets are not told yet; those of {at} stand in for them"
+            ));
+        }
+        reading.await
+    }
+
+    /// Lets everybody go by these markets.
+    fn publish(&self, markets: Markets) {
         let is_partial = markets.lists.iter().any(Option::is_none);
         {
             let mut notes = self.intake.board.notes();
@@ -100,16 +140,8 @@ impl VenueTasks {
             notes.unlisted = is_partial;
             notes.status.markets_as_of = markets.recalled_as_of();
         }
-        let before = self.topics();
-        let at = self.intake.clock.now();
-        markets = markets.closing(&known, at).priced(&known, told);
-        markets.doubts = doubts;
         self.intake.markets.store(Arc::new(markets));
-        if let Some(since) = gone {
-            self.note_unlisted(before, since);
-        }
         self.known.send_replace(true);
-        Ok(failed)
     }
 
     /// The topics that the markets ask for.
@@ -200,7 +232,7 @@ impl VenueTasks {
         let mut backoff = self.intake.settings.pace.backoff();
         let mut attempts = 0;
         loop {
-            let fault = match self.read_markets().await {
+            let fault = match self.read_or_recall_markets().await {
                 Ok(None) => return,
                 Ok(Some(fault)) if !self.intake.board.notes().unlisted => {
                     return self.trouble(format!("some markets cannot be read: {fault}"));

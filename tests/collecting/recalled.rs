@@ -6,7 +6,7 @@ use liqdata::collect::{VenueState, VenueStatus};
 use liqdata::model::Millis;
 
 use crate::bench::{Collecting, Doubles, Folder, assert_kept, quick};
-use crate::doubles::Exchange;
+use crate::doubles::{Exchange, Limit};
 use crate::planned::{assert_missing, now, until_covered};
 
 /// The lists of markets of each exchange.
@@ -108,6 +108,35 @@ async fn a_list_that_is_empty_at_first_does_not_take_the_place_of_that_of_before
         })
         .await;
     collecting.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn lists_of_the_process_before_stand_in_while_an_exchange_wants_to_be_left_alone() {
+    let (folder, doubles) = (Folder::new(), Doubles::open(&["bybit"]).await);
+    let mut settings = quick();
+    settings.pace.request = 0.5;
+    let (plan, bybit) = (doubles.plan(settings), doubles.of("bybit"));
+    let collecting = Collecting::start(&folder.archive(), &plan);
+    collecting.until_live().await;
+    kept(&collecting, &folder, &["bybit"]).await;
+    let wanted = collecting.of("bybit").sockets_wanted;
+    collecting.stop().await;
+    bybit.fault(|faults| {
+        faults.rest = Some(Limit {
+            status: 403,
+            retry_after: Some(600),
+        });
+    });
+    let collecting = Collecting::start(&folder.archive(), &plan);
+    let status = collecting.until_of("bybit", "it is listened to", |one| {
+        one.sockets == wanted && one.markets_as_of.is_some()
+    });
+    assert_eq!(status.await.state, VenueState::Degraded);
+    let happened = bybit.liquidate(20);
+    collecting.until_kept(happened.len()).await;
+    assert_eq!(bybit.tally().rest.last().unwrap().status, 403);
+    collecting.stop().await;
+    assert_kept(&folder.archive(), &happened);
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

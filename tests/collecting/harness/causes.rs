@@ -31,6 +31,8 @@ pub(super) const INSTANT: i64 = 2;
 pub(super) const OFF: i64 = 3500;
 /// How far before a gap a back-fill begins.
 const MARGIN: i64 = 5000;
+/// How long before it arrives something may have happened at most.
+const UNDER_WAY: i64 = 60_000;
 /// How long one of two may owe what the other told.
 pub(super) const OWED: i64 = 40_000 + 10_000;
 
@@ -257,9 +259,9 @@ impl<'a> Trouble<'a> {
         }
         // Where it begins to listen while its markets cannot be read, it waits for them.
         for (from, until) in begins {
-            for (refuses, answers) in &asked {
-                if *refuses < until && *answers > from {
-                    self.add((from, *answers), (from, *answers + BACK));
+            for (refuses, answers) in joined(asked.clone()) {
+                if refuses < until && answers > from {
+                    self.add((from, answers), (from, answers + BACK));
                 }
             }
         }
@@ -289,6 +291,7 @@ impl<'a> Trouble<'a> {
                 cause.shows.0 -= late;
             }
         }
+        let asked = joined(unanswered(self.schedule, self.venue));
         for (of, step) in &self.schedule.faults {
             let (at, end) = (signed(step.at), signed(step.end()));
             match step.what {
@@ -298,7 +301,12 @@ impl<'a> Trouble<'a> {
                 // It is known to be listed once the markets are read, and of one that is not it cannot be asked any more what
                 // was missed before.
                 Fault::Announced | Fault::Withdrawn if of == &self.venue => {
-                    let shows = (at - listed - ASKED, end + listed + ASKED + BACK);
+                    let read = end + listed + ASKED;
+                    let refused = asked
+                        .iter()
+                        .filter(|(from, until)| *from < read && *until > at);
+                    let read = refused.fold(read, |read, (_, until)| read.max(until + listed));
+                    let shows = (at - listed - ASKED, read + BACK);
                     self.add(shows, shows);
                 }
                 _ => {}
@@ -337,6 +345,16 @@ pub(super) fn lag(schedule: &Schedule, venue: &str) -> i64 {
     lags.max().unwrap_or(0)
 }
 
+/// How much older than a numbered message may be what was told last: replies to subscriptions have numbers as well at some
+/// venues, and tell of the past, if of anything.
+fn told_before(venue: &str) -> i64 {
+    if ["dydx", "kraken"].contains(&venue) {
+        UNDER_WAY
+    } else {
+        0
+    }
+}
+
 /// Between which two of a venue's numbers something may be missing.
 fn between_numbers(happened: &Happened, venue: &str) -> Vec<Cause> {
     let (lag, near) = (lag(&happened.performed, venue), near(&happened.performed));
@@ -344,7 +362,10 @@ fn between_numbers(happened: &Happened, venue: &str) -> Vec<Cause> {
     let holes = of_venue.filter_map(|(_, one)| {
         let (before, behind) = (since(Millis(one.before?)), since(Millis(one.behind?)));
         let truth = (before, behind + lag);
-        let shows = (before - lag - near, behind + lag + near);
+        let shows = (
+            before - told_before(venue).max(lag) - near,
+            behind + lag + near,
+        );
         Some(Cause { truth, shows })
     });
     holes.collect()
