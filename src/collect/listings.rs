@@ -205,6 +205,14 @@ impl VenueTasks {
         }
     }
 
+    /// The same of a venue of which no list of markets is read, at the start and every hour.
+    async fn tend_prices(&self) {
+        while !self.intake.venue.price_requests().is_empty() {
+            self.read_prices().await;
+            sleep(span(self.intake.settings.pace.instruments)).await;
+        }
+    }
+
     fn prices_in(&self, body: &str) -> Result<Vec<Quoted>, Error> {
         let none = Instruments::default();
         let venue = self.intake.venue;
@@ -258,7 +266,7 @@ impl VenueTasks {
     /// asked for by themselves, at the start and every hour.
     pub(super) async fn tend_markets(&self) {
         if self.intake.venue.listing_requests().is_empty() {
-            return;
+            return self.tend_prices().await;
         }
         self.read_markets_until_known().await;
         let pace = &self.intake.settings.pace;

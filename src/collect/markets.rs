@@ -137,10 +137,12 @@ impl Markets {
             };
             self.prices.extend(told.into_iter().map(read));
         }
-        // Of a market that is listed no more nothing is kept.
-        let listed = &self.instruments;
-        self.prices
-            .retain(|native_id, _| listed.get(native_id).is_some());
+        // Of a market that is listed no more nothing is kept, where any are listed.
+        if !self.lists.is_empty() {
+            let listed = &self.instruments;
+            self.prices
+                .retain(|native_id, _| listed.get(native_id).is_some());
+        }
         self
     }
 

@@ -1,15 +1,21 @@
 //! Aster: `!forceOrder@arr`, in Binance's older shape.
 //!
 //! Base quantities, no `st`, and the latest order of a symbol per second. The paths without a class still send here. A
-//! mark price on the same socket shows whether it sends at all. Missed liquidations cannot be asked for, and no contract holds anything but units of its base, so nothing is asked by REST.
+//! mark price on the same socket shows whether it sends at all. Missed liquidations cannot be asked for, and no contract holds
+//! anything but units of its base, so nothing but prices is asked by REST.
 
+use super::ask::{Ask, Limit};
 use super::binance;
 use super::event::{Completeness, PriceKind};
 use super::frame::Rules;
 use super::naming;
+use super::prices::Prices;
 use super::requests::Rest;
 use super::sockets::{Lines, Listen};
 use super::venue::Venue;
+
+/// Half of the weight that is allowed in a minute.
+const WEIGHT: Limit = Limit::of("weight", 1200, 60);
 
 pub(super) static VENUE: Venue = Venue {
     rules: Rules {
@@ -33,5 +39,11 @@ pub(super) static VENUE: Venue = Venue {
         )]),
         ..binance::LISTEN
     },
-    rest: Rest::NONE,
+    rest: Rest {
+        prices: Some(Prices {
+            asks: || vec![Ask::new("/fapi/v3/premiumIndex", WEIGHT)],
+            read: binance::read_prices,
+        }),
+        ..Rest::NONE
+    },
 };

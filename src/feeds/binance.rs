@@ -359,7 +359,7 @@ members!(Marked<'a> {
     mark = "markPrice",
 });
 
-fn read_prices(frame: &Frame<'_>) -> Result<Vec<Quoted>, Error> {
+pub(super) fn read_prices(frame: &Frame<'_>) -> Result<Vec<Quoted>, Error> {
     let rows = frame.read_plainly::<Part<Marked<'_>>>()?;
     quoted(&Place::ROOT, &rows, |row| {
         Quoted::read(row.symbol, row.mark)

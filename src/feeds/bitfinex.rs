@@ -3,7 +3,8 @@
 //! Everything is a list: `["pos", id, mts, _, symbol, amount, base price, _, is match, is market sold, _, price acquired]`.
 //! An amount above zero is a long position. Only matches count: a trigger announces them and mostly has no price. The base
 //! price is the entry and never given out.
-//! What is kept for long is asked for slowly: three requests a minute.
+//! What is kept for long is asked for slowly: three requests a minute. Prices are told of what has a mark price, the perpetual
+//! contracts: of a pair that is traded on margin, none.
 
 use rust_decimal::Decimal;
 use serde_json::json;
@@ -18,6 +19,7 @@ use super::listen::{Asked, Beat, Control, Heard, Heartbeat, QUARTERLY};
 use super::members::{Part, Raw, members};
 use super::naming::Market;
 use super::place::{Place, joined, shown, text_of};
+use super::prices::{Prices, Quoted};
 use super::requests::Rest;
 use super::sockets::{Announced, Keyed, Lines, Listen};
 use super::venue::Venue;
@@ -30,6 +32,8 @@ const REPEATED: &str = "10301";
 
 /// Requests in a minute.
 const HISTORIES: Limit = Limit::of("histories", 3, 60);
+/// Half of those for the state of contracts in a minute.
+const STATES: Limit = Limit::of("states", 45, 60);
 /// Most rows of a reply, triggers among them.
 const ROWS: usize = 500;
 
@@ -40,6 +44,10 @@ const AMOUNT: usize = 5;
 const IS_MATCH: usize = 8;
 const IS_MARKET_SOLD: usize = 9;
 const PRICE_ACQUIRED: usize = 11;
+
+/// Where the state of a contract has its name and its mark price.
+const KEY: usize = 0;
+const MARK_PRICE: usize = 15;
 
 pub(super) static VENUE: Venue = Venue {
     rules: Rules {
@@ -77,6 +85,10 @@ pub(super) static VENUE: Venue = Venue {
         ..Listen::NONE
     },
     rest: Rest {
+        prices: Some(Prices {
+            asks: || vec![Ask::new("/v2/status/deriv", STATES).with("keys", "ALL")],
+            read: read_prices,
+        }),
         // Three requests a minute reach no further in reasonable time.
         look_back: 30 * Millis::DAY,
         missed,
@@ -267,6 +279,12 @@ fn control(frame: &Frame<'_>, asked: &Asked) -> Result<Heard, Error> {
         (Some("info"), Some("20051" | "20060" | "20061")) => Heard::Notice(joined(&said)),
         _ => Heard::Other,
     })
+}
+
+fn read_prices(frame: &Frame<'_>) -> Result<Vec<Quoted>, Error> {
+    let states: Vec<Row<'_>> = frame.read()?;
+    let told = |state: &Row<'_>| Quoted::read(cell(state, KEY), cell(state, MARK_PRICE));
+    Ok(states.iter().filter_map(told).collect())
 }
 
 /// One request, the newest rows first.

@@ -2,10 +2,12 @@
 //!
 //! Only trades of type `LIQUIDATION` count, not `DELEVERAGE`. The taker was liquidated: `SELL` closed a long. Quantities are
 //! base units. The path of the socket is the subscription: the first frame acknowledges it, and tells the last fifty trades
-//! again. Its frames are numbered one by one, so that one that is missing shows. What REST tells are the last trades of a market whenever asked, so a stretch of the past cannot be asked for.
+//! again. Its frames are numbered one by one, so that one that is missing shows. What REST tells are the last trades of a market
+//! whenever asked, so a stretch of the past cannot be asked for; of its list of markets the prices are read.
 
 use std::time::Duration;
 
+use super::ask::{Ask, Limit};
 use super::error::Error;
 use super::event::{Completeness, Event, PriceKind};
 use super::frame::{Envelope, Frame, Rules, Sighting, Size};
@@ -13,9 +15,13 @@ use super::listen::{Asked, Beat, Heard, Heartbeat, Numbered, Numbers};
 use super::members::{Part, members};
 use super::naming::{Market, before};
 use super::place::{Place, says, shown};
+use super::prices::{Prices, Quoted, quoted};
 use super::requests::Rest;
 use super::sockets::{Lines, Listen};
 use super::venue::Venue;
+
+/// Half of those that are allowed in a minute.
+const REQUESTS: Limit = Limit::of("requests", 500, 60);
 
 const REPLY: Envelope = Envelope {
     code: "status",
@@ -60,7 +66,13 @@ pub(super) static VENUE: Venue = Venue {
         }),
         ..Listen::NONE
     },
-    rest: Rest::NONE,
+    rest: Rest {
+        prices: Some(Prices {
+            asks: || vec![Ask::new("/api/v1/info/markets", REQUESTS)],
+            read: read_prices,
+        }),
+        ..Rest::NONE
+    },
 };
 
 /// `BTC-USD`, and `NVDA_24_5-USD` of what is traded on five days.
@@ -169,6 +181,27 @@ fn control(frame: &Frame<'_>, asked: &Asked) -> Result<Heard, Error> {
         },
         _ => Heard::Other,
     })
+}
+
+members!(Figures<'a> {
+    mark = "markPrice",
+});
+
+members!(Told<'a> {
+    name = "name",
+    figures: Part<Figures<'a>> = "marketStats",
+});
+
+fn read_prices(frame: &Frame<'_>) -> Result<Vec<Quoted>, Error> {
+    let markets: Part<Told<'_>> = REPLY.open(frame)?.read("data")?;
+    quoted(
+        &Place::ROOT.member("data"),
+        &markets,
+        |market| match &market.figures {
+            Part::Object(figures) => Quoted::read(market.name, figures.mark),
+            _ => None,
+        },
+    )
 }
 
 #[cfg(test)]

@@ -13,6 +13,7 @@ use super::instruments::Listing;
 use super::members::{Part, members};
 use super::naming::Market;
 use super::place::{Place, says, shown};
+use super::prices::{Prices, Quoted, quoted};
 use super::requests::Rest;
 use super::sockets::Listen;
 use super::venue::Venue;
@@ -42,6 +43,10 @@ pub(super) static VENUE: Venue = Venue {
     decode,
     listen: Listen::NONE,
     rest: Rest {
+        prices: Some(Prices {
+            asks: || vec![Ask::new("/v1/public/futures", REQUESTS)],
+            read: read_prices,
+        }),
         // The venue does not say; it answers with fewer rows where it keeps fewer.
         look_back: 30 * Millis::DAY,
         missed,
@@ -163,6 +168,24 @@ impl Leg<'_> {
         };
         frame.event(place, seen).map(Some)
     }
+}
+
+members!(Marked<'a> {
+    symbol = "symbol",
+    mark = "mark_price",
+});
+
+members!(Marks<'a> {
+    rows: Part<Marked<'a>> = "rows",
+});
+
+fn read_prices(frame: &Frame<'_>) -> Result<Vec<Quoted>, Error> {
+    let data: Part<Marks<'_>> = REPLY.open(frame)?.read("data")?;
+    let place = Place::ROOT.member("data");
+    let marks = place.object(&data)?;
+    quoted(&place.member("rows"), &marks.rows, |row| {
+        Quoted::read(row.symbol, row.mark)
+    })
 }
 
 /// One request for all markets.

@@ -18,6 +18,7 @@ use super::listen::{Asked, Beat, Heard, Heartbeat, Line, spread};
 use super::members::{Part, members};
 use super::naming::Market;
 use super::place::{Place, says, shown, text_of};
+use super::prices::{Prices, Quoted, quoted};
 use super::requests::Rest;
 use super::sockets::{Lines, Listen};
 use super::venue::Venue;
@@ -30,6 +31,9 @@ const BETWEEN: Duration = Duration::from_millis(100);
 const ROTATION: Duration = Duration::from_hours(23);
 /// A hundred are allowed in a minute to who has no key.
 const REQUESTS: Limit = Limit::of("requests", 90, 60);
+
+/// What the prices of all markets may weigh, as one of the heavy requests, which no document names.
+const PRICES_WEIGHT: u32 = 12;
 
 /// What every contract is settled in.
 const QUOTE: &str = "USDC";
@@ -72,6 +76,10 @@ pub(super) static VENUE: Venue = Venue {
     rest: Rest {
         listings: || vec![Ask::new("/api/v1/info", REQUESTS)],
         read_listings,
+        prices: Some(Prices {
+            asks: || vec![Ask::new("/api/v1/info/prices", REQUESTS).weighing(PRICES_WEIGHT)],
+            read: read_prices,
+        }),
         ..Rest::NONE
     },
 };
@@ -203,6 +211,18 @@ fn read_listings(_ask: &Ask, frame: &Frame<'_>) -> Result<Page<Listing>, Error> 
         }))
     })?;
     Ok(Page::last(rows))
+}
+
+members!(Marked<'a> {
+    symbol = "symbol",
+    mark = "mark",
+});
+
+fn read_prices(frame: &Frame<'_>) -> Result<Vec<Quoted>, Error> {
+    let prices: Part<Marked<'_>> = REPLY.open(frame)?.read("data")?;
+    quoted(&Place::ROOT.member("data"), &prices, |row| {
+        Quoted::read(row.symbol, row.mark)
+    })
 }
 
 #[cfg(test)]

@@ -5,6 +5,7 @@
 use serde_json::{Value, json};
 
 use crate::doubles::book::Book;
+use crate::doubles::chart;
 use crate::doubles::dialect::Dialect;
 use crate::doubles::market::{Market, Unit};
 use crate::doubles::quota::Quota;
@@ -157,10 +158,31 @@ impl Dialect for Bitfinex {
                     .collect();
                 Answer::json(&json!([list]))
             }
+            "/v2/status/deriv" => states(ask, book),
             "/v2/liquidations/hist" => history(ask, book),
             _ => Answer::not_found(),
         }
     }
+}
+
+/// Of contracts alone; of a key that there is not, nothing is said.
+fn states(ask: &Ask, book: &Book) -> Answer {
+    let now = book.now();
+    let keys = ask.text("keys").unwrap_or_default();
+    let list: Vec<String> = book
+        .listed()
+        .into_iter()
+        .filter(|market| market.class == "future")
+        .filter(|market| keys == "ALL" || keys.split(',').any(|key| key == market.native_id))
+        .map(|market| {
+            let price = chart::price(book.seed(), market, now).normalize();
+            format!(
+                r#"["{}",{now},null,{price},{price},null,1396531.67460709,null,{now},0,18,null,0,null,null,{price},null,null,12.5,null,null,null,0.0005,0.0025]"#,
+                market.native_id
+            )
+        })
+        .collect();
+    Answer::text(format!("[{}]", list.join(",")))
 }
 
 /// The position's id: of the event's own time, so that no other start of the double has it.

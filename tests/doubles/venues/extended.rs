@@ -3,11 +3,14 @@
 //! The first frame tells the last trades again. Before every other liquidation comes an ordinary trade, before every fifth a
 //! deleveraging.
 
+use serde_json::{Value, json};
 use tokio_tungstenite::tungstenite::Bytes;
 
 use crate::doubles::book::Book;
+use crate::doubles::chart;
 use crate::doubles::dialect::Dialect;
 use crate::doubles::market::{Market, Unit};
+use crate::doubles::quota::Quota;
 use crate::doubles::rest::{Answer, Ask};
 use crate::doubles::session::Session;
 use crate::doubles::truth::Truth;
@@ -110,9 +113,35 @@ impl Dialect for Extended {
         bytes.into()
     }
 
-    fn rest(&self, _ask: &Ask, _book: &Book) -> Answer {
-        Answer::not_found()
+    fn quota(&self, _ask: &Ask) -> Option<(Quota, u64)> {
+        Some((Quota::new("1000 requests in a minute", 1000, 60, 429), 1))
     }
+
+    fn rest(&self, ask: &Ask, book: &Book) -> Answer {
+        match ask.path.as_str() {
+            "/api/v1/info/markets" => markets(book),
+            _ => Answer::not_found(),
+        }
+    }
+}
+
+fn markets(book: &Book) -> Answer {
+    let now = book.now();
+    let list: Vec<Value> = book
+        .listed()
+        .into_iter()
+        .map(|market| {
+            let price = chart::price(book.seed(), market, now).to_string();
+            json!({
+                "name": market.native_id, "assetName": market.base, "collateralAssetName": market.quote,
+                "active": true, "status": "ACTIVE", "marketStats": {
+                    "lastPrice": price, "askPrice": price, "bidPrice": price, "markPrice": price, "indexPrice": price,
+                    "fundingRate": "0.000013", "openInterestBase": "1500.40958",
+                },
+            })
+        })
+        .collect();
+    Answer::json(&json!({"status": "OK", "data": list}))
 }
 
 fn frame(truths: &[Truth], ts: i64, seq: u64) -> String {

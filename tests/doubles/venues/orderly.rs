@@ -2,9 +2,10 @@
 //!
 //! Every third liquidation names a position of which nothing was handed over.
 
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::doubles::book::Book;
+use crate::doubles::chart;
 use crate::doubles::dialect::Dialect;
 use crate::doubles::market::{Market, Unit};
 use crate::doubles::quota::Quota;
@@ -75,8 +76,10 @@ impl Dialect for Orderly {
     }
 
     fn rest(&self, ask: &Ask, book: &Book) -> Answer {
-        if ask.path != "/v1/public/liquidated_positions" {
-            return Answer::not_found();
+        match ask.path.as_str() {
+            "/v1/public/liquidated_positions" => {}
+            "/v1/public/futures" => return futures(book),
+            _ => return Answer::not_found(),
         }
         let size = usize::try_from(ask.number("size").unwrap_or(60)).unwrap();
         let page = usize::try_from(ask.number("page").unwrap_or(1).max(1)).unwrap();
@@ -97,6 +100,25 @@ impl Dialect for Orderly {
             .collect();
         Answer::text(body(&rows, page))
     }
+}
+
+fn futures(book: &Book) -> Answer {
+    let now = book.now();
+    let list: Vec<Value> = book
+        .listed()
+        .into_iter()
+        .map(|market| {
+            let price = chart::price(book.seed(), market, now)
+                .normalize()
+                .to_string();
+            let price = serde_json::from_str::<Value>(&price).unwrap();
+            json!({
+                "symbol": market.native_id, "index_price": price, "mark_price": price, "24h_close": price,
+                "next_funding_time": now, "open_interest": "1500.4",
+            })
+        })
+        .collect();
+    Answer::json(&json!({"success": true, "timestamp": now, "data": {"rows": list}}))
 }
 
 fn body(truths: &[Truth], page: usize) -> String {

@@ -5,6 +5,7 @@
 use serde_json::{Value, json};
 
 use crate::doubles::book::Book;
+use crate::doubles::chart;
 use crate::doubles::dialect::Dialect;
 use crate::doubles::market::{Market, Unit};
 use crate::doubles::quota::Quota;
@@ -130,8 +131,10 @@ impl Dialect for Pacifica {
         )]
     }
 
-    fn quota(&self, _ask: &Ask) -> Option<(Quota, u64)> {
-        Some((Quota::new("100 credits in a minute", 100, 60, 429), 1))
+    fn quota(&self, ask: &Ask) -> Option<(Quota, u64)> {
+        // Heavy requests cost up to twelve; which those are is not said.
+        let cost = if ask.path.ends_with("/prices") { 12 } else { 1 };
+        Some((Quota::new("100 credits in a minute", 100, 60, 429), cost))
     }
 
     fn rest(&self, ask: &Ask, book: &Book) -> Answer {
@@ -152,9 +155,27 @@ impl Dialect for Pacifica {
                     .collect();
                 Answer::json(&json!({"success": true, "data": list, "error": null, "code": null}))
             }
+            "/api/v1/info/prices" => prices(book),
             _ => Answer::not_found(),
         }
     }
+}
+
+fn prices(book: &Book) -> Answer {
+    let now = book.now();
+    let list: Vec<Value> = book
+        .listed()
+        .into_iter()
+        .map(|market| {
+            let price = chart::price(book.seed(), market, now).to_string();
+            json!({
+                "funding": "0.0000125", "mark": price, "mid": price, "next_funding": "0.0000125",
+                "open_interest": "3634796", "oracle": price, "symbol": market.native_id, "timestamp": now,
+                "volume_24h": "20896698.0672", "yesterday_price": price,
+            })
+        })
+        .collect();
+    Answer::json(&json!({"success": true, "data": list, "error": null, "code": null}))
 }
 
 /// The trade, and the one that comes before it.
