@@ -186,16 +186,14 @@ class ParquetFile:
             yield from self._day_by_day(place, whose, refused)
 
     def _day_by_day(self, place: Place, whose: Whose, refused: Refusals) -> Iterator[Part]:
-        import numpy as np
-
         check = _core.TableCheck(place.folder, self.kind, *whose)
         sound = _Sound(self.path, place.prices, self.kind)
         counts: Counter[int] = Counter()
         of_groups: dict[int, set[int]] = {}
         for group, part in self._sound(sound, refused):
-            days, rows = np.unique(check.add(table(part.rows, self.kind), part.numbers), return_counts=True)
-            counts.update(dict(zip(days.tolist(), rows.tolist(), strict=True)))
-            of_groups.setdefault(group, set()).update(days.tolist())
+            met = _counted(check.add(table(part.rows, self.kind), part.numbers))
+            counts.update(met)
+            of_groups.setdefault(group, set()).update(met)
         sound.check()
         length = check.length() if self.kind == "bars" else None
         latest = min(counts, default=0)
@@ -369,12 +367,10 @@ def _by_days(
 
     The last day taken out is told in the end; ``latest`` is the last of those before, and ``length`` that of bars.
     """
-    import numpy as np
-
     gathered = _Gathered(counts, latest)
     for part, days in batches:
         held = (part.rows, part.numbers, days)
-        met = dict(zip(*(cells.tolist() for cells in np.unique(days, return_counts=True)), strict=True))
+        met = _counted(days)
         gathered.go_on(held, met)
         new = gathered.new(met)
         if gathered.ready and not gathered.has_room(new):
@@ -385,6 +381,17 @@ def _by_days(
     if gathered.ready:
         yield gathered.complete(length)
     return gathered.latest
+
+
+def _counted(days: Any) -> dict[int, int]:
+    """How many rows there are of each day; most of one stand together."""
+    import numpy as np
+
+    starts = np.flatnonzero(np.diff(days, prepend=days[:1] - 1))
+    known, place = np.unique(days[starts], return_inverse=True)
+    rows = np.zeros(len(known), np.int64)
+    np.add.at(rows, place, np.diff(starts, append=len(days)))
+    return dict(zip(known.tolist(), rows.tolist(), strict=True))
 
 
 def _parted(held: list[Held], days: list[int]) -> tuple[list[Held], list[Held]]:
@@ -401,8 +408,20 @@ def _parted(held: list[Held], days: list[int]) -> tuple[list[Held], list[Held]]:
             left.append((rows, numbers, days_of))
         else:
             for place, some in ((taken, is_wanted), (left, ~is_wanted)):
-                place.append((rows.filter(some), numbers[some], days_of[some]))
+                place.append(_picked((rows, numbers, days_of), some))
     return taken, left
+
+
+def _picked(held: Held, some: Any) -> Held:
+    """Some of the rows; where they are most of them and stand together they are no copy."""
+    import numpy as np
+
+    rows, numbers, days_of = held
+    places = np.flatnonzero(some)
+    first, count = int(places[0]), len(places)
+    if places[-1] - first + 1 == count and 2 * count >= len(some):
+        return rows.slice(first, count), numbers[first : first + count], days_of[first : first + count]
+    return rows.filter(some), numbers[some], days_of[some]
 
 
 def _joined(held: list[Held]) -> tuple[Any, Any]:
