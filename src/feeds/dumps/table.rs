@@ -5,6 +5,7 @@
 //! format of its own, for nothing in a table tells the two readings of `BUY` apart.
 
 use std::collections::HashMap;
+use std::sync::Arc;
 
 use rust_decimal::Decimal;
 
@@ -47,6 +48,8 @@ const INTERVAL: &[&str] = &["interval"];
 pub(super) const OPEN_INTEREST: &[&str] = &["open_interest", "oi"];
 pub(super) const OPEN_INTEREST_USD: &[&str] = &["open_interest_usd", "oi_usd"];
 const CLOSE: &[&str] = &["close"];
+/// Names that are remembered at once.
+const MOST_NAMES: usize = 4096;
 /// Decimals of a volume that was divided by a price.
 const PLACES: u32 = 8;
 
@@ -62,6 +65,31 @@ pub(super) struct Table {
     of_exchange: Option<String>,
     /// How often an order stood in the file so far, by its key.
     seen: HashMap<String, u32>,
+    /// The few names that stand in it again and again, as they were read.
+    exchanges: Names<String>,
+    symbols: Names<Arc<Symbol>>,
+}
+
+/// Names as they were read, by what stands in the table.
+#[derive(Debug)]
+struct Names<T>(HashMap<String, T>);
+
+impl<T: Clone> Names<T> {
+    fn new() -> Self {
+        Self(HashMap::new())
+    }
+
+    fn of(&mut self, text: &str, read: impl FnOnce(&str) -> Option<T>) -> Option<T> {
+        if let Some(known) = self.0.get(text) {
+            return Some(known.clone());
+        }
+        let name = read(text)?;
+        if self.0.len() >= MOST_NAMES {
+            self.0.clear();
+        }
+        self.0.insert(text.to_owned(), name.clone());
+        Some(name)
+    }
 }
 
 #[derive(Debug)]
@@ -165,6 +193,8 @@ impl Table {
             of_symbol,
             of_exchange,
             seen: HashMap::new(),
+            exchanges: Names::new(),
+            symbols: Names::new(),
         })
     }
 
@@ -181,17 +211,21 @@ impl Table {
 
     pub(super) fn row(&mut self, line: Line<'_>) -> Result<Row, Flaw> {
         let exchange = match (self.exchange, &self.of_exchange) {
-            (Some(column), _) => exchange_name(line.text(column)?),
-            (None, Some(name)) => name.clone(),
-            (None, None) => return Err(Flaw::new("exchange: blank", "")),
+            (Some(column), _) => {
+                let text = line.text(column)?;
+                self.exchanges.of(text, |text| Some(exchange_name(text)))
+            }
+            (None, name) => name.clone(),
         };
+        let exchange = exchange.ok_or_else(|| Flaw::new("exchange: blank", ""))?;
         let contract = match (self.symbol, &self.of_symbol) {
             (Some(column), _) => line.text(column)?,
             (None, Some(name)) => name.as_str(),
             (None, None) => return Err(Flaw::new("symbol: blank", "")),
         };
-        let symbol =
-            Symbol::read(contract).ok_or_else(|| Flaw::new("symbol: names no coin", contract))?;
+        let read = |contract: &str| Symbol::read(contract).map(Arc::new);
+        let symbol = self.symbols.of(contract, read);
+        let symbol = symbol.ok_or_else(|| Flaw::new("symbol: names no coin", contract))?;
         let timestamp = line.instant(self.time)?;
         match &self.kind {
             Kind::Orders {
