@@ -174,13 +174,25 @@ impl Clock {
         there.map_or_else(|| self.now(), |there| there.min(self.now()))
     }
 
-    /// Learns what time it was at a venue between two instants of this machine, the later one being just now.
+    /// Learns what time it was at a venue between two instants of this machine, the later one being just now. Where these
+    /// are far apart, as of a process that was stopped meanwhile, that is news only if it was none of the times between.
     pub(super) fn measure(&self, venue: &'static str, date: SystemTime, took: Duration) -> Measure {
         let half = i64::try_from(took.as_millis() / 2).unwrap_or(i64::MAX);
         let there = date.duration_since(UNIX_EPOCH).unwrap_or_default();
         // It is cut to the second.
         let there = Millis(i64::try_from(there.as_millis()).unwrap_or(i64::MAX)).on(500);
-        self.learn(venue, self.right().back(half).0.saturating_sub(there.0))
+        let ahead = self.right().back(half).0.saturating_sub(there.0);
+        let known = locked(&self.of_venues).get(venue).copied();
+        let known = known.unwrap_or_else(|| self.ahead.load(Ordering::Relaxed));
+        if half > ERROR
+            && ahead.saturating_sub(known).saturating_abs() <= half.saturating_add(ERROR)
+        {
+            return Measure {
+                of_venue: None,
+                corrected: None,
+            };
+        }
+        self.learn(venue, ahead)
     }
 
     fn learn(&self, venue: &'static str, ahead: i64) -> Measure {
@@ -257,6 +269,24 @@ mod tests {
         assert!((88_000..=89_000).contains(&behind), "{behind}");
         assert_eq!(clock.learn("htx", 89_400), told(None, None));
         assert_eq!(clock.learn("gate", 100), told(Some(100), Some(0)));
+    }
+
+    #[test]
+    fn what_was_under_way_for_long_moves_no_clock_that_may_be_right() {
+        let clock = Clock::new(None);
+        let none = Measure {
+            of_venue: None,
+            corrected: None,
+        };
+        let minute = Duration::from_secs(60);
+        // Answered at once and read late, and the other way round.
+        for off in [Duration::ZERO, minute] {
+            let date = SystemTime::now() - minute + off;
+            assert_eq!(clock.measure("okx", date, minute), none, "{off:?}");
+        }
+        let date = SystemTime::now() - 10 * minute;
+        let ahead = clock.measure("okx", date, minute).corrected.unwrap();
+        assert!((565_000..=575_000).contains(&ahead), "{ahead}");
     }
 
     #[test]
