@@ -162,7 +162,10 @@ impl Socket {
                     continue;
                 }
                 if let Some(stream) = stream {
-                    self.note_told(stream.to_owned());
+                    // Out of order, what is numbered by itself may be one before what was lost.
+                    let newest = frame.truths.iter().map(|truth| truth.seq).max();
+                    let newest = newest.filter(|_| !stream.is_empty());
+                    self.note_told(stream.to_owned(), newest);
                 }
                 for _ in 0..times {
                     bytes.extend_from_slice(&rendered);
@@ -175,13 +178,17 @@ impl Socket {
         (frames, events)
     }
 
-    /// Notes that something of a stream is told.
-    fn note_told(&mut self, stream: String) {
+    /// Notes that something of a stream is told, and the newest event in it where these are what is numbered.
+    fn note_told(&mut self, stream: String, newest: Option<u64>) {
         let now = self.inner.book.now();
         let number = self.session.number;
         self.inner.count(|tally| {
+            let is_behind = |one: &Skipped| {
+                newest.is_none_or(|newest| one.events.iter().all(|event| *event < newest))
+            };
             let open = tally.skipped.iter_mut();
-            let open = open.filter(|one| one.socket == number && one.stream == stream);
+            let open =
+                open.filter(|one| one.socket == number && one.stream == stream && is_behind(one));
             open.for_each(|one| one.behind = one.behind.or(Some(now)));
         });
         self.told.insert(stream, now);
@@ -306,7 +313,7 @@ impl Socket {
         let over_limit = std::mem::take(&mut session.over_limit);
         let quiet = acknowledged.is_empty() && refused.is_empty() && heard_pings + answers == 0;
         for stream in std::mem::take(&mut self.session.told) {
-            self.note_told(stream);
+            self.note_told(stream, None);
         }
         let written = self.write(&bytes).await;
         if !quiet || !strange.is_empty() || !over_limit.is_empty() {

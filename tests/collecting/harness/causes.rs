@@ -3,6 +3,7 @@
 use liqdata::model::Millis;
 
 use super::oracle::{Happened, since};
+use super::performance::WRITES;
 use super::plan::{Fault, Mishap, PAIRED, POLLED, Schedule, Step, is_long, late};
 
 /// A time from here until before there, in milliseconds since the beginning.
@@ -345,6 +346,15 @@ pub(super) fn lag(schedule: &Schedule, venue: &str) -> i64 {
     lags.max().unwrap_or(0)
 }
 
+/// How long a frame may wait to be read, until the rows of those before it have found a place in the queue.
+fn waits(schedule: &Schedule) -> i64 {
+    if schedule.queue < 100 {
+        3 * signed(WRITES)
+    } else {
+        0
+    }
+}
+
 /// How much older than a numbered message may be what was told last: replies to subscriptions have numbers as well at some
 /// venues, and tell of the past, if of anything.
 fn told_before(venue: &str) -> i64 {
@@ -362,10 +372,8 @@ fn between_numbers(happened: &Happened, venue: &str) -> Vec<Cause> {
     let holes = of_venue.filter_map(|(_, one)| {
         let (before, behind) = (since(Millis(one.before?)), since(Millis(one.behind?)));
         let truth = (before, behind + lag);
-        let shows = (
-            before - told_before(venue).max(lag) - near,
-            behind + lag + near,
-        );
+        let from = before - told_before(venue).max(lag) - near;
+        let shows = (from, behind + lag + near + waits(&happened.performed));
         Some(Cause { truth, shows })
     });
     holes.collect()

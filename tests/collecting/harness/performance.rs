@@ -20,7 +20,7 @@ use super::plan::{Fault, Mishap, Schedule, Step, late};
 use crate::doubles::{Act, Clock, Ending, Exchange, Faults, Setup, Skipped, Truth};
 
 /// How often what was handed over is written, in milliseconds.
-const WRITES: u64 = 1000;
+pub(super) const WRITES: u64 = 1000;
 /// How long it is calm in the end, in milliseconds.
 pub(super) const CALM: u64 = 150_000;
 
