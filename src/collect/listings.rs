@@ -121,8 +121,8 @@ impl VenueTasks {
             () = sleep(span(self.intake.settings.pace.request)) => {}
         }
         let before_us = self.known_before();
-        let is_known = *self.known.borrow();
-        if let Some(at) = before_us.recalled_as_of().filter(|_| !is_known) {
+        let is_needed = !*self.known.borrow() && !before_us.listings.is_empty();
+        if let Some(at) = before_us.recalled_as_of().filter(|_| is_needed) {
             self.publish(before_us);
             self.trouble(format!(
                 "the markets are not told yet; those of {at} stand in for them"
