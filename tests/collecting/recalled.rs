@@ -2,7 +2,7 @@
 //! and what was listed since then is known to have been missed.
 
 use liqdata::archive::Archive;
-use liqdata::collect::{VenueState, VenueStatus};
+use liqdata::collect::{Plan, Settings, VenueState, VenueStatus};
 use liqdata::model::Millis;
 
 use crate::bench::{Collecting, Doubles, Folder, assert_kept, quick};
@@ -85,17 +85,24 @@ async fn lists_of_the_process_before_stand_in_for_those_that_are_refused_from_th
     }
 }
 
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_list_that_is_empty_at_first_does_not_take_the_place_of_that_of_before() {
+/// Bybit, whose lists are kept by a process that has ended, and how many sockets that wanted.
+async fn known_to_one_before(settings: Settings) -> (Folder, Doubles, Plan, u64) {
     let (folder, doubles) = (Folder::new(), Doubles::open(&["bybit"]).await);
-    let mut settings = quick();
-    settings.pace.gone = 600.0;
-    let (plan, bybit) = (doubles.plan(settings), doubles.of("bybit"));
+    let plan = doubles.plan(settings);
     let collecting = Collecting::start(&folder.archive(), &plan);
     collecting.until_live().await;
     kept(&collecting, &folder, &["bybit"]).await;
     let wanted = collecting.of("bybit").sockets_wanted;
     collecting.stop().await;
+    (folder, doubles, plan, wanted)
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_list_that_is_empty_at_first_does_not_take_the_place_of_that_of_before() {
+    let mut settings = quick();
+    settings.pace.gone = 600.0;
+    let (folder, doubles, plan, wanted) = known_to_one_before(settings).await;
+    let bybit = doubles.of("bybit");
     let inverse: Vec<_> = bybit.book().of_class("inverse").collect();
     for market in inverse {
         bybit.book().withdraw(market.native_id);
@@ -112,15 +119,10 @@ async fn a_list_that_is_empty_at_first_does_not_take_the_place_of_that_of_before
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn lists_of_the_process_before_stand_in_while_an_exchange_wants_to_be_left_alone() {
-    let (folder, doubles) = (Folder::new(), Doubles::open(&["bybit"]).await);
     let mut settings = quick();
     settings.pace.request = 0.5;
-    let (plan, bybit) = (doubles.plan(settings), doubles.of("bybit"));
-    let collecting = Collecting::start(&folder.archive(), &plan);
-    collecting.until_live().await;
-    kept(&collecting, &folder, &["bybit"]).await;
-    let wanted = collecting.of("bybit").sockets_wanted;
-    collecting.stop().await;
+    let (folder, doubles, plan, wanted) = known_to_one_before(settings).await;
+    let bybit = doubles.of("bybit");
     bybit.fault(|faults| {
         faults.rest = Some(Limit {
             status: 403,
