@@ -83,14 +83,15 @@ async fn pages_of_coinex_follow_each_other_by_their_times() {
     fills("coinex", 600, "/v2/futures/liquidation-history", 6).await;
 }
 
-/// Two that are equal in all that is told, the first of them the last of a page.
+/// Two that are equal in all that is told, in the middle of two pages: the first page ends between them, whichever way it
+/// is told.
 async fn keeps_both_of_an_equal_pair(venue: &'static str, page: i64, path: &str) {
     let (folder, doubles) = (Folder::new(), Doubles::open(&[venue]).await);
     let exchange = doubles.of(venue);
     let now = exchange.book().now();
     let native_id = exchange.book().listed()[0].native_id;
     let newest = now - 60_000;
-    let times = (0..page + 10).map(|place| newest - place * 1000);
+    let times = (0..2 * page - 1).map(|place| newest - place * 1000);
     let mut happened = exchange.imagine_of(native_id, times);
     let last = usize::try_from(page - 1).unwrap();
     happened.sort_by_key(|truth| std::cmp::Reverse(truth.time));
