@@ -2,7 +2,8 @@
 
 A day is kept whole, wherever its rows stand, so that no day is looked at twice; what a file holds of one is gathered
 until the last row of it has come. Days that do not fit together into what is held are left for another pass over the
-file. Before any row is kept all of them have been looked over.
+file. Before any row is kept all of them have been looked over; as many as fit are held until then, and are not read
+again.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ from __future__ import annotations
 import json
 from collections import Counter
 from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -90,6 +92,8 @@ TOGETHER = 1 << 17
 """Rows that are kept together."""
 MOST = 1 << 18
 """Rows that are held at once, where no single day has more."""
+HELD = 24 << 20
+"""Bytes of rows that are held from when they are looked over until they are kept: of a file's first groups of rows."""
 BUFFER = 1 << 20
 """Bytes of a column that are read at once; without it a column of a group of rows is, however long."""
 
@@ -190,8 +194,11 @@ class ParquetFile:
         sound = _Sound(self.path, place.prices, self.kind)
         counts: Counter[int] = Counter()
         of_groups: dict[int, set[int]] = {}
+        held = _HeldGroups()
         for group, part in self._sound(sound, refused):
-            met = _counted(check.add(table(part.rows, self.kind), part.numbers))
+            days = check.add(table(part.rows, self.kind), part.numbers)
+            held.add(group, part, days)
+            met = _counted(days)
             counts.update(met)
             of_groups.setdefault(group, set()).update(met)
         sound.check()
@@ -199,10 +206,13 @@ class ParquetFile:
         latest = min(counts, default=0)
         while counts:
             before = len(counts)
+            self._refuse_changed()
             groups = {group for group, days in of_groups.items() if not days.isdisjoint(counts)}
             # What is refused has been counted.
-            parts = (part for _, part in self._sound(sound, Refusals(), groups))
-            of_days = ((part, check.days(table(part.rows, self.kind))) for part in parts)
+            parts = (part for _, part in self._sound(sound, Refusals(), groups - held.groups.keys()))
+            read = ((part, check.days(table(part.rows, self.kind))) for part in parts)
+            # Those that are held are the first, and are let go as they are used.
+            of_days = chain(held.taken(), read)
             latest = yield from _by_days(of_days, counts, latest, length)
             if len(counts) == before:
                 raise self._changed()
@@ -237,8 +247,7 @@ class ParquetFile:
         """The rows in batches, each with the number of the group of rows that it is of."""
         from pyarrow import ArrowException
 
-        if _stamp(self.path) != self._as_it_was:
-            raise self._changed()
+        self._refuse_changed()
         try:
             opened = _opened(self.path)
             for group in range(opened.metadata.num_row_groups):
@@ -250,8 +259,35 @@ class ParquetFile:
         except (OSError, ArrowException) as error:
             raise _unreadable(self.path, error) from None
 
+    def _refuse_changed(self) -> None:
+        if _stamp(self.path) != self._as_it_was:
+            raise self._changed()
+
     def _changed(self) -> BadQuery:
         return BadQuery(f"files: {self.path}: it changed while it was read", parameter="files")
+
+
+class _HeldGroups:
+    """The rows of a file's first groups of rows, as many of these as can be held whole, and the day of each."""
+
+    def __init__(self) -> None:
+        self.groups: dict[int, list[tuple[Part, Any]]] = {}
+        self._room = HELD
+
+    def add(self, group: int, part: Part, days: Any) -> None:
+        """Hold rows, if there is room for them and for all before them."""
+        if self._room < 0:
+            return
+        self._room -= part.rows.nbytes + part.numbers.nbytes + days.nbytes
+        if self._room < 0:
+            self.groups.pop(group, None)
+        else:
+            self.groups.setdefault(group, []).append((part, days))
+
+    def taken(self) -> Iterator[tuple[Part, Any]]:
+        """Take out what is held, one group after the other."""
+        for group in list(self.groups):
+            yield from self.groups.pop(group)
 
 
 class _Sound:

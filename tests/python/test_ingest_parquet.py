@@ -136,6 +136,14 @@ def little(monkeypatch):
     monkeypatch.setattr(_parquet, "BATCH", 500)
     monkeypatch.setattr(_parquet, "TOGETHER", 2_000)
     monkeypatch.setattr(_parquet, "MOST", 4_000)
+    monkeypatch.setattr(_parquet, "HELD", 0)
+
+
+@pytest.fixture(params=[0, 1 << 18, 1 << 30], ids=["none held", "some held", "all held"])
+def held(request, little, monkeypatch):
+    """How much is held of what was looked over."""
+    monkeypatch.setattr(_parquet, "HELD", request.param)
+    return request.param
 
 
 def in_disorder(rows, days):
@@ -146,7 +154,7 @@ def in_disorder(rows, days):
     return given.take(np.random.default_rng(2).permutation(given.num_rows))
 
 
-@pytest.mark.usefixtures("little")
+@pytest.mark.usefixtures("held")
 @pytest.mark.parametrize("order", ["in order", "newest first", "anywhere"])
 @pytest.mark.parametrize("group", [700, 10_000])
 def test_a_file_makes_the_archive_that_its_table_makes(tmp_path, folder, order, group):
@@ -266,7 +274,22 @@ def test_no_day_that_is_yet_to_come_is_told_as_one_without_orders(tmp_path, fold
     assert {(start // DAY, end // DAY) for _, start, end in covered(folder)} == {(START // DAY + 3, START // DAY + 10)}
 
 
-@pytest.mark.usefixtures("little")
+def test_groups_of_rows_that_can_be_held_are_read_once(tmp_path, folder, monkeypatch, held):
+    file = tmp_path / "orders.parquet"
+    parquet.write_table(orders(9_000), file, row_group_size=1_000)
+    batches, counted = _parquet.ParquetFile._batches, []
+
+    def counting(file, *groups):
+        for group, batch in batches(file, *groups):
+            counted.append(batch.num_rows)
+            yield group, batch
+
+    monkeypatch.setattr(_parquet.ParquetFile, "_batches", counting)
+    assert liqdata.ingest(folder, file).new == 9_000
+    assert sum(counted) == {0: 18_000, 1 << 18: 15_000, 1 << 30: 9_000}[held]
+
+
+@pytest.mark.usefixtures("held")
 @pytest.mark.parametrize("rows", [8_000, 10_000])
 def test_a_file_that_changes_while_it_is_read_is_refused(tmp_path, folder, rows, monkeypatch):
     file = tmp_path / "orders.parquet"
@@ -280,6 +303,7 @@ def test_a_file_that_changes_while_it_is_read_is_refused(tmp_path, folder, rows,
     monkeypatch.setattr(_parquet._Sound, "check", changed)
     with pytest.raises(BadQuery, match="it changed while it was read"):
         liqdata.ingest(folder, file)
+    assert not list(folder.rglob("*.parquet"))
 
 
 @pytest.mark.usefixtures("little")
