@@ -1,9 +1,12 @@
 //! Rows by what tells them apart, found without a text for each.
 
 use std::collections::HashMap;
-use std::hash::{BuildHasher as _, BuildHasherDefault, Hasher, RandomState};
+use std::hash::{BuildHasher as _, BuildHasherDefault, Hasher};
+
+use foldhash::quality::SeedableRandomState;
 
 use super::row::Row;
+use crate::model::seeded;
 
 /// What is hashed already.
 #[derive(Default)]
@@ -26,9 +29,8 @@ impl Hasher for AsItIs {
 }
 
 /// Places of rows by the hashes of their keys.
-#[derive(Default)]
 pub(super) struct Keys {
-    hashing: RandomState,
+    hashing: SeedableRandomState,
     last: HashMap<u64, usize, BuildHasherDefault<AsItIs>>,
     /// For each place the one before it of a row of the same hash.
     before: Vec<Option<usize>>,
@@ -40,7 +42,7 @@ impl Keys {
         Self {
             last: HashMap::with_capacity_and_hasher(rows, BuildHasherDefault::default()),
             before: Vec::with_capacity(rows),
-            ..Self::default()
+            hashing: seeded(),
         }
     }
 

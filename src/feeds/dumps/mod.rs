@@ -12,6 +12,7 @@ mod line;
 mod name;
 mod reader;
 mod row;
+mod seen;
 mod signs;
 mod table;
 mod tardis;

@@ -45,7 +45,7 @@ enum Decoder {
     Klines(binance::Klines),
     TardisLiquidations(tardis::Liquidations),
     Ticker(tardis::Ticker),
-    Table(Table),
+    Table(Box<Table>),
     /// The source gives rows itself.
     None,
 }
@@ -246,7 +246,7 @@ fn begin<'a>(
         return Ok((
             Source::Lines(0, lines.into_iter()),
             width,
-            Decoder::Table(table),
+            Decoder::Table(Box::new(table)),
         ));
     }
     let line = first.first().ok_or("it is empty")?;
@@ -286,13 +286,13 @@ fn begin<'a>(
             columns: columns(&header, tardis::TICKER).ok_or_else(missing)?,
             last: HashMap::new(),
         }),
-        _ => Decoder::Table(Table::new(
+        _ => Decoder::Table(Box::new(Table::new(
             format,
             &header,
             first.get(1..).unwrap_or_default(),
             name,
             exchange,
-        )?),
+        )?)),
     };
     let mut reader = plain(bytes);
     if told.is_some() {

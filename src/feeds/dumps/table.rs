@@ -7,16 +7,18 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
+use foldhash::quality::SeedableRandomState;
 use rust_decimal::Decimal;
 
 use super::format::Format;
 use super::line::{Column, Flaw, Line, column, columns};
 use super::name::Name;
 use super::row::{Row, RowBar, RowOrder, RowReading};
+use super::seen::{Seen, key};
 use crate::feeds::event::{Completeness, product, stripped};
 use crate::model::{
     ContractKind, Millis, Order, Side, Symbol, exchange_name, is_dollar, is_far_from_product,
-    is_worth_its_product, nearest_f64, quote_of_pair, read_span,
+    is_worth_its_product, nearest_f64, quote_of_pair, read_span, seeded,
 };
 
 pub(super) const TIME: &[&str] = &[
@@ -63,8 +65,8 @@ pub(super) struct Table {
     /// What stands in for a column.
     of_symbol: Option<String>,
     of_exchange: Option<String>,
-    /// How often an order stood in the file so far, by its key.
-    seen: HashMap<String, u32>,
+    /// The orders that stood in the file so far.
+    seen: Seen,
     /// The few names that stand in it again and again, as they were read.
     exchanges: Names<String>,
     symbols: Names<Arc<Symbol>>,
@@ -72,11 +74,11 @@ pub(super) struct Table {
 
 /// Names as they were read, by what stands in the table.
 #[derive(Debug)]
-struct Names<T>(HashMap<String, T>);
+struct Names<T>(HashMap<String, T, SeedableRandomState>);
 
 impl<T: Clone> Names<T> {
     fn new() -> Self {
-        Self(HashMap::new())
+        Self(HashMap::with_hasher(seeded()))
     }
 
     fn of(&mut self, text: &str, read: impl FnOnce(&str) -> Option<T>) -> Option<T> {
@@ -192,21 +194,10 @@ impl Table {
             exchange: by_exchange,
             of_symbol,
             of_exchange,
-            seen: HashMap::new(),
+            seen: Seen::new(),
             exchanges: Names::new(),
             symbols: Names::new(),
         })
-    }
-
-    /// An order with a key of its own. Two equal lines are two orders: nothing says that one of them stands twice.
-    fn numbered(&mut self, mut order: RowOrder) -> RowOrder {
-        let key = [&*order.order.exchange, "|", &*order.dedupe_key].concat();
-        let times = self.seen.entry(key).or_default();
-        *times += 1;
-        if *times > 1 {
-            order.dedupe_key = format!("{}|{times}", order.dedupe_key);
-        }
-        order
     }
 
     pub(super) fn row(&mut self, line: Line<'_>) -> Result<Row, Flaw> {
@@ -234,12 +225,13 @@ impl Table {
                 received,
                 of_order,
             } => {
-                let order = order(
+                let mut order = order(
                     line,
                     (exchange, contract, &symbol, timestamp),
                     (*columns, *value, *received, *of_order),
                 )?;
-                Ok(Row::Order(self.numbered(order)))
+                self.seen.number(&mut order, contract);
+                Ok(Row::Order(order))
             }
             Kind::Bars {
                 prices: columns,
@@ -344,7 +336,7 @@ fn order(
         price_kind: None,
         completeness: Completeness::Unknown,
         native_id: Some(contract.to_owned()),
-        dedupe_key: format!("file|{contract}|{side}|{}|{qty}|{price}", timestamp.0),
+        dedupe_key: key(contract, side, timestamp, [qty, price]),
         received_at,
     })
 }
