@@ -216,11 +216,13 @@ impl<'a> Filing<'a> {
         open: Kind<R>,
     ) -> Result<bool, ArchiveError> {
         let mut partitions: BTreeMap<Partition, usize> = BTreeMap::new();
-        let mut divided: Vec<Vec<(usize, R)>> = Vec::new();
+        let mut counts: Vec<usize> = Vec::new();
+        let mut numbers: Vec<Option<usize>> = Vec::with_capacity(rows.len());
         let mut latest: Option<(Partition, usize)> = None;
-        for (place, row) in rows.into_iter().enumerate() {
+        for (place, row) in rows.iter().enumerate() {
             if let Err((column, message)) = row.check() {
                 self.hand_back::<R>(place, column, message, false);
+                numbers.push(None);
                 continue;
             }
             let partition = Partition {
@@ -230,12 +232,21 @@ impl<'a> Filing<'a> {
             // Rows of a day stand together, most of them.
             let number = match latest {
                 Some((of, number)) if of == partition => number,
-                _ => *partitions.entry(partition).or_insert(divided.len()),
+                _ => *partitions.entry(partition).or_insert(counts.len()),
             };
             latest = Some((partition, number));
-            match divided.get_mut(number) {
-                Some(rows) => rows.push((place, row)),
-                None => divided.push(vec![(place, row)]),
+            numbers.push(Some(number));
+            match counts.get_mut(number) {
+                Some(count) => *count += 1,
+                None => counts.push(1),
+            }
+        }
+        // Each has the room it needs: rows are large, and are moved once.
+        let mut divided: Vec<Vec<(usize, R)>> =
+            counts.into_iter().map(Vec::with_capacity).collect();
+        for (place, (row, number)) in rows.into_iter().zip(numbers).enumerate() {
+            if let Some(rows) = number.and_then(|number| divided.get_mut(number)) {
+                rows.push((place, row));
             }
         }
         for (partition, number) in partitions {
