@@ -82,7 +82,7 @@ impl Whose {
     ///
     /// [`ArchiveError`] where the archive cannot be read.
     pub fn unknown(&mut self, name: &str) -> Result<Option<UnknownExchange>, ArchiveError> {
-        if self.takes_any || name == self.latest {
+        if self.takes_any || name == self.latest || EXCHANGES.contains(&name) {
             return Ok(None);
         }
         let own = exchange_name(name);
