@@ -51,6 +51,7 @@ mod clock;
 mod closed;
 mod coverage;
 mod damaged;
+mod deltas;
 mod error;
 mod exact;
 mod fates;

@@ -107,6 +107,7 @@ impl Row for OrderRow {
     const UNIQUE: &'static str = "exchange, dedupe_key";
     const GROUP: usize = 32_768;
     const COIN: &'static str = "coin";
+    const KEY: Option<&'static str> = Some("dedupe_key");
 
     fn check(&self) -> Result<(), Fault> {
         check_name("exchange", &self.order.exchange)?;

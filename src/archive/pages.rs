@@ -20,8 +20,9 @@ use bytes::Bytes;
 use zstd::bulk::Compressor;
 
 use super::arrays;
+use super::deltas::write_deltas;
 use super::manifest::Partition;
-use super::parquet::{COMPRESSION_LEVEL, FileFault, properties};
+use super::parquet::{COMPRESSION_LEVEL, FileFault, KEYS_COMPRESSION_LEVEL, properties};
 use super::row::Row;
 use super::runs_of_numbers::{width_of, write_numbers};
 use super::tabled::{Cells, Tabled, attos};
@@ -36,7 +37,7 @@ pub(super) struct Pages<T> {
     schema: SchemaDescriptor,
     properties: WriterPropertiesPtr,
     packer: Compressor<'static>,
-    /// For what tells rows from each other, which takes longest and shrinks to nearly the same.
+    /// For what tells rows from each other.
     quick: Compressor<'static>,
     unique: Unique,
     of: PhantomData<T>,
@@ -46,6 +47,8 @@ pub(super) struct Pages<T> {
 struct Encoded {
     /// The distinct values and how many there are, where cells are numbers of them.
     dictionary: Option<(Vec<u8>, usize)>,
+    /// How the data are written.
+    encoding: Encoding,
     data: Vec<u8>,
     statistics: Option<Statistics>,
 }
@@ -60,7 +63,7 @@ impl<T: Tabled> Pages<T> {
             schema: ArrowSchemaConverter::new().convert(&arrays)?,
             properties: Arc::new(properties),
             packer: Compressor::new(COMPRESSION_LEVEL)?,
-            quick: Compressor::new(1)?,
+            quick: Compressor::new(KEYS_COMPRESSION_LEVEL)?,
             unique: Unique::default(),
             of: PhantomData,
         })
@@ -118,18 +121,19 @@ impl<T: Tabled> Pages<T> {
     ) -> Result<(Bytes, ColumnCloseResult), FileFault> {
         let Encoded {
             dictionary,
+            encoding,
             data,
             statistics,
         } = encoded;
         let mut sink = TrackedWrite::new(Vec::new());
         let mut pages = SerializedPageWriter::new(&mut sink);
         let mut encodings = vec![Encoding::PLAIN, Encoding::RLE];
+        if !encodings.contains(&encoding) {
+            encodings.push(encoding);
+        }
         let mut uncompressed = 0;
         let mut dictionary_at = None;
-        let mut encoding = Encoding::PLAIN;
         if let Some((values, number)) = dictionary {
-            encoding = Encoding::RLE_DICTIONARY;
-            encodings.push(encoding);
             let page = Page::DictionaryPage {
                 buf: self.packer.compress(&values)?.into(),
                 num_values: count(number),
@@ -202,6 +206,7 @@ impl<T: Tabled> Pages<T> {
         if !self.unique.number(&values) {
             return Ok(Encoded {
                 dictionary: None,
+                encoding: Encoding::PLAIN,
                 data: plain(&values),
                 statistics,
             });
@@ -209,6 +214,7 @@ impl<T: Tabled> Pages<T> {
         let distinct = self.unique.values();
         Ok(Encoded {
             dictionary: Some((plain(distinct), distinct.len())),
+            encoding: Encoding::RLE_DICTIONARY,
             data: numbered(self.unique.numbers(), distinct.len()),
             statistics,
         })
@@ -248,6 +254,7 @@ fn nothing(rows: usize) -> Encoded {
     let statistics = ValueStatistics::<ByteArray>::new(None, None, None, nulls, false);
     Encoded {
         dictionary: None,
+        encoding: Encoding::PLAIN,
         data,
         statistics: Some(Statistics::ByteArray(statistics)),
     }
@@ -289,22 +296,23 @@ fn named(names: &[&str], codes: impl Iterator<Item = u32>) -> Encoded {
     Encoded {
         data: numbered(&numbers, used.len()),
         dictionary: Some((values, used.len())),
+        encoding: Encoding::RLE_DICTIONARY,
         statistics,
     }
 }
 
 /// A column of instants.
 fn instants(times: &[Millis], rows: &[usize], later: i64) -> Encoded {
-    let mut data = Vec::with_capacity(8 * rows.len());
-    let (mut least, mut most) = (i64::MAX, i64::MIN);
-    for at in cells(times, rows) {
-        let at = at.on(later).0;
-        (least, most) = (least.min(at), most.max(at));
-        data.extend_from_slice(&at.to_le_bytes());
-    }
+    let instants = cells(times, rows).map(|at| at.on(later).0);
+    let instants: Vec<i64> = instants.collect();
+    let least = instants.iter().min().copied().unwrap_or_default();
+    let most = instants.iter().max().copied().unwrap_or_default();
+    let mut data = Vec::with_capacity(2 * instants.len());
+    write_deltas(&instants, &mut data);
     let statistics = ValueStatistics::new(Some(least), Some(most), None, Some(0), false);
     Encoded {
         dictionary: None,
+        encoding: Encoding::DELTA_BINARY_PACKED,
         data,
         statistics: Some(Statistics::Int64(statistics)),
     }
@@ -322,6 +330,7 @@ fn keys<T: Tabled>(table: &T, rows: &[usize]) -> Encoded {
     }
     Encoded {
         dictionary: None,
+        encoding: Encoding::PLAIN,
         data,
         statistics: None,
     }
@@ -387,6 +396,10 @@ mod tests {
         (any::<i64>(), 0_u32..=18).prop_map(|(digits, scale)| Decimal::new(digits, scale))
     }
 
+    fn instant() -> impl Strategy<Value = i64> {
+        prop_oneof![0_i64..1_000_000_000_000, i64::MIN..i64::MAX - 3]
+    }
+
     fn labels() -> impl Strategy<Value = Vec<String>> {
         prop::collection::vec("[a-c]{1,2}|é|[a-z]{60}", 300)
     }
@@ -406,7 +419,7 @@ mod tests {
         #[test]
         fn orders_by_columns_are_the_file_of_their_rows(
             names in labels(),
-            values in prop::collection::vec((decimal(), 0_i64..1_000_000_000_000), 1..300),
+            values in prop::collection::vec((decimal(), instant()), 1..300),
             rows in 1_usize..300,
         ) {
             let cycle = || values.iter().cycle().take(rows);

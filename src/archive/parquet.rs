@@ -4,7 +4,7 @@ use std::fs::File;
 
 use ::parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
 use ::parquet::arrow::{ArrowWriter, ProjectionMask};
-use ::parquet::basic::{Compression, ZstdLevel};
+use ::parquet::basic::{Compression, Encoding, ZstdLevel};
 use ::parquet::errors::ParquetError;
 use ::parquet::file::metadata::{ParquetMetaData, RowGroupMetaData};
 use ::parquet::file::properties::{EnabledStatistics, WriterProperties, WriterPropertiesBuilder};
@@ -17,10 +17,12 @@ use super::filter::Filter;
 use super::orders::OrderRow;
 use super::row::{Fault, Row};
 use super::{arrays, brief};
-use crate::model::{Millis, OrderBrief};
+use crate::model::{Kind, Millis, OrderBrief};
 
 /// The strength of the compression.
 pub(super) const COMPRESSION_LEVEL: i32 = 3;
+/// That of what tells rows from each other, which takes longest and shrinks to nearly the same.
+pub(super) const KEYS_COMPRESSION_LEVEL: i32 = 1;
 
 /// Rows of a file at most. They are deleted from the journal in one transaction, and whatever else is to become durable
 /// waits as long; and a small file that claims to hold more is not read into memory.
@@ -64,6 +66,20 @@ pub(super) fn bytes<R: Row>(rows: &[R]) -> Result<Vec<u8>, FileFault> {
         properties = properties
             .set_column_dictionary_enabled(column.clone(), false)
             .set_column_statistics_enabled(column, EnabledStatistics::None);
+    }
+    if let Some(key) = R::KEY {
+        let column = ColumnPath::from(key);
+        let quick = Compression::ZSTD(ZstdLevel::try_new(KEYS_COMPRESSION_LEVEL)?);
+        properties = properties
+            .set_column_dictionary_enabled(column.clone(), false)
+            .set_column_statistics_enabled(column.clone(), EnabledStatistics::None)
+            .set_column_compression(column, quick);
+    }
+    for time in R::filed().filter(|column| column.kind == Kind::Time) {
+        let column = ColumnPath::from(time.name);
+        properties = properties
+            .set_column_dictionary_enabled(column.clone(), false)
+            .set_column_encoding(column, Encoding::DELTA_BINARY_PACKED);
     }
     let schema = arrays::schema::<R>();
     let mut writer = ArrowWriter::try_new(Vec::new(), schema.clone(), Some(properties.build()))?;

@@ -36,6 +36,8 @@ pub(super) trait Row: Record + Clone + Send + 'static {
     /// The columns by which the rows of a day that are too many for one file are divided: those that are asked for
     /// together should lie together.
     const DIVIDED: &'static str = "timestamp";
+    /// The column of texts that tell rows from each other, where there is one: no two are the same, and nobody asks for one.
+    const KEY: Option<&'static str> = None;
     /// The column that nearly all of a row lies in, where there is one: its values are long, and no two are the same.
     const BULK: Option<&'static str> = None;
 

@@ -38,7 +38,7 @@ pub(super) fn write_numbers(numbers: &[u32], width: u8, into: &mut Vec<u8>) {
 }
 
 /// Writes a count, seven bits a byte.
-fn write_count(mut count: u64, into: &mut Vec<u8>) {
+pub(super) fn write_count(mut count: u64, into: &mut Vec<u8>) {
     loop {
         let low = u8::try_from(count & 0x7f).unwrap_or_default();
         count >>= 7;
