@@ -7,6 +7,7 @@ use pyo3::prelude::*;
 use pyo3::pybacked::PyBackedBytes;
 
 use super::error;
+use super::freeing::Unwaited;
 use super::rows::Table;
 use super::signals::SIGNAL_TICK;
 use crate::api::BadQuery;
@@ -41,7 +42,7 @@ pub(super) fn decode(
         py.detach(decode)
     };
     decoded
-        .map(Table::from)
+        .map(|events| Table::from(Unwaited::from(events)))
         .map_err(|error| error::from_feeds(py, &error))
 }
 
@@ -64,7 +65,7 @@ pub(super) fn decode_all(
         read(instruments.unwrap_or_default()).map_err(|refusal| error::bad_query(py, &refusal))?;
     let times = received_at.into_iter().chain(iter::repeat(None));
     let mut left = frames.iter().zip(times).enumerate();
-    let mut events = Vec::with_capacity(frames.len());
+    let mut events = Unwaited::from(Vec::with_capacity(frames.len()));
     // From one look for signals to the next.
     let mut stretch = || {
         let begun = Instant::now();

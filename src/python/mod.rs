@@ -23,6 +23,7 @@ mod error;
 mod events;
 mod feeds;
 mod foreign;
+mod freeing;
 mod ground;
 mod history;
 mod in_coins;

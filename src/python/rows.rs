@@ -14,6 +14,7 @@ use super::columns::{COIN, Cells, Column, Columns};
 use super::decimal::Form;
 use super::events;
 use super::foreign;
+use super::freeing::Unwaited;
 use super::ground::Told;
 use super::signals::{interruptible, look_around};
 use crate::feeds::Event;
@@ -35,13 +36,17 @@ struct Held {
     /// Made of the events at the first wish for them.
     columns: OnceLock<Columns>,
     /// Where the rows are decoded events: of a frame's few most often only the dicts are wanted.
-    events: Option<Vec<Event>>,
+    events: Option<Unwaited<Event>>,
 }
 
 impl Held {
     fn columns(&self) -> &Columns {
-        self.columns
-            .get_or_init(|| self.events.as_deref().unwrap_or_default().into())
+        self.columns.get_or_init(|| {
+            self.events
+                .as_ref()
+                .map(|events| events.as_slice().into())
+                .unwrap_or_default()
+        })
     }
 }
 
@@ -51,8 +56,8 @@ impl From<Columns> for Table {
     }
 }
 
-impl From<Vec<Event>> for Table {
-    fn from(events: Vec<Event>) -> Self {
+impl From<Unwaited<Event>> for Table {
+    fn from(events: Unwaited<Event>) -> Self {
         let held = Held {
             columns: OnceLock::new(),
             events: Some(events),
