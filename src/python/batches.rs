@@ -73,7 +73,8 @@ impl Reader {
             if table.is_none() {
                 return Ok(None);
             }
-            let batch = record_batch(table.cast::<Table>()?.get().columns(), Money::Float)?;
+            let columns = table.cast::<Table>()?.get().columns(py)?;
+            let batch = record_batch(columns, Money::Float)?;
             let wanted = self.wanted.clone();
             Ok(Some(
                 wanted
@@ -131,9 +132,9 @@ impl ParquetFile {
 
     /// Adds rows.
     fn write(&self, py: Python<'_>, table: &Bound<'_, Table>) -> PyResult<()> {
-        let (table, money) = (table.get(), self.money);
+        let (columns, money) = (table.get().columns(py)?, self.money);
         py.detach(|| {
-            let batch = record_batch(table.columns(), money)?;
+            let batch = record_batch(columns, money)?;
             match &mut *self.writer() {
                 Some(writer) => Ok(writer.write(&batch)?),
                 None => Err(PyRuntimeError::new_err("the file has been closed")),

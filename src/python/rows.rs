@@ -20,7 +20,7 @@ use super::signals::{interruptible, look_around};
 use crate::feeds::Event;
 use crate::model::{Decimals, Labels};
 
-/// Fewer rows become columns of Arrow before anyone could interrupt it.
+/// Fewer rows become columns, of Arrow or here, before anyone could interrupt it.
 const LARGE: usize = 10_000;
 
 /// Rows of one kind, held as columns.
@@ -82,16 +82,26 @@ impl Table {
         }
     }
 
-    fn column(&self, name: &str) -> PyResult<&Column> {
-        let columns = &self.columns().columns;
+    fn column(&self, py: Python<'_>, name: &str) -> PyResult<&Column> {
+        let columns = &self.columns(py)?.columns;
         columns
             .iter()
             .find(|column| column.name == name)
             .ok_or_else(|| PyKeyError::new_err(name.to_owned()))
     }
 
-    pub(super) fn columns(&self) -> &Columns {
-        self.held.columns()
+    /// The rows as columns, which may have to be made of events first.
+    pub(super) fn columns(&self, py: Python<'_>) -> PyResult<&Columns> {
+        let held = &self.held;
+        let events = held.events.as_ref().map_or(0, |events| events.len());
+        if events >= LARGE && held.columns.get().is_none() {
+            let held = Arc::clone(held);
+            interruptible(py, move || {
+                held.columns();
+                Ok(())
+            })?;
+        }
+        Ok(held.columns())
     }
 }
 
@@ -239,39 +249,34 @@ impl Table {
     fn __len__(&self) -> usize {
         match &self.held.events {
             Some(events) => events.len(),
-            None => self.columns().rows,
+            None => self.held.columns().rows,
         }
     }
 
     /// Column names, in order.
-    fn names(&self) -> Vec<String> {
-        self.columns()
-            .columns
-            .iter()
-            .map(|column| column.name.clone())
-            .collect()
+    fn names(&self, py: Python<'_>) -> PyResult<Vec<String>> {
+        let columns = self.columns(py)?.columns.iter();
+        Ok(columns.map(|column| column.name.clone()).collect())
     }
 
     /// Kind of each column: `text`, `decimal`, `float`, `int`, `time` or `bool`.
-    fn kinds(&self) -> Vec<&'static str> {
-        self.columns()
-            .columns
-            .iter()
-            .map(|column| match column.cells {
-                Cells::Text(_) => "text",
-                Cells::Decimal(_) => "decimal",
-                Cells::Float(_) => "float",
-                Cells::Int(_) => "int",
-                Cells::Time(_) => "time",
-                Cells::Bool(_) => "bool",
-            })
-            .collect()
+    fn kinds(&self, py: Python<'_>) -> PyResult<Vec<&'static str>> {
+        let columns = self.columns(py)?.columns.iter();
+        let kinds = columns.map(|column| match column.cells {
+            Cells::Text(_) => "text",
+            Cells::Decimal(_) => "decimal",
+            Cells::Float(_) => "float",
+            Cells::Int(_) => "int",
+            Cells::Time(_) => "time",
+            Cells::Bool(_) => "bool",
+        });
+        Ok(kinds.collect())
     }
 
     /// Names of the columns that frames have, in order: those of orders tell the coin, too.
-    fn framed(&self) -> Vec<String> {
-        let framed = self.columns().framed();
-        framed.iter().map(|column| column.name.clone()).collect()
+    fn framed(&self, py: Python<'_>) -> PyResult<Vec<String>> {
+        let framed = self.columns(py)?.framed();
+        Ok(framed.iter().map(|column| column.name.clone()).collect())
     }
 
     /// What the totals of each exchange cover, where a service told that beside the rows.
@@ -289,14 +294,17 @@ impl Table {
     }
 
     /// The newest instant of the first column of times.
-    fn newest(&self) -> Option<i64> {
-        let columns = self.columns().columns.iter();
+    fn newest(&self, py: Python<'_>) -> PyResult<Option<i64>> {
+        let columns = self.columns(py)?.columns.iter();
         let mut times = columns.filter_map(|column| match &column.cells {
             Cells::Time(cells) => Some((column, cells)),
             _ => None,
         });
-        let (column, cells) = times.next()?;
-        column.present(cells).flatten().max()
+        let newest = times.next().map(|(column, cells)| {
+            let cells = column.present(cells);
+            cells.flatten().max()
+        });
+        Ok(newest.flatten())
     }
 
     /// All rows as dicts; decimals as `decimal`, `float` or `text`.
@@ -313,7 +321,7 @@ impl Table {
                 .collect::<PyResult<_>>()?;
             return PyList::new(py, rows);
         }
-        let columns = self.columns();
+        let columns = self.columns(py)?;
         let mut makers = makers(py, columns, form);
         let (mut templates, shared) = Templates::of(py, &mut makers, columns.rows)?;
         let (shared, rest) = makers.split_at_checked(shared).ok_or_else(lost)?;
@@ -356,7 +364,7 @@ impl Table {
         if let Some(event) = self.held.events.as_ref().and_then(|events| events.get(row)) {
             return events::dict(py, event, form);
         }
-        let columns = self.columns().take(&[row]);
+        let columns = self.columns(py)?.take(&[row]);
         let dict = PyDict::new(py);
         for maker in makers(py, &columns, form) {
             dict.set_item(&maker.name, maker.cell(0)?)?;
@@ -371,8 +379,8 @@ impl Table {
         name: &str,
         decimals: &str,
     ) -> PyResult<Bound<'py, PyList>> {
-        let maker = Maker::of(py, self.column(name)?, Form::of(decimals)?);
-        let cells: Vec<_> = (0..self.columns().rows)
+        let maker = Maker::of(py, self.column(py, name)?, Form::of(decimals)?);
+        let cells: Vec<_> = (0..self.columns(py)?.rows)
             .map(|row| {
                 look_around(py, row)?;
                 maker.cell(row)
@@ -389,9 +397,9 @@ impl Table {
     )]
     #[pyo3(signature = (tables, groups=false))]
     fn joined_orders(py: Python<'_>, tables: Vec<Bound<'_, Self>>, groups: bool) -> PyResult<Self> {
-        let tables: Vec<_> = tables.iter().map(Bound::get).collect();
-        let joined =
-            py.detach(|| Columns::joined(tables.iter().map(|table| table.columns()), groups));
+        let tables = tables.iter().map(|table| table.get().columns(py));
+        let tables: Vec<_> = tables.collect::<PyResult<_>>()?;
+        let joined = py.detach(|| Columns::joined(tables.into_iter(), groups));
         joined
             .map(Self::from)
             .ok_or_else(|| PyValueError::new_err("tables of different columns cannot be joined"))
@@ -399,7 +407,7 @@ impl Table {
 
     /// A decimal column as `Decimal`s of one scale: the smallest that holds every value.
     fn decimals<'py>(&self, py: Python<'py>, name: &str) -> PyResult<Bound<'py, PyList>> {
-        let column = self.column(name)?;
+        let column = self.column(py, name)?;
         let Cells::Decimal(cells) = &column.cells else {
             return Err(PyValueError::new_err(format!(
                 "{name} is not a decimal column"
@@ -431,7 +439,7 @@ impl Table {
     /// One column as a numpy array: `float64`, `int64`, `bool` or `datetime64[ms]`; missing cells are `NaN` or `NaT`.
     fn array<'py>(&self, py: Python<'py>, name: &str) -> PyResult<Bound<'py, PyAny>> {
         foreign::numpy(py)?;
-        let column = self.column(name)?;
+        let column = self.column(py, name)?;
         Ok(match &column.cells {
             Cells::Text(_) => {
                 return Err(PyValueError::new_err(format!("{name} is a text column")));
@@ -474,7 +482,7 @@ impl Table {
         name: &str,
     ) -> PyResult<Option<(Bound<'py, PyAny>, Bound<'py, PyAny>)>> {
         foreign::numpy(py)?;
-        let column = self.column(name)?;
+        let column = self.column(py, name)?;
         let (Cells::Int(cells), Some(present)) = (&column.cells, &column.present) else {
             return Ok(None);
         };
@@ -492,11 +500,11 @@ impl Table {
         name: &str,
     ) -> PyResult<(Bound<'py, PyAny>, Vec<String>)> {
         if name == COIN
-            && let Some(coins) = self.columns().coins()
+            && let Some(coins) = self.columns(py)?.coins()
         {
             return coded(py, &coins);
         }
-        coded(py, self.column(name)?)
+        coded(py, self.column(py, name)?)
     }
 
     /// The same rows, of the columns `group` those of `kept` only, in that order, of which nothing is missing.
@@ -504,22 +512,22 @@ impl Table {
         clippy::needless_pass_by_value,
         reason = "arguments from Python come by value"
     )]
-    fn keeping(&self, group: Vec<String>, kept: Vec<String>) -> Self {
-        self.columns().clone().keeping(&group, &kept).into()
+    fn keeping(&self, py: Python<'_>, group: Vec<String>, kept: Vec<String>) -> PyResult<Self> {
+        let columns = self.columns(py)?.clone();
+        Ok(columns.keeping(&group, &kept).into())
     }
 
     /// Every `step`th row from `start`, `length` of them.
     fn slice(&self, py: Python<'_>, start: isize, step: isize, length: usize) -> PyResult<Self> {
-        let mut rows = Vec::with_capacity(length.min(self.columns().rows));
+        let columns = self.columns(py)?;
+        let mut rows = Vec::with_capacity(length.min(columns.rows));
         let mut at = start;
         for _ in 0..length {
-            let row = usize::try_from(at)
-                .ok()
-                .filter(|&row| row < self.columns().rows);
+            let row = usize::try_from(at).ok().filter(|&row| row < columns.rows);
             rows.push(row.ok_or_else(|| PyIndexError::new_err("row out of range"))?);
             at = at.saturating_add(step);
         }
-        Ok(py.detach(|| self.columns().take(&rows)).into())
+        Ok(py.detach(|| columns.take(&rows)).into())
     }
 
     /// The rows as an object with `__arrow_c_stream__`; money as float64, or exact as `decimal128`.
@@ -534,23 +542,21 @@ impl Table {
         Ok(ArrowTable { batch: batch? })
     }
 
-    fn __eq__(&self, other: &Bound<'_, PyAny>) -> bool {
-        other
-            .cast::<Self>()
-            .is_ok_and(|other| other.get().columns() == self.columns())
+    fn __eq__(&self, other: &Bound<'_, PyAny>) -> PyResult<bool> {
+        let py = other.py();
+        let Ok(other) = other.cast::<Self>() else {
+            return Ok(false);
+        };
+        Ok(other.get().columns(py)? == self.columns(py)?)
     }
 
     fn __reduce__<'py>(slf: &Bound<'py, Self>) -> PyResult<Reduced<'py>> {
         let py = slf.py();
         let table = slf.get();
+        let columns = table.columns(py)?;
+        let (kinds, names) = (table.kinds(py)?, table.names(py)?);
         let state = PyList::empty(py);
-        for ((column, kind), name) in table
-            .columns()
-            .columns
-            .iter()
-            .zip(table.kinds())
-            .zip(table.names())
-        {
+        for ((column, kind), name) in columns.columns.iter().zip(kinds).zip(names) {
             let cells = match &column.cells {
                 Cells::Text(cells) => {
                     let parts = (cells.codes().to_vec(), cells.names().to_vec());
@@ -568,10 +574,7 @@ impl Table {
             };
             state.append((name, kind, cells, column.present.clone()))?;
         }
-        Ok((
-            slf.get_type().getattr("_restore")?,
-            (state, table.columns().rows),
-        ))
+        Ok((slf.get_type().getattr("_restore")?, (state, columns.rows)))
     }
 
     #[staticmethod]

@@ -51,7 +51,7 @@ impl<'py> Reader<'py> {
         let source = if object.is_none() {
             Source::Empty
         } else if let Ok(own) = object.cast::<Table>() {
-            Source::Own(own.get().columns().clone())
+            Source::Own(own.get().columns(py)?.clone())
         } else if let Ok(mapping) = object.cast::<PyDict>() {
             Source::Mapping(mapping.clone())
         } else {

@@ -16,6 +16,7 @@ WAYS = {
     "market": "liqdata.Market(orders=table)",
     "market of arrow": "liqdata.Market(orders=arrow)",
     "decode": 'feeds.decode("bybit", frames)',
+    "columns of decoded": 'feeds.decode("bybit", frames).columns',
     "demo": "liqdata.demo(seed=5)",
     "live demo": "liqdata.demo(seed=5, live=True)",
     "truth": "liqdata.score_truth(market)",
