@@ -20,6 +20,7 @@ use pyo3::types::PyCapsule;
 use pyo3_arrow::PySchema;
 
 use super::columns::{Cells, Column, Columns};
+use super::signals::Progress;
 use crate::model::{Decimals, Labels, power_of_ten};
 
 /// Most digits an Arrow decimal128 can hold.
@@ -88,7 +89,17 @@ fn texts(column: &Column, cells: &Labels) -> PyResult<ArrayRef> {
 }
 
 pub(super) fn record_batch(columns: &Columns, money: Money) -> PyResult<RecordBatch> {
+    record_batch_told(columns, money, &Progress::default())
+}
+
+/// As [`record_batch`], and tells how many of the columns are done.
+pub(super) fn record_batch_told(
+    columns: &Columns,
+    money: Money,
+    progress: &Progress,
+) -> PyResult<RecordBatch> {
     let framed = columns.framed();
+    progress.note(0, framed.len());
     let mut fields = Vec::with_capacity(framed.len());
     let mut arrays: Vec<ArrayRef> = Vec::with_capacity(framed.len());
     for column in framed.iter().map(AsRef::as_ref) {
@@ -121,6 +132,7 @@ pub(super) fn record_batch(columns: &Columns, money: Money) -> PyResult<RecordBa
             column.present.is_some(),
         ));
         arrays.push(array);
+        progress.note(arrays.len(), framed.len());
     }
     let schema = Arc::new(Schema::new(fields));
     let options = arrow_array::RecordBatchOptions::new().with_row_count(Some(columns.rows));

@@ -9,14 +9,14 @@ use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyDict, PyFloat, PyList, PyString, PyTuple};
 use rust_decimal::Decimal;
 
-use super::arrow::{ArrowTable, DECIMAL_DIGITS, Money, record_batch, scaled};
+use super::arrow::{ArrowTable, DECIMAL_DIGITS, Money, record_batch, record_batch_told, scaled};
 use super::columns::{COIN, Cells, Column, Columns};
 use super::decimal::Form;
 use super::events;
 use super::foreign;
 use super::freeing::Unwaited;
 use super::ground::Told;
-use super::signals::{interruptible, look_around};
+use super::signals::{interruptible, look_around, watched};
 use crate::feeds::Event;
 use crate::model::{Decimals, Labels};
 
@@ -530,14 +530,23 @@ impl Table {
         Ok(py.detach(|| columns.take(&rows)).into())
     }
 
-    /// The rows as an object with `__arrow_c_stream__`; money as float64, or exact as `decimal128`.
-    fn arrow(&self, py: Python<'_>, exact: bool) -> PyResult<ArrowTable> {
+    /// The rows as an object with `__arrow_c_stream__`; money as float64, or exact as `decimal128`. `seen` is told how many
+    /// of the columns are done.
+    #[pyo3(signature = (exact, seen=None))]
+    fn arrow(
+        &self,
+        py: Python<'_>,
+        exact: bool,
+        seen: Option<&Bound<'_, PyAny>>,
+    ) -> PyResult<ArrowTable> {
         let held = Arc::clone(&self.held);
         let money = if exact { Money::Exact } else { Money::Float };
-        let batch = if self.__len__() < LARGE {
+        let batch = if seen.is_none() && self.__len__() < LARGE {
             py.detach(|| record_batch(held.columns(), money))
         } else {
-            interruptible(py, move || Ok(record_batch(held.columns(), money)))?
+            watched(py, &Arc::default(), seen, move |progress| {
+                Ok(record_batch_told(held.columns(), money, progress))
+            })?
         };
         Ok(ArrowTable { batch: batch? })
     }

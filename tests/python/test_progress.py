@@ -49,6 +49,8 @@ WAYS = {
     ),
     "decode": (lambda _, tell: feeds.decode("bybit", [FRAME] * 5000, progress=tell), int),
     "pandas": (lambda _, tell: samples.simulated().orders(limit=9).to_pandas(decimals="decimal", progress=tell), int),
+    "arrow": (lambda _, tell: samples.simulated().orders(limit=9).to_arrow(progress=tell), int),
+    "polars": (lambda _, tell: samples.simulated().orders(limit=9).to_polars(decimals="decimal", progress=tell), int),
     "truth": (lambda _, tell: liqdata.score_truth(samples.simulated(), progress=tell), int),
 }
 
