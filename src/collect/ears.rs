@@ -191,19 +191,19 @@ impl Ears {
         }
     }
 
-    /// One told something that came at an instant; where it `is_news` the others owe it that have told nothing since.
-    pub(super) fn tells(&mut self, number: usize, is_news: bool, came: Millis) {
+    /// One told something that came at an instant; of `news` since then the others owe it that have told nothing since.
+    pub(super) fn tells(&mut self, number: usize, news: Option<Millis>, came: Millis) {
         for (other, ear) in self.all.iter_mut().enumerate() {
             if other == number {
                 ear.told = ear.told.max(Some(came));
                 // What came before the other's news may be told of after it.
                 ear.behind.take_if(|(_, news)| *news <= came);
-            } else if is_news
+            } else if let Some(news) = news
                 && ear.missing.is_none()
                 && ear.unheard.is_empty()
-                && ear.told < Some(came)
+                && ear.told < Some(news)
             {
-                ear.behind.get_or_insert_with(|| (Instant::now(), came));
+                ear.behind.get_or_insert_with(|| (Instant::now(), news));
             }
         }
     }
@@ -581,17 +581,20 @@ mod tests {
         ears.lives(0, Millis(1));
         ears.lives(1, Millis(2));
         let mute = |ears: &Ears| [0, 1].map(|ear| ears.is_mute_at(ear, patience).is_some());
-        ears.tells(0, true, Millis(10));
+        ears.tells(0, Some(Millis(10)), Millis(10));
         assert_eq!(mute(&ears), [false, true]);
         assert_eq!(ears.is_mute_since(1), Some(Millis(2)));
-        ears.tells(1, false, Millis(11));
+        ears.tells(1, None, Millis(11));
         assert_eq!(mute(&ears), [false, false]);
         // What it told meanwhile, before the other was done, it does not owe.
-        ears.tells(1, true, Millis(20));
-        ears.tells(0, true, Millis(20));
+        ears.tells(1, Some(Millis(20)), Millis(20));
+        ears.tells(0, Some(Millis(20)), Millis(20));
         assert_eq!(mute(&ears), [false, false]);
-        ears.tells(1, true, Millis(30));
-        ears.tells(0, false, Millis(25));
+        // Told of the past, it owes what it told nothing since.
+        ears.tells(1, Some(Millis(19)), Millis(22));
+        assert_eq!(mute(&ears), [false, false]);
+        ears.tells(1, Some(Millis(30)), Millis(30));
+        ears.tells(0, None, Millis(25));
         assert_eq!(mute(&ears), [true, false]);
         assert_eq!(ears.is_mute_since(0), Some(Millis(25)));
         assert!(lost(&mut ears, 0, 20, 70).is_empty());

@@ -116,8 +116,8 @@ fn apart(ready: Ready) -> (Vec<OrderRow>, Vec<Unjudged>) {
 pub(super) struct Told {
     /// Whether it told of events at all.
     pub(super) any: bool,
-    /// Whether some of them are news that are kept.
-    pub(super) is_news: bool,
+    /// Since when others who listen owe some of them, which are news.
+    pub(super) news: Option<Millis>,
     /// Whether they are of the past, told to who subscribes.
     pub(super) is_past: bool,
     /// When the last of them happened, where the venue says so: it was said after that.
@@ -198,7 +198,7 @@ impl Intake {
         is_told_twice && !locked(&self.heard).is_new(&format!("not taken|{what}"), now)
     }
 
-    /// What a frame of a socket is and tells; its events are kept before this returns.
+    /// What a frame of a socket that came `now` is and tells; its events are kept before this returns.
     pub(super) async fn hear(
         &self,
         text: &str,
@@ -206,19 +206,30 @@ impl Intake {
         all_taken: bool,
         sequences: &mut Sequences,
         place: &Place,
+        now: Millis,
     ) -> (Heard, Told) {
-        let now = self.clock.now();
         self.board.notes().status.last_heard = Some(now);
         if self.venue.is_steady(text) {
             return (Heard::Control, Told::default());
         }
         // The lock-free part is over before anything is waited for.
         let (heard, mut told, ready) = self.read(text, asked, all_taken, sequences, now);
-        told.is_news = !ready.is_empty();
+        told.news = self.owed_since(&ready, told.is_past, now);
         let heard_until = || locked(&place.ears).seen().unwrap_or(now);
         let known_until = told.is_past.then(heard_until);
         self.hand_over(ready, known_until).await;
         (heard, told)
+    }
+
+    /// Since when all who listen owe something of what came `now`.
+    fn owed_since(&self, ready: &[Judged], is_past: bool, now: Millis) -> Option<Millis> {
+        if !is_past {
+            return (!ready.is_empty()).then_some(now);
+        }
+        // What others told so long ago is forgotten, and looks like news.
+        let forgotten = now.on(-millis(self.settings.pace.remember));
+        let times = ready.iter().map(|one| one.row.order.timestamp);
+        times.max().filter(|newest| *newest > forgotten)
     }
 
     fn read(
@@ -247,7 +258,7 @@ impl Intake {
         };
         let mut told = Told {
             any: !events.is_empty(),
-            is_news: false,
+            news: None,
             is_past: false,
             // Where the venue does not say, the time of receipt stands in.
             last: events

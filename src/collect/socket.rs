@@ -457,11 +457,13 @@ impl Conversation {
         let sequences = &mut self.sequences;
         let came = self.intake.clock.now();
         let place = &self.place;
-        let hearing = self.intake.hear(text, asked, all_taken, sequences, place);
+        let hearing = self
+            .intake
+            .hear(text, asked, all_taken, sequences, place, came);
         let (heard, told) = hearing.await;
         self.note_holes(Some(Instant::now()));
         if told.any {
-            locked(&self.place.ears).tells(self.place.ear, told.is_news, came);
+            locked(&self.place.ears).tells(self.place.ear, told.news, came);
             if !told.is_past {
                 // A heartbeat that comes where nothing else does is not owed meanwhile.
                 if self.line.control == Control::ByItself {

@@ -211,6 +211,46 @@ async fn one_of_two_that_tells_nothing_of_what_the_other_tells_is_replaced() {
     assert_eq!(gaps(&folder.archive()), []);
 }
 
+/// Who subscribes is told the last events anew at some venues, long after both were told them and they were forgotten here.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_one_that_is_back_is_told_of_the_past_the_other_does_not_owe() {
+    let (folder, doubles) = (Folder::new(), Doubles::open(&VENUES).await);
+    let mut settings = for_two();
+    (settings.pace.owed, settings.pace.remember) = (0.4, 0.2);
+    let collecting = Collecting::start(&folder.archive(), &doubles.plan(settings));
+    until_whole(&collecting).await;
+    let mut happened: Vec<Truth> = Vec::new();
+    for exchange in doubles.0.values() {
+        happened.extend(exchange.liquidate(20));
+    }
+    collecting
+        .until("both have told it", |status| {
+            status.venues.iter().all(|one| one.repeated >= 20)
+        })
+        .await;
+    tokio::time::sleep(Duration::from_millis(300)).await;
+    for exchange in doubles.0.values() {
+        for number in one_of_each_path(exchange, 0) {
+            assert!(exchange.act_on(number, Act::Disconnect(Ending::Close)));
+        }
+    }
+    let once_more = |one: &VenueStatus| one.sockets_wanted * 3 / 2;
+    collecting
+        .until("they are back", |status| {
+            let is_back = |one: &VenueStatus| one.connections >= once_more(one) && is_whole(one);
+            status.venues.iter().all(is_back)
+        })
+        .await;
+    // Twice as long as who owes something may be mute.
+    tokio::time::sleep(Duration::from_millis(800)).await;
+    for one in collecting.status().venues {
+        assert_eq!((one.connections, one.gaps), (once_more(&one), 0), "{one:?}");
+    }
+    collecting.stop().await;
+    assert_kept(&folder.archive(), &happened);
+    assert_eq!(gaps(&folder.archive()), []);
+}
+
 /// The allowance of messages is for an address, however many sockets there are.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn two_who_listen_share_what_one_address_may_send() {
