@@ -12,8 +12,9 @@ use tokio::time::{Instant, MissedTickBehavior, interval};
 use tokio_tungstenite::WebSocketStream;
 use tokio_tungstenite::tungstenite::{Bytes, Message};
 
-use super::exchange::{Frame, Inner};
 use super::fault::{Act, Ending, Faults, Garbage};
+use super::frame::Frame;
+use super::inner::Inner;
 use super::pipe::{Pipe as _, Wire};
 use super::session::{Say, Session};
 use super::tally::Skipped;
