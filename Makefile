@@ -27,7 +27,7 @@ export VIRTUAL_ENV := $(abspath .venv)
 export PIP_NO_INPUT := 1
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint wheel bench scorecard soak fuzz pictures notebooks reference docs clean
+.PHONY: help demo test lint lint-python lint-rust wheel bench scorecard soak fuzz pictures notebooks reference docs clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-9s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -39,17 +39,24 @@ test: $(STAMP)/test $(ANY) ## every test: Rust, Python, docstrings, README
 	cargo test --locked --no-default-features
 	$(BIN)/python -m pytest --numprocesses $(WORKERS) --dist loadfile
 
-lint: $(STAMP)/test $(STAMP)/lint ## every check, the cheapest first
+lint: $(STAMP)/test $(STAMP)/lint ## every check, those of Rust beside those of Python
 	cargo fmt --check
 	$(BIN)/ruff check
 	$(BIN)/ruff format --check
-	$(BIN)/mypy
-	$(BIN)/pyright --pythonpath $(BIN)/python
-	cargo clippy --locked --no-default-features --features $(CLOCK) -- -D warnings
-	cargo clippy --locked --all-targets -- -D warnings
-	$(MAKE) --no-print-directory $(ANY)
+	$(MAKE) --no-print-directory lint-python & python=$$!; \
+		$(MAKE) --no-print-directory lint-rust; rust=$$?; wait $$python && exit $$rust
 	$(BIN)/python -m mypy.stubtest liqdata._core
 	RUSTDOCFLAGS="-D warnings" cargo doc --locked --no-deps --document-private-items --features $(CLOCK)
+
+# With a target that needs the packages of the tests, so that each is checked in one shape alone.
+lint-rust:
+	cargo clippy --locked --no-default-features --lib --example ready -- -D warnings
+	cargo clippy --locked --all-targets -- -D warnings
+	$(MAKE) --no-print-directory $(ANY)
+
+lint-python:
+	$(BIN)/mypy
+	$(BIN)/pyright --pythonpath $(BIN)/python
 
 wheel: $(STAMP)/wheel ## the release wheel for manylinux in dist/, its size and tag checked, the ten questions asked in every Python found
 	rm -rf dist

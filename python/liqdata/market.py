@@ -6,6 +6,7 @@ import contextlib
 import os
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, Self
+from weakref import WeakValueDictionary
 
 from . import _answers, _core
 from ._cascades import _LocalCascades
@@ -427,11 +428,21 @@ def _live(seed: int, now: int, speed: float | None, at: int | None = None, *, pr
 def _demo(
     seed: int, now: int, habits: tuple[float, float, float] | None = None, *, progress: Progress = False
 ) -> Market:
-    """A simulated market; of traders with other habits (``docs/simulation.md``) where they are given."""
+    """A simulated market; of traders with other habits (``docs/simulation.md``) where they are given.
+
+    Markets of one seed, instant and habits share what was made, which nothing changes, as long as one of them is there.
+    """
     made = Market.__new__(Market)
-    with counting(progress, "demo", " bars") as seen:
-        core = _core.Market.demo(seed, now, habits, seen)
+    # Whoever looks on how it is made sees it made.
+    core = None if progress else _made.get((seed, now, habits))
+    if core is None:
+        with counting(progress, "demo", " bars") as seen:
+            core = _core.Market.demo(seed, now, habits, seen)
+        _made[seed, now, habits] = core
     return made._set_up(core, demo=(seed, now, habits))  # noqa: SLF001 - as in _of_archive
+
+
+_made: WeakValueDictionary[tuple[int, int, tuple[float, float, float] | None], _core.Market] = WeakValueDictionary()
 
 
 def _from_tables(tables: tuple[_core.Table, ...], now: int | None) -> Market:

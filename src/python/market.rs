@@ -34,7 +34,7 @@ const IN_FLIGHT: usize = 8;
 const LARGE: usize = 10_000;
 
 /// A market in this process.
-#[pyclass(frozen, module = "liqdata._core")]
+#[pyclass(frozen, weakref, module = "liqdata._core")]
 #[expect(
     clippy::struct_field_names,
     reason = "the market is what this wraps; the rest stands beside it"

@@ -10,6 +10,7 @@ import subprocess
 import sys
 import typing
 from datetime import UTC, datetime
+from weakref import WeakValueDictionary
 
 import pytest
 import samples
@@ -263,10 +264,12 @@ def test_a_market_of_tables_pickles_with_all_its_answers():
     assert samples.ten(copy.deepcopy(market)) == samples.ten(market)
 
 
-def test_a_simulated_market_pickles_as_its_seed():
+def test_a_simulated_market_pickles_as_its_seed(monkeypatch):
     market = samples.simulated()
     packed = pickle.dumps(market)
     assert len(packed) < 1000
+    # In a process that has not made it.
+    monkeypatch.setattr(liqdata.market, "_made", WeakValueDictionary())
     back = pickle.loads(packed)
     assert back.simulated
     assert back.orders() == market.orders()
@@ -352,6 +355,26 @@ def test_a_seed_gives_the_same_market_in_every_process():
     other = digest(seed=1)
     assert other[0] == first[0]
     assert other[1] != first[1]
+
+
+def test_markets_of_one_seed_share_what_was_made_and_are_closed_each_by_itself():
+    first = liqdata.demo()
+    second = liqdata.demo()
+    assert second is not first
+    assert second._core is first._core
+    assert liqdata.demo(now="2026-05-31")._core is not first._core
+    first.close()
+    with pytest.raises(RuntimeError, match="market is closed"):
+        first.overview()
+    assert second.orders() == samples.simulated().orders()
+
+
+def test_who_looks_on_how_a_market_is_made_sees_it_made():
+    told = []
+    made = samples.simulated()
+    with liqdata.demo(progress=lambda done, of: told.append((done, of))) as market:
+        assert told[-1][0] == told[-1][1] > 0
+        assert market._core is not made._core
 
 
 def test_the_simulated_market_has_coins_venues_bars_and_orders_enough():
