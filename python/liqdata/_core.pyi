@@ -30,6 +30,7 @@ __all__ = [
     "Stream",
     "Table",
     "TableCheck",
+    "TablePart",
     "Walk",
     "__version__",
     "archive_lists",
@@ -44,6 +45,7 @@ __all__ = [
     "exchange",
     "formats",
     "ingest_files",
+    "ingest_parts",
     "ingest_tables",
     "instant",
     "limits",
@@ -114,8 +116,15 @@ def ingest_tables(
     new_exchange: bool,
     seen: Callable[[int], object],
     cut: Callable[[dict[str, Any]], object],
-    length: int | None = None,
-    told_before: Sequence[tuple[str, int, int]] | None = ...,
+) -> dict[str, Any]: ...
+def ingest_parts(
+    path: str,
+    parts: Sequence[TablePart],
+    exchange: str | None,
+    seen: Callable[[int], object],
+    cut: Callable[[dict[str, Any]], object],
+    length: int | None,
+    told_before: Sequence[tuple[str, int, int]] | None,
 ) -> dict[str, Any]: ...
 def brackets(exchange: str, symbol: str) -> Table | None: ...
 def bracketed() -> list[tuple[str, str]]: ...
@@ -178,8 +187,17 @@ class ArchivePrices:
 class TableCheck:
     def __new__(cls, path: str, kind: str, exchange: str | None, new_exchange: bool) -> Self: ...
     def add(self, part: object, numbers: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]: ...
-    def days(self, part: object) -> npt.NDArray[np.int64]: ...
+    def read(self, part: object, numbers: npt.NDArray[np.int64]) -> TablePart: ...
     def length(self) -> int | None: ...
+
+@final
+class TablePart:
+    def __len__(self) -> int: ...
+    @property
+    def nbytes(self) -> int: ...
+    def days(self) -> npt.NDArray[np.int64]: ...
+    def slice(self, first: int, count: int) -> TablePart: ...
+    def filter(self, wanted: npt.NDArray[np.bool_]) -> TablePart: ...
 
 @final
 class Table:

@@ -275,11 +275,13 @@ def _of_parquet(
     rows, new, repeated = sum(refused.counts.values()), 0, 0
     done.append(_so_far(file, (rows, new, repeated), refused))
     for part in chain([] if first is None else [first], parts):
-        given = alone | {file.kind: table(part.rows, file.kind)}
-        # While days are yet to come that are earlier, nothing is called told: they would be a time without orders.
-        beside = (part.length, told_before if part.is_in_order else None)
-        told = _tables(place.folder, given, whose, shown, cut, *beside)
-        told_before = _joined(told_before, told["told"])
+        if part.is_read:
+            # While days are yet to come that are earlier, nothing is called told: they would be a time without orders.
+            beside = (part.length, told_before if part.is_in_order else None)
+            told = _core.ingest_parts(place.folder, part.rows, whose[0], _counting(shown.update), cut, *beside)
+            told_before = _joined(told_before, told["told"])
+        else:
+            told = _tables(place.folder, alone | {file.kind: table(part.rows, file.kind)}, whose, shown, cut)
         for reason, count, row, shown_there in told["refused"]:
             refused.add(reason, int(part.numbers[int(row.rpartition(":")[2])]), shown_there, count)
         rows, new, repeated = rows + told["rows"], new + told["new"], repeated + told["repeated"]
@@ -350,12 +352,10 @@ def _check(files: tuple[object, ...], tables: Mapping[str, object], **names: obj
         raise BadQuery(msg, parameter="files")
 
 
-def _tables(
-    folder: str, given: Mapping[str, object], whose: Whose, shown: Shown, cut: Cut, *beside: Any
-) -> dict[str, Any]:
+def _tables(folder: str, given: Mapping[str, object], whose: Whose, shown: Shown, cut: Cut) -> dict[str, Any]:
     orders, bars, open_interest = given["orders"], given["bars"], given["open_interest"]
     seen = _counting(shown.update)
-    return _core.ingest_tables(folder, orders, bars, open_interest, given["positions"], *whose, seen, cut, *beside)
+    return _core.ingest_tables(folder, orders, bars, open_interest, given["positions"], *whose, seen, cut)
 
 
 def _counting(update: Callable[[int], object]) -> Callable[[int], None]:

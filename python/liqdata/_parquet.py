@@ -2,8 +2,8 @@
 
 A day is kept whole, wherever its rows stand, so that no day is looked at twice; what a file holds of one is gathered
 until the last row of it has come. Days that do not fit together into what is held are left for another pass over the
-file. Before any row is kept all of them have been looked over; as many as fit are held until then, and are not read
-again.
+file. Before any row is kept all of them have been looked over; as many as fit are held until then as they were read,
+and are not read again.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     Whose = tuple[str | None, bool]
     """Whose rows are that do not say so, and whether an exchange that is not known is taken."""
 
-    Held = tuple[Any, Any, Any]
+    Held = tuple[_core.TablePart, Any, Any]
     """Rows, where each stands in its file, and the day of each."""
 
 COLUMNS = {
@@ -122,8 +122,10 @@ class Part:
     """Rows of a file that are kept together, where each stands in the file, and what is known of the whole file."""
 
     rows: Any
+    """A table; of a file that is read day by day parts of it, as they were read (``is_read``)."""
     numbers: Any
     length: int | None = None
+    is_read: bool = False
     is_in_order: bool = True
     """Whether no row is yet to come of a day before the last of this part and of those before it."""
 
@@ -196,8 +198,13 @@ class ParquetFile:
         of_groups: dict[int, set[int]] = {}
         held = _HeldGroups()
         for group, part in self._sound(sound, refused):
-            days = check.add(table(part.rows, self.kind), part.numbers)
-            held.add(group, part, days)
+            given = table(part.rows, self.kind)
+            if held.has_room:
+                rows = check.read(given, part.numbers)
+                days = rows.days()
+                held.add(group, Part(rows, part.numbers))
+            else:
+                days = check.add(given, part.numbers)
             met = _counted(days)
             counts.update(met)
             of_groups.setdefault(group, set()).update(met)
@@ -210,10 +217,9 @@ class ParquetFile:
             groups = {group for group, days in of_groups.items() if not days.isdisjoint(counts)}
             # What is refused has been counted.
             parts = (part for _, part in self._sound(sound, Refusals(), groups - held.groups.keys()))
-            read = ((part, check.days(table(part.rows, self.kind))) for part in parts)
+            read = (Part(check.read(table(part.rows, self.kind), part.numbers), part.numbers) for part in parts)
             # Those that are held are the first, and are let go as they are used.
-            of_days = chain(held.taken(), read)
-            latest = yield from _by_days(of_days, counts, latest, length)
+            latest = yield from _by_days(chain(held.taken(), read), counts, latest, length)
             if len(counts) == before:
                 raise self._changed()
 
@@ -268,23 +274,26 @@ class ParquetFile:
 
 
 class _HeldGroups:
-    """The rows of a file's first groups of rows, as many of these as can be held whole, and the day of each."""
+    """The rows of a file's first groups of rows as they were read, as many of these as can be held whole."""
 
     def __init__(self) -> None:
-        self.groups: dict[int, list[tuple[Part, Any]]] = {}
+        self.groups: dict[int, list[Part]] = {}
         self._room = HELD
 
-    def add(self, group: int, part: Part, days: Any) -> None:
+    @property
+    def has_room(self) -> bool:
+        """Whether all rows so far are held."""
+        return self._room > 0
+
+    def add(self, group: int, part: Part) -> None:
         """Hold rows, if there is room for them and for all before them."""
-        if self._room < 0:
-            return
-        self._room -= part.rows.nbytes + part.numbers.nbytes + days.nbytes
+        self._room -= part.rows.nbytes + part.numbers.nbytes
         if self._room < 0:
             self.groups.pop(group, None)
         else:
-            self.groups.setdefault(group, []).append((part, days))
+            self.groups.setdefault(group, []).append(part)
 
-    def taken(self) -> Iterator[tuple[Part, Any]]:
+    def taken(self) -> Iterator[Part]:
         """Take out what is held, one group after the other."""
         for group in list(self.groups):
             yield from self.groups.pop(group)
@@ -378,15 +387,18 @@ class _Gathered:
 
     def complete(self, length: int | None) -> Part:
         """Take out the days of which every row has come."""
+        import numpy as np
+
         done = [day for day, rows in self._coming.items() if not rows]
         taken, self._held = _parted(self._held, done)
         for day in done:
             self._room -= self._counts.pop(day)
             del self._coming[day]
         self.ready = 0
-        rows, numbers = _joined(taken)
         self.latest = max(self.latest, *done)
-        return Part(rows, numbers, length, is_in_order=not self._counts or self.latest < min(self._counts))
+        is_in_order = not self._counts or self.latest < min(self._counts)
+        rows, numbers = [rows for rows, _, _ in taken], np.concatenate([numbers for _, numbers, _ in taken])
+        return Part(rows, numbers, length, is_read=True, is_in_order=is_in_order)
 
     def _hold(self, held: Held, met: dict[int, int]) -> None:
         taken, _ = _parted([held], list(met))
@@ -397,14 +409,15 @@ class _Gathered:
 
 
 def _by_days(
-    batches: Iterator[tuple[Part, Any]], counts: Counter[int], latest: int, length: int | None
+    batches: Iterator[Part], counts: Counter[int], latest: int, length: int | None
 ) -> Generator[Part, None, int]:
     """Rows of whole days, many at a time, of as many days as can be held; they are taken out of ``counts``.
 
     The last day taken out is told in the end; ``latest`` is the last of those before, and ``length`` that of bars.
     """
     gathered = _Gathered(counts, latest)
-    for part, days in batches:
+    for part in batches:
+        days = part.rows.days()
         held = (part.rows, part.numbers, days)
         met = _counted(days)
         gathered.go_on(held, met)
@@ -458,13 +471,6 @@ def _picked(held: Held, some: Any) -> Held:
     if places[-1] - first + 1 == count and 2 * count >= len(some):
         return rows.slice(first, count), numbers[first : first + count], days_of[first : first + count]
     return rows.filter(some), numbers[some], days_of[some]
-
-
-def _joined(held: list[Held]) -> tuple[Any, Any]:
-    import numpy as np
-    import pyarrow as pa
-
-    return pa.concat_tables([rows for rows, _, _ in held]), np.concatenate([numbers for _, numbers, _ in held])
 
 
 def _stamp(path: str) -> tuple[int, int, int] | None:

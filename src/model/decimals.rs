@@ -146,7 +146,22 @@ impl Decimals {
     /// The decimals of these rows, in this order; rows that are none are left out.
     #[must_use]
     pub fn take(&self, rows: &[usize]) -> Self {
-        rows.iter().filter_map(|&row| self.get(row)).collect()
+        let mut taken = Self::with_capacity(rows.len());
+        for row in rows {
+            match self.short(*row) {
+                Some((digits, scale)) => taken.push_short(digits, scale),
+                None => taken.extend(self.get(*row)),
+            }
+        }
+        taken
+    }
+
+    /// Bytes of memory that it holds.
+    #[must_use]
+    pub fn bytes(&self) -> usize {
+        self.digits.capacity() * size_of::<i64>()
+            + self.scales.capacity()
+            + self.aside.capacity() * size_of::<Decimal>()
     }
 
     /// Whether the decimal of `row` is that of `theirs` in `other`.

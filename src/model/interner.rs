@@ -26,6 +26,15 @@ impl Interner {
         &self.texts
     }
 
+    /// Bytes of memory that it holds.
+    pub(crate) fn bytes(&self) -> usize {
+        let texts = self.texts.iter().map(String::capacity);
+        texts.sum::<usize>()
+            + self.texts.capacity() * size_of::<String>()
+            + self.recent.capacity() * size_of::<u32>()
+            + self.known.allocation_size()
+    }
+
     /// The text of a code.
     #[inline]
     pub(crate) fn text(&self, code: u32) -> Option<&str> {

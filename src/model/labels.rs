@@ -117,6 +117,12 @@ impl Labels {
         }
     }
 
+    /// Bytes of memory that it holds.
+    #[must_use]
+    pub fn bytes(&self) -> usize {
+        self.codes.capacity() * size_of::<u32>() + self.names.bytes()
+    }
+
     /// Whether the text of `row` is that of `theirs` in `other`.
     pub(crate) fn same(&self, row: usize, other: &Self, theirs: usize) -> bool {
         self.get(row) == other.get(theirs)

@@ -17,6 +17,7 @@ use crate::model::{
 };
 
 /// Price bars as a table tells them.
+#[derive(Clone)]
 pub(super) struct GivenBars {
     /// Whose each is, where the table says so.
     pub(super) exchange: Option<Labels>,
@@ -32,7 +33,7 @@ pub(super) struct GivenBars {
 }
 
 /// Readings of open interest in base units as a table tells them; an exchange is blank where it does not say it.
-#[derive(Default)]
+#[derive(Clone, Default)]
 pub(super) struct GivenInterest {
     pub(super) exchange: Labels,
     pub(super) symbol: Labels,
@@ -115,23 +116,6 @@ fn exchanges(reader: &Reader<'_>) -> PyResult<Option<Labels>> {
     columns.end()?;
     Ok(Some(names))
 }
-
-/// When the rows of a table happened.
-pub(super) fn instants(reader: &Reader<'_>) -> PyResult<Vec<Millis>> {
-    let mut columns = Columns::of(reader, std::slice::from_ref(&TIMESTAMP))?;
-    let times = columns.instants(TIMESTAMP.name)?;
-    columns.end()?;
-    Ok(times)
-}
-
-/// The column of when rows happened.
-static TIMESTAMP: Column = Column {
-    name: "timestamp",
-    kind: Kind::Time,
-    optional: false,
-    unit: "",
-    meaning: "",
-};
 
 /// The column of bars that names their exchanges.
 static EXCHANGE: Column = Column {

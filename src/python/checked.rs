@@ -5,11 +5,12 @@ use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
-use numpy::{IntoPyArray, PyArray1, PyArrayMethods};
+use numpy::{PyArray1, PyArrayMethods};
 use pyo3::prelude::*;
 
 use super::by_column::{self, GivenBars, GivenInterest};
-use super::tables::Reader;
+use super::parts::{Given, TablePart, days};
+use super::tables::{Reader, unit_of};
 use super::{error, foreign};
 use crate::api::BadQuery;
 use crate::archive::GivenOrders;
@@ -212,45 +213,18 @@ impl TableCheck {
         part: &Bound<'py, PyAny>,
         numbers: &Bound<'py, PyArray1<i64>>,
     ) -> PyResult<Bound<'py, PyArray1<i64>>> {
-        foreign::numpy(py)?;
-        let numbers = numbers.readonly();
-        let numbers = numbers.as_array();
-        let numbers = numbers
-            .iter()
-            .map(|number| usize::try_from(*number).unwrap_or_default());
-        let reader = Reader::new(self.kind.name(), part)?.looked_over(numbers.collect());
-        let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
-        let (whose, lengths) = &mut *known;
-        let times = match self.kind {
-            Kind::Orders => orders(&reader, whose)?.timestamp,
-            Kind::Bars => {
-                let given = bars(&reader, whose)?;
-                if given.exchange.is_none() && !self.is_somebodys {
-                    return Err(nobody(py, self.kind.name()));
-                }
-                lengths.add(&given);
-                given.timestamp
-            }
-            Kind::OpenInterest => {
-                let given = open_interest(&reader, whose)?;
-                if !self.is_somebodys && given.exchange.iter().any(str::is_empty) {
-                    return Err(nobody(py, self.kind.name()));
-                }
-                given.timestamp
-            }
-        };
-        Ok(days(py, &times))
+        let given = self.given(&self.reader(part, numbers)?.looked_over())?;
+        Ok(days(py, given.timestamps()))
     }
 
-    /// The day of each row of a part.
-    fn days<'py>(
+    /// As `add`, and gives what was read.
+    fn read(
         &self,
-        py: Python<'py>,
-        part: &Bound<'py, PyAny>,
-    ) -> PyResult<Bound<'py, PyArray1<i64>>> {
-        foreign::numpy(py)?;
-        let reader = Reader::new(self.kind.name(), part)?;
-        Ok(days(py, &by_column::instants(&reader)?))
+        part: &Bound<'_, PyAny>,
+        numbers: &Bound<'_, PyArray1<i64>>,
+    ) -> PyResult<TablePart> {
+        let given = self.given(&self.reader(part, numbers)?)?;
+        Ok(TablePart::of(given))
     }
 
     /// How long the bars are that do not say it; none where all do.
@@ -260,7 +234,43 @@ impl TableCheck {
     }
 }
 
-fn days<'py>(py: Python<'py>, times: &[Millis]) -> Bound<'py, PyArray1<i64>> {
-    let days = times.iter().map(|at| at.0.div_euclid(Millis::DAY));
-    days.collect::<Vec<i64>>().into_pyarray(py)
+impl TableCheck {
+    fn reader<'py>(
+        &self,
+        part: &Bound<'py, PyAny>,
+        numbers: &Bound<'py, PyArray1<i64>>,
+    ) -> PyResult<Reader<'py>> {
+        foreign::numpy(part.py())?;
+        let numbers = numbers.readonly();
+        let numbers = numbers.as_array();
+        let numbers = numbers
+            .iter()
+            .map(|number| usize::try_from(*number).unwrap_or_default());
+        Ok(Reader::new(self.kind.name(), part)?.numbered(numbers.collect()))
+    }
+
+    /// The columns of a part, which is looked over.
+    fn given(&self, reader: &Reader<'_>) -> PyResult<Given> {
+        let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
+        let (whose, lengths) = &mut *known;
+        Ok(match self.kind {
+            Kind::Orders => Given::Orders(orders(reader, whose)?),
+            Kind::Bars => {
+                let given = bars(reader, whose)?;
+                if given.exchange.is_none() && !self.is_somebodys {
+                    return Err(nobody(reader.py, self.kind.name()));
+                }
+                lengths.add(&given);
+                Given::OpenInterest(given)
+            }
+            Kind::OpenInterest => {
+                unit_of(reader)?;
+                let given = open_interest(reader, whose)?;
+                if !self.is_somebodys && given.exchange.iter().any(str::is_empty) {
+                    return Err(nobody(reader.py, self.kind.name()));
+                }
+                Given::Bars(given)
+            }
+        })
+    }
 }

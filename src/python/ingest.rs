@@ -11,12 +11,13 @@ use pyo3::types::PyDict;
 use super::by_column::{self, GivenBars, GivenInterest};
 use super::checked::{self, Lengths, check_exchanges, nobody, unknown_exchange};
 use super::in_coins::ArchivePrices;
+use super::parts::{Given, TablePart};
 use super::tables::Reader;
 use super::{error, logs, tables};
 use crate::api::BadQuery;
 use crate::archive::{
-    Archive, ArchiveError, BarTable, Filter, InterestTable, OrderTable, PositionRow, Tables,
-    spelled,
+    Archive, ArchiveError, BarTable, Filter, GivenOrders, InterestTable, OrderTable, PositionRow,
+    Tables, spelled,
 };
 use crate::collect::{
     Contract, Files, Finished, IngestError, Ingested, Refused, UnclearPosition, Whose, ingest,
@@ -102,10 +103,8 @@ fn told_or_cut<'py>(
 }
 
 /// Brings tables into the archive in the folder `path`; otherwise as [`ingest_files`]. Bars and readings without an exchange
-/// are `exchange`'s, and bars that do not say how long they are are `length` long; of which time orders tell goes on from what was
-/// `told_before`, and is not put on record yet where that is `None`.
+/// are `exchange`'s.
 #[pyfunction]
-#[pyo3(signature = (path, orders, bars, open_interest, positions, exchange, new_exchange, seen, cut, length=None, told_before=Some(vec![])))]
 #[expect(
     clippy::too_many_arguments,
     reason = "arguments from Python come one by one"
@@ -121,12 +120,10 @@ pub(super) fn ingest_tables<'py>(
     new_exchange: bool,
     seen: Py<PyAny>,
     cut: &Bound<'py, PyAny>,
-    length: Option<i64>,
-    told_before: Option<Vec<(String, i64, i64)>>,
 ) -> PyResult<Bound<'py, PyDict>> {
     let mut whose = checked::whose(py, &path, exchange, new_exchange)?;
     let given = (orders, bars, open_interest);
-    let mut tables = kept(py, &path, given, (exchange, length), &mut whose)?;
+    let mut tables = kept(py, &path, given, exchange, &mut whose)?;
     let given = tables::positions(positions)?;
     let named = given.iter().map(|row| row.exchange.as_deref());
     let named: Labels = named.map(Option::unwrap_or_default).collect();
@@ -138,6 +135,52 @@ pub(super) fn ingest_tables<'py>(
             Fault::Row(fault) => tables::fault_of(py, "positions", fault),
         })?;
     tables.positions = kept;
+    let (done, raised) = watched(py, seen, move |goes_on| {
+        ingest_all(&path, tables, Some(Vec::new()), goes_on)
+    })?;
+    let done = done.map(|mut done| {
+        done.rows += refused.iter().map(|one| one.count).sum::<u64>();
+        done.refused.extend(refused);
+        done
+    });
+    told_or_cut(
+        done.map_err(|fault| error::archive(py, &fault)),
+        raised,
+        cut,
+    )
+}
+
+/// Brings parts of a table that were looked over into the archive in the folder `path`; otherwise as [`ingest_tables`]. Bars that
+/// do not say how long they are are `length` long; of which time orders tell goes on from what was `told_before`, and is not put
+/// on record yet where that is `None`.
+#[pyfunction]
+#[expect(
+    clippy::too_many_arguments,
+    clippy::needless_pass_by_value,
+    reason = "arguments from Python come by value, one by one"
+)]
+pub(super) fn ingest_parts<'py>(
+    py: Python<'py>,
+    path: PathBuf,
+    parts: Vec<PyRef<'py, TablePart>>,
+    exchange: Option<&str>,
+    seen: Py<PyAny>,
+    cut: &Bound<'py, PyAny>,
+    length: Option<i64>,
+    told_before: Option<Vec<(String, i64, i64)>>,
+) -> PyResult<Bound<'py, PyDict>> {
+    let mut tables = Tables::default();
+    match TablePart::joined(&parts) {
+        Some(Given::Orders(given)) => tables.orders = orders_kept(given)?,
+        Some(Given::Bars(given)) => {
+            let interval = sized(py, &given, length)?;
+            tables.bars = bars_kept(given, interval, exchange)?;
+        }
+        Some(Given::OpenInterest(given)) => {
+            tables.open_interest = interest_kept(given, exchange)?;
+        }
+        None => return Err(PyValueError::new_err("these are no parts of one table")),
+    }
     let told_before = told_before.map(|spans| {
         let spans = spans.into_iter().map(|(exchange, start, end)| {
             let (start, end) = (Millis(start), Millis(end));
@@ -148,11 +191,6 @@ pub(super) fn ingest_tables<'py>(
     let (done, raised) = watched(py, seen, move |goes_on| {
         ingest_all(&path, tables, told_before, goes_on)
     })?;
-    let done = done.map(|mut done| {
-        done.rows += refused.iter().map(|one| one.count).sum::<u64>();
-        done.refused.extend(refused);
-        done
-    });
     told_or_cut(
         done.map_err(|fault| error::archive(py, &fault)),
         raised,
@@ -285,37 +323,43 @@ fn kept(
     py: Python<'_>,
     path: &Path,
     (orders, bars, open_interest): (&Bound<'_, PyAny>, &Bound<'_, PyAny>, &Bound<'_, PyAny>),
-    (exchange, length): (Option<&str>, Option<i64>),
+    exchange: Option<&str>,
     known: &mut Whose,
 ) -> PyResult<Tables> {
     let orders = checked::orders(&Reader::new("orders", orders)?, known)?;
     let given = checked::bars(&Reader::new("bars", bars)?, known)?;
-    let interval = sized(py, &given, length)?;
-    let whose = exchange.map(exchange_name);
+    let interval = sized(py, &given, None)?;
     let of_interest = Reader::new("open_interest", open_interest)?;
     let interest = interest(&of_interest, path, (open_interest, bars), &given, &interval)?;
     check_exchanges(&of_interest, &interest.exchange, known)?;
-    if !given.timestamp.is_empty() && given.exchange.is_none() && whose.is_none() {
+    if !given.timestamp.is_empty() && given.exchange.is_none() && exchange.is_none() {
         return Err(nobody(py, "bars"));
     }
-    if whose.is_none() && interest.exchange.iter().any(str::is_empty) {
+    if exchange.is_none() && interest.exchange.iter().any(str::is_empty) {
         return Err(nobody(py, "open_interest"));
     }
-    let uneven = |table: &str| {
-        let message = format!("{table}: its columns are not of one length");
-        PyValueError::new_err(message)
+    Ok(Tables {
+        orders: orders_kept(orders)?,
+        bars: bars_kept(given, interval, exchange)?,
+        open_interest: interest_kept(interest, exchange)?,
+        positions: Vec::new(),
+    })
+}
+
+fn orders_kept(given: GivenOrders) -> PyResult<OrderTable> {
+    OrderTable::of(given).ok_or_else(|| uneven("orders"))
+}
+
+/// Bars of these lengths; those without an exchange are `exchange`'s.
+fn bars_kept(given: GivenBars, interval: Vec<i64>, exchange: Option<&str>) -> PyResult<BarTable> {
+    let exchange = if let Some(names) = &given.exchange {
+        of_exchanges(names, exchange)
+    } else {
+        let whose = exchange.map(exchange_name).unwrap_or_default();
+        Some(given.timestamp.iter().map(|_| whose.as_str()).collect())
     };
-    let whose = whose.unwrap_or_default();
-    let own = |name: &str| match name {
-        "" => whose.clone(),
-        name => exchange_name(name),
-    };
-    let exchange = match &given.exchange {
-        Some(names) => spelled(names, own).ok_or_else(|| uneven("bars"))?,
-        None => given.timestamp.iter().map(|_| whose.as_str()).collect(),
-    };
-    let bars = BarTable {
-        exchange,
+    Ok(BarTable {
+        exchange: exchange.ok_or_else(|| uneven("bars"))?,
         symbol: spelled(&given.symbol, coin).ok_or_else(|| uneven("bars"))?,
         interval,
         timestamp: given.timestamp,
@@ -324,19 +368,32 @@ fn kept(
         low: given.low,
         close: given.close,
         volume: given.volume,
-    };
-    let open_interest = InterestTable {
-        exchange: spelled(&interest.exchange, own).ok_or_else(|| uneven("open_interest"))?,
-        symbol: spelled(&interest.symbol, coin).ok_or_else(|| uneven("open_interest"))?,
-        timestamp: interest.timestamp,
-        open_interest: interest.open_interest,
-    };
-    Ok(Tables {
-        orders: OrderTable::of(orders).ok_or_else(|| uneven("orders"))?,
-        bars,
-        open_interest,
-        positions: Vec::new(),
     })
+}
+
+/// Readings; those without an exchange are `exchange`'s.
+fn interest_kept(given: GivenInterest, exchange: Option<&str>) -> PyResult<InterestTable> {
+    let exchange = of_exchanges(&given.exchange, exchange);
+    Ok(InterestTable {
+        exchange: exchange.ok_or_else(|| uneven("open_interest"))?,
+        symbol: spelled(&given.symbol, coin).ok_or_else(|| uneven("open_interest"))?,
+        timestamp: given.timestamp,
+        open_interest: given.open_interest,
+    })
+}
+
+/// Exchanges as an archive spells them; those without a name are `exchange`.
+fn of_exchanges(names: &Labels, exchange: Option<&str>) -> Option<Labels> {
+    let whose = exchange.map(exchange_name).unwrap_or_default();
+    spelled(names, |name| match name {
+        "" => whose.clone(),
+        name => exchange_name(name),
+    })
+}
+
+fn uneven(table: &str) -> PyErr {
+    let message = format!("{table}: its columns are not of one length");
+    PyValueError::new_err(message)
 }
 
 /// The coin that a table means.

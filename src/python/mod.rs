@@ -33,6 +33,7 @@ mod logs;
 mod margin;
 mod market;
 mod moving;
+mod parts;
 mod question;
 mod reading;
 mod rebuild;
@@ -86,13 +87,15 @@ mod _core {
     #[pymodule_export]
     use super::in_coins::ArchivePrices;
     #[pymodule_export]
-    use super::ingest::{formats, ingest_files, ingest_tables};
+    use super::ingest::{formats, ingest_files, ingest_parts, ingest_tables};
     #[pymodule_export]
     use super::logs::deliver_logs;
     #[pymodule_export]
     use super::margin::{bracketed, brackets, liquidation_price, max_leverage};
     #[pymodule_export]
     use super::market::Market;
+    #[pymodule_export]
+    use super::parts::TablePart;
     #[pymodule_export]
     use super::question::{Question, endpoints, question};
     #[pymodule_export]

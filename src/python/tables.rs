@@ -36,6 +36,7 @@ pub(super) struct Reader<'py> {
     source: Source<'py>,
     /// Where each row stands in what this is a part of.
     numbers: Option<Vec<usize>>,
+    is_looked_over: bool,
 }
 
 enum Source<'py> {
@@ -68,20 +69,29 @@ impl<'py> Reader<'py> {
             table,
             source,
             numbers: None,
+            is_looked_over: false,
         })
     }
 
-    /// The same to be looked over: faults tell where rows stand in what this is a part of.
-    pub(super) fn looked_over(self, numbers: Vec<usize>) -> Self {
+    /// The same as a part of something: faults tell where rows stand in that.
+    pub(super) fn numbered(self, numbers: Vec<usize>) -> Self {
         Self {
             numbers: Some(numbers),
             ..self
         }
     }
 
+    /// The same to be looked over alone: what is read of it is not kept.
+    pub(super) fn looked_over(self) -> Self {
+        Self {
+            is_looked_over: true,
+            ..self
+        }
+    }
+
     /// Whether it is looked over, and what is read of it is not kept.
     pub(super) fn is_looked_over(&self) -> bool {
-        self.numbers.is_some()
+        self.is_looked_over
     }
 
     pub(super) fn column(&self, name: &'static str) -> PyResult<Option<Cells>> {
@@ -580,13 +590,8 @@ pub(super) fn open_interest(
     seen: Seen<'_, '_>,
 ) -> PyResult<(Vec<ObservedOpenInterest>, InterestUnit)> {
     let reader = Reader::new("open_interest", object)?;
-    let [base, usd] = [InterestUnit::Base, InterestUnit::Usd].map(InterestUnit::column);
-    match (reader.has(base)?, reader.has(usd)?) {
-        (true, true) => {
-            let why = format!("stands beside {usd:?}; a table has one of them");
-            Err(reader.refuse(base, &why))
-        }
-        (false, true) => {
+    match unit_of(&reader)? {
+        InterestUnit::Usd => {
             let rows: Vec<ObservedOpenInterestUsd> = read(&reader, seen)?;
             let rows = rows.into_iter().map(|row| ObservedOpenInterest {
                 symbol: row.symbol,
@@ -596,6 +601,19 @@ pub(super) fn open_interest(
             });
             Ok((rows.collect(), InterestUnit::Usd))
         }
-        (..) => Ok((read(&reader, seen)?, InterestUnit::Base)),
+        InterestUnit::Base => Ok((read(&reader, seen)?, InterestUnit::Base)),
+    }
+}
+
+/// What the numbers of a table of open interest count; one that says both is refused.
+pub(super) fn unit_of(reader: &Reader<'_>) -> PyResult<InterestUnit> {
+    let [base, usd] = [InterestUnit::Base, InterestUnit::Usd].map(InterestUnit::column);
+    match (reader.has(base)?, reader.has(usd)?) {
+        (true, true) => {
+            let why = format!("stands beside {usd:?}; a table has one of them");
+            Err(reader.refuse(base, &why))
+        }
+        (false, true) => Ok(InterestUnit::Usd),
+        (..) => Ok(InterestUnit::Base),
     }
 }

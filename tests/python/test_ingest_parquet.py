@@ -172,7 +172,30 @@ def test_a_file_makes_the_archive_that_its_table_makes(tmp_path, folder, order, 
     assert liqdata.ingest(folder, tmp_path / "again.parquet").repeated == 9_040
 
 
-@pytest.mark.usefixtures("little")
+@pytest.mark.usefixtures("held")
+def test_what_some_tables_of_orders_say_alone_is_kept_of_a_file_too(tmp_path, folder):
+    given = in_disorder(9_000, days=7)
+    places = np.arange(given.num_rows)
+    received = pyarrow.array(given.column("timestamp").to_numpy() + 5, mask=places % 3 == 0)
+    coins = ["wBTC" if place % 5 else None for place in places.tolist()]
+    groups = [f"group {place % 7}" if place % 2 else None for place in places.tolist()]
+    for name, cells in (("received_at", received), ("coin", coins), ("group_id", groups)):
+        given = given.append_column(name, [cells])
+    file = tmp_path / "orders.parquet"
+    parquet.write_table(given, file, row_group_size=700)
+    liqdata.ingest(folder, file)
+    liqdata.ingest(tmp_path / "table", orders=given)
+    found = []
+    for archive in (folder, tmp_path / "table"):
+        with liqdata.open(archive) as market:
+            rows = list(market.iter_orders(start=0, groups=True))
+            late = list(market.iter_orders(start=0, as_of=START + 3 * DAY))
+        found.append(sorted(str(row) for row in [*rows, *late]))
+    assert found[0] == found[1]
+    assert kept(folder) == kept(tmp_path / "table")
+
+
+@pytest.mark.usefixtures("held")
 def test_bars_that_do_not_say_how_long_they_are_are_those_of_the_whole_file(tmp_path, folder):
     """Coin after coin, whose bars are an hour apart at first and five minutes then."""
     rows = 3_000
@@ -274,9 +297,8 @@ def test_no_day_that_is_yet_to_come_is_told_as_one_without_orders(tmp_path, fold
     assert {(start // DAY, end // DAY) for _, start, end in covered(folder)} == {(START // DAY + 3, START // DAY + 10)}
 
 
-def test_groups_of_rows_that_can_be_held_are_read_once(tmp_path, folder, monkeypatch, held):
-    file = tmp_path / "orders.parquet"
-    parquet.write_table(orders(9_000), file, row_group_size=1_000)
+def count_read(monkeypatch):
+    """How many rows each batch has that is read."""
     batches, counted = _parquet.ParquetFile._batches, []
 
     def counting(file, *groups):
@@ -285,8 +307,28 @@ def test_groups_of_rows_that_can_be_held_are_read_once(tmp_path, folder, monkeyp
             yield group, batch
 
     monkeypatch.setattr(_parquet.ParquetFile, "_batches", counting)
+    return counted
+
+
+def test_groups_of_rows_that_can_be_held_are_read_once(tmp_path, folder, monkeypatch, held):
+    file = tmp_path / "orders.parquet"
+    parquet.write_table(orders(9_000), file, row_group_size=1_000)
+    counted = count_read(monkeypatch)
     assert liqdata.ingest(folder, file).new == 9_000
-    assert sum(counted) == {0: 18_000, 1 << 18: 15_000, 1 << 30: 9_000}[held]
+    assert sum(counted) == {0: 18_000, 1 << 18: 14_000, 1 << 30: 9_000}[held]
+
+
+@pytest.mark.usefixtures("little")
+@pytest.mark.parametrize("length, read", [(8, 9_000), (1_000, 18_000)])
+def test_names_that_are_held_count_by_how_long_they_are(tmp_path, folder, monkeypatch, length, read):
+    """Of rows that have a long name each, not even those of the first group of rows can be held."""
+    given = orders(9_000).append_column("group_id", [[f"{row:0{length}}" for row in range(9_000)]])
+    file = tmp_path / "orders.parquet"
+    parquet.write_table(given, file, row_group_size=1_500)
+    monkeypatch.setattr(_parquet, "HELD", 3 << 19)
+    counted = count_read(monkeypatch)
+    assert liqdata.ingest(folder, file).new == 9_000
+    assert sum(counted) == read
 
 
 @pytest.mark.usefixtures("held")
@@ -306,7 +348,19 @@ def test_a_file_that_changes_while_it_is_read_is_refused(tmp_path, folder, rows,
     assert not list(folder.rglob("*.parquet"))
 
 
-@pytest.mark.usefixtures("little")
+@pytest.mark.usefixtures("held")
+def test_readings_that_count_in_coins_and_in_usd_are_refused_before_a_row_is_kept(tmp_path, folder):
+    rows = 6_000
+    readings = {"timestamp": START + np.arange(rows) * 5 * MINUTE, "symbol": ["BTC"] * rows}
+    readings |= {"open_interest": np.full(rows, 7.0), "open_interest_usd": np.full(rows, 700.0)}
+    file = tmp_path / "interest.parquet"
+    parquet.write_table(pyarrow.table(readings), file, row_group_size=1_000)
+    with pytest.raises(BadQuery, match='column "open_interest" stands beside "open_interest_usd"'):
+        liqdata.ingest(folder, file, exchange="okx")
+    assert not (folder / "journal.sqlite").exists()
+
+
+@pytest.mark.usefixtures("held")
 def test_readings_in_usd_of_a_long_file_are_judged_as_those_of_a_short_one(tmp_path, folder):
     rows = 6_000
     times = START + np.arange(rows) * 5 * MINUTE
