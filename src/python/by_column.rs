@@ -4,7 +4,7 @@
 use arrow_array::cast::AsArray;
 use arrow_array::types::{Float64Type, Int64Type, TimestampMillisecondType};
 use arrow_array::{Array, ArrayRef};
-use arrow_schema::{DataType, TimeUnit};
+use arrow_schema::DataType;
 use pyo3::prelude::*;
 
 use super::cells::Cells;
@@ -343,12 +343,19 @@ impl<'a, 'py> Columns<'a, 'py> {
             }
             Ok(())
         })?;
+        let whole = self.cells("interval").and_then(integers);
+        // Bars of one length, most of them.
+        let mut met: Option<(i64, i64)> = None;
         self.each("interval", |reader, cells, row| {
-            if !cells.at(row).is_missing() {
-                let span = reader.span("interval", cells, row)?;
-                if let Some(length) = lengths.get_mut(row) {
-                    *length = Some(span);
-                }
+            let told = whole.as_ref().and_then(|whole| whole.get(row)).copied();
+            let span = match met.filter(|(before, _)| told == Some(*before)) {
+                Some((_, span)) => span,
+                None if cells.at(row).is_missing() => return Ok(()),
+                None => reader.span("interval", cells, row)?,
+            };
+            met = told.map(|told| (told, span));
+            if let Some(length) = lengths.get_mut(row) {
+                *length = Some(span);
             }
             Ok(())
         })?;
@@ -405,20 +412,24 @@ fn doubles(cells: &Cells) -> Option<Vec<f64>> {
     Some(array.values().to_vec())
 }
 
-/// The milliseconds of a column that has nothing else.
-fn millis(cells: &Cells) -> Option<Vec<i64>> {
+/// The whole numbers of a column that has nothing else.
+fn integers(cells: &Cells) -> Option<Vec<i64>> {
     if let Cells::Ints(values) = cells {
         return Some(values.clone());
     }
     let array = whole(cells)?;
-    match array.data_type() {
-        DataType::Int64 => Some(array.as_primitive::<Int64Type>().values().to_vec()),
-        DataType::Timestamp(TimeUnit::Millisecond, _) => {
-            let times = array.as_primitive::<TimestampMillisecondType>();
-            Some(times.values().to_vec())
-        }
-        _ => None,
-    }
+    let array = array.as_primitive_opt::<Int64Type>()?;
+    Some(array.values().to_vec())
+}
+
+/// The milliseconds of a column that has nothing else.
+fn millis(cells: &Cells) -> Option<Vec<i64>> {
+    let times = || {
+        let array = whole(cells)?;
+        let array = array.as_primitive_opt::<TimestampMillisecondType>()?;
+        Some(array.values().to_vec())
+    };
+    integers(cells).or_else(times)
 }
 
 /// Whether a column of times has whole numbers and no instant that may be one of seconds.

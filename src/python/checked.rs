@@ -98,6 +98,7 @@ impl Lengths {
     pub(super) fn add(&mut self, bars: &GivenBars) {
         self.are_missing |= bars.interval.iter().any(Option::is_none);
         let mut known: HashMap<(u32, u32), usize> = HashMap::new();
+        let mut met: Option<((u32, u32), usize)> = None;
         for (row, at) in bars.timestamp.iter().enumerate() {
             let code = |names: &Labels| names.codes().get(row).copied();
             let exchange = bars.exchange.as_ref().and_then(code);
@@ -105,18 +106,24 @@ impl Lengths {
                 exchange.unwrap_or(u32::MAX),
                 code(&bars.symbol).unwrap_or(u32::MAX),
             );
-            let series = *known.entry(codes).or_insert_with(|| {
-                let exchange = bars.exchange.as_ref().and_then(|names| names.get(row));
-                let names = (
-                    exchange.unwrap_or_default(),
-                    bars.symbol.get(row).unwrap_or_default(),
-                );
-                let count = self.series.len();
-                *self
-                    .series
-                    .entry((names.0.to_owned(), names.1.to_owned()))
-                    .or_insert(count)
-            });
+            // Bars of a series stand together, most of them.
+            let before = met.filter(|(before, _)| *before == codes);
+            let of_codes = || {
+                *known.entry(codes).or_insert_with(|| {
+                    let exchange = bars.exchange.as_ref().and_then(|names| names.get(row));
+                    let names = (
+                        exchange.unwrap_or_default(),
+                        bars.symbol.get(row).unwrap_or_default(),
+                    );
+                    let count = self.series.len();
+                    *self
+                        .series
+                        .entry((names.0.to_owned(), names.1.to_owned()))
+                        .or_insert(count)
+                })
+            };
+            let series = before.map_or_else(of_codes, |(_, series)| series);
+            met = Some((codes, series));
             match self.latest.get_mut(series) {
                 Some(before) => {
                     let apart = i64::try_from(at.0.abs_diff(before.0)).unwrap_or(i64::MAX);
@@ -261,7 +268,7 @@ impl TableCheck {
                     return Err(nobody(reader.py, self.kind.name()));
                 }
                 lengths.add(&given);
-                Given::OpenInterest(given)
+                Given::Bars(given)
             }
             Kind::OpenInterest => {
                 unit_of(reader)?;
@@ -269,7 +276,7 @@ impl TableCheck {
                 if !self.is_somebodys && given.exchange.iter().any(str::is_empty) {
                     return Err(nobody(reader.py, self.kind.name()));
                 }
-                Given::Bars(given)
+                Given::OpenInterest(given)
             }
         })
     }
