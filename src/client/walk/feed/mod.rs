@@ -90,6 +90,8 @@ pub(super) struct Feed {
     /// The length of the last page, if it was shorter than asked for though none has been longer: most likely it is
     /// the last, but a service may as well give less than it is asked for. One more page is read to know.
     closed: Option<usize>,
+    /// Whether the next page is to begin behind the last known row: an empty one shows that this is the feed's last.
+    beyond: bool,
     begun: bool,
     ended: bool,
 }
@@ -108,6 +110,7 @@ impl Feed {
             flight: 1,
             longest: 0,
             closed: None,
+            beyond: false,
             begun: false,
             ended: false,
         }
@@ -157,11 +160,14 @@ impl Feed {
             .min(LARGEST.max(narrow));
         // Aimed at the known rows' end. Only where the page would most likely not reach beyond it is the page moved
         // on, and so that as many arrivals more as fewer than expected still meet the known rows.
-        let room = (limit - overlap) as u64;
-        let lead = if self.expected < room / 4 * 3 {
+        let likely = self.closed.map_or(limit, |closed| limit.min(closed));
+        let room = likely.saturating_sub(overlap).max(1) as u64;
+        let lead = if self.beyond {
+            overlap as u64
+        } else if self.expected < room / 4 * 3 {
             0
         } else {
-            self.expected.saturating_sub(room / 2)
+            self.expected.saturating_sub(room.div_ceil(2))
         };
         if last.is_some_and(|last| last.lead > 0 || lead > 0) {
             return Ok(None);
@@ -208,11 +214,12 @@ impl Feed {
             return Ok(Taken::Rows(self.keep(rows, 0)));
         }
         let sure = self.surely_meets(ask);
-        if rows.is_empty() && sure {
-            // Even the known rows are gone from there: the feed's old end has moved before ours.
+        if rows.is_empty() && ask.offset <= ask.floor + self.known.end {
+            // Arrivals move the feed's end behind that, if there is a row beyond ours.
             self.ended = true;
             return Ok(Taken::Rows(0..0));
         }
+        self.beyond = false;
         self.reads += 1;
         let highest = i128::from(ask.offset) - i128::from(ask.floor);
         let full = rows.len() >= ask.limit;
@@ -222,8 +229,9 @@ impl Feed {
                 Alignment::At(at) => at + rows.len() as i128 - i128::from(self.known.end),
                 _ => -1,
             };
-            // A longer page now would have been as long then, and one that ends with our last row ends the feed.
-            if rows.len() > closed || (behind == 0 && !full) {
+            // A longer page now would have been as long then. One that ends with our last row ends the feed, unless it is as
+            // long as any that came: as many may have arrived as it would have held beyond that row.
+            if rows.len() > closed || (behind == 0 && short) {
                 self.ended = true;
                 return Ok(Taken::Rows(0..0));
             }
@@ -318,6 +326,10 @@ impl Feed {
             self.ended = short;
             if full {
                 self.closed = None;
+            } else if known == length {
+                self.closed = Some(length);
+                // Beyond what it takes to line up, no page may hold a row.
+                self.beyond = length <= self.known.needed();
             }
             if !self.ended {
                 self.missed()?;

@@ -36,11 +36,11 @@ fn grow(feed: &mut Rows, steps: &[u8]) {
     }
 }
 
-fn read(feed: &[Order], ask: &Ask) -> Vec<Order> {
+fn read(feed: &[Order], ask: &Ask, most: usize) -> Vec<Order> {
     feed.iter()
         .rev()
         .skip(usize::try_from(ask.offset).unwrap())
-        .take(ask.limit)
+        .take(ask.limit.min(most))
         .cloned()
         .collect()
 }
@@ -48,6 +48,17 @@ fn read(feed: &[Order], ask: &Ask) -> Vec<Order> {
 /// Walks `feed` while `arrive` grows it before each read but the first; gives the rows and what was asked.
 fn walk(
     feed: &mut Rows,
+    page: usize,
+    wanted: u64,
+    arrive: impl FnMut(&mut Rows),
+) -> (Result<Vec<Order>, Lost>, Vec<Ask>) {
+    walk_where_pages_are_short(feed, usize::MAX, page, wanted, arrive)
+}
+
+/// As [`walk`], of a service that gives `most` rows at once, however many it is asked for.
+fn walk_where_pages_are_short(
+    feed: &mut Rows,
+    most: usize,
     page: usize,
     wanted: u64,
     mut arrive: impl FnMut(&mut Rows),
@@ -67,7 +78,7 @@ fn walk(
                 arrive(feed);
             }
             asked.push(ask);
-            flying.push_back((ask, read(feed, &ask)));
+            flying.push_back((ask, read(feed, &ask, most)));
             assert!(flying.len() <= FLIGHT);
         }
         let Some((ask, page)) = flying.pop_front() else {
@@ -106,6 +117,35 @@ fn bursts_of_equal_rows_do_not_keep_a_short_feed_from_its_end() {
     }
 }
 
+#[test]
+fn rows_of_one_instant_that_are_much_alike_are_walked_to_their_end() {
+    let mut feed = Rows::new();
+    let mut start = vec![0_u8; 114];
+    start[83] = 1;
+    grow(&mut feed, &start);
+    let expected: Vec<Order> = feed.iter().rev().cloned().collect();
+    let mut burst = vec![0_u8; 30];
+    burst[0] = 2;
+    let (walked, asked) = walk(&mut feed, 114, u64::MAX, |feed| grow(feed, &burst));
+    assert_eq!(walked, Ok(expected), "{:?}", &asked[..asked.len().min(20)]);
+}
+
+/// Each time as many rows arrive as a page would have held beyond what is known of it.
+#[test]
+fn a_service_that_gives_less_than_it_is_asked_for_is_walked_to_its_end_however_many_arrive() {
+    for (most, arrivals) in [90, 100]
+        .into_iter()
+        .flat_map(|most| (0..=100).map(move |by| (most, by)))
+    {
+        let mut feed = Rows::new();
+        grow(&mut feed, &[2; 1000]);
+        let expected: Vec<Order> = feed.iter().rev().cloned().collect();
+        let arrive = |feed: &mut Rows| grow(feed, &vec![2; arrivals]);
+        let (walked, _) = walk_where_pages_are_short(&mut feed, most, 114, u64::MAX, arrive);
+        assert!(walked == Ok(expected), "{arrivals} rows, pages of {most}");
+    }
+}
+
 proptest! {
     #![proptest_config(ProptestConfig { cases: 500, failure_persistence: None, ..ProptestConfig::default() })]
 
@@ -134,6 +174,26 @@ proptest! {
             Ok(out) => prop_assert_eq!(out, expected),
             // No way of reading pages can tell more equal rows from rows that have moved.
             Err(lost) => prop_assert!(longest_run(&feed) > page, "{}", lost),
+        }
+    }
+
+    #[test]
+    fn pages_shorter_than_asked_for_are_never_told_wrong(
+        start in prop::collection::vec(0_u8..8, 0..400),
+        arrivals in prop::collection::vec(0_usize..60, 1..4),
+        most in 1_usize..60,
+        page in 1_usize..120,
+    ) {
+        let mut feed = Rows::new();
+        grow(&mut feed, &start);
+        let expected: Vec<Order> = feed.iter().rev().cloned().collect();
+        let mut turn = 0;
+        let (walked, _) = walk_where_pages_are_short(&mut feed, most, page, u64::MAX, |feed| {
+            grow(feed, &vec![2; arrivals[turn % arrivals.len()]]);
+            turn += 1;
+        });
+        if let Ok(out) = walked {
+            prop_assert!(out == expected, "{} of {} rows", out.len(), expected.len());
         }
     }
 
