@@ -22,33 +22,27 @@ pub(super) trait Rows: Clone {
     fn bytes(&self) -> usize;
 }
 
-impl Rows for Labels {
-    fn add(&mut self, other: &Self, rows: Range<usize>) {
-        self.append(other, rows);
-    }
+/// Makes a column of the model rows of its own.
+macro_rules! column {
+    ($column:ty) => {
+        impl Rows for $column {
+            fn add(&mut self, other: &Self, rows: Range<usize>) {
+                self.append(other, rows);
+            }
 
-    fn pick(&self, rows: &[usize]) -> Self {
-        self.take(rows)
-    }
+            fn pick(&self, rows: &[usize]) -> Self {
+                self.take(rows)
+            }
 
-    fn bytes(&self) -> usize {
-        Self::bytes(self)
-    }
+            fn bytes(&self) -> usize {
+                Self::bytes(self)
+            }
+        }
+    };
 }
 
-impl Rows for Decimals {
-    fn add(&mut self, other: &Self, rows: Range<usize>) {
-        self.append(other, rows);
-    }
-
-    fn pick(&self, rows: &[usize]) -> Self {
-        self.take(rows)
-    }
-
-    fn bytes(&self) -> usize {
-        Self::bytes(self)
-    }
-}
+column!(Labels);
+column!(Decimals);
 
 /// What takes the same room in every row.
 trait Even: Copy {}

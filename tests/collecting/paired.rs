@@ -37,6 +37,20 @@ async fn until_whole(collecting: &Collecting) {
         .await;
 }
 
+/// Lets something happen everywhere, and waits until both have told it.
+async fn until_both_have_told(collecting: &Collecting, doubles: &Doubles) -> Vec<Truth> {
+    let mut happened = Vec::new();
+    for exchange in doubles.0.values() {
+        happened.extend(exchange.liquidate(20));
+    }
+    collecting
+        .until("both have told it", |status| {
+            status.venues.iter().all(|one| one.repeated >= 20)
+        })
+        .await;
+    happened
+}
+
 /// Waits until every socket has asked for a sign of life several times since, and got it.
 async fn until_all_give_a_sign(doubles: &Doubles) {
     for exchange in doubles.0.values() {
@@ -171,15 +185,7 @@ async fn one_of_two_that_tells_nothing_of_what_the_other_tells_is_replaced() {
     settings.pace.owed = 0.4;
     let collecting = Collecting::start(&folder.archive(), &doubles.plan(settings));
     until_whole(&collecting).await;
-    let mut happened: Vec<Truth> = Vec::new();
-    for exchange in doubles.0.values() {
-        happened.extend(exchange.liquidate(20));
-    }
-    collecting
-        .until("both have told it", |status| {
-            status.venues.iter().all(|one| one.repeated >= 20)
-        })
-        .await;
+    let mut happened = until_both_have_told(&collecting, &doubles).await;
     for exchange in doubles.0.values() {
         for number in one_of_each_path(exchange, 0) {
             assert!(exchange.act_on(number, Act::Mute));
@@ -219,15 +225,7 @@ async fn what_one_that_is_back_is_told_of_the_past_the_other_does_not_owe() {
     (settings.pace.owed, settings.pace.remember) = (0.4, 0.2);
     let collecting = Collecting::start(&folder.archive(), &doubles.plan(settings));
     until_whole(&collecting).await;
-    let mut happened: Vec<Truth> = Vec::new();
-    for exchange in doubles.0.values() {
-        happened.extend(exchange.liquidate(20));
-    }
-    collecting
-        .until("both have told it", |status| {
-            status.venues.iter().all(|one| one.repeated >= 20)
-        })
-        .await;
+    let happened = until_both_have_told(&collecting, &doubles).await;
     tokio::time::sleep(Duration::from_millis(300)).await;
     for exchange in doubles.0.values() {
         for number in one_of_each_path(exchange, 0) {
