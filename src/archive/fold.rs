@@ -18,6 +18,7 @@ use super::ArchiveError;
 use super::brief;
 use super::filed;
 use super::filter::Filter;
+use super::held;
 use super::journal;
 use super::known::{Known, known};
 use super::manifest::{self, Day, Part, State};
@@ -394,6 +395,18 @@ fn wanted(
     Ok(wanted)
 }
 
+/// Numbers of orders in pieces, each for one thread.
+fn pieces(numbers: &Range<i64>) -> Vec<Range<i64>> {
+    let mut pieces = Vec::new();
+    let mut start = numbers.start;
+    while start < numbers.end {
+        let end = start.saturating_add(LEAST).min(numbers.end);
+        pieces.push(start..end);
+        start = end;
+    }
+    pieces
+}
+
 /// What one thread made of its shares, each with the number of the share.
 type Made<G> = Vec<(usize, G)>;
 
@@ -447,11 +460,15 @@ impl Archive {
         let threads = thread::available_parallelism().map_or(1, usize::from);
         let threads = threads.min(THREADS);
         let (plan, mut gathered) = self.ask(|journal| {
-            self.refuse_changed_orders(journal)?;
+            let unheld = self.unheld(journal)?;
+            let pieces = pieces(&unheld);
             let plan = Plan::of(journal, filter)?;
             let shares = shares(journal, plan.known.end.orders, filter, threads)?;
-            let next = AtomicUsize::new(0);
+            let (next_piece, next) = (AtomicUsize::new(0), AtomicUsize::new(0));
             let read = |journal: &Connection| -> rusqlite::Result<Made<G>> {
+                while let (_, Some(piece)) = taken(&next_piece, &pieces) {
+                    held::refuse_changed(journal, piece)?;
+                }
                 let mut made = Vec::new();
                 while let (number, Some(share)) = taken(&next, &shares) {
                     let mut one = plan.show_many(journal, *share, filter, new())?;
@@ -471,8 +488,11 @@ impl Archive {
                     _ => Ok(Vec::new()),
                 }
             };
-            let more = threads.min(shares.len()).saturating_sub(1);
+            let most = shares.len().max(pieces.len());
+            let more = threads.min(most).saturating_sub(1);
+            // Where one of the orders has changed, nothing of what was made of the others is told.
             let gathered = side_by_side(more, || read(journal), other)?;
+            self.held_up_to(&unheld);
             Ok((plan, gathered))
         })?;
 
