@@ -29,15 +29,12 @@ struct Gathered {
 
 impl Gathered {
     fn add(&mut self, bytes: &[u8]) {
-        match self.waiting.get_mut(self.count..self.count + bytes.len()) {
-            Some(room) => {
-                room.copy_from_slice(bytes);
-                self.count += bytes.len();
-            }
-            None => {
-                self.settle();
-                self.sum.update(bytes);
-            }
+        if let Some(room) = self.waiting.get_mut(self.count..self.count + bytes.len()) {
+            room.copy_from_slice(bytes);
+            self.count += bytes.len();
+        } else {
+            self.settle();
+            self.sum.update(bytes);
         }
     }
 
