@@ -239,7 +239,7 @@ def serve(
         msg = f"host: {host!r} is not allowed; allowed: an address or name to listen on"
         raise BadQuery(msg, parameter="host")
     file = Path(token) if isinstance(token, os.PathLike) else None
-    chosen = asdict(_limits(limits))
+    chosen = asdict(limits_of(limits))
     settings: dict[str, object] = {
         "tokens": [] if token is None or file else _tokens(token),
         "token_file": file,
@@ -254,7 +254,8 @@ def serve(
     return Server(market, host, port, settings)
 
 
-def _limits(given: Limits | Mapping[str, object] | None) -> Limits:
+def limits_of(given: Limits | Mapping[str, object] | None) -> Limits:
+    """The limits that are given, or :class:`~liqdata.BadQuery`."""
     if given is None:
         return Limits()
     if isinstance(given, Limits):

@@ -541,7 +541,8 @@ def test_a_file_that_says_something_else_is_refused(capsys, tmp_path, text, name
 
 
 @pytest.mark.parametrize("limit", ["connections", "connections=many", "walls=3", "idle=-1"])
-def test_a_limit_on_the_command_line_is_a_name_and_a_value(capsys, limit):
+def test_a_limit_on_the_command_line_is_a_name_and_a_value(capsys, monkeypatch, limit):
+    monkeypatch.setattr(liqdata, "demo", lambda **_: pytest.fail("a market was made before it was looked at"))
     assert cli.main(["serve", "--demo", "--limit", limit]) == cli.USAGE
     assert "allowed" in capsys.readouterr().err
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from liqdata.errors import BadQuery
-from liqdata.server import Limits
+from liqdata.server import Limits, limits_of
 
 # By the names of the file, which are those of the command line.
 _KINDS: dict[str, type] = {
@@ -71,7 +71,7 @@ def options(given: dict[str, Any]) -> dict[str, Any]:
         "tls": (certificate, key) if certificate is not None else None,
         "hosts": told.get("allow_host", ()),
         "origins": told.get("origin", ()),
-        "limits": limits,
+        "limits": limits_of(limits),
     }
 
 
