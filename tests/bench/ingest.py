@@ -181,8 +181,8 @@ def _in_words(frame: pl.DataFrame) -> pl.DataFrame:
 def measured(work: Callable[[Path], object], into: Path) -> tuple[float, float]:
     """How long it took, and how much of the processor's time; what was made stays until all have run.
 
-    ext4 gives no inode away again for some minutes after a file is deleted: who makes files walks past all such ones, and
-    pays for what others had made and deleted before.
+    ext4 gives no inode away again for some minutes after a file is deleted: who makes files walks past all such ones,
+    and pays for what others had made and deleted before.
     """
     os.sync()  # else whoever syncs waits for what the others have left unwritten
     began, spent = time.perf_counter(), time.process_time()
