@@ -20,7 +20,7 @@ CLOCK := tokio/test-util
 # Most of the tests' time is waited for: clocks of venues, sockets, other processes. So several times as many run at once as
 # there are cores.
 CORES ?= $(shell nproc 2>/dev/null || echo 2)
-export RUST_TEST_THREADS ?= $(shell expr 3 '*' $(CORES))
+export RUST_TEST_THREADS ?= $(shell expr 6 '*' $(CORES))
 WORKERS ?= $(shell expr 2 '*' $(CORES))
 
 export VIRTUAL_ENV := $(abspath .venv)
