@@ -1,10 +1,8 @@
-"""The examples of the docstrings: all of them look at the same simulated markets, each made once."""
+"""The examples of the docstrings: all of them look at the same simulated market."""
 
-import pytest
-from made_once import once
+from made_once import hold
 
 
-@pytest.fixture(autouse=True)
-def made_once(monkeypatch):
-    """Give the same simulated market wherever an example asks for the same one."""
-    once(monkeypatch)
+def pytest_configure():
+    """Begin to hold it, wherever the tests are started from."""
+    hold()

@@ -10,13 +10,15 @@ from pathlib import Path
 import buckets
 import pytest
 from faces import FACES
+from made_once import hold
 from scripted import Service
 
 import liqdata
 
 
 def pytest_configure():
-    """Let Ctrl-C through where whoever started the tests ignores it, as ``nohup`` does: children would inherit that."""
+    hold()
+    # Let Ctrl-C through where whoever started the tests ignores it, as `nohup` does: children would inherit that.
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
         signal.signal(signal.SIGINT, signal.default_int_handler)
 

@@ -1,21 +1,29 @@
-"""Simulated markets that are made once and asked often: nothing ever changes one, so all may look at the same."""
+"""The simulated market that is asked for by default is made once: nothing ever changes it, so all may look at the same.
 
-import functools
+One is held, from when a test has first made it. Markets of other seeds and instants end with who made them.
+"""
 
-from liqdata import _core, market
+from weakref import WeakValueDictionary
+
+from liqdata import market
+
+USUAL = (0, round(market._DEMO_NOW.timestamp() * 1000), None)
 
 
-@functools.cache
-def _made(seed, now, habits):
-    return _core.Market.demo(seed, now, habits, None)
+class Made(WeakValueDictionary):
+    """What ``liqdata.demo`` has made, as the package keeps it; and the first of the usual markets for good."""
+
+    usual = None
+
+    def __setitem__(self, key, core):
+        if key == USUAL:
+            if self.usual is None:
+                self.usual = core
+            core = self.usual
+        super().__setitem__(key, core)
 
 
-def once(monkeypatch):
-    """Give the same native half wherever ``liqdata.demo`` is asked for the same market."""
-
-    def demo(seed, now, habits=None, *, progress=False):
-        assert progress is False, "of a market that is made once no progress is to be told"
-        new = market.Market.__new__(market.Market)
-        return new._set_up(_made(seed, now, habits), demo=(seed, now, habits))
-
-    monkeypatch.setattr(market, "_demo", demo)
+def hold():
+    """Hold the usual market of this process once there is one."""
+    if not isinstance(market._made, Made):
+        market._made = Made(market._made)

@@ -1,10 +1,16 @@
 """A small market as plain columns, and the ten answers of any source: what several test files start from."""
 
 import random
+from contextlib import closing
 from datetime import UTC, datetime
 from functools import cache
+from pathlib import Path
 
 import liqdata
+from liqdata import _core
+
+# Where a process of its own finds this file.
+HERE = Path(__file__).parent
 
 NOW = int(datetime(2026, 6, 1, tzinfo=UTC).timestamp()) * 1000
 MINUTE = 60_000
@@ -82,6 +88,20 @@ def open_interest(coins=("BTC", "ETH"), hours=30, seed=3):
 def simulated():
     """The simulated market; making one takes a second."""
     return liqdata.demo()
+
+
+def market():
+    """A small market of these tables, made in no time: for whom a simulated one is more than is asked for."""
+    return liqdata.Market(orders(), bars(), open_interest(), now=NOW)
+
+
+def archive(path):
+    """The same orders, bars and readings as an archive in this folder."""
+    table = bars()
+    with closing(_core.ArchiveWriter(path)) as writer:
+        writer.append(orders(), {**table, "interval": [5 * MINUTE] * len(table["symbol"])}, open_interest())
+        writer.roll(NOW)
+    return path
 
 
 def columns(rows):

@@ -445,12 +445,19 @@ def test_a_limit_of_the_past_or_of_memory_outside_its_bounds_is_refused(name, ba
 # The command line and its file.
 
 
-def serving(*arguments):
-    command = [sys.executable, "-m", "liqdata", "serve", "--demo", *map(str, arguments)]
-    return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+@pytest.fixture
+def serving(folder):
+    """Serve a small archive by the command, with further words."""
+    samples.archive(folder)
+
+    def start(*arguments):
+        command = [sys.executable, "-m", "liqdata", "serve", *map(str, (folder, *arguments))]
+        return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+
+    return start
 
 
-def test_a_file_says_how_to_serve_and_the_command_line_wins(tmp_path):
+def test_a_file_says_how_to_serve_and_the_command_line_wins(serving, tmp_path):
     digest = _core_digest(TOKEN)
     (tmp_path / "tokens").write_text(digest + "\n")
     config = tmp_path / "serve.toml"
@@ -486,7 +493,7 @@ def asks(port):
 
 
 @pytest.mark.parametrize("trusted", [True, False], ids=["trusted", "not trusted"])
-def test_a_proxy_that_the_command_line_trusts_says_who_asks(trusted):
+def test_a_proxy_that_the_command_line_trusts_says_who_asks(serving, trusted):
     options = ["--limit", "per_peer=2", *(["--trusted-proxy", "127.0.0.0/8"] if trusted else [])]
     process = serving("--access-log", *options)
     followers = []
@@ -618,11 +625,11 @@ def test_answers_are_noted_as_they_leave_where_that_is_asked_for(market, caplog)
     assert TOKEN not in caplog.text
 
 
-def test_the_command_writes_its_log_as_json():
+def test_the_command_writes_its_log_as_json(serving, folder):
     process = serving("--access-log", "--log-format", "json")
     try:
         port = int(process.stdout.readline().strip().rpartition(":")[2])
-        assert "a simulated market" in process.stderr.readline()
+        assert f"the archive {folder}" in process.stderr.readline()
         with closing(http.client.HTTPConnection("127.0.0.1", port, timeout=30)) as connection:
             connection.request("GET", "/health")
             connection.getresponse().read()

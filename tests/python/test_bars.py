@@ -42,10 +42,10 @@ def archive(tmp_path_factory):
 
 
 def test_a_bar_that_had_begun_before_the_start_is_left_out():
-    market = liqdata.demo(now="2026-06-01T12:35Z")
+    market = liqdata.Market(bars=samples.bars(hours=36), now=NOW - 25 * MINUTE)
     hours = market.bars("BTC", interval="1h", start=market.now - timedelta(days=1))
-    assert hours[0]["timestamp"] == int(datetime(2026, 5, 31, 13, tzinfo=UTC).timestamp()) * 1000
-    assert hours[-1]["timestamp"] == int(datetime(2026, 6, 1, 11, tzinfo=UTC).timestamp()) * 1000
+    assert hours[0]["timestamp"] == int(datetime(2026, 5, 31, 0, tzinfo=UTC).timestamp()) * 1000
+    assert hours[-1]["timestamp"] == int(datetime(2026, 5, 31, 22, tzinfo=UTC).timestamp()) * 1000
     whole = {row["timestamp"]: row for row in market.bars("BTC", interval="1h")}
     assert len(hours) == 23
     assert all(row == whole[row["timestamp"]] for row in hours)

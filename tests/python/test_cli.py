@@ -34,12 +34,6 @@ def _nowhere(monkeypatch):
     monkeypatch.delenv("LIQDATA_BASE_URL", raising=False)
 
 
-@pytest.fixture(scope="module")
-def service():
-    with liqdata.demo(seed=3) as market, liqdata.serve(market) as server:
-        yield server
-
-
 def run(capsys, *arguments):
     code = cli.main(list(arguments))
     out, err = capsys.readouterr()
@@ -58,28 +52,28 @@ def refuse_constant(name):
 
 
 @pytest.mark.parametrize("endpoint", ENDPOINTS)
-def test_every_endpoint_prints_a_table(capsys, service, endpoint):
-    code, out, err = run(capsys, endpoint, "--url", service.url)
+def test_every_endpoint_prints_a_table(capsys, server, endpoint):
+    code, out, err = run(capsys, endpoint, "--url", server.url)
     assert (code, err) == (0, "")
     assert out.startswith(endpoint.replace("_", "-"))
     assert len(out.splitlines()) > 3 or (endpoint in QUIET and "nothing" in out)
 
 
 @pytest.mark.parametrize("endpoint", ENDPOINTS)
-def test_every_endpoint_prints_tables_without_rich(capsys, service, endpoint, monkeypatch):
+def test_every_endpoint_prints_tables_without_rich(capsys, server, endpoint, monkeypatch):
     monkeypatch.setitem(sys.modules, "rich", None)
-    code, out, _ = run(capsys, endpoint, "--url", service.url)
+    code, out, _ = run(capsys, endpoint, "--url", server.url)
     assert code == 0
     assert "─" not in out
     assert len(out.splitlines()) > 3 or (endpoint in QUIET and "nothing" in out)
 
 
 @pytest.mark.parametrize("endpoint", ENDPOINTS)
-def test_json_is_what_the_service_sends(capsys, service, endpoint):
-    code, out, _ = run(capsys, endpoint, "--url", service.url, "--json")
+def test_json_is_what_the_service_sends(capsys, server, endpoint):
+    code, out, _ = run(capsys, endpoint, "--url", server.url, "--json")
     assert code == 0
     printed = json.loads(out, parse_constant=refuse_constant)
-    with urllib.request.urlopen(f"{service.url}{TABLE[endpoint].path}") as reply:
+    with urllib.request.urlopen(f"{server.url}{TABLE[endpoint].path}") as reply:
         sent = json.load(reply)
     sent = sent.get("data", sent)
     if endpoint == "chart":
@@ -94,27 +88,27 @@ def test_json_is_what_the_service_sends(capsys, service, endpoint):
     assert printed == sent
 
 
-def test_csv_keeps_amounts_exact(capsys, service):
-    _, out, _ = run(capsys, "orders", "--url", service.url, "--limit", "7", "--csv")
+def test_csv_keeps_amounts_exact(capsys, server):
+    _, out, _ = run(capsys, "orders", "--url", server.url, "--limit", "7", "--csv")
     rows = list(csv.DictReader(io.StringIO(out)))
-    with liqdata.Client(service.url) as client:
+    with liqdata.Client(server.url) as client:
         orders = client.orders(limit=7)
     assert [Decimal(row["value_usd"]) for row in rows] == [order["value_usd"] for order in orders]
     assert list(rows[0]) == list(orders[0])
 
 
-def test_csv_of_nothing_still_has_its_header(capsys, service):
-    _, out, _ = run(capsys, "orders", "TIAUSDT", "--url", service.url, "--csv")
+def test_csv_of_nothing_still_has_its_header(capsys, server):
+    _, out, _ = run(capsys, "orders", "TIAUSDT", "--url", server.url, "--csv")
     assert out == "exchange,symbol,side,price,qty,value_usd,timestamp\n"
 
 
-def test_parquet_holds_the_rows(capsys, service, tmp_path):
+def test_parquet_holds_the_rows(capsys, server, tmp_path):
     pd = pytest.importorskip("pandas")
     file = tmp_path / "coins.parquet"
-    code, out, err = run(capsys, "coins", "--url", service.url, "--parquet", str(file))
+    code, out, err = run(capsys, "coins", "--url", server.url, "--parquet", str(file))
     assert (code, out) == (0, "")
     assert str(file) in err
-    with liqdata.Client(service.url) as client:
+    with liqdata.Client(server.url) as client:
         assert pd.read_parquet(file)["coin"].tolist() == [row["coin"] for row in client.coins()]
 
 
@@ -135,9 +129,9 @@ def test_a_simulated_answer_says_so_beside_the_output(capsys):
     json.loads(out)
 
 
-def test_a_symbol_may_be_given_in_place_or_by_name(capsys, service):
-    _, by_place, _ = run(capsys, "levels", "ETH", "--url", service.url, "--json")
-    _, by_name, _ = run(capsys, "levels", "--symbol", "ETH", "--url", service.url, "--json")
+def test_a_symbol_may_be_given_in_place_or_by_name(capsys, server):
+    _, by_place, _ = run(capsys, "levels", "ETH", "--url", server.url, "--json")
+    _, by_name, _ = run(capsys, "levels", "--symbol", "ETH", "--url", server.url, "--json")
     assert json.loads(by_place) == json.loads(by_name)
     assert json.loads(by_place)["symbol"] == "ETH"
 
@@ -150,9 +144,9 @@ def test_two_symbols_that_differ_are_refused(capsys, endpoint):
         assert part in err
 
 
-def test_one_symbol_may_be_given_twice(capsys, service):
-    _, once, _ = run(capsys, "levels", "eth", "--url", service.url, "--json")
-    code, twice, err = run(capsys, "levels", "--symbol", "ETH", "eth", "--url", service.url, "--json")
+def test_one_symbol_may_be_given_twice(capsys, server):
+    _, once, _ = run(capsys, "levels", "eth", "--url", server.url, "--json")
+    code, twice, err = run(capsys, "levels", "--symbol", "ETH", "eth", "--url", server.url, "--json")
     assert (code, err) == (0, "simulated market\n")
     assert json.loads(twice) == json.loads(once)
 
@@ -165,18 +159,18 @@ def printed(*arguments, **environment):
 
 @pytest.mark.parametrize("rich", ["rich", "plain"])
 @pytest.mark.parametrize("encoding", ["ascii", "cp1252", "ascii:surrogateescape"])
-def test_what_the_output_cannot_encode_is_written_another_way(tmp_path, service, encoding, rich):
+def test_what_the_output_cannot_encode_is_written_another_way(tmp_path, server, encoding, rich):
     if rich == "plain":
         (tmp_path / "rich.py").write_text("raise ModuleNotFoundError(name='rich')")
-    done = printed("levels", "--url", service.url, PYTHONIOENCODING=encoding, PYTHONPATH=str(tmp_path))
+    done = printed("levels", "--url", server.url, PYTHONIOENCODING=encoding, PYTHONPATH=str(tmp_path))
     assert (done.returncode, done.stderr) == (0, b"")
     text = done.stdout.decode(encoding.partition(":")[0])
     assert text.startswith("levels BTC  at ")
     assert ("10x" if encoding.startswith("ascii") else "10×") in text
 
 
-def test_the_way_that_the_user_chose_is_kept(service):
-    done = printed("levels", "--url", service.url, PYTHONIOENCODING="ascii:replace")
+def test_the_way_that_the_user_chose_is_kept(server):
+    done = printed("levels", "--url", server.url, PYTHONIOENCODING="ascii:replace")
     assert done.returncode == 0
     assert b"10?" in done.stdout
 
@@ -193,8 +187,8 @@ def test_a_caller_keeps_the_output_as_it_was(monkeypatch):
     assert sys.stdout.getvalue() == "×·–…币\n"
 
 
-def test_a_question_outside_the_contract_exits_with_2_and_lists_what_is_allowed(capsys, service):
-    code, out, err = run(capsys, "coins", "--url", service.url, "--range", "2h")
+def test_a_question_outside_the_contract_exits_with_2_and_lists_what_is_allowed(capsys, server):
+    code, out, err = run(capsys, "coins", "--url", server.url, "--range", "2h")
     assert (code, out) == (2, "")
     for part in ("range", "2h", "1h", "24h"):
         assert part in err
@@ -207,15 +201,15 @@ def test_without_a_source_the_alternatives_are_named(capsys):
         assert way in err
 
 
-def test_the_address_may_come_from_the_environment(capsys, service, monkeypatch):
-    monkeypatch.setenv("LIQDATA_BASE_URL", service.url)
+def test_the_address_may_come_from_the_environment(capsys, server, monkeypatch):
+    monkeypatch.setenv("LIQDATA_BASE_URL", server.url)
     code, _, _ = run(capsys, "overview")
     assert code == 0
 
 
-def test_an_unknown_symbol_exits_with_2_and_one_without_bars_with_1(capsys, service):
+def test_an_unknown_symbol_exits_with_2_and_one_without_bars_with_1(capsys, server):
     for coin, wanted in (("NOSUCH", 2), ("TIA", 1)):
-        code, _, err = run(capsys, "levels", coin, "--url", service.url)
+        code, _, err = run(capsys, "levels", coin, "--url", server.url)
         assert code == wanted
         assert coin in err
 
@@ -236,8 +230,9 @@ def test_an_interrupt_exits_with_130(capsys, monkeypatch):
 
 
 @pytest.mark.parametrize("ending", [signal.SIGINT, signal.SIGTERM])
-def test_a_server_runs_until_it_is_told_to_end(ending):
-    command = [sys.executable, "-m", "liqdata", "serve", "--demo"]
+def test_a_server_runs_until_it_is_told_to_end(folder, ending):
+    samples.archive(folder)
+    command = [sys.executable, "-m", "liqdata", "serve", str(folder)]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
         url = process.stdout.readline().strip()
         with urllib.request.urlopen(f"{url}/api/liquidations/overview") as reply:
@@ -245,7 +240,7 @@ def test_a_server_runs_until_it_is_told_to_end(ending):
         process.send_signal(ending)
         _, err = process.communicate(timeout=30)
     assert process.returncode == 0, err
-    assert "simulated" in err
+    assert f"the archive {folder}" in err
 
 
 def test_a_reader_that_stops_early_is_no_traceback():

@@ -194,12 +194,14 @@ INTERRUPTED = """
     "ask",
     [
         "[lambda: liqdata.Market(bars={'symbol': [], 'timestamp': [], **dict.fromkeys(BAR, [])})]",
-        "[lambda market=liqdata.demo(): market.heatmap('BTC')]",
-        "[lambda market=liqdata.demo(): market.liqmap('BTC')]",
+        "[lambda market=liqdata.open('archive'): market.heatmap('BTC')]",
+        "[lambda market=liqdata.open('archive'): market.liqmap('BTC')]",
     ],
     ids=["tables", "heatmap", "liqmap"],
 )
-def test_an_interrupt_of_the_first_use_of_numpy_is_an_interrupt(ask):
+def test_an_interrupt_of_the_first_use_of_numpy_is_an_interrupt(ask, tmp_path):
+    samples.archive(tmp_path / "archive")
     script = textwrap.dedent(INTERRUPTED).replace("{ask}", ask)
-    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=60, check=False)
+    command = [sys.executable, "-c", script]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False, cwd=tmp_path)
     assert (done.returncode, done.stderr) == (0, "")

@@ -12,6 +12,7 @@ import textwrap
 import time
 
 import pytest
+import samples
 
 import liqdata
 from liqdata import _core, _loop
@@ -170,16 +171,17 @@ def test_an_interrupt_of_the_import_or_the_first_call_is_a_keyboard_interrupt():
     "first",
     [
         'liqdata.demo().heatmap("BTC")',
-        'liqdata.demo().liqmap("BTC")',
-        'liqdata.demo().bars("BTC").to_pandas()',
-        '_core.Market.demo(0, 10**12).crossed("BTC", 2, [10**12], [90.0], [110.0])',
+        'liqdata.open("archive").liqmap("BTC")',
+        'liqdata.open("archive").bars("BTC").to_pandas()',
+        '_core.Market.open("archive", None).crossed("BTC", 2, [10**12], [90.0], [110.0])',
         'liqdata.Market(bars={"symbol": ["BTC"]})',
     ],
 )
-def test_where_numpy_cannot_be_had_each_way_says_so(first):
+def test_where_numpy_cannot_be_had_each_way_says_so(first, tmp_path):
+    samples.archive(tmp_path / "archive")
     source = f"import sys; sys.modules['numpy'] = None; import liqdata; from liqdata import _core; {first}"
     command = [sys.executable, "-c", source]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
+    done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False, cwd=tmp_path)
     assert "panicked" not in done.stderr
     assert "Error: " in done.stderr
     assert "numpy" in done.stderr.rstrip().splitlines()[-1]

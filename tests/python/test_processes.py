@@ -339,9 +339,9 @@ def test_a_child_that_exits_by_the_long_way_ends_too(server):
 def test_a_server_object_in_a_forked_child_does_no_harm():
     source = """
         import os, signal, sys
-        import liqdata
+        import liqdata, samples
 
-        market = liqdata.demo()
+        market = samples.market()
         with liqdata.serve(market) as server, liqdata.Client(server.url, timeout=4.0) as client:
             wanted = client.overview()
             for way in ("close", "delete", "leave", "ask"):

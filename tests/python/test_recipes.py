@@ -4,7 +4,6 @@ import ast
 import re
 
 import pytest
-from made_once import once
 from PIL import Image
 from recipes import FOLDER, PAGES, printed, recipe, written
 
@@ -15,7 +14,6 @@ WIDEST = 120
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
 def test_a_recipe_prints_what_its_page_says(page, tmp_path, monkeypatch):
-    once(monkeypatch)
     monkeypatch.setenv("MPLBACKEND", "agg")
     code, output = recipe(page)
     assert output.strip()

@@ -579,16 +579,16 @@ class Blocker:
 sys.meta_path.insert(0, Blocker())
 import warnings
 warnings.simplefilter("ignore")
-import liqdata
-market = liqdata.demo()
+import liqdata, samples
+market = samples.market()
 rows = market.orders(limit=5)
 {body}
 """
 
 
 def blocked(modules, body):
-    script = BLOCKED.format(blocked=set(modules), body=body)
-    return subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=60, check=False)
+    command = [sys.executable, "-c", BLOCKED.format(blocked=set(modules), body=body)]
+    return subprocess.run(command, capture_output=True, text=True, timeout=60, check=False, cwd=samples.HERE)
 
 
 def test_pandas_frames_need_no_pyarrow():

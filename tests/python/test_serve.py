@@ -13,6 +13,7 @@ import urllib.error
 import urllib.request
 
 import pytest
+import samples
 
 import liqdata
 
@@ -282,7 +283,8 @@ def test_a_connection_that_asks_nothing_does_not_hold_up_the_end(market):
 
 def test_a_script_that_forgets_its_server_ends():
     source = (
-        "import liqdata; server = liqdata.serve(liqdata.demo()); print(liqdata.Client(server.url).levels()['symbol'])"
+        "import liqdata, samples; server = liqdata.serve(samples.market());"
+        "print(liqdata.Client(server.url).levels()['symbol'])"
     )
     done = subprocess.run(
         [sys.executable, "-X", "dev", "-W", "error", "-c", source],
@@ -290,6 +292,7 @@ def test_a_script_that_forgets_its_server_ends():
         text=True,
         timeout=60,
         check=False,
+        cwd=samples.HERE,
     )
     assert (done.returncode, done.stdout, done.stderr) == (0, "BTC\n", "")
 
@@ -297,14 +300,15 @@ def test_a_script_that_forgets_its_server_ends():
 # The command.
 
 
-@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
-def test_the_command_serves_until_it_is_told_to_end(number):
-    command = [sys.executable, "-X", "dev", "-m", "liqdata", "serve", "--demo", "--seed", "5"]
+@pytest.mark.parametrize("number,seed", [(signal.SIGTERM, None), (signal.SIGINT, 5)])
+def test_the_command_serves_until_it_is_told_to_end(number, seed):
+    options = [] if seed is None else ["--seed", str(seed)]
+    command = [sys.executable, "-X", "dev", "-m", "liqdata", "serve", "--demo", *options]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
         try:
             url = process.stdout.readline().strip()
             with liqdata.Client(url) as client:
-                assert client.overview() == liqdata.demo(seed=5).overview()
+                assert client.overview() == liqdata.demo(seed=seed or 0).overview()
                 process.send_signal(number)
                 out, err = process.communicate(timeout=30)
         finally:
@@ -313,11 +317,12 @@ def test_the_command_serves_until_it_is_told_to_end(number):
     assert err == "a simulated market; Ctrl-C ends it\n"
 
 
-def test_the_command_says_what_is_wrong_with_its_address():
+def test_the_command_says_what_is_wrong_with_its_address(folder):
+    samples.archive(folder)
     with socket.create_server(("127.0.0.1", 0)) as held:
         port = str(held.getsockname()[1])
         done = subprocess.run(
-            [sys.executable, "-m", "liqdata", "serve", "--demo", "--port", port],
+            [sys.executable, "-m", "liqdata", "serve", str(folder), "--port", port],
             capture_output=True,
             text=True,
             timeout=60,

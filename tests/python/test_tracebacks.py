@@ -6,14 +6,16 @@ import sys
 import textwrap
 
 import pytest
+import samples
 
 import liqdata
 
 SETUP = """
 import asyncio
 import liqdata
+import samples
 
-market = liqdata.demo()
+market = samples.market()
 server = liqdata.serve(market)
 client = liqdata.Client(server.url)
 nobody = liqdata.Client("http://127.0.0.1:9", retries=0)
@@ -61,7 +63,7 @@ def ours(traceback):
 def shown(script, *flags):
     """What Python prints on the end of a script."""
     command = [sys.executable, *flags, "-c", SETUP + textwrap.dedent(script)]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
+    done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False, cwd=samples.HERE)
     assert done.returncode in {0, 1}, done.stderr
     return done.stdout + done.stderr
 

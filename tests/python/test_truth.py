@@ -268,7 +268,7 @@ def test_the_exposed_view_is_held_against_the_truth_whatever_is_answered_by_defa
 
 
 def test_positions_that_an_archive_has_seen_are_the_truth_of_its_own_estimate(tmp_path):
-    demo = liqdata.demo(seed=7)
+    demo = samples.simulated()
     true = demo.true_positions("BTC").to_pandas()
     price = demo.bars("BTC")["close"][-1]
     seen = {

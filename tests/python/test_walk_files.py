@@ -5,6 +5,7 @@ import subprocess
 import sys
 
 import pytest
+import samples
 from scripted import Service, answer, data
 
 import liqdata
@@ -182,11 +183,11 @@ def test_a_market_is_made_of_a_walk(demo):
 
 BOUNDED = """
 import resource, sys
-import liqdata
+import liqdata, samples
 from liqdata._progress import bar
 from liqdata.walk import OrderIterator
 
-market = liqdata.demo()
+market = liqdata.Market(samples.alike(20_000, samples.NOW - samples.HOUR))
 piece = market._core.page(None, None, None, 2**16, 0, None)
 pieces = int(sys.argv[2]) // len(piece)
 
@@ -202,7 +203,7 @@ print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before, pieces * len(
 
 def test_memory_stays_as_it_is_however_many_rows_are_written(tmp_path):
     command = [sys.executable, "-c", BOUNDED, str(tmp_path / "many.parquet"), "1000000"]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=300, check=True)
+    done = subprocess.run(command, capture_output=True, text=True, timeout=300, check=True, cwd=samples.HERE)
     more, written = map(int, done.stdout.split())
     # As columns they would take about 70 bytes a row.
     assert more * 1024 < written * 70 / 2
