@@ -17,6 +17,13 @@ impl<T: Send + 'static> From<Vec<T>> for Unwaited<T> {
     }
 }
 
+impl<T: Send + 'static> Unwaited<T> {
+    /// The values, for whoever goes on with them.
+    pub(super) fn taken(mut self) -> Vec<T> {
+        mem::take(&mut self.0)
+    }
+}
+
 impl<T: Send + 'static> Deref for Unwaited<T> {
     type Target = Vec<T>;
 

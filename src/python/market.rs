@@ -13,6 +13,7 @@ use super::call::compute;
 use super::columns::Columns;
 use super::error::{self, Failure};
 use super::foreign;
+use super::freeing::Unwaited;
 use super::history::History;
 use super::moving::{Live, Pace};
 use super::question::{self, Answer, Question};
@@ -133,12 +134,13 @@ impl Market {
         now: Option<i64>,
         seen: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<Self> {
-        let orders = tables::orders(orders, seen)?;
-        let bars = tables::bars(bars, seen)?;
+        let orders = Unwaited::from(tables::orders(orders, seen)?);
+        let bars = Unwaited::from(tables::bars(bars, seen)?);
         let (open_interest, unit) = tables::open_interest(open_interest, seen)?;
         let liquidations = tables::liquidations(liquidations, seen)?;
         let small = orders.len() + bars.len() + open_interest.len() < LARGE;
         let work = move || {
+            let (orders, bars) = (orders.taken(), bars.taken());
             let known = if open_interest.is_empty() {
                 Vec::new()
             } else {
@@ -181,7 +183,7 @@ impl Market {
         let progress = Arc::new(Progress::of(simulate::bars_to_live(0)));
         let made = watched(py, &progress, watcher, move |progress| {
             let now = Millis(now);
-            let world = simulate::simulate_counted(habits, seed, now, 0, progress.done());
+            let world = simulate::simulate_watched(habits, seed, now, 0, &|| progress.count());
             let now = world.now;
             let made =
                 engine::Observations::new(world.orders, world.bars, world.open_interest, Some(now));
@@ -213,7 +215,7 @@ impl Market {
         let clock = pace.clone();
         let progress = Arc::new(Progress::of(Live::bars_to_live()));
         let made = watched(py, &progress, watcher, move |progress| {
-            let world = Live::world(seed, start, progress.done());
+            let world = Live::world(seed, start, progress);
             let made =
                 engine::Observations::new(world.orders, world.bars, world.open_interest, None);
             let said = format!("simulated (seed {seed}, live)");

@@ -1,11 +1,10 @@
 //! Markets whose orders arrive without a network: a simulation that goes on, and an archive that is told again.
 
-use std::sync::atomic::AtomicUsize;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use pyo3::prelude::*;
 
-use super::signals::interruptible;
+use super::signals::{Progress, watched};
 use crate::market::{Clock, Driven, Scaled};
 use crate::model::{Millis, Position};
 use crate::simulate::{self, Habits, Simulation};
@@ -63,9 +62,9 @@ impl Live {
         }
     }
 
-    /// What happens in it, from before `now` until long after; its bars are counted in `lived`.
-    pub(super) fn world(seed: u64, now: Millis, lived: &AtomicUsize) -> Simulation {
-        simulate::simulate_counted(Habits::default(), seed, now, BEYOND, lived)
+    /// What happens in it, from before `now` until long after; its bars are counted.
+    pub(super) fn world(seed: u64, now: Millis, progress: &Progress) -> Simulation {
+        simulate::simulate_watched(Habits::default(), seed, now, BEYOND, &|| progress.count())
     }
 
     /// How many bars its coins live through.
@@ -84,12 +83,11 @@ impl Live {
             return Ok(Arc::clone(positions));
         }
         let (seed, now) = (self.seed, self.now);
-        let made = interruptible(py, move || {
-            Ok(simulate::simulate_beyond(
-                Habits::default(),
-                seed,
-                now,
-                bars,
+        let made = watched(py, &Arc::default(), None, move |progress| {
+            let habits = Habits::default();
+            let goes_on = || progress.count();
+            Ok(simulate::simulate_watched(
+                habits, seed, now, bars, &goes_on,
             ))
         })?;
         let positions = Arc::new(made.positions);

@@ -1,7 +1,7 @@
 //! Ctrl-C while the native half works: who waits or loops looks for signals now and then.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::mpsc::{self, RecvTimeoutError};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
@@ -28,25 +28,27 @@ pub(super) fn interruptible<T: Send + 'static>(
     attended(py, work, || Ok(()))
 }
 
-/// How far a work is, as it says itself while it works.
+/// How far a work is, as it says itself while it works, and whether anybody still waits for it.
 #[derive(Debug, Default)]
 pub(super) struct Progress {
     done: AtomicUsize,
     of: AtomicUsize,
+    is_given_up: AtomicBool,
 }
 
 impl Progress {
     /// Nothing is done of so many.
     pub(super) fn of(count: usize) -> Self {
         Self {
-            done: AtomicUsize::new(0),
             of: AtomicUsize::new(count),
+            ..Self::default()
         }
     }
 
-    /// What counts each that is done.
-    pub(super) fn done(&self) -> &AtomicUsize {
-        &self.done
+    /// One more is done; gives whether anybody waits for the rest.
+    pub(super) fn count(&self) -> bool {
+        self.done.fetch_add(1, Ordering::Relaxed);
+        !self.is_given_up.load(Ordering::Relaxed)
     }
 
     /// So many are done of so many.
@@ -75,7 +77,11 @@ pub(super) fn watched<T: Send + 'static>(
     work: impl FnOnce(&Progress) -> Result<T, Failure> + Send + 'static,
 ) -> PyResult<T> {
     let at_work = Arc::clone(progress);
-    let made = attended(py, move || work(&at_work), || progress.tell(seen))?;
+    let made = attended(py, move || work(&at_work), || progress.tell(seen));
+    if made.is_err() {
+        progress.is_given_up.store(true, Ordering::Relaxed);
+    }
+    let made = made?;
     progress.tell(seen)?;
     Ok(made)
 }

@@ -17,6 +17,7 @@ use super::cells::{Cell, Cells, kind_of, object_cell, settle};
 use super::columns::Columns;
 use super::error::{bad_query, bad_table};
 use super::foreign;
+use super::freeing::Unwaited;
 use super::rows::Table;
 use super::signals::{Seen, look_around, look_back, look_on};
 use super::vouched::{guarded, vouched};
@@ -508,7 +509,7 @@ impl model::Source for Line<'_, '_> {
     }
 }
 
-fn rows<R: Record>(
+fn rows<R: Record + Send + 'static>(
     table: &'static str,
     object: &Bound<'_, PyAny>,
     seen: Seen<'_, '_>,
@@ -516,7 +517,7 @@ fn rows<R: Record>(
     read(&Reader::new(table, object)?, seen)
 }
 
-fn read<R: Record>(reader: &Reader<'_>, seen: Seen<'_, '_>) -> PyResult<Vec<R>> {
+fn read<R: Record + Send + 'static>(reader: &Reader<'_>, seen: Seen<'_, '_>) -> PyResult<Vec<R>> {
     let (columns, rows) = reader.columns(R::COLUMNS)?;
     for (column, cells) in R::COLUMNS.iter().zip(&columns) {
         if let (Kind::Time, Some(cells)) = (column.kind, cells) {
@@ -528,14 +529,13 @@ fn read<R: Record>(reader: &Reader<'_>, seen: Seen<'_, '_>) -> PyResult<Vec<R>> 
         columns: columns.iter(),
         row,
     };
-    let py = reader.py;
-    let read = |row| {
-        look_on(py, row, seen)?;
-        R::read(&mut line(row))
-    };
-    let read = (0..rows).map(read).collect::<PyResult<_>>()?;
+    let mut read = Unwaited::from(Vec::with_capacity(rows));
+    for row in 0..rows {
+        look_on(reader.py, row, seen)?;
+        read.push(R::read(&mut line(row))?);
+    }
     look_back(rows, seen)?;
-    Ok(read)
+    Ok(read.taken())
 }
 
 /// Liquidation orders.

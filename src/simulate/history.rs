@@ -1,7 +1,5 @@
 //! The history of one coin: the price moves, traders come and go, and the mark price liquidates them.
 
-use std::sync::atomic::{AtomicUsize, Ordering};
-
 use rand::{Rng, RngExt};
 
 use super::book::Book;
@@ -59,15 +57,15 @@ struct Forming {
 }
 
 impl History {
-    /// Lives through the whole simulation of `coin`, which ends at `end`, under the weather of the market; every bar is
-    /// counted in `lived`.
+    /// Lives through the whole simulation of `coin`, which ends at `end`, under the weather of the market, or until
+    /// `goes_on` says no after a bar.
     pub(super) fn live(
         coin: Coin,
         habits: Habits,
         market: &[Weather],
         end: Millis,
         rng: &mut impl Rng,
-        lived: &AtomicUsize,
+        goes_on: &(dyn Fn() -> bool + Sync),
     ) -> Self {
         let mut coins_own = Climate::new(0.7);
         let mut price = Price::new(coin.start);
@@ -120,7 +118,9 @@ impl History {
                 history.bars.push(bar.closed(&coin, open_time, traded));
                 history.open_interest.push(history.held());
             }
-            lived.fetch_add(1, Ordering::Relaxed);
+            if !goes_on() {
+                break;
+            }
         }
         history
     }

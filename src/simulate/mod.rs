@@ -22,7 +22,6 @@ mod path;
 mod traders;
 
 use std::panic::resume_unwind;
-use std::sync::atomic::AtomicUsize;
 
 use rand::SeedableRng;
 use rand_chacha::ChaCha8Rng;
@@ -97,20 +96,35 @@ pub fn simulate_with(habits: Habits, seed: u64, now: Millis) -> Simulation {
 /// ```
 #[must_use]
 pub fn simulate_beyond(habits: Habits, seed: u64, now: Millis, bars: usize) -> Simulation {
-    simulate_counted(habits, seed, now, bars, &AtomicUsize::new(0))
+    simulate_watched(habits, seed, now, bars, &|| true)
 }
 
-/// As [`simulate_beyond`]; every bar that a coin lives through is counted in `lived`, [`bars_to_live`] in all.
+/// As [`simulate_beyond`]; `goes_on` is asked after every bar that a coin has lived through, [`bars_to_live`] in all. Where
+/// it says no, the coins end there, and what is made of them is of no use.
+///
+/// # Examples
+///
+/// ```
+/// use std::sync::atomic::{AtomicUsize, Ordering};
+///
+/// use liqdata::model::Millis;
+/// use liqdata::simulate::{Habits, simulate_watched};
+///
+/// let lived = AtomicUsize::new(0);
+/// let goes_on = || lived.fetch_add(1, Ordering::Relaxed) < 100;
+/// let _ = simulate_watched(Habits::default(), 0, Millis(1_781_136_000_000), 0, &goes_on);
+/// assert!(lived.into_inner() < 200);
+/// ```
 #[must_use]
-pub fn simulate_counted(
+pub fn simulate_watched(
     habits: Habits,
     seed: u64,
     now: Millis,
     bars: usize,
-    lived: &AtomicUsize,
+    goes_on: &(dyn Fn() -> bool + Sync),
 ) -> Simulation {
     let end = Millis(now.0.div_euclid(INTERVAL).saturating_mul(INTERVAL));
-    observed(&live(habits, seed, end, bars, lived), now)
+    observed(&live(habits, seed, end, bars, goes_on), now)
 }
 
 /// How many bars all coins live through in a simulation that goes on for another so many.
@@ -127,7 +141,7 @@ fn live(
     seed: u64,
     end: Millis,
     beyond: usize,
-    lived: &AtomicUsize,
+    goes_on: &(dyn Fn() -> bool + Sync),
 ) -> Vec<History> {
     let market = weather(end, beyond, &mut stream(seed, 0));
     // Every coin has its own stream of chance: its traders depend neither on those of the others nor on which thread
@@ -138,7 +152,14 @@ fn live(
             .zip(COINS)
             .map(|(number, coin)| {
                 scope.spawn(move || {
-                    History::live(coin, habits, market, end, &mut stream(seed, number), lived)
+                    History::live(
+                        coin,
+                        habits,
+                        market,
+                        end,
+                        &mut stream(seed, number),
+                        goes_on,
+                    )
                 })
             })
             .collect();

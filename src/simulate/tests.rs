@@ -1,6 +1,5 @@
 use std::collections::BTreeSet;
 use std::sync::LazyLock;
-use std::sync::atomic::AtomicUsize;
 
 use super::coins::count;
 use super::*;
@@ -11,7 +10,7 @@ const NOW: Millis = Millis(1_781_136_123_456);
 const END: Millis = Millis(1_781_136_000_000);
 
 static HISTORIES: LazyLock<Vec<History>> =
-    LazyLock::new(|| live(Habits::default(), 7, END, 0, &AtomicUsize::new(0)));
+    LazyLock::new(|| live(Habits::default(), 7, END, 0, &|| true));
 static MARKET: LazyLock<Simulation> = LazyLock::new(|| observed(&HISTORIES, NOW));
 
 fn bars(coin: &str) -> Vec<&'static ObservedBar> {
@@ -316,7 +315,7 @@ fn a_market_described() {
     let market = std::hint::black_box(simulate(0, NOW));
     println!("built in {:?}", began.elapsed());
     for seed in 0..3 {
-        for history in live(Habits::default(), seed, END, 0, &AtomicUsize::new(0)) {
+        for history in live(Habits::default(), seed, END, 0, &|| true) {
             describe(&history);
         }
     }

@@ -4,6 +4,7 @@ import contextlib
 import shutil
 import subprocess
 import sys
+import textwrap
 
 import pytest
 import samples
@@ -89,3 +90,24 @@ def test_a_command_draws_nothing_where_nobody_looks():
     done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=True)
     assert done.stdout.startswith("coin,")
     assert done.stderr == "simulated market\n"
+
+
+@pytest.mark.parametrize("live", [False, True])
+def test_a_simulation_that_nobody_waits_for_ends(live):
+    source = f"""
+        import time
+        import liqdata
+
+        def enough(*_):
+            raise StopAsyncIteration
+
+        try:
+            liqdata.demo(live={live}, progress=enough)
+        except StopAsyncIteration:
+            ended = time.process_time()
+        time.sleep(2)
+        print(time.process_time() - ended)
+    """
+    command = [sys.executable, "-c", textwrap.dedent(source)]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=True)
+    assert float(done.stdout) < 1.0  # of seconds of the processor; what goes on takes all there are
