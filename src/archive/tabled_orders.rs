@@ -83,9 +83,7 @@ impl OrderTable {
         let symbol = spelled(&given.symbol, |pair| {
             Symbol::read(pair).map_or_else(|| pair.to_owned(), |named| named.name().to_owned())
         })?;
-        let of_pair = spelled(&given.symbol, |pair| {
-            Symbol::read(pair).map_or_else(|| coin_of_pair(pair).0, |named| named.coin().to_owned())
-        })?;
+        let of_pair = spelled(&given.symbol, |pair| coin_of_pair(pair).0)?;
         let coin = match &given.coin {
             None => of_pair,
             Some(own) => (own.iter().zip(of_pair.iter()))

@@ -1,5 +1,7 @@
 //! Names: coins, trading pairs and exchanges, what they are made of, and which are known to everybody.
 
+use super::spelled::Symbol;
+
 /// Quotes by which a pair is told from a coin: no coin's own name ends in one of these behind another name.
 pub(super) const PLAIN_QUOTES: [&str; 4] = ["USDT", "USDC", "FDUSD", "BUSD"];
 
@@ -62,8 +64,8 @@ pub(super) const SEPARATORS: [char; 4] = ['-', '_', '/', ':'];
 
 /// The coin of a pair and how many of it one listed unit holds: `BTCUSDT` → (`BTC`, 1), `1000PEPEUSDT` → (`PEPE`, 1000).
 ///
-/// Separators and what follows a contract's name are passed over: `BTC-USDT-SWAP`, `BTC/USDT:USDT` and `BTCUSD_PERP` are
-/// of `BTC`. A pair without a known quote is its own coin. Digits are stripped only where a venue's scale is known, so `1INCH`
+/// It is read as [`Symbol::read`] does, but that it cannot be a coin, so that a coin is the same at every door: `BTC-USDT-SWAP`, `BTC/USDT:USDT`,
+/// `XBTUSDTM` and `PF_XBTUSD` are of `BTC`. A pair without a known quote is its own coin. Digits are stripped only where a venue's scale is known, so `1INCH`
 /// stays `1INCH`.
 ///
 /// # Examples
@@ -76,16 +78,16 @@ pub(super) const SEPARATORS: [char; 4] = ['-', '_', '/', ':'];
 /// ```
 #[must_use]
 pub fn coin_of_pair(pair: &str) -> (String, u32) {
-    let mut parts = pair.split(SEPARATORS);
-    let head = parts.next().unwrap_or(pair);
-    // `BTC-USDT-SWAP` names its quote apart, `BTCUSDT_261225` does not.
-    if parts.next().is_some_and(|quote| QUOTES.contains(&quote)) {
-        return coin_of_base(head);
+    match Symbol::read(pair) {
+        Some(named) if named.quote().is_some() => (named.coin().to_owned(), named.scale()),
+        // What could be a coin by itself is a pair here, where it ends in a quote: `GMTUSD`.
+        Some(named) => {
+            let name = named.name();
+            let base = quote_of_pair(name).and_then(|quote| name.strip_suffix(quote));
+            coin_of_base(base.unwrap_or(name))
+        }
+        None => coin_of_base(pair),
     }
-    let base = quote_of_pair(head)
-        .and_then(|quote| head.strip_suffix(quote))
-        .unwrap_or(head);
-    coin_of_base(base)
 }
 
 /// The coin of a pair's base and how many of it one listed unit holds: `1000PEPE` → (`PEPE`, 1000).

@@ -165,10 +165,7 @@ impl Table {
                 Kind::OpenInterest {
                     amount: column(header, CLOSE).ok_or_else(|| missing("close"))?,
                     in_usd: format.is_in_usd(),
-                    later: match name.interval() {
-                        Some(interval) => interval,
-                        None => spacing(first, time, by_exchange, symbol)?,
-                    },
+                    later: length(name, first, time, by_exchange, symbol)?,
                 }
             }
             _ => {
@@ -179,10 +176,9 @@ impl Table {
                         .ok_or_else(|| missing("open, high, low and close"))?,
                     volume: column(header, volume).ok_or_else(|| missing("volume"))?,
                     in_usd,
-                    interval: match (column(header, INTERVAL), name.interval()) {
-                        (Some(column), _) => Ok(column),
-                        (None, Some(interval)) => Err(interval),
-                        (None, None) => Err(spacing(first, time, by_exchange, symbol)?),
+                    interval: match column(header, INTERVAL) {
+                        Some(column) => Ok(column),
+                        None => Err(length(name, first, time, by_exchange, symbol)?),
                     },
                 }
             }
@@ -378,15 +374,53 @@ fn worth(symbol: &Symbol, price: Decimal, qty: Decimal, contract: &str) -> Resul
     product(price, qty).ok_or_else(|| Flaw::new("price × qty fits no decimal exactly", contract))
 }
 
-/// The least time between two of the first bars of a series.
-fn spacing(
+/// How long the bars of a file are: as its name says, where its first rows do not contradict it, else as they stand apart.
+fn length(
+    name: &Name,
     first: &[Vec<String>],
     time: Column,
     exchange: Option<Column>,
     symbol: Option<Column>,
 ) -> Result<i64, String> {
+    const HOW: &str = "name the file after it, as BTC_USDT-5m.csv, or give a column interval";
+    let apart = apart(first, time, exchange, symbol);
+    let Some(named) = name.interval() else {
+        return apart
+            .map(|apart| apart.least)
+            .filter(|least| least % Millis::MINUTE == 0 && Millis::DAY % least == 0)
+            .ok_or_else(|| format!("nothing says how long its bars are: {HOW}"));
+    };
+    // Where bars are missing the others stand farther apart, but not all of them by the same.
+    let contradicts = |apart: &Apart| {
+        let is_regular = apart.least == apart.most && apart.pairs >= ENOUGH;
+        apart.least < named || apart.least > named && is_regular
+    };
+    match apart.filter(contradicts) {
+        None => Ok(named),
+        Some(Apart { least, .. }) => Err(format!(
+            "its name says bars of {named} ms, its rows stand {least} ms apart; say how long they are: {HOW}"
+        )),
+    }
+}
+
+/// So many distances that are all the same are the length of bars.
+const ENOUGH: usize = 10;
+
+/// How far the first bars of each series stand apart.
+struct Apart {
+    least: i64,
+    most: i64,
+    pairs: usize,
+}
+
+fn apart(
+    first: &[Vec<String>],
+    time: Column,
+    exchange: Option<Column>,
+    symbol: Option<Column>,
+) -> Option<Apart> {
     let mut before: HashMap<[&str; 2], i64> = HashMap::new();
-    let mut least: Option<i64> = None;
+    let mut found: Option<Apart> = None;
     for row in first {
         let cell = |column: Option<Column>| {
             let cell = column.and_then(|column| row.get(column.place));
@@ -404,14 +438,16 @@ fn spacing(
             let apart = at.abs_diff(earlier);
             let apart = i64::try_from(apart).unwrap_or(i64::MAX);
             if apart > 0 {
-                least = Some(least.map_or(apart, |least| least.min(apart)));
+                let found = found.get_or_insert(Apart {
+                    least: apart,
+                    most: apart,
+                    pairs: 0,
+                });
+                found.least = found.least.min(apart);
+                found.most = found.most.max(apart);
+                found.pairs += 1;
             }
         }
     }
-    least
-        .filter(|least| least % Millis::MINUTE == 0 && Millis::DAY % least == 0)
-        .ok_or_else(|| {
-            "nothing says how long its bars are: name the file after it, as BTC_USDT-5m.csv, or give a column interval"
-                .to_owned()
-        })
+    found
 }
