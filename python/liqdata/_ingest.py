@@ -16,7 +16,7 @@ from ._finished import FINISHED, Finished, add_line, lines_of
 from ._inputs import folder as placed
 from ._inputs import switch, to_be_made
 from ._intake import table
-from ._parquet import FILLS, ParquetFile, Place, Refusals
+from ._parquet import FILLS, ParquetFile, Place, Refusals, named
 from ._printable import printable
 from ._progress import bar, meant
 from ._send import RECORD
@@ -128,8 +128,10 @@ def ingest(
         the archive's own bars: a reading that has none of its time is refused alone, and so is one that is implausible
         as USD and would not be as coins, unless most of its file are.
     orders, bars, open_interest : table, optional
-        Tables, as :class:`Market` takes them; bars may have a column ``exchange``. Where one is refused nothing of the
-        tables is kept. Open interest in USD is brought to coins with ``bars``, else with the archive's own.
+        Tables, as :class:`Market` takes them; bars may have a column ``exchange``. Where a cell
+        of one cannot be read as what its column holds nothing of the tables is kept, nor where open interest in USD has
+        no price; a row that reads but cannot be true or cannot be kept (:attr:`Ingested.refused`) is refused alone.
+        Open interest in USD is brought to coins with ``bars``, else with the archive's own.
     positions : table, optional
         Positions of single accounts (:meth:`Market.positions`), snapshot by snapshot: ``timestamp`` (of the snapshot,
         the same in all its rows), ``coin`` or ``symbol`` (a coin, or a pair of it), ``side`` and ``value_usd``; if
@@ -195,14 +197,14 @@ def ingest(
         )
         raise BadQuery(msg, parameter="path")
     folder = to_be_made(placed(path))
-    named = [os.fspath(file) for file in files]
-    finished = Finished(folder, named, {"format": format, "exchange": exchange, "new_exchange": new_exchange})
+    paths = [os.fspath(file) for file in files]
+    finished = Finished(folder, paths, {"format": format, "exchange": exchange, "new_exchange": new_exchange})
     whose = (exchange, new_exchange)
-    known = {file: _again(told) for file in named if (told := finished.known(file)) is not None}
-    left = [file for file in named if file not in known]
+    known = {file: _again(told) for file in paths if (told := finished.known(file)) is not None}
+    left = [file for file in paths if file not in known]
     parquet = [file for file in left if file.lower().endswith((".parquet", ".pq"))]
     plain = [file for file in left if file not in parquet]
-    tables = [ParquetFile(file, format) for file in parquet]
+    tables = [ParquetFile(file, format, exchange) for file in parquet]
     shown = bar(wanted=progress, total=None, what="ingest")
     contracts = _contracts(folder)
     for one in known.values():
@@ -226,7 +228,8 @@ def ingest(
             done.append(_told(told))
         place = Place(folder)
         for file in tables:
-            _of_parquet((place, file), done, contracts, whose, shown=shown, cut=cut)
+            with named(file.path):
+                _of_parquet((place, file), done, contracts, whose, shown=shown, cut=cut)
             finished.keep(file.path, _counts(done[-1]))
             if file.kind == "bars":
                 # They are prices of what comes after them.

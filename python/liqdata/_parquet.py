@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
+from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
@@ -138,22 +139,40 @@ class Place:
         self.prices = _core.ArchivePrices(folder)
 
 
-class ParquetFile:
-    """A file of Parquet that is a table of a kind."""
+@contextmanager
+def named(path: str) -> Iterator[None]:
+    """Name this file in what is said of its rows."""
+    try:
+        yield
+    except BadQuery as error:
+        if error.parameter not in KINDS:
+            raise
+        msg = f"{error.parameter}: {path}: {str(error).removeprefix(f'{error.parameter}: ')}"
+        raise BadQuery(msg, parameter=error.parameter) from None
 
-    def __init__(self, path: str, name: str | None) -> None:
+
+class ParquetFile:
+    """A file of Parquet that is a table of a kind; of orders that do not say whose they are, ``exchange`` does."""
+
+    def __init__(self, path: str, name: str | None, exchange: str | None = None) -> None:
         self.path = path
         self._as_it_was = _stamp(path)
         opened = _opened(path)
         given = opened.schema_arrow.names
         self.rows: int = opened.metadata.num_rows
         if name in (None, FILLS) and {"is_liquidation", *RESERVOIR} <= set(given):
-            self.kind, self._named = FILLS, {column: column for column in ("is_liquidation", *RESERVOIR)}
+            self.kind, self._of, self._named = (
+                FILLS,
+                None,
+                {column: column for column in ("is_liquidation", *RESERVOIR)},
+            )
             return
         lower = [str(column).lower() for column in given]
         # Another name is understood where the column itself is not there: frames of orders have a pair and its coin.
-        names = [column if COLUMNS.get(column, column) in lower else COLUMNS.get(column, column) for column in lower]
-        self.kind = _kind(path, name, names)
+        meant = COLUMNS if "coin" in lower else COLUMNS | {"pair": "symbol"}
+        names = [column if meant.get(column, column) in lower else meant.get(column, column) for column in lower]
+        self.kind = _kind(path, name, names, is_somebodys=exchange is not None)
+        self._of = exchange if "exchange" in KINDS[self.kind] - set(names) else None
         wanted = KINDS[self.kind] | BESIDE.get(self.kind, set(names))
         self._named = {column: known for column, known in zip(given, names, strict=True) if known in wanted}
         for known in wanted:
@@ -186,6 +205,9 @@ class ParquetFile:
             sound = _Sound(self.path, place.prices, self.kind)
             part = sound.of(self._whole(), 0, refused)
             sound.check()
+            if 0 < part.rows.num_rows < self.rows:
+                # A row that cannot be read is named by its place in the file, not among those that are left.
+                _core.TableCheck(place.folder, self.kind, *whose).add(table(part.rows, self.kind), part.numbers)
             if part.rows.num_rows or not refused.counts:
                 yield part
         else:
@@ -246,12 +268,14 @@ class ParquetFile:
         schema = _opened(self.path).schema_arrow
         names = [name for name in schema.names if name in self._named]
         known = pa.schema([schema.field(name).with_name(self._named[name]) for name in names])
+        if self._of is not None:
+            known = known.append(pa.field("exchange", pa.string()))
         batches = [batch for _, batch in self._batches()]
         return pa.Table.from_batches(batches) if batches else known.empty_table()
 
     def _batches(self, groups: set[int] | None = None) -> Iterator[tuple[int, Any]]:
         """The rows in batches, each with the number of the group of rows that it is of."""
-        from pyarrow import ArrowException
+        import pyarrow as pa
 
         self._refuse_changed()
         try:
@@ -261,8 +285,11 @@ class ParquetFile:
                     continue
                 asked = {"batch_size": BATCH, "row_groups": [group], "columns": list(self._named)}
                 for batch in opened.iter_batches(**asked):
-                    yield group, batch.rename_columns([self._named[name] for name in batch.schema.names])
-        except (OSError, ArrowException) as error:
+                    columns = {self._named[name]: batch.column(name) for name in batch.schema.names}
+                    if self._of is not None:
+                        columns["exchange"] = pa.repeat(self._of, batch.num_rows)
+                    yield group, pa.RecordBatch.from_pydict(columns)
+        except (OSError, pa.ArrowException) as error:
             raise _unreadable(self.path, error) from None
 
     def _refuse_changed(self) -> None:
@@ -499,22 +526,36 @@ def _unreadable(path: str, error: Exception) -> BadQuery:
     return BadQuery(f"files: {path}: it cannot be read as Parquet: {error}", parameter="files")
 
 
-def _kind(path: str, name: str | None, names: list[str]) -> str:
-    """What the rows of a file with these columns are."""
+def _kind(path: str, name: str | None, names: list[str], *, is_somebodys: bool) -> str:
+    """What the rows of a file with these columns are, whose exchange the caller names or does not."""
     columns = set(names)
-    fits = [kind for kind, needed in KINDS.items() if needed <= columns]
-    if "open_interest" in fits and not columns & {"open_interest", "open_interest_usd"}:
-        fits.remove("open_interest")
-    if name in fits:
-        return name
-    if name is None and len(fits) == 1:
-        return fits[0]
+    for known in (columns, columns | {"exchange"} if is_somebodys else columns):
+        fits = [kind for kind in KINDS if _needed(kind, known) <= known]
+        if name in fits:
+            return name
+        if name is None and len(fits) == 1:
+            return fits[0]
     what = f"as {name}: " if name is not None else ""
     if {"long_usd", "short_usd"} <= columns:
         msg = f"files: {path}: {what}{_core.TOTALS}; allowed: the same as a table, {_core.TAKES_TOTALS}"
         raise BadQuery(msg, parameter="files")
-    msg = f"files: {path}: {what}its columns ({', '.join(names)}) are those of no one kind; allowed: {', '.join(KINDS)}"
+    if name not in (None, FILLS, *KINDS):
+        msg = f"files: {path}: {what}it is no format of Parquet; allowed: {', '.join(KINDS)}"
+        raise BadQuery(msg, parameter="files")
+    what += f"its columns ({', '.join(names)}) are those of no one kind"
+    if not fits or name in KINDS:
+        nearest = name if name in KINDS else max(KINDS, key=lambda kind: len(_needed(kind, known) & known))
+        lacking = [f'"{column}"' for column in sorted(_needed(nearest, known) - known)]
+        what += f"; as {nearest} they lack {', '.join(lacking)}"
+    msg = f"files: {path}: {what}; allowed: {', '.join(KINDS)}"
     raise BadQuery(msg, parameter="files")
+
+
+def _needed(kind: str, columns: set[str]) -> set[str]:
+    """What a table of a kind cannot do without that may have these columns."""
+    if kind != "open_interest":
+        return KINDS[kind]
+    return KINDS[kind] | {"open_interest_usd" if "open_interest_usd" in columns else "open_interest"}
 
 
 def _as_a_node_writes(row: dict[str, Any]) -> str:

@@ -6,6 +6,7 @@ import sqlite3
 import subprocess
 import sys
 import textwrap
+from decimal import Decimal
 from pathlib import Path
 
 import many
@@ -110,6 +111,103 @@ def test_a_column_that_stands_twice_is_refused_before_anything_is_read(tmp_path,
     # Of one of them it is read.
     parquet.write_table(given.drop_columns([names[1]]), bad)
     assert liqdata.ingest(folder, good, bad).new == 20
+
+
+def test_a_row_that_cannot_be_read_is_told_with_the_name_of_its_file(tmp_path, folder):
+    files = [tmp_path / f"m{month}.parquet" for month in (1, 2, 3)]
+    for month, file in enumerate(files):
+        table = orders(10, start=START + month * DAY).to_pydict()
+        if month:
+            # The row is counted in the file, whatever is refused alone before it.
+            table["price"][2] = None
+            table["side"][5] = "UP"
+        parquet.write_table(pyarrow.table(table), file)
+    with pytest.raises(BadQuery) as raised:
+        liqdata.ingest(folder, *files)
+    assert str(raised.value).startswith(f'orders: {files[1]}: column "side", row 5: "UP" is not a side')
+    assert raised.value.parameter == "orders"
+    with liqdata.open(folder) as market:
+        assert len(list(market.iter_orders(start=0))) == 10
+
+
+def cells(column, cell, kind):
+    """Orders of which one has this cell, in a column of this kind."""
+    table = orders(10)
+    given = [*(1 if kind == pyarrow.int64() else str(one) for one in table.column(column).to_pylist())]
+    if pyarrow.types.is_decimal(kind):
+        given = [Decimal(1)] * 10
+    elif pyarrow.types.is_floating(kind):
+        given = table.column(column).to_pylist()
+    given[5] = cell
+    return table.set_column(table.column_names.index(column), column, pyarrow.array(given, kind))
+
+
+@pytest.mark.parametrize("cell", [None, float("nan"), float("inf")])
+@pytest.mark.parametrize("column", ["price", "qty", "value_usd"])
+def test_a_double_that_is_none_is_refused_alone(tmp_path, folder, column, cell):
+    parquet.write_table(cells(column, cell, pyarrow.float64()), tmp_path / "orders.parquet")
+    done = liqdata.ingest(folder, tmp_path / "orders.parquet")
+    assert (done.new, sum(done.refused.values())) == (9, 1)
+
+
+@pytest.mark.parametrize(
+    "column, cell, kind",
+    [
+        ("price", None, pyarrow.decimal128(20, 2)),
+        ("price", None, pyarrow.int64()),
+        ("price", None, pyarrow.string()),
+        ("price", "abc", pyarrow.string()),
+        ("price", "1." + "1" * 28, pyarrow.string()),
+        ("price", 1e30, pyarrow.float64()),
+        ("symbol", "", pyarrow.string()),
+        ("side", None, pyarrow.string()),
+        ("timestamp", None, pyarrow.int64()),
+    ],
+)
+def test_any_other_cell_that_cannot_be_read_refuses_its_file(tmp_path, folder, column, cell, kind):
+    file = tmp_path / "orders.parquet"
+    parquet.write_table(cells(column, cell, kind), file)
+    with pytest.raises(BadQuery) as raised:
+        liqdata.ingest(folder, file)
+    assert str(raised.value).startswith(f'orders: {file}: column "{column}", row ')
+    assert not (folder / "journal.sqlite").exists()
+
+
+@pytest.mark.parametrize("rows", [0, 10, 4_500])
+def test_orders_that_do_not_say_whose_they_are_are_those_of_the_exchange_that_is_named(tmp_path, little, rows):
+    given = orders(rows)
+    given = given.set_column(1, "exchange", [["okx"] * rows])
+    liqdata.ingest(tmp_path / "whole", orders=given)
+    file = tmp_path / "orders.parquet"
+    parquet.write_table(given.drop_columns(["exchange"]), file, row_group_size=700)
+    for format in (None, "orders"):
+        done = liqdata.ingest(tmp_path / f"archive-{format}", file, exchange="OKX", format=format)
+        assert (done.new, done.files) == (rows, {str(file): "orders"})
+        if rows:
+            assert kept(tmp_path / f"archive-{format}") == kept(tmp_path / "whole")
+
+
+def test_a_column_of_pairs_has_the_symbols_where_there_is_no_other(tmp_path, folder):
+    given = orders(10)
+    parquet.write_table(given.rename_columns({"symbol": "pair"}), tmp_path / "pairs.parquet")
+    liqdata.ingest(folder, tmp_path / "pairs.parquet")
+    assert liqdata.ingest(folder, orders=given).repeated == 10
+
+
+@pytest.mark.parametrize(
+    "without, format, said",
+    [
+        (["exchange"], None, 'as orders they lack "exchange"'),
+        (["exchange", "value_usd"], None, 'as orders they lack "exchange", "value_usd"'),
+        (["value_usd"], "orders", 'as orders they lack "value_usd"'),
+        ([], "open_interest", 'as open_interest they lack "open_interest"'),
+        ([], "force_orders", "as force_orders: it is no format of Parquet"),
+    ],
+)
+def test_what_a_file_lacks_to_be_of_a_kind_is_named(tmp_path, folder, without, format, said):
+    parquet.write_table(orders(10).drop_columns(without), tmp_path / "orders.parquet")
+    with pytest.raises(BadQuery, match=said):
+        liqdata.ingest(folder, tmp_path / "orders.parquet", format=format)
 
 
 def covered(folder):
