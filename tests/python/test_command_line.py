@@ -662,6 +662,16 @@ def test_the_stream_is_a_line_an_order(capsys):
     assert "nothing arrives" in err
 
 
+def test_totals_are_asked_for_by_the_word_that_help_and_refusal_name(capsys):
+    code, out, _ = run(capsys, "history", "--demo", "--by", "none", "--json")
+    assert code == 0
+    assert "coin" not in json.loads(out)[0]
+    code, _, err = run(capsys, "history", "--demo", "--by", "")
+    assert code == 2
+    assert "or none (in Python ()) for totals" in err
+    assert "none for totals" in " ".join(run(capsys, "history", "--help")[1].split())
+
+
 # --- completion
 
 
