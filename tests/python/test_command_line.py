@@ -201,7 +201,9 @@ def test_an_export_that_brings_nothing_says_why(capsys, tmp_path):
     assert (code, err) == (0, "the archive has positions alone, which are exported with --tables positions\n")
     code, out, err = run(capsys, "export", archive, place, "--tables", "positions")
     assert (code, err) == (0, "")
-    assert "has 1 files" in out
+    assert "has 1 file of days" in out
+    assert out.splitlines()[0].endswith(": 1 row")
+    assert "1 of them is new: " in out
 
 
 # What a service of the contract alone says where it is asked who was listened to, and what else it has.
