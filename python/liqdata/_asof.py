@@ -34,6 +34,7 @@ _TELLING = ("closes_at", "computed_at")
 # What rows of periods have beside the open of the period, at which nothing of it was known yet.
 _PERIODS = ({"open", "high", "low", "close"}, {"long_usd", "short_usd"})
 _TELL_APART = ("symbol", "coin", "exchange", "side")
+_COINS = {"coin": "symbol"}  # where left has pairs as symbols, and right has coins
 _HOUR = 3_600_000
 _NANOSECONDS = 1_000_000
 _FURTHEST = 9_200_000_000_000  # milliseconds from the epoch that 64 bits hold in nanoseconds: the year 2261
@@ -118,7 +119,8 @@ def join_asof(
     ------
     BadQuery
         For what is no frame, a column that is not there, times that are none or missing, rows of periods that do not
-        say when they close, and a ``right`` of several symbols that ``by`` does not tell apart.
+        say when they close, a ``right`` of several symbols that ``by`` does not tell apart, and columns of ``by`` that
+        have nothing in common, such as pairs in ``left`` and coins in ``right``.
 
     Notes
     -----
@@ -147,12 +149,12 @@ def join_asof(
             if name not in frame.columns:
                 _refuse("by", f"{name!r} is no column of {side}", f"one of {_listed(frame)}")
     if by is None or pairs:
-        _told_apart(theirs, pairs)
+        _told_apart(mine, theirs, pairs)
     at = _nanoseconds("left", *_moments(mine, "left", left_on, _OF_LEFT))
     known = _known(theirs, right_on, interval)
-    places = _places(
-        at, known, _keys(mine, list(pairs)), _keys(theirs, list(pairs.values())), exact=allow_exact_matches
-    )
+    keyed = _keys(mine, list(pairs)), _keys(theirs, list(pairs.values()))
+    _in_common(mine, pairs, *keyed)
+    places = _places(at, known, *keyed, exact=allow_exact_matches)
     if tolerance is not None:
         age = at - known[places] if len(known) else np.zeros_like(at)
         places = np.where(age <= _span(tolerance), places, -1)
@@ -223,7 +225,7 @@ def _pairs(by: By) -> dict[str, str]:
     return {name: name for name in names}
 
 
-def _told_apart(right: Any, pairs: Mapping[str, str]) -> None:
+def _told_apart(left: Any, right: Any, pairs: Mapping[str, str]) -> None:
     """Refuses rows of several symbols that nothing tells apart: the last of any would stand for all."""
     if {"symbol", "coin"} & set(pairs.values()):
         return
@@ -232,7 +234,21 @@ def _told_apart(right: Any, pairs: Mapping[str, str]) -> None:
             continue
         count = len(set(right[name].to_list()))
         if count > 1:
-            _refuse("by", f"right holds rows of {count} different {name}s", f"by={name!r}, or by=() for any of them")
+            # Where there are no coins a symbol is one.
+            as_coins = name == "symbol" and "coin" in left.columns and "coin" not in right.columns
+            by = _COINS if as_coins else name
+            _refuse("by", f"right holds rows of {count} different {name}s", f"by={by!r}, or by=() for any of them")
+
+
+def _in_common(left: Any, pairs: Mapping[str, str], mine: list[Any] | None, theirs: list[Any] | None) -> None:
+    """Refuses keys of which none is on both sides: they are spelled otherwise, and no row would meet any."""
+    of_left, of_right = ([key for key in keys or () if key is not None] for keys in (mine, theirs))
+    if not of_left or not of_right or not set(of_left).isdisjoint(of_right):
+        return
+    first, other = (", ".join(map(repr, keys[0])) for keys in (of_left, of_right))
+    as_coins = "coin" in left.columns and pairs.get("symbol") == "symbol"
+    allowed = f"columns of equal cells, such as by={_COINS!r}" if as_coins else "columns of which some cells are equal"
+    _refuse("by", f"no key is in both: left has {first} and right {other}", allowed)
 
 
 def _moments(frame: Any, side: str, on: str | None, names: Sequence[str]) -> tuple[str, Any]:

@@ -198,7 +198,7 @@ def _groups(by: Any) -> list[str]:
     names: list[Any] = list(by) if isinstance(by, Iterable) else [by]
     for name in names:
         if name not in _GROUPS or names.count(name) > 1:
-            allowed = ", ".join(map(repr, _GROUPS))
-            msg = f"by: {by!r} is not allowed; allowed: one of {allowed}, several of them, or () for totals"
+            allowed = f"one of {', '.join(map(repr, _GROUPS))}, several of them, or none (in Python ()) for totals"
+            msg = f"by: {by!r} is not allowed; allowed: {allowed}"
             raise BadQuery(msg, parameter="by")
     return names

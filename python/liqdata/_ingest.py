@@ -17,7 +17,7 @@ from ._inputs import folder as placed
 from ._inputs import switch, to_be_made
 from ._intake import table
 from ._parquet import FILLS, ParquetFile, Place, Refusals, named
-from ._printable import printable
+from ._printable import counted, printable
 from ._progress import bar, meant
 from ._send import RECORD
 from .errors import BadQuery
@@ -82,7 +82,7 @@ class Ingested:
     def __str__(self) -> str:
         """Say in a few lines what was kept, and what was not and why."""
         refused = sum(self.refused.values())
-        lines = [f"{self.rows:,} rows read: {self.new:,} new, {self.repeated:,} repeated, {refused:,} refused"]
+        lines = [f"{counted(self.rows, 'row')} read: {self.new:,} new, {self.repeated:,} repeated, {refused:,} refused"]
         for reason, count in sorted(self.refused.items(), key=lambda item: (-item[1], item[0])):
             lines.append(printable(f"  {count:,} refused: {reason}; first at {self.first[reason]}"))
         lines += [

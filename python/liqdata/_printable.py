@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-__all__ = ["printable", "shortened"]
+__all__ = ["counted", "printable", "shortened"]
 
 # The most characters of what is said, and how many of its beginning and of its end are left of what is longer. What
 # libraries say of a failure, with the body that a service sent, has room.
@@ -34,6 +34,29 @@ def printable(text: str) -> str:
     if text.isprintable():
         return text
     return "".join(each if each.isprintable() else _escaped(each) for each in text)
+
+
+def counted(count: int, what: str) -> str:
+    """Give so many of what is named by its singular.
+
+    Parameters
+    ----------
+    count : int
+        How many there are.
+    what : str
+        What one of them is called.
+
+    Returns
+    -------
+    str
+        The number and the name, in the plural but for one.
+
+    Examples
+    --------
+    >>> counted(1, "row"), counted(2000, "row")
+    ('1 row', '2,000 rows')
+    """
+    return f"{count:,} {what}" if count == 1 else f"{count:,} {what}s"
 
 
 def shortened(message: str) -> str:

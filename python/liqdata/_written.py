@@ -29,6 +29,9 @@ def written(path: str | os.PathLike[str]) -> Iterator[Path]:
     if file.exists() and not file.is_file():
         yield file
         return
+    if not file.parent.is_dir():
+        msg = f"there is no folder {file.parent} for {file.name}; allowed: a file in one that is there"
+        raise FileNotFoundError(msg)
     unfinished = file.with_name(f".{file.name}.{os.getpid()}-{secrets.token_hex(4)}.unfinished")
     unfinished.touch(exist_ok=False)
     try:

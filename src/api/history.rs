@@ -15,7 +15,7 @@ endpoint! {
     History = "history" at "/api/liquidations/history", "what was liquidated, period by period";
     symbol: Option<Symbols>, "coins or trading pairs, such as BTC or BTCUSDT,ETHUSDT; all where absent";
     interval: Period = "1h", "length of a period";
-    by: Groups = "coin", "what rows are grouped by, each a column";
+    by: Groups = "coin", "what rows are grouped by, each a column; none for totals";
     start: Option<At>, "only orders from then on; 24 hours before the end where absent";
     end: Option<At>, "only orders before then; up to and with now where absent";
     exchange: Option<Exchange>, "exchange, such as binance";

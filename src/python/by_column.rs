@@ -1,6 +1,8 @@
 //! Tables in by columns, for who keeps columns: as [`tables`](super::tables) reads their rows, cell by cell and with the same
 //! faults, and without a row for each.
 
+use std::sync::LazyLock;
+
 use arrow_array::cast::AsArray;
 use arrow_array::types::{Float64Type, Int64Type, TimestampMillisecondType};
 use arrow_array::{Array, ArrayRef};
@@ -41,9 +43,14 @@ pub(super) struct GivenInterest {
     pub(super) open_interest: Decimals,
 }
 
-/// Liquidation orders.
-pub(super) fn orders(reader: &Reader<'_>) -> PyResult<GivenOrders> {
-    let mut columns = Columns::of(reader, ObservedOrder::COLUMNS)?;
+/// Liquidation orders; an exchange is blank where a table has no column of it, and in rows of `is_somebodys` that do not say it.
+pub(super) fn orders(reader: &Reader<'_>, is_somebodys: bool) -> PyResult<GivenOrders> {
+    let known: &[Column] = if is_somebodys || !reader.has(EXCHANGE.name)? {
+        &OF_SOMEBODY
+    } else {
+        ObservedOrder::COLUMNS
+    };
+    let mut columns = Columns::of(reader, known)?;
     let timestamp = columns.instants("timestamp")?;
     let given = GivenOrders {
         exchange: columns.names("exchange")?,
@@ -116,6 +123,16 @@ fn exchanges(reader: &Reader<'_>) -> PyResult<Option<Labels>> {
     columns.end()?;
     Ok(Some(names))
 }
+
+/// The columns of orders that need not say whose they are.
+static OF_SOMEBODY: LazyLock<Vec<Column>> = LazyLock::new(|| {
+    let columns = ObservedOrder::COLUMNS.iter().copied();
+    let columns = columns.map(|column| Column {
+        optional: column.optional || column.name == EXCHANGE.name,
+        ..column
+    });
+    columns.collect()
+});
 
 /// The column of bars that names their exchanges.
 static EXCHANGE: Column = Column {

@@ -52,10 +52,20 @@ pub(super) fn check_exchanges(
     })
 }
 
-/// Orders whose exchanges are known.
-pub(super) fn orders(reader: &Reader<'_>, known: &mut Whose) -> PyResult<GivenOrders> {
-    let given = by_column::orders(reader)?;
+/// Orders whose exchanges are known; those that do not say whose they are are `exchange`'s.
+pub(super) fn orders(
+    reader: &Reader<'_>,
+    exchange: Option<&str>,
+    known: &mut Whose,
+) -> PyResult<GivenOrders> {
+    let mut given = by_column::orders(reader, exchange.is_some())?;
     check_exchanges(reader, &given.exchange, known)?;
+    if given.exchange.names().iter().any(String::is_empty) {
+        let whose = exchange.ok_or_else(|| nobody(reader.py, "orders"))?;
+        let names = given.exchange.iter();
+        let names = names.map(|name| if name.is_empty() { whose } else { name });
+        given.exchange = names.collect();
+    }
     Ok(given)
 }
 
@@ -179,7 +189,8 @@ impl Kind {
 #[pyclass(frozen, module = "liqdata._core")]
 pub(super) struct TableCheck {
     kind: Kind,
-    is_somebodys: bool,
+    /// Whose the rows are that do not say so.
+    exchange: Option<String>,
     known: Mutex<(Whose, Lengths)>,
 }
 
@@ -205,7 +216,7 @@ impl TableCheck {
         })?;
         Ok(Self {
             kind,
-            is_somebodys: exchange.is_some(),
+            exchange: exchange.map(str::to_owned),
             known: Mutex::new((
                 whose(py, &path, exchange, new_exchange)?,
                 Lengths::default(),
@@ -260,11 +271,12 @@ impl TableCheck {
     fn given(&self, reader: &Reader<'_>) -> PyResult<Given> {
         let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
         let (whose, lengths) = &mut *known;
+        let exchange = self.exchange.as_deref();
         Ok(match self.kind {
-            Kind::Orders => Given::Orders(orders(reader, whose)?),
+            Kind::Orders => Given::Orders(orders(reader, exchange, whose)?),
             Kind::Bars => {
                 let given = bars(reader, whose)?;
-                if given.exchange.is_none() && !self.is_somebodys {
+                if given.exchange.is_none() && exchange.is_none() {
                     return Err(nobody(reader.py, self.kind.name()));
                 }
                 lengths.add(&given);
@@ -273,7 +285,7 @@ impl TableCheck {
             Kind::OpenInterest => {
                 unit_of(reader)?;
                 let given = open_interest(reader, whose)?;
-                if !self.is_somebodys && given.exchange.iter().any(str::is_empty) {
+                if exchange.is_none() && given.exchange.iter().any(str::is_empty) {
                     return Err(nobody(reader.py, self.kind.name()));
                 }
                 Given::OpenInterest(given)

@@ -102,8 +102,8 @@ fn told_or_cut<'py>(
     Err(raised)
 }
 
-/// Brings tables into the archive in the folder `path`; otherwise as [`ingest_files`]. Bars and readings without an exchange
-/// are `exchange`'s.
+/// Brings tables into the archive in the folder `path`; otherwise as [`ingest_files`]. Rows without an exchange are
+/// `exchange`'s.
 #[pyfunction]
 #[expect(
     clippy::too_many_arguments,
@@ -326,7 +326,7 @@ fn kept(
     exchange: Option<&str>,
     known: &mut Whose,
 ) -> PyResult<Tables> {
-    let orders = checked::orders(&Reader::new("orders", orders)?, known)?;
+    let orders = checked::orders(&Reader::new("orders", orders)?, exchange, known)?;
     let given = checked::bars(&Reader::new("bars", bars)?, known)?;
     let interval = sized(py, &given, None)?;
     let of_interest = Reader::new("open_interest", open_interest)?;

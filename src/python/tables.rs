@@ -147,7 +147,7 @@ impl<'py> Reader<'py> {
     }
 
     /// Whether there is a column of this name.
-    fn has(&self, name: &'static str) -> PyResult<bool> {
+    pub(super) fn has(&self, name: &'static str) -> PyResult<bool> {
         Ok(match &self.source {
             Source::Empty => false,
             Source::Own(columns) => columns.columns.iter().any(|column| column.name == name),

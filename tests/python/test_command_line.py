@@ -201,7 +201,9 @@ def test_an_export_that_brings_nothing_says_why(capsys, tmp_path):
     assert (code, err) == (0, "the archive has positions alone, which are exported with --tables positions\n")
     code, out, err = run(capsys, "export", archive, place, "--tables", "positions")
     assert (code, err) == (0, "")
-    assert "has 1 files" in out
+    assert "has 1 file of days" in out
+    assert out.splitlines()[0].endswith(": 1 row")
+    assert "1 of them is new: " in out
 
 
 # What a service of the contract alone says where it is asked who was listened to, and what else it has.
@@ -660,6 +662,16 @@ def test_the_stream_is_a_line_an_order(capsys):
     code, out, err = run(capsys, "stream", "--demo", "--csv")
     assert (code, out) == (0, ",".join(column["name"] for column in TABLE["stream"].columns) + "\n")
     assert "nothing arrives" in err
+
+
+def test_totals_are_asked_for_by_the_word_that_help_and_refusal_name(capsys):
+    code, out, _ = run(capsys, "history", "--demo", "--by", "none", "--json")
+    assert code == 0
+    assert "coin" not in json.loads(out)[0]
+    code, _, err = run(capsys, "history", "--demo", "--by", "")
+    assert code == 2
+    assert "or none (in Python ()) for totals" in err
+    assert "none for totals" in " ".join(run(capsys, "history", "--help")[1].split())
 
 
 # --- completion

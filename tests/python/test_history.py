@@ -201,7 +201,7 @@ def test_an_archive_of_an_instant_knows_nothing_that_came_later(archive):
         ({"interval": "367d"}, "interval", "whole minutes"),
         ({"by": "venue"}, "by", "'exchange'"),
         ({"by": ("coin", "coin")}, "by", "one of"),
-        ({"by": None}, "by", "() for totals"),
+        ({"by": None}, "by", "or none (in Python ()) for totals"),
         ({"symbol": ["BTC", "ETH"], "by": "side"}, "by", "does not tell 2 symbols apart"),
         ({"symbol": []}, "symbol", "None for everything"),
         ({"symbol": [1]}, "symbol", "such as BTC"),

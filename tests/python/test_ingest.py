@@ -129,6 +129,11 @@ def test_a_market_that_is_open_sees_what_was_ingested(tmp_path, folder):
         assert market.coins("24h")[0]["coin"] == "BTC"
 
 
+def test_one_row_is_told_as_one(tmp_path, folder):
+    done = liqdata.ingest(folder, written(tmp_path, "BTCUSDT-1m-2024-01-02.csv", kline(0)))
+    assert str(done) == "1 row read: 1 new, 0 repeated, 0 refused"
+
+
 def test_the_command_says_what_it_did_and_fails_where_everything_was_refused(tmp_path, folder, capsys):
     good = written(tmp_path, "BTCUSDT-1m-2024-01-02.csv", kline(0), "x,1,1,1,1,1,1,1,1,1,1,1")
     assert cli.main(["ingest", str(folder), str(good)]) == 0

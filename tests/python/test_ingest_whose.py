@@ -2,6 +2,8 @@
 
 from pathlib import Path
 
+import pandas as pd
+import polars as pl
 import pytest
 from dumped import MINUTE, START, written
 
@@ -39,9 +41,8 @@ def test_a_misspelt_exchange_makes_no_new_one(folder, kind):
     assert 'did you mean "binance"?' in said
     assert "new_exchange=True" in said
     nameless = {name: cells for name, cells in table.items() if name != "exchange"}
-    alone = table if kind == "orders" else nameless
     with pytest.raises(BadQuery, match=r'exchange: "bnance" is unknown.*; did you mean "binance"\?') as refused:
-        liqdata.ingest(folder, **{kind: alone}, exchange="bnance")
+        liqdata.ingest(folder, **{kind: nameless}, exchange="bnance")
     assert refused.value.parameter == "exchange"
     assert not Path(folder, "journal.sqlite").exists()
 
@@ -50,6 +51,28 @@ def test_a_misspelt_exchange_makes_no_new_one(folder, kind):
     for other, named in OF_NOBODY.items():
         liqdata.ingest(folder, **{other: named})
     assert liqdata.ingest(folder, **{kind: table}).repeated == 1
+
+
+@pytest.mark.parametrize("made", [dict, pd.DataFrame, pl.DataFrame], ids=["dict", "pandas", "polars"])
+def test_orders_that_do_not_say_whose_they_are_are_those_of_the_exchange_that_is_given(folder, made):
+    named = {name: cells * 2 for name, cells in OF_NOBODY["orders"].items()} | {"timestamp": [START, START + MINUTE]}
+    nameless = made({name: cells for name, cells in named.items() if name != "exchange"})
+    with pytest.raises(BadQuery, match=r"orders: nothing says whose the rows are; allowed: .* exchange= for all"):
+        liqdata.ingest(folder, orders=nameless)
+    some = made({**named, "exchange": ["okx", None]})
+    with pytest.raises(BadQuery, match=r'"exchange", row 1: .* is not a name'):
+        liqdata.ingest(folder, orders=some)
+    assert not Path(folder, "journal.sqlite").exists()
+
+    def whose():
+        with liqdata.open(folder) as market:
+            return [row["exchange"] for row in market.iter_orders(start=START)]
+
+    assert liqdata.ingest(folder, orders=some, exchange="Binance").new == 2
+    assert sorted(whose()) == ["binance", "okx"]
+    done = liqdata.ingest(folder, orders=nameless, exchange="binance")
+    assert (done.new, done.repeated) == (1, 1)
+    assert sorted(whose()) == ["binance", "binance", "okx"]
 
 
 @pytest.mark.parametrize("kind", ["orders", "bars", "open_interest"])

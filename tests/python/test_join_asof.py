@@ -187,6 +187,30 @@ def test_what_is_missing_in_a_key_meets_nothing():
     assert joined["value"].to_list() == [1, None]
 
 
+@pytest.mark.parametrize("library", LIBRARIES)
+def test_keys_of_which_none_is_common_are_refused_and_what_the_advice_says_joins(library):
+    market = samples.simulated()
+    both = pd.concat([market.bars(coin).to_pandas().assign(symbol=coin) for coin in ("BTC", "ETH")])
+    orders = market.orders("BTC", limit=20)
+    left, bars = (orders.to_pandas(), both) if library == "pandas" else (orders.to_polars(), pl.from_pandas(both))
+    advised = r"by=\{'coin': 'symbol'\}"
+    with pytest.raises(BadQuery, match=rf"2 different symbols; allowed: {advised}, or by=\(\)"):
+        liqdata.join_asof(left, bars)
+    with pytest.raises(BadQuery, match=rf"left has 'BTC\w+' and right 'BTC'; allowed: .*{advised}") as caught:
+        liqdata.join_asof(left, bars, by="symbol")
+    assert caught.value.parameter == "by"
+    joined = liqdata.join_asof(left, bars, by={"coin": "symbol"})
+    assert joined["close"].to_list() == liqdata.join_asof(left, market.bars("BTC"))["close"].to_list()
+    # One that is common is enough, and where a side has none nothing is spelled otherwise.
+    make = LIBRARIES[library]
+    at = moments([NOW, NOW], library)
+    right = make({"timestamp": at, "coin": ["A", "B"], "value": [1.0, 2.0]})
+    assert liqdata.join_asof(make({"timestamp": at, "coin": ["B", "C"]}), right, by="coin")["value"].to_list()[0] == 2
+    assert len(liqdata.join_asof(make({"timestamp": at, "coin": [None, None]}), right, by="coin")) == 2
+    with pytest.raises(BadQuery, match=r"left has 'b' and right 'A'; allowed: columns of which some cells are equal$"):
+        liqdata.join_asof(make({"timestamp": at, "coin": ["b", "c"]}), right, by="coin")
+
+
 ONE = pd.DataFrame({"timestamp": moments([NOW], "pandas"), "value": [1.0]})
 
 

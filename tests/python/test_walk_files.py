@@ -142,6 +142,13 @@ def test_a_folder_is_no_file(demo, tmp_path):
         demo.iter_orders(max_rows=1).to_parquet(tmp_path / "nowhere" / "orders.parquet")
 
 
+def test_a_folder_that_is_missing_is_named(demo, tmp_path):
+    with pytest.raises(FileNotFoundError, match=r"there is no folder \S+nowhere for d\.parquet; allowed: ") as caught:
+        demo.iter_orders("BTC").to_parquet(tmp_path / "nowhere" / "d.parquet")
+    assert "unfinished" not in str(caught.value)
+    assert list(tmp_path.iterdir()) == []
+
+
 def in_duckdb(walk):
     with duckdb.connect() as base:
         return base.register("walk", pa.RecordBatchReader.from_stream(walk)).sql("SELECT * FROM walk").pl()

@@ -2,6 +2,7 @@
 
 import json
 import os
+import select
 import signal
 import subprocess
 import sys
@@ -191,3 +192,13 @@ def test_the_command_shows_what_comes_to_a_service_and_ends_at_once_at_ctrl_c(gr
             out, err = running.communicate()
     assert running.returncode == 130
     assert (out, err) == ("", "")
+
+
+def test_the_command_says_that_nothing_comes_in_a_simulated_market():
+    arguments = ["watch", "--demo", "--every", "0.05"]
+    with subprocess.Popen([sys.executable, "-m", "liqdata", *arguments], stderr=subprocess.PIPE, text=True) as running:
+        try:
+            assert select.select([running.stderr], [], [], 60)[0]
+            assert running.stderr.readline() == "simulated market: nothing arrives in it\n"
+        finally:
+            running.kill()

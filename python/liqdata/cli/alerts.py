@@ -68,4 +68,5 @@ def _watch(**given: Any) -> None:
         print(f"liqdata: {text}", file=sys.stderr, flush=True)
 
     with asked_of.opened() as of:
+        asked_of.say_of_standstill()
         watch(of, show=show, say=say, most=most, **arguments)

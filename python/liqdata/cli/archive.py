@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from liqdata._printable import printable
+from liqdata._printable import counted, printable
 
 from .command import Command, flag, option
 from .words import Folder, Names
@@ -83,10 +83,12 @@ def _export(
     if json:
         print(_json({**asdict(done), "until": done.until.isoformat()}))
         return
-    print(f"{printable(done.url)} has {done.files} files of days until {done.until:%Y-%m-%d}: {done.rows} rows")
-    print(f"{done.sent} of them are new: {done.sent_bytes} bytes")
+    files, rows = counted(done.files, "file"), counted(done.rows, "row")
+    print(f"{printable(done.url)} has {files} of days until {done.until:%Y-%m-%d}: {rows}")
+    print(f"{done.sent:,} of them {'is' if done.sent == 1 else 'are'} new: {counted(done.sent_bytes, 'byte')}")
     if done.journaled:
-        print(f"{done.journaled} rows lie in no file yet; they went along in the journal", file=sys.stderr)
+        beside = "lies in no file yet; it" if done.journaled == 1 else "lie in no file yet; they"
+        print(f"{counted(done.journaled, 'row')} {beside} went along in the journal", file=sys.stderr)
 
 
 def _others(archive: Path) -> list[str]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from liqdata._progress import late
@@ -48,6 +49,11 @@ class Source(NamedTuple):
             )
         given: dict[str, Any] = {} if self.timeout is None else {"timeout": self.timeout}
         return Client(self.url, headers=self.header or None, **given)
+
+    def say_of_standstill(self) -> None:
+        """Tell whoever waits for what comes that nothing does, where that is so."""
+        if self.demo:
+            print("simulated market: nothing arrives in it", file=sys.stderr, flush=True)
 
     @property
     def here(self) -> bool:

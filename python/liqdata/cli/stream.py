@@ -42,8 +42,7 @@ def _follow(**given: Any) -> None:
     cascades = _events(given) == "cascades"
     arguments = _arguments(given, cascades=cascades)
     with asked_of.opened() as of, _begun(of, cascades=cascades)(**arguments) as stream:
-        if asked_of.demo:
-            print("simulated market: nothing arrives in it", file=sys.stderr)
+        asked_of.say_of_standstill()
         what, note = ("cascades", "as they close") if cascades else ("stream", "as they arrive")
         title = f"{what} {arguments.get('symbol', '')}".rstrip()
         form.write(stream, "cascades" if cascades else "stream", (title, source.told(of, None), note))
