@@ -7,7 +7,7 @@
 use std::collections::{HashMap, HashSet};
 use std::ops::Range;
 use std::panic::{AssertUnwindSafe, resume_unwind};
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicI64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread;
 
@@ -18,7 +18,7 @@ use super::ArchiveError;
 use super::brief;
 use super::filed;
 use super::filter::Filter;
-use super::held;
+use super::held::{self, Numbers};
 use super::journal;
 use super::known::{Known, known};
 use super::manifest::{self, Day, Part, State};
@@ -33,6 +33,8 @@ use crate::model::{FiledColumns, FiledOrders, Listings, Millis, OrderBrief, sort
 const THREADS: usize = 8;
 /// Shares of the journal for each thread: the last one to finish is waited for.
 const SHARES: i64 = 8;
+/// Pieces at most in which the journal is held against its checksums.
+const PIECES: i64 = 4096;
 /// Orders of a share at least.
 const LEAST: i64 = 16_384;
 /// Orders that are looked at to guess how many of the journal's are wanted.
@@ -361,12 +363,12 @@ fn shares(
     let most = i64::try_from(threads).unwrap_or(1).saturating_mul(SHARES);
     let (start, stop) = span(filter);
     // Reading the table as it lies is several times as fast as by way of the index, if much of it is wanted.
-    if wanted(journal, first..end + 1, start..stop)? * 4 > PROBES {
-        let len = ((end - first) / most + 1).max(LEAST);
-        let firsts = (0..most).map(|share| first + share * len);
+    if wanted(journal, first..end.saturating_add(1), start..stop)? * 4 > PROBES {
+        let len = (end.saturating_sub(first) / most + 1).max(LEAST);
+        let firsts = (0..most).map_while(|share| first.checked_add(share.checked_mul(len)?));
         return Ok(firsts
             .take_while(|first| *first <= end)
-            .map(|first| Share::Numbers(first, (first + len - 1).min(end)))
+            .map(|first| Share::Numbers(first, first.saturating_add(len - 1).min(end)))
             .collect());
     }
     let (start, stop) = (start.0.max(oldest), stop.0.min(newest.saturating_add(1)));
@@ -395,13 +397,14 @@ fn wanted(
     Ok(wanted)
 }
 
-/// Numbers of orders in pieces, each for one thread.
-fn pieces(numbers: &Range<i64>) -> Vec<Range<i64>> {
+/// Numbers of orders in pieces, each for one thread; few, however far apart the numbers are.
+fn pieces((before, last): Numbers) -> Vec<Numbers> {
+    let length = (last.saturating_sub(before) / PIECES).max(LEAST);
     let mut pieces = Vec::new();
-    let mut start = numbers.start;
-    while start < numbers.end {
-        let end = start.saturating_add(LEAST).min(numbers.end);
-        pieces.push(start..end);
+    let mut start = before;
+    while start < last {
+        let end = start.saturating_add(length).min(last);
+        pieces.push((start, end));
         start = end;
     }
     pieces
@@ -461,13 +464,15 @@ impl Archive {
         let threads = threads.min(THREADS);
         let (plan, mut gathered) = self.ask(|journal| {
             let unheld = self.unheld(journal)?;
-            let pieces = pieces(&unheld);
+            let pieces = pieces(unheld);
+            let found = AtomicI64::new(0);
             let plan = Plan::of(journal, filter)?;
             let shares = shares(journal, plan.known.end.orders, filter, threads)?;
             let (next_piece, next) = (AtomicUsize::new(0), AtomicUsize::new(0));
             let read = |journal: &Connection| -> rusqlite::Result<Made<G>> {
                 while let (_, Some(piece)) = taken(&next_piece, &pieces) {
-                    held::refuse_changed(journal, piece)?;
+                    let more = held::refuse_changed(journal, *piece)?;
+                    found.fetch_add(more, Ordering::Relaxed);
                 }
                 let mut made = Vec::new();
                 while let (number, Some(share)) = taken(&next, &shares) {
@@ -492,7 +497,7 @@ impl Archive {
             let more = threads.min(most).saturating_sub(1);
             // Where one of the orders has changed, nothing of what was made of the others is told.
             let gathered = side_by_side(more, || read(journal), other)?;
-            self.held_up_to(&unheld);
+            self.hold(journal, unheld, found.into_inner())?;
             Ok((plan, gathered))
         })?;
 

@@ -1,11 +1,11 @@
 //! Holding the orders of the journal against their checksums before they are summed, each once: a journal of any size may
 //! be opened, and totals tell no number of a row that has changed.
 
-use std::ops::Range;
 use std::sync::PoisonError;
 
-use rusqlite::{Connection, OptionalExtension};
+use rusqlite::Connection;
 
+use super::known::known;
 use super::orders::OrderRow;
 use super::reader::Archive;
 use super::row::Row;
@@ -13,37 +13,55 @@ use super::sums::{COLUMN, FUNCTION};
 use super::{journal, table, versions};
 
 impl Archive {
-    /// Refuses a journal of which an order has changed since it was written. Those that were looked at before are not
-    /// looked at again.
+    /// Refuses a journal of which an order has changed since it was written, or is out of reach. Those that were looked at
+    /// before are not looked at again.
     ///
     /// All are looked at, whatever is asked for: one whose coin or time has changed would be left out of an answer.
     pub(super) fn refuse_changed_orders(&self, journal: &Connection) -> rusqlite::Result<()> {
         let unheld = self.unheld(journal)?;
-        refuse_changed(journal, &unheld)?;
-        self.held_up_to(&unheld);
-        Ok(())
+        let found = refuse_changed(journal, unheld)?;
+        self.hold(journal, unheld, found)
     }
 
-    /// The numbers of the orders that nobody has looked at since they were written.
-    pub(super) fn unheld(&self, journal: &Connection) -> rusqlite::Result<Range<i64>> {
+    /// The numbers of the orders that nobody has looked at since they were written: behind the first, up to the second.
+    pub(super) fn unheld(&self, journal: &Connection) -> rusqlite::Result<Numbers> {
         if !versions::is_summed(journal)? {
-            return Ok(0..0);
+            return Ok((0, 0));
         }
         let identity = self.identity();
-        let first = match *self.held.lock().unwrap_or_else(PoisonError::into_inner) {
+        let before = match *self.held.lock().unwrap_or_else(PoisonError::into_inner) {
             // Where a system tells no file from another, nothing is remembered.
-            Some((of, until)) if of == identity && identity.is_some() => until.saturating_add(1),
+            Some((of, until)) if of == identity && identity.is_some() => until,
             _ => 0,
         };
-        let end = journal::last::<OrderRow>(journal)?.saturating_add(1);
-        Ok(first..end.max(first))
+        Ok((before, journal::last::<OrderRow>(journal)?.max(before)))
     }
 
-    /// Remembers that these, and all before them, were found as they were written.
-    pub(super) fn held_up_to(&self, numbers: &Range<i64>) {
-        if !numbers.is_empty() {
-            self.held_until(numbers.end - 1);
+    /// Remembers that so many orders of these numbers were found as they were written, and refuses a journal that has more:
+    /// a tree that is damaged hides rows without a word, and its index by time still knows of them.
+    pub(super) fn hold(
+        &self,
+        journal: &Connection,
+        (before, last): Numbers,
+        found: i64,
+    ) -> rusqlite::Result<()> {
+        if before == last {
+            return Ok(());
         }
+        if last > known(journal)?.end.orders {
+            let what = format!(
+                "line {last} of {} is not where it was written",
+                OrderRow::TABLE
+            );
+            return Err(table::not_readable(1, what));
+        }
+        // Once for a journal: what is appended later is in nobody's way.
+        if before == 0 && found != listed(journal, last)? {
+            let what = format!("lines of {} are out of reach", OrderRow::TABLE);
+            return Err(table::not_readable(1, what));
+        }
+        self.held_until(last);
+        Ok(())
     }
 
     /// Remembers that all orders up to a number of the journal that is open were found as they were written.
@@ -53,24 +71,51 @@ impl Archive {
     }
 }
 
-/// Refuses the first order of these numbers that has changed since it was written.
-pub(super) fn refuse_changed(journal: &Connection, numbers: &Range<i64>) -> rusqlite::Result<()> {
-    if numbers.is_empty() {
-        return Ok(());
-    }
-    let (_, summed) = versions::columns::<OrderRow>(journal)?;
-    let changed: Option<i64> = journal
+/// Numbers of orders, behind the first and up to the second.
+pub(super) type Numbers = (i64, i64);
+
+/// How many orders up to a number the index by time knows of.
+fn listed(journal: &Connection, last: i64) -> rusqlite::Result<i64> {
+    journal
         .prepare_cached(&format!(
-            "SELECT id FROM {} NOT INDEXED WHERE id >= ?1 AND id < ?2 AND {COLUMN} IS NOT {FUNCTION}({summed}) LIMIT 1",
+            "SELECT count(timestamp) FROM {0} INDEXED BY {0}_by_time WHERE id <= ?1",
             OrderRow::TABLE
         ))?
-        .query_row([numbers.start, numbers.end], |line| line.get(0))
-        .optional()?;
+        .query_row([last], |line| line.get(0))
+}
+
+/// Whether the table of orders has lost lines that its index by time knows of.
+pub(super) fn has_lost_lines(journal: &Connection) -> rusqlite::Result<bool> {
+    let reached: i64 = journal
+        .prepare_cached(&format!(
+            "SELECT count(id) FROM {} NOT INDEXED WHERE id > ?1",
+            OrderRow::TABLE
+        ))?
+        .query_row([i64::MIN], |line| line.get(0))?;
+    Ok(reached < listed(journal, i64::MAX)?)
+}
+
+/// Refuses the first order of these numbers that has changed since it was written, and gives how many there are.
+pub(super) fn refuse_changed(
+    journal: &Connection,
+    (before, last): Numbers,
+) -> rusqlite::Result<i64> {
+    if before == last {
+        return Ok(0);
+    }
+    let (_, summed) = versions::columns::<OrderRow>(journal)?;
+    let (found, changed): (i64, Option<i64>) = journal
+        .prepare_cached(&format!(
+            "SELECT count(*), min(CASE WHEN {COLUMN} IS NOT {FUNCTION}({summed}) THEN id END)
+             FROM {} NOT INDEXED WHERE id > ?1 AND id <= ?2",
+            OrderRow::TABLE
+        ))?
+        .query_row([before, last], |line| Ok((line.get(0)?, line.get(1)?)))?;
     match changed {
         Some(id) => {
             let what = format!("line {id} of {} is not as it was written", OrderRow::TABLE);
             Err(table::not_readable(1, what))
         }
-        None => Ok(()),
+        None => Ok(found),
     }
 }

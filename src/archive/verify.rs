@@ -11,6 +11,7 @@ use super::bars::BarRow;
 use super::clock::wall_clock;
 use super::damaged::DamagedPart;
 use super::files::Identity;
+use super::held;
 use super::manifest::{self, Part, State};
 use super::maps::MapRow;
 use super::open_interest::OpenInterestRow;
@@ -458,7 +459,8 @@ impl Writer {
     /// [`ArchiveError`] where a file cannot be read or moved, or the journal cannot be written.
     pub fn repair(&mut self) -> Result<Verification, ArchiveError> {
         let faults = self.journal_faults()?;
-        if !faults.is_empty() {
+        // Indexes made anew of a table that has lost lines would forget them, too.
+        if !faults.is_empty() && !self.ask(held::has_lost_lines)? {
             self.change(|journal| {
                 journal.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(()))
             })?;

@@ -283,32 +283,93 @@ fn a_row_that_changes_under_an_open_reader_is_refused_and_the_check_names_it() {
     assert_eq!((damage.len(), damage[0].holds.as_str()), (1, "journal"));
 }
 
-#[test]
-fn a_changed_row_of_a_journal_too_large_to_be_checked_at_opening_is_summed_by_nobody() {
-    #[derive(Default)]
-    struct Counted(u64);
-    impl Gather for Counted {
-        fn take(&mut self, _: OrderBrief<'_>) {
-            self.0 += 1;
-        }
-    }
+#[derive(Default)]
+struct Counted(u64);
 
-    let folder = Folder::new();
+impl Gather for Counted {
+    fn take(&mut self, _: OrderBrief<'_>) {
+        self.0 += 1;
+    }
+}
+
+fn count(archive: &Archive, filter: &Filter) -> Result<u64, ArchiveError> {
+    let (shares, _) = archive.gather_orders(filter, Counted::default)?;
+    Ok(shares.iter().map(|share| share.0).sum())
+}
+
+/// An archive whose journal has so many orders and is too large to be checked at its opening, and a handle on that.
+fn large(folder: &Folder, orders: u64) -> rusqlite::Connection {
     let mut writer = Archive::create_or_open(folder.archive()).unwrap();
-    let rows = (0..60).map(|key| order(key, START + i64::try_from(key).unwrap() * 1000));
+    let rows = (0..orders).map(|key| order(key, START + i64::try_from(key).unwrap() * 1000));
     writer.append(&of_orders(rows.collect())).unwrap();
     drop(writer);
-    let path = folder.archive().join("journal.sqlite");
-    let journal = rusqlite::Connection::open(&path).unwrap();
+    let journal = rusqlite::Connection::open(folder.archive().join("journal.sqlite")).unwrap();
     journal
         .execute_batch(
-            "CREATE TABLE large (bytes BLOB); INSERT INTO large VALUES (zeroblob(70000000))",
+            "CREATE TABLE large (bytes BLOB); INSERT INTO large VALUES (zeroblob(70000000));
+             PRAGMA wal_checkpoint(TRUNCATE);",
         )
         .unwrap();
-    let count = |archive: &Archive, filter: &Filter| -> Result<u64, ArchiveError> {
-        let (shares, _) = archive.gather_orders(filter, Counted::default)?;
-        Ok(shares.iter().map(|share| share.0).sum())
+    journal
+}
+
+#[test]
+fn lines_that_a_damaged_tree_hides_are_summed_by_nobody_and_no_repair_forgets_them() {
+    let folder = Folder::new();
+    let journal = large(&folder, 400);
+    let number = |query: &str| -> u32 { journal.query_row(query, [], |row| row.get(0)).unwrap() };
+    let page = usize::try_from(number("PRAGMA page_size")).unwrap();
+    let root = number("SELECT rootpage FROM sqlite_master WHERE name = 'orders'");
+    drop(journal);
+    let path = folder.archive().join("journal.sqlite");
+    let mut bytes = fs::read(&path).unwrap();
+    let at = |number: u32| usize::try_from(number - 1).unwrap() * page;
+    let root = at(root);
+    assert_eq!(bytes[root], 5, "a page of pages");
+    let cell = root + usize::from(u16::from_be_bytes([bytes[root + 12], bytes[root + 13]]));
+    let leaf = at(u32::from_be_bytes(
+        bytes[cell..cell + 4].try_into().unwrap(),
+    ));
+    assert_eq!(bytes[leaf], 13, "a page of lines");
+    bytes[leaf + 4] -= 1;
+    fs::write(&path, bytes).unwrap();
+
+    let everything = Filter::default();
+    let told = || {
+        let reader = Archive::read(folder.archive()).unwrap();
+        let refused = count(&reader, &everything).unwrap_err();
+        assert!(refused.to_string().contains("out of reach"), "{refused}");
+        let refused = reader.orders_briefly(&everything, &mut |_| ()).unwrap_err();
+        assert!(refused.to_string().contains("out of reach"), "{refused}");
     };
+    told();
+    let mut writer = Archive::create_or_open(folder.archive()).unwrap();
+    let found = writer.repair().unwrap();
+    assert!(!found.journal.is_empty());
+    assert_eq!(found.mended, Vec::<String>::new());
+    drop(writer);
+    told();
+}
+
+#[test]
+fn an_order_of_a_number_that_was_never_given_is_refused_however_large_that_is() {
+    let folder = Folder::new();
+    let journal = large(&folder, 60);
+    for number in [1_000_000_000_000, i64::MAX] {
+        journal
+            .execute("UPDATE orders SET id = ?1 WHERE id > 59", [number])
+            .unwrap();
+        let reader = Archive::read(folder.archive()).unwrap();
+        let refused = count(&reader, &Filter::default()).unwrap_err().to_string();
+        let wanted = format!("line {number} of orders is not where it was written");
+        assert!(refused.contains(&wanted), "{refused}");
+    }
+}
+
+#[test]
+fn a_changed_row_of_a_journal_too_large_to_be_checked_at_opening_is_summed_by_nobody() {
+    let folder = Folder::new();
+    let journal = large(&folder, 60);
     let everything = Filter::default();
     let whole = Archive::read(folder.archive()).unwrap();
     assert_eq!(count(&whole, &everything).unwrap(), 60);

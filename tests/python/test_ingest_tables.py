@@ -271,3 +271,23 @@ def test_a_file_of_parquet_is_a_table(tmp_path, folder):
     with liqdata.open(folder) as market:
         assert [row["volume"] for row in market.bars("BTC", interval="1h")] == [18.0, 18.0]
         assert [row["open_interest"] for row in market.open_interest("BTC")] == [100.0]
+
+
+def bars_apart(minutes):
+    """A file of bars that begin so many minutes after the first."""
+    lines = [f"{START + minute * MINUTE},100,101,99,100,7" for minute in minutes]
+    return "timestamp,open,high,low,close,volume\n" + "\n".join(lines) + "\n"
+
+
+@pytest.mark.parametrize("name, said", [("btc_1m_x", 60_000), ("btc_1h_candles", 3_600_000)])
+def test_a_file_whose_rows_contradict_the_length_that_its_name_says_is_refused(folder, tmp_path, name, said):
+    file = tmp_path / f"{name}.csv"
+    file.write_text(bars_apart(range(0, 180, 5)))
+    with pytest.raises(BadQuery, match=rf"its name says bars of {said} ms, its rows stand 300000 ms apart"):
+        liqdata.ingest(folder, file, exchange="binance")
+
+
+def test_bars_that_are_missing_contradict_no_length(folder, tmp_path):
+    file = tmp_path / "btc_1m_x.csv"
+    file.write_text(bars_apart([0, 3, 4, 9, 12, 13, 20, 31, 32, 33, 50, 90]))
+    assert liqdata.ingest(folder, file, exchange="binance").new == 12

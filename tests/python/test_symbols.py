@@ -309,3 +309,23 @@ def test_what_cannot_be_meant_is_refused(text, exchange, parameter, words):
 @pytest.mark.parametrize("name", ["MELANIA", "WBTC", "STETH", "USDE", "PYUSD", "BTCDOM", "币安人生"])
 def test_a_new_coin_is_no_slip(name):
     assert liqdata.symbol(name).coin == name
+
+
+def test_a_table_without_coins_counts_each_spelling_under_its_coin(folder):
+    spelt = ["XBTUSD", "PF_XBTUSD", "XBTUSDTM", "BTCUSDT.P", "tBTCF0:USTF0", "BTCUSDT", "BTC/USDT:USDT", "GMTUSD"]
+    table = {
+        "exchange": ["bitmex", "kraken", "gate", "bybit", "bitfinex", "binance", "okx", "bitmex"],
+        "symbol": spelt,
+        "side": ["LONG"] * 8,
+        "price": [60_000.0] * 8,
+        "qty": [1.0] * 8,
+        "value_usd": [60_000.0] * 8,
+        "timestamp": [samples.NOW - 1000] * 8,
+    }
+    market = liqdata.Market(orders=table)
+    liqdata.ingest(folder, orders=table)
+    with liqdata.open(folder) as archive:
+        for door in (market, archive):
+            found = door.coins("24h", as_of=samples.NOW)
+            assert {row["coin"]: row["total_usd"] for row in found} == {"BTC": 420_000, "GMT": 60_000}
+            assert len(door.orders("BTC", as_of=samples.NOW)) == 7
