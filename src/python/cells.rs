@@ -21,6 +21,7 @@ use pyo3::types::{PyBool, PyFloat, PyInt, PyString};
 use rust_decimal::Decimal;
 
 use super::columns;
+use super::freeing::Unwaited;
 use crate::model::{Millis, power_of_ten};
 use crate::wire::exact_decimal;
 
@@ -71,7 +72,7 @@ pub(super) enum Cells {
     Ints(Vec<i64>),
     Instants(Vec<i64>),
     Arrow(ArrayRef),
-    Objects(Vec<Cell<'static>>),
+    Objects(Unwaited<Cell<'static>>),
     Own(columns::Column),
 }
 

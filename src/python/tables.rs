@@ -194,13 +194,13 @@ impl<'py> Reader<'py> {
                 let singles = array
                     .call_method1("astype", ("float32",))?
                     .cast_into::<numpy::PyArray1<f32>>()?;
-                let singles = singles
+                let singles: Vec<_> = singles
                     .readonly()
                     .as_array()
                     .iter()
                     .map(|&value| Cell::Single(value))
                     .collect();
-                return Ok(Cells::Objects(singles));
+                return Ok(Cells::Objects(singles.into()));
             }
         } else if object.hasattr("__arrow_c_array__")? || object.hasattr("__arrow_c_stream__")? {
             let read = || Ok::<_, PyErr>(object.extract::<AnyArray>()?.into_chunked_array()?);
@@ -215,15 +215,12 @@ impl<'py> Reader<'py> {
         let items = object
             .try_iter()
             .map_err(|_| self.refuse(name, &format!("is one {}, not a column", kind_of(object))))?;
-        Ok(Cells::Objects(
-            items
-                .enumerate()
-                .map(|(row, item)| {
-                    look_around(self.py, row)?;
-                    object_cell(&item?)
-                })
-                .collect::<PyResult<_>>()?,
-        ))
+        let mut cells = Unwaited::from(Vec::new());
+        for (row, item) in items.enumerate() {
+            look_around(self.py, row)?;
+            cells.push(object_cell(&item?)?);
+        }
+        Ok(Cells::Objects(cells))
     }
 
     fn refuse(&self, column: &str, why: &str) -> PyErr {

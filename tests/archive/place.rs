@@ -4,6 +4,8 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::thread;
+use std::time::Duration;
 
 static NEXT: AtomicUsize = AtomicUsize::new(0);
 
@@ -71,12 +73,19 @@ impl Disk {
 
     /// Allows no writing from now on.
     pub(crate) fn freeze(&self) {
-        let status = Command::new("mount")
-            .args(["-o", "remount,ro"])
-            .arg(self.path())
-            .status()
-            .unwrap();
-        assert!(status.success());
+        let frozen = || {
+            let mut mount = Command::new("mount");
+            let status = mount.args(["-o", "remount,ro"]).arg(self.path()).status();
+            status.unwrap().success()
+        };
+        // A process that another test begins has this one's files open until it is another program.
+        for _ in 0..100 {
+            if frozen() {
+                return;
+            }
+            thread::sleep(Duration::from_millis(50));
+        }
+        assert!(frozen());
     }
 }
 
