@@ -84,7 +84,7 @@ class _Totals(_Blocking, Generic[Amount]):
         Returns
         -------
         Rows
-            ``exchange``, ``long_usd``, ``short_usd``, ``total_usd`` (exact decimals, USD), ``cnt``.
+            ``exchange``, ``long_usd``, ``short_usd``, ``total_usd`` (USD, exact to 28 digits), ``cnt``.
 
         Examples
         --------
