@@ -69,7 +69,7 @@ class _History(_Blocking, Generic[Amount]):
         -------
         Rows
             ``timestamp`` (open of the period, epoch ms), the columns of ``by``, ``long_usd``, ``short_usd``,
-            ``total_usd`` (USD, exact to 28 digits), ``cnt``, ``largest_usd`` (the largest order), ``covered``: the share
+            ``total_usd`` (USD, exact to 28 digits), ``cnt``, ``largest_usd`` (largest order), ``covered``: the share
             of the period, as far as it was asked about, in which the exchange was listened to and nothing is known to
             be missing; of several exchanges the mean; ``None`` where nobody kept a record, as of tables. In order of
             time, then by coin, symbol, exchange and side. A period without an order has no row, so a row that is not
