@@ -95,10 +95,10 @@ pub use shortest::{push_decimal, short_decimal};
 pub use side::Side;
 pub use sorting::sort_small;
 pub use specification::{BadSpecification, Chosen, Margins, Prior, Specification};
-pub use spelled::{ContractKind, Symbol, without_month};
+pub use spelled::{ContractKind, Symbol, coin_of_pair, without_month};
 pub use symbol::{
-    EXCHANGES, coin_of_base, coin_of_pair, did_you_mean, exchange_name, is_coin, known_exchange,
-    may_be_scaled, own_name, quote_of_pair, well_known,
+    EXCHANGES, coin_of_base, did_you_mean, exchange_name, is_coin, known_exchange, may_be_scaled,
+    own_name, quote_of_pair, well_known,
 };
 pub use time::{HeatmapRange, MapRange, Millis, Vocabulary, Window};
 pub use totals::*;

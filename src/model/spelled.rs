@@ -6,8 +6,7 @@
 use std::fmt;
 
 use super::symbol::{
-    PLAIN_QUOTES, QUOTES, SEPARATORS, coin_of_base, is_coin, known_exchange, own_name,
-    quote_of_pair,
+    PLAIN_QUOTES, QUOTES, coin_of_base, is_coin, known_exchange, own_name, quote_of_pair,
 };
 
 /// What follows a pair's name where it is a perpetual contract's.
@@ -167,11 +166,42 @@ impl Symbol {
     }
 }
 
+/// The coin of a pair and how many of it one listed unit holds: `BTCUSDT` → (`BTC`, 1), `1000PEPEUSDT` → (`PEPE`, 1000).
+///
+/// It is read as [`Symbol::read`] does, but that it cannot be a coin, so that a coin is the same at every door: `BTC-USDT-SWAP`, `BTC/USDT:USDT`,
+/// `XBTUSDTM` and `PF_XBTUSD` are of `BTC`. A pair without a known quote is its own coin. Digits are stripped only where a venue's scale is known, so `1INCH`
+/// stays `1INCH`.
+///
+/// # Examples
+///
+/// ```
+/// use liqdata::model::coin_of_pair;
+///
+/// assert_eq!(coin_of_pair("1000PEPEUSDT"), ("PEPE".to_owned(), 1000));
+/// assert_eq!(coin_of_pair("1INCHUSDT"), ("1INCH".to_owned(), 1));
+/// ```
+#[must_use]
+pub fn coin_of_pair(pair: &str) -> (String, u32) {
+    match Symbol::read(pair) {
+        Some(named) if named.quote().is_some() => (named.coin().to_owned(), named.scale()),
+        // What could be a coin by itself is a pair here, where it ends in a quote: `GMTUSD`.
+        Some(named) => {
+            let name = named.name();
+            let base = quote_of_pair(name).and_then(|quote| name.strip_suffix(quote));
+            coin_of_base(base.unwrap_or(name))
+        }
+        None => coin_of_base(pair),
+    }
+}
+
 impl fmt::Display for Symbol {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.name)
     }
 }
+
+/// What venues and libraries put between the parts of a symbol.
+const SEPARATORS: [char; 4] = ['-', '_', '/', ':'];
 
 /// A spelling taken apart.
 struct Parts<'a> {
@@ -302,6 +332,40 @@ pub fn without_month(name: &str) -> Option<&str> {
 #[expect(clippy::unwrap_used, reason = "tests")]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_pair_names_its_coin_without_the_venues_scale() {
+        for (pair, coin, scale) in [
+            ("BTCUSDT", "BTC", 1),
+            ("BTCUSD", "BTC", 1),
+            ("1000PEPEUSDT", "PEPE", 1000),
+            ("10000LADYSUSDT", "LADYS", 10_000),
+            ("1MBABYDOGEUSDT", "BABYDOGE", 1_000_000),
+            ("SHIB1000USDT", "SHIB", 1000),
+            ("1INCHUSDT", "1INCH", 1),
+            ("0GUSDT", "0G", 1),
+            ("4USDT", "4", 1),
+            ("2ZUSDT", "2Z", 1),
+            ("ETHBTC", "ETH", 1),
+            ("BTC-USDT", "BTC", 1),
+            ("BTC-USDT-SWAP", "BTC", 1),
+            ("BTC/USDT:USDT", "BTC", 1),
+            ("BTC_USDT", "BTC", 1),
+            ("BTCUSD_PERP", "BTC", 1),
+            ("BTCUSDT_261225", "BTC", 1),
+            ("TUSD-USDT", "TUSD", 1),
+            ("USDCUSDT", "USDC", 1),
+            ("BNBUSD", "BNB", 1),
+            ("DOTUSD", "DOT", 1),
+            ("GMTUSD", "GMT", 1),
+            ("BNBBUSD", "BNB", 1),
+            ("1000SHIBBUSD", "SHIB", 1000),
+            ("KAVAUSDT", "KAVA", 1),
+            ("NOQUOTE", "NOQUOTE", 1),
+        ] {
+            assert_eq!(coin_of_pair(pair), (coin.to_owned(), scale), "{pair}");
+        }
+    }
 
     #[test]
     fn every_spelling_comes_down_to_the_same_names() {

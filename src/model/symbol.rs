@@ -1,7 +1,5 @@
 //! Names: coins, trading pairs and exchanges, what they are made of, and which are known to everybody.
 
-use super::spelled::Symbol;
-
 /// Quotes by which a pair is told from a coin: no coin's own name ends in one of these behind another name.
 pub(super) const PLAIN_QUOTES: [&str; 4] = ["USDT", "USDC", "FDUSD", "BUSD"];
 
@@ -57,37 +55,6 @@ pub fn quote_of_pair(pair: &str) -> Option<&'static str> {
             !base.is_empty() && (!RETIRED_QUOTES.contains(quote) || is_coin(&coin_of_base(base).0))
         })
     })
-}
-
-/// What venues and libraries put between the parts of a symbol.
-pub(super) const SEPARATORS: [char; 4] = ['-', '_', '/', ':'];
-
-/// The coin of a pair and how many of it one listed unit holds: `BTCUSDT` → (`BTC`, 1), `1000PEPEUSDT` → (`PEPE`, 1000).
-///
-/// It is read as [`Symbol::read`] does, but that it cannot be a coin, so that a coin is the same at every door: `BTC-USDT-SWAP`, `BTC/USDT:USDT`,
-/// `XBTUSDTM` and `PF_XBTUSD` are of `BTC`. A pair without a known quote is its own coin. Digits are stripped only where a venue's scale is known, so `1INCH`
-/// stays `1INCH`.
-///
-/// # Examples
-///
-/// ```
-/// use liqdata::model::coin_of_pair;
-///
-/// assert_eq!(coin_of_pair("1000PEPEUSDT"), ("PEPE".to_owned(), 1000));
-/// assert_eq!(coin_of_pair("1INCHUSDT"), ("1INCH".to_owned(), 1));
-/// ```
-#[must_use]
-pub fn coin_of_pair(pair: &str) -> (String, u32) {
-    match Symbol::read(pair) {
-        Some(named) if named.quote().is_some() => (named.coin().to_owned(), named.scale()),
-        // What could be a coin by itself is a pair here, where it ends in a quote: `GMTUSD`.
-        Some(named) => {
-            let name = named.name();
-            let base = quote_of_pair(name).and_then(|quote| name.strip_suffix(quote));
-            coin_of_base(base.unwrap_or(name))
-        }
-        None => coin_of_base(pair),
-    }
 }
 
 /// The coin of a pair's base and how many of it one listed unit holds: `1000PEPE` → (`PEPE`, 1000).
@@ -202,43 +169,4 @@ pub fn exchange_name(text: &str) -> String {
 pub fn known_exchange(text: &str) -> Option<&'static str> {
     let name = exchange_name(text);
     EXCHANGES.into_iter().find(|known| *known == name)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_pair_names_its_coin_without_the_venues_scale() {
-        for (pair, coin, scale) in [
-            ("BTCUSDT", "BTC", 1),
-            ("BTCUSD", "BTC", 1),
-            ("1000PEPEUSDT", "PEPE", 1000),
-            ("10000LADYSUSDT", "LADYS", 10_000),
-            ("1MBABYDOGEUSDT", "BABYDOGE", 1_000_000),
-            ("SHIB1000USDT", "SHIB", 1000),
-            ("1INCHUSDT", "1INCH", 1),
-            ("0GUSDT", "0G", 1),
-            ("4USDT", "4", 1),
-            ("2ZUSDT", "2Z", 1),
-            ("ETHBTC", "ETH", 1),
-            ("BTC-USDT", "BTC", 1),
-            ("BTC-USDT-SWAP", "BTC", 1),
-            ("BTC/USDT:USDT", "BTC", 1),
-            ("BTC_USDT", "BTC", 1),
-            ("BTCUSD_PERP", "BTC", 1),
-            ("BTCUSDT_261225", "BTC", 1),
-            ("TUSD-USDT", "TUSD", 1),
-            ("USDCUSDT", "USDC", 1),
-            ("BNBUSD", "BNB", 1),
-            ("DOTUSD", "DOT", 1),
-            ("GMTUSD", "GMT", 1),
-            ("BNBBUSD", "BNB", 1),
-            ("1000SHIBBUSD", "SHIB", 1000),
-            ("KAVAUSDT", "KAVA", 1),
-            ("NOQUOTE", "NOQUOTE", 1),
-        ] {
-            assert_eq!(coin_of_pair(pair), (coin.to_owned(), scale), "{pair}");
-        }
-    }
 }
