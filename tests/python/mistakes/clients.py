@@ -251,7 +251,7 @@ MISTAKES = {
             'wait(service.history("BTC", by="venue"))',
             "BadQuery",
             "by",
-            "allowed: one of 'coin', 'symbol', 'exchange', 'side', several of them, or ()",
+            "allowed: one of 'coin', 'symbol', 'exchange', 'side', several of them, or none (in Python ())",
         ),
         ("wait(service.orders(limit=0))", "BadQuery", "limit", "allowed: a whole number from 1 to 1000"),
         ("nobody.overview()", "NoAnswer", None, "127.0.0.1:9 refused the connection"),
