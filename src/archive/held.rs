@@ -84,7 +84,7 @@ fn listed(journal: &Connection, last: i64) -> rusqlite::Result<i64> {
         .query_row([last], |line| line.get(0))
 }
 
-/// Whether the table of orders has lost lines that its index by time knows of.
+/// Whether the table of orders has lost lines that its index by time knows of; an index that cannot be read knows of none.
 pub(super) fn has_lost_lines(journal: &Connection) -> rusqlite::Result<bool> {
     let reached: i64 = journal
         .prepare_cached(&format!(
@@ -92,7 +92,7 @@ pub(super) fn has_lost_lines(journal: &Connection) -> rusqlite::Result<bool> {
             OrderRow::TABLE
         ))?
         .query_row([i64::MIN], |line| line.get(0))?;
-    Ok(reached < listed(journal, i64::MAX)?)
+    Ok(listed(journal, i64::MAX).is_ok_and(|listed| reached < listed))
 }
 
 /// Refuses the first order of these numbers that has changed since it was written, and gives how many there are.

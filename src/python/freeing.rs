@@ -44,20 +44,8 @@ impl<T: Send + 'static> Drop for Unwaited<T> {
         if values.len() >= MANY {
             let name = "liqdata".to_owned();
             // Where no thread is to be had they are freed here, with what it was to do.
-            drop(thread::Builder::new().name(name).spawn(|| free(values)));
+            drop(thread::Builder::new().name(name).spawn(|| drop(values)));
         }
-    }
-}
-
-/// So many are freed at once.
-const PIECE: usize = 8192;
-
-/// Frees values from the last one on, and their room with them: who else asks the system for memory meanwhile waits for a
-/// piece, and not for all of it to be given back.
-fn free<T>(mut values: Vec<T>) {
-    while !values.is_empty() {
-        values.truncate(values.len().saturating_sub(PIECE));
-        values.shrink_to_fit();
     }
 }
 
