@@ -53,18 +53,21 @@ pub(super) fn unfinished(path: &Path) -> PathBuf {
 
 /// Removes a file and its unfinished form, where they are, for good.
 pub(super) fn remove(path: &Path) -> Result<(), ArchiveError> {
-    let mut removed = false;
+    let mut changed = BTreeSet::new();
+    unlink(path, &mut changed)?;
+    changed.iter().try_for_each(|folder| sync_folder(folder))
+}
+
+/// Removes the same, and adds to `changed` its folder, where that is not durable yet.
+pub(super) fn unlink(path: &Path, changed: &mut BTreeSet<PathBuf>) -> Result<(), ArchiveError> {
     for path in [unfinished(path), path.to_owned()] {
         match fs::remove_file(&path) {
-            Ok(()) => removed = true,
+            Ok(()) => changed.extend(path.parent().map(Path::to_owned)),
             Err(source) if source.kind() == std::io::ErrorKind::NotFound => {}
             Err(source) => return Err(ArchiveError::of_file(&path, source)),
         }
     }
-    match path.parent() {
-        Some(folder) if removed => sync_folder(folder),
-        _ => Ok(()),
-    }
+    Ok(())
 }
 
 /// Makes `folder` and every missing one between it and `base`, each durable in the one above.

@@ -190,9 +190,9 @@ impl<'a> Filing<'a> {
         }
         self.placing.give_up();
         // What is left of the files goes now, or when the archive is opened next.
-        for made in mem::take(&mut self.made) {
-            let _ = self.writer.withdraw(&made.part.path);
-        }
+        let made = mem::take(&mut self.made);
+        let made = made.iter().map(|made| made.part.path.as_str());
+        let _ = self.writer.withdraw(made);
         kept.map(|_| None)
     }
 

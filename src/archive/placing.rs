@@ -112,26 +112,15 @@ impl Placing {
         let mut left = self.settle(done)?;
         left.extend(mem::take(&mut self.changed));
         all_of(mem::take(&mut self.folders))?;
-        // Nothing else is done meanwhile: this thread waits for a share of them.
-        let mut shares = shares(left).into_iter();
-        let own = shares.next().unwrap_or_default();
-        let mut waits: Vec<Synced> = shares
-            .map(|some| beside(some, |some| sync_folders(some)))
-            .collect();
-        waits.push(Synced::Already(sync_folders(&own)));
-        all_of(waits)?;
+        sync_all(left)?;
         for path in mem::take(&mut self.named) {
             done(RollStep::FolderSynced, &path);
         }
         Ok(())
     }
 
-    /// Waits for what is on its way and lets it be: whoever gives up removes the files.
+    /// Lets what is on its way be: whoever gives up removes the files, and nobody waits for the disk.
     pub(super) fn give_up(&mut self) {
-        let waits = mem::take(&mut self.under_way).into_iter();
-        let waits = waits.map(|share| share.synced);
-        // Of files that go, it is all the same whether they were durable.
-        let _ = all_of(waits.chain(mem::take(&mut self.folders)).collect());
         *self = Self::default();
     }
 
@@ -190,6 +179,18 @@ fn begin(written: Vec<Written>) -> Share {
         paths,
         synced: beside(written, sync),
     }
+}
+
+/// Waits for the names in these folders, for many at a time.
+pub(super) fn sync_all(folders: impl IntoIterator<Item = PathBuf>) -> Result<(), ArchiveError> {
+    let mut shares = shares(folders.into_iter().collect()).into_iter();
+    // Nothing else is done meanwhile: this thread waits for a share of them.
+    let own = shares.next().unwrap_or_default();
+    let mut waits: Vec<Synced> = shares
+        .map(|some| beside(some, |some| sync_folders(some)))
+        .collect();
+    waits.push(Synced::Already(sync_folders(&own)));
+    all_of(waits)
 }
 
 /// Waits for the names in these folders.

@@ -139,9 +139,7 @@ impl Writer {
             }
             Err(fault) => {
                 // What is left of the files goes now, or when the archive is opened next.
-                for one in &made {
-                    let _ = self.withdraw(&one.part.path);
-                }
+                let _ = self.withdraw(made.iter().map(|one| one.part.path.as_str()));
                 Err(fault)
             }
         }

@@ -308,7 +308,9 @@ impl<H: Hand> Roll<'_, H> {
         };
         if !matches!(moved, Ok(true)) {
             // The rows are still the journal's. What is left of the file goes now, or when the archive is opened next.
-            let _ = self.hand.change(move |writer| writer.withdraw(&name));
+            let _ = self
+                .hand
+                .change(move |writer| writer.withdraw([name.as_str()]));
             return moved;
         }
         (self.done)(RollStep::Committed, &path);

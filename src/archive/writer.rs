@@ -1,5 +1,6 @@
 //! The archive as its one writer has it.
 
+use std::collections::BTreeSet;
 use std::fs;
 use std::ops::Deref;
 use std::path::Path;
@@ -18,7 +19,7 @@ use super::positions::PositionRow;
 use super::reader::Archive;
 use super::row::{Row, check_name, check_time};
 use super::runs::{Gap, RunId};
-use super::{ArchiveError, Completeness, ahead, awaited, files, journal};
+use super::{ArchiveError, Completeness, ahead, awaited, files, journal, placing};
 use crate::model::Millis;
 
 /// An archive, open for writing, and for reading as well; there is one at a time.
@@ -83,21 +84,41 @@ impl Archive {
 impl Writer {
     /// Removes the files of rolls that were cut short.
     fn recover(&mut self) -> Result<(), ArchiveError> {
-        for part in self.ask(|journal| manifest::all(journal, State::Pending))? {
-            self.withdraw(&part.path)?;
-        }
-        Ok(())
+        let pending = self.ask(|journal| manifest::all(journal, State::Pending))?;
+        self.withdraw(pending.iter().map(|part| part.path.as_str()))
     }
 
-    /// Removes a file that was never kept, and forgets it; one that is kept stays.
-    pub(super) fn withdraw(&mut self, part: &str) -> Result<(), ArchiveError> {
-        // Asked of the handle that writes: after a failed commit it is a new one, which knows what became of it.
-        if self.change(|journal| manifest::is_pending(journal, part))? {
-            files::refuse_link(&self.folder, Path::new(part))?;
-            files::remove(&self.folder.join(part))?;
-            self.change(|journal| manifest::forget(journal, part))?;
+    /// Removes files that were never kept, and forgets them; those that are kept stay. However many they are, the disk is waited
+    /// for twice: for their folders, and for the journal. One that cannot be removed is not forgotten.
+    pub(super) fn withdraw<'a>(
+        &mut self,
+        parts: impl IntoIterator<Item = &'a str>,
+    ) -> Result<(), ArchiveError> {
+        let (mut gone, mut folders, mut outcome) = (Vec::new(), BTreeSet::new(), Ok(()));
+        for part in parts {
+            // Asked of the handle that writes: after a failed commit it is a new one, which knows what became of it.
+            if !self.change(|journal| manifest::is_pending(journal, part))? {
+                continue;
+            }
+            let unlinked = files::refuse_link(&self.folder, Path::new(part))
+                .and_then(|()| files::unlink(&self.folder.join(part), &mut folders));
+            if unlinked.is_ok() {
+                gone.push(part);
+            }
+            outcome = outcome.and(unlinked);
         }
-        Ok(())
+        if gone.is_empty() {
+            return outcome;
+        }
+        placing::sync_all(folders)?;
+        self.change(|journal| {
+            let transaction = journal.transaction()?;
+            for part in &gone {
+                manifest::forget(&transaction, part)?;
+            }
+            transaction.commit()
+        })?;
+        outcome
     }
 
     /// Appends a batch and returns once it is durable: all of it, or in case of an error nothing.

@@ -148,7 +148,7 @@ impl Lengths {
     }
 
     /// How long those are that do not say it; none where all do.
-    pub(super) fn of_all(&self, py: Python<'_>) -> PyResult<Option<i64>> {
+    pub(super) fn of_all(&self) -> Result<Option<i64>, BadQuery> {
         if !self.are_missing {
             return Ok(None);
         }
@@ -158,10 +158,7 @@ impl Lengths {
         }
         let message = "column \"interval\" is missing, and the bars do not say how long they are";
         let allowed = "a column \"interval\" of lengths such as \"5m\"";
-        Err(error::bad_query(
-            py,
-            &BadQuery::new("bars", message, allowed),
-        ))
+        Err(BadQuery::new("bars", message, allowed))
     }
 }
 
@@ -248,7 +245,8 @@ impl TableCheck {
     /// How long the bars are that do not say it; none where all do.
     fn length(&self, py: Python<'_>) -> PyResult<Option<i64>> {
         let known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
-        known.1.of_all(py)
+        let length = known.1.of_all();
+        length.map_err(|unknown| error::bad_query(py, &unknown))
     }
 }
 

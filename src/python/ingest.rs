@@ -11,7 +11,8 @@ use pyo3::types::PyDict;
 use super::by_column::{self, GivenBars, GivenInterest};
 use super::checked::{self, Lengths, check_exchanges, nobody, unknown_exchange};
 use super::in_coins::ArchivePrices;
-use super::parts::{Given, TablePart};
+use super::parts::{Given, TablePart, joined};
+use super::signals::interruptible;
 use super::tables::Reader;
 use super::{error, logs, tables};
 use crate::api::BadQuery;
@@ -169,15 +170,17 @@ pub(super) fn ingest_parts<'py>(
     length: Option<i64>,
     told_before: Option<Vec<(String, i64, i64)>>,
 ) -> PyResult<Bound<'py, PyDict>> {
+    let parts: Vec<_> = parts.iter().map(|part| part.share()).collect();
     let mut tables = Tables::default();
-    match TablePart::joined(&parts) {
-        Some(Given::Orders(given)) => tables.orders = orders_kept(given)?,
+    let whose = exchange.map(str::to_owned);
+    match aside(py, move || joined(parts))? {
+        Some(Given::Orders(given)) => tables.orders = aside(py, || orders_kept(given))??,
         Some(Given::Bars(given)) => {
-            let interval = sized(py, &given, length)?;
-            tables.bars = bars_kept(given, interval, exchange)?;
+            let (given, interval) = sized(py, given, length)?;
+            tables.bars = aside(py, || bars_kept(given, interval, whose))??;
         }
         Some(Given::OpenInterest(given)) => {
-            tables.open_interest = interest_kept(given, exchange)?;
+            tables.open_interest = aside(py, || interest_kept(given, whose))??;
         }
         None => return Err(PyValueError::new_err("these are no parts of one table")),
     }
@@ -328,7 +331,7 @@ fn kept(
 ) -> PyResult<Tables> {
     let orders = checked::orders(&Reader::new("orders", orders)?, exchange, known)?;
     let given = checked::bars(&Reader::new("bars", bars)?, known)?;
-    let interval = sized(py, &given, None)?;
+    let (given, interval) = sized(py, given, None)?;
     let of_interest = Reader::new("open_interest", open_interest)?;
     let interest = interest(&of_interest, path, (open_interest, bars), &given, &interval)?;
     check_exchanges(&of_interest, &interest.exchange, known)?;
@@ -338,12 +341,24 @@ fn kept(
     if exchange.is_none() && interest.exchange.iter().any(str::is_empty) {
         return Err(nobody(py, "open_interest"));
     }
-    Ok(Tables {
-        orders: orders_kept(orders)?,
-        bars: bars_kept(given, interval, exchange)?,
-        open_interest: interest_kept(interest, exchange)?,
-        positions: Vec::new(),
-    })
+    let whose = exchange.map(str::to_owned);
+    let tables = move || {
+        Ok(Tables {
+            orders: orders_kept(orders)?,
+            bars: bars_kept(given, interval, whose.clone())?,
+            open_interest: interest_kept(interest, whose)?,
+            positions: Vec::new(),
+        })
+    };
+    aside(py, tables)?
+}
+
+/// What `work` makes of whole columns, beside the caller, who looks for signals meanwhile.
+fn aside<T: Send + 'static>(
+    py: Python<'_>,
+    work: impl FnOnce() -> T + Send + 'static,
+) -> PyResult<T> {
+    interruptible(py, move || Ok(work()))
 }
 
 fn orders_kept(given: GivenOrders) -> PyResult<OrderTable> {
@@ -351,11 +366,11 @@ fn orders_kept(given: GivenOrders) -> PyResult<OrderTable> {
 }
 
 /// Bars of these lengths; those without an exchange are `exchange`'s.
-fn bars_kept(given: GivenBars, interval: Vec<i64>, exchange: Option<&str>) -> PyResult<BarTable> {
+fn bars_kept(given: GivenBars, interval: Vec<i64>, exchange: Option<String>) -> PyResult<BarTable> {
     let exchange = if let Some(names) = &given.exchange {
         of_exchanges(names, exchange)
     } else {
-        let whose = exchange.map(exchange_name).unwrap_or_default();
+        let whose = exchange.as_deref().map(exchange_name).unwrap_or_default();
         Some(given.timestamp.iter().map(|_| whose.as_str()).collect())
     };
     Ok(BarTable {
@@ -372,7 +387,7 @@ fn bars_kept(given: GivenBars, interval: Vec<i64>, exchange: Option<&str>) -> Py
 }
 
 /// Readings; those without an exchange are `exchange`'s.
-fn interest_kept(given: GivenInterest, exchange: Option<&str>) -> PyResult<InterestTable> {
+fn interest_kept(given: GivenInterest, exchange: Option<String>) -> PyResult<InterestTable> {
     let exchange = of_exchanges(&given.exchange, exchange);
     Ok(InterestTable {
         exchange: exchange.ok_or_else(|| uneven("open_interest"))?,
@@ -383,8 +398,8 @@ fn interest_kept(given: GivenInterest, exchange: Option<&str>) -> PyResult<Inter
 }
 
 /// Exchanges as an archive spells them; those without a name are `exchange`.
-fn of_exchanges(names: &Labels, exchange: Option<&str>) -> Option<Labels> {
-    let whose = exchange.map(exchange_name).unwrap_or_default();
+fn of_exchanges(names: &Labels, exchange: Option<String>) -> Option<Labels> {
+    let whose = exchange.as_deref().map(exchange_name).unwrap_or_default();
     spelled(names, |name| match name {
         "" => whose.clone(),
         name => exchange_name(name),
@@ -467,19 +482,23 @@ fn one_series(bars: Vec<(String, ObservedBar)>) -> Vec<ObservedBar> {
         .collect()
 }
 
-/// The lengths of bars; `length` is that of those which do not say it, or the least time between two of a series.
-fn sized(py: Python<'_>, bars: &GivenBars, length: Option<i64>) -> PyResult<Vec<i64>> {
-    let told: Option<Vec<i64>> = bars.interval.iter().copied().collect();
-    if let Some(lengths) = told {
-        return Ok(lengths);
-    }
-    let length = if length.is_some() {
-        length
-    } else {
-        let mut lengths = Lengths::default();
-        lengths.add(bars);
-        lengths.of_all(py)?
+/// Bars and their lengths; `length` is that of those which do not say it, or the least time between two of a series.
+fn sized(py: Python<'_>, bars: GivenBars, length: Option<i64>) -> PyResult<(GivenBars, Vec<i64>)> {
+    let lengths = move || {
+        let told: Option<Vec<i64>> = bars.interval.iter().copied().collect();
+        if let Some(lengths) = told {
+            return Ok((bars, lengths));
+        }
+        let length = if length.is_some() {
+            length
+        } else {
+            let mut lengths = Lengths::default();
+            lengths.add(&bars);
+            lengths.of_all()?
+        };
+        let lengths = bars.interval.iter();
+        let lengths = lengths.filter_map(|own| own.or(length)).collect();
+        Ok((bars, lengths))
     };
-    let lengths = bars.interval.iter();
-    Ok(lengths.filter_map(|own| own.or(length)).collect())
+    aside(py, lengths)?.map_err(|unknown| error::bad_query(py, &unknown))
 }

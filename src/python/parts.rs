@@ -156,23 +156,28 @@ impl TablePart {
         Self { given, rows }
     }
 
-    /// The rows of parts of one table, one part after the other; `None` of no parts, and of parts of several kinds.
-    pub(super) fn joined(parts: &[PyRef<'_, Self>]) -> Option<Given> {
-        let (first, _) = parts.split_first()?;
-        let mut joined = first.given.pick(&[]);
-        for part in parts {
-            let rows = part.rows.clone();
-            match (&mut joined, &*part.given) {
-                (Given::Orders(joined), Given::Orders(given)) => joined.add(given, rows),
-                (Given::Bars(joined), Given::Bars(given)) => joined.add(given, rows),
-                (Given::OpenInterest(joined), Given::OpenInterest(given)) => {
-                    joined.add(given, rows);
-                }
-                _ => return None,
-            }
-        }
-        Some(joined)
+    /// The columns that hold its rows, and which of theirs these are.
+    pub(super) fn share(&self) -> Share {
+        (Arc::clone(&self.given), self.rows.clone())
     }
+}
+
+/// Some rows of columns.
+pub(super) type Share = (Arc<Given>, Range<usize>);
+
+/// The rows of parts of one table, one part after the other; `None` of no parts, and of parts of several kinds.
+pub(super) fn joined(parts: Vec<Share>) -> Option<Given> {
+    let (first, _) = parts.first()?;
+    let mut joined = first.pick(&[]);
+    for (given, rows) in parts {
+        match (&mut joined, &*given) {
+            (Given::Orders(joined), Given::Orders(given)) => joined.add(given, rows),
+            (Given::Bars(joined), Given::Bars(given)) => joined.add(given, rows),
+            (Given::OpenInterest(joined), Given::OpenInterest(given)) => joined.add(given, rows),
+            _ => return None,
+        }
+    }
+    Some(joined)
 }
 
 #[pymethods]
