@@ -189,10 +189,10 @@ impl<'a> Filing<'a> {
             return Ok(Some(self.filed));
         }
         self.placing.give_up();
-        // What is left of the files goes now, or when the archive is opened next.
+        // What is left of the files goes now, or when the archive is opened next. Whoever said that it is enough waits for no disk.
         let made = mem::take(&mut self.made);
         let made = made.iter().map(|made| made.part.path.as_str());
-        let _ = self.writer.withdraw(made);
+        let _ = self.writer.unlink(made);
         kept.map(|_| None)
     }
 

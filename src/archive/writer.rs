@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::fs;
 use std::ops::Deref;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use rusqlite::Connection;
 
@@ -81,6 +81,16 @@ impl Archive {
     }
 }
 
+/// Files that have been removed, which is not durable yet.
+#[derive(Debug)]
+pub(super) struct Unlinked<'a> {
+    parts: Vec<&'a str>,
+    /// The folders they were in.
+    folders: BTreeSet<PathBuf>,
+    /// The first fault, of one that could not be removed.
+    outcome: Result<(), ArchiveError>,
+}
+
 impl Writer {
     /// Removes the files of rolls that were cut short.
     fn recover(&mut self) -> Result<(), ArchiveError> {
@@ -94,31 +104,49 @@ impl Writer {
         &mut self,
         parts: impl IntoIterator<Item = &'a str>,
     ) -> Result<(), ArchiveError> {
-        let (mut gone, mut folders, mut outcome) = (Vec::new(), BTreeSet::new(), Ok(()));
-        for part in parts {
-            // Asked of the handle that writes: after a failed commit it is a new one, which knows what became of it.
-            if !self.change(|journal| manifest::is_pending(journal, part))? {
-                continue;
-            }
-            let unlinked = files::refuse_link(&self.folder, Path::new(part))
-                .and_then(|()| files::unlink(&self.folder.join(part), &mut folders));
-            if unlinked.is_ok() {
-                gone.push(part);
-            }
-            outcome = outcome.and(unlinked);
-        }
-        if gone.is_empty() {
+        let Unlinked {
+            parts,
+            folders,
+            outcome,
+        } = self.unlink(parts)?;
+        if parts.is_empty() {
             return outcome;
         }
         placing::sync_all(folders)?;
         self.change(|journal| {
             let transaction = journal.transaction()?;
-            for part in &gone {
+            for part in &parts {
                 manifest::forget(&transaction, part)?;
             }
             transaction.commit()
         })?;
         outcome
+    }
+
+    /// Removes files that were never kept, and does not wait for the disk: that they are gone is written down when the archive
+    /// is opened next.
+    pub(super) fn unlink<'a>(
+        &mut self,
+        parts: impl IntoIterator<Item = &'a str>,
+    ) -> Result<Unlinked<'a>, ArchiveError> {
+        let mut unlinked = Unlinked {
+            parts: Vec::new(),
+            folders: BTreeSet::new(),
+            outcome: Ok(()),
+        };
+        for part in parts {
+            // Asked of the handle that writes: after a failed commit it is a new one, which knows what became of it.
+            if !self.change(|journal| manifest::is_pending(journal, part))? {
+                continue;
+            }
+            let outcome = files::refuse_link(&self.folder, Path::new(part))
+                .and_then(|()| files::unlink(&self.folder.join(part), &mut unlinked.folders));
+            if outcome.is_ok() {
+                unlinked.parts.push(part);
+            }
+            unlinked.outcome = unlinked.outcome.and(outcome);
+        }
+        Ok(unlinked)
     }
 
     /// Appends a batch and returns once it is durable: all of it, or in case of an error nothing.
