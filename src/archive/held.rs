@@ -56,7 +56,7 @@ impl Archive {
             return Err(table::not_readable(1, what));
         }
         // Once for a journal: what is appended later is in nobody's way.
-        if before == 0 && found != listed(journal, last)? {
+        if before == 0 && found != listed::<OrderRow>(journal, last)? {
             let what = format!("lines of {} are out of reach", OrderRow::TABLE);
             return Err(table::not_readable(1, what));
         }
@@ -74,25 +74,14 @@ impl Archive {
 /// Numbers of orders, behind the first and up to the second.
 pub(super) type Numbers = (i64, i64);
 
-/// How many orders up to a number the index by time knows of.
-fn listed(journal: &Connection, last: i64) -> rusqlite::Result<i64> {
+/// How many rows up to a number the index by time knows of.
+pub(super) fn listed<R: Row>(journal: &Connection, last: i64) -> rusqlite::Result<i64> {
     journal
         .prepare_cached(&format!(
             "SELECT count(timestamp) FROM {0} INDEXED BY {0}_by_time WHERE id <= ?1",
-            OrderRow::TABLE
+            R::TABLE
         ))?
         .query_row([last], |line| line.get(0))
-}
-
-/// Whether the table of orders has lost lines that its index by time knows of; an index that cannot be read knows of none.
-pub(super) fn has_lost_lines(journal: &Connection) -> rusqlite::Result<bool> {
-    let reached: i64 = journal
-        .prepare_cached(&format!(
-            "SELECT count(id) FROM {} NOT INDEXED WHERE id > ?1",
-            OrderRow::TABLE
-        ))?
-        .query_row([i64::MIN], |line| line.get(0))?;
-    Ok(listed(journal, i64::MAX).is_ok_and(|listed| reached < listed))
 }
 
 /// Refuses the first order of these numbers that has changed since it was written, and gives how many there are.

@@ -13,23 +13,29 @@ use super::sums::{COLUMN, FUNCTION};
 use super::{journal, table};
 use crate::model::Millis;
 
-/// The reason of a gap that a damaged order leaves.
-const LOST: &str = "damaged row";
+/// The reason of a gap that a damaged row leaves.
+pub(super) fn reason<R: Row>() -> String {
+    if R::TABLE == OrderRow::TABLE {
+        "damaged row".to_owned()
+    } else {
+        lost_row(R::TABLE)
+    }
+}
 
 /// Takes the rows that are not as they were written out of the journal. What a row was is not known any more, so that the
 /// time between its neighbours is a gap of every exchange, which says of what.
 pub(super) fn let_go(journal: &Connection, now: Millis) -> rusqlite::Result<()> {
-    let_go_of::<OrderRow>(journal, LOST, now)?;
-    let_go_of::<BarRow>(journal, &lost_row(BarRow::TABLE), now)?;
-    let_go_of::<OpenInterestRow>(journal, &lost_row(OpenInterestRow::TABLE), now)?;
-    let_go_of::<MapRow>(journal, &lost_row(MapRow::TABLE), now)?;
-    let_go_of::<PositionRow>(journal, &lost_row(PositionRow::TABLE), now)
+    let_go_of::<OrderRow>(journal, now)?;
+    let_go_of::<BarRow>(journal, now)?;
+    let_go_of::<OpenInterestRow>(journal, now)?;
+    let_go_of::<MapRow>(journal, now)?;
+    let_go_of::<PositionRow>(journal, now)
 }
 
-fn let_go_of<R: Row>(journal: &Connection, reason: &str, now: Millis) -> rusqlite::Result<()> {
+fn let_go_of<R: Row>(journal: &Connection, now: Millis) -> rusqlite::Result<()> {
     let ids = damaged::<R>(journal)?;
     for id in &ids {
-        miss::<R>(journal, *id, reason, now)?;
+        miss::<R>(journal, *id, now)?;
     }
     delete::<R>(journal, &ids)
 }
@@ -54,7 +60,7 @@ fn delete<R: Row>(journal: &Connection, ids: &[i64]) -> rusqlite::Result<()> {
     journal::delete::<R>(journal, ids).map(drop)
 }
 
-fn miss<R: Row>(journal: &Connection, id: i64, reason: &str, now: Millis) -> rusqlite::Result<()> {
+fn miss<R: Row>(journal: &Connection, id: i64, now: Millis) -> rusqlite::Result<()> {
     let sound = is_sound::<R>();
     let table = R::TABLE;
     let beside = |condition: &str| -> rusqlite::Result<Option<i64>> {
@@ -84,27 +90,35 @@ fn miss<R: Row>(journal: &Connection, id: i64, reason: &str, now: Millis) -> rus
     let (Some(before), Some(behind)) = (before, behind) else {
         return Ok(());
     };
-    let listed = if table == MapRow::TABLE {
-        // Maps are of no exchange.
-        "SELECT ''".to_owned()
-    } else {
-        format!("SELECT exchange FROM runs UNION SELECT exchange FROM {table}")
-    };
-    let exchanges: Vec<String> = journal
-        .prepare(&listed)?
-        .query_map([], |line| line.get(0))?
-        .collect::<rusqlite::Result<_>>()?;
-    for exchange in exchanges {
+    for exchange in exchanges(journal, table, table)? {
         add_gap(
             journal,
             &Gap {
                 exchange,
                 start: Millis(before.min(behind)),
                 end: Millis(before.max(behind)).on(1),
-                reason: reason.to_owned(),
+                reason: reason::<R>(),
                 recorded_at: now,
             },
         )?;
     }
     Ok(())
+}
+
+/// Whose a row of a table may have been: any exchange's that was listened to, or of which `rows` has some.
+pub(super) fn exchanges(
+    journal: &Connection,
+    table: &str,
+    rows: &str,
+) -> rusqlite::Result<Vec<String>> {
+    let listed = if table == MapRow::TABLE {
+        // Maps are of no exchange.
+        "SELECT ''".to_owned()
+    } else {
+        format!("SELECT exchange FROM runs UNION SELECT exchange FROM {rows}")
+    };
+    journal
+        .prepare(&listed)?
+        .query_map([], |line| line.get(0))?
+        .collect()
 }

@@ -97,6 +97,7 @@ mod rolling;
 mod row;
 mod runs;
 mod runs_of_numbers;
+mod salvage;
 mod scan;
 mod shown;
 mod snapshots;

@@ -11,7 +11,6 @@ use super::bars::BarRow;
 use super::clock::wall_clock;
 use super::damaged::DamagedPart;
 use super::files::Identity;
-use super::held;
 use super::manifest::{self, Part, State};
 use super::maps::MapRow;
 use super::open_interest::OpenInterestRow;
@@ -21,7 +20,9 @@ use super::reader::{Archive, Stamp};
 use super::row::Row;
 use super::runs::{Gap, add_gap};
 use super::writer::Writer;
-use super::{ArchiveError, ahead, files, generations, journal, mend, raw, summed, versions};
+use super::{
+    ArchiveError, ahead, files, generations, journal, mend, raw, salvage, summed, versions,
+};
 use crate::model::{Millis, record};
 
 /// The reason of a gap that a damaged file leaves.
@@ -450,22 +451,23 @@ impl Writer {
         self.verify()
     }
 
-    /// Puts right what can be: damaged files go to the folder `quarantine`, indexes of the journal are made anew, and its
-    /// rows that are not as they were written are taken out, a copy of it kept beside the files. What that leaves unknown
-    /// is a gap. What is wrong with the journal afterwards only a copy of the archive can mend.
+    /// Puts right what can be: damaged files go to the folder `quarantine`, indexes of the journal are made anew, tables of
+    /// which lines are out of reach are made of those that are not, and rows that are not as they were written are taken out,
+    /// a copy of it kept beside the files. What that leaves unknown is a gap. What is wrong with the journal afterwards only a copy of the archive can mend.
     ///
     /// # Errors
     ///
     /// [`ArchiveError`] where a file cannot be read or moved, or the journal cannot be written.
     pub fn repair(&mut self) -> Result<Verification, ArchiveError> {
         let faults = self.journal_faults()?;
-        // Indexes made anew of a table that has lost lines would forget them, too.
-        if !faults.is_empty() && !self.ask(held::has_lost_lines)? {
+        if !faults.is_empty() {
             self.change(|journal| {
                 journal.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(()))
             })?;
             let journal = self.folder.join(journal::FILE);
             files::aside(&self.folder, &journal, journal::FILE)?;
+            // First of all: an index made anew of a table that has lost lines would forget them, too.
+            self.change(|journal| salvage::save(journal, wall_clock()))?;
             self.change(|journal| {
                 let transaction = journal.transaction()?;
                 transaction.execute_batch("REINDEX")?;

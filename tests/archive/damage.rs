@@ -313,16 +313,13 @@ fn large(folder: &Folder, orders: u64) -> rusqlite::Connection {
     journal
 }
 
-#[test]
-fn lines_that_a_damaged_tree_hides_are_summed_by_nobody_and_no_repair_forgets_them() {
-    let folder = Folder::new();
-    let journal = large(&folder, 400);
+/// Where the pages of a table of a journal lie in its file: that of pages, and the first of lines.
+fn pages(journal: &rusqlite::Connection, bytes: &[u8], table: &str) -> (usize, usize) {
     let number = |query: &str| -> u32 { journal.query_row(query, [], |row| row.get(0)).unwrap() };
     let page = usize::try_from(number("PRAGMA page_size")).unwrap();
-    let root = number("SELECT rootpage FROM sqlite_master WHERE name = 'orders'");
-    drop(journal);
-    let path = folder.archive().join("journal.sqlite");
-    let mut bytes = fs::read(&path).unwrap();
+    let root = number(&format!(
+        "SELECT rootpage FROM sqlite_master WHERE name = '{table}'"
+    ));
     let at = |number: u32| usize::try_from(number - 1).unwrap() * page;
     let root = at(root);
     assert_eq!(bytes[root], 5, "a page of pages");
@@ -331,24 +328,122 @@ fn lines_that_a_damaged_tree_hides_are_summed_by_nobody_and_no_repair_forgets_th
         bytes[cell..cell + 4].try_into().unwrap(),
     ));
     assert_eq!(bytes[leaf], 13, "a page of lines");
-    bytes[leaf + 4] -= 1;
-    fs::write(&path, bytes).unwrap();
+    (page, leaf)
+}
 
-    let everything = Filter::default();
-    let told = || {
+#[test]
+fn lines_that_a_damaged_tree_hides_are_summed_by_nobody_and_a_repair_calls_their_time_a_gap() {
+    // One line less than the page has, a page of nothing, and one with nothing sound in it.
+    let damages: [fn(&mut [u8]); 3] = [
+        |page| page[4] -= 1,
+        |page| page.fill(0),
+        |page| page.fill(0xA5),
+    ];
+    for (kind, damage) in damages.into_iter().enumerate() {
+        let folder = Folder::new();
+        let journal = large(&folder, 400);
+        let path = folder.archive().join("journal.sqlite");
+        let mut bytes = fs::read(&path).unwrap();
+        let (page, leaf) = pages(&journal, &bytes, "orders");
+        drop(journal);
+        damage(&mut bytes[leaf..leaf + page]);
+        fs::write(&path, bytes).unwrap();
+
+        let everything = Filter::default();
         let reader = Archive::read(folder.archive()).unwrap();
         let refused = count(&reader, &everything).unwrap_err();
-        assert!(refused.to_string().contains("out of reach"), "{refused}");
+        assert!(matches!(refused, ArchiveError::Damaged { .. }), "{refused}");
         let refused = reader.orders_briefly(&everything, &mut |_| ()).unwrap_err();
-        assert!(refused.to_string().contains("out of reach"), "{refused}");
-    };
-    told();
-    let mut writer = Archive::create_or_open(folder.archive()).unwrap();
-    let found = writer.repair().unwrap();
-    assert!(!found.journal.is_empty());
-    assert_eq!(found.mended, Vec::<String>::new());
-    drop(writer);
-    told();
+        assert!(matches!(refused, ArchiveError::Damaged { .. }), "{refused}");
+        drop(reader);
+
+        let mut writer = Archive::create_or_open(folder.archive()).unwrap();
+        let found = writer.repair().unwrap();
+        assert_eq!(found.journal, Vec::<String>::new(), "{kind}");
+        assert!(!found.mended.is_empty());
+        // What is left is told, and what is not is missing, to the second.
+        let left = writer.orders(&everything).unwrap().rows;
+        let gaps = writer.gaps(Millis(0), Millis(i64::MAX)).unwrap();
+        let is_missed = |at: Millis| gaps.iter().any(|gap| gap.start <= at && at < gap.end);
+        let lost: Vec<_> = (0..400)
+            .map(|key| Millis(START + key * 1000))
+            .filter(|at| left.iter().all(|row| row.order.timestamp != *at))
+            .collect();
+        assert!(!lost.is_empty() && lost.len() < 40, "{kind}: {lost:?}");
+        assert!(lost.iter().all(|at| is_missed(*at)), "{kind}: {gaps:?}");
+        assert!(
+            left.iter().all(|row| !is_missed(row.order.timestamp)),
+            "{kind}: {gaps:?}"
+        );
+        assert!(gaps.iter().all(|gap| gap.reason == "damaged row"));
+        assert_eq!(count(&writer, &everything).unwrap(), left.len() as u64);
+        // Nothing is damaged any more, and what comes next gets a number that nobody had.
+        let last = order(1_000, START + 1_000_000);
+        writer.append(&of_orders(vec![last])).unwrap();
+        assert!(writer.verify().unwrap().is_sound());
+        drop(writer);
+        let journal = rusqlite::Connection::open(&path).unwrap();
+        let last = "SELECT max(id) FROM orders";
+        let last: i64 = journal.query_row(last, [], |row| row.get(0)).unwrap();
+        assert_eq!(last, 401);
+        let reader = Archive::read(folder.archive()).unwrap();
+        assert_eq!(count(&reader, &everything).unwrap(), left.len() as u64 + 1);
+    }
+}
+
+#[test]
+fn bars_that_a_damaged_tree_hides_leave_a_gap_even_where_no_index_tells_their_time() {
+    for is_index_lost in [false, true] {
+        let folder = Folder::new();
+        let mut writer = Archive::create_or_open(folder.archive()).unwrap();
+        let run = writer
+            .begin_run("binance", Completeness::Complete, Millis(START))
+            .unwrap();
+        let bars = (0..400).map(|minute| bar("BTC", minute, 100));
+        let bars = Batch {
+            bars: bars.collect(),
+            seen: vec![(run, Millis(START + 400 * 60_000))],
+            ..Batch::default()
+        };
+        writer.append(&bars).unwrap();
+        drop(writer);
+        let path = folder.archive().join("journal.sqlite");
+        let journal = rusqlite::Connection::open(&path).unwrap();
+        journal
+            .execute_batch("PRAGMA wal_checkpoint(TRUNCATE)")
+            .unwrap();
+        let mut bytes = fs::read(&path).unwrap();
+        let (page, leaf) = pages(&journal, &bytes, "bars");
+        let index = "SELECT rootpage FROM sqlite_master WHERE name = 'bars_by_time'";
+        let index: i64 = journal.query_row(index, [], |row| row.get(0)).unwrap();
+        let index = usize::try_from(index).unwrap();
+        drop(journal);
+        bytes[leaf..leaf + page].fill(0);
+        if is_index_lost {
+            bytes[(index - 1) * page..index * page].fill(0);
+        }
+        fs::write(&path, bytes).unwrap();
+
+        let refused = Archive::read(folder.archive()).unwrap_err();
+        assert!(matches!(refused, ArchiveError::Damaged { .. }), "{refused}");
+        let mut writer = Archive::create_or_open(folder.archive()).unwrap();
+        assert_eq!(writer.repair().unwrap().journal, Vec::<String>::new());
+        let left = sound(writer.observed_bars(&Filter::default()).unwrap()).len();
+        assert!((200..400).contains(&left), "{left}");
+        let reader = Archive::read(folder.archive()).unwrap();
+        let day = Millis(START + Millis::DAY);
+        let missed = reader.missed(Millis(START), day, None).unwrap();
+        let missed: Vec<_> = missed.iter().filter(|gap| gap.holds.is_some()).collect();
+        assert_eq!(missed.len(), 1, "{missed:?}");
+        assert_eq!(missed[0].reason, "damaged row of bars");
+        let (start, end) = (missed[0].start, missed[0].end);
+        let minutes = usize::try_from((end.0 - start.0) / Millis::MINUTE).unwrap();
+        if is_index_lost {
+            assert_eq!((start, minutes), (Millis(START), 400));
+        } else {
+            assert_eq!(minutes + 1, 400 - left, "{missed:?}");
+        }
+    }
 }
 
 #[test]
