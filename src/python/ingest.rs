@@ -177,10 +177,10 @@ pub(super) fn ingest_parts<'py>(
         Some(Given::Orders(given)) => tables.orders = aside(py, || orders_kept(given))??,
         Some(Given::Bars(given)) => {
             let (given, interval) = sized(py, given, length)?;
-            tables.bars = aside(py, || bars_kept(given, interval, whose))??;
+            tables.bars = aside(py, move || bars_kept(given, interval, whose.as_deref()))??;
         }
         Some(Given::OpenInterest(given)) => {
-            tables.open_interest = aside(py, || interest_kept(given, whose))??;
+            tables.open_interest = aside(py, move || interest_kept(given, whose.as_deref()))??;
         }
         None => return Err(PyValueError::new_err("these are no parts of one table")),
     }
@@ -345,8 +345,8 @@ fn kept(
     let tables = move || {
         Ok(Tables {
             orders: orders_kept(orders)?,
-            bars: bars_kept(given, interval, whose.clone())?,
-            open_interest: interest_kept(interest, whose)?,
+            bars: bars_kept(given, interval, whose.as_deref())?,
+            open_interest: interest_kept(interest, whose.as_deref())?,
             positions: Vec::new(),
         })
     };
@@ -366,11 +366,11 @@ fn orders_kept(given: GivenOrders) -> PyResult<OrderTable> {
 }
 
 /// Bars of these lengths; those without an exchange are `exchange`'s.
-fn bars_kept(given: GivenBars, interval: Vec<i64>, exchange: Option<String>) -> PyResult<BarTable> {
+fn bars_kept(given: GivenBars, interval: Vec<i64>, exchange: Option<&str>) -> PyResult<BarTable> {
     let exchange = if let Some(names) = &given.exchange {
         of_exchanges(names, exchange)
     } else {
-        let whose = exchange.as_deref().map(exchange_name).unwrap_or_default();
+        let whose = exchange.map(exchange_name).unwrap_or_default();
         Some(given.timestamp.iter().map(|_| whose.as_str()).collect())
     };
     Ok(BarTable {
@@ -387,7 +387,7 @@ fn bars_kept(given: GivenBars, interval: Vec<i64>, exchange: Option<String>) -> 
 }
 
 /// Readings; those without an exchange are `exchange`'s.
-fn interest_kept(given: GivenInterest, exchange: Option<String>) -> PyResult<InterestTable> {
+fn interest_kept(given: GivenInterest, exchange: Option<&str>) -> PyResult<InterestTable> {
     let exchange = of_exchanges(&given.exchange, exchange);
     Ok(InterestTable {
         exchange: exchange.ok_or_else(|| uneven("open_interest"))?,
@@ -398,8 +398,8 @@ fn interest_kept(given: GivenInterest, exchange: Option<String>) -> PyResult<Int
 }
 
 /// Exchanges as an archive spells them; those without a name are `exchange`.
-fn of_exchanges(names: &Labels, exchange: Option<String>) -> Option<Labels> {
-    let whose = exchange.as_deref().map(exchange_name).unwrap_or_default();
+fn of_exchanges(names: &Labels, exchange: Option<&str>) -> Option<Labels> {
+    let whose = exchange.map(exchange_name).unwrap_or_default();
     spelled(names, |name| match name {
         "" => whose.clone(),
         name => exchange_name(name),

@@ -378,14 +378,14 @@ fn lines_that_a_damaged_tree_hides_are_summed_by_nobody_and_a_repair_calls_their
         assert!(gaps.iter().all(|gap| gap.reason == "damaged row"));
         assert_eq!(count(&writer, &everything).unwrap(), left.len() as u64);
         // Nothing is damaged any more, and what comes next gets a number that nobody had.
-        let last = order(1_000, START + 1_000_000);
-        writer.append(&of_orders(vec![last])).unwrap();
+        let next = order(1_000, START + 1_000_000);
+        writer.append(&of_orders(vec![next])).unwrap();
         assert!(writer.verify().unwrap().is_sound());
         drop(writer);
         let journal = rusqlite::Connection::open(&path).unwrap();
-        let last = "SELECT max(id) FROM orders";
-        let last: i64 = journal.query_row(last, [], |row| row.get(0)).unwrap();
-        assert_eq!(last, 401);
+        let highest = "SELECT max(id) FROM orders";
+        let highest: i64 = journal.query_row(highest, [], |row| row.get(0)).unwrap();
+        assert_eq!(highest, 401);
         let reader = Archive::read(folder.archive()).unwrap();
         assert_eq!(count(&reader, &everything).unwrap(), left.len() as u64 + 1);
     }
