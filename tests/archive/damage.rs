@@ -392,6 +392,39 @@ fn lines_that_a_damaged_tree_hides_are_summed_by_nobody_and_a_repair_calls_their
 }
 
 #[test]
+fn bars_that_a_damaged_tree_of_a_large_journal_hides_are_missed_by_no_read() {
+    let folder = Folder::new();
+    let mut writer = Archive::create_or_open(folder.archive()).unwrap();
+    let bars = (0..400).map(|minute| bar("BTC", minute, 100)).collect();
+    writer
+        .append(&Batch {
+            bars,
+            ..Batch::default()
+        })
+        .unwrap();
+    drop(writer);
+    let journal = large(&folder, 1);
+    let path = folder.archive().join("journal.sqlite");
+    let mut bytes = fs::read(&path).unwrap();
+    let (_, leaf) = pages(&journal, &bytes, "bars");
+    drop(journal);
+    bytes[leaf + 4] -= 1;
+    fs::write(&path, bytes).unwrap();
+    let reader = Archive::read(folder.archive()).unwrap();
+    let of_coin = Filter {
+        coin: Some("BTC".to_owned()),
+        ..Filter::default()
+    };
+    for filter in [Filter::default(), of_coin] {
+        let read = reader.observed_bars(&filter);
+        assert!(
+            matches!(read, Err(ArchiveError::Damaged { .. })),
+            "{filter:?}"
+        );
+    }
+}
+
+#[test]
 fn bars_that_a_damaged_tree_hides_leave_a_gap_even_where_no_index_tells_their_time() {
     for is_index_lost in [false, true] {
         let folder = Folder::new();
