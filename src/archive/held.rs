@@ -56,7 +56,7 @@ impl Archive {
             return Err(table::not_readable(1, what));
         }
         // Once for a journal: what is appended later is in nobody's way.
-        if before == 0 && found != listed::<OrderRow>(journal, last)? {
+        if before == 0 && found != listed(journal, last)? {
             let what = format!("lines of {} are out of reach", OrderRow::TABLE);
             return Err(table::not_readable(1, what));
         }
@@ -74,12 +74,12 @@ impl Archive {
 /// Numbers of orders, behind the first and up to the second.
 pub(super) type Numbers = (i64, i64);
 
-/// How many rows up to a number the index by time knows of.
-pub(super) fn listed<R: Row>(journal: &Connection, last: i64) -> rusqlite::Result<i64> {
+/// How many orders up to a number the index by time knows of.
+fn listed(journal: &Connection, last: i64) -> rusqlite::Result<i64> {
     journal
         .prepare_cached(&format!(
             "SELECT count(timestamp) FROM {0} INDEXED BY {0}_by_time WHERE id <= ?1",
-            R::TABLE
+            OrderRow::TABLE
         ))?
         .query_row([last], |line| line.get(0))
 }

@@ -1,13 +1,12 @@
-//! Saving what can be reached of a table of the journal whose tree is damaged: its lines move into a tree of their own, and
+//! Saving what can be reached of a table of the journal whose pages are damaged: its lines move into a tree of their own, and
 //! those that are out of reach leave gaps.
 //!
 //! A page that is damaged hides the lines in it, without a word or by an error, and the index by time still knows when they
 //! happened. Nothing is saved of a line that is not as it was written.
 
-use rusqlite::{Connection, ErrorCode, Transaction, params_from_iter};
+use rusqlite::{Connection, ErrorCode, OptionalExtension, Transaction};
 
 use super::bars::BarRow;
-use super::held;
 use super::maps::MapRow;
 use super::mend::{exchanges, reason};
 use super::open_interest::OpenInterestRow;
@@ -34,8 +33,8 @@ struct Left {
     exchanges: Vec<String>,
 }
 
-/// Saves what can be reached of the tables whose trees are damaged; gives whether there was any. Nobody else writes meanwhile.
-pub(super) fn save(journal: &mut Connection, now: Millis) -> rusqlite::Result<bool> {
+/// Makes the tables anew of which something is damaged, their indexes included, of what can be reached. Nobody else writes meanwhile.
+pub(super) fn save(journal: &mut Connection, now: Millis) -> rusqlite::Result<()> {
     // Within a transaction nothing can be read any more once a damaged page was met.
     let orders = left::<OrderRow>(journal)?;
     let bars = left::<BarRow>(journal)?;
@@ -43,35 +42,38 @@ pub(super) fn save(journal: &mut Connection, now: Millis) -> rusqlite::Result<bo
     let maps = left::<MapRow>(journal)?;
     let positions = left::<PositionRow>(journal)?;
     let transaction = journal.transaction()?;
-    let moved = [
-        move_over::<OrderRow>(&transaction, orders, now)?,
-        move_over::<BarRow>(&transaction, bars, now)?,
-        move_over::<OpenInterestRow>(&transaction, open_interest, now)?,
-        move_over::<MapRow>(&transaction, maps, now)?,
-        move_over::<PositionRow>(&transaction, positions, now)?,
-    ];
+    move_over::<OrderRow>(&transaction, orders, now)?;
+    move_over::<BarRow>(&transaction, bars, now)?;
+    move_over::<OpenInterestRow>(&transaction, open_interest, now)?;
+    move_over::<MapRow>(&transaction, maps, now)?;
+    move_over::<PositionRow>(&transaction, positions, now)?;
     transaction.commit()?;
-    if !moved.contains(&true) {
-        return Ok(false);
-    }
     // The pages of the former trees are nobody's now, which no statement can tell: all others move together.
     journal.execute_batch("VACUUM")?;
-    journal.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(()))?;
-    Ok(true)
+    journal.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(()))
 }
 
-/// What is left of a table whose tree is damaged; `None` of one whose tree is not.
+/// What is left of a table of which something is damaged; `None` of one that is whole.
 fn left<R: Row>(journal: &Connection) -> rusqlite::Result<Option<Left>> {
     if !versions::has::<R>(journal)? || !is_damaged::<R>(journal)? {
         return Ok(None);
     }
     let columns = columns_of::<R>(journal)?;
-    keep_reached::<R>(journal, &columns)?;
+    let reached = keep_reached::<R>(journal, &columns)?;
     Ok(Some(Left {
         columns: columns.join(", "),
-        lost: lost::<R>(journal)?,
+        lost: lost::<R>(journal, &reached)?,
         exchanges: exchanges(journal, R::TABLE, &kept::<R>())?,
     }))
+}
+
+/// How the lines of a table could be reached, beside those that are [`kept`].
+#[derive(Default)]
+struct Reached {
+    /// The numbers of lines that are not as they were written.
+    changed: Vec<i64>,
+    /// Whether reading met an error.
+    is_cut: bool,
 }
 
 /// The table of the handle's own in which sound lines wait.
@@ -79,19 +81,19 @@ fn kept<R: Row>() -> String {
     format!("temp.kept_{}", R::TABLE)
 }
 
-/// Makes a table anew of what is left of it; gives whether that was asked for.
+/// Makes a table anew of what is left of it, if that is all that can be had.
 fn move_over<R: Row>(
     journal: &Transaction<'_>,
     left: Option<Left>,
     now: Millis,
-) -> rusqlite::Result<bool> {
+) -> rusqlite::Result<()> {
     let Some(Left {
         columns,
         lost,
         exchanges,
     }) = left
     else {
-        return Ok(false);
+        return Ok(());
     };
     for exchange in exchanges {
         for (start, end) in &lost {
@@ -114,23 +116,16 @@ fn move_over<R: Row>(
         table::create::<R>(),
         table = R::TABLE,
         kept = kept::<R>(),
-    ))?;
-    Ok(true)
+    ))
 }
 
-/// Whether a table has lines that its index by time knows of and that are out of reach, or cannot be read to its end.
+/// Whether `SQLite` finds anything wrong with a table or its indexes.
 fn is_damaged<R: Row>(journal: &Connection) -> rusqlite::Result<bool> {
-    let reached = journal
-        .prepare(&format!(
-            "SELECT count(id) FROM {} NOT INDEXED WHERE id > ?1",
-            R::TABLE
-        ))?
-        .query_row([i64::MIN], |line| line.get::<_, i64>(0));
-    match reached {
-        // An index that cannot be read knows of none.
-        Ok(reached) => {
-            Ok(held::listed::<R>(journal, i64::MAX).is_ok_and(|listed| reached < listed))
-        }
+    let found = journal
+        .prepare(&format!("PRAGMA integrity_check({})", R::TABLE))
+        .and_then(|mut check| check.query_row([], |line| line.get::<_, String>(0)));
+    match found {
+        Ok(found) => Ok(found != "ok"),
         Err(fault) if is_damage(&fault) => Ok(true),
         Err(fault) => Err(fault),
     }
@@ -149,7 +144,7 @@ fn columns_of<R: Row>(journal: &Connection) -> rusqlite::Result<Vec<String>> {
 }
 
 /// Puts the lines of a table that can be reached and are as they were written into [`kept`].
-fn keep_reached<R: Row>(journal: &Connection, columns: &[String]) -> rusqlite::Result<()> {
+fn keep_reached<R: Row>(journal: &Connection, columns: &[String]) -> rusqlite::Result<Reached> {
     let table = R::TABLE;
     let numbered = columns.iter().map(|column| match column.as_str() {
         "\"id\"" => "id INTEGER PRIMARY KEY",
@@ -162,64 +157,121 @@ fn keep_reached<R: Row>(journal: &Connection, columns: &[String]) -> rusqlite::R
     ))?;
     let last = "SELECT coalesce(max(seq), 0) FROM sqlite_sequence WHERE name = ?1";
     let last: i64 = journal.query_row(last, [table], |line| line.get(0))?;
-    // Numbers are given one after the other, so that each line can be asked for by itself.
+    let within = format!("FROM main.{table} NOT INDEXED WHERE id BETWEEN ?1 AND ?2");
+    let sum = format!("{FUNCTION}({})", versions::columns::<R>(journal)?.1);
     let mut keep = journal.prepare(&format!(
-        "INSERT INTO {} SELECT {} FROM main.{table} NOT INDEXED
-         WHERE id BETWEEN ?1 AND ?2 AND {COLUMN} IS {FUNCTION}({})",
+        "INSERT INTO {} SELECT {} {within} AND {COLUMN} IS {sum}",
         kept::<R>(),
         columns.join(", "),
-        versions::columns::<R>(journal)?.1,
     ))?;
+    let mut others = journal.prepare(&format!("SELECT id {within} AND {COLUMN} IS NOT {sum}"))?;
+    // Numbers are given one after the other, so that each line can be asked for by itself.
     let mut stretches = vec![(1, last)];
+    let mut reached = Reached::default();
     while let Some((first, last)) = stretches.pop() {
-        if first > last {
-            continue;
-        }
-        match keep.execute(params_from_iter([first, last])) {
-            Ok(_) => {}
+        let kept = keep.execute([first, last]).and_then(|_| {
+            let changed = others.query_map([first, last], |line| line.get(0))?;
+            changed.collect::<rusqlite::Result<Vec<i64>>>()
+        });
+        match kept {
+            Ok(changed) => reached.changed.extend(changed),
             Err(fault) if !is_damage(&fault) => return Err(fault),
-            Err(_) if first == last => {}
             // What is damaged is in one half of them, or in both.
             Err(_) => {
-                let middle = first + (last - first) / 2;
-                stretches.extend([(middle + 1, last), (first, middle)]);
+                reached.is_cut = true;
+                if first < last {
+                    let middle = first + (last - first) / 2;
+                    stretches.extend([(middle + 1, last), (first, middle)]);
+                }
             }
         }
     }
-    Ok(())
+    Ok(reached)
 }
 
 /// When the lines happened that are not [`kept`].
-fn lost<R: Row>(journal: &Connection) -> rusqlite::Result<Vec<Stretch>> {
-    let listed = || -> rusqlite::Result<Vec<Stretch>> {
-        let mut lost: Vec<Stretch> = Vec::new();
-        let mut lines = journal.prepare(&format!(
-            "SELECT timestamp FROM {0} INDEXED BY {0}_by_time
-             WHERE NOT EXISTS (SELECT 1 FROM {1} AS kept WHERE kept.id = {0}.id) ORDER BY timestamp",
-            R::TABLE,
-            kept::<R>()
-        ))?;
-        for at in lines.query_map([], |line| Ok(Millis(line.get(0)?)))? {
-            let at = at?;
-            match lost.last_mut() {
-                Some((_, end)) if at.0.saturating_sub(end.0) <= TOGETHER => *end = at,
-                _ => lost.push((at, at)),
-            }
-        }
-        Ok(lost)
-    };
-    match listed() {
-        // Nothing tells when they happened but that it was listened.
-        Err(fault) if is_damage(&fault) => {
-            let ends = "SELECT min(started), max(seen) FROM runs";
-            let ends = journal.query_row(ends, [], |line| Ok((line.get(0)?, line.get(1)?)))?;
-            Ok(match ends {
-                (Some(start), Some(end)) => vec![(Millis(start), Millis(end))],
-                _ => Vec::new(),
-            })
-        }
-        listed => listed,
+fn lost<R: Row>(journal: &Connection, reached: &Reached) -> rusqlite::Result<Vec<Stretch>> {
+    let mut lost = Vec::new();
+    for id in &reached.changed {
+        lost.extend(beside::<R>(journal, *id)?);
     }
+    if !reached.is_cut && is_whole::<R>(journal, reached)? {
+        return Ok(lost);
+    }
+    match out_of_reach::<R>(journal, reached) {
+        // Nothing tells when they happened but that it was listened.
+        Err(fault) if is_damage(&fault) => lost.extend(listening(journal)?),
+        listed => lost.extend(listed?),
+    }
+    Ok(lost)
+}
+
+/// Whether as many lines were reached as the index of what tells them apart knows of; one that cannot be read knows of none.
+fn is_whole<R: Row>(journal: &Connection, reached: &Reached) -> rusqlite::Result<bool> {
+    let count = |of: &str| -> rusqlite::Result<i64> {
+        journal.query_row(&format!("SELECT count(*) FROM {of}"), [], |line| {
+            line.get(0)
+        })
+    };
+    let changed = i64::try_from(reached.changed.len()).unwrap_or(i64::MAX);
+    let found = count(&kept::<R>())?.saturating_add(changed);
+    let known = count(&format!("{0} INDEXED BY sqlite_autoindex_{0}_1", R::TABLE));
+    Ok(known.is_ok_and(|known| known == found))
+}
+
+/// When the lines happened that the index by time knows of and that were not reached.
+fn out_of_reach<R: Row>(journal: &Connection, reached: &Reached) -> rusqlite::Result<Vec<Stretch>> {
+    let mut lost: Vec<Stretch> = Vec::new();
+    let mut lines = journal.prepare(&format!(
+        "SELECT id, timestamp FROM {0} INDEXED BY {0}_by_time
+         WHERE NOT EXISTS (SELECT 1 FROM {1} AS kept WHERE kept.id = {0}.id) ORDER BY timestamp",
+        R::TABLE,
+        kept::<R>()
+    ))?;
+    for line in lines.query_map([], |line| Ok((line.get(0)?, Millis(line.get(1)?))))? {
+        let (id, at): (i64, Millis) = line?;
+        if reached.changed.contains(&id) {
+            continue;
+        }
+        match lost.last_mut() {
+            Some((_, end)) if at.0.saturating_sub(end.0) <= TOGETHER => *end = at,
+            _ => lost.push((at, at)),
+        }
+    }
+    Ok(lost)
+}
+
+/// The time between the neighbours of a line that is not [`kept`]; where it was the first or the last it may be any of the
+/// listening.
+fn beside<R: Row>(journal: &Connection, id: i64) -> rusqlite::Result<Option<Stretch>> {
+    let neighbour = |which: &str| -> rusqlite::Result<Option<i64>> {
+        let query = format!(
+            "SELECT timestamp FROM {kept} WHERE id = (SELECT {which} FROM {kept} WHERE id {than} ?1)",
+            kept = kept::<R>(),
+            than = if which == "max(id)" { '<' } else { '>' },
+        );
+        journal
+            .query_row(&query, [id], |line| line.get(0))
+            .optional()
+    };
+    let (before, behind) = (neighbour("max(id)")?, neighbour("min(id)")?);
+    let listening = listening(journal)?;
+    let before = before.map(Millis).or(listening.map(|(start, _)| start));
+    let behind = behind.map(Millis).or(listening.map(|(_, end)| end));
+    let (before, behind) = (before.or(behind), behind.or(before));
+    Ok(before
+        .zip(behind)
+        .map(|(one, other)| (one.min(other), one.max(other))))
+}
+
+/// From when until when it was listened to any exchange.
+fn listening(journal: &Connection) -> rusqlite::Result<Option<Stretch>> {
+    let ends = "SELECT min(started), max(seen) FROM runs";
+    let ends = journal.query_row(ends, [], |line| Ok((line.get(0)?, line.get(1)?)))?;
+    Ok(match ends {
+        (Some(start), Some(end)) => Some((Millis(start), Millis(end))),
+        _ => None,
+    })
 }
 
 /// Takes a table and its indexes out of the list of tables without a look at their pages.

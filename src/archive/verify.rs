@@ -451,9 +451,9 @@ impl Writer {
         self.verify()
     }
 
-    /// Puts right what can be: damaged files go to the folder `quarantine`, indexes of the journal are made anew, tables of
-    /// which lines are out of reach are made of those that are not, and rows that are not as they were written are taken out,
-    /// a copy of it kept beside the files. What that leaves unknown is a gap. What is wrong with the journal afterwards only a copy of the archive can mend.
+    /// Puts right what can be: damaged files go to the folder `quarantine`, tables of the journal of which a page or an index is
+    /// damaged are made anew of the lines that can be reached, and rows that are not as they were written are taken out, a copy
+    /// of it kept beside the files. What that leaves unknown is a gap. What is wrong with the journal afterwards only a copy of the archive can mend.
     ///
     /// # Errors
     ///
@@ -466,11 +466,9 @@ impl Writer {
             })?;
             let journal = self.folder.join(journal::FILE);
             files::aside(&self.folder, &journal, journal::FILE)?;
-            // First of all: an index made anew of a table that has lost lines would forget them, too.
             self.change(|journal| salvage::save(journal, wall_clock()))?;
             self.change(|journal| {
                 let transaction = journal.transaction()?;
-                transaction.execute_batch("REINDEX")?;
                 mend::let_go(&transaction, wall_clock())?;
                 transaction.commit()
             })?;

@@ -92,12 +92,17 @@ fn attended<T: Send + 'static>(
     work: impl FnOnce() -> Result<T, Failure> + Send + 'static,
     meanwhile: impl Fn() -> PyResult<()>,
 ) -> PyResult<T> {
+    // What it gives lies beside the channel, whose code would be made once for each kind of it otherwise.
     let (tell, told) = mpsc::sync_channel(1);
+    let made = Arc::new(Mutex::new(None));
+    let slot = Arc::clone(&made);
     let work = move || {
         let outcome = catch_unwind(AssertUnwindSafe(work))
             .unwrap_or_else(|panic| Err(Failure::of_panic(panic.as_ref())));
+        *slot.lock().unwrap_or_else(PoisonError::into_inner) = Some(outcome);
+        drop(slot);
         // Nobody listens where the caller was interrupted.
-        drop(tell.send(outcome));
+        let _ = tell.send(());
     };
     let name = "liqdata".to_owned();
     thread::Builder::new().name(name).spawn(work)?;
@@ -109,7 +114,10 @@ fn attended<T: Send + 'static>(
     };
     let outcome = loop {
         match py.detach(wait) {
-            Ok(outcome) => break outcome,
+            Ok(()) => {
+                let mut made = made.lock().unwrap_or_else(PoisonError::into_inner);
+                break made.take().unwrap_or(Err(Failure::Cancelled));
+            }
             Err(RecvTimeoutError::Timeout) => {
                 py.check_signals()?;
                 meanwhile()?;

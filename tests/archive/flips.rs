@@ -1,5 +1,6 @@
 //! Bits that flip while nobody looks: whatever is read of an archive afterwards is what was written, or an error.
 
+use std::collections::BTreeSet;
 use std::fs;
 use std::path::Path;
 
@@ -132,6 +133,78 @@ fn a_flipped_bit_of_the_journal_changes_nothing_or_is_an_error() {
     assert!(
         unharmed < 350,
         "{unharmed} of 400 flips changed nothing: too few were of anything that counts"
+    );
+}
+
+#[test]
+fn a_repair_of_a_damaged_journal_keeps_every_row_or_calls_its_time_a_gap() {
+    let rounds = if std::env::var_os("LIQDATA_SOAK").is_some() {
+        2_000
+    } else {
+        90
+    };
+    let folder = Folder::new();
+    fill(&mut Archive::create_or_open(folder.archive()).unwrap());
+    let whole = Archive::read(folder.archive()).unwrap();
+    let rows = |archive: &Archive| {
+        let orders = archive.orders(&Filter::default()).unwrap().rows;
+        let orders = orders
+            .into_iter()
+            .map(|row| (row.order.timestamp, None, format!("{row:?}")));
+        let bars = archive.observed_bars(&Filter::default()).unwrap().rows;
+        let bars = bars
+            .into_iter()
+            .map(|row| (row.timestamp, Some("bars"), format!("{row:?}")));
+        let readings = archive.open_interest(&Filter::default()).unwrap().rows;
+        let readings = readings
+            .into_iter()
+            .map(|row| (row.timestamp, Some("open_interest"), format!("{row:?}")));
+        let all: BTreeSet<_> = orders.chain(bars).chain(readings).collect();
+        all
+    };
+    let right = rows(&whole);
+    assert_eq!(right.len(), 800 + 480 + 8);
+    let page = 4096;
+    let mut chance = ChaCha8Rng::seed_from_u64(17);
+    let (mut mended, mut lossy) = (0, 0);
+    for round in 0..rounds {
+        let copy = folder.path().join("copy");
+        copied(&folder.archive(), &copy);
+        let journal = copy.join("journal.sqlite");
+        let mut bytes = fs::read(&journal).unwrap();
+        let place = chance.random_range(0..bytes.len());
+        let start = place / page * page;
+        match round % 3 {
+            0 => bytes[place] ^= 1 << chance.random_range(0..8),
+            1 => bytes[start..start + page].fill(0),
+            _ => chance.fill(&mut bytes[start..start + page]),
+        }
+        fs::write(&journal, bytes).unwrap();
+        let repaired = Archive::create_or_open(&copy).and_then(|mut writer| writer.repair());
+        // What is not put right is refused, as before.
+        if repaired.is_ok_and(|found| found.is_sound()) {
+            let reader = Archive::read(&copy).unwrap();
+            let left = rows(&reader);
+            assert!(
+                left.is_subset(&right),
+                "round {round}: rows that nobody wrote"
+            );
+            let missed = reader.missed(Millis(0), Millis(i64::MAX), None).unwrap();
+            for (at, holds, row) in right.difference(&left) {
+                let is_missed = missed
+                    .iter()
+                    .any(|gap| gap.holds.as_deref() == *holds && gap.start <= *at && *at < gap.end);
+                assert!(is_missed, "round {round}: {row} is lost without a word");
+            }
+            mended += u32::from(round % 3 > 0);
+            lossy += u32::from(left.len() < right.len());
+        }
+        fs::remove_dir_all(copy).unwrap();
+    }
+    println!("{mended} pages of {rounds} rounds put right, with a loss in {lossy} rounds");
+    assert!(
+        mended > rounds / 3 && lossy > rounds / 5,
+        "{mended}, {lossy}"
     );
 }
 
