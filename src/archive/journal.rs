@@ -303,7 +303,7 @@ pub(super) fn finish(journal: &Connection) -> rusqlite::Result<()> {
 }
 
 /// Makes the tables in one transaction where there are none.
-fn create(journal: &mut Connection) -> rusqlite::Result<()> {
+pub(super) fn create(journal: &mut Connection) -> rusqlite::Result<()> {
     let transaction = journal.transaction()?;
     let tables: i64 =
         transaction.query_row("SELECT count(*) FROM sqlite_schema", [], |row| row.get(0))?;

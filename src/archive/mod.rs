@@ -99,6 +99,7 @@ mod runs;
 mod runs_of_numbers;
 mod salvage;
 mod scan;
+mod schema;
 mod shown;
 mod snapshots;
 mod spans;

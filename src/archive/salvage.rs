@@ -4,7 +4,7 @@
 //! A page that is damaged hides the lines in it, without a word or by an error, and the index by time still knows when they
 //! happened. Nothing is saved of a line that is not as it was written.
 
-use rusqlite::{Connection, ErrorCode, OptionalExtension, Transaction};
+use rusqlite::{Connection, ErrorCode, Transaction};
 
 use super::bars::BarRow;
 use super::maps::MapRow;
@@ -59,21 +59,16 @@ fn left<R: Row>(journal: &Connection) -> rusqlite::Result<Option<Left>> {
         return Ok(None);
     }
     let columns = columns_of::<R>(journal)?;
-    let reached = keep_reached::<R>(journal, &columns)?;
+    let is_whole = keep_reached::<R>(journal, &columns)? && has_as_many::<R>(journal)?;
     Ok(Some(Left {
         columns: columns.join(", "),
-        lost: lost::<R>(journal, &reached)?,
+        lost: if is_whole {
+            Vec::new()
+        } else {
+            lost::<R>(journal)?
+        },
         exchanges: exchanges(journal, R::TABLE, &kept::<R>())?,
     }))
-}
-
-/// How the lines of a table could be reached, beside those that are [`kept`].
-#[derive(Default)]
-struct Reached {
-    /// The numbers of lines that are not as they were written.
-    changed: Vec<i64>,
-    /// Whether reading met an error.
-    is_cut: bool,
 }
 
 /// The table of the handle's own in which sound lines wait.
@@ -143,8 +138,8 @@ fn columns_of<R: Row>(journal: &Connection) -> rusqlite::Result<Vec<String>> {
         .collect()
 }
 
-/// Puts the lines of a table that can be reached and are as they were written into [`kept`].
-fn keep_reached<R: Row>(journal: &Connection, columns: &[String]) -> rusqlite::Result<Reached> {
+/// Puts the lines of a table that can be reached and are as they were written into [`kept`]; gives whether that met no error.
+fn keep_reached<R: Row>(journal: &Connection, columns: &[String]) -> rusqlite::Result<bool> {
     let table = R::TABLE;
     let numbered = columns.iter().map(|column| match column.as_str() {
         "\"id\"" => "id INTEGER PRIMARY KEY",
@@ -157,28 +152,24 @@ fn keep_reached<R: Row>(journal: &Connection, columns: &[String]) -> rusqlite::R
     ))?;
     let last = "SELECT coalesce(max(seq), 0) FROM sqlite_sequence WHERE name = ?1";
     let last: i64 = journal.query_row(last, [table], |line| line.get(0))?;
-    let within = format!("FROM main.{table} NOT INDEXED WHERE id BETWEEN ?1 AND ?2");
-    let sum = format!("{FUNCTION}({})", versions::columns::<R>(journal)?.1);
+    // A number that is damaged may be another line's, which is as it was written.
     let mut keep = journal.prepare(&format!(
-        "INSERT INTO {} SELECT {} {within} AND {COLUMN} IS {sum}",
+        "INSERT OR IGNORE INTO {} SELECT {} FROM main.{table} NOT INDEXED
+         WHERE id BETWEEN ?1 AND ?2 AND {COLUMN} IS {FUNCTION}({})",
         kept::<R>(),
         columns.join(", "),
+        versions::columns::<R>(journal)?.1,
     ))?;
-    let mut others = journal.prepare(&format!("SELECT id {within} AND {COLUMN} IS NOT {sum}"))?;
+    let mut met_none = true;
     // Numbers are given one after the other, so that each line can be asked for by itself.
     let mut stretches = vec![(1, last)];
-    let mut reached = Reached::default();
     while let Some((first, last)) = stretches.pop() {
-        let kept = keep.execute([first, last]).and_then(|_| {
-            let changed = others.query_map([first, last], |line| line.get(0))?;
-            changed.collect::<rusqlite::Result<Vec<i64>>>()
-        });
-        match kept {
-            Ok(changed) => reached.changed.extend(changed),
+        match keep.execute([first, last]) {
+            Ok(_) => {}
             Err(fault) if !is_damage(&fault) => return Err(fault),
             // What is damaged is in one half of them, or in both.
             Err(_) => {
-                reached.is_cut = true;
+                met_none = false;
                 if first < last {
                     let middle = first + (last - first) / 2;
                     stretches.extend([(middle + 1, last), (first, middle)]);
@@ -186,92 +177,51 @@ fn keep_reached<R: Row>(journal: &Connection, columns: &[String]) -> rusqlite::R
             }
         }
     }
-    Ok(reached)
+    Ok(met_none)
 }
 
-/// When the lines happened that are not [`kept`].
-fn lost<R: Row>(journal: &Connection, reached: &Reached) -> rusqlite::Result<Vec<Stretch>> {
-    let mut lost = Vec::new();
-    for id in &reached.changed {
-        lost.extend(beside::<R>(journal, *id)?);
-    }
-    if !reached.is_cut && is_whole::<R>(journal, reached)? {
-        return Ok(lost);
-    }
-    match out_of_reach::<R>(journal, reached) {
-        // Nothing tells when they happened but that it was listened.
-        Err(fault) if is_damage(&fault) => lost.extend(listening(journal)?),
-        listed => lost.extend(listed?),
-    }
-    Ok(lost)
-}
-
-/// Whether as many lines were reached as the index of what tells them apart knows of; one that cannot be read knows of none.
-fn is_whole<R: Row>(journal: &Connection, reached: &Reached) -> rusqlite::Result<bool> {
+/// Whether as many lines are [`kept`] as the index of what tells them apart knows of; one that cannot be read knows of none.
+fn has_as_many<R: Row>(journal: &Connection) -> rusqlite::Result<bool> {
     let count = |of: &str| -> rusqlite::Result<i64> {
-        journal.query_row(&format!("SELECT count(*) FROM {of}"), [], |line| {
-            line.get(0)
-        })
+        let count = format!("SELECT count(*) FROM {of}");
+        journal.query_row(&count, [], |line| line.get(0))
     };
-    let changed = i64::try_from(reached.changed.len()).unwrap_or(i64::MAX);
-    let found = count(&kept::<R>())?.saturating_add(changed);
+    let found = count(&kept::<R>())?;
     let known = count(&format!("{0} INDEXED BY sqlite_autoindex_{0}_1", R::TABLE));
     Ok(known.is_ok_and(|known| known == found))
 }
 
-/// When the lines happened that the index by time knows of and that were not reached.
-fn out_of_reach<R: Row>(journal: &Connection, reached: &Reached) -> rusqlite::Result<Vec<Stretch>> {
-    let mut lost: Vec<Stretch> = Vec::new();
-    let mut lines = journal.prepare(&format!(
-        "SELECT id, timestamp FROM {0} INDEXED BY {0}_by_time
-         WHERE NOT EXISTS (SELECT 1 FROM {1} AS kept WHERE kept.id = {0}.id) ORDER BY timestamp",
-        R::TABLE,
-        kept::<R>()
-    ))?;
-    for line in lines.query_map([], |line| Ok((line.get(0)?, Millis(line.get(1)?))))? {
-        let (id, at): (i64, Millis) = line?;
-        if reached.changed.contains(&id) {
-            continue;
+/// When the lines happened that are not [`kept`]: by the index by time, whatever became of their numbers.
+fn lost<R: Row>(journal: &Connection) -> rusqlite::Result<Vec<Stretch>> {
+    let listed = || -> rusqlite::Result<Vec<Stretch>> {
+        let mut lost: Vec<Stretch> = Vec::new();
+        let mut lines = journal.prepare(&format!(
+            "SELECT timestamp FROM {0} INDEXED BY {0}_by_time
+             WHERE NOT EXISTS (SELECT 1 FROM {1} AS kept WHERE kept.id = {0}.id) ORDER BY timestamp",
+            R::TABLE,
+            kept::<R>()
+        ))?;
+        for at in lines.query_map([], |line| Ok(Millis(line.get(0)?)))? {
+            let at = at?;
+            match lost.last_mut() {
+                Some((_, end)) if at.0.saturating_sub(end.0) <= TOGETHER => *end = at,
+                _ => lost.push((at, at)),
+            }
         }
-        match lost.last_mut() {
-            Some((_, end)) if at.0.saturating_sub(end.0) <= TOGETHER => *end = at,
-            _ => lost.push((at, at)),
-        }
-    }
-    Ok(lost)
-}
-
-/// The time between the neighbours of a line that is not [`kept`]; where it was the first or the last it may be any of the
-/// listening.
-fn beside<R: Row>(journal: &Connection, id: i64) -> rusqlite::Result<Option<Stretch>> {
-    let neighbour = |which: &str| -> rusqlite::Result<Option<i64>> {
-        let query = format!(
-            "SELECT timestamp FROM {kept} WHERE id = (SELECT {which} FROM {kept} WHERE id {than} ?1)",
-            kept = kept::<R>(),
-            than = if which == "max(id)" { '<' } else { '>' },
-        );
-        journal
-            .query_row(&query, [id], |line| line.get(0))
-            .optional()
+        Ok(lost)
     };
-    let (before, behind) = (neighbour("max(id)")?, neighbour("min(id)")?);
-    let listening = listening(journal)?;
-    let before = before.map(Millis).or(listening.map(|(start, _)| start));
-    let behind = behind.map(Millis).or(listening.map(|(_, end)| end));
-    let (before, behind) = (before.or(behind), behind.or(before));
-    Ok(before
-        .zip(behind)
-        .map(|(one, other)| (one.min(other), one.max(other))))
-}
-
-/// From when until when it was listened to any exchange.
-fn listening(journal: &Connection) -> rusqlite::Result<Option<Stretch>> {
-    let ends = "SELECT min(started), max(seen) FROM runs";
-    let ends = journal.query_row(ends, [], |line| Ok((line.get(0)?, line.get(1)?)))?;
-    Ok(match ends {
-        (Some(start), Some(end)) => Some((Millis(start), Millis(end))),
-        _ => None,
-    })
+    match listed() {
+        // Nothing tells when they happened but that it was listened.
+        Err(fault) if is_damage(&fault) => {
+            let ends = "SELECT min(started), max(seen) FROM runs";
+            let ends = journal.query_row(ends, [], |line| Ok((line.get(0)?, line.get(1)?)))?;
+            Ok(match ends {
+                (Some(start), Some(end)) => vec![(Millis(start), Millis(end))],
+                _ => Vec::new(),
+            })
+        }
+        listed => listed,
+    }
 }
 
 /// Takes a table and its indexes out of the list of tables without a look at their pages.

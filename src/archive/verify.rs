@@ -21,7 +21,7 @@ use super::row::Row;
 use super::runs::{Gap, add_gap};
 use super::writer::Writer;
 use super::{
-    ArchiveError, ahead, files, generations, journal, mend, raw, salvage, summed, versions,
+    ArchiveError, ahead, files, generations, journal, mend, raw, salvage, schema, summed, versions,
 };
 use crate::model::{Millis, record};
 
@@ -243,8 +243,8 @@ impl Archive {
         Ok(found)
     }
 
-    /// What is wrong with the journal: a loss in the middle of its log, what `SQLite` finds, lines that are not as they
-    /// were written.
+    /// What is wrong with the journal: a loss in the middle of its log, what `SQLite` finds, tables that are not what they were
+    /// made as, lines that are not as they were written.
     ///
     /// # Errors
     ///
@@ -258,6 +258,7 @@ impl Archive {
                 .query_map([], |row| row.get::<_, String>(0))?
                 .filter(|problem| !problem.as_ref().is_ok_and(|problem| problem == "ok"))
                 .collect::<rusqlite::Result<Vec<_>>>()?;
+            problems.extend(schema::faults(journal)?);
             if versions::is_summed(journal)? {
                 problems.extend(summed::faults(journal)?);
             }

@@ -38,7 +38,8 @@ pub(super) fn columns<R: Row>(journal: &Connection) -> rusqlite::Result<(String,
     Ok((all.replace(GROUP, "NULL"), without_groups()))
 }
 
-fn version(journal: &Connection) -> rusqlite::Result<i32> {
+/// The version of the tables of this journal.
+pub(super) fn version(journal: &Connection) -> rusqlite::Result<i32> {
     journal
         .prepare_cached("PRAGMA user_version")?
         .query_row([], |row| row.get(0))
