@@ -2,6 +2,7 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::Duration;
 
 use rusqlite::{Connection, OpenFlags, params};
@@ -32,6 +33,8 @@ pub(super) const EMPTY: &str = "the journal is empty";
 const OLDEST_SQLITE: i32 = 3_051_003;
 /// `liqd` in ASCII.
 const APPLICATION: i32 = 0x6C69_7164;
+/// Steps of a statement from one look whether to go on to the next; so many take milliseconds.
+const LOOK: i32 = 100_000;
 /// How long a call waits for another process to let go of the journal.
 const PATIENCE: Duration = Duration::from_secs(5);
 
@@ -295,6 +298,15 @@ fn show_versions(journal: &Connection) -> rusqlite::Result<()> {
         table::columns::<MapRow>().replace("\"version\"", "NULL"),
         sums::COLUMN
     ))
+}
+
+/// Asks `goes_on` now and then while this handle is at work; where it says that it is enough a statement ends with an error.
+pub(super) fn look_while(
+    journal: &mut Connection,
+    goes_on: &Arc<dyn Fn() -> bool + Send + Sync>,
+) -> rusqlite::Result<()> {
+    let goes_on = Arc::clone(goes_on);
+    journal.progress_handler(LOOK, Some(move || !goes_on()))
 }
 
 /// Makes a journal that is written once one plain file, without a log beside it.

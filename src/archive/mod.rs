@@ -140,7 +140,7 @@ pub use orders::OrderRow;
 pub use positions::PositionRow;
 pub use raw::{Came, RawLine, RawLines, RawPart};
 pub use raw_keeper::{RawBounds, RawInbox, RawStatus};
-pub use reader::Archive;
+pub use reader::{Archive, GoesOn};
 pub use recent::News;
 pub use resize::SizedBar;
 pub use revising::Revision;

@@ -24,6 +24,9 @@ use crate::model::Millis;
 /// A file's size and time of change: while they stay, its checksum is not computed again.
 pub(super) type Stamp = (u64, Option<SystemTime>);
 
+/// What says whether to go on, asked from whichever thread is at work.
+pub type GoesOn = Arc<dyn Fn() -> bool + Send + Sync>;
+
 /// An archive, open for reading; as many as there may be, beside one [`Writer`](super::Writer) or none.
 #[derive(Debug)]
 pub struct Archive {
@@ -259,6 +262,17 @@ impl Archive {
             .prepare_cached("PRAGMA data_version")
             .and_then(|mut statement| statement.query_row([], |row| row.get(0)));
         version.map_err(|source| self.of_journal(source))
+    }
+
+    /// Asks `goes_on` now and then while the journal is read, every some milliseconds; where it says that it is enough what is
+    /// asked of the journal ends with an error.
+    ///
+    /// # Errors
+    ///
+    /// [`ArchiveError`] where the journal cannot be read.
+    pub fn look_while(&self, goes_on: &GoesOn) -> Result<(), ArchiveError> {
+        let looked = journal::look_while(&mut *self.journal()?, goes_on);
+        looked.map_err(|source| self.of_journal(source))
     }
 
     /// The journal, for one question at a time; none of one that was put in its place, by a restore, say.

@@ -3,6 +3,8 @@
 use std::collections::HashSet;
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
+use std::thread;
+use std::time::Duration;
 
 use bytes::Bytes;
 use rusqlite::Connection;
@@ -27,6 +29,9 @@ use crate::model::{Millis, record};
 
 /// The reason of a gap that a damaged file leaves.
 pub(super) const DAMAGED: &str = "damaged file";
+
+/// How long a copy is waited for before it is asked whether to go on.
+const LOOK: Duration = Duration::from_millis(5);
 
 /// The largest journal, in bytes, that is checked whenever it is opened; it takes about a second.
 const AT_ONCE: u64 = 64 << 20;
@@ -443,13 +448,23 @@ impl Writer {
     ///
     /// [`ArchiveError`] where a file cannot be read or moved, or the journal cannot be written.
     pub fn quarantine(&mut self) -> Result<Verification, ArchiveError> {
+        self.quarantine_observed(&mut |_, _| true)
+    }
+
+    fn quarantine_observed(
+        &mut self,
+        goes_on: &mut dyn FnMut(usize, usize) -> bool,
+    ) -> Result<Verification, ArchiveError> {
         let kept = self.ask(|journal| manifest::all(journal, State::Kept))?;
-        for part in &kept {
+        for (read, part) in kept.iter().enumerate() {
+            if !goes_on(read, kept.len()) {
+                break;
+            }
             if let Some(reason) = self.fault_now(part)? {
                 self.set_aside(part, &reason)?;
             }
         }
-        self.verify()
+        self.verify_observed(goes_on)
     }
 
     /// Puts right what can be: damaged files go to the folder `quarantine`, tables of the journal of which a page or an index is
@@ -460,13 +475,29 @@ impl Writer {
     ///
     /// [`ArchiveError`] where a file cannot be read or moved, or the journal cannot be written.
     pub fn repair(&mut self) -> Result<Verification, ArchiveError> {
+        self.repair_observed(&mut |_, _| true)
+    }
+
+    /// As [`Writer::repair`], and asks before each file whether to go on, as [`Archive::verify_observed`] does.
+    ///
+    /// # Errors
+    ///
+    /// As [`Writer::repair`].
+    pub fn repair_observed(
+        &mut self,
+        goes_on: &mut dyn FnMut(usize, usize) -> bool,
+    ) -> Result<Verification, ArchiveError> {
         let faults = self.journal_faults()?;
         if !faults.is_empty() {
             self.change(|journal| {
                 journal.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(()))
             })?;
-            let journal = self.folder.join(journal::FILE);
-            files::aside(&self.folder, &journal, journal::FILE)?;
+            if !self.journal_aside(goes_on)? {
+                return Ok(Verification {
+                    journal: faults,
+                    ..Verification::default()
+                });
+            }
             self.change(|journal| salvage::save(journal, wall_clock()))?;
             self.change(|journal| {
                 let transaction = journal.transaction()?;
@@ -474,7 +505,7 @@ impl Writer {
                 transaction.commit()
             })?;
         }
-        let mut found = self.quarantine()?;
+        let mut found = self.quarantine_observed(goes_on)?;
         for (path, _) in &found.raw_damaged {
             self.change(|_| Ok(()))?;
             self.set_raw_aside(path)?;
@@ -483,6 +514,31 @@ impl Writer {
         found.mended = faults;
         found.mended.retain(|fault| !found.journal.contains(fault));
         Ok(found)
+    }
+
+    /// Puts a copy of the journal beside the files that are out of use; gives whether it came to the end. However large it is,
+    /// whoever says that it is enough does not wait for it.
+    fn journal_aside(
+        &self,
+        goes_on: &mut dyn FnMut(usize, usize) -> bool,
+    ) -> Result<bool, ArchiveError> {
+        let folder = self.folder.clone();
+        let copying = move || {
+            let journal = folder.join(journal::FILE);
+            files::aside(&folder, &journal, journal::FILE).map(drop)
+        };
+        let copy = thread::Builder::new().name("liqdata-copy".to_owned());
+        let copy = copy.spawn(copying);
+        let copy = copy.map_err(|source| ArchiveError::of_file(&self.folder, source))?;
+        while !copy.is_finished() {
+            if !goes_on(0, 0) {
+                return Ok(false);
+            }
+            thread::sleep(LOOK);
+        }
+        let copied = copy.join();
+        copied.unwrap_or_else(|panic| std::panic::resume_unwind(panic))?;
+        Ok(true)
     }
 
     /// Takes one file out of use.

@@ -16,7 +16,7 @@ use super::maps::MapRow;
 use super::open_interest::OpenInterestRow;
 use super::orders::OrderRow;
 use super::positions::PositionRow;
-use super::reader::Archive;
+use super::reader::{Archive, GoesOn};
 use super::row::{Row, check_name, check_time};
 use super::runs::{Gap, RunId};
 use super::{ArchiveError, Completeness, ahead, awaited, files, journal, placing};
@@ -92,6 +92,16 @@ pub(super) struct Unlinked<'a> {
 }
 
 impl Writer {
+    /// As [`Archive::look_while`], and while the journal is written.
+    ///
+    /// # Errors
+    ///
+    /// As [`Archive::look_while`].
+    pub fn look_while(&mut self, goes_on: &GoesOn) -> Result<(), ArchiveError> {
+        self.archive.look_while(goes_on)?;
+        self.change(|journal| journal::look_while(journal, goes_on))
+    }
+
     /// Removes the files of rolls that were cut short.
     fn recover(&mut self) -> Result<(), ArchiveError> {
         let pending = self.ask(|journal| manifest::all(journal, State::Pending))?;

@@ -30,9 +30,11 @@ WAYS = {
     "to_pandas": "rows.to_pandas()",
     "exact to_pandas": 'rows.to_pandas(decimals="decimal")',
     "dicts": "list(rows)",
+    "verify": "liqdata.verify(folder)",
+    "repair": "liqdata.verify(fresh, repair=True)",
 }
 # What is made anew before each attempt: columns are made once.
-FRESH = {"columns of decoded": 'feeds.decode("bybit", frames)'}
+FRESH = {"columns of decoded": 'feeds.decode("bybit", frames)', "repair": "damaged(folder)"}
 # What the interpreter takes to free the objects made so far, before an interrupt is out, is not ours.
 OBJECTS = {"dicts"}
 
@@ -72,6 +74,28 @@ SOURCE = """
     def new():
         import tempfile
         return tempfile.mkdtemp() + "/archive"
+
+    def damaged(folder):
+        # A copy whose journal has a page of zeros among the orders.
+        import shutil, sqlite3
+        copy = new()
+        shutil.copytree(folder, copy)
+        journal = sqlite3.connect(copy + "/journal.sqlite")
+        root = journal.execute("SELECT rootpage FROM sqlite_master WHERE name = 'orders'").fetchone()[0]
+        size = journal.execute("PRAGMA page_size").fetchone()[0]
+        journal.close()
+        with open(copy + "/journal.sqlite", "r+b") as file:
+            page = root
+            while True:
+                file.seek((page - 1) * size)
+                cells = file.read(size)
+                if cells[0] != 5:  # not a page of pages
+                    break
+                cell = int.from_bytes(cells[12:14], "big")
+                page = int.from_bytes(cells[cell : cell + 4], "big")
+            file.seek((page - 1) * size)
+            file.write(bytes(size))
+        return copy
 
     if "arrow" == sys.argv[2]:
         arrow = pyarrow.table(table)
@@ -125,7 +149,8 @@ SOURCE = """
 @pytest.mark.parametrize("way", WAYS)
 def test_ctrl_c_ends_it_at_once_and_the_next_call_works(way):
     call = WAYS[way]
-    needs = next((one for one in ("arrow)", "rows", "(market)", "folder", "file)") if one in call), "table").strip("()")
+    known = ("arrow)", "rows", "(market)", "folder", "file)")
+    needs = next((one for one in known if one in call + FRESH.get(way, "")), "table").strip("()")
     source = textwrap.dedent(SOURCE).replace("WAY", call).replace("SHARES", str(SHARES))
     source = source.replace("SENDER", repr(SENDER))
     source = source.replace("OBJECTS", str(way in OBJECTS)).replace("FRESH", FRESH.get(way, "None"))
