@@ -29,9 +29,10 @@ def verify(path: str | os.PathLike[str], *, repair: bool = False, progress: Prog
     path : str or path-like
         The archive's folder.
     repair : bool
-        Put right what can be: damaged files go to the folder ``quarantine`` of the archive, indexes of the journal are
-        made anew, and its rows that are not as they were written are taken out, after a copy of it was kept beside the
-        files. Nothing is deleted for good, and what it leaves unknown becomes a gap, so that every answer tells of it.
+        Put right what can be: damaged files go to the folder ``quarantine`` of the archive, tables of the journal of
+        which a page or an index is damaged are made anew of the lines that can be reached, and rows that are not as
+        they were written are taken out, after a copy of it was kept beside the files. Nothing is deleted for good, and
+        what it leaves unknown becomes a gap, so that every answer tells of it.
         Needs the archive for itself: no collector may be writing to it.
     progress : bool or callable
         Show a bar of the files (with tqdm, on a terminal or in a notebook), or tell a function how many are done and of

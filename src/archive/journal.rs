@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
+use rusqlite::config::DbConfig;
 use rusqlite::{Connection, OpenFlags, params};
 
 use super::awaited;
@@ -101,12 +102,20 @@ pub(super) fn open_to_write(path: &Path) -> Result<Connection, ArchiveError> {
             ),
         });
     }
+    names_are_names(&journal).map_err(fault)?;
     sums::register(&journal).map_err(fault)?;
     create(&mut journal).map_err(fault)?;
     if let Some(version) = version.filter(|version| *version < VERSION) {
         bring_up(&mut journal, version).map_err(fault)?;
     }
     Ok(journal)
+}
+
+/// Lets a quoted name that is no column's be an error: it would be taken for a text otherwise.
+fn names_are_names(journal: &Connection) -> rusqlite::Result<()> {
+    journal
+        .set_db_config(DbConfig::SQLITE_DBCONFIG_DQS_DML, false)
+        .map(drop)
 }
 
 /// Opens the journal for reading.
@@ -118,6 +127,7 @@ pub(super) fn open_to_read(path: &Path) -> Result<Connection, ArchiveError> {
         let journal = Connection::open_with_flags(name, flags)?;
         journal.busy_timeout(PATIENCE)?;
         journal.execute_batch("PRAGMA query_only = ON; PRAGMA trusted_schema = OFF;")?;
+        names_are_names(&journal)?;
         sums::register(&journal)?;
         // The first read is what needs the shared memory file beside the journal.
         journal.query_row("SELECT count(*) FROM sqlite_schema", [], |_| Ok(()))?;
@@ -307,6 +317,13 @@ pub(super) fn look_while(
 ) -> rusqlite::Result<()> {
     let goes_on = Arc::clone(goes_on);
     journal.progress_handler(LOOK, Some(move || !goes_on()))
+}
+
+/// Moves everything in the log into the database; gives whether no reader was in the way.
+pub(super) fn write_out(journal: &Connection) -> rusqlite::Result<bool> {
+    journal.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |row| {
+        Ok(row.get::<_, i64>(0)? == 0)
+    })
 }
 
 /// Makes a journal that is written once one plain file, without a log beside it.

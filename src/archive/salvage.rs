@@ -1,10 +1,14 @@
-//! Saving what can be reached of a table of the journal whose pages are damaged: its lines move into a tree of their own, and
-//! those that are out of reach leave gaps.
+//! Saving what can be reached of a table of the journal of which a page or an index is damaged: its lines move into a tree of
+//! their own, and those that are out of reach leave gaps.
 //!
 //! A page that is damaged hides the lines in it, without a word or by an error, and the index by time still knows when they
-//! happened. Nothing is saved of a line that is not as it was written.
+//! happened. A line is believed by its checksum, which says nothing of its number: that may be damaged as well, and then the
+//! line gets another that is nobody's.
 
-use rusqlite::{Connection, ErrorCode, Transaction};
+use std::collections::BTreeSet;
+
+use rusqlite::types::ToSqlOutput;
+use rusqlite::{Connection, ErrorCode, Statement, Transaction, params_from_iter};
 
 use super::bars::BarRow;
 use super::maps::MapRow;
@@ -15,59 +19,96 @@ use super::positions::PositionRow;
 use super::row::Row;
 use super::runs::{Gap, add_gap};
 use super::sums::{COLUMN, FUNCTION};
-use super::{table, versions};
+use super::{known, table, versions};
 use crate::model::Millis;
 
 /// Lines that are lost within so many milliseconds of each other leave one gap: a page holds the neighbours of a line.
 const TOGETHER: i64 = Millis::MINUTE;
 
-/// A stretch of time, its end included.
+/// A stretch of time, its end not included.
 type Stretch = (Millis, Millis);
 
 /// What is left of a table, whose sound lines wait in a table of the handle's own.
 struct Left {
-    columns: String,
+    columns: Vec<String>,
+    /// The last number that was given.
+    last: i64,
+    /// Numbers that an index knows of and no sound line has.
+    free: Vec<i64>,
     /// When the lines happened that are lost.
     lost: Vec<Stretch>,
     /// Whose they may have been.
-    exchanges: Vec<String>,
+    exchanges: BTreeSet<String>,
 }
 
-/// Makes the tables anew of which something is damaged, their indexes included, of what can be reached. Nobody else writes meanwhile.
+/// Makes the tables anew of which something is damaged, their indexes included, of what can be reached. Nobody else writes
+/// meanwhile.
 pub(super) fn save(journal: &mut Connection, now: Millis) -> rusqlite::Result<()> {
     // Within a transaction nothing can be read any more once a damaged page was met.
-    let orders = left::<OrderRow>(journal)?;
-    let bars = left::<BarRow>(journal)?;
-    let open_interest = left::<OpenInterestRow>(journal)?;
-    let maps = left::<MapRow>(journal)?;
-    let positions = left::<PositionRow>(journal)?;
+    let orders = left::<OrderRow>(journal, now)?;
+    let bars = left::<BarRow>(journal, now)?;
+    let open_interest = left::<OpenInterestRow>(journal, now)?;
+    let maps = left::<MapRow>(journal, now)?;
+    let positions = left::<PositionRow>(journal, now)?;
     let transaction = journal.transaction()?;
-    move_over::<OrderRow>(&transaction, orders, now)?;
-    move_over::<BarRow>(&transaction, bars, now)?;
-    move_over::<OpenInterestRow>(&transaction, open_interest, now)?;
-    move_over::<MapRow>(&transaction, maps, now)?;
-    move_over::<PositionRow>(&transaction, positions, now)?;
+    let moved = [
+        move_over::<OrderRow>(&transaction, orders, now)?,
+        move_over::<BarRow>(&transaction, bars, now)?,
+        move_over::<OpenInterestRow>(&transaction, open_interest, now)?,
+        move_over::<MapRow>(&transaction, maps, now)?,
+        move_over::<PositionRow>(&transaction, positions, now)?,
+    ];
     transaction.commit()?;
-    // The pages of the former trees are nobody's now, which no statement can tell: all others move together.
-    journal.execute_batch("VACUUM")?;
-    journal.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(()))
+    if moved.contains(&true) {
+        // The pages of the former trees are nobody's now, which no statement can tell: all others move together.
+        journal.execute_batch("VACUUM")?;
+        journal.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(()))?;
+    }
+    Ok(())
 }
 
 /// What is left of a table of which something is damaged; `None` of one that is whole.
-fn left<R: Row>(journal: &Connection) -> rusqlite::Result<Option<Left>> {
+fn left<R: Row>(journal: &Connection, now: Millis) -> rusqlite::Result<Option<Left>> {
     if !versions::has::<R>(journal)? || !is_damaged::<R>(journal)? {
         return Ok(None);
     }
     let columns = columns_of::<R>(journal)?;
-    let is_whole = keep_reached::<R>(journal, &columns)? && has_as_many::<R>(journal)?;
+    let by_name = format!("sqlite_autoindex_{}_1", R::TABLE);
+    let by_time = format!("{}_by_time", R::TABLE);
+    let read_whole = keep_reached::<R>(journal, &columns, [&by_name, &by_time])?;
+    let count = |of: &str| -> rusqlite::Result<i64> {
+        let count = format!("SELECT count(*) FROM {of}");
+        journal.query_row(&count, [], |line| line.get(0))
+    };
+    let found = count(&kept::<R>())?;
+    // As many as the index of what tells them apart knows of; one that cannot be read knows of none.
+    let all = count(&format!("{} INDEXED BY {by_name}", R::TABLE)).is_ok_and(|all| all == found);
+    let lost = if read_whole && all {
+        Vec::new()
+    } else {
+        lost::<R>(journal, &by_time, now)?
+    };
+    let exchanges = exchanges_of::<R>(journal, &by_name)?;
+    if !lost.is_empty() && exchanges.is_empty() {
+        // A gap is some exchange's.
+        return Err(rusqlite::Error::SqliteFailure(
+            rusqlite::ffi::Error::new(rusqlite::ffi::SQLITE_CORRUPT),
+            Some(format!(
+                "nothing tells whose the lost lines of {} were",
+                R::TABLE
+            )),
+        ));
+    }
+    let mut free = known_to::<R>(journal, &by_name)?;
+    free.extend(known_to::<R>(journal, &by_time)?);
+    free.sort_unstable();
+    free.dedup();
     Ok(Some(Left {
-        columns: columns.join(", "),
-        lost: if is_whole {
-            Vec::new()
-        } else {
-            lost::<R>(journal)?
-        },
-        exchanges: exchanges(journal, R::TABLE, &kept::<R>())?,
+        last: known::last_given::<R>(journal)?,
+        columns,
+        free,
+        lost,
+        exchanges,
     }))
 }
 
@@ -76,42 +117,63 @@ fn kept<R: Row>() -> String {
     format!("temp.kept_{}", R::TABLE)
 }
 
-/// Makes a table anew of what is left of it, if that is all that can be had.
+/// Makes a table anew of what is left of it, if that is all that can be had; gives whether it is.
 fn move_over<R: Row>(
     journal: &Transaction<'_>,
     left: Option<Left>,
     now: Millis,
-) -> rusqlite::Result<()> {
-    let Some(Left {
-        columns,
-        lost,
-        exchanges,
-    }) = left
-    else {
-        return Ok(());
+) -> rusqlite::Result<bool> {
+    let Some(left) = left else {
+        return Ok(false);
     };
-    for exchange in exchanges {
-        for (start, end) in &lost {
+    for exchange in left.exchanges {
+        for (start, end) in &left.lost {
             let gap = Gap {
                 exchange: exchange.clone(),
                 start: *start,
-                end: end.on(1),
+                end: *end,
                 reason: reason::<R>(),
                 recorded_at: now,
             };
             add_gap(journal, &gap)?;
         }
     }
+    let (table, kept) = (R::TABLE, kept::<R>());
     forget::<R>(journal)?;
     journal.execute_batch(&format!(
-        "{}
-         ALTER TABLE {table} ADD COLUMN {COLUMN} INTEGER;
-         INSERT INTO {table} ({columns}) SELECT {columns} FROM {kept} ORDER BY id;
-         DROP TABLE {kept};",
-        table::create::<R>(),
-        table = R::TABLE,
-        kept = kept::<R>(),
-    ))
+        "{} ALTER TABLE {table} ADD COLUMN {COLUMN} INTEGER;",
+        table::create::<R>()
+    ))?;
+    // Of two of one number the first stays, of two that tell the same as well.
+    let moving = format!(
+        "INSERT OR IGNORE INTO {table} ({columns}) SELECT {columns} FROM {kept}",
+        columns = left.columns.join(", "),
+    );
+    journal.execute(
+        &format!("{moving} WHERE id BETWEEN 1 AND ?1 ORDER BY rowid"),
+        [left.last],
+    )?;
+    let unplaced: Vec<i64> = journal
+        .prepare(&format!(
+            "SELECT rowid FROM {kept} AS kept WHERE NOT EXISTS (
+                 SELECT 1 FROM {table} WHERE {table}.id = kept.id
+                 AND {table}.timestamp = kept.timestamp AND {table}.{COLUMN} IS kept.{COLUMN})"
+        ))?
+        .query_map([], |line| line.get(0))?
+        .collect::<rusqlite::Result<_>>()?;
+    let mut free = left.free.into_iter();
+    for line in unplaced {
+        let number = free.next().ok_or_else(|| {
+            let what = format!("no number is free for a line of {table}");
+            table::not_readable(0, what)
+        })?;
+        let renumber = format!("UPDATE {kept} SET id = ?1 WHERE rowid = ?2");
+        journal.execute(&renumber, [number, line])?;
+        journal.execute(&format!("{moving} WHERE rowid = ?1"), [line])?;
+    }
+    journal.execute_batch(&format!("DROP TABLE {kept}"))?;
+    known::give_behind::<R>(journal, left.last)?;
+    Ok(true)
 }
 
 /// Whether `SQLite` finds anything wrong with a table or its indexes.
@@ -133,100 +195,158 @@ fn is_damage(fault: &rusqlite::Error) -> bool {
 /// The columns of a table in its order, the number of a line first.
 fn columns_of<R: Row>(journal: &Connection) -> rusqlite::Result<Vec<String>> {
     journal
-        .prepare("SELECT '\"' || name || '\"' FROM pragma_table_info(?1) ORDER BY cid")?
+        .prepare("SELECT '\"' || name || '\"' FROM pragma_table_info(?1, 'main') ORDER BY cid")?
         .query_map([R::TABLE], |line| line.get(0))?
         .collect()
 }
 
 /// Puts the lines of a table that can be reached and are as they were written into [`kept`]; gives whether that met no error.
-fn keep_reached<R: Row>(journal: &Connection, columns: &[String]) -> rusqlite::Result<bool> {
-    let table = R::TABLE;
-    let numbered = columns.iter().map(|column| match column.as_str() {
-        "\"id\"" => "id INTEGER PRIMARY KEY",
-        other => other,
-    });
-    let numbered = numbered.collect::<Vec<_>>().join(", ");
+fn keep_reached<R: Row>(
+    journal: &Connection,
+    columns: &[String],
+    indexes: [&str; 2],
+) -> rusqlite::Result<bool> {
+    let (kept, names) = (kept::<R>(), columns.join(", "));
+    let bare = kept.trim_start_matches("temp.");
     journal.execute_batch(&format!(
-        "DROP TABLE IF EXISTS {kept}; CREATE TABLE {kept} ({numbered});",
-        kept = kept::<R>(),
+        "DROP TABLE IF EXISTS {kept}; CREATE TABLE {kept} ({names});
+         CREATE INDEX {kept}_by_id ON {bare} (id);"
     ))?;
-    let last = "SELECT coalesce(max(seq), 0) FROM sqlite_sequence WHERE name = ?1";
-    let last: i64 = journal.query_row(last, [table], |line| line.get(0))?;
-    // A number that is damaged may be another line's, which is as it was written.
-    let mut keep = journal.prepare(&format!(
-        "INSERT OR IGNORE INTO {} SELECT {} FROM main.{table} NOT INDEXED
-         WHERE id BETWEEN ?1 AND ?2 AND {COLUMN} IS {FUNCTION}({})",
-        kept::<R>(),
-        columns.join(", "),
+    let sound = format!(
+        "SELECT {names} FROM main.{} NOT INDEXED WHERE {COLUMN} IS {FUNCTION}({})",
+        R::TABLE,
         versions::columns::<R>(journal)?.1,
-    ))?;
-    let mut met_none = true;
-    // Numbers are given one after the other, so that each line can be asked for by itself.
-    let mut stretches = vec![(1, last)];
-    while let Some((first, last)) = stretches.pop() {
-        match keep.execute([first, last]) {
-            Ok(_) => {}
-            Err(fault) if !is_damage(&fault) => return Err(fault),
-            // What is damaged is in one half of them, or in both.
-            Err(_) => {
-                met_none = false;
-                if first < last {
-                    let middle = first + (last - first) / 2;
-                    stretches.extend([(middle + 1, last), (first, middle)]);
-                }
+    );
+    match journal.execute(&format!("INSERT INTO {kept} {sound}"), []) {
+        Ok(_) => return Ok(true),
+        Err(fault) if !is_damage(&fault) => return Err(fault),
+        Err(_) => {}
+    }
+    // Up to the first page that is damaged, and back to the last; between them what an index knows of, line by line.
+    let places = vec!["?"; columns.len()].join(", ");
+    let mut keep = journal.prepare(&format!("INSERT INTO {kept} VALUES ({places})"))?;
+    keep_up_to_damage(&mut journal.prepare(&sound)?, &mut keep)?;
+    let back = format!("{sound} ORDER BY id DESC");
+    keep_up_to_damage(&mut journal.prepare(&back)?, &mut keep)?;
+    let mut line = journal.prepare(&format!("INSERT INTO {kept} {sound} AND id = ?1"))?;
+    for index in indexes {
+        for id in known_to::<R>(journal, index)? {
+            match line.execute([id]) {
+                Err(fault) if !is_damage(&fault) => return Err(fault),
+                _ => {}
             }
         }
     }
-    Ok(met_none)
+    Ok(false)
 }
 
-/// Whether as many lines are [`kept`] as the index of what tells them apart knows of; one that cannot be read knows of none.
-fn has_as_many<R: Row>(journal: &Connection) -> rusqlite::Result<bool> {
-    let count = |of: &str| -> rusqlite::Result<i64> {
-        let count = format!("SELECT count(*) FROM {of}");
-        journal.query_row(&count, [], |line| line.get(0))
+/// Puts what `reading` gives into a table, up to where it meets damage.
+fn keep_up_to_damage(
+    reading: &mut Statement<'_>,
+    keep: &mut Statement<'_>,
+) -> rusqlite::Result<()> {
+    let count = reading.column_count();
+    let mut lines = reading.query([])?;
+    loop {
+        match lines.next() {
+            Ok(Some(line)) => {
+                let cells = (0..count).map(|cell| line.get_ref(cell).map(ToSqlOutput::Borrowed));
+                let cells = cells.collect::<rusqlite::Result<Vec<_>>>()?;
+                keep.execute(params_from_iter(cells))?;
+            }
+            Ok(None) => return Ok(()),
+            Err(fault) if is_damage(&fault) => return Ok(()),
+            Err(fault) => return Err(fault),
+        }
+    }
+}
+
+/// The numbers that an index knows of and no line has that is [`kept`]; one that cannot be read knows of none.
+fn known_to<R: Row>(journal: &Connection, index: &str) -> rusqlite::Result<Vec<i64>> {
+    let ids = || -> rusqlite::Result<Vec<i64>> {
+        journal
+            .prepare(&format!(
+                "SELECT id FROM {table} INDEXED BY {index}
+                 WHERE NOT EXISTS (SELECT 1 FROM {kept} AS kept WHERE kept.id = {table}.id)",
+                table = R::TABLE,
+                kept = kept::<R>()
+            ))?
+            .query_map([], |line| line.get(0))?
+            .collect()
     };
-    let found = count(&kept::<R>())?;
-    let known = count(&format!("{0} INDEXED BY sqlite_autoindex_{0}_1", R::TABLE));
-    Ok(known.is_ok_and(|known| known == found))
+    match ids() {
+        Err(fault) if is_damage(&fault) => Ok(Vec::new()),
+        ids => ids,
+    }
 }
 
-/// When the lines happened that are not [`kept`]: by the index by time, whatever became of their numbers.
-fn lost<R: Row>(journal: &Connection) -> rusqlite::Result<Vec<Stretch>> {
+/// When the lines happened that are not [`kept`]: by the index by time, each for as long as it may be. Of a line whose number is
+/// damaged that is told too, though it is there.
+fn lost<R: Row>(
+    journal: &Connection,
+    by_time: &str,
+    now: Millis,
+) -> rusqlite::Result<Vec<Stretch>> {
+    let length = if R::HAS_INTERVAL {
+        let longest = format!("SELECT max(interval) FROM {}", kept::<R>());
+        let longest: Option<i64> = journal.query_row(&longest, [], |line| line.get(0))?;
+        longest.unwrap_or(Millis::DAY)
+    } else {
+        1
+    };
     let listed = || -> rusqlite::Result<Vec<Stretch>> {
         let mut lost: Vec<Stretch> = Vec::new();
         let mut lines = journal.prepare(&format!(
-            "SELECT timestamp FROM {0} INDEXED BY {0}_by_time
-             WHERE NOT EXISTS (SELECT 1 FROM {1} AS kept WHERE kept.id = {0}.id) ORDER BY timestamp",
-            R::TABLE,
-            kept::<R>()
+            "SELECT timestamp FROM {table} INDEXED BY {by_time}
+             WHERE NOT EXISTS (SELECT 1 FROM {kept} AS kept
+                               WHERE kept.id = {table}.id AND kept.timestamp = {table}.timestamp)
+             ORDER BY timestamp",
+            table = R::TABLE,
+            kept = kept::<R>()
         ))?;
-        for at in lines.query_map([], |line| Ok(Millis(line.get(0)?)))? {
-            let at = at?;
+        for at in lines.query_map([], |line| line.get(0))? {
+            let at = Millis(at?);
             match lost.last_mut() {
-                Some((_, end)) if at.0.saturating_sub(end.0) <= TOGETHER => *end = at,
-                _ => lost.push((at, at)),
+                Some((_, end)) if at.0.saturating_sub(end.0) <= TOGETHER => *end = at.on(length),
+                _ => lost.push((at, at.on(length))),
             }
         }
         Ok(lost)
     };
     match listed() {
-        // Nothing tells when they happened but that it was listened.
-        Err(fault) if is_damage(&fault) => {
-            let ends = "SELECT min(started), max(seen) FROM runs";
-            let ends = journal.query_row(ends, [], |line| Ok((line.get(0)?, line.get(1)?)))?;
-            Ok(match ends {
-                (Some(start), Some(end)) => vec![(Millis(start), Millis(end))],
-                _ => Vec::new(),
-            })
-        }
+        // Nothing tells when they happened.
+        Err(fault) if is_damage(&fault) => Ok(vec![(Millis(0), now)]),
         listed => listed,
     }
+}
+
+/// Whose the lost lines may have been: everybody's of whom anything is known.
+fn exchanges_of<R: Row>(journal: &Connection, by_name: &str) -> rusqlite::Result<BTreeSet<String>> {
+    let mut all: BTreeSet<String> = BTreeSet::new();
+    all.extend(exchanges(journal, R::TABLE, &kept::<R>())?);
+    if R::TABLE == MapRow::TABLE {
+        return Ok(all);
+    }
+    let indexed = format!("{} INDEXED BY {by_name}", R::TABLE);
+    for of in [indexed.as_str(), "gaps", "part_venues"] {
+        let named = || -> rusqlite::Result<Vec<String>> {
+            journal
+                .prepare(&format!("SELECT DISTINCT exchange FROM {of}"))?
+                .query_map([], |line| line.get(0))?
+                .collect()
+        };
+        match named() {
+            Err(fault) if is_damage(&fault) => {}
+            named => all.extend(named?),
+        }
+    }
+    Ok(all)
 }
 
 /// Takes a table and its indexes out of the list of tables without a look at their pages.
 fn forget<R: Row>(journal: &Connection) -> rusqlite::Result<()> {
     journal.execute_batch("PRAGMA writable_schema = ON")?;
-    journal.execute("DELETE FROM sqlite_schema WHERE tbl_name = ?1", [R::TABLE])?;
-    journal.execute_batch("PRAGMA writable_schema = RESET")
+    let gone = journal.execute("DELETE FROM sqlite_schema WHERE tbl_name = ?1", [R::TABLE]);
+    journal.execute_batch("PRAGMA writable_schema = RESET")?;
+    gone.map(drop)
 }

@@ -7,7 +7,13 @@ use std::collections::BTreeSet;
 
 use rusqlite::Connection;
 
-use super::{journal, sums, versions};
+use super::bars::BarRow;
+use super::maps::MapRow;
+use super::open_interest::OpenInterestRow;
+use super::orders::OrderRow;
+use super::positions::PositionRow;
+use super::row::Row;
+use super::{journal, known, sums, versions};
 
 /// What is not there of the tables, columns and indexes that a journal has.
 pub(super) fn faults(journal: &Connection) -> rusqlite::Result<Vec<String>> {
@@ -25,15 +31,44 @@ pub(super) fn faults(journal: &Connection) -> rusqlite::Result<Vec<String>> {
         .collect())
 }
 
+/// What is wrong with the numbers that rows are to get: a row that got the number of one that has left the journal would be told
+/// to nobody who reads on.
+pub(super) fn faults_of_numbers(journal: &Connection) -> rusqlite::Result<Vec<String>> {
+    let all = [
+        fault_of_numbers::<OrderRow>(journal)?,
+        fault_of_numbers::<BarRow>(journal)?,
+        fault_of_numbers::<OpenInterestRow>(journal)?,
+        fault_of_numbers::<MapRow>(journal)?,
+        fault_of_numbers::<PositionRow>(journal)?,
+    ];
+    Ok(all.into_iter().flatten().collect())
+}
+
+fn fault_of_numbers<R: Row>(journal: &Connection) -> rusqlite::Result<Option<String>> {
+    if !versions::has::<R>(journal)? {
+        return Ok(None);
+    }
+    let number =
+        |query: &str| -> rusqlite::Result<i64> { journal.query_row(query, [], |line| line.get(0)) };
+    let table = R::TABLE;
+    let remembered = number(&format!(
+        "SELECT coalesce(max(seq), 0) FROM sqlite_sequence WHERE name = '{table}'"
+    ))?;
+    let last = number(&format!("SELECT coalesce(max(id), 0) FROM {table}"))?;
+    let last = last.max(known::last_given::<R>(journal)?);
+    let what = || format!("the last number of {table} is {last}, and not {remembered}");
+    Ok((remembered < last).then(what))
+}
+
 /// The columns of tables and of indexes, and the triggers, each by its name.
 fn described(journal: &Connection) -> rusqlite::Result<BTreeSet<String>> {
     journal
         .prepare(
             "SELECT 'column ' || s.name || '.' || c.name || ' ' || c.type
-             FROM sqlite_schema AS s, pragma_table_info(s.name) AS c WHERE s.type = 'table'
+             FROM sqlite_schema AS s, pragma_table_info(s.name, 'main') AS c WHERE s.type = 'table'
              UNION ALL
              SELECT 'index ' || s.name || ' of ' || s.tbl_name || '.' || c.name || ' in place ' || c.seqno
-             FROM sqlite_schema AS s, pragma_index_info(s.name) AS c WHERE s.type = 'index'
+             FROM sqlite_schema AS s, pragma_index_info(s.name, 'main') AS c WHERE s.type = 'index'
              UNION ALL
              SELECT 'trigger ' || name || ' of ' || tbl_name FROM sqlite_schema WHERE type = 'trigger'",
         )?

@@ -116,12 +116,17 @@ impl Writer {
     ) -> Result<(), ArchiveError> {
         let Unlinked {
             parts,
-            folders,
+            mut folders,
             outcome,
         } = self.unlink(parts)?;
         if parts.is_empty() {
             return outcome;
         }
+        // Of files that were gone already that is not durable either.
+        let above = parts
+            .iter()
+            .filter_map(|part| self.folder.join(part).parent().map(Path::to_owned));
+        folders.extend(above.filter(|folder| folder.is_dir()));
         placing::sync_all(folders)?;
         self.change(|journal| {
             let transaction = journal.transaction()?;
@@ -231,19 +236,30 @@ impl Writer {
     /// handle failed to sync must not lie below what is acknowledged from now on.
     fn reopened(&self) -> Result<Connection, ArchiveError> {
         let connection = journal::open_to_write(&self.folder.join(journal::FILE))?;
-        let busy: i64 = connection
-            .query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |row| row.get(0))
-            .map_err(|source| self.archive.of_journal(source))?;
-        if busy != 0 {
-            return Err(ArchiveError::Io {
-                path: self.folder.join(journal::FILE),
-                source: std::io::Error::new(
-                    std::io::ErrorKind::ResourceBusy,
-                    "a write failed, and a reader keeps the journal from being written out anew; try again",
-                ),
-            });
+        let busy = journal::write_out(&connection);
+        if busy.map_err(|source| self.archive.of_journal(source))? {
+            Ok(connection)
+        } else {
+            Err(self.kept_by_reader("a write failed, and "))
         }
-        Ok(connection)
+    }
+
+    /// Moves everything in the journal's log into the database: a copy of that has all of it then.
+    pub(super) fn write_out(&mut self) -> Result<(), ArchiveError> {
+        if self.change(|journal| journal::write_out(journal))? {
+            Ok(())
+        } else {
+            Err(self.kept_by_reader(""))
+        }
+    }
+
+    fn kept_by_reader(&self, after: &str) -> ArchiveError {
+        let message =
+            format!("{after}a reader keeps the journal from being written out anew; try again");
+        ArchiveError::Io {
+            path: self.folder.join(journal::FILE),
+            source: std::io::Error::new(std::io::ErrorKind::ResourceBusy, message),
+        }
     }
 }
 
