@@ -207,9 +207,11 @@ fn keep_reached<R: Row>(
     indexes: [&str; 2],
 ) -> rusqlite::Result<bool> {
     let (kept, names) = (kept::<R>(), columns.join(", "));
+    // An index is used where what is compared is of one kind.
+    let typed = names.replacen("\"id\"", "\"id\" INTEGER", 1);
     let bare = kept.trim_start_matches("temp.");
     journal.execute_batch(&format!(
-        "DROP TABLE IF EXISTS {kept}; CREATE TABLE {kept} ({names});
+        "DROP TABLE IF EXISTS {kept}; CREATE TABLE {kept} ({typed});
          CREATE INDEX {kept}_by_id ON {bare} (id);"
     ))?;
     let sound = format!(
