@@ -41,8 +41,8 @@ struct Left {
     exchanges: BTreeSet<String>,
 }
 
-/// Makes the tables anew of which something is damaged, their indexes included, of what can be reached. Nobody else writes
-/// meanwhile.
+/// Makes the tables anew of which something is damaged, their indexes included, of what can be reached, and puts right which
+/// numbers are next. Nobody else writes meanwhile.
 pub(super) fn save(journal: &mut Connection, now: Millis) -> rusqlite::Result<()> {
     // Within a transaction nothing can be read any more once a damaged page was met.
     let orders = left::<OrderRow>(journal, now)?;
@@ -58,6 +58,11 @@ pub(super) fn save(journal: &mut Connection, now: Millis) -> rusqlite::Result<()
         move_over::<MapRow>(&transaction, maps, now)?,
         move_over::<PositionRow>(&transaction, positions, now)?,
     ];
+    number_on::<OrderRow>(&transaction)?;
+    number_on::<BarRow>(&transaction)?;
+    number_on::<OpenInterestRow>(&transaction)?;
+    number_on::<MapRow>(&transaction)?;
+    number_on::<PositionRow>(&transaction)?;
     transaction.commit()?;
     if moved.contains(&true) {
         // The pages of the former trees are nobody's now, which no statement can tell: all others move together.
@@ -65,6 +70,19 @@ pub(super) fn save(journal: &mut Connection, now: Millis) -> rusqlite::Result<()
         journal.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(()))?;
     }
     Ok(())
+}
+
+/// Lets the next rows have numbers behind all that were given: those are remembered where no checksum is.
+fn number_on<R: Row>(journal: &Connection) -> rusqlite::Result<()> {
+    if !versions::has::<R>(journal)? {
+        return Ok(());
+    }
+    let last = format!("SELECT coalesce(max(id), 0) FROM {}", R::TABLE);
+    let last: i64 = journal.query_row(&last, [], |line| line.get(0))?;
+    match last.max(known::last_given::<R>(journal)?) {
+        0 => Ok(()),
+        last => known::give_behind::<R>(journal, last),
+    }
 }
 
 /// What is left of a table of which something is damaged; `None` of one that is whole.

@@ -453,6 +453,36 @@ fn a_line_whose_number_changes_hides_no_other_and_gets_one_that_is_nobodys() {
 }
 
 #[test]
+fn what_is_remembered_of_numbers_may_not_be_less_than_what_was_given() {
+    let folder = Folder::new();
+    let mut writer = Archive::create_or_open(folder.archive()).unwrap();
+    let rows: Vec<_> = (0..10).map(|key| order(key, START)).collect();
+    writer.append(&of_orders(rows)).unwrap();
+    writer.roll(Millis(START + 9 * Millis::DAY)).unwrap();
+    drop(writer);
+    let journal = rusqlite::Connection::open(folder.archive().join("journal.sqlite")).unwrap();
+    journal
+        .execute_batch("UPDATE sqlite_sequence SET seq = 3 WHERE name = 'orders'")
+        .unwrap();
+    let refused = Archive::read(folder.archive()).unwrap_err().to_string();
+    assert!(
+        refused.contains("the last number of orders is 10, and not 3"),
+        "{refused}"
+    );
+    let mut writer = Archive::create_or_open(folder.archive()).unwrap();
+    assert!(writer.repair().unwrap().is_sound());
+    let next = START + 20 * Millis::DAY;
+    writer.append(&of_orders(vec![order(10, next)])).unwrap();
+    let number: i64 = journal
+        .query_row("SELECT id FROM orders", [], |row| row.get(0))
+        .unwrap();
+    assert_eq!(number, 11);
+    drop(writer);
+    let reader = Archive::read(folder.archive()).unwrap();
+    assert_eq!(all_orders(&reader).len(), 11);
+}
+
+#[test]
 fn a_name_of_a_column_that_changes_costs_no_row() {
     let folder = Folder::new();
     drop(large(&folder, 400));
