@@ -13,6 +13,8 @@ use crate::model::{Millis, OrderColumns};
 const KEPT: usize = 4000;
 /// The overlap where all known rows are of one instant, so that only their order tells them from others.
 const TIMELESS: usize = 16;
+/// So few known rows may be gone but for one.
+const FEW: usize = 2;
 /// The overlap where times do not fall from row to row.
 const UNSORTED: usize = 4;
 
@@ -219,6 +221,8 @@ impl Known {
                     Alignment::Contradicts
                 }
             }
+            // Two orders may be alike by chance; where one row alone meets another, nothing was put elsewhere.
+            Some(_) if met.places == 1 && self.rows.len() > FEW => Alignment::Newer,
             Some(_) => Alignment::Contradicts,
         }
     }
@@ -231,6 +235,8 @@ struct Met {
     tail: Option<usize>,
     /// The last place on the page that holds a known row, and which.
     last: Option<(usize, usize)>,
+    /// How many places on the page hold a known row.
+    places: usize,
     /// The most known rows that follow each other on the page as they did.
     longest: usize,
     /// Whether some of the known rows look the same.
@@ -254,7 +260,7 @@ impl Met {
                 })
         });
         let mut last = None;
-        let mut longest = 0;
+        let (mut longest, mut places) = (0, 0);
         // For each known row that the page's last row equals, how many before both are equal, too.
         let mut running: HashMap<usize, usize> = HashMap::new();
         for (place, instant) in rows.timestamp.iter().enumerate() {
@@ -268,6 +274,7 @@ impl Met {
                     last = Some((place, row));
                 }
             }
+            places += usize::from(!next.is_empty());
             running = next;
         }
         let only = |row: Option<usize>| {
@@ -287,6 +294,7 @@ impl Met {
         Self {
             tail: tail.filter(|&tail| before.is_some_and(|before| before < tail)),
             last,
+            places,
             longest,
             repeats,
         }

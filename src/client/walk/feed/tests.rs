@@ -146,6 +146,48 @@ fn a_service_that_gives_less_than_it_is_asked_for_is_walked_to_its_end_however_m
     }
 }
 
+/// Walks a feed in the order of arrival of which rows are late, so many of a hundred, and gives what there was to read as well.
+fn walk_late(
+    seed: u64,
+    start: usize,
+    arrivals: &[usize],
+    late: u8,
+    page: usize,
+) -> (Result<Vec<Order>, Lost>, Rows) {
+    let mut dice = fastrand::Rng::with_seed(seed);
+    let mut clock = 1_000_000;
+    let mut grow = |feed: &mut Rows, by: usize| {
+        for _ in 0..by {
+            clock += dice.i64(0..50);
+            let lag = if dice.u8(0..100) < late {
+                dice.i64(0..500_000)
+            } else {
+                0
+            };
+            feed.push(order(dice.i64(1..1000), clock - lag));
+        }
+    };
+    let mut feed = Rows::new();
+    grow(&mut feed, start);
+    let expected: Vec<Order> = feed.iter().rev().cloned().collect();
+    let mut turn = 0;
+    let (walked, _) = walk(&mut feed, page, u64::MAX, |feed| {
+        grow(feed, arrivals[turn % arrivals.len()]);
+        turn += 1;
+    });
+    (walked, expected)
+}
+
+/// Among the newer rows of a page is one that is like one of five known ones by chance.
+#[test]
+fn a_row_that_is_like_a_known_one_by_chance_contradicts_nothing() {
+    let (walked, expected) = walk_late(846_644_075_814_090_437, 2080, &[0, 871], 92, 4);
+    match walked {
+        Ok(out) => assert!(out == expected, "{} of {} rows", out.len(), expected.len()),
+        Err(lost) => assert!(matches!(lost, Lost::Fast { .. }), "{lost}"),
+    }
+}
+
 proptest! {
     #![proptest_config(ProptestConfig { cases: 500, failure_persistence: None, ..ProptestConfig::default() })]
 
@@ -205,23 +247,7 @@ proptest! {
         late in 1_u8..100,
         page in prop_oneof![4_usize..50, 50_usize..400, Just(1000_usize)],
     ) {
-        let mut dice = fastrand::Rng::with_seed(seed);
-        let mut clock = 1_000_000;
-        let mut grow = |feed: &mut Rows, by: usize| {
-            for _ in 0..by {
-                clock += dice.i64(0..50);
-                let lag = if dice.u8(0..100) < late { dice.i64(0..500_000) } else { 0 };
-                feed.push(order(dice.i64(1..1000), clock - lag));
-            }
-        };
-        let mut feed = Rows::new();
-        grow(&mut feed, start);
-        let expected: Vec<Order> = feed.iter().rev().cloned().collect();
-        let mut turn = 0;
-        let (walked, _) = walk(&mut feed, page, u64::MAX, |feed| {
-            grow(feed, arrivals[turn % arrivals.len()]);
-            turn += 1;
-        });
+        let (walked, expected) = walk_late(seed, start, &arrivals, late, page);
         match walked {
             Ok(out) => prop_assert!(out == expected, "{} of {} rows", out.len(), expected.len()),
             // It may be too fast, but it is never told wrong.
