@@ -336,8 +336,10 @@ def test_a_server_closes_within_what_it_promises_whatever_is_computed(market):
         server.close()
         # One second of grace, and what a busy machine needs to notice.
         assert time.monotonic() - began < 3.0
-        # It was one that is computed.
-        assert asked[0].recv(12) in {b"HTTP/1.1 200", b""}
+        # Some were being computed; which ones found no room, and were told so, is the machine's.
+        told = [one.recv(12) for one in asked]
+        assert set(told) <= {b"HTTP/1.1 200", b"HTTP/1.1 503", b""}
+        assert any(one in {b"HTTP/1.1 200", b""} for one in told)
     finally:
         for one in asked:
             one.close()
