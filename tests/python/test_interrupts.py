@@ -75,10 +75,15 @@ SOURCE = """
         import tempfile
         return tempfile.mkdtemp() + "/archive"
 
+    copies = []
+
     def damaged(folder):
         # A copy whose journal has a page of zeros among the orders.
         import shutil, sqlite3
         copy = new()
+        while copies:
+            shutil.rmtree(copies.pop(), ignore_errors=True)
+        copies.append(copy)
         shutil.copytree(folder, copy)
         journal = sqlite3.connect(copy + "/journal.sqlite")
         root = journal.execute("SELECT rootpage FROM sqlite_master WHERE name = 'orders'").fetchone()[0]
