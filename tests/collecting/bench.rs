@@ -12,7 +12,7 @@ use liqdata::model::Millis;
 use crate::doubles::{Exchange, Truth, dialect};
 
 /// How long a test waits for what must come.
-const PATIENCE: Duration = Duration::from_mins(1);
+const PATIENCE: Duration = Duration::from_secs(30);
 
 /// Whether the long form of a test is asked for.
 pub(crate) fn is_soak() -> bool {
