@@ -87,7 +87,7 @@ pub(super) fn watched<T: Send + 'static>(
 }
 
 /// As [`interruptible`], and does something meanwhile, which may end the wait as well.
-fn attended<T: Send + 'static>(
+pub(super) fn attended<T: Send + 'static>(
     py: Python<'_>,
     work: impl FnOnce() -> Result<T, Failure> + Send + 'static,
     meanwhile: impl Fn() -> PyResult<()>,

@@ -1,14 +1,16 @@
 //! Holding an archive against what was written, from Python.
 
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, PoisonError};
-use std::thread;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc;
 
 use pyo3::prelude::*;
 
 use super::columns::Columns;
+use super::error;
 use super::rows::Table;
-use super::{error, logs};
+use super::signals::attended;
 use crate::archive::{Archive, ArchiveError, Finding, GoesOn};
 
 /// What is damaged, missing or unexpected in the archive in the folder `path`; `seen` is told after each file how many
@@ -19,61 +21,50 @@ pub(super) fn verify(
     py: Python<'_>,
     path: PathBuf,
     repair: bool,
-    seen: Option<Py<PyAny>>,
+    seen: Option<&Bound<'_, PyAny>>,
 ) -> PyResult<Table> {
-    let raised: Arc<Mutex<Option<PyErr>>> = Arc::default();
-    let looked = Arc::clone(&raised);
-    let looks = move |how_far: Option<(usize, usize)>| {
-        let mut raised = looked.lock().unwrap_or_else(PoisonError::into_inner);
-        // Asked once more, it is still not to go on.
-        if raised.is_some() {
-            return false;
-        }
-        let went_on = Python::attach(|py| {
-            py.check_signals()?;
-            match (&seen, how_far) {
-                (Some(seen), Some((read, of))) => seen.call1(py, (read, of)).map(drop),
-                _ => Ok(()),
-            }
-        });
-        *raised = went_on.err();
-        raised.is_none()
+    let (tell, told) = mpsc::channel();
+    let is_given_up = Arc::new(AtomicBool::new(false));
+    let given_up = Arc::clone(&is_given_up);
+    // Who is interrupted waits for no commit: the work ends where it can, and lets the archive go.
+    let work = move || {
+        let goes_on: GoesOn = Arc::new(move || !given_up.load(Ordering::Relaxed));
+        Ok(findings(&path, repair, &goes_on, &|read, of| {
+            // Nobody listens where the caller was interrupted.
+            let _ = tell.send((read, of));
+        }))
     };
-    let found = py.detach(move || findings(&path, repair, &Arc::new(looks)));
-    logs::deliver(py)?;
-    let mut raised = raised.lock().unwrap_or_else(PoisonError::into_inner);
-    if let Some(raised) = raised.take() {
-        return Err(raised);
-    }
-    let found = found.map_err(|fault| error::archive(py, &fault))?;
+    let tell_on = || match seen {
+        Some(seen) => told
+            .try_iter()
+            .try_for_each(|how_far: (usize, usize)| seen.call1(how_far).map(drop)),
+        None => Ok(()),
+    };
+    let found = attended(py, work, tell_on);
+    let found = found.and_then(|found| tell_on().map(|()| found));
+    is_given_up.store(true, Ordering::Relaxed);
+    let found = found?.map_err(|fault| error::archive(py, &fault))?;
     Ok(Columns::from(found).into())
 }
 
-fn findings<Looks>(
+fn findings(
     path: &Path,
     repair: bool,
-    looks: &Arc<Looks>,
-) -> Result<Vec<Finding>, ArchiveError>
-where
-    Looks: Fn(Option<(usize, usize)>) -> bool + Send + Sync + 'static,
-{
-    let looked = Arc::clone(looks);
-    let goes_on: GoesOn = Arc::new(move || looked(None));
+    goes_on: &GoesOn,
+    tell: &dyn Fn(usize, usize),
+) -> Result<Vec<Finding>, ArchiveError> {
     let archive = Archive::to_verify(path)?;
-    archive.look_while(&goes_on)?;
-    let mut found = archive.verify_observed(&mut |read, of| looks(Some((read, of))))?;
+    archive.look_while(goes_on)?;
+    let mut found = archive.verify_observed(&mut |read, of| {
+        tell(read, of);
+        goes_on()
+    })?;
     // A repair reads everything again before it moves anything; nothing is done where nothing is wrong.
     if repair && !found.is_sound() && goes_on() {
         drop(archive);
         let mut writer = Archive::create_or_open(path)?;
-        writer.look_while(&goes_on)?;
-        let repaired = writer.repair_observed(&mut |_, _| goes_on());
-        if !goes_on() {
-            // What it had done by then is written out where nobody waits.
-            let name = "liqdata".to_owned();
-            drop(thread::Builder::new().name(name).spawn(|| drop(writer)));
-        }
-        found = repaired?;
+        writer.look_while(goes_on)?;
+        found = writer.repair_observed(&mut |_, _| goes_on())?;
     }
     Ok(found.findings(path))
 }
