@@ -20,6 +20,7 @@ use super::orders::OrderRow;
 use super::positions::PositionRow;
 use super::reader::Archive;
 use super::row::Row;
+use super::row_kind::ROW_KINDS;
 use super::{ArchiveError, files, journal, known, listed, noted, table};
 use crate::model::Millis;
 
@@ -87,11 +88,12 @@ impl Cut {
         {
             return refused("end", format!("{until} is not after the start, {from}"));
         }
+        let known = ROW_KINDS.each_ref().map(|kind| kind.table);
         for kind in &self.kinds {
-            if !KINDS.contains(&kind.as_str()) {
+            if !known.contains(&kind.as_str()) {
                 return refused(
                     "tables",
-                    format!("{kind:?} is not allowed; allowed: {}", KINDS.join(", ")),
+                    format!("{kind:?} is not allowed; allowed: {}", known.join(", ")),
                 );
             }
         }
@@ -110,15 +112,6 @@ impl Cut {
         self.until.unwrap_or(Millis(i64::MAX))
     }
 }
-
-/// The kinds of rows there are.
-const KINDS: [&str; 5] = [
-    OrderRow::TABLE,
-    BarRow::TABLE,
-    OpenInterestRow::TABLE,
-    MapRow::TABLE,
-    PositionRow::TABLE,
-];
 
 impl Archive {
     /// What the archive consists of.
@@ -147,11 +140,9 @@ impl Archive {
                     });
                 }
             }
-            lists.journaled = journal::count::<OrderRow>(journal)?
-                + journal::count::<BarRow>(journal)?
-                + journal::count::<OpenInterestRow>(journal)?
-                + journal::count::<MapRow>(journal)?
-                + journal::count::<PositionRow>(journal)?;
+            for kind in &ROW_KINDS {
+                lists.journaled += kind.count(journal)?;
+            }
             Ok(lists)
         })
     }

@@ -9,15 +9,14 @@ use rusqlite::config::DbConfig;
 use rusqlite::{Connection, OpenFlags, params};
 
 use super::awaited;
-use super::bars::BarRow;
 use super::batch::{Acknowledged, Batch};
 use super::filter::{Filter, Room};
 use super::manifest::{self, Day, Partition};
 use super::maps::MapRow;
-use super::open_interest::OpenInterestRow;
 use super::orders::OrderRow;
 use super::positions::PositionRow;
 use super::row::Row;
+use super::row_kind::{ROW_KINDS, RowKind};
 use super::runs::{self, Gap};
 use super::versions::{
     VERSION, WITHOUT_GENERATIONS, WITHOUT_GROUPS, WITHOUT_NOTES, WITHOUT_POSITIONS, WITHOUT_SUMS,
@@ -337,18 +336,15 @@ pub(super) fn create(journal: &mut Connection) -> rusqlite::Result<()> {
     let tables: i64 =
         transaction.query_row("SELECT count(*) FROM sqlite_schema", [], |row| row.get(0))?;
     if tables == 0 {
-        for table in [
-            table::create::<OrderRow>(),
-            table::create::<BarRow>(),
-            table::create::<OpenInterestRow>(),
-            table::create::<MapRow>(),
-            table::create::<PositionRow>(),
+        let of_rows = ROW_KINDS.iter().map(RowKind::create);
+        let others = [
             runs::create(),
             noted::create(),
             manifest::CREATE.to_owned(),
             generations::CREATE.to_owned(),
             known::CREATE.to_owned(),
-        ] {
+        ];
+        for table in of_rows.chain(others) {
             transaction.execute_batch(&table)?;
         }
         summed::add(&transaction, 0)?;
@@ -583,18 +579,6 @@ pub(super) fn newest<R: Row>(
         })
 }
 
-/// How many rows of one kind the journal has.
-pub(super) fn count<R: Row>(journal: &Connection) -> rusqlite::Result<u64> {
-    if !versions::has::<R>(journal)? {
-        return Ok(0);
-    }
-    let rows: i64 =
-        journal.query_row(&format!("SELECT count(*) FROM {}", R::TABLE), [], |line| {
-            line.get(0)
-        })?;
-    Ok(u64::try_from(rows).unwrap_or_default())
-}
-
 /// How many rows of a partition each exchange has, or whatever else keeps rows apart.
 pub(super) fn groups<R: Row>(
     journal: &Connection,
@@ -683,10 +667,9 @@ pub(super) fn to_roll<R: Row>(
     Ok(found)
 }
 
-/// Deletes the rows of these numbers, and gives how many there were.
-pub(super) fn delete<R: Row>(journal: &Connection, ids: &[i64]) -> rusqlite::Result<usize> {
-    known::let_go::<R>(journal, ids)?;
-    let mut statement =
-        journal.prepare_cached(&format!("DELETE FROM {} WHERE id = ?1", R::TABLE))?;
+/// Deletes the rows of these numbers from a table, and gives how many there were.
+pub(super) fn delete(journal: &Connection, table: &str, ids: &[i64]) -> rusqlite::Result<usize> {
+    known::let_go(journal, table, ids)?;
+    let mut statement = journal.prepare_cached(&format!("DELETE FROM {table} WHERE id = ?1"))?;
     ids.iter().map(|id| statement.execute([id])).sum()
 }

@@ -209,33 +209,33 @@ pub(super) fn pass_over(journal: &Connection, table: &str, rows: u64) -> rusqlit
     put(journal, table, last)
 }
 
-/// The last number that was given to a row of a kind: what `SQLite` remembers of it has no checksum, what has left the journal has.
-pub(super) fn last_given<R: Row>(journal: &Connection) -> rusqlite::Result<i64> {
+/// The last number that was given to a row of a table: what `SQLite` remembers of it has no checksum, what has left the journal has.
+pub(super) fn last_given(journal: &Connection, table: &str) -> rusqlite::Result<i64> {
     let remembered = "SELECT coalesce(max(seq), 0) FROM sqlite_sequence WHERE name = ?1";
     let left = "SELECT coalesce(max(value), 0) FROM state WHERE name = ?1";
     let mut last = 0;
     for query in [remembered, left] {
-        let number: i64 = journal.query_row(query, [R::TABLE], |line| line.get(0))?;
+        let number: i64 = journal.query_row(query, [table], |line| line.get(0))?;
         last = last.max(number);
     }
     Ok(last)
 }
 
-/// Lets the next rows of a kind have numbers behind this one.
-pub(super) fn give_behind<R: Row>(journal: &Connection, last: i64) -> rusqlite::Result<()> {
-    journal.execute("DELETE FROM sqlite_sequence WHERE name = ?1", [R::TABLE])?;
+/// Lets the next rows of a table have numbers behind this one.
+pub(super) fn give_behind(journal: &Connection, table: &str, last: i64) -> rusqlite::Result<()> {
+    journal.execute("DELETE FROM sqlite_sequence WHERE name = ?1", [table])?;
     journal
         .execute(
             "INSERT INTO sqlite_sequence (name, seq) VALUES (?1, ?2)",
-            params![R::TABLE, last],
+            params![table, last],
         )
         .map(drop)
 }
 
-/// Takes note that rows of these numbers leave the journal.
-pub(super) fn let_go<R: Row>(journal: &Connection, ids: &[i64]) -> rusqlite::Result<()> {
+/// Takes note that rows of these numbers leave a table.
+pub(super) fn let_go(journal: &Connection, table: &str, ids: &[i64]) -> rusqlite::Result<()> {
     match ids.iter().max() {
-        Some(last) => put(journal, R::TABLE, *last),
+        Some(last) => put(journal, table, *last),
         None => Ok(()),
     }
 }

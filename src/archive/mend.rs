@@ -2,67 +2,56 @@
 
 use rusqlite::{Connection, OptionalExtension};
 
-use super::bars::BarRow;
+use super::journal;
 use super::maps::MapRow;
-use super::open_interest::OpenInterestRow;
 use super::orders::OrderRow;
-use super::positions::PositionRow;
-use super::row::Row;
+use super::row::Row as _;
+use super::row_kind::{ROW_KINDS, RowKind};
 use super::runs::{Gap, add_gap, lost_row};
 use super::sums::{COLUMN, FUNCTION};
-use super::{journal, table};
 use crate::model::Millis;
 
-/// The reason of a gap that a damaged row leaves.
-pub(super) fn reason<R: Row>() -> String {
-    if R::TABLE == OrderRow::TABLE {
+/// The reason of a gap that a damaged row of a table leaves.
+pub(super) fn reason(table: &str) -> String {
+    if table == OrderRow::TABLE {
         "damaged row".to_owned()
     } else {
-        lost_row(R::TABLE)
+        lost_row(table)
     }
 }
 
 /// Takes the rows that are not as they were written out of the journal. What a row was is not known any more, so that the
 /// time between its neighbours is a gap of every exchange, which says of what.
 pub(super) fn let_go(journal: &Connection, now: Millis) -> rusqlite::Result<()> {
-    let_go_of::<OrderRow>(journal, now)?;
-    let_go_of::<BarRow>(journal, now)?;
-    let_go_of::<OpenInterestRow>(journal, now)?;
-    let_go_of::<MapRow>(journal, now)?;
-    let_go_of::<PositionRow>(journal, now)
-}
-
-fn let_go_of<R: Row>(journal: &Connection, now: Millis) -> rusqlite::Result<()> {
-    let ids = damaged::<R>(journal)?;
-    for id in &ids {
-        miss::<R>(journal, *id, now)?;
+    for kind in &ROW_KINDS {
+        let ids = damaged(journal, kind)?;
+        for id in &ids {
+            miss(journal, kind, *id, now)?;
+        }
+        journal::delete(journal, kind.table, &ids)?;
     }
-    delete::<R>(journal, &ids)
+    Ok(())
 }
 
 /// The condition that a row is as it was written.
-fn is_sound<R: Row>() -> String {
-    format!("{COLUMN} IS {FUNCTION}({})", table::columns::<R>())
+fn is_sound(kind: &RowKind) -> String {
+    format!("{COLUMN} IS {FUNCTION}({})", kind.columns())
 }
 
-fn damaged<R: Row>(journal: &Connection) -> rusqlite::Result<Vec<i64>> {
+fn damaged(journal: &Connection, kind: &RowKind) -> rusqlite::Result<Vec<i64>> {
     journal
         .prepare(&format!(
             "SELECT id FROM {} NOT INDEXED WHERE NOT ({})",
-            R::TABLE,
-            is_sound::<R>()
+            kind.table,
+            is_sound(kind)
         ))?
         .query_map([], |line| line.get(0))?
         .collect()
 }
 
-fn delete<R: Row>(journal: &Connection, ids: &[i64]) -> rusqlite::Result<()> {
-    journal::delete::<R>(journal, ids).map(drop)
-}
-
-fn miss<R: Row>(journal: &Connection, id: i64, now: Millis) -> rusqlite::Result<()> {
-    let sound = is_sound::<R>();
-    let table = R::TABLE;
+fn miss(journal: &Connection, kind: &RowKind, id: i64, now: Millis) -> rusqlite::Result<()> {
+    let sound = is_sound(kind);
+    let table = kind.table;
     let beside = |condition: &str| -> rusqlite::Result<Option<i64>> {
         journal
             .query_row(
@@ -97,7 +86,7 @@ fn miss<R: Row>(journal: &Connection, id: i64, now: Millis) -> rusqlite::Result<
                 exchange,
                 start: Millis(before.min(behind)),
                 end: Millis(before.max(behind)).on(1),
-                reason: reason::<R>(),
+                reason: reason(table),
                 recorded_at: now,
             },
         )?;

@@ -95,6 +95,7 @@ mod revising;
 mod roll;
 mod rolling;
 mod row;
+mod row_kind;
 mod runs;
 mod runs_of_numbers;
 mod salvage;

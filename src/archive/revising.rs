@@ -321,7 +321,7 @@ fn commit(
     for path in replaced {
         generations::set(transaction, path, superseded)?;
     }
-    journal::delete::<OrderRow>(transaction, journaled)?;
+    journal::delete(transaction, OrderRow::TABLE, journaled)?;
     // Whoever reads on from a place in the order of arrival reads all of it again.
     known::pass_over(transaction, OrderRow::TABLE, rows.max(1))?;
     Ok(at)

@@ -121,7 +121,7 @@ impl Writer {
                 manifest::mark(&transaction, path, State::Kept, None)?;
                 manifest::list_venues(&transaction, path, venues)?;
             }
-            if journal::delete::<R>(&transaction, ids)? != ids.len() {
+            if journal::delete(&transaction, R::TABLE, ids)? != ids.len() {
                 return Ok(false);
             }
             transaction.commit()?;

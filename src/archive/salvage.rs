@@ -10,16 +10,13 @@ use std::collections::BTreeSet;
 use rusqlite::types::ToSqlOutput;
 use rusqlite::{Connection, ErrorCode, Statement, Transaction, params_from_iter};
 
-use super::bars::BarRow;
 use super::maps::MapRow;
 use super::mend::{exchanges, reason};
-use super::open_interest::OpenInterestRow;
-use super::orders::OrderRow;
-use super::positions::PositionRow;
-use super::row::Row;
+use super::row::Row as _;
+use super::row_kind::{ROW_KINDS, RowKind};
 use super::runs::{Gap, add_gap};
 use super::sums::{COLUMN, FUNCTION};
-use super::{known, table, versions};
+use super::{known, table};
 use crate::model::Millis;
 
 /// Lines that are lost within so many milliseconds of each other leave one gap: a page holds the neighbours of a line.
@@ -45,26 +42,22 @@ struct Left {
 /// numbers are next. Nobody else writes meanwhile.
 pub(super) fn save(journal: &mut Connection, now: Millis) -> rusqlite::Result<()> {
     // Within a transaction nothing can be read any more once a damaged page was met.
-    let orders = left::<OrderRow>(journal, now)?;
-    let bars = left::<BarRow>(journal, now)?;
-    let open_interest = left::<OpenInterestRow>(journal, now)?;
-    let maps = left::<MapRow>(journal, now)?;
-    let positions = left::<PositionRow>(journal, now)?;
+    let left = ROW_KINDS
+        .iter()
+        .map(|kind| left(journal, kind, now))
+        .collect::<rusqlite::Result<Vec<_>>>()?;
+    let is_any_damaged = left.iter().any(Option::is_some);
     let transaction = journal.transaction()?;
-    let moved = [
-        move_over::<OrderRow>(&transaction, orders, now)?,
-        move_over::<BarRow>(&transaction, bars, now)?,
-        move_over::<OpenInterestRow>(&transaction, open_interest, now)?,
-        move_over::<MapRow>(&transaction, maps, now)?,
-        move_over::<PositionRow>(&transaction, positions, now)?,
-    ];
-    number_on::<OrderRow>(&transaction)?;
-    number_on::<BarRow>(&transaction)?;
-    number_on::<OpenInterestRow>(&transaction)?;
-    number_on::<MapRow>(&transaction)?;
-    number_on::<PositionRow>(&transaction)?;
+    for (kind, left) in ROW_KINDS.iter().zip(left) {
+        if let Some(left) = left {
+            move_over(&transaction, kind, left, now)?;
+        }
+    }
+    for kind in &ROW_KINDS {
+        number_on(&transaction, kind)?;
+    }
     transaction.commit()?;
-    if moved.contains(&true) {
+    if is_any_damaged {
         // The pages of the former trees are nobody's now, which no statement can tell: all others move together.
         journal.execute_batch("VACUUM")?;
         journal.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(()))?;
@@ -73,56 +66,56 @@ pub(super) fn save(journal: &mut Connection, now: Millis) -> rusqlite::Result<()
 }
 
 /// Lets the next rows have numbers behind all that were given: those are remembered where no checksum is.
-fn number_on<R: Row>(journal: &Connection) -> rusqlite::Result<()> {
-    if !versions::has::<R>(journal)? {
+fn number_on(journal: &Connection, kind: &RowKind) -> rusqlite::Result<()> {
+    if !kind.is_in(journal)? {
         return Ok(());
     }
-    let last = format!("SELECT coalesce(max(id), 0) FROM {}", R::TABLE);
+    let last = format!("SELECT coalesce(max(id), 0) FROM {}", kind.table);
     let last: i64 = journal.query_row(&last, [], |line| line.get(0))?;
-    match last.max(known::last_given::<R>(journal)?) {
+    match last.max(known::last_given(journal, kind.table)?) {
         0 => Ok(()),
-        last => known::give_behind::<R>(journal, last),
+        last => known::give_behind(journal, kind.table, last),
     }
 }
 
 /// What is left of a table of which something is damaged; `None` of one that is whole.
-fn left<R: Row>(journal: &Connection, now: Millis) -> rusqlite::Result<Option<Left>> {
-    if !versions::has::<R>(journal)? || !is_damaged::<R>(journal)? {
+fn left(journal: &Connection, kind: &RowKind, now: Millis) -> rusqlite::Result<Option<Left>> {
+    let table = kind.table;
+    if !kind.is_in(journal)? || !is_damaged(journal, table)? {
         return Ok(None);
     }
-    let columns = columns_of::<R>(journal)?;
-    let by_name = format!("sqlite_autoindex_{}_1", R::TABLE);
-    let by_time = format!("{}_by_time", R::TABLE);
-    let read_whole = keep_reached::<R>(journal, &columns, [&by_name, &by_time])?;
+    let columns = columns_of(journal, table)?;
+    let by_name = format!("sqlite_autoindex_{table}_1");
+    let by_time = format!("{table}_by_time");
+    let read_whole = keep_reached(journal, kind, &columns, [&by_name, &by_time])?;
     let count = |of: &str| -> rusqlite::Result<i64> {
         let count = format!("SELECT count(*) FROM {of}");
         journal.query_row(&count, [], |line| line.get(0))
     };
-    let found = count(&kept::<R>())?;
+    let found = count(&kept(kind))?;
     // As many as the index of what tells them apart knows of; one that cannot be read knows of none.
-    let all = count(&format!("{} INDEXED BY {by_name}", R::TABLE)).is_ok_and(|all| all == found);
+    let all = count(&format!("{table} INDEXED BY {by_name}")).is_ok_and(|all| all == found);
     let lost = if read_whole && all {
         Vec::new()
     } else {
-        lost::<R>(journal, &by_time, now)?
+        lost(journal, kind, &by_time, now)?
     };
-    let exchanges = exchanges_of::<R>(journal, &by_name)?;
+    let exchanges = exchanges_of(journal, kind, &by_name)?;
     if !lost.is_empty() && exchanges.is_empty() {
         // A gap is some exchange's.
         return Err(rusqlite::Error::SqliteFailure(
             rusqlite::ffi::Error::new(rusqlite::ffi::SQLITE_CORRUPT),
             Some(format!(
-                "nothing tells whose the lost lines of {} were",
-                R::TABLE
+                "nothing tells whose the lost lines of {table} were"
             )),
         ));
     }
-    let mut free = known_to::<R>(journal, &by_name)?;
-    free.extend(known_to::<R>(journal, &by_time)?);
+    let mut free = known_to(journal, kind, &by_name)?;
+    free.extend(known_to(journal, kind, &by_time)?);
     free.sort_unstable();
     free.dedup();
     Ok(Some(Left {
-        last: known::last_given::<R>(journal)?,
+        last: known::last_given(journal, table)?,
         columns,
         free,
         lost,
@@ -131,36 +124,34 @@ fn left<R: Row>(journal: &Connection, now: Millis) -> rusqlite::Result<Option<Le
 }
 
 /// The table of the handle's own in which sound lines wait.
-fn kept<R: Row>() -> String {
-    format!("temp.kept_{}", R::TABLE)
+fn kept(kind: &RowKind) -> String {
+    format!("temp.kept_{}", kind.table)
 }
 
-/// Makes a table anew of what is left of it, if that is all that can be had; gives whether it is.
-fn move_over<R: Row>(
+/// Makes a table anew of what is left of it.
+fn move_over(
     journal: &Transaction<'_>,
-    left: Option<Left>,
+    kind: &RowKind,
+    left: Left,
     now: Millis,
-) -> rusqlite::Result<bool> {
-    let Some(left) = left else {
-        return Ok(false);
-    };
+) -> rusqlite::Result<()> {
+    let (table, kept) = (kind.table, kept(kind));
     for exchange in left.exchanges {
         for (start, end) in &left.lost {
             let gap = Gap {
                 exchange: exchange.clone(),
                 start: *start,
                 end: *end,
-                reason: reason::<R>(),
+                reason: reason(table),
                 recorded_at: now,
             };
             add_gap(journal, &gap)?;
         }
     }
-    let (table, kept) = (R::TABLE, kept::<R>());
-    forget::<R>(journal)?;
+    forget(journal, table)?;
     journal.execute_batch(&format!(
         "{} ALTER TABLE {table} ADD COLUMN {COLUMN} INTEGER;",
-        table::create::<R>()
+        kind.create()
     ))?;
     // Of two of one number the first stays, of two that tell the same as well.
     let moving = format!(
@@ -190,14 +181,13 @@ fn move_over<R: Row>(
         journal.execute(&format!("{moving} WHERE rowid = ?1"), [line])?;
     }
     journal.execute_batch(&format!("DROP TABLE {kept}"))?;
-    known::give_behind::<R>(journal, left.last)?;
-    Ok(true)
+    known::give_behind(journal, table, left.last)
 }
 
 /// Whether `SQLite` finds anything wrong with a table or its indexes.
-fn is_damaged<R: Row>(journal: &Connection) -> rusqlite::Result<bool> {
+fn is_damaged(journal: &Connection, table: &str) -> rusqlite::Result<bool> {
     let found = journal
-        .prepare(&format!("PRAGMA integrity_check({})", R::TABLE))
+        .prepare(&format!("PRAGMA integrity_check({table})"))
         .and_then(|mut check| check.query_row([], |line| line.get::<_, String>(0)));
     match found {
         Ok(found) => Ok(found != "ok"),
@@ -211,20 +201,21 @@ fn is_damage(fault: &rusqlite::Error) -> bool {
 }
 
 /// The columns of a table in its order, the number of a line first.
-fn columns_of<R: Row>(journal: &Connection) -> rusqlite::Result<Vec<String>> {
+fn columns_of(journal: &Connection, table: &str) -> rusqlite::Result<Vec<String>> {
     journal
         .prepare("SELECT '\"' || name || '\"' FROM pragma_table_info(?1, 'main') ORDER BY cid")?
-        .query_map([R::TABLE], |line| line.get(0))?
+        .query_map([table], |line| line.get(0))?
         .collect()
 }
 
 /// Puts the lines of a table that can be reached and are as they were written into [`kept`]; gives whether that met no error.
-fn keep_reached<R: Row>(
+fn keep_reached(
     journal: &Connection,
+    kind: &RowKind,
     columns: &[String],
     indexes: [&str; 2],
 ) -> rusqlite::Result<bool> {
-    let (kept, names) = (kept::<R>(), columns.join(", "));
+    let (kept, names) = (kept(kind), columns.join(", "));
     // An index is used where what is compared is of one kind.
     let typed = names.replacen("\"id\"", "\"id\" INTEGER", 1);
     let bare = kept.trim_start_matches("temp.");
@@ -234,8 +225,8 @@ fn keep_reached<R: Row>(
     ))?;
     let sound = format!(
         "SELECT {names} FROM main.{} NOT INDEXED WHERE {COLUMN} IS {FUNCTION}({})",
-        R::TABLE,
-        versions::columns::<R>(journal)?.1,
+        kind.table,
+        kind.summed(journal)?,
     );
     match journal.execute(&format!("INSERT INTO {kept} {sound}"), []) {
         Ok(_) => return Ok(true),
@@ -250,7 +241,7 @@ fn keep_reached<R: Row>(
     keep_up_to_damage(&mut journal.prepare(&back)?, &mut keep)?;
     let mut line = journal.prepare(&format!("INSERT INTO {kept} {sound} AND id = ?1"))?;
     for index in indexes {
-        for id in known_to::<R>(journal, index)? {
+        for id in known_to(journal, kind, index)? {
             match line.execute([id]) {
                 Err(fault) if !is_damage(&fault) => return Err(fault),
                 _ => {}
@@ -282,14 +273,14 @@ fn keep_up_to_damage(
 }
 
 /// The numbers that an index knows of and no line has that is [`kept`]; one that cannot be read knows of none.
-fn known_to<R: Row>(journal: &Connection, index: &str) -> rusqlite::Result<Vec<i64>> {
+fn known_to(journal: &Connection, kind: &RowKind, index: &str) -> rusqlite::Result<Vec<i64>> {
     let ids = || -> rusqlite::Result<Vec<i64>> {
         journal
             .prepare(&format!(
                 "SELECT id FROM {table} INDEXED BY {index}
                  WHERE NOT EXISTS (SELECT 1 FROM {kept} AS kept WHERE kept.id = {table}.id)",
-                table = R::TABLE,
-                kept = kept::<R>()
+                table = kind.table,
+                kept = kept(kind)
             ))?
             .query_map([], |line| line.get(0))?
             .collect()
@@ -302,13 +293,14 @@ fn known_to<R: Row>(journal: &Connection, index: &str) -> rusqlite::Result<Vec<i
 
 /// When the lines happened that are not [`kept`]: by the index by time, each for as long as it may be. Of a line whose number is
 /// damaged that is told too, though it is there.
-fn lost<R: Row>(
+fn lost(
     journal: &Connection,
+    kind: &RowKind,
     by_time: &str,
     now: Millis,
 ) -> rusqlite::Result<Vec<Stretch>> {
-    let length = if R::HAS_INTERVAL {
-        let longest = format!("SELECT max(interval) FROM {}", kept::<R>());
+    let length = if kind.has_interval {
+        let longest = format!("SELECT max(interval) FROM {}", kept(kind));
         let longest: Option<i64> = journal.query_row(&longest, [], |line| line.get(0))?;
         longest.unwrap_or(Millis::DAY)
     } else {
@@ -321,8 +313,8 @@ fn lost<R: Row>(
              WHERE NOT EXISTS (SELECT 1 FROM {kept} AS kept
                                WHERE kept.id = {table}.id AND kept.timestamp = {table}.timestamp)
              ORDER BY timestamp",
-            table = R::TABLE,
-            kept = kept::<R>()
+            table = kind.table,
+            kept = kept(kind)
         ))?;
         for at in lines.query_map([], |line| line.get(0))? {
             let at = Millis(at?);
@@ -341,13 +333,17 @@ fn lost<R: Row>(
 }
 
 /// Whose the lost lines may have been: everybody's of whom anything is known.
-fn exchanges_of<R: Row>(journal: &Connection, by_name: &str) -> rusqlite::Result<BTreeSet<String>> {
+fn exchanges_of(
+    journal: &Connection,
+    kind: &RowKind,
+    by_name: &str,
+) -> rusqlite::Result<BTreeSet<String>> {
     let mut all: BTreeSet<String> = BTreeSet::new();
-    all.extend(exchanges(journal, R::TABLE, &kept::<R>())?);
-    if R::TABLE == MapRow::TABLE {
+    all.extend(exchanges(journal, kind.table, &kept(kind))?);
+    if kind.table == MapRow::TABLE {
         return Ok(all);
     }
-    let indexed = format!("{} INDEXED BY {by_name}", R::TABLE);
+    let indexed = format!("{} INDEXED BY {by_name}", kind.table);
     for of in [indexed.as_str(), "gaps", "part_venues"] {
         let named = || -> rusqlite::Result<Vec<String>> {
             journal
@@ -364,9 +360,9 @@ fn exchanges_of<R: Row>(journal: &Connection, by_name: &str) -> rusqlite::Result
 }
 
 /// Takes a table and its indexes out of the list of tables without a look at their pages.
-fn forget<R: Row>(journal: &Connection) -> rusqlite::Result<()> {
+fn forget(journal: &Connection, table: &str) -> rusqlite::Result<()> {
     journal.execute_batch("PRAGMA writable_schema = ON")?;
-    let gone = journal.execute("DELETE FROM sqlite_schema WHERE tbl_name = ?1", [R::TABLE]);
+    let gone = journal.execute("DELETE FROM sqlite_schema WHERE tbl_name = ?1", [table]);
     journal.execute_batch("PRAGMA writable_schema = RESET")?;
     gone.map(drop)
 }

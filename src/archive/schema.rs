@@ -7,12 +7,7 @@ use std::collections::BTreeSet;
 
 use rusqlite::Connection;
 
-use super::bars::BarRow;
-use super::maps::MapRow;
-use super::open_interest::OpenInterestRow;
-use super::orders::OrderRow;
-use super::positions::PositionRow;
-use super::row::Row;
+use super::row_kind::{ROW_KINDS, RowKind};
 use super::{journal, known, sums, versions};
 
 /// What is not there of the tables, columns and indexes that a journal has.
@@ -34,28 +29,25 @@ pub(super) fn faults(journal: &Connection) -> rusqlite::Result<Vec<String>> {
 /// What is wrong with the numbers that rows are to get: a row that got the number of one that has left the journal would be told
 /// to nobody who reads on.
 pub(super) fn faults_of_numbers(journal: &Connection) -> rusqlite::Result<Vec<String>> {
-    let all = [
-        fault_of_numbers::<OrderRow>(journal)?,
-        fault_of_numbers::<BarRow>(journal)?,
-        fault_of_numbers::<OpenInterestRow>(journal)?,
-        fault_of_numbers::<MapRow>(journal)?,
-        fault_of_numbers::<PositionRow>(journal)?,
-    ];
-    Ok(all.into_iter().flatten().collect())
+    let mut all = Vec::new();
+    for kind in &ROW_KINDS {
+        all.extend(fault_of_numbers(journal, kind)?);
+    }
+    Ok(all)
 }
 
-fn fault_of_numbers<R: Row>(journal: &Connection) -> rusqlite::Result<Option<String>> {
-    if !versions::has::<R>(journal)? {
+fn fault_of_numbers(journal: &Connection, kind: &RowKind) -> rusqlite::Result<Option<String>> {
+    if !kind.is_in(journal)? {
         return Ok(None);
     }
     let number =
         |query: &str| -> rusqlite::Result<i64> { journal.query_row(query, [], |line| line.get(0)) };
-    let table = R::TABLE;
+    let table = kind.table;
     let remembered = number(&format!(
         "SELECT coalesce(max(seq), 0) FROM sqlite_sequence WHERE name = '{table}'"
     ))?;
     let last = number(&format!("SELECT coalesce(max(id), 0) FROM {table}"))?;
-    let last = last.max(known::last_given::<R>(journal)?);
+    let last = last.max(known::last_given(journal, table)?);
     let what = || format!("the last number of {table} is {last}, and not {remembered}");
     Ok((remembered < last).then(what))
 }

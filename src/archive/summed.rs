@@ -6,13 +6,10 @@
 
 use rusqlite::Connection;
 
-use super::bars::BarRow;
-use super::maps::MapRow;
 use super::noted::{Mark, Outcome, TopicGap};
-use super::open_interest::OpenInterestRow;
 use super::orders::OrderRow;
-use super::positions::PositionRow;
-use super::row::Row;
+use super::row::Row as _;
+use super::row_kind::ROW_KINDS;
 use super::sums::{COLUMN, FUNCTION};
 use super::{generations, table, versions};
 
@@ -36,15 +33,7 @@ const NOTED: i32 = 6;
 /// The version in which files got generations.
 const GENERATIONS: i32 = 7;
 
-fn tables() -> [Summed; 16] {
-    fn of<R: Row>() -> Summed {
-        Summed {
-            table: R::TABLE,
-            columns: table::columns::<R>(),
-            changes: false,
-            since: FIRST.max(R::SINCE),
-        }
-    }
+fn tables() -> Vec<Summed> {
     fn noted(table: &'static str, columns: String) -> Summed {
         Summed {
             table,
@@ -53,6 +42,12 @@ fn tables() -> [Summed; 16] {
             since: NOTED,
         }
     }
+    let of_rows = ROW_KINDS.iter().map(|kind| Summed {
+        table: kind.table,
+        columns: kind.columns(),
+        changes: false,
+        since: FIRST.max(kind.since),
+    });
     let generations = Summed {
         table: "generations",
         columns: generations::COLUMNS.to_owned(),
@@ -65,12 +60,7 @@ fn tables() -> [Summed; 16] {
         changes: true,
         since: FIRST,
     };
-    [
-        of::<OrderRow>(),
-        of::<BarRow>(),
-        of::<OpenInterestRow>(),
-        of::<MapRow>(),
-        of::<PositionRow>(),
+    let others = [
         changing(
             "gaps",
             "exchange, start, \"end\", reason, recorded_at, silent_from",
@@ -88,7 +78,8 @@ fn tables() -> [Summed; 16] {
         noted("tallies", "exchange, day, kind, count".to_owned()),
         noted("marks", table::columns::<Mark>()),
         generations,
-    ]
+    ];
+    of_rows.chain(others).collect()
 }
 
 /// Gives every table that came after the version `summed` its checksums, those of the lines that are there included.

@@ -9,17 +9,14 @@ use std::time::Duration;
 use bytes::Bytes;
 use rusqlite::Connection;
 
-use super::bars::BarRow;
 use super::clock::wall_clock;
 use super::damaged::DamagedPart;
 use super::files::Identity;
 use super::manifest::{self, Part, State};
-use super::maps::MapRow;
-use super::open_interest::OpenInterestRow;
 use super::orders::OrderRow;
-use super::positions::PositionRow;
 use super::reader::{Archive, Stamp};
 use super::row::Row;
+use super::row_kind::ROW_KINDS;
 use super::runs::{Gap, add_gap};
 use super::writer::Writer;
 use super::{
@@ -230,14 +227,8 @@ impl Archive {
             .iter()
             .map(|part| self.folder.join(&part.path))
             .collect();
-        for kind in [
-            OrderRow::TABLE,
-            BarRow::TABLE,
-            OpenInterestRow::TABLE,
-            MapRow::TABLE,
-            PositionRow::TABLE,
-        ] {
-            let folder = self.folder.join(kind);
+        for kind in &ROW_KINDS {
+            let folder = self.folder.join(kind.table);
             // What lies behind a link is not the archive's.
             if !folder.is_symlink() {
                 add_files(&folder, &mut found.unlisted)?;

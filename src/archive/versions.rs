@@ -31,8 +31,16 @@ pub(super) fn without_groups() -> String {
 
 /// The columns of a kind of rows as this journal has them: as they are asked for, and as checksums are of them.
 pub(super) fn columns<R: Row>(journal: &Connection) -> rusqlite::Result<(String, String)> {
-    let all = table::columns::<R>();
-    if R::TABLE != OrderRow::TABLE || version(journal)? > WITHOUT_GROUPS {
+    columns_of(journal, R::TABLE, table::columns::<R>())
+}
+
+/// As [`columns`], of a table that has `all` of them now.
+pub(super) fn columns_of(
+    journal: &Connection,
+    table: &str,
+    all: String,
+) -> rusqlite::Result<(String, String)> {
+    if table != OrderRow::TABLE || version(journal)? > WITHOUT_GROUPS {
         return Ok((all.clone(), all));
     }
     Ok((all.replace(GROUP, "NULL"), without_groups()))
@@ -53,7 +61,12 @@ pub(super) fn is_summed(journal: &Connection) -> rusqlite::Result<bool> {
 
 /// Whether the journal has the table of a kind of rows: one of an earlier version has none of what came later.
 pub(super) fn has<R: Row>(journal: &Connection) -> rusqlite::Result<bool> {
-    Ok(R::SINCE == 0 || version(journal)? >= R::SINCE)
+    has_since(journal, R::SINCE)
+}
+
+/// Whether the journal has what came with a version.
+pub(super) fn has_since(journal: &Connection, since: i32) -> rusqlite::Result<bool> {
+    Ok(since == 0 || version(journal)? >= since)
 }
 
 /// Whether some of the files may have taken the place of others.

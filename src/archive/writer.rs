@@ -7,17 +7,13 @@ use std::path::{Path, PathBuf};
 
 use rusqlite::Connection;
 
-use super::bars::BarRow;
 use super::batch::{Acknowledged, Batch};
 use super::clock::wall_clock;
 use super::lock::{self, Lock};
 use super::manifest::{self, State};
-use super::maps::MapRow;
-use super::open_interest::OpenInterestRow;
-use super::orders::OrderRow;
-use super::positions::PositionRow;
 use super::reader::{Archive, GoesOn};
-use super::row::{Row, check_name, check_time};
+use super::row::{check_name, check_time};
+use super::row_kind::ROW_KINDS;
 use super::runs::{Gap, RunId};
 use super::{ArchiveError, Completeness, ahead, awaited, files, journal, placing};
 use crate::model::Millis;
@@ -298,14 +294,7 @@ fn check_folder(folder: &Path) -> Result<(), ArchiveError> {
     for entry in entries {
         let entry = entry.map_err(|source| ArchiveError::of_file(folder, source))?;
         let name = entry.file_name();
-        let kinds = [
-            OrderRow::TABLE,
-            BarRow::TABLE,
-            OpenInterestRow::TABLE,
-            MapRow::TABLE,
-            PositionRow::TABLE,
-        ];
-        if kinds.iter().any(|kind| name == *kind) {
+        if ROW_KINDS.iter().any(|kind| name == kind.table) {
             return refused(format!(
                 "it holds rows in {:?} and no {}; restore that file",
                 name.to_string_lossy(),
@@ -329,6 +318,7 @@ mod tests {
     use rusqlite::ffi;
 
     use super::*;
+    use crate::archive::OpenInterestRow;
     use crate::archive::filter::Filter;
 
     fn reading(timestamp: i64) -> Batch {

@@ -1,5 +1,6 @@
 //! Files that are not what was written: found, named, set aside, and the rest served.
 
+use std::collections::BTreeSet;
 use std::fs::{self, OpenOptions};
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
@@ -389,6 +390,33 @@ fn lines_that_a_damaged_tree_hides_are_summed_by_nobody_and_a_repair_calls_their
         let reader = Archive::read(folder.archive()).unwrap();
         assert_eq!(count(&reader, &everything).unwrap(), left.len() as u64 + 1);
     }
+}
+
+#[test]
+fn a_gap_of_lost_lines_is_also_theirs_of_whom_nothing_else_is_left() {
+    let folder = Folder::new();
+    let mut writer = Archive::create_or_open(folder.archive()).unwrap();
+    let mut lonely = order(1_000, START);
+    lonely.order.exchange = "gate".to_owned();
+    writer.append(&of_orders(vec![lonely])).unwrap();
+    drop(writer);
+    let journal = large(&folder, 400);
+    let path = folder.archive().join("journal.sqlite");
+    let mut bytes = fs::read(&path).unwrap();
+    let (page, leaf) = pages(&journal, &bytes, "orders");
+    drop(journal);
+    bytes[leaf..leaf + page].fill(0);
+    fs::write(&path, bytes).unwrap();
+
+    let mut writer = Archive::create_or_open(folder.archive()).unwrap();
+    writer.repair().unwrap();
+    let left = writer.orders(&Filter::default()).unwrap().rows;
+    assert!(left.iter().all(|row| row.order.exchange != "gate"));
+    let gaps = writer.gaps(Millis(0), Millis(i64::MAX)).unwrap();
+    let of: BTreeSet<&str> = gaps.iter().map(|gap| gap.exchange.as_str()).collect();
+    assert_eq!(of, BTreeSet::from(["binance", "bybit", "gate", "okx"]));
+    let missed = gaps.iter().find(|gap| gap.exchange == "gate").unwrap();
+    assert!(missed.start <= Millis(START) && Millis(START) < missed.end);
 }
 
 /// Where the number of a line of a table of lines lies in a journal's file, in a page of them at `leaf`; it takes two bytes.
