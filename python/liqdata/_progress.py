@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 class Shown(Protocol):
     """What a long call tells of itself."""
 
+    total: int | None
+
     def update(self, n: int) -> object:
         """Counts ``n`` more."""
 
@@ -26,6 +28,8 @@ class Shown(Protocol):
 
 
 class _Silent:
+    total: int | None = None
+
     def update(self, n: int) -> None:
         """Counts nothing."""
 
@@ -38,13 +42,13 @@ class _Told:
 
     def __init__(self, tell: Callable[[int, int | None], object], total: int | None) -> None:
         self._tell = tell
-        self._total = total
+        self.total = total
         self._done = 0
 
     def update(self, n: int) -> None:
         """Counts ``n`` more."""
         self._done += n
-        self._tell(self._done, self._total)
+        self._tell(self._done, self.total)
 
     def close(self) -> None:
         """Ends nothing."""
@@ -77,7 +81,8 @@ def bar(*, wanted: Progress, total: int | None, what: str = "orders", unit: str 
         msg = "progress=True needs tqdm: pip install tqdm"
         raise ImportError(msg) from error
     # disable=None: no output where standard error is not a terminal; a notebook counts as one.
-    shown: Shown = tqdm(total=total, unit=unit, desc=what, disable=False if plain else None)
+    disable = False if plain else None
+    shown: Shown = tqdm(total=total, unit=unit, desc=what, disable=disable, miniters=0)
     return shown
 
 
@@ -95,9 +100,14 @@ def counting(wanted: Progress, what: str, unit: str) -> Iterator[Callable[[int, 
         whole = of or whole
         if not shown:
             shown.append(bar(wanted=wanted, total=of, what=what, unit=unit))
+        # More may come to be done than was known.
+        shown[0].total = whole
         if done > before:
             shown[0].update(done - before)
             before = done
+        elif isinstance(wanted, bool):
+            # Nothing more is done, and a bar shows that time goes on.
+            shown[0].update(0)
 
     try:
         yield seen

@@ -35,8 +35,8 @@ def verify(path: str | os.PathLike[str], *, repair: bool = False, progress: Prog
         what it leaves unknown becomes a gap, so that every answer tells of it.
         Needs the archive for itself: no collector may be writing to it.
     progress : bool or callable
-        Show a bar of the files (with tqdm, on a terminal or in a notebook), or tell a function how many are done and of
-        how many (``None`` where that is unknown).
+        Show a bar of the files, the journal among them (with tqdm, on a terminal or in a notebook), or tell a function
+        how many are done and of how many (``None`` where that is unknown). A repair reads all of them again.
 
     Returns
     -------

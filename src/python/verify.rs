@@ -1,9 +1,11 @@
 //! Holding an archive against what was written, from Python.
 
+use std::cell::Cell;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc;
+use std::time::{Duration, Instant};
 
 use pyo3::prelude::*;
 
@@ -13,8 +15,11 @@ use super::rows::Table;
 use super::signals::attended;
 use crate::archive::{Archive, ArchiveError, Finding, GoesOn};
 
-/// What is damaged, missing or unexpected in the archive in the folder `path`; `seen` is told after each file how many
-/// have been read of how many.
+/// How long nothing may be done before whoever looks is told again how far it is.
+const AGAIN: Duration = Duration::from_millis(500);
+
+/// What is damaged, missing or unexpected in the archive in the folder `path`; `seen` is told how many files have been read of
+/// how many, the journal among them. A repair reads all of them again.
 #[pyfunction]
 #[pyo3(signature = (path, repair, seen=None))]
 pub(super) fn verify(
@@ -34,11 +39,19 @@ pub(super) fn verify(
             let _ = tell.send((read, of));
         }))
     };
-    let tell_on = || match seen {
-        Some(seen) => told
-            .try_iter()
-            .try_for_each(|how_far: (usize, usize)| seen.call1(how_far).map(drop)),
-        None => Ok(()),
+    let last: Cell<Option<((usize, usize), Instant)>> = Cell::new(None);
+    let tell_on = || {
+        let Some(seen) = seen else {
+            return Ok(());
+        };
+        let long_since = last.get().filter(|(_, at)| at.elapsed() >= AGAIN);
+        let again = long_since.map(|(how_far, _)| how_far);
+        let news: Vec<(usize, usize)> = told.try_iter().collect();
+        let again = again.filter(|_| news.is_empty());
+        news.into_iter().chain(again).try_for_each(|how_far| {
+            last.set(Some((how_far, Instant::now())));
+            seen.call1(how_far).map(drop)
+        })
     };
     let found = attended(py, work, tell_on);
     let found = found.and_then(|found| tell_on().map(|()| found));
@@ -55,16 +68,24 @@ fn findings(
 ) -> Result<Vec<Finding>, ArchiveError> {
     let archive = Archive::to_verify(path)?;
     archive.look_while(goes_on)?;
+    tell(0, 1);
+    // The journal, which is read first, and so many files.
+    let mut all = 1;
     let mut found = archive.verify_observed(&mut |read, of| {
-        tell(read, of);
+        all = 1 + of;
+        tell(1 + read, all);
         goes_on()
     })?;
     // A repair reads everything again before it moves anything; nothing is done where nothing is wrong.
     if repair && !found.is_sound() && goes_on() {
         drop(archive);
+        tell(all, 2 * all);
         let mut writer = Archive::create_or_open(path)?;
         writer.look_while(goes_on)?;
-        found = writer.repair_observed(&mut |_, _| goes_on())?;
+        found = writer.repair_observed(&mut |read, _| {
+            tell(all + read, 2 * all);
+            goes_on()
+        })?;
     }
     Ok(found.findings(path))
 }

@@ -1,9 +1,14 @@
 """How far a long call is: told to a function of the caller's, whichever call it is."""
 
 import contextlib
+import fcntl
+import os
+import pty
 import shutil
+import struct
 import subprocess
 import sys
+import termios
 import textwrap
 
 import pytest
@@ -111,3 +116,29 @@ def test_a_simulation_that_nobody_waits_for_ends(live):
     command = [sys.executable, "-c", textwrap.dedent(source)]
     done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=True)
     assert float(done.stdout) < 1.0  # of seconds of the processor; what goes on takes all there are
+
+
+def test_a_bar_shows_that_time_goes_on_where_nothing_more_is_done():
+    pytest.importorskip("tqdm")
+    source = """
+        import time
+        from liqdata._progress import counting
+
+        with counting(True, "files", " files") as seen:
+            for done, of in [(0, 1), (0, 1), (1, 3), (1, 3), (1, 3)]:
+                seen(done, of)
+                time.sleep(0.2)
+    """
+    ours, theirs = pty.openpty()
+    fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 24, 80, 0, 0))
+    command = [sys.executable, "-c", textwrap.dedent(source)]
+    with subprocess.Popen(command, stdin=theirs, stdout=theirs, stderr=theirs):
+        os.close(theirs)
+        drawn = b""
+        with contextlib.suppress(OSError):  # the other end is closed
+            while more := os.read(ours, 65536):
+                drawn += more
+    os.close(ours)
+    assert drawn.count(b"| 0/1 ") >= 2, drawn
+    assert drawn.count(b"| 1/3 ") >= 3, drawn
+    assert drawn.count(b"| 3/3 ") >= 1, drawn

@@ -117,8 +117,22 @@ def test_an_interrupt_between_two_files_ends_it(folder):
         _core.verify(folder, repair=False, seen=seen)
 
 
-def test_progress_counts_the_files(folder):
+def test_progress_counts_the_journal_and_the_files(folder):
     told = []
     liqdata.verify(folder, progress=lambda *how_far: told.append(how_far))
-    files = len(list(folder.glob("*/**/*.parquet")))
+    files = 1 + len(list(folder.glob("*/**/*.parquet")))
     assert told == [(done, files) for done in range(1, files + 1)]
+
+
+def test_progress_of_a_repair_counts_them_twice(folder):
+    files = 1 + len(list(folder.glob("*/**/*.parquet")))
+    damaged = min(folder.glob("*/**/*.parquet"))
+    damaged.write_bytes(damaged.read_bytes()[:-40])
+    told = []
+    liqdata.verify(folder, repair=True, progress=lambda *how_far: told.append(how_far))
+    assert told[: files - 1] == [(done, files) for done in range(1, files)]
+    assert told[files - 1] == (files, 2 * files)
+    done, of = zip(*told[files:], strict=True)
+    assert done == tuple(sorted(set(done)))
+    assert done[-1] == 2 * files
+    assert set(of) == {2 * files}
