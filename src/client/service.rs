@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU64, Ordering};
 use std::time::UNIX_EPOCH;
 
+use futures_util::FutureExt as _;
 use log::{debug, warn};
 use reqwest::header::{DATE, HeaderMap};
 use tokio::time::{Instant, sleep};
@@ -211,46 +212,50 @@ impl Client {
         question: &E,
         beside: Beside,
     ) -> Result<(E::Held, Remarks), Error> {
-        let fetched = match self.asked(question, beside).await {
-            Err(error) => Err(self.unannounced(E::NAME, error).await),
-            fetched => fetched,
-        };
-        // A service may repeat what it was sent.
-        fetched.map_err(|error| self.config().secrets().kept_from(error))
-    }
-
-    async fn asked<E: Question>(
-        &self,
-        question: &E,
-        beside: Beside,
-    ) -> Result<(E::Held, Remarks), Error> {
         let mut beyond = beside.names();
         beyond.extend(E::ENTRY.beyond(&question.to_query()));
-        self.require(E::NAME, &beyond).await?;
-        let mut request = question.request(self.dialect())?.with(beside.to_query());
-        let mut reply = Explained::around(&mut *request.reply, beside);
-        let answer = self
-            .answer(&request.path, &request.query, &beside.headers(), &mut reply)
-            .await?;
-        match reply.finish() {
-            Ok((Reading::Reply(reply), account)) => {
-                match request.judge.map_or(Ok(()), |judge| judge(&reply)) {
-                    Ok(()) => Ok((reply, answer.remarks(account))),
-                    Err(damage) => Err(answer.damaged(damage)),
+        let asked = async {
+            // What waits is the same for all questions: in a box of its own it is made once, and not for each of them.
+            self.require(E::NAME, &beyond).boxed().await?;
+            let mut request = question.request(self.dialect())?.with(beside.to_query());
+            let mut reply = Explained::around(&mut *request.reply, beside);
+            let (path, query, headers) = (&request.path, &request.query, beside.headers());
+            let answer = self.answer(path, query, &headers, &mut reply);
+            let answer = answer.boxed().await?;
+            match reply.finish() {
+                Ok((Reading::Reply(reply), account)) => {
+                    match request.judge.map_or(Ok(()), |judge| judge(&reply)) {
+                        Ok(()) => Ok((reply, answer.remarks(account))),
+                        Err(damage) => Err(answer.damaged(damage)),
+                    }
                 }
+                Ok((Reading::Refused { message }, _)) => {
+                    Err(self.refused(path, &answer, reply.kept(), &message))
+                }
+                Err(damage) => Err(answer.damaged(damage)),
             }
-            Ok((Reading::Refused { message }, _)) => Err(Error::Refused {
-                status: answer.status.as_u16(),
-                body: error::excerpt(reply.kept()),
-                retry_after: retry_after(&answer.headers),
-                message: format!(
-                    "{} refused {}: {message}",
-                    self.config().place(),
-                    request.path
-                ),
-            }),
-            Err(damage) => Err(answer.damaged(damage)),
+        };
+        match asked.await {
+            Err(error) => Err(self.told(E::NAME, error).boxed().await),
+            fetched => fetched,
         }
+    }
+
+    /// What a question of `path` met where the body of a success is a refusal.
+    fn refused(&self, path: &str, answer: &Answer, body: &[u8], message: &str) -> Error {
+        Error::Refused {
+            status: answer.status.as_u16(),
+            body: error::excerpt(body),
+            retry_after: retry_after(&answer.headers),
+            message: format!("{} refused {path}: {message}", self.config().place()),
+        }
+    }
+
+    /// What is told of an error that the question `name` met.
+    async fn told(&self, name: &'static str, error: Error) -> Error {
+        let error = self.unannounced(name, error).await;
+        // A service may repeat what it was sent.
+        self.config().secrets().kept_from(error)
     }
 
     /// A question of `path`, on the connections that what drives this client has, its deadline running.
