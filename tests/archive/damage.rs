@@ -332,6 +332,22 @@ fn pages(journal: &rusqlite::Connection, bytes: &[u8], table: &str) -> (usize, u
     (page, leaf)
 }
 
+/// Damages the first page of lines of a table of an archive's journal, and gives where the journal lies.
+fn damage_first(
+    folder: &Folder,
+    journal: rusqlite::Connection,
+    table: &str,
+    damage: impl FnOnce(&mut [u8]),
+) -> PathBuf {
+    let path = folder.archive().join("journal.sqlite");
+    let mut bytes = fs::read(&path).unwrap();
+    let (page, leaf) = pages(&journal, &bytes, table);
+    drop(journal);
+    damage(&mut bytes[leaf..leaf + page]);
+    fs::write(&path, bytes).unwrap();
+    path
+}
+
 #[test]
 fn lines_that_a_damaged_tree_hides_are_summed_by_nobody_and_a_repair_calls_their_time_a_gap() {
     // One line less than the page has, a page of nothing, and one with nothing sound in it.
@@ -343,12 +359,7 @@ fn lines_that_a_damaged_tree_hides_are_summed_by_nobody_and_a_repair_calls_their
     for (kind, damage) in damages.into_iter().enumerate() {
         let folder = Folder::new();
         let journal = large(&folder, 400);
-        let path = folder.archive().join("journal.sqlite");
-        let mut bytes = fs::read(&path).unwrap();
-        let (page, leaf) = pages(&journal, &bytes, "orders");
-        drop(journal);
-        damage(&mut bytes[leaf..leaf + page]);
-        fs::write(&path, bytes).unwrap();
+        let path = damage_first(&folder, journal, "orders", damage);
 
         let everything = Filter::default();
         let reader = Archive::read(folder.archive()).unwrap();
@@ -401,12 +412,7 @@ fn a_gap_of_lost_lines_is_also_theirs_of_whom_nothing_else_is_left() {
     writer.append(&of_orders(vec![lonely])).unwrap();
     drop(writer);
     let journal = large(&folder, 400);
-    let path = folder.archive().join("journal.sqlite");
-    let mut bytes = fs::read(&path).unwrap();
-    let (page, leaf) = pages(&journal, &bytes, "orders");
-    drop(journal);
-    bytes[leaf..leaf + page].fill(0);
-    fs::write(&path, bytes).unwrap();
+    damage_first(&folder, journal, "orders", |page| page.fill(0));
 
     let mut writer = Archive::create_or_open(folder.archive()).unwrap();
     writer.repair().unwrap();
@@ -559,12 +565,7 @@ fn bars_that_a_damaged_tree_of_a_large_journal_hides_are_missed_by_no_read() {
         .unwrap();
     drop(writer);
     let journal = large(&folder, 1);
-    let path = folder.archive().join("journal.sqlite");
-    let mut bytes = fs::read(&path).unwrap();
-    let (_, leaf) = pages(&journal, &bytes, "bars");
-    drop(journal);
-    bytes[leaf + 4] -= 1;
-    fs::write(&path, bytes).unwrap();
+    damage_first(&folder, journal, "bars", |page| page[4] -= 1);
     let reader = Archive::read(folder.archive()).unwrap();
     let of_coin = Filter {
         coin: Some("BTC".to_owned()),
