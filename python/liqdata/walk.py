@@ -121,7 +121,8 @@ class _Walked:
             return None, None
         damaged = self._origin().damaged
         if end[0] and damaged:
-            return False, f"{damaged} files of the archive are damaged: rows may be missing"
+            are = "file of the archive is" if damaged == 1 else "files of the archive are"
+            return False, f"{damaged} {are} damaged: rows may be missing"
         return end
 
 

@@ -91,7 +91,7 @@ def test_a_walk_that_lacks_rows_says_so_on_the_command_line(folder, capsys):
     assert "incomplete" not in capsys.readouterr().err
     min(folder.glob("orders/**/*.parquet")).unlink()
     assert cli.main(words) == 1
-    assert "liqdata: incomplete: 1 files of the archive are damaged" in capsys.readouterr().err
+    assert "liqdata: incomplete: 1 file of the archive is damaged" in capsys.readouterr().err
 
 
 def test_a_repair_needs_the_archive_for_itself(folder):
