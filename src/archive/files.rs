@@ -123,6 +123,23 @@ pub(super) fn aside(folder: &Path, from: &Path, name: &str) -> Result<PathBuf, A
     Ok(to)
 }
 
+/// Where a file of the archive at `folder` goes in its quarantine: to its own path below that, and where another file lies there
+/// already while `from` is to be moved, under a name that nothing else has.
+pub(super) fn place_aside(
+    folder: &Path,
+    relative: &Path,
+    from: &Path,
+) -> Result<PathBuf, ArchiveError> {
+    let mut to = Path::new(QUARANTINE).join(relative);
+    refuse_link(folder, &to)?;
+    let is_there = |path: &Path| fs::symlink_metadata(path).is_ok();
+    if is_there(from) && is_there(&folder.join(&to)) {
+        let name = relative.file_name().unwrap_or_default().to_string_lossy();
+        to.set_file_name(format!("{}-{name}", Uuid::now_v7()));
+    }
+    Ok(folder.join(to))
+}
+
 /// What tells one file from another that comes to its place, where the system says so.
 pub(super) type Identity = Option<(u64, u64)>;
 

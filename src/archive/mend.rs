@@ -94,6 +94,26 @@ fn miss(journal: &Connection, kind: &RowKind, id: i64, now: Millis) -> rusqlite:
     Ok(())
 }
 
+/// Writes down that rows of every kind may be missing from an instant on.
+pub(super) fn miss_since(journal: &Connection, since: Millis, now: Millis) -> rusqlite::Result<()> {
+    for kind in &ROW_KINDS {
+        if !kind.is_in(journal)? {
+            continue;
+        }
+        for exchange in exchanges(journal, kind.table, kind.table)? {
+            let gap = Gap {
+                exchange,
+                start: since,
+                end: now,
+                reason: reason(kind.table),
+                recorded_at: now,
+            };
+            add_gap(journal, &gap)?;
+        }
+    }
+    Ok(())
+}
+
 /// Whose a row of a table may have been: any exchange's that was listened to, or of which `rows` has some.
 pub(super) fn exchanges(
     journal: &Connection,

@@ -90,6 +90,7 @@ mod raw_file;
 mod raw_keeper;
 mod reader;
 mod recent;
+mod relog;
 mod resize;
 mod revising;
 mod roll;

@@ -38,10 +38,8 @@ impl Writer {
         let Ok(relative) = path.strip_prefix(&self.folder) else {
             return Ok(());
         };
-        let to = Path::new(files::QUARANTINE).join(relative);
         files::refuse_link(&self.folder, relative)?;
-        files::refuse_link(&self.folder, &to)?;
-        let to = self.folder.join(to);
+        let to = files::place_aside(&self.folder, relative, path)?;
         if let Some(target) = to.parent() {
             files::make_folder(&self.folder, target)?;
             fs::rename(path, &to).map_err(fault)?;

@@ -541,9 +541,8 @@ impl Writer {
     /// Takes one file out of use.
     pub(super) fn set_aside(&mut self, part: &Part, reason: &str) -> Result<(), ArchiveError> {
         let from = self.folder.join(&part.path);
-        let to = self.folder.join(files::QUARANTINE).join(&part.path);
         files::refuse_link(&self.folder, Path::new(&part.path))?;
-        files::refuse_link(&self.folder, &Path::new(files::QUARANTINE).join(&part.path))?;
+        let to = files::place_aside(&self.folder, Path::new(&part.path), &from)?;
         // Another may be writing where the lock is gone: nothing is moved before that is known.
         self.change(|_| Ok(()))?;
         if let (Some(source), Some(target)) = (from.parent(), to.parent()) {

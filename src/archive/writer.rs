@@ -15,7 +15,7 @@ use super::reader::{Archive, GoesOn};
 use super::row::{check_name, check_time};
 use super::row_kind::ROW_KINDS;
 use super::runs::{Gap, RunId};
-use super::{ArchiveError, Completeness, ahead, awaited, files, journal, placing};
+use super::{ArchiveError, Completeness, ahead, awaited, files, journal, mend, placing, relog};
 use crate::model::Millis;
 
 /// An archive, open for writing, and for reading as well; there is one at a time.
@@ -63,7 +63,7 @@ impl Archive {
         lock::refuse_network(folder)?;
         let lock = Lock::take(folder, wall_clock())?;
         let path = folder.join(journal::FILE);
-        keep_damaged_log(folder)?;
+        let since = mended_log(folder)?;
         let connection = journal::open_to_write(&path)?;
         files::sync_folder(folder)?;
         let mut writer = Writer {
@@ -73,6 +73,13 @@ impl Archive {
         };
         writer.recover()?;
         writer.look_over()?;
+        if let Some(since) = since {
+            writer.change(|journal| {
+                let transaction = journal.transaction()?;
+                mend::miss_since(&transaction, since, wall_clock())?;
+                transaction.commit()
+            })?;
+        }
         Ok(writer)
     }
 }
@@ -259,21 +266,22 @@ impl Writer {
     }
 }
 
-/// Sets a copy of the journal's log aside where something in its middle was lost: what lies behind that is about to be
-/// overwritten. The time that it told of is a gap as soon as its exchanges are listened to again, for they were last seen
-/// before it.
-fn keep_damaged_log(folder: &Path) -> Result<(), ArchiveError> {
+/// Puts the journal's log right where something in its middle is not as it was written, a copy of which is set aside: what lies
+/// behind that would be overwritten. Where not all of it could be kept, gives the instant since which something may be missing.
+fn mended_log(folder: &Path) -> Result<Option<Millis>, ArchiveError> {
     let log = journal::beside(&folder.join(journal::FILE), "-wal");
-    if let Some(reason) = ahead::fault(&log)? {
-        let kept = files::aside(folder, &log, "journal.sqlite-wal")?;
-        log::error!(
-            target: "liqdata::archive",
-            "{}: {reason}; a copy is at {}",
-            log.display(),
-            kept.display()
-        );
-    }
-    Ok(())
+    let Some(reason) = ahead::fault(&log)? else {
+        return Ok(None);
+    };
+    let kept = files::aside(folder, &log, "journal.sqlite-wal")?;
+    let since = relog::put_right(folder)?;
+    log::error!(
+        target: "liqdata::archive",
+        "{}: {reason}, and is put right; a copy is at {}",
+        log.display(),
+        kept.display()
+    );
+    Ok(since)
 }
 
 /// Refuses a folder that holds something else than an archive.

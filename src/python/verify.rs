@@ -71,6 +71,7 @@ fn findings(
     tell(0, 1);
     // The journal, which is read first, and so many files.
     let mut all = 1;
+    let folder = archive.path().to_owned();
     let mut found = archive.verify_observed(&mut |read, of| {
         all = 1 + of;
         tell(1 + read, all);
@@ -82,10 +83,17 @@ fn findings(
         tell(all, 2 * all);
         let mut writer = Archive::create_or_open(path)?;
         writer.look_while(goes_on)?;
+        let told = found.journal;
         found = writer.repair_observed(&mut |read, _| {
             tell(all + read, 2 * all);
             goes_on()
         })?;
+        // What is wrong with the log is put right before anything is written.
+        for fault in told {
+            if !found.journal.contains(&fault) && !found.mended.contains(&fault) {
+                found.mended.push(fault);
+            }
+        }
     }
-    Ok(found.findings(path))
+    Ok(found.findings(&folder))
 }

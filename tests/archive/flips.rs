@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use liqdata::archive::{
     Archive, ArchiveError, Batch, Came, Filter, Gap, OrderRow, RawBounds, RawInbox, RawLine,
@@ -136,6 +136,51 @@ fn a_flipped_bit_of_the_journal_changes_nothing_or_is_an_error() {
     );
 }
 
+/// When rows happened, of what kind they are where that is not orders, and what they tell.
+type Rows = BTreeSet<(Millis, Option<&'static str>, String)>;
+
+fn rows(archive: &Archive) -> Rows {
+    let orders = archive.orders(&Filter::default()).unwrap().rows;
+    let orders = orders
+        .into_iter()
+        .map(|row| (row.order.timestamp, None, format!("{row:?}")));
+    let bars = archive.observed_bars(&Filter::default()).unwrap().rows;
+    let bars = bars
+        .into_iter()
+        .map(|row| (row.timestamp, Some("bars"), format!("{row:?}")));
+    let readings = archive.open_interest(&Filter::default()).unwrap().rows;
+    let readings = readings
+        .into_iter()
+        .map(|row| (row.timestamp, Some("open_interest"), format!("{row:?}")));
+    orders.chain(bars).chain(readings).collect()
+}
+
+/// What is left of the rows `right` in the archive at `folder`, once it was repaired: nobody else's, and where one is not there its
+/// time is a gap; `None` of an archive that is refused.
+fn left_of(right: &Rows, folder: &Path, round: u32) -> Option<Rows> {
+    let repaired = Archive::create_or_open(folder).and_then(|mut writer| writer.repair());
+    // What is not put right is refused, as before.
+    if !repaired.is_ok_and(|found| found.is_sound()) {
+        return None;
+    }
+    let reader = Archive::read(folder).unwrap();
+    let left = rows(&reader);
+    assert!(
+        left.is_subset(right),
+        "round {round}: rows that nobody wrote"
+    );
+    let missed = reader.missed(Millis(0), Millis(i64::MAX), None).unwrap();
+    for (at, holds, row) in right.difference(&left) {
+        let is_missed = missed
+            .iter()
+            .any(|gap| gap.holds.as_deref() == *holds && gap.start <= *at && *at < gap.end);
+        assert!(is_missed, "round {round}: {row} is lost without a word");
+    }
+    Some(left)
+}
+
+const PAGE: usize = 4096;
+
 #[test]
 fn a_repair_of_a_damaged_journal_keeps_every_row_or_calls_its_time_a_gap() {
     let rounds = if std::env::var_os("LIQDATA_SOAK").is_some() {
@@ -145,26 +190,8 @@ fn a_repair_of_a_damaged_journal_keeps_every_row_or_calls_its_time_a_gap() {
     };
     let folder = Folder::new();
     fill(&mut Archive::create_or_open(folder.archive()).unwrap());
-    let whole = Archive::read(folder.archive()).unwrap();
-    let rows = |archive: &Archive| {
-        let orders = archive.orders(&Filter::default()).unwrap().rows;
-        let orders = orders
-            .into_iter()
-            .map(|row| (row.order.timestamp, None, format!("{row:?}")));
-        let bars = archive.observed_bars(&Filter::default()).unwrap().rows;
-        let bars = bars
-            .into_iter()
-            .map(|row| (row.timestamp, Some("bars"), format!("{row:?}")));
-        let readings = archive.open_interest(&Filter::default()).unwrap().rows;
-        let readings = readings
-            .into_iter()
-            .map(|row| (row.timestamp, Some("open_interest"), format!("{row:?}")));
-        let all: BTreeSet<_> = orders.chain(bars).chain(readings).collect();
-        all
-    };
-    let right = rows(&whole);
+    let right = rows(&Archive::read(folder.archive()).unwrap());
     assert_eq!(right.len(), 800 + 480 + 8);
-    let page = 4096;
     let mut chance = ChaCha8Rng::seed_from_u64(17);
     let (mut mended, mut lossy) = (0, 0);
     for round in 0..rounds {
@@ -173,30 +200,20 @@ fn a_repair_of_a_damaged_journal_keeps_every_row_or_calls_its_time_a_gap() {
         let journal = copy.join("journal.sqlite");
         let mut bytes = fs::read(&journal).unwrap();
         let place = chance.random_range(0..bytes.len());
-        let start = place / page * page;
-        match round % 3 {
+        let start = place / PAGE * PAGE;
+        match round % 4 {
             0 => bytes[place] ^= 1 << chance.random_range(0..8),
-            1 => bytes[start..start + page].fill(0),
-            _ => chance.fill(&mut bytes[start..start + page]),
+            1 => bytes[start..start + PAGE].fill(0),
+            2 => chance.fill(&mut bytes[start..start + PAGE]),
+            // A page that went to another's place.
+            _ => {
+                let other = chance.random_range(0..bytes.len()) / PAGE * PAGE;
+                bytes.copy_within(other..other + PAGE, start);
+            }
         }
         fs::write(&journal, bytes).unwrap();
-        let repaired = Archive::create_or_open(&copy).and_then(|mut writer| writer.repair());
-        // What is not put right is refused, as before.
-        if repaired.is_ok_and(|found| found.is_sound()) {
-            let reader = Archive::read(&copy).unwrap();
-            let left = rows(&reader);
-            assert!(
-                left.is_subset(&right),
-                "round {round}: rows that nobody wrote"
-            );
-            let missed = reader.missed(Millis(0), Millis(i64::MAX), None).unwrap();
-            for (at, holds, row) in right.difference(&left) {
-                let is_missed = missed
-                    .iter()
-                    .any(|gap| gap.holds.as_deref() == *holds && gap.start <= *at && *at < gap.end);
-                assert!(is_missed, "round {round}: {row} is lost without a word");
-            }
-            mended += u32::from(round % 3 > 0);
+        if let Some(left) = left_of(&right, &copy, round) {
+            mended += u32::from(round % 4 > 0);
             lossy += u32::from(left.len() < right.len());
         }
         fs::remove_dir_all(copy).unwrap();
@@ -208,21 +225,96 @@ fn a_repair_of_a_damaged_journal_keeps_every_row_or_calls_its_time_a_gap() {
     );
 }
 
-#[test]
-fn a_flipped_bit_of_the_log_is_an_error_but_in_its_last_transaction() {
-    let folder = Folder::new();
+/// An archive as a kill leaves it: all of it is in the log of its journal.
+fn killed(folder: &Folder) -> PathBuf {
     let mut writer = Archive::create_or_open(folder.archive()).unwrap();
     fill(&mut writer);
-    let log = folder.archive().join("journal.sqlite-wal");
-    let length = usize::try_from(fs::metadata(&log).unwrap().len()).unwrap();
-    // As a kill leaves it.
     let killed = folder.path().join("killed");
     copied(&folder.archive(), &killed);
     fs::remove_file(killed.join("journal.sqlite-shm")).unwrap();
+    killed
+}
+
+#[test]
+fn whoever_writes_puts_a_damaged_log_right_and_loses_nothing_without_a_gap() {
+    let rounds = if std::env::var_os("LIQDATA_SOAK").is_some() {
+        2_000
+    } else {
+        90
+    };
+    let folder = Folder::new();
+    let killed = killed(&folder);
+    let right = rows(&Archive::read(folder.archive()).unwrap());
+    let (frame, head) = (24 + PAGE, 32);
+    let mut chance = ChaCha8Rng::seed_from_u64(23);
+    let (mut mended, mut lossy) = (0, 0);
+    for round in 0..rounds {
+        let copy = folder.path().join("copy");
+        copied(&killed, &copy);
+        let log = copy.join("journal.sqlite-wal");
+        let mut bytes = fs::read(&log).unwrap();
+        // What the last transaction may lose cannot be told from one that was never finished.
+        let place = chance.random_range(0..bytes.len() * 3 / 4);
+        let start = head + place.saturating_sub(head) / frame * frame;
+        let some = frame * chance.random_range(1..4);
+        match round % 5 {
+            0 => bytes[place] ^= 1 << chance.random_range(0..8),
+            1 => bytes[start..start + some].fill(0),
+            2 => chance.fill(&mut bytes[start..start + some]),
+            3 => bytes[start + chance.random_range(0..24_usize)] ^= 1 << chance.random_range(0..8),
+            _ => bytes[chance.random_range(0..head)] ^= 1 << chance.random_range(0..8),
+        }
+        fs::write(&log, bytes).unwrap();
+        let refused = Archive::read(&copy);
+        assert!(
+            matches!(
+                refused,
+                Err(ArchiveError::Damaged { .. } | ArchiveError::NotAnArchive { .. })
+            ),
+            "round {round}: {refused:?}"
+        );
+        if let Some(left) = left_of(&right, &copy, round) {
+            mended += 1;
+            lossy += u32::from(left.len() < right.len());
+        }
+        fs::remove_dir_all(copy).unwrap();
+    }
+    println!("{mended} logs of {rounds} put right, with a loss in {lossy}");
+    assert!(mended > rounds * 2 / 3, "{mended}");
+}
+
+#[test]
+fn a_damaged_log_that_somebody_reads_is_left_alone() {
+    let folder = Folder::new();
+    let killed = killed(&folder);
     let log = killed.join("journal.sqlite-wal");
+    let mut bytes = fs::read(&log).unwrap();
+    let middle = bytes.len() / 2;
+    bytes[middle] ^= 1;
+    fs::write(&log, &bytes).unwrap();
+    let reader = rusqlite::Connection::open(killed.join("journal.sqlite")).unwrap();
+    let any = "SELECT count(*) FROM sqlite_schema";
+    let _: i64 = reader.query_row(any, [], |line| line.get(0)).unwrap();
+    let refused = Archive::create_or_open(&killed).unwrap_err();
+    assert!(
+        refused
+            .to_string()
+            .contains("everybody else who has the archive open"),
+        "{refused}"
+    );
+    assert!(fs::read(&log).unwrap() == bytes);
+    // What a connection that may write does when it is closed is not what this is about.
+    std::mem::forget(reader);
+}
+
+#[test]
+fn a_flipped_bit_of_the_log_is_an_error_but_in_its_last_transaction() {
+    let folder = Folder::new();
+    let killed = killed(&folder);
+    let log = killed.join("journal.sqlite-wal");
+    let length = usize::try_from(fs::metadata(&log).unwrap().len()).unwrap();
     // What the last transaction may lose cannot be told from one that was never finished.
     flips(&killed, &folder, &log, 100, 0..length * 3 / 4);
-    drop(writer);
 }
 
 #[test]
