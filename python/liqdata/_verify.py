@@ -56,7 +56,7 @@ def verify(path: str | os.PathLike[str], *, repair: bool = False, progress: Prog
     Notes
     -----
     What the last transaction before a crash wrote cannot be told from one that was never finished, if its part of the
-    journal's log is damaged: everything before it can.
+    journal's log is damaged; nor can a log that was cut off, or is gone, from one that was never longer.
 
     Examples
     --------

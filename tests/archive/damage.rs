@@ -147,6 +147,22 @@ fn a_roll_sets_a_damaged_file_of_its_day_aside() {
 }
 
 #[test]
+fn a_damaged_file_is_moved_over_no_other_in_quarantine() {
+    let folder = Folder::new();
+    let (mut writer, ..) = three_days(&folder);
+    let damaged = second(&folder);
+    truncate(&damaged);
+    let below = damaged.strip_prefix(folder.archive()).unwrap();
+    let theirs = folder.archive().join("quarantine").join(below);
+    fs::create_dir_all(theirs.parent().unwrap()).unwrap();
+    fs::write(&theirs, "somebody else's").unwrap();
+    writer.repair().unwrap();
+    assert!(!damaged.exists());
+    assert_eq!(fs::read(&theirs).unwrap(), b"somebody else's");
+    assert_eq!(fs::read_dir(theirs.parent().unwrap()).unwrap().count(), 2);
+}
+
+#[test]
 fn a_file_that_someone_else_put_there_is_reported_and_left_alone() {
     let folder = Folder::new();
     let (mut writer, ..) = three_days(&folder);

@@ -136,3 +136,12 @@ def test_progress_of_a_repair_counts_them_twice(folder):
     assert done == tuple(sorted(set(done)))
     assert done[-1] == 2 * files
     assert set(of) == {2 * files}
+
+
+def test_a_relative_path_names_the_same_files(folder, monkeypatch):
+    min(folder.glob("orders/**/*.parquet")).write_bytes(b"PAR1")
+    (folder / "orders" / "strange.parquet").write_bytes(b"PAR1")
+    told = list(liqdata.verify(folder))
+    monkeypatch.chdir(folder.parent)
+    assert list(liqdata.verify(f"../{folder.parent.name}/{folder.name}")) == told
+    assert {(row["holds"], row["file"].partition("/")[0]) for row in told} == {("orders", "orders")}
