@@ -284,6 +284,31 @@ fn whoever_writes_puts_a_damaged_log_right_and_loses_nothing_without_a_gap() {
 }
 
 #[test]
+fn a_log_that_was_cut_off_leaves_the_transactions_before_whole() {
+    let folder = Folder::new();
+    let killed = killed(&folder);
+    let right = rows(&Archive::read(folder.archive()).unwrap());
+    let whole = fs::read(killed.join("journal.sqlite-wal")).unwrap();
+    for (part, is_zeros) in [(1, false), (2, true), (3, false), (4, true), (5, false)] {
+        let copy = folder.path().join("copy");
+        copied(&killed, &copy);
+        let mut log = whole.clone();
+        let kept = whole.len() * part / 6;
+        if is_zeros {
+            log[kept..].fill(0);
+        } else {
+            log.truncate(kept);
+        }
+        fs::write(copy.join("journal.sqlite-wal"), log).unwrap();
+        let left = rows(&Archive::read(&copy).unwrap());
+        assert!(left.is_subset(&right) && left.len() < right.len());
+        let orders = left.iter().filter(|(_, kind, _)| kind.is_none()).count();
+        assert_eq!(left.len(), orders / 100 * 161, "orders, bars and a reading");
+        fs::remove_dir_all(copy).unwrap();
+    }
+}
+
+#[test]
 fn a_damaged_log_that_somebody_reads_is_left_alone() {
     let folder = Folder::new();
     let killed = killed(&folder);
