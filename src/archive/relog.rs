@@ -24,6 +24,9 @@ const MAGIC: u32 = 0x377F_0682;
 /// The version of a log's format.
 const FORMAT: u32 = 3_007_000;
 
+/// What the names of a database and of what lies beside it end with.
+const BESIDE: [&str; 3] = ["", "-wal", "-shm"];
+
 /// A page as it lies in a log.
 struct Framed<'a> {
     number: u32,
@@ -43,6 +46,8 @@ struct Framed<'a> {
 pub(super) fn put_right(folder: &Path) -> Result<Option<Millis>, ArchiveError> {
     let journal = folder.join(journal::FILE);
     let log = journal::beside(&journal, "-wal");
+    // A pipe would be waited for.
+    files::refuse_other_than_file(&journal)?;
     let alone = Alone::with(folder)?;
     let bytes = fs::read(&log).map_err(|source| ArchiveError::of_file(&log, source))?;
     let size = page_size(&journal)?;
@@ -51,7 +56,9 @@ pub(super) fn put_right(folder: &Path) -> Result<Option<Millis>, ArchiveError> {
     };
     let since = is_left_out.then(|| before(&journal)).transpose()?;
     let new = folder.join("journal.sqlite-new");
-    let written = File::create(&new).and_then(|mut file| {
+    clear(&new)?;
+    // What lies there now is ours: no link is followed.
+    let written = File::create_new(&new).and_then(|mut file| {
         file.write_all(&whole)?;
         file.sync_all()?;
         fs::rename(&new, &log)
@@ -77,6 +84,16 @@ fn before(journal: &Path) -> Result<Millis, ArchiveError> {
     Ok(Millis(
         told.max(newest("SELECT coalesce(max(seen), 0) FROM runs")),
     ))
+}
+
+/// Takes a file away, where one lies there.
+fn clear(path: &Path) -> Result<(), ArchiveError> {
+    match fs::remove_file(path) {
+        Err(source) if source.kind() != std::io::ErrorKind::NotFound => {
+            Err(ArchiveError::of_file(path, source))
+        }
+        _ => Ok(()),
+    }
 }
 
 /// The bytes of a page: a word of the database's own header says.
@@ -229,11 +246,9 @@ impl Alone {
     fn with(folder: &Path) -> Result<Self, ArchiveError> {
         let name = folder.join("journal.sqlite-alone");
         let fault = |source| ArchiveError::of_file(&name, source);
-        match fs::remove_file(&name) {
-            Err(source) if source.kind() != std::io::ErrorKind::NotFound => {
-                return Err(fault(source));
-            }
-            _ => {}
+        // What somebody else left beside the name would be taken for its log.
+        for end in BESIDE {
+            clear(&journal::beside(&name, end))?;
         }
         fs::hard_link(folder.join(journal::FILE), &name).map_err(fault)?;
         let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
@@ -274,7 +289,7 @@ impl Drop for Alone {
 
 /// Takes the other name away, and what lies beside it.
 fn remove(name: &Path) {
-    for end in ["", "-wal", "-shm"] {
+    for end in BESIDE {
         // What stays is taken away the next time.
         let _ = fs::remove_file(journal::beside(name, end));
     }

@@ -308,15 +308,48 @@ fn a_log_that_was_cut_off_leaves_the_transactions_before_whole() {
     }
 }
 
-#[test]
-fn a_damaged_log_that_somebody_reads_is_left_alone() {
-    let folder = Folder::new();
-    let killed = killed(&folder);
+/// Flips a bit in the middle of the log of an archive that was killed; gives what the log is then.
+fn flip_in_the_middle(killed: &Path) -> Vec<u8> {
     let log = killed.join("journal.sqlite-wal");
     let mut bytes = fs::read(&log).unwrap();
     let middle = bytes.len() / 2;
     bytes[middle] ^= 1;
     fs::write(&log, &bytes).unwrap();
+    bytes
+}
+
+#[test]
+fn what_was_prepared_beside_a_damaged_log_is_neither_followed_nor_read() {
+    let folder = Folder::new();
+    let killed = killed(&folder);
+    let right = rows(&Archive::read(folder.archive()).unwrap());
+    let log = flip_in_the_middle(&killed);
+    let theirs = folder.path().join("theirs");
+    fs::write(&theirs, "years of work").unwrap();
+    for name in ["journal.sqlite-new", "journal.sqlite-alone"] {
+        std::os::unix::fs::symlink(&theirs, killed.join(name)).unwrap();
+    }
+    fs::write(
+        killed.join("journal.sqlite-alone-wal"),
+        &log[..log.len() / 4],
+    )
+    .unwrap();
+    assert!(left_of(&right, &killed, 0).is_some_and(|left| left.len() > right.len() * 9 / 10));
+    assert_eq!(fs::read(&theirs).unwrap(), b"years of work");
+    let names = fs::read_dir(&killed).unwrap().flatten();
+    let strange = names.filter(|one| {
+        let name = one.file_name();
+        let name = name.to_string_lossy();
+        name.contains("alone") || name.contains("new")
+    });
+    assert_eq!(strange.count(), 0);
+}
+
+#[test]
+fn a_damaged_log_that_somebody_reads_is_left_alone() {
+    let folder = Folder::new();
+    let killed = killed(&folder);
+    let bytes = flip_in_the_middle(&killed);
     let reader = rusqlite::Connection::open(killed.join("journal.sqlite")).unwrap();
     let any = "SELECT count(*) FROM sqlite_schema";
     let _: i64 = reader.query_row(any, [], |line| line.get(0)).unwrap();
@@ -327,7 +360,7 @@ fn a_damaged_log_that_somebody_reads_is_left_alone() {
             .contains("everybody else who has the archive open"),
         "{refused}"
     );
-    assert!(fs::read(&log).unwrap() == bytes);
+    assert!(fs::read(killed.join("journal.sqlite-wal")).unwrap() == bytes);
     // What a connection that may write does when it is closed is not what this is about.
     std::mem::forget(reader);
 }
