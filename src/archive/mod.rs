@@ -115,6 +115,7 @@ mod tabled_orders;
 mod unique;
 mod verify;
 mod versions;
+mod warned;
 mod watch;
 mod writer;
 

@@ -4,12 +4,10 @@ use std::collections::{BTreeSet, HashMap};
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::SystemTime;
 
 use rusqlite::Connection;
 
 use super::bars::BarRow;
-use super::clock::wall_clock;
 use super::damaged::DamagedPart;
 use super::files::{self, Identity};
 use super::known::{Known, KnownCoin, known};
@@ -18,11 +16,9 @@ use super::open_interest::OpenInterestRow;
 use super::orders::OrderRow;
 use super::positions::PositionRow;
 use super::row::Row;
+use super::warned::{self, Stamp, Warned};
 use super::{ArchiveError, journal, lock, table};
 use crate::model::Millis;
-
-/// A file's size and time of change: while they stay, its checksum is not computed again.
-pub(super) type Stamp = (u64, Option<SystemTime>);
 
 /// What says whether to go on, asked from whichever thread is at work.
 pub type GoesOn = Arc<dyn Fn() -> bool + Send + Sync>;
@@ -37,6 +33,9 @@ pub struct Archive {
     journal: Mutex<Connection>,
     sound: Arc<Mutex<HashMap<String, Stamp>>>,
     warned: Arc<Mutex<Warned>>,
+    /// Whether damage of the journal that a question meets is noted, so that all who have the archive open know of it: not
+    /// before it was found sound.
+    notes: bool,
     /// Up to which number the orders of a journal were found to be as they were written; readers of one archive share it.
     pub(super) held: Arc<Mutex<Option<(Identity, i64)>>>,
 }
@@ -59,29 +58,43 @@ impl Twin {
             warned,
             held,
         } = self.clone();
+        let opened = Archive::of(&folder).inspect_err(|fault| note(&folder, &warned, fault))?;
         Ok(Archive {
             sound,
             warned,
             held,
-            ..Archive::of(&folder)?
+            notes: true,
+            ..opened
         })
+    }
+
+    /// The archive's folder, and what is known of its damage.
+    pub(super) fn known(&self) -> (&Path, &Mutex<Warned>) {
+        (&self.folder, &self.warned)
     }
 }
 
-/// What is known of damage.
-#[derive(Debug, Default)]
-struct Warned {
-    /// What is wrong with the files that were warned of.
-    reasons: HashMap<String, String>,
-    /// How often that has changed, and when it did last.
-    changes: u64,
-    changed_at: Millis,
+/// Notes that the journal is damaged, where that is what a fault means, and says so where it is news.
+fn note(folder: &Path, warned: &Mutex<Warned>, fault: &ArchiveError) {
+    let journal = folder.join(journal::FILE);
+    match fault {
+        ArchiveError::Damaged { path, message } | ArchiveError::NotAnArchive { path, message }
+            if *path == journal =>
+        {
+            note_journal(folder, warned, message);
+        }
+        _ => {}
+    }
 }
 
-impl Warned {
-    fn change(&mut self) {
-        self.changes += 1;
-        self.changed_at = wall_clock();
+fn note_journal(folder: &Path, warned: &Mutex<Warned>, reason: &str) {
+    let is_news = warned::known(warned).note_journal(reason);
+    if is_news {
+        log::error!(
+            target: "liqdata::archive",
+            "{} is damaged: {reason}; see what `liqdata verify` says of it",
+            folder.join(journal::FILE).display()
+        );
     }
 }
 
@@ -93,8 +106,9 @@ impl Archive {
     /// [`ArchiveError::NotAnArchive`] where there is none, [`ArchiveError::Damaged`] where a journal of up to 64 MiB is not
     /// as it was written, else as [`Archive::create_or_open`] gives.
     pub fn read(path: impl AsRef<Path>) -> Result<Self, ArchiveError> {
-        let archive = Self::to_verify(path)?;
+        let mut archive = Self::to_verify(path)?;
         archive.refuse_damaged_journal()?;
+        archive.notes = true;
         archive.look_over()?;
         Ok(archive)
     }
@@ -155,6 +169,7 @@ impl Archive {
             journal: Mutex::new(journal),
             sound: Arc::default(),
             warned: Arc::default(),
+            notes: false,
             held: Arc::default(),
         })
     }
@@ -217,10 +232,7 @@ impl Archive {
     ///
     /// [`ArchiveError`] where the journal cannot be read.
     pub fn look_anew(&self) -> Result<(), ArchiveError> {
-        let mut warned = self.warned();
-        warned.reasons.clear();
-        warned.change();
-        drop(warned);
+        self.warned().forget_all();
         self.look_over()
     }
 
@@ -261,7 +273,8 @@ impl Archive {
         let version = journal
             .prepare_cached("PRAGMA data_version")
             .and_then(|mut statement| statement.query_row([], |row| row.get(0)));
-        version.map_err(|source| self.of_journal(source))
+        drop(journal);
+        version.map_err(|source| self.met(source))
     }
 
     /// Asks `goes_on` now and then while the journal is read, every some milliseconds; where it says that it is enough what is
@@ -288,14 +301,27 @@ impl Archive {
         question: impl FnOnce(&Connection) -> rusqlite::Result<T>,
     ) -> Result<T, ArchiveError> {
         let mut journal = self.journal()?;
-        let transaction = journal
-            .transaction()
-            .map_err(|source| self.of_journal(source))?;
-        let answer = question(&transaction).map_err(|source| self.of_journal(source))?;
-        transaction
-            .finish()
-            .map_err(|source| self.of_journal(source))?;
-        Ok(answer)
+        let answered = journal.transaction().and_then(|transaction| {
+            let answer = question(&transaction)?;
+            transaction.finish()?;
+            Ok(answer)
+        });
+        drop(journal);
+        answered.map_err(|source| self.met(source))
+    }
+
+    /// The error of a question to the journal; where that is damaged, it is known to be from then on.
+    fn met(&self, source: rusqlite::Error) -> ArchiveError {
+        let fault = self.of_journal(source);
+        self.note(&fault);
+        fault
+    }
+
+    /// Notes damage of the journal that a fault tells of.
+    pub(crate) fn note(&self, fault: &ArchiveError) {
+        if self.notes {
+            note(&self.folder, &self.warned, fault);
+        }
     }
 
     pub(super) fn of_journal(&self, source: rusqlite::Error) -> ArchiveError {
@@ -326,11 +352,7 @@ impl Archive {
         match stamp {
             Some(stamp) => {
                 sound.insert(path.to_owned(), stamp);
-                // Should it be damaged again, that is news.
-                let mut warned = self.warned();
-                if warned.reasons.remove(path).is_some() {
-                    warned.change();
-                }
+                self.warned().forget(path);
             }
             None => {
                 sound.remove(path);
@@ -339,7 +361,7 @@ impl Archive {
     }
 
     fn warned(&self) -> MutexGuard<'_, Warned> {
-        self.warned.lock().unwrap_or_else(PoisonError::into_inner)
+        warned::known(&self.warned)
     }
 
     /// How many files are known to be damaged.
@@ -349,46 +371,38 @@ impl Archive {
     /// [`ArchiveError::Forked`] in another process than it was opened in, where a thread that is not there may have the lock.
     pub fn damaged_files(&self) -> Result<usize, ArchiveError> {
         self.check_process()?;
-        Ok(self.warned().reasons.len())
+        Ok(self.warned().files())
     }
 
     /// How often what is known of damage has changed since the archive was opened, and when it did last.
     #[must_use]
     pub fn changes_of_damage(&self) -> (u64, Millis) {
-        let warned = self.warned();
-        (warned.changes, warned.changed_at)
+        self.warned().changes()
     }
 
     /// What was said to be wrong with a file, if anything was.
     pub(super) fn warned_of(&self, part: &Part) -> Option<String> {
-        self.warned().reasons.get(&part.path).cloned()
+        self.warned().of(&part.path).cloned()
     }
 
-    /// Warns that the journal is not as it was written, once for what is wrong with it.
+    /// Warns that the journal is not as it was written, once however much is wrong with it.
     pub(super) fn warn_of_journal(&self, reason: &str) {
-        let mut warned = self.warned();
-        if warned
-            .reasons
-            .get(journal::FILE)
-            .is_some_and(|known| known == reason)
-        {
-            return;
-        }
-        warned
-            .reasons
-            .insert(journal::FILE.to_owned(), reason.to_owned());
-        warned.change();
-        drop(warned);
-        log::error!(
-            target: "liqdata::archive",
-            "{} is damaged: {reason}; see what `liqdata verify` says of it",
-            self.folder.join(journal::FILE).display()
-        );
+        note_journal(&self.folder, &self.warned, reason);
+    }
+
+    /// Notes that the journal is as it was written.
+    pub(super) fn clear_journal(&self) {
+        self.warned().forget(journal::FILE);
+    }
+
+    /// Whether the journal is known to be damaged.
+    pub(crate) fn has_damaged_journal(&self) -> bool {
+        self.warned().of_journal().is_some()
     }
 
     /// The journal, where it was found to be damaged since it was opened.
     pub(super) fn damaged_journal(&self) -> Option<DamagedPart> {
-        let reason = self.warned().reasons.get(journal::FILE).cloned()?;
+        let reason = self.warned().of_journal().cloned()?;
         Some(DamagedPart {
             path: self.folder.join(journal::FILE),
             holds: "journal".to_owned(),
@@ -401,14 +415,9 @@ impl Archive {
 
     /// Warns that a read does without a damaged file, once for what is wrong with it.
     pub(super) fn warn(&self, part: &Part, reason: &str) {
-        let mut warned = self.warned();
-        let known = warned.reasons.get(&part.path);
-        if known.is_some_and(|known| known == reason) {
+        if !self.warned().note(&part.path, reason) {
             return;
         }
-        warned.reasons.insert(part.path.clone(), reason.to_owned());
-        warned.change();
-        drop(warned);
         log::warn!(
             target: "liqdata::archive",
             "{} rows of {} are missing: {}: {reason}",

@@ -14,10 +14,11 @@ use super::damaged::DamagedPart;
 use super::files::Identity;
 use super::manifest::{self, Part, State};
 use super::orders::OrderRow;
-use super::reader::{Archive, Stamp};
+use super::reader::Archive;
 use super::row::Row;
 use super::row_kind::ROW_KINDS;
 use super::runs::{Gap, add_gap};
+use super::warned::Stamp;
 use super::writer::Writer;
 use super::{
     ArchiveError, ahead, files, generations, journal, mend, raw, salvage, schema, summed, versions,
@@ -404,7 +405,7 @@ pub(super) enum Sound {
     Bytes(Bytes),
 }
 
-fn stamp(path: &Path) -> Option<Stamp> {
+pub(super) fn stamp(path: &Path) -> Option<Stamp> {
     look_at(path).map(|(stamp, _)| stamp)
 }
 

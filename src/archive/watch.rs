@@ -7,11 +7,12 @@ use std::sync::{Mutex, TryLockError};
 use std::thread::{Builder, JoinHandle};
 use std::time::{Duration, Instant};
 
-use super::ArchiveError;
 use super::files::Identity;
 use super::manifest::Part;
-use super::reader::{Archive, Stamp, Twin};
-use super::verify::look_at;
+use super::reader::{Archive, Twin};
+use super::verify::{look_at, stamp};
+use super::warned::{self, Stamp};
+use super::{ArchiveError, journal};
 use crate::model::sort_small;
 
 /// Something is read after a pause of so many times what the one before it took: answers come first.
@@ -20,6 +21,8 @@ const IDLE: u32 = 4;
 const LONGEST: Duration = Duration::from_secs(2);
 /// What was read is not read again for so long.
 const ROUND: Duration = Duration::from_hours(1);
+/// How often it is looked whether a journal that is damaged lies otherwise than it did.
+const GLANCE: Duration = Duration::from_secs(2);
 /// A look that nobody asked for begins after so long: what is opened for one question has its answer by then.
 const AT_FIRST: Duration = Duration::from_secs(1);
 /// How long whoever lets go of a watch waits for its thread: one that is in the midst of the journal ends by itself.
@@ -71,10 +74,22 @@ impl Archive {
     ///
     /// [`ArchiveError`] where the journal cannot be read. A file that cannot be opened now is left to the reads.
     pub fn check_files(&self, goes_on: &mut dyn FnMut() -> bool) -> Result<usize, ArchiveError> {
-        if let Some(reason) = self.journal_faults()?.first() {
-            self.warn_of_journal(reason);
+        // What is met meanwhile is none the less for it.
+        let was_damaged = self.has_damaged_journal();
+        match self.journal_faults()?.first() {
+            Some(reason) => self.warn_of_journal(reason),
+            None if was_damaged => self.clear_journal(),
+            None => {}
         }
         self.check_parts(goes_on)
+    }
+
+    /// Looks through a journal of up to 64 MiB again that was found damaged, where it lies otherwise than it did then: once
+    /// it was mended it counts as sound. A larger one is left to a [`Watch`].
+    pub(crate) fn look_at_damaged_journal(&self) {
+        if self.has_damaged_journal() && self.has_small_journal() {
+            look_again(&self.twin());
+        }
     }
 
     /// The same of the files alone.
@@ -199,11 +214,48 @@ fn watch(twin: &Twin, end: &Receiver<()>, first: Duration, again: bool) {
                 archive.check_files(&mut rests)
             }
         });
-        if let Err(fault) = checked {
+        // What is damaged has been said.
+        if let Err(fault) = checked
+            && !matches!(fault, ArchiveError::Damaged { .. })
+        {
             log::warn!(target: "liqdata::archive", "the files could not be held against their checksums: {fault}");
         }
-        if !again || !goes_on(ROUND) {
-            return;
+        let began = Instant::now();
+        loop {
+            let is_damaged = is_damaged(twin);
+            if !again && !is_damaged {
+                return;
+            }
+            if again && began.elapsed() >= ROUND {
+                break;
+            }
+            if !goes_on(GLANCE) {
+                return;
+            }
+            look_again(twin);
         }
     }
+}
+
+/// Whether the journal is known to be damaged.
+fn is_damaged(twin: &Twin) -> bool {
+    let (_, warned) = twin.known();
+    warned::known(warned).of_journal().is_some()
+}
+
+/// Looks through a journal that was found damaged once more, where it lies otherwise than it did then.
+fn look_again(twin: &Twin) {
+    let (folder, warned) = twin.known();
+    let path = folder.join(journal::FILE);
+    let lies = [stamp(&path), stamp(&journal::beside(&path, "-wal"))];
+    if !warned::known(warned).begin_look(lies) {
+        return;
+    }
+    // It is left at what is known where it cannot be looked at.
+    let looked = twin.open().and_then(|archive| {
+        let is_sound = archive.journal_faults()?.is_empty();
+        Ok(is_sound.then(|| archive.clear_journal()))
+    });
+    drop(looked);
+    warned::known(warned).end_look();
 }

@@ -13,7 +13,7 @@ mod series;
 use std::collections::BTreeMap;
 use std::future::pending;
 use std::path::Path;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, RwLock, RwLockReadGuard, TryLockError};
 use std::time::{Duration, Instant};
 
@@ -96,6 +96,8 @@ pub(crate) struct Archived {
     nothing: Observations,
     /// How often what is known of damage had changed when what was read of days was last let go of.
     damage_seen: AtomicU64,
+    /// Whether the journal was damaged then.
+    was_damaged: AtomicBool,
 }
 
 impl Archived {
@@ -120,6 +122,7 @@ impl Archived {
             names: Mutex::default(),
             nothing: Observations::new(Vec::new(), Vec::new(), Vec::new(), as_of)?,
             damage_seen: AtomicU64::new(damage_seen),
+            was_damaged: AtomicBool::new(false),
         })
     }
 
@@ -147,9 +150,14 @@ impl Archived {
             Err(replaced @ ArchiveError::Replaced { .. }) => self.follow(replaced)?,
             looked => looked?,
         }
+        self.front.look_at_damaged_journal();
         let (changes, _) = self.front.changes_of_damage();
         if self.damage_seen.load(Ordering::Acquire) != changes {
             let mut live = self.live.write().unwrap_or_else(PoisonError::into_inner);
+            let is_damaged = self.front.has_damaged_journal();
+            if self.was_damaged.swap(is_damaged, Ordering::AcqRel) && !is_damaged {
+                self.mended(&mut live)?;
+            }
             if self.damage_seen.swap(changes, Ordering::AcqRel) != changes {
                 self.back.clear();
                 self.past.clear();
@@ -165,14 +173,49 @@ impl Archived {
         if self.front.check_journal().is_ok() {
             return Ok(());
         }
+        self.reopen().map_err(|fault| match fault {
+            ArchiveError::NotAnArchive { .. } => replaced,
+            fault => fault,
+        })?;
+        self.read_anew(&mut live)?;
+        self.was_damaged.store(false, Ordering::Release);
+        log::warn!(
+            target: "liqdata::archive",
+            "another journal lies in {}: the archive is read anew",
+            self.front.path().display()
+        );
+        Ok(())
+    }
+
+    /// Reads on in a journal that was damaged and is sound again: what a handle has in memory of it may still be the damage.
+    fn mended(&self, live: &mut Live) -> Result<(), Refusal> {
+        if let Err(fault) = self.reopen() {
+            self.was_damaged.store(true, Ordering::Release);
+            return Err(fault.into());
+        }
+        self.read_anew(live)?;
+        log::warn!(
+            target: "liqdata::archive",
+            "the journal in {} is sound again: the archive is read anew",
+            self.front.path().display()
+        );
+        Ok(())
+    }
+
+    fn reopen(&self) -> Result<(), ArchiveError> {
         // The one that is asked first goes over last: until then all of it is tried again.
         for reader in [&self.past.archive, &self.back.archive, &self.front] {
-            match reader.reopen() {
-                Ok(()) => {}
-                Err(ArchiveError::NotAnArchive { .. }) => return Err(replaced.into()),
-                Err(fault) => return Err(fault.into()),
+            let reopened = reader.reopen();
+            if let Err(damaged @ ArchiveError::Damaged { .. }) = &reopened {
+                reader.note(damaged);
             }
+            reopened?;
         }
+        Ok(())
+    }
+
+    /// Forgets all that was read.
+    fn read_anew(&self, live: &mut Live) -> Result<(), Refusal> {
         self.front.look_anew()?;
         match self.as_of {
             None => live.forget(),
@@ -182,11 +225,6 @@ impl Archived {
         self.past.clear();
         self.tails.clear();
         *self.names.lock().unwrap_or_else(PoisonError::into_inner) = None;
-        log::warn!(
-            target: "liqdata::archive",
-            "another journal lies in {}: the archive is read anew",
-            self.front.path().display()
-        );
         Ok(())
     }
 
@@ -339,7 +377,10 @@ impl Source for Archived {
 
     fn last_standing(&self, basis: &Basis) -> Standing {
         self.standing(basis).unwrap_or_else(|fault| {
-            log::warn!("{fault}");
+            // Asked for again and again while somebody waits.
+            if !fault.is_of_damage() {
+                log::warn!("{fault}");
+            }
             self.standing_in(&self.peek(), basis)
         })
     }

@@ -103,6 +103,12 @@ impl Market {
         Ok(damaged.unwrap_or_default())
     }
 
+    /// How often what is known of them has changed.
+    pub(crate) fn changes_of_damage(&self) -> u64 {
+        self.archive()
+            .map_or(0, |archive| archive.changes_of_damage().0)
+    }
+
     /// What is known of those files; none where it lies in no archive.
     ///
     /// # Errors
@@ -190,7 +196,9 @@ impl Market {
     #[must_use]
     pub fn coins(&self) -> Vec<String> {
         self.source.coins().unwrap_or_else(|fault| {
-            log::warn!("{fault}");
+            if !fault.is_of_damage() {
+                log::warn!("{fault}");
+            }
             Vec::new()
         })
     }

@@ -110,6 +110,11 @@ impl Refusal {
         Self::new(Code::Gone, None, message)
     }
 
+    /// Whether the archive's journal is damaged, which is said where that is met.
+    pub(crate) fn is_of_damage(&self) -> bool {
+        matches!(self.source.as_deref(), Some(ArchiveError::Damaged { .. }))
+    }
+
     /// A bug, and what is known of it.
     pub(crate) fn defect(known: impl fmt::Display) -> Self {
         Self::new(Code::Defect, None, known.to_string())

@@ -10,7 +10,7 @@ use tokio::task::spawn_blocking;
 use crate::market::{Basis, Filling, Market, Refusal, VenueCoverage};
 use crate::model::{Millis, Window};
 
-/// How long what was read is told again.
+/// How long what was read is told again, where no other files are damaged than were.
 const LASTS: Duration = Duration::from_secs(5);
 
 /// The state of a market.
@@ -21,6 +21,8 @@ pub(super) struct MarketState {
     /// The newest instant that is known; none where nothing has been observed.
     pub(super) now: Option<Millis>,
     pub(super) damaged: usize,
+    /// How often what is known of damage had changed by then.
+    changes: u64,
     /// Of the last 24 hours.
     pub(super) venues: Vec<VenueCoverage>,
     /// Whether anybody has its archive open for writing; none where it lies in none.
@@ -40,29 +42,33 @@ pub(super) struct LastState(Arc<Mutex<Option<Read>>>);
 
 impl MarketState {
     fn of(market: &Market) -> Self {
+        let changes = market.changes_of_damage();
         let readable = market.standing(&Basis::Record).is_ok();
         let venues = market.coverage(None, Window::H24);
         let archive = market.archive();
         Self {
             readable: readable && venues.is_ok(),
             now: market.known_until(),
-            damaged: market.damaged_files().unwrap_or_default(),
             venues: venues.unwrap_or_default(),
             written: archive.and_then(|archive| archive.is_written().ok()),
             listened_until: archive
                 .and_then(|archive| archive.listened_until().ok())
                 .unwrap_or_default(),
             filling: market.filling(),
+            // Whatever was read may have met more.
+            damaged: market.damaged_files().unwrap_or_default(),
+            changes,
         }
     }
 }
 
 impl LastState {
-    /// The state of `market` as it was seconds ago, or as it is; who asks meanwhile waits for the same look.
+    /// The state of `market` as it was seconds ago, or as it is, with all damage that is known; who asks meanwhile waits for the same look.
     pub(super) async fn last(&self, market: &Arc<Market>) -> Result<Arc<MarketState>, Refusal> {
         let mut read = self.0.lock().await;
         if let Some((at, state)) = &*read
             && at.elapsed() < LASTS
+            && state.changes == market.changes_of_damage()
         {
             return Ok(Arc::clone(state));
         }

@@ -236,7 +236,9 @@ fn unheard(gaps: &[MissedStretch]) -> String {
 fn told(refusal: &Refusal) -> String {
     match refusal.code {
         Code::Unreadable => {
-            log::error!("{refusal}");
+            if !refusal.is_of_damage() {
+                log::error!("{refusal}");
+            }
             "the archive behind this service cannot be read".to_owned()
         }
         Code::Defect => {

@@ -337,3 +337,88 @@ fn a_file_that_was_found_sound_is_not_read_again_by_whoever_opens_the_archive_ne
     }
     said(&folder);
 }
+
+/// A handle on the journal of an archive, to damage it with.
+fn journal(folder: &Folder) -> rusqlite::Connection {
+    rusqlite::Connection::open(folder.archive().join("journal.sqlite")).unwrap()
+}
+
+/// How many orders a market tells of, and whether it says that its journal is damaged.
+fn told(market: &Market) -> (usize, usize) {
+    let orders = market.answer(&Coins::new(Window::H24, None), None).unwrap();
+    let rows = orders.reply.rows.iter().map(|row| row.cnt).sum::<u64>();
+    let damaged = market.archive().unwrap().damaged_files().unwrap();
+    (usize::try_from(rows).unwrap(), damaged)
+}
+
+/// Asks until so many files are damaged.
+fn becomes(market: &Market, damaged: usize) {
+    let began = Instant::now();
+    while told(market).1 != damaged {
+        assert!(began.elapsed() < Duration::from_secs(60));
+        std::thread::sleep(Duration::from_millis(20));
+    }
+}
+
+#[test]
+fn a_journal_that_is_found_damaged_marks_all_answers_until_it_is_repaired() {
+    drop(rolled());
+    let folder = Folder::new();
+    let mut writer = Archive::create_or_open(folder.archive()).unwrap();
+    writer.append(&two_days()).unwrap();
+    drop(writer);
+    let market = opened(&folder);
+    let (all, damaged) = told(&market);
+    assert_eq!(damaged, 0);
+    let change = "UPDATE orders SET qty = '9000000' WHERE id = (SELECT max(id) FROM orders)";
+    journal(&folder).execute_batch(change).unwrap();
+    let archive = market.archive().unwrap();
+    for _ in 0..3 {
+        archive.check_files(&mut || true).unwrap();
+        assert_eq!(told(&market).1, 1);
+    }
+    let mut lines = said(&folder);
+    lines.retain(|line| line.contains("journal.sqlite is damaged"));
+    assert_eq!(lines.len(), 1, "{lines:?}");
+    assert!(lines[0].contains("is not as it was written"), "{lines:?}");
+
+    let mut writer = Archive::create_or_open(folder.archive()).unwrap();
+    assert!(writer.repair().unwrap().is_sound());
+    becomes(&market, 0);
+    assert_eq!(told(&market), (all - 1, 0));
+    // Should it be damaged again, that is news.
+    let change = change.replace("9000000", "8000000");
+    journal(&folder).execute_batch(&change).unwrap();
+    archive.check_files(&mut || true).unwrap();
+    assert_eq!(told(&market).1, 1);
+    assert_eq!(
+        said(&folder)
+            .iter()
+            .filter(|line| line.contains("journal.sqlite is damaged"))
+            .count(),
+        1
+    );
+}
+
+#[test]
+fn a_large_journal_that_is_found_damaged_beside_the_answers_counts_as_sound_once_it_is_mended() {
+    let folder = rolled();
+    let handle = journal(&folder);
+    handle
+        .execute_batch(
+            "CREATE TABLE large (bytes BLOB); INSERT INTO large VALUES (zeroblob(70000000));
+             PRAGMA wal_checkpoint(TRUNCATE);",
+        )
+        .unwrap();
+    let market = opened(&folder).looked_through();
+    assert_eq!(told(&market).1, 0);
+    let change = |to: i64| {
+        let changed = handle.execute("UPDATE coins SET known_from = known_from + ?1", [to]);
+        assert!(changed.unwrap() > 0);
+    };
+    change(1);
+    becomes(&market, 1);
+    change(-1);
+    becomes(&market, 0);
+    drop(market);
+}

@@ -9,6 +9,7 @@ import subprocess
 import sys
 import textwrap
 import time
+import urllib.error
 import urllib.request
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
@@ -559,6 +560,57 @@ def test_a_server_says_what_it_meets_when_it_meets_it(damaged):
             assert "the file is missing" in process.stderr.readline()
         finally:
             process.terminate()
+
+
+def test_a_server_marks_every_answer_while_its_journal_is_damaged_and_says_so_once(folder):
+    journal = folder / "journal.sqlite"
+    command = [sys.executable, "-m", "liqdata", "serve", str(folder)]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+        try:
+            url = process.stdout.readline().strip()
+
+            def ask(path):
+                try:
+                    with urllib.request.urlopen(url + path, timeout=30) as answer:
+                        return answer.status, answer.headers.get("x-liqdata-damaged"), answer.read().decode()
+                except urllib.error.HTTPError as refused:
+                    with refused:
+                        return refused.code, refused.headers.get("x-liqdata-damaged"), refused.read().decode()
+
+            def until(path, mark):
+                end = time.monotonic() + 30
+                while (answer := ask(path))[1] != mark:
+                    assert time.monotonic() < end, answer
+                    time.sleep(0.05)
+                return answer
+
+            before = ask("/api/liquidations/overview")
+            assert before[:2] == (200, None)
+            assert "liqdata_damaged_files 0\n" in ask("/metrics")[2]
+            content = journal.read_bytes()
+            with journal.open("r+b") as file:
+                file.seek(4096)
+                file.write(bytes(len(content) - 4096))
+            until("/ready?max_age=31536000000", "1")
+            for path in ("/api/liquidations/overview", "/api/coverage", "/health", "/ready", "/api", "/nope"):
+                assert ask(path)[1] == "1", path
+            code, _, said = ask("/ready")
+            assert code == 503 or [file["holds"] for file in json.loads(said)["damaged"]] == ["journal"], said
+            assert "liqdata_damaged_files 1\n" in ask("/metrics")[2]
+            with liqdata.Client(url) as client:
+                assert client.overview().meta["damaged"] == 1
+
+            with journal.open("r+b") as file:
+                file.write(content)
+            until("/api/liquidations/overview", None)
+            assert ask("/api/liquidations/overview") == before
+            assert json.loads(ask("/ready")[2])["damaged"] == []
+            assert "liqdata_damaged_files 0\n" in ask("/metrics")[2]
+        finally:
+            process.terminate()
+        said = process.stderr.read()
+        assert said.count("journal.sqlite is damaged") == 1, said
+        assert said.count("is sound again") == 1, said
 
 
 WRITER_FORKS = """

@@ -144,3 +144,82 @@ async fn a_service_whose_journal_was_deleted_is_ready_again_once_another_is_put_
     let again = plain(&service, overview).await;
     assert_eq!((again.0, again.2), (StatusCode::OK, before));
 }
+
+#[tokio::test]
+async fn a_journal_that_is_damaged_under_a_service_marks_every_answer_until_it_is_whole_again() {
+    let folder = Folder::new("damaged-journal");
+    rolled(&folder);
+    let market = Arc::new(Market::open(&folder.0, None).unwrap());
+    let service = routes(Shared::new(Arc::clone(&market)));
+    let uris = [
+        "/api/liquidations/overview",
+        "/api/liquidations",
+        "/api/coverage",
+        "/api",
+        "/health",
+        "/ready",
+        "/nope",
+    ];
+    for uri in uris {
+        assert!(!plain(&service, uri).await.1.contains_key(DAMAGED), "{uri}");
+    }
+    let before = plain(&service, uris[0]).await.2;
+    let journal = folder.0.join("journal.sqlite");
+    let content = std::fs::read(&journal).unwrap();
+    let mut damaged = content.clone();
+    damaged[4096..].fill(0);
+    std::fs::write(&journal, damaged).unwrap();
+    // What a watch meets before it has anything open to look through.
+    let watch = market.archive().map(Watch::hourly);
+    let became = async |wanted: usize| {
+        for _ in 0..2000 {
+            plain(&service, uris[0]).await;
+            if market.damaged_files().unwrap() == wanted {
+                return;
+            }
+            tokio::time::sleep(std::time::Duration::from_millis(10)).await;
+        }
+        panic!("{wanted} damaged files are never told");
+    };
+    became(1).await;
+    for uri in uris {
+        assert_eq!(text(&plain(&service, uri).await.1, &DAMAGED), "1", "{uri}");
+    }
+    let (status, _, body) = plain(&service, "/ready").await;
+    if status == StatusCode::OK {
+        let said: Value = serde_json::from_slice(&body).unwrap();
+        assert_eq!(said["damaged"][0]["holds"], json!("journal"), "{said}");
+    } else {
+        assert_eq!(status, StatusCode::SERVICE_UNAVAILABLE);
+    }
+    std::fs::write(&journal, content).unwrap();
+    became(0).await;
+    drop(watch);
+    assert_eq!(readiness(&service).await["damaged"], json!([]));
+    let again = plain(&service, uris[0]).await;
+    assert!(!again.1.contains_key(DAMAGED));
+    assert_eq!((again.0, again.2), (StatusCode::OK, before));
+}
+
+#[tokio::test]
+async fn what_a_question_finds_damaged_of_the_journal_is_counted_at_once() {
+    let folder = Folder::new("journal-met");
+    rolled(&folder);
+    let market = Arc::new(Market::open(&folder.0, None).unwrap());
+    let state = crate::server::market_state::LastState::default();
+    assert_eq!(state.last(&market).await.unwrap().damaged, 0);
+    let journal = folder.0.join("journal.sqlite");
+    let mut damaged = std::fs::read(&journal).unwrap();
+    damaged[4096..].fill(0);
+    std::fs::write(&journal, damaged).unwrap();
+    let service = routes(Shared::new(Arc::clone(&market)));
+    let overview = "/api/liquidations/overview";
+    assert_eq!(plain(&service, overview).await.0, StatusCode::OK);
+    // Nobody has read the day before yet.
+    let past = format!("{overview}?as_of={}", NOW.back(Millis::DAY).0);
+    let refused = plain(&service, &past).await;
+    assert_eq!(refused.0, StatusCode::SERVICE_UNAVAILABLE);
+    assert_eq!(text(&refused.1, &DAMAGED), "1");
+    assert_eq!(text(&plain(&service, overview).await.1, &DAMAGED), "1");
+    assert_eq!(state.last(&market).await.unwrap().damaged, 1);
+}

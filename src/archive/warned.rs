@@ -1,0 +1,137 @@
+//! What readers of one archive know of its damage, and when a journal that is damaged is worth another look.
+
+use std::collections::HashMap;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant, SystemTime};
+
+use super::clock::wall_clock;
+use super::journal;
+use crate::model::Millis;
+
+/// The shortest pause before another look through a damaged journal.
+const REST: Duration = Duration::from_secs(2);
+/// The pause is so many times what the last look took: answers come first.
+const IDLE: u32 = 10;
+
+/// A file's size and time of change: while they stay, its checksum is not computed again.
+pub(super) type Stamp = (u64, Option<SystemTime>);
+/// How a journal and its log lie on the disk.
+pub(super) type Lie = [Option<Stamp>; 2];
+
+/// What is known of damage.
+#[derive(Debug, Default)]
+pub(super) struct Warned {
+    /// What is wrong with the files that were warned of.
+    reasons: HashMap<String, String>,
+    /// How often that has changed, and when it did last.
+    changes: u64,
+    changed_at: Millis,
+    /// The last look at a journal that is damaged.
+    look: Option<Look>,
+}
+
+/// A look through a journal, or what met its damage.
+#[derive(Clone, Copy, Debug)]
+struct Look {
+    began: Instant,
+    /// How long nobody looks again.
+    rest: Duration,
+    /// How it lay; none where nobody has looked through it since its damage was met.
+    lay: Option<Lie>,
+}
+
+/// What is known to the readers of one archive.
+pub(super) fn known(warned: &Mutex<Warned>) -> MutexGuard<'_, Warned> {
+    warned.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl Warned {
+    fn change(&mut self) {
+        self.changes += 1;
+        self.changed_at = wall_clock();
+    }
+
+    /// How many files are damaged.
+    pub(super) fn files(&self) -> usize {
+        self.reasons.len()
+    }
+
+    /// How often what is known has changed, and when it did last.
+    pub(super) fn changes(&self) -> (u64, Millis) {
+        (self.changes, self.changed_at)
+    }
+
+    /// What is wrong with a file.
+    pub(super) fn of(&self, path: &str) -> Option<&String> {
+        self.reasons.get(path)
+    }
+
+    /// Notes what is wrong with a file; gives whether that is news.
+    pub(super) fn note(&mut self, path: &str, reason: &str) -> bool {
+        if self.of(path).is_some_and(|known| known == reason) {
+            return false;
+        }
+        self.reasons.insert(path.to_owned(), reason.to_owned());
+        self.change();
+        true
+    }
+
+    /// Notes that a file is sound: should it be damaged again, that is news. Gives whether it was damaged.
+    pub(super) fn forget(&mut self, path: &str) -> bool {
+        let was_damaged = self.reasons.remove(path).is_some();
+        if was_damaged {
+            self.change();
+        }
+        was_damaged
+    }
+
+    /// Forgets all of it.
+    pub(super) fn forget_all(&mut self) {
+        self.reasons.clear();
+        self.change();
+    }
+
+    /// What is wrong with the journal.
+    pub(super) fn of_journal(&self) -> Option<&String> {
+        self.of(journal::FILE)
+    }
+
+    /// Notes what is wrong with the journal; gives whether that is news. Each question may meet another part of the same
+    /// damage, so that only the first is.
+    pub(super) fn note_journal(&mut self, reason: &str) -> bool {
+        if self.of_journal().is_some() {
+            return false;
+        }
+        self.look = Some(Look {
+            began: Instant::now(),
+            rest: REST,
+            lay: None,
+        });
+        self.note(journal::FILE, reason)
+    }
+
+    /// Whether a journal that is damaged and lies so is worth another look; whoever is told so is to look.
+    pub(super) fn begin_look(&mut self, lies: Lie) -> bool {
+        if self.of_journal().is_none() {
+            return false;
+        }
+        let is_worth = self
+            .look
+            .is_none_or(|look| look.began.elapsed() >= look.rest && look.lay != Some(lies));
+        if is_worth {
+            self.look = Some(Look {
+                began: Instant::now(),
+                rest: REST,
+                lay: Some(lies),
+            });
+        }
+        is_worth
+    }
+
+    /// Notes that a look through the journal is over.
+    pub(super) fn end_look(&mut self) {
+        if let Some(look) = &mut self.look {
+            look.rest = REST.max(look.began.elapsed() * IDLE);
+        }
+    }
+}
