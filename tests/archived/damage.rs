@@ -43,8 +43,8 @@ fn said(folder: &Folder) -> Vec<String> {
     mine
 }
 
-/// An archive of two days, both in files.
-fn rolled() -> Folder {
+/// An archive of two days, both in the journal.
+fn in_journal() -> Folder {
     static ONCE: Once = Once::new();
     ONCE.call_once(|| {
         log::set_logger(&WARNINGS).unwrap();
@@ -53,6 +53,13 @@ fn rolled() -> Folder {
     let folder = Folder::new();
     let mut writer = Archive::create_or_open(folder.archive()).unwrap();
     writer.append(&two_days()).unwrap();
+    folder
+}
+
+/// An archive of two days, both in files.
+fn rolled() -> Folder {
+    let folder = in_journal();
+    let mut writer = Archive::create_or_open(folder.archive()).unwrap();
     writer.roll(Millis(START + 2 * Millis::DAY)).unwrap();
     folder
 }
@@ -343,12 +350,11 @@ fn journal(folder: &Folder) -> rusqlite::Connection {
     rusqlite::Connection::open(folder.archive().join("journal.sqlite")).unwrap()
 }
 
-/// How many orders a market tells of, and whether it says that its journal is damaged.
-fn told(market: &Market) -> (usize, usize) {
-    let orders = market.answer(&Coins::new(Window::H24, None), None).unwrap();
-    let rows = orders.reply.rows.iter().map(|row| row.cnt).sum::<u64>();
-    let damaged = market.archive().unwrap().damaged_files().unwrap();
-    (usize::try_from(rows).unwrap(), damaged)
+/// How many orders of its last day a market tells of, and how many files it says are damaged.
+fn told(market: &Market) -> (u64, usize) {
+    let coins = market.answer(&Coins::new("24h", 9).unwrap(), None).unwrap();
+    let orders = coins.reply.iter().map(|coin| coin.cnt).sum();
+    (orders, market.archive().unwrap().damaged_files().unwrap())
 }
 
 /// Asks until so many files are damaged.
@@ -362,11 +368,7 @@ fn becomes(market: &Market, damaged: usize) {
 
 #[test]
 fn a_journal_that_is_found_damaged_marks_all_answers_until_it_is_repaired() {
-    drop(rolled());
-    let folder = Folder::new();
-    let mut writer = Archive::create_or_open(folder.archive()).unwrap();
-    writer.append(&two_days()).unwrap();
-    drop(writer);
+    let folder = in_journal();
     let market = opened(&folder);
     let (all, damaged) = told(&market);
     assert_eq!(damaged, 0);
@@ -402,7 +404,7 @@ fn a_journal_that_is_found_damaged_marks_all_answers_until_it_is_repaired() {
 
 #[test]
 fn a_large_journal_that_is_found_damaged_beside_the_answers_counts_as_sound_once_it_is_mended() {
-    let folder = rolled();
+    let folder = in_journal();
     let handle = journal(&folder);
     handle
         .execute_batch(
@@ -413,8 +415,8 @@ fn a_large_journal_that_is_found_damaged_beside_the_answers_counts_as_sound_once
     let market = opened(&folder).looked_through();
     assert_eq!(told(&market).1, 0);
     let change = |to: i64| {
-        let changed = handle.execute("UPDATE coins SET known_from = known_from + ?1", [to]);
-        assert!(changed.unwrap() > 0);
+        let change = "UPDATE orders SET received_at = received_at + ?1 WHERE id = 7";
+        assert_eq!(handle.execute(change, [to]).unwrap(), 1);
     };
     change(1);
     becomes(&market, 1);
