@@ -80,7 +80,7 @@ class Rebuilt:
             lines.append(f"  {self.unread:,} of them cannot be read")
         for name, counts in self.exchanges.items():
             if any(counts[one] for one in ("corrected", "new", "gone", "doubtful")):
-                lines.append(f"  {name}: {_said(counts)}")
+                lines.append(printable(f"  {name}: {_said(counts)}"))
         lines += [printable(f"  {path} is damaged: {why}") for path, why in self.damaged.items()]
         return "\n".join(lines)
 

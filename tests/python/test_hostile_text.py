@@ -5,6 +5,7 @@ import json
 import logging
 import pickle
 import sys
+import time
 
 import pytest
 from scripted import answer, data
@@ -127,3 +128,16 @@ def test_what_a_venue_says_of_its_trouble_is_one_line_of_the_collectors(capsys):
     assert tame(out.removesuffix("\n")), out
     status = {"venues": [{"exchange": "okx", "trouble": HOSTILE, "uncovered_count": 0, "state": "down"}]}
     assert tame(_collect._troubles(status))
+
+
+@pytest.mark.parametrize("question", ["overview", "coins", "exchanges", "largest", "orders", "gaps"])
+def test_who_was_listened_to_is_told_in_one_line(tmp_path, capsys, question):
+    folder = tmp_path / "archive"
+    orders = {name: [value, value] for name, value in row(exchange=HOSTILE).items()}
+    orders["timestamp"] = [int(time.time() * 1000) - minutes * 60_000 for minutes in (10, 1)]
+    liqdata.ingest(folder, orders=orders, new_exchange=True)
+    assert cli.main([question, "--archive", str(folder)]) == 0
+    out, err = capsys.readouterr()
+    assert "listened to in the last 24h: " in err
+    assert tame((out + err).replace("\n", "")), err
+    assert len(err.splitlines()) == 1

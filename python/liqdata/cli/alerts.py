@@ -6,6 +6,7 @@ import json
 import sys
 from typing import TYPE_CHECKING, Any
 
+from liqdata._printable import printable
 from liqdata._watch import watch, ways
 
 from . import formats, source
@@ -62,10 +63,10 @@ def _watch(**given: Any) -> None:
                 f"{cell('timestamp', event['start'])}  {cell('coin', event['coin']):<8} {event['side']:<5} "
                 f"{amount(event['usd']):>7}  {event['cnt']} orders, {event['venues']} exchanges, {event['state']}"
             )
-        print(line, flush=True)
+        print(printable(line), flush=True)
 
     def say(text: str) -> None:
-        print(f"liqdata: {text}", file=sys.stderr, flush=True)
+        print(f"liqdata: {printable(text)}", file=sys.stderr, flush=True)
 
     with asked_of.opened() as of:
         asked_of.say_of_standstill()

@@ -145,7 +145,7 @@ def _covered(venues: Collection[CoverageRow], range: str) -> None:
     if not any(share for _, share in heard):
         raise NoAnswer(f"{_nobody(range)}: these numbers tell nothing")
     shares = ", ".join(f"{exchange} {_share(share)}" for exchange, share in sorted(heard))
-    print(f"listened to in the last {range}: {shares}", file=sys.stderr)
+    print(printable(f"listened to in the last {range}: {shares}"), file=sys.stderr)
 
 
 def _heard(venues: Collection[CoverageRow]) -> list[tuple[str, float]]:

@@ -35,13 +35,13 @@ def head(card: Scorecard) -> str:
 
 def plain(card: Scorecard) -> str:
     """Head and one line for each map and state, both sides together."""
-    return "\n".join([f"Scorecard({head(card)})", *lines(card.rows())])
+    return "\n".join([printable(f"Scorecard({head(card)})"), *lines(card.rows())])
 
 
 def lines(rows: Rows[Any]) -> list[str]:
     """One line for each of a card's rows that is about both sides."""
     return [
-        f"  {row['map']}, {row['state']}: ig {_interval(row, 'ig')}, dig {_interval(row, 'dig')}, "
+        f"  {printable(row['map'])}, {row['state']}: ig {_interval(row, 'ig')}, dig {_interval(row, 'dig')}, "
         f"spearman {row['spearman']:.2f}, top 10 % {row['top10']:.2f}, calibration {row['calibration']:.2f}"
         for row in rows
         if row["side"] == "both" and row["n"]
