@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from . import _core
 from ._doors import door
-from ._inputs import folder
+from ._inputs import folder, switch
 from ._progress import counting
 from .rows import Rows
 
@@ -68,6 +68,7 @@ def verify(path: str | os.PathLike[str], *, repair: bool = False, progress: Prog
     >>> len(liqdata.verify(folder))
     0
     """
+    switch(repair, "repair")
     with counting(progress, "files", " files") as seen:
         table = _core.verify(folder(path), repair, seen)
     return Rows(table, meta={"source": "archive", "as_of": datetime.now(UTC), "simulated": None, "age": None})

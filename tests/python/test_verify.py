@@ -145,3 +145,10 @@ def test_a_relative_path_names_the_same_files(folder, monkeypatch):
     monkeypatch.chdir(folder.parent)
     assert list(liqdata.verify(f"../{folder.parent.name}/{folder.name}")) == told
     assert {(row["holds"], row["file"].partition("/")[0]) for row in told} == {("orders", "orders")}
+
+
+@pytest.mark.parametrize("repair", [1, 0, None, "yes"])
+def test_a_repair_is_wanted_or_not(folder, repair):
+    with pytest.raises(liqdata.BadQuery, match=r"repair: .* is not allowed; allowed: True or False") as refused:
+        liqdata.verify(folder, repair=repair)
+    assert refused.value.parameter == "repair"
