@@ -104,8 +104,8 @@ def ingest_files(
     contracts: list[list[str]],
     seen: Callable[[int], object],
     kept: Callable[[str, dict[str, Any]], object],
-    cut: Callable[[dict[str, Any]], object],
-) -> dict[str, Any]: ...
+    outcome: dict[str, Any],
+) -> None: ...
 def ingest_tables(
     path: str,
     orders: object,
@@ -115,17 +115,17 @@ def ingest_tables(
     exchange: str | None,
     new_exchange: bool,
     seen: Callable[[int], object],
-    cut: Callable[[dict[str, Any]], object],
-) -> dict[str, Any]: ...
+    outcome: dict[str, Any],
+) -> None: ...
 def ingest_parts(
     path: str,
     parts: Sequence[TablePart],
     exchange: str | None,
     seen: Callable[[int], object],
-    cut: Callable[[dict[str, Any]], object],
+    outcome: dict[str, Any],
     length: int | None,
     told_before: Sequence[tuple[str, int, int]] | None,
-) -> dict[str, Any]: ...
+) -> None: ...
 def brackets(exchange: str, symbol: str) -> Table | None: ...
 def bracketed() -> list[tuple[str, str]]: ...
 def max_leverage(exchange: str, symbol: str, notional: float) -> float | None: ...

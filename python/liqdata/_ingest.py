@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import tempfile
 from dataclasses import asdict, dataclass, field
@@ -29,10 +30,12 @@ if TYPE_CHECKING:
     from ._progress import Shown
     from .types import Progress
 
-    Cut = Callable[[dict[str, Any]], None]
-    """What is told, where an ingest is interrupted, of what it kept."""
+    Counts = tuple[int, int, int]
+    """Rows, those of them that are new and those that were there."""
 
 __all__ = ["Ingested", "ingest"]
+
+PARQUET = (".parquet", ".pq")
 
 SAME = ("refused", "first", "files")
 
@@ -202,98 +205,142 @@ def ingest(
     whose = (exchange, new_exchange)
     known = {file: _again(told) for file in paths if (told := finished.known(file)) is not None}
     left = [file for file in paths if file not in known]
-    parquet = [file for file in left if file.lower().endswith((".parquet", ".pq"))]
-    plain = [file for file in left if file not in parquet]
-    tables = [ParquetFile(file, format, exchange) for file in parquet]
+    plain = [file for file in left if not file.lower().endswith(PARQUET)]
+    tables = [ParquetFile(file, format, exchange) for file in left if file.lower().endswith(PARQUET)]
     shown = bar(wanted=progress, total=None, what="ingest")
     contracts = _contracts(folder)
     for one in known.values():
         shown.update(one.rows)
-    done = list(known.values())
-
-    def cut(told: dict[str, Any]) -> None:
-        nonlocal contracts
-        contracts = told["contracts"] or contracts
-        done.append(_told(told))
-
+    begun: list[_Outcome | _Parts] = []
+    of_files, line = _Outcome(), None
     try:
-        if plain:
+        try:
+            if plain:
 
-            def kept(file: str, told: dict[str, Any]) -> None:
-                finished.keep(os.fspath(file), _counts(_told(told)) | {"contracts": told["contracts"]})
+                def kept(file: str, told: dict[str, Any]) -> None:
+                    finished.keep(os.fspath(file), _counts(_told(told)) | {"contracts": told["contracts"]})
 
-            seen = _counting(shown.update)
-            told = _core.ingest_files(folder, plain, format, *whose, contracts, seen, kept, cut)
-            contracts = told["contracts"]
-            done.append(_told(told))
-        place = Place(folder)
-        for file in tables:
-            with named(file.path):
-                _of_parquet((place, file), done, contracts, whose, shown=shown, cut=cut)
-            finished.keep(file.path, _counts(done[-1]))
-            if file.kind == "bars":
-                # They are prices of what comes after them.
-                place = Place(folder)
-        if any(one is not None for one in given.values()):
-            given = {kind: table(one, kind) for kind, one in given.items()}
-            done.append(_told(_tables(folder, given, whose, shown, cut)))
+                begun.append(of_files)
+                seen = _counting(shown.update)
+                _core.ingest_files(folder, plain, format, *whose, contracts, seen, kept, of_files.told)
+            place = Place(folder)
+            for file in tables:
+                with named(file.path):
+                    _of_parquet((place, file), begun, of_files.contracts(contracts), whose, shown=shown)
+                finished.keep(file.path, _counts(begun[-1].so_far()))
+                if file.kind == "bars":
+                    # They are prices of what comes after them.
+                    place = Place(folder)
+            if any(one is not None for one in given.values()):
+                given = {kind: table(one, kind) for kind, one in given.items()}
+                begun.append(outcome := _Outcome())
+                _tables(folder, given, whose, shown, outcome.told)
+        finally:
+            shown.close()
+        whole = _together([*known.values(), *(one.so_far() for one in begun)])
+        line = _line(whole, source, of_files.contracts(contracts))
+        add_line(Path(folder), RECORD, line)
     except BaseException as raised:
-        _interrupted(folder, _together(done[len(known) :]), source, contracts, raised)
+        done = _together([one.so_far() for one in begun])
+        cut = _line(done, source, of_files.contracts(contracts)) | {"interrupted": True}
+        _interrupted(folder, done, (cut, line), raised)
         raise
-    finally:
-        shown.close()
-    whole = _together(done)
-    _record(folder, whole, source, contracts)
     return whole
 
 
+class _Outcome:
+    """What became of rows. The native half puts it down here: a signal may be raised before what is returned is had."""
+
+    def __init__(self, file: str | None = None, kind: str = "") -> None:
+        self.told: dict[str, Any] = {}
+        self._file, self._kind = file, kind
+
+    def so_far(self) -> Ingested:
+        """Give what it is; of nothing where the native half did not come to its end."""
+        return _told(self.told, file=self._file, kind=self._kind) if self.told else Ingested(0, 0, 0)
+
+    def contracts(self, before: list[list[str]]) -> list[list[str]]:
+        """Of which contracts the bars and readings are, where ``before`` are those from before."""
+        return self.told.get("contracts") or before
+
+
+class _Parts:
+    """What became of a Parquet file's rows so far, part by part; of the last as :class:`_Outcome`."""
+
+    def __init__(self, file: ParquetFile, refused: Refusals) -> None:
+        self._file = file
+        # One thing, as a signal comes between any two.
+        self._state: tuple[Counts, Refusals, dict[str, Any], Any]
+        self._state = ((sum(refused.counts.values()), 0, 0), refused, {}, ())
+
+    def begin(self, numbers: Any) -> dict[str, Any]:
+        """Begin the next part, whose rows stand there; gives where to put down what becomes of them."""
+        told: dict[str, Any] = {}
+        self._state = (*self._settled(), told, numbers)
+        return told
+
+    def so_far(self) -> Ingested:
+        """Give what it is."""
+        counts, refused = self._settled()
+        path = self._file.path
+        return Ingested(*counts, dict(refused.counts), refused.first(path), {path: self._file.kind})
+
+    def _settled(self) -> tuple[Counts, Refusals]:
+        (rows, new, repeated), refused, told, numbers = self._state
+        if not told:
+            return (rows, new, repeated), refused
+        refused = refused.copy()
+        for reason, count, row, shown_there in told["refused"]:
+            refused.add(reason, int(numbers[int(row.rpartition(":")[2])]), shown_there, count)
+        return (rows + told["rows"], new + told["new"], repeated + told["repeated"]), refused
+
+
 def _interrupted(
-    folder: str, kept: Ingested, source: str | None, contracts: list[list[str]], raised: BaseException
+    folder: str, kept: Ingested, lines: tuple[dict[str, Any], dict[str, Any] | None], raised: BaseException
 ) -> None:
-    """Put on record what is kept of an ingest that does not come to its end, and tell it with what is raised."""
-    if kept.new or kept.repeated:
-        _record(folder, kept, source, contracts, interrupted=True)
-        raised.add_note(f"Kept until then: {kept}")
+    """Put on record what is kept of an ingest that does not come to its end, and tell it with what is raised.
+
+    It has one line for the record where it did not, and another where all is kept and the line may be there already.
+    """
+    if not kept.new and not kept.repeated:
+        return
+    cut, whole = lines
+    if whole is None:
+        add_line(Path(folder), RECORD, cut)
+    elif not isinstance(raised, Exception) and json.loads(json.dumps(whole)) not in lines_of(Path(folder), RECORD):
+        add_line(Path(folder), RECORD, whole)
+    raised.add_note(f"Kept until then: {kept}")
 
 
 def _of_parquet(
     source: tuple[Place, ParquetFile],
-    done: list[Ingested],
+    begun: list[_Outcome | _Parts],
     contracts: list[list[str]],
     whose: Whose,
     *,
     shown: Shown,
-    cut: Cut,
 ) -> None:
-    """Bring the rows of a Parquet file into the archive, many at a time, and put to ``done`` what became of them."""
+    """Bring the rows of a Parquet file into the archive, many at a time; what becomes of them is put to ``begun``."""
     place, file = source
     if file.kind == FILLS:
-        done.append(_told(_fills(place.folder, file, contracts, shown, cut), file=file.path, kind=file.kind))
+        begun.append(outcome := _Outcome(file.path, file.kind))
+        _fills(place.folder, file, contracts, shown, outcome.told)
         return
     alone: dict[str, Any] = dict.fromkeys(("orders", "bars", "open_interest", "positions"))
     refused = Refusals()
     told_before: list[tuple[str, int, int]] = []
     parts = file.parts(place, whose, refused)
     first = next(parts, None)
-    rows, new, repeated = sum(refused.counts.values()), 0, 0
-    done.append(_so_far(file, (rows, new, repeated), refused))
+    begun.append(done := _Parts(file, refused))
     for part in chain([] if first is None else [first], parts):
+        told = done.begin(part.numbers)
         if part.is_read:
             # While days are yet to come that are earlier, nothing is called told: they would be a time without orders.
             beside = (part.length, told_before if part.is_in_order else None)
-            told = _core.ingest_parts(place.folder, part.rows, whose[0], _counting(shown.update), cut, *beside)
+            _core.ingest_parts(place.folder, part.rows, whose[0], _counting(shown.update), told, *beside)
             told_before = _joined(told_before, told["told"])
         else:
-            told = _tables(place.folder, alone | {file.kind: table(part.rows, file.kind)}, whose, shown, cut)
-        for reason, count, row, shown_there in told["refused"]:
-            refused.add(reason, int(part.numbers[int(row.rpartition(":")[2])]), shown_there, count)
-        rows, new, repeated = rows + told["rows"], new + told["new"], repeated + told["repeated"]
-        done[-1] = _so_far(file, (rows, new, repeated), refused)
-
-
-def _so_far(file: ParquetFile, counts: tuple[int, int, int], refused: Refusals) -> Ingested:
-    """What became of a file's rows so far."""
-    return Ingested(*counts, dict(refused.counts), refused.first(file.path), {file.path: file.kind})
+            _tables(place.folder, alone | {file.kind: table(part.rows, file.kind)}, whose, shown, told)
 
 
 def _joined(before: list[tuple[str, int, int]], told: list[tuple[str, int, int]]) -> list[tuple[str, int, int]]:
@@ -326,15 +373,10 @@ def _contracts(folder: str) -> list[list[str]]:
     return [[*of, contract] for of, contract in known.items()]
 
 
-def _record(
-    folder: str, told: Ingested, source: str | None, contracts: list[list[str]], *, interrupted: bool = False
-) -> None:
-    """Write down beside the journal what was ingested, and from where."""
+def _line(told: Ingested, source: str | None, contracts: list[list[str]]) -> dict[str, Any]:
+    """What is written down beside the journal of an ingest: when it was, from where, and what became of it."""
     at = datetime.now(UTC).isoformat(timespec="milliseconds")
-    line = {"at": at, "source": source} | asdict(told) | {"contracts": contracts}
-    if interrupted:
-        line |= {"interrupted": True}
-    add_line(Path(folder), RECORD, line)
+    return {"at": at, "source": source} | asdict(told) | {"contracts": contracts}
 
 
 def _check(files: tuple[object, ...], tables: Mapping[str, object], **names: object) -> None:
@@ -355,10 +397,10 @@ def _check(files: tuple[object, ...], tables: Mapping[str, object], **names: obj
         raise BadQuery(msg, parameter="files")
 
 
-def _tables(folder: str, given: Mapping[str, object], whose: Whose, shown: Shown, cut: Cut) -> dict[str, Any]:
+def _tables(folder: str, given: Mapping[str, object], whose: Whose, shown: Shown, outcome: dict[str, Any]) -> None:
     orders, bars, open_interest = given["orders"], given["bars"], given["open_interest"]
     seen = _counting(shown.update)
-    return _core.ingest_tables(folder, orders, bars, open_interest, given["positions"], *whose, seen, cut)
+    _core.ingest_tables(folder, orders, bars, open_interest, given["positions"], *whose, seen, outcome)
 
 
 def _counting(update: Callable[[int], object]) -> Callable[[int], None]:
@@ -374,13 +416,13 @@ def _counting(update: Callable[[int], object]) -> Callable[[int], None]:
     return seen
 
 
-def _fills(folder: str, file: ParquetFile, contracts: list[list[str]], shown: Shown, cut: Cut) -> dict[str, Any]:
+def _fills(folder: str, file: ParquetFile, contracts: list[list[str]], shown: Shown, outcome: dict[str, Any]) -> None:
     seen = _counting(shown.update)
     with tempfile.TemporaryDirectory() as beside:
         fills = Path(beside, "fills")
         with fills.open("w", encoding="utf-8") as lines:
             lines.writelines(f"{line}\n" for line in file.fills())
-        return _core.ingest_files(folder, [str(fills)], FILLS, *NOBODY, contracts, seen, lambda *_: None, cut)
+        _core.ingest_files(folder, [str(fills)], FILLS, *NOBODY, contracts, seen, lambda *_: None, outcome)
 
 
 def _told(told: dict[str, Any], *, file: str | None = None, kind: str = "") -> Ingested:

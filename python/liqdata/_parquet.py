@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 from . import _core
 from ._intake import table
+from ._pandas import pandas_first
 from .errors import BadQuery
 
 if TYPE_CHECKING:
@@ -106,6 +107,12 @@ class Refusals:
         self.counts: Counter[str] = Counter()
         self._first: dict[str, tuple[int, str]] = {}
 
+    def copy(self) -> Refusals:
+        """Give the same, to count others with them."""
+        made = Refusals()
+        made.counts, made._first = self.counts.copy(), self._first.copy()
+        return made
+
     def add(self, reason: str, row: int, shown: str, count: int = 1) -> None:
         """Count rows of which the first is this one."""
         self.counts[reason] += count
@@ -185,6 +192,7 @@ class ParquetFile:
         import pyarrow as pa
         from pyarrow import compute
 
+        pandas_first()
         for _, batch in self._batches():
             held = batch.filter(compute.fill_null(batch.column("is_liquidation"), fill_value=False))
             columns = {}
@@ -271,13 +279,18 @@ class ParquetFile:
         if self._of is not None:
             known = known.append(pa.field("exchange", pa.string()))
         batches = [batch for _, batch in self._batches()]
-        return pa.Table.from_batches(batches) if batches else known.empty_table()
+        if batches:
+            return pa.Table.from_batches(batches)
+        pandas_first()
+        return known.empty_table()
 
     def _batches(self, groups: set[int] | None = None) -> Iterator[tuple[int, Any]]:
         """The rows in batches, each with the number of the group of rows that it is of."""
         import pyarrow as pa
 
         self._refuse_changed()
+        if self._of is not None:
+            pandas_first()
         try:
             opened = _opened(self.path)
             for group in range(opened.metadata.num_row_groups):
@@ -343,6 +356,7 @@ class _Sound:
         for name in AMOUNTS.get(self._kind, ()):
             if name not in held.column_names or not types.is_floating(held.column(name).type):
                 continue
+            pandas_first()
             cells = held.column(name)
             for row in np.flatnonzero(~np.isfinite(cells.to_numpy())).tolist():
                 cell = cells[row].as_py()
@@ -362,6 +376,7 @@ class _Sound:
         import numpy as np
 
         coins, left = self._prices.in_coins(table(held, self._kind))
+        pandas_first()
         for row, reason, why, is_implausible in left:
             refused.add(reason, int(numbers[row]), why)
             self._implausible += is_implausible

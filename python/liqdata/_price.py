@@ -9,6 +9,7 @@ import numpy as np
 
 from . import _core
 from ._inputs import instant
+from ._pandas import pandas_first
 from .errors import BadQuery
 from .rows import Rows
 
@@ -159,6 +160,7 @@ def _of_arrow(price: Any) -> dict[str, Any]:
         return {name: price[name] for name in price.columns}
     import pyarrow as pa
 
+    pandas_first()
     try:
         table = pa.table(price)
         return {name: _cells(table[name]) if name in _BARS else table[name] for name in table.column_names}

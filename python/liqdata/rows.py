@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Generic, Literal, TypeVar, cast, overload
 from ._doors import doors
 from ._drawn import as_html, as_text
 from ._inputs import choice
+from ._pandas import pandas_first
 from ._progress import bar, counting
 from .errors import BadQuery
 
@@ -362,6 +363,7 @@ class Rows(Generic[R]):
         """
         import pyarrow as pa
 
+        pandas_first()
         return pa.table(self._arrow(decimals, progress))
 
     def _arrow(self, decimals: str, progress: Progress) -> _core.ArrowTable:

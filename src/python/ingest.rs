@@ -37,16 +37,16 @@ pub(super) fn formats() -> Vec<&'static str> {
 }
 
 /// Brings files into the archive in the folder `path`, whose bars and readings are of `contracts`; `seen` is told how many rows have
-/// been read, `kept` of each file that is kept to its end: its path, and what [`told`] tells; and `cut` where it is interrupted of
-/// what is kept.
+/// been read, and `kept` of each file that is kept to its end: its path, and what [`told`] tells. What became of everything is put
+/// into `outcome`, where it is interrupted of what is kept.
 #[pyfunction]
 #[expect(
     clippy::too_many_arguments,
     clippy::needless_pass_by_value,
     reason = "arguments from Python come by value, one by one"
 )]
-pub(super) fn ingest_files<'py>(
-    py: Python<'py>,
+pub(super) fn ingest_files(
+    py: Python<'_>,
     path: PathBuf,
     files: Vec<PathBuf>,
     format: Option<&str>,
@@ -55,8 +55,8 @@ pub(super) fn ingest_files<'py>(
     contracts: Vec<[String; 4]>,
     seen: Py<PyAny>,
     kept: Py<PyAny>,
-    cut: &Bound<'py, PyAny>,
-) -> PyResult<Bound<'py, PyDict>> {
+    outcome: &Bound<'_, PyDict>,
+) -> PyResult<()> {
     let format = format.map(|name| format_of(py, name)).transpose()?;
     let files = Files {
         paths: files,
@@ -82,25 +82,29 @@ pub(super) fn ingest_files<'py>(
         let to_coins =
             &mut |readings, goes_on: &mut dyn FnMut() -> bool| prices.of_files(readings, goes_on);
         ingest(&path, &files, goes_on, &mut finished, to_coins)
-    })?;
+    });
     let raised = failed.into_inner().unwrap_or_default().or(raised);
-    told_or_cut(done.map_err(|fault| fault_of(py, &fault)), raised, cut)
+    put_down(outcome, done, raised, |fault| fault_of(py, fault))
 }
 
-/// What became of everything; where something was raised that is raised, and `cut` is told first of what is kept.
-fn told_or_cut<'py>(
-    done: PyResult<Ingested>,
+/// Puts into `outcome` what became of everything, and raises what was raised meanwhile. The interpreter raises a signal wherever it
+/// runs code again, and before what is returned is anybody's: what is kept is put down before.
+fn put_down<E>(
+    outcome: &Bound<'_, PyDict>,
+    done: Result<Ingested, E>,
     raised: Option<PyErr>,
-    cut: &Bound<'py, PyAny>,
-) -> PyResult<Bound<'py, PyDict>> {
-    let py = cut.py();
-    let Some(raised) = raised else {
-        return told(py, done?);
+    fault_of: impl FnOnce(&E) -> PyErr,
+) -> PyResult<()> {
+    let py = outcome.py();
+    let done = match done {
+        Ok(done) => outcome.update(told(py, done)?.as_mapping()),
+        Err(fault) => Err(fault_of(&fault)),
     };
-    if let Ok(done) = done {
-        cut.call1((told(py, done)?,))?;
+    if let Some(raised) = raised {
+        return Err(raised);
     }
-    Err(raised)
+    logs::deliver(py)?;
+    done
 }
 
 /// Brings tables into the archive in the folder `path`; otherwise as [`ingest_files`]. Rows without an exchange are
@@ -110,18 +114,18 @@ fn told_or_cut<'py>(
     clippy::too_many_arguments,
     reason = "arguments from Python come one by one"
 )]
-pub(super) fn ingest_tables<'py>(
-    py: Python<'py>,
+pub(super) fn ingest_tables(
+    py: Python<'_>,
     path: PathBuf,
-    orders: &Bound<'py, PyAny>,
-    bars: &Bound<'py, PyAny>,
-    open_interest: &Bound<'py, PyAny>,
-    positions: &Bound<'py, PyAny>,
+    orders: &Bound<'_, PyAny>,
+    bars: &Bound<'_, PyAny>,
+    open_interest: &Bound<'_, PyAny>,
+    positions: &Bound<'_, PyAny>,
     exchange: Option<&str>,
     new_exchange: bool,
     seen: Py<PyAny>,
-    cut: &Bound<'py, PyAny>,
-) -> PyResult<Bound<'py, PyDict>> {
+    outcome: &Bound<'_, PyDict>,
+) -> PyResult<()> {
     let mut whose = checked::whose(py, &path, exchange, new_exchange)?;
     let given = (orders, bars, open_interest);
     let mut tables = kept(py, &path, given, exchange, &mut whose)?;
@@ -138,17 +142,13 @@ pub(super) fn ingest_tables<'py>(
     tables.positions = kept;
     let (done, raised) = watched(py, seen, move |goes_on| {
         ingest_all(&path, tables, Some(Vec::new()), goes_on)
-    })?;
+    });
     let done = done.map(|mut done| {
         done.rows += refused.iter().map(|one| one.count).sum::<u64>();
         done.refused.extend(refused);
         done
     });
-    told_or_cut(
-        done.map_err(|fault| error::archive(py, &fault)),
-        raised,
-        cut,
-    )
+    put_down(outcome, done, raised, |fault| error::archive(py, fault))
 }
 
 /// Brings parts of a table that were looked over into the archive in the folder `path`; otherwise as [`ingest_tables`]. Bars that
@@ -160,16 +160,16 @@ pub(super) fn ingest_tables<'py>(
     clippy::needless_pass_by_value,
     reason = "arguments from Python come by value, one by one"
 )]
-pub(super) fn ingest_parts<'py>(
-    py: Python<'py>,
+pub(super) fn ingest_parts(
+    py: Python<'_>,
     path: PathBuf,
-    parts: Vec<PyRef<'py, TablePart>>,
+    parts: Vec<PyRef<'_, TablePart>>,
     exchange: Option<&str>,
     seen: Py<PyAny>,
-    cut: &Bound<'py, PyAny>,
+    outcome: &Bound<'_, PyDict>,
     length: Option<i64>,
     told_before: Option<Vec<(String, i64, i64)>>,
-) -> PyResult<Bound<'py, PyDict>> {
+) -> PyResult<()> {
     let parts: Vec<_> = parts.iter().map(|part| part.share()).collect();
     let mut tables = Tables::default();
     let whose = exchange.map(str::to_owned);
@@ -193,12 +193,8 @@ pub(super) fn ingest_parts<'py>(
     });
     let (done, raised) = watched(py, seen, move |goes_on| {
         ingest_all(&path, tables, told_before, goes_on)
-    })?;
-    told_or_cut(
-        done.map_err(|fault| error::archive(py, &fault)),
-        raised,
-        cut,
-    )
+    });
+    put_down(outcome, done, raised, |fault| error::archive(py, fault))
 }
 
 /// Why positions are not taken.
@@ -272,8 +268,8 @@ fn watched<T: Send>(
     py: Python<'_>,
     seen: Py<PyAny>,
     work: impl FnOnce(&mut dyn FnMut(u64) -> bool) -> T + Send,
-) -> PyResult<(T, Option<PyErr>)> {
-    let done = py.detach(move || {
+) -> (T, Option<PyErr>) {
+    py.detach(move || {
         let mut raised = None;
         let done = work(&mut |rows| {
             // Asked once more, it is still not to go on.
@@ -288,9 +284,7 @@ fn watched<T: Send>(
             raised.is_none()
         });
         (done, raised)
-    });
-    logs::deliver(py)?;
-    Ok(done)
+    })
 }
 
 fn told(py: Python<'_>, done: Ingested) -> PyResult<Bound<'_, PyDict>> {

@@ -165,3 +165,127 @@ def test_ctrl_c_ends_it_at_once_and_the_next_call_works(way):
     whole, took = map(float, done.stdout.split())
     print(f"{way}: {took:.3f} s of {whole:.3f} s")
     assert took < BOUND
+
+
+MOMENTS = """
+    import json, pathlib, re, shutil, subprocess, sys, tempfile, time
+    import numpy as np, pandas, pyarrow
+    from pyarrow import parquet
+    import liqdata
+    from liqdata import _parquet
+
+    way = sys.argv[1]
+    beside = pathlib.Path(tempfile.mkdtemp())
+    folder = beside / "archive"
+    count = 6000
+    orders = {
+        "exchange": ["binance", "okx"] * (count // 2),
+        "symbol": ["BTCUSDT", "ETHUSDT"] * (count // 2),
+        "side": ["LONG", "SHORT"] * (count // 2),
+        **{name: np.full(count, 100.5) for name in ("price", "qty")},
+        "value_usd": np.full(count, 10100.25),
+        "timestamp": np.arange(count) * 60_000 + 1_700_000_000_000,
+    }
+    frame = pandas.DataFrame(orders)
+    files = []
+    if way == "csv":
+        frame.to_csv(beside / "x_orders.csv", index=False)
+        files = [beside / "x_orders.csv"]
+    if way.startswith("parquet"):
+        for part in (0, 1):
+            files.append(beside / f"{part}.parquet")
+            parquet.write_table(pyarrow.Table.from_pandas(frame[part::2]), files[-1])
+    if way == "parquet by days":
+        _parquet.TOGETHER = count // 4
+    given = {} if files else {"orders": frame}
+    ingest = lambda: liqdata.ingest(folder, *files, **given)
+    begun = time.monotonic()
+    assert ingest().new == count
+    whole = time.monotonic() - begun
+    sender = subprocess.Popen([sys.executable, "-c", SENDER], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+    seen = set()
+    for place in range(TIMES):
+        shutil.rmtree(folder, ignore_errors=True)
+        done, notes = None, []
+        try:
+            print(whole * (0.2 + place / TIMES), file=sender.stdin, flush=True)
+            done = ingest()
+            while True:
+                time.sleep(0.01)
+        except KeyboardInterrupt as raised:
+            notes = getattr(raised, "__notes__", [])
+        sender.stdout.readline()
+        record = folder / "ingested.jsonl"
+        lines = [json.loads(line) for line in record.read_text().splitlines()] if record.exists() else []
+        kept = ingest().repeated
+        told = [int(new.replace(",", "")) for note in notes for new in re.findall(r"([0-9,]+) new", note)]
+        assert [line["new"] for line in lines] == [kept] * bool(kept), (place, kept, lines)
+        # Where it had come to its end nothing was interrupted.
+        if done is None and not (lines and "interrupted" not in lines[0]):
+            assert told == [kept] * bool(kept), (place, kept, told)
+        seen.add((done is None, kept))
+    sender.stdin.close()
+    print(sorted(seen))
+"""
+
+
+@pytest.mark.parametrize("way", ["table", "csv", "parquet", "parquet by days"])
+def test_whenever_ctrl_c_comes_what_an_ingest_kept_is_told_and_on_record(way):
+    pytest.importorskip("pyarrow")
+    source = textwrap.dedent(MOMENTS).replace("SENDER", repr(SENDER)).replace("TIMES", "400" if SOAK else "40")
+    command = [sys.executable, "-c", source, way]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=300, check=False)
+    assert done.returncode == 0, done.stderr
+    print(f"{way}: {done.stdout}")
+
+
+LOOKED_FOR = """
+    import os, signal, sys
+    import numpy as np, polars, pyarrow
+    from pyarrow import parquet
+    import liqdata
+
+    market = liqdata.demo()
+    bars = market.bars("BTC", start=market.bars("BTC", interval="1d")[-1]["timestamp"])
+    arrow = pyarrow.Table.from_batches(bars.to_polars().to_arrow().to_batches())
+    file = sys.argv[1] + "/orders.parquet"
+    columns = {
+        "exchange": ["okx"], "symbol": ["BTCUSDT"], "side": ["LONG"], "timestamp": [1_700_000_000_000],
+        **{name: [1.0] for name in ("price", "qty", "value_usd")},
+    }
+    polars.DataFrame(columns).write_parquet(file)
+
+    class Interrupts:
+        # A Ctrl-C as soon as anybody looks for pandas.
+        def find_spec(self, name, *_):
+            if name == "pandas":
+                looked.append(name)
+                os.kill(os.getpid(), signal.SIGINT)
+
+    looked = []
+    assert "pandas" not in sys.modules
+    sys.meta_path.insert(0, Interrupts())
+    try:
+        CALL
+    except KeyboardInterrupt:
+        print("interrupted")
+    else:
+        print("lost" if looked else "not looked for")
+"""
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        'liqdata.ingest(sys.argv[1] + "/archive", file)',
+        "bars.to_arrow()",
+        'market.heatmap("BTC", "24h").plot(price=arrow)',
+    ],
+)
+def test_ctrl_c_while_pandas_comes_in_beside_pyarrow_is_not_lost(tmp_path, call):
+    for needed in ("pandas", "polars", "pyarrow", "matplotlib"):
+        pytest.importorskip(needed)
+    source = textwrap.dedent(LOOKED_FOR).replace("CALL", call)
+    done = subprocess.run([sys.executable, "-c", source, tmp_path], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.strip() in {"interrupted", "not looked for"}

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from liqdata import plot
 from liqdata._inputs import datetime_of
+from liqdata._pandas import pandas_first
 from liqdata._printable import printable
 from liqdata._written import written
 
@@ -279,6 +280,7 @@ def _parquet(name: str, answer: Any, file: Path) -> None:
         import pyarrow as pa
         from pyarrow import parquet
 
+        pandas_first()
         parquet.write_table(pa.table(columns) if rows is None else rows.to_arrow(), file)
     elif find_spec("polars") is not None:
         import polars as pl

@@ -10,6 +10,7 @@ import numpy.typing as npt
 from liqdata import _core
 from liqdata._inputs import instant
 from liqdata._intake import table
+from liqdata._pandas import pandas_first
 from liqdata.errors import BadQuery
 from liqdata.rows import Rows
 
@@ -199,6 +200,7 @@ def _taken(held: Any, parameter: str) -> dict[str, Any]:
         import pyarrow as pa
     except ImportError:
         refuse(parameter, f"a {type(held).__name__} needs pyarrow to be read", "pandas, polars, or columns of arrays")
+    pandas_first()
     arrow = pa.table(held)
     return {name: _cells(arrow[name]) for name in arrow.column_names}
 
