@@ -9,6 +9,7 @@ use rust_decimal::Decimal;
 
 use super::manifest::Partition;
 use super::orders::{MOST_USD, OrderRow};
+use super::row::check_time;
 use super::runs::Told;
 use super::tabled::{Cells, Sound, Tabled, attos, is_time, spelled, taken};
 use crate::model::{
@@ -215,6 +216,10 @@ impl OrderTable {
     pub fn told(&self) -> Vec<Told> {
         let mut ends: Vec<Option<(Millis, Millis)>> = vec![None; self.exchange.names().len()];
         for (code, at) in self.exchange.codes().iter().zip(&self.given.timestamp) {
+            // Its row is refused.
+            if check_time("timestamp", *at).is_err() {
+                continue;
+            }
             if let Some(ends) = ends.get_mut(*code as usize) {
                 let (first, last) = ends.unwrap_or((*at, *at));
                 *ends = Some((first.min(*at), last.max(*at)));
@@ -434,6 +439,31 @@ mod tests {
         let first = rows.first().unwrap();
         let names = (first.order.exchange.as_str(), first.coin.as_str());
         assert_eq!(names, ("okx", "BTC"));
+    }
+
+    #[test]
+    fn a_time_that_no_row_may_have_is_none_of_which_they_tell() {
+        let ones = || {
+            [1, 1, 1]
+                .map(Decimal::from)
+                .into_iter()
+                .collect::<Decimals>()
+        };
+        let at = [Millis(7), Millis(-1), Millis(5)].to_vec();
+        let given = GivenOrders {
+            exchange: ["okx"; 3].into_iter().collect(),
+            symbol: ["BTCUSDT"; 3].into_iter().collect(),
+            side: vec![Side::Long; 3],
+            price: ones(),
+            qty: ones(),
+            value_usd: ones(),
+            timestamp: at.clone(),
+            received_at: at,
+            ..GivenOrders::default()
+        };
+        let told = OrderTable::of(given).unwrap().told();
+        let ends: Vec<(Millis, Millis)> = told.iter().map(|told| (told.start, told.end)).collect();
+        assert_eq!(ends, [(Millis(5), Millis(7))]);
     }
 
     #[test]
