@@ -29,8 +29,9 @@ use super::writer::Writer;
 use super::{ArchiveError, exact, table};
 use crate::model::{Cell, Column, Millis, Value, Visitor};
 
-/// Columns in which the same row may differ: when and how it came, and not what happened.
-const BESIDE: [&str; 6] = [
+/// Columns in which the same row may differ: when and how it came and was spelled, and not what happened.
+const BESIDE: [&str; 7] = [
+    "dedupe_key",
     "received_at",
     "completeness",
     "price_kind",
@@ -326,6 +327,11 @@ impl<'a> Filing<'a> {
                         .or_else(|| new.get(place.checked_sub(there.len())?))
                 })
                 .find(|before| before.has_key_of(&row));
+            // Two spellings that are handed in together are two contracts.
+            let before = before.or_else(|| {
+                let mut there = known.of(hash).filter_map(|place| there.get(place));
+                there.find(|before| before.is_spelled_otherwise(&row))
+            });
             let Some(before) = before else {
                 known.add(hash);
                 new.push(row);

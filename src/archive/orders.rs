@@ -6,7 +6,8 @@ use rust_decimal::Decimal;
 
 use super::row::{Fault, Row, check_amount, check_decimal, check_name, check_text, check_time};
 use crate::model::{
-    Completeness, GroupedOrder, Millis, ObservedOrder, Order, OrderBrief, Side, record,
+    Completeness, ContractKind, GroupedOrder, Millis, ObservedOrder, Order, OrderBrief, Side,
+    Symbol, record,
 };
 
 /// The largest value of an order: more than all that is open on all exchanges together, and little enough that a
@@ -102,6 +103,18 @@ impl<'a> From<&'a OrderRow> for OrderBrief<'a> {
     }
 }
 
+/// The contract in the key of an order of a file or table, as it was spelled there, and what the key says behind the side.
+fn as_told(key: &str) -> Option<(&str, &str)> {
+    let told = key.strip_prefix("file|")?;
+    let mut sides = ["|LONG|", "|SHORT|"].into_iter();
+    sides.find_map(|side| told.rsplit_once(side))
+}
+
+/// Whether a contract is delivered on a day, which the pair does not say.
+fn is_dated(contract: &str) -> bool {
+    Symbol::read(contract).is_some_and(|symbol| symbol.kind() == ContractKind::Dated)
+}
+
 impl Row for OrderRow {
     const TABLE: &'static str = "orders";
     const UNIQUE: &'static str = "exchange, dedupe_key";
@@ -140,11 +153,27 @@ impl Row for OrderRow {
     }
 
     fn tell_key(&self, hasher: &mut impl Hasher) {
-        (&self.order.exchange, &self.dedupe_key).hash(hasher);
+        let key = self.dedupe_key.as_str();
+        let said = as_told(key).map_or(key, |(_, said)| said);
+        (&self.order.exchange, said).hash(hasher);
     }
 
     fn has_key_of(&self, other: &Self) -> bool {
         self.dedupe_key == other.dedupe_key && self.order.exchange == other.order.exchange
+    }
+
+    fn is_spelled_otherwise(&self, other: &Self) -> bool {
+        let told = as_told(&self.dedupe_key).zip(as_told(&other.dedupe_key));
+        let of = |row: &Self| (row.order.side, row.order.timestamp);
+        told.is_some_and(|((contract, said), (another, as_said))| {
+            said == as_said
+                && of(self) == of(other)
+                && self.order.exchange == other.order.exchange
+                && self.order.symbol == other.order.symbol
+                && contract != another
+                && !is_dated(contract)
+                && !is_dated(another)
+        })
     }
 
     fn exchange(&self) -> Option<&str> {

@@ -46,13 +46,17 @@ pub(super) trait Row: Record + Clone + Send + 'static {
 
     /// What tells the row from every other of its date, and is the same when the row is sent again.
     fn key(&self) -> String;
-    /// Tells `hasher` what tells the row from every other of its date.
+    /// Tells `hasher` what tells the row from every other of its date, however what it is of is spelled.
     fn tell_key(&self, hasher: &mut impl Hasher) {
         self.key().hash(hasher);
     }
     /// Whether that is the same of another row.
     fn has_key_of(&self, other: &Self) -> bool {
         self.key() == other.key()
+    }
+    /// Whether another row is the same but for how what it is of is spelled, which the keys have as they were told it.
+    fn is_spelled_otherwise(&self, _other: &Self) -> bool {
+        false
     }
     /// The exchange it is from, where it is from one.
     fn exchange(&self) -> Option<&str>;

@@ -1,9 +1,10 @@
 """Arrays of ccxt and tables: what they become in an archive, and which are refused."""
 
 import json
+import zlib
 
 import pytest
-from dumped import DAY, MINUTE, START, orders_of, written
+from dumped import DAY, MINUTE, START, is_sound, orders_of, written
 
 import liqdata
 from liqdata.errors import BadQuery
@@ -46,6 +47,71 @@ def test_equal_lines_of_a_table_are_two_orders_and_the_file_again_adds_none(tmp_
     file = written(tmp_path, "mine.csv", line, line, header="timestamp,exchange,symbol,side,price,qty")
     assert liqdata.ingest(folder, file).new == 2
     assert (liqdata.ingest(folder, file).new, len(orders_of(folder))) == (0, 2)
+
+
+def of_pair(symbol, form, tmp_path):
+    """Three orders of a pair in this spelling, two of them equal, as they are ingested."""
+    at = [START, START, START + 1]
+    orders = {"timestamp": at, "exchange": ["okx"] * 3, "symbol": [symbol] * 3, "side": ["LONG"] * 3}
+    orders |= {"price": [40_000.0] * 3, "qty": [1.0] * 3, "value_usd": [40_000.0] * 3}
+    if form == "table":
+        return (), {"orders": orders}
+    lines = (",".join(map(str, cells)) for cells in zip(*orders.values(), strict=True))
+    return (written(tmp_path, f"{zlib.crc32(symbol.encode())}.csv", *lines, header=",".join(orders)),), {}
+
+
+SPELLINGS = ["BTCUSDT", "BTC-USDT", "btcusdt", "BTC/USDT:USDT", "BTC-USDT-SWAP", "BTCUSDT.P"]
+
+
+@pytest.mark.parametrize("form", ["table", "csv"])
+@pytest.mark.parametrize("first", SPELLINGS)
+def test_orders_of_a_pair_that_is_spelled_otherwise_are_repeated(tmp_path, folder, form, first):
+    files, given = of_pair(first, form, tmp_path)
+    assert liqdata.ingest(folder, *files, **given).new == 3
+    for symbol in SPELLINGS:
+        files, given = of_pair(symbol, form, tmp_path)
+        done = liqdata.ingest(folder, *files, **given)
+        assert (done.new, done.repeated, done.refused) == (0, 3, {}), symbol
+    assert [order["symbol"] for order in orders_of(folder)] == ["BTCUSDT"] * 3
+    is_sound(folder)
+
+
+@pytest.mark.parametrize("form", ["table", "csv"])
+def test_orders_of_another_contract_are_others_whatever_else_they_say(tmp_path, folder, form):
+    for symbol in ("BTC-USD-SWAP", "BTC-USD-240628", "BTC-USD-240927", "BTCUSDT", "ETHUSDT"):
+        files, given = of_pair(symbol, form, tmp_path)
+        assert liqdata.ingest(folder, *files, **given).new == 3, symbol
+        files, given = of_pair(symbol, form, tmp_path)
+        assert liqdata.ingest(folder, *files, **given).new == 0, symbol
+
+
+def test_two_spellings_in_one_table_are_two_contracts(folder):
+    orders = {"timestamp": [START] * 2, "exchange": ["okx"] * 2, "symbol": ["BTC-USDT", "BTC-USDT-SWAP"]}
+    orders |= {"side": ["LONG"] * 2, **{name: [1.0] * 2 for name in ("price", "qty", "value_usd")}}
+    assert liqdata.ingest(folder, orders=orders).new == 2
+    assert liqdata.ingest(folder, orders=orders).repeated == 2
+
+
+@pytest.mark.parametrize("at", [-1, -86_400_000])
+@pytest.mark.parametrize("form", ["columns", "pandas", "parquet"])
+def test_an_order_of_a_time_before_1970_is_refused_alone_with_its_place(tmp_path, folder, form, at):
+    pd = pytest.importorskip("pandas")
+    _, given = of_pair("BTCUSDT", "table", tmp_path)
+    given["orders"]["timestamp"] = [START, at, START + 1]
+    if form == "pandas":
+        frame = pd.DataFrame(given["orders"])
+        given = {"orders": frame.assign(timestamp=pd.to_datetime(frame["timestamp"], unit="ms", utc=True))}
+    files, place = (), "orders:1"
+    if form == "parquet":
+        pytest.importorskip("pyarrow")
+        files, place = (tmp_path / "orders.parquet",), f"{tmp_path / 'orders.parquet'}:1"
+        pd.DataFrame(given.pop("orders")).to_parquet(*files)
+    done = liqdata.ingest(folder, *files, **given)
+    assert (done.new, sum(done.refused.values())) == (2, 1)
+    ((reason, first),) = done.first.items()
+    assert reason == "orders: timestamp cannot be kept as it is"
+    assert first == f"{place} ({at} ms is not between 1970 and 9999)"
+    is_sound(folder)
 
 
 def test_tables_go_in_as_they_go_into_a_market(folder):
