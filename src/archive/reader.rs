@@ -392,11 +392,16 @@ impl Archive {
 
     /// Notes that the journal is as it was written.
     pub(super) fn clear_journal(&self) {
-        self.warned().forget(journal::FILE);
+        self.warned().mend_journal();
+    }
+
+    /// How often the journal was damaged and turned out to be sound since the archive was opened.
+    pub(crate) fn times_mended(&self) -> u64 {
+        self.warned().mended()
     }
 
     /// Whether the journal is known to be damaged.
-    pub(crate) fn has_damaged_journal(&self) -> bool {
+    pub(super) fn has_damaged_journal(&self) -> bool {
         self.warned().of_journal().is_some()
     }
 

@@ -26,6 +26,8 @@ pub(super) struct Warned {
     /// How often that has changed, and when it did last.
     changes: u64,
     changed_at: Millis,
+    /// How often a journal that was damaged turned out to be sound.
+    mended: u64,
     /// The last look at a journal that is damaged.
     look: Option<Look>,
 }
@@ -83,6 +85,16 @@ impl Warned {
             self.change();
         }
         was_damaged
+    }
+
+    /// Notes that the journal is sound.
+    pub(super) fn mend_journal(&mut self) {
+        self.mended += u64::from(self.forget(journal::FILE));
+    }
+
+    /// How often the journal was damaged and turned out to be sound.
+    pub(super) fn mended(&self) -> u64 {
+        self.mended
     }
 
     /// Forgets all of it.

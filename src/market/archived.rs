@@ -13,7 +13,7 @@ mod series;
 use std::collections::BTreeMap;
 use std::future::pending;
 use std::path::Path;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, RwLock, RwLockReadGuard, TryLockError};
 use std::time::{Duration, Instant};
 
@@ -96,8 +96,8 @@ pub(crate) struct Archived {
     nothing: Observations,
     /// How often what is known of damage had changed when what was read of days was last let go of.
     damage_seen: AtomicU64,
-    /// Whether the journal was damaged then.
-    was_damaged: AtomicBool,
+    /// How often the journal had been mended when it was last read anew.
+    mended_seen: AtomicU64,
 }
 
 impl Archived {
@@ -122,7 +122,7 @@ impl Archived {
             names: Mutex::default(),
             nothing: Observations::new(Vec::new(), Vec::new(), Vec::new(), as_of)?,
             damage_seen: AtomicU64::new(damage_seen),
-            was_damaged: AtomicBool::new(false),
+            mended_seen: AtomicU64::new(0),
         })
     }
 
@@ -154,9 +154,10 @@ impl Archived {
         let (changes, _) = self.front.changes_of_damage();
         if self.damage_seen.load(Ordering::Acquire) != changes {
             let mut live = self.live.write().unwrap_or_else(PoisonError::into_inner);
-            let is_damaged = self.front.has_damaged_journal();
-            if self.was_damaged.swap(is_damaged, Ordering::AcqRel) && !is_damaged {
-                self.mended(&mut live)?;
+            let mended = self.front.times_mended();
+            if self.mended_seen.load(Ordering::Acquire) != mended {
+                self.read_mended(&mut live)?;
+                self.mended_seen.store(mended, Ordering::Release);
             }
             if self.damage_seen.swap(changes, Ordering::AcqRel) != changes {
                 self.back.clear();
@@ -178,7 +179,8 @@ impl Archived {
             fault => fault,
         })?;
         self.read_anew(&mut live)?;
-        self.was_damaged.store(false, Ordering::Release);
+        let mended = self.front.times_mended();
+        self.mended_seen.store(mended, Ordering::Release);
         log::warn!(
             target: "liqdata::archive",
             "another journal lies in {}: the archive is read anew",
@@ -188,11 +190,8 @@ impl Archived {
     }
 
     /// Reads on in a journal that was damaged and is sound again: what a handle has in memory of it may still be the damage.
-    fn mended(&self, live: &mut Live) -> Result<(), Refusal> {
-        if let Err(fault) = self.reopen() {
-            self.was_damaged.store(true, Ordering::Release);
-            return Err(fault.into());
-        }
+    fn read_mended(&self, live: &mut Live) -> Result<(), Refusal> {
+        self.reopen()?;
         self.read_anew(live)?;
         log::warn!(
             target: "liqdata::archive",
