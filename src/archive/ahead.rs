@@ -9,10 +9,8 @@ use std::path::Path;
 
 use super::{ArchiveError, files};
 
-/// The bytes before the frames.
-pub(super) const HEADER: usize = 32;
-/// The bytes of a frame before its page.
-pub(super) const FRAME: usize = 24;
+const HEADER: usize = 32;
+const FRAME: usize = 24;
 
 /// What is wrong with the log at `path`, if anything is; there is none where the journal was closed.
 pub(super) fn fault(path: &Path) -> Result<Option<String>, ArchiveError> {
@@ -34,14 +32,13 @@ fn look(path: &Path) -> Result<Option<String>, ArchiveError> {
     }
 }
 
-/// The word at a place.
-pub(super) fn word(bytes: &[u8], at: usize) -> Option<u32> {
+fn word(bytes: &[u8], at: usize) -> Option<u32> {
     let four = bytes.get(at..at.checked_add(4)?)?;
     Some(u32::from_be_bytes(four.try_into().ok()?))
 }
 
 /// The two running sums of a log over `bytes`, whose words are in the order that the log's first word says.
-pub(super) fn sums(bytes: &[u8], big: bool, from: (u32, u32)) -> (u32, u32) {
+fn sums(bytes: &[u8], big: bool, from: (u32, u32)) -> (u32, u32) {
     let (mut one, mut two) = from;
     for [first, second] in bytes.as_chunks::<4>().0.as_chunks::<2>().0 {
         let read = |four: &[u8; 4]| {

@@ -177,7 +177,7 @@ pub(super) fn beside(path: &Path, ending: &str) -> PathBuf {
 }
 
 /// The journal's address with the promise that nobody writes to it.
-pub(super) fn immutable(path: &Path) -> PathBuf {
+fn immutable(path: &Path) -> PathBuf {
     let path = path
         .to_string_lossy()
         .replace('%', "%25")

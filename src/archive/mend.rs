@@ -1,5 +1,7 @@
 //! Taking rows that are not as they were written out of the journal, and writing down what that leaves unknown.
 
+use std::collections::{BTreeSet, HashMap, HashSet};
+
 use rusqlite::{Connection, OptionalExtension};
 
 use super::journal;
@@ -21,16 +23,44 @@ pub(super) fn reason(table: &str) -> String {
 }
 
 /// Takes the rows that are not as they were written out of the journal. What a row was is not known any more, so that the
-/// time between its neighbours is a gap of every exchange, which says of what.
+/// time between its neighbours is a gap of every exchange, which says of what, and so is the time that the index still has of it. All
+/// indexes are made anew.
 pub(super) fn let_go(journal: &Connection, now: Millis) -> rusqlite::Result<()> {
-    for kind in &ROW_KINDS {
-        let ids = damaged(journal, kind)?;
+    let found = ROW_KINDS
+        .iter()
+        .map(|kind| {
+            let ids = damaged(journal, kind)?;
+            let times = indexed(journal, kind, &ids);
+            Ok((kind, ids, times))
+        })
+        .collect::<rusqlite::Result<Vec<_>>>()?;
+    journal.execute_batch("REINDEX")?;
+    for (kind, ids, times) in found {
         for id in &ids {
-            miss(journal, kind, *id, now)?;
+            miss(journal, kind, *id, times.get(id).copied(), now)?;
         }
         journal::delete(journal, kind.table, &ids)?;
     }
     Ok(())
+}
+
+/// When rows happened by the index by time, which is another copy of that; none where it cannot be read.
+fn indexed(journal: &Connection, kind: &RowKind, ids: &[i64]) -> HashMap<i64, Millis> {
+    if ids.is_empty() {
+        return HashMap::new();
+    }
+    let wanted: HashSet<i64> = ids.iter().copied().collect();
+    let table = kind.table;
+    let all = || -> rusqlite::Result<HashMap<i64, Millis>> {
+        journal
+            .prepare(&format!(
+                "SELECT id, timestamp FROM {table} INDEXED BY {table}_by_time"
+            ))?
+            .query_map([], |line| Ok((line.get(0)?, Millis(line.get(1)?))))?
+            .filter(|one| one.as_ref().map_or(true, |(id, _)| wanted.contains(id)))
+            .collect()
+    };
+    all().unwrap_or_default()
 }
 
 /// The condition that a row is as it was written.
@@ -49,7 +79,13 @@ fn damaged(journal: &Connection, kind: &RowKind) -> rusqlite::Result<Vec<i64>> {
         .collect()
 }
 
-fn miss(journal: &Connection, kind: &RowKind, id: i64, now: Millis) -> rusqlite::Result<()> {
+fn miss(
+    journal: &Connection,
+    kind: &RowKind,
+    id: i64,
+    told: Option<Millis>,
+    now: Millis,
+) -> rusqlite::Result<()> {
     let sound = is_sound(kind);
     let table = kind.table;
     let beside = |condition: &str| -> rusqlite::Result<Option<i64>> {
@@ -76,34 +112,62 @@ fn miss(journal: &Connection, kind: &RowKind, id: i64, now: Millis) -> rusqlite:
         found => found,
     };
     let (before, behind) = (before.or(behind), behind.or(before));
-    let (Some(before), Some(behind)) = (before, behind) else {
-        return Ok(());
-    };
+    let between = before.zip(behind).map(|(before, behind)| {
+        let (start, end) = (before.min(behind), before.max(behind));
+        (Millis(start), Millis(end).on(1))
+    });
+    // Rows that are brought in later lie between others than their time does.
+    let length = if kind.has_interval { Millis::DAY } else { 1 };
+    let told = told
+        .map(|at| (at, at.on(length)))
+        .filter(|(start, end)| between.is_none_or(|(from, until)| *start < from || until < *end));
     for exchange in exchanges(journal, table, table)? {
-        add_gap(
-            journal,
-            &Gap {
-                exchange,
-                start: Millis(before.min(behind)),
-                end: Millis(before.max(behind)).on(1),
+        for (start, end) in between.into_iter().chain(told) {
+            let gap = Gap {
+                exchange: exchange.clone(),
+                start,
+                end,
                 reason: reason(table),
                 recorded_at: now,
-            },
-        )?;
+            };
+            add_gap(journal, &gap)?;
+        }
     }
     Ok(())
 }
 
-/// Writes down that rows of every kind may be missing from an instant on.
-pub(super) fn miss_since(journal: &Connection, since: Millis, now: Millis) -> rusqlite::Result<()> {
+/// Everybody of whom anything is known.
+pub(super) fn known_exchanges(journal: &Connection) -> rusqlite::Result<BTreeSet<String>> {
+    let mut all = BTreeSet::new();
+    for kind in &ROW_KINDS {
+        if kind.table != MapRow::TABLE && kind.is_in(journal)? {
+            all.extend(exchanges(journal, kind.table, kind.table)?);
+        }
+    }
+    for of in ["gaps", "part_venues"] {
+        all.extend(exchanges(journal, OrderRow::TABLE, of)?);
+    }
+    all.remove("");
+    Ok(all)
+}
+
+/// Writes down that rows of every kind may be missing, of everybody who is known and at all times.
+pub(super) fn miss_everything(journal: &Connection, now: Millis) -> rusqlite::Result<()> {
+    let known = known_exchanges(journal)?;
     for kind in &ROW_KINDS {
         if !kind.is_in(journal)? {
             continue;
         }
-        for exchange in exchanges(journal, kind.table, kind.table)? {
+        let of_maps = [String::new()];
+        let exchanges: Vec<&String> = if kind.table == MapRow::TABLE {
+            of_maps.iter().collect()
+        } else {
+            known.iter().collect()
+        };
+        for exchange in exchanges {
             let gap = Gap {
-                exchange,
-                start: since,
+                exchange: exchange.clone(),
+                start: Millis(0),
                 end: now,
                 reason: reason(kind.table),
                 recorded_at: now,

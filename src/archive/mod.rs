@@ -90,7 +90,6 @@ mod raw_file;
 mod raw_keeper;
 mod reader;
 mod recent;
-mod relog;
 mod resize;
 mod revising;
 mod roll;

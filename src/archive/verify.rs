@@ -498,7 +498,6 @@ impl Writer {
             self.change(|journal| salvage::save(journal, wall_clock()))?;
             self.change(|journal| {
                 let transaction = journal.transaction()?;
-                transaction.execute_batch("REINDEX")?;
                 mend::let_go(&transaction, wall_clock())?;
                 transaction.commit()
             })?;

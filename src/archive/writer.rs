@@ -15,7 +15,7 @@ use super::reader::{Archive, GoesOn};
 use super::row::{check_name, check_time};
 use super::row_kind::ROW_KINDS;
 use super::runs::{Gap, RunId};
-use super::{ArchiveError, Completeness, ahead, awaited, files, journal, mend, placing, relog};
+use super::{ArchiveError, Completeness, ahead, awaited, files, journal, mend, placing};
 use crate::model::Millis;
 
 /// An archive, open for writing, and for reading as well; there is one at a time.
@@ -62,8 +62,48 @@ impl Archive {
         check_folder(folder)?;
         lock::refuse_network(folder)?;
         let lock = Lock::take(folder, wall_clock())?;
+        refuse_damaged_log(folder)?;
+        Self::to_write(folder, lock, false)
+    }
+
+    /// As [`Archive::create_or_open`] of an archive that is there, to [repair](Writer::repair) it: where its journal's log is damaged
+    /// in the middle, what lies behind that is let go of. A copy of the log is kept in `quarantine`, and all time is a gap, as nothing
+    /// tells what was in it.
+    ///
+    /// # Errors
+    ///
+    /// As [`Archive::create_or_open`], and [`ArchiveError::Damaged`] where nothing tells whose the gaps would be.
+    pub fn to_repair(path: impl AsRef<Path>) -> Result<Writer, ArchiveError> {
+        let folder = &files::settled(path.as_ref())?;
+        check_folder(folder)?;
+        lock::refuse_network(folder)?;
+        let lock = Lock::take(folder, wall_clock())?;
+        let Some(reason) = fault_of_log(folder)? else {
+            return Self::to_write(folder, lock, false);
+        };
+        let exchanges = Self::to_verify(folder)?.ask(mend::known_exchanges)?;
+        if exchanges.is_empty() {
+            return Err(ArchiveError::Damaged {
+                path: folder.join(journal::FILE),
+                message: format!(
+                    "{reason}, and nothing tells whose they were: restore the archive from a copy"
+                ),
+            });
+        }
+        let log = journal::beside(&folder.join(journal::FILE), "-wal");
+        let kept = files::aside(folder, &log, "journal.sqlite-wal")?;
+        log::error!(
+            target: "liqdata::archive",
+            "{}: {reason}; a copy is at {}",
+            log.display(),
+            kept.display()
+        );
+        Self::to_write(folder, lock, true)
+    }
+
+    /// Opens an archive for writing. Where its log lost something, that is on record before anything else is done.
+    fn to_write(folder: &Path, lock: Lock, has_lost: bool) -> Result<Writer, ArchiveError> {
         let path = folder.join(journal::FILE);
-        let since = mended_log(folder)?;
         let connection = journal::open_to_write(&path)?;
         files::sync_folder(folder)?;
         let mut writer = Writer {
@@ -71,15 +111,18 @@ impl Archive {
             connection: Some(connection),
             lock,
         };
-        writer.recover()?;
-        writer.look_over()?;
-        if let Some(since) = since {
+        if has_lost {
             writer.change(|journal| {
                 let transaction = journal.transaction()?;
-                mend::miss_since(&transaction, since, wall_clock())?;
+                mend::miss_everything(&transaction, wall_clock())?;
                 transaction.commit()
             })?;
+            // Until then what is left of the log still tells of the damage.
+            writer.write_out()?;
+            writer.keep_pending()?;
         }
+        writer.recover()?;
+        writer.look_over()?;
         Ok(writer)
     }
 }
@@ -103,6 +146,22 @@ impl Writer {
     pub fn look_while(&mut self, goes_on: &GoesOn) -> Result<(), ArchiveError> {
         self.archive.look_while(goes_on)?;
         self.change(|journal| journal::look_while(journal, goes_on))
+    }
+
+    /// Moves files that seem never to have been kept to `quarantine`: what kept them may have been lost.
+    fn keep_pending(&mut self) -> Result<(), ArchiveError> {
+        for part in self.ask(|journal| manifest::all(journal, State::Pending))? {
+            let path = Path::new(&part.path);
+            let from = self.folder.join(path);
+            files::refuse_link(&self.folder, path)?;
+            let to = files::place_aside(&self.folder, path, &from)?;
+            if let (true, Some(target)) = (from.exists(), to.parent()) {
+                files::make_folder(&self.folder, target)?;
+                fs::rename(&from, &to).map_err(|source| ArchiveError::of_file(&from, source))?;
+                files::sync_folder(target)?;
+            }
+        }
+        Ok(())
     }
 
     /// Removes the files of rolls that were cut short.
@@ -266,22 +325,23 @@ impl Writer {
     }
 }
 
-/// Puts the journal's log right where something in its middle is not as it was written, a copy of which is set aside: what lies
-/// behind that would be overwritten. Where not all of it could be kept, gives the instant since which something may be missing.
-fn mended_log(folder: &Path) -> Result<Option<Millis>, ArchiveError> {
-    let log = journal::beside(&folder.join(journal::FILE), "-wal");
-    let Some(reason) = ahead::fault(&log)? else {
-        return Ok(None);
-    };
-    let kept = files::aside(folder, &log, "journal.sqlite-wal")?;
-    let since = relog::put_right(folder)?;
-    log::error!(
-        target: "liqdata::archive",
-        "{}: {reason}, and is put right; a copy is at {}",
-        log.display(),
-        kept.display()
-    );
-    Ok(since)
+/// What is wrong with the journal's log, if anything is: what lies behind that `SQLite` takes for never written, and overwrites.
+fn fault_of_log(folder: &Path) -> Result<Option<String>, ArchiveError> {
+    ahead::fault(&journal::beside(&folder.join(journal::FILE), "-wal"))
+}
+
+/// Refuses to write where rows that were acknowledged would be lost by that.
+fn refuse_damaged_log(folder: &Path) -> Result<(), ArchiveError> {
+    match fault_of_log(folder)? {
+        None => Ok(()),
+        Some(reason) => Err(ArchiveError::Damaged {
+            path: folder.join(journal::FILE),
+            message: format!(
+                "{reason} if anything were written; `liqdata verify --repair` lets go of them and calls all time a gap, or \
+                 restore the archive from a copy"
+            ),
+        }),
+    }
 }
 
 /// Refuses a folder that holds something else than an archive.

@@ -81,14 +81,14 @@ fn findings(
     if repair && !found.is_sound() && goes_on() {
         drop(archive);
         tell(all, 2 * all);
-        let mut writer = Archive::create_or_open(path)?;
+        let mut writer = Archive::to_repair(path)?;
         writer.look_while(goes_on)?;
         let told = found.journal;
         found = writer.repair_observed(&mut |read, _| {
             tell(all + read, 2 * all);
             goes_on()
         })?;
-        // What is wrong with the log is put right before anything is written.
+        // What is wrong with the log is let go of before anything else is done.
         for fault in told {
             if !found.journal.contains(&fault) && !found.mended.contains(&fault) {
                 found.mended.push(fault);

@@ -321,6 +321,32 @@ fn count(archive: &Archive, filter: &Filter) -> Result<u64, ArchiveError> {
     Ok(shares.iter().map(|share| share.0).sum())
 }
 
+#[test]
+fn a_damaged_row_that_was_brought_in_later_leaves_a_gap_where_it_happened() {
+    let folder = Folder::new();
+    let mut writer = Archive::create_or_open(folder.archive()).unwrap();
+    let past = START - 30 * Millis::DAY;
+    for (key, at) in [(1, START), (2, past), (3, START + 1)] {
+        writer.append(&of_orders(vec![order(key, at)])).unwrap();
+    }
+    drop(writer);
+    let journal = rusqlite::Connection::open(folder.archive().join("journal.sqlite")).unwrap();
+    journal
+        .execute("UPDATE orders SET price = '1' WHERE timestamp = ?1", [past])
+        .unwrap();
+    drop(journal);
+    let mut writer = Archive::to_repair(folder.archive()).unwrap();
+    assert!(writer.repair().unwrap().is_sound());
+    let gaps = writer.gaps(Millis(0), Millis(i64::MAX)).unwrap();
+    let is_missed = |at: i64| {
+        gaps.iter()
+            .any(|gap| gap.start <= Millis(at) && Millis(at) < gap.end)
+    };
+    assert_eq!(all_orders(&writer).len(), 2);
+    assert!(is_missed(past), "{gaps:?}");
+    assert!(!is_missed(START - Millis::DAY), "{gaps:?}");
+}
+
 /// An archive whose journal has so many orders and is too large to be checked at its opening, and a handle on that.
 fn large(folder: &Folder, orders: u64) -> rusqlite::Connection {
     let mut writer = Archive::create_or_open(folder.archive()).unwrap();
