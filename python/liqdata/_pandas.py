@@ -14,4 +14,4 @@ def pandas_first() -> None:
     """
     if "pandas" not in sys.modules:
         with contextlib.suppress(Exception):  # as pyarrow, which does without
-            import pandas as pd  # noqa: F401 - whether it is there
+            import pandas as pd  # noqa: F401 - that it comes in is all

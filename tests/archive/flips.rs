@@ -181,13 +181,18 @@ fn left_of(right: &Rows, folder: &Path, round: u32) -> Option<Rows> {
 
 const PAGE: usize = 4096;
 
-#[test]
-fn a_repair_of_a_damaged_journal_keeps_every_row_or_calls_its_time_a_gap() {
-    let rounds = if std::env::var_os("LIQDATA_SOAK").is_some() {
+/// How many archives are damaged and repaired.
+fn rounds() -> u32 {
+    if std::env::var_os("LIQDATA_SOAK").is_some() {
         2_000
     } else {
         90
-    };
+    }
+}
+
+#[test]
+fn a_repair_of_a_damaged_journal_keeps_every_row_or_calls_its_time_a_gap() {
+    let rounds = rounds();
     let folder = Folder::new();
     fill(&mut Archive::create_or_open(folder.archive()).unwrap());
     let right = rows(&Archive::read(folder.archive()).unwrap());
@@ -237,11 +242,7 @@ fn killed(folder: &Folder) -> PathBuf {
 
 #[test]
 fn nobody_writes_over_a_damaged_log_and_a_repair_loses_nothing_without_a_gap() {
-    let rounds = if std::env::var_os("LIQDATA_SOAK").is_some() {
-        2_000
-    } else {
-        90
-    };
+    let rounds = rounds();
     let folder = Folder::new();
     let killed = killed(&folder);
     let right = rows(&Archive::read(folder.archive()).unwrap());
