@@ -293,6 +293,40 @@ fn nobody_writes_over_a_damaged_log_and_a_repair_loses_nothing_without_a_gap() {
 }
 
 #[test]
+fn a_repair_of_a_damaged_log_deletes_no_file_that_it_may_have_told_of() {
+    let folder = Folder::new();
+    let mut writer = Archive::create_or_open(folder.archive()).unwrap();
+    fill(&mut writer);
+    writer.roll(Millis(START + Millis::DAY)).unwrap();
+    for key in 2_000..2_004 {
+        let at = START + 5 * Millis::DAY + i64::try_from(key).unwrap();
+        writer.append(&of_orders(vec![order(key, at)])).unwrap();
+    }
+    let killed = folder.path().join("killed");
+    copied(&folder.archive(), &killed);
+    fs::remove_file(killed.join("journal.sqlite-shm")).unwrap();
+    drop(writer);
+    let whole = fs::read(killed.join("journal.sqlite-wal")).unwrap();
+    let frame = 24 + PAGE;
+    let (mut repaired, mut aside) = (0, 0);
+    for start in (32..whole.len() * 9 / 10).step_by(frame) {
+        let copy = folder.path().join("copy");
+        copied(&killed, &copy);
+        let mut log = whole.clone();
+        log[start..start + frame].fill(0);
+        fs::write(copy.join("journal.sqlite-wal"), log).unwrap();
+        let before = files(&copy, "parquet").len();
+        if Archive::to_repair(&copy).is_ok() {
+            repaired += 1;
+            assert_eq!(files(&copy, "parquet").len(), before, "byte {start}");
+            aside += files(&copy.join("quarantine"), "parquet").len();
+        }
+        fs::remove_dir_all(copy).unwrap();
+    }
+    assert!(repaired > 0 && aside > 0, "{repaired}, {aside}");
+}
+
+#[test]
 fn a_log_that_was_cut_off_leaves_the_transactions_before_whole() {
     let folder = Folder::new();
     let killed = killed(&folder);
