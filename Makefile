@@ -27,7 +27,7 @@ export VIRTUAL_ENV := $(abspath .venv)
 export PIP_NO_INPUT := 1
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint lint-python lint-rust wheel bench scorecard soak fuzz pictures notebooks reference docs clean
+.PHONY: help demo test lint lint-python lint-rust wheel bench scorecard soak fuzz pictures notebooks docs clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-9s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -104,10 +104,8 @@ pictures: $(STAMP)/test $(ANY) ## the pictures of docs/plots.md, in target/pictu
 notebooks: $(STAMP)/test $(ANY) ## the notebooks of examples/notebooks, each run in a kernel and written with what it shows
 	$(BIN)/python tests/python/notebooks.py
 
-reference: $(STAMP)/test $(ANY) ## docs/reference, a page for each public name, made of its docstring
+docs: $(STAMP)/test $(ANY) ## the Python reference in docs/reference, and the Rust documentation in target/doc
 	$(BIN)/python tests/python/reference.py
-
-docs: reference ## the reference of Python in docs/reference, and the Rust documentation in target/doc
 	RUSTDOCFLAGS="-D warnings" cargo doc --locked --no-deps --document-private-items
 
 clean: ## remove the environment, the build and the pictures

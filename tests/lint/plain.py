@@ -1,0 +1,145 @@
+"""Fail on banned words, crowded folders and duplicate type names.
+
+The lists stand in ``words.toml`` beside this file. ``python tests/lint/plain.py [PATH ...]`` checks the given files and
+folders, without arguments the whole project.
+"""
+
+import io
+import re
+import sys
+import tokenize
+import tomllib
+from collections import defaultdict
+from pathlib import Path
+
+ROOT = next(folder for folder in (Path.cwd(), *Path.cwd().parents) if (folder / "Cargo.toml").exists())
+RULES = tomllib.loads((Path(__file__).parent / "words.toml").read_text())
+NAMES = set(RULES["names"])
+PROSE = set(RULES["prose"])
+EXCLUDED = tuple(RULES["excluded"])
+
+WORD = re.compile(r"[A-Za-z]+")
+# `told_by`, `ToldBy` and `TOLD` all hold the word "told".
+PART = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+")
+RUST = re.compile(
+    r"""
+    (?P<comment>//[^\n]*|/\*.*?\*/)
+    | (?P<text>b?r(?P<hash>\#*)".*?"(?P=hash)|b?"(?:\\.|[^"\\])*")
+    | (?P<character>b?'(?:\\.[^']*|[^'\\])')
+    | (?P<name>(?:r\#)?[A-Za-z_]\w*)
+    """,
+    re.VERBOSE | re.DOTALL,
+)
+# A type that other files can name.
+TYPE = re.compile(r"(?m)^(?:pub(?:\([^)]*\))?)\s+(?:struct|enum|trait|type|union)\s+(\w+)")
+CODE_BLOCK = re.compile(r"```.*?```", re.DOTALL)
+
+
+def is_sentence(text: str) -> bool:
+    """Whether a string literal is prose: SQL, keys and paths are not."""
+    return len(WORD.findall(text)) > 2 and not re.match(r"\s*(SELECT|INSERT|UPDATE|DELETE|CREATE|WITH|PRAGMA)\b", text)
+
+
+def rust_parts(source: str):
+    """Yield ``(line, kind, text)`` for each identifier, comment and sentence in Rust code."""
+    for found in RUST.finditer(source):
+        line = source.count("\n", 0, found.start()) + 1
+        if found["comment"]:
+            yield line, "prose", found["comment"]
+        elif found["text"]:
+            if is_sentence(found["text"]):
+                yield line, "prose", found["text"]
+        elif found["name"]:
+            yield line, "name", found["name"]
+
+
+def python_parts(source: str):
+    """Yield ``(line, kind, text)`` for each identifier, comment and sentence in Python code."""
+    for token in tokenize.generate_tokens(io.StringIO(source).readline):
+        kind = tokenize.tok_name[token.type]
+        if kind == "COMMENT":
+            yield token.start[0], "prose", token.string
+        elif kind == "NAME":
+            yield token.start[0], "name", token.string
+        elif kind in {"STRING", "FSTRING_MIDDLE"}:
+            if is_sentence(token.string):
+                yield token.start[0], "prose", token.string
+
+
+def banned_words(path: Path) -> list[str]:
+    """The findings of one file, file name included."""
+    shown = path.relative_to(ROOT)
+    found = [
+        f"{shown}: file name holds the banned word `{part}`"
+        for part in PART.findall(path.stem)
+        if part.lower() in NAMES
+    ]
+    source = path.read_text()
+    parts = rust_parts(source) if path.suffix == ".rs" else python_parts(source)
+    for line, kind, text in parts:
+        if kind == "name":
+            found += [
+                f"{shown}:{line}: `{text}` holds the banned word `{part.lower()}`"
+                for part in PART.findall(text)
+                if part.lower() in NAMES
+            ]
+        else:
+            for match in WORD.finditer(text):
+                if match[0].lower() in PROSE:
+                    at = line + text.count("\n", 0, match.start())
+                    around = " ".join(text[max(0, match.start() - 40) : match.end() + 30].split())
+                    found.append(f"{shown}:{at}: prose holds the banned word `{match[0].lower()}`: …{around}…")
+    return found
+
+
+def crowded_folders(folders) -> list[str]:
+    """Folders with more source files than allowed."""
+    found = []
+    for folder in sorted(folders):
+        shown = str(folder.relative_to(ROOT))
+        files = [
+            path
+            for path in folder.iterdir()
+            if path.suffix in {".rs", ".py"} and path.name not in {"mod.rs", "__init__.py", "__main__.py"}
+        ]
+        allowed = RULES["files"]["folders"].get(shown, RULES["files"]["most"])
+        if len(files) > allowed:
+            found.append(f"{shown}: {len(files)} source files; at most {allowed}")
+    return found
+
+
+def duplicate_types(paths) -> list[str]:
+    """Type names that more than one file of the crate declares for others."""
+    places = defaultdict(list)
+    for path in paths:
+        for name in TYPE.findall(path.read_text()):
+            places[name].append(str(path.relative_to(ROOT)))
+    return [
+        f"`{name}` is declared in {', '.join(where)}; a type name is unique in the crate"
+        for name, where in sorted(places.items())
+        if len(where) > 1 and name not in RULES["idioms"]
+    ]
+
+
+def main(arguments: list[str]) -> int:
+    chosen = [Path(argument).resolve() for argument in arguments] or [ROOT / part for part in RULES["checked"]]
+    files = sorted(
+        path
+        for place in chosen
+        for path in ([place] if place.is_file() else place.rglob("*"))
+        if path.suffix in {".rs", ".py", ".pyi"} and not str(path.relative_to(ROOT)).startswith(EXCLUDED)
+    )
+    found = [finding for path in files for finding in banned_words(path)]
+    nested = [path.parent for path in files if str(path.relative_to(ROOT)).startswith(("src/", "python/"))]
+    found += crowded_folders(set(nested))
+    types = duplicate_types(sorted((ROOT / "src").rglob("*.rs")))
+    names = {str(path.relative_to(ROOT)) for path in files}
+    found += [finding for finding in types if any(name in finding for name in names)]
+    print("\n".join(found))
+    if found:
+        print(f"{len(found)} findings; tests/lint/words.toml has the rules")
+    return 1 if found else 0
+
+
+if __name__ == "__main__":
+    raise SystemExit(main(sys.argv[1:]))
