@@ -1,15 +1,18 @@
 //! What is appended at once, and what became of it.
 
 use super::ArchiveError;
-use super::awaited::{self, Awaited};
-use super::bars::BarRow;
-use super::maps::MapRow;
-use super::noted::{self, Mark, Outcome, Tally, TopicGap};
-use super::open_interest::OpenInterestRow;
-use super::orders::OrderRow;
-use super::positions::PositionRow;
-use super::row::{Row, check_all};
-use super::runs::{self, Gap, RunId};
+use crate::archive::coverage::events;
+use crate::archive::coverage::events::{Mark, Outcome, Tally, TopicGap};
+use crate::archive::coverage::pending;
+use crate::archive::coverage::pending::Awaited;
+use crate::archive::coverage::sessions;
+use crate::archive::coverage::sessions::{Gap, RunId};
+use crate::archive::rows::bars::BarRow;
+use crate::archive::rows::maps::MapRow;
+use crate::archive::rows::open_interest::OpenInterestRow;
+use crate::archive::rows::orders::OrderRow;
+use crate::archive::rows::positions::PositionRow;
+use crate::archive::rows::row::{Row, check_all};
 use crate::model::Millis;
 
 /// What is appended in one transaction: all of it is kept, or none.
@@ -49,7 +52,7 @@ impl Batch {
     }
 
     /// Whether there is nothing in it but maps.
-    pub(super) fn is_of_maps(&self) -> bool {
+    pub(crate) fn is_of_maps(&self) -> bool {
         self.rows() > 0
             && self.rows() == self.maps.len()
             && self.gaps.is_empty()
@@ -62,22 +65,22 @@ impl Batch {
     }
 
     /// Refuses a batch of which something could not be kept as it is.
-    pub(super) fn check(&self) -> Result<(), ArchiveError> {
+    pub(crate) fn check(&self) -> Result<(), ArchiveError> {
         check_all(OrderRow::TABLE, &self.orders, Row::check)?;
         check_all(BarRow::TABLE, &self.bars, Row::check)?;
         check_all(OpenInterestRow::TABLE, &self.open_interest, Row::check)?;
         check_all(MapRow::TABLE, &self.maps, Row::check)?;
         check_all(PositionRow::TABLE, &self.positions, Row::check)?;
-        check_all("gaps", &self.gaps, runs::check)?;
-        check_all("awaited", &self.awaited, awaited::check)?;
-        check_all("topic_gaps", &self.topic_gaps, noted::check_topic_gap)?;
-        check_all("outcomes", &self.outcomes, noted::check_outcome)?;
-        check_all("tallies", &self.tallies, noted::check_tally)?;
-        check_all("marks", &self.marks, noted::check_mark)
+        check_all("gaps", &self.gaps, sessions::check)?;
+        check_all("awaited", &self.awaited, pending::check)?;
+        check_all("topic_gaps", &self.topic_gaps, events::check_topic_gap)?;
+        check_all("outcomes", &self.outcomes, events::check_outcome)?;
+        check_all("tallies", &self.tallies, events::check_tally)?;
+        check_all("marks", &self.marks, events::check_mark)
     }
 
     /// How many rows there are, gaps and what else is noted aside.
-    pub(super) fn rows(&self) -> usize {
+    pub(crate) fn rows(&self) -> usize {
         self.orders.len()
             + self.bars.len()
             + self.open_interest.len()

@@ -5,7 +5,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use crate::model::Millis;
 
 /// The instant it is, by this machine's clock.
-pub(super) fn wall_clock() -> Millis {
+pub(crate) fn wall_clock() -> Millis {
     let since = SystemTime::now()
         .duration_since(UNIX_EPOCH)
         .unwrap_or_default();

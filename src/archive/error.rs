@@ -159,7 +159,7 @@ impl ArchiveError {
     }
 
     /// The error that `source` means for `path`.
-    pub(super) fn of_file(path: &Path, source: io::Error) -> Self {
+    pub(crate) fn of_file(path: &Path, source: io::Error) -> Self {
         let path = path.to_owned();
         match source.kind() {
             io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => Self::DiskFull { path },
@@ -176,7 +176,7 @@ impl ArchiveError {
     }
 
     /// The error that `source` means for the journal at `path`.
-    pub(super) fn of_journal(path: &Path, source: rusqlite::Error) -> Self {
+    pub(crate) fn of_journal(path: &Path, source: rusqlite::Error) -> Self {
         let path = path.to_owned();
         match &source {
             rusqlite::Error::FromSqlConversionFailure(..)
@@ -201,7 +201,7 @@ impl ArchiveError {
     }
 
     /// Whether the journal's file handle can no longer be trusted.
-    pub(super) fn is_io(&self) -> bool {
+    pub(crate) fn is_io(&self) -> bool {
         matches!(self, Self::Journal { source, .. }
             if source.sqlite_error_code() == Some(ErrorCode::SystemIoFailure))
     }

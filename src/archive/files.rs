@@ -9,7 +9,7 @@ use uuid::Uuid;
 use super::ArchiveError;
 
 /// The folder that damaged files are moved to.
-pub(super) const QUARANTINE: &str = "quarantine";
+pub(crate) const QUARANTINE: &str = "quarantine";
 
 /// How far a file has come; every step before [`RollStep::Committed`] can be lost without losing a row.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -41,25 +41,25 @@ impl RollStep {
 }
 
 /// `path` from the root: it means the same when this process goes to another folder.
-pub(super) fn settled(path: &Path) -> Result<PathBuf, ArchiveError> {
+pub(crate) fn settled(path: &Path) -> Result<PathBuf, ArchiveError> {
     std::path::absolute(path).map_err(|source| ArchiveError::of_file(path, source))
 }
 
 /// The name of a file that is not finished: hidden, and of another ending, so that no engine reads it.
-pub(super) fn unfinished(path: &Path) -> PathBuf {
+pub(crate) fn unfinished(path: &Path) -> PathBuf {
     let name = path.file_name().unwrap_or_default().to_string_lossy();
     path.with_file_name(format!(".{name}.tmp"))
 }
 
 /// Removes a file and its unfinished form, where they are, for good.
-pub(super) fn remove(path: &Path) -> Result<(), ArchiveError> {
+pub(crate) fn remove(path: &Path) -> Result<(), ArchiveError> {
     let mut changed = BTreeSet::new();
     unlink(path, &mut changed)?;
     changed.iter().try_for_each(|folder| sync_folder(folder))
 }
 
 /// Removes the same, and adds to `changed` its folder, where that is not durable yet.
-pub(super) fn unlink(path: &Path, changed: &mut BTreeSet<PathBuf>) -> Result<(), ArchiveError> {
+pub(crate) fn unlink(path: &Path, changed: &mut BTreeSet<PathBuf>) -> Result<(), ArchiveError> {
     for path in [unfinished(path), path.to_owned()] {
         match fs::remove_file(&path) {
             Ok(()) => changed.extend(path.parent().map(Path::to_owned)),
@@ -71,14 +71,14 @@ pub(super) fn unlink(path: &Path, changed: &mut BTreeSet<PathBuf>) -> Result<(),
 }
 
 /// Makes `folder` and every missing one between it and `base`, each durable in the one above.
-pub(super) fn make_folder(base: &Path, folder: &Path) -> Result<(), ArchiveError> {
+pub(crate) fn make_folder(base: &Path, folder: &Path) -> Result<(), ArchiveError> {
     let mut changed = BTreeSet::new();
     made_folder(base, folder, &mut changed)?;
     changed.iter().try_for_each(|folder| sync_folder(folder))
 }
 
 /// Makes the same, and adds to `changed` the folders that have a new name in them, which is not durable yet.
-pub(super) fn made_folder(
+pub(crate) fn made_folder(
     base: &Path,
     folder: &Path,
     changed: &mut BTreeSet<PathBuf>,
@@ -100,7 +100,7 @@ pub(super) fn made_folder(
 }
 
 /// Makes the names in a folder durable, where the system can.
-pub(super) fn sync_folder(folder: &Path) -> Result<(), ArchiveError> {
+pub(crate) fn sync_folder(folder: &Path) -> Result<(), ArchiveError> {
     if cfg!(unix) {
         File::open(folder)
             .and_then(|folder| folder.sync_all())
@@ -110,7 +110,7 @@ pub(super) fn sync_folder(folder: &Path) -> Result<(), ArchiveError> {
 }
 
 /// Copies a file of the archive at `folder` into its quarantine under a name that nothing else has.
-pub(super) fn aside(folder: &Path, from: &Path, name: &str) -> Result<PathBuf, ArchiveError> {
+pub(crate) fn aside(folder: &Path, from: &Path, name: &str) -> Result<PathBuf, ArchiveError> {
     let quarantine = folder.join(QUARANTINE);
     let to = Path::new(QUARANTINE).join(format!("{}-{name}", Uuid::now_v7()));
     refuse_link(folder, &to)?;
@@ -125,7 +125,7 @@ pub(super) fn aside(folder: &Path, from: &Path, name: &str) -> Result<PathBuf, A
 
 /// Where a file of the archive at `folder` goes in its quarantine: to its own path below that, and where another file lies there
 /// already while `from` is to be moved, under a name that nothing else has.
-pub(super) fn place_aside(
+pub(crate) fn place_aside(
     folder: &Path,
     relative: &Path,
     from: &Path,
@@ -141,24 +141,24 @@ pub(super) fn place_aside(
 }
 
 /// What tells one file from another that comes to its place, where the system says so.
-pub(super) type Identity = Option<(u64, u64)>;
+pub(crate) type Identity = Option<(u64, u64)>;
 
 /// That of a file by a look at it.
 #[cfg(unix)]
 #[expect(clippy::unnecessary_wraps, reason = "other systems say nothing")]
-pub(super) fn identity(found: &fs::Metadata) -> Identity {
+pub(crate) fn identity(found: &fs::Metadata) -> Identity {
     use std::os::unix::fs::MetadataExt;
     Some((found.dev(), found.ino()))
 }
 
 /// That of a file by a look at it: a file that is open cannot be replaced here.
 #[cfg(not(unix))]
-pub(super) fn identity(_: &fs::Metadata) -> Identity {
+pub(crate) fn identity(_: &fs::Metadata) -> Identity {
     None
 }
 
 /// Refuses to go on where the file at `path` is no longer the one of this identity.
-pub(super) fn refuse_another(path: &Path, ours: Identity) -> Result<(), ArchiveError> {
+pub(crate) fn refuse_another(path: &Path, ours: Identity) -> Result<(), ArchiveError> {
     let what = match fs::symlink_metadata(path) {
         Ok(found) if identity(&found) == ours => return Ok(()),
         Ok(_) => "replaced",
@@ -172,7 +172,7 @@ pub(super) fn refuse_another(path: &Path, ours: Identity) -> Result<(), ArchiveE
 }
 
 /// Refuses a link, a pipe or anything else that is no file of the folder; one that is not there is none of those.
-pub(super) fn refuse_other_than_file(path: &Path) -> Result<(), ArchiveError> {
+pub(crate) fn refuse_other_than_file(path: &Path) -> Result<(), ArchiveError> {
     match fs::symlink_metadata(path) {
         Ok(found) if found.is_file() => Ok(()),
         Ok(found) => Err(ArchiveError::NotAnArchive {
@@ -195,7 +195,7 @@ pub(super) fn refuse_other_than_file(path: &Path) -> Result<(), ArchiveError> {
 
 /// What keeps a path below the archive's folder from being one of its own: a link on the way to it, or at its end. What
 /// is not there keeps nothing.
-pub(super) fn link_in(base: &Path, relative: &Path) -> std::io::Result<Option<PathBuf>> {
+pub(crate) fn link_in(base: &Path, relative: &Path) -> std::io::Result<Option<PathBuf>> {
     let mut path = base.to_owned();
     for name in relative {
         path.push(name);
@@ -210,7 +210,7 @@ pub(super) fn link_in(base: &Path, relative: &Path) -> std::io::Result<Option<Pa
 }
 
 /// Refuses to change what lies behind a link: it is not the archive's.
-pub(super) fn refuse_link(base: &Path, relative: &Path) -> Result<(), ArchiveError> {
+pub(crate) fn refuse_link(base: &Path, relative: &Path) -> Result<(), ArchiveError> {
     let link = link_in(base, relative)
         .map_err(|source| ArchiveError::of_file(&base.join(relative), source))?;
     match link {

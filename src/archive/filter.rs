@@ -1,7 +1,7 @@
 //! What a read is about, and how much it may take.
 
 use super::ArchiveError;
-use super::row::Row;
+use crate::archive::rows::row::Row;
 use crate::model::{Millis, OrderBrief};
 
 /// Which rows a read is about; every field left out leaves nothing out.
@@ -27,27 +27,27 @@ pub struct Filter {
 
 /// How much a read may take in memory; see [`Row::weight`].
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Room(Option<usize>);
+pub(crate) struct Room(Option<usize>);
 
 impl Room {
     /// So many bytes.
-    pub(super) fn of(bytes: usize) -> Self {
+    pub(crate) fn of(bytes: usize) -> Self {
         Self(Some(bytes))
     }
 
     /// As much as there is of what is small.
-    pub(super) fn plenty() -> Self {
+    pub(crate) fn plenty() -> Self {
         Self::of(usize::MAX)
     }
 
     /// Takes in a row; whether there was room for it, and for all before it.
-    pub(super) fn take<R: Row>(&mut self, row: &R) -> bool {
+    pub(crate) fn take<R: Row>(&mut self, row: &R) -> bool {
         self.0 = self.0.and_then(|left| left.checked_sub(row.weight()));
         !self.is_over()
     }
 
     /// Whether there was too little, so that the read was broken off.
-    pub(super) fn is_over(self) -> bool {
+    pub(crate) fn is_over(self) -> bool {
         self.0.is_none()
     }
 }
@@ -56,7 +56,7 @@ impl Filter {
     /// Stands for the version of what tells none.
     pub const UNKNOWN: &str = "unknown";
 
-    pub(super) fn admits<R: Row>(&self, row: &R) -> bool {
+    pub(crate) fn admits<R: Row>(&self, row: &R) -> bool {
         self.admits_at(row.timestamp(), row.received_at().max(row.known_at()))
             && self.names(row.exchange(), row.symbol(), row.coin())
             && (self.kind.is_none() || self.kind.as_deref() == row.kind())
@@ -66,7 +66,7 @@ impl Filter {
                 .is_none_or(|version| version == row.version().unwrap_or(Self::UNKNOWN))
     }
 
-    pub(super) fn admits_brief(&self, brief: &OrderBrief<'_>) -> bool {
+    pub(crate) fn admits_brief(&self, brief: &OrderBrief<'_>) -> bool {
         self.admits_at(brief.timestamp, brief.received_at.max(brief.timestamp))
             && self.names(Some(brief.exchange), brief.symbol, brief.coin)
             && self.kind.is_none()
@@ -91,7 +91,7 @@ impl Filter {
     }
 
     /// The columns of orders that names are asked for in, with the names.
-    pub(super) fn all_names(&self) -> [(&'static str, Option<&str>); 3] {
+    pub(crate) fn all_names(&self) -> [(&'static str, Option<&str>); 3] {
         [
             ("exchange", self.exchange.as_deref()),
             ("symbol", self.symbol.as_deref()),
@@ -99,7 +99,7 @@ impl Filter {
         ]
     }
 
-    pub(super) fn check(&self) -> Result<(), ArchiveError> {
+    pub(crate) fn check(&self) -> Result<(), ArchiveError> {
         match (self.start, self.end) {
             (Some(start), Some(end)) if start > end => Err(ArchiveError::BadRange {
                 parameter: "end",

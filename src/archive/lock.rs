@@ -10,7 +10,7 @@ use super::{ArchiveError, files};
 use crate::model::Millis;
 
 /// The lock file's name in the archive's folder.
-pub(super) const FILE: &str = "writer.lock";
+pub(crate) const FILE: &str = "writer.lock";
 
 /// A lock that is held may be another's look at it: it is tried for so many times more, a moment apart.
 const TRIES: u32 = 10;
@@ -40,7 +40,7 @@ const NETWORK: [&str; 16] = [
 ///
 /// It belongs to the process that took it: a child that was forked has the same handle, and leaves the lock alone.
 #[derive(Debug)]
-pub(super) struct Lock {
+pub(crate) struct Lock {
     file: File,
     path: PathBuf,
     taken_by: u32,
@@ -48,7 +48,7 @@ pub(super) struct Lock {
 
 impl Lock {
     /// Takes the lock of the archive in `folder` and writes who holds it.
-    pub(super) fn take(folder: &Path, now: Millis) -> Result<Self, ArchiveError> {
+    pub(crate) fn take(folder: &Path, now: Millis) -> Result<Self, ArchiveError> {
         Self::take_waiting(folder, now, || thread::sleep(A_MOMENT))
     }
 
@@ -95,7 +95,7 @@ impl Lock {
     }
 
     /// Refuses to go on where the lock file is no longer the one that is locked: another writer may hold the new one.
-    pub(super) fn check(&self) -> Result<(), ArchiveError> {
+    pub(crate) fn check(&self) -> Result<(), ArchiveError> {
         let ours = self
             .file
             .metadata()
@@ -117,7 +117,7 @@ impl Drop for Lock {
 }
 
 /// Whether anybody holds the lock of the archive in `folder`.
-pub(super) fn is_held(folder: &Path) -> Result<bool, ArchiveError> {
+pub(crate) fn is_held(folder: &Path) -> Result<bool, ArchiveError> {
     let path = folder.join(FILE);
     let fault = |source| ArchiveError::of_file(&path, source);
     files::refuse_other_than_file(&path)?;
@@ -157,7 +157,7 @@ fn held(folder: &Path, file: &mut File) -> ArchiveError {
 }
 
 /// Refuses a folder on a network file system, as far as this machine tells.
-pub(super) fn refuse_network(folder: &Path) -> Result<(), ArchiveError> {
+pub(crate) fn refuse_network(folder: &Path) -> Result<(), ArchiveError> {
     let Ok(mounts) = fs::read_to_string("/proc/self/mountinfo") else {
         return Ok(());
     };

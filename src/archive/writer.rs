@@ -10,12 +10,16 @@ use rusqlite::Connection;
 use super::batch::{Acknowledged, Batch};
 use super::clock::wall_clock;
 use super::lock::{self, Lock};
-use super::manifest::{self, State};
-use super::reader::{Archive, GoesOn};
-use super::row::{check_name, check_time};
-use super::row_kind::ROW_KINDS;
-use super::runs::{Gap, RunId};
-use super::{ArchiveError, Completeness, ahead, awaited, files, journal, mend, placing};
+use super::{ArchiveError, Completeness, files};
+use crate::archive::archive::{Archive, GoesOn};
+use crate::archive::catalog::manifest;
+use crate::archive::catalog::manifest::State;
+use crate::archive::coverage::pending;
+use crate::archive::coverage::sessions::{Gap, RunId};
+use crate::archive::journal::{ahead, database, mend};
+use crate::archive::rows::row::{check_name, check_time};
+use crate::archive::rows::row_kind::ROW_KINDS;
+use crate::archive::segment::atomic_write;
 use crate::model::Millis;
 
 /// An archive, open for writing, and for reading as well; there is one at a time.
@@ -84,13 +88,13 @@ impl Archive {
         let exchanges = Self::to_verify(folder)?.ask(mend::known_exchanges)?;
         if exchanges.is_empty() {
             return Err(ArchiveError::Damaged {
-                path: folder.join(journal::FILE),
+                path: folder.join(database::FILE),
                 message: format!(
                     "{reason}, and nothing tells whose they were: restore the archive from a copy"
                 ),
             });
         }
-        let log = journal::beside(&folder.join(journal::FILE), "-wal");
+        let log = database::beside(&folder.join(database::FILE), "-wal");
         let kept = files::aside(folder, &log, "journal.sqlite-wal")?;
         log::error!(
             target: "liqdata::archive",
@@ -103,11 +107,11 @@ impl Archive {
 
     /// Opens an archive for writing. Where its log lost something, that is on record before anything else is done.
     fn to_write(folder: &Path, lock: Lock, has_lost: bool) -> Result<Writer, ArchiveError> {
-        let path = folder.join(journal::FILE);
-        let connection = journal::open_to_write(&path)?;
+        let path = folder.join(database::FILE);
+        let connection = database::open_to_write(&path)?;
         files::sync_folder(folder)?;
         let mut writer = Writer {
-            archive: Archive::opened(folder, journal::open_to_read(&path)?)?,
+            archive: Archive::opened(folder, database::open_to_read(&path)?)?,
             connection: Some(connection),
             lock,
         };
@@ -129,7 +133,7 @@ impl Archive {
 
 /// Files that have been removed, which is not durable yet.
 #[derive(Debug)]
-pub(super) struct Unlinked<'a> {
+pub(crate) struct Unlinked<'a> {
     parts: Vec<&'a str>,
     /// The folders they were in.
     folders: BTreeSet<PathBuf>,
@@ -145,7 +149,7 @@ impl Writer {
     /// As [`Archive::look_while`].
     pub fn look_while(&mut self, goes_on: &GoesOn) -> Result<(), ArchiveError> {
         self.archive.look_while(goes_on)?;
-        self.change(|journal| journal::look_while(journal, goes_on))
+        self.change(|journal| database::look_while(journal, goes_on))
     }
 
     /// Moves files that seem never to have been kept to `quarantine`: what kept them may have been lost.
@@ -172,7 +176,7 @@ impl Writer {
 
     /// Removes files that were never kept, and forgets them; those that are kept stay. However many they are, the disk is waited
     /// for twice: for their folders, and for the journal. One that cannot be removed is not forgotten.
-    pub(super) fn withdraw<'a>(
+    pub(crate) fn withdraw<'a>(
         &mut self,
         parts: impl IntoIterator<Item = &'a str>,
     ) -> Result<(), ArchiveError> {
@@ -189,7 +193,7 @@ impl Writer {
             .iter()
             .filter_map(|part| self.folder.join(part).parent().map(Path::to_owned));
         folders.extend(above.filter(|folder| folder.is_dir()));
-        placing::sync_all(folders)?;
+        atomic_write::sync_all(folders)?;
         self.change(|journal| {
             let transaction = journal.transaction()?;
             for part in &parts {
@@ -202,7 +206,7 @@ impl Writer {
 
     /// Removes files that were never kept, and does not wait for the disk: that they are gone is written down when the archive
     /// is opened next.
-    pub(super) fn unlink<'a>(
+    pub(crate) fn unlink<'a>(
         &mut self,
         parts: impl IntoIterator<Item = &'a str>,
     ) -> Result<Unlinked<'a>, ArchiveError> {
@@ -242,12 +246,12 @@ impl Writer {
     }
 
     /// Appends batches that have been checked, and gaps that may have grown, in one transaction.
-    pub(super) fn append_all(
+    pub(crate) fn append_all(
         &mut self,
         batches: &[Batch],
         gaps: &[Gap],
     ) -> Result<Vec<Acknowledged>, ArchiveError> {
-        self.change(|journal| journal::append(journal, batches, gaps))
+        self.change(|journal| database::append(journal, batches, gaps))
     }
 
     /// Begins to listen to an exchange: the time since it was last seen becomes a gap, if none covers it yet.
@@ -271,12 +275,12 @@ impl Writer {
                 row: 0,
                 message,
             })?;
-        self.change(|journal| awaited::begin(journal, exchange, completeness, at))
+        self.change(|journal| pending::begin(journal, exchange, completeness, at))
     }
 
     /// Changes the journal. After a failed read or write of the disk the handle is given up: an fsync that is tried
     /// again may succeed without the data, so the next change opens the journal anew.
-    pub(super) fn change<T>(
+    pub(crate) fn change<T>(
         &mut self,
         change: impl FnOnce(&mut Connection) -> rusqlite::Result<T>,
     ) -> Result<T, ArchiveError> {
@@ -297,8 +301,8 @@ impl Writer {
     /// The journal on a new handle, with everything in its log moved into the database and synced there: what the lost
     /// handle failed to sync must not lie below what is acknowledged from now on.
     fn reopened(&self) -> Result<Connection, ArchiveError> {
-        let connection = journal::open_to_write(&self.folder.join(journal::FILE))?;
-        let busy = journal::write_out(&connection);
+        let connection = database::open_to_write(&self.folder.join(database::FILE))?;
+        let busy = database::write_out(&connection);
         if busy.map_err(|source| self.archive.of_journal(source))? {
             Ok(connection)
         } else {
@@ -307,8 +311,8 @@ impl Writer {
     }
 
     /// Moves everything in the journal's log into the database: a copy of that has all of it then.
-    pub(super) fn write_out(&mut self) -> Result<(), ArchiveError> {
-        if self.change(|journal| journal::write_out(journal))? {
+    pub(crate) fn write_out(&mut self) -> Result<(), ArchiveError> {
+        if self.change(|journal| database::write_out(journal))? {
             Ok(())
         } else {
             Err(self.kept_by_reader(""))
@@ -319,7 +323,7 @@ impl Writer {
         let message =
             format!("{after}a reader keeps the journal from being written out anew; try again");
         ArchiveError::Io {
-            path: self.folder.join(journal::FILE),
+            path: self.folder.join(database::FILE),
             source: std::io::Error::new(std::io::ErrorKind::ResourceBusy, message),
         }
     }
@@ -327,7 +331,7 @@ impl Writer {
 
 /// What is wrong with the journal's log, if anything is: what lies behind that `SQLite` takes for never written, and overwrites.
 fn fault_of_log(folder: &Path) -> Result<Option<String>, ArchiveError> {
-    ahead::fault(&journal::beside(&folder.join(journal::FILE), "-wal"))
+    ahead::fault(&database::beside(&folder.join(database::FILE), "-wal"))
 }
 
 /// Refuses to write where rows that were acknowledged would be lost by that.
@@ -335,7 +339,7 @@ fn refuse_damaged_log(folder: &Path) -> Result<(), ArchiveError> {
     match fault_of_log(folder)? {
         None => Ok(()),
         Some(reason) => Err(ArchiveError::Damaged {
-            path: folder.join(journal::FILE),
+            path: folder.join(database::FILE),
             message: format!(
                 "{reason} if anything were written; `liqdata verify --repair` lets go of them and calls all time a gap, or \
                  restore the archive from a copy"
@@ -355,7 +359,7 @@ fn check_folder(folder: &Path) -> Result<(), ArchiveError> {
     if !folder.is_dir() {
         return refused("it is not a folder".to_owned());
     }
-    if folder.join(journal::FILE).exists() {
+    if folder.join(database::FILE).exists() {
         return Ok(());
     }
     let entries = fs::read_dir(folder).map_err(|source| ArchiveError::of_file(folder, source))?;
@@ -366,7 +370,7 @@ fn check_folder(folder: &Path) -> Result<(), ArchiveError> {
             return refused(format!(
                 "it holds rows in {:?} and no {}; restore that file",
                 name.to_string_lossy(),
-                journal::FILE
+                database::FILE
             ));
         }
         // A writer that was killed before it made the journal leaves its lock.
@@ -407,7 +411,7 @@ mod tests {
         let folder = std::env::temp_dir().join(format!("liqdata-fsync-{}", std::process::id()));
         let mut writer = Archive::create_or_open(&folder).unwrap();
         writer.append(&reading(1)).unwrap();
-        let log = journal::beside(&folder.join(journal::FILE), "-wal");
+        let log = database::beside(&folder.join(database::FILE), "-wal");
         assert!(fs::metadata(&log).unwrap().len() > 0);
 
         let failed = ffi::Error::new(ffi::SQLITE_IOERR_FSYNC);

@@ -1,0 +1,511 @@
+//! The list of the Parquet files that count, with what each must hold.
+
+use std::collections::BTreeMap;
+use std::fs::{self, File};
+use std::path::{Path, PathBuf};
+
+use rusqlite::{Connection, params};
+use uuid::Uuid;
+
+use crate::archive::catalog::file_versions;
+use crate::archive::files;
+use crate::archive::integrity::file_checksum::{checksum, checksum_of};
+use crate::archive::journal::table::not_readable;
+use crate::archive::rows::bars::BarRow;
+use crate::archive::rows::maps::MapRow;
+use crate::archive::rows::open_interest::OpenInterestRow;
+use crate::archive::rows::orders::OrderRow;
+use crate::archive::rows::positions::PositionRow;
+use crate::archive::rows::row::Row;
+use crate::model::Millis;
+
+pub(crate) const CREATE: &str = "
+    CREATE TABLE manifest (
+        path TEXT PRIMARY KEY,
+        holds TEXT NOT NULL,
+        day INTEGER NOT NULL,
+        interval INTEGER NOT NULL,
+        state TEXT NOT NULL,
+        rows INTEGER NOT NULL,
+        bytes INTEGER NOT NULL,
+        sha256 TEXT NOT NULL,
+        first INTEGER NOT NULL,
+        last INTEGER NOT NULL,
+        rolled_at INTEGER NOT NULL,
+        reason TEXT
+    ) STRICT;
+    CREATE INDEX manifest_by_day ON manifest (holds, day);
+    CREATE TABLE part_venues (
+        path TEXT NOT NULL REFERENCES manifest (path) ON DELETE CASCADE,
+        exchange TEXT NOT NULL,
+        rows INTEGER NOT NULL,
+        last INTEGER NOT NULL,
+        PRIMARY KEY (path, exchange)
+    ) STRICT;";
+
+/// What is to be done with a file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum State {
+    /// It may be there or not; its rows are still in the journal.
+    Pending,
+    /// It holds its rows, and nothing else does.
+    Kept,
+    /// It was damaged and is out of use.
+    Quarantined,
+}
+
+impl State {
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Self::Pending => "pending",
+            Self::Kept => "kept",
+            Self::Quarantined => "quarantined",
+        }
+    }
+}
+
+/// A UTC day, counted from the epoch.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub(crate) struct Day(pub(crate) i64);
+
+impl Day {
+    pub(crate) fn of(at: Millis) -> Self {
+        Self(at.0.div_euclid(Millis::DAY))
+    }
+
+    pub(crate) fn start(self) -> Millis {
+        Millis(self.0.saturating_mul(Millis::DAY))
+    }
+
+    pub(crate) fn end(self) -> Millis {
+        self.start().on(Millis::DAY)
+    }
+
+    /// The date, as `2026-11-20`.
+    pub(crate) fn name(self) -> String {
+        self.start().to_string().chars().take(10).collect()
+    }
+}
+
+/// The rows of one folder: of one day and, for bars, of one length.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct Partition {
+    pub(crate) day: Day,
+    /// 0 where rows have no length.
+    pub(crate) interval: i64,
+}
+
+impl Partition {
+    /// The folder below the archive's own.
+    pub(crate) fn folder<R: Row>(self) -> PathBuf {
+        let mut folder = PathBuf::from(R::TABLE);
+        if R::HAS_INTERVAL {
+            folder.push(format!("interval={}", interval_name(self.interval)));
+        }
+        folder.push(format!("date={}", self.day.name()));
+        folder
+    }
+}
+
+/// A length of bars as folders are named after it: `1m`, `4h`, `1d`.
+fn interval_name(interval: i64) -> String {
+    for (unit, name) in [
+        (Millis::DAY, "d"),
+        (Millis::HOUR, "h"),
+        (Millis::MINUTE, "m"),
+    ] {
+        if interval % unit == 0 {
+            return format!("{}{name}", interval / unit);
+        }
+    }
+    format!("{interval}ms")
+}
+
+/// One file.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Part {
+    /// The path below the archive's folder, with `/` between names.
+    pub(crate) path: String,
+    pub(crate) holds: String,
+    pub(crate) partition: Partition,
+    pub(crate) rows: u64,
+    pub(crate) bytes: u64,
+    pub(crate) sha256: String,
+    pub(crate) first: Millis,
+    pub(crate) last: Millis,
+    /// Why it is out of use, where it is.
+    pub(crate) reason: Option<String>,
+}
+
+impl Part {
+    /// The file at `relative` that holds `rows` in `bytes`.
+    pub(crate) fn of<R: Row>(
+        rows: &[R],
+        partition: Partition,
+        relative: &Path,
+        bytes: &[u8],
+    ) -> Self {
+        let times = || rows.iter().map(Row::timestamp);
+        let ends = times().min().zip(times().max()).unwrap_or_default();
+        Self::holding::<R>(rows.len(), ends, partition, relative, bytes)
+    }
+
+    /// Until before when its rows tell of anything: the last bar of a file goes on for as long as it is.
+    pub(crate) fn end(&self) -> Millis {
+        self.last.on(self.partition.interval.max(1))
+    }
+
+    /// The file at `relative` that holds so many rows, from the first instant to the last, in `bytes`.
+    pub(crate) fn holding<R: Row>(
+        rows: usize,
+        (first, last): (Millis, Millis),
+        partition: Partition,
+        relative: &Path,
+        bytes: &[u8],
+    ) -> Self {
+        Self {
+            path: relative
+                .iter()
+                .map(|name| name.to_string_lossy())
+                .collect::<Vec<_>>()
+                .join("/"),
+            holds: R::TABLE.to_owned(),
+            partition,
+            rows: u64::try_from(rows).unwrap_or(u64::MAX),
+            bytes: u64::try_from(bytes.len()).unwrap_or(u64::MAX),
+            sha256: checksum(bytes),
+            first,
+            last,
+            reason: None,
+        }
+    }
+}
+
+/// Whether a path is one that a roll gives: anything else may lie anywhere and belong to anybody.
+fn is_generated(path: &str, holds: &str, partition: Partition) -> bool {
+    let folder = match holds {
+        OrderRow::TABLE => partition.folder::<OrderRow>(),
+        BarRow::TABLE => partition.folder::<BarRow>(),
+        OpenInterestRow::TABLE => partition.folder::<OpenInterestRow>(),
+        MapRow::TABLE => partition.folder::<MapRow>(),
+        PositionRow::TABLE => partition.folder::<PositionRow>(),
+        _ => return false,
+    };
+    let folder: Vec<_> = folder.iter().map(|name| name.to_string_lossy()).collect();
+    path.strip_prefix(folder.join("/").as_str())
+        .and_then(|name| name.strip_prefix("/part-")?.strip_suffix(".parquet"))
+        .is_some_and(|id| Uuid::try_parse(id).is_ok_and(|uuid| uuid.to_string() == id))
+}
+
+const COLUMNS: &str = "path, holds, day, interval, rows, bytes, sha256, first, last, reason";
+
+fn part(row: &rusqlite::Row<'_>) -> rusqlite::Result<Part> {
+    let count = |column| {
+        let number: i64 = row.get(column)?;
+        u64::try_from(number).map_err(|_| rusqlite::Error::IntegralValueOutOfRange(column, number))
+    };
+    let (path, holds): (String, String) = (row.get(0)?, row.get(1)?);
+    let partition = Partition {
+        day: Day(row.get(2)?),
+        interval: row.get(3)?,
+    };
+    if !is_generated(&path, &holds, partition) {
+        return Err(not_readable(
+            0,
+            format!("{path:?} is no name that this package gives a file of {holds}"),
+        ));
+    }
+    Ok(Part {
+        path,
+        holds,
+        partition,
+        rows: count(4)?,
+        bytes: count(5)?,
+        sha256: row.get(6)?,
+        first: Millis(row.get(7)?),
+        last: Millis(row.get(8)?),
+        reason: row.get(9)?,
+    })
+}
+
+/// Whether any file of a partition is or was on the list, whatever became of it.
+pub(crate) fn has(
+    journal: &Connection,
+    holds: &str,
+    partition: Partition,
+) -> rusqlite::Result<bool> {
+    journal
+        .prepare_cached(
+            "SELECT EXISTS (SELECT 1 FROM manifest WHERE holds = ?1 AND day = ?2 AND interval = ?3)",
+        )?
+        .query_row(params![holds, partition.day.0, partition.interval], |row| {
+            row.get(0)
+        })
+}
+
+/// The files of one kind and day that are in `state` and told now, oldest first.
+pub(crate) fn of_day(
+    journal: &Connection,
+    holds: &str,
+    day: Day,
+    state: State,
+) -> rusqlite::Result<Vec<Part>> {
+    of_day_at(journal, holds, day, state, None)
+}
+
+/// The files of one kind and day that are in `state` and told as of an instant, oldest first.
+pub(crate) fn of_day_at(
+    journal: &Connection,
+    holds: &str,
+    day: Day,
+    state: State,
+    as_of: Option<Millis>,
+) -> rusqlite::Result<Vec<Part>> {
+    let is_told = file_versions::is_told(journal, "?4")?;
+    journal
+        .prepare_cached(&format!(
+            "SELECT {COLUMNS} FROM manifest WHERE holds = ?1 AND day = ?2 AND state = ?3 AND {is_told}
+             ORDER BY rolled_at, path"
+        ))?
+        .query_map(
+            params![holds, day.0, state.name(), file_versions::at(as_of)],
+            part,
+        )?
+        .collect()
+}
+
+/// The files of one kind and day that are in `state`, whenever they are or were told, oldest first.
+pub(crate) fn of_day_ever(
+    journal: &Connection,
+    holds: &str,
+    day: Day,
+    state: State,
+) -> rusqlite::Result<Vec<Part>> {
+    journal
+        .prepare_cached(&format!(
+            "SELECT {COLUMNS} FROM manifest WHERE holds = ?1 AND day = ?2 AND state = ?3
+             ORDER BY rolled_at, path"
+        ))?
+        .query_map(params![holds, day.0, state.name()], part)?
+        .collect()
+}
+
+/// Every file that is in `state` and told now.
+pub(crate) fn told(journal: &Connection, state: State) -> rusqlite::Result<Vec<Part>> {
+    let is_told = file_versions::is_told(journal, "?2")?;
+    journal
+        .prepare_cached(&format!(
+            "SELECT {COLUMNS} FROM manifest WHERE state = ?1 AND {is_told} ORDER BY holds, day, path"
+        ))?
+        .query_map(params![state.name(), file_versions::at(None)], part)?
+        .collect()
+}
+
+/// Every file that is in `state`, whenever it is or was told.
+pub(crate) fn all(journal: &Connection, state: State) -> rusqlite::Result<Vec<Part>> {
+    journal
+        .prepare_cached(&format!(
+            "SELECT {COLUMNS} FROM manifest WHERE state = ?1 ORDER BY holds, day, path"
+        ))?
+        .query_map([state.name()], part)?
+        .collect()
+}
+
+/// The days of which there are files that are or were kept, in order.
+pub(crate) fn days(journal: &Connection, holds: &str) -> rusqlite::Result<Vec<Day>> {
+    journal
+        .prepare_cached(
+            "SELECT DISTINCT day FROM manifest WHERE holds = ?1 AND state <> 'pending' ORDER BY day",
+        )?
+        .query_map([holds], |row| row.get(0).map(Day))?
+        .collect()
+}
+
+/// Writes down that a file is about to be made.
+pub(crate) fn intend(journal: &Connection, part: &Part, now: Millis) -> rusqlite::Result<()> {
+    journal
+        .prepare_cached(&format!(
+            "INSERT INTO manifest ({COLUMNS}, state, rolled_at)
+             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12)"
+        ))?
+        .execute(params![
+            part.path,
+            part.holds,
+            part.partition.day.0,
+            part.partition.interval,
+            i64::try_from(part.rows).unwrap_or(i64::MAX),
+            i64::try_from(part.bytes).unwrap_or(i64::MAX),
+            part.sha256,
+            part.first.0,
+            part.last.0,
+            part.reason,
+            State::Pending.name(),
+            now.0,
+        ])
+        .map(drop)
+}
+
+/// Puts a file into another state.
+pub(crate) fn mark(
+    journal: &Connection,
+    path: &str,
+    state: State,
+    reason: Option<&str>,
+) -> rusqlite::Result<()> {
+    journal
+        .prepare_cached("UPDATE manifest SET state = ?2, reason = ?3 WHERE path = ?1")?
+        .execute(params![path, state.name(), reason])
+        .map(drop)
+}
+
+/// Whether a file is listed, and is in this state.
+fn is(journal: &Connection, path: &str, state: State) -> rusqlite::Result<bool> {
+    journal
+        .prepare_cached("SELECT 1 FROM manifest WHERE path = ?1 AND state = ?2")?
+        .exists([path, state.name()])
+}
+
+/// Whether a file is being made, or was when its roll was cut short.
+pub(crate) fn is_pending(journal: &Connection, path: &str) -> rusqlite::Result<bool> {
+    is(journal, path, State::Pending)
+}
+
+/// Whether a file is served.
+pub(crate) fn is_kept(journal: &Connection, path: &str) -> rusqlite::Result<bool> {
+    is(journal, path, State::Kept)
+}
+
+/// Forgets a file that was never kept.
+pub(crate) fn forget(journal: &Connection, path: &str) -> rusqlite::Result<()> {
+    journal
+        .prepare_cached("DELETE FROM manifest WHERE path = ?1 AND state = 'pending'")?
+        .execute([path])
+        .map(drop)
+}
+
+/// How many rows of each exchange there are, and the time of the last.
+pub(crate) type Venues = BTreeMap<String, (i64, Millis)>;
+
+/// The exchanges of rows that are from any.
+pub(crate) fn venues(rows: &[impl Row]) -> Venues {
+    let mut venues = Venues::new();
+    for row in rows {
+        let Some(exchange) = row.exchange() else {
+            continue;
+        };
+        if let Some(venue) = venues.get_mut(exchange) {
+            venue.0 += 1;
+            venue.1 = venue.1.max(row.timestamp());
+        } else {
+            venues.insert(exchange.to_owned(), (1, row.timestamp()));
+        }
+    }
+    venues
+}
+
+/// Writes down how many rows of each exchange a file holds.
+pub(crate) fn list_venues(
+    journal: &Connection,
+    path: &str,
+    venues: &Venues,
+) -> rusqlite::Result<()> {
+    let mut statement = journal.prepare_cached(
+        "INSERT INTO part_venues (path, exchange, rows, last) VALUES (?1, ?2, ?3, ?4)",
+    )?;
+    for (exchange, (rows, last)) in venues {
+        statement.execute(params![path, exchange, rows, last.0])?;
+    }
+    Ok(())
+}
+
+/// The exchanges that a file has rows of.
+pub(crate) fn exchanges(journal: &Connection, path: &str) -> rusqlite::Result<Vec<String>> {
+    journal
+        .prepare_cached("SELECT exchange FROM part_venues WHERE path = ?1 ORDER BY exchange")?
+        .query_map([path], |row| row.get(0))?
+        .collect()
+}
+
+/// What is wrong with a file that is not there.
+pub(crate) const MISSING: &str = "the file is missing";
+
+/// What is wrong with the file of `part` in the archive at `folder`, if anything is; `goes_on` is asked while it is read.
+pub(crate) fn fault_of(
+    folder: &Path,
+    part: &Part,
+    goes_on: &mut dyn FnMut() -> bool,
+) -> std::io::Result<Option<String>> {
+    if let Some(fault) = fault_at(folder, part)? {
+        return Ok(Some(fault));
+    }
+    let mut file = match File::open(folder.join(&part.path)) {
+        Ok(file) => file,
+        Err(source) if source.kind() == std::io::ErrorKind::NotFound => {
+            return Ok(Some(MISSING.to_owned()));
+        }
+        Err(source) => return Err(source),
+    };
+    Ok(other_checksum(&checksum_of(&mut file, goes_on)?, part))
+}
+
+/// What is wrong with the file of `part` that a look at its name and length tells, if anything is: nothing is opened that
+/// is a link, a pipe or larger than it should be.
+pub(crate) fn fault_at(folder: &Path, part: &Part) -> std::io::Result<Option<String>> {
+    if let Some(link) = files::link_in(folder, Path::new(&part.path))? {
+        return Ok(Some(format!(
+            "{} is a link, which is not followed",
+            link.strip_prefix(folder).unwrap_or(&link).display()
+        )));
+    }
+    match fs::symlink_metadata(folder.join(&part.path)) {
+        Ok(found) if !found.is_file() => Ok(Some("it is no plain file".to_owned())),
+        Ok(found) => Ok(other_length(found.len(), part)),
+        Err(source) if source.kind() == std::io::ErrorKind::NotFound => {
+            Ok(Some(MISSING.to_owned()))
+        }
+        Err(source) => Err(source),
+    }
+}
+
+/// What is wrong with `bytes` that are to be those of `part`, if anything is.
+pub(crate) fn fault_in(bytes: &[u8], part: &Part) -> Option<String> {
+    let len = u64::try_from(bytes.len()).unwrap_or(u64::MAX);
+    other_length(len, part).or_else(|| other_checksum(&checksum(bytes), part))
+}
+
+fn other_length(bytes: u64, part: &Part) -> Option<String> {
+    (bytes != part.bytes).then(|| {
+        format!(
+            "the file has {bytes} bytes and was written with {}",
+            part.bytes
+        )
+    })
+}
+
+fn other_checksum(found: &str, part: &Part) -> Option<String> {
+    (found != part.sha256).then(|| {
+        format!(
+            "the file's SHA-256 is {found} and was {} when it was written",
+            part.sha256
+        )
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::archive::catalog::manifest::*;
+
+    #[test]
+    fn a_folder_names_the_largest_unit() {
+        for (minutes, name) in [
+            (1, "1m"),
+            (5, "5m"),
+            (60, "1h"),
+            (90, "90m"),
+            (240, "4h"),
+            (1440, "1d"),
+        ] {
+            assert_eq!(interval_name(minutes * Millis::MINUTE), name);
+        }
+    }
+}

@@ -1,0 +1,62 @@
+//! A line of the list of files with all that goes along when the file becomes another archive's.
+
+use rusqlite::{Connection, params};
+
+use crate::archive::catalog::file_versions;
+use crate::archive::catalog::file_versions::Generation;
+use crate::archive::catalog::manifest;
+use crate::archive::catalog::manifest::{Day, Part, State, Venues};
+use crate::model::Millis;
+
+/// A file with its state, when it was rolled, and how many rows of each exchange it holds.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Listed {
+    pub(crate) part: Part,
+    pub(crate) state: State,
+    pub(crate) rolled_at: Millis,
+    pub(crate) venues: Venues,
+    pub(crate) generation: Generation,
+}
+
+/// The files of one kind and day that are or were in use.
+pub(crate) fn of_day(journal: &Connection, holds: &str, day: Day) -> rusqlite::Result<Vec<Listed>> {
+    let mut found = Vec::new();
+    for state in [State::Kept, State::Quarantined] {
+        for part in manifest::of_day_ever(journal, holds, day, state)? {
+            found.push(Listed {
+                rolled_at: rolled_at(journal, &part.path)?,
+                venues: venues(journal, &part.path)?,
+                generation: file_versions::of(journal, &part.path)?,
+                part,
+                state,
+            });
+        }
+    }
+    Ok(found)
+}
+
+fn rolled_at(journal: &Connection, path: &str) -> rusqlite::Result<Millis> {
+    journal
+        .prepare_cached("SELECT rolled_at FROM manifest WHERE path = ?1")?
+        .query_row([path], |line| line.get(0).map(Millis))
+}
+
+fn venues(journal: &Connection, path: &str) -> rusqlite::Result<Venues> {
+    journal
+        .prepare_cached(
+            "SELECT exchange, rows, last FROM part_venues WHERE path = ?1 ORDER BY exchange",
+        )?
+        .query_map(params![path], |line| {
+            Ok((line.get(0)?, (line.get(1)?, Millis(line.get(2)?))))
+        })?
+        .collect()
+}
+
+/// Writes a file down in the list of another archive.
+pub(crate) fn add(journal: &Connection, listed: &Listed) -> rusqlite::Result<()> {
+    let path = &listed.part.path;
+    manifest::intend(journal, &listed.part, listed.rolled_at)?;
+    manifest::mark(journal, path, listed.state, listed.part.reason.as_deref())?;
+    file_versions::set(journal, path, listed.generation)?;
+    manifest::list_venues(journal, path, &listed.venues)
+}

@@ -1,0 +1,88 @@
+//! Rolling beside the keeping: the files are read and written on a thread of their own, and the keeper does each of the
+//! short transactions in its turn, so that batches become durable between them.
+
+use std::path::Path;
+
+use tokio::sync::oneshot;
+
+use crate::archive::ArchiveError;
+use crate::archive::archive::Archive;
+use crate::archive::compaction::compactor;
+use crate::archive::compaction::compactor::{Hand, Rolled};
+use crate::archive::files::RollStep;
+use crate::archive::group_commit::write_queue::{Inbox, NotKept, Receipt};
+use crate::archive::writer::Writer;
+use crate::model::Millis;
+
+/// A keeper's writer, from beside it.
+struct Beside {
+    archive: Archive,
+    inbox: Inbox,
+}
+
+impl Hand for Beside {
+    type Fault = NotKept;
+
+    fn archive(&self) -> &Archive {
+        &self.archive
+    }
+
+    fn change<T: Send + 'static>(
+        &mut self,
+        change: impl FnOnce(&mut Writer) -> Result<T, ArchiveError> + Send + 'static,
+    ) -> Result<T, NotKept> {
+        self.inbox.with(change)?.wait()
+    }
+}
+
+impl Inbox {
+    /// Moves every day that was over at `until` into files, while whatever is handed over goes on becoming durable.
+    ///
+    /// A roll waits for the one before it. One that is at work when the keeper stops ends there: what was rolled until
+    /// then stays rolled, the rest stays in the journal.
+    ///
+    /// # Errors
+    ///
+    /// [`NotKept::Stopped`] after the keeper has stopped, [`NotKept::Archive`] where no thread can be had; the receipt
+    /// tells how the roll itself went.
+    pub fn roll(&self, until: Millis) -> Result<Receipt<Rolled>, NotKept> {
+        self.roll_observed(until, |_, _| ())
+    }
+
+    /// As [`Inbox::roll`], and tells of every step of every file once it is done.
+    ///
+    /// # Errors
+    ///
+    /// As [`Inbox::roll`].
+    pub fn roll_observed(
+        &self,
+        until: Millis,
+        mut done: impl FnMut(RollStep, &Path) + Send + 'static,
+    ) -> Result<Receipt<Rolled>, NotKept> {
+        let (reply, receipt) = oneshot::channel();
+        let inbox = self.clone();
+        let work = move || {
+            // Whoever asked may have gone.
+            let _ = reply.send(beside(inbox, until, &mut done));
+        };
+        match self.rolls().begin(work) {
+            Ok(true) => Ok(Receipt::of(receipt)),
+            Ok(false) => Err(NotKept::Stopped),
+            Err(source) => Err(ArchiveError::of_file(Path::new("liqdata-roll"), source).into()),
+        }
+    }
+}
+
+fn beside(
+    inbox: Inbox,
+    until: Millis,
+    done: &mut dyn FnMut(RollStep, &Path),
+) -> Result<Rolled, NotKept> {
+    // Everything that was handed over before the roll was asked for is durable when this is answered.
+    let folder = inbox.with(|writer| Ok(writer.path().to_owned()))?.wait()?;
+    let mut hand = Beside {
+        archive: Archive::read(folder)?,
+        inbox,
+    };
+    compactor::roll(&mut hand, until, done)
+}

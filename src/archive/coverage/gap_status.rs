@@ -1,0 +1,193 @@
+//! What became of gaps: whether what was missed was told after all, is lost, or may still be asked for.
+
+use crate::archive::ArchiveError;
+use crate::archive::archive::Archive;
+use crate::archive::coverage::events::Outcome;
+use crate::archive::coverage::intervals::{Span, without};
+use crate::archive::coverage::pending;
+use crate::archive::coverage::sessions::{Gap, gaps};
+use crate::model::{GapState, Millis, MissedStretch};
+
+impl Archive {
+    /// The gaps that reach into the time from `start` until before `end`, those of single topics among them, each with what
+    /// became of it; by their start, and as far as it had been recorded by `as_of`.
+    ///
+    /// Where several gaps were asked for at once, all that became known by it is told with each of them.
+    ///
+    /// # Errors
+    ///
+    /// As [`Archive::gaps`].
+    pub fn missed(
+        &self,
+        start: Millis,
+        end: Millis,
+        as_of: Option<Millis>,
+    ) -> Result<Vec<MissedStretch>, ArchiveError> {
+        let gaps = self.gaps_known(start, end, as_of)?;
+        let of_venues = gaps.into_iter().map(|gap| MissedStretch {
+            exchange: gap.exchange,
+            start: gap.start,
+            end: gap.end,
+            reason: gap.reason,
+            ..MissedStretch::default()
+        });
+        let of_topics = self.topic_gaps(start, end, as_of)?;
+        let of_topics = of_topics.into_iter().map(|gap| MissedStretch {
+            exchange: gap.exchange,
+            start: gap.start,
+            end: gap.end,
+            reason: gap.reason,
+            topic: Some(gap.topic),
+            ..MissedStretch::default()
+        });
+        let mut missed: Vec<MissedStretch> = of_venues.chain(of_topics).collect();
+        let from = missed.iter().map(|gap| gap.start).min();
+        let until = missed.iter().map(|gap| gap.end).max();
+        if let (Some(from), Some(until)) = (from, until) {
+            let mut outcomes = self.outcomes(from, until, as_of)?;
+            outcomes.sort_by_key(|outcome| outcome.recorded_at);
+            for gap in &mut missed {
+                settle(gap, &outcomes);
+            }
+        }
+        let beside_orders = self.missing_beside_orders(start, end, as_of)?.into_iter();
+        missed.extend(beside_orders.map(|(holds, gap)| MissedStretch {
+            exchange: gap.exchange,
+            start: gap.start,
+            end: gap.end,
+            reason: gap.reason,
+            holds: Some(holds.to_owned()),
+            ..MissedStretch::default()
+        }));
+        missed.sort_by(|a, b| {
+            let key = |one: &MissedStretch| (one.start, one.end);
+            (key(a), &a.exchange, &a.topic, &a.reason, &a.holds).cmp(&(
+                key(b),
+                &b.exchange,
+                &b.topic,
+                &b.reason,
+                &b.holds,
+            ))
+        });
+        Ok(missed)
+    }
+
+    /// The open gaps of exchanges that are to be listened to, where none of them and no other has been heard since the
+    /// first of these gaps began; by exchange.
+    ///
+    /// # Errors
+    ///
+    /// [`ArchiveError`] where the journal cannot be read.
+    pub fn unheard(&self) -> Result<Vec<Gap>, ArchiveError> {
+        self.ask(pending::unheard)
+    }
+
+    /// The parts of an exchange's gaps that are neither recovered nor known to be lost, in order and apart from each other;
+    /// those of damaged files among them that reach beyond `damaged_since`, for that takes a look at the files.
+    ///
+    /// # Errors
+    ///
+    /// As [`Archive::gaps`].
+    pub fn unsettled(
+        &self,
+        exchange: &str,
+        damaged_since: Millis,
+    ) -> Result<Vec<(Millis, Millis)>, ArchiveError> {
+        let (start, end) = (Millis(i64::MIN), Millis(i64::MAX));
+        let mut gaps = self.ask(|journal| gaps(journal, start, end, None))?;
+        gaps.extend(self.gaps_of_damage(damaged_since, end)?);
+        let gaps = gaps
+            .into_iter()
+            .map(|gap| (gap.exchange, gap.start, gap.end));
+        let topics = self.topic_gaps(start, end, None)?.into_iter();
+        let topics = topics.map(|gap| (gap.exchange, gap.start, gap.end));
+        let outcomes = self.outcomes(start, end, None)?.into_iter();
+        let outcomes = outcomes.filter(|outcome| outcome.outcome != GapState::Open);
+        let outcomes = outcomes.map(|outcome| (outcome.exchange, outcome.start, outcome.end));
+        let of_venue = |all: &mut dyn Iterator<Item = (String, Millis, Millis)>| -> Vec<Span> {
+            all.filter(|(name, ..)| name == exchange)
+                .map(|(_, start, end)| (start, end))
+                .collect()
+        };
+        Ok(without(
+            &of_venue(&mut gaps.chain(topics)),
+            &of_venue(&mut { outcomes }),
+        ))
+    }
+}
+
+/// Says of a gap what became of it, by outcomes in the order in which they became known.
+fn settle(gap: &mut MissedStretch, outcomes: &[Outcome]) {
+    let mut left = vec![(gap.start, gap.end)];
+    let mut lost = Vec::new();
+    let touching = outcomes.iter().filter(|outcome| {
+        outcome.exchange == gap.exchange && outcome.start < gap.end && outcome.end > gap.start
+    });
+    for outcome in touching {
+        let span = (outcome.start, outcome.end);
+        match outcome.outcome {
+            GapState::Recovered => {
+                gap.recovered = Some(gap.recovered.unwrap_or(0) + outcome.rows);
+                let was_open = !left.is_empty();
+                left = without(&left, &[span]);
+                if was_open && left.is_empty() {
+                    gap.recovered_at = Some(outcome.recorded_at);
+                }
+            }
+            GapState::Lost => lost.push(span),
+            GapState::Open => {}
+        }
+    }
+    gap.state = if left.is_empty() {
+        GapState::Recovered
+    } else if without(&left, &lost) != left {
+        GapState::Lost
+    } else {
+        GapState::Open
+    };
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::archive::coverage::gap_status::*;
+
+    fn fate(outcomes: &[(i64, i64, GapState, u64, i64)]) -> (GapState, Option<i64>, Option<u64>) {
+        let mut gap = MissedStretch {
+            exchange: "okx".to_owned(),
+            start: Millis(100),
+            end: Millis(200),
+            ..MissedStretch::default()
+        };
+        let outcomes: Vec<Outcome> = outcomes
+            .iter()
+            .map(|&(start, end, outcome, rows, at)| Outcome {
+                exchange: "okx".to_owned(),
+                start: Millis(start),
+                end: Millis(end),
+                outcome,
+                rows,
+                how: "a test".to_owned(),
+                recorded_at: Millis(at),
+            })
+            .collect();
+        settle(&mut gap, &outcomes);
+        (gap.state, gap.recovered_at.map(|at| at.0), gap.recovered)
+    }
+
+    #[test]
+    fn a_gap_is_recovered_once_all_of_it_is_and_lost_as_soon_as_a_part_is() {
+        use GapState::{Lost, Open, Recovered};
+        assert_eq!(fate(&[]), (Open, None, None));
+        assert_eq!(
+            fate(&[(0, 100, Lost, 0, 1), (200, 300, Recovered, 1, 2)]),
+            (Open, None, None)
+        );
+        assert_eq!(fate(&[(90, 150, Recovered, 3, 1)]), (Open, None, Some(3)));
+        let whole = [(90, 150, Recovered, 3, 1), (150, 210, Recovered, 4, 2)];
+        assert_eq!(fate(&whole), (Recovered, Some(2), Some(7)));
+        let part = [(90, 150, Lost, 0, 1), (150, 210, Recovered, 4, 2)];
+        assert_eq!(fate(&part), (Lost, None, Some(4)));
+        let after_all = [(100, 200, Lost, 0, 1), (100, 200, Recovered, 0, 2)];
+        assert_eq!(fate(&after_all), (Recovered, Some(2), Some(0)));
+    }
+}

@@ -1,0 +1,360 @@
+//! What goes with the files of days that are over, so that the two make an archive in another place: a journal that holds
+//! the lists, cut to those days, and the rows of them that lie in no file yet.
+//!
+//! Nothing is left out that an answer about those days rests on, so that every one of them, coverage included, is the same
+//! from the copy. The copy is one plain file without a log.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::Path;
+
+use rusqlite::types::Value;
+use rusqlite::{Connection, Transaction, params};
+
+use crate::archive::archive::Archive;
+use crate::archive::catalog::manifest;
+use crate::archive::catalog::manifest::{Day, State};
+use crate::archive::catalog::{manifest_entry, stats};
+use crate::archive::coverage::events;
+use crate::archive::filter::Filter;
+use crate::archive::journal::{database, table};
+use crate::archive::rows::bars::BarRow;
+use crate::archive::rows::maps::MapRow;
+use crate::archive::rows::open_interest::OpenInterestRow;
+use crate::archive::rows::orders::OrderRow;
+use crate::archive::rows::positions::PositionRow;
+use crate::archive::rows::row::Row;
+use crate::archive::rows::row_kind::ROW_KINDS;
+use crate::archive::{ArchiveError, files};
+use crate::model::Millis;
+
+/// Which part of an archive a copy is of.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Cut {
+    /// Only days from the one that begins at this instant.
+    pub from: Option<Millis>,
+    /// Only days before the one that begins at this instant.
+    pub until: Option<Millis>,
+    /// The kinds of rows that go along, by the names of their tables; all of them where none is named.
+    pub kinds: Vec<String>,
+}
+
+/// A file that an archive lists.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ListedFile {
+    /// The path below the archive's folder, with `/` between names.
+    pub path: String,
+    /// `orders`, `bars`, `open_interest`, `maps` or `positions`.
+    pub holds: String,
+    /// Rows in it.
+    pub rows: u64,
+    /// Its length.
+    pub bytes: u64,
+    /// Its SHA-256, in hexadecimal.
+    pub sha256: String,
+    /// Whether it is in use; else it was damaged, and is not served.
+    pub kept: bool,
+}
+
+/// What an archive consists of.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Lists {
+    /// Tells the archive from any other; a copy has that of what it was made of.
+    pub series: u64,
+    /// The end of the last day of a copy.
+    pub closed: Option<Millis>,
+    /// Its files.
+    pub files: Vec<ListedFile>,
+    /// Rows in its journal.
+    pub journaled: u64,
+}
+
+/// Which of two journals a failure is of.
+enum Fault {
+    Read(rusqlite::Error),
+    Written(rusqlite::Error),
+}
+
+impl Cut {
+    /// Refuses instants at which no day begins, and names that are none.
+    fn check(&self) -> Result<(), ArchiveError> {
+        let refused = |parameter, message| Err(ArchiveError::BadRange { parameter, message });
+        for (parameter, at) in [("start", self.from), ("end", self.until)] {
+            if let Some(at) = at.filter(|at| Day::of(*at).start() != *at) {
+                return refused(
+                    parameter,
+                    format!("{at} is within a day; allowed: an instant at which a UTC day begins"),
+                );
+            }
+        }
+        if let (Some(from), Some(until)) = (self.from, self.until)
+            && from >= until
+        {
+            return refused("end", format!("{until} is not after the start, {from}"));
+        }
+        let known = ROW_KINDS.each_ref().map(|kind| kind.table);
+        for kind in &self.kinds {
+            if !known.contains(&kind.as_str()) {
+                return refused(
+                    "tables",
+                    format!("{kind:?} is not allowed; allowed: {}", known.join(", ")),
+                );
+            }
+        }
+        Ok(())
+    }
+
+    fn has(&self, kind: &str) -> bool {
+        self.kinds.is_empty() || self.kinds.iter().any(|named| named == kind)
+    }
+
+    fn first(&self) -> Millis {
+        self.from.unwrap_or(Millis(i64::MIN))
+    }
+
+    fn end(&self) -> Millis {
+        self.until.unwrap_or(Millis(i64::MAX))
+    }
+}
+
+impl Archive {
+    /// What the archive consists of.
+    ///
+    /// # Errors
+    ///
+    /// [`ArchiveError::Damaged`] where the journal is not as it was written, whatever its size, else [`ArchiveError`] where
+    /// it cannot be read.
+    pub fn lists(&self) -> Result<Lists, ArchiveError> {
+        self.refuse_faults()?;
+        self.ask(|journal| {
+            let mut lists = Lists {
+                series: stats::known(journal)?.series,
+                closed: stats::closed(journal)?,
+                ..Lists::default()
+            };
+            for state in [State::Kept, State::Quarantined] {
+                for part in manifest::all(journal, state)? {
+                    lists.files.push(ListedFile {
+                        path: part.path,
+                        holds: part.holds,
+                        rows: part.rows,
+                        bytes: part.bytes,
+                        sha256: part.sha256,
+                        kept: state == State::Kept,
+                    });
+                }
+            }
+            for kind in &ROW_KINDS {
+                lists.journaled += kind.count(journal)?;
+            }
+            Ok(lists)
+        })
+    }
+
+    /// Makes a journal in the folder `into` that goes with the files of a part of this archive, and says what the copy
+    /// consists of. Nothing is written here, and whoever writes may go on.
+    ///
+    /// # Errors
+    ///
+    /// [`ArchiveError::BadRange`] where the cut is not at the ends of days, [`ArchiveError::Damaged`] where the journal is
+    /// not as it was written, else [`ArchiveError`] where it cannot be read, or the copy not be written: it must not exist.
+    pub fn copy_lists(&self, into: &Path, cut: &Cut) -> Result<Lists, ArchiveError> {
+        cut.check()?;
+        let path = into.join(database::FILE);
+        self.refuse_faults()?;
+        if path.exists() {
+            return Err(ArchiveError::NotAnArchive {
+                path,
+                message: "it is in the way of a copy".to_owned(),
+            });
+        }
+        let coins = self.coins_within(cut)?;
+        fs::create_dir_all(into).map_err(|source| ArchiveError::of_file(into, source))?;
+        let mut copy = database::open_to_write(&path)?;
+        let written = |source| ArchiveError::of_journal(&path, source);
+        let transaction = copy.transaction().map_err(written)?;
+        match self.ask(|journal| Ok(fill(journal, &transaction, cut, &coins)))? {
+            Ok(()) => {}
+            Err(Fault::Read(source)) => return Err(self.of_journal(source)),
+            Err(Fault::Written(source)) => return Err(written(source)),
+        }
+        transaction.commit().map_err(written)?;
+        database::finish(&copy).map_err(written)?;
+        drop(copy);
+        files::sync_folder(into)?;
+        Self::to_verify(into)?.lists()
+    }
+
+    fn refuse_faults(&self) -> Result<(), ArchiveError> {
+        match self.journal_faults()?.into_iter().next() {
+            None => Ok(()),
+            Some(message) => Err(ArchiveError::Damaged {
+                path: self.path().join(database::FILE),
+                message,
+            }),
+        }
+    }
+
+    /// The coins that have bars in a part of the archive.
+    fn coins_within(&self, cut: &Cut) -> Result<BTreeSet<String>, ArchiveError> {
+        let mut within = BTreeSet::new();
+        if !cut.has(BarRow::TABLE) {
+            return Ok(within);
+        }
+        for coin in self.coins(None)? {
+            if coin.last_close <= cut.first() {
+                continue;
+            }
+            // Bars that came after the end may still be of days before it.
+            let filter = Filter {
+                end: cut.until,
+                symbol: Some(coin.symbol.clone()),
+                ..Filter::default()
+            };
+            if coin.known_from < cut.end() || self.first_bar(&filter)?.is_some() {
+                within.insert(coin.symbol);
+            }
+        }
+        Ok(within)
+    }
+}
+
+/// Copies what a cut leaves of every table.
+fn fill(
+    from: &Connection,
+    into: &Transaction<'_>,
+    cut: &Cut,
+    coins: &BTreeSet<String>,
+) -> Result<(), Fault> {
+    known_of(from, into, cut, coins)?;
+    // Without the orders there is nothing that could be covered.
+    if cut.has(OrderRow::TABLE) {
+        let stretch = params![cut.first().0, cut.end().0];
+        lines(
+            (
+                from,
+                "SELECT id, exchange, completeness, max(started, ?1), min(seen, ?2) FROM runs
+                 WHERE started < ?2 AND seen >= ?1 ORDER BY id",
+                stretch,
+            ),
+            (
+                into,
+                "INSERT INTO runs (id, exchange, completeness, started, seen) VALUES (?1, ?2, ?3, ?4, ?5)",
+            ),
+        )?;
+        // Of gaps that are the same within the cut the one counts that was known first.
+        lines(
+            (
+                from,
+                "SELECT exchange, max(start, ?1), min(\"end\", ?2), reason, recorded_at, max(silent_from, ?1)
+                 FROM gaps WHERE start < ?2 AND \"end\" > ?1 ORDER BY recorded_at, id",
+                stretch,
+            ),
+            (
+                into,
+                "INSERT INTO gaps (exchange, start, \"end\", reason, recorded_at, silent_from)
+                 VALUES (?1, ?2, ?3, ?4, ?5, ?6) ON CONFLICT DO NOTHING",
+            ),
+        )?;
+        notes(from, into, cut)?;
+    }
+    kind::<OrderRow>(from, into, cut)?;
+    kind::<BarRow>(from, into, cut)?;
+    kind::<OpenInterestRow>(from, into, cut)?;
+    kind::<MapRow>(from, into, cut)?;
+    kind::<PositionRow>(from, into, cut)
+}
+
+/// Copies what is noted of the listening beside runs and gaps.
+fn notes(from: &Connection, into: &Transaction<'_>, cut: &Cut) -> Result<(), Fault> {
+    let (first, end) = (cut.first(), cut.end());
+    let within = |start: &mut Millis, until: &mut Millis| {
+        (*start, *until) = ((*start).max(first), (*until).min(end));
+    };
+    for mut gap in events::topic_gaps(from, first, end, None).map_err(Fault::Read)? {
+        within(&mut gap.start, &mut gap.end);
+        events::add_topic_gap(into, &gap).map_err(Fault::Written)?;
+    }
+    for mut outcome in events::outcomes(from, first, end, None).map_err(Fault::Read)? {
+        within(&mut outcome.start, &mut outcome.end);
+        events::add_outcome(into, &outcome).map_err(Fault::Written)?;
+    }
+    for tally in events::days_of_tallies(from, first, end).map_err(Fault::Read)? {
+        events::add_tally(into, &tally).map_err(Fault::Written)?;
+    }
+    for mark in events::all_marks(from, end).map_err(Fault::Read)? {
+        events::add_mark(into, &mark).map_err(Fault::Written)?;
+    }
+    Ok(())
+}
+
+/// Runs one statement with each line that another one gives.
+fn lines(
+    (from, select, parameters): (&Connection, &str, &[&dyn rusqlite::ToSql]),
+    (into, insert): (&Connection, &str),
+) -> Result<(), Fault> {
+    let mut select = from.prepare(select).map_err(Fault::Read)?;
+    let mut insert = into.prepare(insert).map_err(Fault::Written)?;
+    let width = select.column_count();
+    let mut found = select.query(parameters).map_err(Fault::Read)?;
+    while let Some(line) = found.next().map_err(Fault::Read)? {
+        let cells = (0..width)
+            .map(|place| line.get::<_, Value>(place))
+            .collect::<rusqlite::Result<Vec<_>>>()
+            .map_err(Fault::Read)?;
+        insert
+            .execute(rusqlite::params_from_iter(cells))
+            .map_err(Fault::Written)?;
+    }
+    Ok(())
+}
+
+/// Copies what is known of the whole: its name, its newest instant, its coins.
+fn known_of(
+    from: &Connection,
+    into: &Connection,
+    cut: &Cut,
+    coins: &BTreeSet<String>,
+) -> Result<(), Fault> {
+    let all = stats::known(from).map_err(Fault::Read)?;
+    let before = stats::closed(from).map_err(Fault::Read)?;
+    let closed = match (before, cut.until) {
+        (Some(before), Some(until)) => Some(before.min(until)),
+        (before, until) => before.or(until),
+    };
+    let newest = all.newest.map(|newest| newest.min(cut.end()));
+    stats::begin_as(into, all.series, newest, closed).map_err(Fault::Written)?;
+    let mut select = from
+        .prepare("SELECT symbol, known_from, last_close FROM coins ORDER BY symbol")
+        .map_err(Fault::Read)?;
+    let mut found = select.query([]).map_err(Fault::Read)?;
+    while let Some(line) = found.next().map_err(Fault::Read)? {
+        let read = || Ok::<(String, i64, i64), _>((line.get(0)?, line.get(1)?, line.get(2)?));
+        let (symbol, known_from, last_close) = read().map_err(Fault::Read)?;
+        if coins.contains(&symbol) {
+            let last_close = last_close.min(cut.end().0);
+            stats::note_coin(into, &symbol, known_from, last_close).map_err(Fault::Written)?;
+        }
+    }
+    Ok(())
+}
+
+/// Copies the list of one kind's files, and the rows that lie in none.
+fn kind<R: Row>(from: &Connection, into: &Transaction<'_>, cut: &Cut) -> Result<(), Fault> {
+    if !cut.has(R::TABLE) {
+        return Ok(());
+    }
+    let (first, end) = (cut.first(), cut.end());
+    for day in manifest::days(from, R::TABLE).map_err(Fault::Read)? {
+        if day.start() >= first && day.end() <= end {
+            for line in manifest_entry::of_day(from, R::TABLE, day).map_err(Fault::Read)? {
+                manifest_entry::add(into, &line).map_err(Fault::Written)?;
+            }
+        }
+    }
+    for day in database::days::<R>(from, first, end).map_err(Fault::Read)? {
+        let rows = database::rows::<R>(from, day.start(), day.end(), &Filter::default());
+        table::insert(into, &rows.map_err(Fault::Read)?).map_err(Fault::Written)?;
+    }
+    Ok(())
+}

@@ -1,0 +1,441 @@
+//! Several archives as one: what each of several collectors kept, told once, and covered where any of them listened.
+//!
+//! A day that one of them alone has is taken over as it is, its files linked. Of a day that several have the rows are
+//! brought together by their keys and written anew; of the same row the one counts that was received first, so that what
+//! was known at an instant is what any of them knew.
+
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::fs;
+use std::path::Path;
+
+use rusqlite::params;
+use uuid::Uuid;
+
+use crate::archive::ArchiveError;
+use crate::archive::archive::Archive;
+use crate::archive::catalog::file_versions::Generation;
+use crate::archive::catalog::manifest;
+use crate::archive::catalog::manifest::{Day, Part, Partition, State};
+use crate::archive::catalog::manifest_entry;
+use crate::archive::catalog::manifest_entry::Listed;
+use crate::archive::catalog::stats;
+use crate::archive::clock::wall_clock;
+use crate::archive::compaction::compactor::{HEAVY, MOST_BYTES, of_fault};
+use crate::archive::coverage::events;
+use crate::archive::coverage::events::{Mark, Outcome, Tallied, Tally, TopicGap};
+use crate::archive::coverage::intervals;
+use crate::archive::coverage::intervals::Span;
+use crate::archive::coverage::sessions;
+use crate::archive::coverage::sessions::{Gap, Run};
+use crate::archive::files;
+use crate::archive::filter::Filter;
+use crate::archive::journal::{database, table};
+use crate::archive::rows::bars::BarRow;
+use crate::archive::rows::maps::MapRow;
+use crate::archive::rows::open_interest::OpenInterestRow;
+use crate::archive::rows::orders::OrderRow;
+use crate::archive::rows::positions::PositionRow;
+use crate::archive::rows::row::Row;
+use crate::archive::segment::atomic_write::place;
+use crate::archive::segment::parquet;
+use crate::archive::segment::parquet::MOST;
+use crate::archive::writer::Writer;
+use crate::model::{Millis, Vocabulary, sort_small};
+
+/// The time there is.
+const ALWAYS: Span = (Millis(i64::MIN), Millis(i64::MAX));
+
+/// An archive that is being merged, with its lists.
+struct Source<'a> {
+    archive: &'a Archive,
+    runs: Vec<Run>,
+    /// Its gaps as they are on record, each with the start of what was not known then.
+    gaps: Vec<(Gap, Millis)>,
+    /// The time it is silent about, those of damaged files included.
+    missed: Vec<Gap>,
+    topic_gaps: Vec<TopicGap>,
+    outcomes: Vec<Outcome>,
+    tallies: Vec<Tally>,
+    marks: Vec<Mark>,
+}
+
+impl Archive {
+    /// Makes an archive in the folder `into`, which must be missing or empty, of everything that is in `archives`; `goes_on`
+    /// is asked before each day, with how many are done of how many. Gives whether it was made to the end.
+    ///
+    /// # Errors
+    ///
+    /// [`ArchiveError`] where one of them cannot be read or the new one not be written. Damaged files are no error: they are
+    /// out of use in what is made, and told as they are in any archive.
+    pub fn merge(
+        archives: &[Self],
+        into: &Path,
+        goes_on: &mut dyn FnMut(usize, usize) -> bool,
+    ) -> Result<bool, ArchiveError> {
+        let sources = archives
+            .iter()
+            .map(Source::of)
+            .collect::<Result<Vec<_>, _>>()?;
+        let mut writer = Self::create_or_open(into)?;
+        let mut days = 0;
+        days += count::<OrderRow>(&sources)?;
+        days += count::<BarRow>(&sources)?;
+        days += count::<OpenInterestRow>(&sources)?;
+        days += count::<MapRow>(&sources)?;
+        days += count::<PositionRow>(&sources)?;
+        let mut merge = Merge {
+            sources: &sources,
+            writer: &mut writer,
+            done: 0,
+            days,
+            goes_on,
+        };
+        let whole = merge.kind::<OrderRow>()?
+            && merge.kind::<BarRow>()?
+            && merge.kind::<OpenInterestRow>()?
+            && merge.kind::<MapRow>()?
+            && merge.kind::<PositionRow>()?;
+        merge.lists()?;
+        Ok(whole)
+    }
+}
+
+impl<'a> Source<'a> {
+    fn of(archive: &'a Archive) -> Result<Self, ArchiveError> {
+        let (start, end) = ALWAYS;
+        let gaps = archive.ask(|journal| {
+            journal
+                .prepare("SELECT exchange, start, \"end\", reason, recorded_at, silent_from FROM gaps ORDER BY id")?
+                .query_map([], |line| Ok((table::read::<Gap>(line, 0)?, Millis(line.get(5)?))))?
+                .collect()
+        })?;
+        Ok(Self {
+            archive,
+            runs: archive.runs(start, end)?,
+            gaps,
+            missed: archive.gaps(start, end)?,
+            topic_gaps: archive.topic_gaps(start, end, None)?,
+            outcomes: archive.outcomes(start, end, None)?,
+            tallies: archive.ask(|journal| events::days_of_tallies(journal, start, end))?,
+            marks: archive.ask(|journal| events::all_marks(journal, end))?,
+        })
+    }
+
+    /// The time in which all of an exchange was heard.
+    fn heard(&self, exchange: &str) -> Vec<Span> {
+        let runs = self.runs.iter().filter(|run| run.exchange == exchange);
+        let runs: Vec<Span> = runs.map(|run| (run.started, run.seen)).collect();
+        let missed = self.missed.iter().filter(|gap| gap.exchange == exchange);
+        let missed: Vec<Span> = missed.map(|gap| (gap.start, gap.end)).collect();
+        intervals::without(&runs, &missed)
+    }
+
+    /// The time in which a topic of an exchange was heard.
+    fn heard_topic(&self, exchange: &str, topic: &str) -> Vec<Span> {
+        let missed = self.topic_gaps.iter();
+        let missed: Vec<Span> = missed
+            .filter(|gap| gap.exchange == exchange && gap.topic == topic)
+            .map(|gap| (gap.start, gap.end))
+            .collect();
+        intervals::without(&self.heard(exchange), &missed)
+    }
+}
+
+/// The days of which sources have rows, each with those that have some.
+fn days<R: Row>(sources: &[Source<'_>]) -> Result<BTreeMap<Day, Vec<usize>>, ArchiveError> {
+    let mut days: BTreeMap<Day, Vec<usize>> = BTreeMap::new();
+    for (place, source) in sources.iter().enumerate() {
+        for day in source.archive.days::<R>(&Filter::default())? {
+            days.entry(day).or_default().push(place);
+        }
+    }
+    Ok(days)
+}
+
+fn count<R: Row>(sources: &[Source<'_>]) -> Result<usize, ArchiveError> {
+    Ok(days::<R>(sources)?.len())
+}
+
+/// A merge under way.
+struct Merge<'a> {
+    sources: &'a [Source<'a>],
+    writer: &'a mut Writer,
+    done: usize,
+    days: usize,
+    goes_on: &'a mut dyn FnMut(usize, usize) -> bool,
+}
+
+impl Merge<'_> {
+    /// Merges one kind of rows, day by day; gives whether it came to the end.
+    fn kind<R: Row>(&mut self) -> Result<bool, ArchiveError> {
+        for (day, owners) in days::<R>(self.sources)? {
+            if !(self.goes_on)(self.done, self.days) {
+                return Ok(false);
+            }
+            let sources: Vec<&Archive> = owners
+                .iter()
+                .filter_map(|place| self.sources.get(*place).map(|source| source.archive))
+                .collect();
+            match sources.as_slice() {
+                [alone] => self.take_over::<R>(alone, day)?,
+                several => self.join::<R>(several, day)?,
+            }
+            self.done += 1;
+        }
+        Ok(true)
+    }
+
+    /// Takes a day over as it is.
+    fn take_over<R: Row>(&mut self, from: &Archive, day: Day) -> Result<(), ArchiveError> {
+        let (listed, rows) = from.ask(|journal| {
+            let rows = database::rows::<R>(journal, day.start(), day.end(), &Filter::default())?;
+            Ok((manifest_entry::of_day(journal, R::TABLE, day)?, rows))
+        })?;
+        for line in &listed {
+            if line.state == State::Kept {
+                link(from.path(), self.writer.path(), Path::new(&line.part.path))?;
+            }
+        }
+        self.writer.change(|journal| {
+            let transaction = journal.transaction()?;
+            for line in &listed {
+                manifest_entry::add(&transaction, line)?;
+            }
+            table::insert(&transaction, &rows)?;
+            transaction.commit()
+        })
+    }
+
+    /// Brings together what several have of a day.
+    fn join<R: Row>(&mut self, several: &[&Archive], day: Day) -> Result<(), ArchiveError> {
+        let mut total = 0;
+        let mut exchanges = BTreeSet::new();
+        for archive in several {
+            let (listed, journaled) = archive.ask(|journal| {
+                let rows =
+                    database::rows::<R>(journal, day.start(), day.end(), &Filter::default())?;
+                Ok((manifest_entry::of_day(journal, R::TABLE, day)?, rows))
+            })?;
+            for line in &listed {
+                total += line.part.rows;
+                exchanges.extend(line.venues.keys().cloned());
+            }
+            total += u64::try_from(journaled.len()).unwrap_or(u64::MAX);
+            exchanges.extend(
+                journaled
+                    .iter()
+                    .filter_map(|row| row.exchange().map(str::to_owned)),
+            );
+        }
+        // Memory holds one exchange's rows of a heavy day, not all of them.
+        let lots: Vec<Option<String>> = if total <= 4 * HEAVY || exchanges.is_empty() {
+            vec![None]
+        } else {
+            exchanges.into_iter().map(Some).collect()
+        };
+        for exchange in lots {
+            let filter = Filter {
+                exchange,
+                ..Filter::default()
+            };
+            let mut first: HashMap<String, R> = HashMap::new();
+            for archive in several {
+                for row in archive.day::<R>(day, &filter)?.rows {
+                    let known = first.get(&row.key()).map(Row::received_at);
+                    if known.is_none_or(|known| row.received_at() < known) {
+                        first.insert(row.key(), row);
+                    }
+                }
+            }
+            self.write(day, first.into_values().collect())?;
+        }
+        // What could not be read is told as damaged, and never read.
+        for archive in several {
+            for mut line in archive.ask(|journal| manifest_entry::of_day(journal, R::TABLE, day))? {
+                if let Some(reason) = line.part.reason.clone().or(archive.fault_of(&line.part)?) {
+                    line.part.reason = Some(reason);
+                    line.state = State::Quarantined;
+                    self.writer.change(|journal| {
+                        let transaction = journal.transaction()?;
+                        manifest_entry::add(&transaction, &line)?;
+                        transaction.commit()
+                    })?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Writes rows of a day to files.
+    fn write<R: Row>(&mut self, day: Day, mut rows: Vec<R>) -> Result<(), ArchiveError> {
+        R::sort_for_file(&mut rows);
+        let mut partitions: BTreeMap<i64, Vec<R>> = BTreeMap::new();
+        for row in rows {
+            partitions.entry(row.interval()).or_default().push(row);
+        }
+        for (interval, rows) in partitions {
+            let mut rest = rows.as_slice();
+            while !rest.is_empty() {
+                let (some, more) = rest.split_at(fitting(rest));
+                self.part(Partition { day, interval }, some)?;
+                rest = more;
+            }
+        }
+        Ok(())
+    }
+
+    fn part<R: Row>(&mut self, partition: Partition, rows: &[R]) -> Result<(), ArchiveError> {
+        let base = self.writer.path().to_owned();
+        let name = format!("part-{}.parquet", Uuid::now_v7());
+        let relative = partition.folder::<R>().join(name);
+        let bytes = parquet::bytes(rows).map_err(|fault| of_fault(&base.join(&relative), fault))?;
+        place(&base, &relative, &bytes, &mut |_, _| ())?;
+        let line = Listed {
+            part: Part::of(rows, partition, &relative, &bytes),
+            state: State::Kept,
+            rolled_at: wall_clock(),
+            venues: manifest::venues(rows),
+            generation: Generation::default(),
+        };
+        self.writer.change(|journal| {
+            let transaction = journal.transaction()?;
+            manifest_entry::add(&transaction, &line)?;
+            transaction.commit()
+        })
+    }
+
+    /// Brings runs, gaps, coins and the newest instant together.
+    fn lists(&mut self) -> Result<(), ArchiveError> {
+        let mut gaps: Vec<(Gap, Millis)> = Vec::new();
+        for (place, source) in self.sources.iter().enumerate() {
+            for (gap, silent_from) in &source.gaps {
+                let heard: Vec<Span> = (self.sources.iter().enumerate())
+                    .filter(|(other, _)| *other != place)
+                    .flat_map(|(_, other)| other.heard(&gap.exchange))
+                    .collect();
+                for (start, end) in intervals::without(&[(gap.start, gap.end)], &heard) {
+                    let gap = Gap {
+                        start,
+                        end,
+                        ..gap.clone()
+                    };
+                    gaps.push((gap, start.max(*silent_from)));
+                }
+            }
+        }
+        sort_small(&mut gaps, |(one, _), (other, _)| {
+            one.recorded_at.cmp(&other.recorded_at)
+        });
+        let mut runs: Vec<&Run> = self
+            .sources
+            .iter()
+            .flat_map(|source| &source.runs)
+            .collect();
+        sort_small(&mut runs, |one, other| one.started.cmp(&other.started));
+        let topic_gaps = self.topic_gaps();
+        let tallies = self.tallies();
+        let sources = self.sources;
+        let mut coins = Vec::new();
+        let (mut newest, mut closed) = (None, None);
+        for source in self.sources {
+            coins.extend(source.archive.coins(None)?);
+            newest = newest.max(source.archive.summary()?.newest);
+            closed = closed.max(source.archive.ask(stats::closed)?);
+        }
+        self.writer.change(|journal| {
+            let transaction = journal.transaction()?;
+            for run in runs {
+                transaction.execute(
+                    "INSERT INTO runs (exchange, completeness, started, seen) VALUES (?1, ?2, ?3, ?4)",
+                    params![run.exchange, run.completeness.name(), run.started.0, run.seen.0],
+                )?;
+            }
+            for (gap, silent_from) in &gaps {
+                sessions::add_gap_as(&transaction, gap, *silent_from)?;
+            }
+            for coin in &coins {
+                stats::note_coin(&transaction, &coin.symbol, coin.known_from.0, coin.last_close.0)?;
+            }
+            for gap in &topic_gaps {
+                events::add_topic_gap(&transaction, gap)?;
+            }
+            for outcome in sources.iter().flat_map(|source| &source.outcomes) {
+                events::add_outcome(&transaction, outcome)?;
+            }
+            for tally in tallies.values() {
+                events::add_tally(&transaction, tally)?;
+            }
+            for mark in sources.iter().flat_map(|source| &source.marks) {
+                events::add_mark(&transaction, mark)?;
+            }
+            let series = stats::known(&transaction)?.series;
+            stats::begin_as(&transaction, series, newest, closed)?;
+            transaction.commit()
+        })
+    }
+}
+
+impl Merge<'_> {
+    /// What of the topics' gaps nobody else heard.
+    fn topic_gaps(&self) -> Vec<TopicGap> {
+        let mut gaps = Vec::new();
+        for (place, source) in self.sources.iter().enumerate() {
+            for gap in &source.topic_gaps {
+                let heard: Vec<Span> = (self.sources.iter().enumerate())
+                    .filter(|(other, _)| *other != place)
+                    .flat_map(|(_, other)| other.heard_topic(&gap.exchange, &gap.topic))
+                    .collect();
+                for (start, end) in intervals::without(&[(gap.start, gap.end)], &heard) {
+                    gaps.push(TopicGap {
+                        start,
+                        end,
+                        ..gap.clone()
+                    });
+                }
+            }
+        }
+        gaps
+    }
+
+    /// What was counted, the larger count of a day: two who listen count the same rows.
+    fn tallies(&self) -> BTreeMap<(String, Millis, Tallied), Tally> {
+        let mut most: BTreeMap<(String, Millis, Tallied), Tally> = BTreeMap::new();
+        for tally in self.sources.iter().flat_map(|source| &source.tallies) {
+            let key = (tally.exchange.clone(), tally.at, tally.kind);
+            let known = most.entry(key).or_insert_with(|| tally.clone());
+            known.count = known.count.max(tally.count);
+        }
+        most
+    }
+}
+
+/// How many of some rows one file takes, at least one.
+fn fitting<R: Row>(rows: &[R]) -> usize {
+    let mut taken = 0_usize;
+    let fit = rows.iter().take(MOST).take_while(|row| {
+        let room = taken < MOST_BYTES;
+        taken = taken.saturating_add(row.weight());
+        room
+    });
+    fit.count().max(1)
+}
+
+/// Gives a file of one archive a second name in another; where the system cannot, copies it. One that is missing is told
+/// by the list, as in any archive.
+fn link(from: &Path, into: &Path, relative: &Path) -> Result<(), ArchiveError> {
+    files::refuse_link(from, relative)?;
+    let (from, to) = (from.join(relative), into.join(relative));
+    if let Some(folder) = to.parent() {
+        files::make_folder(into, folder)?;
+    }
+    let made = fs::hard_link(&from, &to).or_else(|fault| match fault.kind() {
+        std::io::ErrorKind::NotFound => Err(fault),
+        _ => fs::copy(&from, &to).map(drop),
+    });
+    match made {
+        Err(fault) if fault.kind() != std::io::ErrorKind::NotFound => {
+            Err(ArchiveError::of_file(&to, fault))
+        }
+        _ => Ok(()),
+    }
+}

@@ -1,0 +1,402 @@
+//! The keeper: a thread that writes what many senders hand it, several batches in each transaction.
+//!
+//! A sync to the disk costs milliseconds however little it carries, so batches that arrive close together share one.
+//! Whoever sends a batch gets a [`Receipt`](crate::archive::Receipt), which is settled once the batch is durable and never before. While the disk
+//! is full or fails, nothing is settled: what was taken waits and is tried again, and what cannot be taken any more is
+//! written down as a gap as soon as anything can be written. Batches of nothing but estimated maps are given up at once where
+//! the disk is full.
+
+use std::collections::VecDeque;
+use std::fmt;
+use std::sync::mpsc::{self, RecvTimeoutError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::thread::{self, JoinHandle};
+use std::time::{Duration, Instant};
+
+use crate::archive::ArchiveError;
+use crate::archive::batch::Batch;
+use crate::archive::clock::wall_clock;
+use crate::archive::coverage::sessions::Gap;
+use crate::archive::group_commit::write_queue::{
+    Inbox, Job, Message, Missed, NotKept, Room, Sender, Shared, Side, Taken, count,
+};
+use crate::archive::writer::Writer;
+
+/// The reason of a gap that a full queue leaves.
+const REFUSED: &str = "could not be written in time";
+
+/// How the keeper groups and waits.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Pace {
+    /// Longest time a batch waits for others before the transaction begins.
+    pub delay: Duration,
+    /// Rows after which a transaction begins at once.
+    pub rows: usize,
+    /// Most rows that may wait; at least 1. A batch of more rows waits until it is alone.
+    pub queue: usize,
+    /// Time after which a failed transaction is tried again.
+    pub retry: Duration,
+}
+
+impl Default for Pace {
+    /// 100 ms, 1,000 rows, a queue of 100,000 rows (about 60 MB), one second.
+    fn default() -> Self {
+        Self {
+            delay: Duration::from_millis(100),
+            rows: 1000,
+            queue: 100_000,
+            retry: Duration::from_secs(1),
+        }
+    }
+}
+
+/// A [`Writer`] on a thread of its own.
+///
+/// # Examples
+///
+/// ```
+/// use liqdata::archive::{Archive, Batch, Completeness, Keeper};
+/// use liqdata::model::Millis;
+///
+/// # let folder = std::env::temp_dir().join(format!("liqdata-keeper-doc-{}", std::process::id()));
+/// let keeper = Keeper::start(Archive::create_or_open(&folder)?)?;
+/// let inbox = keeper.inbox();
+/// let run = inbox
+///     .with(|writer| writer.begin_run("okx", Completeness::Complete, Millis(1_781_136_000_000)))?
+///     .wait()?;
+/// let seen = Batch { seen: vec![(run, Millis(1_781_136_060_000))], ..Batch::default() };
+/// inbox.send_blocking(seen)?.wait()?;
+/// let writer = keeper.stop()?;
+/// # drop(writer);
+/// # std::fs::remove_dir_all(&folder)?;
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Debug)]
+pub struct Keeper {
+    inbox: Inbox,
+    thread: Option<JoinHandle<Writer>>,
+}
+
+impl Keeper {
+    /// Starts to keep what is handed over, at the default [`Pace`].
+    ///
+    /// # Errors
+    ///
+    /// [`ArchiveError::Io`] where no thread can be had.
+    pub fn start(writer: Writer) -> Result<Self, ArchiveError> {
+        Self::start_at(writer, Pace::default())
+    }
+
+    /// Starts to keep what is handed over.
+    ///
+    /// # Errors
+    ///
+    /// [`ArchiveError::Io`] where no thread can be had.
+    pub fn start_at(writer: Writer, pace: Pace) -> Result<Self, ArchiveError> {
+        let (inbox, side) = Inbox::of(pace.queue);
+        let path = writer.path().to_owned();
+        let desk = Desk::of(writer, pace, side);
+        let thread = thread::Builder::new()
+            .name("liqdata-keeper".to_owned())
+            .spawn(move || desk.work())
+            .map_err(|source| ArchiveError::of_file(&path, source))?;
+        Ok(Self {
+            inbox,
+            thread: Some(thread),
+        })
+    }
+
+    /// A place to hand batches over, for as many senders as there are.
+    #[must_use]
+    pub fn inbox(&self) -> Inbox {
+        self.inbox.clone()
+    }
+
+    /// Keeps what has been handed over and stops; what cannot be written now is given up, and its receipts say so.
+    ///
+    /// # Errors
+    ///
+    /// [`NotKept::Stopped`] where the thread failed, which is a defect.
+    pub fn stop(mut self) -> Result<Writer, NotKept> {
+        self.finish().ok_or(NotKept::Stopped)
+    }
+
+    fn finish(&mut self) -> Option<Writer> {
+        let thread = self.thread.take()?;
+        // A thread that has failed hears nothing, and joining it tells.
+        let _ = self.inbox.messages.send(Message::Stop);
+        let writer = thread.join().ok();
+        // Nobody else may write to the archive before its files are let alone.
+        self.inbox.rolls().end();
+        writer
+    }
+}
+
+impl Drop for Keeper {
+    fn drop(&mut self) {
+        drop(self.finish());
+    }
+}
+
+/// A keeper without a thread: whoever has it says when it works. For a time that is not this machine's.
+pub struct KeeperByHand {
+    inbox: Inbox,
+    /// Absent once it has stopped.
+    desk: Option<Desk>,
+}
+
+impl fmt::Debug for KeeperByHand {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("KeeperByHand")
+            .field("inbox", &self.inbox)
+            .finish_non_exhaustive()
+    }
+}
+
+impl KeeperByHand {
+    /// A keeper that has done nothing yet.
+    #[must_use]
+    pub fn new(writer: Writer, pace: Pace) -> Self {
+        let (inbox, side) = Inbox::of(pace.queue);
+        let pace = Pace {
+            delay: Duration::ZERO,
+            ..pace
+        };
+        let desk = Some(Desk::of(writer, pace, side));
+        Self { inbox, desk }
+    }
+
+    /// A place to hand batches over.
+    #[must_use]
+    pub fn inbox(&self) -> Inbox {
+        self.inbox.clone()
+    }
+
+    /// Says why nothing is written, until something is.
+    pub fn stall(&self, why: &str) {
+        if let Some(desk) = &self.desk {
+            desk.lock().status.stalled = Some(why.to_owned());
+        }
+    }
+
+    /// Does all that was handed over so far.
+    pub fn work(&mut self) {
+        if let Some(desk) = &mut self.desk {
+            while let Ok(first) = desk.messages.try_recv() {
+                desk.serve(first);
+            }
+        }
+    }
+}
+
+impl Drop for KeeperByHand {
+    fn drop(&mut self) {
+        // What was not done is not done any more; whoever waits for it hears so.
+        self.desk = None;
+        self.inbox.rolls().end();
+    }
+}
+
+/// The keeper's own side.
+struct Desk {
+    writer: Writer,
+    pace: Pace,
+    messages: mpsc::Receiver<Message>,
+    /// What arrived while a transaction was to be tried again.
+    held: VecDeque<Message>,
+    stopping: bool,
+    room: Room,
+    shared: Arc<Mutex<Shared>>,
+}
+
+impl Desk {
+    fn of(writer: Writer, pace: Pace, (messages, room, shared): Side) -> Self {
+        Self {
+            writer,
+            pace,
+            messages,
+            held: VecDeque::new(),
+            stopping: false,
+            room,
+            shared,
+        }
+    }
+
+    fn serve(&mut self, first: Message) {
+        let (taken, job) = self.gather(first);
+        self.keep(taken);
+        if let Some(job) = job {
+            job(&mut self.writer);
+        }
+    }
+
+    fn work(mut self) -> Writer {
+        while let Some(first) = self.next(None) {
+            self.serve(first);
+        }
+        self.room.close();
+        self.keep(Vec::new());
+        self.writer
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Shared> {
+        self.shared.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The next message; `None` where none comes until then, or all have been read and the end was asked for.
+    fn next(&mut self, until: Option<Instant>) -> Option<Message> {
+        loop {
+            let message = match self.held.pop_front() {
+                Some(message) => message,
+                None if self.stopping => self.messages.try_recv().ok()?,
+                None => match until {
+                    None => self.messages.recv().ok()?,
+                    Some(until) => self
+                        .messages
+                        .recv_timeout(until.saturating_duration_since(Instant::now()))
+                        .ok()?,
+                },
+            };
+            match message {
+                Message::Stop => self.stopping = true,
+                message => return Some(message),
+            }
+        }
+    }
+
+    /// Takes what arrives within the delay, up to the number of rows or to something else that is to be done.
+    fn gather(&mut self, first: Message) -> (Vec<Taken>, Option<Job>) {
+        let until = Instant::now() + self.pace.delay;
+        let mut taken = Vec::new();
+        let mut rows = 0;
+        let mut next = Some(first);
+        while let Some(message) = next {
+            match message {
+                Message::Keep(one) => {
+                    rows += one.rows.max(1);
+                    taken.push(*one);
+                }
+                Message::Do(job) => return (taken, Some(job)),
+                Message::Stop => self.stopping = true,
+            }
+            if rows >= self.pace.rows {
+                break;
+            }
+            next = self.next(Some(until));
+        }
+        (taken, None)
+    }
+
+    /// Makes batches durable, however long that takes; tries once only where the end was asked for.
+    fn keep(&mut self, taken: Vec<Taken>) {
+        let (mut batches, mut senders): (Vec<_>, Vec<Sender>) = taken
+            .into_iter()
+            .map(|taken| (taken.batch, (taken.rows, taken.receipt, taken.place)))
+            .unzip();
+        loop {
+            let missed = self.lock().missed.clone();
+            if batches.is_empty() && missed.values().all(Vec::is_empty) {
+                return;
+            }
+            let gaps: Vec<Gap> = missed.iter().flat_map(gaps).collect();
+            let fault = match self.writer.append_all(&batches, &gaps) {
+                Ok(acknowledged) => {
+                    let mut shared = self.lock();
+                    shared.forget(&missed);
+                    shared.status.commits += 1;
+                    shared.status.stalled = None;
+                    shared.status.is_full = false;
+                    for ((rows, receipt, _), acknowledged) in senders.into_iter().zip(acknowledged)
+                    {
+                        shared.status.waiting -= rows;
+                        shared.status.kept += count(rows);
+                        // Whoever sent it may have gone; it is kept all the same.
+                        let _ = receipt.send(Ok(acknowledged));
+                    }
+                    return;
+                }
+                Err(fault) => fault,
+            };
+            if matches!(fault, ArchiveError::DiskFull { .. })
+                && batches.iter().any(Batch::is_of_maps)
+            {
+                // What space there is belongs to what was observed, which cannot be made again.
+                let (spare, rest): (Vec<_>, Vec<_>) = batches
+                    .into_iter()
+                    .zip(senders)
+                    .partition(|(batch, _)| batch.is_of_maps());
+                self.give_up(spare.into_iter().map(|(_, sender)| sender), fault);
+                (batches, senders) = rest.into_iter().unzip();
+                continue;
+            }
+            if may_pass(&fault) && !self.stopping {
+                let is_full = matches!(fault, ArchiveError::DiskFull { .. });
+                let before = {
+                    let mut shared = self.lock();
+                    shared.status.is_full = is_full;
+                    shared.status.stalled.replace(fault.to_string())
+                };
+                if before.is_none() {
+                    log::warn!("writing to the archive has stalled: {fault}");
+                }
+                self.pause(is_full);
+                continue;
+            }
+            log::error!("rows were given up: {fault}");
+            self.give_up(senders.into_iter(), fault);
+            return;
+        }
+    }
+
+    /// Tells who sent batches that they are not kept, and why.
+    fn give_up(&self, senders: impl Iterator<Item = Sender>, fault: ArchiveError) {
+        let fault = Arc::new(fault);
+        let mut shared = self.lock();
+        for (rows, receipt, _) in senders {
+            shared.status.waiting -= rows;
+            let _ = receipt.send(Err(NotKept::Archive(Arc::clone(&fault))));
+        }
+    }
+
+    /// Waits until it is time to try again, or the end is asked for; gives up maps that come meanwhile where the disk is
+    /// full.
+    fn pause(&mut self, is_full: bool) {
+        let until = Instant::now() + self.pace.retry;
+        while !self.stopping {
+            let left = until.saturating_duration_since(Instant::now());
+            match self.messages.recv_timeout(left) {
+                Ok(Message::Stop) | Err(RecvTimeoutError::Disconnected) => self.stopping = true,
+                Ok(Message::Keep(taken)) if is_full && taken.batch.is_of_maps() => {
+                    let fault = ArchiveError::DiskFull {
+                        path: self.writer.path().to_owned(),
+                    };
+                    self.give_up(std::iter::once(taken.sender()), fault);
+                }
+                Ok(message) => self.held.push_back(message),
+                Err(RecvTimeoutError::Timeout) => return,
+            }
+        }
+    }
+}
+
+/// Whether the same transaction may succeed later.
+fn may_pass(fault: &ArchiveError) -> bool {
+    matches!(
+        fault,
+        ArchiveError::DiskFull { .. }
+            | ArchiveError::ReadOnly { .. }
+            | ArchiveError::Denied { .. }
+            | ArchiveError::Io { .. }
+            | ArchiveError::Journal { .. }
+    )
+}
+
+fn gaps<'a>((exchange, stretches): (&'a String, &'a Vec<Missed>)) -> impl Iterator<Item = Gap> {
+    stretches.iter().map(|missed| Gap {
+        exchange: exchange.clone(),
+        start: missed.start,
+        end: missed.end,
+        reason: REFUSED.to_owned(),
+        recorded_at: wall_clock(),
+    })
+}

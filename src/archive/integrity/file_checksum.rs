@@ -1,0 +1,47 @@
+//! Checksums of files and of bulk.
+
+use std::io::Read;
+
+use sha2::{Digest, Sha256};
+
+/// The SHA-256 of bytes, in hexadecimal.
+pub(crate) fn checksum(bytes: &[u8]) -> String {
+    hexadecimal(&Sha256::digest(bytes))
+}
+
+/// So much is read before anybody is asked whether to go on, in bytes.
+const PIECE: usize = 1 << 20;
+
+/// That of everything that is left to read; an interruption where it does not go on.
+pub(crate) fn checksum_of(
+    from: &mut impl Read,
+    goes_on: &mut dyn FnMut() -> bool,
+) -> std::io::Result<String> {
+    let mut hash = Sha256::new();
+    let mut buffer = vec![0; 1 << 16];
+    let mut since = 0;
+    loop {
+        match from.read(&mut buffer)? {
+            0 => return Ok(hexadecimal(&hash.finalize())),
+            read => {
+                hash.update(buffer.get(..read).unwrap_or_default());
+                since += read;
+            }
+        }
+        if since >= PIECE {
+            since = 0;
+            if !goes_on() {
+                return Err(std::io::ErrorKind::Interrupted.into());
+            }
+        }
+    }
+}
+
+fn hexadecimal(bytes: &[u8]) -> String {
+    use std::fmt::Write;
+    bytes.iter().fold(String::new(), |mut text, byte| {
+        // Writing to a string cannot fail.
+        let _ = write!(text, "{byte:02x}");
+        text
+    })
+}

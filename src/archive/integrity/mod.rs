@@ -1,0 +1,13 @@
+//! Checksums of rows and files, their verification, and what readers know of damage.
+//!
+//! Every row of the journal has a CRC-32, every segment a SHA-256. `verify` checks an archive once, `scrub` checks it in
+//! the background.
+
+pub(super) mod crc;
+pub(super) mod damage_state;
+pub(super) mod damaged_part;
+pub(super) mod file_checksum;
+pub(super) mod row_check;
+pub(super) mod row_checksums;
+pub(super) mod scrub;
+pub(super) mod verify;

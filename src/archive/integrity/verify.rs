@@ -1,0 +1,595 @@
+//! Holding every file against its checksum, and taking damaged ones out of use.
+
+use std::collections::HashSet;
+use std::fs::{self, File};
+use std::path::{Path, PathBuf};
+use std::thread;
+use std::time::Duration;
+
+use bytes::Bytes;
+use rusqlite::Connection;
+
+use crate::archive::archive::Archive;
+use crate::archive::catalog::file_versions;
+use crate::archive::catalog::manifest;
+use crate::archive::catalog::manifest::{Part, State};
+use crate::archive::clock::wall_clock;
+use crate::archive::coverage::sessions::{Gap, add_gap};
+use crate::archive::files::Identity;
+use crate::archive::integrity::damage_state::Stamp;
+use crate::archive::integrity::damaged_part::DamagedPart;
+use crate::archive::integrity::row_checksums;
+use crate::archive::journal::{ahead, database, mend, salvage, schema, versions};
+use crate::archive::raw::line;
+use crate::archive::rows::orders::OrderRow;
+use crate::archive::rows::row::Row;
+use crate::archive::rows::row_kind::ROW_KINDS;
+use crate::archive::writer::Writer;
+use crate::archive::{ArchiveError, files};
+use crate::model::{Millis, record};
+
+/// The reason of a gap that a damaged file leaves.
+pub(crate) const DAMAGED: &str = "damaged file";
+
+/// How long a copy is waited for before it is asked whether to go on.
+const LOOK: Duration = Duration::from_millis(5);
+
+/// The largest journal, in bytes, that is checked whenever it is opened; it takes about a second.
+const AT_ONCE: u64 = 64 << 20;
+
+/// What [`Archive::verify`] found.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Verification {
+    /// Files that are as they were written.
+    pub sound: u64,
+    /// Rows in them.
+    pub rows: u64,
+    /// Files that are not, or that are out of use already.
+    pub damaged: Vec<DamagedPart>,
+    /// Those of them that are out of use, under the paths they had.
+    pub set_aside: HashSet<PathBuf>,
+    /// Parquet files in the archive's folders that it did not write or has not finished; they are never served.
+    pub unlisted: Vec<PathBuf>,
+    /// Files of frames that can be read to their end, or to where a killed process left them.
+    pub raw: u64,
+    /// Those that cannot, with what is wrong.
+    pub raw_damaged: Vec<(PathBuf, String)>,
+    /// What is wrong with the journal.
+    pub journal: Vec<String>,
+    /// What was wrong with the journal before a repair.
+    pub mended: Vec<String>,
+}
+
+record! {
+    /// Something in an archive that is not as it was written.
+    #[derive(Clone, Debug, PartialEq, Eq)]
+    pub struct Finding {
+        /// The file, below the archive's folder.
+        pub file: String,
+        /// `journal`, `orders`, `bars`, `open_interest`, `maps`, `positions` or `raw`.
+        pub holds: String,
+        /// `damaged`, `missing` or `unexpected`.
+        pub problem: String,
+        /// What exactly is wrong.
+        pub detail: String,
+        /// Rows that the file was to hold, where that is known.
+        pub rows: Option<u64>,
+        /// Time of the first of them.
+        pub first: Option<Millis>,
+        /// Time of the last of them.
+        pub last: Option<Millis>,
+        /// Whether it is out of use, with what it leaves unknown on record, so that every answer says so.
+        pub repaired: bool,
+    }
+}
+
+impl Verification {
+    /// All of it, the journal first, one line each; none where everything is as it was written.
+    #[must_use]
+    pub fn findings(&self, folder: &Path) -> Vec<Finding> {
+        let of_journal = |(detail, repaired): (&String, bool)| Finding {
+            file: database::FILE.to_owned(),
+            holds: "journal".to_owned(),
+            problem: "damaged".to_owned(),
+            detail: detail.clone(),
+            rows: None,
+            first: None,
+            last: None,
+            repaired,
+        };
+        let below = |path: &Path| {
+            let path = path.strip_prefix(folder).unwrap_or(path);
+            path.display().to_string()
+        };
+        let of_part = |part: &DamagedPart| Finding {
+            file: below(&part.path),
+            holds: part.holds.clone(),
+            problem: if part.reason == manifest::MISSING {
+                "missing"
+            } else {
+                "damaged"
+            }
+            .to_owned(),
+            detail: part.reason.clone(),
+            rows: Some(part.rows),
+            first: Some(part.first),
+            last: Some(part.last),
+            repaired: self.set_aside.contains(&part.path),
+        };
+        let of_stranger = |path: &PathBuf| Finding {
+            file: below(path),
+            holds: below(path).split('/').next().unwrap_or_default().to_owned(),
+            problem: "unexpected".to_owned(),
+            detail: "the archive did not write it, or did not finish it; it is never read"
+                .to_owned(),
+            rows: None,
+            first: None,
+            last: None,
+            repaired: false,
+        };
+        let of_raw = |(path, detail): &(PathBuf, String)| Finding {
+            file: below(path),
+            holds: line::FOLDER.to_owned(),
+            problem: "damaged".to_owned(),
+            detail: detail.clone(),
+            rows: None,
+            first: None,
+            last: None,
+            repaired: self.set_aside.contains(path),
+        };
+        let journal = self.journal.iter().map(|detail| (detail, false));
+        let mended = self.mended.iter().map(|detail| (detail, true));
+        journal
+            .chain(mended)
+            .map(of_journal)
+            .chain(self.damaged.iter().map(of_part))
+            .chain(self.raw_damaged.iter().map(of_raw))
+            .chain(self.unlisted.iter().map(of_stranger))
+            .collect()
+    }
+
+    /// Whether everything is as it was written.
+    #[must_use]
+    pub fn is_sound(&self) -> bool {
+        self.damaged.is_empty() && self.raw_damaged.is_empty() && self.journal.is_empty()
+    }
+}
+
+impl Archive {
+    /// Reads every file and the journal and compares them with what was written.
+    ///
+    /// # Errors
+    ///
+    /// [`ArchiveError`] where a file or the journal cannot be read at all.
+    pub fn verify(&self) -> Result<Verification, ArchiveError> {
+        self.verify_observed(&mut |_, _| true)
+    }
+
+    /// As [`Archive::verify`], and asks after each file whether to go on, with how many have been read of how many; what
+    /// is left is not looked at.
+    ///
+    /// # Errors
+    ///
+    /// As [`Archive::verify`].
+    pub fn verify_observed(
+        &self,
+        goes_on: &mut dyn FnMut(usize, usize) -> bool,
+    ) -> Result<Verification, ArchiveError> {
+        let mut found = Verification {
+            journal: self.journal_faults()?,
+            ..Verification::default()
+        };
+        let (kept, quarantined) = match self.parts() {
+            Err(ArchiveError::Damaged { message, .. }) => {
+                // Without the list of the files nothing can be said of them.
+                if found.journal.is_empty() {
+                    found.journal.push(message);
+                }
+                return Ok(found);
+            }
+            parts => parts?,
+        };
+        for part in &quarantined {
+            let reason = part.reason.clone().unwrap_or_default();
+            found.set_aside.insert(self.folder.join(&part.path));
+            found.damaged.push(self.damaged(part, reason));
+        }
+        let (frames, strange) = self.raw_listing()?;
+        let all = kept.len() + frames.len();
+        for (read, part) in kept.iter().enumerate() {
+            if !goes_on(read, all) {
+                return Ok(found);
+            }
+            match self.fault_now(part)? {
+                None => {
+                    found.sound += 1;
+                    found.rows += part.rows;
+                }
+                Some(reason) => found.damaged.push(self.damaged(part, reason)),
+            }
+        }
+        for (read, part) in frames.iter().enumerate() {
+            let mut is_stopped = false;
+            let mut looks = || {
+                is_stopped = is_stopped || !goes_on(kept.len() + read, all);
+                !is_stopped
+            };
+            if !looks() {
+                return Ok(found);
+            }
+            let fault = self.raw_fault(part, &mut looks)?;
+            if is_stopped {
+                return Ok(found);
+            }
+            match fault {
+                None => found.raw += 1,
+                Some(fault) => found.raw_damaged.push((part.path.clone(), fault)),
+            }
+        }
+        found.unlisted.extend(strange);
+        let listed: HashSet<PathBuf> = kept
+            .iter()
+            .map(|part| self.folder.join(&part.path))
+            .collect();
+        for kind in &ROW_KINDS {
+            let folder = self.folder.join(kind.table);
+            // What lies behind a link is not the archive's.
+            if !folder.is_symlink() {
+                add_files(&folder, &mut found.unlisted)?;
+            }
+        }
+        found.unlisted.retain(|path| !listed.contains(path));
+        found.unlisted.sort();
+        Ok(found)
+    }
+
+    /// What is wrong with the journal: a loss in the middle of its log, what `SQLite` finds, tables that are not what they were
+    /// made as, lines that are not as they were written.
+    ///
+    /// # Errors
+    ///
+    /// [`ArchiveError`] where it cannot be read for another reason than damage.
+    pub(crate) fn journal_faults(&self) -> Result<Vec<String>, ArchiveError> {
+        let log = database::beside(&self.folder.join(database::FILE), "-wal");
+        let mut found: Vec<String> = ahead::fault(&log)?.into_iter().collect();
+        let asked = self.ask(|journal| {
+            let mut problems = journal
+                .prepare("PRAGMA integrity_check")?
+                .query_map([], |row| row.get::<_, String>(0))?
+                .filter(|problem| !problem.as_ref().is_ok_and(|problem| problem == "ok"))
+                .collect::<rusqlite::Result<Vec<_>>>()?;
+            let of_tables = schema::faults(journal)?;
+            if !of_tables.is_empty() {
+                // Of tables that are not what they were made as nothing can be asked.
+                problems.extend(of_tables);
+                return Ok(problems);
+            }
+            problems.extend(schema::faults_of_numbers(journal)?);
+            if versions::is_summed(journal)? {
+                problems.extend(row_checksums::faults(journal)?);
+            }
+            Ok(problems)
+        });
+        match asked {
+            Ok(problems) => found.extend(problems),
+            Err(ArchiveError::Damaged { message, .. }) => found.push(message),
+            Err(fault) => return Err(fault),
+        }
+        Ok(found)
+    }
+
+    /// Whether the journal is so small that it is looked through whenever it is opened.
+    pub(crate) fn has_small_journal(&self) -> bool {
+        stamp(&self.folder.join(database::FILE)).is_none_or(|(bytes, _)| bytes <= AT_ONCE)
+    }
+
+    /// Refuses to read a journal that is not as it was written, unless it is so large that opening would take long: then
+    /// rows are looked at before the first of them is told, and all of it by a server and [`Archive::verify`].
+    pub(crate) fn refuse_damaged_journal(&self) -> Result<(), ArchiveError> {
+        let path = self.folder.join(database::FILE);
+        if !self.has_small_journal() {
+            return Ok(());
+        }
+        // Those that come meanwhile may not be among those that are looked at.
+        let until = self.ask(database::last::<OrderRow>);
+        let faults = self.journal_faults()?;
+        match faults.as_slice() {
+            [] => {
+                self.held_until(until?);
+                Ok(())
+            }
+            [first, others @ ..] => Err(ArchiveError::Damaged {
+                path,
+                message: match others.len() {
+                    0 => first.clone(),
+                    more => format!("{first}; and {more} more"),
+                },
+            }),
+        }
+    }
+
+    /// What is wrong with a file, if anything is; the checksum is computed once and again when the file has changed.
+    pub(crate) fn fault_of(&self, part: &Part) -> Result<Option<String>, ArchiveError> {
+        let path = self.folder.join(&part.path);
+        let stamp = stamp(&path);
+        let known = stamp.is_some() && self.known(&part.path) == stamp;
+        if known {
+            return Ok(None);
+        }
+        self.fault_now(part)
+    }
+
+    /// What is wrong with a file, if anything is, by its checksum.
+    pub(crate) fn fault_now(&self, part: &Part) -> Result<Option<String>, ArchiveError> {
+        self.fault_while(part, &mut || true)
+    }
+
+    /// The same, as long as `goes_on`, which is asked after each mebibyte.
+    pub(crate) fn fault_while(
+        &self,
+        part: &Part,
+        goes_on: &mut dyn FnMut() -> bool,
+    ) -> Result<Option<String>, ArchiveError> {
+        let path = self.folder.join(&part.path);
+        let before = stamp(&path);
+        let fault = manifest::fault_of(&self.folder, part, goes_on)
+            .map_err(|source| ArchiveError::of_file(&path, source))?;
+        self.learn(&part.path, before.filter(|_| fault.is_none()));
+        Ok(fault)
+    }
+
+    /// A file, open, or what is wrong with it. One that this process may not open now is not thereby damaged.
+    pub(crate) fn file(&self, part: &Part) -> Result<Result<File, String>, ArchiveError> {
+        let path = self.folder.join(&part.path);
+        match File::open(&path) {
+            Ok(file) => Ok(Ok(file)),
+            Err(source) if source.kind() == std::io::ErrorKind::NotFound => {
+                Ok(Err(manifest::MISSING.to_owned()))
+            }
+            Err(source) => Err(ArchiveError::of_file(&path, source)),
+        }
+    }
+
+    /// A file to read parts of, if it was found sound as it is; else its bytes, or what is wrong with it.
+    pub(crate) fn sound(&self, part: &Part) -> Result<Result<Sound, String>, ArchiveError> {
+        let path = self.folder.join(&part.path);
+        let now = stamp(&path);
+        if now.is_some() && self.known(&part.path) == now {
+            let fault = manifest::fault_at(&self.folder, part)
+                .map_err(|source| ArchiveError::of_file(&path, source))?;
+            if fault.is_none() {
+                return Ok(self.file(part)?.map(Sound::File));
+            }
+        }
+        Ok(self.sound_bytes(part)?.map(Sound::Bytes))
+    }
+
+    /// The bytes of a file, or what is wrong with it; what was read is what the checksum is computed of.
+    pub(crate) fn sound_bytes(&self, part: &Part) -> Result<Result<Bytes, String>, ArchiveError> {
+        let path = self.folder.join(&part.path);
+        let before = stamp(&path);
+        if let Some(fault) = manifest::fault_at(&self.folder, part)
+            .map_err(|source| ArchiveError::of_file(&path, source))?
+        {
+            self.learn(&part.path, None);
+            return Ok(Err(fault));
+        }
+        let bytes = match fs::read(&path) {
+            Ok(bytes) => bytes,
+            Err(source) if source.kind() == std::io::ErrorKind::NotFound => {
+                self.learn(&part.path, None);
+                return Ok(Err(manifest::MISSING.to_owned()));
+            }
+            Err(source) => return Err(ArchiveError::of_file(&path, source)),
+        };
+        if before.is_some() && self.known(&part.path) == before {
+            return Ok(Ok(bytes.into()));
+        }
+        let fault = manifest::fault_in(&bytes, part);
+        self.learn(&part.path, before.filter(|_| fault.is_none()));
+        Ok(fault.map_or_else(|| Ok(bytes.into()), Err))
+    }
+
+    pub(crate) fn all_sound(&self, parts: &[Part]) -> Result<bool, ArchiveError> {
+        for part in parts {
+            if self.fault_of(part)?.is_some() {
+                return Ok(false);
+            }
+        }
+        Ok(true)
+    }
+}
+
+/// A file that is as it was written.
+pub(crate) enum Sound {
+    /// Itself, as nothing of it has changed since all of it was looked at.
+    File(File),
+    /// All of it.
+    Bytes(Bytes),
+}
+
+pub(crate) fn stamp(path: &Path) -> Option<Stamp> {
+    look_at(path).map(|(stamp, _)| stamp)
+}
+
+/// How a file lies on the disk, and what tells it from others.
+pub(crate) fn look_at(path: &Path) -> Option<(Stamp, Identity)> {
+    let found = fs::metadata(path).ok()?;
+    let stamp = (found.len(), found.modified().ok());
+    Some((stamp, files::identity(&found)))
+}
+
+/// Adds the Parquet files below `folder`.
+fn add_files(folder: &Path, found: &mut Vec<PathBuf>) -> Result<(), ArchiveError> {
+    let fault = |source| ArchiveError::of_file(folder, source);
+    let entries = match fs::read_dir(folder) {
+        Ok(entries) => entries,
+        Err(source) if source.kind() == std::io::ErrorKind::NotFound => return Ok(()),
+        Err(source) => return Err(fault(source)),
+    };
+    for entry in entries {
+        let entry = entry.map_err(fault)?;
+        let path = entry.path();
+        if entry.file_type().map_err(fault)?.is_dir() {
+            add_files(&path, found)?;
+        } else if path
+            .extension()
+            .is_some_and(|ending| ending == "parquet" || ending == "tmp")
+        {
+            found.push(path);
+        }
+    }
+    Ok(())
+}
+
+impl Writer {
+    /// Moves every damaged file to the folder `quarantine` and records what is missing as a gap; the rest is served on.
+    ///
+    /// # Errors
+    ///
+    /// [`ArchiveError`] where a file cannot be read or moved, or the journal cannot be written.
+    pub fn quarantine(&mut self) -> Result<Verification, ArchiveError> {
+        self.quarantine_observed(&mut |_, _| true)
+    }
+
+    fn quarantine_observed(
+        &mut self,
+        goes_on: &mut dyn FnMut(usize, usize) -> bool,
+    ) -> Result<Verification, ArchiveError> {
+        let kept = self.ask(|journal| manifest::all(journal, State::Kept))?;
+        for (read, part) in kept.iter().enumerate() {
+            if !goes_on(read, kept.len()) {
+                break;
+            }
+            if let Some(reason) = self.fault_now(part)? {
+                self.set_aside(part, &reason)?;
+            }
+        }
+        self.verify_observed(goes_on)
+    }
+
+    /// Puts right what can be: damaged files go to the folder `quarantine`, tables of the journal of which a page or an index is
+    /// damaged are made anew of the lines that can be reached, and rows that are not as they were written are taken out, a copy
+    /// of it kept beside the files. What that leaves unknown is a gap. What is wrong with the journal afterwards only a copy of the archive can mend.
+    ///
+    /// # Errors
+    ///
+    /// [`ArchiveError`] where a file cannot be read or moved, or the journal cannot be written.
+    pub fn repair(&mut self) -> Result<Verification, ArchiveError> {
+        self.repair_observed(&mut |_, _| true)
+    }
+
+    /// As [`Writer::repair`], and asks before each file whether to go on, as [`Archive::verify_observed`] does.
+    ///
+    /// # Errors
+    ///
+    /// As [`Writer::repair`].
+    pub fn repair_observed(
+        &mut self,
+        goes_on: &mut dyn FnMut(usize, usize) -> bool,
+    ) -> Result<Verification, ArchiveError> {
+        let faults = self.journal_faults()?;
+        // Of tables that are not what they were made as each row would be taken for a changed one.
+        if !faults.is_empty() && self.ask(schema::faults)?.is_empty() {
+            self.write_out()?;
+            if !self.journal_aside(goes_on)? {
+                return Ok(Verification {
+                    journal: faults,
+                    ..Verification::default()
+                });
+            }
+            self.change(|journal| salvage::save(journal, wall_clock()))?;
+            self.change(|journal| {
+                let transaction = journal.transaction()?;
+                mend::let_go(&transaction, wall_clock())?;
+                transaction.commit()
+            })?;
+        }
+        let mut found = self.quarantine_observed(goes_on)?;
+        for (path, _) in &found.raw_damaged {
+            self.change(|_| Ok(()))?;
+            self.set_raw_aside(path)?;
+            found.set_aside.insert(path.clone());
+        }
+        found.mended = faults;
+        found.mended.retain(|fault| !found.journal.contains(fault));
+        Ok(found)
+    }
+
+    /// Puts a copy of the journal beside the files that are out of use; gives whether it came to the end. However large it is,
+    /// whoever says that it is enough does not wait for it.
+    fn journal_aside(
+        &self,
+        goes_on: &mut dyn FnMut(usize, usize) -> bool,
+    ) -> Result<bool, ArchiveError> {
+        let folder = self.folder.clone();
+        let copying = move || {
+            let journal = folder.join(database::FILE);
+            files::aside(&folder, &journal, database::FILE).map(drop)
+        };
+        let copy = thread::Builder::new().name("liqdata-copy".to_owned());
+        let copy = copy.spawn(copying);
+        let copy = copy.map_err(|source| ArchiveError::of_file(&self.folder, source))?;
+        while !copy.is_finished() {
+            if !goes_on(0, 0) {
+                return Ok(false);
+            }
+            thread::sleep(LOOK);
+        }
+        let copied = copy.join();
+        copied.unwrap_or_else(|panic| std::panic::resume_unwind(panic))?;
+        Ok(true)
+    }
+
+    /// Takes one file out of use.
+    pub(crate) fn set_aside(&mut self, part: &Part, reason: &str) -> Result<(), ArchiveError> {
+        let from = self.folder.join(&part.path);
+        files::refuse_link(&self.folder, Path::new(&part.path))?;
+        let to = files::place_aside(&self.folder, Path::new(&part.path), &from)?;
+        // Another may be writing where the lock is gone: nothing is moved before that is known.
+        self.change(|_| Ok(()))?;
+        if let (Some(source), Some(target)) = (from.parent(), to.parent()) {
+            files::make_folder(&self.folder, target)?;
+            match fs::rename(&from, &to) {
+                Ok(()) => {
+                    files::sync_folder(target)?;
+                    files::sync_folder(source)?;
+                }
+                // It is gone, or was moved before the journal knew.
+                Err(fault) if fault.kind() == std::io::ErrorKind::NotFound => {}
+                Err(fault) => return Err(ArchiveError::of_file(&from, fault)),
+            }
+        }
+        self.change(|journal| {
+            let transaction = journal.transaction()?;
+            manifest::mark(&transaction, &part.path, State::Quarantined, Some(reason))?;
+            let generation = file_versions::of(&transaction, &part.path)?;
+            if part.holds == OrderRow::TABLE && generation.superseded_at.is_none() {
+                miss_part(&transaction, &part.path, part.first, part.last)?;
+            }
+            transaction.commit()
+        })
+    }
+}
+
+/// Writes down what a file of orders that is out of use leaves unknown.
+fn miss_part(
+    journal: &Connection,
+    path: &str,
+    first: Millis,
+    last: Millis,
+) -> rusqlite::Result<()> {
+    for exchange in manifest::exchanges(journal, path)? {
+        add_gap(
+            journal,
+            &Gap {
+                exchange,
+                start: first,
+                end: last.on(1),
+                reason: DAMAGED.to_owned(),
+                recorded_at: wall_clock(),
+            },
+        )?;
+    }
+    Ok(())
+}

@@ -1,0 +1,681 @@
+//! The journal: the `SQLite` database that makes an acknowledgement durable and lists everything else.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+
+use rusqlite::config::DbConfig;
+use rusqlite::{Connection, OpenFlags, params};
+
+use crate::archive::batch::{Acknowledged, Batch};
+use crate::archive::catalog::manifest;
+use crate::archive::catalog::manifest::{Day, Partition};
+use crate::archive::catalog::{file_versions, stats};
+use crate::archive::coverage::events;
+use crate::archive::coverage::pending;
+use crate::archive::coverage::sessions;
+use crate::archive::coverage::sessions::Gap;
+use crate::archive::filter::{Filter, Room};
+use crate::archive::integrity::{crc, row_checksums};
+use crate::archive::journal::versions::{
+    VERSION, WITHOUT_GENERATIONS, WITHOUT_GROUPS, WITHOUT_NOTES, WITHOUT_POSITIONS, WITHOUT_SUMS,
+    WITHOUT_VERSIONS,
+};
+use crate::archive::journal::{table, versions};
+use crate::archive::rows::maps::MapRow;
+use crate::archive::rows::orders::OrderRow;
+use crate::archive::rows::positions::PositionRow;
+use crate::archive::rows::row::Row;
+use crate::archive::rows::row_kind::{ROW_KINDS, RowKind};
+use crate::archive::{ArchiveError, files};
+use crate::model::{Millis, Record};
+
+/// The journal's file name in the archive's folder.
+pub(crate) const FILE: &str = "journal.sqlite";
+/// What is said of one in which nothing has been made yet, as a kill leaves it.
+pub(crate) const EMPTY: &str = "the journal is empty";
+/// The first `SQLite` without the defect by which resetting the log could lose a transaction.
+const OLDEST_SQLITE: i32 = 3_051_003;
+/// `liqd` in ASCII.
+const APPLICATION: i32 = 0x6C69_7164;
+/// Steps of a statement from one look whether to go on to the next; so many take milliseconds.
+const LOOK: i32 = 100_000;
+/// How long a call waits for another process to let go of the journal.
+const PATIENCE: Duration = Duration::from_secs(5);
+
+/// Refuses a build of `SQLite` that may lose what it acknowledged.
+fn check_sqlite(path: &Path) -> Result<(), ArchiveError> {
+    if rusqlite::version_number() >= OLDEST_SQLITE {
+        Ok(())
+    } else {
+        Err(ArchiveError::ReadOnly {
+            path: path.to_owned(),
+            message: format!(
+                "this build carries SQLite {}; 3.51.3 or newer is needed",
+                rusqlite::version()
+            ),
+        })
+    }
+}
+
+/// Refuses a journal that is no plain file, or whose companions are none: `SQLite` would follow a link and wait for a pipe.
+fn refuse_others(journal: &Path) -> Result<(), ArchiveError> {
+    files::refuse_other_than_file(journal)?;
+    for ending in ["-wal", "-shm", "-journal"] {
+        files::refuse_other_than_file(&beside(journal, ending))?;
+    }
+    Ok(())
+}
+
+/// Opens the journal for writing; makes it where there is none yet.
+pub(crate) fn open_to_write(path: &Path) -> Result<Connection, ArchiveError> {
+    check_sqlite(path)?;
+    refuse_others(path)?;
+    let fault = |source| ArchiveError::of_journal(path, source);
+    let flags = OpenFlags::SQLITE_OPEN_READ_WRITE
+        | OpenFlags::SQLITE_OPEN_CREATE
+        | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+    let mut journal =
+        Connection::open_with_flags(path, flags).map_err(|source| not_opened(path, source))?;
+    journal.busy_timeout(PATIENCE).map_err(fault)?;
+    let version = check_application(&journal, path, true)?;
+    let mode: String = journal
+        .query_row("PRAGMA journal_mode = WAL", [], |row| row.get(0))
+        .map_err(fault)?;
+    // On macOS a plain fsync stops at the drive's cache; elsewhere the two fullfsync settings do nothing.
+    journal
+        .execute_batch(
+            "PRAGMA synchronous = FULL;
+             PRAGMA fullfsync = ON;
+             PRAGMA checkpoint_fullfsync = ON;
+             PRAGMA foreign_keys = ON;
+             PRAGMA trusted_schema = OFF;
+             PRAGMA cell_size_check = ON;
+             PRAGMA journal_size_limit = 67108864;",
+        )
+        .map_err(fault)?;
+    let synchronous: i64 = journal
+        .query_row("PRAGMA synchronous", [], |row| row.get(0))
+        .map_err(fault)?;
+    if mode != "wal" || synchronous != 2 {
+        return Err(ArchiveError::ReadOnly {
+            path: path.to_owned(),
+            message: format!(
+                "the file system does not allow a durable journal (journal_mode {mode}, synchronous {synchronous}; \
+                 wal and 2 are needed)"
+            ),
+        });
+    }
+    names_are_names(&journal).map_err(fault)?;
+    crc::register(&journal).map_err(fault)?;
+    create(&mut journal).map_err(fault)?;
+    if let Some(version) = version.filter(|version| *version < VERSION) {
+        bring_up(&mut journal, version).map_err(fault)?;
+    }
+    Ok(journal)
+}
+
+/// Lets a quoted name that is no column's be an error: it would be taken for a text otherwise.
+fn names_are_names(journal: &Connection) -> rusqlite::Result<()> {
+    journal
+        .set_db_config(DbConfig::SQLITE_DBCONFIG_DQS_DML, false)
+        .map(drop)
+}
+
+/// Opens the journal for reading.
+pub(crate) fn open_to_read(path: &Path) -> Result<Connection, ArchiveError> {
+    check_sqlite(path)?;
+    refuse_others(path)?;
+    let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+    let open = |name: PathBuf, flags| -> rusqlite::Result<Connection> {
+        let journal = Connection::open_with_flags(name, flags)?;
+        journal.busy_timeout(PATIENCE)?;
+        journal.execute_batch("PRAGMA query_only = ON; PRAGMA trusted_schema = OFF;")?;
+        names_are_names(&journal)?;
+        crc::register(&journal)?;
+        // The first read is what needs the shared memory file beside the journal.
+        journal.query_row("SELECT count(*) FROM sqlite_schema", [], |_| Ok(()))?;
+        Ok(journal)
+    };
+    let journal = match open(path.to_owned(), flags) {
+        Ok(journal) => journal,
+        Err(source) if needs_to_write(&source) => {
+            let log = fs::metadata(beside(path, "-wal")).map_or(0, |log| log.len());
+            if log > 0 {
+                return Err(ArchiveError::ReadOnly {
+                    path: path.to_owned(),
+                    message: "the journal was not closed and its folder cannot be written to, so its last rows \
+                              cannot be read; copy the archive to where it can be, or allow writing or make room"
+                        .to_owned(),
+                });
+            }
+            // Nobody can write here and nothing waits in the log: the file is all there is.
+            open(immutable(path), flags | OpenFlags::SQLITE_OPEN_URI)
+                .map_err(|source| not_opened(path, source))?
+        }
+        Err(source) => return Err(not_opened(path, source)),
+    };
+    if check_application(&journal, path, false)? == Some(WITHOUT_VERSIONS) {
+        show_versions(&journal).map_err(|source| ArchiveError::of_journal(path, source))?;
+    }
+    Ok(journal)
+}
+
+fn needs_to_write(source: &rusqlite::Error) -> bool {
+    matches!(
+        source.sqlite_error_code(),
+        // The last two where a full disk has no room for what lies in memory beside the journal.
+        Some(
+            rusqlite::ErrorCode::ReadOnly
+                | rusqlite::ErrorCode::CannotOpen
+                | rusqlite::ErrorCode::DiskFull
+                | rusqlite::ErrorCode::SystemIoFailure
+        )
+    )
+}
+
+/// The name of a file beside the journal.
+pub(crate) fn beside(path: &Path, ending: &str) -> PathBuf {
+    let mut name = path.as_os_str().to_owned();
+    name.push(ending);
+    PathBuf::from(name)
+}
+
+/// The journal's address with the promise that nobody writes to it.
+fn immutable(path: &Path) -> PathBuf {
+    let path = path
+        .to_string_lossy()
+        .replace('%', "%25")
+        .replace('?', "%3f")
+        .replace('#', "%23");
+    PathBuf::from(format!("file:{path}?immutable=1"))
+}
+
+fn not_opened(path: &Path, source: rusqlite::Error) -> ArchiveError {
+    match source.sqlite_error_code() {
+        Some(rusqlite::ErrorCode::NotADatabase) => ArchiveError::NotAnArchive {
+            path: path.to_owned(),
+            message: "the file is not a SQLite database".to_owned(),
+        },
+        Some(rusqlite::ErrorCode::CannotOpen) => ArchiveError::Denied {
+            path: path.to_owned(),
+            message: why_not_opened(path).unwrap_or_else(|| source.to_string()),
+        },
+        _ => ArchiveError::of_journal(path, source),
+    }
+}
+
+/// What the system says of a file that `SQLite` cannot open, of which it says no more than that.
+fn why_not_opened(path: &Path) -> Option<String> {
+    files::refuse_other_than_file(path).ok()?;
+    fs::File::open(path).err().map(|source| source.to_string())
+}
+
+/// Refuses the database of another program or of a version that is not known; gives its version, where it has one yet.
+fn check_application(
+    journal: &Connection,
+    path: &Path,
+    may_be_empty: bool,
+) -> Result<Option<i32>, ArchiveError> {
+    let number = |pragma| journal.query_row(pragma, [], |row| row.get::<_, i32>(0));
+    let refused = |message| {
+        Err(ArchiveError::NotAnArchive {
+            path: path.to_owned(),
+            message,
+        })
+    };
+    let (application, version, tables) = number("PRAGMA application_id")
+        .and_then(|application| {
+            Ok((
+                application,
+                number("PRAGMA user_version")?,
+                number("SELECT count(*) FROM sqlite_schema")?,
+            ))
+        })
+        .map_err(|source| not_opened(path, source))?;
+    if tables == 0 && application == 0 {
+        return if may_be_empty {
+            Ok(None)
+        } else {
+            refused(EMPTY.to_owned())
+        };
+    }
+    if application != APPLICATION {
+        return refused("the database belongs to another program".to_owned());
+    }
+    if !(WITHOUT_VERSIONS..=VERSION).contains(&version) {
+        return Err(ArchiveError::OtherVersion {
+            path: path.to_owned(),
+            version,
+            known: format!("{WITHOUT_VERSIONS} to {VERSION}"),
+            hint: if version > VERSION {
+                "open it with a newer liqdata"
+            } else {
+                "open it once with a liqdata of its time to bring it up"
+            },
+        });
+    }
+    Ok(Some(version))
+}
+
+/// Brings the tables of an older version up to this one, in one transaction: gives maps the column of the model's version
+/// where they have none, makes the tables that came later, and gives every line its checksum.
+fn bring_up(journal: &mut Connection, version: i32) -> rusqlite::Result<()> {
+    let transaction = journal.transaction()?;
+    if version == WITHOUT_VERSIONS {
+        transaction.execute_batch("ALTER TABLE maps ADD COLUMN \"version\" TEXT")?;
+    }
+    if version <= WITHOUT_GROUPS {
+        transaction.execute_batch(&format!(
+            "ALTER TABLE orders ADD COLUMN {} TEXT",
+            versions::GROUP
+        ))?;
+        if version > WITHOUT_SUMS {
+            let (now, before) = (table::columns::<OrderRow>(), versions::without_groups());
+            // One that is not as it was written stays so.
+            transaction.execute_batch(&format!(
+                "UPDATE orders SET {sum} = CASE WHEN {sum} IS {of}({before}) THEN {of}({now}) ELSE -1 END",
+                sum = crc::COLUMN,
+                of = crc::FUNCTION,
+            ))?;
+        }
+    }
+    if version <= WITHOUT_NOTES {
+        transaction.execute_batch(&events::create())?;
+    }
+    if version <= WITHOUT_GENERATIONS {
+        transaction.execute_batch(file_versions::CREATE)?;
+    }
+    if version <= WITHOUT_POSITIONS {
+        transaction.execute_batch(&table::create::<PositionRow>())?;
+    }
+    let summed = if version > WITHOUT_SUMS { version } else { 0 };
+    row_checksums::add(&transaction, summed)?;
+    transaction.pragma_update(None, "user_version", VERSION)?;
+    transaction.commit()
+}
+
+/// Shows the maps of an older journal, that may not be written to, with the column of the model's version; it stays right
+/// where a writer adds the column meanwhile.
+fn show_versions(journal: &Connection) -> rusqlite::Result<()> {
+    let older: Vec<&str> = MapRow::COLUMNS
+        .iter()
+        .map(|column| column.name)
+        .filter(|name| *name != "version")
+        .collect();
+    journal.execute_batch(&format!(
+        "PRAGMA query_only = OFF;
+         CREATE TEMP VIEW maps AS SELECT id, {}, NULL AS version, {}({}) AS {} FROM main.maps;
+         PRAGMA query_only = ON;",
+        older.join(", "),
+        crc::FUNCTION,
+        table::columns::<MapRow>().replace("\"version\"", "NULL"),
+        crc::COLUMN
+    ))
+}
+
+/// Asks `goes_on` now and then while this handle is at work; where it says that it is enough a statement ends with an error.
+pub(crate) fn look_while(
+    journal: &mut Connection,
+    goes_on: &Arc<dyn Fn() -> bool + Send + Sync>,
+) -> rusqlite::Result<()> {
+    let goes_on = Arc::clone(goes_on);
+    journal.progress_handler(LOOK, Some(move || !goes_on()))
+}
+
+/// Moves everything in the log into the database; gives whether no reader was in the way.
+pub(crate) fn write_out(journal: &Connection) -> rusqlite::Result<bool> {
+    journal.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |row| {
+        Ok(row.get::<_, i64>(0)? == 0)
+    })
+}
+
+/// Makes a journal that is written once one plain file, without a log beside it.
+pub(crate) fn finish(journal: &Connection) -> rusqlite::Result<()> {
+    journal.query_row("PRAGMA journal_mode = DELETE", [], |_| Ok(()))
+}
+
+/// Makes the tables in one transaction where there are none.
+pub(crate) fn create(journal: &mut Connection) -> rusqlite::Result<()> {
+    let transaction = journal.transaction()?;
+    let tables: i64 =
+        transaction.query_row("SELECT count(*) FROM sqlite_schema", [], |row| row.get(0))?;
+    if tables == 0 {
+        let of_rows = ROW_KINDS.iter().map(RowKind::create);
+        let others = [
+            sessions::create(),
+            events::create(),
+            manifest::CREATE.to_owned(),
+            file_versions::CREATE.to_owned(),
+            stats::CREATE.to_owned(),
+        ];
+        for table in of_rows.chain(others) {
+            transaction.execute_batch(&table)?;
+        }
+        row_checksums::add(&transaction, 0)?;
+        stats::begin(&transaction)?;
+        transaction.pragma_update(None, "application_id", APPLICATION)?;
+        transaction.pragma_update(None, "user_version", VERSION)?;
+    }
+    transaction.commit()
+}
+
+/// Appends batches and what grew of some gaps in one transaction, and returns once it is durable.
+pub(crate) fn append(
+    journal: &mut Connection,
+    batches: &[Batch],
+    gaps: &[Gap],
+) -> rusqlite::Result<Vec<Acknowledged>> {
+    let transaction = journal.transaction()?;
+    let acknowledged = batches
+        .iter()
+        .map(|batch| {
+            let orders = table::insert(&transaction, &batch.orders)?;
+            let bars = table::insert(&transaction, &batch.bars)?;
+            let open_interest = table::insert(&transaction, &batch.open_interest)?;
+            let maps = table::insert(&transaction, &batch.maps)?;
+            let positions = table::insert(&transaction, &batch.positions)?;
+            for gap in &batch.gaps {
+                sessions::add_gap(&transaction, gap)?;
+            }
+            for (run, at) in &batch.seen {
+                sessions::extend(&transaction, *run, *at)?;
+            }
+            for one in &batch.awaited {
+                pending::note(&transaction, one)?;
+            }
+            for gap in &batch.topic_gaps {
+                events::add_topic_gap(&transaction, gap)?;
+            }
+            for outcome in &batch.outcomes {
+                events::add_outcome(&transaction, outcome)?;
+            }
+            for tally in &batch.tallies {
+                events::add_tally(&transaction, tally)?;
+            }
+            for mark in &batch.marks {
+                events::add_mark(&transaction, mark)?;
+            }
+            stats::note(&transaction, batch)?;
+            Ok(Acknowledged {
+                orders,
+                bars,
+                open_interest,
+                maps,
+                positions,
+                repeated: batch.rows() - orders - bars - open_interest - maps - positions,
+            })
+        })
+        .collect::<rusqlite::Result<Vec<_>>>()?;
+    for gap in gaps {
+        sessions::grow_gap(&transaction, gap)?;
+    }
+    transaction.commit()?;
+    Ok(acknowledged)
+}
+
+/// The rows from `start` until before `end` that `filter` asks for.
+pub(crate) fn rows<R: Row>(
+    journal: &Connection,
+    start: Millis,
+    end: Millis,
+    filter: &Filter,
+) -> rusqlite::Result<Vec<R>> {
+    rows_within(journal, start, end, filter, &mut Room::plenty())
+}
+
+/// Whether there is any row of a stretch.
+pub(crate) fn has_within<R: Row>(
+    journal: &Connection,
+    start: Millis,
+    end: Millis,
+) -> rusqlite::Result<bool> {
+    if !versions::has::<R>(journal)? {
+        return Ok(false);
+    }
+    journal
+        .prepare_cached(&format!(
+            "SELECT EXISTS (SELECT 1 FROM {} WHERE timestamp >= ?1 AND timestamp < ?2)",
+            R::TABLE
+        ))?
+        .query_row([start.0, end.0], |row| row.get(0))
+}
+
+/// As [`rows`], as long as there is room.
+pub(crate) fn rows_within<R: Row>(
+    journal: &Connection,
+    start: Millis,
+    end: Millis,
+    filter: &Filter,
+    room: &mut Room,
+) -> rusqlite::Result<Vec<R>> {
+    // What has no exchange is asked for by none, and what has no kind by none of them.
+    if !versions::has::<R>(journal)?
+        || filter.exchange.is_some() && R::APART != "exchange"
+        || filter.kind.is_some() && R::KIND.is_none()
+    {
+        return Ok(Vec::new());
+    }
+    // A name that is not asked for stays out of the statement, so that one that is can be looked up.
+    let named = [
+        ("exchange", 3, &filter.exchange),
+        ("symbol", 4, &filter.symbol),
+        (R::COIN, 5, &filter.coin),
+        (R::KIND.unwrap_or_default(), 6, &filter.kind),
+    ];
+    let conditions: String = named
+        .into_iter()
+        .map(|(column, place, name)| match name {
+            Some(_) => format!(" AND {column} = ?{place}"),
+            None => format!(" AND ?{place} IS NULL"),
+        })
+        .collect();
+    let (columns, summed) = versions::columns::<R>(journal)?;
+    let sound = if versions::is_summed(journal)? {
+        format!("{} IS {}({summed})", crc::COLUMN, crc::FUNCTION)
+    } else {
+        "TRUE".to_owned()
+    };
+    let mut statement = journal.prepare_cached(&format!(
+        "SELECT id, {sound}, {columns} FROM {} WHERE timestamp >= ?1 AND timestamp < ?2{conditions}",
+        R::TABLE,
+    ))?;
+    let found = statement.query_map(
+        params![
+            start.0,
+            end.0,
+            filter.exchange,
+            filter.symbol,
+            filter.coin,
+            filter.kind
+        ],
+        sound_row,
+    )?;
+    let mut rows = Vec::new();
+    for row in found {
+        let row = row?;
+        // One that is not asked for is not told, whether a file has it or not.
+        if !filter.admits(&row) {
+            continue;
+        }
+        if !room.take(&row) {
+            break;
+        }
+        rows.push(row);
+    }
+    Ok(rows)
+}
+
+/// The row of a line that has its number, whether it is as it was written, and its cells.
+pub(crate) fn sound_row<R: Row>(line: &rusqlite::Row<'_>) -> rusqlite::Result<R> {
+    if line.get(1)? {
+        return Ok(table::read::<R>(line, 2)?.completed());
+    }
+    let id: i64 = line.get(0)?;
+    let what = format!("line {id} of {} is not as it was written", R::TABLE);
+    Err(table::not_readable(1, what))
+}
+
+/// The partitions that have rows in the journal, in order.
+pub(crate) fn partitions<R: Row>(journal: &Connection) -> rusqlite::Result<Vec<Partition>> {
+    let mut found = Vec::new();
+    for day in days::<R>(journal, Millis(i64::MIN), Millis(i64::MAX))? {
+        if R::HAS_INTERVAL {
+            let intervals = journal
+                .prepare_cached(&format!(
+                    "SELECT DISTINCT interval FROM {} WHERE timestamp >= ?1 AND timestamp < ?2 ORDER BY interval",
+                    R::TABLE
+                ))?
+                .query_map([day.start().0, day.end().0], |row| row.get(0))?
+                .collect::<rusqlite::Result<Vec<i64>>>()?;
+            found.extend(
+                intervals
+                    .into_iter()
+                    .map(|interval| Partition { day, interval }),
+            );
+        } else {
+            found.push(Partition { day, interval: 0 });
+        }
+    }
+    Ok(found)
+}
+
+/// The days from `start` until before `end` that have rows in the journal, in order; one look into the index for each.
+pub(crate) fn days<R: Row>(
+    journal: &Connection,
+    start: Millis,
+    end: Millis,
+) -> rusqlite::Result<Vec<Day>> {
+    if !versions::has::<R>(journal)? {
+        return Ok(Vec::new());
+    }
+    let mut statement = journal.prepare_cached(&format!(
+        "SELECT min(timestamp) FROM {} WHERE timestamp >= ?1 AND timestamp < ?2",
+        R::TABLE
+    ))?;
+    let mut days = Vec::new();
+    let mut from = start;
+    while let Some(next) =
+        statement.query_row([from.0, end.0], |row| row.get::<_, Option<i64>>(0))?
+    {
+        let day = Day::of(Millis(next));
+        days.push(day);
+        from = day.end();
+    }
+    Ok(days)
+}
+
+/// The last instant from `start` until before `end` that has rows in the journal.
+pub(crate) fn newest<R: Row>(
+    journal: &Connection,
+    start: Millis,
+    end: Millis,
+) -> rusqlite::Result<Option<Millis>> {
+    if !versions::has::<R>(journal)? {
+        return Ok(None);
+    }
+    journal
+        .prepare_cached(&format!(
+            "SELECT max(timestamp) FROM {} WHERE timestamp >= ?1 AND timestamp < ?2",
+            R::TABLE
+        ))?
+        .query_row([start.0, end.0], |row| {
+            row.get::<_, Option<i64>>(0).map(|at| at.map(Millis))
+        })
+}
+
+/// How many rows of a partition each exchange has, or whatever else keeps rows apart.
+pub(crate) fn groups<R: Row>(
+    journal: &Connection,
+    partition: Partition,
+) -> rusqlite::Result<Vec<(String, u64)>> {
+    journal
+        .prepare_cached(&format!(
+            "SELECT {apart}, count(*) FROM {} WHERE timestamp >= ?1 AND timestamp < ?2 AND {}
+             GROUP BY {apart} ORDER BY {apart}",
+            R::TABLE,
+            of_interval::<R>(),
+            apart = R::APART,
+        ))?
+        .query_map(
+            params![
+                partition.day.start().0,
+                partition.day.end().0,
+                partition.interval
+            ],
+            |row| {
+                let count: i64 = row.get(1)?;
+                Ok((row.get(0)?, u64::try_from(count).unwrap_or(0)))
+            },
+        )?
+        .collect()
+}
+
+/// The condition that rows are of the length `?3`; always met where rows have none.
+fn of_interval<R: Row>() -> &'static str {
+    if R::HAS_INTERVAL {
+        "interval = ?3"
+    } else {
+        "?3 = 0"
+    }
+}
+
+/// The number of the last row; 0 where there is none.
+pub(crate) fn last<R: Row>(journal: &Connection) -> rusqlite::Result<i64> {
+    journal
+        .prepare_cached(&format!("SELECT coalesce(max(id), 0) FROM {}", R::TABLE))?
+        .query_row([], |row| row.get(0))
+}
+
+/// At most `limit` rows of a partition up to the number `last`, with their numbers, in the order in which they are
+/// divided, and no more than `weight` of them but for the last; of one group where one is named.
+pub(crate) fn to_roll<R: Row>(
+    journal: &Connection,
+    partition: Partition,
+    group: Option<&str>,
+    last: i64,
+    (limit, weight): (usize, usize),
+) -> rusqlite::Result<Vec<(i64, R)>> {
+    let mut statement = journal.prepare_cached(&format!(
+        "SELECT id, {sum} IS {of}({columns}), {columns} FROM {table} INDEXED BY {table}_by_time
+         WHERE timestamp >= ?1 AND timestamp < ?2 AND {} AND (?4 IS NULL OR {} = ?4) AND id <= ?6
+         ORDER BY {}, id LIMIT ?5",
+        of_interval::<R>(),
+        R::APART,
+        R::DIVIDED,
+        sum = crc::COLUMN,
+        of = crc::FUNCTION,
+        columns = table::columns::<R>(),
+        table = R::TABLE,
+    ))?;
+    let rows = statement.query_map(
+        params![
+            partition.day.start().0,
+            partition.day.end().0,
+            partition.interval,
+            group,
+            i64::try_from(limit).unwrap_or(i64::MAX),
+            last,
+        ],
+        |row| Ok((row.get(0)?, sound_row::<R>(row)?)),
+    )?;
+    let mut found: Vec<(i64, R)> = Vec::new();
+    let mut taken = 0_usize;
+    for row in rows {
+        let row = row?;
+        taken = taken.saturating_add(row.1.weight());
+        found.push(row);
+        if taken >= weight {
+            break;
+        }
+    }
+    Ok(found)
+}
+
+/// Deletes the rows of these numbers from a table, and gives how many there were.
+pub(crate) fn delete(journal: &Connection, table: &str, ids: &[i64]) -> rusqlite::Result<usize> {
+    stats::let_go(journal, table, ids)?;
+    let mut statement = journal.prepare_cached(&format!("DELETE FROM {table} WHERE id = ?1"))?;
+    ids.iter().map(|id| statement.execute([id])).sum()
+}

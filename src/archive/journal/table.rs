@@ -1,0 +1,209 @@
+//! Rows as the journal keeps them: each kind a table whose columns are those of the rows.
+//!
+//! Decimals stand as text, every digit of them. A column of bulk is compressed, and its checksum beside it tells two rows
+//! apart that differ in nothing else.
+
+use std::io::Read;
+
+use rusqlite::types::{ToSqlOutput, Type, Value as Owned, ValueRef};
+use rusqlite::{Statement, Transaction};
+use rust_decimal::Decimal;
+
+use crate::archive::integrity::crc;
+use crate::archive::integrity::file_checksum::checksum;
+use crate::archive::rows::row::{Row, unknown_word};
+use crate::model::{Cell, Column, Kind, Millis, Record, Side, Source, Value, Visitor, Vocabulary};
+
+/// The longest text of bulk that is kept, in bytes.
+pub(crate) const LONGEST: usize = 16 << 20;
+/// The strength of the compression.
+const LEVEL: i32 = 3;
+/// The column of the checksum of a row's bulk.
+const DIGEST: &str = "digest";
+
+/// The table in SQL.
+pub(crate) fn create<R: Row>() -> String {
+    format!(
+        "CREATE TABLE {table} (id INTEGER PRIMARY KEY AUTOINCREMENT, {}, UNIQUE ({})) STRICT;
+         CREATE INDEX {table}_by_time ON {table} (timestamp);",
+        definitions(R::COLUMNS, R::BULK),
+        R::UNIQUE,
+        table = R::TABLE
+    )
+}
+
+/// Columns as a table defines them; `bulk` is that of bulk.
+pub(crate) fn definitions(columns: &[Column], bulk: Option<&str>) -> String {
+    let definition = |column: &Column| {
+        let kind = match column.kind {
+            Kind::Text if bulk == Some(column.name) => {
+                return format!("{DIGEST} TEXT NOT NULL, {} BLOB NOT NULL", column.name);
+            }
+            Kind::Text | Kind::Side | Kind::Decimal => "TEXT",
+            Kind::Float => "REAL",
+            Kind::Int | Kind::Time | Kind::Bool => "INTEGER",
+        };
+        let must = if column.optional { "" } else { " NOT NULL" };
+        format!("\"{}\" {kind}{must}", column.name)
+    };
+    columns
+        .iter()
+        .map(definition)
+        .collect::<Vec<_>>()
+        .join(", ")
+}
+
+/// The columns that [`read`] reads.
+pub(crate) fn columns<R: Record>() -> String {
+    let quoted = |column: &Column| format!("\"{}\"", column.name);
+    R::COLUMNS.iter().map(quoted).collect::<Vec<_>>().join(", ")
+}
+
+/// Inserts rows and counts the new ones; a row that is there already stays as it was.
+pub(crate) fn insert<R: Row>(transaction: &Transaction<'_>, rows: &[R]) -> rusqlite::Result<usize> {
+    if rows.is_empty() {
+        return Ok(0);
+    }
+    let mut names: Vec<&str> = R::COLUMNS.iter().map(|column| column.name).collect();
+    if let Some(bulk) = R::COLUMNS.iter().position(R::is_bulk) {
+        names.insert(bulk, DIGEST);
+    }
+    let places = |summed: bool| -> String {
+        let all = names.iter().zip(1..);
+        all.filter(|(name, _)| !summed || **name != DIGEST)
+            .map(|(_, place)| format!("?{place}"))
+            .collect::<Vec<_>>()
+            .join(", ")
+    };
+    let quoted: Vec<String> = names.iter().map(|name| format!("\"{name}\"")).collect();
+    let mut statement = transaction.prepare_cached(&format!(
+        "INSERT INTO {} ({}, {}) VALUES ({}, {}({})) ON CONFLICT DO NOTHING",
+        R::TABLE,
+        quoted.join(", "),
+        crc::COLUMN,
+        places(false),
+        crc::FUNCTION,
+        places(true)
+    ))?;
+    let mut new = 0;
+    for row in rows {
+        R::visit(&mut Binding {
+            statement: &mut statement,
+            row,
+            place: 0,
+        })?;
+        new += statement.raw_execute()?;
+    }
+    Ok(new)
+}
+
+/// Hands the cells of a row to a statement.
+struct Binding<'a, 's, R> {
+    statement: &'a mut Statement<'s>,
+    row: &'a R,
+    place: usize,
+}
+
+impl<R> Binding<'_, '_, R> {
+    fn bind(&mut self, value: ToSqlOutput<'_>) -> rusqlite::Result<()> {
+        self.place += 1;
+        self.statement.raw_bind_parameter(self.place, value)
+    }
+}
+
+impl<R: Row> Visitor<R> for Binding<'_, '_, R> {
+    type Fault = rusqlite::Error;
+
+    fn column<T: Value>(
+        &mut self,
+        column: &'static Column,
+        of: impl Fn(&R) -> &T,
+    ) -> rusqlite::Result<()> {
+        let value: ToSqlOutput<'_> = match of(self.row).cell() {
+            Cell::Absent => ToSqlOutput::Owned(Owned::Null),
+            Cell::Text(text) if R::is_bulk(column) => {
+                let packed = zstd::bulk::compress(text.as_bytes(), LEVEL)
+                    .map_err(|fault| rusqlite::Error::ToSqlConversionFailure(Box::new(fault)))?;
+                self.bind(checksum(text.as_bytes()).into())?;
+                packed.into()
+            }
+            Cell::Text(text) => text.into(),
+            Cell::Side(side) => side.name().into(),
+            Cell::Decimal(value) => value.normalize().to_string().into(),
+            Cell::Float(value) => value.into(),
+            Cell::Int(value) => value.into(),
+            Cell::Time(at) => at.0.into(),
+            Cell::Bool(truth) => truth.into(),
+        };
+        self.bind(value)
+    }
+}
+
+/// The row that a line holds whose columns from `first` on are [`columns`].
+pub(crate) fn read<R: Record>(row: &rusqlite::Row<'_>, first: usize) -> rusqlite::Result<R> {
+    R::read(&mut Line { row, next: first })
+}
+
+/// The cells of a line, one after the other.
+struct Line<'a, 's> {
+    row: &'a rusqlite::Row<'s>,
+    next: usize,
+}
+
+impl Source for Line<'_, '_> {
+    type Fault = rusqlite::Error;
+
+    fn next<T: Value>(&mut self, column: &'static Column) -> rusqlite::Result<T> {
+        let place = self.next;
+        self.next += 1;
+        let value = self.row.get_ref(place)?;
+        let made = match value {
+            ValueRef::Null => T::of(Cell::Absent),
+            ValueRef::Integer(value) => match T::KIND {
+                Kind::Time => T::of(Cell::Time(Millis(value))),
+                Kind::Bool => T::of(Cell::Bool(value != 0)),
+                _ => T::of(Cell::Int(value)),
+            },
+            ValueRef::Real(value) => T::of(Cell::Float(value)),
+            ValueRef::Text(text) => {
+                let text = std::str::from_utf8(text).map_err(|fault| not_readable(place, fault))?;
+                let made = match T::KIND {
+                    Kind::Decimal => {
+                        let value = Decimal::from_str_exact(text);
+                        T::of(Cell::Decimal(
+                            value.map_err(|fault| not_readable(place, fault))?,
+                        ))
+                    }
+                    Kind::Side => Side::parse(text).and_then(|side| T::of(Cell::Side(side))),
+                    _ => T::of(Cell::Text(text)),
+                };
+                Some(made.ok_or_else(|| not_readable(place, unknown_word(text)))?)
+            }
+            ValueRef::Blob(packed) => {
+                let text = unpacked(packed).map_err(|fault| not_readable(place, fault))?;
+                T::of(Cell::Text(&text))
+            }
+        };
+        made.ok_or_else(|| {
+            let name = column.name.to_owned();
+            rusqlite::Error::InvalidColumnType(place, name, value.data_type())
+        })
+    }
+}
+
+/// The text that was compressed.
+fn unpacked(packed: &[u8]) -> std::io::Result<String> {
+    let mut text = String::new();
+    zstd::stream::read::Decoder::with_buffer(packed)?
+        .take(LONGEST as u64)
+        .read_to_string(&mut text)?;
+    Ok(text)
+}
+
+/// The error for a column of the journal that holds something else than was written.
+pub(crate) fn not_readable(
+    column: usize,
+    source: impl Into<Box<dyn std::error::Error + Send + Sync>>,
+) -> rusqlite::Error {
+    rusqlite::Error::FromSqlConversionFailure(column, Type::Text, source.into())
+}

@@ -1,0 +1,50 @@
+//! Looking whether the files of frames can be read, and taking those out of the way that cannot.
+
+use std::fs;
+use std::path::Path;
+
+use crate::archive::archive::Archive;
+use crate::archive::raw::line::RawPart;
+use crate::archive::writer::Writer;
+use crate::archive::{ArchiveError, files};
+
+/// Lines between two looks whether to go on.
+const LOOK: u32 = 1024;
+
+impl Archive {
+    /// What is wrong with a file of frames, if anything is, as far as it was read while `goes_on` said so; that it ends in
+    /// the middle is not.
+    pub(crate) fn raw_fault(
+        &self,
+        part: &RawPart,
+        goes_on: &mut dyn FnMut() -> bool,
+    ) -> Result<Option<String>, ArchiveError> {
+        let mut lines = self.raw_lines(part)?;
+        let mut read: u32 = 0;
+        while lines.next_while(goes_on).is_some() {
+            read = read.wrapping_add(1);
+            if read.is_multiple_of(LOOK) && !goes_on() {
+                break;
+            }
+        }
+        Ok(lines.fault().map(str::to_owned))
+    }
+}
+
+impl Writer {
+    /// Moves a file of frames to the quarantine.
+    pub(crate) fn set_raw_aside(&self, path: &Path) -> Result<(), ArchiveError> {
+        let fault = |source| ArchiveError::of_file(path, source);
+        let Ok(relative) = path.strip_prefix(&self.folder) else {
+            return Ok(());
+        };
+        files::refuse_link(&self.folder, relative)?;
+        let to = files::place_aside(&self.folder, relative, path)?;
+        if let Some(target) = to.parent() {
+            files::make_folder(&self.folder, target)?;
+            fs::rename(path, &to).map_err(fault)?;
+            files::sync_folder(target)?;
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,138 @@
+//! A file of frames that is being written.
+//!
+//! What was written is handed to the system at every [`RawFile::flush`], so that a process that is killed loses what came
+//! after the last one. A file of which a write failed is given up: what was to come goes into another.
+
+use std::fs::{File, OpenOptions};
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use zstd::stream::write::Encoder;
+
+use crate::archive::catalog::manifest::Day;
+use crate::archive::raw::line;
+use crate::archive::{ArchiveError, files};
+
+/// The strength of the compression.
+const LEVEL: i32 = 3;
+/// How far back what repeats is looked for, as a power of two: it is held in memory for every exchange.
+const WINDOW: u32 = 19;
+/// Bytes that are compressed together; then comes a checksum.
+const TOGETHER: usize = 4 << 20;
+
+/// A file that counts what it takes.
+#[derive(Debug)]
+struct Counting {
+    file: File,
+    bytes: Arc<AtomicU64>,
+}
+
+impl Write for Counting {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let written = self.file.write(bytes)?;
+        let more = u64::try_from(written).unwrap_or_default();
+        self.bytes.fetch_add(more, Ordering::Relaxed);
+        Ok(written)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+/// A file of frames of one exchange and day.
+pub(crate) struct RawFile {
+    pub(crate) day: Day,
+    pub(crate) path: PathBuf,
+    encoder: Encoder<'static, Counting>,
+    bytes: Arc<AtomicU64>,
+    /// Bytes of text since the last checksum.
+    text: usize,
+    /// Whether something was written since the last flush.
+    is_dirty: bool,
+}
+
+fn encoder(file: Counting) -> io::Result<Encoder<'static, Counting>> {
+    let mut encoder = Encoder::new(file, LEVEL)?;
+    encoder.include_checksum(true)?;
+    encoder.window_log(WINDOW)?;
+    Ok(encoder)
+}
+
+impl RawFile {
+    /// Makes a file for what comes from an exchange on a day.
+    pub(crate) fn create(base: &Path, exchange: &str, day: Day) -> Result<Self, ArchiveError> {
+        let relative = line::name(exchange, &day.name());
+        files::refuse_link(base, &relative)?;
+        let path = base.join(relative);
+        if let Some(folder) = path.parent() {
+            files::make_folder(base, folder)?;
+        }
+        let fault = |source| ArchiveError::of_file(&path, source);
+        let file = OpenOptions::new()
+            .write(true)
+            .create_new(true)
+            .open(&path)
+            .map_err(fault)?;
+        let bytes = Arc::new(AtomicU64::new(0));
+        let counting = Counting {
+            file,
+            bytes: Arc::clone(&bytes),
+        };
+        let encoder = encoder(counting).map_err(fault)?;
+        Ok(Self {
+            day,
+            encoder,
+            bytes,
+            text: 0,
+            is_dirty: false,
+            path,
+        })
+    }
+
+    /// Bytes of the file so far.
+    pub(crate) fn bytes(&self) -> u64 {
+        self.bytes.load(Ordering::Relaxed)
+    }
+
+    /// Writes lines that end as lines do; gives the file back unless that failed.
+    pub(crate) fn write(mut self, lines: &[u8]) -> Result<Self, ArchiveError> {
+        let path = self.path.clone();
+        let fault = |source| ArchiveError::of_file(&path, source);
+        self.encoder.write_all(lines).map_err(fault)?;
+        self.text += lines.len();
+        self.is_dirty = true;
+        if self.text >= TOGETHER {
+            let file = self.encoder.finish().map_err(fault)?;
+            self.encoder = encoder(file).map_err(fault)?;
+            self.text = 0;
+            self.is_dirty = false;
+        }
+        Ok(self)
+    }
+
+    /// Hands what was written to the system.
+    pub(crate) fn flush(&mut self) -> Result<(), ArchiveError> {
+        if self.is_dirty {
+            self.is_dirty = false;
+            self.encoder
+                .flush()
+                .map_err(|source| ArchiveError::of_file(&self.path, source))?;
+        }
+        Ok(())
+    }
+
+    /// Ends the file, and waits until it is durable.
+    pub(crate) fn finish(self) -> Result<(), ArchiveError> {
+        let fault = |source| ArchiveError::of_file(&self.path, source);
+        let counting = if self.text > 0 {
+            self.encoder.finish().map_err(fault)?
+        } else {
+            // Nothing has been begun that would have to end.
+            return Ok(());
+        };
+        counting.file.sync_all().map_err(fault)
+    }
+}

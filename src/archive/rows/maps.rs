@@ -1,0 +1,112 @@
+//! Estimated maps as they were served: what was shown then, to be held against what is made of it now.
+
+use serde::Deserialize;
+
+use crate::archive::integrity::file_checksum::checksum;
+use crate::archive::journal::table::LONGEST;
+use crate::archive::rows::row::{Fault, Row, check_name, check_text, check_time};
+pub use crate::model::MapRow;
+use crate::model::Millis;
+
+/// The part of `explain` that names the version.
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Explained {
+    model_version: String,
+}
+
+impl MapRow {
+    /// The version that an explanation tells.
+    #[must_use]
+    pub fn version_in(explain: &str) -> Option<String> {
+        serde_json::from_str::<Explained>(explain)
+            .ok()
+            .map(|explained| explained.model_version)
+    }
+
+    /// The SHA-256 of the reply: another reply to the same question, because older bars had come in, is another row.
+    fn digest(&self) -> String {
+        checksum(self.reply.as_bytes())
+    }
+}
+
+impl Row for MapRow {
+    const TABLE: &'static str = "maps";
+    const UNIQUE: &'static str = "symbol, kind, params, timestamp, digest";
+    const GROUP: usize = 16;
+    const COIN: &'static str = "symbol";
+    const KIND: Option<&'static str> = Some("kind");
+    const APART: &'static str = "kind";
+    const BULK: Option<&'static str> = Some("reply");
+
+    fn check(&self) -> Result<(), Fault> {
+        check_name("kind", &self.kind)?;
+        check_name("symbol", &self.symbol)?;
+        check_text("reply", &self.reply)?;
+        if self.reply.len() > LONGEST {
+            let message = format!("{} bytes are more than {LONGEST}", self.reply.len());
+            return Err(("reply", message));
+        }
+        check_time("timestamp", self.timestamp)?;
+        check_time("computed_at", self.computed_at)
+    }
+
+    fn key(&self) -> String {
+        format!(
+            "{}\n{}\n{}\n{}\n{}",
+            self.symbol,
+            self.kind,
+            self.params,
+            self.timestamp.0,
+            self.digest()
+        )
+    }
+
+    fn exchange(&self) -> Option<&str> {
+        None
+    }
+
+    fn symbol(&self) -> &str {
+        &self.symbol
+    }
+
+    fn kind(&self) -> Option<&str> {
+        Some(&self.kind)
+    }
+
+    fn version(&self) -> Option<&str> {
+        self.version.as_deref()
+    }
+
+    /// What was kept before the version was a column has it in its explanation, if at all.
+    fn completed(mut self) -> Self {
+        if self.version.is_none() {
+            self.version = self.explain.as_deref().and_then(Self::version_in);
+        }
+        self
+    }
+
+    fn timestamp(&self) -> Millis {
+        self.timestamp
+    }
+
+    fn received_at(&self) -> Millis {
+        self.computed_at
+    }
+
+    fn weight(&self) -> usize {
+        self.reply.len()
+    }
+
+    fn sort_for_file(rows: &mut [Self]) {
+        rows.sort_by(|a, b| {
+            (&a.symbol, &a.kind, &a.params, a.timestamp, a.computed_at).cmp(&(
+                &b.symbol,
+                &b.kind,
+                &b.params,
+                b.timestamp,
+                b.computed_at,
+            ))
+        });
+    }
+}

@@ -1,0 +1,215 @@
+//! Liquidation orders as they are kept.
+
+use std::hash::{Hash as _, Hasher};
+
+use rust_decimal::Decimal;
+
+use crate::archive::rows::row::{
+    Fault, Row, check_amount, check_decimal, check_name, check_text, check_time,
+};
+use crate::model::{
+    Completeness, ContractKind, GroupedOrder, Millis, ObservedOrder, Order, OrderBrief, Side,
+    Symbol, record,
+};
+
+/// The largest value of an order: more than all that is open on all exchanges together, and little enough that a
+/// hundred million of them can be summed to the last digit.
+pub(crate) const MOST_USD: Decimal = Decimal::from_parts(3_567_587_328, 232, 0, false, 0);
+
+/// One liquidation order with everything that is known of it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct OrderRow {
+    /// The order.
+    pub order: Order,
+    /// Its coin.
+    pub coin: String,
+    /// What the price is a price of, such as `avg_fill` or `bankruptcy`.
+    pub price_kind: String,
+    /// Whether the channel tells every order.
+    pub completeness: Completeness,
+    /// The exchange's own name for it, where it has one.
+    pub native_id: Option<String>,
+    /// What tells it from every other order of its exchange, and is the same when it is sent again.
+    pub dedupe_key: String,
+    /// When it was received.
+    pub received_at: Millis,
+    /// The message it was read from, where that is worth keeping.
+    pub raw: Option<String>,
+    /// What the exchange tells of what belongs together, such as the order or the position that all fills of one liquidation
+    /// are of.
+    pub group_id: Option<String>,
+}
+
+record! {
+    impl OrderRow {
+        exchange: String = order.exchange,
+        symbol: String = order.symbol,
+        coin: String = coin,
+        side: Side = order.side,
+        price: Decimal = order.price,
+        price_kind: String = price_kind,
+        qty: Decimal = order.qty,
+        value_usd: Decimal = order.value_usd,
+        timestamp: Millis = order.timestamp,
+        received_at: Millis = received_at,
+        completeness: Completeness = completeness,
+        native_id: Option<String> = native_id,
+        dedupe_key: String = dedupe_key,
+        raw: Option<String> = raw,
+        group_id: Option<String> = group_id,
+    }
+    made of {
+        order: Order { exchange, symbol, side, price, qty, value_usd, timestamp },
+        coin,
+        price_kind,
+        completeness,
+        native_id,
+        dedupe_key,
+        received_at,
+        raw,
+        group_id,
+    }
+}
+
+impl OrderRow {
+    /// What keeps it from being kept exactly, with its column; nothing as a rule.
+    #[must_use]
+    pub fn fault(&self) -> Option<(&'static str, String)> {
+        self.check().err()
+    }
+}
+
+impl From<OrderRow> for ObservedOrder {
+    fn from(row: OrderRow) -> Self {
+        Self {
+            order: row.order,
+            coin: Some(row.coin),
+            received_at: Some(row.received_at),
+            group_id: row.group_id,
+        }
+    }
+}
+
+impl From<OrderRow> for GroupedOrder {
+    fn from(row: OrderRow) -> Self {
+        Self {
+            order: row.order,
+            group_id: row.group_id,
+        }
+    }
+}
+
+impl<'a> From<&'a OrderRow> for OrderBrief<'a> {
+    fn from(row: &'a OrderRow) -> Self {
+        Self::of(&row.order, &row.coin, row.received_at)
+    }
+}
+
+/// The contract in the key of an order of a file or table, as it was spelled there, and what the key says behind the side.
+fn as_told(key: &str) -> Option<(&str, &str)> {
+    let told = key.strip_prefix("file|")?;
+    let mut sides = ["|LONG|", "|SHORT|"].into_iter();
+    sides.find_map(|side| told.rsplit_once(side))
+}
+
+/// Whether a contract is delivered on a day, which the pair does not say.
+fn is_dated(contract: &str) -> bool {
+    Symbol::read(contract).is_some_and(|symbol| symbol.kind() == ContractKind::Dated)
+}
+
+impl Row for OrderRow {
+    const TABLE: &'static str = "orders";
+    const UNIQUE: &'static str = "exchange, dedupe_key";
+    const GROUP: usize = 32_768;
+    const COIN: &'static str = "coin";
+    const KEY: Option<&'static str> = Some("dedupe_key");
+
+    fn check(&self) -> Result<(), Fault> {
+        check_name("exchange", &self.order.exchange)?;
+        check_name("symbol", &self.order.symbol)?;
+        check_name("coin", &self.coin)?;
+        check_name("price_kind", &self.price_kind)?;
+        check_text("dedupe_key", &self.dedupe_key)?;
+        for (column, value) in [("price", self.order.price), ("qty", self.order.qty)] {
+            if value <= Decimal::ZERO {
+                return Err((column, format!("{value} is not above 0")));
+            }
+            check_decimal(column, value)?;
+        }
+        if self.order.value_usd > MOST_USD {
+            return Err((
+                "value_usd",
+                format!(
+                    "{} is more than any order can be worth; at most {MOST_USD} is kept",
+                    self.order.value_usd
+                ),
+            ));
+        }
+        check_amount("value_usd", self.order.value_usd)?;
+        check_time("timestamp", self.order.timestamp)?;
+        check_time("received_at", self.received_at)
+    }
+
+    fn key(&self) -> String {
+        format!("{}\n{}", self.order.exchange, self.dedupe_key)
+    }
+
+    fn tell_key(&self, hasher: &mut impl Hasher) {
+        let key = self.dedupe_key.as_str();
+        let said = as_told(key).map_or(key, |(_, said)| said);
+        (&self.order.exchange, said).hash(hasher);
+    }
+
+    fn has_key_of(&self, other: &Self) -> bool {
+        self.dedupe_key == other.dedupe_key && self.order.exchange == other.order.exchange
+    }
+
+    fn is_spelled_otherwise(&self, other: &Self) -> bool {
+        let told = as_told(&self.dedupe_key).zip(as_told(&other.dedupe_key));
+        let of = |row: &Self| (row.order.side, row.order.timestamp);
+        told.is_some_and(|((contract, said), (another, as_said))| {
+            said == as_said
+                && of(self) == of(other)
+                && self.order.exchange == other.order.exchange
+                && self.order.symbol == other.order.symbol
+                && contract != another
+                && !is_dated(contract)
+                && !is_dated(another)
+        })
+    }
+
+    fn exchange(&self) -> Option<&str> {
+        Some(&self.order.exchange)
+    }
+
+    fn symbol(&self) -> &str {
+        &self.order.symbol
+    }
+
+    fn coin(&self) -> &str {
+        &self.coin
+    }
+
+    fn timestamp(&self) -> Millis {
+        self.order.timestamp
+    }
+
+    fn received_at(&self) -> Millis {
+        self.received_at
+    }
+
+    fn weight(&self) -> usize {
+        // Its names are a few bytes each.
+        2 * size_of::<Self>() + self.raw.as_ref().map_or(0, String::len)
+    }
+
+    fn sort_for_file(rows: &mut [Self]) {
+        rows.sort_by(|a, b| {
+            (a.order.timestamp, &a.order.exchange, &a.dedupe_key).cmp(&(
+                b.order.timestamp,
+                &b.order.exchange,
+                &b.dedupe_key,
+            ))
+        });
+    }
+}

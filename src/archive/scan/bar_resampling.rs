@@ -1,0 +1,153 @@
+//! Bars of any size, made of smaller ones.
+
+use std::collections::BTreeMap;
+
+use rust_decimal::Decimal;
+
+use crate::archive::ArchiveError;
+use crate::archive::rows::bars::BarRow;
+use crate::archive::rows::decimal_scale;
+use crate::model::{Millis, ObservedBar, nearest_f64};
+
+/// A bar of the size that was asked for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SizedBar {
+    /// Exchange, lower case.
+    pub exchange: String,
+    /// Coin symbol.
+    pub symbol: String,
+    /// Time of the open, a multiple of the size.
+    pub timestamp: Millis,
+    /// The size in milliseconds.
+    pub interval: i64,
+    /// How many of those milliseconds were observed; fewer than `interval` where bars are missing.
+    pub observed: i64,
+    /// First price.
+    pub open: Decimal,
+    /// Highest price.
+    pub high: Decimal,
+    /// Lowest price.
+    pub low: Decimal,
+    /// Last price.
+    pub close: Decimal,
+    /// Traded volume in base units.
+    pub volume: Decimal,
+    /// When the last of the bars it is made of was received.
+    pub received_at: Millis,
+}
+
+impl From<SizedBar> for ObservedBar {
+    fn from(bar: SizedBar) -> Self {
+        Self {
+            closes_at: Some(bar.timestamp.on(bar.interval)),
+            symbol: bar.symbol,
+            timestamp: bar.timestamp,
+            interval: Some(bar.interval),
+            open: nearest_f64(bar.open),
+            high: nearest_f64(bar.high),
+            low: nearest_f64(bar.low),
+            close: nearest_f64(bar.close),
+            volume: nearest_f64(bar.volume),
+        }
+    }
+}
+
+/// Refuses a size that bars are not kept for.
+pub(crate) fn check(size: i64) -> Result<(), ArchiveError> {
+    if size > 0 && size % Millis::MINUTE == 0 {
+        Ok(())
+    } else {
+        Err(ArchiveError::BadRange {
+            parameter: "size",
+            message: format!("{size} ms is not a whole number of minutes above 0"),
+        })
+    }
+}
+
+/// The open time of the bar of `size` that `at` lies in.
+pub(crate) fn open_time(at: Millis, size: i64) -> Millis {
+    Millis(at.0.div_euclid(size).saturating_mul(size))
+}
+
+/// The bars that a larger one can be made of, by their length.
+type Lengths = BTreeMap<i64, Vec<BarRow>>;
+
+/// Bars of `size` milliseconds made of `bars`, by exchange, coin and time.
+///
+/// Bars whose length does not divide `size` are left out. Where a bar can be made of several lengths, those that
+/// observed the most of it count, the finest of equals.
+///
+/// # Errors
+///
+/// [`ArchiveError::BadRange`] where a volume is too large to be told exactly.
+pub(crate) fn resize(bars: Vec<BarRow>, size: i64) -> Result<Vec<SizedBar>, ArchiveError> {
+    let mut series: BTreeMap<(String, String), BTreeMap<Millis, Lengths>> = BTreeMap::new();
+    for bar in bars {
+        if size % bar.interval == 0 {
+            series
+                .entry((bar.exchange.clone(), bar.symbol.clone()))
+                .or_default()
+                .entry(open_time(bar.timestamp, size))
+                .or_default()
+                .entry(bar.interval)
+                .or_default()
+                .push(bar);
+        }
+    }
+    let mut sized = Vec::new();
+    for ((exchange, symbol), times) in series {
+        for (timestamp, mut lengths) in times {
+            let observed = |length: i64, bars: &[BarRow]| {
+                length.saturating_mul(i64::try_from(bars.len()).unwrap_or(i64::MAX))
+            };
+            let Some((length, most)) = lengths
+                .iter()
+                .map(|(length, bars)| (*length, observed(*length, bars)))
+                // Finest first, so that only more than it observed replaces it.
+                .reduce(|best, next| if next.1 > best.1 { next } else { best })
+            else {
+                continue;
+            };
+            let mut bars = lengths.remove(&length).unwrap_or_default();
+            bars.sort_by_key(|bar| bar.timestamp);
+            let (Some(first), Some(last)) = (bars.first(), bars.last()) else {
+                continue;
+            };
+            let (mut high, mut low, mut received_at) = (first.high, first.low, first.received_at);
+            for bar in &bars {
+                high = high.max(bar.high);
+                low = low.min(bar.low);
+                received_at = received_at.max(bar.received_at);
+            }
+            sized.push(SizedBar {
+                exchange: exchange.clone(),
+                symbol: symbol.clone(),
+                timestamp,
+                interval: size,
+                observed: most,
+                open: first.open,
+                high,
+                low,
+                close: last.close,
+                volume: volume(&bars)?,
+                received_at,
+            });
+        }
+    }
+    Ok(sized)
+}
+
+fn volume(bars: &[BarRow]) -> Result<Decimal, ArchiveError> {
+    let mut sum: Option<i128> = Some(0);
+    for bar in bars {
+        let scaled = decimal_scale::scaled(bar.volume).ok();
+        sum = sum
+            .zip(scaled)
+            .and_then(|(sum, next)| sum.checked_add(next));
+    }
+    sum.and_then(decimal_scale::unscaled)
+        .ok_or_else(|| ArchiveError::BadRange {
+            parameter: "size",
+            message: "the volume of such a bar has more digits than a decimal can hold".to_owned(),
+        })
+}

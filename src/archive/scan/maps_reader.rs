@@ -1,0 +1,171 @@
+//! Reading the estimated maps that were served, which are large: no read takes more than it may.
+
+use crate::archive::ArchiveError;
+use crate::archive::archive::Archive;
+use crate::archive::catalog::manifest::Day;
+use crate::archive::filter::{Filter, Room};
+use crate::archive::rows::maps::MapRow;
+use crate::archive::scan::table_scan::Scan;
+use crate::model::Millis;
+
+/// Bytes of replies that one read gives, at most.
+const MOST_READ: usize = 1 << 30;
+
+impl Archive {
+    /// The maps that `filter` asks for and, where one is named, of one kind, by time, coin, kind and parameters; those
+    /// of one bar in the order in which they were computed.
+    ///
+    /// `start` and `end` are about the close of the last bar, `as_of` about when a map was computed.
+    ///
+    /// # Errors
+    ///
+    /// [`ArchiveError::BadRange`] where the filter's end is before its start, or the maps take more than a gibibyte;
+    /// else [`ArchiveError`] where the archive cannot be read. A damaged file is no error: it is named beside the rows
+    /// that are left.
+    pub fn maps(&self, filter: &Filter, kind: Option<&str>) -> Result<Scan<MapRow>, ArchiveError> {
+        self.maps_within(filter, kind, MOST_READ)
+    }
+
+    /// As [`Archive::maps`], of at most so many bytes, and never more than a gibibyte: a read that finds more ends there.
+    ///
+    /// # Errors
+    ///
+    /// As [`Archive::maps`].
+    pub fn maps_within(
+        &self,
+        filter: &Filter,
+        kind: Option<&str>,
+        most: usize,
+    ) -> Result<Scan<MapRow>, ArchiveError> {
+        let most = most.min(MOST_READ);
+        filter.check()?;
+        let filter = &Filter {
+            kind: kind.map(str::to_owned).or_else(|| filter.kind.clone()),
+            ..filter.clone()
+        };
+        let mut all = Scan::default();
+        let mut room = Room::of(most);
+        for day in self.days::<MapRow>(filter)? {
+            let found = self.day_within::<MapRow>(day, filter, &mut room)?;
+            if room.is_over() {
+                return Err(ArchiveError::BadRange {
+                    parameter: "start",
+                    message: format!(
+                        "the maps asked for take more than {} MiB; ask for a shorter stretch of time, one coin or one \
+                         kind",
+                        most >> 20
+                    ),
+                });
+            }
+            all.rows.extend(found.rows);
+            all.damaged.extend(found.damaged);
+        }
+        all.rows.sort_by(|a, b| {
+            (a.timestamp, &a.symbol, &a.kind, &a.params, a.computed_at).cmp(&(
+                b.timestamp,
+                &b.symbol,
+                &b.kind,
+                &b.params,
+                b.computed_at,
+            ))
+        });
+        Ok(all)
+    }
+
+    /// How many bytes the maps of the day of `at` take, compressed as they are kept.
+    ///
+    /// # Errors
+    ///
+    /// [`ArchiveError`] where the journal cannot be read.
+    pub fn map_bytes(&self, at: Millis) -> Result<u64, ArchiveError> {
+        let day = Day::of(at);
+        self.ask(|journal| {
+            let sum: i64 = journal
+                .prepare_cached(
+                    "SELECT coalesce((SELECT sum(length(reply)) FROM maps
+                                      WHERE timestamp >= ?1 AND timestamp < ?2), 0)
+                          + coalesce((SELECT sum(bytes) FROM manifest
+                                      WHERE holds = 'maps' AND day = ?3 AND state = 'kept'), 0)",
+                )?
+                .query_row([day.start().0, day.end().0, day.0], |row| row.get(0))?;
+            Ok(u64::try_from(sum).unwrap_or_default())
+        })
+    }
+}
+
+#[cfg(test)]
+#[expect(clippy::unwrap_used, reason = "tests")]
+mod tests {
+    use crate::archive::batch::Batch;
+    use crate::archive::rows::row::Row;
+    use crate::archive::scan::maps_reader::*;
+
+    const HOUR: i64 = Millis::HOUR;
+
+    fn map(kind: &str, hour: i64, bytes: usize) -> MapRow {
+        MapRow {
+            kind: kind.to_owned(),
+            symbol: "BTC".to_owned(),
+            params: String::new(),
+            timestamp: Millis(hour * HOUR),
+            computed_at: Millis(hour * HOUR + 1),
+            reply: "x".repeat(bytes),
+            explain: None,
+            version: None,
+        }
+    }
+
+    /// A day of large maps of one kind and small ones of another.
+    fn day() -> Batch {
+        let maps =
+            (0..24).flat_map(|hour| [map("heatmap", hour, 1 << 20), map("levels", hour, 1000)]);
+        Batch {
+            maps: maps.collect(),
+            ..Batch::default()
+        }
+    }
+
+    #[test]
+    fn a_read_holds_what_is_asked_for_and_no_more_than_it_may() {
+        let folder = std::env::temp_dir().join(format!("liqdata-maps-{}", std::process::id()));
+        let mut writer = Archive::create_or_open(&folder).unwrap();
+        writer.append(&day()).unwrap();
+        // In the journal, in files, and in both.
+        for rolled in [false, true, true] {
+            if rolled {
+                writer.roll(Millis(Millis::DAY)).unwrap();
+            }
+            let of_kind = |kind| Filter {
+                kind: Some(String::from(kind)),
+                ..Filter::default()
+            };
+            for filter in [Filter::default(), of_kind("heatmap")] {
+                let mut room = Room::of(5 << 20);
+                let rows = writer.day_within::<MapRow>(Day(0), &filter, &mut room);
+                let weight: usize = rows.unwrap().rows.iter().map(Row::weight).sum();
+                assert!(room.is_over());
+                assert!(weight <= 5 << 20, "{weight}");
+                let fault = writer.maps_within(&filter, None, 5 << 20).unwrap_err();
+                assert!(fault.to_string().contains("more than 5 MiB"), "{fault}");
+            }
+            // What is not asked for takes no room.
+            let all = Filter::default();
+            let levels = writer.maps_within(&all, Some("levels"), 24_000).unwrap();
+            assert_eq!(levels.rows.len(), 24);
+            assert!(writer.maps_within(&all, Some("levels"), 23_999).is_err());
+            let stretch = Filter {
+                start: Some(Millis(3 * HOUR)),
+                end: Some(Millis(5 * HOUR)),
+                ..Filter::default()
+            };
+            let some = writer
+                .maps_within(&stretch, None, (2 << 20) + 2000)
+                .unwrap();
+            assert_eq!(some.rows.len(), 4);
+            // Nor does what is sent again once it has moved.
+            writer.append(&day()).unwrap();
+        }
+        drop(writer);
+        std::fs::remove_dir_all(&folder).unwrap();
+    }
+}

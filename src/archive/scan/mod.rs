@@ -1,0 +1,14 @@
+//! Reading a time range from the journal and the segments, each row once.
+//!
+//! `table_scan` returns rows in order of time, `parallel` aggregates orders on several threads, and `tail` returns the rows
+//! that were appended after a cursor.
+
+pub(super) mod bar_resampling;
+pub(super) mod finest_bars;
+pub(super) mod maps_reader;
+pub(super) mod parallel;
+pub(super) mod projection;
+pub(super) mod segment_scan;
+pub(super) mod snapshots;
+pub(super) mod table_scan;
+pub(super) mod tail;

@@ -1,0 +1,658 @@
+//! Going through all orders of a stretch of time, fast: by several threads, and looking only at what totals are made of.
+//!
+//! The journal is divided by the orders' numbers, and every thread reads its shares on a handle of its own. All of them
+//! see the same orders: a thread whose view of the journal was opened after a roll leaves its shares to the first one,
+//! and what was appended behind the first one's view is left out by its number.
+
+use std::collections::{HashMap, HashSet};
+use std::ops::Range;
+use std::panic::{AssertUnwindSafe, resume_unwind};
+use std::sync::atomic::{AtomicI64, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::thread;
+
+use rusqlite::functions::{Aggregate, Context, FunctionFlags};
+use rusqlite::{Connection, OptionalExtension, ToSql};
+
+use crate::archive::ArchiveError;
+use crate::archive::archive::Archive;
+use crate::archive::catalog::manifest;
+use crate::archive::catalog::manifest::{Day, Part, State};
+use crate::archive::catalog::stats::{Known, known};
+use crate::archive::filter::Filter;
+use crate::archive::integrity::row_check;
+use crate::archive::integrity::row_check::Numbers;
+use crate::archive::integrity::verify::Sound;
+use crate::archive::journal::database;
+use crate::archive::rows::orders::OrderRow;
+use crate::archive::rows::row::Row;
+use crate::archive::scan::projection;
+use crate::archive::scan::segment_scan;
+use crate::archive::segment::parquet;
+use crate::model::{FiledColumns, FiledOrders, Listings, Millis, OrderBrief, sort_small};
+
+/// Threads at most: beyond, the disk and what is done by one decide.
+const THREADS: usize = 8;
+/// Shares of the journal for each thread: the last one to finish is waited for.
+const SHARES: i64 = 8;
+/// Pieces at most in which the journal is held against its checksums.
+const PIECES: i64 = 4096;
+/// Orders of a share at least.
+const LEAST: i64 = 16_384;
+/// Orders that are looked at to guess how many of the journal's are wanted.
+const PROBES: i64 = 64;
+
+/// What takes in the orders of a share; see [`Archive::gather_orders`].
+pub trait Gather: Send + 'static {
+    /// Takes in an order.
+    fn take(&mut self, order: OrderBrief<'_>);
+    /// Which columns it looks at of the orders of a file, where it takes those as columns: several times as fast.
+    fn columns(&self) -> Option<FiledColumns> {
+        None
+    }
+    /// Takes in orders of a file, where it said which [columns](Gather::columns) it looks at.
+    fn take_columns(&mut self, orders: &FiledOrders<'_>) {
+        let _ = orders;
+    }
+    /// Is told, in the thread that has shown it everything, that there is no more.
+    fn end(&mut self) {}
+}
+
+/// A share of the journal.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Share {
+    /// From one number to another, both included, as the table lies.
+    Numbers(i64, i64),
+    /// From one instant until before another, by way of the index.
+    Instants(Millis, Millis),
+}
+
+/// What there is to read, as of one transaction.
+#[derive(Debug)]
+struct Plan {
+    known: Known,
+    /// The days of which there are files, with the files.
+    filed: Vec<(Day, Vec<Part>)>,
+    /// Files of those days that are out of use.
+    quarantined: Vec<Part>,
+    /// What the journal has of those days: orders that came after the files were written, or came again.
+    late: Vec<OrderRow>,
+}
+
+/// Places of the late orders by their dedupe keys.
+type Late<'a> = HashMap<&'a str, Vec<usize>>;
+
+fn span(filter: &Filter) -> (Millis, Millis) {
+    (
+        filter.start.unwrap_or(Millis(i64::MIN)),
+        filter.end.unwrap_or(Millis(i64::MAX)),
+    )
+}
+
+/// A name as a parameter of a statement, if there is one.
+fn name(name: Option<&String>) -> Option<&dyn ToSql> {
+    name.map(|name| name as &dyn ToSql)
+}
+
+/// The days that `filter` asks for of which there are files, with the files.
+fn files(journal: &Connection, filter: &Filter) -> rusqlite::Result<Vec<(Day, Vec<Part>)>> {
+    let (start, end) = span(filter);
+    let days = manifest::days(journal, OrderRow::TABLE)?.into_iter();
+    days.filter(|day| day.end() > start && day.start() < end)
+        .map(|day| {
+            let state = State::Kept;
+            let parts = manifest::of_day_at(journal, OrderRow::TABLE, day, state, filter.as_of)?;
+            Ok((day, parts))
+        })
+        .collect()
+}
+
+impl Plan {
+    fn of(journal: &Connection, filter: &Filter) -> rusqlite::Result<Self> {
+        let known = known(journal)?;
+        let filed = files(journal, filter)?;
+        let (start, end) = span(filter);
+        let mut late = Vec::new();
+        let mut quarantined = Vec::new();
+        for (day, _) in &filed {
+            let state = State::Quarantined;
+            let aside = manifest::of_day_at(journal, OrderRow::TABLE, *day, state, filter.as_of)?;
+            quarantined.extend(aside);
+            let (start, end) = (start.max(day.start()), end.min(day.end()));
+            late.extend(database::rows::<OrderRow>(journal, start, end, filter)?);
+        }
+        Ok(Self {
+            known,
+            filed,
+            quarantined,
+            late,
+        })
+    }
+
+    /// Whether a later view of the journal has every order that this plan's view has, in the same place.
+    fn holds_in(&self, journal: &Connection, filter: &Filter) -> rusqlite::Result<bool> {
+        let later = known(journal)?;
+        // An order leaves the journal when a new file is listed, or because a listed file has it.
+        Ok(later.series == self.known.series
+            && later.end.orders >= self.known.end.orders
+            && later.rolled == self.known.rolled
+            && files(journal, filter)? == self.filed)
+    }
+
+    /// The files that may hold what `filter` asks for.
+    fn parts(&self, filter: &Filter) -> Vec<&Part> {
+        let (start, end) = span(filter);
+        let days = self.filed.iter();
+        days.flat_map(|(day, parts)| {
+            let (start, end) = (start.max(day.start()), end.min(day.end()));
+            let parts = parts.iter();
+            parts.filter(move |part| part.last >= start && part.first < end)
+        })
+        .collect()
+    }
+
+    /// Whether orders of a file's day came after it was written, or came again.
+    fn is_late_on(&self, part: &Part) -> bool {
+        let day = part.partition.day;
+        let mut late = self.late.iter();
+        late.any(|row| Day::of(row.order.timestamp) == day)
+    }
+
+    fn late(&self) -> Late<'_> {
+        let mut late = Late::new();
+        for (place, row) in self.late.iter().enumerate() {
+            late.entry(&row.dedupe_key).or_default().push(place);
+        }
+        late
+    }
+
+    /// Shows `sink` the late orders but those that a file has, which was there first.
+    fn show_late(
+        &self,
+        filter: &Filter,
+        repeated: &HashSet<usize>,
+        sink: &mut dyn FnMut(OrderBrief<'_>),
+    ) {
+        for (place, row) in self.late.iter().enumerate() {
+            if !repeated.contains(&place) && filter.admits(row) {
+                sink(OrderBrief::from(row));
+            }
+        }
+    }
+
+    /// Shows `sink` what `filter` asks for of a share of the journal, the days left out of which there are files.
+    fn show(
+        &self,
+        journal: &Connection,
+        share: Share,
+        filter: &Filter,
+        sink: &mut dyn FnMut(OrderBrief<'_>),
+    ) -> rusqlite::Result<()> {
+        self.query(
+            share,
+            filter,
+            &projection::columns(),
+            |query, parameters| {
+                let mut statement = journal.prepare_cached(query)?;
+                projection::show(&mut statement, parameters, &mut |brief| {
+                    let day = Day::of(brief.timestamp);
+                    if !self.filed.iter().any(|(filed, _)| *filed == day) {
+                        sink(brief);
+                    }
+                })
+            },
+        )
+    }
+
+    /// As [`Plan::show`], for shares of many orders: the database calls `gather` for each, which is quicker than to ask
+    /// it for one after the other.
+    fn show_many<G: Gather>(
+        &self,
+        journal: &Connection,
+        share: Share,
+        filter: &Filter,
+        gather: G,
+    ) -> rusqlite::Result<G> {
+        let slot = Shared::of(gather);
+        let filed = self.filed.iter().map(|(day, _)| *day).collect();
+        let gathering = Gathering {
+            slot: Arc::clone(&slot),
+            filed,
+        };
+        let flags = FunctionFlags::SQLITE_UTF8 | FunctionFlags::SQLITE_DIRECTONLY;
+        journal.create_aggregate_function(GATHER, projection::COUNT, flags, gathering)?;
+        let called = format!("{GATHER}({})", projection::columns());
+        let outcome = self.query(share, filter, &called, |query, parameters| {
+            journal.query_row(query, parameters, |_| Ok(()))
+        });
+        journal.remove_function(GATHER, projection::COUNT)?;
+        let mut slot = slot.lock();
+        // The fault itself says more than that the function failed.
+        slot.fault.take().map_or(outcome, Err)?;
+        slot.gather.take().ok_or(rusqlite::Error::InvalidQuery)
+    }
+
+    /// Runs a query for `columns` of the orders that `filter` asks for of a share of the journal.
+    fn query<T>(
+        &self,
+        share: Share,
+        filter: &Filter,
+        columns: &str,
+        run: impl FnOnce(&str, &[&dyn ToSql]) -> rusqlite::Result<T>,
+    ) -> rusqlite::Result<T> {
+        let (start, end) = span(filter);
+        let (hint, numbers, (start, end)) = match share {
+            Share::Numbers(first, last) => ("NOT INDEXED", (first, last), (start, end)),
+            Share::Instants(first, end) => (
+                "INDEXED BY orders_by_time",
+                (i64::MIN, self.known.end.orders),
+                (first, end),
+            ),
+        };
+        let known_by = filter.as_of.map(|as_of| as_of.0);
+        let mut query = format!("SELECT {columns} FROM orders {hint} WHERE id >= ?1 AND id <= ?2");
+        let mut parameters: Vec<&dyn ToSql> = vec![&numbers.0, &numbers.1];
+        // What is not asked for stays out of the statement, which is run for every order.
+        for (condition, value) in [
+            (
+                "timestamp >=",
+                (start.0 > i64::MIN).then_some(&start.0 as &dyn ToSql),
+            ),
+            ("timestamp <", (end.0 < i64::MAX).then_some(&end.0)),
+            ("timestamp <=", known_by.as_ref().map(|at| at as &dyn ToSql)),
+            (
+                "received_at <=",
+                known_by.as_ref().map(|at| at as &dyn ToSql),
+            ),
+            ("exchange =", name(filter.exchange.as_ref())),
+            ("symbol =", name(filter.symbol.as_ref())),
+            ("coin =", name(filter.coin.as_ref())),
+        ] {
+            if let Some(value) = value {
+                parameters.push(value);
+                query.extend([" AND ", condition, " ?"]);
+                query.push_str(&parameters.len().to_string());
+            }
+        }
+        run(&query, &parameters)
+    }
+}
+
+/// The function by which the database hands orders over.
+const GATHER: &str = "liqdata_gather";
+
+/// What a share is gathered into, while the database has it and afterwards.
+struct Slot<G> {
+    gather: Option<G>,
+    fault: Option<rusqlite::Error>,
+}
+
+/// A slot that the function and whoever waits for it share.
+struct Shared<G>(Mutex<Slot<G>>);
+
+impl<G> Shared<G> {
+    fn of(gather: G) -> Arc<Self> {
+        Arc::new(Self(Mutex::new(Slot {
+            gather: Some(gather),
+            fault: None,
+        })))
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Slot<G>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// The function [`GATHER`].
+struct Gathering<G> {
+    slot: Arc<Shared<G>>,
+    /// The days of which there are files.
+    filed: Vec<Day>,
+}
+
+/// What the function has in hand while a query runs; a panic on the way ends the query and what was gathered by it.
+type InHand<G> = AssertUnwindSafe<(Option<G>, Listings)>;
+
+impl<G: Gather> Aggregate<InHand<G>, bool> for Gathering<G> {
+    fn init(&self, _: &mut Context<'_>) -> rusqlite::Result<InHand<G>> {
+        let gather = self.slot.lock().gather.take();
+        Ok(AssertUnwindSafe((gather, Listings::default())))
+    }
+
+    fn step(&self, row: &mut Context<'_>, in_hand: &mut InHand<G>) -> rusqlite::Result<()> {
+        let (gather, names) = &mut in_hand.0;
+        match projection::brief(|column| Ok(row.get_raw(column)), names) {
+            Ok(brief) => {
+                let day = Day::of(brief.timestamp);
+                if let Some(gather) = gather
+                    && !self.filed.contains(&day)
+                {
+                    gather.take(brief);
+                }
+                Ok(())
+            }
+            Err(fault) => {
+                let message = fault.to_string();
+                self.slot.lock().fault = Some(fault);
+                Err(rusqlite::Error::UserFunctionError(message.into()))
+            }
+        }
+    }
+
+    fn finalize(&self, _: &mut Context<'_>, in_hand: Option<InHand<G>>) -> rusqlite::Result<bool> {
+        // Without rows it is where it was.
+        if let Some(AssertUnwindSafe((gather, _))) = in_hand {
+            self.slot.lock().gather = gather;
+        }
+        Ok(true)
+    }
+}
+
+/// The shares of the journal that may have what `filter` asks for, for so many threads.
+fn shares(
+    journal: &Connection,
+    end: i64,
+    filter: &Filter,
+    threads: usize,
+) -> rusqlite::Result<Vec<Share>> {
+    let number = |query: &str| -> rusqlite::Result<Option<i64>> {
+        journal
+            .prepare_cached(query)?
+            .query_row([], |row| row.get(0))
+    };
+    let (Some(first), Some(oldest), Some(newest)) = (
+        number("SELECT min(id) FROM orders")?,
+        number("SELECT min(timestamp) FROM orders")?,
+        number("SELECT max(timestamp) FROM orders")?,
+    ) else {
+        return Ok(Vec::new());
+    };
+    let most = i64::try_from(threads).unwrap_or(1).saturating_mul(SHARES);
+    let (start, stop) = span(filter);
+    // Reading the table as it lies is several times as fast as by way of the index, if much of it is wanted.
+    if wanted(journal, first..end.saturating_add(1), start..stop)? * 4 > PROBES {
+        let len = (end.saturating_sub(first) / most + 1).max(LEAST);
+        let firsts = (0..most).map_while(|share| first.checked_add(share.checked_mul(len)?));
+        return Ok(firsts
+            .take_while(|first| *first <= end)
+            .map(|first| Share::Numbers(first, first.saturating_add(len - 1).min(end)))
+            .collect());
+    }
+    let (start, stop) = (start.0.max(oldest), stop.0.min(newest.saturating_add(1)));
+    let len = (stop.saturating_sub(start) / most + 1).max(1);
+    let starts = (0..most).map(|share| start + share * len);
+    Ok(starts
+        .take_while(|start| *start < stop)
+        .map(|start| Share::Instants(Millis(start), Millis((start + len).min(stop))))
+        .collect())
+}
+
+/// Of [`PROBES`] orders at even distances, how many happened in a stretch of time.
+fn wanted(
+    journal: &Connection,
+    numbers: Range<i64>,
+    times: Range<Millis>,
+) -> rusqlite::Result<i64> {
+    let mut statement = journal
+        .prepare_cached("SELECT timestamp FROM orders WHERE id >= ?1 ORDER BY id LIMIT 1")?;
+    let mut wanted = 0;
+    for probe in 0..PROBES {
+        let number = numbers.start + (numbers.end - numbers.start) / PROBES * probe;
+        let at: Option<i64> = statement.query_row([number], |row| row.get(0)).optional()?;
+        wanted += i64::from(at.is_some_and(|at| times.contains(&Millis(at))));
+    }
+    Ok(wanted)
+}
+
+/// Numbers of orders in pieces, each for one thread; few, however far apart the numbers are.
+fn pieces((before, last): Numbers) -> Vec<Numbers> {
+    let length = (last.saturating_sub(before) / PIECES).max(LEAST);
+    let mut pieces = Vec::new();
+    let mut start = before;
+    while start < last {
+        let end = start.saturating_add(length).min(last);
+        pieces.push((start, end));
+        start = end;
+    }
+    pieces
+}
+
+/// What one thread made of its shares, each with the number of the share.
+type Made<G> = Vec<(usize, G)>;
+
+/// The next share that nobody has taken, and its number.
+fn taken<'a, T>(next: &AtomicUsize, all: &'a [T]) -> (usize, Option<&'a T>) {
+    let number = next.fetch_add(1, Ordering::Relaxed);
+    (number, all.get(number))
+}
+
+/// Runs `first` here and `other` in so many more threads, and gives everything they return.
+fn side_by_side<G: Send, E: Send>(
+    more: usize,
+    first: impl FnOnce() -> Result<Made<G>, E>,
+    other: impl Fn() -> Result<Made<G>, E> + Sync,
+) -> Result<Vec<G>, E> {
+    let mut made = thread::scope(|scope| {
+        // Where no thread can be had, there is one less.
+        let others: Vec<_> = (0..more)
+            .filter_map(|_| thread::Builder::new().spawn_scoped(scope, &other).ok())
+            .collect();
+        let mut made = first();
+        for other in others {
+            let more = other.join().unwrap_or_else(|panic| resume_unwind(panic));
+            made = made.and_then(|mut made| {
+                made.extend(more?);
+                Ok(made)
+            });
+        }
+        made
+    })?;
+    sort_small(&mut made, |(one, _), (other, _)| one.cmp(other));
+    Ok(made.into_iter().map(|(_, made)| made).collect())
+}
+
+impl Archive {
+    /// Shows every order that `filter` asks for to what `new` makes, and gives that and what is known at that instant.
+    ///
+    /// The orders are divided among several threads, each share with a [`Gather`] of its own; they come back in order.
+    /// Orders of one share, and of one share after the other, are in their order of arrival as long as they are in the
+    /// journal; those of files come behind them, by time in each file.
+    ///
+    /// # Errors
+    ///
+    /// [`ArchiveError`] as [`Archive::orders`] gives; a damaged file is left out, which is logged.
+    pub fn gather_orders<G: Gather>(
+        &self,
+        filter: &Filter,
+        new: impl Fn() -> G + Sync,
+    ) -> Result<(Vec<G>, Known), ArchiveError> {
+        filter.check()?;
+        let threads = thread::available_parallelism().map_or(1, usize::from);
+        let threads = threads.min(THREADS);
+        let (plan, mut gathered) = self.ask(|journal| {
+            let unheld = self.unheld(journal)?;
+            let pieces = pieces(unheld);
+            let found = AtomicI64::new(0);
+            let plan = Plan::of(journal, filter)?;
+            let shares = shares(journal, plan.known.end.orders, filter, threads)?;
+            let (next_piece, next) = (AtomicUsize::new(0), AtomicUsize::new(0));
+            let read = |journal: &Connection| -> rusqlite::Result<Made<G>> {
+                while let (_, Some(piece)) = taken(&next_piece, &pieces) {
+                    let more = row_check::refuse_changed(journal, *piece)?;
+                    found.fetch_add(more, Ordering::Relaxed);
+                }
+                let mut made = Vec::new();
+                while let (number, Some(share)) = taken(&next, &shares) {
+                    let mut one = plan.show_many(journal, *share, filter, new())?;
+                    one.end();
+                    made.push((number, one));
+                }
+                Ok(made)
+            };
+            // Whatever stands against another view of the journal, the first thread reads what is left.
+            let other = || {
+                let path = self.folder.join(database::FILE);
+                let Ok(mut journal) = database::open_to_read(&path) else {
+                    return Ok(Vec::new());
+                };
+                match journal.transaction() {
+                    Ok(view) if plan.holds_in(&view, filter).unwrap_or(false) => read(&view),
+                    _ => Ok(Vec::new()),
+                }
+            };
+            let most = shares.len().max(pieces.len());
+            let more = threads.min(most).saturating_sub(1);
+            // Where one of the orders has changed, nothing of what was made of the others is told.
+            let gathered = side_by_side(more, || read(journal), other)?;
+            self.hold(journal, unheld, found.into_inner())?;
+            Ok((plan, gathered))
+        })?;
+
+        let (start, end) = span(filter);
+        self.warn_of_quarantined(&plan.quarantined, start, end);
+        // Files that are listed never change, so they are read when the journal is free again.
+        let parts = plan.parts(filter);
+        let late = plan.late();
+        let next = AtomicUsize::new(0);
+        let read = || -> Result<Made<(G, Vec<usize>)>, ArchiveError> {
+            let mut made = Vec::new();
+            while let (number, Some(part)) = taken(&next, &parts) {
+                let mut one = new();
+                let mut repeated = Vec::new();
+                // Of late orders the keys are wanted, so that each is counted once.
+                let columns = one.columns().filter(|_| !plan.is_late_on(part));
+                let sound = if let Some(columns) = columns {
+                    let mut show = |orders: &FiledOrders<'_>| one.take_columns(orders);
+                    self.show_columns(part, filter, &columns, &mut show)?
+                } else {
+                    let mut show = |brief: OrderBrief<'_>| one.take(brief);
+                    self.show_part(part, filter, (&plan, &late), &mut repeated, &mut show)?
+                };
+                if !sound {
+                    // A file counts whole or not at all.
+                    (one, repeated) = (new(), Vec::new());
+                }
+                one.end();
+                made.push((number, (one, repeated)));
+            }
+            Ok(made)
+        };
+        let more = threads.min(parts.len()).saturating_sub(1);
+        let mut repeated = HashSet::new();
+        for (one, places) in side_by_side(more, read, read)? {
+            gathered.push(one);
+            repeated.extend(places);
+        }
+        if !plan.late.is_empty() {
+            let mut one = new();
+            plan.show_late(filter, &repeated, &mut |brief| one.take(brief));
+            one.end();
+            gathered.push(one);
+        }
+        Ok((gathered, plan.known))
+    }
+
+    /// The end of the last day of which orders lie in files: an order of before then may lie in one as well when it comes
+    /// again. None where none do.
+    ///
+    /// # Errors
+    ///
+    /// [`ArchiveError`] where the journal cannot be read.
+    pub fn filed_until(&self) -> Result<Option<Millis>, ArchiveError> {
+        self.ask(|journal| {
+            let days = manifest::days(journal, OrderRow::TABLE)?.into_iter();
+            Ok(days.map(Day::end).max())
+        })
+    }
+
+    /// Shows `sink` every order that `filter` asks for, in no order, and gives what is known at that instant.
+    ///
+    /// As [`Archive::gather_orders`], for few orders or where what is made of them cannot be divided.
+    ///
+    /// # Errors
+    ///
+    /// [`ArchiveError`] as [`Archive::orders`] gives; a damaged file is left out, which is logged.
+    pub fn orders_briefly(
+        &self,
+        filter: &Filter,
+        sink: &mut dyn FnMut(OrderBrief<'_>),
+    ) -> Result<Known, ArchiveError> {
+        filter.check()?;
+        let plan = self.ask(|journal| {
+            self.refuse_changed_orders(journal)?;
+            let plan = Plan::of(journal, filter)?;
+            for share in shares(journal, plan.known.end.orders, filter, 1)? {
+                plan.show(journal, share, filter, sink)?;
+            }
+            Ok(plan)
+        })?;
+        let (start, end) = span(filter);
+        self.warn_of_quarantined(&plan.quarantined, start, end);
+        let late = plan.late();
+        let mut repeated = Vec::new();
+        for part in plan.parts(filter) {
+            self.show_part(part, filter, (&plan, &late), &mut repeated, sink)?;
+        }
+        plan.show_late(filter, &repeated.into_iter().collect(), sink);
+        Ok(plan.known)
+    }
+
+    /// Shows `sink` what `filter` asks for of a file, and notes which late orders it has; gives whether it is sound.
+    fn show_part(
+        &self,
+        part: &Part,
+        filter: &Filter,
+        (plan, late): (&Plan, &Late<'_>),
+        repeated: &mut Vec<usize>,
+        sink: &mut dyn FnMut(OrderBrief<'_>),
+    ) -> Result<bool, ArchiveError> {
+        let day = part.partition.day;
+        let is_late = |row: &OrderRow| Day::of(row.order.timestamp) == day;
+        let keyed = plan.is_late_on(part);
+        let mut show = |brief: OrderBrief<'_>, key: &str| {
+            if keyed {
+                let same = |place: &&usize| {
+                    plan.late
+                        .get(**place)
+                        .is_some_and(|row| is_late(row) && row.order.exchange == brief.exchange)
+                };
+                repeated.extend(late.get(key).into_iter().flatten().filter(same));
+            }
+            if filter.admits_brief(&brief) {
+                sink(brief);
+            }
+        };
+        let fault = match self.sound_bytes(part)? {
+            Ok(bytes) => parquet::briefs(bytes, filter, keyed, &mut show)
+                .err()
+                .map(|fault| parquet::unreadable(&fault)),
+            Err(reason) => Some(reason),
+        };
+        if let Some(reason) = &fault {
+            self.warn(part, reason);
+        }
+        Ok(fault.is_none())
+    }
+
+    /// Shows `sink` what `filter` asks for of a file as columns; gives whether it is sound.
+    fn show_columns(
+        &self,
+        part: &Part,
+        filter: &Filter,
+        wanted: &FiledColumns,
+        sink: &mut dyn FnMut(&FiledOrders<'_>),
+    ) -> Result<bool, ArchiveError> {
+        let fault = match self.sound(part)? {
+            Ok(Sound::File(file)) => segment_scan::show(file, filter, wanted, sink).err(),
+            Ok(Sound::Bytes(bytes)) => segment_scan::show(bytes, filter, wanted, sink).err(),
+            Err(reason) => {
+                self.warn(part, &reason);
+                return Ok(false);
+            }
+        };
+        if let Some(fault) = &fault {
+            self.warn(part, &parquet::unreadable(fault));
+        }
+        Ok(fault.is_none())
+    }
+}

@@ -1,0 +1,298 @@
+//! Orders in brief: what totals are made of, read without copying a name or making a value twice.
+
+use std::sync::Arc;
+
+use ::parquet::arrow::arrow_reader::{
+    ArrowReaderMetadata, ArrowReaderOptions, ParquetRecordBatchReaderBuilder,
+};
+use ::parquet::errors::ParquetError;
+use ::parquet::file::reader::ChunkReader;
+use arrow_array::cast::AsArray;
+use arrow_array::types::{Decimal128Type, Int32Type, TimestampMillisecondType};
+use arrow_array::{Array, RecordBatch, StringArray};
+use arrow_schema::{DataType, Fields, Schema, SchemaRef};
+use rusqlite::Statement;
+use rusqlite::types::ValueRef;
+use rust_decimal::Decimal;
+
+use crate::archive::journal::table::not_readable;
+use crate::archive::rows::decimal_scale;
+use crate::archive::rows::row::{Fault, unknown_word};
+use crate::model::{Listings, Millis, Numbered, OrderBrief, Side, Vocabulary};
+
+/// The columns that briefs are made of, of the journal behind a number and of files.
+const COLUMNS: [&str; 9] = [
+    "exchange",
+    "symbol",
+    "coin",
+    "side",
+    "price",
+    "qty",
+    "value_usd",
+    "timestamp",
+    "received_at",
+];
+
+/// The columns that [`show`] reads, of the table of orders.
+pub(crate) fn columns() -> String {
+    format!("id, {}", COLUMNS.join(", "))
+}
+
+/// How many columns that are.
+pub(crate) const COUNT: i32 = 10;
+
+/// Shows `sink` every order of a query for [`columns`].
+pub(crate) fn show(
+    statement: &mut Statement<'_>,
+    parameters: impl rusqlite::Params,
+    sink: &mut dyn FnMut(OrderBrief<'_>),
+) -> rusqlite::Result<()> {
+    let mut names = Listings::default();
+    let mut rows = statement.query(parameters)?;
+    while let Some(row) = rows.next()? {
+        let brief = brief(|column| row.get_ref(column), &mut names)?;
+        // The sink may be shown other queries' orders, too.
+        sink(OrderBrief {
+            names: None,
+            ..brief
+        });
+    }
+    Ok(())
+}
+
+/// The order of a row of [`columns`], whose names are or become those of `names`.
+pub(crate) fn brief<'a>(
+    value: impl Fn(usize) -> rusqlite::Result<ValueRef<'a>>,
+    names: &mut Listings,
+) -> rusqlite::Result<OrderBrief<'_>> {
+    let number = |column: usize| -> rusqlite::Result<Decimal> {
+        let text = value(column)?.as_bytes()?;
+        if let Some(value) = short(text) {
+            return Ok(value);
+        }
+        Decimal::from_str_exact(text_of(column, text)?)
+            .map_err(|source| not_readable(column, source))
+    };
+    let instant = |column: usize| Ok::<_, rusqlite::Error>(Millis(value(column)?.as_i64()?));
+    let side = match value(4)?.as_bytes()? {
+        b"LONG" => Side::Long,
+        b"SHORT" => Side::Short,
+        other => side_of(text_of(4, other)?).map_err(|source| not_readable(4, source))?,
+    };
+    let (price, qty, value_usd) = (number(5)?, number(6)?, number(7)?);
+    let triple = [
+        value(1)?.as_bytes()?,
+        value(2)?.as_bytes()?,
+        value(3)?.as_bytes()?,
+    ];
+    let known = if let Some(known) = names.known(triple) {
+        known
+    } else {
+        let [exchange, symbol, coin] = triple;
+        names.number([
+            text_of(1, exchange)?,
+            text_of(2, symbol)?,
+            text_of(3, coin)?,
+        ])
+    };
+    let [exchange, symbol, coin] = names.get(known).unwrap_or_default();
+    Ok(OrderBrief {
+        number: value(0)?.as_i64()?,
+        exchange,
+        symbol,
+        coin,
+        side,
+        price,
+        qty,
+        value_usd,
+        timestamp: instant(8)?,
+        received_at: instant(9)?,
+        names: Some(known),
+    })
+}
+
+/// The text of a column.
+fn text_of(column: usize, bytes: &[u8]) -> rusqlite::Result<&str> {
+    std::str::from_utf8(bytes).map_err(|source| not_readable(column, source))
+}
+
+/// The column that tells an order from every other of its exchange.
+const KEY: &str = "dedupe_key";
+/// The columns of a file of which few values differ, so that each is read once.
+const FEW: [&str; 4] = ["exchange", "symbol", "coin", "side"];
+
+/// Names the columns to be read of a file of orders; `keyed` where the dedupe keys are wanted, too.
+pub(crate) fn columns_of_files(keyed: bool) -> impl Iterator<Item = &'static str> {
+    COLUMNS.into_iter().chain(keyed.then_some(KEY))
+}
+
+/// A file of orders to be read with numbers in place of the names that repeat; an older one lacks columns that came later.
+pub(crate) fn open<F: ChunkReader + 'static>(
+    file: F,
+) -> Result<ParquetRecordBatchReaderBuilder<F>, ParquetError> {
+    let found = ArrowReaderMetadata::load(&file, ArrowReaderOptions::new())?;
+    let options = ArrowReaderOptions::new().with_schema(numbered(found.schema()));
+    let metadata = ArrowReaderMetadata::try_new(Arc::clone(found.metadata()), options)?;
+    Ok(ParquetRecordBatchReaderBuilder::new_with_metadata(
+        file, metadata,
+    ))
+}
+
+/// A schema with numbers in place of the names that repeat.
+fn numbered(schema: &SchemaRef) -> SchemaRef {
+    let fields = schema.fields().iter().map(|field| {
+        if FEW.contains(&field.name().as_str()) {
+            let names = DataType::Dictionary(Box::new(DataType::Int32), Box::new(DataType::Utf8));
+            Arc::new(field.as_ref().clone().with_data_type(names))
+        } else {
+            Arc::clone(field)
+        }
+    });
+    Arc::new(Schema::new(fields.collect::<Fields>()))
+}
+
+/// Shows `sink` every order of a file's batch, and its dedupe key where that was read.
+pub(crate) fn show_batch(
+    batch: &RecordBatch,
+    sink: &mut dyn FnMut(OrderBrief<'_>, &str),
+) -> Result<(), Fault> {
+    let absent = |name: &'static str| (name, "a value is missing or cannot be held".to_owned());
+    let column = |name: &'static str| {
+        let column = batch.column_by_name(name);
+        column
+            .filter(|column| column.null_count() == 0)
+            .ok_or_else(|| absent(name))
+    };
+    let named = |name: &'static str| -> Result<Numbered<'_, &str>, Fault> {
+        let of = || {
+            let dictionary = column(name).ok()?.as_dictionary_opt::<Int32Type>()?;
+            let names: &StringArray = dictionary.values().as_string_opt()?;
+            Some(Numbered {
+                numbers: dictionary.keys().values(),
+                values: names.iter().map(Option::unwrap_or_default).collect(),
+            })
+        };
+        of().ok_or_else(|| absent(name))
+    };
+    let decimals = |name: &'static str| -> Result<&[i128], Fault> {
+        let values = column(name)?.as_primitive_opt::<Decimal128Type>();
+        Ok(values.ok_or_else(|| absent(name))?.values())
+    };
+    let instants = |name: &'static str| -> Result<&[i64], Fault> {
+        let values = column(name)?.as_primitive_opt::<TimestampMillisecondType>();
+        Ok(values.ok_or_else(|| absent(name))?.values())
+    };
+    let (exchange, symbol, coin) = (named("exchange")?, named("symbol")?, named("coin")?);
+    let side = named("side")?;
+    let (price, qty, value_usd) = (decimals("price")?, decimals("qty")?, decimals("value_usd")?);
+    let (timestamp, received_at) = (instants("timestamp")?, instants("received_at")?);
+    let keys: Option<&StringArray> = match batch.column_by_name(KEY) {
+        Some(keys) => Some(keys.as_string_opt().ok_or_else(|| absent(KEY))?),
+        None => None,
+    };
+    for row in 0..batch.num_rows() {
+        let decimal = |name: &'static str, values: &[i128]| {
+            let value = values.get(row).copied().and_then(decimal_scale::unscaled);
+            value.ok_or_else(|| absent(name))
+        };
+        let instant = |name: &'static str, values: &[i64]| {
+            let at = values.get(row).copied().map(Millis);
+            at.ok_or_else(|| absent(name))
+        };
+        let brief = OrderBrief {
+            number: 0,
+            exchange: exchange.at(row).ok_or_else(|| absent("exchange"))?,
+            symbol: symbol.at(row).ok_or_else(|| absent("symbol"))?,
+            coin: coin.at(row).ok_or_else(|| absent("coin"))?,
+            side: side_of(side.at(row).unwrap_or_default()).map_err(|fault| ("side", fault))?,
+            price: decimal("price", price)?,
+            qty: decimal("qty", qty)?,
+            value_usd: decimal("value_usd", value_usd)?,
+            timestamp: instant("timestamp", timestamp)?,
+            received_at: instant("received_at", received_at)?,
+            names: None,
+        };
+        sink(brief, keys.map_or("", |keys| keys.value(row)));
+    }
+    Ok(())
+}
+
+/// The side of its name, as it is kept.
+pub(crate) fn side_of(name: &str) -> Result<Side, String> {
+    match name {
+        "LONG" => Ok(Side::Long),
+        "SHORT" => Ok(Side::Short),
+        other => Side::parse(other).ok_or_else(|| unknown_word(other)),
+    }
+}
+
+/// A decimal of at most 18 digits, as the journal spells it; `None` leaves it to the general reader.
+fn short(text: &[u8]) -> Option<Decimal> {
+    const DIGITS: usize = 18;
+    if text.len() > DIGITS + 1 {
+        return None;
+    }
+    // Nineteen nines still fit.
+    let mut mantissa: u64 = 0;
+    let mut scale = None;
+    for &byte in text {
+        match byte {
+            b'0'..=b'9' => {
+                mantissa = mantissa * 10 + u64::from(byte - b'0');
+                scale = scale.map(|scale: u32| scale + 1);
+            }
+            b'.' if scale.is_none() => scale = Some(0),
+            _ => return None,
+        }
+    }
+    // Nineteen digits are too many; a point that nothing follows is not ours.
+    let mantissa = i64::try_from(mantissa).ok()?;
+    let short = text.len() <= DIGITS || scale.is_some();
+    (short && scale != Some(0) && !text.is_empty())
+        .then(|| Decimal::new(mantissa, scale.unwrap_or_default()))
+}
+
+#[cfg(test)]
+#[expect(clippy::unwrap_used, reason = "tests")]
+mod tests {
+    use crate::archive::scan::projection::*;
+
+    #[test]
+    fn a_name_that_is_no_text_is_not_readable() {
+        let fault = text_of(1, b"\xFF").unwrap_err();
+        assert!(fault.to_string().contains("utf-8"), "{fault}");
+    }
+
+    #[test]
+    fn a_short_decimal_is_read_as_the_general_reader_reads_it() {
+        for text in [
+            "0",
+            "1",
+            "82651.9",
+            "0.000000001",
+            "999999999999999999",
+            "0.12345678901234567",
+            "99999999999999999.9",
+            "123456789.123456789",
+        ] {
+            let value: Decimal = Decimal::from_str_exact(text).unwrap();
+            assert_eq!(
+                short(text.as_bytes()).unwrap().to_string(),
+                value.to_string()
+            );
+        }
+        for text in [
+            "",
+            ".",
+            "-1",
+            "1.",
+            "1.2.3",
+            "1e5",
+            "9223372036854775808",
+            "1000000000000000000",
+            "123456789012345678.9x",
+        ] {
+            assert_eq!(short(text.as_bytes()), None, "{text}");
+        }
+    }
+}

@@ -1,0 +1,321 @@
+//! Orders of a file as columns: only those that are looked at are read, and of them only the rows that are asked for.
+
+use std::sync::Arc;
+
+use ::parquet::arrow::ProjectionMask;
+use ::parquet::arrow::arrow_reader::{ArrowPredicate, ArrowPredicateFn, RowFilter};
+use ::parquet::file::metadata::RowGroupMetaData;
+use ::parquet::file::reader::ChunkReader;
+use ::parquet::file::statistics::Statistics;
+use ::parquet::schema::types::SchemaDescriptor;
+use arrow_array::cast::AsArray;
+use arrow_array::types::{Decimal128Type, Int32Type, TimestampMillisecondType};
+use arrow_array::{Array, BooleanArray, RecordBatch, StringArray};
+use arrow_schema::ArrowError;
+
+use crate::archive::filter::Filter;
+use crate::archive::rows::decimal_scale;
+use crate::archive::rows::orders::OrderRow;
+use crate::archive::rows::row::{Fault, Row};
+use crate::archive::scan::projection;
+use crate::archive::segment::parquet::{FileFault, check_rows, groups};
+use crate::model::{FiledColumns, FiledOrders, Millis, Numbered};
+
+/// Amounts below this are held by a decimal however many digits they have: it has 96 bits for them.
+const SURELY_HELD: u128 = 1 << 96;
+
+/// Shows `sink` the orders of a file that `filter` asks for, as many columns of them as are `wanted`.
+pub(crate) fn show(
+    file: impl ChunkReader + 'static,
+    filter: &Filter,
+    wanted: &FiledColumns,
+    sink: &mut dyn FnMut(&FiledOrders<'_>),
+) -> Result<(), FileFault> {
+    // Orders are of no kind and no version.
+    if filter.kind.is_some() || filter.version.is_some() {
+        return Ok(());
+    }
+    let reader = projection::open(file)?;
+    check_rows(reader.metadata())?;
+    let groups = groups::<OrderRow>(reader.metadata(), filter);
+    let within: Vec<&RowGroupMetaData> = groups
+        .iter()
+        .filter_map(|group| reader.metadata().row_groups().get(*group))
+        .collect();
+    let conditions = conditions(filter, wanted, &within, reader.parquet_schema());
+    let names = filter.all_names().into_iter();
+    let names = names.filter_map(|(column, name)| Some((column, name?)));
+    // Names are looked at where they are read: to pass over single rows costs more.
+    let names: Vec<(&'static str, &str)> = names
+        .filter(|(column, name)| !within.iter().all(|group| is_only(group, column, name)))
+        .collect();
+    let read = columns(wanted).chain(names.iter().map(|(column, _)| *column));
+    let columns = ProjectionMask::columns(reader.parquet_schema(), read);
+    let mut reader = reader
+        .with_row_groups(groups)
+        .with_projection(columns)
+        .with_batch_size(OrderRow::GROUP);
+    if !conditions.is_empty() {
+        reader = reader.with_row_filter(RowFilter::new(conditions));
+    }
+    for batch in reader.build()? {
+        let batch = batch?;
+        let orders = orders(&batch, wanted).map_err(FileFault::Column)?;
+        match rows_of(&batch, &names).map_err(FileFault::Column)? {
+            None => sink(&orders),
+            Some(rows) => show_some(&orders, &rows, sink),
+        }
+    }
+    Ok(())
+}
+
+/// The columns that are read of every row that is asked for.
+fn columns(wanted: &FiledColumns) -> impl Iterator<Item = &'static str> {
+    let named = [
+        ("exchange", wanted.exchange),
+        ("symbol", wanted.symbol),
+        ("coin", wanted.coin),
+    ];
+    let named = named
+        .into_iter()
+        .filter_map(|(name, is)| is.then_some(name));
+    ["timestamp", "value_usd", "side"].into_iter().chain(named)
+}
+
+/// What rows have to meet that not all of these row groups are known to meet, the cheapest to look at first.
+fn conditions(
+    filter: &Filter,
+    wanted: &FiledColumns,
+    within: &[&RowGroupMetaData],
+    schema: &SchemaDescriptor,
+) -> Vec<Box<dyn ArrowPredicate>> {
+    let mut conditions: Vec<Box<dyn ArrowPredicate>> = Vec::new();
+    let mut add = |names: &[&str], rows: Rows| {
+        let columns = ProjectionMask::columns(schema, names.iter().copied());
+        conditions.push(Box::new(ArrowPredicateFn::new(columns, rows)));
+    };
+    let range = |column| Range::of(within, column);
+    let happened = range("timestamp");
+    let (start, end, as_of) = (filter.start, filter.end, filter.as_of);
+    let whole = start.is_none_or(|start| happened.least >= start)
+        && end.is_none_or(|end| happened.most < end);
+    if !whole {
+        let rows: Rows = Box::new(move |batch| {
+            let asked = |at: i64| {
+                start.is_none_or(|start| at >= start.0) && end.is_none_or(|end| at < end.0)
+            };
+            let instants = instants(&batch, "timestamp")?;
+            Ok(met(instants, |at| asked(*at)))
+        });
+        add(&["timestamp"], rows);
+    }
+    if let Some(as_of) = as_of {
+        for column in ["timestamp", "received_at"] {
+            if range(column).most > as_of {
+                let rows: Rows = Box::new(move |batch| {
+                    let instants = instants(&batch, column)?;
+                    Ok(met(instants, |at| *at <= as_of.0))
+                });
+                add(&[column], rows);
+            }
+        }
+    }
+    if let Some(least) = wanted.least {
+        // One that cannot be written in the unit lies beyond every amount, or between two of the unit.
+        let least = decimal_scale::least(least);
+        let rows: Rows = Box::new(move |batch| {
+            let amounts = amounts(&batch, "value_usd").map_err(refused)?;
+            Ok(met(amounts, |amount| {
+                least.is_some_and(|least| *amount >= least)
+            }))
+        });
+        add(&["value_usd"], rows);
+    }
+    conditions
+}
+
+/// Which rows of a batch meet a condition.
+type Rows = Box<dyn FnMut(RecordBatch) -> Result<BooleanArray, ArrowError> + Send>;
+
+/// The least and greatest instant of a column, as far as is known.
+#[derive(Clone, Copy)]
+struct Range {
+    least: Millis,
+    most: Millis,
+}
+
+impl Range {
+    fn of(within: &[&RowGroupMetaData], column: &str) -> Self {
+        let unknown = (i64::MIN, i64::MAX);
+        let ranges = within.iter().map(|group| match statistics(group, column) {
+            Some(Statistics::Int64(range)) => (
+                range.min_opt().map_or(unknown.0, |min| *min),
+                range.max_opt().map_or(unknown.1, |max| *max),
+            ),
+            _ => unknown,
+        });
+        let (least, most) = ranges.fold((i64::MAX, i64::MIN), |(least, most), (min, max)| {
+            (least.min(min), most.max(max))
+        });
+        Self {
+            least: Millis(least),
+            most: Millis(most),
+        }
+    }
+}
+
+fn statistics<'a>(group: &'a RowGroupMetaData, column: &str) -> Option<&'a Statistics> {
+    let mut columns = group.columns().iter();
+    let column = columns.find(|chunk| chunk.column_descr().name() == column)?;
+    column.statistics()
+}
+
+/// Whether every row of a group has this name.
+fn is_only(group: &RowGroupMetaData, column: &str, name: &str) -> bool {
+    let Some(Statistics::ByteArray(range)) = statistics(group, column) else {
+        return false;
+    };
+    let is = |end: Option<&::parquet::data_type::ByteArray>| {
+        end.is_some_and(|end| end.data() == name.as_bytes())
+    };
+    // Of what was cut nothing is known.
+    range.min_is_exact() && range.max_is_exact() && is(range.min_opt()) && is(range.max_opt())
+}
+
+fn absent(name: &'static str) -> Fault {
+    (name, "a value is missing or cannot be held".to_owned())
+}
+
+fn refused((column, message): Fault) -> ArrowError {
+    ArrowError::ParquetError(format!("column {column:?}: {message}"))
+}
+
+fn column<'a>(batch: &'a RecordBatch, name: &'static str) -> Result<&'a dyn Array, Fault> {
+    let column = batch.column_by_name(name).map(Arc::as_ref);
+    column
+        .filter(|column| column.null_count() == 0)
+        .ok_or_else(|| absent(name))
+}
+
+fn instants<'a>(batch: &'a RecordBatch, name: &'static str) -> Result<&'a [i64], ArrowError> {
+    times(batch, name).map_err(refused)
+}
+
+fn times<'a>(batch: &'a RecordBatch, name: &'static str) -> Result<&'a [i64], Fault> {
+    let values = column(batch, name)?.as_primitive_opt::<TimestampMillisecondType>();
+    Ok(values.ok_or_else(|| absent(name))?.values())
+}
+
+/// Amounts in 10⁻¹⁸, each of which a decimal can hold.
+fn amounts<'a>(batch: &'a RecordBatch, name: &'static str) -> Result<&'a [i128], Fault> {
+    let values = column(batch, name)?.as_primitive_opt::<Decimal128Type>();
+    let values: &[i128] = values.ok_or_else(|| absent(name))?.values();
+    let held = |value: &i128| {
+        value.unsigned_abs() < SURELY_HELD || decimal_scale::unscaled(*value).is_some()
+    };
+    if !values.iter().all(held) {
+        return Err(absent(name));
+    }
+    Ok(values)
+}
+
+/// A column of names by their numbers, all of which are names.
+fn names_of<'a>(
+    batch: &'a RecordBatch,
+    name: &'static str,
+) -> Result<Numbered<'a, &'a str>, Fault> {
+    let of = || {
+        let dictionary = column(batch, name).ok()?.as_dictionary_opt::<Int32Type>()?;
+        let names: &StringArray = dictionary.values().as_string_opt()?;
+        let numbers: &[i32] = dictionary.keys().values();
+        let count = i32::try_from(names.len()).ok()?;
+        (names.null_count() == 0 && numbers.iter().all(|number| (0..count).contains(number))).then(
+            || Numbered {
+                values: names.iter().map(Option::unwrap_or_default).collect(),
+                numbers,
+            },
+        )
+    };
+    of().ok_or_else(|| absent(name))
+}
+
+/// Which of some cells meet a condition.
+fn met<T>(cells: &[T], condition: impl Fn(&T) -> bool) -> BooleanArray {
+    BooleanArray::from(cells.iter().map(condition).collect::<Vec<bool>>())
+}
+
+/// The rows that have all of `names`, each of its column; none where that is every row.
+fn rows_of(
+    batch: &RecordBatch,
+    names: &[(&'static str, &str)],
+) -> Result<Option<Vec<usize>>, Fault> {
+    let mut rows: Option<Vec<usize>> = None;
+    for (column, name) in names {
+        let names = names_of(batch, column)?;
+        let is: Vec<bool> = names.values.iter().map(|known| known == name).collect();
+        let has = |row: &usize| {
+            let number = names.numbers.get(*row).copied().map(usize::try_from);
+            matches!(number, Some(Ok(place)) if is.get(place) == Some(&true))
+        };
+        rows = Some(match rows {
+            None => (0..batch.num_rows()).filter(has).collect(),
+            Some(rows) => rows.into_iter().filter(has).collect(),
+        });
+    }
+    Ok(rows)
+}
+
+/// Shows `sink` some rows of a batch.
+fn show_some(orders: &FiledOrders<'_>, rows: &[usize], sink: &mut dyn FnMut(&FiledOrders<'_>)) {
+    fn some<T: Copy>(cells: &[T], rows: &[usize]) -> Vec<T> {
+        rows.iter()
+            .filter_map(|row| cells.get(*row).copied())
+            .collect()
+    }
+    fn named<'a, T: Clone>(column: &Numbered<'_, T>, numbers: &'a [i32]) -> Numbered<'a, T> {
+        Numbered {
+            values: column.values.clone(),
+            numbers,
+        }
+    }
+    fn given<'a, 'b>(
+        column: Option<&Numbered<'_, &'b str>>,
+        numbers: Option<&'a Vec<i32>>,
+    ) -> Option<Numbered<'a, &'b str>> {
+        Some(named(column?, numbers?))
+    }
+    let names = [&orders.exchange, &orders.symbol, &orders.coin];
+    let numbers = names.map(|column| column.as_ref().map(|column| some(column.numbers, rows)));
+    let [exchange, symbol, coin] = &numbers;
+    let sides = some(orders.side.numbers, rows);
+    sink(&FiledOrders {
+        timestamp: &some(orders.timestamp, rows),
+        value_usd: &some(orders.value_usd, rows),
+        side: named(&orders.side, &sides),
+        exchange: given(orders.exchange.as_ref(), exchange.as_ref()),
+        symbol: given(orders.symbol.as_ref(), symbol.as_ref()),
+        coin: given(orders.coin.as_ref(), coin.as_ref()),
+    });
+}
+
+/// A batch as columns.
+fn orders<'a>(batch: &'a RecordBatch, wanted: &FiledColumns) -> Result<FiledOrders<'a>, Fault> {
+    let sides = names_of(batch, "side")?;
+    let values: Result<Vec<_>, Fault> = sides
+        .values
+        .iter()
+        .map(|name| projection::side_of(name).map_err(|message| ("side", message)))
+        .collect();
+    let named = |is: bool, name| is.then(|| names_of(batch, name)).transpose();
+    Ok(FiledOrders {
+        timestamp: times(batch, "timestamp")?,
+        value_usd: amounts(batch, "value_usd")?,
+        side: Numbered {
+            values: values?,
+            numbers: sides.numbers,
+        },
+        exchange: named(wanted.exchange, "exchange")?,
+        symbol: named(wanted.symbol, "symbol")?,
+        coin: named(wanted.coin, "coin")?,
+    })
+}

@@ -1,0 +1,98 @@
+//! Reading positions of single accounts: all of them, or the last snapshot.
+
+use crate::archive::ArchiveError;
+use crate::archive::archive::Archive;
+use crate::archive::catalog::manifest;
+use crate::archive::catalog::manifest::State;
+use crate::archive::coverage::events;
+use crate::archive::coverage::events::Measured;
+use crate::archive::filter::Filter;
+use crate::archive::journal::database;
+use crate::archive::rows::positions::PositionRow;
+use crate::archive::rows::row::Row;
+use crate::archive::scan::table_scan::Scan;
+use crate::model::Millis;
+
+impl Archive {
+    /// The positions that `filter` asks for, by snapshot, exchange, coin and account.
+    ///
+    /// # Errors
+    ///
+    /// [`ArchiveError`] as [`Archive::orders`] gives.
+    pub fn positions(&self, filter: &Filter) -> Result<Scan<PositionRow>, ArchiveError> {
+        let mut scan = self.scan::<PositionRow>(filter)?;
+        PositionRow::sort_for_file(&mut scan.rows);
+        Ok(scan)
+    }
+
+    /// The positions of a coin in the last snapshot that each exchange has by `as_of`, or else in the last of all, by
+    /// exchange and account; of `exchange` alone where it is named. An exchange whose last snapshot is more than an hour
+    /// older than the newest is left out. A snapshot in which the coin, or all of them, have none gives none.
+    ///
+    /// # Errors
+    ///
+    /// [`ArchiveError`] as [`Archive::orders`] gives.
+    pub fn last_positions(
+        &self,
+        coin: &str,
+        exchange: Option<&str>,
+        as_of: Option<Millis>,
+    ) -> Result<Scan<PositionRow>, ArchiveError> {
+        let mut filter = Filter {
+            end: as_of.map(|at| at.on(1)),
+            exchange: exchange.map(str::to_owned),
+            ..Filter::default()
+        };
+        // One in which nobody held anything has no row, and is a snapshot all the same.
+        let end = filter.end.unwrap_or(Millis(i64::MAX));
+        let taken = self.ask(|journal| events::last(journal, Measured::Accounts, exchange, end))?;
+        let newest = self.newest_snapshot(&filter)?;
+        let Some(newest) = newest.max(taken.values().max().copied()) else {
+            return Ok(Scan::default());
+        };
+        filter.start = Some(newest.back(Millis::HOUR));
+        let scan = self.scan::<PositionRow>(&filter)?;
+        let mut last = taken;
+        for row in &scan.rows {
+            let at = last.entry(row.exchange.clone()).or_default();
+            *at = row.timestamp.max(*at);
+        }
+        let is_last = |row: &PositionRow| last.get(&row.exchange) == Some(&row.timestamp);
+        let mut rows = scan.rows;
+        rows.retain(|row| row.coin == coin && is_last(row));
+        rows.sort_by(|a, b| {
+            (&a.exchange, &a.account, a.side).cmp(&(&b.exchange, &b.account, b.side))
+        });
+        Ok(Scan {
+            rows,
+            damaged: scan.damaged,
+        })
+    }
+
+    /// When the newest snapshot was that a filter of an end and an exchange asks for.
+    fn newest_snapshot(&self, filter: &Filter) -> Result<Option<Millis>, ArchiveError> {
+        let end = filter.end.unwrap_or(Millis(i64::MAX));
+        for day in self.days::<PositionRow>(filter)?.into_iter().rev() {
+            let (journaled, filed) = self.ask(|journal| {
+                let end = end.min(day.end());
+                Ok((
+                    database::newest::<PositionRow>(journal, day.start(), end)?,
+                    manifest::of_day(journal, PositionRow::TABLE, day, State::Kept)?,
+                ))
+            })?;
+            let filed = filed.iter().map(|part| part.last).max();
+            // The lists tell it, unless an exchange is named or a file reaches past the end.
+            if filter.exchange.is_none() && filed.is_none_or(|last| last < end) {
+                if let Some(at) = journaled.max(filed) {
+                    return Ok(Some(at));
+                }
+                continue;
+            }
+            let rows = self.day::<PositionRow>(day, filter)?.rows;
+            if let Some(at) = rows.iter().map(|row| row.timestamp).max() {
+                return Ok(Some(at));
+            }
+        }
+        Ok(None)
+    }
+}

@@ -1,0 +1,449 @@
+//! Reading a stretch of time: the journal and the files together, each row once.
+
+use std::cmp::Reverse;
+use std::collections::{HashMap, HashSet};
+use std::vec;
+
+use crate::archive::ArchiveError;
+use crate::archive::archive::Archive;
+use crate::archive::catalog::manifest;
+use crate::archive::catalog::manifest::{Day, Part, State};
+use crate::archive::filter::{Filter, Room};
+use crate::archive::integrity::damaged_part::DamagedPart;
+use crate::archive::journal::database;
+use crate::archive::rows::bars::BarRow;
+use crate::archive::rows::open_interest::OpenInterestRow;
+use crate::archive::rows::orders::OrderRow;
+use crate::archive::rows::row::Row;
+use crate::archive::scan::bar_resampling;
+use crate::archive::scan::bar_resampling::SizedBar;
+use crate::archive::scan::finest_bars::finest;
+use crate::archive::segment::parquet;
+use crate::model::{GroupedOrder, Millis};
+
+/// What a read found, and what it could not.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Scan<R> {
+    /// The rows.
+    pub rows: Vec<R>,
+    /// Files of the days read that are damaged: their rows are missing above.
+    pub damaged: Vec<DamagedPart>,
+}
+
+impl<R> Default for Scan<R> {
+    fn default() -> Self {
+        Self {
+            rows: Vec::new(),
+            damaged: Vec::new(),
+        }
+    }
+}
+
+/// The orders of a filter, one UTC day after the other; see [`Archive::order_days`].
+#[derive(Debug)]
+pub struct OrderDays<'a> {
+    archive: &'a Archive,
+    filter: Filter,
+    days: vec::IntoIter<Day>,
+}
+
+impl Iterator for OrderDays<'_> {
+    type Item = Result<Scan<OrderRow>, ArchiveError>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        let day = self.days.next()?;
+        Some(self.archive.day(day, &self.filter).map(|mut scan| {
+            OrderRow::sort_for_file(&mut scan.rows);
+            scan
+        }))
+    }
+}
+
+impl Archive {
+    /// The orders that `filter` asks for, by time, exchange and dedupe key.
+    ///
+    /// # Errors
+    ///
+    /// [`ArchiveError`] where the filter's end is before its start, or the archive cannot be read. A damaged file is no
+    /// error: it is named beside the rows that are left.
+    pub fn orders(&self, filter: &Filter) -> Result<Scan<OrderRow>, ArchiveError> {
+        let mut all = Scan::default();
+        for day in self.order_days(filter)? {
+            let day = day?;
+            all.rows.extend(day.rows);
+            all.damaged.extend(day.damaged);
+        }
+        Ok(all)
+    }
+
+    /// The orders that `filter` asks for, day by day, for histories that memory does not hold.
+    ///
+    /// Each day is read as it is when its turn comes.
+    ///
+    /// # Errors
+    ///
+    /// [`ArchiveError`] as [`Archive::orders`] gives.
+    pub fn order_days(&self, filter: &Filter) -> Result<OrderDays<'_>, ArchiveError> {
+        filter.check()?;
+        Ok(OrderDays {
+            archive: self,
+            days: self.days::<OrderRow>(filter)?.into_iter(),
+            filter: filter.clone(),
+        })
+    }
+
+    /// The first instants of the days that may have orders that `filter` asks for, in order.
+    ///
+    /// # Errors
+    ///
+    /// [`ArchiveError`] as [`Archive::orders`] gives.
+    pub fn days_with_orders(&self, filter: &Filter) -> Result<Vec<Millis>, ArchiveError> {
+        filter.check()?;
+        let days = self.days::<OrderRow>(filter)?;
+        Ok(days.into_iter().map(Day::start).collect())
+    }
+
+    /// The first instants of the days that may have orders, bars or readings of open interest that `filter` asks for, in
+    /// order.
+    ///
+    /// # Errors
+    ///
+    /// [`ArchiveError`] as [`Archive::orders`] gives.
+    pub fn days_of_rows(&self, filter: &Filter) -> Result<Vec<Millis>, ArchiveError> {
+        filter.check()?;
+        let mut days = self.days::<OrderRow>(filter)?;
+        days.extend(self.days::<BarRow>(filter)?);
+        days.extend(self.days::<OpenInterestRow>(filter)?);
+        days.sort_unstable();
+        days.dedup();
+        Ok(days.into_iter().map(Day::start).collect())
+    }
+
+    /// The orders that `filter` asks for of the day that `at` lies in, newest first; those of one instant in the order
+    /// they were received, and those received together in the order they arrived. A damaged file is left out, which is
+    /// logged.
+    ///
+    /// # Errors
+    ///
+    /// [`ArchiveError`] as [`Archive::orders`] gives.
+    pub fn day_of_orders(
+        &self,
+        at: Millis,
+        filter: &Filter,
+    ) -> Result<Vec<GroupedOrder>, ArchiveError> {
+        Ok(in_order(self.day(Day::of(at), filter)?.rows))
+    }
+
+    /// As [`Archive::day_of_orders`]; none where they take more than about so many bytes.
+    ///
+    /// # Errors
+    ///
+    /// [`ArchiveError`] as [`Archive::orders`] gives.
+    pub fn part_of_orders(
+        &self,
+        at: Millis,
+        filter: &Filter,
+        most: usize,
+    ) -> Result<Option<Vec<GroupedOrder>>, ArchiveError> {
+        let mut room = Room::of(most);
+        let rows = self.day_within::<OrderRow>(Day::of(at), filter, &mut room)?;
+        Ok((!room.is_over()).then(|| in_order(rows.rows)))
+    }
+
+    /// The bars that `filter` asks for as they were observed, of every length, by exchange, coin, length and time.
+    ///
+    /// # Errors
+    ///
+    /// [`ArchiveError`] as [`Archive::orders`] gives.
+    pub fn observed_bars(&self, filter: &Filter) -> Result<Scan<BarRow>, ArchiveError> {
+        let mut scan = self.scan::<BarRow>(filter)?;
+        scan.rows.sort_by(|a, b| {
+            (&a.exchange, &a.symbol, a.interval, a.timestamp).cmp(&(
+                &b.exchange,
+                &b.symbol,
+                b.interval,
+                b.timestamp,
+            ))
+        });
+        Ok(scan)
+    }
+
+    /// The bar that closed last of those that `filter` asks for.
+    ///
+    /// # Errors
+    ///
+    /// [`ArchiveError`] as [`Archive::orders`] gives.
+    pub fn last_bar(&self, filter: &Filter) -> Result<Option<BarRow>, ArchiveError> {
+        filter.check()?;
+        for day in self.days::<BarRow>(filter)?.into_iter().rev() {
+            let bars = self.day::<BarRow>(day, filter)?.rows;
+            if let Some(last) = bars.into_iter().max_by_key(BarRow::close_time) {
+                return Ok(Some(last));
+            }
+        }
+        Ok(None)
+    }
+
+    /// The bar that opened first, as [`Archive::last_bar`].
+    ///
+    /// # Errors
+    ///
+    /// [`ArchiveError`] as [`Archive::orders`] gives.
+    pub fn first_bar(&self, filter: &Filter) -> Result<Option<BarRow>, ArchiveError> {
+        filter.check()?;
+        for day in self.days::<BarRow>(filter)? {
+            let bars = self.day::<BarRow>(day, filter)?.rows;
+            if let Some(first) = bars.into_iter().min_by_key(|bar| bar.timestamp) {
+                return Ok(Some(first));
+            }
+        }
+        Ok(None)
+    }
+
+    /// Bars of `size` milliseconds, a whole number of minutes, by exchange, coin and time.
+    ///
+    /// A bar opens at a multiple of its size since the epoch, and is given where it lies whole between the filter's
+    /// start and end and had closed by `as_of`. One for which some smaller bars are missing says so in
+    /// [`SizedBar::observed`].
+    ///
+    /// # Errors
+    ///
+    /// [`ArchiveError::BadRange`] where the size is no such number, else as [`Archive::orders`] gives.
+    pub fn bars(&self, filter: &Filter, size: i64) -> Result<Scan<SizedBar>, ArchiveError> {
+        bar_resampling::check(size)?;
+        filter.check()?;
+        let whole = Filter {
+            start: filter.start.map(|start| {
+                let open = bar_resampling::open_time(start, size);
+                if open < start { open.on(size) } else { open }
+            }),
+            end: filter.end.map(|end| bar_resampling::open_time(end, size)),
+            ..filter.clone()
+        };
+        // No whole bar fits between a start and an end that are closer than one.
+        if whole.start.zip(whole.end).is_some_and(|(a, b)| a >= b) {
+            return Ok(Scan::default());
+        }
+        let scan = self.scan::<BarRow>(&whole)?;
+        let mut rows = bar_resampling::resize(scan.rows, size)?;
+        if let Some(as_of) = filter.as_of {
+            rows.retain(|bar| bar.timestamp.on(size) <= as_of);
+        }
+        Ok(Scan {
+            rows,
+            damaged: scan.damaged,
+        })
+    }
+
+    /// The bars that `filter` asks for, each that lies whole between its start and end: of each time the shortest there are, and
+    /// longer ones where no exchange has a shorter one. Where a `size` is given bars of it are made of those whose length
+    /// divides it, and come before all others.
+    ///
+    /// # Errors
+    ///
+    /// As [`Archive::bars`].
+    pub fn finest_bars(
+        &self,
+        filter: &Filter,
+        size: Option<i64>,
+    ) -> Result<Scan<SizedBar>, ArchiveError> {
+        size.map_or(Ok(()), bar_resampling::check)?;
+        let mut scan = self.scan::<BarRow>(filter)?;
+        if let Some(end) = filter.end {
+            scan.rows.retain(|bar| bar.close_time() <= end);
+        }
+        let mut rows = finest(scan.rows, size)?;
+        rows.retain(|bar| {
+            let close = bar.timestamp.on(bar.interval);
+            filter.start.is_none_or(|start| bar.timestamp >= start)
+                && filter.end.is_none_or(|end| close <= end)
+                && filter.as_of.is_none_or(|as_of| close <= as_of)
+        });
+        Ok(Scan {
+            rows,
+            damaged: scan.damaged,
+        })
+    }
+
+    /// The readings of open interest that `filter` asks for, by time, coin and exchange.
+    ///
+    /// # Errors
+    ///
+    /// [`ArchiveError`] as [`Archive::orders`] gives.
+    pub fn open_interest(&self, filter: &Filter) -> Result<Scan<OpenInterestRow>, ArchiveError> {
+        let mut scan = self.scan::<OpenInterestRow>(filter)?;
+        scan.rows.sort_by(|a, b| {
+            (a.timestamp, &a.symbol, &a.exchange).cmp(&(b.timestamp, &b.symbol, &b.exchange))
+        });
+        Ok(scan)
+    }
+
+    pub(crate) fn scan<R: Row>(&self, filter: &Filter) -> Result<Scan<R>, ArchiveError> {
+        filter.check()?;
+        let mut all = Scan::default();
+        for day in self.days::<R>(filter)? {
+            let day = self.day(day, filter)?;
+            all.rows.extend(day.rows);
+            all.damaged.extend(day.damaged);
+        }
+        Ok(all)
+    }
+
+    /// The days that may have rows that `filter` asks for, in order.
+    pub(crate) fn days<R: Row>(&self, filter: &Filter) -> Result<Vec<Day>, ArchiveError> {
+        let start = filter.start.unwrap_or(Millis(i64::MIN));
+        let end = filter.end.unwrap_or(Millis(i64::MAX));
+        self.ask(|journal| {
+            let mut days = database::days::<R>(journal, start, end)?;
+            days.extend(
+                manifest::days(journal, R::TABLE)?
+                    .into_iter()
+                    .filter(|day| day.end() > start && day.start() < end),
+            );
+            days.sort_unstable();
+            days.dedup();
+            Ok(days)
+        })
+    }
+
+    /// The rows of one day that `filter` asks for, in no order.
+    ///
+    /// Journal and list of files are read in one transaction, so a roll beside it moves no row past the reader: files
+    /// that are listed never change and never go.
+    pub(crate) fn day<R: Row>(&self, day: Day, filter: &Filter) -> Result<Scan<R>, ArchiveError> {
+        self.day_within(day, filter, &mut Room::plenty())
+    }
+
+    /// As [`Archive::day`], as long as there is room.
+    pub(crate) fn day_within<R: Row>(
+        &self,
+        day: Day,
+        filter: &Filter,
+        room: &mut Room,
+    ) -> Result<Scan<R>, ArchiveError> {
+        let start = filter.start.map_or(day.start(), |at| at.max(day.start()));
+        let end = filter.end.map_or(day.end(), |at| at.min(day.end()));
+        let (rows, kept, quarantined) = self.ask(|journal| {
+            Ok((
+                database::rows_within::<R>(journal, start, end, filter, room)?,
+                manifest::of_day_at(journal, R::TABLE, day, State::Kept, filter.as_of)?,
+                manifest::of_day_at(journal, R::TABLE, day, State::Quarantined, filter.as_of)?,
+            ))
+        })?;
+        self.together(day, filter, rows, (kept, &quarantined), room)
+    }
+
+    /// The rows of one day that `filter` asks for, of the journal's and those of its files as long as there is room.
+    fn together<R: Row>(
+        &self,
+        day: Day,
+        filter: &Filter,
+        mut rows: Vec<R>,
+        (kept, quarantined): (Vec<Part>, &[Part]),
+        room: &mut Room,
+    ) -> Result<Scan<R>, ArchiveError> {
+        let start = filter.start.map_or(day.start(), |at| at.max(day.start()));
+        let end = filter.end.map_or(day.end(), |at| at.min(day.end()));
+        let mut damaged: Vec<DamagedPart> = quarantined
+            .iter()
+            .map(|part| self.damaged(part, part.reason.clone().unwrap_or_default()))
+            .collect();
+        self.warn_of_quarantined(quarantined, start, end);
+        // A row that was sent again after its day was rolled is in both; the file's was there first.
+        let again: HashMap<String, usize> = if kept.is_empty() {
+            HashMap::new()
+        } else {
+            rows.iter()
+                .enumerate()
+                .map(|(place, row)| (row.key(), place))
+                .collect()
+        };
+        let mut repeated = HashSet::new();
+        let mut filed = Vec::new();
+        for part in kept {
+            if part.last < start || part.first >= end {
+                continue;
+            }
+            if room.is_over() {
+                break;
+            }
+            let before = filed.len();
+            let mut same = Vec::new();
+            let outcome = self.part::<R>(&part, filter, &mut |row| {
+                if !again.is_empty() {
+                    same.extend(again.get(&row.key()).copied());
+                }
+                if filter.admits(&row) && room.take(&row) {
+                    filed.push(row);
+                }
+                !room.is_over()
+            })?;
+            match outcome {
+                Ok(()) => repeated.extend(same),
+                Err(reason) => {
+                    // A file counts whole or not at all.
+                    filed.truncate(before);
+                    self.warn(&part, &reason);
+                    damaged.push(self.damaged(&part, reason));
+                }
+            }
+        }
+        if !repeated.is_empty() {
+            let mut place = 0;
+            rows.retain(|_| {
+                place += 1;
+                !repeated.contains(&(place - 1))
+            });
+        }
+        rows.retain(|row| filter.admits(row));
+        rows.extend(filed);
+        Ok(Scan { rows, damaged })
+    }
+
+    /// Shows `sink` the rows of a file that `filter` may ask for, as long as it wants more; or what is wrong with the file.
+    fn part<R: Row>(
+        &self,
+        part: &Part,
+        filter: &Filter,
+        sink: &mut dyn FnMut(R) -> bool,
+    ) -> Result<Result<(), String>, ArchiveError> {
+        if let Some(reason) = self.fault_of(part)? {
+            return Ok(Err(reason));
+        }
+        let file = match self.file(part)? {
+            Ok(file) => file,
+            Err(reason) => return Ok(Err(reason)),
+        };
+        Ok(
+            parquet::show_rows(file, part.partition.interval, filter, sink)
+                .map_err(|fault| parquet::unreadable(&fault)),
+        )
+    }
+
+    /// Warns of those of some files out of use that had rows from `start` until before `end`.
+    pub(crate) fn warn_of_quarantined(&self, parts: &[Part], start: Millis, end: Millis) {
+        for part in parts {
+            if part.last >= start && part.first < end {
+                self.warn(part, part.reason.as_deref().unwrap_or_default());
+            }
+        }
+    }
+
+    pub(crate) fn damaged(&self, part: &Part, reason: String) -> DamagedPart {
+        DamagedPart {
+            path: self.folder.join(&part.path),
+            holds: part.holds.clone(),
+            rows: part.rows,
+            first: part.first,
+            last: part.last,
+            reason,
+        }
+    }
+}
+
+/// Orders newest first, those of one instant in the order they were received.
+fn in_order(mut rows: Vec<OrderRow>) -> Vec<GroupedOrder> {
+    // As they lie, so they have arrived.
+    rows.sort_by_key(|row| (Reverse(row.order.timestamp), row.received_at));
+    rows.into_iter().map(Into::into).collect()
+}

@@ -1,0 +1,119 @@
+//! What is new: what has been appended behind a place in the order of arrival.
+
+use std::collections::BTreeMap;
+
+use rusqlite::Connection;
+
+use crate::archive::ArchiveError;
+use crate::archive::archive::Archive;
+use crate::archive::catalog::stats::{Known, Place, known};
+use crate::archive::scan::projection::{columns, show};
+use crate::model::{Millis, OrderBrief};
+
+/// What has been appended behind a place.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct News {
+    /// What is known of the archive now; the next place to go on from is its end.
+    pub known: Known,
+    /// Per coin, the earliest instant that new bars or readings of open interest are about.
+    pub coins: BTreeMap<String, Millis>,
+    /// Whether it was not told: there are more new orders than were asked for, or some of what is new has left the
+    /// journal already.
+    pub missed: bool,
+}
+
+impl Archive {
+    /// Shows `sink` the orders behind `place` in their order of arrival, unless there are more than `most`, and says what
+    /// else is new.
+    ///
+    /// # Errors
+    ///
+    /// [`ArchiveError`] where the journal cannot be read.
+    pub fn news(
+        &self,
+        place: Place,
+        most: i64,
+        sink: &mut dyn FnMut(OrderBrief<'_>),
+    ) -> Result<News, ArchiveError> {
+        self.ask(|journal| {
+            let known = known(journal)?;
+            let missed = known.end.orders - place.orders > most
+                || known.rolled.orders > place.orders
+                || known.rolled.bars > place.bars
+                || known.rolled.open_interest > place.open_interest;
+            let mut coins = BTreeMap::new();
+            if !missed {
+                if known.end.orders > place.orders {
+                    self.refuse_changed_orders(journal)?;
+                    let mut statement = journal.prepare_cached(&format!(
+                        "SELECT {} FROM orders WHERE id > ?1 ORDER BY id",
+                        columns()
+                    ))?;
+                    show(&mut statement, [place.orders], sink)?;
+                }
+                for (table, behind, end) in [
+                    ("bars", place.bars, known.end.bars),
+                    (
+                        "open_interest",
+                        place.open_interest,
+                        known.end.open_interest,
+                    ),
+                ] {
+                    if end > behind {
+                        earliest(journal, table, behind, &mut coins)?;
+                    }
+                }
+            }
+            Ok(News {
+                known,
+                coins,
+                missed,
+            })
+        })
+    }
+
+    /// Shows `sink` up to `limit` orders behind the one of this number that are still in the journal, as they arrived.
+    ///
+    /// # Errors
+    ///
+    /// [`ArchiveError`] where the journal cannot be read.
+    pub fn arrivals(
+        &self,
+        after: i64,
+        limit: usize,
+        sink: &mut dyn FnMut(OrderBrief<'_>),
+    ) -> Result<Known, ArchiveError> {
+        self.ask(|journal| {
+            self.refuse_changed_orders(journal)?;
+            let known = known(journal)?;
+            let mut statement = journal.prepare_cached(&format!(
+                "SELECT {} FROM orders WHERE id > ?1 ORDER BY id LIMIT ?2",
+                columns()
+            ))?;
+            let limit = i64::try_from(limit).unwrap_or(i64::MAX);
+            show(&mut statement, [after, limit], sink)?;
+            Ok(known)
+        })
+    }
+}
+
+/// Notes the earliest instant that rows behind a number are about, per coin.
+fn earliest(
+    journal: &Connection,
+    table: &str,
+    behind: i64,
+    coins: &mut BTreeMap<String, Millis>,
+) -> rusqlite::Result<()> {
+    let mut statement = journal.prepare_cached(&format!(
+        "SELECT symbol, min(timestamp) FROM {table} NOT INDEXED WHERE id > ?1 GROUP BY symbol"
+    ))?;
+    let mut rows = statement.query([behind])?;
+    while let Some(row) = rows.next()? {
+        let first = Millis(row.get(1)?);
+        coins
+            .entry(row.get(0)?)
+            .and_modify(|known: &mut Millis| *known = first.min(*known))
+            .or_insert(first);
+    }
+    Ok(())
+}

@@ -1,0 +1,200 @@
+//! Rows as the columns of a Parquet file, and back.
+
+use std::sync::Arc;
+
+use arrow_array::cast::AsArray;
+use arrow_array::types::{Decimal128Type, Float64Type, Int64Type, TimestampMillisecondType};
+use arrow_array::{
+    Array, ArrayRef, BooleanArray, Decimal128Array, Float64Array, Int64Array, RecordBatch,
+    StringArray, TimestampMillisecondArray,
+};
+use arrow_schema::{DataType, Field, Fields, Schema, SchemaRef, TimeUnit};
+use rust_decimal::Decimal;
+
+use crate::archive::rows::decimal_scale;
+use crate::archive::rows::row::{Fault, Row, unknown_word};
+use crate::model::{Cell, Column, Kind, Millis, Side, Source, Value, Visitor, Vocabulary};
+
+/// The schema of a file.
+pub(crate) fn schema<R: Row>() -> SchemaRef {
+    let fields =
+        R::filed().map(|column| Field::new(column.name, type_of(column.kind), column.optional));
+    Arc::new(Schema::new(fields.collect::<Fields>()))
+}
+
+fn type_of(kind: Kind) -> DataType {
+    match kind {
+        Kind::Text | Kind::Side => DataType::Utf8,
+        Kind::Decimal => DataType::Decimal128(decimal_scale::DIGITS, decimal_scale::SCALE_OF_TYPE),
+        Kind::Float => DataType::Float64,
+        Kind::Int => DataType::Int64,
+        Kind::Time => DataType::Timestamp(TimeUnit::Millisecond, Some("UTC".into())),
+        Kind::Bool => DataType::Boolean,
+    }
+}
+
+/// The rows as columns.
+pub(crate) fn encode<R: Row>(rows: &[R]) -> Result<Vec<ArrayRef>, Fault> {
+    let arrays = Vec::with_capacity(R::COLUMNS.len());
+    let mut encoding = Encoding { rows, arrays };
+    R::visit(&mut encoding)?;
+    Ok(encoding.arrays)
+}
+
+struct Encoding<'a, R> {
+    rows: &'a [R],
+    arrays: Vec<ArrayRef>,
+}
+
+impl<R: Row> Visitor<R> for Encoding<'_, R> {
+    type Fault = Fault;
+
+    fn column<T: Value>(
+        &mut self,
+        column: &'static Column,
+        of: impl Fn(&R) -> &T,
+    ) -> Result<(), Fault> {
+        if !R::is_filed(column) {
+            return Ok(());
+        }
+        let cells = self.rows.iter().map(|row| of(row).cell());
+        let array: ArrayRef = match T::KIND {
+            Kind::Text | Kind::Side => Arc::new(
+                cells
+                    .map(|cell| match cell {
+                        Cell::Text(text) => Some(text),
+                        Cell::Side(side) => Some(side.name()),
+                        _ => None,
+                    })
+                    .collect::<StringArray>(),
+            ),
+            Kind::Decimal => {
+                let scaled =
+                    cells.map(|cell| Decimal::of(cell).map(decimal_scale::scaled).transpose());
+                let scaled: Decimal128Array = scaled
+                    .collect::<Result<_, _>>()
+                    .map_err(|message| (column.name, message))?;
+                Arc::new(scaled.with_data_type(type_of(T::KIND)))
+            }
+            Kind::Float => Arc::new(cells.map(f64::of).collect::<Float64Array>()),
+            Kind::Int => Arc::new(cells.map(i64::of).collect::<Int64Array>()),
+            Kind::Time => {
+                let instants = cells.map(|cell| Millis::of(cell).map(|at| at.0));
+                let instants: TimestampMillisecondArray = instants.collect();
+                Arc::new(instants.with_timezone("UTC"))
+            }
+            Kind::Bool => Arc::new(cells.map(bool::of).collect::<BooleanArray>()),
+        };
+        self.arrays.push(array);
+        Ok(())
+    }
+}
+
+/// The rows of a file's batch, one after the other; `interval` is that of the folder.
+pub(crate) fn decode<R: Row>(
+    batch: &RecordBatch,
+    interval: i64,
+) -> Result<impl Iterator<Item = Result<R, Fault>>, Fault> {
+    let columns = R::COLUMNS.iter().map(|column| {
+        if R::is_filed(column) {
+            array(batch, column)
+        } else {
+            Ok(Cells::Folder(interval))
+        }
+    });
+    let columns: Vec<Cells<'_>> = columns.collect::<Result<_, _>>()?;
+    Ok((0..batch.num_rows()).map(move |row| {
+        let read = R::read(&mut Line {
+            columns: columns.iter(),
+            row,
+        });
+        read.map(Row::completed)
+    }))
+}
+
+/// The cells of a column of a file.
+enum Cells<'a> {
+    Text(&'a StringArray),
+    Side(&'a StringArray),
+    Decimal(&'a Decimal128Array),
+    Float(&'a Float64Array),
+    Int(&'a Int64Array),
+    Time(&'a TimestampMillisecondArray),
+    Bool(&'a BooleanArray),
+    /// What the name of the file's folder says for all rows.
+    Folder(i64),
+    /// Nothing, in any row.
+    Absent,
+}
+
+fn array<'a>(batch: &'a RecordBatch, column: &'static Column) -> Result<Cells<'a>, Fault> {
+    let fault = || {
+        let message = "the column is missing or of another type";
+        (column.name, message.to_owned())
+    };
+    let array = match batch.column_by_name(column.name) {
+        Some(array) => array,
+        // The file is older than the column.
+        None if column.optional => return Ok(Cells::Absent),
+        None => return Err(fault()),
+    };
+    if column.kind == Kind::Decimal && array.data_type() != &type_of(column.kind) {
+        let message = format!("{} is another type", array.data_type());
+        return Err((column.name, message));
+    }
+    let cells = match column.kind {
+        Kind::Text => array.as_string_opt().map(Cells::Text),
+        Kind::Side => array.as_string_opt().map(Cells::Side),
+        Kind::Decimal => array
+            .as_primitive_opt::<Decimal128Type>()
+            .map(Cells::Decimal),
+        Kind::Float => array.as_primitive_opt::<Float64Type>().map(Cells::Float),
+        Kind::Int => array.as_primitive_opt::<Int64Type>().map(Cells::Int),
+        Kind::Time => array
+            .as_primitive_opt::<TimestampMillisecondType>()
+            .map(Cells::Time),
+        Kind::Bool => array.as_boolean_opt().map(Cells::Bool),
+    };
+    cells.ok_or_else(fault)
+}
+
+/// The cells of a row of a batch, one after the other.
+struct Line<'a> {
+    columns: std::slice::Iter<'a, Cells<'a>>,
+    row: usize,
+}
+
+impl Source for Line<'_> {
+    type Fault = Fault;
+
+    fn next<T: Value>(&mut self, column: &'static Column) -> Result<T, Fault> {
+        let row = self.row;
+        let cell = match self.columns.next() {
+            Some(Cells::Text(array)) if has(*array, row) => Cell::Text(array.value(row)),
+            Some(Cells::Side(array)) if has(*array, row) => {
+                let word = array.value(row);
+                Side::parse(word).map_or(Cell::Text(word), Cell::Side)
+            }
+            Some(Cells::Decimal(array)) if has(*array, row) => {
+                decimal_scale::unscaled(array.value(row)).map_or(Cell::Absent, Cell::Decimal)
+            }
+            Some(Cells::Float(array)) if has(*array, row) => Cell::Float(array.value(row)),
+            Some(Cells::Int(array)) if has(*array, row) => Cell::Int(array.value(row)),
+            Some(Cells::Time(array)) if has(*array, row) => Cell::Time(Millis(array.value(row))),
+            Some(Cells::Bool(array)) if has(*array, row) => Cell::Bool(array.value(row)),
+            Some(Cells::Folder(value)) => Cell::Int(*value),
+            _ => Cell::Absent,
+        };
+        T::of(cell).ok_or_else(|| {
+            let message = match cell {
+                Cell::Text(word) => unknown_word(word),
+                _ => "a value is missing or cannot be held".to_owned(),
+            };
+            (column.name, message)
+        })
+    }
+}
+
+fn has(array: &impl Array, row: usize) -> bool {
+    row < array.len() && array.is_valid(row)
+}

@@ -1,0 +1,5 @@
+//! Parquet segments: rows as Arrow columns, filters by row group, and durable file writes.
+
+pub(super) mod arrow_columns;
+pub(super) mod atomic_write;
+pub(super) mod parquet;

@@ -1,0 +1,247 @@
+//! Rows to and from the bytes of a Parquet file.
+
+use std::fs::File;
+
+use ::parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
+use ::parquet::arrow::{ArrowWriter, ProjectionMask};
+use ::parquet::basic::{Compression, Encoding, ZstdLevel};
+use ::parquet::errors::ParquetError;
+use ::parquet::file::metadata::{ParquetMetaData, RowGroupMetaData};
+use ::parquet::file::properties::{EnabledStatistics, WriterProperties, WriterPropertiesBuilder};
+use ::parquet::file::statistics::Statistics;
+use ::parquet::schema::types::ColumnPath;
+use arrow_array::RecordBatch;
+use bytes::Bytes;
+
+use crate::archive::filter::Filter;
+use crate::archive::rows::orders::OrderRow;
+use crate::archive::rows::row::{Fault, Row};
+use crate::archive::scan::projection;
+use crate::archive::segment::arrow_columns;
+use crate::model::{Kind, Millis, OrderBrief};
+
+/// The strength of the compression.
+pub(crate) const COMPRESSION_LEVEL: i32 = 3;
+/// That of what tells rows from each other, which takes longest and shrinks to nearly the same.
+pub(crate) const KEYS_COMPRESSION_LEVEL: i32 = 1;
+
+/// Rows of a file at most. They are deleted from the journal in one transaction, and whatever else is to become durable
+/// waits as long; and a small file that claims to hold more is not read into memory.
+pub(crate) const MOST: usize = 50_000;
+
+/// Why a file could not be written or read.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum FileFault {
+    #[error(transparent)]
+    Parquet(#[from] ParquetError),
+    #[error(transparent)]
+    Arrow(#[from] arrow_schema::ArrowError),
+    #[error(transparent)]
+    Io(#[from] std::io::Error),
+    #[error("it claims {0} rows, and no file is written with more than {MOST}")]
+    TooMany(i64),
+    #[error("column {:?}: {}", .0.0, .0.1)]
+    Column(Fault),
+}
+
+/// What is wrong with a file that cannot be read although it is as it was written.
+pub(crate) fn unreadable(fault: &FileFault) -> String {
+    format!("the file cannot be read although its SHA-256 is right: {fault}")
+}
+
+/// How a file is written.
+pub(crate) fn properties<R: Row>() -> Result<WriterPropertiesBuilder, FileFault> {
+    let level = ZstdLevel::try_new(COMPRESSION_LEVEL)?;
+    Ok(WriterProperties::builder()
+        .set_compression(Compression::ZSTD(level))
+        .set_max_row_group_row_count(Some(R::GROUP))
+        .set_created_by(concat!("liqdata ", env!("CARGO_PKG_VERSION")).to_owned()))
+}
+
+/// The bytes of a file that holds `rows` as they are ordered.
+pub(crate) fn bytes<R: Row>(rows: &[R]) -> Result<Vec<u8>, FileFault> {
+    let mut properties = properties::<R>()?;
+    if let Some(bulk) = R::BULK {
+        // Neither a dictionary nor a least and greatest value would serve anybody.
+        let column = ColumnPath::from(bulk);
+        properties = properties
+            .set_column_dictionary_enabled(column.clone(), false)
+            .set_column_statistics_enabled(column, EnabledStatistics::None);
+    }
+    if let Some(key) = R::KEY {
+        let column = ColumnPath::from(key);
+        let quick = Compression::ZSTD(ZstdLevel::try_new(KEYS_COMPRESSION_LEVEL)?);
+        properties = properties
+            .set_column_dictionary_enabled(column.clone(), false)
+            .set_column_statistics_enabled(column.clone(), EnabledStatistics::None)
+            .set_column_compression(column, quick);
+    }
+    for time in R::filed().filter(|column| column.kind == Kind::Time) {
+        let column = ColumnPath::from(time.name);
+        properties = properties
+            .set_column_dictionary_enabled(column.clone(), false)
+            .set_column_encoding(column, Encoding::DELTA_BINARY_PACKED);
+    }
+    let schema = arrow_columns::schema::<R>();
+    let mut writer = ArrowWriter::try_new(Vec::new(), schema.clone(), Some(properties.build()))?;
+    for chunk in rows.chunks(R::GROUP) {
+        let columns = arrow_columns::encode(chunk).map_err(FileFault::Column)?;
+        writer.write(&RecordBatch::try_new(schema.clone(), columns)?)?;
+    }
+    Ok(writer.into_inner()?)
+}
+
+/// The rows of a file; row groups that cannot hold what `filter` asks for are left out.
+pub(crate) fn rows<R: Row>(
+    file: File,
+    interval: i64,
+    filter: &Filter,
+) -> Result<Vec<R>, FileFault> {
+    let mut rows = Vec::new();
+    show_rows(file, interval, filter, &mut |row| {
+        rows.push(row);
+        true
+    })?;
+    Ok(rows)
+}
+
+/// Shows `sink` what [`rows`] gives, one row group after the other, as long as it wants more.
+pub(crate) fn show_rows<R: Row>(
+    file: File,
+    interval: i64,
+    filter: &Filter,
+    sink: &mut dyn FnMut(R) -> bool,
+) -> Result<(), FileFault> {
+    let reader = ParquetRecordBatchReaderBuilder::try_new(file)?;
+    check_rows(reader.metadata())?;
+    let groups = groups::<R>(reader.metadata(), filter);
+    for batch in reader
+        .with_row_groups(groups)
+        .with_batch_size(R::GROUP)
+        .build()?
+    {
+        let batch = batch?;
+        for row in arrow_columns::decode(&batch, interval).map_err(FileFault::Column)? {
+            if !sink(row.map_err(FileFault::Column)?) {
+                return Ok(());
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Shows `sink` in brief the orders of a file of these bytes that `filter` may ask for, with their dedupe keys if `keyed`.
+pub(crate) fn briefs(
+    bytes: Bytes,
+    filter: &Filter,
+    keyed: bool,
+    sink: &mut dyn FnMut(OrderBrief<'_>, &str),
+) -> Result<(), FileFault> {
+    let reader = projection::open(bytes)?;
+    check_rows(reader.metadata())?;
+    let columns =
+        ProjectionMask::columns(reader.parquet_schema(), projection::columns_of_files(keyed));
+    let groups = groups::<OrderRow>(reader.metadata(), filter);
+    // A batch that is a row group keeps its numbers of names.
+    for batch in reader
+        .with_row_groups(groups)
+        .with_projection(columns)
+        .with_batch_size(OrderRow::GROUP)
+        .build()?
+    {
+        projection::show_batch(&batch?, sink).map_err(FileFault::Column)?;
+    }
+    Ok(())
+}
+
+/// Refuses a file of more rows than are ever written to one, by its own account of every row group.
+pub(crate) fn check_rows(file: &ParquetMetaData) -> Result<(), FileFault> {
+    let claimed = file.row_groups().iter().try_fold(0_i64, |sum, group| {
+        (group.num_rows() >= 0).then(|| sum.saturating_add(group.num_rows()))
+    });
+    match claimed {
+        Some(rows) if usize::try_from(rows).is_ok_and(|rows| rows <= MOST) => Ok(()),
+        claimed => Err(FileFault::TooMany(claimed.unwrap_or(-1))),
+    }
+}
+
+/// The row groups that may hold what `filter` asks for.
+pub(crate) fn groups<R: Row>(file: &ParquetMetaData, filter: &Filter) -> Vec<usize> {
+    let groups = file.row_groups().iter().enumerate();
+    groups
+        .filter(|(_, group)| may_hold::<R>(group, filter))
+        .map(|(place, _)| place)
+        .collect()
+}
+
+/// Whether the least and greatest values of a row group leave room for a row that `filter` asks for.
+fn may_hold<R: Row>(group: &RowGroupMetaData, filter: &Filter) -> bool {
+    group.columns().iter().all(|column| {
+        let Some(statistics) = column.statistics() else {
+            return true;
+        };
+        match column.column_descr().name() {
+            "timestamp" => may_hold_instant(statistics, filter.start, filter.end),
+            "exchange" => may_hold_text(statistics, filter.exchange.as_deref()),
+            // For bars and open interest the symbol is the coin: both questions are asked of one column.
+            "symbol" if R::COIN == "symbol" => {
+                may_hold_text(statistics, filter.symbol.as_deref())
+                    && may_hold_text(statistics, filter.coin.as_deref())
+            }
+            "symbol" => may_hold_text(statistics, filter.symbol.as_deref()),
+            "coin" => may_hold_text(statistics, filter.coin.as_deref()),
+            "kind" => may_hold_text(statistics, filter.kind.as_deref()),
+            _ => true,
+        }
+    })
+}
+
+fn may_hold_instant(statistics: &Statistics, start: Option<Millis>, end: Option<Millis>) -> bool {
+    let Statistics::Int64(range) = statistics else {
+        return true;
+    };
+    range
+        .max_opt()
+        .zip(start)
+        .is_none_or(|(max, start)| *max >= start.0)
+        && range
+            .min_opt()
+            .zip(end)
+            .is_none_or(|(min, end)| *min < end.0)
+}
+
+fn may_hold_text(statistics: &Statistics, wanted: Option<&str>) -> bool {
+    let (Statistics::ByteArray(range), Some(wanted)) = (statistics, wanted) else {
+        return true;
+    };
+    let wanted = wanted.as_bytes();
+    // Long values are cut in the statistics, the least downwards and the greatest upwards, so this stays right.
+    range.min_opt().is_none_or(|min| wanted >= min.data())
+        && range.max_opt().is_none_or(|max| wanted <= max.data())
+}
+
+#[cfg(test)]
+#[expect(clippy::unwrap_used, reason = "tests")]
+mod tests {
+    use arrow_array::{ArrayRef, Int64Array};
+    use std::sync::Arc;
+
+    use crate::archive::segment::parquet::*;
+
+    #[test]
+    fn a_small_file_that_claims_many_rows_is_not_read() {
+        let path = std::env::temp_dir().join(format!("liqdata-many-{}", std::process::id()));
+        let column: ArrayRef = Arc::new(Int64Array::from(vec![0; MOST + 1]));
+        let batch = RecordBatch::try_from_iter([("timestamp", column)]).unwrap();
+        let file = File::create(&path).unwrap();
+        let mut writer = ArrowWriter::try_new(file, batch.schema(), None).unwrap();
+        writer.write(&batch).unwrap();
+        writer.close().unwrap();
+        let fault = rows::<OrderRow>(File::open(&path).unwrap(), 0, &Filter::default());
+        assert!(
+            matches!(fault, Err(FileFault::TooMany(50_001))),
+            "{fault:?}"
+        );
+        std::fs::remove_file(&path).unwrap();
+    }
+}
