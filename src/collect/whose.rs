@@ -4,7 +4,9 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use crate::archive::{Archive, ArchiveError};
-use crate::model::{EXCHANGES, Labels, did_you_mean, exchange_name, nearest, shortened};
+use crate::model::nearest;
+use crate::model::shortened;
+use crate::model::{EXCHANGES, Labels, did_you_mean, exchange_name};
 
 /// Names less alike than this are not offered.
 const ALIKE: f64 = 0.75;

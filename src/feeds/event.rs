@@ -3,7 +3,8 @@
 use rust_decimal::{Decimal, RoundingStrategy};
 
 pub use crate::model::Completeness;
-use crate::model::{Millis, Side, Vocabulary, record, value};
+use crate::model::record;
+use crate::model::{Millis, Side, Vocabulary, value};
 
 /// Digits behind the point that a quotient is rounded to, half to even.
 const QUOTIENT_DIGITS: u32 = 8;

@@ -5,9 +5,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::refusal::Refusal;
 use crate::api::BadQuery;
-use crate::model::{
-    ALIKE, EXCHANGES, Symbol, coin_of_pair, did_you_mean, is_coin, may_be_scaled, nearest,
-};
+use crate::model::nearest;
+use crate::model::{ALIKE, EXCHANGES, Symbol, coin_of_pair, did_you_mean, is_coin, may_be_scaled};
 
 /// So many coins are listed where none is alike.
 const LISTED: usize = 20;

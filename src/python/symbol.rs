@@ -5,9 +5,9 @@ use pyo3::prelude::*;
 use super::error;
 use crate::api::{BadQuery, Rule};
 use crate::feeds::VENUES;
+use crate::model::nearest;
 use crate::model::{
-    Coin, ContractKind, EXCHANGES, Symbol, exchange_name, is_coin, known_exchange, nearest,
-    well_known,
+    Coin, ContractKind, EXCHANGES, Symbol, exchange_name, is_coin, known_exchange, well_known,
 };
 
 /// A pair this like a well-known one is taken for a slip.

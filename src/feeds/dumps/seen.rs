@@ -7,8 +7,9 @@ use hashbrown::HashTable;
 use rust_decimal::Decimal;
 
 use super::row::RowOrder;
+use crate::model::seeded;
 use crate::model::{
-    Interner, Millis, Order, Side, Vocabulary as _, count, push_decimal, push_short, seeded,
+    Interner, Millis, Order, Side, Vocabulary as _, count, push_decimal, push_short,
 };
 
 /// Bytes that a key has beside its contract, as a rule.

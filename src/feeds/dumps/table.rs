@@ -16,9 +16,10 @@ use super::name::Name;
 use super::row::{Row, RowBar, RowOrder, RowReading};
 use super::seen::{Seen, key};
 use crate::feeds::event::{Completeness, product, stripped};
+use crate::model::seeded;
 use crate::model::{
     ContractKind, Millis, Order, Side, Symbol, exchange_name, is_dollar, is_far_from_product,
-    is_worth_its_product, nearest_f64, quote_of_pair, read_span, seeded,
+    is_worth_its_product, nearest_f64, quote_of_pair, read_span,
 };
 
 pub(super) const TIME: &[&str] = &[

@@ -1,0 +1,6 @@
+//! What the orders on record cover: exchanges, gaps, damage and sampling.
+
+pub(super) mod damage;
+pub(super) mod sampling;
+pub(super) mod unconverted;
+pub(super) mod venue_coverage;

@@ -1,0 +1,109 @@
+//! The heatmap: estimated liquidations over price and time.
+
+use std::fmt;
+
+use serde::ser::{SerializeSeq, SerializeStruct};
+use serde::{Serialize, Serializer};
+
+use crate::model::{Millis, Vocabulary};
+
+/// Which read-out of the ledger a heatmap shows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Model {
+    /// Model 2: the documented prior, in USD of open interest exposed.
+    Exposure,
+    /// Model 3: fitted weights, in USD expected to be reported as liquidated.
+    Expected,
+}
+
+impl Model {
+    /// The contract's number of the model.
+    #[must_use]
+    pub fn number(self) -> i64 {
+        match self {
+            Self::Exposure => 2,
+            Self::Expected => 3,
+        }
+    }
+}
+
+impl Vocabulary for Model {
+    const ALL: &'static [Self] = &[Self::Exposure, Self::Expected];
+
+    fn name(self) -> &'static str {
+        match self {
+            Self::Exposure => "2",
+            Self::Expected => "3",
+        }
+    }
+}
+
+impl fmt::Display for Model {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+/// A price × time matrix of estimated liquidation intensity.
+#[derive(Clone, Debug, PartialEq)]
+pub struct HeatmapGrid {
+    /// Coin symbol.
+    pub symbol: String,
+    /// The range asked for, echoed.
+    pub range: String,
+    /// Model number, 2 or 3.
+    pub model: i64,
+    /// Time of the last input.
+    pub updated_at: Millis,
+    /// Current price.
+    pub current_price: f64,
+    /// Price levels, P of them.
+    pub prices: Vec<f64>,
+    /// Column ends, T of them.
+    pub times: Vec<Millis>,
+    /// P × T cells, row after row (a row is one price level).
+    pub matrix: Vec<f64>,
+}
+
+/// The flat buffer as the contract's array of rows.
+struct Rows<'a> {
+    cells: &'a [f64],
+    prices: usize,
+    times: usize,
+}
+
+impl Serialize for Rows<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut seq = serializer.serialize_seq(Some(self.prices))?;
+        if self.times == 0 {
+            for _ in 0..self.prices {
+                seq.serialize_element::<[f64; 0]>(&[])?;
+            }
+        } else {
+            for row in self.cells.chunks_exact(self.times) {
+                seq.serialize_element(row)?;
+            }
+        }
+        seq.end()
+    }
+}
+
+impl Serialize for HeatmapGrid {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut object = serializer.serialize_struct("Heatmap", 8)?;
+        object.serialize_field("symbol", &self.symbol)?;
+        object.serialize_field("range", &self.range)?;
+        object.serialize_field("model", &self.model)?;
+        object.serialize_field("updatedAt", &self.updated_at)?;
+        object.serialize_field("currentPrice", &self.current_price)?;
+        object.serialize_field("prices", &self.prices)?;
+        object.serialize_field("times", &self.times)?;
+        let rows = Rows {
+            cells: &self.matrix,
+            prices: self.prices.len(),
+            times: self.times.len(),
+        };
+        object.serialize_field("matrix", &rows)?;
+        object.end()
+    }
+}

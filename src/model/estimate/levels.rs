@@ -1,0 +1,35 @@
+//! Key liquidation levels: the strongest cluster per leverage tier and side.
+
+use std::collections::BTreeMap;
+
+use serde::Serialize;
+
+use crate::model::Millis;
+
+/// The strongest cluster of one leverage tier on either side.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct LevelTier {
+    /// Price of the strongest long cluster, below the current price.
+    pub long_price: f64,
+    /// Its USD over that of the largest cluster of all tiers and sides, 0 to 1.
+    pub long_intensity: f64,
+    /// Price of the strongest short cluster, above the current price.
+    pub short_price: f64,
+    /// Its USD over that of the largest cluster of all tiers and sides, 0 to 1.
+    pub short_intensity: f64,
+}
+
+/// Key liquidation levels of a coin.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct TierLevels {
+    /// Coin symbol.
+    pub symbol: String,
+    /// Current price.
+    pub price: f64,
+    /// Time of the last input.
+    #[serde(rename = "updatedAt")]
+    pub updated_at: Millis,
+    /// By leverage; a tier a service leaves out stays absent.
+    pub tiers: BTreeMap<i64, LevelTier>,
+}

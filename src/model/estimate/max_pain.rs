@@ -1,0 +1,50 @@
+//! Max pain: the strongest long and short cluster of a day and of a week.
+
+use serde::Serialize;
+
+use crate::model::Millis;
+
+/// One liquidation cluster.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct Cluster {
+    /// Price of the cluster.
+    pub price: f64,
+    /// Estimated USD in the cluster.
+    pub usd: f64,
+    /// Signed percent distance from the current price.
+    #[serde(rename = "distPct")]
+    pub dist_pct: f64,
+}
+
+/// The strongest clusters and the totals of one range.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct Pain {
+    /// The strongest long cluster, below the current price.
+    pub long: Cluster,
+    /// The strongest short cluster, above the current price.
+    pub short: Cluster,
+    /// Estimated USD of all longs.
+    #[serde(rename = "totalLong")]
+    pub total_long: f64,
+    /// Estimated USD of all shorts.
+    #[serde(rename = "totalShort")]
+    pub total_short: f64,
+}
+
+/// Max pain of a coin; a range a service leaves out stays absent.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct MaxPain {
+    /// Coin symbol.
+    pub symbol: String,
+    /// Current price.
+    pub price: f64,
+    /// Time of the last input.
+    #[serde(rename = "updatedAt")]
+    pub updated_at: Millis,
+    /// The one-day range.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub d1: Option<Pain>,
+    /// The seven-day range.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub d7: Option<Pain>,
+}

@@ -1,0 +1,9 @@
+//! Results of the position estimate: heatmap, liquidation map, levels, max pain and their grids.
+
+pub(super) mod fine_cells;
+pub(super) mod grid;
+pub(super) mod heatmap;
+pub(super) mod levels;
+pub(super) mod liquidation_map;
+pub(super) mod max_pain;
+pub(super) mod specification;

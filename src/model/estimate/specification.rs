@@ -1,0 +1,289 @@
+//! What a caller chooses of an estimate; all that is left out is the documented prior's.
+
+use serde::{Deserialize, Serialize};
+use thiserror::Error;
+
+use crate::model::Model;
+
+/// A documented version of an estimate's parameters.
+#[derive(
+    Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize,
+)]
+#[serde(try_from = "u8", into = "u8")]
+pub enum Prior {
+    /// Model 2: leverages 10, 25, 50 and 100; model 3: ten from 5 to 125. Equal weights, one clock of 25 % a day.
+    First,
+    /// Fourteen leverages from 2 to 125, weighted by their power of −3/4; two clocks, 10 % and 1600 % a day.
+    #[default]
+    Second,
+}
+
+impl Prior {
+    /// The leverages of its tiers as `model` has them.
+    #[must_use]
+    pub fn leverages(self, model: Model) -> &'static [u16] {
+        match (self, model) {
+            (Self::First, Model::Exposure) => &[10, 25, 50, 100],
+            (Self::First, Model::Expected) => &[5, 10, 15, 20, 25, 33, 50, 75, 100, 125],
+            (Self::Second, _) => &[2, 3, 4, 5, 7, 10, 15, 20, 25, 33, 50, 75, 100, 125],
+        }
+    }
+}
+
+impl TryFrom<u8> for Prior {
+    type Error = &'static str;
+
+    fn try_from(number: u8) -> Result<Self, &'static str> {
+        match number {
+            1 => Ok(Self::First),
+            2 => Ok(Self::Second),
+            _ => Err("a prior is 1 or 2"),
+        }
+    }
+}
+
+impl From<Prior> for u8 {
+    fn from(prior: Prior) -> Self {
+        match prior {
+            Prior::First => 1,
+            Prior::Second => 2,
+        }
+    }
+}
+
+/// Maintenance margin rates: one for all tiers, or one for each.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(untagged)]
+pub enum Margins {
+    /// One for all tiers, and never more than half of the initial margin of one.
+    One(f64),
+    /// One for each.
+    Each(Vec<f64>),
+}
+
+/// The parameters of an estimate as a caller chooses them.
+///
+/// # Examples
+///
+/// ```
+/// use liqdata::model::{Model, Specification};
+///
+/// let chosen = Specification { tiers: Some(vec![10, 50]), ..Specification::default() };
+/// chosen.check()?;
+/// assert_eq!(chosen.view(), Model::Exposure);
+/// let wrong = Specification { phi0: Some(2.0), ..Specification::default() };
+/// assert_eq!(wrong.check().unwrap_err().name, "phi0");
+/// # Ok::<(), liqdata::model::BadSpecification>(())
+/// ```
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Specification {
+    /// Where all that is left out comes from.
+    pub prior: Prior,
+    /// Leverages, ascending.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub tiers: Option<Vec<u16>>,
+    /// How much of the open interest each tier is taken to hold, in any unit; equal where only the tiers are chosen.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub weights: Option<Vec<f64>>,
+    /// Maintenance margin rates.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub mmr: Option<Margins>,
+    /// Share of what is opened, and turnover a day, of each clock.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub clocks: Option<Vec<(f64, f64)>>,
+    /// Entry prices in a bar.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub entries: Option<u8>,
+    /// Width of a fine bin in log price.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub grid: Option<f64>,
+    /// Share of what price crossed that counts as liquidated where nothing realised is known.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub phi0: Option<f64>,
+    /// USD reported per USD crossed before anything is fitted; asks for the expected view.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub kappa0: Option<f64>,
+    /// Weight of the prior in the fit; asks for the expected view.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub nu: Option<f64>,
+    /// What the caller calls it; enters no cell.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub name: Option<String>,
+}
+
+// No number that has been checked is none.
+impl Eq for Specification {}
+
+/// A parameter that no estimate can be made with.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[error("{name}: {problem}; allowed: {allowed}")]
+pub struct BadSpecification {
+    /// The parameter.
+    pub name: &'static str,
+    /// What is wrong with it.
+    pub problem: String,
+    /// What is allowed.
+    pub allowed: String,
+}
+
+impl Specification {
+    /// Which read-out it is shown in: the expected one where a parameter of that is named, else the exposed.
+    #[must_use]
+    pub fn view(&self) -> Model {
+        if self.kappa0.is_some() || self.nu.is_some() {
+            Model::Expected
+        } else {
+            Model::Exposure
+        }
+    }
+
+    /// What the parameter of this name may be, whatever the others are.
+    #[must_use]
+    pub fn allowed(name: &str) -> &'static str {
+        match name {
+            "prior" => "1 or 2",
+            "tiers" => "1 to 64 whole leverages from 2 to 1000, ascending",
+            "weights" => "a number from 0 to 1e100 for each tier, not all of them 0",
+            "mmr" => {
+                "one rate from 0 to below 0.5, or one for each tier from 0 to half of 1/leverage"
+            }
+            "clocks" => {
+                "1 to 8 pairs: a share above 0, all of them 1 in sum, and a turnover a day from 0 to 1e6"
+            }
+            "entries" => "a whole number from 1 to 255",
+            "grid" => "a number from 0.00001 to 0.1",
+            "phi0" => "a number from 0 to 1",
+            "kappa0" => "a number from 0.000001 to 1",
+            "nu" => "a number from 0.001 to 1000000",
+            "name" => "text",
+            _ => {
+                "prior, tiers, weights, mmr, clocks, entries, grid, phi0, kappa0, nu and name by their names"
+            }
+        }
+    }
+
+    /// Its leverages.
+    #[must_use]
+    pub fn leverages(&self) -> &[u16] {
+        match &self.tiers {
+            Some(tiers) => tiers,
+            None => self.prior.leverages(self.view()),
+        }
+    }
+
+    /// Whether an estimate can be made with it.
+    ///
+    /// # Errors
+    ///
+    /// [`BadSpecification`] for the first parameter that is not allowed.
+    pub fn check(&self) -> Result<(), BadSpecification> {
+        let bad = |name, problem: String, allowed: &str| {
+            Err(BadSpecification {
+                name,
+                problem,
+                allowed: allowed.to_owned(),
+            })
+        };
+        let tiers = self.leverages();
+        if !(1..=64).contains(&tiers.len())
+            || !tiers.iter().all(|tier| (2..=1000).contains(tier))
+            || !tiers.is_sorted_by(|a, b| a < b)
+        {
+            return bad("tiers", format!("{tiers:?}"), Self::allowed("tiers"));
+        }
+        if let Some(weights) = &self.weights {
+            let allowed = format!("{} numbers from 0 to 1e100, not all of them 0", tiers.len());
+            if weights.len() != tiers.len()
+                || !weights.iter().all(|weight| (0.0..=1e100).contains(weight))
+                || !weights.iter().any(|weight| *weight > 0.0)
+            {
+                return bad("weights", format!("{weights:?}"), &allowed);
+            }
+        }
+        match &self.mmr {
+            Some(Margins::One(rate)) if !(0.0..0.5).contains(rate) => {
+                return bad("mmr", format!("{rate:?}"), "from 0 to below 0.5");
+            }
+            Some(Margins::Each(rates)) => {
+                if rates.len() != tiers.len() {
+                    let allowed = format!("one rate for all tiers, or {} rates", tiers.len());
+                    return bad("mmr", format!("{rates:?}"), &allowed);
+                }
+                for (place, (rate, tier)) in rates.iter().zip(tiers).enumerate() {
+                    let half = 0.5 / f64::from(*tier);
+                    if !(0.0..=half).contains(rate) {
+                        let problem = format!("entry {place} is {rate:?}, of leverage {tier}");
+                        let allowed = format!(
+                            "from 0 to {half:?} there, half of 1/leverage; one rate for all is cut to it by itself"
+                        );
+                        return bad("mmr", problem, &allowed);
+                    }
+                }
+            }
+            _ => (),
+        }
+        if let Some(clocks) = &self.clocks {
+            let sum: f64 = clocks.iter().map(|(share, _)| share).sum();
+            let fits = |(share, rate): &(f64, f64)| *share > 0.0 && (0.0..=1e6).contains(rate);
+            if !(1..=8).contains(&clocks.len())
+                || !clocks.iter().all(fits)
+                || (sum - 1.0).abs() > 1e-9
+            {
+                return bad("clocks", format!("{clocks:?}"), Self::allowed("clocks"));
+            }
+        }
+        if self.entries == Some(0) {
+            return bad("entries", "0".to_owned(), Self::allowed("entries"));
+        }
+        let numbers = [
+            ("grid", self.grid, 1e-5, 0.1),
+            ("phi0", self.phi0, 0.0, 1.0),
+            ("kappa0", self.kappa0, 1e-6, 1.0),
+            ("nu", self.nu, 1e-3, 1e6),
+        ];
+        for (name, value, least, most) in numbers {
+            if let Some(value) = value
+                && !(least..=most).contains(&value)
+            {
+                return bad(name, format!("{value:?}"), Self::allowed(name));
+            }
+        }
+        Ok(())
+    }
+}
+
+/// The model a question asks for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Chosen {
+    /// One of the contract's.
+    Numbered(Model),
+    /// The caller's own.
+    Own(Box<Specification>),
+}
+
+impl Chosen {
+    /// Which read-out is asked for.
+    #[must_use]
+    pub fn view(&self) -> Model {
+        match self {
+            Self::Numbered(model) => *model,
+            Self::Own(specification) => specification.view(),
+        }
+    }
+
+    /// What the caller chose of it, if anything.
+    #[must_use]
+    pub fn own(&self) -> Option<&Specification> {
+        match self {
+            Self::Numbered(_) => None,
+            Self::Own(specification) => Some(specification),
+        }
+    }
+}
+
+impl From<Model> for Chosen {
+    fn from(model: Model) -> Self {
+        Self::Numbered(model)
+    }
+}

@@ -1,0 +1,131 @@
+//! What the estimate is made from: price bars and open interest.
+
+use rust_decimal::Decimal;
+use serde::{Deserialize, Serialize};
+
+use crate::model::{Millis, ObservedBar, nearest_f64};
+
+/// One price bar of a coin.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Bar {
+    /// Time of the open.
+    pub open_time: Millis,
+    /// Length in milliseconds.
+    pub interval: i64,
+    /// First price.
+    pub open: f64,
+    /// Highest price.
+    pub high: f64,
+    /// Lowest price.
+    pub low: f64,
+    /// Last price.
+    pub close: f64,
+    /// Traded volume in base units.
+    pub volume: f64,
+}
+
+impl Bar {
+    /// The bar of exact figures: open, high, low, close and volume.
+    #[must_use]
+    pub fn nearest(open_time: Millis, interval: i64, figures: [Decimal; 5]) -> Self {
+        let [open, high, low, close, volume] = figures.map(nearest_f64);
+        Self {
+            open_time,
+            interval,
+            open,
+            high,
+            low,
+            close,
+            volume,
+        }
+    }
+
+    /// The instant the bar closes; it counts from then on.
+    #[must_use]
+    pub fn close_time(&self) -> Millis {
+        self.open_time.on(self.interval)
+    }
+
+    /// The bar as a row of the table of `coin`'s bars.
+    #[must_use]
+    pub fn of_coin(&self, coin: &str) -> ObservedBar {
+        ObservedBar {
+            symbol: coin.to_owned(),
+            timestamp: self.open_time,
+            closes_at: Some(self.close_time()),
+            open: self.open,
+            high: self.high,
+            low: self.low,
+            close: self.close,
+            volume: self.volume,
+            interval: Some(self.interval),
+        }
+    }
+}
+
+/// Open interest of a coin on one exchange at one instant.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct OpenInterest {
+    /// Instant of the reading.
+    pub timestamp: Millis,
+    /// Open interest in base units, one side.
+    pub open_interest: f64,
+}
+
+crate::model::record! {
+    /// One price bar of a coin, as it is told.
+    #[derive(Clone, Debug, PartialEq, Serialize)]
+    pub struct ClosedBar {
+        /// Coin symbol.
+        pub symbol: String,
+        /// Time of the open.
+        pub timestamp: Millis,
+        /// The instant the bar closes, from which on it is known.
+        pub closes_at: Millis,
+        /// First price.
+        #[unit("quote currency")]
+        pub open: f64,
+        /// Highest price.
+        #[unit("quote currency")]
+        pub high: f64,
+        /// Lowest price.
+        #[unit("quote currency")]
+        pub low: f64,
+        /// Last price.
+        #[unit("quote currency")]
+        pub close: f64,
+        /// Traded volume in base units.
+        #[unit("base units")]
+        pub volume: f64,
+        /// Length.
+        #[unit("ms")]
+        pub interval: i64,
+    }
+}
+
+/// A bar before those of a series, which cannot be made into it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct EarlierBar {
+    /// Time of the open.
+    pub timestamp: Millis,
+    /// Length in milliseconds.
+    pub interval: i64,
+}
+
+impl ClosedBar {
+    /// The bar of the coin `symbol`.
+    #[must_use]
+    pub fn of(symbol: &str, bar: &Bar) -> Self {
+        Self {
+            symbol: symbol.to_owned(),
+            timestamp: bar.open_time,
+            closes_at: bar.close_time(),
+            open: bar.open,
+            high: bar.high,
+            low: bar.low,
+            close: bar.close,
+            volume: bar.volume,
+            interval: bar.interval,
+        }
+    }
+}

@@ -1,0 +1,361 @@
+//! Reading instants and spans of time that people and other programs write.
+//!
+//! The calendar is chrono's, which Arrow brings along anyway; its own readers of text take more than is meant by ISO 8601.
+
+use chrono::{NaiveDate, NaiveTime, Weekday};
+
+use crate::model::Millis;
+
+/// Fewest digits of a text that is taken for epoch milliseconds; fewer may as well be a year, a date or seconds.
+const EPOCH_LENGTH: usize = 12;
+
+impl Millis {
+    /// What [`Millis::read_iso`] takes, as a sentence.
+    pub const ISO: &'static str =
+        "an ISO 8601 date or time such as 2026-06-11 or 2026-06-11T00:00:00Z";
+
+    /// The instant that somebody names: epoch milliseconds of at least twelve digits, or [ISO 8601](Self::read_iso).
+    #[must_use]
+    pub fn read(text: &str) -> Option<Self> {
+        let digits = text.strip_prefix('-').unwrap_or(text);
+        if digits.is_empty() || !digits.bytes().all(|byte| byte.is_ascii_digit()) {
+            return Self::read_iso(text);
+        }
+        let long = digits.len() >= EPOCH_LENGTH;
+        text.parse().ok().filter(|_| long).map(Self)
+    }
+
+    /// The instant an ISO 8601 text names: a date of the calendar or of a week, or a date and a time with `Z`, an offset, or
+    /// neither (UTC).
+    ///
+    /// Hyphens and colons may be left out, but not of twelve digits alone, which are epoch milliseconds elsewhere. Date and
+    /// time stand apart by `T`, a blank or `_`.
+    ///
+    /// A fraction finer than a millisecond is taken down to the millisecond it lies in: every instant of the data is a
+    /// whole millisecond, so nothing can lie between the two.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use liqdata::model::Millis;
+    ///
+    /// assert_eq!(Millis::read_iso("2026-06-11"), Some(Millis(1_781_136_000_000)));
+    /// assert_eq!(Millis::read_iso("2026-W24-4"), Some(Millis(1_781_136_000_000)));
+    /// assert_eq!(Millis::read_iso("2026-06-11T02:00:00.5+02:00"), Some(Millis(1_781_136_000_500)));
+    /// assert_eq!(Millis::read_iso("2026-02-30"), None);
+    /// ```
+    #[must_use]
+    pub fn read_iso(text: &str) -> Option<Self> {
+        Some(iso(text)?.0)
+    }
+
+    /// As [`Millis::read_iso`], of a text that names a whole millisecond.
+    #[must_use]
+    pub fn read_whole_iso(text: &str) -> Option<Self> {
+        iso(text)
+            .filter(|(_, finer)| !finer)
+            .map(|(instant, _)| instant)
+    }
+}
+
+/// The milliseconds of a span such as `5m`, `4h` or `1d`: a number and a unit.
+///
+/// # Examples
+///
+/// ```
+/// use liqdata::model::read_span;
+///
+/// assert_eq!(read_span("5m"), Some(300_000));
+/// assert_eq!(read_span("5 minutes"), None);
+/// ```
+#[must_use]
+pub fn read_span(text: &str) -> Option<i64> {
+    let split = text.find(|c: char| !c.is_ascii_digit())?;
+    let (number, unit) = text.split_at(split);
+    let unit = match unit {
+        "ms" => 1,
+        "s" => 1000,
+        "m" | "min" => Millis::MINUTE,
+        "h" => Millis::HOUR,
+        "d" => Millis::DAY,
+        "w" => 7 * Millis::DAY,
+        _ => return None,
+    };
+    number.parse::<i64>().ok()?.checked_mul(unit)
+}
+
+/// The instant of an ISO 8601 text, and whether what it names is finer than a millisecond.
+fn iso(text: &str) -> Option<(Millis, bool)> {
+    let mut rest = Rest(text);
+    let date = rest.date()?.and_time(NaiveTime::MIN).and_utc();
+    let mut millis = date.timestamp_millis();
+    let mut finer = false;
+    if !rest.0.is_empty() {
+        rest.0 = rest.0.strip_prefix(['T', 't', ' ', '_'])?;
+        millis += rest.time_of_day(&mut finer)?;
+        millis -= rest.offset()?;
+    }
+    rest.0.is_empty().then_some((Millis(millis), finer))
+}
+
+/// What is left to read of a text.
+struct Rest<'a>(&'a str);
+
+impl Rest<'_> {
+    fn eat(&mut self, wanted: &[char]) -> bool {
+        let rest = self.0.strip_prefix(wanted);
+        self.0 = rest.unwrap_or(self.0);
+        rest.is_some()
+    }
+
+    fn digit_is_next(&self) -> bool {
+        self.0.starts_with(|next: char| next.is_ascii_digit())
+    }
+
+    /// The number that the next `count` digits spell, up to `most`.
+    fn digits(&mut self, count: usize, most: u32) -> Option<u32> {
+        let (head, tail) = self.0.split_at_checked(count)?;
+        if !head.bytes().all(|byte| byte.is_ascii_digit()) {
+            return None;
+        }
+        self.0 = tail;
+        head.parse().ok().filter(|number| *number <= most)
+    }
+
+    /// `YYYY-MM-DD`, `YYYY-Www-D` or `YYYY-Www`, with hyphens or without.
+    fn date(&mut self) -> Option<NaiveDate> {
+        let year = self.digits(4, 9999)?.cast_signed();
+        let hyphens = self.eat(&['-']);
+        if self.eat(&['W']) {
+            let week = self.digits(2, 53)?;
+            let day = if hyphens && self.eat(&['-']) || !hyphens && self.digit_is_next() {
+                self.digits(1, 7)?.checked_sub(1)?
+            } else {
+                0
+            };
+            return NaiveDate::from_isoywd_opt(
+                year,
+                week,
+                Weekday::try_from(u8::try_from(day).ok()?).ok()?,
+            );
+        }
+        let month = self.digits(2, 12)?;
+        if hyphens && !self.eat(&['-']) {
+            return None;
+        }
+        NaiveDate::from_ymd_opt(year, month, self.digits(2, 31)?)
+    }
+
+    /// `HH`, `HH:MM` or `HH:MM:SS`, with colons or without, in milliseconds; and whether there were seconds.
+    fn clock(&mut self) -> Option<(i64, bool)> {
+        let mut millis = i64::from(self.digits(2, 23)?) * Millis::HOUR;
+        let colons = self.0.starts_with(':');
+        for unit in [Millis::MINUTE, 1000] {
+            let more = if colons {
+                self.eat(&[':'])
+            } else {
+                self.digit_is_next()
+            };
+            if !more {
+                return Some((millis, false));
+            }
+            millis += i64::from(self.digits(2, 59)?) * unit;
+        }
+        Some((millis, true))
+    }
+
+    /// A time of day in milliseconds, whose seconds may have a fraction.
+    fn time_of_day(&mut self, finer: &mut bool) -> Option<i64> {
+        let (mut millis, seconds) = self.clock()?;
+        if seconds && self.eat(&['.', ',']) {
+            let mut unit = 100;
+            let mut digit = self.digits(1, 9)?;
+            loop {
+                millis += i64::from(digit) * unit;
+                *finer |= unit == 0 && digit != 0;
+                unit /= 10;
+                if !self.digit_is_next() {
+                    break;
+                }
+                digit = self.digits(1, 9)?;
+            }
+        }
+        Some(millis)
+    }
+
+    /// `Z`, nothing, or a sign and a time, in milliseconds east of Greenwich; a blank may stand before the sign.
+    fn offset(&mut self) -> Option<i64> {
+        if self.0.is_empty() || self.eat(&['Z', 'z']) {
+            return Some(0);
+        }
+        self.eat(&[' ']);
+        if self.eat(&['+']) {
+            return Some(self.clock()?.0);
+        }
+        let west = self.eat(&['-']);
+        let (millis, _) = self.clock().filter(|_| west)?;
+        Some(-millis)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use crate::model::time::iso8601::*;
+
+    proptest! {
+        #[test]
+        fn every_instant_of_four_digit_years_reads_back(millis in -62_167_219_200_000_i64..=253_402_300_799_999) {
+            prop_assert_eq!(Millis::read_iso(&Millis(millis).to_string()), Some(Millis(millis)));
+        }
+    }
+
+    #[test]
+    fn the_forms_of_one_instant_agree() {
+        for text in [
+            "2026-06-11",
+            "2026-06-11T00:00",
+            "2026-06-11 00:00:00",
+            "2026-06-11T00:00:00Z",
+            "2026-06-11t00:00:00.000z",
+            "2026-06-11T00:00:00.000999",
+            "2026-06-11T05:30:00+05:30",
+            "2026-06-11T05:30:00+0530",
+            "2026-06-10T19:00:00-05",
+            "2026-06-11T00",
+            "2026-06-11 00:00:00 +00:00",
+            "2026-06-11_00:00",
+            "20260611",
+            "20260611T000000Z",
+            "2026-W24-4",
+            "2026W244",
+            "2026-W24-4T02:00+02:00",
+            "2026W244T05+05",
+            "2026-06-11T00:00:30.000+00:00:30",
+        ] {
+            assert_eq!(
+                Millis::read_iso(text),
+                Some(Millis(1_781_136_000_000)),
+                "{text}"
+            );
+        }
+    }
+
+    #[test]
+    fn what_is_no_instant_is_none() {
+        for text in [
+            "",
+            "2026",
+            "2026-06",
+            "2026-6-11",
+            "2026-13-01",
+            "2026-00-01",
+            "2026-02-29",
+            "2026-06-31",
+            "2026-06-11T",
+            "2026-06-11T24:00",
+            "2026-06-11T00:60",
+            "2026-06-11T00:00:60",
+            "2026-06-11T00:00:00.",
+            "2026-06-11T00:00:00+",
+            "2026-06-11T00:00:00+5",
+            "2026-06-11T00:00:00+05:",
+            "2026-06-11T00:00:00 00:00",
+            "2026-06-11T00:00:00Zx",
+            "2026-06-11Z",
+            " 2026-06-11",
+            "+2026-06-11",
+            "２０２６-06-11",
+            "now",
+            "2026-W54-1",
+            "2025-W53-1",
+            "2026-W24-0",
+            "2026-W24-8",
+            "2026-W24-",
+            "2026-0611",
+            "202606-11",
+            "2026-06-11T0000:00",
+            "2026-06-11T00:0000",
+            "2026-06-11T00:00,5",
+            "2026-06-11+02:00",
+            "2026-06-11T00:00+24:00",
+            "2026-06-11T00:00:00  +02:00",
+            "2026-06-11T00:00:00 ",
+        ] {
+            assert_eq!(Millis::read_iso(text), None, "{text}");
+        }
+    }
+
+    #[test]
+    fn a_week_begins_on_its_monday() {
+        assert_eq!(Millis::read_iso("2026-W24"), Millis::read_iso("2026-06-08"));
+        assert_eq!(Millis::read_iso("2020W53"), Millis::read_iso("2020-12-28"));
+        assert_eq!(
+            Millis::read_iso("2020-W53-7"),
+            Millis::read_iso("2021-01-03")
+        );
+    }
+
+    #[test]
+    fn digits_alone_are_epoch_milliseconds_where_they_are_enough() {
+        assert_eq!(
+            Millis::read("1781136000000"),
+            Some(Millis(1_781_136_000_000))
+        );
+        assert_eq!(
+            Millis::read("-100000000000"),
+            Some(Millis(-100_000_000_000))
+        );
+        assert_eq!(Millis::read("2026-06-11"), Some(Millis(1_781_136_000_000)));
+        for text in [
+            "",
+            "-",
+            "2026",
+            "20260611",
+            "1781136000",
+            "99999999999999999999",
+            "1e12",
+        ] {
+            assert_eq!(Millis::read(text), None, "{text}");
+        }
+    }
+
+    #[test]
+    fn only_a_whole_millisecond_is_whole() {
+        assert_eq!(
+            Millis::read_whole_iso("2026-06-11T00:00:00.250000"),
+            Some(Millis(1_781_136_000_250))
+        );
+        assert_eq!(Millis::read_whole_iso("2026-06-11T00:00:00.2500001"), None);
+    }
+
+    #[test]
+    fn a_span_is_a_number_and_a_unit() {
+        for (text, millis) in [
+            ("250ms", 250),
+            ("90s", 90_000),
+            ("5m", 300_000),
+            ("5min", 300_000),
+            ("4h", 4 * Millis::HOUR),
+            ("1d", Millis::DAY),
+            ("2w", 14 * Millis::DAY),
+            ("0m", 0),
+        ] {
+            assert_eq!(read_span(text), Some(millis), "{text}");
+        }
+        for text in [
+            "",
+            "5",
+            "m",
+            "5 m",
+            "-5m",
+            "5.5m",
+            "1M",
+            "99999999999999d",
+            "٥m",
+        ] {
+            assert_eq!(read_span(text), None, "{text}");
+        }
+    }
+}

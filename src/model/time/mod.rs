@@ -1,0 +1,4 @@
+//! Instants, time ranges and the reading of ISO 8601.
+
+pub(super) mod iso8601;
+pub(super) mod millis;

@@ -1,0 +1,269 @@
+//! A column of exact decimals.
+
+use std::ops::Range;
+
+use rust_decimal::Decimal;
+
+use crate::model::values::fixed_point::{Fixed, nearest_f64};
+use crate::model::values::shortest::short_digits;
+
+/// Marks a decimal whose digits need more than 64 bits: in their place stands where it lies aside.
+const ASIDE: u8 = u8::MAX;
+
+/// A column of exact decimals, nine bytes each: the digits, and how many of them stand behind the point.
+///
+/// Decimals are equal by value, as [`Decimal`] has it: 1.0 is 1.00.
+///
+/// # Examples
+///
+/// ```
+/// use liqdata::model::Decimals;
+/// use rust_decimal::Decimal;
+///
+/// let prices: Decimals = ["63250.10", "0.5"].map(|text| text.parse::<Decimal>().unwrap()).into_iter().collect();
+/// assert_eq!(prices.get(0).unwrap().to_string(), "63250.10");
+/// assert_eq!(prices.f64s(), [63250.1, 0.5]);
+/// ```
+#[derive(Clone, Debug, Default)]
+pub struct Decimals {
+    digits: Vec<i64>,
+    scales: Vec<u8>,
+    aside: Vec<Decimal>,
+}
+
+impl Decimals {
+    /// An empty column with room for so many decimals.
+    #[must_use]
+    pub fn with_capacity(rows: usize) -> Self {
+        Self {
+            digits: Vec::with_capacity(rows),
+            scales: Vec::with_capacity(rows),
+            aside: Vec::new(),
+        }
+    }
+
+    /// How many decimals there are.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.digits.len()
+    }
+
+    /// Whether there are none.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.digits.is_empty()
+    }
+
+    /// Adds a decimal.
+    pub fn push(&mut self, value: Decimal) {
+        match Fixed::of(value) {
+            Some(Fixed { digits, scale }) => self.push_short(digits, scale),
+            None => self.put_aside(value),
+        }
+    }
+
+    /// Adds the decimal that [`short_decimal`](crate::model::short_decimal) finds; gives whether it finds one.
+    #[inline]
+    #[must_use]
+    pub fn push_short_double(&mut self, value: f64) -> bool {
+        let short = short_digits(value);
+        if let Some((digits, scale)) = short {
+            self.push_short(digits, scale);
+        }
+        short.is_some()
+    }
+
+    /// Adds the decimal of these digits, `scale` of which stand behind the point; a scale is at most 28.
+    pub(crate) fn push_short(&mut self, digits: i64, scale: u8) {
+        self.digits.push(digits);
+        self.scales.push(scale);
+    }
+
+    fn put_aside(&mut self, value: Decimal) {
+        // A column's length is far from the bounds of 64 bits.
+        self.digits
+            .push(i64::try_from(self.aside.len()).unwrap_or(i64::MAX));
+        self.scales.push(ASIDE);
+        self.aside.push(value);
+    }
+
+    /// The decimal of `row`.
+    #[must_use]
+    pub fn get(&self, row: usize) -> Option<Decimal> {
+        let (digits, scale) = (*self.digits.get(row)?, *self.scales.get(row)?);
+        if scale == ASIDE {
+            return self.aside.get(usize::try_from(digits).ok()?).copied();
+        }
+        Some(Fixed { digits, scale }.decimal())
+    }
+
+    /// The digits of `row` and how many of them stand behind the point, where 64 bits hold them.
+    #[must_use]
+    pub fn short(&self, row: usize) -> Option<(i64, u8)> {
+        let (digits, scale) = (*self.digits.get(row)?, *self.scales.get(row)?);
+        (scale != ASIDE).then_some((digits, scale))
+    }
+
+    /// The decimals, one after the other.
+    pub fn iter(&self) -> impl Iterator<Item = Decimal> + '_ {
+        (0..self.len()).filter_map(|row| self.get(row))
+    }
+
+    /// The double nearest to the decimal of `row`.
+    #[must_use]
+    pub fn f64(&self, row: usize) -> Option<f64> {
+        match self.short(row) {
+            Some((digits, scale)) => Some(Fixed { digits, scale }.f64()),
+            None => self.get(row).map(nearest_f64),
+        }
+    }
+
+    /// The doubles nearest to the decimals.
+    #[must_use]
+    pub fn f64s(&self) -> Vec<f64> {
+        if !self.aside.is_empty() {
+            return self.iter().map(nearest_f64).collect();
+        }
+        self.digits
+            .iter()
+            .zip(&self.scales)
+            .map(|(&digits, &scale)| Fixed { digits, scale }.f64())
+            .collect()
+    }
+
+    /// Adds the decimals that `other` has in `rows`.
+    pub fn append(&mut self, other: &Self, rows: Range<usize>) {
+        if !other.aside.is_empty() {
+            self.extend(rows.filter_map(|row| other.get(row)));
+        } else if let (Some(digits), Some(scales)) =
+            (other.digits.get(rows.clone()), other.scales.get(rows))
+        {
+            self.digits.extend_from_slice(digits);
+            self.scales.extend_from_slice(scales);
+        }
+    }
+
+    /// The decimals of these rows, in this order; rows that are none are left out.
+    #[must_use]
+    pub fn take(&self, rows: &[usize]) -> Self {
+        let mut taken = Self::with_capacity(rows.len());
+        for row in rows {
+            match self.short(*row) {
+                Some((digits, scale)) => taken.push_short(digits, scale),
+                None => taken.extend(self.get(*row)),
+            }
+        }
+        taken
+    }
+
+    /// Bytes of memory that it holds.
+    #[must_use]
+    pub fn bytes(&self) -> usize {
+        self.digits.capacity() * size_of::<i64>()
+            + self.scales.capacity()
+            + self.aside.capacity() * size_of::<Decimal>()
+    }
+
+    /// Whether the decimal of `row` is that of `theirs` in `other`.
+    pub(crate) fn same(&self, row: usize, other: &Self, theirs: usize) -> bool {
+        let (one, two) = (self.short(row), other.short(theirs));
+        (one.is_some() && one == two) || self.get(row) == other.get(theirs)
+    }
+}
+
+impl PartialEq for Decimals {
+    fn eq(&self, other: &Self) -> bool {
+        self.len() == other.len() && (0..self.len()).all(|row| self.same(row, other, row))
+    }
+}
+
+impl Extend<Decimal> for Decimals {
+    fn extend<T: IntoIterator<Item = Decimal>>(&mut self, values: T) {
+        for value in values {
+            self.push(value);
+        }
+    }
+}
+
+impl FromIterator<Decimal> for Decimals {
+    fn from_iter<T: IntoIterator<Item = Decimal>>(values: T) -> Self {
+        let values = values.into_iter();
+        let mut column = Self::with_capacity(values.size_hint().0);
+        column.extend(values);
+        column
+    }
+}
+
+#[cfg(test)]
+#[expect(clippy::unwrap_used, reason = "tests")]
+mod tests {
+    use proptest::prelude::*;
+
+    use crate::model::values::decimal_column::*;
+
+    fn decimal() -> impl Strategy<Value = Decimal> {
+        let short =
+            (any::<i64>(), 0_u32..29).prop_map(|(digits, scale)| Decimal::new(digits, scale));
+        let long = (-(10_i128.pow(28) - 1)..10_i128.pow(28), 0_u32..29)
+            .prop_map(|(digits, scale)| Decimal::try_from_i128_with_scale(digits, scale).unwrap());
+        prop_oneof![3 => short, 1 => long]
+    }
+
+    fn texts(column: &Decimals) -> Vec<String> {
+        column.iter().map(|value| value.to_string()).collect()
+    }
+
+    proptest! {
+        #[test]
+        fn a_column_gives_what_was_put_in(values in prop::collection::vec(decimal(), 0..40)) {
+            let column: Decimals = values.iter().copied().collect();
+            let expected: Vec<String> = values.iter().map(ToString::to_string).collect();
+            prop_assert_eq!(texts(&column), expected);
+            let doubles: Vec<u64> = column.f64s().iter().map(|value| value.to_bits()).collect();
+            for (row, value) in values.iter().enumerate() {
+                let nearest: f64 = value.to_string().parse().unwrap();
+                prop_assert_eq!(Some(&nearest.to_bits()), doubles.get(row), "{}", value);
+                prop_assert_eq!(column.f64(row).map(f64::to_bits), Some(nearest.to_bits()));
+            }
+        }
+
+        #[test]
+        fn columns_are_joined_without_a_change(
+            values in prop::collection::vec(decimal(), 0..40),
+            at in 0_usize..40,
+        ) {
+            let whole: Decimals = values.iter().copied().collect();
+            let at = at.min(whole.len());
+            let mut joined = Decimals::default();
+            joined.append(&whole, 0..at);
+            joined.append(&whole, at..whole.len());
+            prop_assert_eq!(texts(&joined), texts(&whole));
+            let rows: Vec<usize> = (0..whole.len()).rev().collect();
+            prop_assert_eq!(whole.take(&rows).take(&rows), whole);
+        }
+    }
+
+    #[test]
+    fn a_double_goes_in_as_its_shortest_text_where_that_is_short() {
+        let mut column = Decimals::default();
+        for value in [0.1, 60_000.0, 63_250.25] {
+            assert!(column.push_short_double(value));
+        }
+        for value in [0.1 + 0.2, f64::NAN, f64::INFINITY, 1e-9] {
+            assert!(!column.push_short_double(value));
+        }
+        assert_eq!(texts(&column), ["0.1", "60000", "63250.25"]);
+    }
+
+    #[test]
+    fn decimals_are_equal_by_value() {
+        let column = |text: &str| {
+            [text.parse::<Decimal>().unwrap()]
+                .into_iter()
+                .collect::<Decimals>()
+        };
+        assert_eq!(column("1.0"), column("1.00"));
+        assert_ne!(column("1.0"), column("1.01"));
+        assert_ne!(column("1"), Decimals::default());
+    }
+}
