@@ -27,7 +27,7 @@ use super::troubles::Troubles;
 use super::venue::said;
 use super::watched::Watched;
 use crate::archive::{Archive, ArchiveError, Batch, Filter, Mark, Measured, PositionRow};
-use crate::feeds::accounts;
+use crate::feeds::hyperliquid;
 use crate::model::{Millis, nearest_f64};
 use crate::net::{Limiter, is_passing, retry_after};
 
@@ -120,7 +120,7 @@ impl Rounds {
     pub(super) fn remember(&self, archive: &Path) -> Result<(), ArchiveError> {
         let filter = Filter {
             start: Some(self.clock.now().back(Millis::DAY)),
-            exchange: Some(accounts::EXCHANGE.to_owned()),
+            exchange: Some(hyperliquid::EXCHANGE.to_owned()),
             ..Filter::default()
         };
         let mut held: BTreeMap<(String, Millis), f64> = BTreeMap::new();
@@ -138,10 +138,10 @@ impl Rounds {
 
     /// How the venue spells the coins that are listened to. Those that it does not list are said.
     pub(super) async fn spelled(&self, coins: &[String]) -> Result<Vec<String>, String> {
-        let (question, weight) = accounts::OPEN_COINS;
+        let (question, weight) = hyperliquid::OPEN_COINS;
         let body = self.ask(question, weight).await?;
-        let listed =
-            accounts::open_coins(&body).map_err(|fault| format!("the list of coins: {fault}"))?;
+        let listed = hyperliquid::open_coins(&body)
+            .map_err(|fault| format!("the list of coins: {fault}"))?;
         let (mut spelled, mut unlisted) = (Vec::new(), Vec::new());
         for coin in coins {
             match listed.iter().find(|one| one.coin == *coin) {
@@ -152,7 +152,7 @@ impl Rounds {
         if !unlisted.is_empty() {
             self.trouble(format!(
                 "{} lists no {}",
-                accounts::EXCHANGE,
+                hyperliquid::EXCHANGE,
                 unlisted.join(", ")
             ));
         }
@@ -185,19 +185,19 @@ impl Rounds {
         if chosen.is_empty() {
             return Ok(());
         }
-        let (question, weight) = accounts::OPEN_COINS;
+        let (question, weight) = hyperliquid::OPEN_COINS;
         let body = self.ask(question, weight).await?;
         let open =
-            accounts::open_coins(&body).map_err(|fault| format!("open interest: {fault}"))?;
+            hyperliquid::open_coins(&body).map_err(|fault| format!("open interest: {fault}"))?;
         let mut rows: Vec<PositionRow> = Vec::new();
         let mut missing = 0_u64;
         for account in &chosen {
             let asked = self
-                .ask(&accounts::state_of(account), accounts::STATE_WEIGHT)
+                .ask(&hyperliquid::state_of(account), hyperliquid::STATE_WEIGHT)
                 .await;
             let at = self.clock.now();
             let read = asked.and_then(|body| {
-                accounts::positions(account, &body, at).map_err(|fault| fault.to_string())
+                hyperliquid::positions(account, &body, at).map_err(|fault| fault.to_string())
             });
             match read {
                 Ok(found) => {
@@ -233,7 +233,7 @@ impl Rounds {
         }
         let count = rows.len() as u64;
         let mark = |kind, value: u64| Mark {
-            exchange: accounts::EXCHANGE.to_owned(),
+            exchange: hyperliquid::EXCHANGE.to_owned(),
             kind,
             at: timestamp,
             value: i64::try_from(value).unwrap_or(i64::MAX),

@@ -24,7 +24,7 @@ use url::Url;
 
 use super::coins::coins_of;
 use super::misread::{self, Misread};
-use crate::feeds::accounts::MOST_WEIGHT;
+use crate::feeds::hyperliquid::MOST_WEIGHT;
 use crate::feeds::{MARKET, VENUES, Venue, venue};
 use crate::model::Millis;
 use crate::net::Backoff;

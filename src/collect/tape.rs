@@ -16,7 +16,7 @@ use url::Url;
 use super::rounds::Rounds;
 use super::settings::span;
 use super::venue::said;
-use crate::feeds::accounts;
+use crate::feeds::hyperliquid;
 
 /// Time between two pings: the venue closes what it has not heard of for a minute.
 const PING: Duration = Duration::from_secs(30);
@@ -74,7 +74,10 @@ async fn hear(rounds: &Rounds, coins: &[String]) -> String {
         Err(_) => return format!("{address}: no connection in time"),
     };
     for coin in &coins {
-        if let Err(fault) = socket.send(Message::text(accounts::trades_of(coin))).await {
+        if let Err(fault) = socket
+            .send(Message::text(hyperliquid::trades_of(coin)))
+            .await
+        {
             return fault.to_string();
         }
     }
@@ -84,7 +87,7 @@ async fn hear(rounds: &Rounds, coins: &[String]) -> String {
         let heard = tokio::select! {
             heard = timeout(SILENCE, socket.next()) => heard,
             _ = pings.tick() => {
-                if let Err(fault) = socket.send(Message::text(accounts::PING)).await {
+                if let Err(fault) = socket.send(Message::text(hyperliquid::PING)).await {
                     return fault.to_string();
                 }
                 continue;
@@ -97,15 +100,15 @@ async fn hear(rounds: &Rounds, coins: &[String]) -> String {
             Ok(Some(Ok(Message::Text(text)))) => text,
             Ok(Some(Ok(_))) => continue,
         };
-        if subscribed < coins.len() && accounts::is_subscribed(&text) {
+        if subscribed < coins.len() && hyperliquid::is_subscribed(&text) {
             subscribed += 1;
             rounds.note(|status| status.live = subscribed == coins.len());
         }
-        if let Some(said) = accounts::refusal(&text) {
+        if let Some(said) = hyperliquid::refusal(&text) {
             rounds.trouble(format!("the venue refuses: {said}"));
             continue;
         }
-        match accounts::trades(&text) {
+        match hyperliquid::trades(&text) {
             Ok(trades) => {
                 for trade in trades {
                     for account in &trade.accounts {

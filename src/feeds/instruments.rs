@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use rust_decimal::Decimal;
 
-use super::event::product;
+use crate::feeds::decoding::event::product;
 use crate::model::{Vocabulary, coin_of_base};
 use crate::wire::exact_decimal;
 
@@ -151,7 +151,7 @@ impl Listing {
 }
 
 /// The listings that are being traded.
-pub(super) fn traded(listings: &[Listing]) -> impl Iterator<Item = &Listing> {
+pub(crate) fn traded(listings: &[Listing]) -> impl Iterator<Item = &Listing> {
     listings.iter().filter(|listing| listing.trading)
 }
 

@@ -8,61 +8,34 @@
 //! quantity and value absent. Numbers are read from the raw text into exact decimals; only quotients are rounded, half to
 //! even at eight places.
 
-pub mod accounts;
-mod ask;
-mod aster;
-mod bars;
-mod binance;
-mod bitfinex;
-mod bitget;
-mod bitmex;
-mod bybit;
-mod coinex;
-mod deribit;
+mod decoding;
 pub mod dumps;
-mod dydx;
 mod error;
-mod event;
-mod extended;
-mod frame;
-mod gate;
-mod gate_stats;
-mod htx;
+mod exchanges;
 mod instruments;
-mod kraken;
-mod lighter;
-mod lighter_rh;
-mod listen;
-mod members;
-mod naming;
-mod okx;
-mod orderly;
-mod pacifica;
-mod paging;
-mod place;
-mod prices;
-mod requests;
-mod sockets;
+mod rest;
 #[cfg(test)]
 mod testing;
 mod venue;
+mod websocket;
 
 use std::borrow::Cow;
 use std::io::Read;
 
 use flate2::read::MultiGzDecoder;
 
-pub use ask::{Ask, Bar, Limit, Page, Reading, Total};
+pub use decoding::event::{Completeness, Event, PriceKind};
+pub use decoding::frame::Frame;
 pub use error::Error;
-pub use event::{Completeness, Event, PriceKind};
-pub use frame::Frame;
+pub use exchanges::decentralized::hyperliquid;
 pub use instruments::{Instrument, Instruments, Kind, Listing};
 pub(crate) use instruments::{price_of_one, unscaled};
-pub use listen::{Asked, Beat, Control, Heard, Heartbeat, Line, Numbered, Sign};
-pub use prices::Quoted;
-pub use sockets::{Announced, Keyed};
+pub use rest::prices::Quoted;
+pub use rest::request::{Ask, Bar, Limit, Page, Reading, Total};
 pub(crate) use venue::MARKET;
 pub use venue::Venue;
+pub use websocket::control::{Asked, Beat, Control, Heard, Heartbeat, Line, Numbered, Sign};
+pub use websocket::socket_plan::{Announced, Keyed};
 
 use crate::model::{Millis, exchange_name};
 
@@ -73,24 +46,24 @@ const GZIP: [u8; 2] = [0x1f, 0x8b];
 
 /// Every venue with a decoder, the largest feeds first.
 pub static VENUES: [&Venue; 18] = [
-    &binance::VENUE,
-    &bybit::VENUE,
-    &okx::VENUE,
-    &gate::VENUE,
-    &bitget::VENUE,
-    &htx::VENUE,
-    &aster::VENUE,
-    &deribit::VENUE,
-    &kraken::VENUE,
-    &bitmex::VENUE,
-    &bitfinex::VENUE,
-    &dydx::VENUE,
-    &coinex::VENUE,
-    &lighter::VENUE,
-    &lighter_rh::VENUE,
-    &pacifica::VENUE,
-    &extended::VENUE,
-    &orderly::VENUE,
+    &exchanges::centralized::binance::VENUE,
+    &exchanges::centralized::bybit::VENUE,
+    &exchanges::centralized::okx::VENUE,
+    &exchanges::centralized::gate::VENUE,
+    &exchanges::centralized::bitget::VENUE,
+    &exchanges::centralized::htx::VENUE,
+    &exchanges::decentralized::aster::VENUE,
+    &exchanges::centralized::deribit::VENUE,
+    &exchanges::centralized::kraken::VENUE,
+    &exchanges::centralized::bitmex::VENUE,
+    &exchanges::centralized::bitfinex::VENUE,
+    &exchanges::decentralized::dydx::VENUE,
+    &exchanges::centralized::coinex::VENUE,
+    &exchanges::decentralized::lighter::VENUE,
+    &exchanges::decentralized::lighter_robinhood::VENUE,
+    &exchanges::decentralized::pacifica::VENUE,
+    &exchanges::decentralized::extended::VENUE,
+    &exchanges::decentralized::orderly::VENUE,
 ];
 
 /// The venue of that name; other spellings in use (`gateio`, `huobi`) are taken.

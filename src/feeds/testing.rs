@@ -2,15 +2,15 @@
 
 use std::cell::RefCell;
 
-use super::ask::Ask;
 use super::error::Error;
 use super::instruments::{Instrument, Instruments, Listing};
 use super::venue::Venue;
+use crate::feeds::rest::request::Ask;
 
 /// The listings in a body, each as native id, pair, kind and contract size, marked where it is dated or not traded; and
 /// what is wrong with the others.
 #[expect(clippy::unwrap_used, reason = "tests")]
-pub(super) fn listed(venue: &Venue, body: &str) -> (Vec<String>, Vec<String>) {
+pub(crate) fn listed(venue: &Venue, body: &str) -> (Vec<String>, Vec<String>) {
     let faults = RefCell::new(Vec::new());
     let instruments = Instruments::default();
     let requests = venue.listing_requests();
@@ -46,7 +46,7 @@ fn spelled(listing: &Listing) -> String {
 
 /// A perpetual contract of one unit of `base`.
 #[expect(clippy::unwrap_used, reason = "tests")]
-pub(super) fn perpetual(native_id: String, base: &str, quote: &str, trading: bool) -> Listing {
+pub(crate) fn perpetual(native_id: String, base: &str, quote: &str, trading: bool) -> Listing {
     Listing {
         native_id,
         instrument: Instrument::read(base, quote, "linear", "1").unwrap(),
@@ -56,12 +56,12 @@ pub(super) fn perpetual(native_id: String, base: &str, quote: &str, trading: boo
 }
 
 /// The requests that go on where `body` ends.
-pub(super) fn next(venue: &Venue, ask: &Ask, body: &str) -> Result<Vec<Ask>, Error> {
+pub(crate) fn next(venue: &Venue, ask: &Ask, body: &str) -> Result<Vec<Ask>, Error> {
     venue.go_on(ask, &venue.frame(body, None, &Instruments::default()))
 }
 
 /// Native ids come down to symbol and coin.
-pub(super) fn come_down(venue: &Venue, names: &[[&str; 3]]) {
+pub(crate) fn come_down(venue: &Venue, names: &[[&str; 3]]) {
     for [native_id, symbol, coin] in names {
         let market = (venue.rules.market)(native_id);
         assert_eq!(market.symbol(), *symbol, "{native_id}");

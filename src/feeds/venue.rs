@@ -6,26 +6,26 @@ use std::time::Duration;
 
 use rust_decimal::Decimal;
 
-use super::ask::{Ask, Bar, Page, Reading, Series, Total};
 use super::error::Error;
-use super::event::{Completeness, Event, PriceKind};
-use super::frame::{Frame, Rules};
 use super::instruments::{Instrument, Instruments, Kind, Listing};
-use super::listen::{Asked, Heard, Heartbeat, Line, Numbered};
-use super::prices::Quoted;
-use super::requests::Rest;
-use super::sockets::{Announced, Keyed, Lines, Listen};
+use crate::feeds::decoding::event::{Completeness, Event, PriceKind};
+use crate::feeds::decoding::frame::{Frame, Rules};
+use crate::feeds::rest::endpoints::Rest;
+use crate::feeds::rest::prices::Quoted;
+use crate::feeds::rest::request::{Ask, Bar, Page, Reading, Series, Total};
+use crate::feeds::websocket::control::{Asked, Heard, Heartbeat, Line, Numbered};
+use crate::feeds::websocket::socket_plan::{Announced, Keyed, Lines, Listen};
 use crate::model::{ContractKind, Millis, Symbol};
 
 /// An exchange whose public frames can be read, and what listening to it takes. Nothing here does any input or output.
 #[derive(Debug)]
 pub struct Venue {
-    pub(super) rules: Rules,
-    pub(super) price_kinds: &'static [PriceKind],
-    pub(super) hosts: &'static [(&'static str, &'static str)],
-    pub(super) decode: fn(&Frame<'_>) -> Result<Vec<Event>, Error>,
-    pub(super) listen: Listen,
-    pub(super) rest: Rest,
+    pub(crate) rules: Rules,
+    pub(crate) price_kinds: &'static [PriceKind],
+    pub(crate) hosts: &'static [(&'static str, &'static str)],
+    pub(crate) decode: fn(&Frame<'_>) -> Result<Vec<Event>, Error>,
+    pub(crate) listen: Listen,
+    pub(crate) rest: Rest,
 }
 
 /// What stands for a market in a [path](Venue::paths).

@@ -7,13 +7,13 @@
 
 use rust_decimal::Decimal;
 
-use super::line::{Column, Flaw, Line, column, columns};
 use super::row::{Row, RowBar, RowOrder, RowReading};
-use crate::feeds::binance::VENUE;
-use crate::feeds::event::{PriceKind, stripped};
-use crate::feeds::frame::{Frame, Sighting, Size};
+use crate::feeds::decoding::event::{PriceKind, stripped};
+use crate::feeds::decoding::frame::{Frame, Sighting, Size};
+use crate::feeds::decoding::json_path::Place;
+use crate::feeds::dumps::cells::{Column, Flaw, Line, column, columns};
+use crate::feeds::exchanges::centralized::binance::VENUE;
 use crate::feeds::instruments::Instruments;
-use crate::feeds::place::Place;
 use crate::model::{ContractKind, Millis, Side, Symbol, coin_of_base};
 
 /// What one coin-margined contract of Binance's is worth in USD.

@@ -14,13 +14,13 @@ use rust_decimal::Decimal;
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
-use super::line::Flaw;
 use super::row::{Row, RowOrder};
-use crate::feeds::event::{Completeness, PriceKind};
-use crate::feeds::frame::{Frame, Rules, Sighting, Size};
+use crate::feeds::decoding::event::{Completeness, PriceKind};
+use crate::feeds::decoding::frame::{Frame, Rules, Sighting, Size};
+use crate::feeds::decoding::json_path::Place;
+use crate::feeds::decoding::market_name::Market;
+use crate::feeds::dumps::cells::Flaw;
 use crate::feeds::instruments::Instruments;
-use crate::feeds::naming::Market;
-use crate::feeds::place::Place;
 use crate::model::{Millis, Side};
 use crate::wire::exact_decimal;
 

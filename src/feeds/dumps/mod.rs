@@ -6,20 +6,20 @@
 
 mod binance;
 mod ccxt;
+pub(super) mod cells;
+pub(super) mod detection;
+pub(super) mod file_name;
 mod format;
 mod hyperliquid;
-mod line;
-mod name;
+pub(super) mod occurrence;
 mod reader;
 mod row;
-mod seen;
-mod signs;
 mod table;
 mod tardis;
 
+pub use cells::Flaw;
+pub use detection::{TAKES_TOTALS, TOTALS};
+pub use file_name::Name;
 pub use format::{Format, Unclear};
-pub use line::Flaw;
-pub use name::Name;
 pub use reader::Rows;
 pub use row::{Row, RowBar, RowOrder, RowReading};
-pub use signs::{TAKES_TOTALS, TOTALS};

@@ -7,12 +7,12 @@ use std::vec;
 use csv::ByteRecord;
 
 use super::format::{Format, Unclear};
-use super::line::{Flaw, Line, columns};
-use super::name::Name;
 use super::row::Row;
-use super::signs::{detect, header};
 use super::table::Table;
 use super::{binance, ccxt, hyperliquid, tardis};
+use crate::feeds::dumps::cells::{Flaw, Line, columns};
+use crate::feeds::dumps::detection::{detect, header};
+use crate::feeds::dumps::file_name::Name;
 use crate::model::{Millis, Vocabulary, exchange_name};
 
 /// Bytes that are looked at to tell what a file is.

@@ -2,11 +2,11 @@
 
 use rust_decimal::Decimal;
 
-use crate::feeds::event::{Completeness, Event, PriceKind};
+use crate::feeds::decoding::event::{Completeness, Event, PriceKind};
 use crate::feeds::instruments::{price_of_one, unscaled};
 use crate::model::{Millis, Order};
 
-use super::line::Flaw;
+use crate::feeds::dumps::cells::Flaw;
 
 /// A liquidation order, a bar or a reading of open interest.
 #[derive(Clone, Debug, PartialEq, Eq)]

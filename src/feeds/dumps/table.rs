@@ -11,11 +11,11 @@ use foldhash::quality::SeedableRandomState;
 use rust_decimal::Decimal;
 
 use super::format::Format;
-use super::line::{Column, Flaw, Line, column, columns};
-use super::name::Name;
 use super::row::{Row, RowBar, RowOrder, RowReading};
-use super::seen::{Seen, key};
-use crate::feeds::event::{Completeness, product, stripped};
+use crate::feeds::decoding::event::{Completeness, product, stripped};
+use crate::feeds::dumps::cells::{Column, Flaw, Line, column, columns};
+use crate::feeds::dumps::file_name::Name;
+use crate::feeds::dumps::occurrence::{Seen, key};
 use crate::model::seeded;
 use crate::model::{
     ContractKind, Millis, Order, Side, Symbol, exchange_name, is_dollar, is_far_from_product,

@@ -10,12 +10,12 @@ use std::collections::HashMap;
 use rust_decimal::Decimal;
 
 use super::binance::{coin_margined, leading};
-use super::line::{Column, Flaw, Line};
 use super::row::{Row, RowOrder, RowReading};
-use crate::feeds::event::{PriceKind, product, quotient, stripped};
-use crate::feeds::frame::{Frame, Sighting, Size};
+use crate::feeds::decoding::event::{PriceKind, product, quotient, stripped};
+use crate::feeds::decoding::frame::{Frame, Sighting, Size};
+use crate::feeds::decoding::json_path::Place;
+use crate::feeds::dumps::cells::{Column, Flaw, Line};
 use crate::feeds::instruments::{Instruments, Kind};
-use crate::feeds::place::Place;
 use crate::feeds::venue::Venue;
 use crate::model::{Millis, Side};
 

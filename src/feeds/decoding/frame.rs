@@ -1,0 +1,366 @@
+//! One frame being taken apart: what is known around it, and how its rows become events.
+//!
+//! A frame is parsed once, into structs whose members are raw JSON texts; only the members a venue's decoder asks for are
+//! read at all.
+
+use std::borrow::Cow;
+use std::cell::RefCell;
+use std::collections::BTreeMap;
+use std::fmt;
+
+use rust_decimal::Decimal;
+use serde::de::Deserialize;
+
+use crate::feeds::decoding::event::{Completeness, Event, PriceKind, product, quotient, stripped};
+use crate::feeds::decoding::json_path::{Place, joined, shown, text_of};
+use crate::feeds::decoding::market_name::Market;
+use crate::feeds::decoding::raw_json::{Cell, Part, Plain, Raw, plain};
+use crate::feeds::error::Error;
+use crate::feeds::instruments::{Instrument, Instruments, Kind};
+use crate::model::{Millis, Side};
+
+/// What has to be known of a venue to read its rows.
+#[derive(Debug)]
+pub(crate) struct Rules {
+    pub(crate) name: &'static str,
+    pub(crate) completeness: Completeness,
+    /// Base and quote of a contract by its name.
+    pub(crate) market: for<'n> fn(&'n str) -> Market<'n>,
+    /// The venue's name of the perpetual contract of a base and a quote, where it follows from them.
+    pub(crate) native: fn(&str, &str) -> Option<String>,
+    /// What a contract holds where the venue fixes it for a whole family of contracts.
+    pub(crate) contract: fn(&str) -> Option<(Kind, Decimal)>,
+}
+
+/// What a venue's size says about the quantity.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Size {
+    /// Units of the base.
+    Base(Decimal),
+    /// An amount of the quote currency.
+    Quote(Decimal),
+    /// Units of the base with their worth in the quote currency, both given by the venue.
+    Turnover(Decimal, Decimal),
+    /// USD, whatever the quote currency.
+    Usd(Decimal),
+    /// Contracts, of which the instrument says what they hold.
+    Contracts(Decimal),
+    /// Unknown: the row is held.
+    Unknown,
+}
+
+/// What a decoder has read of one liquidation.
+#[derive(Debug)]
+pub(crate) struct Sighting<'a> {
+    pub(crate) native_id: &'a str,
+    pub(crate) market: Market<'a>,
+    pub(crate) side: Side,
+    pub(crate) price: Decimal,
+    pub(crate) price_kind: PriceKind,
+    pub(crate) size: Size,
+    /// Absent where the venue sends none: the time of receipt stands in.
+    pub(crate) timestamp: Option<Millis>,
+    pub(crate) dedupe_key: String,
+}
+
+/// One frame or REST body of a venue, with what is known around it; one fault in it is the whole frame's, unless
+/// [faults are kept apart](Self::keeping).
+#[derive(Clone, Copy)]
+pub struct Frame<'a> {
+    rules: &'a Rules,
+    text: &'a str,
+    received_at: Option<Millis>,
+    instruments: &'a Instruments,
+    faults: Option<&'a RefCell<Vec<Error>>>,
+}
+
+impl fmt::Debug for Frame<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Frame")
+            .field("venue", &self.rules.name)
+            .field("text", &shown(self.text))
+            .field("received_at", &self.received_at)
+            .finish_non_exhaustive()
+    }
+}
+
+/// The members of an object, by name.
+#[derive(Debug)]
+pub(crate) struct Named<'a>(BTreeMap<Cow<'a, str>, Raw<'a>>);
+
+impl<'a> Named<'a> {
+    /// The member `name`.
+    pub(crate) fn cell(&self, name: &str) -> Cell<'a> {
+        let raw = self.0.get(name).copied();
+        raw.filter(|raw| raw.text() != "null")
+    }
+
+    /// What the member `name` holds; nothing where it is missing.
+    pub(crate) fn read<T: Deserialize<'a> + Default>(&self, name: &str) -> Result<T, Error> {
+        self.cell(name)
+            .map_or_else(|| Ok(T::default()), |raw| parsed(raw.text()))
+    }
+}
+
+/// How a venue says in its replies that all is well.
+#[derive(Debug)]
+pub(crate) struct Envelope {
+    /// The member that says so …
+    pub(crate) code: &'static str,
+    /// … by this text.
+    pub(crate) fine: &'static str,
+    /// The members that say what is wrong.
+    pub(crate) said: &'static [&'static str],
+}
+
+impl Envelope {
+    /// The members of a reply in which all is well.
+    pub(crate) fn open<'a>(&self, frame: &Frame<'a>) -> Result<Named<'a>, Error> {
+        let members = frame.members()?;
+        let said: Vec<_> = self.said.iter().map(|name| members.cell(name)).collect();
+        self.judge(frame, members.cell(self.code), &said)?;
+        Ok(members)
+    }
+
+    /// Nothing, where `code` says that all is well; `said` are the members that say what is wrong.
+    pub(crate) fn judge(
+        &self,
+        frame: &Frame<'_>,
+        code: Cell<'_>,
+        said: &[Cell<'_>],
+    ) -> Result<(), Error> {
+        match text_of(code).or_else(|| truth_of(code)) {
+            Some(code) if code == self.fine => Ok(()),
+            Some(_) => Err(frame.refused(Place::ROOT.member(self.code), &joined(said))),
+            None => Err(frame.unknown()),
+        }
+    }
+}
+
+/// `true` or `false`, where a member is that.
+fn truth_of(cell: Cell<'_>) -> Option<Cow<'_, str>> {
+    let said = cell.map(Raw::text)?;
+    matches!(said, "true" | "false").then_some(Cow::Borrowed(said))
+}
+
+/// What a JSON text holds.
+fn parsed<'a, T: Deserialize<'a>>(json: &'a str) -> Result<T, Error> {
+    serde_json::from_str(json)
+        .map_err(|error| Error::whole(format!("{} cannot be read: {error}", shown(json))))
+}
+
+impl<'a> Frame<'a> {
+    pub(crate) fn new(
+        rules: &'a Rules,
+        text: &'a str,
+        received_at: Option<Millis>,
+        instruments: &'a Instruments,
+    ) -> Self {
+        Self {
+            rules,
+            text,
+            received_at,
+            instruments,
+            faults: None,
+        }
+    }
+
+    /// The same frame, where a row's fault goes into `faults` so that the other rows stand.
+    #[must_use]
+    pub fn keeping(self, faults: &'a RefCell<Vec<Error>>) -> Self {
+        Self {
+            faults: Some(faults),
+            ..self
+        }
+    }
+
+    /// Its text, blanks around it aside.
+    pub(crate) fn trimmed(&self) -> &'a str {
+        self.text.trim()
+    }
+
+    /// The JSON of the frame.
+    pub(crate) fn read<T: Deserialize<'a>>(&self) -> Result<T, Error> {
+        parsed(self.text)
+    }
+
+    /// The JSON of a frame that is most likely plain.
+    pub(crate) fn read_plainly<T: Plain<'a> + Deserialize<'a>>(&self) -> Result<T, Error> {
+        plain(self.text).map_or_else(|| self.read(), Ok)
+    }
+
+    /// The object that the frame is.
+    pub(crate) fn object<T: Plain<'a> + Deserialize<'a>>(&self) -> Result<T, Error> {
+        match self.read_plainly()? {
+            Part::Object(object) => Ok(object),
+            _ => Err(self.unknown()),
+        }
+    }
+
+    /// The members of the object that the frame is.
+    pub(crate) fn members(&self) -> Result<Named<'a>, Error> {
+        self.read().map(Named)
+    }
+
+    /// The error of a frame in which nothing is recognised.
+    pub(crate) fn unknown(&self) -> Error {
+        let name = self.rules.name;
+        Error::whole(format!("{} is nothing that {name} sends", shown(self.text)))
+    }
+
+    /// The error of a reply in which the venue says that something went wrong.
+    pub(crate) fn refused(&self, place: Place<'_>, said: &str) -> Error {
+        place.fault(format!("{} answers {}", self.rules.name, shown(said)))
+    }
+
+    /// The venue's name.
+    pub(crate) fn name(&self) -> &'static str {
+        self.rules.name
+    }
+
+    /// Base and quote of a contract: as the instrument says, else by the venue's rule.
+    pub(crate) fn market<'n>(&self, native_id: &'n str) -> Market<'n>
+    where
+        'a: 'n,
+    {
+        match self.instruments.get(native_id) {
+            Some(instrument) => Market::new(&instrument.base, &instrument.quote),
+            None => (self.rules.market)(native_id),
+        }
+    }
+
+    /// Whether the caller gave an instrument for a contract.
+    pub(crate) fn knows(&self, native_id: &str) -> bool {
+        self.instruments.get(native_id).is_some()
+    }
+
+    /// The market of a reply that does not name its own: the only instrument given.
+    pub(crate) fn only_market(&self, place: &Place<'_>) -> Result<&'a str, Error> {
+        self.instruments
+            .only()
+            .map(|(native_id, _)| native_id)
+            .ok_or_else(|| {
+                place.fault("the market is not named; give its instrument, and no other")
+            })
+    }
+
+    /// A size in base units, unless the contract is inverse: then it is what the instrument says, or unknown.
+    pub(crate) fn base_unless_inverse(
+        &self,
+        native_id: &str,
+        market: &Market<'_>,
+        size: Decimal,
+    ) -> Size {
+        match self.contract(native_id) {
+            Some((Kind::Inverse, _)) => Size::Contracts(size),
+            None if market.quote == "USD" || market.quote.is_empty() => Size::Unknown,
+            Some((Kind::Linear, _)) | None => Size::Base(size),
+        }
+    }
+
+    /// What is read of each object of a list; one's fault stands alone where faults are kept apart.
+    pub(crate) fn rows<T, R>(
+        &self,
+        place: &Place<'_>,
+        rows: &Part<T>,
+        read: impl Fn(&Self, &Place<'_>, &T) -> Result<Option<R>, Error>,
+    ) -> Result<Vec<R>, Error> {
+        let items = place.list(rows)?;
+        self.each(place, items, |place, item| {
+            read(self, place, place.object(item)?)
+        })
+    }
+
+    /// What is read of each of `items`; one's fault stands alone where faults are kept apart.
+    pub(crate) fn each<T, R>(
+        &self,
+        place: &Place<'_>,
+        items: &[T],
+        read: impl Fn(&Place<'_>, &T) -> Result<Option<R>, Error>,
+    ) -> Result<Vec<R>, Error> {
+        let mut found = Vec::with_capacity(items.len().min(1000));
+        for (index, item) in items.iter().enumerate() {
+            found.extend(self.alone(read(&place.item(index), item))?.flatten());
+        }
+        Ok(found)
+    }
+
+    /// What was read of one row; its fault stands alone where faults are kept apart.
+    pub(crate) fn alone<R>(&self, read: Result<R, Error>) -> Result<Option<R>, Error> {
+        match read {
+            Ok(one) => Ok(Some(one)),
+            Err(fault) => self.note(fault).map(|()| None),
+        }
+    }
+
+    /// Keeps a fault apart; it is the whole frame's where none are kept.
+    pub(crate) fn note(&self, fault: Error) -> Result<(), Error> {
+        match self.faults {
+            Some(faults) => {
+                faults.borrow_mut().push(fault);
+                Ok(())
+            }
+            None => Err(fault),
+        }
+    }
+
+    /// What a contract's size is counted in, and how much one holds, where either is known.
+    pub(crate) fn contract(&self, native_id: &str) -> Option<(Kind, Decimal)> {
+        let held = |known: &Instrument| (known.kind, known.contract_size);
+        self.instruments
+            .get(native_id)
+            .map(held)
+            .or_else(|| (self.rules.contract)(native_id))
+    }
+
+    /// The event of a sighting; `place` is where its row stands.
+    pub(crate) fn event(&self, place: &Place<'_>, seen: Sighting<'_>) -> Result<Event, Error> {
+        let (qty, value_usd) = self
+            .amounts(&seen)
+            .ok_or_else(|| place.fault("quantity and value do not fit a decimal exactly"))?;
+        let (symbol, coin) = (seen.market.symbol(), seen.market.coin());
+        let is_named = |name: &str| name.contains(char::is_alphanumeric);
+        if !is_named(&symbol) || !is_named(&coin) {
+            return Err(place.fault(format!(
+                "{} is no contract: it names no coin",
+                shown(seen.native_id)
+            )));
+        }
+        Ok(Event {
+            exchange: self.rules.name,
+            native_id: seen.native_id.to_owned(),
+            symbol,
+            coin,
+            side: seen.side,
+            price: stripped(seen.price),
+            price_kind: seen.price_kind,
+            qty,
+            value_usd,
+            timestamp: seen.timestamp.or(self.received_at),
+            received_at: self.received_at,
+            sampled: self.rules.completeness != Completeness::Complete,
+            dedupe_key: seen.dedupe_key,
+            group_id: None,
+        })
+    }
+
+    /// Quantity in base units and value in USD; `None` where a figure fits no decimal.
+    fn amounts(&self, seen: &Sighting<'_>) -> Option<(Option<Decimal>, Option<Decimal>)> {
+        let price = seen.price;
+        let dollars = |value: Decimal| seen.market.is_in_dollars().then(|| stripped(value));
+        let base = |qty: Decimal| Some((Some(stripped(qty)), dollars(product(qty, price)?)));
+        let usd = |value: Decimal| Some((Some(quotient(value, price)?), Some(stripped(value))));
+        match seen.size {
+            Size::Base(qty) => base(qty),
+            Size::Quote(value) => Some((Some(quotient(value, price)?), dollars(value))),
+            Size::Turnover(qty, value) => Some((Some(stripped(qty)), dollars(value))),
+            Size::Usd(value) => usd(value),
+            Size::Contracts(count) => match self.contract(seen.native_id) {
+                Some((Kind::Linear, size)) => base(product(count, size)?),
+                Some((Kind::Inverse, size)) => usd(product(count, size)?),
+                None => Some((None, None)),
+            },
+            Size::Unknown => Some((None, None)),
+        }
+    }
+}

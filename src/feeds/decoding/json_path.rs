@@ -1,0 +1,294 @@
+//! Where in a frame something stands, and the values that are read there.
+//!
+//! Numbers are read from raw texts, so nothing passes through a binary float. A [`Place`] follows along, so that an error can
+//! name where it is.
+
+use std::borrow::Cow;
+use std::fmt::Write;
+
+use rust_decimal::Decimal;
+
+use crate::feeds::decoding::event::{is_above_zero, product, stripped};
+use crate::feeds::decoding::raw_json::{Cell, Part, Raw};
+use crate::feeds::error::Error;
+use crate::feeds::instruments::Instrument;
+use crate::model::{Millis, Side};
+use crate::wire::{exact_decimal, leading_number};
+
+/// How many characters of a value an error message repeats.
+const SHOWN: usize = 40;
+/// Epoch numbers below this are seconds.
+const SECONDS_BELOW: i64 = 1_000_000_000_000;
+/// No event is later than this (the year 5138): a larger number is in micro- or nanoseconds.
+const LATEST: i64 = 100_000_000_000_000;
+
+/// Where in a frame something stands.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Place<'p> {
+    above: Option<&'p Place<'p>>,
+    step: Step<'p>,
+}
+
+#[derive(Clone, Copy, Debug)]
+enum Step<'p> {
+    Root,
+    Member(&'p str),
+    Item(usize),
+}
+
+/// A number with the text it was read from.
+#[derive(Debug)]
+pub(crate) struct Number<'a> {
+    pub(crate) text: Cow<'a, str>,
+    pub(crate) value: Decimal,
+}
+
+impl Number<'_> {
+    /// The number as every spelling of it would be written.
+    pub(crate) fn plain(&self) -> Decimal {
+        stripped(self.value)
+    }
+}
+
+impl Place<'_> {
+    /// The frame itself.
+    pub(crate) const ROOT: Place<'static> = Place {
+        above: None,
+        step: Step::Root,
+    };
+
+    /// The member `name` of what stands here; an empty name is this place itself.
+    pub(crate) fn member<'q>(&'q self, name: &'q str) -> Place<'q> {
+        Place {
+            above: Some(self),
+            step: Step::Member(name),
+        }
+    }
+
+    /// The item `index` of the list that stands here.
+    pub(crate) fn item(&self, index: usize) -> Place<'_> {
+        Place {
+            above: Some(self),
+            step: Step::Item(index),
+        }
+    }
+
+    fn write(&self, path: &mut String) {
+        if let Some(above) = self.above {
+            above.write(path);
+        }
+        match self.step {
+            Step::Root => {}
+            Step::Member(name) => {
+                if !path.is_empty() && !name.is_empty() {
+                    path.push('.');
+                }
+                path.push_str(name);
+            }
+            Step::Item(index) => {
+                // Writing to a string cannot fail.
+                let _ = write!(path, "[{index}]");
+            }
+        }
+    }
+
+    /// An error about what stands here.
+    pub(crate) fn fault(&self, message: impl Into<String>) -> Error {
+        let mut path = String::new();
+        self.write(&mut path);
+        Error::Unexpected {
+            path,
+            message: message.into(),
+        }
+    }
+
+    /// The items of the list that stands here.
+    pub(crate) fn list<'t, T>(&self, part: &'t Part<T>) -> Result<&'t [Part<T>], Error> {
+        match part {
+            Part::List(items) => Ok(items),
+            part => Err(self.misshapen(part, "a list")),
+        }
+    }
+
+    /// The object that stands here.
+    pub(crate) fn object<'t, T>(&self, part: &'t Part<T>) -> Result<&'t T, Error> {
+        match part {
+            Part::Object(object) => Ok(object),
+            part => Err(self.misshapen(part, "an object")),
+        }
+    }
+
+    fn misshapen<T>(&self, part: &Part<T>, wanted: &str) -> Error {
+        self.fault(match part {
+            Part::Missing => format!("is missing; {wanted} is expected"),
+            Part::Object(_) => format!("is an object; {wanted} is expected"),
+            Part::List(_) => format!("is a list; {wanted} is expected"),
+            Part::Other => format!("is neither an object nor a list; {wanted} is expected"),
+        })
+    }
+
+    /// The text of member `name`: a string, or a number as it is written.
+    pub(crate) fn text<'a>(&self, name: &str, cell: Cell<'a>) -> Result<Cow<'a, str>, Error> {
+        let raw = cell.ok_or_else(|| self.member(name).fault("is missing"))?;
+        raw.said().ok_or_else(|| {
+            let kind = match raw.text().as_bytes().first() {
+                Some(b'{') => "an object",
+                Some(b'[') => "a list",
+                _ => raw.text(),
+            };
+            self.member(name)
+                .fault(format!("{kind} is neither text nor a number"))
+        })
+    }
+
+    /// The name in member `name`, not blank.
+    pub(crate) fn name<'a>(&self, name: &str, cell: Cell<'a>) -> Result<Cow<'a, str>, Error> {
+        let text = self.text(name, cell)?;
+        if text.chars().all(char::is_whitespace) {
+            return Err(self.member(name).fault("is blank"));
+        }
+        Ok(text)
+    }
+
+    /// The exact number in member `name`.
+    pub(crate) fn number<'a>(&self, name: &str, cell: Cell<'a>) -> Result<Number<'a>, Error> {
+        let text = self.text(name, cell)?;
+        let value = exact_decimal(&text).map_err(|message| self.member(name).fault(message))?;
+        Ok(Number { text, value })
+    }
+
+    /// The exact number above zero in member `name`.
+    pub(crate) fn positive<'a>(&self, name: &str, cell: Cell<'a>) -> Result<Number<'a>, Error> {
+        let number = self.number(name, cell)?;
+        if is_above_zero(number.value) {
+            return Ok(number);
+        }
+        let message = format!("{} is not above zero", shown(&number.text));
+        Err(self.member(name).fault(message))
+    }
+
+    /// The exact number in member `name`, which may be zero but not below.
+    pub(crate) fn amount<'a>(&self, name: &str, cell: Cell<'a>) -> Result<Number<'a>, Error> {
+        let number = self.number(name, cell)?;
+        if number.value.is_zero() || is_above_zero(number.value) {
+            return Ok(number);
+        }
+        let message = format!("{} is below zero", shown(&number.text));
+        Err(self.member(name).fault(message))
+    }
+
+    /// The instant in member `name`: epoch milliseconds, epoch seconds below 1e12, or ISO 8601.
+    pub(crate) fn instant(&self, name: &str, cell: Cell<'_>) -> Result<Millis, Error> {
+        let text = self.text(name, cell)?;
+        if let Some(millis) = written_millis(&text) {
+            return Ok(millis);
+        }
+        let millis = match exact_decimal(&text) {
+            Ok(number) => whole_millis(number),
+            Err(_) => Millis::read_iso(&text).map(|at| at.0),
+        };
+        millis
+            .filter(|millis| (0..LATEST).contains(millis))
+            .map(Millis)
+            .ok_or_else(|| {
+                self.member(name).fault(format!(
+                    "{} is no instant; whole epoch milliseconds, epoch seconds below 1e12 or ISO 8601 are allowed",
+                    shown(&text)
+                ))
+            })
+    }
+
+    /// The side in member `name`, where `long` is what the venue says when a long position died.
+    pub(crate) fn side<'a>(
+        &self,
+        name: &str,
+        cell: Cell<'a>,
+        long: &str,
+        short: &str,
+    ) -> Result<(Cow<'a, str>, Side), Error> {
+        let text = self.text(name, cell)?;
+        let side = if text == long {
+            Side::Long
+        } else if text == short {
+            Side::Short
+        } else {
+            let message = format!(
+                "{} is no side; {long:?} or {short:?} is allowed",
+                shown(&text)
+            );
+            return Err(self.member(name).fault(message));
+        };
+        Ok((text, side))
+    }
+
+    /// The instrument of the market that stands here.
+    pub(crate) fn instrument(
+        &self,
+        base: &str,
+        quote: &str,
+        kind: &str,
+        contract_size: &str,
+    ) -> Result<Instrument, Error> {
+        Instrument::read(base, quote, kind, contract_size).map_err(|message| self.fault(message))
+    }
+
+    /// The truth of member `name`.
+    pub(crate) fn truth(&self, name: &str, cell: Cell<'_>) -> Result<bool, Error> {
+        match cell.map(Raw::text) {
+            Some("true") => Ok(true),
+            Some("false") => Ok(false),
+            Some(json) => {
+                let message = format!("{} is not true or false", shown(json));
+                Err(self.member(name).fault(message))
+            }
+            None => Err(self.member(name).fault("is missing")),
+        }
+    }
+}
+
+/// Whether a member is the text `wanted`.
+pub(crate) fn says(cell: Cell<'_>, wanted: &str) -> bool {
+    text_of(cell).is_some_and(|text| text == wanted)
+}
+
+/// The text of a member, where it is one.
+pub(crate) fn text_of(cell: Cell<'_>) -> Option<Cow<'_, str>> {
+    cell.and_then(Raw::said)
+}
+
+/// What members say, those that are no text aside.
+pub(crate) fn joined(cells: &[Cell<'_>]) -> String {
+    let said: Vec<_> = cells.iter().copied().filter_map(text_of).collect();
+    said.join(" ")
+}
+
+/// Epoch milliseconds written as such, as nearly all are.
+fn written_millis(text: &str) -> Option<Millis> {
+    const DIGITS: usize = 13;
+    if text.len() != DIGITS {
+        return None;
+    }
+    let (millis, digits) = leading_number(text.as_bytes())?;
+    let millis = i64::try_from(millis).ok().filter(|_| digits == DIGITS)?;
+    (millis >= SECONDS_BELOW).then_some(Millis(millis))
+}
+
+/// Epoch milliseconds of a number that is below 1e12 where it counts seconds.
+fn whole_millis(number: Decimal) -> Option<i64> {
+    let millis = if number.abs() < Decimal::from(SECONDS_BELOW) {
+        product(number, Decimal::ONE_THOUSAND)?
+    } else {
+        stripped(number)
+    };
+    (millis.scale() == 0)
+        .then(|| i64::try_from(millis.mantissa()).ok())
+        .flatten()
+}
+
+/// `text` in quotes, cut where it is long.
+pub(crate) fn shown(text: &str) -> String {
+    match text.char_indices().nth(SHOWN) {
+        Some((end, _)) => format!("{:?}…", text.split_at(end).0),
+        None => format!("{text:?}"),
+    }
+}

@@ -1,0 +1,167 @@
+//! A venue's name of a contract to base and quote.
+//!
+//! Dated and perpetual contracts of a pair share one symbol, so dates and suffixes go; scales such as `1000PEPE` stay in
+//! the symbol and leave the coin. A name that no rule takes apart stays whole, with an empty quote.
+
+use std::borrow::Cow;
+
+use crate::model::{coin_of_base, own_name, quote_of_pair};
+
+/// Quote currencies that count as USD one to one.
+const DOLLARS: [&str; 8] = [
+    "USDT", "USDC", "USD", "FDUSD", "BUSD", "USD1", "USDE", "TUSD",
+];
+
+/// Base and quote of a contract, in the field's spelling.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Market<'a> {
+    pub(crate) base: Cow<'a, str>,
+    pub(crate) quote: Cow<'a, str>,
+}
+
+impl<'a> Market<'a> {
+    pub(crate) fn new(base: &'a str, quote: &'a str) -> Self {
+        Self {
+            base: plain(base),
+            quote: plain(quote),
+        }
+    }
+
+    /// A market that has no name yet.
+    pub(crate) fn unnamed(native_id: &'a str) -> Self {
+        Self {
+            base: Cow::Borrowed(native_id),
+            quote: Cow::Borrowed(""),
+        }
+    }
+
+    /// A pair written in one word.
+    pub(crate) fn joined(pair: &'a str) -> Self {
+        let quote = quote_of_pair(pair).unwrap_or_default();
+        Self {
+            base: plain(pair.strip_suffix(quote).unwrap_or(pair)),
+            quote: Cow::Borrowed(quote),
+        }
+    }
+
+    pub(crate) fn symbol(&self) -> String {
+        [&*self.base, &*self.quote].concat()
+    }
+
+    pub(crate) fn coin(&self) -> String {
+        coin_of_base(&self.base).0
+    }
+
+    /// Whether an amount of the quote is that amount of USD.
+    pub(crate) fn is_in_dollars(&self) -> bool {
+        DOLLARS.contains(&&*self.quote)
+    }
+}
+
+/// A currency in the field's spelling: upper case, `BTC` and `DOGE` by their own names.
+fn plain(name: &str) -> Cow<'_, str> {
+    match name {
+        _ if own_name(name) != name => Cow::Borrowed(own_name(name)),
+        _ if name
+            .bytes()
+            .all(|byte| byte.is_ascii_uppercase() || byte.is_ascii_digit()) =>
+        {
+            Cow::Borrowed(name)
+        }
+        _ if name.chars().any(char::is_lowercase) => Cow::Owned(name.to_uppercase()),
+        _ => Cow::Borrowed(name),
+    }
+}
+
+/// `text` before the first `at`, or all of it.
+pub(crate) fn before(text: &str, at: u8) -> &str {
+    let place = text.bytes().position(|byte| byte == at);
+    place.and_then(|place| text.get(..place)).unwrap_or(text)
+}
+
+/// `BTCUSDT`, `BTCUSD`, and `BTCPERP` in USDC.
+pub(crate) fn perpetual(native_id: &str) -> Market<'_> {
+    match native_id.strip_suffix("PERP") {
+        Some(base) if !base.is_empty() => Market::new(base, "USDC"),
+        _ => Market::joined(native_id),
+    }
+}
+
+/// `BTC-USDT-SWAP`, `BTC-USD-261225`, `BTC-USD_UM_XPERP-310404`, `BTC-USD`.
+pub(crate) fn dashed(native_id: &str) -> Market<'_> {
+    let mut parts = native_id.split('-');
+    match (parts.next(), parts.next()) {
+        (Some(base), Some(quote)) => Market::new(base, before(quote, b'_')),
+        _ => Market::joined(native_id),
+    }
+}
+
+/// Base and quote in one word.
+#[expect(clippy::unnecessary_wraps, reason = "not every venue can tell")]
+pub(crate) fn joined(base: &str, quote: &str) -> Option<String> {
+    Some([base, quote].concat())
+}
+
+/// The same, and `BTCPERP` of what is in USDC.
+pub(crate) fn joined_perpetual(base: &str, quote: &str) -> Option<String> {
+    match quote {
+        "USDC" => Some(format!("{base}PERP")),
+        _ => joined(base, quote),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::feeds::decoding::market_name::*;
+
+    /// Native id, symbol and coin.
+    fn come_down(rule: for<'a> fn(&'a str) -> Market<'a>, names: &[[&str; 3]]) {
+        for [native_id, symbol, coin] in names {
+            let market = rule(native_id);
+            assert_eq!(market.symbol(), *symbol, "{native_id}");
+            assert_eq!(market.coin(), *coin, "{native_id}");
+        }
+    }
+
+    #[test]
+    fn names_come_down_to_symbol_and_coin() {
+        come_down(
+            perpetual,
+            &[
+                ["BTCUSDT", "BTCUSDT", "BTC"],
+                ["BTCPERP", "BTCUSDC", "BTC"],
+                ["BTCUSD", "BTCUSD", "BTC"],
+            ],
+        );
+        come_down(
+            dashed,
+            &[
+                ["BTC-USDT-SWAP", "BTCUSDT", "BTC"],
+                ["BTC-USD-SWAP", "BTCUSD", "BTC"],
+                ["BTC-USD-261225", "BTCUSD", "BTC"],
+                ["BTC-USD_UM_XPERP-310404", "BTCUSD", "BTC"],
+                ["DOT-USD-SWAP", "DOTUSD", "DOT"],
+                ["BTC-USD", "BTCUSD", "BTC"],
+            ],
+        );
+        come_down(
+            |name| Market::joined(name),
+            &[["BTCUSDT", "BTCUSDT", "BTC"]],
+        );
+        come_down(|name| Market::unnamed(name), &[["1", "1", "1"]]);
+    }
+
+    #[test]
+    fn only_dollars_count_as_dollars() {
+        assert!(Market::new("BTC", "USDC").is_in_dollars());
+        assert!(!Market::new("ETH", "BTC").is_in_dollars());
+        assert!(!Market::new("BTC", "EUR").is_in_dollars());
+        assert!(!Market::unnamed("1").is_in_dollars());
+    }
+
+    #[test]
+    fn lower_case_names_become_upper_case() {
+        assert_eq!(Market::new("kPEPE", "USD").symbol(), "KPEPEUSD");
+        assert_eq!(Market::new("kPEPE", "USD").coin(), "PEPE");
+    }
+}

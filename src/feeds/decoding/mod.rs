@@ -1,0 +1,7 @@
+//! Frame decoding: raw JSON members, paths in errors, market names and events.
+
+pub(super) mod event;
+pub(super) mod frame;
+pub(super) mod json_path;
+pub(super) mod market_name;
+pub(super) mod raw_json;

@@ -1,0 +1,401 @@
+//! The members of a frame that a decoder asks for: raw JSON texts, and structs of them under the venue's own names.
+//!
+//! Numbers stay the texts they are, so nothing passes through a binary float. Nearly every frame is plain: objects of known
+//! members, strings without escapes, numbers. It is read in one pass of the [`Cursor`] that reads bodies as well, which gives
+//! `None` at the first surprise, and the frame is then read by serde: what is refused and why is for it to say. What is
+//! read plainly is exactly what serde would have read.
+
+use std::borrow::Cow;
+use std::fmt;
+use std::marker::PhantomData;
+
+use serde::de::value::MapAccessDeserializer;
+use serde::de::{Deserialize, Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
+use serde_json::value::RawValue;
+
+use crate::wire::Cursor;
+
+/// What can be read from a plain frame.
+pub(crate) trait Plain<'a>: Default {
+    /// Reads the value that comes next into its place, which is empty; `text` is what the cursor began with.
+    fn fill(&mut self, from: &mut Cursor<'a>, text: &'a str) -> Option<()>;
+}
+
+/// Reads a whole frame.
+#[inline]
+pub(crate) fn plain<'a, T: Plain<'a>>(text: &'a str) -> Option<T> {
+    let mut from = Cursor::of(text.as_bytes());
+    let mut value = T::default();
+    value.fill(&mut from, text)?;
+    from.end()?;
+    Some(value)
+}
+
+/// A value as it stands in the frame.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Raw<'a> {
+    json: &'a str,
+    /// Whether nothing in it is escaped: a string is what stands between its quotes.
+    is_plain: bool,
+}
+
+impl<'a> Raw<'a> {
+    /// Its JSON.
+    pub(crate) fn text(self) -> &'a str {
+        self.json
+    }
+
+    /// What it says, where it is a string or a number.
+    #[inline]
+    pub(crate) fn said(self) -> Option<Cow<'a, str>> {
+        let json = self.json;
+        match json.as_bytes().first()? {
+            b'"' if self.is_plain => json.get(1..json.len() - 1).map(Cow::Borrowed),
+            b'"' => serde_json::from_str(json).ok().map(Cow::Owned),
+            b'-' | b'0'..=b'9' => Some(Cow::Borrowed(json)),
+            _ => None,
+        }
+    }
+}
+
+impl<'de: 'a, 'a> Deserialize<'de> for Raw<'a> {
+    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
+        let json = <&RawValue>::deserialize(from)?.get();
+        Ok(Self {
+            json,
+            is_plain: !json.contains('\\'),
+        })
+    }
+}
+
+/// A member as it stands in the frame; `null` counts as missing.
+pub(crate) type Cell<'a> = Option<Raw<'a>>;
+
+/// A struct of members under the venue's own, case-sensitive names; what is no raw text has its type beside it. Quickest
+/// where they are written in the venue's order, and what is not asked for stands among them as `IgnoredAny`.
+macro_rules! members {
+    ($(#[$doc:meta])* $name:ident<$life:lifetime> { $($field:ident $(: $kind:ty)? = $key:literal,)+ }) => {
+        $(#[$doc])*
+        #[derive(Debug, Default, serde::Deserialize)]
+        struct $name<$life> {
+            $(#[serde(borrow, default, rename = $key)]
+            $field: $crate::feeds::decoding::raw_json::members!(@kind $life $($kind)?),)+
+        }
+
+        impl<$life> $crate::feeds::decoding::raw_json::Plain<$life> for $name<$life> {
+            fn fill(&mut self, from: &mut $crate::wire::Cursor<$life>, text: &$life str) -> Option<()> {
+                if !from.opens()? {
+                    return Some(());
+                }
+                $(let mut $field = false;)+
+                // Members mostly come in the order in which they are written here: no name has to be looked for.
+                $(if from.exactly(concat!("\"", $key, "\":")).is_some() {
+                    $field = true;
+                    $crate::feeds::decoding::raw_json::Plain::fill(&mut self.$field, from, text)?;
+                    if !from.goes_on()? {
+                        return Some(());
+                    }
+                })+
+                loop {
+                    let name = from.name()?;
+                    $(if name == $key.as_bytes() {
+                        // A second member of a name is a surprise.
+                        if std::mem::replace(&mut $field, true) {
+                            return None;
+                        }
+                        $crate::feeds::decoding::raw_json::Plain::fill(&mut self.$field, from, text)?;
+                    } else)+ {
+                        from.skip()?;
+                    }
+                    if !from.goes_on()? {
+                        return Some(());
+                    }
+                }
+            }
+        }
+    };
+    (@kind $life:lifetime) => { $crate::feeds::decoding::raw_json::Cell<$life> };
+    (@kind $life:lifetime $kind:ty) => { $kind };
+}
+
+pub(crate) use members;
+
+/// A value of which only the shape is known beforehand.
+#[derive(Debug, Default)]
+pub(crate) enum Part<T> {
+    /// Not there, or `null`.
+    #[default]
+    Missing,
+    /// An object.
+    Object(T),
+    /// A list of anything.
+    List(Vec<Part<T>>),
+    /// Something else.
+    Other,
+}
+
+impl<'de, T: Deserialize<'de>> Deserialize<'de> for Part<T> {
+    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
+        struct Shape<T>(PhantomData<T>);
+
+        impl<'de, T: Deserialize<'de>> Visitor<'de> for Shape<T> {
+            type Value = Part<T>;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("any JSON value")
+            }
+
+            fn visit_map<A: MapAccess<'de>>(self, members: A) -> Result<Part<T>, A::Error> {
+                T::deserialize(MapAccessDeserializer::new(members)).map(Part::Object)
+            }
+
+            fn visit_seq<A: SeqAccess<'de>>(self, mut items: A) -> Result<Part<T>, A::Error> {
+                let mut list = Vec::new();
+                while let Some(item) = items.next_element()? {
+                    list.push(item);
+                }
+                Ok(Part::List(list))
+            }
+
+            fn visit_unit<E>(self) -> Result<Part<T>, E> {
+                Ok(Part::Missing)
+            }
+
+            fn visit_bool<E>(self, _: bool) -> Result<Part<T>, E> {
+                Ok(Part::Other)
+            }
+
+            fn visit_i64<E>(self, _: i64) -> Result<Part<T>, E> {
+                Ok(Part::Other)
+            }
+
+            fn visit_u64<E>(self, _: u64) -> Result<Part<T>, E> {
+                Ok(Part::Other)
+            }
+
+            fn visit_f64<E>(self, _: f64) -> Result<Part<T>, E> {
+                Ok(Part::Other)
+            }
+
+            fn visit_str<E>(self, _: &str) -> Result<Part<T>, E> {
+                Ok(Part::Other)
+            }
+        }
+
+        from.deserialize_any(Shape(PhantomData))
+    }
+}
+
+/// What is not asked for, but stands where it stands.
+impl<'a> Plain<'a> for IgnoredAny {
+    #[inline]
+    fn fill(&mut self, from: &mut Cursor<'a>, _: &'a str) -> Option<()> {
+        from.skip()
+    }
+}
+
+impl<'a> Plain<'a> for Cell<'a> {
+    #[inline]
+    fn fill(&mut self, from: &mut Cursor<'a>, text: &'a str) -> Option<()> {
+        let first = from.peek()?;
+        let start = text.len() - from.left();
+        from.skip()?;
+        let json = text.get(start..text.len() - from.left())?;
+        *self = (first != b'n').then_some(Raw {
+            json,
+            is_plain: true,
+        });
+        Some(())
+    }
+}
+
+impl<'a, T: Plain<'a>> Plain<'a> for Part<T> {
+    #[inline]
+    fn fill(&mut self, from: &mut Cursor<'a>, text: &'a str) -> Option<()> {
+        match from.peek()? {
+            b'{' => {
+                *self = Part::Object(T::default());
+                let Part::Object(object) = self else {
+                    return None;
+                };
+                object.fill(from, text)
+            }
+            b'[' => {
+                let mut items = Vec::new();
+                from.each(|from| {
+                    let mut item = Part::default();
+                    item.fill(from, text)?;
+                    items.push(item);
+                    Some(())
+                })?;
+                *self = Part::List(items);
+                Some(())
+            }
+            first => {
+                from.skip()?;
+                if first != b'n' {
+                    *self = Part::Other;
+                }
+                Some(())
+            }
+        }
+    }
+}
+
+impl<'a, T: Plain<'a>> Plain<'a> for Option<Box<T>> {
+    fn fill(&mut self, from: &mut Cursor<'a>, text: &'a str) -> Option<()> {
+        if from.peek()? == b'n' {
+            return from.skip();
+        }
+        self.insert(Box::default()).fill(from, text)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+    use proptest::sample::Index;
+
+    use crate::feeds::decoding::raw_json::*;
+
+    members!(Row<'a> {
+        symbol = "s",
+        side = "S",
+        _more: IgnoredAny = "x",
+        size = "q",
+    });
+
+    members!(Message<'a> {
+        kind = "e",
+        row: Part<Row<'a>> = "o",
+        data: Option<Box<Part<Message<'a>>>> = "data",
+    });
+
+    /// What serde reads, and what is read plainly where that is anything.
+    fn both(text: &str) -> (Option<String>, Option<String>) {
+        let by_serde = serde_json::from_str::<Part<Message<'_>>>(text);
+        let plainly = plain::<Part<Message<'_>>>(text);
+        (
+            by_serde.ok().map(|read| format!("{read:?}")),
+            plainly.map(|read| format!("{read:?}")),
+        )
+    }
+
+    #[test]
+    fn plain_frames_are_read_plainly() {
+        for text in [
+            r#"{"e":"forceOrder","o":{"s":"BTCUSDT","S":"SELL","q":"0.014","x":[1,{"y":null}],"T":1790000000000}}"#,
+            r#" { "data" : [ {"e":1.5,"o":[{"s":"é"}, {}]} , [] ] , "stream":"all" } "#,
+            r#"{"e":null,"o":null,"data":null}"#,
+            r#"{"o":true,"e":{"a":[-0.5]},"data":{"data":{"e":"x"}}}"#,
+            "[]",
+            "7",
+        ] {
+            let (by_serde, plainly) = both(text);
+            assert!(by_serde.is_some(), "{text}");
+            assert_eq!(by_serde, plainly, "{text}");
+        }
+    }
+
+    #[test]
+    fn a_frame_of_any_depth_is_left_to_serde() {
+        for (open, close) in [("[", "]"), ("{\"data\":", "}"), ("{\"x\":[", "]}")] {
+            for depth in [5, 100, 100_000] {
+                let text = format!("{}1{}", open.repeat(depth), close.repeat(depth));
+                let (by_serde, plainly) = both(&text);
+                assert!(depth < 100 || plainly.is_none(), "{open} {depth}");
+                assert!(plainly.is_none() || plainly == by_serde, "{open} {depth}");
+            }
+        }
+    }
+
+    /// What is put into a frame, or over what stands there.
+    const SURPRISES: &[&str] = &[
+        "null",
+        "true",
+        "nul",
+        "\"",
+        "\\",
+        "\\u0041",
+        "{",
+        "}",
+        "[",
+        "]",
+        ",",
+        ":",
+        "1e400",
+        "01",
+        "-",
+        "1.",
+        "0",
+        ".5",
+        " ",
+        "\n",
+        "\u{feff}",
+        "\"e\":1,",
+        "\"o\":[],",
+        "\"data\":{},",
+        "{}",
+        "[]",
+        "é",
+        "\u{1}",
+    ];
+
+    fn frame() -> impl Strategy<Value = String> {
+        let scalar = "\"[a-z]{0,3}\"|-?(0|[1-9][0-9]{0,3})(\\.[0-9]{1,3})?(e[0-9])?|null|true|false|\\{\\}|\\[1\\]";
+        let row = proptest::collection::vec(("[sSqx]", scalar), 0..4)
+            .prop_map(|members| object(&members));
+        let part = prop_oneof![
+            row.clone(),
+            proptest::collection::vec(row, 0..3).prop_map(|rows| format!("[{}]", rows.join(","))),
+            scalar,
+        ];
+        let message = ((scalar, part), any::<bool>()).prop_map(|((kind, part), swapped)| {
+            let members = [("e".to_owned(), kind), ("o".to_owned(), part)];
+            let [first, second] = members;
+            object(&if swapped {
+                [second, first]
+            } else {
+                [first, second]
+            })
+        });
+        message.prop_recursive(3, 8, 2, |inner| {
+            proptest::collection::vec(inner, 1..3).prop_map(|messages| match messages.as_slice() {
+                [one] => format!("{{\"data\":{one}}}"),
+                _ => format!("[{}]", messages.join(",")),
+            })
+        })
+    }
+
+    fn object(members: &[(String, String)]) -> String {
+        let members: Vec<String> = members
+            .iter()
+            .map(|(name, value)| format!("\"{name}\":{value}"))
+            .collect();
+        format!("{{{}}}", members.join(","))
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig { cases: 4000, failure_persistence: None, ..ProptestConfig::default() })]
+
+        #[test]
+        fn what_is_read_plainly_is_what_serde_reads(
+            frame in frame(),
+            surprises in proptest::collection::vec((proptest::sample::select(SURPRISES), any::<Index>(), 0_usize..2), 0..3),
+        ) {
+            let mut changed = frame;
+            for (surprise, at, over) in surprises {
+                let places: Vec<usize> = changed.char_indices().map(|(place, _)| place).chain([changed.len()]).collect();
+                let at = *at.get(&places);
+                let end = (at + over * surprise.len()).min(changed.len());
+                if changed.is_char_boundary(end) {
+                    changed.replace_range(at..end, surprise);
+                }
+            }
+            let (by_serde, plainly) = both(&changed);
+            if plainly.is_some() {
+                prop_assert_eq!(plainly, by_serde, "{}", changed);
+            }
+        }
+    }
+}

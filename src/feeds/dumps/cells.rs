@@ -1,0 +1,169 @@
+//! One line of a file taken apart: cells by column, each read as what it has to be.
+
+use csv::ByteRecord;
+use rust_decimal::Decimal;
+
+use crate::model::Millis;
+use crate::wire::exact_decimal;
+
+/// Longest text that a message shows.
+const SHOWN: usize = 60;
+/// Epoch milliseconds have fewer digits than this for the next thousand years, epoch microseconds more since 2001.
+const MICROS: usize = 15;
+
+/// Why a line gives no row: a reason that is the same for all lines with the same fault, and what this one has.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Flaw {
+    /// What is wrong, and what is allowed.
+    pub reason: String,
+    /// What stands there.
+    pub shown: String,
+    /// Whether nothing can be read behind it.
+    pub is_last: bool,
+}
+
+impl Flaw {
+    pub(crate) fn new(reason: impl Into<String>, shown: &str) -> Self {
+        let mut text: String = shown.chars().take(SHOWN).collect();
+        if text.len() < shown.len() {
+            text.push('…');
+        }
+        Self {
+            reason: reason.into(),
+            shown: text,
+            is_last: false,
+        }
+    }
+
+    /// The flaw of what is cut short: nothing can be read behind it.
+    pub(crate) fn last(reason: &str, shown: &str) -> Self {
+        Self {
+            is_last: true,
+            ..Self::new(reason, shown)
+        }
+    }
+}
+
+/// A column: its name, and where it stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Column {
+    pub(crate) name: &'static str,
+    pub(crate) place: usize,
+}
+
+/// The columns of these names in a header; each may have several spellings. `None` where one is missing.
+pub(crate) fn columns<const N: usize>(
+    header: &[String],
+    names: [&'static [&'static str]; N],
+) -> Option<[Column; N]> {
+    let found = names.map(|spellings| column(header, spellings));
+    let all: Option<Vec<Column>> = found.into_iter().collect();
+    all?.try_into().ok()
+}
+
+/// The column of one of these spellings.
+pub(crate) fn column(header: &[String], spellings: &[&'static str]) -> Option<Column> {
+    spellings.iter().find_map(|name| {
+        let place = header.iter().position(|cell| cell == name)?;
+        Some(Column { name, place })
+    })
+}
+
+/// A line.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Line<'a>(pub(crate) &'a ByteRecord);
+
+impl<'a> Line<'a> {
+    /// The text of a column, without blanks around it.
+    pub(crate) fn text(self, column: Column) -> Result<&'a str, Flaw> {
+        let name = column.name;
+        let bytes = self
+            .0
+            .get(column.place)
+            .ok_or_else(|| Flaw::new(format!("{name}: the line ends before it"), ""))?;
+        let text = std::str::from_utf8(bytes)
+            .map_err(|_| Flaw::new(format!("{name}: not UTF-8 text"), ""))?
+            .trim();
+        if text.is_empty() {
+            return Err(Flaw::new(format!("{name}: blank"), ""));
+        }
+        Ok(text)
+    }
+
+    /// An exact decimal.
+    pub(crate) fn decimal(self, column: Column) -> Result<Decimal, Flaw> {
+        let text = self.text(column)?;
+        exact_decimal(text).map_err(|_| {
+            let name = column.name;
+            Flaw::new(format!("{name}: not an exact decimal"), text)
+        })
+    }
+
+    /// An exact decimal above zero.
+    pub(crate) fn positive(self, column: Column) -> Result<Decimal, Flaw> {
+        let value = self.decimal(column)?;
+        if value > Decimal::ZERO {
+            return Ok(value);
+        }
+        let name = column.name;
+        Err(Flaw::new(
+            format!("{name}: not above 0"),
+            &value.to_string(),
+        ))
+    }
+
+    /// An exact decimal from zero up.
+    pub(crate) fn amount(self, column: Column) -> Result<Decimal, Flaw> {
+        let value = self.decimal(column)?;
+        if value >= Decimal::ZERO {
+            return Ok(value);
+        }
+        let name = column.name;
+        Err(Flaw::new(format!("{name}: below 0"), &value.to_string()))
+    }
+
+    /// Epoch microseconds, down to the millisecond they lie in.
+    pub(crate) fn micros(self, column: Column) -> Result<Millis, Flaw> {
+        let text = self.text(column)?;
+        let digits = text.len() > MICROS && text.bytes().all(|byte| byte.is_ascii_digit());
+        let micros = digits.then(|| text.parse::<i64>().ok()).flatten();
+        micros.map(|at| Millis(at / 1000)).ok_or_else(|| {
+            let name = column.name;
+            Flaw::new(format!("{name}: not epoch microseconds"), text)
+        })
+    }
+
+    /// Epoch milliseconds or microseconds, told apart by their digits; down to the millisecond.
+    pub(crate) fn epoch(self, column: Column) -> Result<Millis, Flaw> {
+        let text = self.text(column)?;
+        let name = column.name;
+        let wrong = || {
+            Flaw::new(
+                format!("{name}: not epoch milliseconds or microseconds"),
+                text,
+            )
+        };
+        if !text.bytes().all(|byte| byte.is_ascii_digit()) {
+            return Err(wrong());
+        }
+        if text.len() > MICROS {
+            return self.micros(column);
+        }
+        Millis::read(text).ok_or_else(wrong)
+    }
+
+    /// Epoch milliseconds, epoch microseconds or ISO 8601.
+    pub(crate) fn instant(self, column: Column) -> Result<Millis, Flaw> {
+        let text = self.text(column)?;
+        if text.len() > MICROS && text.bytes().all(|byte| byte.is_ascii_digit()) {
+            return self.micros(column);
+        }
+        Millis::read(text).ok_or_else(|| {
+            let name = column.name;
+            Flaw::new(
+                format!("{name}: not an instant (epoch milliseconds or microseconds, or ISO 8601)"),
+                text,
+            )
+        })
+    }
+}

@@ -1,0 +1,156 @@
+//! What tells files apart: their first lines, and their names where those do not say it.
+
+use crate::feeds::dumps::cells::{column, columns};
+use crate::feeds::dumps::file_name::Name;
+use crate::feeds::dumps::format::Format;
+use crate::feeds::dumps::{binance, ccxt, hyperliquid, table, tardis};
+
+/// The header of a file that has one: names in lower case.
+pub(crate) fn header(first: &[String]) -> Option<Vec<String>> {
+    let is_number = |cell: &String| cell.starts_with(|first: char| first.is_ascii_digit());
+    if first.first().is_none_or(is_number) {
+        return None;
+    }
+    Some(
+        first
+            .iter()
+            .map(|cell| cell.trim().to_lowercase())
+            .collect(),
+    )
+}
+
+/// What a file is, by its name and its first lines; a sentence why that is not clear.
+pub(crate) fn detect(name: &Name, head: &str, first: &[Vec<String>]) -> Result<Format, String> {
+    let begin = head.trim_start();
+    if ccxt::is_list(begin) {
+        return Ok(Format::CcxtOhlcv);
+    }
+    if hyperliquid::is_fills(begin) {
+        return Ok(Format::HyperliquidFills);
+    }
+    if begin.starts_with(LZ4) {
+        return Err(
+            "it is compressed by lz4, which is not read; unpack it first (lz4 -d)".to_owned(),
+        );
+    }
+    if begin.starts_with('{') && begin.contains("\"code\"") {
+        return Err(COINGLASS_ANSWER.to_owned());
+    }
+    let Some(line) = first.first() else {
+        return Err("it is empty".to_owned());
+    };
+    match header(line) {
+        Some(header) => by_header(name, &header, first.get(1)),
+        None => without(name, line),
+    }
+}
+
+/// What a file begins with that `lz4` has written.
+const LZ4: &str = "\u{4}\"M\u{18}";
+const COINGLASS_ANSWER: &str = "it is an answer of CoinGlass': write the rows of its history of prices or of open interest to a \
+    CSV file; its orders say a side of which its documents give two meanings: bring the exchange's own";
+const COINGLASS_ORDERS: &str = "CoinGlass' orders say a side of which its documents give two meanings; bring the exchange's own";
+const COINGLASS_OHLC: &str = "it has no volume: where it is CoinGlass' history of open interest, give \
+    format=\"coinglass_open_interest_usd\" or, where it was asked for in coins, format=\"coinglass_open_interest_coins\"";
+/// What a file is that has totals of periods.
+pub const TOTALS: &str = "it has totals of periods, which are no orders, and an archive keeps none";
+/// Who takes them.
+pub const TAKES_TOTALS: &str =
+    "Market(liquidations=), with the columns timestamp, symbol, long_usd and short_usd";
+
+fn by_header(name: &Name, header: &[String], row: Option<&Vec<String>>) -> Result<Format, String> {
+    let has = |word: &str| header.iter().any(|cell| cell == word);
+    if columns(header, binance::LIQUIDATIONS).is_some() {
+        return Ok(Format::BinanceLiquidations);
+    }
+    if columns(header, binance::METRICS).is_some() {
+        return Ok(Format::BinanceMetrics);
+    }
+    if columns(header, tardis::COMMON).is_some() {
+        if has("funding_rate") && has("open_interest") {
+            return Ok(Format::TardisDerivativeTicker);
+        }
+        if columns(header, tardis::LIQUIDATIONS).is_some() {
+            return match (name.says("liquidations"), name.says("trades")) {
+                (true, false) => Ok(Format::TardisLiquidations),
+                (false, true) => Err("it has trades, by its name".to_owned()),
+                _ => Err("liquidations and trades have the same columns, and its name does not say which it has; where it \
+                          is the former, give format=\"tardis_liquidations\""
+                    .to_owned()),
+            };
+        }
+    }
+    if has("open_time") && has("close_time") && has("open") {
+        return Ok(Format::BinanceKlines);
+    }
+    if has("exchange_name") {
+        return Err(COINGLASS_ORDERS.to_owned());
+    }
+    let totals = [
+        ["long_usd", "short_usd"],
+        ["long_liquidation_usd", "short_liquidation_usd"],
+        [
+            "aggregated_long_liquidation_usd",
+            "aggregated_short_liquidation_usd",
+        ],
+    ];
+    if totals.iter().any(|both| both.iter().all(|word| has(word))) {
+        return Err(format!("{TOTALS}; give them to {TAKES_TOTALS}"));
+    }
+    if has("liquidation_price") || has("25x") {
+        return Err("it has positions or levels: give positions as a table, ingest(path, positions=…), and levels, which are sums of them, to \
+             score_truth(positions=)".to_owned());
+    }
+    if column(header, table::TIME).is_some() {
+        if columns(header, [table::SIDE, table::PRICE, table::QTY]).is_some() {
+            return side_of(header, row);
+        }
+        if columns(header, table::PRICES).is_some() {
+            return match (
+                column(header, table::VOLUME),
+                column(header, table::VOLUME_USD),
+            ) {
+                (Some(_), _) => Ok(Format::Bars),
+                (None, Some(_)) => Ok(Format::CoinGlassPrices),
+                (None, None) => Err(COINGLASS_OHLC.to_owned()),
+            };
+        }
+        if column(header, table::OPEN_INTEREST).is_some() {
+            return Ok(Format::OpenInterest);
+        }
+        if column(header, table::OPEN_INTEREST_USD).is_some() {
+            return Ok(Format::OpenInterestUsd);
+        }
+    }
+    Err(format!(
+        "its columns ({}) are those of no format",
+        header.join(", ")
+    ))
+}
+
+/// Whose side orders have, by the first of them.
+fn side_of(header: &[String], row: Option<&Vec<String>>) -> Result<Format, String> {
+    let place = column(header, table::SIDE).map(|column| column.place);
+    let word = place.and_then(|place| row?.get(place));
+    match word.map(|word| word.to_ascii_uppercase()).as_deref() {
+        Some("BUY" | "SELL") => Err("its side is BUY or SELL: where that is the side of the order that closed the position \
+                                     (a SELL closes a long), give format=\"force_orders\""
+            .to_owned()),
+        _ => Ok(Format::Orders),
+    }
+}
+
+fn without(name: &Name, line: &[String]) -> Result<Format, String> {
+    let is_side = |cell: Option<&String>| cell.is_some_and(|word| word == "BUY" || word == "SELL");
+    if line.len() == binance::LIQUIDATIONS_BARE.len() && is_side(line.get(1)) {
+        return Ok(Format::BinanceLiquidations);
+    }
+    let numbers = line.iter().all(|cell| cell.parse::<f64>().is_ok());
+    if line.len() == binance::KLINES_BARE.len() && numbers && name.contract().is_some() {
+        return Ok(Format::BinanceKlines);
+    }
+    Err(format!(
+        "it has no header, and {} columns that are those of no format",
+        line.len()
+    ))
+}

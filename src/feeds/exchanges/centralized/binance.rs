@@ -1,0 +1,423 @@
+//! Binance, USD-margined and coin-margined: `!forceOrder@arr`.
+//!
+//! Since 2026-06-30 the all-market stream of either host carries both kinds of contract, so one host is listened to;
+//! `st` tells them apart (1 is USD-margined, 2 coin-margined). Only the routed path `/market` sends liquidations: the old
+//! one connects, acknowledges and stays mute, which a mark price on the same socket and a watch over the rate find out.
+//! The price is the average fill `ap`, the quantity the accumulated `z`: base units, or contracts where coin-margined.
+//! Missed liquidations cannot be asked for. `st` stands at the top level or inside `o`; keys differ by case alone.
+
+use std::time::Duration;
+
+use serde::de::IgnoredAny;
+use serde_json::json;
+
+use crate::feeds::decoding::event::{Completeness, Event, PriceKind, is_above_zero};
+use crate::feeds::decoding::frame::{Frame, Rules, Sighting, Size};
+use crate::feeds::decoding::json_path::{Place, says, shown, text_of};
+use crate::feeds::decoding::market_name;
+use crate::feeds::decoding::market_name::{Market, before};
+use crate::feeds::decoding::raw_json::{Part, members};
+use crate::feeds::error::Error;
+use crate::feeds::instruments::Listing;
+use crate::feeds::rest::bars::{Columns, Row, bars};
+use crate::feeds::rest::endpoints::Rest;
+use crate::feeds::rest::prices::{Prices, Quoted, quoted};
+use crate::feeds::rest::request::{Ask, Limit, Page, Reading, Series};
+use crate::feeds::venue::Venue;
+use crate::feeds::websocket::control::{Asked, Beat, Control, Heard, Heartbeat, STEADY};
+use crate::feeds::websocket::socket_plan::{Lines, Listen};
+use crate::model::Millis;
+
+/// A channel of the same class that is never silent: silence there is a dead socket, silence of liquidations is not.
+pub(crate) const CONTROL: &str = "btcusdt@markPrice@1s";
+
+/// Weight of both REST hosts together in a minute; some is left to other programs behind the same address.
+const WEIGHT: Limit = Limit::of("weight", 2000, 60);
+/// Requests for statistics, which weigh nothing, in five minutes.
+const STATISTICS: Limit = Limit::of("statistics", 900, 300);
+
+/// Most bars of a reply, and what so many weigh.
+const BARS: i64 = 1500;
+const BARS_WEIGHT: u32 = 10;
+/// Up to so many bars weigh little.
+const FEW_BARS: i64 = 99;
+/// What the prices of all markets weigh.
+const PRICES_WEIGHT: u32 = 10;
+/// Most readings of open interest of a reply.
+const READINGS: i64 = 500;
+
+pub(crate) static VENUE: Venue = Venue {
+    rules: Rules {
+        name: "binance",
+        completeness: Completeness::Sampled,
+        market,
+        native: |base, quote| match quote {
+            "USD" => Some(format!("{base}USD_PERP")),
+            _ => market_name::joined(base, quote),
+        },
+        contract: |_| None,
+    },
+    price_kinds: &[PriceKind::AverageFill, PriceKind::Order],
+    hosts: &[
+        ("socket", "wss://fstream.binance.com"),
+        ("rest", "https://fapi.binance.com"),
+        ("rest_coin", "https://dapi.binance.com"),
+    ],
+    decode: force_orders,
+    listen: Listen {
+        witnesses: &["bybit", "okx"],
+        ..LISTEN
+    },
+    rest: Rest {
+        listings: || {
+            vec![
+                Ask::new("/fapi/v1/exchangeInfo", WEIGHT),
+                Ask::new("/dapi/v1/exchangeInfo", WEIGHT).host("rest_coin"),
+            ]
+        },
+        read_listings,
+        prices: Some(Prices {
+            asks: || {
+                vec![
+                    Ask::new("/fapi/v1/premiumIndex", WEIGHT).weighing(PRICES_WEIGHT),
+                    Ask::new("/dapi/v1/premiumIndex", WEIGHT)
+                        .host("rest_coin")
+                        .weighing(PRICES_WEIGHT),
+                ]
+            },
+            read: read_prices,
+        }),
+        bars: Some(Series {
+            look_back: i64::MAX,
+            length: BARS * Millis::MINUTE,
+            ask: ask_for_bars,
+            read: |frame| {
+                let columns = Columns {
+                    volume: 5,
+                    closed: None,
+                };
+                bars(frame, &Place::ROOT, &frame.read::<Vec<Row<'_>>>()?, columns)
+            },
+        }),
+        open_interest: Some(Series {
+            // A start of thirty days ago is refused, and the request takes its time.
+            look_back: 30 * Millis::DAY - Millis::HOUR,
+            length: READINGS * Reading::APART,
+            ask: |market, start, end| {
+                Ask::new("/futures/data/openInterestHist", STATISTICS)
+                    .with("symbol", market)
+                    .with("period", "5m")
+                    .with("startTime", start.0)
+                    .with("endTime", end.0 - 1)
+                    .with("limit", READINGS)
+            },
+            read: read_open_interest,
+        }),
+        ..Rest::NONE
+    },
+};
+
+/// How this venue and those of its shape are listened to.
+pub(crate) const LISTEN: Listen = Listen {
+    lines: Lines::Fixed(&[("liquidations", "/market/ws", &["!forceOrder@arr", CONTROL])]),
+    subscription: |number, topics, _| {
+        json!({"method": "SUBSCRIBE", "params": topics, "id": number}).to_string()
+    },
+    control,
+    heartbeat: Heartbeat {
+        beat: Beat::Protocol,
+        every: Duration::from_secs(20),
+        signs: STEADY,
+    },
+    steady: |_| Control::Topic(CONTROL),
+    steady_frames: &[r#"{"e":"markPriceUpdate""#],
+    // A socket is cut at 24 hours.
+    rotation: Some(Duration::from_hours(23)),
+    ears: 2,
+    ..Listen::NONE
+};
+
+/// `BTCUSDT`, `BTCUSDT_261225`, `BTCUSD_PERP`.
+pub(crate) fn market(native_id: &str) -> Market<'_> {
+    Market::joined(before(native_id, b'_'))
+}
+
+members!(Order<'a> {
+    symbol = "s",
+    side = "S",
+    _kind: IgnoredAny = "o",
+    _time_in_force: IgnoredAny = "f",
+    _asked_for: IgnoredAny = "q",
+    price = "p",
+    average = "ap",
+    _status: IgnoredAny = "X",
+    _filled_last: IgnoredAny = "l",
+    filled = "z",
+    time = "T",
+    _pair: IgnoredAny = "ps",
+    class = "st",
+});
+
+members!(
+    /// An event, an envelope around one, or a reply to a request.
+    Message<'a> {
+    stream = "stream",
+    data: Option<Box<Part<Message<'a>>>> = "data",
+    e = "e",
+    _sent: IgnoredAny = "E",
+    o: Part<Order<'a>> = "o",
+    st = "st",
+    method = "method",
+    id = "id",
+});
+
+/// The events of a frame of Binance's shape; Aster speaks it too.
+pub(crate) fn force_orders(frame: &Frame<'_>) -> Result<Vec<Event>, Error> {
+    // A frame has one event, hardly ever more.
+    let mut events = Vec::with_capacity(1);
+    part(frame, &Place::ROOT, &frame.read_plainly()?, &mut events)?;
+    Ok(events)
+}
+
+fn part(
+    frame: &Frame<'_>,
+    place: &Place<'_>,
+    part: &Part<Message<'_>>,
+    events: &mut Vec<Event>,
+) -> Result<(), Error> {
+    match part {
+        Part::Object(one) => message(frame, place, one, events),
+        Part::List(several) => several.iter().enumerate().try_for_each(|(index, item)| {
+            let place = place.item(index);
+            message(frame, &place, place.object(item)?, events)
+        }),
+        Part::Missing | Part::Other => Err(frame.unknown()),
+    }
+}
+
+fn message(
+    frame: &Frame<'_>,
+    place: &Place<'_>,
+    message: &Message<'_>,
+    events: &mut Vec<Event>,
+) -> Result<(), Error> {
+    if says(message.e, "forceOrder") {
+        events.push(force_order(frame, place, message)?);
+        return Ok(());
+    }
+    if message.e.is_some() {
+        return Ok(());
+    }
+    if let (Some(_), Some(data)) = (message.stream, &message.data) {
+        return part(frame, &place.member("data"), data, events);
+    }
+    if message.method.or(message.id).is_some() {
+        return Ok(());
+    }
+    Err(frame.unknown())
+}
+
+fn force_order(
+    frame: &Frame<'_>,
+    place: &Place<'_>,
+    message: &Message<'_>,
+) -> Result<Event, Error> {
+    let place = place.member("o");
+    let order = place.object(&message.o)?;
+    let native_id = place.name("s", order.symbol)?;
+    let (word, side) = place.side("S", order.side, "SELL", "BUY")?;
+    let filled = place.positive("z", order.filled)?;
+    let average = place.amount("ap", order.average)?;
+    let timestamp = place.instant("T", order.time)?;
+    let (price, price_kind) = if is_above_zero(average.value) {
+        (average.value, PriceKind::AverageFill)
+    } else {
+        (place.positive("p", order.price)?.value, PriceKind::Order)
+    };
+    let coin_margined = match text_of(order.class.or(message.st)).as_deref() {
+        Some("1") => false,
+        Some("2") => true,
+        Some(class) => {
+            let message = format!(
+                "{} is no class of contract; 1 or 2 is allowed",
+                shown(class)
+            );
+            return Err(place.member("st").fault(message));
+        }
+        // Dated contracts of either kind carry an underscore; only coin-margined ones are quoted in plain USD.
+        None => native_id
+            .split_once('_')
+            .is_some_and(|(pair, _)| pair.ends_with("USD")),
+    };
+    let amount = if coin_margined {
+        Size::Contracts(filled.value)
+    } else {
+        Size::Base(filled.value)
+    };
+    let mut digits = itoa::Buffer::new();
+    let when = digits.format(timestamp.0);
+    let parts = [
+        frame.name(),
+        &native_id,
+        &word,
+        when,
+        &filled.text,
+        &average.text,
+    ];
+    let mut dedupe_key = String::with_capacity(parts.iter().map(|part| part.len() + 1).sum());
+    for part in parts {
+        if !dedupe_key.is_empty() {
+            dedupe_key.push('|');
+        }
+        dedupe_key.push_str(part);
+    }
+    frame.event(
+        &place,
+        Sighting {
+            native_id: &native_id,
+            market: frame.market(&native_id),
+            side,
+            price,
+            price_kind,
+            size: amount,
+            timestamp: Some(timestamp),
+            dedupe_key,
+        },
+    )
+}
+
+members!(Refusal<'a> {
+    code = "code",
+    message = "msg",
+});
+
+members!(Reply<'a> {
+    e = "e",
+    stream = "stream",
+    id = "id",
+    error: Part<Refusal<'a>> = "error",
+    code = "code",
+    msg = "msg",
+});
+
+/// A reply to a request, or a frame of the control stream.
+fn control(frame: &Frame<'_>, asked: &Asked) -> Result<Heard, Error> {
+    let reply = match frame.read_plainly::<Part<Reply<'_>>>()? {
+        Part::Object(reply) => reply,
+        Part::List(_) => return Ok(Heard::Data),
+        Part::Missing | Part::Other => return Err(frame.unknown()),
+    };
+    if let Some(kind) = text_of(reply.e.or(reply.stream)) {
+        return Ok(if kind.contains("markPrice") {
+            Heard::Control
+        } else {
+            Heard::Other
+        });
+    }
+    let topics = asked.topics(text_of(reply.id).as_deref());
+    Ok(match &reply.error {
+        Part::Object(refusal) => Heard::refused(topics, &[refusal.code, refusal.message]),
+        _ if reply.code.is_some() => Heard::refused(topics, &[reply.code, reply.msg]),
+        _ => Heard::Ack { topics },
+    })
+}
+
+members!(Listed<'a> {
+    symbol = "symbol",
+    contract_type = "contractType",
+    status = "status",
+    contract_status = "contractStatus",
+    base = "baseAsset",
+    quote = "quoteAsset",
+    contract_size = "contractSize",
+});
+
+fn read_listings(ask: &Ask, frame: &Frame<'_>) -> Result<Page<Listing>, Error> {
+    let symbols: Part<Listed<'_>> = frame.members()?.read("symbols")?;
+    let is_inverse = ask.host == "rest_coin";
+    let place = Place::ROOT.member("symbols");
+    let rows = frame.rows(&place, &symbols, |_, place, market| {
+        // Only coin-margined contracts hold something else than one unit of the base.
+        let (kind, size) = if is_inverse {
+            ("inverse", place.text("contractSize", market.contract_size)?)
+        } else {
+            ("linear", "1".into())
+        };
+        let base = place.text("baseAsset", market.base)?;
+        let quote = place.text("quoteAsset", market.quote)?;
+        Ok(Some(Listing {
+            native_id: place.name("symbol", market.symbol)?.into_owned(),
+            instrument: place.instrument(&base, &quote, kind, &size)?,
+            perpetual: says(market.contract_type, "PERPETUAL"),
+            trading: says(market.status.or(market.contract_status), "TRADING"),
+        }))
+    })?;
+    Ok(Page::last(rows))
+}
+
+members!(Marked<'a> {
+    symbol = "symbol",
+    mark = "markPrice",
+});
+
+pub(crate) fn read_prices(frame: &Frame<'_>) -> Result<Vec<Quoted>, Error> {
+    let rows = frame.read_plainly::<Part<Marked<'_>>>()?;
+    quoted(&Place::ROOT, &rows, |row| {
+        Quoted::read(row.symbol, row.mark)
+    })
+}
+
+fn ask_for_bars(market: &str, start: Millis, end: Millis) -> Ask {
+    let bars = ((end.0 - start.0) / Millis::MINUTE).clamp(1, BARS);
+    Ask::new("/fapi/v1/klines", WEIGHT)
+        .with("symbol", market)
+        .with("interval", "1m")
+        .with("startTime", start.0)
+        .with("endTime", end.0 - 1)
+        .with("limit", bars)
+        .weighing(if bars <= FEW_BARS { 1 } else { BARS_WEIGHT })
+}
+
+members!(Statistic<'a> {
+    open_interest = "sumOpenInterest",
+    timestamp = "timestamp",
+});
+
+fn read_open_interest(frame: &Frame<'_>) -> Result<Vec<Reading>, Error> {
+    let rows = frame.read_plainly::<Part<Statistic<'_>>>()?;
+    frame.rows(&Place::ROOT, &rows, |_, place, row| {
+        Ok(Some(Reading {
+            timestamp: place.instant("timestamp", row.timestamp)?,
+            open_interest: place.amount("sumOpenInterest", row.open_interest)?.value,
+        }))
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::feeds::exchanges::centralized::binance::*;
+    use crate::feeds::testing::come_down;
+
+    #[test]
+    fn names_come_down_to_symbol_and_coin() {
+        come_down(
+            &VENUE,
+            &[
+                ["BTCUSDT", "BTCUSDT", "BTC"],
+                ["BTCUSDC", "BTCUSDC", "BTC"],
+                ["BTCUSDT_261225", "BTCUSDT", "BTC"],
+                ["BTCUSD_PERP", "BTCUSD", "BTC"],
+                ["BTCUSD_261225", "BTCUSD", "BTC"],
+                ["BNBUSD_PERP", "BNBUSD", "BNB"],
+                ["DOTUSD_PERP", "DOTUSD", "DOT"],
+                ["ETHBTC", "ETHBTC", "ETH"],
+                ["1INCHUSDT", "1INCHUSDT", "1INCH"],
+                ["0GUSDT", "0GUSDT", "0G"],
+                ["4USDT", "4USDT", "4"],
+                ["2ZUSDT", "2ZUSDT", "2Z"],
+                ["1000PEPEUSDT", "1000PEPEUSDT", "PEPE"],
+                ["币安人生USDT", "币安人生USDT", "币安人生"],
+            ],
+        );
+    }
+}

@@ -1,0 +1,388 @@
+//! Bitfinex: `status` with the key `liq:global`, and the REST body of `/v2/liquidations/hist`.
+//!
+//! Everything is a list: `["pos", id, mts, _, symbol, amount, base price, _, is match, is market sold, _, price acquired]`.
+//! An amount above zero is a long position. Only matches count: a trigger announces them and mostly has no price. The base
+//! price is the entry and never given out.
+//! What is kept for long is asked for slowly: three requests a minute. Prices are told of what has a mark price, the perpetual
+//! contracts: of a pair that is traded on margin, none.
+
+use rust_decimal::Decimal;
+use serde_json::json;
+
+use crate::feeds::decoding::event::{Completeness, Event, PriceKind};
+use crate::feeds::decoding::frame::{Frame, Rules, Sighting, Size};
+use crate::feeds::decoding::json_path::{Place, joined, shown, text_of};
+use crate::feeds::decoding::market_name::Market;
+use crate::feeds::decoding::raw_json::{Part, Raw, members};
+use crate::feeds::error::Error;
+use crate::feeds::instruments::Listing;
+use crate::feeds::rest::bars::{Row, cell};
+use crate::feeds::rest::endpoints::Rest;
+use crate::feeds::rest::prices::{Prices, Quoted};
+use crate::feeds::rest::request::{Ask, Limit};
+use crate::feeds::venue::Venue;
+use crate::feeds::websocket::control::{Asked, Beat, Control, Heard, Heartbeat, QUARTERLY};
+use crate::feeds::websocket::socket_plan::{Announced, Keyed, Lines, Listen};
+use crate::model::{Millis, Side};
+
+/// The key of all liquidations.
+const LIQUIDATIONS: &str = "liq:global";
+/// What the venue says where a topic is subscribed to already.
+const REPEATED: &str = "10301";
+
+/// Requests in a minute.
+const HISTORIES: Limit = Limit::of("histories", 3, 60);
+/// Half of those for the state of contracts in a minute.
+const STATES: Limit = Limit::of("states", 45, 60);
+/// Most rows of a reply, triggers among them.
+const ROWS: usize = 500;
+
+const POSITION: usize = 1;
+const TIME: usize = 2;
+const SYMBOL: usize = 4;
+const AMOUNT: usize = 5;
+const IS_MATCH: usize = 8;
+const IS_MARKET_SOLD: usize = 9;
+const PRICE_ACQUIRED: usize = 11;
+
+/// Where the state of a contract has its name and its mark price.
+const KEY: usize = 0;
+const MARK_PRICE: usize = 15;
+
+pub(crate) static VENUE: Venue = Venue {
+    rules: Rules {
+        name: "bitfinex",
+        completeness: Completeness::Complete,
+        market,
+        native: |base, quote| match quote {
+            "USDT" => Some(format!("t{base}F0:USTF0")),
+            _ => Some(format!("t{base}F0:{quote}F0")),
+        },
+        contract: |_| None,
+    },
+    price_kinds: &[PriceKind::Fill],
+    hosts: &[
+        ("socket", "wss://api-pub.bitfinex.com"),
+        ("rest", "https://api-pub.bitfinex.com"),
+    ],
+    decode,
+    listen: Listen {
+        keyed: Keyed::ByAmount,
+        announced,
+        lines: Lines::Fixed(&[("liquidations", "/ws/2", &[LIQUIDATIONS])]),
+        subscription: |_, topics, _| {
+            // One message takes one key, and there is one.
+            let key = topics.first().map_or(LIQUIDATIONS, String::as_str);
+            json!({"event": "subscribe", "channel": "status", "key": key}).to_string()
+        },
+        control,
+        heartbeat: Heartbeat {
+            signs: QUARTERLY,
+            ..Heartbeat::each_20_seconds(Beat::Text(r#"{"event":"ping"}"#))
+        },
+        // A channel of which there is nothing to tell has a heart that beats each 15 seconds.
+        steady: |_| Control::ByItself,
+        ..Listen::NONE
+    },
+    rest: Rest {
+        prices: Some(Prices {
+            asks: || vec![Ask::new("/v2/status/deriv", STATES).with("keys", "ALL")],
+            read: read_prices,
+        }),
+        // Three requests a minute reach no further in reasonable time.
+        look_back: 30 * Millis::DAY,
+        missed,
+        go_on,
+        ..Rest::NONE
+    },
+};
+
+/// `tBTCF0:USTF0`, `tBTCUSD`, `tDOGE:USD`.
+fn market(native_id: &str) -> Market<'_> {
+    fn currency(name: &str) -> &str {
+        match name.strip_suffix("F0").unwrap_or(name) {
+            "UST" => "USDT",
+            "UDC" => "USDC",
+            name => name,
+        }
+    }
+    let name = native_id.strip_prefix('t').unwrap_or(native_id);
+    let (base, quote) = name
+        .split_once(':')
+        .or_else(|| name.split_at_checked(name.len().saturating_sub(3)))
+        .unwrap_or((name, ""));
+    Market::new(currency(base), currency(quote))
+}
+
+members!(Message<'a> {
+    event = "event",
+    key = "key",
+    code = "code",
+    said = "msg",
+});
+
+/// The events of a frame or a body.
+fn decode(frame: &Frame<'_>) -> Result<Vec<Event>, Error> {
+    let root = Place::ROOT;
+    if let Part::Object(message) = frame.read_plainly::<Part<Message<'_>>>()? {
+        return match message.event {
+            Some(_) => Ok(Vec::new()),
+            None => Err(frame.unknown()),
+        };
+    }
+    let items = frame.read::<Vec<Raw<'_>>>()?;
+    let mut events = Vec::new();
+    match items.first().map(|first| first.text()) {
+        None => {}
+        Some("\"error\"") => {
+            let said = items.get(2).copied().and_then(|said| text_of(Some(said)));
+            return Err(frame.refused(root, &said.unwrap_or_default()));
+        }
+        // A body: every item is a list that holds one row.
+        Some(first) if first.starts_with('[') => rows(frame, &root, &items, &mut events)?,
+        // A frame: the number of a channel, then a row, a list of rows, or a word such as "hb".
+        Some(channel) if channel.starts_with(|digit: char| digit.is_ascii_digit()) => {
+            if let Some(&payload) = items.get(1) {
+                part(frame, &root.item(1), payload, &mut events)?;
+            }
+        }
+        Some(_) => return Err(frame.unknown()),
+    }
+    Ok(events)
+}
+
+/// A row or a list of rows; anything else belongs to another channel.
+fn part(
+    frame: &Frame<'_>,
+    place: &Place<'_>,
+    raw: Raw<'_>,
+    events: &mut Vec<Event>,
+) -> Result<(), Error> {
+    let Ok(items) = serde_json::from_str::<Vec<Raw<'_>>>(raw.text()) else {
+        return Ok(());
+    };
+    match items.first().map(|first| first.text()) {
+        Some("\"pos\"") => {
+            let position = frame.alone(position(frame, place, &items))?;
+            events.extend(position.flatten());
+            Ok(())
+        }
+        Some(first) if first.starts_with('[') => rows(frame, place, &items, events),
+        _ => Ok(()),
+    }
+}
+
+/// The amounts of the positions whose triggers stand in a frame or a body.
+fn announced(frame: &Frame<'_>) -> Vec<Announced> {
+    let mut found = Vec::new();
+    if let Ok(items) = frame.read::<Vec<Raw<'_>>>() {
+        triggers(&items, &mut found);
+    }
+    found
+}
+
+fn triggers(items: &[Raw<'_>], found: &mut Vec<Announced>) {
+    let cell = |index| text_of(cell(items, index));
+    if items.first().is_some_and(|first| first.text() == "\"pos\"") {
+        let amount = cell(AMOUNT).and_then(|amount| amount.parse::<Decimal>().ok());
+        let at = cell(TIME).and_then(|at| at.parse().ok());
+        if cell(IS_MATCH).as_deref() == Some("0")
+            && let (Some(position), Some(at), Some(amount)) = (cell(POSITION), at, amount)
+        {
+            found.push(Announced {
+                key: format!("bitfinex|{position}"),
+                at: Millis(at),
+                amount: amount.abs(),
+            });
+        }
+        return;
+    }
+    for item in items.iter().filter(|item| item.text().starts_with('[')) {
+        if let Ok(inner) = serde_json::from_str::<Vec<Raw<'_>>>(item.text()) {
+            triggers(&inner, found);
+        }
+    }
+}
+
+fn rows(
+    frame: &Frame<'_>,
+    place: &Place<'_>,
+    items: &[Raw<'_>],
+    events: &mut Vec<Event>,
+) -> Result<(), Error> {
+    items
+        .iter()
+        .enumerate()
+        .try_for_each(|(index, &item)| part(frame, &place.item(index), item, events))
+}
+
+fn position(frame: &Frame<'_>, place: &Place<'_>, row: &[Raw<'_>]) -> Result<Option<Event>, Error> {
+    let cell = |index| cell(row, index);
+    // A cell is named by its index, so the names of members are left empty.
+    let is_match = place.item(IS_MATCH).text("", cell(IS_MATCH))?;
+    match &*is_match {
+        "1" => {}
+        "0" => return Ok(None),
+        other => {
+            let message = format!("{} is neither 0 (trigger) nor 1 (match)", shown(other));
+            return Err(place.item(IS_MATCH).fault(message));
+        }
+    }
+    let native_id = place.item(SYMBOL).name("", cell(SYMBOL))?;
+    let position = place.item(POSITION).name("", cell(POSITION))?;
+    let timestamp = place.item(TIME).instant("", cell(TIME))?;
+    let amount = place.item(AMOUNT).number("", cell(AMOUNT))?.value;
+    let sold = place.item(IS_MARKET_SOLD).text("", cell(IS_MARKET_SOLD))?;
+    let price = place
+        .item(PRICE_ACQUIRED)
+        .positive("", cell(PRICE_ACQUIRED))?;
+    if amount.is_zero() {
+        return Err(place.item(AMOUNT).fault("is zero, so it tells no side"));
+    }
+    let seen = Sighting {
+        native_id: &native_id,
+        market: frame.market(&native_id),
+        side: if amount.is_sign_positive() {
+            Side::Long
+        } else {
+            Side::Short
+        },
+        price: price.value,
+        price_kind: PriceKind::Fill,
+        size: Size::Base(amount.abs()),
+        timestamp: Some(timestamp),
+        dedupe_key: format!("bitfinex|{position}|{}|{is_match}|{sold}", timestamp.0),
+    };
+    let event = frame.event(place, seen)?;
+    Ok(Some(event.of_position(&position)))
+}
+
+fn control(frame: &Frame<'_>, asked: &Asked) -> Result<Heard, Error> {
+    let message = match frame.read_plainly::<Part<Message<'_>>>()? {
+        Part::Object(message) => message,
+        // Rows without a match, or the channel's own heartbeat.
+        Part::List(_) => return Ok(Heard::Control),
+        Part::Missing | Part::Other => return Err(frame.unknown()),
+    };
+    let said = [message.code, message.said];
+    let code = text_of(message.code);
+    Ok(match (text_of(message.event).as_deref(), code.as_deref()) {
+        (Some("pong"), _) => Heard::Pong,
+        (Some("subscribed"), _) => Heard::Ack {
+            topics: text_of(message.key).map_or_else(|| asked.all(), |key| vec![key.into_owned()]),
+        },
+        (Some("error"), Some(REPEATED)) => Heard::Ack {
+            topics: asked.all(),
+        },
+        (Some("error"), _) => Heard::refused(asked.all(), &said),
+        // The server restarts; maintenance begins; it is over, and topics have to be subscribed to anew.
+        (Some("info"), Some("20051" | "20060" | "20061")) => Heard::Notice(joined(&said)),
+        _ => Heard::Other,
+    })
+}
+
+fn read_prices(frame: &Frame<'_>) -> Result<Vec<Quoted>, Error> {
+    let states: Vec<Row<'_>> = frame.read()?;
+    let told = |state: &Row<'_>| Quoted::read(cell(state, KEY), cell(state, MARK_PRICE));
+    Ok(states.iter().filter_map(told).collect())
+}
+
+/// One request, the newest rows first.
+fn missed(_listings: &[Listing], from: Millis, until: Millis) -> Vec<Ask> {
+    vec![
+        Ask::new("/v2/liquidations/hist", HISTORIES)
+            .with("start", from.0)
+            .with("end", until.0 - 1)
+            .with("limit", ROWS)
+            .with("sort", -1)
+            .between(from, until),
+    ]
+}
+
+/// A full page is followed by the one before it.
+fn go_on(ask: &Ask, frame: &Frame<'_>) -> Result<Vec<Ask>, Error> {
+    // Each item is a list that holds one row.
+    let items: Vec<Vec<Row<'_>>> = frame.read()?;
+    let root = Place::ROOT;
+    let mut oldest = None;
+    for (index, row) in items.iter().flatten().enumerate() {
+        let place = root.item(index);
+        let time = place
+            .item(0)
+            .item(TIME)
+            .instant("", row.get(TIME).copied())?;
+        oldest = Some(oldest.map_or(time, |oldest: Millis| oldest.min(time)));
+    }
+    // Rows of the oldest instant may be split between two pages, so that instant is asked for again.
+    let end = oldest
+        .filter(|_| items.len() >= ROWS)
+        .map(|oldest| oldest.0.to_string());
+    match end {
+        Some(end) if ask.value("end") == Some(&end) => Err(root.fault(format!(
+            "{ROWS} rows of one instant; what else happened in it cannot be asked for"
+        ))),
+        Some(end) => Ok(vec![ask.again_with("end", end)]),
+        None => Ok(Vec::new()),
+    }
+}
+
+#[cfg(test)]
+#[expect(clippy::unwrap_used, reason = "tests")]
+mod tests {
+    use crate::feeds::exchanges::centralized::bitfinex::*;
+    use crate::feeds::testing::{come_down, next};
+
+    #[test]
+    fn names_come_down_to_symbol_and_coin() {
+        come_down(
+            &VENUE,
+            &[
+                ["tBTCF0:USTF0", "BTCUSDT", "BTC"],
+                ["tETHUSD", "ETHUSD", "ETH"],
+                ["tDOGE:UST", "DOGEUSDT", "DOGE"],
+            ],
+        );
+    }
+
+    #[test]
+    fn triggers_announce_how_much_is_liquidated() {
+        let none = crate::feeds::Instruments::default();
+        let of = |text: &str| VENUE.announced(&VENUE.frame(text, None, &none));
+        let trigger =
+            r#"["pos",7,1594036710534,null,"tETHF0:USTF0",-8.6007,222.2,null,0,1,null,null]"#;
+        let matched =
+            r#"["pos",7,1594036710543,null,"tETHF0:USTF0",-4.5,222.2,null,1,1,null,235.52]"#;
+        let told = [Announced {
+            key: "bitfinex|7".to_owned(),
+            at: Millis(1_594_036_710_534),
+            amount: "8.6007".parse().unwrap(),
+        }];
+        assert_eq!(of(&format!("[907,[{trigger}],12,15]")), told);
+        assert_eq!(of(&format!("[907,{trigger}]")), told);
+        assert_eq!(of(&format!("[[{matched}],[{trigger}]]")), told);
+        assert_eq!(of(&format!("[907,[{matched}]]")), []);
+        assert_eq!(of(r#"{"event":"info"}"#), []);
+    }
+
+    fn page(times: impl Iterator<Item = i64>) -> String {
+        let rows: Vec<String> = times
+            .map(|time| format!(r#"[["pos",7,{time},null,"tBTCF0:USTF0",1,1,null,1,1,null,1]]"#))
+            .collect();
+        format!("[{}]", rows.join(","))
+    }
+
+    #[test]
+    fn a_full_page_is_followed_by_the_one_before_it() {
+        let asks = missed(&[], Millis(1_790_000_000_000), Millis(1_790_000_600_000));
+        let ask = asks.first().unwrap();
+        let times = |count: i64| (0..count).map(|back| 1_790_000_500_000 - back);
+        assert_eq!(next(&VENUE, ask, &page(times(499))).unwrap(), []);
+        let following = next(&VENUE, ask, &page(times(500))).unwrap();
+        let following = following.first().unwrap();
+        assert_eq!(following.value("end"), Some("1790000499501"));
+        assert_eq!(following.value("start"), ask.value("start"));
+        let one_instant = page(std::iter::repeat_n(1_790_000_499_501, 500));
+        let fault = next(&VENUE, following, &one_instant).unwrap_err();
+        assert!(fault.to_string().contains("one instant"), "{fault}");
+    }
+}

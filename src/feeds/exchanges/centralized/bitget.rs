@@ -1,0 +1,416 @@
+//! Bitget v3: the topic `liquidation`, and the REST body of `/api/v3/market/liquidations`.
+//!
+//! `side` is the side of the position (`buy`: a long died). On the socket `amount` is in the quote coin. The REST body does
+//! not say which coin its amounts are in, so the lots decide: an amount that is a whole number of lots only after division by
+//! the price is in the quote, one that is so only as it stands is in the base. One body has one unit: rows that fit either way go
+//! with those that do not, and count as quote where none decides. A row that fits neither way, or whose lot (the
+//! instrument's contract size) is unknown, is held.
+
+use std::borrow::Cow;
+
+use rust_decimal::Decimal;
+use serde_json::{Value, json};
+
+use crate::feeds::decoding::event::{Completeness, Event, PriceKind, product, quotient};
+use crate::feeds::decoding::frame::{Envelope, Frame, Rules, Sighting, Size};
+use crate::feeds::decoding::json_path::{Number, Place, says, text_of};
+use crate::feeds::decoding::market_name;
+use crate::feeds::decoding::raw_json::{Part, members};
+use crate::feeds::error::Error;
+use crate::feeds::instruments::Listing;
+use crate::feeds::rest::endpoints::Rest;
+use crate::feeds::rest::prices::{Prices, Quoted, quoted};
+use crate::feeds::rest::request::{Ask, Limit, Page};
+use crate::feeds::venue::Venue;
+use crate::feeds::websocket::control::{Asked, Beat, CALM, Control, Heard, Heartbeat};
+use crate::feeds::websocket::socket_plan::{Lines, Listen};
+use crate::model::{Millis, Side};
+
+/// The kinds of contract, as topics spell them.
+const KINDS: [&str; 3] = ["usdt-futures", "usdc-futures", "coin-futures"];
+
+/// Digits behind the point that the venue prints: products are cut behind these.
+const DIGITS: u32 = 12;
+/// The finest amount the venue prints.
+const FINEST: Decimal = Decimal::from_parts(1, 0, 0, false, DIGITS);
+
+/// Requests in a second, by path; some are left to others.
+const INSTRUMENTS: Limit = Limit::of("instruments", 15, 1);
+const TICKERS: Limit = Limit::of("tickers", 15, 1);
+const LIQUIDATIONS: Limit = Limit::of("liquidations", 4, 1);
+/// Most rows of a reply.
+const ROWS: usize = 100;
+
+const REPLY: Envelope = Envelope {
+    code: "code",
+    fine: "00000",
+    said: &["code", "msg"],
+};
+
+/// The last price of one contract, which is never silent for long.
+const CONTROL: &str = "ticker BTCUSDT";
+
+pub(crate) static VENUE: Venue = Venue {
+    rules: Rules {
+        name: "bitget",
+        completeness: Completeness::Sampled,
+        market: market_name::perpetual,
+        native: market_name::joined_perpetual,
+        contract: |_| None,
+    },
+    price_kinds: &[PriceKind::Liquidation],
+    hosts: &[
+        ("socket", "wss://ws.bitget.com"),
+        ("rest", "https://api.bitget.com"),
+    ],
+    decode,
+    listen: Listen {
+        lines: Lines::Fixed(&[("liquidations", "/v3/ws/public", &KINDS)]),
+        subscription: |_, topics, _| {
+            let args: Vec<Value> = topics
+                .iter()
+                .map(|topic| match topic.as_str() {
+                    CONTROL => json!({
+                        "instType": "usdt-futures", "topic": "ticker", "symbol": "BTCUSDT"
+                    }),
+                    kind => json!({"instType": kind, "topic": "liquidation"}),
+                })
+                .collect();
+            json!({"op": "subscribe", "args": args}).to_string()
+        },
+        control,
+        heartbeat: Heartbeat {
+            signs: CALM,
+            ..Heartbeat::each_20_seconds(Beat::Text("ping"))
+        },
+        steady: |_| Control::Topic(CONTROL),
+        ..Listen::NONE
+    },
+    rest: Rest {
+        listings: || {
+            let path = "/api/v3/market/instruments";
+            let of = |kind: &str| Ask::new(path, INSTRUMENTS).with("category", kind.to_uppercase());
+            KINDS.map(of).into()
+        },
+        read_listings,
+        prices: Some(Prices {
+            asks: || {
+                let path = "/api/v3/market/tickers";
+                let of = |kind: &str| Ask::new(path, TICKERS).with("category", kind.to_uppercase());
+                KINDS.map(of).into()
+            },
+            read: read_prices,
+        }),
+        look_back: 3 * Millis::DAY,
+        missed,
+        go_on,
+        ..Rest::NONE
+    },
+};
+
+members!(Argument<'a> {
+    topic = "topic",
+    kind = "instType",
+});
+
+members!(
+    /// A liquidation, or a page of these.
+    Liquidation<'a> {
+    symbol = "symbol",
+    side = "side",
+    price = "price",
+    amount = "amount",
+    ts = "ts",
+    list: Option<Box<Part<Liquidation<'a>>>> = "list",
+    cursor = "cursor",
+});
+
+members!(Message<'a> {
+    arg: Part<Argument<'a>> = "arg",
+    event = "event",
+    op = "op",
+    action = "action",
+    code = "code",
+    msg = "msg",
+    data: Part<Liquidation<'a>> = "data",
+});
+
+/// The events of a frame or a body.
+fn decode(frame: &Frame<'_>) -> Result<Vec<Event>, Error> {
+    let message: Message<'_> = frame.object()?;
+    if message.event.or(message.op).is_some() {
+        return Ok(Vec::new());
+    }
+    let root = Place::ROOT;
+    let place = root.member("data");
+    if let Part::Object(arg) = &message.arg {
+        if !says(arg.topic, "liquidation") || message.action.is_none() {
+            return Ok(Vec::new());
+        }
+        return frame.rows(&place, &message.data, |frame, place, row| {
+            let row = Read::new(place, row)?;
+            row.event(frame, place, Some(Unit::Quote)).map(Some)
+        });
+    }
+    REPLY.judge(frame, message.code, &[message.code, message.msg])?;
+    page(frame, &place, place.object(&message.data)?)
+}
+
+/// What an amount is counted in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Unit {
+    Quote,
+    Base,
+}
+
+/// A row with its numbers read.
+struct Read<'a> {
+    native_id: Cow<'a, str>,
+    word: Cow<'a, str>,
+    side: Side,
+    price: Number<'a>,
+    amount: Number<'a>,
+    timestamp: Millis,
+}
+
+impl<'a> Read<'a> {
+    fn new(place: &Place<'_>, row: &Liquidation<'a>) -> Result<Self, Error> {
+        let (word, side) = place.side("side", row.side, "buy", "sell")?;
+        Ok(Self {
+            native_id: place.name("symbol", row.symbol)?,
+            word,
+            side,
+            price: place.positive("price", row.price)?,
+            amount: place.positive("amount", row.amount)?,
+            timestamp: place.instant("ts", row.ts)?,
+        })
+    }
+
+    /// In which units the amount is a whole number of lots: (quote, base).
+    fn fits(&self, frame: &Frame<'_>) -> Option<(bool, bool)> {
+        let (_, lot) = frame.contract(&self.native_id)?;
+        let quote = quotient(self.amount.value, self.price.value)
+            .and_then(|qty| nearest_lot(qty, lot))
+            .and_then(|qty| product(qty, self.price.value))
+            .and_then(|worth| worth.checked_sub(self.amount.value))
+            .is_some_and(|gap| gap.abs() <= FINEST);
+        let base = nearest_lot(self.amount.value, lot) == Some(self.amount.value.normalize());
+        Some((quote, base))
+    }
+
+    /// The unit of this row, where other rows of its body prefer `body`.
+    fn unit(&self, frame: &Frame<'_>, body: Unit) -> Option<Unit> {
+        match self.fits(frame)? {
+            (true, true) => Some(body),
+            (true, false) => Some(Unit::Quote),
+            (false, true) => Some(Unit::Base),
+            (false, false) => None,
+        }
+    }
+
+    fn event(
+        self,
+        frame: &Frame<'_>,
+        place: &Place<'_>,
+        unit: Option<Unit>,
+    ) -> Result<Event, Error> {
+        let amount = self.amount.value;
+        let size = match unit {
+            Some(Unit::Quote) => Size::Quote(amount),
+            Some(Unit::Base) => Size::Base(amount),
+            None => Size::Unknown,
+        };
+        // The key counts in the quote coin with the digits of the socket, so that socket and REST agree on it.
+        let keyed = match unit {
+            Some(Unit::Base) => product(amount, self.price.value)
+                .map(|worth| worth.trunc_with_scale(DIGITS).normalize()),
+            _ => Some(self.amount.plain()),
+        };
+        let keyed = keyed.unwrap_or_else(|| self.amount.plain());
+        let dedupe_key = format!(
+            "bitget|{}|{}|{}|{keyed}|{}",
+            self.native_id,
+            self.word,
+            self.timestamp.0,
+            self.price.plain()
+        );
+        frame.event(
+            place,
+            Sighting {
+                native_id: &self.native_id,
+                market: frame.market(&self.native_id),
+                side: self.side,
+                price: self.price.value,
+                price_kind: PriceKind::Liquidation,
+                size,
+                timestamp: Some(self.timestamp),
+                dedupe_key,
+            },
+        )
+    }
+}
+
+/// The whole number of lots nearest to `qty`, in base units.
+fn nearest_lot(qty: Decimal, lot: Decimal) -> Option<Decimal> {
+    let lots = qty.checked_div(lot)?.round();
+    product(lots, lot).filter(|qty| !qty.is_zero())
+}
+
+fn page(frame: &Frame<'_>, place: &Place<'_>, page: &Liquidation<'_>) -> Result<Vec<Event>, Error> {
+    let place = place.member("list");
+    let mut rows = Vec::new();
+    for (index, item) in listed(&place, page)?.iter().enumerate() {
+        let place = place.item(index);
+        let row = frame.alone(place.object(item).and_then(|row| Read::new(&place, row)))?;
+        rows.extend(row.map(|row| (index, row)));
+    }
+    let fits: Vec<_> = rows.iter().filter_map(|(_, row)| row.fits(frame)).collect();
+    let body = if fits.contains(&(false, true)) && !fits.contains(&(true, false)) {
+        Unit::Base
+    } else {
+        Unit::Quote
+    };
+    let mut events = Vec::with_capacity(rows.len());
+    for (index, row) in rows {
+        let unit = row.unit(frame, body);
+        events.extend(frame.alone(row.event(frame, &place.item(index), unit))?);
+    }
+    Ok(events)
+}
+
+/// The rows of a page, of which `place` is the list.
+fn listed<'t, 'a>(
+    place: &Place<'_>,
+    page: &'t Liquidation<'a>,
+) -> Result<&'t [Part<Liquidation<'a>>], Error> {
+    place.list(page.list.as_deref().unwrap_or(&Part::Missing))
+}
+
+fn control(frame: &Frame<'_>, asked: &Asked) -> Result<Heard, Error> {
+    let message: Message<'_> = frame.object()?;
+    let topics: Vec<String> = match &message.arg {
+        Part::Object(arg) if says(arg.topic, "ticker") => vec![CONTROL.to_owned()],
+        Part::Object(arg) => text_of(arg.kind)
+            .map(|kind| kind.to_lowercase())
+            .into_iter()
+            .collect(),
+        _ => Vec::new(),
+    };
+    Ok(match text_of(message.event).as_deref() {
+        Some("subscribe") => Heard::Ack { topics },
+        // A refusal that names no topic means all.
+        Some("error") => Heard::refused(asked.or_all(topics), &[message.code, message.msg]),
+        None if message.action.is_some() && topics == [CONTROL] => Heard::Control,
+        None if message.action.is_some() => Heard::Data,
+        _ => Heard::Other,
+    })
+}
+
+members!(Listed<'a> {
+    symbol = "symbol",
+    base = "baseCoin",
+    quote = "quoteCoin",
+    lot = "quantityMultiplier",
+    // The name before version 3.
+    old_lot = "sizeMultiplier",
+    kind = "type",
+    status = "status",
+});
+
+/// The lot stands for the contract's size: sizes are units of the base, whatever a contract is settled in.
+fn read_listings(_ask: &Ask, frame: &Frame<'_>) -> Result<Page<Listing>, Error> {
+    let markets: Part<Listed<'_>> = REPLY.open(frame)?.read("data")?;
+    let rows = frame.rows(&Place::ROOT.member("data"), &markets, |_, place, market| {
+        let base = place.text("baseCoin", market.base)?;
+        let quote = place.text("quoteCoin", market.quote)?;
+        let lot = place.text("quantityMultiplier", market.lot.or(market.old_lot))?;
+        Ok(Some(Listing {
+            native_id: place.name("symbol", market.symbol)?.into_owned(),
+            instrument: place.instrument(&base, &quote, "linear", &lot)?,
+            perpetual: says(market.kind, "perpetual"),
+            trading: says(market.status, "online"),
+        }))
+    })?;
+    Ok(Page::last(rows))
+}
+
+members!(Ticker<'a> {
+    symbol = "symbol",
+    mark = "markPrice",
+});
+
+fn read_prices(frame: &Frame<'_>) -> Result<Vec<Quoted>, Error> {
+    let tickers: Part<Ticker<'_>> = REPLY.open(frame)?.read("data")?;
+    quoted(&Place::ROOT.member("data"), &tickers, |ticker| {
+        Quoted::read(ticker.symbol, ticker.mark)
+    })
+}
+
+/// One request for each kind of contract: a reply ends with the cursor of the next, and cannot be asked to begin later.
+fn missed(_listings: &[Listing], from: Millis, until: Millis) -> Vec<Ask> {
+    let of = |kind: &str| {
+        Ask::new("/api/v3/market/liquidations", LIQUIDATIONS)
+            .with("category", kind.to_uppercase())
+            .with("limit", ROWS)
+            .between(from, until)
+    };
+    KINDS.map(of).into()
+}
+
+/// Pages follow until one ends before the time asked about.
+fn go_on(ask: &Ask, frame: &Frame<'_>) -> Result<Vec<Ask>, Error> {
+    let page: Part<Liquidation<'_>> = REPLY.open(frame)?.read("data")?;
+    let root = Place::ROOT;
+    let place = root.member("data");
+    let page = place.object(&page)?;
+    let place = place.member("list");
+    let rows = listed(&place, page)?;
+    let time = |index: usize| {
+        let place = place.item(index);
+        let row = rows.get(index).map(|row| place.object(row)).transpose()?;
+        place.instant("ts", row.and_then(|row| row.ts))
+    };
+    let Some(last) = rows.len().checked_sub(1) else {
+        return Ok(Vec::new());
+    };
+    let (first, last) = (time(0)?, time(last)?);
+    let reaches_back = last < ask.from && last <= first;
+    let cursor = text_of(page.cursor)
+        .filter(|cursor| !cursor.is_empty() && ask.value("cursor") != Some(cursor));
+    let next = cursor
+        .filter(|_| !reaches_back)
+        .map(|cursor| ask.again_with("cursor", cursor));
+    Ok(next.into_iter().collect())
+}
+
+#[cfg(test)]
+#[expect(clippy::unwrap_used, reason = "tests")]
+mod tests {
+    use crate::feeds::exchanges::centralized::bitget::*;
+    use crate::feeds::testing::next;
+
+    #[test]
+    fn pages_follow_until_one_reaches_back_far_enough() {
+        let asks = missed(&[], Millis(1_790_000_000_000), Millis(1_790_000_600_000));
+        let ask = asks.first().unwrap();
+        let page = |times: [i64; 2], cursor: &str| {
+            let [first, last] = times;
+            format!(
+                r#"{{"code":"00000","data":{{"list":[{{"ts":"{first}"}},{{"ts":"{last}"}}],"cursor":{cursor}}}}}"#
+            )
+        };
+        let (inside, before) = (1_790_000_000_000, 1_789_999_999_999);
+        let cursor_of = |times, cursor: &str| {
+            let following = next(&VENUE, ask, &page(times, cursor)).unwrap();
+            following
+                .first()
+                .map(|ask| ask.value("cursor").unwrap().to_owned())
+        };
+        assert_eq!(cursor_of([inside, inside], r#""7""#).as_deref(), Some("7"));
+        assert_eq!(cursor_of([inside, before], r#""7""#), None);
+        // Where the oldest rows came first there would be more to come.
+        assert_eq!(cursor_of([before, inside], r#""7""#).as_deref(), Some("7"));
+        assert_eq!(cursor_of([inside, inside], "null"), None);
+        assert!(next(&VENUE, ask, r#"{"code":"40017","msg":"Parameter error"}"#).is_err());
+    }
+}

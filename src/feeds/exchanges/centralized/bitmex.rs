@@ -1,0 +1,314 @@
+//! `BitMEX`: the table `liquidation`.
+//!
+//! A row is an order, not a fill, and only its insertion counts: partials repeat after a reconnect, updates and deletions
+//! are the same order again. `Sell` closes a long. There is no timestamp, so the time of receipt stands in. Sizes are
+//! contracts; what one holds is built in for XBTUSD (one USD) and comes with the instruments for the others. Missed ones
+//! cannot be asked for: the REST body holds the orders of the moment only.
+
+use rust_decimal::Decimal;
+use serde_json::json;
+
+use crate::feeds::decoding::event::{Completeness, Event, PriceKind};
+use crate::feeds::decoding::frame::{Frame, Rules, Sighting, Size};
+use crate::feeds::decoding::json_path::{Place, says, text_of};
+use crate::feeds::decoding::market_name::Market;
+use crate::feeds::decoding::raw_json::{Part, members};
+use crate::feeds::error::Error;
+use crate::feeds::instruments::{Kind, Listing};
+use crate::feeds::rest::endpoints::Rest;
+use crate::feeds::rest::prices::{Prices, Quoted, quoted};
+use crate::feeds::rest::request::{Ask, Limit, Page};
+use crate::feeds::venue::Venue;
+use crate::feeds::websocket::control::{Asked, Beat, CALM, Control, Heard, Heartbeat};
+use crate::feeds::websocket::socket_plan::{Lines, Listen};
+use crate::model::{quote_of_pair, without_month};
+
+/// Thirty are allowed in a minute without a login.
+const REQUESTS: Limit = Limit::of("requests", 27, 60);
+
+/// How the classes of futures begin; spot markets and indices begin otherwise.
+const FUTURES: &str = "FF";
+/// The class of contracts without an end, on a currency or on something else.
+const PERPETUAL: [&str; 2] = ["FFWCSX", "FFWCSF"];
+
+/// The prices of one contract, which are never silent for long.
+const CONTROL: &str = "instrument:XBTUSD";
+
+pub(crate) static VENUE: Venue = Venue {
+    rules: Rules {
+        name: "bitmex",
+        completeness: Completeness::Complete,
+        market,
+        native: |base, quote| {
+            let base = if base == "BTC" { "XBT" } else { base };
+            Some([base, quote].concat())
+        },
+        contract: |native_id| (native_id == "XBTUSD").then_some((Kind::Inverse, Decimal::ONE)),
+    },
+    price_kinds: &[PriceKind::Order],
+    hosts: &[
+        ("socket", "wss://ws.bitmex.com"),
+        ("rest", "https://www.bitmex.com"),
+    ],
+    decode,
+    listen: Listen {
+        lines: Lines::Fixed(&[("liquidations", "/realtime", &["liquidation"])]),
+        subscription: |_, topics, _| json!({"op": "subscribe", "args": topics}).to_string(),
+        control,
+        heartbeat: Heartbeat {
+            signs: CALM,
+            ..Heartbeat::each_20_seconds(Beat::Text("ping"))
+        },
+        steady: |_| Control::Topic(CONTROL),
+        steady_frames: &[r#"{"table":"instrument","action":"update""#],
+        ears: 2,
+        ..Listen::NONE
+    },
+    rest: Rest {
+        listings: || vec![Ask::new("/api/v1/instrument/active", REQUESTS)],
+        read_listings,
+        prices: Some(Prices::listed(read_prices)),
+        ..Rest::NONE
+    },
+};
+
+/// `XBTUSD`, `XBTUSDT`, and `XBTZ26` in USD.
+fn market(native_id: &str) -> Market<'_> {
+    match without_month(native_id) {
+        Some(name) if quote_of_pair(name).is_some() => Market::joined(name),
+        Some(base) => Market::new(base, "USD"),
+        None => Market::joined(native_id),
+    }
+}
+
+members!(Liquidation<'a> {
+    order_id = "orderID",
+    symbol = "symbol",
+    side = "side",
+    price = "price",
+    leaves = "leavesQty",
+});
+
+members!(Message<'a> {
+    table = "table",
+    action = "action",
+    data: Part<Liquidation<'a>> = "data",
+    info = "info",
+    op = "op",
+    subscribe = "subscribe",
+    success = "success",
+    error = "error",
+    request = "request",
+});
+
+/// The events of a frame.
+fn decode(frame: &Frame<'_>) -> Result<Vec<Event>, Error> {
+    let message: Message<'_> = frame.object()?;
+    let spoken = [
+        message.info,
+        message.op,
+        message.subscribe,
+        message.success,
+        message.error,
+    ];
+    if message.table.is_none() {
+        return if spoken.iter().any(Option::is_some) {
+            Ok(Vec::new())
+        } else {
+            Err(frame.unknown())
+        };
+    }
+    if !says(message.table, "liquidation") || !says(message.action, "insert") {
+        return Ok(Vec::new());
+    }
+    frame.rows(&Place::ROOT.member("data"), &message.data, liquidation)
+}
+
+fn liquidation(
+    frame: &Frame<'_>,
+    place: &Place<'_>,
+    row: &Liquidation<'_>,
+) -> Result<Option<Event>, Error> {
+    let native_id = place.name("symbol", row.symbol)?;
+    let order_id = place.name("orderID", row.order_id)?;
+    let (_, side) = place.side("side", row.side, "Sell", "Buy")?;
+    let seen = Sighting {
+        native_id: &native_id,
+        market: frame.market(&native_id),
+        side,
+        price: place.positive("price", row.price)?.value,
+        price_kind: PriceKind::Order,
+        size: Size::Contracts(place.positive("leavesQty", row.leaves)?.value),
+        timestamp: None,
+        dedupe_key: format!("bitmex|{order_id}"),
+    };
+    let event = frame.event(place, seen)?;
+    Ok(Some(event.of_order(&order_id)))
+}
+
+#[derive(Debug, Default, serde::Deserialize)]
+#[serde(default)]
+struct Request {
+    args: Vec<String>,
+}
+
+fn control(frame: &Frame<'_>, _asked: &Asked) -> Result<Heard, Error> {
+    let message: Message<'_> = frame.object()?;
+    if message.error.is_some() {
+        // The reply repeats the request.
+        let request: Option<Request> = message
+            .request
+            .and_then(|request| serde_json::from_str(request.text()).ok());
+        let topics = request.unwrap_or_default().args;
+        return Ok(Heard::refused(topics, &[message.error]));
+    }
+    Ok(match text_of(message.subscribe) {
+        Some(topic) => Heard::Ack {
+            topics: vec![topic.into_owned()],
+        },
+        None if says(message.table, "liquidation") => Heard::Data,
+        // The partial before the updates is part of the acknowledgement: who sends it may be mute.
+        None if says(message.table, "instrument") && says(message.action, "update") => {
+            Heard::Control
+        }
+        None => Heard::Other,
+    })
+}
+
+members!(Listed<'a> {
+    symbol = "symbol",
+    class = "typ",
+    state = "state",
+    underlying = "underlying",
+    quote = "quoteCurrency",
+    is_inverse = "isInverse",
+    is_quanto = "isQuanto",
+    multiplier = "multiplier",
+    to_settle = "underlyingToSettleMultiplier",
+    to_position = "underlyingToPositionMultiplier",
+    mark = "markPrice",
+});
+
+fn read_listings(_ask: &Ask, frame: &Frame<'_>) -> Result<Page<Listing>, Error> {
+    let markets: Part<Listed<'_>> = frame.read_plainly()?;
+    let rows = frame.rows(&Place::ROOT, &markets, |_, place, market| {
+        let class = place.text("typ", market.class)?;
+        if !class.starts_with(FUTURES) {
+            return Ok(None);
+        }
+        let (kind, size) = contract(place, market)?;
+        let base = place.text("underlying", market.underlying)?;
+        let quote = place.text("quoteCurrency", market.quote)?;
+        Ok(Some(Listing {
+            native_id: place.name("symbol", market.symbol)?.into_owned(),
+            instrument: place.instrument(&base, &quote, kind, &size.to_string())?,
+            perpetual: PERPETUAL.contains(&&*class),
+            trading: says(market.state, "Open"),
+        }))
+    })?;
+    Ok(Page::last(rows))
+}
+
+fn read_prices(frame: &Frame<'_>) -> Result<Vec<Quoted>, Error> {
+    let markets: Part<Listed<'_>> = frame.read_plainly()?;
+    quoted(&Place::ROOT, &markets, |market| {
+        Quoted::read(market.symbol, market.mark)
+    })
+}
+
+/// What a contract is counted in, and how much of that one holds.
+fn contract(place: &Place<'_>, market: &Listed<'_>) -> Result<(&'static str, Decimal), Error> {
+    if place.truth("isQuanto", market.is_quanto)? {
+        let message = "is true: a contract holds neither so much of the base nor so many USD";
+        return Err(place.member("isQuanto").fault(message));
+    }
+    if place.truth("isInverse", market.is_inverse)? {
+        // Both count the smallest unit of the coin of settlement, and both are negative.
+        let multiplier = place.number("multiplier", market.multiplier)?.value;
+        let unit = place
+            .number("underlyingToSettleMultiplier", market.to_settle)?
+            .value;
+        let size = divided(multiplier, unit)
+            .ok_or_else(|| place.member("multiplier").fault("is no number of USD"))?;
+        return Ok(("inverse", size));
+    }
+    let name = "underlyingToPositionMultiplier";
+    let contracts = place.positive(name, market.to_position)?.value;
+    let size = divided(Decimal::ONE, contracts)
+        .ok_or_else(|| place.member(name).fault("does not divide one exactly"))?;
+    Ok(("linear", size))
+}
+
+/// The quotient, where it is exact.
+fn divided(value: Decimal, by: Decimal) -> Option<Decimal> {
+    let quotient = value.checked_div(by)?.normalize();
+    (quotient.checked_mul(by)? == value).then_some(quotient)
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::feeds::exchanges::centralized::bitmex::*;
+    use crate::feeds::testing::{come_down, listed};
+
+    #[test]
+    fn names_come_down_to_symbol_and_coin() {
+        come_down(
+            &VENUE,
+            &[
+                ["XBTUSD", "BTCUSD", "BTC"],
+                ["XBTZ26", "BTCUSD", "BTC"],
+                ["XBTUSDT", "BTCUSDT", "BTC"],
+                ["ETHUSDTH27", "ETHUSDT", "ETH"],
+            ],
+        );
+    }
+
+    #[test]
+    fn contracts_hold_what_their_multipliers_say() {
+        let row = |symbol: &str, class: &str, rest: &str| {
+            format!(
+                r#"{{"symbol":"{symbol}","typ":"{class}","state":"Open","underlying":"XBT","quoteCurrency":"USD",{rest}}}"#
+            )
+        };
+        let inverse = r#""isQuanto":false,"isInverse":true,"multiplier":-100000000,"underlyingToSettleMultiplier":-100000000"#;
+        let linear = r#""isQuanto":false,"isInverse":false,"multiplier":1,"underlyingToPositionMultiplier":1000000"#;
+        let uneven = r#""isQuanto":false,"isInverse":false,"underlyingToPositionMultiplier":3"#;
+        let rows = [
+            row("XBTUSD", "FFWCSX", inverse),
+            row("XBTZ26", "FFCCSX", inverse),
+            row("XBTUSDT", "FFWCSX", linear),
+            row("ETHUSD", "FFWCSX", r#""isQuanto":true,"isInverse":false"#),
+            row("XBT_USDT", "IFXXXP", linear),
+            row("ODDUSDT", "FFWCSX", uneven),
+        ];
+        let (listed, faults) = listed(&VENUE, &format!("[{}]", rows.join(",")));
+        assert_eq!(
+            listed,
+            [
+                "XBTUSD XBT/USD Inverse 1",
+                "XBTZ26 XBT/USD Inverse 1 dated",
+                "XBTUSDT XBT/USD Linear 0.000001",
+            ]
+        );
+        assert_eq!(faults.len(), 2, "{faults:?}");
+        assert!(
+            faults.iter().any(|fault| fault.contains("[3].isQuanto")),
+            "{faults:?}"
+        );
+        assert!(
+            faults
+                .iter()
+                .any(|fault| fault.contains("does not divide one")),
+            "{faults:?}"
+        );
+    }
+
+    #[test]
+    fn only_exact_quotients_are_taken() {
+        let of = |value, by| divided(Decimal::from(value), Decimal::from(by));
+        assert_eq!(of(1, 1_000_000), Some(Decimal::new(1, 6)));
+        assert_eq!(of(-100_000_000, -100_000_000), Some(Decimal::ONE));
+        assert_eq!(of(1, 3), None);
+        assert_eq!(of(1, 0), None);
+    }
+}

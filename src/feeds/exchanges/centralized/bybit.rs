@@ -1,0 +1,448 @@
+//! Bybit v5: `allLiquidation.<symbol>`, on two sockets, linear and inverse.
+//!
+//! `S` is the side of the position (`Buy`: a long died), `p` the bankruptcy price, `v` base units on linear contracts and
+//! USD on inverse ones, which the instrument has to tell. There is no REST body. The older topic `liquidation.<symbol>` is
+//! dead and counts as another channel. Liquidations are subscribed to market by market, so the markets come first. Missed
+//! ones cannot be asked for. The best bid and ask of one market come beside them, which the documents promise again where
+//! nothing has changed for three seconds: who answers pings and leaves that out is mute.
+
+use std::time::Duration;
+
+use rust_decimal::Decimal;
+use serde_json::json;
+
+use crate::feeds::decoding::event::{Completeness, Event, PriceKind, product};
+use crate::feeds::decoding::frame::{Envelope, Frame, Rules, Sighting};
+use crate::feeds::decoding::json_path::{Place, says, shown, text_of};
+use crate::feeds::decoding::market_name;
+use crate::feeds::decoding::market_name::{Market, perpetual};
+use crate::feeds::decoding::raw_json::{Cell, Part, Raw, members};
+use crate::feeds::error::Error;
+use crate::feeds::instruments::{Kind, Listing, traded};
+use crate::feeds::rest::bars::{Columns, Row, bars};
+use crate::feeds::rest::endpoints::Rest;
+use crate::feeds::rest::prices::{Prices, Quoted, quoted};
+use crate::feeds::rest::request::{Ask, Limit, Page, Reading, Series};
+use crate::feeds::venue::Venue;
+use crate::feeds::websocket::control::{
+    Asked, Beat, Control, Heard, Heartbeat, Line, STEADY, batched,
+};
+use crate::feeds::websocket::socket_plan::{Lines, Listen};
+use crate::model::{Millis, quote_of_pair, sort_small, without_month};
+
+/// What is never silent for long on the linear and on the inverse sockets.
+const LINEAR_CONTROL: &str = "orderbook.1.BTCPERP";
+const INVERSE_CONTROL: &str = "orderbook.1.BTCUSD";
+
+/// Topics of one message; so many were measured to be taken.
+const BATCH: usize = 200;
+/// Most characters of all topics of one connection but that.
+const CHARACTERS: usize = 21_000 - LINEAR_CONTROL.len() - 3;
+
+/// Requests in five seconds; a tenth of what is allowed is left to others, for the fine is ten minutes of silence.
+const REQUESTS: Limit = Limit::of("requests", 500, 5);
+/// Most bars of a reply.
+const BARS: i64 = 1000;
+/// Most readings of open interest of a reply.
+const READINGS: i64 = 200;
+
+const REPLY: Envelope = Envelope {
+    code: "retCode",
+    fine: "0",
+    said: &["retCode", "retMsg"],
+};
+
+pub(crate) static VENUE: Venue = Venue {
+    rules: Rules {
+        name: "bybit",
+        completeness: Completeness::Complete,
+        market,
+        native: market_name::joined_perpetual,
+        contract: |_| None,
+    },
+    price_kinds: &[PriceKind::Bankruptcy],
+    hosts: &[
+        ("socket", "wss://stream.bybit.com"),
+        ("rest", "https://api.bybit.com"),
+    ],
+    decode,
+    listen: Listen {
+        lines: Lines::ByMarket(lines),
+        subscription: |number, topics, _| {
+            json!({"op": "subscribe", "req_id": number.to_string(), "args": topics}).to_string()
+        },
+        control,
+        heartbeat: Heartbeat {
+            signs: STEADY,
+            ..Heartbeat::each_20_seconds(Beat::Text(r#"{"op":"ping"}"#))
+        },
+        steady: |line| {
+            Control::Topic(if line.starts_with("inverse") {
+                INVERSE_CONTROL
+            } else {
+                LINEAR_CONTROL
+            })
+        },
+        steady_frames: &[r#"{"topic":"orderbook.1."#],
+        ears: 2,
+        ..Listen::NONE
+    },
+    rest: Rest {
+        // Beyond 600 requests in five seconds.
+        ban: Some(Duration::from_mins(10)),
+        listings: || {
+            let of = |category| {
+                Ask::new("/v5/market/instruments-info", REQUESTS)
+                    .with("category", category)
+                    .with("limit", 1000)
+            };
+            ["linear", "inverse"].map(of).into()
+        },
+        read_listings,
+        prices: Some(Prices {
+            asks: || {
+                let of =
+                    |category| Ask::new("/v5/market/tickers", REQUESTS).with("category", category);
+                ["linear", "inverse"].map(of).into()
+            },
+            read: read_prices,
+        }),
+        bars: Some(Series {
+            look_back: i64::MAX,
+            length: BARS * Millis::MINUTE,
+            ask: |market, start, end| {
+                Ask::new("/v5/market/kline", REQUESTS)
+                    .with("category", "linear")
+                    .with("symbol", market)
+                    .with("interval", 1)
+                    .with("start", start.0)
+                    .with("end", end.0 - 1)
+                    .with("limit", BARS)
+            },
+            read: |frame| {
+                let columns = Columns {
+                    volume: 5,
+                    closed: None,
+                };
+                let found = found::<Vec<Row<'_>>>(frame)?;
+                let place = Place::ROOT.member("result");
+                bars(frame, &place.member("list"), &found.list, columns)
+            },
+        }),
+        open_interest: Some(Series {
+            // To the launch of the market; a caller asks for less.
+            look_back: 3650 * Millis::DAY,
+            length: READINGS * Reading::APART,
+            ask: |market, start, end| {
+                Ask::new("/v5/market/open-interest", REQUESTS)
+                    .with("category", "linear")
+                    .with("symbol", market)
+                    .with("intervalTime", "5min")
+                    .with("startTime", start.0)
+                    .with("endTime", end.0 - 1)
+                    .with("limit", READINGS)
+            },
+            read: read_open_interest,
+        }),
+        ..Rest::NONE
+    },
+};
+
+/// `BTCUSDT`, `BTCPERP`, `BTCUSD`, `BTCUSDZ26`, `BTC-26DEC26`, `BTCUSDT-26DEC26`.
+fn market(native_id: &str) -> Market<'_> {
+    if let Some((pair, _)) = native_id.split_once('-') {
+        return match quote_of_pair(pair) {
+            Some(_) => Market::joined(pair),
+            None => Market::new(pair, "USDC"),
+        };
+    }
+    if let Some(pair) = without_month(native_id).filter(|pair| pair.ends_with("USD")) {
+        return Market::joined(pair);
+    }
+    perpetual(native_id)
+}
+
+members!(Liquidation<'a> {
+    time = "T",
+    symbol = "s",
+    side = "S",
+    size = "v",
+    price = "p",
+});
+
+members!(Message<'a> {
+    topic = "topic",
+    data: Part<Liquidation<'a>> = "data",
+    op = "op",
+    success = "success",
+    said = "ret_msg",
+    request = "req_id",
+});
+
+/// The events of a frame.
+fn decode(frame: &Frame<'_>) -> Result<Vec<Event>, Error> {
+    let message: Message<'_> = frame.object()?;
+    let Some(topic) = text_of(message.topic) else {
+        return match message.op.or(message.success) {
+            Some(_) => Ok(Vec::new()),
+            None => Err(frame.unknown()),
+        };
+    };
+    if !topic.starts_with("allLiquidation.") {
+        return Ok(Vec::new());
+    }
+    frame.rows(&Place::ROOT.member("data"), &message.data, liquidation)
+}
+
+fn liquidation(
+    frame: &Frame<'_>,
+    place: &Place<'_>,
+    row: &Liquidation<'_>,
+) -> Result<Option<Event>, Error> {
+    let native_id = place.name("s", row.symbol)?;
+    let (word, side) = place.side("S", row.side, "Buy", "Sell")?;
+    let traded = place.positive("v", row.size)?;
+    let price = place.positive("p", row.price)?;
+    let timestamp = place.instant("T", row.time)?;
+    let dedupe_key = format!(
+        "bybit|{native_id}|{word}|{}|{}|{}",
+        timestamp.0, traded.text, price.text
+    );
+    let market = frame.market(&native_id);
+    let held = frame.base_unless_inverse(&native_id, &market, traded.value);
+    let seen = Sighting {
+        native_id: &native_id,
+        market,
+        side,
+        price: price.value,
+        price_kind: PriceKind::Bankruptcy,
+        size: held,
+        timestamp: Some(timestamp),
+        dedupe_key,
+    };
+    frame.event(place, seen).map(Some)
+}
+
+fn lines(listings: &[Listing]) -> Vec<Line> {
+    let mut lines = Vec::new();
+    for (kind, name, path) in [
+        (Kind::Linear, "linear", "/v5/public/linear"),
+        (Kind::Inverse, "inverse", "/v5/public/inverse"),
+    ] {
+        let mut topics: Vec<String> = traded(listings)
+            .filter(|listing| listing.instrument.kind == kind)
+            .map(|listing| format!("allLiquidation.{}", listing.native_id))
+            .collect();
+        topics.sort();
+        let mut part = 1;
+        while !topics.is_empty() {
+            let mut characters = 0;
+            let fitting = topics
+                .iter()
+                .take_while(|topic| {
+                    // Quotes and comma count as well.
+                    characters += topic.len() + 3;
+                    characters <= CHARACTERS
+                })
+                .count()
+                .max(1);
+            let rest = topics.split_off(fitting);
+            let name = if part == 1 {
+                name.to_owned()
+            } else {
+                format!("{name} {part}")
+            };
+            lines.push(Line::of(&name, path, batched(topics, BATCH)));
+            topics = rest;
+            part += 1;
+        }
+    }
+    lines
+}
+
+fn control(frame: &Frame<'_>, asked: &Asked) -> Result<Heard, Error> {
+    let message: Message<'_> = frame.object()?;
+    if let Some(topic) = text_of(message.topic) {
+        return Ok(if topic.starts_with("orderbook.") {
+            Heard::Control
+        } else {
+            Heard::Data
+        });
+    }
+    if says(message.op, "ping") || says(message.op, "pong") || says(message.said, "pong") {
+        return Ok(Heard::Pong);
+    }
+    let topics = asked.topics(text_of(message.request).as_deref());
+    let taken = message.success.map(Raw::text) == Some("true");
+    Ok(if taken {
+        Heard::Ack { topics }
+    } else {
+        Heard::refused(topics, &[message.said])
+    })
+}
+
+#[derive(Debug, Default, serde::Deserialize)]
+#[serde(
+    default,
+    bound(deserialize = "'de: 'a, List: serde::Deserialize<'de> + Default")
+)]
+struct Found<'a, List> {
+    list: List,
+    #[serde(borrow, rename = "nextPageCursor")]
+    cursor: Cell<'a>,
+}
+
+/// What a body holds, unless the venue says that something went wrong.
+fn found<'a, List>(frame: &Frame<'a>) -> Result<Found<'a, List>, Error>
+where
+    List: serde::Deserialize<'a> + Default,
+{
+    let found: Option<_> = REPLY.open(frame)?.read("result")?;
+    found.ok_or_else(|| Place::ROOT.member("result").fault("is missing"))
+}
+
+members!(Listed<'a> {
+    symbol = "symbol",
+    contract_type = "contractType",
+    status = "status",
+    base = "baseCoin",
+    quote = "quoteCoin",
+});
+
+fn read_listings(ask: &Ask, frame: &Frame<'_>) -> Result<Page<Listing>, Error> {
+    let found = found::<Part<Listed<'_>>>(frame)?;
+    let kind = ask.value("category").unwrap_or("linear");
+    let place = Place::ROOT.member("result");
+    // A contract is one unit of the base, or one USD.
+    let rows = frame.rows(&place.member("list"), &found.list, |_, place, market| {
+        let base = place.text("baseCoin", market.base)?;
+        let quote = place.text("quoteCoin", market.quote)?;
+        let contract_type = place.text("contractType", market.contract_type)?;
+        Ok(Some(Listing {
+            native_id: place.name("symbol", market.symbol)?.into_owned(),
+            instrument: place.instrument(&base, &quote, kind, "1")?,
+            perpetual: contract_type.ends_with("Perpetual"),
+            trading: says(market.status, "Trading"),
+        }))
+    })?;
+    let rest = text_of(found.cursor)
+        .filter(|cursor| !cursor.is_empty())
+        .map(|cursor| ask.again_with("cursor", cursor));
+    Ok(Page {
+        rows,
+        rest: rest.into_iter().collect(),
+    })
+}
+
+members!(Ticker<'a> {
+    symbol = "symbol",
+    mark = "markPrice",
+});
+
+fn read_prices(frame: &Frame<'_>) -> Result<Vec<Quoted>, Error> {
+    let found = found::<Part<Ticker<'_>>>(frame)?;
+    let place = Place::ROOT.member("result");
+    quoted(&place.member("list"), &found.list, |ticker| {
+        Quoted::read(ticker.symbol, ticker.mark)
+    })
+}
+
+members!(Interest<'a> {
+    both = "openInterest",
+    single = "singleOpenInterest",
+    timestamp = "timestamp",
+});
+
+/// One side's open interest. The plain figure is documented as the sum of both, so it counts half, but only where a row
+/// of the body that has both figures shows that it is twice the single one.
+fn read_open_interest(frame: &Frame<'_>) -> Result<Vec<Reading>, Error> {
+    let found = found::<Part<Interest<'_>>>(frame)?;
+    let place = Place::ROOT.member("result");
+    let list = place.member("list");
+    let rows = frame.rows(&list, &found.list, |_, place, row| {
+        let read = |name, cell: Cell<'_>| match cell {
+            Some(_) => place.amount(name, cell).map(|number| Some(number.value)),
+            None => Ok(None),
+        };
+        Ok(Some((
+            place.instant("timestamp", row.timestamp)?,
+            read("openInterest", row.both)?,
+            read("singleOpenInterest", row.single)?,
+        )))
+    })?;
+    let twice = rows.iter().any(|(_, both, single)| {
+        matches!((both, single), (Some(both), Some(single)) if is_twice(*both, *single))
+    });
+    let mut readings = Vec::with_capacity(rows.len());
+    for (timestamp, both, single) in rows {
+        let half = both
+            .filter(|_| twice)
+            .and_then(|both| product(both, Decimal::new(5, 1)));
+        if let Some(open_interest) = single.or(half) {
+            readings.push(Reading {
+                timestamp,
+                open_interest: open_interest.normalize(),
+            });
+            continue;
+        }
+        // Neither figure is known to be one side's: nothing is guessed.
+        frame.note(list.fault(format!(
+            "the row of {timestamp} has {} and no singleOpenInterest, and no row shows their ratio",
+            shown(&both.map(|both| both.to_string()).unwrap_or_default())
+        )))?;
+    }
+    sort_small(&mut readings, |one, other| {
+        one.timestamp.cmp(&other.timestamp)
+    });
+    Ok(readings)
+}
+
+/// Whether `both` is twice `single`, where either may have been rounded to a whole number.
+fn is_twice(both: Decimal, single: Decimal) -> bool {
+    product(single, Decimal::TWO)
+        .and_then(|twice| both.checked_sub(twice))
+        .is_some_and(|apart| !single.is_zero() && apart.abs() <= Decimal::ONE)
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::feeds::exchanges::centralized::bybit::*;
+    use crate::feeds::testing::{come_down, perpetual};
+
+    #[test]
+    fn names_come_down_to_symbol_and_coin() {
+        come_down(
+            &VENUE,
+            &[
+                ["BTCUSDT", "BTCUSDT", "BTC"],
+                ["BTCPERP", "BTCUSDC", "BTC"],
+                ["PERPUSDT", "PERPUSDT", "PERP"],
+                ["BTCUSD", "BTCUSD", "BTC"],
+                ["BTCUSDZ26", "BTCUSD", "BTC"],
+                ["BTC-26DEC26", "BTCUSDC", "BTC"],
+                ["BTCUSDT-26DEC26", "BTCUSDT", "BTC"],
+                ["SHIB1000USDT", "SHIB1000USDT", "SHIB"],
+                ["10000LADYSUSDT", "10000LADYSUSDT", "LADYS"],
+                ["1000000BABYDOGEUSDT", "1000000BABYDOGEUSDT", "BABYDOGE"],
+            ],
+        );
+    }
+
+    #[test]
+    fn topics_are_spread_over_connections_by_their_characters() {
+        let listings: Vec<Listing> = (0..1000)
+            .map(|number| perpetual(format!("COIN{number:04}USDT"), "COIN", "USDT", number != 7))
+            .collect();
+        let lines = lines(&listings);
+        let of = |line: &Line| line.batches.concat();
+        assert_eq!(lines.len(), 2);
+        assert_eq!(lines.iter().map(|line| of(line).len()).sum::<usize>(), 999);
+        for line in &lines {
+            let characters: usize = of(line).iter().map(|topic| topic.len() + 3).sum();
+            assert!(characters <= CHARACTERS, "{characters}");
+            assert!(line.batches.iter().all(|batch| batch.len() <= BATCH));
+        }
+        let all: Vec<String> = lines.iter().flat_map(of).collect();
+        assert!(!all.contains(&"allLiquidation.COIN0007USDT".to_owned()));
+    }
+}

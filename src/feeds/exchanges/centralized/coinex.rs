@@ -1,0 +1,264 @@
+//! `CoinEx`: the REST body of `/v2/futures/liquidation-history`; there is no channel.
+//!
+//! `side` is the side of the position. The price is the liquidation price (the bankruptcy price stands beside it), amounts
+//! are base units on linear markets; the unit on inverse ones, quoted in USD, has to be told by an instrument.
+
+use crate::feeds::decoding::event::{Completeness, Event, PriceKind};
+use crate::feeds::decoding::frame::{Envelope, Frame, Rules, Sighting};
+use crate::feeds::decoding::json_path::Place;
+use crate::feeds::decoding::market_name;
+use crate::feeds::decoding::market_name::Market;
+use crate::feeds::decoding::raw_json::{Part, members};
+use crate::feeds::error::Error;
+use crate::feeds::instruments::{Listing, traded};
+use crate::feeds::rest::endpoints::Rest;
+use crate::feeds::rest::paging;
+use crate::feeds::rest::prices::{Prices, Quoted, quoted};
+use crate::feeds::rest::request::{Ask, Limit, Page};
+use crate::feeds::venue::Venue;
+use crate::feeds::websocket::socket_plan::Listen;
+use crate::model::Millis;
+
+/// Requests in a second; a quarter of what is allowed, for every market has to be asked about.
+const REQUESTS: Limit = Limit::of("requests", 100, 1);
+/// Most rows of a reply.
+const ROWS: usize = 100;
+
+const REPLY: Envelope = Envelope {
+    code: "code",
+    fine: "0",
+    said: &["code", "message"],
+};
+
+pub(crate) static VENUE: Venue = Venue {
+    rules: Rules {
+        name: "coinex",
+        completeness: Completeness::Unknown,
+        // `BTCUSDT`.
+        market: |native_id| Market::joined(native_id),
+        native: market_name::joined,
+        contract: |_| None,
+    },
+    price_kinds: &[PriceKind::Liquidation],
+    hosts: &[("rest", "https://api.coinex.com")],
+    decode,
+    listen: Listen::NONE,
+    rest: Rest {
+        listings: || vec![Ask::new("/v2/futures/market", REQUESTS)],
+        read_listings,
+        prices: Some(Prices {
+            asks: || vec![Ask::new("/v2/futures/ticker", REQUESTS)],
+            read: read_prices,
+        }),
+        // The venue does not say; it answers with fewer rows where it keeps fewer.
+        look_back: 30 * Millis::DAY,
+        missed,
+        go_on,
+        ..Rest::NONE
+    },
+};
+
+members!(Liquidation<'a> {
+    market = "market",
+    side = "side",
+    price = "liq_price",
+    amount = "liq_amount",
+    created_at = "created_at",
+});
+
+members!(Body<'a> {
+    code = "code",
+    data: Part<Liquidation<'a>> = "data",
+    message = "message",
+    method = "method",
+    id = "id",
+});
+
+/// The events of a frame or a body.
+fn decode(frame: &Frame<'_>) -> Result<Vec<Event>, Error> {
+    let message: Body<'_> = frame.object()?;
+    if message.method.or(message.id).is_some() {
+        return Ok(Vec::new());
+    }
+    REPLY.judge(frame, message.code, &[message.code, message.message])?;
+    frame.rows(&Place::ROOT.member("data"), &message.data, liquidation)
+}
+
+fn liquidation(
+    frame: &Frame<'_>,
+    place: &Place<'_>,
+    row: &Liquidation<'_>,
+) -> Result<Option<Event>, Error> {
+    let native_id = place.name("market", row.market)?;
+    let (word, side) = place.side("side", row.side, "long", "short")?;
+    let amount = place.positive("liq_amount", row.amount)?;
+    let price = place.positive("liq_price", row.price)?;
+    let timestamp = place.instant("created_at", row.created_at)?;
+    let dedupe_key = format!(
+        "coinex|{native_id}|{word}|{}|{}|{}",
+        timestamp.0, amount.text, price.text
+    );
+    let market = frame.market(&native_id);
+    let held = frame.base_unless_inverse(&native_id, &market, amount.value);
+    let seen = Sighting {
+        native_id: &native_id,
+        market,
+        side,
+        price: price.value,
+        price_kind: PriceKind::Liquidation,
+        size: held,
+        timestamp: Some(timestamp),
+        dedupe_key,
+    };
+    frame.event(place, seen).map(Some)
+}
+
+members!(Listed<'a> {
+    native_id = "market",
+    kind = "contract_type",
+    base = "base_ccy",
+    quote = "quote_ccy",
+    available = "is_market_available",
+});
+
+fn read_listings(_ask: &Ask, frame: &Frame<'_>) -> Result<Page<Listing>, Error> {
+    let markets: Part<Listed<'_>> = REPLY.open(frame)?.read("data")?;
+    let rows = frame.rows(&Place::ROOT.member("data"), &markets, |_, place, market| {
+        let base = place.text("base_ccy", market.base)?;
+        let quote = place.text("quote_ccy", market.quote)?;
+        let kind = place.text("contract_type", market.kind)?;
+        Ok(Some(Listing {
+            native_id: place.name("market", market.native_id)?.into_owned(),
+            // A linear contract is one unit of the base, an inverse one is worth one USD.
+            instrument: place.instrument(&base, &quote, &kind, "1")?,
+            perpetual: true,
+            trading: market.available.is_none_or(|raw| raw.text() == "true"),
+        }))
+    })?;
+    Ok(Page::last(rows))
+}
+
+members!(Ticker<'a> {
+    market = "market",
+    mark = "mark_price",
+});
+
+fn read_prices(frame: &Frame<'_>) -> Result<Vec<Quoted>, Error> {
+    let tickers: Part<Ticker<'_>> = REPLY.open(frame)?.read("data")?;
+    quoted(&Place::ROOT.member("data"), &tickers, |ticker| {
+        Quoted::read(ticker.market, ticker.mark)
+    })
+}
+
+/// One request for each market.
+fn missed(listings: &[Listing], from: Millis, until: Millis) -> Vec<Ask> {
+    traded(listings)
+        .map(|listing| {
+            Ask::new("/v2/futures/liquidation-history", REQUESTS)
+                .with("market", &listing.native_id)
+                .with("start_time", from.0)
+                .with("end_time", until.0 - 1)
+                .with("page", 1)
+                .with("limit", ROWS)
+                .between(from, until)
+        })
+        .collect()
+}
+
+members!(Pagination<'a> {
+    has_next = "has_next",
+});
+
+/// What is behind a page, where the venue says that there is more. Rows of the instant at which it ends may be cut between two
+/// pages, and rows that are told late push others from one page to the next: that instant is asked for again, whole. A page of
+/// one instant is gone on from by its number.
+fn go_on(ask: &Ask, frame: &Frame<'_>) -> Result<Vec<Ask>, Error> {
+    let pagination: Part<Pagination<'_>> = REPLY.open(frame)?.read("pagination")?;
+    let root = Place::ROOT;
+    let place = root.member("pagination");
+    let pagination = place.object(&pagination)?;
+    if !place.truth("has_next", pagination.has_next)? {
+        return Ok(Vec::new());
+    }
+    let message: Body<'_> = frame.object()?;
+    let place = root.member("data");
+    let times = frame.rows(&place, &message.data, |_, place, row| {
+        place.instant("created_at", row.created_at).map(Some)
+    })?;
+    if times.is_empty() {
+        return Err(place.fault("has no row whose time can be read, though more are to follow"));
+    }
+    if times.first() > times.last() {
+        return paging::earlier(ask, frame, &place, &times, 0, page);
+    }
+    if times.first() < times.last() {
+        return paging::later(ask, frame, &place, &times, page);
+    }
+    let number: u64 = ask
+        .value("page")
+        .and_then(|page| page.parse().ok())
+        .unwrap_or(1);
+    Ok(vec![ask.again_with("page", number.saturating_add(1))])
+}
+
+/// The first page of a stretch.
+fn page(ask: &Ask, from: Millis, until: Millis) -> Ask {
+    ask.again_with("start_time", from.0)
+        .again_with("end_time", until.0 - 1)
+        .again_with("page", 1)
+        .between(from, until)
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::feeds::exchanges::centralized::coinex::*;
+    use crate::feeds::testing::next;
+
+    #[test]
+    #[expect(clippy::unwrap_used, reason = "tests")]
+    fn pages_follow_by_time_and_within_an_instant_by_page() {
+        let (from, late) = (1_790_000_000_000_i64, 1_790_000_000_900_i64);
+        let ask = Ask::new("/v2/futures/liquidation-history", REQUESTS);
+        let ask = page(&ask, Millis(from), Millis(from + 1000));
+        let body = |times: &[i64], has_next: bool| {
+            let rows: Vec<String> = times
+                .iter()
+                .map(|at| format!(r#"{{"created_at":{at}}}"#))
+                .collect();
+            let rows = rows.join(",");
+            format!(
+                r#"{{"code":0,"data":[{rows}],"pagination":{{"has_next":{has_next}}},"message":"OK"}}"#
+            )
+        };
+        let behind = |ask: &Ask, times: &[i64]| {
+            let next = next(&VENUE, ask, &body(times, true)).unwrap().pop();
+            let next = next.unwrap();
+            let value = |name| next.value(name).unwrap().to_owned();
+            let told = [value("start_time"), value("end_time"), value("page")];
+            (next, told)
+        };
+        let text =
+            |from: i64, until: i64, page: i64| [from, until, page].map(|one| one.to_string());
+        // The instant at which it ends is asked for again, whole, in whichever order it tells.
+        let (second, told) = behind(&ask, &[late, late - 400]);
+        assert_eq!(told, text(from, late - 400, 1));
+        assert_eq!(
+            behind(&ask, &[from, from + 5]).1,
+            text(from + 5, from + 999, 1)
+        );
+        // Nothing else there: what is behind it is on the next page, and from there it goes on by time again.
+        let (third, told) = behind(&second, &[late - 400, late - 400]);
+        assert_eq!(told, text(from, late - 400, 2));
+        assert_eq!(
+            behind(&third, &[late - 400, late - 401]).1,
+            text(from, late - 401, 1)
+        );
+        // It says itself where it ends.
+        assert_eq!(
+            next(&VENUE, &ask, &body(&[late], false)).unwrap(),
+            Vec::new()
+        );
+        // What cannot be read is not asked for without end.
+        assert!(next(&VENUE, &ask, &body(&[], true)).is_err());
+    }
+}

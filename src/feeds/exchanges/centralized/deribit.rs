@@ -1,0 +1,523 @@
+//! Deribit: the trade tape `trades.*`, and the reply of `get_last_trades_by_*`.
+//!
+//! A trade's `liquidation` says who was liquidated: `T` the taker, `M` the maker, `MT` both, which makes two events of
+//! opposite sides. `direction` is the taker's. Amounts are USD on contracts settled in the coin and base units on those
+//! settled in a stablecoin. Options and combinations are other markets. The whole tape can be asked for again, by the
+//! currency of settlement.
+//!
+//! One socket and one topic for every future; life is asked for from both sides. The trades of each are numbered.
+
+use std::time::Duration;
+
+use rust_decimal::Decimal;
+use serde_json::json;
+
+use crate::feeds::decoding::event::{Completeness, Event, PriceKind};
+use crate::feeds::decoding::frame::{Frame, Rules, Sighting, Size};
+use crate::feeds::decoding::json_path::{Place, says, shown, text_of};
+use crate::feeds::decoding::market_name::{Market, before};
+use crate::feeds::decoding::raw_json::{Part, Raw, members};
+use crate::feeds::error::Error;
+use crate::feeds::instruments::{Kind, Listing};
+use crate::feeds::rest::endpoints::Rest;
+use crate::feeds::rest::paging;
+use crate::feeds::rest::prices::{Prices, Quoted, quoted};
+use crate::feeds::rest::request::{Ask, Limit, Page};
+use crate::feeds::venue::Venue;
+use crate::feeds::websocket::control::{
+    Asked, Beat, Control, Heard, Heartbeat, Numbered, Numbers, STEADY,
+};
+use crate::feeds::websocket::socket_plan::{Lines, Listen};
+use crate::model::{Millis, Side};
+
+/// Every perpetual and dated future, in bundles; a bundle for each trade is for those who are logged in.
+const TOPIC: &str = "trades.future.any.100ms";
+
+/// The last price of one contract, in bundles of two seconds: never silent for long.
+const CONTROL: &str = "ticker.BTC-PERPETUAL.agg2";
+
+/// The venue is to ask for a sign of life, or it would keep a connection that nobody reads.
+const GREETING: &str = r#"{"jsonrpc":"2.0","id":"heartbeat","method":"public/set_heartbeat","params":{"interval":30}}"#;
+
+/// The answer to such a request, and our own request for a sign: the method replies to both.
+const TEST: &str = r#"{"jsonrpc":"2.0","id":"test","method":"public/test","params":{}}"#;
+
+/// Twenty are allowed in a second without a login.
+const REQUESTS: Limit = Limit::of("requests", 18, 1);
+/// What futures are settled in.
+const CURRENCIES: [&str; 5] = ["BTC", "ETH", "USDC", "USDT", "EURR"];
+/// Most trades of a reply.
+const TRADES: usize = 1000;
+
+pub(crate) static VENUE: Venue = Venue {
+    rules: Rules {
+        name: "deribit",
+        completeness: Completeness::Complete,
+        market,
+        native: |base, quote| match quote {
+            "USD" => Some(format!("{base}-PERPETUAL")),
+            _ => Some(format!("{base}_{quote}-PERPETUAL")),
+        },
+        // A stablecoin stands behind an underscore; contracts without one are settled in the coin.
+        contract: |native_id| {
+            let kind = if native_id.contains('_') {
+                Kind::Linear
+            } else {
+                Kind::Inverse
+            };
+            Some((kind, Decimal::ONE))
+        },
+    },
+    price_kinds: &[PriceKind::Fill],
+    hosts: &[
+        ("socket", "wss://www.deribit.com"),
+        ("rest", "https://www.deribit.com"),
+    ],
+    decode,
+    listen: Listen {
+        lines: Lines::Fixed(&[("trades", "/ws/api/v2", &[TOPIC])]),
+        greeting: &[GREETING],
+        subscription: |number, topics, _| {
+            let params = json!({"channels": topics});
+            json!({"jsonrpc": "2.0", "id": number, "method": "public/subscribe", "params": params})
+                .to_string()
+        },
+        control,
+        answer,
+        heartbeat: Heartbeat {
+            signs: STEADY,
+            ..Heartbeat::each_20_seconds(Beat::Text(TEST))
+        },
+        steady: |_| Control::Topic(CONTROL),
+        steady_frames: &[
+            r#"{"jsonrpc":"2.0","method":"subscription","params":{"channel":"ticker."#,
+        ],
+        numbers: Some(Numbers {
+            read: numbers,
+            late: Duration::ZERO,
+        }),
+        ..Listen::NONE
+    },
+    rest: Rest {
+        listings: || {
+            vec![
+                Ask::new("/api/v2/public/get_instruments", REQUESTS)
+                    .with("currency", "any")
+                    .with("kind", "future"),
+            ]
+        },
+        read_listings,
+        prices: Some(Prices {
+            asks: || {
+                let of = |currency| {
+                    Ask::new("/api/v2/public/get_book_summary_by_currency", REQUESTS)
+                        .with("currency", currency)
+                        .with("kind", "future")
+                };
+                CURRENCIES.map(of).into()
+            },
+            read: read_prices,
+        }),
+        look_back: 7 * Millis::DAY,
+        missed,
+        go_on,
+        ..Rest::NONE
+    },
+};
+
+/// `BTC-PERPETUAL`, `BTC-26DEC26`, `BTC_USDC-PERPETUAL`.
+fn market(native_id: &str) -> Market<'_> {
+    let name = before(native_id, b'-');
+    match name.split_once('_') {
+        Some((base, quote)) => Market::new(base, quote),
+        None => Market::new(name, "USD"),
+    }
+}
+
+members!(Trade<'a> {
+    instrument = "instrument_name",
+    id = "trade_id",
+    seq = "trade_seq",
+    timestamp = "timestamp",
+    price = "price",
+    amount = "amount",
+    direction = "direction",
+    liquidation = "liquidation",
+});
+
+members!(Parameters<'a> {
+    channel = "channel",
+    data: Part<Trade<'a>> = "data",
+});
+
+members!(Tape<'a> {
+    trades: Part<Trade<'a>> = "trades",
+    has_more = "has_more",
+});
+
+members!(Message<'a> {
+    jsonrpc = "jsonrpc",
+    method = "method",
+    params: Part<Parameters<'a>> = "params",
+    result: Part<Tape<'a>> = "result",
+});
+
+/// The events of a frame.
+fn decode(frame: &Frame<'_>) -> Result<Vec<Event>, Error> {
+    let message: Message<'_> = frame.object()?;
+    if message.jsonrpc.is_none() {
+        return Err(frame.unknown());
+    }
+    let root = Place::ROOT;
+    if says(message.method, "subscription") {
+        let place = root.member("params");
+        let parameters = place.object(&message.params)?;
+        let channel = place.text("channel", parameters.channel)?;
+        return if channel.starts_with("trades.") {
+            trades(frame, &place.member("data"), &parameters.data)
+        } else {
+            Ok(Vec::new())
+        };
+    }
+    match &message.result {
+        Part::Object(Tape {
+            trades: Part::Missing,
+            ..
+        }) => Ok(Vec::new()),
+        Part::Object(tape) => {
+            let place = root.member("result");
+            trades(frame, &place.member("trades"), &tape.trades)
+        }
+        _ => Ok(Vec::new()),
+    }
+}
+
+fn trades(
+    frame: &Frame<'_>,
+    place: &Place<'_>,
+    rows: &Part<Trade<'_>>,
+) -> Result<Vec<Event>, Error> {
+    let events = frame.rows(place, rows, |frame, place, row| {
+        trade(frame, place, row).map(Some)
+    })?;
+    Ok(events.into_iter().flatten().collect())
+}
+
+/// The numbers of the trades of each contract, whoever traded.
+fn numbers(frame: &Frame<'_>) -> Vec<Numbered> {
+    let Ok(message) = frame.object::<Message<'_>>() else {
+        return Vec::new();
+    };
+    let Part::Object(Parameters {
+        data: Part::List(rows),
+        ..
+    }) = &message.params
+    else {
+        return Vec::new();
+    };
+    let number = |row: &Part<Trade<'_>>| match row {
+        Part::Object(row) => {
+            let number = Numbered::read(&text_of(row.instrument)?, row.seq)?;
+            Some(number.told_at(row.timestamp))
+        }
+        _ => None,
+    };
+    rows.iter().filter_map(number).collect()
+}
+
+/// One event for each of the two who was liquidated.
+fn trade(frame: &Frame<'_>, place: &Place<'_>, row: &Trade<'_>) -> Result<Vec<Event>, Error> {
+    let Some(flag) = text_of(row.liquidation) else {
+        return Ok(Vec::new());
+    };
+    let native_id = place.name("instrument_name", row.instrument)?;
+    if !is_future(&native_id) {
+        return Ok(Vec::new());
+    }
+    let (_, taker) = place.side("direction", row.direction, "sell", "buy")?;
+    let maker = match taker {
+        Side::Long => Side::Short,
+        Side::Short => Side::Long,
+    };
+    let liquidated: &[(&str, Side)] = match &*flag {
+        "T" => &[("T", taker)],
+        "M" => &[("M", maker)],
+        "MT" => &[("T", taker), ("M", maker)],
+        other => {
+            let message = format!(
+                "{} tells nobody; \"T\", \"M\" or \"MT\" is allowed",
+                shown(other)
+            );
+            return Err(place.member("liquidation").fault(message));
+        }
+    };
+    let trade_id = place.name("trade_id", row.id)?;
+    let amount = place.positive("amount", row.amount)?;
+    let price = place.positive("price", row.price)?;
+    let timestamp = place.instant("timestamp", row.timestamp)?;
+    // The amount is in USD or in the base already, so the size of a contract does not matter.
+    let size = match frame.contract(&native_id) {
+        Some((Kind::Inverse, _)) => Size::Usd(amount.value),
+        Some((Kind::Linear, _)) => Size::Base(amount.value),
+        None => Size::Unknown,
+    };
+    liquidated
+        .iter()
+        .map(|(who, side)| {
+            let seen = Sighting {
+                native_id: &native_id,
+                market: frame.market(&native_id),
+                side: *side,
+                price: price.value,
+                price_kind: PriceKind::Fill,
+                size,
+                timestamp: Some(timestamp),
+                dedupe_key: format!("deribit|{native_id}|{trade_id}|{who}"),
+            };
+            frame.event(place, seen)
+        })
+        .collect()
+}
+
+/// `BTC-PERPETUAL` or `BTC-26DEC26`; options have a strike behind the date, combinations a word before it.
+fn is_future(native_id: &str) -> bool {
+    native_id.split('-').count() == 2
+}
+
+members!(Notice<'a> {
+    kind = "type",
+    channel = "channel",
+});
+
+members!(Tested<'a> {
+    version = "version",
+});
+
+members!(Refusal<'a> {
+    code = "code",
+    words = "message",
+});
+
+members!(Reply<'a> {
+    id = "id",
+    method = "method",
+    params: Part<Notice<'a>> = "params",
+    result = "result",
+    error: Part<Refusal<'a>> = "error",
+});
+
+fn answer(frame: &Frame<'_>) -> Result<Option<String>, Error> {
+    let message: Reply<'_> = frame.object()?;
+    let wanted = says(message.method, "heartbeat")
+        && matches!(&message.params, Part::Object(params) if says(params.kind, "test_request"));
+    Ok(wanted.then(|| TEST.to_owned()))
+}
+
+fn control(frame: &Frame<'_>, asked: &Asked) -> Result<Heard, Error> {
+    let message: Reply<'_> = frame.object()?;
+    if says(message.method, "subscription") {
+        let is_control =
+            matches!(&message.params, Part::Object(params) if says(params.channel, CONTROL));
+        return Ok(if is_control {
+            Heard::Control
+        } else {
+            Heard::Data
+        });
+    }
+    let id = text_of(message.id);
+    // Other requests than subscriptions carry a word.
+    let is_subscription = id.as_deref().is_some_and(|id| id.parse::<usize>().is_ok());
+    let topics = || {
+        if is_subscription {
+            asked.topics(id.as_deref())
+        } else {
+            Vec::new()
+        }
+    };
+    if let Part::Object(refusal) = &message.error {
+        return Ok(Heard::refused(topics(), &[refusal.code, refusal.words]));
+    }
+    Ok(match message.result {
+        // A channel that does not exist is left out of the reply, and nothing is said of it.
+        Some(result) if is_subscription => match read::<Vec<String>>(result) {
+            Some(taken) if !taken.is_empty() => Heard::Ack { topics: taken },
+            _ => Heard::Refused {
+                topics: topics(),
+                message: format!("the reply is {}", result.text()),
+            },
+        },
+        Some(result) if read::<Tested<'_>>(result).is_some_and(|it| it.version.is_some()) => {
+            Heard::Pong
+        }
+        _ => Heard::Other,
+    })
+}
+
+/// What a result is, where it is that.
+fn read<'a, T: serde::Deserialize<'a>>(result: Raw<'a>) -> Option<T> {
+    serde_json::from_str(result.text()).ok()
+}
+
+members!(Listed<'a> {
+    name = "instrument_name",
+    base = "base_currency",
+    quote = "quote_currency",
+    kind = "instrument_type",
+    size = "contract_size",
+    period = "settlement_period",
+    active = "is_active",
+});
+
+/// What a body holds, unless the venue says that something went wrong.
+fn result<'a, T: serde::Deserialize<'a> + Default>(frame: &Frame<'a>) -> Result<T, Error> {
+    let body = frame.members()?;
+    match body.cell("error") {
+        Some(error) => Err(frame.refused(Place::ROOT.member("error"), error.text())),
+        None => body.read("result"),
+    }
+}
+
+fn read_listings(_ask: &Ask, frame: &Frame<'_>) -> Result<Page<Listing>, Error> {
+    let markets: Part<Listed<'_>> = result(frame)?;
+    let rows = frame.rows(
+        &Place::ROOT.member("result"),
+        &markets,
+        |_, place, market| {
+            let kind = match &*place.text("instrument_type", market.kind)? {
+                "linear" => "linear",
+                "reversed" => "inverse",
+                other => {
+                    let message =
+                        format!("{} is neither \"linear\" nor \"reversed\"", shown(other));
+                    return Err(place.member("instrument_type").fault(message));
+                }
+            };
+            let base = place.text("base_currency", market.base)?;
+            let quote = place.text("quote_currency", market.quote)?;
+            let size = place.text("contract_size", market.size)?;
+            Ok(Some(Listing {
+                native_id: place.name("instrument_name", market.name)?.into_owned(),
+                instrument: place.instrument(&base, &quote, kind, &size)?,
+                perpetual: says(market.period, "perpetual"),
+                trading: place.truth("is_active", market.active)?,
+            }))
+        },
+    )?;
+    Ok(Page::last(rows))
+}
+
+members!(Summary<'a> {
+    name = "instrument_name",
+    mark = "mark_price",
+});
+
+fn read_prices(frame: &Frame<'_>) -> Result<Vec<Quoted>, Error> {
+    let summaries: Part<Summary<'_>> = result(frame)?;
+    quoted(&Place::ROOT.member("result"), &summaries, |summary| {
+        Quoted::read(summary.name, summary.mark)
+    })
+}
+
+/// One request for each currency of settlement, so that contracts that have expired meanwhile are among them.
+fn missed(listings: &[Listing], from: Millis, until: Millis) -> Vec<Ask> {
+    let mut currencies: Vec<&str> = listings
+        .iter()
+        .map(|listing| match listing.instrument.kind {
+            Kind::Inverse => listing.instrument.base.as_str(),
+            Kind::Linear => listing.instrument.quote.as_str(),
+        })
+        .collect();
+    currencies.sort_unstable();
+    currencies.dedup();
+    currencies
+        .into_iter()
+        .map(|currency| {
+            let ask = Ask::new(
+                "/api/v2/public/get_last_trades_by_currency_and_time",
+                REQUESTS,
+            );
+            let ask = ask
+                .with("currency", currency)
+                .with("kind", "future")
+                .with("sorting", "asc")
+                .with("count", TRADES);
+            page(&ask, from, until)
+        })
+        .collect()
+}
+
+fn page(ask: &Ask, from: Millis, until: Millis) -> Ask {
+    ask.again_with("start_timestamp", from.0)
+        .again_with("end_timestamp", until.back(1).0)
+        .between(from, until)
+}
+
+fn go_on(ask: &Ask, frame: &Frame<'_>) -> Result<Vec<Ask>, Error> {
+    let root = Place::ROOT;
+    let place = root.member("result");
+    let found: Part<Tape<'_>> = result(frame)?;
+    let tape = place.object(&found)?;
+    let list = place.member("trades");
+    let times = frame.rows(&list, &tape.trades, |_, place, row| {
+        place.instant("timestamp", row.timestamp).map(Some)
+    })?;
+    if times.is_empty() || !place.truth("has_more", tape.has_more)? {
+        return Ok(Vec::new());
+    }
+    paging::later(ask, frame, &list, &times, page)
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::feeds::exchanges::centralized::deribit::VENUE;
+    use crate::feeds::testing::{come_down, listed};
+
+    #[test]
+    fn names_come_down_to_symbol_and_coin() {
+        come_down(
+            &VENUE,
+            &[
+                ["BTC-PERPETUAL", "BTCUSD", "BTC"],
+                ["BTC-26DEC26", "BTCUSD", "BTC"],
+                ["BTC_USDC-PERPETUAL", "BTCUSDC", "BTC"],
+            ],
+        );
+    }
+
+    #[test]
+    fn futures_are_listed_with_what_they_are_counted_in() {
+        let row = |name: &str, quote: &str, kind: &str, size: &str, period: &str, active: bool| {
+            format!(
+                r#"{{"instrument_name":"{name}","kind":"future","base_currency":"ETH","quote_currency":"{quote}",
+                "instrument_type":"{kind}","contract_size":{size},"settlement_period":"{period}","is_active":{active}}}"#
+            )
+        };
+        let rows = [
+            row("ETH-PERPETUAL", "USD", "reversed", "1", "perpetual", true),
+            row("ETH-26MAR27", "USD", "reversed", "1", "month", true),
+            row(
+                "ETH_USDC-PERPETUAL",
+                "USDC",
+                "linear",
+                "0.001",
+                "perpetual",
+                false,
+            ),
+            row("ETH-X", "USD", "spot", "1", "perpetual", true),
+        ];
+        let body = format!(r#"{{"jsonrpc":"2.0","result":[{}]}}"#, rows.join(","));
+        let (listed, faults) = listed(&VENUE, &body);
+        assert_eq!(
+            listed,
+            [
+                "ETH-PERPETUAL ETH/USD Inverse 1",
+                "ETH-26MAR27 ETH/USD Inverse 1 dated",
+                "ETH_USDC-PERPETUAL ETH/USDC Linear 0.001 closed",
+            ]
+        );
+        assert_eq!(
+            faults,
+            ["result[3].instrument_type: \"spot\" is neither \"linear\" nor \"reversed\""]
+        );
+    }
+}

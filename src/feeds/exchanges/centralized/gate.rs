@@ -1,0 +1,473 @@
+//! Gate: `futures.public_liquidates`, and the REST body of `/futures/<settle>/liq_orders`.
+//!
+//! On the socket `size` is the order: negative closed a long. In the REST body `size` is the position, the other way round;
+//! `order_size` is the order there too. The socket's price is the order's, the REST body's the fill's. Sizes are contracts;
+//! the instrument says what one holds (`quanto_multiplier`, or one USD on inverse contracts). Since 2026-08-20 the socket
+//! promises every order; frames captured before hold at most one per contract and second. Each currency that contracts are
+//! settled in has its own socket, with one topic for all its contracts, and its own REST path.
+
+use rust_decimal::Decimal;
+use serde_json::json;
+
+use crate::feeds::decoding::event::{Completeness, Event, PriceKind};
+use crate::feeds::decoding::frame::{Frame, Rules, Sighting, Size};
+use crate::feeds::decoding::json_path::{Place, says, shown, text_of};
+use crate::feeds::decoding::market_name::Market;
+use crate::feeds::decoding::raw_json::{Part, members};
+use crate::feeds::error::Error;
+use crate::feeds::exchanges::centralized::gate_stats::TOTALS;
+use crate::feeds::instruments::{Kind, Listing};
+use crate::feeds::rest::endpoints::Rest;
+use crate::feeds::rest::prices::{Prices, Quoted, quoted};
+use crate::feeds::rest::request::{Ask, Limit, Page, stretches};
+use crate::feeds::venue::Venue;
+use crate::feeds::websocket::control::{Asked, Beat, CALM, Control, Heard, Heartbeat};
+use crate::feeds::websocket::socket_plan::{Keyed, Lines, Listen};
+use crate::model::{Millis, Side};
+
+/// The channel of liquidations.
+const LIQUIDATIONS: &str = "futures.public_liquidates";
+/// The channel of the last prices, and what of it is never silent for long.
+const TICKERS: &str = "futures.tickers";
+const USDT_CONTROL: &str = "futures.tickers BTC_USDT";
+const BTC_CONTROL: &str = "futures.tickers BTC_USD";
+/// What stands for all contracts of a socket.
+const EVERYTHING: &[&str] = &["!all"];
+/// What contracts are settled in.
+const SETTLES: [&str; 3] = ["usdt", "btc", "usd1"];
+
+/// Requests in ten seconds, by path; a tenth of what is allowed is left to others.
+const CONTRACTS: Limit = Limit::of("contracts", 180, 10);
+const ORDERS: Limit = Limit::of("orders", 180, 10);
+
+/// Longest time one request may ask about.
+const WINDOW: i64 = Millis::HOUR;
+const SECOND: i64 = 1000;
+/// Most rows of a reply.
+const ROWS: usize = 1000;
+
+pub(crate) static VENUE: Venue = Venue {
+    rules: Rules {
+        name: "gate",
+        completeness: Completeness::Complete,
+        market,
+        native: |base, quote| Some(format!("{base}_{quote}")),
+        contract: |_| None,
+    },
+    price_kinds: &[PriceKind::Order, PriceKind::Fill],
+    hosts: &[
+        ("socket", "wss://fx-ws.gateio.ws"),
+        ("rest", "https://api.gateio.ws"),
+    ],
+    decode,
+    listen: Listen {
+        keyed: Keyed::BySecond,
+        lines: Lines::Fixed(&[
+            ("usdt", "/v4/ws/usdt", EVERYTHING),
+            ("btc", "/v4/ws/btc", EVERYTHING),
+            ("usd1", "/v4/ws/usd1", EVERYTHING),
+        ]),
+        // Sizes come as decimal text, not cut to whole contracts.
+        headers: &[("x-gate-size-decimal", "1")],
+        subscription: |_, topics, now| {
+            let one = topics.first().and_then(|topic| topic.split_once(' '));
+            let (channel, payload) = match one {
+                Some((channel, contract)) => (channel, vec![contract]),
+                None => (LIQUIDATIONS, topics.iter().map(String::as_str).collect()),
+            };
+            json!({
+                "time": now.0 / 1000,
+                "channel": channel,
+                "event": "subscribe",
+                "payload": payload,
+            })
+            .to_string()
+        },
+        control,
+        heartbeat: Heartbeat {
+            signs: CALM,
+            ..Heartbeat::each_20_seconds(Beat::Stamped(
+                r#"{"time":"#,
+                r#","channel":"futures.ping"}"#,
+            ))
+        },
+        // Which contracts are settled in USD1 stands in no document.
+        steady: |line| match line {
+            "usdt" => Control::Topic(USDT_CONTROL),
+            "btc" => Control::Topic(BTC_CONTROL),
+            _ => Control::None,
+        },
+        ..Listen::NONE
+    },
+    rest: Rest {
+        listings: || {
+            let of = |settle| {
+                let path = format!("/api/v4/futures/{settle}/contracts");
+                Ask::new(&path, CONTRACTS).about(settle)
+            };
+            SETTLES.map(of).into()
+        },
+        read_listings,
+        prices: Some(Prices::listed(read_prices)),
+        // The venue does not say; it answers with fewer rows where it keeps fewer.
+        look_back: 30 * Millis::DAY,
+        missed,
+        go_on,
+        totals: Some(TOTALS),
+        ..Rest::NONE
+    },
+};
+
+/// `BTC_USDT`, `BTC_USD`, `BTC_USDT_20261225`.
+fn market(native_id: &str) -> Market<'_> {
+    let mut parts = native_id.split('_');
+    match (parts.next(), parts.next()) {
+        (Some(base), Some(quote)) => Market::new(base, quote),
+        _ => Market::joined(native_id),
+    }
+}
+
+members!(Row<'a> {
+    contract = "contract",
+    time = "time",
+    time_ms = "time_ms",
+    price = "price",
+    size = "size",
+    order_size = "order_size",
+    order_price = "order_price",
+    fill_price = "fill_price",
+    left = "left",
+});
+
+members!(Message<'a> {
+    channel = "channel",
+    event = "event",
+    result: Part<Row<'a>> = "result",
+    label = "label",
+    said = "message",
+    error: Part<Refusal<'a>> = "error",
+});
+
+members!(Refusal<'a> {
+    code = "code",
+    message = "message",
+});
+
+/// The events of a frame or a body.
+fn decode(frame: &Frame<'_>) -> Result<Vec<Event>, Error> {
+    let root = Place::ROOT;
+    let message = match frame.read_plainly::<Part<Message<'_>>>()? {
+        Part::Object(message) => message,
+        Part::List(_) => {
+            let rows = frame.read::<Part<Row<'_>>>()?;
+            return frame.rows(&root, &rows, liquidated_order);
+        }
+        Part::Missing | Part::Other => return Err(frame.unknown()),
+    };
+    if let Some(label) = text_of(message.label) {
+        let said = text_of(message.said).unwrap_or_default();
+        return Err(frame.refused(root.member("label"), &format!("{label} {said}")));
+    }
+    if message.channel.is_none() {
+        return Err(frame.unknown());
+    }
+    if !says(message.channel, LIQUIDATIONS) || !says(message.event, "update") {
+        return Ok(Vec::new());
+    }
+    let place = root.member("result");
+    match &message.result {
+        Part::Object(row) => {
+            let order = frame.alone(order(frame, &place, row))?;
+            Ok(order.into_iter().collect())
+        }
+        rows => frame.rows(&place, rows, |frame, place, row| {
+            order(frame, place, row).map(Some)
+        }),
+    }
+}
+
+/// A row of the socket.
+fn order(frame: &Frame<'_>, place: &Place<'_>, row: &Row<'_>) -> Result<Event, Error> {
+    let native_id = place.name("contract", row.contract)?;
+    let ordered = place.number("size", row.size)?;
+    let price = place.positive("price", row.price)?;
+    let timestamp = match row.time_ms {
+        Some(_) => place.instant("time_ms", row.time_ms)?,
+        None => place.instant("time", row.time)?,
+    };
+    let side = position_side(place, "size", ordered.value, Side::Short)?;
+    let dedupe_key = key(&native_id, timestamp.0, ordered.plain(), price.plain());
+    frame.event(
+        place,
+        Sighting {
+            native_id: &native_id,
+            market: frame.market(&native_id),
+            side,
+            price: price.value,
+            price_kind: PriceKind::Order,
+            size: Size::Contracts(ordered.value.abs()),
+            timestamp: Some(timestamp),
+            dedupe_key,
+        },
+    )
+}
+
+/// A row of the REST body; an order of which nothing was filled is no event.
+fn liquidated_order(
+    frame: &Frame<'_>,
+    place: &Place<'_>,
+    row: &Row<'_>,
+) -> Result<Option<Event>, Error> {
+    let native_id = place.name("contract", row.contract)?;
+    let position = place.number("size", row.size)?;
+    let ordered = place.number("order_size", row.order_size)?;
+    let order_price = place.number("order_price", row.order_price)?;
+    let left = place.number("left", row.left)?;
+    let timestamp = place.instant("time", row.time)?;
+    // The position may be empty by the time of the report; the order's sign stays.
+    let side = if position.value.is_zero() {
+        position_side(place, "order_size", ordered.value, Side::Short)?
+    } else {
+        position_side(place, "size", position.value, Side::Long)?
+    };
+    let Some(executed) = ordered.value.abs().checked_sub(left.value.abs()) else {
+        return Err(place.member("left").fault("does not fit a decimal exactly"));
+    };
+    if executed.is_zero() {
+        return Ok(None);
+    }
+    if executed < Decimal::ZERO {
+        let message = format!(
+            "{} is more than was ordered ({})",
+            shown(&left.text),
+            shown(&ordered.text)
+        );
+        return Err(place.member("left").fault(message));
+    }
+    let price = place.positive("fill_price", row.fill_price)?;
+    let dedupe_key = key(
+        &native_id,
+        timestamp.0,
+        ordered.plain(),
+        order_price.plain(),
+    );
+    let seen = Sighting {
+        native_id: &native_id,
+        market: frame.market(&native_id),
+        side,
+        price: price.value,
+        price_kind: PriceKind::Fill,
+        size: Size::Contracts(executed),
+        timestamp: Some(timestamp),
+        dedupe_key,
+    };
+    frame.event(place, seen).map(Some)
+}
+
+/// The side of the position, where a size above zero means `above`.
+fn position_side(
+    place: &Place<'_>,
+    name: &str,
+    count: Decimal,
+    above: Side,
+) -> Result<Side, Error> {
+    if count.is_zero() {
+        return Err(place.member(name).fault("is zero, so it tells no side"));
+    }
+    Ok(match (count.is_sign_positive(), above) {
+        (true, side) => side,
+        (false, Side::Long) => Side::Short,
+        (false, Side::Short) => Side::Long,
+    })
+}
+
+/// The key that the socket's row and the REST body's share: the same second, order size and order price.
+fn key(native_id: &str, millis: i64, size: Decimal, price: Decimal) -> String {
+    format!("gate|{native_id}|{}|{size}|{price}", millis / 1000)
+}
+
+fn control(frame: &Frame<'_>, asked: &Asked) -> Result<Heard, Error> {
+    let message: Message<'_> = frame.object()?;
+    if says(message.channel, "futures.pong") {
+        return Ok(Heard::Pong);
+    }
+    let is_control = says(message.channel, TICKERS);
+    if !is_control && !says(message.channel, LIQUIDATIONS) {
+        return Ok(Heard::Other);
+    }
+    // A reply names its channel.
+    let topics = || {
+        let mut topics = asked.all();
+        topics.retain(|topic| topic.starts_with(TICKERS) == is_control);
+        topics
+    };
+    Ok(match (text_of(message.event).as_deref(), &message.error) {
+        (Some("subscribe"), Part::Object(refusal)) => {
+            Heard::refused(topics(), &[refusal.code, refusal.message])
+        }
+        (Some("subscribe"), _) => Heard::Ack { topics: topics() },
+        (Some("update"), _) if is_control => Heard::Control,
+        (Some("update"), _) => Heard::Data,
+        _ => Heard::Other,
+    })
+}
+
+members!(Contract<'a> {
+    name = "name",
+    kind = "type",
+    multiplier = "quanto_multiplier",
+    status = "status",
+    in_delisting = "in_delisting",
+    mark = "mark_price",
+});
+
+fn read_listings(ask: &Ask, frame: &Frame<'_>) -> Result<Page<Listing>, Error> {
+    let contracts = frame.read_plainly::<Part<Contract<'_>>>()?;
+    let settled_in_coin = ask.market.as_deref() == Some("btc");
+    let rows = frame.rows(&Place::ROOT, &contracts, |_, place, contract| {
+        let native_id = place.name("name", contract.name)?;
+        let (base, quote) = native_id.split_once('_').ok_or_else(|| {
+            place
+                .member("name")
+                .fault("has no underscore between base and quote")
+        })?;
+        let kind = place.text("type", contract.kind)?;
+        let (kind, size) = match (&*kind, settled_in_coin) {
+            // One USD; the multiplier of these is 0.
+            ("inverse", _) => ("inverse", "1".into()),
+            ("direct", false) => (
+                "linear",
+                place.text("quanto_multiplier", contract.multiplier)?,
+            ),
+            // Worth in USD, settled in another coin: what a contract holds changes with both prices.
+            (other, _) => {
+                let message = format!("{other:?} is no contract whose size is fixed");
+                return Err(place.member("type").fault(message));
+            }
+        };
+        let in_delisting = contract
+            .in_delisting
+            .is_some_and(|raw| raw.text() == "true");
+        let status = text_of(contract.status);
+        Ok(Some(Listing {
+            instrument: place.instrument(base, quote, kind, &size)?,
+            perpetual: true,
+            trading: !in_delisting && status.is_none_or(|status| status == "trading"),
+            native_id: native_id.into_owned(),
+        }))
+    })?;
+    Ok(Page::last(rows))
+}
+
+fn read_prices(frame: &Frame<'_>) -> Result<Vec<Quoted>, Error> {
+    let contracts = frame.read_plainly::<Part<Contract<'_>>>()?;
+    quoted(&Place::ROOT, &contracts, |contract| {
+        Quoted::read(contract.name, contract.mark)
+    })
+}
+
+/// One request for each settlement currency and hour; the newest come first. Times are whole seconds here.
+fn missed(listings: &[Listing], from: Millis, until: Millis) -> Vec<Ask> {
+    let from = Millis(from.0.div_euclid(SECOND) * SECOND);
+    let until = Millis(until.on(SECOND - 1).0.div_euclid(SECOND) * SECOND);
+    let settles: Vec<&str> = SETTLES
+        .into_iter()
+        .filter(|settle| {
+            listings
+                .iter()
+                .any(|listing| settled_in(listing) == *settle)
+        })
+        .collect();
+    stretches(from, until, WINDOW)
+        .into_iter()
+        .flat_map(|(start, end)| {
+            settles.iter().map(move |settle| {
+                let ask = Ask::new(&format!("/api/v4/futures/{settle}/liq_orders"), ORDERS);
+                within(&ask.with("limit", ROWS), start, end)
+            })
+        })
+        .collect()
+}
+
+/// The request for a part of the time.
+fn within(ask: &Ask, start: Millis, end: Millis) -> Ask {
+    ask.again_with("from", start.0 / SECOND)
+        .again_with("to", end.0 / SECOND - 1)
+        .between(start, end)
+}
+
+fn settled_in(listing: &Listing) -> String {
+    let instrument = &listing.instrument;
+    match instrument.kind {
+        Kind::Inverse => instrument.base.to_lowercase(),
+        Kind::Linear => instrument.quote.to_lowercase(),
+    }
+}
+
+/// A full page may leave rows out, on either side, so its time is asked for again in halves.
+fn go_on(ask: &Ask, frame: &Frame<'_>) -> Result<Vec<Ask>, Error> {
+    let rows = frame.read_plainly::<Part<serde::de::IgnoredAny>>()?;
+    let root = Place::ROOT;
+    if root.list(&rows)?.len() < ROWS {
+        return Ok(Vec::new());
+    }
+    let seconds = (ask.until.0 - ask.from.0) / SECOND;
+    if seconds < 2 {
+        return Err(root.fault(format!(
+            "{ROWS} rows of one second; what else happened in it cannot be asked for"
+        )));
+    }
+    let middle = ask.from.on(seconds / 2 * SECOND);
+    Ok(vec![
+        within(ask, middle, ask.until),
+        within(ask, ask.from, middle),
+    ])
+}
+
+#[cfg(test)]
+#[expect(clippy::unwrap_used, clippy::panic, reason = "tests")]
+mod tests {
+    use crate::feeds::exchanges::centralized::gate::*;
+    use crate::feeds::testing::{come_down, next, perpetual};
+
+    #[test]
+    fn names_come_down_to_symbol_and_coin() {
+        come_down(
+            &VENUE,
+            &[
+                ["BTC_USDT", "BTCUSDT", "BTC"],
+                ["BTC_USD", "BTCUSD", "BTC"],
+                ["BTC_USDT_20261225", "BTCUSDT", "BTC"],
+            ],
+        );
+    }
+
+    #[test]
+    fn a_full_page_is_asked_for_in_halves_down_to_a_second() {
+        let listing = perpetual("BTC_USDT".to_owned(), "BTC", "USDT", true);
+        // Both ends are moved outwards to whole seconds.
+        let asks = missed(
+            &[listing],
+            Millis(1_790_000_000_001),
+            Millis(1_790_000_003_999),
+        );
+        let [ask] = asks.as_slice() else {
+            panic!("{asks:?}")
+        };
+        let span = |ask: &Ask| {
+            let of = |name| ask.value(name).unwrap().to_owned();
+            (of("from"), of("to"))
+        };
+        let seconds = |from: u8, to: u8| (format!("179000000{from}"), format!("179000000{to}"));
+        assert_eq!(ask.path, "/api/v4/futures/usdt/liq_orders");
+        assert_eq!(span(ask), seconds(0, 3));
+        let full = format!("[{}]", ["{}"; ROWS].join(","));
+        assert_eq!(next(&VENUE, ask, "[{}]").unwrap(), []);
+        let halves = next(&VENUE, ask, &full).unwrap();
+        let spans: Vec<_> = halves.iter().map(span).collect();
+        assert_eq!(spans, [seconds(2, 3), seconds(0, 1)]);
+        let quarters = next(&VENUE, halves.first().unwrap(), &full).unwrap();
+        let fault = next(&VENUE, quarters.first().unwrap(), &full).unwrap_err();
+        assert!(fault.to_string().contains("one second"), "{fault}");
+    }
+}

@@ -1,0 +1,61 @@
+//! What Gate itself says it liquidated, hour by hour: `/futures/<settle>/contract_stats`.
+
+use rust_decimal::Decimal;
+
+use crate::feeds::decoding::frame::Frame;
+use crate::feeds::decoding::json_path::Place;
+use crate::feeds::decoding::raw_json::{Part, members};
+use crate::feeds::error::Error;
+use crate::feeds::rest::request::{Ask, Limit, Series, Total};
+use crate::model::Millis;
+
+const REQUESTS: Limit = Limit::of("statistics", 180, 10);
+/// Most rows of a reply.
+const ROWS: i64 = 100;
+
+pub(crate) const TOTALS: Series<Total> = Series {
+    look_back: 30 * Millis::DAY,
+    length: ROWS * Millis::HOUR,
+    ask: |contract, from, until| {
+        let hours = (until.0 - from.0) / Millis::HOUR;
+        let path = format!("/api/v4/futures/{}/contract_stats", settled_in(contract));
+        Ask::new(&path, REQUESTS)
+            .with("contract", contract)
+            .with("interval", "1h")
+            .with("from", from.0 / 1000)
+            .with("limit", hours)
+    },
+    read,
+};
+
+/// What a perpetual contract is settled in, by its name.
+fn settled_in(contract: &str) -> String {
+    match contract.split_once('_') {
+        Some((base, "USD")) => base.to_lowercase(),
+        Some((_, quote)) => quote.to_lowercase(),
+        None => "usdt".to_owned(),
+    }
+}
+
+members!(Row<'a> {
+    time = "time",
+    long = "long_liq_usd",
+    short = "short_liq_usd",
+});
+
+/// The totals of a reply; the sides are those of the positions.
+fn read(frame: &Frame<'_>) -> Result<Vec<Total>, Error> {
+    let rows: Part<Row<'_>> = frame.read_plainly()?;
+    let root = Place::ROOT;
+    let list = root.list(&rows)?;
+    let totals = list.iter().enumerate().map(|(index, row)| {
+        let place = root.item(index);
+        let row = place.object(row)?;
+        let usd = |name, cell| -> Result<Decimal, Error> { Ok(place.number(name, cell)?.value) };
+        Ok(Total {
+            timestamp: place.instant("time", row.time)?,
+            usd: usd("long_liq_usd", row.long)? + usd("short_liq_usd", row.short)?,
+        })
+    });
+    totals.collect()
+}

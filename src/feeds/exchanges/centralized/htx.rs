@@ -1,0 +1,523 @@
+//! HTX: `public.*.liquidation_orders`, and the REST body of `/linear-swap-api/v3/swap_liquidation_orders` and its twins.
+//!
+//! `direction` is the closing order: `sell` closed a long. The documents can be read otherwise, so before anything is kept
+//! REST is asked for liquidated longs alone, of which each must be a `sell`. The price is the bankruptcy price. Linear rows carry `amount` in
+//! the base and `trade_turnover` in the quote; coin-margined ones count contracts, and the instrument says how many USD one
+//! holds. Frames are gzip, which every venue's may be. A ping is to be answered with the very token it carries.
+//!
+//! Three sockets: contracts in USDT, swaps settled in coin, futures settled in coin. The venue pings, we answer.
+
+use std::time::Duration;
+
+use rust_decimal::Decimal;
+use serde_json::json;
+
+use crate::feeds::decoding::event::{Completeness, Event, PriceKind};
+use crate::feeds::decoding::frame::{Envelope, Frame, Rules, Sighting, Size};
+use crate::feeds::decoding::json_path::{Place, joined, says, text_of};
+use crate::feeds::decoding::market_name::{Market, dashed};
+use crate::feeds::decoding::raw_json::{Part, Raw, members};
+use crate::feeds::error::Error;
+use crate::feeds::instruments::{Kind, Listing, traded};
+use crate::feeds::rest::endpoints::Rest;
+use crate::feeds::rest::paging;
+use crate::feeds::rest::prices::{Prices, Quoted, quoted};
+use crate::feeds::rest::request::{Ask, Limit, Page, stretches};
+use crate::feeds::venue::Venue;
+use crate::feeds::websocket::control::{Asked, Beat, Control, Heard, Heartbeat, Sign};
+use crate::feeds::websocket::socket_plan::{Lines, Listen};
+use crate::model::Millis;
+
+/// The topic of all contracts of a socket.
+const EVERYTHING: &str = "public.*.liquidation_orders";
+/// What the venue says where a topic is subscribed to already.
+const REPEATED: &str = "2014";
+
+/// Requests in three seconds; some are left to others.
+const REQUESTS: Limit = Limit::of("requests", 200, 3);
+/// Longest time one request may ask about.
+const WINDOW: i64 = 2 * Millis::HOUR;
+
+/// How far back the proofs look.
+const HALF_DAY: i64 = 12 * Millis::HOUR;
+/// The `trade_type` of liquidated longs; 6 is that of shorts, 0 of both.
+const LIQUIDATED_LONGS: i64 = 5;
+
+const ORDERS: &str = "/linear-swap-api/v3/swap_liquidation_orders";
+const LINEAR: &str = "/linear-swap-api/v1/swap_contract_info";
+const SWAPS: &str = "/swap-api/v1/swap_contract_info";
+const FUTURES: &str = "/api/v1/contract_contract_info";
+
+/// Of liquidations, and of markets.
+const REPLY: Envelope = Envelope {
+    code: "code",
+    fine: "200",
+    said: &["code", "msg"],
+};
+const LISTED: Envelope = Envelope {
+    code: "status",
+    fine: "ok",
+    said: &["err_code", "err_msg"],
+};
+
+pub(crate) static VENUE: Venue = Venue {
+    rules: Rules {
+        name: "htx",
+        completeness: Completeness::Unknown,
+        market,
+        native: |base, quote| Some(format!("{base}-{quote}")),
+        contract: |_| None,
+    },
+    price_kinds: &[PriceKind::Bankruptcy],
+    hosts: &[
+        ("socket", "wss://api.hbdm.com"),
+        ("rest", "https://api.hbdm.com"),
+    ],
+    decode,
+    listen: Listen {
+        lines: Lines::Fixed(&[
+            ("linear", "/linear-swap-notification", &[EVERYTHING]),
+            ("swap", "/swap-notification", &[EVERYTHING]),
+            ("futures", "/notification", &[EVERYTHING]),
+        ]),
+        subscription: |number, topics, _| {
+            // One message takes one topic, and a line has one.
+            let topic = topics.first().map_or(EVERYTHING, String::as_str);
+            json!({"op": "sub", "cid": number.to_string(), "topic": topic}).to_string()
+        },
+        control,
+        answer,
+        heartbeat: Heartbeat {
+            // A word of ours keeps the way through the network open; the venue's own pings, five seconds apart, are the
+            // proof.
+            beat: Beat::Protocol,
+            every: Duration::from_secs(20),
+            signs: &[
+                (Sign::Ping, Duration::from_secs(30)),
+                (Sign::Control, Duration::from_secs(90)),
+            ],
+        },
+        // Told at once, then each minute.
+        steady: |line| {
+            Control::Topic(match line {
+                "linear" => "public.BTC-USDT.contract_info",
+                "swap" => "public.BTC-USD.contract_info",
+                _ => "public.BTC.contract_info",
+            })
+        },
+        ..Listen::NONE
+    },
+    rest: Rest {
+        listings: || {
+            vec![
+                // Without it only swaps are listed.
+                Ask::new(LINEAR, REQUESTS).with("business_type", "all"),
+                Ask::new(SWAPS, REQUESTS),
+                Ask::new(FUTURES, REQUESTS),
+            ]
+        },
+        read_listings,
+        prices: Some(Prices {
+            // Futures settled in coin go by other names there than in the list of markets.
+            asks: || {
+                vec![
+                    Ask::new("/v2/linear-swap-ex/market/detail/batch_merged", REQUESTS)
+                        .with("business_type", "all"),
+                    Ask::new("/v2/swap-ex/market/detail/batch_merged", REQUESTS),
+                ]
+            },
+            read: read_prices,
+        }),
+        look_back: 90 * Millis::DAY,
+        missed,
+        go_on,
+        proofs,
+        disproof,
+        ..Rest::NONE
+    },
+};
+
+/// `BTC-USDT`, `BTC-USDT-261225`, `BTC-USD`, and `BTC261225` in USD.
+fn market(native_id: &str) -> Market<'_> {
+    if native_id.contains('-') {
+        return dashed(native_id);
+    }
+    let cut = native_id.len().saturating_sub(6);
+    match native_id.split_at_checked(cut) {
+        Some((base, date))
+            if !base.is_empty() && date.bytes().all(|digit| digit.is_ascii_digit()) =>
+        {
+            Market::new(base, "USD")
+        }
+        _ => Market::joined(native_id),
+    }
+}
+
+members!(Order<'a> {
+    contract = "contract_code",
+    pair = "pair",
+    direction = "direction",
+    volume = "volume",
+    price = "price",
+    number = "query_id",
+    created_at = "created_at",
+    amount = "amount",
+    turnover = "trade_turnover",
+});
+
+members!(Message<'a> {
+    op = "op",
+    topic = "topic",
+    ping = "ping",
+    pong = "pong",
+    ch = "ch",
+    subbed = "subbed",
+    err_code = "err-code",
+    err_msg = "err-msg",
+    request = "cid",
+    ts = "ts",
+    code = "code",
+    msg = "msg",
+    data: Part<Order<'a>> = "data",
+});
+
+/// The events of a frame or a body.
+fn decode(frame: &Frame<'_>) -> Result<Vec<Event>, Error> {
+    let message: Message<'_> = frame.object()?;
+    let root = Place::ROOT;
+    let place = root.member("data");
+    if let Some(op) = text_of(message.op) {
+        let topic = text_of(message.topic).unwrap_or_default();
+        if op != "notify" || !topic.ends_with(".liquidation_orders") {
+            return Ok(Vec::new());
+        }
+        return frame.rows(&place, &message.data, order);
+    }
+    let spoken = [
+        message.ping,
+        message.pong,
+        message.ch,
+        message.subbed,
+        message.err_code,
+    ];
+    if spoken.iter().any(Option::is_some) {
+        return Ok(Vec::new());
+    }
+    REPLY.judge(frame, message.code, &[message.code, message.msg])?;
+    frame.rows(&place, &message.data, order)
+}
+
+/// The pong to a ping, with the very token it carries.
+fn answer(frame: &Frame<'_>) -> Result<Option<String>, Error> {
+    let message: Message<'_> = frame.object()?;
+    if let Some(token) = message.ping {
+        return Ok(Some(format!("{{\"pong\":{}}}", token.text())));
+    }
+    if !says(message.op, "ping") {
+        return Ok(None);
+    }
+    let token = message.ts.map_or("null", Raw::text);
+    Ok(Some(format!("{{\"op\":\"pong\",\"ts\":{token}}}")))
+}
+
+fn order(frame: &Frame<'_>, place: &Place<'_>, row: &Order<'_>) -> Result<Option<Event>, Error> {
+    let native_id = place.name("contract_code", row.contract)?;
+    let (word, side) = place.side("direction", row.direction, "sell", "buy")?;
+    let volume = place.positive("volume", row.volume)?;
+    let price = place.positive("price", row.price)?;
+    let timestamp = place.instant("created_at", row.created_at)?;
+    let pair = text_of(row.pair).filter(|pair| pair.contains('-'));
+    let market = match (&pair, frame.knows(&native_id)) {
+        (Some(pair), false) => dashed(pair),
+        _ => frame.market(&native_id),
+    };
+    let quantity = if market.quote == "USD" || row.amount.is_none() {
+        Size::Contracts(volume.value)
+    } else {
+        let amount = place.positive("amount", row.amount)?.value;
+        match row.turnover {
+            Some(_) => Size::Turnover(
+                amount,
+                place.positive("trade_turnover", row.turnover)?.value,
+            ),
+            None => Size::Base(amount),
+        }
+    };
+    let dedupe_key = format!(
+        "htx|{native_id}|{word}|{}|{}|{}",
+        timestamp.0,
+        volume.plain(),
+        price.plain()
+    );
+    let seen = Sighting {
+        native_id: &native_id,
+        market,
+        side,
+        price: price.value,
+        price_kind: PriceKind::Bankruptcy,
+        size: quantity,
+        timestamp: Some(timestamp),
+        dedupe_key,
+    };
+    frame.event(place, seen).map(Some)
+}
+
+fn control(frame: &Frame<'_>, asked: &Asked) -> Result<Heard, Error> {
+    let message: Message<'_> = frame.object()?;
+    let said = [message.err_code, message.err_msg];
+    Ok(match text_of(message.op).as_deref() {
+        Some("sub") => {
+            let topics = match text_of(message.topic) {
+                Some(topic) => vec![topic.into_owned()],
+                None => asked.topics(text_of(message.request).as_deref()),
+            };
+            match text_of(message.err_code).as_deref() {
+                Some("0" | REPEATED) => Heard::Ack { topics },
+                _ => Heard::refused(topics, &said),
+            }
+        }
+        Some("error") => Heard::refused(asked.all(), &said),
+        Some("close") => Heard::Notice(joined(&said)),
+        Some("notify")
+            if text_of(message.topic).is_some_and(|topic| topic.ends_with(".contract_info")) =>
+        {
+            Heard::Control
+        }
+        Some("notify") => Heard::Data,
+        _ => Heard::Other,
+    })
+}
+
+members!(Listed<'a> {
+    contract = "contract_code",
+    pair = "pair",
+    size = "contract_size",
+    status = "contract_status",
+});
+
+fn read_listings(ask: &Ask, frame: &Frame<'_>) -> Result<Page<Listing>, Error> {
+    let markets: Part<Listed<'_>> = LISTED.open(frame)?.read("data")?;
+    let rows = frame.rows(&Place::ROOT.member("data"), &markets, |_, place, listed| {
+        let native_id = place.name("contract_code", listed.contract)?;
+        let pair = text_of(listed.pair).filter(|pair| pair.contains('-'));
+        let named = pair.as_deref().map_or_else(|| market(&native_id), dashed);
+        let kind = if ask.path == LINEAR {
+            "linear"
+        } else {
+            "inverse"
+        };
+        let size = place.text("contract_size", listed.size)?;
+        Ok(Some(Listing {
+            instrument: place.instrument(&named.base, &named.quote, kind, &size)?,
+            // A third part, or the end of a name in one part, is the day of delivery.
+            perpetual: native_id.split('-').count() == 2,
+            trading: says(listed.status, "1"),
+            native_id: native_id.into_owned(),
+        }))
+    })?;
+    Ok(Page::last(rows))
+}
+
+members!(Tick<'a> {
+    contract = "contract_code",
+    close = "close",
+});
+
+/// The price of the last trade of each contract.
+fn read_prices(frame: &Frame<'_>) -> Result<Vec<Quoted>, Error> {
+    let ticks: Part<Tick<'_>> = LISTED.open(frame)?.read("ticks")?;
+    quoted(&Place::ROOT.member("ticks"), &ticks, |tick| {
+        Quoted::read(tick.contract, tick.close)
+    })
+}
+
+/// Liquidated longs of the busiest contracts, of the last half day.
+fn proofs(now: Millis) -> Vec<Ask> {
+    stretches(now.back(HALF_DAY), now, WINDOW)
+        .into_iter()
+        .flat_map(|(start, end)| {
+            ["BTC-USDT", "ETH-USDT"].map(|contract| {
+                Ask::new(ORDERS, REQUESTS)
+                    .with("contract", contract)
+                    .with("trade_type", LIQUIDATED_LONGS)
+                    .with("start_time", start.0)
+                    .with("end_time", end.0 - 1)
+                    .with("direct", "prev")
+                    .between(start, end)
+            })
+        })
+        .collect()
+}
+
+/// The first row in which a liquidated long was not closed by a sell.
+fn disproof(frame: &Frame<'_>) -> Result<Option<String>, Error> {
+    let body: Message<'_> = frame.object()?;
+    let root = Place::ROOT;
+    let place = root.member("data");
+    for (index, item) in place.list(&body.data)?.iter().enumerate() {
+        let place = place.item(index);
+        let direction = place.text("direction", place.object(item)?.direction)?;
+        if direction != "sell" {
+            let message = format!("is {direction:?} where longs were liquidated, not \"sell\"");
+            return Ok(Some(place.member("direction").fault(message).to_string()));
+        }
+    }
+    Ok(None)
+}
+
+/// One request for each contract and two hours; the newest come first. Futures settled in coin are asked for by coin.
+fn missed(listings: &[Listing], from: Millis, until: Millis) -> Vec<Ask> {
+    let mut contracts: Vec<(&str, &str, &str)> = traded(listings)
+        .map(|listing| {
+            let native_id = listing.native_id.as_str();
+            match (listing.instrument.kind, listing.perpetual) {
+                (Kind::Linear, _) => (ORDERS, "contract", native_id),
+                (Kind::Inverse, true) => {
+                    let path = "/swap-api/v3/swap_liquidation_orders";
+                    (path, "contract", native_id)
+                }
+                (Kind::Inverse, false) => {
+                    let path = "/api/v3/contract_liquidation_orders";
+                    (path, "symbol", listing.instrument.base.as_str())
+                }
+            }
+        })
+        .collect();
+    contracts.sort_unstable();
+    contracts.dedup();
+    stretches(from, until, WINDOW)
+        .into_iter()
+        .flat_map(|(start, end)| {
+            contracts.iter().map(move |(path, name, contract)| {
+                Ask::new(path, REQUESTS)
+                    .with(name, contract)
+                    .with("trade_type", 0)
+                    .with("start_time", start.0)
+                    .with("end_time", end.0 - 1)
+                    .with("direct", "prev")
+                    .between(start, end)
+            })
+        })
+        .collect()
+}
+
+/// How long a page may be is not documented, so pages follow until one is empty: by time, as equal rows are told apart within a
+/// page alone. A page of one instant may not be all of it, and is gone on from by the numbers of its rows.
+fn go_on(ask: &Ask, frame: &Frame<'_>) -> Result<Vec<Ask>, Error> {
+    let body: Message<'_> = frame.object()?;
+    let place = Place::ROOT.member("data");
+    let list = place.list(&body.data)?;
+    let times = frame.rows(&place, &body.data, |_, place, row| {
+        place.instant("created_at", row.created_at).map(Some)
+    })?;
+    if times.is_empty() && !list.is_empty() {
+        return Err(place.fault("has no row whose time can be read"));
+    }
+    if times.iter().min() != times.iter().max() {
+        return paging::until_empty(ask, &place, &times, page);
+    }
+    let mut least: Option<Decimal> = None;
+    for (index, item) in list.iter().enumerate() {
+        let place = place.item(index);
+        let number = place.number("query_id", place.object(item)?.number)?.value;
+        least = Some(least.map_or(number, |least| least.min(number)));
+    }
+    let next = least
+        .map(|least| least.normalize().to_string())
+        .filter(|least| ask.value("from_id") != Some(least));
+    let next = next.map(|least| ask.again_with("from_id", least));
+    Ok(next.into_iter().collect())
+}
+
+/// The first page of a stretch.
+fn page(ask: &Ask, from: Millis, until: Millis) -> Ask {
+    ask.again_with("end_time", until.0 - 1)
+        .without("from_id")
+        .between(from, until)
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::feeds::exchanges::centralized::htx::*;
+    use crate::feeds::instruments::Instruments;
+    use crate::feeds::testing::{come_down, next};
+
+    #[test]
+    fn names_come_down_to_symbol_and_coin() {
+        come_down(
+            &VENUE,
+            &[
+                ["BTC-USDT", "BTCUSDT", "BTC"],
+                ["BTC-USDT-261225", "BTCUSDT", "BTC"],
+                ["BTC-USD", "BTCUSD", "BTC"],
+                ["BTC261225", "BTCUSD", "BTC"],
+                ["1INCH-USDT", "1INCHUSDT", "1INCH"],
+            ],
+        );
+    }
+
+    #[test]
+    #[expect(clippy::unwrap_used, reason = "tests")]
+    fn pages_follow_by_time_and_within_an_instant_by_number() {
+        let ask = Ask::new(ORDERS, REQUESTS)
+            .with("end_time", 1_790_000_000_999_i64)
+            .between(Millis(1_790_000_000_000), Millis(1_790_000_001_000));
+        let page = |ask: &Ask, rows: &[(i64, u64)]| {
+            let rows: Vec<String> = rows
+                .iter()
+                .map(|(at, id)| format!(r#"{{"created_at":{at},"query_id":{id}}}"#))
+                .collect();
+            let body = format!(r#"{{"code":200,"data":[{}]}}"#, rows.join(","));
+            next(&VENUE, ask, &body).unwrap().pop()
+        };
+        let told = |ask: &Ask| {
+            let value = |name| ask.value(name).map(str::to_owned);
+            (value("end_time"), value("from_id"))
+        };
+        let (late, early) = (1_790_000_000_900, 1_790_000_000_500);
+        // The instant at which it ends is asked for again, whole.
+        let second = page(&ask, &[(late, 9), (early, 8)]).unwrap();
+        assert_eq!(told(&second), (Some(early.to_string()), None));
+        // Nothing else there: what is behind it goes on from its number, and from there by time again.
+        let third = page(&second, &[(early, 8), (early, 7)]).unwrap();
+        assert_eq!(
+            told(&third),
+            (Some(early.to_string()), Some("7".to_owned()))
+        );
+        let fourth = page(&third, &[(early, 6), (early - 1, 5)]).unwrap();
+        assert_eq!(told(&fourth), (Some((early - 1).to_string()), None));
+        assert_eq!(page(&fourth, &[]), None);
+        // What cannot be read is not taken for the end.
+        for body in [
+            r#"{"code":200,"data":[{"query_id":1}]}"#.to_owned(),
+            format!(r#"{{"code":200,"data":[{{"created_at":{late}}}]}}"#),
+        ] {
+            assert!(next(&VENUE, &ask, &body).is_err(), "{body}");
+        }
+    }
+
+    #[test]
+    #[expect(clippy::unwrap_used, reason = "tests")]
+    fn a_repeated_subscription_is_one_that_was_taken() {
+        let instruments = Instruments::default();
+        let hear = |code: u16, op: &str| {
+            let text = format!(
+                r#"{{"op":"{op}","cid":"1","topic":"public.*.liquidation_orders","err-code":{code},"err-msg":"Said."}}"#
+            );
+            let frame = VENUE.frame(&text, None, &instruments);
+            control(&frame, &Asked::default()).unwrap()
+        };
+        let topics = vec![EVERYTHING.to_owned()];
+        let taken = Heard::Ack {
+            topics: topics.clone(),
+        };
+        assert_eq!(hear(0, "sub"), taken);
+        assert_eq!(hear(2014, "sub"), taken);
+        let refused = Heard::Refused {
+            topics,
+            message: "2011 Said.".to_owned(),
+        };
+        assert_eq!(hear(2011, "sub"), refused);
+        assert_eq!(hear(1000, "close"), Heard::Notice("1000 Said.".to_owned()));
+    }
+}

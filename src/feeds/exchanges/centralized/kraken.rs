@@ -1,0 +1,390 @@
+//! Kraken Futures: the feed `trade` with its snapshot, and the REST body of `/derivatives/api/v3/history`.
+//!
+//! Only trades of type `liquidation` count; `side` is the taker's, who was liquidated: `sell` closed a long. Quantities are
+//! USD on `PI_` and `FI_` contracts and base units on `PF_` ones. The REST body does not name its market: the only
+//! instrument given does. A snapshot holds the last hundred trades of a market, a reply a hundred before a time.
+//! One socket has every market, and the feed `heartbeat` as a control. The trades of each market are numbered.
+
+use std::time::Duration;
+
+use rust_decimal::Decimal;
+use serde_json::json;
+
+use crate::feeds::decoding::event::{Completeness, Event, PriceKind};
+use crate::feeds::decoding::frame::{Envelope, Frame, Rules, Sighting, Size};
+use crate::feeds::decoding::json_path::{Place, says, text_of};
+use crate::feeds::decoding::market_name::{Market, before};
+use crate::feeds::decoding::raw_json::{Cell, Part, members};
+use crate::feeds::error::Error;
+use crate::feeds::instruments::{Kind, Listing, traded};
+use crate::feeds::rest::endpoints::Rest;
+use crate::feeds::rest::paging;
+use crate::feeds::rest::prices::{Prices, Quoted, quoted};
+use crate::feeds::rest::request::{Ask, Limit, Page};
+use crate::feeds::venue::Venue;
+use crate::feeds::websocket::control::{
+    Asked, Beat, Control, Heard, Heartbeat, Line, Numbered, Numbers, STEADY, batched,
+};
+use crate::feeds::websocket::socket_plan::{Lines, Listen};
+use crate::model::Millis;
+
+/// Markets of one message: a refusal does not say which of them it means, so a bad one should have little company.
+const BATCH: usize = 10;
+
+/// Five hundred are allowed in ten seconds.
+const REQUESTS: Limit = Limit::of("requests", 450, 10);
+/// Most trades of a reply.
+const TRADES: usize = 100;
+
+const REPLY: Envelope = Envelope {
+    code: "result",
+    fine: "success",
+    said: &["error"],
+};
+
+/// The venue's own heart, which beats every second.
+const CONTROL: &str = "heartbeat";
+
+pub(crate) static VENUE: Venue = Venue {
+    rules: Rules {
+        name: "kraken",
+        completeness: Completeness::Complete,
+        market,
+        native: |base, quote| {
+            let base = if base == "BTC" { "XBT" } else { base };
+            (quote == "USD").then(|| format!("PF_{base}USD"))
+        },
+        contract: |native_id| {
+            let kind = match native_id.split_once('_')?.0 {
+                "PI" | "FI" => Kind::Inverse,
+                "PF" => Kind::Linear,
+                _ => return None,
+            };
+            Some((kind, Decimal::ONE))
+        },
+    },
+    price_kinds: &[PriceKind::Fill],
+    hosts: &[
+        ("socket", "wss://futures.kraken.com"),
+        ("rest", "https://futures.kraken.com"),
+    ],
+    decode,
+    listen: Listen {
+        lines: Lines::ByMarket(lines),
+        subscription: |_, topics, _| {
+            if topics == [CONTROL] {
+                return json!({"event": "subscribe", "feed": CONTROL}).to_string();
+            }
+            json!({"event": "subscribe", "feed": "trade", "product_ids": topics}).to_string()
+        },
+        control,
+        recalls: |frame| {
+            let message = frame.object::<Message<'_>>();
+            message.is_ok_and(|message| says(message.feed, "trade_snapshot"))
+        },
+        heartbeat: Heartbeat {
+            signs: STEADY,
+            ..Heartbeat::each_20_seconds(Beat::Protocol)
+        },
+        steady: |_| Control::Topic(CONTROL),
+        steady_frames: &[r#"{"feed":"heartbeat","time":"#],
+        numbers: Some(Numbers {
+            read: numbers,
+            late: Duration::ZERO,
+        }),
+        ..Listen::NONE
+    },
+    rest: Rest {
+        listings: || vec![Ask::new("/derivatives/api/v3/instruments", REQUESTS)],
+        read_listings,
+        prices: Some(Prices {
+            asks: || vec![Ask::new("/derivatives/api/v3/tickers", REQUESTS)],
+            read: read_prices,
+        }),
+        look_back: 7 * Millis::DAY,
+        missed,
+        go_on,
+        ..Rest::NONE
+    },
+};
+
+/// `PF_XBTUSD`, `PI_XBTUSD`, `FI_XBTUSD_261225`.
+fn market(native_id: &str) -> Market<'_> {
+    let behind = native_id
+        .split_once('_')
+        .map_or(native_id, |(_, name)| name);
+    Market::joined(before(behind, b'_'))
+}
+
+members!(Trade<'a> {
+    product = "product_id",
+    uid = "uid",
+    seq = "seq",
+    side = "side",
+    kind = "type",
+    time = "time",
+    qty = "qty",
+    size = "size",
+    price = "price",
+});
+
+members!(Message<'a> {
+    feed = "feed",
+    event = "event",
+    trades: Part<Trade<'a>> = "trades",
+    result = "result",
+    error = "error",
+    history: Part<Trade<'a>> = "history",
+    products = "product_ids",
+    said = "message",
+});
+
+/// The events of a frame.
+fn decode(frame: &Frame<'_>) -> Result<Vec<Event>, Error> {
+    let message: Message<'_> = frame.object()?;
+    let root = Place::ROOT;
+    if message.event.is_some() {
+        return Ok(Vec::new());
+    }
+    match text_of(message.feed).as_deref() {
+        Some("trade") => {
+            let trade = frame.read::<Trade<'_>>()?;
+            Ok(liquidation(frame, &root, &trade)?.into_iter().collect())
+        }
+        Some("trade_snapshot") => frame.rows(&root.member("trades"), &message.trades, liquidation),
+        Some(_) => Ok(Vec::new()),
+        None => {
+            REPLY.judge(frame, message.result, &[message.error])?;
+            frame.rows(&root.member("history"), &message.history, liquidation)
+        }
+    }
+}
+
+fn liquidation(
+    frame: &Frame<'_>,
+    place: &Place<'_>,
+    row: &Trade<'_>,
+) -> Result<Option<Event>, Error> {
+    if place.text("type", row.kind)? != "liquidation" {
+        return Ok(None);
+    }
+    let native_id = match row.product {
+        Some(_) => place.name("product_id", row.product)?,
+        None => frame.only_market(&place.member("product_id"))?.into(),
+    };
+    let uid = place.name("uid", row.uid)?;
+    let (_, side) = place.side("side", row.side, "sell", "buy")?;
+    let traded = match row.qty {
+        Some(_) => place.positive("qty", row.qty)?,
+        None => place.positive("size", row.size)?,
+    };
+    let seen = Sighting {
+        native_id: &native_id,
+        market: frame.market(&native_id),
+        side,
+        price: place.positive("price", row.price)?.value,
+        price_kind: PriceKind::Fill,
+        size: Size::Contracts(traded.value),
+        timestamp: Some(place.instant("time", row.time)?),
+        dedupe_key: format!("kraken|{uid}"),
+    };
+    frame.event(place, seen).map(Some)
+}
+
+/// The numbers of the trades of each market; they go on from the newest of its snapshot.
+fn numbers(frame: &Frame<'_>) -> Vec<Numbered> {
+    let of = |trade: &Trade<'_>| {
+        let number = Numbered::read(&text_of(trade.product)?, trade.seq)?;
+        Some(number.told_at(trade.time))
+    };
+    let Ok(message) = frame.object::<Message<'_>>() else {
+        return Vec::new();
+    };
+    match (text_of(message.feed).as_deref(), &message.trades) {
+        (Some("trade"), _) => frame
+            .read()
+            .ok()
+            .as_ref()
+            .and_then(of)
+            .into_iter()
+            .collect(),
+        (Some("trade_snapshot"), Part::List(rows)) => {
+            let rows = rows.iter().filter_map(|row| match row {
+                Part::Object(trade) => of(trade),
+                _ => None,
+            });
+            let newest = rows.max_by_key(|one| one.number);
+            let newest = newest.map(|one| Numbered {
+                begins: true,
+                ..one
+            });
+            newest.into_iter().collect()
+        }
+        _ => Vec::new(),
+    }
+}
+
+fn lines(listings: &[Listing]) -> Vec<Line> {
+    let mut products: Vec<String> = traded(listings)
+        .map(|listing| listing.native_id.clone())
+        .collect();
+    if products.is_empty() {
+        return Vec::new();
+    }
+    products.sort_unstable();
+    vec![Line::of("trades", "/ws/v1", batched(products, BATCH))]
+}
+
+fn control(frame: &Frame<'_>, _asked: &Asked) -> Result<Heard, Error> {
+    let message: Message<'_> = frame.object()?;
+    let feed = text_of(message.feed);
+    let products = || products(message.products);
+    let said = [message.said];
+    Ok(match (text_of(message.event).as_deref(), feed.as_deref()) {
+        (Some("subscribed"), Some("trade")) => Heard::Ack { topics: products() },
+        (Some("subscribed"), Some(CONTROL)) => Heard::Ack {
+            topics: vec![CONTROL.to_owned()],
+        },
+        (Some("subscribed_failed"), Some(CONTROL)) => {
+            Heard::refused(vec![CONTROL.to_owned()], &said)
+        }
+        (Some("subscribed_failed"), Some("trade")) => Heard::refused(products(), &said),
+        (Some("error" | "alert"), _) => Heard::refused(Vec::new(), &said),
+        (None, Some(CONTROL)) => Heard::Control,
+        (None, Some("trade" | "trade_snapshot")) => Heard::Data,
+        _ => Heard::Other,
+    })
+}
+
+/// The markets that a reply names.
+fn products(cell: Cell<'_>) -> Vec<String> {
+    cell.and_then(|list| serde_json::from_str(list.text()).ok())
+        .unwrap_or_default()
+}
+
+members!(Listed<'a> {
+    symbol = "symbol",
+    kind = "type",
+    base = "base",
+    quote = "quote",
+    size = "contractSize",
+    tradeable = "tradeable",
+});
+
+fn read_listings(_ask: &Ask, frame: &Frame<'_>) -> Result<Page<Listing>, Error> {
+    let markets: Part<Listed<'_>> = REPLY.open(frame)?.read("instruments")?;
+    let place = Place::ROOT.member("instruments");
+    let rows = frame.rows(&place, &markets, |_, place, listed| {
+        let kind = match &*place.text("type", listed.kind)? {
+            "flexible_futures" => "linear",
+            "futures_inverse" => "inverse",
+            // Indices and options.
+            _ => return Ok(None),
+        };
+        let native_id = place.name("symbol", listed.symbol)?;
+        // Older lists name the contract only.
+        let (base, quote) = if listed.base.is_some() && listed.quote.is_some() {
+            (
+                place.text("base", listed.base)?,
+                place.text("quote", listed.quote)?,
+            )
+        } else {
+            let named = market(&native_id);
+            (named.base, named.quote)
+        };
+        let size = place.text("contractSize", listed.size)?;
+        Ok(Some(Listing {
+            instrument: place.instrument(&base, &quote, kind, &size)?,
+            // A day of delivery stands behind a second underscore.
+            perpetual: native_id.split('_').count() == 2,
+            trading: place.truth("tradeable", listed.tradeable)?,
+            native_id: native_id.clone().into_owned(),
+        }))
+    })?;
+    Ok(Page::last(rows))
+}
+
+members!(Ticker<'a> {
+    symbol = "symbol",
+    mark = "markPrice",
+});
+
+fn read_prices(frame: &Frame<'_>) -> Result<Vec<Quoted>, Error> {
+    let tickers: Part<Ticker<'_>> = REPLY.open(frame)?.read("tickers")?;
+    quoted(&Place::ROOT.member("tickers"), &tickers, |ticker| {
+        Quoted::read(ticker.symbol, ticker.mark)
+    })
+}
+
+/// One request for each market; the newest come first.
+fn missed(listings: &[Listing], from: Millis, until: Millis) -> Vec<Ask> {
+    traded(listings)
+        .map(|listing| {
+            let ask = Ask::new("/derivatives/api/v3/history", REQUESTS)
+                .with("symbol", &listing.native_id)
+                .about(&listing.native_id);
+            page(&ask, from, until)
+        })
+        .collect()
+}
+
+/// The trades before `until`.
+fn page(ask: &Ask, from: Millis, until: Millis) -> Ask {
+    ask.again_with("lastTime", until).between(from, until)
+}
+
+fn go_on(ask: &Ask, frame: &Frame<'_>) -> Result<Vec<Ask>, Error> {
+    let trades: Part<Trade<'_>> = REPLY.open(frame)?.read("history")?;
+    let root = Place::ROOT;
+    let place = root.member("history");
+    let times = frame.rows(&place, &trades, |_, place, row| {
+        place.instant("time", row.time).map(Some)
+    })?;
+    paging::earlier(ask, frame, &place, &times, TRADES, page)
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::feeds::exchanges::centralized::kraken::VENUE;
+    use crate::feeds::testing::{come_down, listed};
+
+    #[test]
+    fn names_come_down_to_symbol_and_coin() {
+        come_down(
+            &VENUE,
+            &[
+                ["PF_XBTUSD", "BTCUSD", "BTC"],
+                ["PI_XBTUSD", "BTCUSD", "BTC"],
+                ["FI_XBTUSD_261225", "BTCUSD", "BTC"],
+                ["PF_XDGUSD", "DOGEUSD", "DOGE"],
+                ["PF_ARBUSD", "ARBUSD", "ARB"],
+            ],
+        );
+    }
+
+    #[test]
+    fn futures_are_listed_with_or_without_their_pair() {
+        let body = r#"{"result":"success","instruments":[
+            {"symbol":"PF_XBTUSD","type":"flexible_futures","base":"BTC","quote":"USD","contractSize":1,"tradeable":true},
+            {"symbol":"PF_XDGUSD","type":"flexible_futures","contractSize":1,"tradeable":false},
+            {"symbol":"FI_XBTUSD_270326","type":"futures_inverse","base":"BTC","quote":"USD","contractSize":1,"tradeable":true},
+            {"symbol":"in_xbtusd","type":"spot index","tradeable":false},
+            {"symbol":"PF_ETHUSD","type":"flexible_futures","contractSize":0,"tradeable":true}]}"#;
+        let (listed, faults) = listed(&VENUE, body);
+        assert_eq!(
+            listed,
+            [
+                "PF_XBTUSD BTC/USD Linear 1",
+                "PF_XDGUSD DOGE/USD Linear 1 closed",
+                "FI_XBTUSD_270326 BTC/USD Inverse 1 dated",
+            ]
+        );
+        let [fault] = faults.as_slice() else {
+            unreachable!("{faults:?}");
+        };
+        assert!(
+            fault.starts_with("instruments[4]: contract_size \"0\""),
+            "{fault}"
+        );
+    }
+}

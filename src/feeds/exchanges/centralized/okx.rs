@@ -1,0 +1,412 @@
+//! OKX: `liquidation-orders` for `SWAP` and `FUTURES`, and the REST body of `/api/v5/public/liquidation-orders`.
+//!
+//! `posSide` names the side of the position; where it is `net`, a `sell` order closed a long. The price is that of the
+//! transfer to the liquidation account, so the bankruptcy price. Sizes are contracts; the instrument says what one holds
+//! (`ctVal · ctMult`, in the base or in USD). Margin loans and options are no business of ours. The open interest of one swap
+//! comes beside them, which the documents push each three seconds: who answers pings and leaves that out is mute.
+
+use std::borrow::Cow;
+use std::time::Duration;
+
+use serde_json::{Value, json};
+
+use crate::feeds::decoding::event::{Completeness, Event, PriceKind, product};
+use crate::feeds::decoding::frame::{Envelope, Frame, Rules, Sighting, Size};
+use crate::feeds::decoding::json_path::{Place, joined, says, shown, text_of};
+use crate::feeds::decoding::market_name;
+use crate::feeds::decoding::raw_json::{Part, members};
+use crate::feeds::error::Error;
+use crate::feeds::instruments::{Listing, traded};
+use crate::feeds::rest::bars::{Columns, Row, bars, cell};
+use crate::feeds::rest::endpoints::Rest;
+use crate::feeds::rest::prices::{Prices, Quoted, quoted};
+use crate::feeds::rest::request::{Ask, Limit, Page, Reading, Series};
+use crate::feeds::venue::Venue;
+use crate::feeds::websocket::control::{Asked, Beat, CALM, Control, Heard, Heartbeat};
+use crate::feeds::websocket::socket_plan::{Lines, Listen};
+use crate::model::{Millis, Side, sort_small};
+
+/// A channel on the same connection that is never silent for long, and whose open interest it tells.
+const CONTROL: &str = "open-interest";
+const CONTROL_OF: &str = "BTC-USDT-SWAP";
+
+/// The kinds of contract that are heard.
+const KINDS: [&str; 2] = ["SWAP", "FUTURES"];
+
+/// Requests in two seconds, by kind.
+const PUBLIC: Limit = Limit::of("public", 18, 2);
+const MARKS: Limit = Limit::of("mark prices", 9, 2);
+const MISSED: Limit = Limit::of("liquidation orders", 18, 2);
+const HISTORY: Limit = Limit::of("history candles", 18, 2);
+const STATISTICS: Limit = Limit::of("statistics", 9, 2);
+
+/// Most bars of a reply, liquidations of a reply, readings of a reply.
+const BARS: i64 = 300;
+const ORDERS: usize = 100;
+const READINGS: i64 = 100;
+
+const REPLY: Envelope = Envelope {
+    code: "code",
+    fine: "0",
+    said: &["code", "msg"],
+};
+
+pub(crate) static VENUE: Venue = Venue {
+    rules: Rules {
+        name: "okx",
+        completeness: Completeness::Sampled,
+        market: market_name::dashed,
+        native: |base, quote| Some(format!("{base}-{quote}-SWAP")),
+        contract: |_| None,
+    },
+    price_kinds: &[PriceKind::Bankruptcy],
+    hosts: &[
+        ("socket", "wss://ws.okx.com:8443"),
+        ("rest", "https://www.okx.com"),
+    ],
+    decode,
+    listen: Listen {
+        lines: Lines::Fixed(&[(
+            "liquidations",
+            "/ws/v5/public",
+            &["SWAP", "FUTURES", CONTROL],
+        )]),
+        subscription: |_, topics, _| {
+            let args: Vec<Value> = topics
+                .iter()
+                .map(|topic| match topic.as_str() {
+                    CONTROL => json!({"channel": CONTROL, "instId": CONTROL_OF}),
+                    kind => json!({"channel": "liquidation-orders", "instType": kind}),
+                })
+                .collect();
+            json!({"op": "subscribe", "args": args}).to_string()
+        },
+        control,
+        heartbeat: Heartbeat {
+            beat: Beat::Text("ping"),
+            every: Duration::from_secs(20),
+            signs: CALM,
+        },
+        steady: |_| Control::Topic(CONTROL),
+        steady_frames: &[r#"{"arg":{"channel":"open-interest","instId":"BTC-USDT-SWAP"},"data":"#],
+        ..Listen::NONE
+    },
+    rest: Rest {
+        listings: || {
+            let of = |kind| Ask::new("/api/v5/public/instruments", PUBLIC).with("instType", kind);
+            KINDS.map(of).into()
+        },
+        read_listings,
+        prices: Some(Prices {
+            asks: || {
+                let of = |kind| Ask::new("/api/v5/public/mark-price", MARKS).with("instType", kind);
+                KINDS.map(of).into()
+            },
+            read: read_prices,
+        }),
+        look_back: 7 * Millis::DAY,
+        late: 8 * Millis::MINUTE,
+        missed,
+        go_on,
+        bars: Some(Series {
+            look_back: i64::MAX,
+            length: BARS * Millis::MINUTE,
+            ask: |market, start, end| {
+                Ask::new("/api/v5/market/history-candles", HISTORY)
+                    .with("instId", market)
+                    .with("bar", "1m")
+                    // Both ends are left out of the reply.
+                    .with("before", start.0 - 1)
+                    .with("after", end.0)
+                    .with("limit", BARS)
+            },
+            read: |frame| {
+                let columns = Columns {
+                    volume: 6,
+                    closed: Some(8),
+                };
+                let rows: Vec<Row<'_>> = REPLY.open(frame)?.read("data")?;
+                bars(frame, &Place::ROOT.member("data"), &rows, columns)
+            },
+        }),
+        open_interest: Some(Series {
+            // Documented are 1,440 readings, measured three days at five minutes.
+            look_back: 3 * Millis::DAY,
+            length: READINGS * Reading::APART,
+            ask: |market, start, end| {
+                let path = "/api/v5/rubik/stat/contracts/open-interest-history";
+                Ask::new(path, STATISTICS)
+                    .with("instId", market)
+                    .with("period", "5m")
+                    // Newer than the one and older than the other.
+                    .with("begin", start.0 - 1)
+                    .with("end", end.0)
+                    .with("limit", READINGS)
+            },
+            read: read_open_interest,
+        }),
+        ..Rest::NONE
+    },
+};
+
+members!(Argument<'a> {
+    channel = "channel",
+    kind = "instType",
+});
+
+members!(Detail<'a> {
+    side = "side",
+    position = "posSide",
+    price = "bkPx",
+    size = "sz",
+    ts = "ts",
+    time = "time",
+});
+
+members!(Contract<'a> {
+    inst_type = "instType",
+    inst_id = "instId",
+    details: Part<Detail<'a>> = "details",
+});
+
+members!(Message<'a> {
+    arg: Part<Argument<'a>> = "arg",
+    event = "event",
+    op = "op",
+    table = "table",
+    code = "code",
+    msg = "msg",
+    data: Part<Contract<'a>> = "data",
+});
+
+impl Message<'_> {
+    /// Whether it is of the channel of liquidations; `None` where it names no channel.
+    fn is_of_liquidations(&self) -> Option<bool> {
+        match &self.arg {
+            Part::Object(arg) => Some(says(arg.channel, "liquidation-orders")),
+            _ => None,
+        }
+    }
+
+    fn is_of_control(&self) -> bool {
+        matches!(&self.arg, Part::Object(arg) if says(arg.channel, CONTROL))
+    }
+}
+
+/// The events of a frame.
+fn decode(frame: &Frame<'_>) -> Result<Vec<Event>, Error> {
+    let message: Message<'_> = frame.object()?;
+    // `table` marks the channels of version 3, which are gone.
+    if message.event.or(message.op).or(message.table).is_some() {
+        return Ok(Vec::new());
+    }
+    match message.is_of_liquidations() {
+        Some(true) => {}
+        Some(false) => return Ok(Vec::new()),
+        None => REPLY.judge(frame, message.code, &[message.code, message.msg])?,
+    }
+    let root = Place::ROOT;
+    let place = root.member("data");
+    let mut events = Vec::new();
+    for (index, item) in place.list(&message.data)?.iter().enumerate() {
+        let place = place.item(index);
+        events.extend(contract(frame, &place, place.object(item)?)?);
+    }
+    Ok(events)
+}
+
+fn contract(
+    frame: &Frame<'_>,
+    place: &Place<'_>,
+    contract: &Contract<'_>,
+) -> Result<Vec<Event>, Error> {
+    if says(contract.inst_type, "MARGIN") || says(contract.inst_type, "OPTION") {
+        return Ok(Vec::new());
+    }
+    let native_id = place.name("instId", contract.inst_id)?;
+    frame.rows(
+        &place.member("details"),
+        &contract.details,
+        |frame, place, row| detail(frame, place, &native_id, row).map(Some),
+    )
+}
+
+fn detail(
+    frame: &Frame<'_>,
+    place: &Place<'_>,
+    native_id: &str,
+    row: &Detail<'_>,
+) -> Result<Event, Error> {
+    let order = place.side("side", row.side, "sell", "buy")?;
+    let position = place.text("posSide", row.position)?;
+    let side = match &*position {
+        "long" => Side::Long,
+        "short" => Side::Short,
+        "net" => order.1,
+        other => {
+            let message = format!(
+                "{} is no side; \"long\", \"short\" or \"net\" is allowed",
+                shown(other)
+            );
+            return Err(place.member("posSide").fault(message));
+        }
+    };
+    let contracts = place.positive("sz", row.size)?;
+    let price = place.positive("bkPx", row.price)?;
+    let timestamp = place.instant("ts", row.ts.or(row.time))?;
+    let dedupe_key = format!(
+        "okx|{native_id}|{position}|{}|{}|{}|{}",
+        order.0, timestamp.0, contracts.text, price.text
+    );
+    let seen = Sighting {
+        native_id,
+        market: frame.market(native_id),
+        side,
+        price: price.value,
+        price_kind: PriceKind::Bankruptcy,
+        size: Size::Contracts(contracts.value),
+        timestamp: Some(timestamp),
+        dedupe_key,
+    };
+    frame.event(place, seen)
+}
+
+fn control(frame: &Frame<'_>, asked: &Asked) -> Result<Heard, Error> {
+    let message: Message<'_> = frame.object()?;
+    let topics: Vec<String> = match &message.arg {
+        Part::Object(_) if message.is_of_control() => vec![CONTROL.to_owned()],
+        Part::Object(arg) => text_of(arg.kind).map(Cow::into_owned).into_iter().collect(),
+        _ => Vec::new(),
+    };
+    let said = [message.code, message.msg];
+    Ok(match text_of(message.event).as_deref() {
+        Some("subscribe") => Heard::Ack { topics },
+        // A refusal does not name its topic where the request could not be read: then it meant all.
+        Some("error") => Heard::refused(asked.or_all(topics), &said),
+        Some("notice") => Heard::Notice(joined(&said)),
+        None if message.is_of_liquidations() == Some(true) => Heard::Data,
+        None if message.is_of_control() => Heard::Control,
+        _ => Heard::Other,
+    })
+}
+
+members!(Listed<'a> {
+    id = "instId",
+    family = "instFamily",
+    kind = "instType",
+    contract = "ctType",
+    value = "ctVal",
+    multiplier = "ctMult",
+    state = "state",
+});
+
+fn read_listings(_ask: &Ask, frame: &Frame<'_>) -> Result<Page<Listing>, Error> {
+    let markets: Part<Listed<'_>> = REPLY.open(frame)?.read("data")?;
+    let place = Place::ROOT.member("data");
+    let rows = frame.rows(&place, &markets, |_, place, market| {
+        let family = place.name("instFamily", market.family)?;
+        let (base, quote) = family.split_once('-').ok_or_else(|| {
+            place
+                .member("instFamily")
+                .fault("has no dash between base and quote")
+        })?;
+        // `BTC-USD_UM` is a family of `BTC-USD`.
+        let quote = quote.split_once('_').map_or(quote, |(quote, _)| quote);
+        let value = place.positive("ctVal", market.value)?.value;
+        let multiplier = place.positive("ctMult", market.multiplier)?.value;
+        let size = product(value, multiplier).ok_or_else(|| {
+            place
+                .member("ctMult")
+                .fault("does not fit a decimal exactly")
+        })?;
+        let kind = place.text("ctType", market.contract)?;
+        Ok(Some(Listing {
+            native_id: place.name("instId", market.id)?.into_owned(),
+            instrument: place.instrument(base, quote, &kind, &size.to_string())?,
+            perpetual: says(market.kind, "SWAP"),
+            trading: says(market.state, "live"),
+        }))
+    })?;
+    Ok(Page::last(rows))
+}
+
+members!(Marked<'a> {
+    id = "instId",
+    mark = "markPx",
+});
+
+fn read_prices(frame: &Frame<'_>) -> Result<Vec<Quoted>, Error> {
+    let markets: Part<Marked<'_>> = REPLY.open(frame)?.read("data")?;
+    quoted(&Place::ROOT.member("data"), &markets, |market| {
+        Quoted::read(market.id, market.mark)
+    })
+}
+
+/// One request for each underlying and kind of contract; the newest come first.
+fn missed(listings: &[Listing], from: Millis, until: Millis) -> Vec<Ask> {
+    let mut families: Vec<(String, &'static str)> = traded(listings)
+        .map(|listing| {
+            let instrument = &listing.instrument;
+            let family = format!("{}-{}", instrument.base, instrument.quote);
+            (family, if listing.perpetual { "SWAP" } else { "FUTURES" })
+        })
+        .collect();
+    families.sort_unstable();
+    families.dedup();
+    families
+        .into_iter()
+        .map(|(family, kind)| {
+            Ask::new("/api/v5/public/liquidation-orders", MISSED)
+                .with("instType", kind)
+                .with("state", "filled")
+                .with("uly", family)
+                .with("limit", ORDERS)
+                .with("after", until.0)
+                .between(from, until)
+        })
+        .collect()
+}
+
+/// A full page that does not reach back far enough is followed by the one before it.
+fn go_on(ask: &Ask, frame: &Frame<'_>) -> Result<Vec<Ask>, Error> {
+    let contracts: Part<Contract<'_>> = REPLY.open(frame)?.read("data")?;
+    let root = Place::ROOT;
+    let place = root.member("data");
+    let (mut rows, mut oldest) = (0, ask.until);
+    for (index, item) in place.list(&contracts)?.iter().enumerate() {
+        let place = place.item(index);
+        let details = &place.object(item)?.details;
+        let place = place.member("details");
+        for (index, item) in place.list(details)?.iter().enumerate() {
+            let place = place.item(index);
+            oldest = oldest.min(place.instant("ts", place.object(item)?.ts)?);
+            rows += 1;
+        }
+    }
+    // Rows of the oldest instant may be split between two pages, so that instant is asked for again.
+    let after = oldest.on(1);
+    let moved = ask.value("after") != Some(&after.0.to_string());
+    Ok(if rows >= ORDERS && oldest >= ask.from && moved {
+        vec![ask.again_with("after", after.0)]
+    } else {
+        Vec::new()
+    })
+}
+
+/// Rows of time, contracts, units of the base and USD.
+fn read_open_interest(frame: &Frame<'_>) -> Result<Vec<Reading>, Error> {
+    const BASE: usize = 2;
+    let rows: Vec<Row<'_>> = REPLY.open(frame)?.read("data")?;
+    let place = Place::ROOT.member("data");
+    let mut readings = frame.each(&place, &rows, |place, row| {
+        let number = place.item(BASE).amount("", cell(row, BASE))?;
+        Ok(Some(Reading {
+            timestamp: place.item(0).instant("", cell(row, 0))?,
+            open_interest: number.value.normalize(),
+        }))
+    })?;
+    sort_small(&mut readings, |one, other| {
+        one.timestamp.cmp(&other.timestamp)
+    });
+    Ok(readings)
+}

@@ -1,0 +1,410 @@
+//! `dYdX` v4: the channel `v4_trades`, and the REST body of `/v4/trades/perpetualMarket/<market>`.
+//!
+//! Only trades of type `LIQUIDATED` count, not `DELEVERAGED` ones. The taker was liquidated: `SELL` closed a long. Sizes are
+//! base units. The REST body does not name its market: the only instrument given does. Markets are subscribed to one by
+//! one, so many to a connection, and each acknowledgement carries the last trades. The messages of a connection are numbered
+//! from 0; that of an acknowledgement is given out when it is asked for, and it comes once its trades are read.
+
+use std::borrow::Cow;
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use serde_json::json;
+
+use crate::feeds::decoding::event::{Completeness, Event, PriceKind};
+use crate::feeds::decoding::frame::{Frame, Rules, Sighting, Size};
+use crate::feeds::decoding::json_path::{Place, says, text_of};
+use crate::feeds::decoding::market_name;
+use crate::feeds::decoding::raw_json::{Part, members};
+use crate::feeds::error::Error;
+use crate::feeds::instruments::{Listing, traded};
+use crate::feeds::rest::endpoints::Rest;
+use crate::feeds::rest::paging;
+use crate::feeds::rest::prices::{Prices, Quoted, quoted};
+use crate::feeds::rest::request::{Ask, Limit, Page};
+use crate::feeds::venue::Venue;
+use crate::feeds::websocket::control::{
+    Asked, Beat, Control, Heard, Heartbeat, Line, Numbered, Numbers, STEADY, spread,
+};
+use crate::feeds::websocket::socket_plan::{Lines, Listen};
+use crate::model::Millis;
+
+const CHANNEL: &str = "v4_trades";
+/// The height of the chain, of which each block tells.
+const CONTROL: &str = "v4_block_height";
+/// Most channels of a kind on one connection.
+const CHANNELS: usize = 32;
+/// Two subscriptions are allowed in a second, and the network may bring some closer together.
+const BETWEEN: Duration = Duration::from_millis(600);
+
+/// A hundred are allowed in ten seconds.
+const REQUESTS: Limit = Limit::of("requests", 90, 10);
+/// Most trades of a reply.
+const TRADES: usize = 1000;
+
+pub(crate) static VENUE: Venue = Venue {
+    rules: Rules {
+        name: "dydx",
+        completeness: Completeness::Complete,
+        market: market_name::dashed,
+        native: |base, quote| (quote == "USD").then(|| format!("{base}-USD")),
+        contract: |_| None,
+    },
+    price_kinds: &[PriceKind::Fill],
+    hosts: &[
+        ("socket", "wss://indexer.dydx.trade"),
+        ("rest", "https://indexer.dydx.trade"),
+    ],
+    decode,
+    listen: Listen {
+        lines: Lines::ByMarket(lines),
+        subscription: |_, topics, _| {
+            if topics == [CONTROL] {
+                return json!({"type": "subscribe", "channel": CONTROL}).to_string();
+            }
+            // A message names one market.
+            let market = topics.first().map(String::as_str).unwrap_or_default();
+            json!({"type": "subscribe", "channel": CHANNEL, "id": market}).to_string()
+        },
+        control,
+        heartbeat: Heartbeat {
+            signs: STEADY,
+            ..Heartbeat::each_20_seconds(Beat::Protocol)
+        },
+        steady: |_| Control::Topic(CONTROL),
+        recalls: |frame| {
+            let message = frame.object::<Message<'_>>();
+            message.is_ok_and(|message| says(message.kind, "subscribed"))
+        },
+        numbers: Some(Numbers {
+            read: numbers,
+            late: Duration::from_secs(10),
+        }),
+        ..Listen::NONE
+    },
+    rest: Rest {
+        listings: || vec![Ask::new("/v4/perpetualMarkets", REQUESTS)],
+        read_listings,
+        prices: Some(Prices::listed(read_prices)),
+        look_back: 7 * Millis::DAY,
+        missed,
+        go_on,
+        ..Rest::NONE
+    },
+};
+
+members!(Trade<'a> {
+    id = "id",
+    side = "side",
+    size = "size",
+    price = "price",
+    kind = "type",
+    created_at = "createdAt",
+});
+
+members!(Tape<'a> {
+    trades: Part<Trade<'a>> = "trades",
+});
+
+members!(Message<'a> {
+    kind = "type",
+    channel = "channel",
+    number = "message_id",
+    id = "id",
+    contents: Part<Tape<'a>> = "contents",
+    trades: Part<Trade<'a>> = "trades",
+    errors = "errors",
+    said = "message",
+});
+
+/// The number of a message, with when its newest trade happened.
+fn numbers(frame: &Frame<'_>) -> Vec<Numbered> {
+    let Ok(message) = frame.object::<Message<'_>>() else {
+        return Vec::new();
+    };
+    let tapes: &[Part<Tape<'_>>] = match &message.contents {
+        Part::List(several) => several,
+        one => std::slice::from_ref(one),
+    };
+    let trades = tapes.iter().filter_map(|tape| match tape {
+        Part::Object(Tape {
+            trades: Part::List(rows),
+        }) => Some(rows),
+        _ => None,
+    });
+    let number = Numbered::read("", message.number);
+    let told = trades.flatten().filter_map(|row| match row {
+        Part::Object(trade) => number.clone()?.told_at(trade.created_at).at,
+        _ => None,
+    });
+    let at = told.max();
+    number
+        .map(|number| Numbered { at, ..number })
+        .into_iter()
+        .collect()
+}
+
+/// The events of a frame.
+fn decode(frame: &Frame<'_>) -> Result<Vec<Event>, Error> {
+    let message: Message<'_> = frame.object()?;
+    let root = Place::ROOT;
+    if message.errors.is_some() {
+        return Err(frame.refused(root.member("errors"), "with errors"));
+    }
+    if let Part::List(_) = &message.trades {
+        return tape(frame, &root, None, &message.trades);
+    }
+    let Some(kind) = text_of(message.kind) else {
+        return Err(frame.unknown());
+    };
+    if message.channel.is_none() {
+        return match &*kind {
+            "connected" | "error" | "pong" | "unsubscribed" => Ok(Vec::new()),
+            _ => Err(frame.unknown()),
+        };
+    }
+    let carries = ["subscribed", "channel_data", "channel_batch_data"].contains(&&*kind);
+    if !says(message.channel, CHANNEL) || !carries {
+        return Ok(Vec::new());
+    }
+    let market = root.name("id", message.id)?;
+    let place = root.member("contents");
+    match &message.contents {
+        Part::Object(one) => tape(frame, &place, Some(&market), &one.trades),
+        several => {
+            let mut events = Vec::new();
+            for (index, item) in place.list(several)?.iter().enumerate() {
+                let place = place.item(index);
+                let one = place.object(item)?;
+                events.extend(tape(frame, &place, Some(&market), &one.trades)?);
+            }
+            Ok(events)
+        }
+    }
+}
+
+fn tape(
+    frame: &Frame<'_>,
+    place: &Place<'_>,
+    market: Option<&str>,
+    trades: &Part<Trade<'_>>,
+) -> Result<Vec<Event>, Error> {
+    frame.rows(&place.member("trades"), trades, |frame, place, row| {
+        liquidation(frame, place, market, row)
+    })
+}
+
+fn liquidation(
+    frame: &Frame<'_>,
+    place: &Place<'_>,
+    market: Option<&str>,
+    row: &Trade<'_>,
+) -> Result<Option<Event>, Error> {
+    if place.text("type", row.kind)? != "LIQUIDATED" {
+        return Ok(None);
+    }
+    let native_id = match market {
+        Some(market) => market,
+        None => frame.only_market(place)?,
+    };
+    let (_, side) = place.side("side", row.side, "SELL", "BUY")?;
+    let id = place.name("id", row.id)?;
+    let seen = Sighting {
+        native_id,
+        market: frame.market(native_id),
+        side,
+        price: place.positive("price", row.price)?.value,
+        price_kind: PriceKind::Fill,
+        size: Size::Base(place.positive("size", row.size)?.value),
+        timestamp: Some(place.instant("createdAt", row.created_at)?),
+        dedupe_key: format!("dydx|{id}"),
+    };
+    frame.event(place, seen).map(Some)
+}
+
+fn lines(listings: &[Listing]) -> Vec<Line> {
+    let mut markets: Vec<String> = traded(listings)
+        .map(|listing| listing.native_id.clone())
+        .collect();
+    markets.sort_unstable();
+    let mut lines = spread(markets, CHANNELS, "/v4/ws");
+    for line in &mut lines {
+        line.between = BETWEEN;
+    }
+    lines
+}
+
+fn control(frame: &Frame<'_>, _asked: &Asked) -> Result<Heard, Error> {
+    let message: Message<'_> = frame.object()?;
+    let id = text_of(message.id).map(Cow::into_owned);
+    Ok(match text_of(message.kind).as_deref() {
+        Some("subscribed") if says(message.channel, CHANNEL) => Heard::Ack {
+            topics: id.into_iter().collect(),
+        },
+        // It tells the height; who acknowledges may be mute.
+        Some("subscribed") if says(message.channel, CONTROL) => Heard::Ack {
+            topics: vec![CONTROL.to_owned()],
+        },
+        Some("channel_data" | "channel_batch_data") if says(message.channel, CONTROL) => {
+            Heard::Control
+        }
+        Some("channel_data" | "channel_batch_data") => Heard::Data,
+        Some("error") => {
+            let said = text_of(message.said).unwrap_or_default();
+            Heard::Refused {
+                topics: id
+                    .or_else(|| named(&said).map(str::to_owned))
+                    .or_else(|| said.contains(CONTROL).then(|| CONTROL.to_owned()))
+                    .into_iter()
+                    .collect(),
+                message: said.into_owned(),
+            }
+        }
+        _ => Heard::Other,
+    })
+}
+
+/// The market that a refusal is about, in `... (v4_trades-BTC-USD)` or `... v4_trades-BTC-USD. ...`.
+fn named(said: &str) -> Option<&str> {
+    let (_, behind) = said.split_once(CHANNEL)?;
+    let word = behind.strip_prefix('-')?.split([')', ' ']).next()?;
+    let market = word.strip_suffix('.').unwrap_or(word);
+    (!market.is_empty()).then_some(market)
+}
+
+members!(Listed<'a> {
+    ticker = "ticker",
+    status = "status",
+    oracle = "oraclePrice",
+});
+
+/// The markets of a list, which has them by name.
+fn markets<'a>(frame: &Frame<'a>) -> Result<Part<Listed<'a>>, Error> {
+    let markets: Option<BTreeMap<String, Part<Listed<'_>>>> = frame.members()?.read("markets")?;
+    let markets = markets.ok_or_else(|| frame.unknown())?;
+    Ok(Part::List(markets.into_values().collect()))
+}
+
+fn read_prices(frame: &Frame<'_>) -> Result<Vec<Quoted>, Error> {
+    quoted(&Place::ROOT.member("markets"), &markets(frame)?, |market| {
+        Quoted::read(market.ticker, market.oracle)
+    })
+}
+
+fn read_listings(_ask: &Ask, frame: &Frame<'_>) -> Result<Page<Listing>, Error> {
+    let list = markets(frame)?;
+    let place = Place::ROOT.member("markets");
+    let rows = frame.rows(&place, &list, |_, place, market| {
+        let ticker = place.name("ticker", market.ticker)?;
+        let (name, quote) = ticker.rsplit_once('-').ok_or_else(|| {
+            place
+                .member("ticker")
+                .fault("has no dash between base and quote")
+        })?;
+        // Behind the base of some markets stand the exchange and the address of its price, with commas between.
+        let base = name.split_once(',').map_or(name, |(base, _)| base);
+        Ok(Some(Listing {
+            instrument: place.instrument(base, quote, "linear", "1")?,
+            perpetual: true,
+            trading: says(market.status, "ACTIVE"),
+            native_id: ticker.clone().into_owned(),
+        }))
+    })?;
+    Ok(Page::last(rows))
+}
+
+/// One request for each market; the newest come first.
+fn missed(listings: &[Listing], from: Millis, until: Millis) -> Vec<Ask> {
+    traded(listings)
+        .map(|listing| {
+            let path = format!("/v4/trades/perpetualMarket/{}", listing.native_id);
+            let ask = Ask::new(&path, REQUESTS)
+                .with("limit", TRADES)
+                .about(&listing.native_id);
+            page(&ask, from, until)
+        })
+        .collect()
+}
+
+/// The trades before `until`.
+fn page(ask: &Ask, from: Millis, until: Millis) -> Ask {
+    ask.again_with("createdBeforeOrAt", until.back(1))
+        .between(from, until)
+}
+
+fn go_on(ask: &Ask, frame: &Frame<'_>) -> Result<Vec<Ask>, Error> {
+    let tape: Tape<'_> = frame.object()?;
+    let root = Place::ROOT;
+    let place = root.member("trades");
+    let times = frame.rows(&place, &tape.trades, |_, place, row| {
+        place.instant("createdAt", row.created_at).map(Some)
+    })?;
+    paging::earlier(ask, frame, &place, &times, TRADES, page)
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::feeds::exchanges::decentralized::dydx::*;
+    use crate::feeds::testing::{listed, perpetual};
+
+    #[test]
+    fn no_connection_has_more_markets_than_it_may() {
+        let listings: Vec<Listing> = (0..70)
+            .map(|number| perpetual(format!("COIN{number:02}-USD"), "COIN", "USD", number != 7))
+            .collect();
+        let lines = lines(&listings);
+        let counts: Vec<usize> = lines.iter().map(|line| line.batches.len()).collect();
+        assert_eq!(counts, [32, 32, 5]);
+        let topics: Vec<String> = lines
+            .iter()
+            .flat_map(|line| line.batches.concat())
+            .collect();
+        assert_eq!(topics.len(), 69);
+        assert!(!topics.contains(&"COIN07-USD".to_owned()));
+        assert!(
+            lines
+                .iter()
+                .all(|line| line.batches.iter().all(|one| one.len() == 1))
+        );
+    }
+
+    #[test]
+    fn a_refusal_names_its_market() {
+        let of = named;
+        assert_eq!(
+            of("Invalid subscription id for channel: (v4_trades-BTC-USD)"),
+            Some("BTC-USD")
+        );
+        assert_eq!(
+            of("Too many subscribe attempts for channel v4_trades-ETH-USD. Please reconnect"),
+            Some("ETH-USD")
+        );
+        assert_eq!(
+            of("Per-connection subscription limit reached for v4_trades (limit=32)."),
+            None
+        );
+        assert_eq!(of("Invalid message type"), None);
+    }
+
+    #[test]
+    fn markets_are_listed_by_ticker_even_where_it_carries_an_address() {
+        let body = r#"{"markets":{
+            "BTC-USD":{"ticker":"BTC-USD","status":"ACTIVE"},
+            "OLD-USD":{"ticker":"OLD-USD","status":"FINAL_SETTLEMENT"},
+            "PUP,RAYDIUM,9B5X-USD":{"ticker":"PUP,RAYDIUM,9B5X-USD","status":"ACTIVE"},
+            "X":{"ticker":"X","status":"ACTIVE"}}}"#;
+        let (listed, faults) = listed(&VENUE, body);
+        assert_eq!(
+            listed,
+            [
+                "BTC-USD BTC/USD Linear 1",
+                "OLD-USD OLD/USD Linear 1 closed",
+                "PUP,RAYDIUM,9B5X-USD PUP/USD Linear 1",
+            ]
+        );
+        assert_eq!(
+            faults,
+            ["markets[3].ticker: has no dash between base and quote"]
+        );
+    }
+}

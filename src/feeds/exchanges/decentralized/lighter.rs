@@ -1,0 +1,334 @@
+//! Lighter: `trade/<market>`, the rows in `liquidation_trades`.
+//!
+//! The taker was liquidated: where the maker was not the ask, the taker sold and a long died. The venue gives base units and
+//! USD. A market is a number; its name comes with the list of markets, and a row of an unnamed market is held under its
+//! number. Missed ones cannot be asked for, but each acknowledgement carries the last ones of its market.
+//! There are as many sockets as the markets need, and a message for each market.
+//! The exchange runs a second time on another chain, under [a name of its own](crate::feeds::exchanges::decentralized::lighter_robinhood).
+
+use std::time::Duration;
+
+use serde_json::json;
+
+use crate::feeds::decoding::event::{Completeness, Event, PriceKind};
+use crate::feeds::decoding::frame::{Envelope, Frame, Rules, Sighting, Size};
+use crate::feeds::decoding::json_path::{Place, joined, says, text_of};
+use crate::feeds::decoding::market_name::Market;
+use crate::feeds::decoding::raw_json::{Part, members};
+use crate::feeds::error::Error;
+use crate::feeds::instruments::{Listing, traded};
+use crate::feeds::rest::endpoints::Rest;
+use crate::feeds::rest::prices::{Prices, Quoted, quoted};
+use crate::feeds::rest::request::{Ask, Limit, Page};
+use crate::feeds::venue::Venue;
+use crate::feeds::websocket::control::{
+    Asked, Beat, CALM, Control, Heard, Heartbeat, Line, spread,
+};
+use crate::feeds::websocket::socket_plan::{Lines, Listen};
+use crate::model::Side;
+
+/// Most subscriptions of one connection.
+const CHANNELS: usize = 100;
+/// The height of the chain, of which each block tells.
+const CONTROL: &str = "height";
+/// Two hundred messages are allowed in a minute, over all connections and with the pings: a hundred and fifty of these leave
+/// room for the pings of sixteen.
+const BETWEEN: Duration = Duration::from_millis(400);
+
+/// Sockets that listen to the same.
+const EARS: usize = 2;
+
+/// Sixty are allowed in a minute.
+const REQUESTS: Limit = Limit::of("requests", 54, 60);
+
+const REPLY: Envelope = Envelope {
+    code: "code",
+    fine: "200",
+    said: &["code", "message"],
+};
+
+pub(crate) static VENUE: Venue = of(
+    "lighter",
+    &[
+        ("socket", "wss://mainnet.zklighter.elliot.ai"),
+        ("rest", "https://mainnet.zklighter.elliot.ai"),
+    ],
+);
+
+/// One deployment of the exchange.
+pub(crate) const fn of(
+    name: &'static str,
+    hosts: &'static [(&'static str, &'static str)],
+) -> Venue {
+    Venue {
+        rules: Rules {
+            name,
+            completeness: Completeness::Complete,
+            // A market number: no name until the market list gives one.
+            market: |native_id| Market::unnamed(native_id),
+            native: |_, _| None,
+            contract: |_| None,
+        },
+        price_kinds: &[PriceKind::Fill],
+        hosts,
+        decode,
+        listen: Listen {
+            lines: Lines::ByMarket(lines),
+            subscription: |_, topics, _| {
+                // A message names one channel.
+                let topic = topics.first().map(String::as_str).unwrap_or_default();
+                json!({"type": "subscribe", "channel": topic}).to_string()
+            },
+            control,
+            answer: |frame| {
+                let message: Message<'_> = frame.object()?;
+                Ok(says(message.kind, "ping").then(|| r#"{"type":"pong"}"#.to_owned()))
+            },
+            recalls: |frame| {
+                let message = frame.object::<Message<'_>>();
+                message.is_ok_and(|message| says(message.kind, "subscribed/trade"))
+            },
+            heartbeat: Heartbeat {
+                signs: CALM,
+                ..Heartbeat::each_20_seconds(Beat::Text(r#"{"type":"ping"}"#))
+            },
+            steady: |_| Control::Topic(CONTROL),
+            // That stands in no document.
+            answers_steady: false,
+            ears: EARS,
+            between: BETWEEN,
+            ..Listen::NONE
+        },
+        rest: Rest {
+            listings: || vec![Ask::new("/api/v1/orderBooks", REQUESTS)],
+            read_listings,
+            prices: Some(Prices {
+                asks: || vec![Ask::new("/api/v1/orderBookDetails", REQUESTS)],
+                read: read_prices,
+            }),
+            ..Rest::NONE
+        },
+    }
+}
+
+members!(Trade<'a> {
+    id = "trade_id",
+    kind = "type",
+    market_id = "market_id",
+    size = "size",
+    price = "price",
+    usd_amount = "usd_amount",
+    is_maker_ask = "is_maker_ask",
+    ask = "ask_id",
+    bid = "bid_id",
+    timestamp = "timestamp",
+});
+
+members!(Message<'a> {
+    kind = "type",
+    liquidation_trades: Part<Trade<'a>> = "liquidation_trades",
+    error: Part<Refusal<'a>> = "error",
+    channel = "channel",
+});
+
+members!(Refusal<'a> {
+    code = "code",
+    words = "message",
+});
+
+/// The events of a frame.
+fn decode(frame: &Frame<'_>) -> Result<Vec<Event>, Error> {
+    let message: Message<'_> = frame.object()?;
+    match text_of(message.kind).as_deref() {
+        // A market in which nobody was liquidated sends `null`.
+        Some("update/trade" | "subscribed/trade") => match &message.liquidation_trades {
+            Part::Missing => Ok(Vec::new()),
+            rows => frame.rows(&Place::ROOT.member("liquidation_trades"), rows, trade),
+        },
+        Some(_) => Ok(Vec::new()),
+        None if !matches!(message.error, Part::Missing) => Ok(Vec::new()),
+        None => Err(frame.unknown()),
+    }
+}
+
+fn trade(frame: &Frame<'_>, place: &Place<'_>, row: &Trade<'_>) -> Result<Option<Event>, Error> {
+    if place.text("type", row.kind)? != "liquidation" {
+        return Ok(None);
+    }
+    let native_id = place.name("market_id", row.market_id)?;
+    let trade_id = place.name("trade_id", row.id)?;
+    let qty = place.positive("size", row.size)?.value;
+    let value = place.positive("usd_amount", row.usd_amount)?.value;
+    let is_maker_ask = place.truth("is_maker_ask", row.is_maker_ask)?;
+    let seen = Sighting {
+        native_id: &native_id,
+        market: frame.market(&native_id),
+        side: if is_maker_ask {
+            Side::Short
+        } else {
+            Side::Long
+        },
+        price: place.positive("price", row.price)?.value,
+        price_kind: PriceKind::Fill,
+        size: if frame.knows(&native_id) {
+            Size::Turnover(qty, value)
+        } else {
+            Size::Unknown
+        },
+        timestamp: Some(place.instant("timestamp", row.timestamp)?),
+        dedupe_key: format!("{}|{trade_id}", frame.name()),
+    };
+    let event = frame.event(place, seen)?;
+    // The order of the one who was liquidated takes.
+    let taker = text_of(if is_maker_ask { row.bid } else { row.ask });
+    Ok(Some(match taker {
+        Some(id) => event.of_order(&id),
+        None => event,
+    }))
+}
+
+fn lines(listings: &[Listing]) -> Vec<Line> {
+    let mut markets: Vec<&str> = traded(listings)
+        .map(|listing| listing.native_id.as_str())
+        .collect();
+    // Numbers in their order: a new market comes last and leaves the connections of the others alone.
+    markets.sort_unstable_by_key(|market| (market.len(), *market));
+    let topics = markets.into_iter().map(|market| format!("trade/{market}"));
+    // One is left for the height.
+    spread(topics, CHANNELS - 1, "/stream")
+}
+
+fn control(frame: &Frame<'_>, _asked: &Asked) -> Result<Heard, Error> {
+    let message: Message<'_> = frame.object()?;
+    if let Part::Object(refusal) = &message.error {
+        let said = joined(&[refusal.code, refusal.words]);
+        return Ok(Heard::Refused {
+            topics: named(&said).map(str::to_owned).into_iter().collect(),
+            message: said,
+        });
+    }
+    Ok(match text_of(message.kind).as_deref() {
+        // A channel is asked for with a slash and told with a colon.
+        Some("subscribed/trade") => Heard::Ack {
+            topics: text_of(message.channel)
+                .map(|channel| channel.replacen(':', "/", 1))
+                .into_iter()
+                .collect(),
+        },
+        // Whether it is acknowledged stands in no document; who acknowledges may be mute.
+        Some("subscribed/height") => Heard::Ack {
+            topics: vec![CONTROL.to_owned()],
+        },
+        Some("update/height") => Heard::Control,
+        Some("update/trade") => Heard::Data,
+        Some("pong") => Heard::Pong,
+        _ => Heard::Other,
+    })
+}
+
+/// The channel that a refusal is about, in `... Invalid Channel: trade/7`.
+fn named(said: &str) -> Option<&str> {
+    said.split([' ', '(', ')', '"', ',']).find(|word| {
+        let is_control = *word == CONTROL;
+        is_control
+            || word
+                .strip_prefix("trade/")
+                .is_some_and(|market| !market.is_empty())
+    })
+}
+
+members!(Listed<'a> {
+    id = "market_id",
+    symbol = "symbol",
+    kind = "market_type",
+    status = "status",
+});
+
+fn read_listings(_ask: &Ask, frame: &Frame<'_>) -> Result<Page<Listing>, Error> {
+    let markets: Part<Listed<'_>> = REPLY.open(frame)?.read("order_books")?;
+    let place = Place::ROOT.member("order_books");
+    let rows = frame.rows(&place, &markets, |_, place, market| {
+        // Older replies list perpetuals only and do not say so.
+        if market.kind.is_some() && !says(market.kind, "perp") {
+            return Ok(None);
+        }
+        let base = place.text("symbol", market.symbol)?;
+        Ok(Some(Listing {
+            native_id: place.name("market_id", market.id)?.into_owned(),
+            // Every perpetual is settled in dollars, and sizes are units of the base.
+            instrument: place.instrument(&base, "USD", "linear", "1")?,
+            perpetual: true,
+            trading: says(market.status, "active"),
+        }))
+    })?;
+    Ok(Page::last(rows))
+}
+
+members!(Detailed<'a> {
+    id = "market_id",
+    mark = "mark_price",
+    last = "last_trade_price",
+});
+
+/// The mark price of each perpetual, or that of the last trade where none is told, as in older replies.
+fn read_prices(frame: &Frame<'_>) -> Result<Vec<Quoted>, Error> {
+    let markets: Part<Detailed<'_>> = REPLY.open(frame)?.read("order_book_details")?;
+    quoted(
+        &Place::ROOT.member("order_book_details"),
+        &markets,
+        |market| {
+            Quoted::read(market.id, market.mark).or_else(|| Quoted::read(market.id, market.last))
+        },
+    )
+}
+
+#[cfg(test)]
+#[expect(clippy::unwrap_used, reason = "tests")]
+mod tests {
+    use crate::feeds::exchanges::decentralized::lighter::*;
+    use crate::feeds::testing::{listed, perpetual};
+
+    #[test]
+    fn connections_share_the_allowance_and_a_new_market_comes_last() {
+        let listings = |count: usize| -> Vec<Listing> {
+            let of = |number: usize| perpetual(number.to_string(), "COIN", "USD", true);
+            (0..count).map(of).collect()
+        };
+        let (before, after) = (lines(&listings(150)), lines(&listings(151)));
+        let counts: Vec<usize> = before.iter().map(|line| line.batches.len()).collect();
+        assert_eq!(counts, [CHANNELS - 1, 51], "and the height is one more");
+        assert_eq!(before.first(), after.first());
+        assert_ne!(before.last(), after.last());
+        // The subscriptions of all who listen to any line, and the pings of each.
+        let sockets = u32::try_from(before.len() * VENUE.ears()).unwrap();
+        let each = before.iter().map(|line| line.between).sum::<Duration>();
+        assert_eq!(
+            each,
+            Duration::ZERO,
+            "they do not wait by themselves as well"
+        );
+        let messages = 60.0 / VENUE.between().as_secs_f64() + 3.0 * f64::from(sockets);
+        assert!(messages <= 200.0, "{messages}");
+    }
+
+    #[test]
+    fn a_refusal_names_its_channel() {
+        assert_eq!(named("30005 Invalid Channel: trade/7"), Some("trade/7"));
+        assert_eq!(named("30003 Invalid Message"), None);
+        assert_eq!(named("30003 trade/"), None);
+    }
+
+    #[test]
+    fn perpetuals_are_listed_under_their_numbers() {
+        let body = r#"{"code":200,"order_books":[
+            {"symbol":"ETH","market_id":0,"market_type":"perp","status":"active"},
+            {"symbol":"1000PEPE","market_id":4,"status":"inactive"},
+            {"symbol":"ETH/USDC","market_id":2048,"market_type":"spot","status":"active"}]}"#;
+        let (listed, faults) = listed(&VENUE, body);
+        assert_eq!(
+            listed,
+            ["0 ETH/USD Linear 1", "4 1000PEPE/USD Linear 1 closed"]
+        );
+        assert!(faults.is_empty(), "{faults:?}");
+    }
+}

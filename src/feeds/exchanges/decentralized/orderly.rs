@@ -1,0 +1,253 @@
+//! Orderly: the REST body of `/v1/public/liquidated_positions`, all markets in one.
+//!
+//! A position above zero was a long. What the price means is what the liquidator pays: the mark price at which the position is
+//! handed over. The topic `liquidation` of the socket tells which positions are to be had and at no price, so what became of
+//! them is asked for instead. One liquidation may hand over positions of several markets; a `claim` hands on what the
+//! insurance fund has taken over before, and is none.
+
+use crate::feeds::decoding::event::{Completeness, Event, PriceKind};
+use crate::feeds::decoding::frame::{Envelope, Frame, Rules, Sighting, Size};
+use crate::feeds::decoding::json_path::{Place, says, shown};
+use crate::feeds::decoding::market_name::Market;
+use crate::feeds::decoding::raw_json::{Part, members};
+use crate::feeds::error::Error;
+use crate::feeds::instruments::Listing;
+use crate::feeds::rest::endpoints::Rest;
+use crate::feeds::rest::prices::{Prices, Quoted, quoted};
+use crate::feeds::rest::request::{Ask, Limit};
+use crate::feeds::venue::Venue;
+use crate::feeds::websocket::socket_plan::Listen;
+use crate::model::{Millis, Side};
+
+/// Half of the ten that are allowed in a second.
+const REQUESTS: Limit = Limit::of("requests", 5, 1);
+/// Rows of a page.
+const ROWS: usize = 100;
+
+const REPLY: Envelope = Envelope {
+    code: "success",
+    fine: "true",
+    said: &["code", "message"],
+};
+
+pub(crate) static VENUE: Venue = Venue {
+    rules: Rules {
+        name: "orderly",
+        completeness: Completeness::Unknown,
+        market,
+        native: |_, _| None,
+        contract: |_| None,
+    },
+    price_kinds: &[PriceKind::Fill],
+    hosts: &[("rest", "https://api.orderly.org")],
+    decode,
+    listen: Listen::NONE,
+    rest: Rest {
+        prices: Some(Prices {
+            asks: || vec![Ask::new("/v1/public/futures", REQUESTS)],
+            read: read_prices,
+        }),
+        // The venue does not say; it answers with fewer rows where it keeps fewer.
+        look_back: 30 * Millis::DAY,
+        missed,
+        go_on,
+        ..Rest::NONE
+    },
+};
+
+/// `PERP_BTC_USDC`.
+fn market(native_id: &str) -> Market<'_> {
+    let pair = native_id.strip_prefix("PERP_").unwrap_or(native_id);
+    match pair.rsplit_once('_') {
+        Some((base, quote)) => Market::new(base, quote),
+        None => Market::unnamed(native_id),
+    }
+}
+
+members!(Leg<'a> {
+    symbol = "symbol",
+    qty = "position_qty",
+    price = "transfer_price",
+});
+
+members!(Row<'a> {
+    timestamp = "timestamp",
+    id = "liquidation_id",
+    legs: Part<Leg<'a>> = "positions_by_perp",
+    kind = "type",
+});
+
+members!(Rows<'a> {
+    rows: Part<Row<'a>> = "rows",
+});
+
+members!(Body<'a> {
+    success = "success",
+    data: Part<Rows<'a>> = "data",
+    code = "code",
+    message = "message",
+    topic = "topic",
+    event = "event",
+});
+
+/// The events of a body; frames of the socket have none.
+fn decode(frame: &Frame<'_>) -> Result<Vec<Event>, Error> {
+    // What a socket sends under `data` is a list.
+    let Body {
+        success,
+        data,
+        code,
+        message,
+        topic,
+        event,
+    } = frame.object()?;
+    if topic.or(event).is_some() {
+        return Ok(Vec::new());
+    }
+    REPLY.judge(frame, success, &[code, message])?;
+    let root = Place::ROOT;
+    let place = root.member("data");
+    let page = place.object(&data)?;
+    let place = place.member("rows");
+    let told = frame.rows(&place, &page.rows, |frame, place, row| {
+        row.events(frame, place).map(Some)
+    })?;
+    Ok(told.into_iter().flatten().collect())
+}
+
+impl Row<'_> {
+    fn events(&self, frame: &Frame<'_>, place: &Place<'_>) -> Result<Vec<Event>, Error> {
+        if says(self.kind, "claim") {
+            return Ok(Vec::new());
+        }
+        if !says(self.kind, "liquidated") {
+            let kind = place.text("type", self.kind)?;
+            let message = format!(
+                "{} is no kind; \"liquidated\" or \"claim\" is allowed",
+                shown(&kind)
+            );
+            return Err(place.member("type").fault(message));
+        }
+        let id = place.name("liquidation_id", self.id)?;
+        let timestamp = place.instant("timestamp", self.timestamp)?;
+        let legs = place.member("positions_by_perp");
+        frame.rows(&legs, &self.legs, |frame, place, leg| {
+            leg.event(frame, place, &id, timestamp)
+        })
+    }
+}
+
+impl Leg<'_> {
+    fn event(
+        &self,
+        frame: &Frame<'_>,
+        place: &Place<'_>,
+        id: &str,
+        timestamp: Millis,
+    ) -> Result<Option<Event>, Error> {
+        let native_id = place.name("symbol", self.symbol)?;
+        let qty = place.number("position_qty", self.qty)?;
+        // Positions of which nothing was handed over are named, too.
+        if qty.value.is_zero() {
+            return Ok(None);
+        }
+        let side = if qty.value.is_sign_negative() {
+            Side::Short
+        } else {
+            Side::Long
+        };
+        let seen = Sighting {
+            native_id: &native_id,
+            market: frame.market(&native_id),
+            side,
+            price: place.positive("transfer_price", self.price)?.value,
+            price_kind: PriceKind::Fill,
+            size: Size::Base(qty.value.abs()),
+            timestamp: Some(timestamp),
+            dedupe_key: format!("orderly|{id}|{native_id}|{}|{}", timestamp.0, qty.plain()),
+        };
+        frame.event(place, seen).map(Some)
+    }
+}
+
+members!(Marked<'a> {
+    symbol = "symbol",
+    mark = "mark_price",
+});
+
+members!(Marks<'a> {
+    rows: Part<Marked<'a>> = "rows",
+});
+
+fn read_prices(frame: &Frame<'_>) -> Result<Vec<Quoted>, Error> {
+    let data: Part<Marks<'_>> = REPLY.open(frame)?.read("data")?;
+    let place = Place::ROOT.member("data");
+    let marks = place.object(&data)?;
+    quoted(&place.member("rows"), &marks.rows, |row| {
+        Quoted::read(row.symbol, row.mark)
+    })
+}
+
+/// One request for all markets.
+fn missed(_listings: &[Listing], from: Millis, until: Millis) -> Vec<Ask> {
+    vec![
+        Ask::new("/v1/public/liquidated_positions", REQUESTS)
+            .with("start_t", from.0)
+            .with("end_t", until.0 - 1)
+            .with("page", 1)
+            .with("size", ROWS)
+            .between(from, until),
+    ]
+}
+
+/// The next page, where this one is full: the venue's own count of the rows ends at five hundred.
+fn go_on(ask: &Ask, frame: &Frame<'_>) -> Result<Vec<Ask>, Error> {
+    let data: Part<Rows<'_>> = REPLY.open(frame)?.read("data")?;
+    let root = Place::ROOT;
+    let place = root.member("data");
+    let rows = place.object(&data)?;
+    if place.member("rows").list(&rows.rows)?.len() < ROWS {
+        return Ok(Vec::new());
+    }
+    let page: u64 = ask
+        .value("page")
+        .and_then(|page| page.parse().ok())
+        .unwrap_or(1);
+    Ok(vec![ask.again_with("page", page.saturating_add(1))])
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::feeds::exchanges::decentralized::orderly::*;
+    use crate::feeds::testing::{come_down, next};
+
+    #[test]
+    fn names_come_down_to_symbol_and_coin() {
+        come_down(
+            &VENUE,
+            &[
+                ["PERP_BTC_USDC", "BTCUSDC", "BTC"],
+                ["PERP_1000PEPE_USDC", "1000PEPEUSDC", "PEPE"],
+            ],
+        );
+    }
+
+    #[test]
+    fn a_full_page_is_followed_by_the_next() {
+        let asks = missed(&[], Millis(0), Millis(10));
+        let body = |rows: usize| {
+            let row =
+                r#"{"timestamp":5,"liquidation_id":1,"type":"liquidated","positions_by_perp":[]}"#;
+            let rows = vec![row; rows].join(",");
+            format!(r#"{{"success":true,"data":{{"rows":[{rows}]}}}}"#)
+        };
+        let [ask] = asks.as_slice() else {
+            unreachable!("{asks:?}");
+        };
+        assert_eq!(next(&VENUE, ask, &body(ROWS - 1)), Ok(Vec::new()));
+        let more = next(&VENUE, ask, &body(ROWS)).unwrap_or_default();
+        assert_eq!(more.first().and_then(|ask| ask.value("page")), Some("2"));
+        let refused = r#"{"success":false,"code":-1003,"message":"rate limit exceed"}"#;
+        assert!(next(&VENUE, ask, refused).is_err());
+    }
+}

@@ -1,0 +1,258 @@
+//! Pacifica: the channel `trades`, market by market, where `tc` says what caused a trade.
+//!
+//! The tape has the taker's end of each trade; of a liquidation that is the position which was closed, so `close_long` closed
+//! a long. Amounts are base units. A subscription tells nothing of the past, and what REST tells of it has no ids, so missed
+//! ones cannot be asked for. So many markets go on a connection, and a message for each.
+
+use std::borrow::Cow;
+use std::time::Duration;
+
+use serde_json::json;
+
+use crate::feeds::decoding::event::{Completeness, Event, PriceKind};
+use crate::feeds::decoding::frame::{Envelope, Frame, Rules, Sighting, Size};
+use crate::feeds::decoding::json_path::{Place, says, shown, text_of};
+use crate::feeds::decoding::market_name::Market;
+use crate::feeds::decoding::raw_json::{Part, members};
+use crate::feeds::error::Error;
+use crate::feeds::instruments::{Listing, traded};
+use crate::feeds::rest::endpoints::Rest;
+use crate::feeds::rest::prices::{Prices, Quoted, quoted};
+use crate::feeds::rest::request::{Ask, Limit, Page};
+use crate::feeds::venue::Venue;
+use crate::feeds::websocket::control::{Asked, Beat, Heard, Heartbeat, Line, spread};
+use crate::feeds::websocket::socket_plan::{Lines, Listen};
+
+/// Most subscriptions to a channel on one connection.
+const CHANNELS: usize = 20;
+/// Between two messages of a connection.
+const BETWEEN: Duration = Duration::from_millis(100);
+/// A connection is closed after a day.
+const ROTATION: Duration = Duration::from_hours(23);
+/// A hundred are allowed in a minute to who has no key.
+const REQUESTS: Limit = Limit::of("requests", 90, 60);
+
+/// What the prices of all markets may weigh, as one of the heavy requests, which no document names.
+const PRICES_WEIGHT: u32 = 12;
+
+/// What every contract is settled in.
+const QUOTE: &str = "USDC";
+
+const REPLY: Envelope = Envelope {
+    code: "success",
+    fine: "true",
+    said: &["code", "error"],
+};
+
+pub(crate) static VENUE: Venue = Venue {
+    rules: Rules {
+        name: "pacifica",
+        completeness: Completeness::Complete,
+        // `BTC`, `kPEPE`.
+        market: |native_id| Market::new(native_id, QUOTE),
+        native: |_, _| None,
+        contract: |_| None,
+    },
+    price_kinds: &[PriceKind::Fill],
+    hosts: &[
+        ("socket", "wss://ws.pacifica.fi"),
+        ("rest", "https://api.pacifica.fi"),
+    ],
+    decode,
+    listen: Listen {
+        lines: Lines::ByMarket(lines),
+        subscription: |_, topics, _| {
+            // A message names one market.
+            let market = topics.first().map(String::as_str).unwrap_or_default();
+            let params = json!({"source": "trades", "symbol": market});
+            json!({"method": "subscribe", "params": params}).to_string()
+        },
+        control,
+        heartbeat: Heartbeat::each_20_seconds(Beat::Text(r#"{"method":"ping"}"#)),
+        rotation: Some(ROTATION),
+        ears: 2,
+        ..Listen::NONE
+    },
+    rest: Rest {
+        listings: || vec![Ask::new("/api/v1/info", REQUESTS)],
+        read_listings,
+        prices: Some(Prices {
+            asks: || vec![Ask::new("/api/v1/info/prices", REQUESTS).weighing(PRICES_WEIGHT)],
+            read: read_prices,
+        }),
+        ..Rest::NONE
+    },
+};
+
+members!(Trade<'a> {
+    id = "h",
+    symbol = "s",
+    amount = "a",
+    price = "p",
+    side = "d",
+    cause = "tc",
+    time = "t",
+});
+
+members!(Message<'a> {
+    channel = "channel",
+    data: Part<Trade<'a>> = "data",
+    error = "error",
+    code = "code",
+    words = "err",
+});
+
+/// The events of a frame.
+fn decode(frame: &Frame<'_>) -> Result<Vec<Event>, Error> {
+    let message: Message<'_> = frame.object()?;
+    if says(message.channel, "trades") {
+        return frame.rows(&Place::ROOT.member("data"), &message.data, liquidation);
+    }
+    // Acknowledgements, pongs, other channels and refusals.
+    if message
+        .channel
+        .or(message.error)
+        .or(message.words)
+        .is_none()
+    {
+        return Err(frame.unknown());
+    }
+    Ok(Vec::new())
+}
+
+fn liquidation(
+    frame: &Frame<'_>,
+    place: &Place<'_>,
+    row: &Trade<'_>,
+) -> Result<Option<Event>, Error> {
+    let cause = place.text("tc", row.cause)?;
+    match &*cause {
+        "normal" | "settlement" => return Ok(None),
+        "market_liquidation" | "backstop_liquidation" | "insolvency_liquidation" => {}
+        _ => {
+            let message = format!("{} is no cause of a trade that is known", shown(&cause));
+            return Err(place.member("tc").fault(message));
+        }
+    }
+    let native_id = place.name("s", row.symbol)?;
+    let id = place.name("h", row.id)?;
+    let (_, side) = place.side("d", row.side, "close_long", "close_short")?;
+    let seen = Sighting {
+        native_id: &native_id,
+        market: frame.market(&native_id),
+        side,
+        price: place.positive("p", row.price)?.value,
+        price_kind: PriceKind::Fill,
+        size: Size::Base(place.positive("a", row.amount)?.value),
+        timestamp: Some(place.instant("t", row.time)?),
+        dedupe_key: format!("pacifica|{native_id}|{id}"),
+    };
+    frame.event(place, seen).map(Some)
+}
+
+fn lines(listings: &[Listing]) -> Vec<Line> {
+    let mut markets: Vec<String> = traded(listings)
+        .map(|listing| listing.native_id.clone())
+        .collect();
+    markets.sort_unstable();
+    let mut lines = spread(markets, CHANNELS, "/ws");
+    for line in &mut lines {
+        line.between = BETWEEN;
+    }
+    lines
+}
+
+members!(Topic<'a> {
+    source = "source",
+    symbol = "symbol",
+});
+
+members!(Reply<'a> {
+    topic: Part<Topic<'a>> = "data",
+});
+
+fn control(frame: &Frame<'_>, _asked: &Asked) -> Result<Heard, Error> {
+    let message: Message<'_> = frame.object()?;
+    Ok(match text_of(message.channel).as_deref() {
+        Some("trades") => Heard::Data,
+        Some("pong") => Heard::Pong,
+        Some("subscribe") => match frame.object::<Reply<'_>>()?.topic {
+            Part::Object(topic) if says(topic.source, "trades") => Heard::Ack {
+                topics: text_of(topic.symbol)
+                    .map(Cow::into_owned)
+                    .into_iter()
+                    .collect(),
+            },
+            _ => Heard::Other,
+        },
+        Some(_) => Heard::Other,
+        // It does not say which subscription it refuses.
+        None => {
+            let said = [message.code, message.error, message.words];
+            Heard::refused(Vec::new(), &said)
+        }
+    })
+}
+
+members!(Listed<'a> {
+    symbol = "symbol",
+});
+
+fn read_listings(_ask: &Ask, frame: &Frame<'_>) -> Result<Page<Listing>, Error> {
+    let markets: Part<Listed<'_>> = REPLY.open(frame)?.read("data")?;
+    let rows = frame.rows(&Place::ROOT.member("data"), &markets, |_, place, market| {
+        let native_id = place.name("symbol", market.symbol)?;
+        Ok(Some(Listing {
+            // Every market is a perpetual contract of one unit of its base.
+            instrument: place.instrument(&native_id, QUOTE, "linear", "1")?,
+            perpetual: true,
+            trading: true,
+            native_id: native_id.into_owned(),
+        }))
+    })?;
+    Ok(Page::last(rows))
+}
+
+members!(Marked<'a> {
+    symbol = "symbol",
+    mark = "mark",
+});
+
+fn read_prices(frame: &Frame<'_>) -> Result<Vec<Quoted>, Error> {
+    let prices: Part<Marked<'_>> = REPLY.open(frame)?.read("data")?;
+    quoted(&Place::ROOT.member("data"), &prices, |row| {
+        Quoted::read(row.symbol, row.mark)
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::feeds::exchanges::decentralized::pacifica::*;
+    use crate::feeds::testing::{come_down, listed, perpetual};
+
+    #[test]
+    fn no_connection_has_more_markets_than_it_may() {
+        let listings: Vec<Listing> = (0..50)
+            .map(|number| perpetual(format!("COIN{number:02}"), "COIN", QUOTE, true))
+            .collect();
+        let lines = lines(&listings);
+        let counts: Vec<usize> = lines.iter().map(|line| line.batches.len()).collect();
+        assert_eq!(counts, [CHANNELS, CHANNELS, 10]);
+    }
+
+    #[test]
+    fn markets_are_listed_by_their_coin() {
+        let body = r#"{"success":true,"data":[{"symbol":"BTC","tick_size":"1","lot_size":"0.00001"},
+            {"symbol":"kPEPE","lot_size":"1"},{"symbol":" "}],"error":null,"code":null}"#;
+        let (listed, faults) = listed(&VENUE, body);
+        assert_eq!(
+            listed,
+            ["BTC BTC/USDC Linear 1", "kPEPE kPEPE/USDC Linear 1"]
+        );
+        assert_eq!(faults, ["data[2].symbol: is blank"]);
+        come_down(
+            &VENUE,
+            &[["BTC", "BTCUSDC", "BTC"], ["kPEPE", "KPEPEUSDC", "PEPE"]],
+        );
+    }
+}
