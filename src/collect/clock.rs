@@ -14,7 +14,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use tokio::time::Instant;
 
 use super::lock::locked;
-use super::world::Elsewhere;
+use crate::collect::environment::Elsewhere;
 use crate::model::Millis;
 
 /// How far off the middle of the venues a clock may be, in milliseconds.
@@ -29,7 +29,7 @@ const WAITED: i64 = 2000;
 const TICK: Duration = Duration::from_millis(250);
 
 /// The time of this machine, whatever the venues say.
-pub(super) fn machine() -> Millis {
+pub(crate) fn machine() -> Millis {
     let since = SystemTime::now()
         .duration_since(UNIX_EPOCH)
         .unwrap_or_default();
@@ -61,7 +61,7 @@ struct Turn {
 
 /// The clock of one collector.
 #[derive(Debug)]
-pub(super) struct Clock {
+pub(crate) struct Clock {
     /// Where it runs, if not on this machine.
     world: Elsewhere,
     /// How far the machine's is ahead, where that is corrected.
@@ -75,15 +75,15 @@ pub(super) struct Clock {
 
 /// What a measure came to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Measure {
+pub(crate) struct Measure {
     /// How far the machine's clock is ahead of the venue's, where that is news.
-    pub(super) of_venue: Option<i64>,
+    pub(crate) of_venue: Option<i64>,
     /// By how much it is corrected from now on, where that has changed.
-    pub(super) corrected: Option<i64>,
+    pub(crate) corrected: Option<i64>,
 }
 
 impl Clock {
-    pub(super) fn new(world: Elsewhere) -> Self {
+    pub(crate) fn new(world: Elsewhere) -> Self {
         let (at, by) = (
             world.as_ref().map_or_else(machine, |world| world.now()),
             Instant::now(),
@@ -115,7 +115,7 @@ impl Clock {
     }
 
     /// The instant it is.
-    pub(super) fn now(&self) -> Millis {
+    pub(crate) fn now(&self) -> Millis {
         self.right().back(self.ahead.load(Ordering::Relaxed))
     }
 
@@ -168,7 +168,7 @@ impl Clock {
 
     /// The instant it is at a venue, as far as that is known; by this clock where it is earlier. What closes there closes by
     /// the venue's own time.
-    pub(super) fn now_at(&self, venue: &str) -> Millis {
+    pub(crate) fn now_at(&self, venue: &str) -> Millis {
         let ahead = locked(&self.of_venues).get(venue).copied();
         let there = ahead.map(|ahead| self.right().back(ahead));
         there.map_or_else(|| self.now(), |there| there.min(self.now()))
@@ -176,7 +176,7 @@ impl Clock {
 
     /// Learns what time it was at a venue between two instants of this machine, the later one being just now. Where these
     /// are far apart, as of a process that was stopped meanwhile, that is news only if it was none of the times between.
-    pub(super) fn measure(&self, venue: &'static str, date: SystemTime, took: Duration) -> Measure {
+    pub(crate) fn measure(&self, venue: &'static str, date: SystemTime, took: Duration) -> Measure {
         let half = i64::try_from(took.as_millis() / 2).unwrap_or(i64::MAX);
         let there = date.duration_since(UNIX_EPOCH).unwrap_or_default();
         // It is cut to the second.
@@ -217,7 +217,7 @@ impl Clock {
     }
 
     /// Notes that this process has a turn; whether what comes now proves that it has listened up to now.
-    pub(super) fn is_present(&self) -> bool {
+    pub(crate) fn is_present(&self) -> bool {
         self.is_present_at(self.now())
     }
 
@@ -232,7 +232,7 @@ impl Clock {
     }
 
     /// Notes again and again that this process has a turn.
-    pub(super) async fn tick(&self) {
+    pub(crate) async fn tick(&self) {
         loop {
             tokio::time::sleep(TICK).await;
             self.is_present();

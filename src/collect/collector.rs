@@ -6,12 +6,12 @@ use std::time::Duration;
 
 use tokio::runtime::{Builder, Runtime};
 
-use super::listening::Listening;
 use super::lock::locked;
 use super::plan::{CollectError, Plan};
 use super::settings::span;
-use super::status::Status;
 use crate::archive::{Archive, Inbox, Keeper, NotKept, Pace as Keeping};
+use crate::collect::health::status::Status;
+use crate::collect::supervisor::Listening;
 
 /// What runs, until it is stopped.
 #[derive(Debug)]

@@ -1,8 +1,8 @@
 //! What is to be collected, and why nothing can be.
 
-use super::coins::coins_of;
 use super::settings::{Settings, SettingsError};
 use crate::archive::ArchiveError;
+use crate::collect::subscription::coin_selection::coins_of;
 use crate::feeds::{Error, VENUES, Venue};
 
 /// Why nothing is collected.
@@ -47,14 +47,14 @@ pub struct Plan {
 
 impl Plan {
     /// Looks over everything.
-    pub(super) fn check(&self) -> Result<(), CollectError> {
+    pub(crate) fn check(&self) -> Result<(), CollectError> {
         self.venues()?;
         self.coins()?;
         Ok(self.settings.check()?)
     }
 
     /// The venues that are meant.
-    pub(super) fn venues(&self) -> Result<Vec<&'static Venue>, CollectError> {
+    pub(crate) fn venues(&self) -> Result<Vec<&'static Venue>, CollectError> {
         if self.venues.is_empty() {
             return Ok(VENUES.to_vec());
         }
@@ -69,7 +69,7 @@ impl Plan {
     }
 
     /// The coins that are meant.
-    pub(super) fn coins(&self) -> Result<Vec<String>, CollectError> {
+    pub(crate) fn coins(&self) -> Result<Vec<String>, CollectError> {
         coins_of(&self.coins).map_err(|message| CollectError::Coin { message })
     }
 }

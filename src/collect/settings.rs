@@ -22,8 +22,9 @@ use std::time::Duration;
 use serde::Deserialize;
 use url::Url;
 
-use super::coins::coins_of;
-use super::misread::{self, Misread};
+use crate::collect::settings_error;
+use crate::collect::settings_error::Misread;
+use crate::collect::subscription::coin_selection::coins_of;
 use crate::feeds::hyperliquid::MOST_WEIGHT;
 use crate::feeds::{MARKET, VENUES, Venue, venue};
 use crate::model::Millis;
@@ -112,7 +113,7 @@ macro_rules! pace {
 
         impl Pace {
             /// The waits before what failed is tried again.
-            pub(super) fn backoff(&self) -> Backoff {
+            pub(crate) fn backoff(&self) -> Backoff {
                 Backoff::new(span(self.retry_first), span(self.retry_most))
             }
 
@@ -185,13 +186,13 @@ pace! {
 }
 
 /// A time of `seconds`.
-pub(super) fn span(seconds: f64) -> Duration {
+pub(crate) fn span(seconds: f64) -> Duration {
     // Checked when the settings were read.
     Duration::try_from_secs_f64(seconds).unwrap_or(Duration::MAX)
 }
 
 /// `seconds`, or what the venue says where they are 0.
-pub(super) fn span_or(seconds: f64, otherwise: Duration) -> Duration {
+pub(crate) fn span_or(seconds: f64, otherwise: Duration) -> Duration {
     if seconds > 0.0 {
         span(seconds)
     } else {
@@ -200,7 +201,7 @@ pub(super) fn span_or(seconds: f64, otherwise: Duration) -> Duration {
 }
 
 /// Milliseconds of `seconds`.
-pub(super) fn millis(seconds: f64) -> i64 {
+pub(crate) fn millis(seconds: f64) -> i64 {
     i64::try_from(span(seconds).as_millis()).unwrap_or(i64::MAX)
 }
 
@@ -305,7 +306,7 @@ settings! {
 
 impl Settings {
     /// How far back missed liquidations are asked for at most, in milliseconds, where that is limited.
-    pub(super) fn missed_reach(&self) -> Option<i64> {
+    pub(crate) fn missed_reach(&self) -> Option<i64> {
         let hours = self.missed_hours.map(i64::from);
         hours.map(|hours| hours.saturating_mul(Millis::HOUR))
     }
@@ -329,8 +330,8 @@ impl Settings {
     /// ```
     pub fn read(text: &str) -> Result<Self, SettingsError> {
         let read = toml::from_str::<toml::Value>(text).map_err(|error| unreadable(&error))?;
-        misread::check_tables(&read)?;
-        Self::checked(misread::read(read)?)
+        settings_error::check_tables(&read)?;
+        Self::checked(settings_error::read(read)?)
     }
 
     /// The settings of a JSON object of the same shape.
@@ -341,8 +342,8 @@ impl Settings {
     pub fn read_json(text: &str) -> Result<Self, SettingsError> {
         let read = serde_json::from_str::<serde_json::Value>(text);
         let read = read.map_err(|error| unreadable(&error))?;
-        misread::check_tables(&read)?;
-        Self::checked(misread::read(read)?)
+        settings_error::check_tables(&read)?;
+        Self::checked(settings_error::read(read)?)
     }
 
     fn checked(read: Self) -> Result<Self, SettingsError> {
@@ -385,7 +386,7 @@ impl Settings {
     }
 
     /// The address of `path` at one of a venue's hosts.
-    pub(super) fn address(&self, venue: &Venue, host: &str, path: &str) -> String {
+    pub(crate) fn address(&self, venue: &Venue, host: &str, path: &str) -> String {
         let known = venue.hosts();
         let default = known
             .iter()

@@ -1,0 +1,75 @@
+//! The opening of a socket, and what its refusal means.
+
+use std::time::Duration;
+
+use tokio::time::Instant;
+use tokio_tungstenite::tungstenite::Error as WebSocketError;
+use tokio_tungstenite::tungstenite::client::IntoClientRequest;
+use tokio_tungstenite::tungstenite::http::{HeaderName, HeaderValue};
+use tokio_tungstenite::tungstenite::protocol::WebSocketConfig;
+use tokio_tungstenite::{WebSocketStream, client_async_with_config};
+use url::Url;
+
+use crate::collect::health::cooldown::{ban, said, standstill, turns_away};
+use crate::collect::intake::intake::Intake;
+use crate::feeds::Line;
+use crate::net::{Connector, Stream, date};
+
+pub(crate) type Socket = WebSocketStream<Box<dyn Stream>>;
+
+/// Opens the socket of a line.
+pub(crate) async fn open(
+    intake: &Intake,
+    connector: &Connector,
+    line: &Line,
+) -> Result<Socket, String> {
+    let address = intake.settings.address(intake.venue, line.host, &line.path);
+    let url = Url::parse(&address).map_err(|error| format!("{address}: {error}"))?;
+    let mut request = address
+        .as_str()
+        .into_client_request()
+        .map_err(|error| format!("{address}: {error}"))?;
+    for (name, value) in line.headers {
+        request.headers_mut().insert(
+            HeaderName::from_static(name),
+            HeaderValue::from_static(value),
+        );
+    }
+    let wire = connector.open(&url).await;
+    let wire = wire.map_err(|error| format!("{address}: {error}"))?;
+    let most = Some(intake.settings.frame_bytes);
+    let config = WebSocketConfig::default()
+        .max_message_size(most)
+        .max_frame_size(most);
+    let asked = Instant::now();
+    let (stream, reply) = client_async_with_config(request, wire, Some(config))
+        .await
+        .map_err(|error| format!("{address}: {}", refusal(intake, line.host, &error)))?;
+    if let Some(date) = date(reply.headers()) {
+        intake.measure_clock(date, asked.elapsed());
+    }
+    Ok(stream)
+}
+
+/// Why there is no socket, without the body of a reply. Where the venue says how long it refuses, its host is left alone.
+fn refusal(intake: &Intake, host: &'static str, error: &WebSocketError) -> String {
+    let WebSocketError::Http(reply) = error else {
+        return error.to_string();
+    };
+    let status = reply.status();
+    let told = format!("the handshake is answered {status}");
+    if !turns_away(status.as_u16()) {
+        return told;
+    }
+    let body = reply.body().as_deref().unwrap_or_default();
+    let body = String::from_utf8_lossy(body);
+    let (venue, now) = (intake.venue, intake.clock.now());
+    let said = said(reply.headers()).or_else(|| ban(venue, status.as_u16(), &body, now));
+    let wait = standstill(said, Duration::ZERO);
+    if wait.is_zero() {
+        return told;
+    }
+    intake.leave_alone(host, wait);
+    let seconds = wait.as_secs();
+    format!("{told}: not tried again for {seconds} s, as it says")
+}

@@ -1,0 +1,5 @@
+//! Positions of single accounts: discovery from public trades, the watch list, and polling.
+
+pub(super) mod discovery;
+pub(super) mod polling;
+pub(super) mod watch_list;
