@@ -65,7 +65,7 @@ pub enum Arrivals {
 impl Arrivals {
     /// Up to `limit` orders behind `after` in the order of arrival `series`, or else from the first that is known: the
     /// `known` last ones, told by `order`, behind the number `forgotten`.
-    pub(super) fn behind(
+    pub(crate) fn behind(
         after: Option<ArrivalId>,
         limit: usize,
         series: u64,

@@ -1,60 +1,45 @@
-//! A market that answers: questions of the contract become the engine's answers, wherever the observations lie.
+//! A market: answers the queries of the API from observations, wherever they are stored.
 //!
-//! [`Market`] is the one face (how it comes about is in `making`, the contract's questions in `asking`, the rest that it knows
-//! in `telling`); what it asks of a place is the trait in `source`, which tables that never change (`fixed`),
-//! tables in memory that grow (`growing`) and an archive (`archived`) implement; either of the last and the first may be told bit by
-//! bit as if it happened now (`moving`). Beside each answer stands what it depends
-//! on (`revision`), so that it can be kept; who wants the orders as they arrive follows them (`follow`). A question without
-//! an answer gets a [`Refusal`]. Nothing here knows HTTP.
+//! [`Market`] is the public interface: how it is made (`construction`), the queries of the contract (`answers`) and everything
+//! else (`extensions`). It reads from a `source` and computes replies in `query`. Each reply depends on a [`Revision`], so that
+//! callers can cache it. Readers `follow` new orders and cascades. A query without an answer gets a [`Refusal`]. Nothing here
+//! knows HTTP.
 
-mod answer;
-mod archived;
+mod answers;
 mod arrivals;
-mod asking;
-mod cascades;
-mod closing;
-mod facade;
-mod filling;
-mod fixed;
+mod blocking_pool;
+mod collector_status;
+mod construction;
+mod extensions;
 mod follow;
-mod following;
-mod growing;
-mod in_coins;
-mod known;
-mod lane;
-mod listed;
-mod making;
-mod maps;
-mod measured;
-mod moving;
-mod orders;
-mod positions;
+mod map_recorder;
+#[expect(clippy::module_inception, reason = "the file of the main type")]
+mod market;
+mod names;
+mod open_interest_units;
+mod query;
 mod refusal;
 mod revision;
-mod shared_look;
+mod shared_refresh;
 mod source;
-mod stretches;
-mod telling;
-mod timeline;
-mod undercount;
 
 pub use crate::engine::Explain;
 pub use crate::model::VenueCoverage;
-pub use answer::{Answer, Answered, Asked, Material};
-pub(crate) use answer::{Visit, every_endpoint};
 pub use arrivals::{ArrivalId, Arrivals, NoArrivalId};
-pub use facade::Market;
-pub use filling::{Filling, Fills, VenueFilling};
-pub use follow::{Followed, Follower};
-pub use following::{CascadeFollower, CascadeId, FollowedCascades};
-pub use growing::Feed;
-pub use in_coins::{InCoins, NoPrices, Prices};
-pub(crate) use lane::in_lane;
-pub(crate) use maps::Served;
-pub use maps::{MapKeeper, MapStatus};
-pub use moving::{Clock, Driven, Scaled};
+pub(crate) use blocking_pool::in_lane;
+pub use collector_status::{Filling, Fills, VenueFilling};
+pub use follow::cascade_follower::{CascadeFollower, CascadeId, FollowedCascades};
+pub use follow::order_follower::{Followed, Follower};
+pub(crate) use map_recorder::Served;
+pub use map_recorder::{MapKeeper, MapStatus};
+pub use market::Market;
+pub use open_interest_units::{InCoins, NoPrices, Prices};
+pub use query::market_query::{Answer, Answered, Asked, Material};
+pub(crate) use query::market_query::{Visit, every_endpoint};
+pub use query::time_ranges::Stretches;
 pub use refusal::{Code, Refusal};
 pub use revision::Revision;
 pub(crate) use revision::{Basis, Standing, wall_clock};
-pub use source::Needed;
-pub use stretches::Stretches;
+pub use source::growing_tables::Feed;
+pub use source::replay::{Clock, Driven, Scaled};
+pub use source::traits::Needed;

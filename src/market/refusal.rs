@@ -79,21 +79,21 @@ impl Refusal {
     }
 
     /// An instant is asked about that lies after the one the archive was opened as of.
-    pub(super) fn later(asked: Millis, opened: Millis) -> Self {
+    pub(crate) fn later(asked: Millis, opened: Millis) -> Self {
         let message =
             format!("{asked} is after {opened}, the instant the archive was opened as of");
         Self::new(Code::Later, Some("as_of"), message).allowing(NOT_LATER)
     }
 
     /// An instant is asked about that lies after all that can be known.
-    pub(super) fn unknown_yet(asked: Millis, newest: Millis) -> Self {
+    pub(crate) fn unknown_yet(asked: Millis, newest: Millis) -> Self {
         let message =
             format!("nothing is known of {asked}: the newest that is known is of {newest}");
         Self::new(Code::Later, Some("as_of"), message).allowing(NOT_LATER)
     }
 
     /// All observations of an archive are asked for.
-    pub(super) fn not_tables() -> Self {
+    pub(crate) fn not_tables() -> Self {
         let message = "an archive is not handed over as tables; open it again by its path";
         Self::new(Code::NotTables, None, message)
     }
@@ -121,7 +121,7 @@ impl Refusal {
     }
 
     /// The same in answer to an endpoint: what may be blamed is one of its parameters.
-    pub(super) fn blaming<E: Endpoint>(mut self) -> Self {
+    pub(crate) fn blaming<E: Endpoint>(mut self) -> Self {
         if matches!(self.code, Code::TooCoarse | Code::TooShort) && E::PARAMETERS.contains(&"range")
         {
             self.parameter = Some(Cow::Borrowed("range"));

@@ -54,7 +54,7 @@ pub(crate) struct Standing {
 const BAR: i64 = 5 * Millis::MINUTE;
 
 /// The last instant by `at` at which a bar may have closed.
-pub(super) fn last_close(at: Millis) -> Millis {
+pub(crate) fn last_close(at: Millis) -> Millis {
     Millis(at.0.div_euclid(BAR).saturating_mul(BAR))
 }
 

@@ -1,0 +1,207 @@
+//! Questions of the contract asked of a market, and the refusal of what it cannot know: instants yet to come, names of nobody.
+
+use crate::api::Orders;
+use crate::engine::{self, EngineError, View};
+use crate::market::market::Market;
+use crate::market::names::{is_exchange, is_well_known};
+use crate::market::query::market_query::{Answer, Answered, Asked, Material, wanted};
+use crate::market::refusal::{Code, Refusal};
+use crate::market::revision::wall_clock;
+use crate::market::source::traits::{Needed, shown};
+use crate::model::{Chosen, GroupedOrder, Millis, Model, Symbol};
+
+impl Market {
+    /// The answer to `question`, as of `as_of` or else of now.
+    ///
+    /// # Errors
+    ///
+    /// A [`Refusal`] that says why there is none.
+    pub fn answer<E: Answer>(
+        &self,
+        question: &E,
+        as_of: Option<Millis>,
+    ) -> Result<Answered<E::Reply>, Refusal> {
+        self.answer_within(question, as_of, usize::MAX)
+    }
+
+    /// As [`Market::answer`]; what is read for it takes at most so many bytes, about.
+    ///
+    /// # Errors
+    ///
+    /// As [`Market::answer`], and where more would be read.
+    pub(crate) fn answer_within<E: Answer>(
+        &self,
+        question: &E,
+        as_of: Option<Millis>,
+        most: usize,
+    ) -> Result<Answered<E::Reply>, Refusal> {
+        self.check_instant(as_of)?;
+        if let Some(told) = question.of_market(self, as_of, most) {
+            let reply = told.map_err(Refusal::blaming::<E>)?;
+            self.check_answer(question, &reply)?;
+            return Ok(Answered::realised(reply));
+        }
+        let needed = match question.material() {
+            Material::Realised(_) | Material::Recorded(_) | Material::Stretch => None,
+            Material::Estimated(needed) => Some(needed),
+        };
+        let answered = shown(&*self.source, as_of, needed.as_ref(), |view| {
+            question.answer(view)
+        })
+        .and_then(|answered| Ok(answered?))
+        .map_err(|refusal| match &needed {
+            Some(needed) => self.of_coin(&needed.coin, refusal),
+            None => refusal,
+        })
+        .map_err(Refusal::blaming::<E>);
+        let mut answered = answered?;
+        if let (Some(needed), Some(explain)) = (&needed, &mut answered.explain) {
+            explain.damaged = self.source.damage_behind(needed, explain.closed)?;
+        }
+        self.check_answer(question, &answered.reply)?;
+        Ok(answered)
+    }
+
+    /// Refuses an instant of which nothing can be known: a day after the *now* of what does not grow, when the longest window
+    /// of the realised answers is over, and after this machine's time where the market grows.
+    pub(crate) fn check_instant(&self, as_of: Option<Millis>) -> Result<(), Refusal> {
+        let Some(asked) = as_of else { return Ok(()) };
+        let now = self.now();
+        if asked <= now.on(Millis::DAY) || self.is_growing() && asked <= wall_clock() {
+            return Ok(());
+        }
+        // One that was opened as of an instant says so itself.
+        self.source.instant(as_of)?;
+        if self.source.names()?.is_empty() {
+            return Ok(());
+        }
+        Err(Refusal::unknown_yet(asked, now))
+    }
+
+    /// Refuses an empty answer to a name that nobody knows.
+    pub(crate) fn check_answer<E: Answer>(
+        &self,
+        question: &E,
+        reply: &E::Reply,
+    ) -> Result<(), Refusal> {
+        match question.doubtful(reply) {
+            Some(asked) => self.check_names(&asked),
+            None => Ok(()),
+        }
+    }
+
+    /// Refuses names that were never observed and that nobody knows.
+    ///
+    /// # Errors
+    ///
+    /// A [`Refusal`] naming the first of them and those that are nearest to it, and where the archive cannot be read.
+    pub fn check_names(&self, asked: &Asked<'_>) -> Result<(), Refusal> {
+        let Asked { symbols, exchange } = asked;
+        let mut unsure = symbols
+            .iter()
+            .filter(|symbol| !is_well_known(symbol))
+            .peekable();
+        let exchange = exchange.filter(|exchange| !is_exchange(exchange));
+        if unsure.peek().is_none() && exchange.is_none() {
+            return Ok(());
+        }
+        let names = self.source.names()?;
+        unsure.try_for_each(|symbol| names.check_symbol(symbol))?;
+        exchange.map_or(Ok(()), |exchange| names.check_exchange(exchange))
+    }
+
+    /// The same refusal about a coin that somebody knows, and another about one that nobody does.
+    fn of_coin(&self, coin: &str, refusal: Refusal) -> Refusal {
+        if refusal.code != Code::UnknownCoin {
+            return refusal;
+        }
+        self.check_coin(coin).err().unwrap_or(refusal)
+    }
+
+    /// Refuses a coin that was never observed and that nobody knows.
+    ///
+    /// # Errors
+    ///
+    /// A [`Refusal`] as of [`Market::check_names`].
+    pub fn check_coin(&self, coin: &str) -> Result<(), Refusal> {
+        let symbol = Symbol::read(coin);
+        self.check_names(&Asked {
+            symbols: symbol.iter().collect(),
+            exchange: None,
+        })
+    }
+
+    /// The answers to `question` as of each of `instants`, in their order and equal to those of [`Market::answer`], where one
+    /// replay gives them all; `None` where each takes its own.
+    ///
+    /// # Errors
+    ///
+    /// Of each a [`Refusal`] as of [`Market::answer`].
+    pub fn answers<E: Answer>(
+        &self,
+        question: &E,
+        instants: &[Millis],
+    ) -> Option<Vec<Result<Answered<E::Reply>, Refusal>>> {
+        let Material::Estimated(needed) = question.material() else {
+            return None;
+        };
+        if !question.is_one_ledger() || !self.source.shows_the_past() {
+            return None;
+        }
+        let answers = shown(&*self.source, None, Some(&needed), |view| {
+            question.answers(view, instants)
+        });
+        // Where there is nothing to show, each is refused by itself.
+        let answers = answers.ok()?.into_iter().zip(instants);
+        let answers = answers.map(|(answered, at)| {
+            self.check_instant(Some(*at))?;
+            let answered = answered.map_err(|fault| self.of_coin(&needed.coin, fault.into()));
+            answered.map_err(Refusal::blaming::<E>)
+        });
+        Some(answers.collect())
+    }
+
+    /// What `work` makes of all that is known of `coin`, with what an estimate of `model` needs.
+    ///
+    /// # Errors
+    ///
+    /// A [`Refusal`] as of [`Market::answer`].
+    pub fn estimated<T>(
+        &self,
+        coin: &str,
+        model: &Chosen,
+        work: impl FnOnce(&View<'_>) -> Result<T, EngineError>,
+    ) -> Result<T, Refusal> {
+        let needed = Needed {
+            coin: coin.to_owned(),
+            range: Millis::ALL,
+            range_name: "all",
+            orders: model.view() == Model::Expected,
+            exchange: None,
+            lasts: Millis::ALL,
+        };
+        shown(&*self.source, None, Some(&needed), work)
+            .and_then(|made| Ok(made?))
+            .map_err(|refusal| self.of_coin(coin, refusal))
+    }
+
+    /// A page of the order feed, of any length: `orders` names the pair and the exchange.
+    ///
+    /// # Errors
+    ///
+    /// A [`Refusal`] as of [`Market::answer`].
+    pub fn page(
+        &self,
+        orders: &Orders,
+        limit: usize,
+        offset: u64,
+        as_of: Option<Millis>,
+    ) -> Result<Vec<GroupedOrder>, Refusal> {
+        self.check_instant(as_of)?;
+        let page = shown(&*self.source, as_of, None, |view| {
+            engine::orders(view, wanted(orders), limit, offset)
+        })?;
+        self.check_answer(orders, &page)?;
+        Ok(page)
+    }
+}

@@ -1,0 +1,152 @@
+//! How markets are made: of tables, of a simulation, of an archive as it grows, as it was or as it came about.
+
+use std::path::Path;
+use std::sync::{Arc, Mutex};
+
+use crate::archive::{Archive, Watch};
+use crate::engine::Observations;
+use crate::market::collector_status::Fills;
+use crate::market::map_recorder::MapKeeper;
+use crate::market::market::Market;
+use crate::market::refusal::Refusal;
+use crate::market::revision::wall_clock;
+use crate::market::shared_refresh::SharedLook;
+use crate::market::source::archive::Archived;
+use crate::market::source::growing_tables::{Feed, Growing};
+use crate::market::source::replay::{Clock, Moving};
+use crate::market::source::tables::Fixed;
+use crate::market::source::traits::Source;
+use crate::model::Millis;
+
+impl Market {
+    fn of(source: Arc<dyn Source>, origin: impl Into<String>) -> Self {
+        Self {
+            source,
+            simulated: false,
+            origin: origin.into(),
+            maps: None,
+            moving: None,
+            look: SharedLook::default(),
+            filled_by: None,
+            watch: Mutex::default(),
+        }
+    }
+
+    /// A market of tables that never change.
+    #[must_use]
+    pub fn fixed(observations: Observations, origin: impl Into<String>) -> Self {
+        Self::of(Arc::new(Fixed::new(observations)), origin)
+    }
+
+    /// A market of tables that a simulation made.
+    #[must_use]
+    pub fn simulated(observations: Observations, origin: impl Into<String>) -> Self {
+        Self {
+            simulated: true,
+            ..Self::fixed(observations, origin)
+        }
+    }
+
+    /// A market of tables that a simulation made, told from `start` on by the clock that `clock` makes of that instant; what
+    /// the tables have of before is there at once.
+    #[must_use]
+    pub fn simulated_live(
+        observations: Observations,
+        start: Millis,
+        clock: impl FnOnce(Millis) -> Arc<dyn Clock>,
+        origin: impl Into<String>,
+    ) -> Self {
+        let fixed = Arc::new(Fixed::new(observations));
+        let place = Arc::clone(&fixed) as Arc<dyn Source>;
+        let moving = Moving::of_observations(place, fixed.observations(), start, clock);
+        Self {
+            simulated: true,
+            ..Self::of_moving(moving, origin)
+        }
+    }
+
+    /// The archive in the folder `path` as it came about: what was received after the first instant of `stretch`, or else
+    /// from the first on, until the second, or else the last, arrives by the clock that `clock` makes of the beginning. What
+    /// was received before is there at once.
+    ///
+    /// # Errors
+    ///
+    /// A [`Refusal`] where the archive cannot be read, and where nothing arrives in that stretch.
+    pub fn replayed(
+        path: impl AsRef<Path>,
+        stretch: (Option<Millis>, Option<Millis>),
+        clock: impl FnOnce(Millis) -> Arc<dyn Clock>,
+        read: &dyn Fn(usize, usize),
+    ) -> Result<Self, Refusal> {
+        let path = path.as_ref();
+        let place = Arc::new(Archived::open(path, None)?);
+        let archive = Archive::read(path)?;
+        let moving = Moving::of_archive(place, archive, stretch, clock, read)?;
+        let origin = format!("replay of archive {}", path.display());
+        Ok(Self::of_moving(moving, origin))
+    }
+
+    fn of_moving(moving: Moving, origin: impl Into<String>) -> Self {
+        let moving = Arc::new(moving);
+        Self {
+            moving: Some(Arc::clone(&moving)),
+            ..Self::of(moving, origin)
+        }
+    }
+
+    /// An empty market in memory, and the feed that it grows by; it keeps the place of its last `kept` orders.
+    #[must_use]
+    pub fn growing(kept: usize, origin: impl Into<String>) -> (Self, Feed) {
+        let growing = Arc::new(Growing::new(kept));
+        (Self::of(Arc::clone(&growing) as _, origin), Feed(growing))
+    }
+
+    /// A market that lies in the archive in the folder `path`, as it grows, or as it was known at `as_of`.
+    ///
+    /// # Errors
+    ///
+    /// A [`Refusal`] where the archive cannot be read.
+    pub fn open(path: impl AsRef<Path>, as_of: Option<Millis>) -> Result<Self, Refusal> {
+        let path = path.as_ref();
+        let soonest = wall_clock().on(Millis::DAY);
+        if let Some(at) = as_of
+            && at > soonest
+        {
+            return Err(Refusal::unknown_yet(at, wall_clock()));
+        }
+        let archived = Archived::open(path, as_of)?;
+        Ok(Self::of(
+            Arc::new(archived),
+            format!("archive {}", path.display()),
+        ))
+    }
+
+    /// The same market; every file of its archive, if it lies in one, is read once beside the answers, from a second on, so
+    /// that damage is known though nobody asks for what it took.
+    #[must_use]
+    pub fn looked_through(self) -> Self {
+        let watch = self.archive().map(Watch::once);
+        Self {
+            watch: Mutex::new(watch),
+            ..self
+        }
+    }
+
+    /// The same market, whose archive `collector` fills.
+    #[must_use]
+    pub fn filled_by(self, collector: Arc<dyn Fills>) -> Self {
+        Self {
+            filled_by: Some(collector),
+            ..self
+        }
+    }
+
+    /// The same market, with a keeper of the maps that servers of it answer with.
+    #[must_use]
+    pub fn keeping(self, maps: Arc<MapKeeper>) -> Self {
+        Self {
+            maps: Some(maps),
+            ..self
+        }
+    }
+}

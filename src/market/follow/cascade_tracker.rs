@@ -1,0 +1,391 @@
+//! Cascades as they close: from the orders as they arrive, which events are over, each once.
+//!
+//! What is told depends on the order of arrival alone, however it is cut: who begins at an earlier place and takes in the
+//! same orders finds the same events close at the same of them.
+
+use std::cmp::Reverse;
+use std::collections::{BTreeMap, BinaryHeap, HashMap, VecDeque};
+
+use rust_decimal::Decimal;
+
+use crate::model::{CascadeRow, ExactSum, Millis, Order, Side, Symbol, coin_of_pair};
+
+/// An order that is so much older than the newest changes nothing here.
+pub(crate) const LATE: i64 = 2 * Millis::HOUR;
+
+/// Orders between two places that may be gone back to.
+const STEP: u64 = 64;
+
+/// Orders of one coin and side of which each is near to the next.
+#[derive(Clone, Debug)]
+struct Run {
+    end: Millis,
+    usd: ExactSum,
+    cnt: u64,
+    largest: Decimal,
+    venues: Vec<String>,
+    /// The how-manieth it was that has been told, if it has been.
+    told: Option<u64>,
+}
+
+impl Run {
+    fn join(&mut self, other: Self) {
+        self.end = self.end.max(other.end);
+        self.usd += other.usd;
+        self.cnt += other.cnt;
+        self.largest = self.largest.max(other.largest);
+        for venue in other.venues {
+            if !self.venues.contains(&venue) {
+                self.venues.push(venue);
+            }
+        }
+        self.told = match (self.told, other.told) {
+            (Some(mine), Some(theirs)) => Some(mine.min(theirs)),
+            (mine, theirs) => mine.or(theirs),
+        };
+    }
+}
+
+/// An event that is over.
+#[derive(Clone, Debug)]
+pub(crate) struct Closed {
+    /// As far as its orders were taken in: without prices and comparison.
+    pub(crate) row: CascadeRow,
+    /// The how-manieth it is.
+    pub(crate) turn: u64,
+    /// Whether all of it was taken in; else it may have begun earlier and have more.
+    pub(crate) whole: bool,
+}
+
+/// What has been taken in.
+#[derive(Debug)]
+pub(crate) struct Closing {
+    gap: i64,
+    least: Decimal,
+    symbols: Vec<Symbol>,
+    newest: Millis,
+    lines: HashMap<(String, Side), BTreeMap<Millis, Run>>,
+    /// When runs end, as far as is known, those that end first on top.
+    ends: BinaryHeap<Reverse<(Millis, String, Side, Millis)>>,
+    /// The coin of each pair that was met; none of one that is not asked for.
+    coins: HashMap<String, Option<String>>,
+    turns: u64,
+    taken: u64,
+    /// Whether it goes on where somebody has begun, so that all is known of what it needs.
+    begun: bool,
+    /// The newest event time among the first that were taken in then: what begins by it may have begun before.
+    edge: Millis,
+    /// Places in the order of arrival, each with the newest event time by it.
+    places: VecDeque<(u64, Millis)>,
+    tidied: Millis,
+}
+
+impl Closing {
+    /// Nothing taken in yet; what will be arrives behind the number `from`. Where nobody has `begun` there, events may reach
+    /// further back.
+    pub(crate) fn new(
+        gap: i64,
+        least: Decimal,
+        symbols: Vec<Symbol>,
+        from: u64,
+        begun: bool,
+    ) -> Self {
+        Self {
+            gap,
+            least,
+            symbols,
+            newest: Millis(i64::MIN),
+            lines: HashMap::new(),
+            ends: BinaryHeap::new(),
+            coins: HashMap::new(),
+            turns: 0,
+            taken: 0,
+            begun,
+            edge: Millis(i64::MIN),
+            places: [(from, Millis(i64::MIN))].into(),
+            tidied: Millis(i64::MIN),
+        }
+    }
+
+    /// The coin of an order, if it is one of those asked for.
+    fn coin(&mut self, order: &Order) -> Option<String> {
+        if let Some(known) = self.coins.get(&order.symbol) {
+            return known.clone();
+        }
+        let (coin, _) = coin_of_pair(&order.symbol);
+        let mut wanted = self.symbols.iter();
+        let is_wanted =
+            self.symbols.is_empty() || wanted.any(|wanted| wanted.means(&order.symbol, &coin));
+        let found = is_wanted.then_some(coin);
+        self.coins.insert(order.symbol.clone(), found.clone());
+        found
+    }
+
+    /// Takes in an order, the one that arrived as `number`: the events that are over with it.
+    pub(crate) fn take(&mut self, order: &Order, number: u64) -> Vec<Closed> {
+        self.taken += 1;
+        let at = order.timestamp;
+        let mut closed = Vec::new();
+        if !self.begun && self.taken <= STEP {
+            self.edge = self.edge.max(at);
+        }
+        if at.on(LATE) >= self.newest
+            && let Some(coin) = self.coin(order)
+        {
+            let name = (coin, order.side);
+            let start = self.put(&name, order);
+            self.close(&name, start, true, &mut closed);
+        }
+        self.newest = self.newest.max(at);
+        while let Some(Reverse((end, ..))) = self.ends.peek()
+            && end.on(self.gap) < self.newest
+            && let Some(Reverse((end, coin, side, start))) = self.ends.pop()
+        {
+            let name = (coin, side);
+            let line = self.lines.get(&name);
+            let run = line.and_then(|line| line.range(..=start).next_back());
+            if let Some((start, _)) = run.filter(|(_, run)| run.end == end) {
+                self.close(&name, *start, false, &mut closed);
+            }
+        }
+        if number.is_multiple_of(STEP) {
+            self.places.push_back((number, self.newest));
+            self.tidy();
+        }
+        closed
+    }
+
+    /// Puts in an order; gives the start of the run that it is in now.
+    fn put(&mut self, name: &(String, Side), order: &Order) -> Millis {
+        let (at, gap) = (order.timestamp, self.gap);
+        let line = self.lines.entry(name.clone()).or_default();
+        let alone = Run {
+            end: at,
+            usd: order.value_usd.into(),
+            cnt: 1,
+            largest: order.value_usd,
+            venues: vec![order.exchange.clone()],
+            told: None,
+        };
+        let near = line.range_mut(..=at).next_back();
+        let near = near.filter(|(_, run)| at <= run.end.on(gap));
+        let (start, before) = if let Some((start, run)) = near {
+            let before = run.end;
+            run.join(alone);
+            (*start, Some(before))
+        } else {
+            line.insert(at, alone);
+            (at, None)
+        };
+        while let Some(end) = line.get(&start).map(|run| run.end)
+            && let Some((next, _)) = line.range(start.on(1)..).next()
+            && *next <= end.on(gap)
+        {
+            let next = *next;
+            if let (Some(joined), Some(run)) = (line.remove(&next), line.get_mut(&start)) {
+                run.join(joined);
+            }
+        }
+        if let Some(run) = line.get(&start)
+            && before != Some(run.end)
+        {
+            let (coin, side) = name.clone();
+            self.ends.push(Reverse((run.end, coin, side, start)));
+        }
+        start
+    }
+
+    /// Tells the run that begins at `start` if it is over, has gathered enough and has not been told; a run that has
+    /// `grown` since the newest is over only if it was by then.
+    fn close(
+        &mut self,
+        name: &(String, Side),
+        start: Millis,
+        grown: bool,
+        closed: &mut Vec<Closed>,
+    ) {
+        let (gap, least, newest, edge) = (self.gap, self.least, self.newest, self.edge);
+        let line = self.lines.get_mut(name);
+        let Some(run) = line.and_then(|line| line.get_mut(&start)) else {
+            return;
+        };
+        let usd = run.usd.decimal();
+        let whole = start > edge;
+        if run.told.is_some() || run.end.on(gap) >= newest || (usd < least && (whole || grown)) {
+            return;
+        }
+        self.turns += 1;
+        run.told = Some(self.turns);
+        closed.push(Closed {
+            row: CascadeRow {
+                start,
+                end: run.end,
+                coin: name.0.clone(),
+                side: name.1,
+                usd,
+                cnt: run.cnt,
+                venues: run.venues.len() as u64,
+                largest_usd: run.largest,
+                price_before: None,
+                price_after: None,
+                change_1m: None,
+                change_5m: None,
+                change_1h: None,
+                percentile_7d: None,
+            },
+            turn: self.turns,
+            whole: usd >= least,
+        });
+    }
+
+    /// Lets go of what no order can change any more.
+    fn tidy(&mut self) {
+        if self.newest.back(LATE) < self.tidied.on(Millis::MINUTE) {
+            return;
+        }
+        self.tidied = self.newest.back(LATE);
+        let until = self.tidied.back(self.gap);
+        for line in self.lines.values_mut() {
+            line.retain(|_, run| run.end >= until);
+        }
+        self.lines.retain(|_, line| !line.is_empty());
+        let bound = self.bound();
+        while self
+            .places
+            .get(1)
+            .is_some_and(|(_, newest)| *newest < bound)
+        {
+            self.places.pop_front();
+        }
+    }
+
+    /// What arrived by a place whose newest event time lies before this is needed no more.
+    fn bound(&self) -> Millis {
+        let starts = self.lines.values().filter_map(|line| line.keys().next());
+        let late = self.newest.back(LATE).back(self.gap);
+        starts.min().map_or(late, |start| late.min(*start))
+    }
+
+    /// The number of the last order that need not be taken in again to go on from here.
+    pub(crate) fn anchor(&self) -> u64 {
+        let bound = self.bound();
+        let old = self.places.iter().rev();
+        let mut old = old.filter(|(_, newest)| *newest < bound);
+        let place = old.next().or_else(|| self.places.front());
+        place.map_or(0, |(number, _)| *number)
+    }
+
+    /// Whether an event that was told before the one of `turn` has had orders in the time of `row`.
+    pub(crate) fn was_told(&self, row: &CascadeRow, turn: u64) -> bool {
+        let line = self.lines.get(&(row.coin.clone(), row.side));
+        let mut runs = line.into_iter().flatten();
+        runs.any(|(start, run)| {
+            let near = *start <= row.end && row.start <= run.end;
+            near && run.told.is_some_and(|told| told < turn)
+        })
+    }
+}
+
+#[cfg(test)]
+#[expect(clippy::unwrap_used, clippy::panic, reason = "tests")]
+mod tests {
+    use proptest::prelude::*;
+
+    use crate::market::follow::cascade_tracker::*;
+
+    const GAP: i64 = 60_000;
+
+    fn order(at: i64, usd: i64, long: bool) -> Order {
+        Order {
+            exchange: if usd % 2 == 0 { "okx" } else { "bybit" }.to_owned(),
+            symbol: if at % 3 == 0 { "BTCUSDC" } else { "BTCUSDT" }.to_owned(),
+            side: if long { Side::Long } else { Side::Short },
+            price: 1.into(),
+            qty: 1.into(),
+            value_usd: usd.into(),
+            timestamp: Millis(at),
+        }
+    }
+
+    fn closing(least: i64, from: u64) -> Closing {
+        Closing::new(GAP, least.into(), Vec::new(), from, true)
+    }
+
+    /// What closes at each order, by the number of the order.
+    fn told(closing: &mut Closing, orders: &[Order], from: usize) -> Vec<(u64, CascadeRow, u64)> {
+        let mut told = Vec::new();
+        for (order, number) in orders.iter().zip(1..).skip(from) {
+            for closed in closing.take(order, number) {
+                told.push((number, closed.row, closing.anchor()));
+            }
+        }
+        told
+    }
+
+    #[test]
+    fn an_event_closes_when_the_newest_time_has_passed_its_end_by_the_gap() {
+        let orders = [
+            order(0, 60, true),
+            order(50_000, 50, true),
+            order(50_000 + GAP, 1, false),
+            order(50_000 + GAP + 1, 1, false),
+            order(50_000 + GAP + 2, 1, false),
+        ];
+        let told = told(&mut closing(100, 0), &orders, 0);
+        let [(number, row, _)] = told.as_slice() else {
+            panic!("{told:?}");
+        };
+        assert_eq!((*number, row.start.0, row.end.0), (4, 0, 50_000));
+        assert_eq!((row.cnt, row.venues, row.coin.as_str()), (2, 1, "BTC"));
+        assert_eq!((row.usd, row.largest_usd), (110.into(), 60.into()));
+    }
+
+    #[test]
+    fn late_orders_complete_an_event_and_never_tell_one_twice() {
+        let orders = [
+            order(0, 60, true),
+            order(10 * GAP, 1, false),
+            order(30_000, 45, true),
+            order(31_000, 90, true),
+            order(80_000, 500, true),
+            order(11 * GAP, 1, false),
+        ];
+        let told = told(&mut closing(100, 0), &orders, 0);
+        // Too little when it was over; enough with the first that came late; the next ones change nothing that is told.
+        let numbers: Vec<u64> = told.iter().map(|(number, ..)| *number).collect();
+        assert_eq!(numbers, [3], "{told:?}");
+    }
+
+    proptest! {
+        #[test]
+        fn who_begins_at_the_anchor_is_told_the_same_from_there_on(
+            drawn in proptest::collection::vec(
+                (0_i64..200_000, 1_i64..80, any::<bool>(), 0_i64..10), 300..600,
+            ),
+            least in 1_i64..150,
+        ) {
+            let mut clock = 0;
+            let orders: Vec<Order> = drawn
+                .into_iter()
+                .map(|(step, usd, long, late)| {
+                    clock += step;
+                    // One in ten comes late, by up to some gaps.
+                    let at = if late == 0 { (clock - 5 * step).max(0) } else { clock };
+                    order(at, usd, long)
+                })
+                .collect();
+            let all = told(&mut closing(least, 0), &orders, 0);
+            for (number, _, anchor) in all.iter().step_by(7) {
+                let from = usize::try_from(*anchor).unwrap();
+                let again = told(&mut closing(least, *anchor), &orders, from);
+                let behind = |told: &[(u64, CascadeRow, u64)]| -> Vec<(u64, CascadeRow)> {
+                    let told = told.iter().filter(|(at, ..)| at >= number);
+                    told.filter(|(_, row, _)| row.usd >= least.into())
+                        .map(|(at, row, _)| (*at, row.clone()))
+                        .collect()
+                };
+                prop_assert_eq!(behind(&again), behind(&all));
+            }
+        }
+    }
+}

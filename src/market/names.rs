@@ -1,0 +1,212 @@
+//! Which names a market knows, and what is said of one that nobody knows: an empty answer to a misspelt name would be
+//! taken for calm.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use crate::api::BadQuery;
+use crate::market::refusal::Refusal;
+use crate::model::{
+    ALIKE, EXCHANGES, Symbol, coin_of_pair, did_you_mean, is_coin, may_be_scaled, nearest,
+};
+
+/// So many coins are listed where none is alike.
+const LISTED: usize = 20;
+
+/// The names that were ever observed.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Names {
+    /// Symbols of listings, with the coins they are of.
+    pub(crate) listings: BTreeMap<String, BTreeSet<String>>,
+    /// Coins, of listings or of bars.
+    pub(crate) coins: BTreeSet<String>,
+    /// Exchanges, in our spelling.
+    pub(crate) exchanges: BTreeSet<String>,
+}
+
+impl Names {
+    /// Whether nothing was observed yet.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.coins.is_empty()
+    }
+
+    /// Takes in a listing.
+    pub(crate) fn note(&mut self, exchange: &str, symbol: &str, coin: &str) {
+        if !self.exchanges.contains(exchange) {
+            self.exchanges.insert(exchange.to_owned());
+        }
+        let known = self.listings.get(symbol);
+        if !known.is_some_and(|coins| coins.contains(coin)) {
+            let coins = self.listings.entry(symbol.to_owned()).or_default();
+            coins.insert(coin.to_owned());
+            self.coins.insert(coin.to_owned());
+        }
+    }
+
+    /// Takes in all of `other`.
+    pub(crate) fn join(&mut self, other: Self) {
+        for (symbol, coins) in other.listings {
+            self.listings.entry(symbol).or_default().extend(coins);
+        }
+        self.coins.extend(other.coins);
+        self.exchanges.extend(other.exchanges);
+    }
+
+    /// Refuses a symbol that was never observed and that nobody knows, with the nearest names. Where nothing was observed
+    /// yet, none is unknown.
+    pub(crate) fn check_symbol(&self, symbol: &Symbol) -> Result<(), Refusal> {
+        if let Some(listed) = self.in_another_scale(symbol) {
+            let message = format!(
+                "{:?} was never observed here, and {listed:?} was, the same in another scale",
+                symbol.name()
+            );
+            let allowed = format!("{listed:?}, or {:?} for all its pairs", symbol.coin());
+            return Err(BadQuery::new("symbol", message, allowed).into());
+        }
+        let known = self.coins.is_empty()
+            || is_coin(symbol.coin())
+            || self.coins.contains(&coin_of_pair(symbol.name()).0)
+            || self.coins.contains(symbol.coin())
+            || self
+                .listings
+                .iter()
+                .any(|(listed, coins)| coins.iter().any(|coin| symbol.means(listed, coin)));
+        if known {
+            return Ok(());
+        }
+        let listed = self.listings.keys().map(String::as_str);
+        let coins = self.coins.iter().map(String::as_str);
+        let nearest = match symbol.quote() {
+            Some(_) => nearest(symbol.name(), listed, ALIKE),
+            None => nearest(symbol.name(), coins.chain(listed), ALIKE),
+        };
+        Err(unknown("symbol", symbol.name(), &nearest, || {
+            let some: Vec<&str> = self.coins.iter().take(LISTED).map(String::as_str).collect();
+            let more = self.coins.len().saturating_sub(LISTED);
+            let more = if more > 0 {
+                format!(" and {more} more")
+            } else {
+                String::new()
+            };
+            format!(
+                "what was observed: {}{more}, or their pairs",
+                some.join(", ")
+            )
+        }))
+    }
+
+    /// The listing that is `symbol` in another scale, where there is none of its own.
+    fn in_another_scale(&self, symbol: &Symbol) -> Option<&str> {
+        let mut found = None;
+        for listed in self.listings.keys() {
+            let read = Symbol::read(listed)?;
+            if read.name() == symbol.name() {
+                return None;
+            }
+            if symbol.is_scaled(&read) {
+                found = Some(listed.as_str());
+            }
+        }
+        found
+    }
+
+    /// Refuses an exchange that was never observed and is none of those this package listens to.
+    pub(crate) fn check_exchange(&self, exchange: &str) -> Result<(), Refusal> {
+        if is_exchange(exchange) || self.exchanges.contains(exchange) {
+            return Ok(());
+        }
+        let observed = self.exchanges.iter().map(String::as_str);
+        let all: BTreeSet<&str> = EXCHANGES.into_iter().chain(observed).collect();
+        let nearest = nearest(exchange, all.iter().copied(), ALIKE);
+        let all: Vec<&str> = all.into_iter().collect();
+        Err(unknown("exchange", exchange, &nearest, || all.join(", ")))
+    }
+}
+
+/// Whether a symbol is known to everybody, so that an empty answer about it is calm.
+pub(crate) fn is_well_known(symbol: &Symbol) -> bool {
+    is_coin(symbol.coin()) && (symbol.quote().is_none() || !may_be_scaled(symbol.coin()))
+}
+
+/// Whether an exchange is one that this package listens to.
+pub(crate) fn is_exchange(exchange: &str) -> bool {
+    EXCHANGES.contains(&exchange)
+}
+
+fn unknown(
+    parameter: &'static str,
+    name: &str,
+    nearest: &[&str],
+    otherwise: impl FnOnce() -> String,
+) -> Refusal {
+    let offered: Vec<String> = nearest.iter().map(|name| format!("{name:?}")).collect();
+    let mut message = format!("{name:?} is unknown: it was never observed here");
+    if let Some(first) = nearest.first() {
+        message = format!("{message}; {}", did_you_mean(first));
+    }
+    let allowed = match offered.as_slice() {
+        [] => otherwise(),
+        offered => format!(
+            "a name that was observed; the nearest: {}",
+            offered.join(", ")
+        ),
+    };
+    BadQuery::new(parameter, message, allowed).into()
+}
+
+#[cfg(test)]
+#[expect(clippy::unwrap_used, reason = "tests")]
+mod tests {
+    use crate::market::names::*;
+
+    fn names() -> Names {
+        let mut names = Names::default();
+        for (exchange, symbol, coin) in [
+            ("binance", "BTCUSDT", "BTC"),
+            ("nowhere", "FARTUSDT", "FART"),
+            ("binance", "1000PEPEUSDT", "PEPE"),
+        ] {
+            names.note(exchange, symbol, coin);
+        }
+        names
+    }
+
+    #[test]
+    fn what_was_observed_is_known_in_every_spelling() {
+        for symbol in [
+            "FART",
+            "fart-usdt-swap",
+            "FARTUSD",
+            "1000PEPE-USDT",
+            "kPEPE",
+            "XBT",
+        ] {
+            names()
+                .check_symbol(&Symbol::read(symbol).unwrap())
+                .unwrap();
+        }
+        for exchange in ["binance", "nowhere", "okx"] {
+            names().check_exchange(exchange).unwrap();
+        }
+        Names::default()
+            .check_symbol(&Symbol::read("NOPE").unwrap())
+            .unwrap();
+    }
+
+    #[test]
+    fn an_unknown_name_is_refused_with_the_nearest() {
+        let refusal = names()
+            .check_symbol(&Symbol::read("BTCSUDT").unwrap())
+            .unwrap_err();
+        assert!(refusal.message.contains("\"BTCUSDT\""), "{refusal}");
+        let scaled = Symbol::read("PEPEUSDT").unwrap();
+        let refusal = names().check_symbol(&scaled).unwrap_err();
+        assert!(refusal.message.contains("\"1000PEPEUSDT\""), "{refusal}");
+        let refusal = names().check_exchange("bnance").unwrap_err();
+        assert!(refusal.message.contains("\"binance\""), "{refusal}");
+        assert_eq!(refusal.parameter.as_deref(), Some("exchange"));
+        let refusal = names()
+            .check_symbol(&Symbol::read("QQQQ").unwrap())
+            .unwrap_err();
+        assert!(!refusal.message.contains("did you mean"), "{refusal}");
+    }
+}

@@ -1,0 +1,122 @@
+//! Cascades: from the question to the orders and bars it is about.
+
+use std::sync::Arc;
+
+use crate::api::{BadQuery, Cascades};
+use crate::engine::{self, CascadeQuestion, EngineError, View, priced, reach};
+use crate::market::query::market_query::{Answer, Answered, Asked, Material};
+use crate::market::query::time_ranges::Stretches;
+use crate::market::refusal::Refusal;
+use crate::model::{Bar, CascadeRow, Millis, Window, sort_small};
+
+/// More events than this are not put together.
+pub(crate) const MOST: usize = 1_000_000;
+
+/// Bars of a coin are read for this long at a time.
+const READ: i64 = Millis::DAY;
+
+/// Which events `question` is about, asked at `now`.
+fn about(question: &Cascades, now: Millis) -> CascadeQuestion {
+    let end = question.end.unwrap_or(now.on(1));
+    CascadeQuestion {
+        start: question.start.unwrap_or(end.back(Millis::DAY)),
+        end,
+        gap: question.gap,
+        least: question.min_usd,
+        symbols: question.symbol.clone().unwrap_or_default(),
+        most: MOST,
+    }
+}
+
+/// The row of `rows` that tells of the orders of `event`, if one does.
+pub(crate) fn row_of<'a>(event: &CascadeRow, rows: &'a [CascadeRow]) -> Option<&'a CascadeRow> {
+    rows.iter().find(|row| {
+        let same = row.coin == event.coin && row.side == event.side;
+        same && row.start <= event.end && event.start <= row.end
+    })
+}
+
+/// Refuses what cannot be meant.
+fn check(question: &Cascades, asked: &CascadeQuestion) -> Result<(), BadQuery> {
+    if asked.start < asked.end {
+        return Ok(());
+    }
+    let (parameter, message) = match question.end {
+        Some(end) => (
+            "end",
+            format!("{end} is not after the start, {}", asked.start),
+        ),
+        None => (
+            "start",
+            format!("{} is after the newest that is known", asked.start),
+        ),
+    };
+    Err(BadQuery::new(parameter, message, "a start before the end"))
+}
+
+/// Fills in the prices around events, which are in order of their starts; `read` reads the bars of a coin from an open to a
+/// close.
+pub(crate) fn price(
+    rows: &mut [CascadeRow],
+    read: impl Fn(&str, Millis, Millis) -> Result<Vec<Bar>, Refusal>,
+) -> Result<(), Refusal> {
+    let mut coins: Vec<&mut CascadeRow> = rows.iter_mut().collect();
+    // A stable sort: of one coin they stay in order.
+    sort_small(&mut coins, |a, b| a.coin.cmp(&b.coin));
+    for of_coin in coins.chunk_by_mut(|a, b| a.coin == b.coin) {
+        let near = |first: &&mut CascadeRow, next: &&mut CascadeRow| {
+            let read_with = |row: &CascadeRow| reach(row).0.0.div_euclid(READ);
+            read_with(first) == read_with(next)
+        };
+        for some in of_coin.chunk_by_mut(near) {
+            let Some(first) = some.first() else { continue };
+            let (from, _) = reach(first);
+            let to = some.iter().map(|row| reach(row).1).max();
+            let bars = read(&first.coin, from, to.unwrap_or(from))?;
+            for row in some {
+                priced(row, &bars);
+            }
+        }
+    }
+    Ok(())
+}
+
+impl Answer for Cascades {
+    fn answer(&self, view: &View<'_>) -> Result<Answered<Self::Reply>, EngineError> {
+        let asked = Arc::new(about(self, view.now()));
+        let rows = engine::cascades(view, &asked).rows(&asked);
+        Ok(Answered::realised(rows.unwrap_or_default()))
+    }
+
+    fn of_market(
+        &self,
+        market: &dyn Stretches,
+        as_of: Option<Millis>,
+        _most: usize,
+    ) -> Option<Result<Self::Reply, Refusal>> {
+        let asked = about(self, as_of.unwrap_or_else(|| market.newest()));
+        let told = || {
+            check(self, &asked)?;
+            market.cascades(&Arc::new(asked), as_of)
+        };
+        Some(told())
+    }
+
+    fn doubtful(&self, reply: &Self::Reply) -> Option<Asked<'_>> {
+        let symbols = self.symbol.iter().flatten();
+        Some(Asked {
+            symbols: symbols
+                .filter(|symbol| reply.iter().all(|row| row.coin != symbol.coin()))
+                .collect(),
+            exchange: None,
+        })
+    }
+
+    fn material(&self) -> Material {
+        Material::Stretch
+    }
+
+    fn covered(&self) -> Option<Window> {
+        (self.start.is_none() && self.end.is_none()).then_some(Window::H24)
+    }
+}

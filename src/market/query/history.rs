@@ -1,0 +1,119 @@
+//! Liquidations over time: from the question to the orders it is about.
+
+use std::sync::Arc;
+
+use crate::api::{BadQuery, Group, History};
+use crate::engine::{self, Covered, EngineError, Grouping, TimelineQuestion, View};
+use crate::market::query::market_query::{Answer, Answered, Asked, Material};
+use crate::market::query::time_ranges::Stretches;
+use crate::market::refusal::Refusal;
+use crate::model::{Millis, Symbol, Window};
+
+/// More rows than this are not put together.
+const MOST: usize = 2_000_000;
+
+/// Which orders `question` is about, asked at `now`.
+fn about(question: &History, now: Millis) -> TimelineQuestion {
+    let is = |group| question.by.contains(&group);
+    let end = question.end.unwrap_or(now.on(1));
+    TimelineQuestion {
+        start: question.start.unwrap_or(end.back(Millis::DAY)),
+        end,
+        interval: question.interval,
+        by: Grouping {
+            coin: is(Group::Coin),
+            symbol: is(Group::Symbol),
+            exchange: is(Group::Exchange),
+            side: is(Group::Side),
+        },
+        symbols: question.symbol.clone().unwrap_or_default(),
+        exchange: question.exchange.clone(),
+        least: question.min_usd,
+        most: MOST,
+    }
+}
+
+/// Refuses what cannot be meant.
+fn check(question: &History, asked: &TimelineQuestion, now: Millis) -> Result<(), BadQuery> {
+    let symbols = question.symbol.iter().flatten().count();
+    if symbols > 1 && !asked.by.coin && !asked.by.symbol {
+        return Err(BadQuery::new(
+            "by",
+            format!("the rows would not tell {symbols} symbols apart"),
+            "with coin or symbol among them",
+        ));
+    }
+    if asked.start >= asked.end {
+        let (parameter, message) = match question.end {
+            Some(end) => (
+                "end",
+                format!("{end} is not after the start, {}", asked.start),
+            ),
+            None => (
+                "start",
+                format!("{} is after the newest that is known", asked.start),
+            ),
+        };
+        return Err(BadQuery::new(parameter, message, "a start before the end"));
+    }
+    if asked.start > now {
+        let parameter = if question.start.is_some() {
+            "start"
+        } else {
+            "end"
+        };
+        let message = format!("all of it is after the newest that is known, {now}");
+        return Err(BadQuery::new(parameter, message, "an earlier instant"));
+    }
+    Ok(())
+}
+
+impl Answer for History {
+    fn answer(&self, view: &View<'_>) -> Result<Answered<Self::Reply>, EngineError> {
+        let asked = Arc::new(about(self, view.now()));
+        let rows = engine::timeline(view, &asked).rows(&Covered::Unknown);
+        Ok(Answered::realised(rows.unwrap_or_default()))
+    }
+
+    fn of_market(
+        &self,
+        market: &dyn Stretches,
+        as_of: Option<Millis>,
+        _most: usize,
+    ) -> Option<Result<Self::Reply, Refusal>> {
+        let now = as_of.unwrap_or_else(|| market.newest());
+        let asked = about(self, now);
+        let told = || {
+            check(self, &asked, now)?;
+            market.timeline(&Arc::new(asked), as_of)
+        };
+        Some(told())
+    }
+
+    fn doubtful(&self, reply: &Self::Reply) -> Option<Asked<'_>> {
+        let told = |symbol: &Symbol| {
+            reply.iter().any(|row| match (&row.symbol, &row.coin) {
+                (Some(listed), coin) => {
+                    let coin = coin.as_deref().unwrap_or_else(|| symbol.coin());
+                    symbol.means(listed, coin)
+                }
+                (None, Some(coin)) => coin == symbol.coin(),
+                // Only one symbol is asked about.
+                (None, None) => true,
+            })
+        };
+        let symbols = self.symbol.iter().flatten();
+        Some(Asked {
+            symbols: symbols.filter(|symbol| !told(symbol)).collect(),
+            exchange: self.exchange.as_deref().filter(|_| reply.is_empty()),
+        })
+    }
+
+    fn material(&self) -> Material {
+        Material::Stretch
+    }
+
+    fn covered(&self) -> Option<Window> {
+        (self.start.is_none() && self.end.is_none()).then_some(Window::H24)
+    }
+}

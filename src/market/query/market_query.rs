@@ -1,0 +1,399 @@
+//! From a question of the contract to the engine's answer: a short impl for each.
+
+use crate::api::{self, Endpoint};
+use crate::engine::{self, EngineError, Estimate, Explain, View, Wanted};
+use crate::market::market::Market;
+use crate::market::query::measured_map::{is_measured, measured};
+use crate::market::query::time_ranges::Stretches;
+use crate::market::refusal::Refusal;
+use crate::market::source::traits::Needed;
+use crate::model::{
+    Chosen, Coin, EarlierBar, HeatmapRange, MapRange, Millis, Model, Symbol, Vocabulary, Window,
+};
+
+/// A reply with what there is to say about how it came to be.
+#[derive(Clone, Debug)]
+pub struct Answered<T> {
+    /// The reply.
+    pub reply: T,
+    /// How an estimate was made; `None` for realised totals.
+    pub explain: Option<Explain>,
+}
+
+impl<T> Answered<T> {
+    pub(crate) fn realised(reply: T) -> Self {
+        Self {
+            reply,
+            explain: None,
+        }
+    }
+}
+
+impl<T> From<Estimate<T>> for Answered<T> {
+    fn from(estimate: Estimate<T>) -> Self {
+        Self {
+            reply: estimate.reply,
+            explain: Some(estimate.explain),
+        }
+    }
+}
+
+/// The answers to one question as of several instants.
+pub(crate) type Answers<T> = Vec<Result<Answered<T>, EngineError>>;
+
+/// What an answer is made of.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Material {
+    /// The realised orders of a window.
+    Realised(Window),
+    /// The record of what was listened to in a window, and its orders.
+    Recorded(Window),
+    /// Rows of any stretch of time, and the record of what was listened to.
+    Stretch,
+    /// A coin's history. Estimating its positions takes long enough that small answers should not have to queue behind it.
+    Estimated(Needed),
+}
+
+impl Material {
+    /// What the map of `range` is made of, which is good for as long as `lasts`.
+    fn map(coin: &Coin, model: Option<&Chosen>, range: MapRange, lasts: MapRange) -> Self {
+        Self::Estimated(Needed {
+            coin: coin.to_string(),
+            range: range.millis(),
+            range_name: range.name(),
+            // One that is not named is the expected one once that is fitted.
+            orders: model.is_none_or(|model| model.view() == Model::Expected),
+            exchange: None,
+            lasts: lasts.millis(),
+        })
+    }
+}
+
+/// The names that a question asks about.
+#[derive(Clone, Debug, Default)]
+pub struct Asked<'a> {
+    /// Its coins and pairs.
+    pub symbols: Vec<&'a Symbol>,
+    /// Its exchange.
+    pub exchange: Option<&'a str>,
+}
+
+/// An endpoint that the engine can answer.
+pub trait Answer: Endpoint {
+    /// The answer.
+    ///
+    /// # Errors
+    ///
+    /// [`EngineError`] where the observations cannot carry an estimate.
+    fn answer(&self, view: &View<'_>) -> Result<Answered<Self::Reply>, EngineError>;
+
+    /// The reply of a market, of what it knows of any stretch of time; `None` where a view shows all that it takes. Where more
+    /// than `most` bytes would be read for it, it may be refused.
+    ///
+    /// # Errors
+    ///
+    /// A [`Refusal`] for what cannot be meant then, and where the market cannot be read.
+    fn of_market(
+        &self,
+        _market: &dyn Stretches,
+        _as_of: Option<Millis>,
+        _most: usize,
+    ) -> Option<Result<Self::Reply, Refusal>> {
+        None
+    }
+
+    /// What it is made of.
+    fn material(&self) -> Material;
+
+    /// The window whose coverage belongs beside its numbers: of what was realised in a window, not of a stretch of its own.
+    fn covered(&self) -> Option<Window> {
+        match self.material() {
+            Material::Realised(window) => Some(window),
+            Material::Recorded(_) | Material::Stretch | Material::Estimated(_) => None,
+        }
+    }
+
+    /// Whether there is something to be told beside `reply` that [`Answer::earlier`] looks for.
+    fn leaves_out(&self) -> bool {
+        false
+    }
+
+    /// Of bars the first before those in `reply` that cannot be made into them.
+    ///
+    /// # Errors
+    ///
+    /// A [`Refusal`] where the market cannot be read.
+    fn earlier(
+        &self,
+        _market: &Market,
+        _as_of: Option<Millis>,
+        _reply: &Self::Reply,
+    ) -> Result<Option<EarlierBar>, Refusal> {
+        Ok(None)
+    }
+
+    /// The names it asks about of which `reply` tells nothing, so that they may be misspelt.
+    fn doubtful(&self, _reply: &Self::Reply) -> Option<Asked<'_>> {
+        None
+    }
+
+    /// Whether any number of instants cost one replay.
+    fn is_one_ledger(&self) -> bool {
+        false
+    }
+
+    /// The answers as of each of `instants`: those that [`Answer::answer`] gives one by one.
+    fn answers(&self, view: &View<'_>, instants: &[Millis]) -> Answers<Self::Reply> {
+        if self.is_one_ledger() {
+            return self.of_one_ledger(view, instants);
+        }
+        let one = |at: &Millis| self.answer(&view.as_of(*at));
+        instants.iter().map(one).collect()
+    }
+
+    /// The answers from one replay, where [`Answer::is_one_ledger`]; none of an endpoint that knows no such question.
+    fn of_one_ledger(&self, _view: &View<'_>, _instants: &[Millis]) -> Answers<Self::Reply> {
+        Vec::new()
+    }
+}
+
+impl Answer for api::Overview {
+    fn answer(&self, view: &View<'_>) -> Result<Answered<Self::Reply>, EngineError> {
+        Ok(Answered::realised(engine::overview(view)))
+    }
+
+    fn material(&self) -> Material {
+        Material::Realised(Window::H24)
+    }
+}
+
+impl Answer for api::Coins {
+    fn answer(&self, view: &View<'_>) -> Result<Answered<Self::Reply>, EngineError> {
+        let rows = engine::coins(view, self.range, self.limit.into());
+        Ok(Answered::realised(rows))
+    }
+
+    fn material(&self) -> Material {
+        Material::Realised(self.range)
+    }
+}
+
+impl Answer for api::Exchanges {
+    fn answer(&self, view: &View<'_>) -> Result<Answered<Self::Reply>, EngineError> {
+        Ok(Answered::realised(engine::exchanges(view, self.range)))
+    }
+
+    fn material(&self) -> Material {
+        Material::Realised(self.range)
+    }
+}
+
+impl Answer for api::Largest {
+    fn answer(&self, view: &View<'_>) -> Result<Answered<Self::Reply>, EngineError> {
+        let wanted = Wanted {
+            symbol: self.symbol.as_ref(),
+            exchange: self.exchange.as_deref(),
+            least: self.min_usd,
+        };
+        let rows = engine::largest(view, self.range, wanted, self.limit.into());
+        Ok(Answered::realised(rows))
+    }
+
+    fn doubtful(&self, reply: &Self::Reply) -> Option<Asked<'_>> {
+        reply.is_empty().then(|| Asked {
+            symbols: self.symbol.iter().collect(),
+            exchange: self.exchange.as_deref(),
+        })
+    }
+
+    fn material(&self) -> Material {
+        Material::Realised(self.range)
+    }
+}
+
+/// The orders that `question` is about.
+pub(crate) fn wanted(question: &api::Orders) -> Wanted<'_> {
+    Wanted {
+        symbol: question.symbol.as_ref(),
+        exchange: question.exchange.as_deref(),
+        least: question.min_usd,
+    }
+}
+
+impl Answer for api::Orders {
+    fn answer(&self, view: &View<'_>) -> Result<Answered<Self::Reply>, EngineError> {
+        let rows = engine::orders(view, wanted(self), self.limit.into(), self.offset);
+        Ok(Answered::realised(self.shown(rows)))
+    }
+
+    fn doubtful(&self, reply: &Self::Reply) -> Option<Asked<'_>> {
+        reply.is_empty().then(|| Asked {
+            symbols: self.symbol.iter().collect(),
+            exchange: self.exchange.as_deref(),
+        })
+    }
+
+    fn of_market(
+        &self,
+        market: &dyn Stretches,
+        as_of: Option<Millis>,
+        most: usize,
+    ) -> Option<Result<Self::Reply, Refusal>> {
+        // What orders have in common is kept with them, not in memory.
+        let is_read = self.is_of_stretch() || self.tells_groups();
+        is_read.then(|| Ok(self.shown(market.orders(self, as_of, most)?)))
+    }
+
+    fn material(&self) -> Material {
+        if self.is_of_stretch() || self.tells_groups() {
+            Material::Stretch
+        } else {
+            Material::Realised(Window::H24)
+        }
+    }
+
+    fn covered(&self) -> Option<Window> {
+        (!self.is_of_stretch()).then_some(Window::H24)
+    }
+}
+
+impl Answer for api::Chart {
+    fn answer(&self, view: &View<'_>) -> Result<Answered<Self::Reply>, EngineError> {
+        let rows = engine::chart(view, &self.symbol);
+        Ok(Answered::realised(rows))
+    }
+
+    fn doubtful(&self, reply: &Self::Reply) -> Option<Asked<'_>> {
+        reply.is_empty().then(|| Asked {
+            symbols: vec![&self.symbol],
+            exchange: None,
+        })
+    }
+
+    fn material(&self) -> Material {
+        Material::Realised(Window::H24)
+    }
+}
+
+impl Answer for api::Heatmap {
+    fn answer(&self, view: &View<'_>) -> Result<Answered<Self::Reply>, EngineError> {
+        let view = view
+            .under(self.model.own())
+            .of_venue(self.exchange.as_deref());
+        let map = engine::heatmap(&view, self.symbol.as_str(), self.range, self.model.view())?;
+        Ok(map.into())
+    }
+
+    fn material(&self) -> Material {
+        Material::Estimated(Needed {
+            coin: self.symbol.to_string(),
+            range: self.range.millis(),
+            range_name: self.range.name(),
+            orders: self.model.view() == Model::Expected,
+            exchange: self.exchange.clone(),
+            lasts: self.range.millis(),
+        })
+    }
+
+    fn is_one_ledger(&self) -> bool {
+        self.range == HeatmapRange::All
+    }
+
+    fn of_one_ledger(&self, view: &View<'_>, instants: &[Millis]) -> Answers<Self::Reply> {
+        let view = view
+            .under(self.model.own())
+            .of_venue(self.exchange.as_deref());
+        let maps = engine::heatmaps(&view, self.symbol.as_str(), self.model.view(), instants);
+        maps.into_iter().map(|map| Ok(map?.into())).collect()
+    }
+}
+
+impl Answer for api::Liqmap {
+    fn answer(&self, view: &View<'_>) -> Result<Answered<Self::Reply>, EngineError> {
+        let view = view.of_venue(self.exchange.as_deref());
+        let (coin, model) = (self.symbol.as_str(), self.model.as_ref());
+        Ok(engine::binned(&view, coin, self.range, model, self.bin)?.into())
+    }
+
+    fn of_market(
+        &self,
+        market: &dyn Stretches,
+        as_of: Option<Millis>,
+        _most: usize,
+    ) -> Option<Result<Self::Reply, Refusal>> {
+        is_measured(self).then(|| measured(market, self, as_of))
+    }
+
+    fn material(&self) -> Material {
+        if is_measured(self) {
+            return Material::Stretch;
+        }
+        let material = Material::map(&self.symbol, self.model.as_ref(), self.range, self.range);
+        match material {
+            Material::Estimated(needed) => Material::Estimated(Needed {
+                exchange: self.exchange.clone(),
+                ..needed
+            }),
+            material => material,
+        }
+    }
+
+    fn is_one_ledger(&self) -> bool {
+        self.range == MapRange::All && !is_measured(self)
+    }
+
+    fn of_one_ledger(&self, view: &View<'_>, instants: &[Millis]) -> Answers<Self::Reply> {
+        let view = view.of_venue(self.exchange.as_deref());
+        let (coin, model) = (self.symbol.as_str(), self.model.as_ref());
+        let maps = engine::liqmaps(&view, coin, model, self.bin, instants);
+        maps.into_iter().map(|map| Ok(map?.into())).collect()
+    }
+}
+
+impl Answer for api::Levels {
+    fn answer(&self, view: &View<'_>) -> Result<Answered<Self::Reply>, EngineError> {
+        Ok(engine::levels(view, self.symbol.as_str(), self.model.as_ref())?.into())
+    }
+
+    fn material(&self) -> Material {
+        Material::map(
+            &self.symbol,
+            self.model.as_ref(),
+            MapRange::D7,
+            MapRange::D7,
+        )
+    }
+}
+
+impl Answer for api::Maxpain {
+    fn answer(&self, view: &View<'_>) -> Result<Answered<Self::Reply>, EngineError> {
+        Ok(engine::maxpain(view, self.symbol.as_str(), self.model.as_ref())?.into())
+    }
+
+    fn material(&self) -> Material {
+        Material::map(
+            &self.symbol,
+            self.model.as_ref(),
+            MapRange::D7,
+            MapRange::D1,
+        )
+    }
+}
+
+/// Takes the endpoints one by one.
+pub(crate) trait Visit {
+    /// Takes one endpoint.
+    fn endpoint<E: Answer>(self) -> Self;
+}
+
+macro_rules! visits {
+    ([$($_name:ident($of_contract:ident))+] [$($_beside:ident($beside:ident))*]) => {
+        /// Shows `visitor` every endpoint of the table.
+        pub(crate) fn every_endpoint<V: Visit>(visitor: V) -> V {
+            visitor
+                $(.endpoint::<api::$of_contract>())+
+                $(.endpoint::<api::$beside>())*
+        }
+    };
+}
+api::endpoints!(visits);

@@ -1,0 +1,51 @@
+//! The map of positions that were seen: measured, where all other maps are estimated.
+
+use crate::api::{self, BadQuery};
+use crate::engine;
+use crate::market::query::time_ranges::Stretches;
+use crate::market::refusal::Refusal;
+use crate::model::{LiquidationMap, MapRange, MapSource, Millis, Vocabulary};
+
+/// Whether `asked` is for the map of positions that were seen.
+pub(crate) fn is_measured(asked: &api::Liqmap) -> bool {
+    asked.source == Some(MapSource::Positions)
+}
+
+/// The map of the positions of the last snapshot, seen from the last close, or where there is none from the price that
+/// they were valued at.
+pub(crate) fn measured(
+    market: &dyn Stretches,
+    asked: &api::Liqmap,
+    as_of: Option<Millis>,
+) -> Result<LiquidationMap, Refusal> {
+    // The default cannot be told from what is given.
+    if !matches!(asked.range, MapRange::D1 | MapRange::All) {
+        let message = format!(
+            "{:?} is not allowed of positions that were seen: they do not tell when they were opened",
+            asked.range.name()
+        );
+        return Err(BadQuery::new(
+            "range",
+            message,
+            "all, which is also meant where none is given",
+        )
+        .into());
+    }
+    if asked.model.is_some() {
+        let message = "a map of positions that were seen is made by no model";
+        return Err(BadQuery::new("model", message, "none, with source=positions").into());
+    }
+    let coin = asked.symbol.as_str();
+    let positions = market.positions(coin, asked.exchange.as_deref(), as_of)?;
+    let mut price = None;
+    if let Some(from) = engine::priced_from(&positions) {
+        let bars = market.bars(coin, as_of, (Some(from), None), None)?;
+        price = bars.last().map(|bar| bar.close);
+    }
+    // Without a price there are no positions either, which is what the engine refuses.
+    let price = price
+        .or_else(|| engine::valued_at(&positions))
+        .unwrap_or(1.0);
+    let range = MapRange::All.name();
+    Ok(engine::measured(coin, range, &positions, price, asked.bin)?)
+}

@@ -1,0 +1,142 @@
+//! What was observed, as it was: coverage, gaps, bars, open interest and kept maps as answers beside the ten.
+
+use crate::api::{Bars, Coverage, Gaps, Maps, OpenInterest};
+use crate::engine::{self, EngineError, View};
+use crate::market::market::Market;
+use crate::market::query::market_query::{Answer, Answered, Material};
+use crate::market::query::time_ranges::Stretches;
+use crate::market::refusal::Refusal;
+use crate::model::{Bar, ClosedBar, Coin, EarlierBar, Millis};
+
+impl Answer for Coverage {
+    fn answer(&self, view: &View<'_>) -> Result<Answered<Self::Reply>, EngineError> {
+        Ok(Answered::realised(engine::coverage(view, self.range)))
+    }
+
+    fn of_market(
+        &self,
+        market: &dyn Stretches,
+        as_of: Option<Millis>,
+        _most: usize,
+    ) -> Option<Result<Self::Reply, Refusal>> {
+        Some(market.coverage(as_of, self.range))
+    }
+
+    fn material(&self) -> Material {
+        Material::Recorded(self.range)
+    }
+}
+
+impl Answer for Gaps {
+    /// Tables know of none.
+    fn answer(&self, _: &View<'_>) -> Result<Answered<Self::Reply>, EngineError> {
+        Ok(Answered::realised(Vec::new()))
+    }
+
+    fn of_market(
+        &self,
+        market: &dyn Stretches,
+        as_of: Option<Millis>,
+        _most: usize,
+    ) -> Option<Result<Self::Reply, Refusal>> {
+        Some(market.gaps(as_of, (self.start, self.end)))
+    }
+
+    fn material(&self) -> Material {
+        Material::Stretch
+    }
+}
+
+impl Answer for Bars {
+    fn answer(&self, view: &View<'_>) -> Result<Answered<Self::Reply>, EngineError> {
+        let stretch = (self.start, self.end);
+        let bars = engine::bars(view, self.symbol.as_str(), stretch, self.interval)?;
+        Ok(Answered::realised(told(&self.symbol, &bars)))
+    }
+
+    fn of_market(
+        &self,
+        market: &dyn Stretches,
+        as_of: Option<Millis>,
+        _most: usize,
+    ) -> Option<Result<Self::Reply, Refusal>> {
+        let stretch = (self.start, self.end);
+        let bars = market.bars(self.symbol.as_str(), as_of, stretch, self.interval);
+        Some(bars.map(|bars| told(&self.symbol, &bars)))
+    }
+
+    fn material(&self) -> Material {
+        Material::Stretch
+    }
+
+    /// As they are, none is left out.
+    fn leaves_out(&self) -> bool {
+        self.interval.is_some()
+    }
+
+    fn earlier(
+        &self,
+        market: &Market,
+        as_of: Option<Millis>,
+        reply: &Self::Reply,
+    ) -> Result<Option<EarlierBar>, Refusal> {
+        let before = reply.first().map_or(self.end, |bar| Some(bar.timestamp));
+        let is_stretch = self.start.is_none() || before.is_none() || self.start < before;
+        if !self.leaves_out() || !is_stretch {
+            return Ok(None);
+        }
+        let first = market.first_bar(self.symbol.as_str(), as_of, (self.start, before))?;
+        Ok(first.map(|(timestamp, interval)| EarlierBar {
+            timestamp,
+            interval,
+        }))
+    }
+}
+
+/// The bars of a coin as rows.
+fn told(coin: &Coin, bars: &[Bar]) -> Vec<ClosedBar> {
+    bars.iter()
+        .map(|bar| ClosedBar::of(coin.as_str(), bar))
+        .collect()
+}
+
+impl Answer for OpenInterest {
+    fn answer(&self, view: &View<'_>) -> Result<Answered<Self::Reply>, EngineError> {
+        let stretch = (self.start, self.end);
+        let readings = engine::open_interest(view, self.symbol.as_str(), stretch);
+        Ok(Answered::realised(readings))
+    }
+
+    fn of_market(
+        &self,
+        market: &dyn Stretches,
+        as_of: Option<Millis>,
+        _most: usize,
+    ) -> Option<Result<Self::Reply, Refusal>> {
+        Some(market.open_interest(self.symbol.as_str(), as_of, (self.start, self.end)))
+    }
+
+    fn material(&self) -> Material {
+        Material::Stretch
+    }
+}
+
+impl Answer for Maps {
+    /// Tables keep none.
+    fn answer(&self, _: &View<'_>) -> Result<Answered<Self::Reply>, EngineError> {
+        Ok(Answered::realised(Vec::new()))
+    }
+
+    fn of_market(
+        &self,
+        market: &dyn Stretches,
+        as_of: Option<Millis>,
+        most: usize,
+    ) -> Option<Result<Self::Reply, Refusal>> {
+        Some(market.maps(self, as_of, most))
+    }
+
+    fn material(&self) -> Material {
+        Material::Stretch
+    }
+}

@@ -1,0 +1,100 @@
+//! Orders of any stretch of time, read backwards from its end.
+
+use crate::api::{BadQuery, Orders};
+use crate::archive::{Archive, Filter};
+use crate::market::refusal::Refusal;
+use crate::model::{GroupedOrder, Millis};
+
+/// So long a stretch is read first. Each that could be read whole is followed by one of twice the length.
+const FIRST: i64 = Millis::MINUTE;
+/// No read takes more than about so many bytes; of what is denser a shorter stretch is read.
+const ROOM: usize = 32 << 20;
+
+/// Refuses a stretch that is none.
+pub(crate) fn check(wanted: &Orders) -> Result<(), BadQuery> {
+    match (wanted.start, wanted.end) {
+        (Some(start), Some(end)) if end <= start => Err(BadQuery::new(
+            "end",
+            format!("{end} is not after the start, {start}"),
+            "a later instant",
+        )),
+        _ => Ok(()),
+    }
+}
+
+/// The same question, of the last day up to an instant where it says no stretch of time.
+pub(crate) fn of_last_day(asked: &Orders, last: Millis) -> Orders {
+    if asked.is_of_stretch() {
+        return asked.clone();
+    }
+    Orders {
+        start: Some(last.back(Millis::DAY).on(1)),
+        end: Some(last.on(1)),
+        ..asked.clone()
+    }
+}
+
+/// A page of the orders that an archive has, newest first; those of one instant in the order they were received.
+pub(crate) fn page(
+    archive: &Archive,
+    wanted: &Orders,
+    as_of: Option<Millis>,
+    most: usize,
+) -> Result<Vec<GroupedOrder>, Refusal> {
+    let symbol = wanted.symbol.as_ref();
+    let filter = Filter {
+        start: wanted.start,
+        end: wanted.end,
+        as_of,
+        exchange: wanted.exchange.clone(),
+        coin: symbol.map(|symbol| symbol.coin().to_owned()),
+        ..Filter::default()
+    };
+    let limit = usize::from(wanted.limit);
+    let mut passed = wanted.offset;
+    let mut page = Vec::with_capacity(limit);
+    let mut length = FIRST;
+    for day in archive.days_with_orders(&filter)?.into_iter().rev() {
+        let first = wanted.start.map_or(day, |start| start.max(day));
+        let last = day.on(Millis::DAY);
+        let mut end = wanted.end.map_or(last, |end| end.min(last));
+        while first < end {
+            let start = end.back(length).max(first);
+            let part = Filter {
+                start: Some(start),
+                end: Some(end),
+                ..filter.clone()
+            };
+            let Some(orders) = archive.part_of_orders(day, &part, most.min(ROOM))? else {
+                if end.back(1) <= start {
+                    let message = format!("{start} alone has more orders than are read at a time");
+                    let allowed = "an exchange or a symbol, so that there are fewer";
+                    return Err(BadQuery::new("end", message, allowed).into());
+                }
+                length = ((end.0 - start.0) / 2).max(1);
+                continue;
+            };
+            for order in orders {
+                // What an archive keeps has the coin of its pair.
+                if symbol.is_some_and(|symbol| !symbol.means(&order.order.symbol, symbol.coin()))
+                    || wanted
+                        .min_usd
+                        .is_some_and(|least| order.order.value_usd < least)
+                {
+                    continue;
+                }
+                if passed > 0 {
+                    passed -= 1;
+                    continue;
+                }
+                page.push(order);
+                if page.len() == limit {
+                    return Ok(page);
+                }
+            }
+            end = start;
+            length = length.saturating_mul(2).min(Millis::DAY);
+        }
+    }
+    Ok(page)
+}

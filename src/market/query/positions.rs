@@ -1,0 +1,28 @@
+//! Positions of single accounts as an answer beside the ten.
+
+use crate::api::Positions;
+use crate::engine::{EngineError, View};
+use crate::market::query::market_query::{Answer, Answered, Material};
+use crate::market::query::time_ranges::Stretches;
+use crate::market::refusal::Refusal;
+use crate::model::Millis;
+
+impl Answer for Positions {
+    /// Tables know of none.
+    fn answer(&self, _: &View<'_>) -> Result<Answered<Self::Reply>, EngineError> {
+        Ok(Answered::realised(Vec::new()))
+    }
+
+    fn of_market(
+        &self,
+        market: &dyn Stretches,
+        as_of: Option<Millis>,
+        _most: usize,
+    ) -> Option<Result<Self::Reply, Refusal>> {
+        Some(market.positions(self.symbol.as_str(), None, as_of))
+    }
+
+    fn material(&self) -> Material {
+        Material::Stretch
+    }
+}

@@ -1,0 +1,103 @@
+//! One look at what is new for all who want one: on a disk each costs a question and a change of threads.
+//!
+//! Nobody is given a look that began before they asked, so that what was committed by then is always seen.
+
+use std::future::Future;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use tokio::sync::Mutex;
+
+use crate::market::refusal::Refusal;
+
+/// Looks at one thing, one at a time, each for all who asked before it began.
+#[derive(Debug, Default)]
+pub(crate) struct SharedLook {
+    /// How many have begun.
+    begun: AtomicU64,
+    /// The last that succeeded.
+    last: Mutex<u64>,
+}
+
+impl SharedLook {
+    /// Waits for a look that begins from now on: `look`, unless somebody else's is as good.
+    pub(crate) async fn fresh(
+        &self,
+        look: impl Future<Output = Result<(), Refusal>>,
+    ) -> Result<(), Refusal> {
+        let before = self.begun.load(Ordering::SeqCst);
+        let mut last = self.last.lock().await;
+        if *last > before {
+            return Ok(());
+        }
+        let number = self.begun.fetch_add(1, Ordering::SeqCst) + 1;
+        look.await?;
+        *last = number;
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+#[expect(clippy::unwrap_used, reason = "tests")]
+mod tests {
+    use std::sync::Arc;
+
+    use futures_util::future::join_all;
+    use tokio::sync::Semaphore;
+    use tokio::task::{JoinHandle, yield_now};
+
+    use crate::market::shared_refresh::*;
+
+    /// A look that waits for a permit, and whether it may succeed.
+    fn ask(looks: &Arc<SharedLook>, door: &Arc<Semaphore>, good: bool) -> JoinHandle<bool> {
+        let (looks, door) = (Arc::clone(looks), Arc::clone(door));
+        tokio::spawn(async move {
+            let look = async {
+                door.acquire().await.unwrap().forget();
+                if good {
+                    Ok(())
+                } else {
+                    Err(Refusal::defect("a test"))
+                }
+            };
+            looks.fresh(look).await.is_ok()
+        })
+    }
+
+    #[tokio::test]
+    async fn who_asks_during_a_look_shares_the_next_one() {
+        let looks = Arc::new(SharedLook::default());
+        let door = Arc::new(Semaphore::new(0));
+        let first = ask(&looks, &door, true);
+        while looks.begun.load(Ordering::SeqCst) == 0 {
+            yield_now().await;
+        }
+        let later: Vec<_> = (0..20).map(|_| ask(&looks, &door, true)).collect();
+        yield_now().await;
+        door.add_permits(1);
+        assert!(first.await.unwrap());
+        for _ in 0..20 {
+            yield_now().await;
+        }
+        assert!(!later.iter().any(JoinHandle::is_finished));
+        door.add_permits(1);
+        for good in join_all(later).await {
+            assert!(good.unwrap());
+        }
+        assert_eq!(looks.begun.load(Ordering::SeqCst), 2);
+    }
+
+    #[tokio::test]
+    async fn a_look_that_fails_or_is_given_up_is_nobody_elses() {
+        let looks = Arc::new(SharedLook::default());
+        let door = Arc::new(Semaphore::new(0));
+        let given_up = ask(&looks, &door, true);
+        yield_now().await;
+        let failing = ask(&looks, &door, false);
+        let good = ask(&looks, &door, true);
+        yield_now().await;
+        given_up.abort();
+        door.add_permits(2);
+        assert!(!failing.await.unwrap());
+        assert!(good.await.unwrap());
+    }
+}

@@ -1,0 +1,516 @@
+//! Histories of coins, put together of days that are read once.
+//!
+//! A day of a coin is read as it is and kept with the instant by which all of it was known. From that instant on it
+//! serves every question, whenever it is about; for an earlier one the day is read again as of then.
+
+use std::collections::{BTreeMap, HashMap, VecDeque};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use rust_decimal::Decimal;
+
+use crate::archive::{Archive, Filter};
+use crate::engine::{EngineError, Exposure, Observations};
+use crate::market::refusal::Refusal;
+use crate::market::source::archive::bar_series;
+use crate::market::source::archive::bar_series::DayBars;
+use crate::market::source::archive::fit_cache::Fits;
+use crate::market::source::traits::Needed;
+use crate::model::{Millis, ObservedOpenInterest, ObservedOrder, Order, Side, nearest_f64};
+
+/// Before the window: what its first bars' volume is compared with, and a reading of open interest.
+const WARM_UP: i64 = 7 * Millis::DAY + Millis::HOUR;
+/// Windows up to this long are made of one history, so that the answers about a coin agree.
+const SHORT: i64 = 7 * Millis::DAY;
+/// Longer ones of this, and those that are longer still of one of their own length.
+const LONG: i64 = 30 * Millis::DAY;
+/// Orders are summed over so much time: no bar that estimates are made of is shorter.
+const BUCKET: i64 = 5 * Millis::MINUTE;
+
+/// What is kept of a coin's day.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+struct Name {
+    coin: String,
+    day: i64,
+    content: Content,
+}
+
+/// What of a day is kept.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+enum Content {
+    /// Bars and open interest.
+    Series,
+    /// Orders, of one exchange where one is named.
+    Orders(Option<String>),
+}
+
+/// From when on what `needed` says may rest on rows, where the last bar closed at `closed`: its own history, and that of the
+/// fit, whose last bar may have closed as long before its day as it reaches back.
+pub(crate) fn rests_from(needed: &Needed, closed: Millis) -> Millis {
+    let own = closed.back(length(needed.range));
+    let from = if needed.orders {
+        let day = Millis(day_of(closed).saturating_mul(Millis::DAY));
+        own.min(day.back(2 * LONG))
+    } else {
+        own
+    };
+    from.back(WARM_UP)
+}
+
+/// The length of the history that windows of `range` are made of.
+fn length(range: i64) -> i64 {
+    let usual = [SHORT, LONG].into_iter().find(|length| range <= *length);
+    usual.unwrap_or(range)
+}
+
+/// One day of one coin: its bars and open interest, or its orders.
+#[derive(Debug, Default)]
+struct Part {
+    bars: DayBars,
+    open_interest: Vec<ObservedOpenInterest>,
+    orders: Vec<ObservedOrder>,
+    /// USD of the orders by exchange.
+    usd: BTreeMap<String, f64>,
+    /// By when all of it had happened and been received.
+    known_by: Millis,
+}
+
+impl Part {
+    fn rows(&self) -> usize {
+        1 + self.bars.len() + self.open_interest.len() + self.orders.len()
+    }
+}
+
+/// What a history was made of.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Made {
+    coin: String,
+    length: i64,
+    /// Which orders, where any are part of it.
+    orders: Option<Content>,
+    as_of: Option<Millis>,
+    number: Option<u64>,
+}
+
+/// How much is kept.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Room {
+    /// Bars, readings and orders that are kept as days.
+    pub(crate) rows: usize,
+    /// Histories that are kept ready.
+    pub(crate) histories: usize,
+}
+
+#[derive(Debug, Default)]
+struct Kept {
+    room: Room,
+    parts: HashMap<Name, Arc<Part>>,
+    /// Names in the order in which they were last asked for, some of them several times.
+    asked: VecDeque<Name>,
+    rows: usize,
+    histories: VecDeque<(Made, Arc<Observations>)>,
+    /// Another one whenever something was forgotten: what was begun to be read before is out of date.
+    generation: u64,
+}
+
+/// Days of coins, and histories made of them.
+#[derive(Debug, Default)]
+pub(crate) struct Days {
+    kept: Mutex<Kept>,
+    pub(crate) fits: Fits,
+}
+
+fn day_of(at: Millis) -> i64 {
+    at.0.div_euclid(Millis::DAY)
+}
+
+impl Days {
+    fn lock(&self) -> MutexGuard<'_, Kept> {
+        self.kept.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// No days yet, and what may be kept of them.
+    pub(crate) fn in_room(room: Room) -> Self {
+        let days = Self::default();
+        days.lock().room = room;
+        days
+    }
+
+    /// Keeps up to `rows` from now on.
+    pub(crate) fn keep(&self, rows: usize) {
+        let mut kept = self.lock();
+        kept.room.rows = rows;
+        kept.tidy();
+    }
+
+    /// Forgets everything.
+    pub(crate) fn clear(&self) {
+        self.fits.clear();
+        let mut kept = self.lock();
+        *kept = Kept {
+            room: kept.room,
+            generation: kept.generation + 1,
+            ..Kept::default()
+        };
+    }
+
+    /// Forgets what is known of a coin from an instant on.
+    pub(crate) fn forget(&self, coin: &str, from: Millis) {
+        self.fits.forget(coin, from);
+        let mut kept = self.lock();
+        kept.generation += 1;
+        let first = day_of(from);
+        let mut freed = 0;
+        kept.parts.retain(|name, part| {
+            let stays = name.coin != coin || name.day < first;
+            freed += if stays { 0 } else { part.rows() };
+            stays
+        });
+        kept.rows -= freed;
+        kept.histories
+            .retain(|(made, _)| made.coin != coin || made.as_of.is_none_or(|at| at <= from));
+    }
+
+    /// The history of a coin as it was known at `as_of`, or as it is known with its changes up to `number`.
+    pub(crate) fn observations(
+        &self,
+        archive: &Archive,
+        needed: &Needed,
+        now: Millis,
+        as_of: Option<Millis>,
+        number: Option<u64>,
+    ) -> Result<Arc<Observations>, Refusal> {
+        let made = Made {
+            coin: needed.coin.clone(),
+            length: length(needed.range),
+            orders: needed
+                .orders
+                .then(|| Content::Orders(needed.exchange.clone())),
+            as_of,
+            number,
+        };
+        {
+            let mut kept = self.lock();
+            if let Some(place) = kept.histories.iter().position(|(known, _)| *known == made)
+                && let Some(found) = kept.histories.remove(place)
+            {
+                let history = Arc::clone(&found.1);
+                kept.histories.push_back(found);
+                return Ok(history);
+            }
+        }
+        let Some(last) = self.last_close(archive, needed, now, as_of)? else {
+            return Err(unanswered(archive, needed, now, as_of)?.into());
+        };
+        let history = Arc::new(self.history(archive, &made, last, now)?);
+        // What cannot change later, or is named by its changes, is worth keeping.
+        let settled = as_of.is_none_or(|at| at <= now);
+        if settled && (number.is_some() || as_of.is_some()) {
+            let mut kept = self.lock();
+            kept.histories.push_back((made, Arc::clone(&history)));
+            while kept.histories.len() > kept.room.histories {
+                kept.histories.pop_front();
+            }
+        }
+        Ok(history)
+    }
+
+    /// The close of the coin's last bar in the `range` before now.
+    fn last_close(
+        &self,
+        archive: &Archive,
+        needed: &Needed,
+        now: Millis,
+        as_of: Option<Millis>,
+    ) -> Result<Option<Millis>, Refusal> {
+        let Some(start) = first_day(archive, &needed.coin, now.back(needed.range), now, as_of)?
+        else {
+            return Ok(None);
+        };
+        let first = day_of(start);
+        for day in (first..=day_of(now)).rev() {
+            let part = self.part(archive, &needed.coin, day, &Content::Series, as_of)?;
+            if let Some(close) = part.bars.last_close(now)
+                && close > now.back(needed.range)
+            {
+                return Ok(Some(close));
+            }
+        }
+        Ok(None)
+    }
+
+    fn history(
+        &self,
+        archive: &Archive,
+        made: &Made,
+        last: Millis,
+        now: Millis,
+    ) -> Result<Observations, Refusal> {
+        let start = last.back(made.length).back(WARM_UP);
+        let start = first_day(archive, &made.coin, start, now, made.as_of)?.unwrap_or(start);
+        let mut bars = Vec::new();
+        let mut open_interest = Vec::new();
+        let mut orders = Vec::new();
+        let mut usd: BTreeMap<String, f64> = BTreeMap::new();
+        for day in day_of(start)..=day_of(now) {
+            let part = self.part(archive, &made.coin, day, &Content::Series, made.as_of)?;
+            open_interest.extend(
+                part.open_interest
+                    .iter()
+                    .filter(|row| row.timestamp >= start)
+                    .cloned(),
+            );
+            bars.push(part);
+            if let Some(content) = &made.orders {
+                let part = self.part(archive, &made.coin, day, content, made.as_of)?;
+                for (exchange, of_day) in &part.usd {
+                    *usd.entry(exchange.clone()).or_default() += of_day;
+                }
+                orders.extend(
+                    part.orders
+                        .iter()
+                        .filter(|row| row.order.timestamp >= start)
+                        .cloned(),
+                );
+            }
+        }
+        let days = bars.iter().map(|part| &part.bars);
+        let (bars, sources) = bar_series::together(&made.coin, days, start, now);
+        let observations = Observations::new(orders, bars, open_interest, Some(now))?;
+        let observations = observations.with_sources(&made.coin, sources);
+        if usd.is_empty() || start >= now {
+            return Ok(observations);
+        }
+        let heard = archive.covered(start, now, made.as_of)?;
+        Ok(observations.with_exposure(&made.coin, Exposure::new(heard, &usd)))
+    }
+
+    /// One day of a coin as it was known at `as_of`.
+    fn part(
+        &self,
+        archive: &Archive,
+        coin: &str,
+        day: i64,
+        content: &Content,
+        as_of: Option<Millis>,
+    ) -> Result<Arc<Part>, Refusal> {
+        let name = Name {
+            coin: coin.to_owned(),
+            day,
+            content: content.clone(),
+        };
+        let usable = |part: &Part| as_of.is_none_or(|at| part.known_by <= at);
+        let generation = {
+            let mut kept = self.lock();
+            if let Some(part) = kept.parts.get(&name).cloned() {
+                if usable(&part) {
+                    kept.asked.push_back(name);
+                    kept.tidy();
+                    return Ok(part);
+                }
+                drop(kept);
+                return Ok(Arc::new(read(archive, &name, as_of)?));
+            }
+            kept.generation
+        };
+        let part = Arc::new(read(archive, &name, None)?);
+        let serves = usable(&part);
+        let mut kept = self.lock();
+        if kept.generation == generation {
+            kept.put(name.clone(), Arc::clone(&part));
+        }
+        drop(kept);
+        if serves {
+            return Ok(part);
+        }
+        Ok(Arc::new(read(archive, &name, as_of)?))
+    }
+}
+
+impl Kept {
+    fn put(&mut self, name: Name, part: Arc<Part>) {
+        self.rows += part.rows();
+        if let Some(before) = self.parts.insert(name.clone(), part) {
+            self.rows -= before.rows();
+        }
+        self.asked.push_back(name);
+        self.tidy();
+    }
+
+    /// Lets go of what was not asked for the longest, as far as there is too much.
+    fn tidy(&mut self) {
+        while self.rows > self.room.rows {
+            let Some(name) = self.asked.pop_front() else {
+                return;
+            };
+            if !self.asked.contains(&name)
+                && let Some(part) = self.parts.remove(&name)
+            {
+                self.rows -= part.rows();
+            }
+        }
+        // A name that is asked for again stands here twice; only the last place counts.
+        if self.asked.len() > 4 * self.parts.len() + 1024 {
+            let mut seen = std::collections::HashSet::new();
+            let mut latest: VecDeque<Name> = VecDeque::new();
+            for name in self.asked.drain(..).rev() {
+                if self.parts.contains_key(&name) && seen.insert(name.clone()) {
+                    latest.push_front(name);
+                }
+            }
+            self.asked = latest;
+        }
+    }
+}
+
+/// `start`, or what goes before the first bar of the coin where that is later: no day before has to be looked at. None
+/// where the coin has no bar by now.
+///
+/// Short stretches are looked at as they are.
+fn first_day(
+    archive: &Archive,
+    coin: &str,
+    start: Millis,
+    now: Millis,
+    as_of: Option<Millis>,
+) -> Result<Option<Millis>, Refusal> {
+    if start >= now.back(LONG).back(2 * WARM_UP) {
+        return Ok(Some(start));
+    }
+    let filter = Filter {
+        start: Some(start),
+        end: Some(now.on(1)),
+        as_of,
+        coin: Some(coin.to_owned()),
+        ..Filter::default()
+    };
+    let first = archive.first_bar(&filter)?;
+    Ok(first.map(|bar| bar.timestamp.back(WARM_UP).max(start)))
+}
+
+/// Why there is no history: the coin is unknown, or has no bars in the window.
+fn unanswered(
+    archive: &Archive,
+    needed: &Needed,
+    now: Millis,
+    as_of: Option<Millis>,
+) -> Result<EngineError, Refusal> {
+    let coins = archive.coins(as_of)?;
+    let coin = needed.coin.clone();
+    let last_close = if coins.iter().any(|known| known.symbol == coin) {
+        let filter = Filter {
+            end: Some(now),
+            as_of,
+            coin: Some(coin.clone()),
+            ..Filter::default()
+        };
+        archive
+            .last_bar(&filter)?
+            .map(|bar| bar.close_time())
+            .filter(|close| *close <= now)
+    } else {
+        None
+    };
+    Ok(match last_close {
+        Some(last_close) => EngineError::NoBars {
+            coin,
+            range: needed.range_name,
+            now,
+            last_close,
+        },
+        None => EngineError::UnknownCoin {
+            now,
+            known: coins
+                .into_iter()
+                .map(|known| known.symbol)
+                .filter(|known| *known != coin)
+                .collect(),
+            coin,
+        },
+    })
+}
+
+fn read(archive: &Archive, name: &Name, as_of: Option<Millis>) -> Result<Part, Refusal> {
+    let start = Millis(name.day.saturating_mul(Millis::DAY));
+    let filter = Filter {
+        start: Some(start),
+        end: Some(start.on(Millis::DAY)),
+        as_of,
+        coin: Some(name.coin.clone()),
+        ..Filter::default()
+    };
+    if let Content::Orders(exchange) = &name.content {
+        let filter = Filter {
+            exchange: exchange.clone(),
+            ..filter
+        };
+        return read_orders(archive, &filter);
+    }
+    let (bars, bars_known_by) = bar_series::of_day(archive, &filter)?;
+    let mut part = Part {
+        bars,
+        known_by: bars_known_by,
+        ..Part::default()
+    };
+    for row in archive.open_interest(&filter)?.rows {
+        part.known_by = part.known_by.max(row.received_at).max(row.timestamp);
+        part.open_interest.push(row.into());
+    }
+    Ok(part)
+}
+
+/// The orders of a coin's day, those of a pair and side summed over [`BUCKET`]: an estimate looks no closer.
+fn read_orders(archive: &Archive, filter: &Filter) -> Result<Part, Refusal> {
+    let mut part = Part::default();
+    let mut sums: HashMap<(String, Side, Millis), [Decimal; 2]> = HashMap::new();
+    let mut whole = Vec::new();
+    let coin = filter.coin.as_deref().unwrap_or_default();
+    let exchange = filter.exchange.as_deref().unwrap_or("all");
+    let mut make = |symbol: &str, side, bucket, [qty, value_usd]: [Decimal; 2]| {
+        whole.push(ObservedOrder {
+            order: Order {
+                exchange: exchange.to_owned(),
+                symbol: symbol.to_owned(),
+                side,
+                price: Decimal::ONE,
+                qty,
+                value_usd,
+                timestamp: bucket,
+            },
+            coin: Some(coin.to_owned()),
+            received_at: None,
+            group_id: None,
+        });
+    };
+    archive.orders_briefly(filter, &mut |brief| {
+        part.known_by = part.known_by.max(brief.received_at).max(brief.timestamp);
+        let value = nearest_f64(brief.value_usd);
+        match part.usd.get_mut(brief.exchange) {
+            Some(usd) => *usd += value,
+            None => drop(part.usd.insert(brief.exchange.to_owned(), value)),
+        }
+        let bucket = Millis(brief.timestamp.0.div_euclid(BUCKET).saturating_mul(BUCKET));
+        let key = (brief.symbol.to_owned(), brief.side, bucket);
+        let sum = sums.entry(key).or_default();
+        let [qty, usd] = *sum;
+        match qty
+            .checked_add(brief.qty)
+            .zip(usd.checked_add(brief.value_usd))
+        {
+            Some((qty, usd)) => *sum = [qty, usd],
+            // No decimal holds the sum: the order stands by itself.
+            None => make(
+                brief.symbol,
+                brief.side,
+                bucket,
+                [brief.qty, brief.value_usd],
+            ),
+        }
+    })?;
+    let mut sums: Vec<_> = sums.into_iter().collect();
+    sums.sort_unstable();
+    for ((symbol, side, bucket), amounts) in sums {
+        make(&symbol, side, bucket, amounts);
+    }
+    part.orders = whole;
+    Ok(part)
+}

@@ -1,0 +1,251 @@
+//! The last day of an archive that may be growing.
+
+use std::collections::{HashMap, VecDeque};
+
+use crate::archive::{Archive, Filter, Gather, Known};
+use crate::engine::{Ring, RingFault, RingPart};
+use crate::market::arrivals::ArrivalId;
+use crate::market::refusal::Refusal;
+use crate::market::revision::{Revision, last_close, wall_clock};
+use crate::market::source::archive::day_cache::Days;
+use crate::model::{Millis, Order, OrderBrief};
+
+/// Orders that are kept in their order of arrival, for readers that come back for more.
+const ARRIVED: usize = 16_384;
+/// More orders than this are read by all processors at once, as at the start, and not one by one.
+const FAR: i64 = 100_000;
+
+/// The last day, and how far the archive has been read.
+#[derive(Debug)]
+pub(crate) struct Live {
+    pub(crate) version: i64,
+    pub(crate) known: Known,
+    pub(crate) ring: Ring,
+    pub(crate) revision: Revision,
+    /// Another one after every commit: runs and gaps are part of what it stands for.
+    pub(crate) recorded: Revision,
+    /// What the estimates of each coin depend on that has changed since all was read.
+    coins: HashMap<String, Revision>,
+    /// The same of every other coin.
+    others: Revision,
+    /// The orders behind the number [`Live::from`], as they arrived.
+    arrived: VecDeque<(i64, Order)>,
+    from: i64,
+    /// Whether the ring lacks something.
+    broken: bool,
+}
+
+/// A share of the last day on its way into the ring.
+struct Share(Result<RingPart, RingFault>);
+
+impl Gather for Share {
+    fn take(&mut self, order: OrderBrief<'_>) {
+        if let Ok(part) = &mut self.0
+            && let Err(fault) = part.push(&order)
+        {
+            self.0 = Err(fault);
+        }
+    }
+
+    fn end(&mut self) {
+        if let Ok(part) = &mut self.0 {
+            part.settle();
+        }
+    }
+}
+
+/// The last day before `now` of what `as_of` admits.
+fn filled(archive: &Archive, now: Millis, as_of: Option<Millis>) -> Result<(Ring, Known), Refusal> {
+    let filter = Filter {
+        start: Some(now.back(Millis::DAY).on(1)),
+        as_of,
+        ..Filter::default()
+    };
+    let (shares, known) = archive.gather_orders(&filter, || Share(Ok(RingPart::new(now))))?;
+    let parts: Result<Vec<RingPart>, RingFault> = shares.into_iter().map(|share| share.0).collect();
+    Ok((Ring::of_parts(now, parts?)?, known))
+}
+
+/// The last day as it was known at `at`.
+pub(crate) fn past(archive: &Archive, at: Millis) -> Result<Ring, Refusal> {
+    Ok(filled(archive, at, Some(at))?.0)
+}
+
+impl Live {
+    fn of(version: i64, known: Known, ring: Ring) -> Self {
+        let revision = Revision::first();
+        Self {
+            version,
+            known,
+            ring,
+            revision,
+            recorded: revision,
+            coins: HashMap::new(),
+            others: Revision {
+                number: 0,
+                ..revision
+            },
+            arrived: VecDeque::new(),
+            from: known.end.orders,
+            broken: false,
+        }
+    }
+
+    /// The last day of the archive as it is.
+    pub(crate) fn load(archive: &Archive) -> Result<Self, Refusal> {
+        // Asked first: what is committed meanwhile is another version.
+        let version = archive.version()?;
+        let newest = archive.summary()?.newest.unwrap_or_default();
+        let (mut ring, known) = filled(archive, newest, None)?;
+        ring.advance(known.newest.unwrap_or_default());
+        Ok(Self::of(version, known, ring))
+    }
+
+    /// What never changes, because it is as of an instant.
+    pub(crate) fn still(archive: &Archive, at: Millis) -> Result<Self, Refusal> {
+        let version = archive.version()?;
+        Ok(Self::of(version, archive.summary()?, Ring::new(at)))
+    }
+
+    /// Takes in what is new at `version`.
+    pub(crate) fn absorb(
+        &mut self,
+        archive: &Archive,
+        version: i64,
+        days: &[&Days],
+    ) -> Result<(), Refusal> {
+        if self.broken {
+            return self.reload(archive, days);
+        }
+        let before = self.ring.now();
+        let mut fault: Option<RingFault> = None;
+        let mut late: HashMap<String, Millis> = HashMap::new();
+        let ring = &mut self.ring;
+        let arrived = &mut self.arrived;
+        let news = archive.news(self.known.end, FAR, &mut |brief| {
+            if fault.is_some() {
+                return;
+            }
+            fault = ring.arrive(&brief).err();
+            arrived.push_back((brief.number, brief.order()));
+            if brief.timestamp < last_close(before) {
+                late.entry(brief.coin.to_owned())
+                    .and_modify(|first| *first = brief.timestamp.min(*first))
+                    .or_insert(brief.timestamp);
+            }
+        });
+        let news = match (news, fault) {
+            (Ok(news), None) => news,
+            // Some of it has been taken in: it is all read again when the next answer is wanted.
+            (Err(error), _) => {
+                self.broken = true;
+                return Err(error.into());
+            }
+            (Ok(_), Some(fault)) => {
+                self.broken = true;
+                return Err(fault.into());
+            }
+        };
+        if news.missed {
+            return self.reload(archive, days);
+        }
+        let changed_at = wall_clock();
+        let next = |revision: Revision| revision.next(changed_at);
+        self.ring.advance(news.known.newest.unwrap_or_default());
+        self.ring.settle();
+        while self.arrived.len() > ARRIVED {
+            if let Some((number, _)) = self.arrived.pop_front() {
+                self.from = number;
+            }
+        }
+        let closed = last_close(self.ring.now());
+        for (coin, first) in news.coins.iter().chain(&late) {
+            for days in days {
+                days.forget(coin, *first);
+            }
+            if *first < closed {
+                let revision = self.coins.entry(coin.clone()).or_insert(self.others);
+                *revision = next(*revision);
+            }
+        }
+        if news.known.end != self.known.end {
+            self.revision = next(self.revision);
+        }
+        self.recorded = next(self.recorded);
+        self.known = news.known;
+        self.version = version;
+        Ok(())
+    }
+
+    /// Reads all of it again.
+    fn reload(&mut self, archive: &Archive, days: &[&Days]) -> Result<(), Refusal> {
+        let fresh = Self::load(archive)?;
+        for days in days {
+            days.clear();
+        }
+        self.replace(fresh);
+        Ok(())
+    }
+
+    /// Is what was read anew, all of which may have changed.
+    pub(crate) fn replace(&mut self, fresh: Self) {
+        let changed_at = wall_clock();
+        *self = Self {
+            revision: self.revision.next(changed_at),
+            recorded: self.recorded.next(changed_at),
+            coins: HashMap::new(),
+            others: self.after_all_coins(changed_at),
+            ..fresh
+        };
+    }
+
+    /// What the estimates of a coin depend on.
+    pub(crate) fn of_coin(&self, coin: &str) -> Revision {
+        self.coins.get(coin).copied().unwrap_or(self.others)
+    }
+
+    /// A revision behind that of every coin.
+    fn after_all_coins(&self, changed_at: Millis) -> Revision {
+        let known = self.coins.values().map(|revision| revision.number);
+        let number = known.max().unwrap_or(0).max(self.others.number);
+        Revision {
+            number,
+            ..self.others
+        }
+        .next(changed_at)
+    }
+
+    /// Takes every estimate for out of date.
+    pub(crate) fn estimates_changed(&mut self) {
+        self.others = self.after_all_coins(wall_clock());
+        self.coins.clear();
+    }
+
+    /// Takes all of it for out of date: it is read again when the next answer is wanted.
+    pub(crate) fn forget(&mut self) {
+        self.version = i64::MIN;
+        self.broken = true;
+    }
+
+    /// Up to `limit` orders that arrived behind this number, where they are all still known here.
+    pub(crate) fn arrived_behind(
+        &self,
+        number: i64,
+        limit: usize,
+    ) -> Option<Vec<(ArrivalId, Order)>> {
+        if number < self.from {
+            return None;
+        }
+        let first = self.arrived.partition_point(|(known, _)| *known <= number);
+        let behind = self.arrived.range(first..).take(limit);
+        let place = |number: i64| ArrivalId {
+            series: self.known.series,
+            number: u64::try_from(number).unwrap_or_default(),
+        };
+        Some(
+            behind
+                .map(|(number, order)| (place(*number), order.clone()))
+                .collect(),
+        )
+    }
+}

@@ -1,0 +1,205 @@
+//! A market in memory that grows while it is asked.
+//!
+//! Every growth makes the observations anew, which suits a market of some thousand orders; one that is kept belongs
+//! into an archive.
+
+use std::collections::{BTreeMap, VecDeque};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use futures_util::future::BoxFuture;
+use tokio::sync::watch;
+
+use crate::engine::{Observations, Rows, TableFault, View};
+use crate::market::arrivals::{ArrivalId, Arrivals};
+use crate::market::refusal::Refusal;
+use crate::market::revision::{Basis, Revision, Standing, wall_clock};
+use crate::market::source::traits::{Needed, Source};
+use crate::model::{Millis, ObservedOrder, Order};
+
+/// What a market in memory grows by.
+///
+/// # Examples
+///
+/// ```
+/// use liqdata::model::{Millis, ObservedOrder, Order, Side};
+/// use liqdata::market::{Arrivals, Market};
+///
+/// let (market, feed) = Market::growing(1000, "a test");
+/// let seen = market.revision();
+/// let order = Order {
+///     exchange: "okx".to_owned(),
+///     symbol: "BTCUSDT".to_owned(),
+///     side: Side::Long,
+///     price: 60_000.into(),
+///     qty: 2.into(),
+///     value_usd: 120_000.into(),
+///     timestamp: Millis(1_781_136_000_000),
+/// };
+/// let observed = ObservedOrder { order, coin: None, received_at: None, group_id: None };
+/// feed.append((vec![observed], Vec::new(), Vec::new()))?;
+/// assert_ne!(market.revision(), seen);
+/// assert!(matches!(market.arrivals(None, 10)?, Arrivals::Known(orders) if orders.len() == 1));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Clone, Debug)]
+pub struct Feed(pub(crate) Arc<Growing>);
+
+impl Feed {
+    /// Adds rows: all of them, or in case of an error none. Orders of one growth arrive in the order they were received.
+    ///
+    /// # Errors
+    ///
+    /// [`TableFault`] as of [`Observations::new`].
+    pub fn append(&self, rows: Rows) -> Result<(), TableFault> {
+        self.0.append(rows)
+    }
+}
+
+/// Observations that grow, and the orders of late in their order of arrival.
+#[derive(Debug)]
+pub(crate) struct Growing {
+    state: Mutex<State>,
+    revision: watch::Sender<u64>,
+    kept: usize,
+    /// Tells this order of arrival from any other.
+    series: u64,
+    /// What never grew is at this one.
+    first: Revision,
+}
+
+#[derive(Debug)]
+struct State {
+    rows: Rows,
+    observations: Arc<Observations>,
+    revision: Revision,
+    estimates: BTreeMap<String, Revision>,
+    /// The last orders that arrived, first come first.
+    arrived: VecDeque<Order>,
+    /// How many arrived before those.
+    forgotten: u64,
+}
+
+impl Growing {
+    /// An empty market that keeps the place of its last `kept` orders.
+    pub(crate) fn new(kept: usize) -> Self {
+        let first = Revision::first();
+        Self {
+            state: Mutex::new(State {
+                rows: Rows::default(),
+                observations: Arc::new(Observations::default()),
+                revision: first,
+                estimates: BTreeMap::new(),
+                arrived: VecDeque::new(),
+                forgotten: 0,
+            }),
+            revision: watch::Sender::new(first.number),
+            kept,
+            series: fastrand::u64(..),
+            first,
+        }
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn append(&self, (orders, bars, open_interest): Rows) -> Result<(), TableFault> {
+        // Names are brought into our spelling before anybody is shown them.
+        let arrived = Observations::new(orders, Vec::new(), Vec::new(), None)?;
+        let places = arrived.in_order_of_arrival();
+        let (orders, ..) = arrived.rows();
+        let orders: Vec<ObservedOrder> = places
+            .into_iter()
+            .filter_map(|place| orders.get(place).cloned())
+            .collect();
+
+        let mut state = self.state();
+        let mut rows = state.rows.clone();
+        let mut touched: Vec<String> = bars.iter().map(|bar| bar.symbol.to_uppercase()).collect();
+        touched.extend(
+            open_interest
+                .iter()
+                .map(|reading| reading.symbol.to_uppercase()),
+        );
+        rows.0.extend(orders.iter().cloned());
+        rows.1.extend(bars);
+        rows.2.extend(open_interest);
+        let observations = Observations::new(rows.0.clone(), rows.1.clone(), rows.2.clone(), None)?;
+        touched.extend(orders.iter().filter_map(|order| {
+            let coin = order.coin.as_ref()?;
+            let last = observations.bars(coin).last()?;
+            (order.order.timestamp <= last.close_time()).then(|| coin.clone())
+        }));
+
+        let revision = state.revision.next(wall_clock());
+        state.rows = rows;
+        state.observations = Arc::new(observations);
+        state.revision = revision;
+        for coin in touched {
+            state.estimates.insert(coin.trim().to_owned(), revision);
+        }
+        state
+            .arrived
+            .extend(orders.into_iter().map(|observed| observed.order));
+        while state.arrived.len() > self.kept {
+            state.arrived.pop_front();
+            state.forgotten += 1;
+        }
+        drop(state);
+        self.revision.send_replace(revision.number);
+        Ok(())
+    }
+}
+
+impl Source for Growing {
+    fn view(
+        &self,
+        as_of: Option<Millis>,
+        _needed: Option<&Needed>,
+        work: &mut dyn FnMut(&View<'_>),
+    ) -> Result<(), Refusal> {
+        let observations = Arc::clone(&self.state().observations);
+        work(&observations.at(as_of));
+        Ok(())
+    }
+
+    fn is_growing(&self) -> bool {
+        true
+    }
+
+    /// Estimates of a coin depend on its bars, its open interest, and orders of before the last close.
+    fn last_standing(&self, basis: &Basis) -> Standing {
+        let state = self.state();
+        Standing {
+            revision: match basis {
+                Basis::Observations | Basis::Record => state.revision,
+                Basis::Coin(coin) => state.estimates.get(coin).copied().unwrap_or(self.first),
+            },
+            now: state.observations.now(),
+        }
+    }
+
+    fn changed(self: Arc<Self>, seen: Revision) -> BoxFuture<'static, ()> {
+        let mut revision = self.revision.subscribe();
+        Box::pin(async move {
+            // Never fails: the sender is here.
+            let _ = revision.wait_for(|number| *number != seen.number).await;
+            drop(self);
+        })
+    }
+
+    fn arrivals(&self, after: Option<ArrivalId>, limit: usize) -> Result<Arrivals, Refusal> {
+        let state = self.state();
+        let known = (state.forgotten, state.arrived.len());
+        let order = |place: usize| state.arrived.get(place).cloned();
+        Ok(Arrivals::behind(after, limit, self.series, known, order))
+    }
+
+    fn newest(&self) -> Result<ArrivalId, Refusal> {
+        let state = self.state();
+        Ok(ArrivalId {
+            series: self.series,
+            number: state.forgotten + state.arrived.len() as u64,
+        })
+    }
+}

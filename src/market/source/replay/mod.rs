@@ -1,0 +1,373 @@
+//! A market that moves by a clock of its own: what lies in it is known from the beginning, and is told when it is due.
+//!
+//! Whatever it is asked, it asks the place that its observations lie in as of the instant at which anything last arrived
+//! (`timetable`), by a clock that may go faster than this machine's (`clock`). So nothing is seen before its time, and the
+//! same place gives the same answers, in the same order, however fast it moves and however often it is asked.
+
+mod clock;
+mod timetable;
+
+use std::future::pending;
+use std::sync::Arc;
+use std::time::Duration;
+
+use futures_util::future::BoxFuture;
+use tokio::sync::watch;
+
+use crate::archive::Archive;
+use crate::engine::{Observations, Rows, Spans, TimelineQuestion, View};
+use crate::market::arrivals::{ArrivalId, Arrivals};
+use crate::market::names::Names;
+use crate::market::refusal::Refusal;
+use crate::market::revision::{Basis, Revision, Standing};
+pub use crate::market::source::replay::clock::{Clock, Driven, Scaled};
+use crate::market::source::replay::timetable::{Stand, Timetable};
+use crate::market::source::traits::{Needed, Source, Stretch};
+use crate::model::{
+    Bar, Damage, MapRow, Millis, MissedStretch, ObservedOpenInterest, PeriodRow, PositionRow,
+    VenueCoverage, Window,
+};
+
+/// How long a look that failed is left alone.
+const AGAIN: Duration = Duration::from_secs(1);
+
+/// A place whose observations arrive.
+#[derive(Debug)]
+pub(crate) struct Moving {
+    place: Arc<dyn Source>,
+    timetable: Timetable,
+    clock: Arc<dyn Clock>,
+    /// When it was ended before its time.
+    ended: watch::Sender<Option<Millis>>,
+    /// Tells this order of arrival from any other.
+    series: u64,
+}
+
+impl Moving {
+    /// What of `place`, which shows `observations`, arrives after `start`.
+    pub(crate) fn of_observations(
+        place: Arc<dyn Source>,
+        observations: &Observations,
+        start: Millis,
+        clock: impl FnOnce(Millis) -> Arc<dyn Clock>,
+    ) -> Self {
+        let timetable = Timetable::of_observations(observations, start);
+        Self::by(place, timetable, clock)
+    }
+
+    /// What of `place`, which lies in `archive`, arrives in a stretch of time.
+    pub(crate) fn of_archive(
+        place: Arc<dyn Source>,
+        archive: Archive,
+        (start, end): Stretch,
+        clock: impl FnOnce(Millis) -> Arc<dyn Clock>,
+        read: &dyn Fn(usize, usize),
+    ) -> Result<Self, Refusal> {
+        let timetable = Timetable::of_archive(archive, start, end, read)?;
+        Ok(Self::by(place, timetable, clock))
+    }
+
+    fn by(
+        place: Arc<dyn Source>,
+        timetable: Timetable,
+        clock: impl FnOnce(Millis) -> Arc<dyn Clock>,
+    ) -> Self {
+        Self {
+            place,
+            clock: clock(timetable.start),
+            timetable,
+            ended: watch::Sender::new(None),
+            series: fastrand::u64(..),
+        }
+    }
+
+    /// The instant it is there.
+    pub(crate) fn clock(&self) -> Millis {
+        let at = self.clock.now().min(self.timetable.end);
+        let at = self.ended.borrow().map_or(at, |ended| ended.min(at));
+        at.max(self.timetable.start)
+    }
+
+    /// Where all of it has arrived.
+    pub(crate) fn until(&self) -> Millis {
+        self.timetable.end
+    }
+
+    /// Lets nothing more arrive.
+    pub(crate) fn end(&self) {
+        let at = self.clock();
+        self.ended.send_if_modified(|ended| {
+            let first = ended.is_none();
+            ended.get_or_insert(at);
+            first
+        });
+    }
+
+    fn is_over(&self) -> bool {
+        self.ended.borrow().is_some() || self.clock() >= self.timetable.end
+    }
+
+    /// Where it stands, and whether nothing more arrives.
+    fn look(&self) -> Result<(Stand, bool), Refusal> {
+        // Asked first: what arrives meanwhile is another look's.
+        let over = self.is_over();
+        Ok((self.timetable.stand(self.clock())?, over))
+    }
+
+    fn now(&self) -> Result<Millis, Refusal> {
+        Ok(self.timetable.stand(self.clock())?.now)
+    }
+
+    fn revision(&self, at: Millis, over: bool) -> Revision {
+        let number = u64::try_from(at.0.saturating_sub(self.timetable.start.0)).unwrap_or_default();
+        Revision {
+            number: number.saturating_add(over.into()),
+            changed_at: self.clock.here(at),
+        }
+    }
+
+    /// The instant that `as_of` asks about: none is known that is still to come.
+    fn at(&self, as_of: Option<Millis>) -> Result<Option<Millis>, Refusal> {
+        let now = self.now()?;
+        match as_of {
+            Some(asked) if asked > now => Err(Refusal::unknown_yet(asked, now)),
+            asked => Ok(Some(asked.unwrap_or(now))),
+        }
+    }
+
+    async fn looked(self: Arc<Self>) -> Result<(Stand, bool), Refusal> {
+        if !self.is_on_disk() {
+            return self.look();
+        }
+        let looked = tokio::task::spawn_blocking(move || self.look()).await;
+        looked.unwrap_or_else(|failure| Err(Refusal::defect(failure)))
+    }
+}
+
+impl Source for Moving {
+    fn view(
+        &self,
+        as_of: Option<Millis>,
+        needed: Option<&Needed>,
+        work: &mut dyn FnMut(&View<'_>),
+    ) -> Result<(), Refusal> {
+        self.place.view(self.at(as_of)?, needed, work)
+    }
+
+    /// Each instant is asked about by itself, so that none is answered that is still to come.
+    fn shows_the_past(&self) -> bool {
+        false
+    }
+
+    fn is_growing(&self) -> bool {
+        !self.is_over()
+    }
+
+    fn is_on_disk(&self) -> bool {
+        self.timetable.is_on_disk()
+    }
+
+    fn last_standing(&self, basis: &Basis) -> Standing {
+        self.standing(basis).unwrap_or_else(|fault| {
+            log::warn!("{fault}");
+            let start = self.timetable.start;
+            Standing {
+                revision: self.revision(start, false),
+                now: start,
+            }
+        })
+    }
+
+    fn standing(&self, basis: &Basis) -> Result<Standing, Refusal> {
+        let (stand, over) = self.look()?;
+        Ok(Standing {
+            revision: match basis {
+                Basis::Observations | Basis::Record => self.revision(stand.now, over),
+                Basis::Coin(_) => self.revision(stand.settled, false),
+            },
+            now: stand.now,
+        })
+    }
+
+    fn changed(self: Arc<Self>, seen: Revision) -> BoxFuture<'static, ()> {
+        let mut ended = self.ended.subscribe();
+        Box::pin(async move {
+            loop {
+                let next = match Arc::clone(&self).looked().await {
+                    Ok((stand, over)) => {
+                        if self.revision(stand.now, over).number > seen.number {
+                            return;
+                        }
+                        if over {
+                            return pending().await;
+                        }
+                        stand.next.unwrap_or(self.timetable.end)
+                    }
+                    Err(fault) => {
+                        log::warn!("{fault}");
+                        tokio::time::sleep(AGAIN).await;
+                        continue;
+                    }
+                };
+                tokio::select! {
+                    () = self.clock.reached(next) => (),
+                    // Never fails: the sender is here.
+                    _ = ended.changed() => (),
+                }
+            }
+        })
+    }
+
+    fn arrivals(&self, after: Option<ArrivalId>, limit: usize) -> Result<Arrivals, Refusal> {
+        let at = self.clock();
+        let known = match after {
+            Some(after) if after.series != self.series => return Ok(Arrivals::Gone),
+            after => after.map_or(0, |after| after.number),
+        };
+        if known > self.timetable.arrived(at)? {
+            return Ok(Arrivals::Gone);
+        }
+        let orders = self.timetable.orders_behind(known, limit, at)?;
+        let series = self.series;
+        let named = orders.into_iter().zip(known + 1..);
+        Ok(Arrivals::Known(
+            named
+                .map(|(order, number)| (ArrivalId { series, number }, order))
+                .collect(),
+        ))
+    }
+
+    fn newest(&self) -> Result<ArrivalId, Refusal> {
+        Ok(ArrivalId {
+            series: self.series,
+            number: self.timetable.arrived(self.clock())?,
+        })
+    }
+
+    fn damage_behind(&self, needed: &Needed, closed: Millis) -> Result<Vec<Damage>, Refusal> {
+        self.place.damage_behind(needed, closed)
+    }
+
+    fn archive(&self) -> Option<&Archive> {
+        self.place.archive()
+    }
+
+    fn archive_of_the_past(&self) -> Option<&Archive> {
+        self.place.archive_of_the_past()
+    }
+
+    fn keep_of_the_past(&self, bytes: usize) {
+        self.place.keep_of_the_past(bytes);
+    }
+
+    fn opened_as_of(&self) -> Option<Millis> {
+        self.now().ok()
+    }
+
+    fn instant(&self, as_of: Option<Millis>) -> Result<Option<Millis>, Refusal> {
+        self.at(as_of)
+    }
+
+    fn coins(&self) -> Result<Vec<String>, Refusal> {
+        match self.place.archive() {
+            Some(archive) => {
+                let coins = archive.coins(self.at(None)?)?;
+                Ok(coins.into_iter().map(|coin| coin.symbol).collect())
+            }
+            None => self.place.coins(),
+        }
+    }
+
+    /// Those of all that ever arrives: which names there are is no observation.
+    fn names(&self) -> Result<Names, Refusal> {
+        self.place.names()
+    }
+
+    fn coverage(
+        &self,
+        as_of: Option<Millis>,
+        window: Window,
+    ) -> Result<Vec<VenueCoverage>, Refusal> {
+        self.place.coverage(self.at(as_of)?, window)
+    }
+
+    fn whole_tapes(&self, as_of: Option<Millis>, window: Window) -> Result<Spans, Refusal> {
+        self.place.whole_tapes(self.at(as_of)?, window)
+    }
+
+    fn gaps(&self, as_of: Option<Millis>, stretch: Stretch) -> Result<Vec<MissedStretch>, Refusal> {
+        self.place.gaps(self.at(as_of)?, stretch)
+    }
+
+    fn bars(
+        &self,
+        coin: &str,
+        as_of: Option<Millis>,
+        stretch: Stretch,
+        size: Option<i64>,
+    ) -> Result<Vec<Bar>, Refusal> {
+        self.place.bars(coin, self.at(as_of)?, stretch, size)
+    }
+
+    fn first_bar(
+        &self,
+        coin: &str,
+        as_of: Option<Millis>,
+        stretch: Stretch,
+    ) -> Result<Option<(Millis, i64)>, Refusal> {
+        self.place.first_bar(coin, self.at(as_of)?, stretch)
+    }
+
+    fn open_interest(
+        &self,
+        coin: &str,
+        as_of: Option<Millis>,
+        stretch: Stretch,
+    ) -> Result<Vec<ObservedOpenInterest>, Refusal> {
+        self.place.open_interest(coin, self.at(as_of)?, stretch)
+    }
+
+    fn timeline(
+        &self,
+        asked: &Arc<TimelineQuestion>,
+        as_of: Option<Millis>,
+    ) -> Result<Option<Vec<PeriodRow>>, Refusal> {
+        self.place.timeline(asked, self.at(as_of)?)
+    }
+
+    fn positions(
+        &self,
+        coin: &str,
+        exchange: Option<&str>,
+        as_of: Option<Millis>,
+    ) -> Result<Vec<PositionRow>, Refusal> {
+        self.place.positions(coin, exchange, self.at(as_of)?)
+    }
+
+    fn maps(
+        &self,
+        kind: Option<&str>,
+        coin: Option<&str>,
+        version: Option<&str>,
+        as_of: Option<Millis>,
+        stretch: Stretch,
+        most: usize,
+    ) -> Result<Vec<MapRow>, Refusal> {
+        self.place
+            .maps(kind, coin, version, self.at(as_of)?, stretch, most)
+    }
+
+    /// Those that have arrived.
+    fn rows(&self) -> Result<Rows, Refusal> {
+        let now = self.now()?;
+        let (mut orders, mut bars, mut readings) = self.place.rows()?;
+        orders.retain(|row| row.order.timestamp.max(row.received_at.unwrap_or_default()) <= now);
+        bars.retain(|bar| bar.timestamp.on(bar.interval.unwrap_or_default()) <= now);
+        readings.retain(|reading| reading.timestamp <= now);
+        Ok((orders, bars, readings))
+    }
+}
+
+#[cfg(test)]
+#[expect(clippy::unwrap_used, clippy::indexing_slicing, reason = "tests")]
+mod tests;

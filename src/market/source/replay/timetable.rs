@@ -1,0 +1,390 @@
+//! What arrives in a market that moves, and when: day by day, since an archive may hold more than memory does.
+//!
+//! A row is due once it was received and its event was over, as an archive that is asked as of an instant has it. The same
+//! rows are due in the same order, whether they lie in the journal or in files.
+
+use std::collections::{BTreeMap, VecDeque};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use crate::api::BadQuery;
+use crate::archive::{Archive, BarRow, Filter, OpenInterestRow};
+use crate::engine::Observations;
+use crate::market::refusal::Refusal;
+use crate::market::revision::last_close;
+use crate::model::{Millis, Order};
+
+/// Days that are kept in memory.
+const KEPT: usize = 3;
+
+/// What arrives in a UTC day.
+#[derive(Debug, Default)]
+pub(crate) struct Page {
+    /// The instants at which anything does, each once, and whether an estimate may be another by it.
+    dues: Vec<(Millis, bool)>,
+    /// The orders and when they do.
+    orders: Vec<(Millis, Order)>,
+}
+
+impl Page {
+    /// How many orders have arrived by `at`.
+    fn arrived(&self, at: Millis) -> usize {
+        self.orders.partition_point(|(due, _)| *due <= at)
+    }
+}
+
+/// A page in the making.
+#[derive(Debug, Default)]
+struct Draft {
+    dues: BTreeMap<Millis, bool>,
+    /// How many orders there are, also where they are not kept.
+    count: u64,
+    orders: Vec<(Millis, Order)>,
+    /// The first and the last event of what arrives.
+    events: Option<(Millis, Millis)>,
+}
+
+impl Draft {
+    fn note(&mut self, due: Millis, event: Millis, settles: bool) {
+        *self.dues.entry(due).or_default() |= settles;
+        let (first, last) = self.events.unwrap_or((event, event));
+        self.events = Some((first.min(event), last.max(event)));
+    }
+
+    /// Notes an order, which the caller keeps or not.
+    fn count(&mut self, due: Millis, order: &Order, late: bool) {
+        self.count += 1;
+        self.note(due, order.timestamp, late);
+    }
+
+    fn page(mut self) -> Page {
+        // Stable: what is due together stays as it lies.
+        self.orders.sort_by_key(|(due, _)| *due);
+        Page {
+            dues: self.dues.into_iter().collect(),
+            orders: self.orders,
+        }
+    }
+}
+
+/// When an order is due, and whether it comes after the close of a bar that it happened in.
+fn due_of(order: &Order, received_at: Millis) -> (Millis, bool) {
+    let due = received_at.max(order.timestamp);
+    (due, order.timestamp < last_close(due))
+}
+
+/// What a page holds, where it is not at hand.
+#[derive(Clone, Copy, Debug)]
+struct Outline {
+    first: Millis,
+    last: Millis,
+    /// The last instant at which an estimate may have become another.
+    settled: Option<Millis>,
+    /// Orders that arrive before that day.
+    before: u64,
+    orders: u64,
+    events: (Millis, Millis),
+}
+
+/// Where the pages are.
+#[derive(Debug)]
+enum Pages {
+    Kept(Vec<Arc<Page>>),
+    Read {
+        archive: Box<Archive>,
+        kept: Mutex<VecDeque<(usize, Arc<Page>)>>,
+    },
+}
+
+/// What arrives after `start`, until `end`.
+#[derive(Debug)]
+pub(crate) struct Timetable {
+    pub(crate) start: Millis,
+    pub(crate) end: Millis,
+    outlines: Vec<Outline>,
+    pages: Pages,
+}
+
+/// Where a market that moves stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Stand {
+    /// When anything last arrived.
+    pub(crate) now: Millis,
+    /// When an estimate last may have become another.
+    pub(crate) settled: Millis,
+    /// When something arrives next.
+    pub(crate) next: Option<Millis>,
+}
+
+/// Drafts by day, and the outlines of what they become.
+#[derive(Default)]
+struct Drafts(BTreeMap<Millis, Draft>);
+
+impl Drafts {
+    fn of(&mut self, due: Millis) -> &mut Draft {
+        let day = Millis(due.0.div_euclid(Millis::DAY).saturating_mul(Millis::DAY));
+        self.0.entry(day).or_default()
+    }
+
+    fn outlines(&self) -> Vec<Outline> {
+        let mut before = 0;
+        let made = self.0.values().filter_map(|draft| {
+            let (first, _) = draft.dues.first_key_value()?;
+            let (last, _) = draft.dues.last_key_value()?;
+            let settling = draft.dues.iter().rev().find(|(_, settles)| **settles);
+            let outline = Outline {
+                first: *first,
+                last: *last,
+                settled: settling.map(|(due, _)| *due),
+                before,
+                orders: draft.count,
+                events: draft.events?,
+            };
+            before += outline.orders;
+            Some(outline)
+        });
+        made.collect()
+    }
+}
+
+impl Timetable {
+    /// What of these observations arrives after `start`, all of it at hand.
+    pub(crate) fn of_observations(observations: &Observations, start: Millis) -> Self {
+        let mut drafts = Drafts::default();
+        let (orders, bars, readings) = observations.rows();
+        for place in observations.in_order_of_arrival() {
+            let Some(row) = orders.get(place) else {
+                continue;
+            };
+            let (due, late) = due_of(&row.order, row.received_at.unwrap_or(row.order.timestamp));
+            if due > start {
+                let draft = drafts.of(due);
+                draft.count(due, &row.order, late);
+                draft.orders.push((due, row.order.clone()));
+            }
+        }
+        let closes = bars
+            .iter()
+            .map(|bar| bar.timestamp.on(bar.interval.unwrap_or_default()));
+        let readings = readings.iter().map(|reading| reading.timestamp);
+        for due in closes.chain(readings).filter(|due| *due > start) {
+            drafts.of(due).note(due, due, true);
+        }
+        let outlines = drafts.outlines();
+        let pages = drafts.0.into_values().map(|draft| Arc::new(draft.page()));
+        Self {
+            start,
+            end: outlines.last().map_or(start, |outline| outline.last),
+            outlines,
+            pages: Pages::Kept(pages.collect()),
+        }
+    }
+
+    /// What of an archive arrives after `start`, or else from the first that ever did, until `end`, or else the last; `read`
+    /// is told how many days have been read, of how many.
+    pub(crate) fn of_archive(
+        archive: Archive,
+        start: Option<Millis>,
+        end: Option<Millis>,
+        read: &dyn Fn(usize, usize),
+    ) -> Result<Self, Refusal> {
+        let all = Filter {
+            end: end.map(|end| end.on(1)),
+            as_of: end,
+            ..Filter::default()
+        };
+        let after = start.unwrap_or(Millis(i64::MIN));
+        let mut drafts = Drafts::default();
+        let days = archive.days_of_rows(&all)?;
+        let of = days.len();
+        for (done, day) in days.into_iter().enumerate() {
+            read(done, of);
+            let filter = Filter {
+                start: Some(day),
+                end: Some(day.on(Millis::DAY)),
+                ..all.clone()
+            };
+            for row in archive.orders(&filter)?.rows {
+                let (due, late) = due_of(&row.order, row.received_at);
+                if due > after {
+                    drafts.of(due).count(due, &row.order, late);
+                }
+            }
+            settling(&archive, &filter, |due, event| {
+                if due > after {
+                    drafts.of(due).note(due, event, true);
+                }
+            })?;
+        }
+        read(of, of);
+        let outlines = drafts.outlines();
+        let (Some(first), Some(last)) = (outlines.first(), outlines.last()) else {
+            return Err(nothing(&archive, start));
+        };
+        Ok(Self {
+            start: start.unwrap_or(first.first.back(1)),
+            end: end.unwrap_or(last.last),
+            outlines,
+            pages: Pages::Read {
+                archive: Box::new(archive),
+                kept: Mutex::default(),
+            },
+        })
+    }
+
+    /// Whether a page may have to be read from a disk.
+    pub(crate) fn is_on_disk(&self) -> bool {
+        matches!(self.pages, Pages::Read { .. })
+    }
+
+    /// The page of an outline.
+    fn page(&self, number: usize) -> Result<Arc<Page>, Refusal> {
+        let (archive, kept) = match &self.pages {
+            Pages::Kept(pages) => return Ok(pages.get(number).cloned().unwrap_or_default()),
+            Pages::Read { archive, kept } => (archive, kept),
+        };
+        let mut kept = kept.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some((_, page)) = kept.iter().find(|(of, _)| *of == number) {
+            return Ok(Arc::clone(page));
+        }
+        let Some(outline) = self.outlines.get(number) else {
+            return Ok(Arc::default());
+        };
+        let page = Arc::new(Self::read(archive, outline)?);
+        kept.push_back((number, Arc::clone(&page)));
+        if kept.len() > KEPT {
+            kept.pop_front();
+        }
+        Ok(page)
+    }
+
+    fn read(archive: &Archive, outline: &Outline) -> Result<Page, Refusal> {
+        let filter = Filter {
+            start: Some(outline.events.0),
+            end: Some(outline.events.1.on(1)),
+            as_of: Some(outline.last),
+            ..Filter::default()
+        };
+        let mut draft = Draft::default();
+        for row in archive.orders(&filter)?.rows {
+            let (due, late) = due_of(&row.order, row.received_at);
+            if due >= outline.first {
+                draft.count(due, &row.order, late);
+                draft.orders.push((due, row.order));
+            }
+        }
+        settling(archive, &filter, |due, event| {
+            if due >= outline.first {
+                draft.note(due, event, true);
+            }
+        })?;
+        Ok(draft.page())
+    }
+
+    /// Where it stands at `at`.
+    pub(crate) fn stand(&self, at: Millis) -> Result<Stand, Refusal> {
+        let begun = self.outlines.partition_point(|outline| outline.first <= at);
+        let mut stand = Stand {
+            now: self.start,
+            settled: self.start,
+            next: self.outlines.get(begun).map(|outline| outline.first),
+        };
+        let Some((number, outlines)) = begun
+            .checked_sub(1)
+            .and_then(|number| Some((number, self.outlines.get(..=number)?)))
+        else {
+            return Ok(stand);
+        };
+        let page = self.page(number)?;
+        let arrived = page.dues.partition_point(|(due, _)| *due <= at);
+        let (past, future) = page.dues.split_at(arrived);
+        if let Some((due, _)) = past.last() {
+            stand.now = *due;
+        }
+        if let Some((due, _)) = future.first() {
+            stand.next = Some(*due);
+        }
+        let settled = past.iter().rev().find(|(_, settles)| *settles);
+        let mut earlier = outlines.iter().rev().skip(1);
+        let earlier = earlier.find_map(|outline| outline.settled);
+        if let Some(settled) = settled.map(|(due, _)| *due).or(earlier) {
+            stand.settled = settled;
+        }
+        Ok(stand)
+    }
+
+    /// How many orders have arrived by `at`.
+    pub(crate) fn arrived(&self, at: Millis) -> Result<u64, Refusal> {
+        let begun = self.outlines.partition_point(|outline| outline.first <= at);
+        let Some(number) = begun.checked_sub(1) else {
+            return Ok(0);
+        };
+        let before = self
+            .outlines
+            .get(number)
+            .map_or(0, |outline| outline.before);
+        Ok(before + self.page(number)?.arrived(at) as u64)
+    }
+
+    /// Up to `limit` of the orders that arrived by `at`, behind the first `known` of them.
+    pub(crate) fn orders_behind(
+        &self,
+        known: u64,
+        limit: usize,
+        at: Millis,
+    ) -> Result<Vec<Order>, Refusal> {
+        let of = |outline: &Outline| outline.before + outline.orders <= known;
+        let mut found = Vec::new();
+        for number in self.outlines.partition_point(of)..self.outlines.len() {
+            let Some(outline) = self.outlines.get(number) else {
+                break;
+            };
+            if outline.first > at || found.len() >= limit {
+                break;
+            }
+            let page = self.page(number)?;
+            let skipped = usize::try_from(known.saturating_sub(outline.before));
+            let some = page.orders.iter().take(page.arrived(at));
+            let some = some.skip(skipped.unwrap_or(usize::MAX));
+            found.extend(
+                some.take(limit - found.len())
+                    .map(|(_, order)| order.clone()),
+            );
+        }
+        Ok(found)
+    }
+}
+
+/// Shows `take` when each bar and reading of open interest is due, and an instant of its event.
+fn settling(
+    archive: &Archive,
+    filter: &Filter,
+    mut take: impl FnMut(Millis, Millis),
+) -> Result<(), Refusal> {
+    let bars: Vec<BarRow> = archive.observed_bars(filter)?.rows;
+    for row in bars {
+        take(row.received_at.max(row.close_time()), row.timestamp);
+    }
+    let readings: Vec<OpenInterestRow> = archive.open_interest(filter)?.rows;
+    for row in readings {
+        take(row.received_at.max(row.timestamp), row.timestamp);
+    }
+    Ok(())
+}
+
+/// Why there is nothing to replay.
+fn nothing(archive: &Archive, start: Option<Millis>) -> Refusal {
+    let newest = archive.summary().ok().and_then(|known| known.newest);
+    match (start, newest) {
+        (Some(start), Some(newest)) => BadQuery::new(
+            "start",
+            format!("{start} is after all that arrives; the newest of the archive is of {newest}"),
+            "an earlier instant, and a later end",
+        ),
+        _ => BadQuery::new(
+            "path",
+            format!("{} has nothing that could arrive", archive.path().display()),
+            "an archive with orders, bars or open interest, and an end after the first of them",
+        ),
+    }
+    .into()
+}

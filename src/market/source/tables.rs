@@ -1,0 +1,166 @@
+//! A market of tables that never change.
+
+use std::sync::OnceLock;
+
+use crate::engine::{Observations, View};
+use crate::market::arrivals::{ArrivalId, Arrivals};
+use crate::market::refusal::Refusal;
+use crate::market::revision::{Basis, Revision, Standing};
+use crate::market::source::traits::{Needed, Source};
+use crate::model::Millis;
+
+/// The tables.
+#[derive(Debug)]
+pub(crate) struct Fixed {
+    observations: Observations,
+    /// Places of the orders, in order of arrival; found when first asked for.
+    arrived: OnceLock<Vec<usize>>,
+    /// Tells this order of arrival from any other.
+    series: u64,
+    revision: Revision,
+}
+
+impl Fixed {
+    pub(crate) fn new(observations: Observations) -> Self {
+        Self {
+            observations,
+            arrived: OnceLock::new(),
+            series: fastrand::u64(..),
+            revision: Revision::first(),
+        }
+    }
+
+    pub(crate) fn observations(&self) -> &Observations {
+        &self.observations
+    }
+
+    fn arrived(&self) -> &[usize] {
+        self.arrived
+            .get_or_init(|| self.observations.in_order_of_arrival())
+    }
+}
+
+impl Source for Fixed {
+    fn view(
+        &self,
+        as_of: Option<Millis>,
+        _needed: Option<&Needed>,
+        work: &mut dyn FnMut(&View<'_>),
+    ) -> Result<(), Refusal> {
+        work(&self.observations.at(as_of));
+        Ok(())
+    }
+
+    fn is_growing(&self) -> bool {
+        false
+    }
+
+    fn last_standing(&self, _basis: &Basis) -> Standing {
+        Standing {
+            revision: self.revision,
+            now: self.observations.now(),
+        }
+    }
+
+    fn arrivals(&self, after: Option<ArrivalId>, limit: usize) -> Result<Arrivals, Refusal> {
+        let arrived = self.arrived();
+        let order = |place: usize| self.observations.order(*arrived.get(place)?);
+        let known = (0, arrived.len());
+        Ok(Arrivals::behind(after, limit, self.series, known, order))
+    }
+
+    fn newest(&self) -> Result<ArrivalId, Refusal> {
+        Ok(ArrivalId {
+            series: self.series,
+            number: self.arrived().len() as u64,
+        })
+    }
+}
+
+#[cfg(test)]
+#[expect(clippy::unwrap_used, clippy::panic, reason = "tests")]
+mod tests {
+    use proptest::prelude::*;
+    use rust_decimal::Decimal;
+
+    use crate::market::Market;
+    use crate::market::source::tables::*;
+    use crate::model::{Millis, ObservedOrder, Order, Side};
+
+    fn market(received: &[i64]) -> Market {
+        let orders = received
+            .iter()
+            .enumerate()
+            .map(|(place, &received)| ObservedOrder {
+                order: Order {
+                    exchange: "okx".to_owned(),
+                    symbol: "BTCUSDT".to_owned(),
+                    side: Side::Long,
+                    price: Decimal::ONE,
+                    qty: Decimal::ONE,
+                    value_usd: Decimal::from(received),
+                    timestamp: Millis(i64::try_from(place).unwrap()),
+                },
+                coin: None,
+                received_at: Some(Millis(received)),
+                group_id: None,
+            });
+        let observations =
+            Observations::new(orders.collect(), Vec::new(), Vec::new(), None).unwrap();
+        Market::fixed(observations, "tables")
+    }
+
+    fn known(market: &Market, after: Option<ArrivalId>, limit: usize) -> Vec<(ArrivalId, Order)> {
+        match market.arrivals(after, limit).unwrap() {
+            Arrivals::Known(orders) => orders,
+            Arrivals::Gone => panic!("{after:?} is gone"),
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn steps_of_any_length_show_every_order_once_as_it_was_received(
+            received in proptest::collection::vec(0_i64..50, 0..40),
+            step in 1_usize..7,
+        ) {
+            let market = market(&received);
+            let mut place = None;
+            let mut seen = Vec::new();
+            loop {
+                let orders = known(&market, place, step);
+                let Some((last, _)) = orders.last() else { break };
+                place = Some(*last);
+                seen.extend(orders.into_iter().map(|(_, order)| order.value_usd));
+            }
+            let mut wanted: Vec<Decimal> = received.iter().copied().map(Decimal::from).collect();
+            wanted.sort();
+            prop_assert_eq!(seen, wanted);
+            if let Some(place) = place {
+                prop_assert_eq!(place, market.newest().unwrap());
+            }
+        }
+    }
+
+    #[test]
+    fn a_place_that_the_market_never_gave_is_gone() {
+        let market = market(&[1, 2, 3]);
+        let newest = market.newest().unwrap();
+        assert_eq!(known(&market, Some(newest), 9), []);
+        for stranger in [
+            ArrivalId {
+                number: newest.number + 1,
+                ..newest
+            },
+            ArrivalId {
+                number: u64::MAX,
+                ..newest
+            },
+            ArrivalId {
+                series: newest.series.wrapping_add(1),
+                number: 0,
+            },
+        ] {
+            assert_eq!(market.arrivals(Some(stranger), 9).unwrap(), Arrivals::Gone);
+        }
+    }
+}
