@@ -7,8 +7,8 @@ use serde::{Serialize, Serializer};
 use serde_json::Value;
 
 use super::parameter::Parameter;
-use super::query::Query;
 use super::refusal::BadQuery;
+use crate::api::query_string::Query;
 use crate::model::{Column, Kind, Record, Vocabulary};
 
 /// One endpoint of the contract: a question whose parameters have been checked.
@@ -109,7 +109,7 @@ pub struct Member {
 }
 
 impl Member {
-    pub(super) const fn new(
+    pub(crate) const fn new(
         name: &'static str,
         kind: &'static str,
         unit: &'static str,
@@ -126,7 +126,7 @@ impl Member {
     }
 
     /// Whether it may be left out: what is told of a stretch of time, of which nothing may be known.
-    pub(super) fn may_be_missing(&self) -> bool {
+    pub(crate) fn may_be_missing(&self) -> bool {
         self.kind == "object"
     }
 
@@ -304,4 +304,4 @@ macro_rules! object {
         }
     };
 }
-pub(super) use {endpoint, object};
+pub(crate) use {endpoint, object};

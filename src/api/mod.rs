@@ -1,53 +1,54 @@
 //! The contract both sides speak: the table of endpoints with their parameters and bounds, the envelope, refusals.
 //!
 //! A client turns an endpoint into a path and a query; a server turns a query into an endpoint. Both use the same
-//! types, so a value that one side sends is a value that the other side takes. Each endpoint is one file and one word
+//! types, so a value that one side sends is a value that the other side takes. Each endpoint is one file, in `realised`, `estimates` or `observations`, and one word
 //! in the list below.
 
-mod bars;
-mod cascades;
-mod chart;
-mod coins;
 mod contract;
-mod coverage;
 mod endpoint;
 mod envelope;
-mod exchanges;
-mod gaps;
-mod heatmap;
-mod history;
-mod largest;
-mod levels;
-mod liqmap;
-mod maps;
-mod maxpain;
-mod open_interest;
+mod estimates;
+mod observations;
 mod openapi;
-mod orders;
-mod overview;
 mod parameter;
-mod positions;
-mod query;
+mod query_string;
+mod realised;
 mod refusal;
-mod stream;
-mod stretch;
-mod undercount;
+mod time;
 
-pub use cascades::Gap;
 pub use contract::Beyond;
 pub use endpoint::{Endpoint, Entry, Member, Reply, Shape};
 pub use envelope::{Envelope, RefusedBody};
-pub use history::{Group, Groups, Symbols, Usd};
-pub use maps::Version;
+pub use estimates::heatmap::Heatmap;
+pub use estimates::levels::Levels;
+pub use estimates::liqmap::Liqmap;
+pub use estimates::maps::Maps;
+pub use estimates::maps::Version;
+pub use estimates::maxpain::Maxpain;
+pub use observations::bars::Bars;
+pub use observations::coverage::Coverage;
+pub use observations::gaps::Gaps;
+pub use observations::open_interest::OpenInterest;
+pub use observations::positions::Positions;
 pub use openapi::{OPENAPI, openapi};
 pub use parameter::{
     EVERYWHERE, EXPLAINED, Exchange, Limit, Modelled, Offset, Parameter, RawModel, Rule, coded,
     specification,
 };
-pub use query::Query;
+pub use query_string::Query;
+pub use realised::cascades::{Cascades, Gap};
+pub use realised::chart::Chart;
+pub use realised::coins::Coins;
+pub use realised::exchanges::Exchanges;
+pub use realised::history::History;
+pub use realised::history::{Group, Groups, Symbols, Usd};
+pub use realised::largest::Largest;
+pub use realised::orders::Orders;
+pub use realised::overview::Overview;
+pub use realised::stream::{Events, Stream};
+pub use realised::undercount::Undercount;
 pub use refusal::BadQuery;
-pub use stream::{Events, Stream};
-pub use stretch::{At, Period};
+pub use time::{At, Period};
 
 /// The response header by which a server of ours says that its market is a simulated one.
 pub const SIMULATED: &str = "x-liqdata-simulated";
@@ -101,10 +102,7 @@ macro_rules! endpoints {
 pub(crate) use endpoints;
 
 macro_rules! entries {
-    ([$($name:ident($of_contract:ident))+] [$($other:ident($beside:ident))*]) => {
-        $(pub use $name::$of_contract;)+
-        $(pub use $other::$beside;)*
-
+    ([$($_name:ident($of_contract:ident))+] [$($_other:ident($beside:ident))*]) => {
         /// The contract's endpoints, in its order.
         pub const ENDPOINTS: &[Entry] = &[$($of_contract::ENTRY),+];
 

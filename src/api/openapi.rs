@@ -4,10 +4,10 @@
 
 use serde_json::{Map, Value, json};
 
-use super::cascades::Cascades;
 use super::endpoint::{Endpoint, Entry, Member, Shape};
 use super::parameter::{EVERYWHERE, EXPLAINED, Parameter};
-use super::stream::Stream;
+use crate::api::realised::cascades::Cascades;
+use crate::api::realised::stream::Stream;
 use crate::model::{Column, Kind, Side, Vocabulary};
 
 /// Where it is served.
@@ -272,7 +272,7 @@ fn tell(schema: &mut Value, unit: &str, meaning: &str) {
 }
 
 /// The schema of an object of these members and no others.
-pub(super) fn object<'a>(
+pub(crate) fn object<'a>(
     members: impl IntoIterator<Item = (&'a str, Value)>,
     needed: &[&str],
 ) -> Value {

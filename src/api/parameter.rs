@@ -80,7 +80,7 @@ pub struct Parameter {
 
 impl Parameter {
     /// The parameter of this name, read by the rule `R`.
-    pub(super) const fn new<R: Rule>(
+    pub(crate) const fn new<R: Rule>(
         name: &'static str,
         default: Option<&'static str>,
         meaning: &'static str,
@@ -108,7 +108,7 @@ impl Parameter {
 
     /// The same, asked of a service only that says it has it.
     #[must_use]
-    pub(super) const fn beside(self) -> Self {
+    pub(crate) const fn beside(self) -> Self {
         Self {
             beside: true,
             ..self
@@ -130,7 +130,7 @@ impl Parameter {
     }
 
     /// What a value of a choice is announced as.
-    pub(super) fn called(&self, text: &str) -> Option<&'static str> {
+    pub(crate) fn called(&self, text: &str) -> Option<&'static str> {
         let values = (self.values)();
         values
             .into_iter()
@@ -296,7 +296,7 @@ fn blank(name: &'static str, text: &str, allowed: String) -> BadQuery {
 }
 
 /// A coin or a pair in whichever spelling; one with an exchange before it is refused, as that is a question of its own.
-pub(super) fn read(name: &'static str, text: &str, allowed: &str) -> Result<Symbol, BadQuery> {
+pub(crate) fn read(name: &'static str, text: &str, allowed: &str) -> Result<Symbol, BadQuery> {
     let symbol = Symbol::read(text).ok_or_else(|| blank(name, text, allowed.to_owned()))?;
     match symbol.exchange() {
         None => Ok(symbol),

@@ -1,7 +1,7 @@
 //! `/api/maps`: estimated maps as they were served; an extension beside the ten.
 
-use super::endpoint::endpoint;
-use super::stretch::{At, words};
+use crate::api::endpoint::endpoint;
+use crate::api::time::{At, words};
 use crate::model::{Coin, MapKind, MapRow};
 
 endpoint! {

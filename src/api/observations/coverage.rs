@@ -1,6 +1,6 @@
 //! `/api/coverage`: what the realised totals of a window cover; an extension beside the ten.
 
-use super::endpoint::endpoint;
+use crate::api::endpoint::endpoint;
 use crate::model::{VenueCoverage, Window};
 
 endpoint! {

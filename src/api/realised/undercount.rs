@@ -1,6 +1,6 @@
 //! `/api/liquidations/undercount`: what sampled exchanges leave out, estimated; an extension beside the ten.
 
-use super::endpoint::endpoint;
+use crate::api::endpoint::endpoint;
 use crate::model::{UndercountRow, Window};
 
 endpoint! {

@@ -2,8 +2,8 @@
 
 use serde_json::{Value, json};
 
-use super::endpoint::{endpoint, object};
-use super::openapi;
+use crate::api::endpoint::{endpoint, object};
+use crate::api::openapi;
 use crate::model::TotalsByWindow;
 
 endpoint! {

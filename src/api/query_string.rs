@@ -1,7 +1,7 @@
 //! The decoded pairs of a query string.
 
-use super::parameter::EVERYWHERE;
-use super::refusal::BadQuery;
+use crate::api::parameter::EVERYWHERE;
+use crate::api::refusal::BadQuery;
 
 /// The decoded pairs of a query string.
 #[derive(Clone, Debug, Default)]

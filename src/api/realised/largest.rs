@@ -1,8 +1,8 @@
 //! `/api/liquidations/largest`: the largest single orders.
 
-use super::endpoint::endpoint;
-use super::history::Usd;
-use super::parameter::{Exchange, Limit};
+use crate::api::endpoint::endpoint;
+use crate::api::parameter::{Exchange, Limit};
+use crate::api::realised::history::Usd;
 use crate::model::{Order, OrderColumns, Symbol, Window};
 
 endpoint! {

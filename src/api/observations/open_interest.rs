@@ -1,7 +1,7 @@
 //! `/api/open-interest`: readings of open interest; an extension beside the ten.
 
-use super::endpoint::endpoint;
-use super::stretch::At;
+use crate::api::endpoint::endpoint;
+use crate::api::time::At;
 use crate::model::{Coin, ObservedOpenInterest};
 
 endpoint! {

@@ -1,6 +1,6 @@
 //! `/api/positions`: positions of single accounts as they were seen; an extension beside the ten.
 
-use super::endpoint::endpoint;
+use crate::api::endpoint::endpoint;
 use crate::model::{Coin, PositionRow};
 
 endpoint! {

@@ -1,7 +1,7 @@
 //! `/api/bars`: the price bars that estimates are made of; an extension beside the ten.
 
-use super::endpoint::endpoint;
-use super::stretch::{At, Period};
+use crate::api::endpoint::endpoint;
+use crate::api::time::{At, Period};
 use crate::model::{ClosedBar, Coin};
 
 endpoint! {

@@ -1,6 +1,6 @@
 //! `/api/liquidations/exchanges`: totals per exchange.
 
-use super::endpoint::endpoint;
+use crate::api::endpoint::endpoint;
 use crate::model::{ExchangeTotals, Window};
 
 endpoint! {

@@ -62,4 +62,4 @@ words! {
     }
 }
 
-pub(super) use words;
+pub(crate) use words;

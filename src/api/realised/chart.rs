@@ -1,6 +1,6 @@
 //! `/api/liquidations/chart`: USD per hour and side over the last 24 hours.
 
-use super::endpoint::endpoint;
+use crate::api::endpoint::endpoint;
 use crate::model::{ChartRow, Symbol};
 
 endpoint! {

@@ -1,10 +1,10 @@
 //! `/api/liquidations/cascades`: orders that follow each other closely, as events; an extension beside the ten.
 
-use super::endpoint::endpoint;
-use super::history::{Symbols, Usd};
-use super::parameter::Rule;
-use super::refusal::BadQuery;
-use super::stretch::At;
+use crate::api::endpoint::endpoint;
+use crate::api::parameter::Rule;
+use crate::api::realised::history::{Symbols, Usd};
+use crate::api::refusal::BadQuery;
+use crate::api::time::At;
 use crate::model::{CascadeRow, Millis, read_span};
 
 endpoint! {
@@ -22,7 +22,7 @@ endpoint! {
 const BARE: i64 = 1000;
 
 /// A gap as a query string has it.
-pub(super) fn gap_text(gap: i64) -> String {
+pub(crate) fn gap_text(gap: i64) -> String {
     let unit = if gap < BARE { "ms" } else { "" };
     format!("{gap}{unit}")
 }
@@ -64,7 +64,7 @@ impl Rule for Gap {
 #[cfg(test)]
 #[expect(clippy::unwrap_used, reason = "tests")]
 mod tests {
-    use super::*;
+    use crate::api::realised::cascades::*;
 
     #[test]
     fn a_gap_without_a_unit_that_would_be_less_than_a_second_is_refused() {

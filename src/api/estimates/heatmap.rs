@@ -2,8 +2,8 @@
 
 use serde_json::{Value, json};
 
-use super::endpoint::{endpoint, object};
-use super::parameter::{Exchange, Modelled};
+use crate::api::endpoint::{endpoint, object};
+use crate::api::parameter::{Exchange, Modelled};
 use crate::model::{Coin, HeatmapGrid, HeatmapRange};
 
 endpoint! {

@@ -1,9 +1,9 @@
 //! `/api/liquidations`: the order feed, newest first, in pages.
 
-use super::endpoint::endpoint;
-use super::history::Usd;
-use super::parameter::{Exchange, Limit, Offset};
-use super::stretch::At;
+use crate::api::endpoint::endpoint;
+use crate::api::parameter::{Exchange, Limit, Offset};
+use crate::api::realised::history::Usd;
+use crate::api::time::At;
 use crate::model::{GroupedOrder, Groups, OrderColumns, Symbol};
 
 endpoint! {

@@ -1,7 +1,7 @@
 //! `/api/gaps`: when orders are known to have been missed; an extension beside the ten.
 
-use super::endpoint::endpoint;
-use super::stretch::At;
+use crate::api::endpoint::endpoint;
+use crate::api::time::At;
 use crate::model::MissedStretch;
 
 endpoint! {

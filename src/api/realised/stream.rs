@@ -5,13 +5,13 @@ use std::fmt;
 
 use rust_decimal::Decimal;
 
-use super::cascades::{Gap, gap_text};
-use super::contract::Beyond;
-use super::endpoint::{Entry, Shape};
-use super::history::{Symbols, Usd};
-use super::parameter::{EVERYWHERE, Exchange, Parameter, Rule};
-use super::query::Query;
-use super::refusal::BadQuery;
+use crate::api::contract::Beyond;
+use crate::api::endpoint::{Entry, Shape};
+use crate::api::parameter::{EVERYWHERE, Exchange, Parameter, Rule};
+use crate::api::query_string::Query;
+use crate::api::realised::cascades::{Gap, gap_text};
+use crate::api::realised::history::{Symbols, Usd};
+use crate::api::refusal::BadQuery;
 use crate::model::{Millis, Order, Record, Symbol, Vocabulary, coin_of_pair};
 
 /// What a stream tells of.

@@ -2,9 +2,9 @@
 
 use serde_json::{Value, json};
 
-use super::endpoint::{endpoint, object};
-use super::openapi;
-use super::parameter::{Exchange, Modelled};
+use crate::api::endpoint::{endpoint, object};
+use crate::api::openapi;
+use crate::api::parameter::{Exchange, Modelled};
 use crate::model::{BinWidth, Coin, LiquidationMap, MapRange, MapSource};
 
 endpoint! {

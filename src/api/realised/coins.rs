@@ -1,7 +1,7 @@
 //! `/api/liquidations/coins`: the coin ranking.
 
-use super::endpoint::endpoint;
-use super::parameter::Limit;
+use crate::api::endpoint::endpoint;
+use crate::api::parameter::Limit;
 use crate::model::{CoinTotals, Window};
 
 endpoint! {

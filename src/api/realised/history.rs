@@ -4,10 +4,10 @@ use std::fmt;
 
 use rust_decimal::Decimal;
 
-use super::endpoint::endpoint;
-use super::parameter::{Exchange, Rule, read};
-use super::refusal::BadQuery;
-use super::stretch::{At, Period, words};
+use crate::api::endpoint::endpoint;
+use crate::api::parameter::{Exchange, Rule, read};
+use crate::api::refusal::BadQuery;
+use crate::api::time::{At, Period, words};
 use crate::model::{PeriodRow, Symbol, Vocabulary};
 
 endpoint! {

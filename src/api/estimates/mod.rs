@@ -1,0 +1,7 @@
+//! Endpoints of estimates: heatmaps, liquidation maps, levels, max pain and recorded maps.
+
+pub(super) mod heatmap;
+pub(super) mod levels;
+pub(super) mod liqmap;
+pub(super) mod maps;
+pub(super) mod maxpain;
