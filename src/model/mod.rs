@@ -66,6 +66,7 @@ pub use text::label_column::Labels;
 pub use text::truncation::shortened;
 pub use time::iso8601::read_span;
 pub use time::millis::{HeatmapRange, MapRange, Millis, Vocabulary, Window};
+pub use time::time_range::TimeRange;
 pub use values::decimal_column::Decimals;
 pub use values::exact_sum::ExactSum;
 pub use values::fixed_point::nearest_f64;
