@@ -2,11 +2,11 @@
 
 use super::ArchiveError;
 use crate::archive::coverage::events;
-use crate::archive::coverage::events::{Mark, Outcome, Tally, TopicGap};
+use crate::archive::coverage::events::{Counter, GapOutcome, Measurement, TopicGap};
 use crate::archive::coverage::pending;
-use crate::archive::coverage::pending::Awaited;
+use crate::archive::coverage::pending::PendingExchange;
 use crate::archive::coverage::sessions;
-use crate::archive::coverage::sessions::{Gap, RunId};
+use crate::archive::coverage::sessions::{Gap, SessionId};
 use crate::archive::rows::bars::BarRow;
 use crate::archive::rows::maps::MapRow;
 use crate::archive::rows::open_interest::OpenInterestRow;
@@ -31,17 +31,17 @@ pub struct Batch {
     /// Stretches in which something was missed.
     pub gaps: Vec<Gap>,
     /// Exchanges that are to be listened to and are not heard yet; told again with a later end while that is so.
-    pub awaited: Vec<Awaited>,
+    pub awaited: Vec<PendingExchange>,
     /// Up to when each run was still being listened to.
-    pub seen: Vec<(RunId, Millis)>,
+    pub seen: Vec<(SessionId, Millis)>,
     /// Stretches in which single topics were not heard; one that goes on is told again with a later end.
     pub topic_gaps: Vec<TopicGap>,
     /// What became of stretches in which something was missed.
-    pub outcomes: Vec<Outcome>,
+    pub outcomes: Vec<GapOutcome>,
     /// What came and could not be told.
-    pub tallies: Vec<Tally>,
+    pub tallies: Vec<Counter>,
     /// What was measured of channels.
-    pub marks: Vec<Mark>,
+    pub marks: Vec<Measurement>,
 }
 
 impl Batch {

@@ -11,9 +11,9 @@ use super::ArchiveError;
 /// The folder that damaged files are moved to.
 pub(crate) const QUARANTINE: &str = "quarantine";
 
-/// How far a file has come; every step before [`RollStep::Committed`] can be lost without losing a row.
+/// How far a file has come; every step before [`SegmentStep::Committed`] can be lost without losing a row.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum RollStep {
+pub enum SegmentStep {
     /// The journal says that the file will be made.
     Intended,
     /// The unfinished file is written.
@@ -28,7 +28,7 @@ pub enum RollStep {
     Committed,
 }
 
-impl RollStep {
+impl SegmentStep {
     /// Every step, in order.
     pub const ALL: [Self; 6] = [
         Self::Intended,

@@ -15,7 +15,7 @@ use crate::archive::archive::{Archive, GoesOn};
 use crate::archive::catalog::manifest;
 use crate::archive::catalog::manifest::State;
 use crate::archive::coverage::pending;
-use crate::archive::coverage::sessions::{Gap, RunId};
+use crate::archive::coverage::sessions::{Gap, SessionId};
 use crate::archive::journal::{ahead, database, mend};
 use crate::archive::rows::row::{check_name, check_time};
 use crate::archive::rows::row_kind::ROW_KINDS;
@@ -266,7 +266,7 @@ impl Writer {
         exchange: &str,
         completeness: Completeness,
         at: Millis,
-    ) -> Result<RunId, ArchiveError> {
+    ) -> Result<SessionId, ArchiveError> {
         check_name("exchange", exchange)
             .and_then(|()| check_time("started", at))
             .map_err(|(column, message)| ArchiveError::BadRow {

@@ -9,7 +9,7 @@ use tokio::runtime::{Builder, Runtime};
 use super::lock::locked;
 use super::plan::{CollectError, Plan};
 use super::settings::span;
-use crate::archive::{Archive, Inbox, Keeper, NotKept, Pace as Keeping};
+use crate::archive::{Archive, CommitError, CommitPolicy, GroupCommitWriter, WriteQueue};
 use crate::collect::health::status::Status;
 use crate::collect::supervisor::Listening;
 
@@ -17,7 +17,7 @@ use crate::collect::supervisor::Listening;
 #[derive(Debug)]
 struct Running {
     runtime: Runtime,
-    keeper: Keeper,
+    keeper: GroupCommitWriter,
 }
 
 /// A collector at work.
@@ -56,9 +56,9 @@ impl Collector {
         let settings = &plan.settings;
         let writer = Archive::create_or_open(archive)?;
         let archive = writer.path().to_owned();
-        let keeper = Keeper::start_at(
+        let keeper = GroupCommitWriter::start_at(
             writer,
-            Keeping {
+            CommitPolicy {
                 delay: span(settings.pace.commit),
                 rows: settings.commit_rows,
                 queue: settings.queue_rows,
@@ -90,7 +90,7 @@ impl Collector {
 
     /// The way into the archive, for what else this process has to keep there.
     #[must_use]
-    pub fn inbox(&self) -> Inbox {
+    pub fn inbox(&self) -> WriteQueue {
         self.listening.inbox()
     }
 
@@ -112,8 +112,8 @@ impl Collector {
     ///
     /// # Errors
     ///
-    /// [`NotKept`] where the archive's keeper had failed.
-    pub fn stop(&self) -> Result<(), NotKept> {
+    /// [`CommitError`] where the archive's keeper had failed.
+    pub fn stop(&self) -> Result<(), CommitError> {
         let running = locked(&self.running).take();
         let Some(Running { runtime, keeper }) = running else {
             return Ok(());

@@ -8,7 +8,7 @@ use std::time::Duration;
 use tokio::sync::watch;
 use tokio::task::JoinSet;
 
-use crate::archive::{Came, Inbox, RawBounds, RawInbox, RawLine};
+use crate::archive::{RawLine, RawLineKind, RawQueue, RawRetention, WriteQueue};
 use crate::collect::clock::Clock;
 use crate::collect::environment::World;
 use crate::collect::health::coverage;
@@ -62,7 +62,7 @@ impl Listening {
     /// [`CollectError`] where a venue, a coin or a setting cannot be used; nothing has been connected to then.
     pub fn begin(
         archive: &Path,
-        inbox: Inbox,
+        inbox: WriteQueue,
         plan: &Plan,
         world: Option<Arc<dyn World>>,
     ) -> Result<Self, CollectError> {
@@ -76,11 +76,11 @@ impl Listening {
         let raw = if world_is_ours {
             let (days, bytes) = (settings.raw_days, settings.raw_bytes);
             let rows = inbox.clone();
-            RawInbox::start(archive, RawBounds { days, bytes }, move || {
+            RawQueue::start(archive, RawRetention { days, bytes }, move || {
                 rows.status().is_full
             })?
         } else {
-            RawInbox::default()
+            RawQueue::default()
         };
         let delivery = Delivery::new(inbox, archive, &settings, &clock).keeping(raw.clone());
         let yardstick = Arc::new(Yardstick::default());
@@ -94,7 +94,7 @@ impl Listening {
         for venue in chosen {
             raw.offer(RawLine {
                 coins: wanted.clone(),
-                ..RawLine::new(venue.name(), clock.now(), Came::Start)
+                ..RawLine::new(venue.name(), clock.now(), RawLineKind::Start)
             });
             let intake = Arc::new(Intake::new(
                 venue,
@@ -169,7 +169,7 @@ impl Listening {
     }
 
     /// The way into the archive.
-    pub(crate) fn inbox(&self) -> Inbox {
+    pub(crate) fn inbox(&self) -> WriteQueue {
         self.delivery.inbox()
     }
 

@@ -1,6 +1,6 @@
 //! Estimated maps on their way into the archive: kept as they were served, and no answer waits for that.
 //!
-//! A thread of its own takes the bodies and hands them to the archive's [`Inbox`], a few at a time. It holds a bounded
+//! A thread of its own takes the bodies and hands them to the archive's [`WriteQueue`], a few at a time. It holds a bounded
 //! number of bytes; a map that finds no room, or that the archive cannot keep, is counted and logged, and its answer was
 //! sent all the same.
 
@@ -13,7 +13,7 @@ use std::time::{Duration, Instant};
 
 use bytes::Bytes;
 
-use crate::archive::{Archive, ArchiveError, Batch, Inbox, MapRow};
+use crate::archive::{Archive, ArchiveError, Batch, MapRow, WriteQueue};
 use crate::engine::Explain;
 use crate::model::Millis;
 
@@ -71,11 +71,11 @@ impl Counts {
 /// ```
 /// use std::sync::Arc;
 ///
-/// use liqdata::archive::{Archive, Keeper};
+/// use liqdata::archive::{Archive, GroupCommitWriter};
 /// use liqdata::market::{MapKeeper, Market};
 ///
 /// # let folder = std::env::temp_dir().join(format!("liqdata-maps-doc-{}", std::process::id()));
-/// let keeper = Keeper::start(Archive::create_or_open(&folder)?)?;
+/// let keeper = GroupCommitWriter::start(Archive::create_or_open(&folder)?)?;
 /// let maps = Arc::new(MapKeeper::start(&folder, keeper.inbox(), 256 << 20)?);
 /// let market = Market::open(&folder, None)?.keeping(Arc::clone(&maps));
 /// // … serve it …
@@ -101,7 +101,7 @@ impl MapKeeper {
     /// [`ArchiveError`] where the archive cannot be read, or no thread can be had.
     pub fn start(
         archive: impl AsRef<Path>,
-        inbox: Inbox,
+        inbox: WriteQueue,
         bytes_a_day: u64,
     ) -> Result<Self, ArchiveError> {
         let path = archive.as_ref();
@@ -174,7 +174,7 @@ impl MapKeeper {
 /// The thread's own side: writes what it receives.
 struct Recorder {
     archive: Archive,
-    inbox: Inbox,
+    inbox: WriteQueue,
     bytes_a_day: u64,
     counts: Arc<Counts>,
 }
@@ -227,7 +227,7 @@ impl Recorder {
         let kept = self
             .inbox
             .send_blocking(batch)
-            .and_then(crate::archive::Receipt::wait);
+            .and_then(crate::archive::CommitHandle::wait);
         match kept {
             Ok(done) => {
                 let new = u64::try_from(done.maps).unwrap_or(u64::MAX);

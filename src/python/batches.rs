@@ -14,7 +14,7 @@ use pyo3_arrow::PySchema;
 use super::arrow::{Money, in_types, record_batch};
 use super::columns::Columns;
 use super::rows::Table;
-use crate::archive::BatchFile;
+use crate::archive::ParquetBatchWriter;
 use crate::model::OrderColumns;
 
 /// The columns of orders without any.
@@ -105,12 +105,12 @@ impl RecordBatchReader for Reader {
 /// A Parquet file of orders in the making.
 #[pyclass(frozen, module = "liqdata._core")]
 pub(super) struct ParquetFile {
-    writer: Mutex<Option<BatchFile>>,
+    writer: Mutex<Option<ParquetBatchWriter>>,
     money: Money,
 }
 
 impl ParquetFile {
-    fn writer(&self) -> MutexGuard<'_, Option<BatchFile>> {
+    fn writer(&self) -> MutexGuard<'_, Option<ParquetBatchWriter>> {
         self.writer.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -123,7 +123,7 @@ impl ParquetFile {
     #[expect(clippy::needless_pass_by_value, reason = "arguments come by value")]
     fn new(path: PathBuf, exact: bool, groups: bool) -> PyResult<Self> {
         let money = if exact { Money::Fixed } else { Money::Float };
-        let file = BatchFile::begin(&path, none(money, groups)?.schema())?;
+        let file = ParquetBatchWriter::begin(&path, none(money, groups)?.schema())?;
         Ok(Self {
             writer: Mutex::new(Some(file)),
             money,

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use pyo3::prelude::*;
 
 use super::{error, logs};
-use crate::archive::{Archive, ArchiveError, Cut, Lists};
+use crate::archive::{Archive, ArchiveContents, ArchiveError, ExportSelection};
 use crate::model::Millis;
 
 /// A file as its path, what it holds, its rows, its length, its SHA-256, and whether it is in use.
@@ -15,7 +15,7 @@ type File = (String, String, u64, u64, String, bool);
 /// An archive's series, the end of its last day where it is a copy, its files, and how many rows its journal has.
 type Told = (u64, Option<i64>, Vec<File>, u64);
 
-fn told(lists: Lists) -> Told {
+fn told(lists: ArchiveContents) -> Told {
     let files = lists.files.into_iter().map(|file| {
         (
             file.path,
@@ -57,7 +57,7 @@ pub(super) fn copy_lists(
     end: Option<i64>,
     kinds: Vec<String>,
 ) -> PyResult<Told> {
-    let cut = Cut {
+    let cut = ExportSelection {
         from: start.map(Millis),
         until: end.map(Millis),
         kinds,

@@ -7,7 +7,7 @@ use std::path::Path;
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 use std::time::Duration;
 
-use liqdata::archive::{Archive, Completeness, Keeper, OrderRow, RollStep};
+use liqdata::archive::{Archive, Completeness, GroupCommitWriter, OrderRow, SegmentStep};
 use liqdata::model::Millis;
 
 use crate::rows::{START, of_orders, order};
@@ -159,7 +159,7 @@ fn hold(archive: &Path) {
 fn file_rows(archive: &Path, days: u64, step: &str, file: usize) {
     let mut writer = Archive::create_or_open(archive).unwrap();
     let mut come = 0;
-    let halt = &mut |done: RollStep, _: &Path| {
+    let halt = &mut |done: SegmentStep, _: &Path| {
         if format!("{done:?}") == step {
             come += 1;
             if come == file {
@@ -180,7 +180,7 @@ fn file_rows(archive: &Path, days: u64, step: &str, file: usize) {
 fn revise(archive: &Path, step: &str) {
     let mut writer = Archive::create_or_open(archive).unwrap();
     let revision = crate::killing::revision();
-    let halt = &mut |done: RollStep, _: &Path| {
+    let halt = &mut |done: SegmentStep, _: &Path| {
         if format!("{done:?}") == step {
             tell("reached");
             wait();
@@ -197,7 +197,7 @@ fn roll(archive: &Path, step: &str, file: usize) {
     let mut begun = 0;
     writer
         .roll_observed(Millis(START + 100 * Millis::DAY), &mut |done, _| {
-            begun += usize::from(done == RollStep::Intended);
+            begun += usize::from(done == SegmentStep::Intended);
             if begun == file && format!("{done:?}") == step {
                 tell("reached");
                 wait();
@@ -209,7 +209,7 @@ fn roll(archive: &Path, step: &str, file: usize) {
 
 /// As [`roll`], beside a keeper that keeps an order at each step.
 fn roll_beside(archive: &Path, step: &str, file: usize) {
-    let keeper = Keeper::start(Archive::create_or_open(archive).unwrap()).unwrap();
+    let keeper = GroupCommitWriter::start(Archive::create_or_open(archive).unwrap()).unwrap();
     let inbox = keeper.inbox();
     let (step, mut begun, mut key) = (step.to_owned(), 0, LATER);
     let rolled = keeper
@@ -220,7 +220,7 @@ fn roll_beside(archive: &Path, step: &str, file: usize) {
             kept.wait().unwrap();
             key += 1;
             tell("kept");
-            begun += usize::from(done == RollStep::Intended);
+            begun += usize::from(done == SegmentStep::Intended);
             if begun == file && format!("{done:?}") == step {
                 tell("reached");
                 wait();

@@ -4,8 +4,8 @@ use std::fs;
 use std::path::Path;
 
 use liqdata::archive::{
-    Archive, ArchiveError, Batch, Completeness, Cut, Filter, Gap, GapState, Lists, Mark, Measured,
-    Outcome, Tallied, Tally, TopicGap,
+    Archive, ArchiveContents, ArchiveError, Batch, Completeness, Counter, CounterKind,
+    ExportSelection, Filter, Gap, GapOutcome, GapState, Measurement, MeasurementKind, TopicGap,
 };
 use liqdata::model::Millis;
 
@@ -67,7 +67,7 @@ fn filled(folder: &Path) {
 /// What is noted of the listening beside runs and gaps.
 fn noted() -> Batch {
     let exchange = || "binance".to_owned();
-    let became = |start, end, outcome, rows| Outcome {
+    let became = |start, end, outcome, rows| GapOutcome {
         exchange: exchange(),
         start: at(start),
         end: at(end),
@@ -85,13 +85,13 @@ fn noted() -> Batch {
         topics: 4,
         recorded_at: at(start),
     };
-    let counted = |hour, kind, count| Tally {
+    let counted = |hour, kind, count| Counter {
         exchange: exchange(),
         at: at(hour),
         kind,
         count,
     };
-    let measured = |hour, kind, value| Mark {
+    let measured = |hour, kind, value| Measurement {
         exchange: exchange(),
         kind,
         at: at(hour),
@@ -104,22 +104,22 @@ fn noted() -> Batch {
         ],
         topic_gaps: vec![unheard(6, 8), unheard(40, 52)],
         tallies: vec![
-            counted(2, Tallied::Hole, 1),
-            counted(3, Tallied::Numbered, 90),
-            counted(50, Tallied::Rejected, 5),
+            counted(2, CounterKind::Hole, 1),
+            counted(3, CounterKind::Numbered, 90),
+            counted(50, CounterKind::Rejected, 5),
         ],
         marks: vec![
-            measured(4, Measured::Topics, 4),
-            measured(7, Measured::ComparedCents, 12_345),
-            measured(7, Measured::VenueCents, 12_445),
-            measured(51, Measured::Topics, 5),
+            measured(4, MeasurementKind::Topics, 4),
+            measured(7, MeasurementKind::ComparedCents, 12_345),
+            measured(7, MeasurementKind::VenueCents, 12_445),
+            measured(51, MeasurementKind::Topics, 5),
         ],
         ..Batch::default()
     }
 }
 
 /// Brings the files of a copy's list beside it.
-fn with_files(from: &Path, into: &Path, lists: &Lists) {
+fn with_files(from: &Path, into: &Path, lists: &ArchiveContents) {
     for file in &lists.files {
         let to = into.join(&file.path);
         fs::create_dir_all(to.parent().unwrap()).unwrap();
@@ -127,11 +127,11 @@ fn with_files(from: &Path, into: &Path, lists: &Lists) {
     }
 }
 
-fn cut(from: Option<i64>, until: Option<i64>) -> Cut {
-    Cut {
+fn cut(from: Option<i64>, until: Option<i64>) -> ExportSelection {
+    ExportSelection {
         from: from.map(at),
         until: until.map(at),
-        ..Cut::default()
+        ..ExportSelection::default()
     }
 }
 
@@ -242,9 +242,9 @@ fn a_copy_of_a_copy_may_begin_later_and_of_some_tables_has_nothing_else() {
     assert_eq!((runs[0].started, runs[0].seen), (at(24), at(30)));
     assert_eq!(later.gaps(at(0), at(60)).unwrap().len(), 1);
 
-    let bars = Cut {
+    let bars = ExportSelection {
         kinds: vec!["bars".to_owned()],
-        ..Cut::default()
+        ..ExportSelection::default()
     };
     let three = folder.path().join("three");
     let lists = archive.copy_lists(&three, &bars).unwrap();
@@ -261,9 +261,9 @@ fn a_cut_is_at_the_ends_of_days_and_a_damaged_journal_is_not_copied() {
     filled(&folder.archive());
     let archive = Archive::read(folder.archive()).unwrap();
     let into = folder.path().join("copy");
-    let kind = Cut {
+    let kind = ExportSelection {
         kinds: vec!["trades".to_owned()],
-        ..Cut::default()
+        ..ExportSelection::default()
     };
     for (cut, message) in [
         (
@@ -289,7 +289,9 @@ fn a_cut_is_at_the_ends_of_days_and_a_damaged_journal_is_not_copied() {
     let changed = "DROP TRIGGER runs_summed_again; UPDATE runs SET seen = seen + 1";
     journal.execute_batch(changed).unwrap();
     let into = folder.path().join("other");
-    let refused = archive.copy_lists(&into, &Cut::default()).unwrap_err();
+    let refused = archive
+        .copy_lists(&into, &ExportSelection::default())
+        .unwrap_err();
     assert!(matches!(refused, ArchiveError::Damaged { .. }), "{refused}");
     assert!(!into.exists());
 }

@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 
 use liqdata::archive::{
-    Archive, ArchiveError, Batch, Completeness, Evidence, Gap, GapState, Mark, Measured,
-    NUMBERS_MISSING, Outcome, Tallied, Tally, TopicGap, VenueCoverage,
+    Archive, ArchiveError, Batch, Completeness, Counter, CounterKind, Evidence, Gap, GapOutcome,
+    GapState, Measurement, MeasurementKind, NUMBERS_MISSING, TopicGap, VenueCoverage,
 };
 use liqdata::model::Millis;
 
@@ -209,7 +209,7 @@ fn a_topic_that_was_not_heard_counts_as_its_part_of_all() {
         topics: 4,
         recorded_at: at(11),
     };
-    let mark = |kind, value| Mark {
+    let mark = |kind, value| Measurement {
         exchange: "bybit".to_owned(),
         kind,
         at: at(10),
@@ -219,7 +219,10 @@ fn a_topic_that_was_not_heard_counts_as_its_part_of_all() {
         .append(&Batch {
             seen: vec![(run, at(60))],
             topic_gaps: vec![unheard(20)],
-            marks: vec![mark(Measured::Topics, 4), mark(Measured::TopicsCovered, 3)],
+            marks: vec![
+                mark(MeasurementKind::Topics, 4),
+                mark(MeasurementKind::TopicsCovered, 3),
+            ],
             ..Batch::default()
         })
         .unwrap();
@@ -264,7 +267,7 @@ fn what_was_recovered_is_missing_until_it_was() {
         .append(&Batch {
             seen: vec![(run, at(60))],
             gaps: vec![gap(10, 30, "lost")],
-            outcomes: vec![Outcome {
+            outcomes: vec![GapOutcome {
                 exchange: "binance".to_owned(),
                 start: at(9),
                 end: at(20),
@@ -274,9 +277,9 @@ fn what_was_recovered_is_missing_until_it_was() {
                 recorded_at: at(40),
             }],
             tallies: vec![
-                tally(at(5), Tallied::Rejected, 2),
-                tally(at(6), Tallied::Rejected, 3),
-                tally(at(6), Tallied::Unpriced, 1),
+                tally(at(5), CounterKind::Rejected, 2),
+                tally(at(6), CounterKind::Rejected, 3),
+                tally(at(6), CounterKind::Unpriced, 1),
             ],
             ..Batch::default()
         })
@@ -307,7 +310,7 @@ fn a_topic_that_was_recovered_is_missing_from_no_share() {
     let run = writer
         .begin_run("binance", Completeness::Sampled, at(0))
         .unwrap();
-    let recovered = |start, end, recorded| Outcome {
+    let recovered = |start, end, recorded| GapOutcome {
         exchange: "binance".to_owned(),
         start: at(start),
         end: at(end),
@@ -348,7 +351,7 @@ fn nothing_of_what_was_written_down_later_is_known_before() {
     let run = writer
         .begin_run("binance", Completeness::Sampled, at(0))
         .unwrap();
-    let mark = |kind, minutes, value| Mark {
+    let mark = |kind, minutes, value| Measurement {
         exchange: "binance".to_owned(),
         kind,
         at: at(minutes),
@@ -367,12 +370,12 @@ fn nothing_of_what_was_written_down_later_is_known_before() {
         .append(&Batch {
             seen: vec![(run, at(60))],
             topic_gaps: vec![unheard(11), unheard(40)],
-            tallies: vec![tally(at(50), Tallied::Rejected, 2)],
+            tallies: vec![tally(at(50), CounterKind::Rejected, 2)],
             marks: vec![
-                mark(Measured::ClockAhead, 5, 7),
-                mark(Measured::ClockAhead, 50, 9),
-                mark(Measured::VenueCents, 50, 100),
-                mark(Measured::ComparedCents, 50, 90),
+                mark(MeasurementKind::ClockAhead, 5, 7),
+                mark(MeasurementKind::ClockAhead, 50, 9),
+                mark(MeasurementKind::VenueCents, 50, 100),
+                mark(MeasurementKind::ComparedCents, 50, 90),
             ],
             ..Batch::default()
         })
@@ -410,7 +413,7 @@ fn what_is_missing_by_the_numbers_is_verified_only_once_it_was_told() {
         let run = writer
             .begin_run("binance", Completeness::Complete, at(0))
             .unwrap();
-        let outcomes = outcome.map(|outcome| Outcome {
+        let outcomes = outcome.map(|outcome| GapOutcome {
             exchange: "binance".to_owned(),
             start: at(9),
             end: at(31),
@@ -424,7 +427,7 @@ fn what_is_missing_by_the_numbers_is_verified_only_once_it_was_told() {
                 seen: vec![(run, at(60))],
                 gaps: vec![gap(10, 30, &format!("BTC: 2 {NUMBERS_MISSING}"))],
                 outcomes: outcomes.into_iter().collect(),
-                tallies: vec![tally(at(5), Tallied::Numbered, 20)],
+                tallies: vec![tally(at(5), CounterKind::Numbered, 20)],
                 ..Batch::default()
             })
             .unwrap();
@@ -437,8 +440,8 @@ fn what_is_missing_by_the_numbers_is_verified_only_once_it_was_told() {
     assert_eq!(known(Some(GapState::Recovered)), Evidence::Verified);
 }
 
-fn tally(at: Millis, kind: Tallied, count: u64) -> Tally {
-    Tally {
+fn tally(at: Millis, kind: CounterKind, count: u64) -> Counter {
+    Counter {
         exchange: "binance".to_owned(),
         at,
         kind,

@@ -5,7 +5,7 @@ use std::fs::{self, OpenOptions};
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 
-use liqdata::archive::{Archive, ArchiveError, Batch, Filter, Gather, OrderRow, Place, Writer};
+use liqdata::archive::{Archive, ArchiveError, Batch, Filter, OrderFold, OrderRow, Place, Writer};
 use liqdata::model::{Completeness, Millis, OrderBrief};
 
 use crate::place::{Folder, files};
@@ -310,7 +310,7 @@ fn a_row_that_changes_under_an_open_reader_is_refused_and_the_check_names_it() {
 #[derive(Default)]
 struct Counted(u64);
 
-impl Gather for Counted {
+impl OrderFold for Counted {
     fn take(&mut self, _: OrderBrief<'_>) {
         self.0 += 1;
     }

@@ -4,7 +4,9 @@
 use std::fs;
 use std::time::Duration;
 
-use liqdata::archive::{Archive, ArchiveError, Batch, Filter, Keeper, MapRow, NotKept, Pace};
+use liqdata::archive::{
+    Archive, ArchiveError, Batch, CommitError, CommitPolicy, Filter, GroupCommitWriter, MapRow,
+};
 use liqdata::model::Millis;
 
 use crate::maps::{map, of_maps};
@@ -79,12 +81,12 @@ fn maps_make_room_for_orders_on_a_full_disk() {
     let Some(disk) = Disk::of(4) else { return };
     let writer = Archive::create_or_open(disk.archive()).unwrap();
     // Both are in one transaction, and the map is larger than the disk.
-    let pace = Pace {
+    let pace = CommitPolicy {
         delay: Duration::from_hours(1),
         rows: 2,
-        ..Pace::default()
+        ..CommitPolicy::default()
     };
-    let keeper = Keeper::start_at(writer, pace).unwrap();
+    let keeper = GroupCommitWriter::start_at(writer, pace).unwrap();
     let mut random = fastrand::Rng::with_seed(3);
     let large = MapRow {
         reply: (0..12 << 20).map(|_| random.alphanumeric()).collect(),
@@ -98,7 +100,7 @@ fn maps_make_room_for_orders_on_a_full_disk() {
     let of_order = keeper.inbox().send_blocking(of_orders(orders.clone()));
     assert_eq!(of_order.unwrap().wait().unwrap().orders, 1);
     match of_map.wait() {
-        Err(NotKept::Archive(fault)) => {
+        Err(CommitError::Archive(fault)) => {
             assert!(matches!(&*fault, ArchiveError::DiskFull { .. }), "{fault}");
         }
         kept => panic!("{kept:?}"),
@@ -176,7 +178,7 @@ fn a_journal_that_was_not_closed_is_not_half_read_from_a_disk_that_may_not_be_wr
 fn maps_are_given_up_at_once_while_orders_wait_for_a_full_disk() {
     let Some(disk) = Disk::of(4) else { return };
     let writer = Archive::create_or_open(disk.archive()).unwrap();
-    let keeper = Keeper::start(writer).unwrap();
+    let keeper = GroupCommitWriter::start(writer).unwrap();
     let inbox = keeper.inbox();
     let ballast = disk.archive().parent().unwrap().join("ballast");
     let mut size = 4 << 20;

@@ -1,6 +1,6 @@
 //! Rows of the past, filed past the journal: each once, all of a lot or none, whatever was there and whenever it is killed.
 
-use liqdata::archive::{Archive, Batch, Completeness, Filter, RollStep, Told};
+use liqdata::archive::{Archive, Batch, Completeness, Filter, ImportedSession, SegmentStep};
 use liqdata::model::Millis;
 
 use crate::child::Process;
@@ -20,8 +20,8 @@ fn two_days() -> Vec<liqdata::archive::OrderRow> {
     orders_of(2)
 }
 
-pub(crate) fn told() -> Told {
-    Told {
+pub(crate) fn told() -> ImportedSession {
+    ImportedSession {
         exchange: "okx".to_owned(),
         completeness: Completeness::Sampled,
         start: Millis(START),
@@ -196,7 +196,7 @@ fn a_reader_that_goes_on_from_a_place_learns_that_it_missed_something() {
 
 #[test]
 fn a_filing_killed_at_any_step_leaves_all_of_it_or_nothing() {
-    for step in RollStep::ALL {
+    for step in SegmentStep::ALL {
         for file in [1, 2] {
             killed(2, step, file);
         }
@@ -206,7 +206,7 @@ fn a_filing_killed_at_any_step_leaves_all_of_it_or_nothing() {
 /// While some files have their names already and others are on their way.
 #[test]
 fn a_filing_of_many_days_killed_at_any_step_leaves_all_of_it_or_nothing() {
-    for step in RollStep::ALL {
+    for step in SegmentStep::ALL {
         for file in [40, 70] {
             killed(70, step, file);
         }
@@ -214,7 +214,7 @@ fn a_filing_of_many_days_killed_at_any_step_leaves_all_of_it_or_nothing() {
 }
 
 /// Kills a filing of so many days once as many files as `file` have come to `step`.
-fn killed(days: u64, step: RollStep, file: usize) {
+fn killed(days: u64, step: SegmentStep, file: usize) {
     let (rows, wanted) = (usize::try_from(30 * days).unwrap(), orders_of(days));
     let folder = Folder::new();
     drop(Archive::create_or_open(folder.archive()).unwrap());
@@ -224,7 +224,7 @@ fn killed(days: u64, step: RollStep, file: usize) {
     process.kill();
 
     // Everything becomes there at once, with the last file.
-    let there = if step == RollStep::Committed {
+    let there = if step == SegmentStep::Committed {
         wanted.clone()
     } else {
         Vec::new()

@@ -5,8 +5,8 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use liqdata::archive::{
-    Archive, ArchiveError, Batch, Came, Filter, Gap, OrderRow, RawBounds, RawInbox, RawLine,
-    Revision, Writer,
+    Archive, ArchiveError, Batch, DayCorrection, Filter, Gap, OrderRow, RawLine, RawLineKind,
+    RawQueue, RawRetention, Writer,
 };
 use liqdata::model::{Completeness, Millis};
 use rand::{RngExt, SeedableRng};
@@ -406,22 +406,22 @@ fn of_all_kinds(folder: &Folder) {
     writer.roll(Millis(START + Millis::DAY)).unwrap();
     let mut corrected = order(3, START + 3 * 200_000);
     corrected.order.qty += rust_decimal::Decimal::ONE;
-    let revision = Revision {
+    let revision = DayCorrection {
         corrected: vec![corrected],
-        ..Revision::default()
+        ..DayCorrection::default()
     };
     writer.revise(Millis(START), &revision).unwrap();
     drop(writer);
-    let plenty = RawBounds {
+    let plenty = RawRetention {
         days: 36_500,
         bytes: 1 << 30,
     };
-    let inbox = RawInbox::start(&folder.archive(), plenty, || false).unwrap();
+    let inbox = RawQueue::start(&folder.archive(), plenty, || false).unwrap();
     for number in 0..50 {
         let at = Millis(START + number);
         inbox.offer(RawLine {
             frame: format!("{{\"number\":{number}}}"),
-            ..RawLine::new("okx", at, Came::Socket)
+            ..RawLine::new("okx", at, RawLineKind::Socket)
         });
     }
     inbox.stop();

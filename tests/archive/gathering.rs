@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 
-use liqdata::archive::{Archive, Filter, Gather, Known};
+use liqdata::archive::{Archive, Filter, Known, OrderFold};
 use liqdata::model::{Millis, OrderBrief};
 use proptest::prelude::*;
 use proptest::test_runner::Config;
@@ -35,7 +35,7 @@ struct Told {
     ended: bool,
 }
 
-impl Gather for Told {
+impl OrderFold for Told {
     fn take(&mut self, order: OrderBrief<'_>) {
         assert!(!self.ended);
         self.orders.push(told(&order));
@@ -175,7 +175,7 @@ fn key(order: &OrderBrief<'_>) -> u64 {
     u64::try_from(beyond.mantissa() / 10_i128.pow(beyond.scale())).unwrap() - 8_265_190
 }
 
-impl Gather for Keys {
+impl OrderFold for Keys {
     fn take(&mut self, order: OrderBrief<'_>) {
         self.0.push(key(&order));
     }

@@ -2,18 +2,20 @@
 
 use std::time::Duration;
 
-use liqdata::archive::{Archive, ArchiveError, Batch, Completeness, Gap, Keeper, NotKept, Pace};
+use liqdata::archive::{
+    Archive, ArchiveError, Batch, CommitError, CommitPolicy, Completeness, Gap, GroupCommitWriter,
+};
 use liqdata::model::Millis;
 
 use crate::place::{Disk, Folder};
 use crate::rows::{START, all_orders, of_orders, order, sorted};
 
 /// A pace at which a transaction begins only when it has `rows` rows, or when the test asks for something else.
-fn patient(rows: usize) -> Pace {
-    Pace {
+fn patient(rows: usize) -> CommitPolicy {
+    CommitPolicy {
         delay: Duration::from_hours(1),
         rows,
-        ..Pace::default()
+        ..CommitPolicy::default()
     }
 }
 
@@ -21,7 +23,7 @@ fn patient(rows: usize) -> Pace {
 fn batches_of_many_senders_share_a_transaction_and_each_gets_its_own_receipt() {
     let folder = Folder::new();
     let writer = Archive::create_or_open(folder.archive()).unwrap();
-    let keeper = Keeper::start_at(writer, patient(12)).unwrap();
+    let keeper = GroupCommitWriter::start_at(writer, patient(12)).unwrap();
     let receipts: Vec<_> = std::thread::scope(|scope| {
         let senders: Vec<_> = (0..4_u64)
             .map(|sender| {
@@ -54,12 +56,12 @@ fn batches_of_many_senders_share_a_transaction_and_each_gets_its_own_receipt() {
 async fn asynchronous_senders_wait_for_room_and_everything_sent_before_work_is_durable_in_it() {
     let folder = Folder::new();
     let writer = Archive::create_or_open(folder.archive()).unwrap();
-    let pace = Pace {
+    let pace = CommitPolicy {
         queue: 3,
         delay: Duration::ZERO,
-        ..Pace::default()
+        ..CommitPolicy::default()
     };
-    let keeper = Keeper::start_at(writer, pace).unwrap();
+    let keeper = GroupCommitWriter::start_at(writer, pace).unwrap();
     let inbox = keeper.inbox();
     let mut receipts = Vec::new();
     for key in 0..50 {
@@ -82,7 +84,7 @@ async fn asynchronous_senders_wait_for_room_and_everything_sent_before_work_is_d
     run.await.unwrap();
     drop(keeper);
     let fault = inbox.send(Batch::default()).await.unwrap_err();
-    assert!(matches!(fault, NotKept::Stopped), "{fault}");
+    assert!(matches!(fault, CommitError::Stopped), "{fault}");
     assert!(inbox.with(|_| Ok(())).is_err());
     assert!(inbox.offer(Batch::default()).is_err());
 }
@@ -91,7 +93,7 @@ async fn asynchronous_senders_wait_for_room_and_everything_sent_before_work_is_d
 fn a_row_that_cannot_be_kept_is_refused_alone() {
     let folder = Folder::new();
     let writer = Archive::create_or_open(folder.archive()).unwrap();
-    let keeper = Keeper::start_at(writer, patient(2)).unwrap();
+    let keeper = GroupCommitWriter::start_at(writer, patient(2)).unwrap();
     let inbox = keeper.inbox();
     let good = inbox
         .send_blocking(of_orders(vec![order(1, START)]))
@@ -99,7 +101,7 @@ fn a_row_that_cannot_be_kept_is_refused_alone() {
     let mut bad = order(2, START);
     bad.order.price = 0.into();
     let fault = inbox.offer(of_orders(vec![bad])).unwrap_err();
-    let NotKept::Archive(fault) = fault else {
+    let CommitError::Archive(fault) = fault else {
         panic!("{fault}");
     };
     assert!(
@@ -121,11 +123,11 @@ fn a_row_that_cannot_be_kept_is_refused_alone() {
 fn what_finds_no_room_is_a_gap_from_the_first_row_lost_to_the_last() {
     let folder = Folder::new();
     let writer = Archive::create_or_open(folder.archive()).unwrap();
-    let pace = Pace {
+    let pace = CommitPolicy {
         queue: 2,
         ..patient(100)
     };
-    let keeper = Keeper::start_at(writer, pace).unwrap();
+    let keeper = GroupCommitWriter::start_at(writer, pace).unwrap();
     let inbox = keeper.inbox();
     let at = |key: u64, at: i64| {
         let mut row = order(key, at);
@@ -139,7 +141,7 @@ fn what_finds_no_room_is_a_gap_from_the_first_row_lost_to_the_last() {
     for key in 3..6 {
         let row = at(key, START + i64::try_from(key).unwrap());
         let fault = inbox.offer(of_orders(vec![row])).unwrap_err();
-        assert!(matches!(fault, NotKept::Full { waiting: 2 }), "{fault}");
+        assert!(matches!(fault, CommitError::Full { waiting: 2 }), "{fault}");
     }
     assert_eq!(inbox.status().refused, 3);
     // The work ends the wait for more rows, and with it the first two make room.
@@ -183,13 +185,13 @@ fn on_a_full_disk_nothing_is_acknowledged_until_there_is_space_again() {
     let ballast = disk.path().join("ballast");
     std::fs::write(&ballast, vec![0; 1 << 20]).unwrap();
     let writer = Archive::create_or_open(disk.archive()).unwrap();
-    let pace = Pace {
+    let pace = CommitPolicy {
         delay: Duration::ZERO,
         queue: 300,
         retry: Duration::from_millis(5),
-        ..Pace::default()
+        ..CommitPolicy::default()
     };
-    let keeper = Keeper::start_at(writer, pace).unwrap();
+    let keeper = GroupCommitWriter::start_at(writer, pace).unwrap();
     let inbox = keeper.inbox();
     let mut sent = Vec::new();
     let mut receipts = Vec::new();
@@ -233,13 +235,13 @@ fn a_keeper_that_is_stopped_on_a_full_disk_says_what_it_gave_up() {
     while size > 4096 && std::fs::write(disk.path().join("ballast"), vec![0; size]).is_err() {
         size -= 4096;
     }
-    let keeper = Keeper::start(writer).unwrap();
+    let keeper = GroupCommitWriter::start(writer).unwrap();
     let rows: Vec<_> = (1..5000).map(|key| order(key, START)).collect();
     let receipt = keeper.inbox().send_blocking(of_orders(rows)).unwrap();
     let writer = keeper.stop().unwrap();
     let fault = receipt.wait().unwrap_err();
     assert!(
-        matches!(&fault, NotKept::Archive(fault) if matches!(**fault, ArchiveError::DiskFull { .. })),
+        matches!(&fault, CommitError::Archive(fault) if matches!(**fault, ArchiveError::DiskFull { .. })),
         "{fault}"
     );
     assert_eq!(all_orders(&writer), [order(0, START)]);

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use liqdata::archive::{Archive, Filter, OrderRow, Revision, RollStep};
+use liqdata::archive::{Archive, DayCorrection, Filter, OrderRow, SegmentStep};
 use liqdata::model::Millis;
 use rust_decimal::Decimal;
 
@@ -36,7 +36,7 @@ fn a_journal_in_which_nothing_was_made_yet_is_gone_on_with() {
 #[test]
 fn a_roll_killed_at_any_step_leaves_every_row_in_one_place() {
     let end = Millis(START + 100 * Millis::DAY);
-    for step in RollStep::ALL {
+    for step in SegmentStep::ALL {
         // Two days make two files; a kill within the second finds the first one kept.
         for file in [1, 2] {
             let folder = Folder::new();
@@ -60,7 +60,7 @@ fn a_roll_killed_at_any_step_leaves_every_row_in_one_place() {
             let mut writer = Archive::create_or_open(folder.archive()).unwrap();
             assert_eq!(all_orders(&writer), rows, "{step:?} {file}");
             each_row_is_in_one_place(&writer, rows.len());
-            let done = file - usize::from(step != RollStep::Committed);
+            let done = file - usize::from(step != SegmentStep::Committed);
             assert_eq!(files(&folder.archive(), "parquet").len(), done);
 
             writer.roll(end).unwrap();
@@ -73,12 +73,12 @@ fn a_roll_killed_at_any_step_leaves_every_row_in_one_place() {
 }
 
 /// Half of sixty rows are worth ten times as much, one is gone and one is new.
-pub(crate) fn revision() -> Revision {
+pub(crate) fn revision() -> DayCorrection {
     let mut corrected: Vec<OrderRow> = (1..30).map(|key| order(key * 2, START + 5)).collect();
     for row in &mut corrected {
         row.order.value_usd *= Decimal::TEN;
     }
-    Revision {
+    DayCorrection {
         corrected,
         new: vec![order(60, START + 7)],
         gone: vec![("binance".to_owned(), "binance|0".to_owned())],
@@ -107,7 +107,7 @@ fn a_revision_killed_at_any_step_tells_all_of_a_day_as_before_or_all_as_correcte
         };
         sound(archive.orders(&filter).unwrap())
     };
-    for step in RollStep::ALL {
+    for step in SegmentStep::ALL {
         let folder = Folder::new();
         let mut writer = Archive::create_or_open(folder.archive()).unwrap();
         writer.append(&of_orders(before[..40].to_vec())).unwrap();
@@ -117,7 +117,7 @@ fn a_revision_killed_at_any_step_tells_all_of_a_day_as_before_or_all_as_correcte
         let mut process = Process::start(&folder.archive(), &format!("revise {step:?}"));
         assert!(process.hear("reached").is_some(), "{step:?}");
         process.kill();
-        let told = if step == RollStep::Committed {
+        let told = if step == SegmentStep::Committed {
             &after
         } else {
             &before
@@ -129,7 +129,7 @@ fn a_revision_killed_at_any_step_tells_all_of_a_day_as_before_or_all_as_correcte
         );
         let mut writer = Archive::create_or_open(folder.archive()).unwrap();
         assert_eq!(&all_orders(&writer), told, "{step:?}");
-        if step != RollStep::Committed {
+        if step != SegmentStep::Committed {
             writer.revise(Millis(START), &revision).unwrap();
         }
         assert_eq!(all_orders(&writer), after, "{step:?}");
@@ -141,7 +141,7 @@ fn a_revision_killed_at_any_step_tells_all_of_a_day_as_before_or_all_as_correcte
             "{verified:?}"
         );
         drop(writer);
-        if step == RollStep::Committed {
+        if step == SegmentStep::Committed {
             let merged = folder.path().join("merged");
             let only = [Archive::read(folder.archive()).unwrap()];
             assert!(Archive::merge(&only, &merged, &mut |_, _| true).unwrap());
@@ -157,7 +157,7 @@ fn a_revision_killed_at_any_step_tells_all_of_a_day_as_before_or_all_as_correcte
 #[test]
 fn a_roll_of_maps_killed_at_any_step_leaves_every_map_in_one_place() {
     let end = Millis(START + 100 * Millis::DAY);
-    for step in RollStep::ALL {
+    for step in SegmentStep::ALL {
         let folder = Folder::new();
         let maps: Vec<_> = (0..20).map(|bar| map("heatmap", "BTC", bar)).collect();
         let mut writer = Archive::create_or_open(folder.archive()).unwrap();

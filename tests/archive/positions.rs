@@ -1,6 +1,6 @@
 //! Positions of single accounts: snapshots that are kept, rolled, copied and merged like all rows, and read one at a time.
 
-use liqdata::archive::{Archive, Batch, Cut, Filter, PositionRow};
+use liqdata::archive::{Archive, Batch, ExportSelection, Filter, PositionRow};
 use liqdata::model::Millis;
 
 use crate::place::{Folder, files};
@@ -81,7 +81,9 @@ fn positions_go_with_copies_and_merges() {
     let mut writer = Archive::create_or_open(folder.archive()).unwrap();
     writer.append(&of(snapshots())).unwrap();
     let copy = folder.path().join("copy");
-    let lists = writer.copy_lists(&copy, &Cut::default()).unwrap();
+    let lists = writer
+        .copy_lists(&copy, &ExportSelection::default())
+        .unwrap();
     assert_eq!(lists.journaled, 5);
     writer
         .append(&of(vec![position("d", "ETH", START + Millis::DAY)]))

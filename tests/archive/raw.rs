@@ -6,13 +6,15 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-use liqdata::archive::{Archive, Came, RawBounds, RawInbox, RawLine, RawPart, RawStatus};
+use liqdata::archive::{
+    Archive, RawFileEntry, RawLine, RawLineKind, RawQueue, RawRetention, RawStatus,
+};
 use liqdata::model::Millis;
 
 use crate::place::Folder;
 use crate::rows::START;
 
-const PLENTY: RawBounds = RawBounds {
+const PLENTY: RawRetention = RawRetention {
     days: 36_500,
     bytes: 1 << 30,
 };
@@ -23,7 +25,7 @@ fn line(number: i64, at: i64) -> RawLine {
             "{{\"number\":{number},\"text\":\"{:x}\"}}",
             number.wrapping_mul(0x1E37_79B9_7F4A_7C15)
         ),
-        ..RawLine::new("okx", Millis(at + number), Came::Socket)
+        ..RawLine::new("okx", Millis(at + number), RawLineKind::Socket)
     }
 }
 
@@ -33,14 +35,14 @@ fn markets() -> RawLine {
         page: Some(0),
         asked: Some("/markets?".to_owned()),
         frame: "[\"BTC\"]".to_owned(),
-        ..RawLine::new("okx", Millis(START), Came::Markets)
+        ..RawLine::new("okx", Millis(START), RawLineKind::Markets)
     }
 }
 
 /// Keeps frames from `START` on in a file of their own.
-fn keep(folder: &Path, bounds: RawBounds, at: i64, count: i64) -> RawStatus {
-    let inbox = RawInbox::start(folder, bounds, || false).unwrap();
-    inbox.offer(RawLine::new("okx", Millis(at), Came::Start));
+fn keep(folder: &Path, bounds: RawRetention, at: i64, count: i64) -> RawStatus {
+    let inbox = RawQueue::start(folder, bounds, || false).unwrap();
+    inbox.offer(RawLine::new("okx", Millis(at), RawLineKind::Start));
     inbox.markets("okx", 0, vec![markets()]);
     for number in 0..count {
         inbox.offer(line(number, at));
@@ -49,7 +51,7 @@ fn keep(folder: &Path, bounds: RawBounds, at: i64, count: i64) -> RawStatus {
     inbox.status()
 }
 
-fn parts(archive: &Archive) -> Vec<RawPart> {
+fn parts(archive: &Archive) -> Vec<RawFileEntry> {
     archive.raw_parts().unwrap()
 }
 
@@ -63,7 +65,10 @@ fn frames_are_read_as_they_came_and_a_file_that_was_cut_to_its_last_whole_line()
     let mut lines = writer.raw_lines(&part).unwrap();
     let read: Vec<RawLine> = lines.by_ref().collect();
     assert_eq!((lines.fault(), lines.is_cut()), (None, false));
-    let begin = [RawLine::new("okx", Millis(START), Came::Start), markets()];
+    let begin = [
+        RawLine::new("okx", Millis(START), RawLineKind::Start),
+        markets(),
+    ];
     let frames = (0..4000).map(|number| line(number, START));
     assert_eq!(read, begin.into_iter().chain(frames).collect::<Vec<_>>());
 
@@ -108,18 +113,18 @@ fn the_oldest_frames_go_where_there_are_too_many_and_where_they_are_too_old() {
     let all = parts(&archive);
     assert_eq!(all.len(), 4);
     let bytes = all.iter().map(|part| part.bytes).sum::<u64>() - 1;
-    let few = RawBounds { bytes, ..PLENTY };
+    let few = RawRetention { bytes, ..PLENTY };
     let status = keep(&folder.archive(), few, START + 4 * Millis::DAY, 0);
     assert_eq!(parts(&archive), all[1..]);
     assert_eq!(
         status.bytes,
         all[1..].iter().map(|part| part.bytes).sum::<u64>()
     );
-    let young = RawBounds { days: 1, ..PLENTY };
+    let young = RawRetention { days: 1, ..PLENTY };
     keep(&folder.archive(), young, START, 0);
     assert!(parts(&archive).is_empty());
     // None at all where the bounds say so.
-    let off = RawBounds { days: 0, ..PLENTY };
+    let off = RawRetention { days: 0, ..PLENTY };
     assert_eq!(keep(&folder.archive(), off, START, 9), RawStatus::default());
     assert!(parts(&archive).is_empty());
 }
@@ -131,7 +136,7 @@ fn frames_make_room_for_rows_on_a_full_disk_and_what_is_missing_is_told() {
     keep(&folder.archive(), PLENTY, START, 300);
     let is_full = Arc::new(AtomicBool::new(true));
     let asked = Arc::clone(&is_full);
-    let inbox = RawInbox::start(&folder.archive(), PLENTY, move || {
+    let inbox = RawQueue::start(&folder.archive(), PLENTY, move || {
         asked.load(Ordering::Acquire)
     })
     .unwrap();
@@ -153,7 +158,7 @@ fn frames_make_room_for_rows_on_a_full_disk_and_what_is_missing_is_told() {
         from: Some(Millis(START)),
         until: Some(Millis(START + 2)),
         frames: Some(2),
-        ..RawLine::new("okx", Millis(START + 2), Came::Missed)
+        ..RawLine::new("okx", Millis(START + 2), RawLineKind::Missed)
     };
     assert_eq!(lines, [missed, line(2, START)]);
 }

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use liqdata::archive::{Archive, ArchiveError, BarRow, Batch, Filter, OrderRow, SizedBar};
+use liqdata::archive::{Archive, ArchiveError, BarRow, Batch, Filter, OrderRow, ResampledBar};
 use liqdata::model::Millis;
 use proptest::prelude::*;
 use proptest::test_runner::Config;
@@ -97,7 +97,7 @@ fn minutes(seed: u64) -> Vec<BarRow> {
 }
 
 /// What `Archive::bars` must tell, by looking at every minute of every bar.
-fn naive(minutes: &[BarRow], filter: &Filter, size: i64) -> Vec<SizedBar> {
+fn naive(minutes: &[BarRow], filter: &Filter, size: i64) -> Vec<ResampledBar> {
     let (start, end) = (filter.start.unwrap().0, filter.end.unwrap().0);
     let mut series: BTreeMap<(&str, &str), BTreeMap<i64, &BarRow>> = BTreeMap::new();
     for bar in minutes {
@@ -125,7 +125,7 @@ fn naive(minutes: &[BarRow], filter: &Filter, size: i64) -> Vec<SizedBar> {
                 .map(|(_, bar)| bar)
                 .collect();
             if let (Some(first), Some(last)) = (inside.first(), inside.last()) {
-                sized.push(SizedBar {
+                sized.push(ResampledBar {
                     exchange: exchange.to_owned(),
                     symbol: symbol.to_owned(),
                     timestamp: Millis(open_time),

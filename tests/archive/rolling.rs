@@ -5,8 +5,8 @@ use std::sync::mpsc;
 use std::time::Duration;
 
 use liqdata::archive::{
-    Acknowledged, Archive, Batch, Filter, Inbox, Keeper, NotKept, OrderRow, Pace, Receipt,
-    RollStep, Rolled, Writer,
+    Acknowledged, Archive, Batch, CommitError, CommitHandle, CommitPolicy, CompactionReport,
+    Filter, GroupCommitWriter, OrderRow, SegmentStep, WriteQueue, Writer,
 };
 use liqdata::model::Millis;
 use parquet::file::reader::{FileReader, SerializedFileReader};
@@ -30,18 +30,18 @@ fn of_days(days: u64) -> Vec<OrderRow> {
         .collect()
 }
 
-fn keeper_of(folder: &Path, rows: &[OrderRow]) -> Keeper {
+fn keeper_of(folder: &Path, rows: &[OrderRow]) -> GroupCommitWriter {
     let mut writer = Archive::create_or_open(folder).unwrap();
     writer.append(&of_orders(rows.to_vec())).unwrap();
-    let pace = Pace {
+    let pace = CommitPolicy {
         delay: Duration::ZERO,
-        ..Pace::default()
+        ..CommitPolicy::default()
     };
-    Keeper::start_at(writer, pace).unwrap()
+    GroupCommitWriter::start_at(writer, pace).unwrap()
 }
 
 /// Hands a batch over, and gives what became of it; fails where nothing does.
-fn kept(inbox: &Inbox, batch: Batch) -> Acknowledged {
+fn kept(inbox: &WriteQueue, batch: Batch) -> Acknowledged {
     let (told, hear) = mpsc::channel();
     let receipt = inbox.send_blocking(batch).unwrap();
     std::thread::spawn(move || told.send(receipt.wait()));
@@ -51,10 +51,14 @@ fn kept(inbox: &Inbox, batch: Batch) -> Acknowledged {
 }
 
 /// A roll under way, the steps that it comes to, and what lets it go on.
-type Paused = (Receipt<Rolled>, mpsc::Receiver<RollStep>, mpsc::Sender<()>);
+type Paused = (
+    CommitHandle<CompactionReport>,
+    mpsc::Receiver<SegmentStep>,
+    mpsc::Sender<()>,
+);
 
 /// Begins a roll that stops at every step until it is let go on; dropping the sender lets it run to its end.
-fn paused(inbox: &Inbox) -> Paused {
+fn paused(inbox: &WriteQueue) -> Paused {
     let (reached, steps) = mpsc::channel();
     let (go, going) = mpsc::channel();
     let rolled = inbox
@@ -90,7 +94,7 @@ fn whatever_comes_in_becomes_durable_at_every_step_of_a_roll() {
             break;
         }
     }
-    assert_eq!(reached, [RollStep::ALL; 3].concat());
+    assert_eq!(reached, [SegmentStep::ALL; 3].concat());
     let rolled = rolled.wait().unwrap();
     // What came in meanwhile is not of this roll.
     assert_eq!((rolled.parts.len(), rolled.rows), (3, 180));
@@ -111,7 +115,7 @@ fn a_row_that_is_sent_again_while_it_moves_is_told_once() {
     let (rolled, steps, go) = paused(&inbox);
     while let Ok(step) = steps.recv_timeout(PATIENCE) {
         let again = kept(&inbox, of_orders(rows.clone()));
-        let has_moved = step == RollStep::Committed;
+        let has_moved = step == SegmentStep::Committed;
         assert_eq!(again.orders, if has_moved { rows.len() } else { 0 });
         let reader = Archive::read(folder.archive()).unwrap();
         assert_eq!(all_orders(&reader), sorted(rows.clone()), "{step:?}");
@@ -136,7 +140,7 @@ fn rows_that_another_roll_moved_meanwhile_are_in_one_file() {
     let keeper = keeper_of(&folder.archive(), &rows);
     let inbox = keeper.inbox();
     let (rolled, steps, go) = paused(&inbox);
-    assert_eq!(steps.recv_timeout(PATIENCE).unwrap(), RollStep::Intended);
+    assert_eq!(steps.recv_timeout(PATIENCE).unwrap(), SegmentStep::Intended);
     let other = inbox.with(|writer| writer.roll(END)).unwrap();
     assert_eq!(other.wait().unwrap().rows, 120);
     drop(go);
@@ -162,7 +166,7 @@ fn rows_whose_file_went_out_of_use_meanwhile_stay_in_the_journal() {
     again.push(order(1000, START + 1));
     assert_eq!(kept(&inbox, of_orders(again.clone())).orders, 61);
     let (rolled, steps, go) = paused(&inbox);
-    assert_eq!(steps.recv_timeout(PATIENCE).unwrap(), RollStep::Intended);
+    assert_eq!(steps.recv_timeout(PATIENCE).unwrap(), SegmentStep::Intended);
     let file = files(&folder.archive(), "parquet").remove(0);
     std::fs::write(&file, b"no Parquet").unwrap();
     let set_aside = inbox.with(Writer::quarantine).unwrap();
@@ -178,7 +182,7 @@ fn rows_whose_file_went_out_of_use_meanwhile_stay_in_the_journal() {
 fn a_roll_ends_with_its_keeper_and_its_rows_stay() {
     let folder = Folder::new();
     let rows = of_days(2);
-    for step in RollStep::ALL {
+    for step in SegmentStep::ALL {
         let keeper = keeper_of(&folder.archive(), &rows);
         let inbox = keeper.inbox();
         let (rolled, steps, go) = paused(&inbox);
@@ -195,9 +199,9 @@ fn a_roll_ends_with_its_keeper_and_its_rows_stay() {
         let writer = stopping.join().unwrap();
         for rolled in [rolled, next] {
             let fault = rolled.wait().unwrap_err();
-            assert!(matches!(fault, NotKept::Stopped), "{step:?}: {fault}");
+            assert!(matches!(fault, CommitError::Stopped), "{step:?}: {fault}");
         }
-        assert!(matches!(inbox.roll(END), Err(NotKept::Stopped)));
+        assert!(matches!(inbox.roll(END), Err(CommitError::Stopped)));
         assert_eq!(all_orders(&writer), sorted(rows.clone()), "{step:?}");
         drop(writer);
         // The next opening puts right what was left.
@@ -212,7 +216,7 @@ fn a_roll_ends_with_its_keeper_and_its_rows_stay() {
 
 #[test]
 fn a_roll_beside_the_keeping_killed_at_any_step_leaves_every_row_in_one_place() {
-    for step in RollStep::ALL {
+    for step in SegmentStep::ALL {
         let folder = Folder::new();
         let rows = of_days(2);
         let mut writer = Archive::create_or_open(folder.archive()).unwrap();
@@ -223,8 +227,11 @@ fn a_roll_beside_the_keeping_killed_at_any_step_leaves_every_row_in_one_place() 
         assert!(process.hear("reached").is_some(), "{step:?}");
         process.kill();
 
-        let place = RollStep::ALL.iter().position(|one| *one == step).unwrap();
-        let meanwhile = u64::try_from(RollStep::ALL.len() + place + 1).unwrap();
+        let place = SegmentStep::ALL
+            .iter()
+            .position(|one| *one == step)
+            .unwrap();
+        let meanwhile = u64::try_from(SegmentStep::ALL.len() + place + 1).unwrap();
         let later = |key| order(child::LATER + key, START + 200 * Millis::DAY);
         let rows = sorted(rows.into_iter().chain((0..meanwhile).map(later)).collect());
         let reader = Archive::read(folder.archive()).unwrap();

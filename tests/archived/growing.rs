@@ -205,7 +205,7 @@ fn orders_come_in_their_order_of_arrival_to_readers_that_come_back() {
     wanted.extend(rest.clone());
     assert_eq!(arrived(&fresh, Some(start), 100), wanted);
 
-    // Rolled orders have no number any more; who was there goes on, who comes later is told.
+    // Compacted orders have no number any more; who was there goes on, who comes later is told.
     writer.roll(Millis(START + Millis::DAY)).unwrap();
     writer.append(&batch(30..31)).unwrap();
     assert_eq!(arrived(&market, Some(start), 100).len(), 21);

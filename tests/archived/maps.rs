@@ -8,7 +8,7 @@ use axum::Router;
 use axum::body::{Body, to_bytes};
 use axum::http::header::ACCEPT_ENCODING;
 use axum::http::{Request, StatusCode};
-use liqdata::archive::{Archive, Batch, Filter, Keeper, MapRow, Pace};
+use liqdata::archive::{Archive, Batch, CommitPolicy, Filter, GroupCommitWriter, MapRow};
 use liqdata::market::{MapKeeper, MapStatus, Market};
 use liqdata::model::Millis;
 use liqdata::server::router;
@@ -26,16 +26,16 @@ const END: i64 = START + 2 * Millis::DAY;
 
 /// The process that writes, with a server of what it writes.
 struct Writing {
-    keeper: Option<Keeper>,
+    keeper: Option<GroupCommitWriter>,
     maps: Arc<MapKeeper>,
     service: Router,
 }
 
 impl Writing {
-    fn start(archive: &Path, pace: Pace, bytes_a_day: u64) -> Self {
+    fn start(archive: &Path, pace: CommitPolicy, bytes_a_day: u64) -> Self {
         let mut writer = Archive::create_or_open(archive).unwrap();
         writer.append(&two_days()).unwrap();
-        let keeper = Keeper::start_at(writer, pace).unwrap();
+        let keeper = GroupCommitWriter::start_at(writer, pace).unwrap();
         let maps = Arc::new(MapKeeper::start(archive, keeper.inbox(), bytes_a_day).unwrap());
         let market = Market::open(archive, None)
             .unwrap()
@@ -98,7 +98,7 @@ const FOUR: [(&str, &str, &str); 5] = [
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_map_is_kept_as_it_was_served_once_for_every_bar() {
     let folder = Folder::new();
-    let writing = Writing::start(&folder.archive(), Pace::default(), PLENTY);
+    let writing = Writing::start(&folder.archive(), CommitPolicy::default(), PLENTY);
     let service = &writing.service;
     let mut served = Vec::new();
     let mut ask_all = async |closed: i64| {
@@ -195,9 +195,9 @@ async fn a_map_is_kept_as_it_was_served_once_for_every_bar() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn answers_do_not_wait_for_an_archive_that_does_not_write() {
     let folder = Folder::new();
-    let never = Pace {
+    let never = CommitPolicy {
         delay: Duration::from_hours(1),
-        ..Pace::default()
+        ..CommitPolicy::default()
     };
     let mut writing = Writing::start(&folder.archive(), never, PLENTY);
     let mut bodies = Vec::new();
@@ -231,7 +231,7 @@ async fn answers_do_not_wait_for_an_archive_that_does_not_write() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_map_that_cannot_be_kept_is_answered_and_counted() {
     let folder = Folder::new();
-    let mut writing = Writing::start(&folder.archive(), Pace::default(), PLENTY);
+    let mut writing = Writing::start(&folder.archive(), CommitPolicy::default(), PLENTY);
     get(&writing.service, FOUR[0].0).await;
     writing.until(1, 0).await;
     drop(writing.keeper.take().unwrap().stop().unwrap());
@@ -246,7 +246,7 @@ async fn a_map_that_cannot_be_kept_is_answered_and_counted() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn the_maps_of_a_day_take_no_more_than_they_may() {
     let folder = Folder::new();
-    let writing = Writing::start(&folder.archive(), Pace::default(), 1);
+    let writing = Writing::start(&folder.archive(), CommitPolicy::default(), 1);
     get(&writing.service, FOUR[0].0).await;
     writing.until(1, 0).await;
     get(&writing.service, FOUR[2].0).await;

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-use liqdata::archive::{Batch, Inbox, OpenInterestRow};
+use liqdata::archive::{Batch, OpenInterestRow, WriteQueue};
 use liqdata::market::Market;
 use liqdata::model::Millis;
 use liqdata::server::{router, run};
@@ -141,7 +141,7 @@ async fn ask_on(
 }
 
 /// Hands a row over every so often, beside the orders; how long each took to be durable.
-async fn commit_on(inbox: Inbox, enough: Arc<AtomicBool>) -> Vec<Duration> {
+async fn commit_on(inbox: WriteQueue, enough: Arc<AtomicBool>) -> Vec<Duration> {
     let mut times = Vec::new();
     let mut ticks = interval(Duration::from_millis(50));
     for number in 0.. {

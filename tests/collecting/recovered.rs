@@ -1,7 +1,7 @@
 //! What was missed is asked for until it is told, what comes late is asked for once more, and what became of a gap is
 //! written down.
 
-use liqdata::archive::{Archive, GapState, Outcome};
+use liqdata::archive::{Archive, GapOutcome, GapState};
 use liqdata::collect::Settings;
 use liqdata::market::Market;
 use liqdata::model::Millis;
@@ -11,7 +11,7 @@ use crate::doubles::{Act, Ending, Tally};
 
 const OF_OKX: &str = "/api/v5/public/liquidation-orders";
 
-fn outcomes(folder: &Folder, venue: &str) -> Vec<Outcome> {
+fn outcomes(folder: &Folder, venue: &str) -> Vec<GapOutcome> {
     let archive = Archive::read(folder.archive()).unwrap();
     let mut outcomes = archive
         .outcomes(Millis(0), Millis(i64::MAX / 2), None)

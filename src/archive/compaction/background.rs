@@ -8,20 +8,20 @@ use tokio::sync::oneshot;
 use crate::archive::ArchiveError;
 use crate::archive::archive::Archive;
 use crate::archive::compaction::compactor;
-use crate::archive::compaction::compactor::{Hand, Rolled};
-use crate::archive::files::RollStep;
-use crate::archive::group_commit::write_queue::{Inbox, NotKept, Receipt};
+use crate::archive::compaction::compactor::{CompactionReport, WriterAccess};
+use crate::archive::files::SegmentStep;
+use crate::archive::group_commit::write_queue::{CommitError, CommitHandle, WriteQueue};
 use crate::archive::writer::Writer;
 use crate::model::Millis;
 
 /// A keeper's writer, from beside it.
-struct Beside {
+struct QueuedWriter {
     archive: Archive,
-    inbox: Inbox,
+    inbox: WriteQueue,
 }
 
-impl Hand for Beside {
-    type Fault = NotKept;
+impl WriterAccess for QueuedWriter {
+    type Fault = CommitError;
 
     fn archive(&self) -> &Archive {
         &self.archive
@@ -30,12 +30,12 @@ impl Hand for Beside {
     fn change<T: Send + 'static>(
         &mut self,
         change: impl FnOnce(&mut Writer) -> Result<T, ArchiveError> + Send + 'static,
-    ) -> Result<T, NotKept> {
+    ) -> Result<T, CommitError> {
         self.inbox.with(change)?.wait()
     }
 }
 
-impl Inbox {
+impl WriteQueue {
     /// Moves every day that was over at `until` into files, while whatever is handed over goes on becoming durable.
     ///
     /// A roll waits for the one before it. One that is at work when the keeper stops ends there: what was rolled until
@@ -43,22 +43,22 @@ impl Inbox {
     ///
     /// # Errors
     ///
-    /// [`NotKept::Stopped`] after the keeper has stopped, [`NotKept::Archive`] where no thread can be had; the receipt
+    /// [`CommitError::Stopped`] after the keeper has stopped, [`CommitError::Archive`] where no thread can be had; the receipt
     /// tells how the roll itself went.
-    pub fn roll(&self, until: Millis) -> Result<Receipt<Rolled>, NotKept> {
+    pub fn roll(&self, until: Millis) -> Result<CommitHandle<CompactionReport>, CommitError> {
         self.roll_observed(until, |_, _| ())
     }
 
-    /// As [`Inbox::roll`], and tells of every step of every file once it is done.
+    /// As [`WriteQueue::roll`], and tells of every step of every file once it is done.
     ///
     /// # Errors
     ///
-    /// As [`Inbox::roll`].
+    /// As [`WriteQueue::roll`].
     pub fn roll_observed(
         &self,
         until: Millis,
-        mut done: impl FnMut(RollStep, &Path) + Send + 'static,
-    ) -> Result<Receipt<Rolled>, NotKept> {
+        mut done: impl FnMut(SegmentStep, &Path) + Send + 'static,
+    ) -> Result<CommitHandle<CompactionReport>, CommitError> {
         let (reply, receipt) = oneshot::channel();
         let inbox = self.clone();
         let work = move || {
@@ -66,21 +66,21 @@ impl Inbox {
             let _ = reply.send(beside(inbox, until, &mut done));
         };
         match self.rolls().begin(work) {
-            Ok(true) => Ok(Receipt::of(receipt)),
-            Ok(false) => Err(NotKept::Stopped),
+            Ok(true) => Ok(CommitHandle::of(receipt)),
+            Ok(false) => Err(CommitError::Stopped),
             Err(source) => Err(ArchiveError::of_file(Path::new("liqdata-roll"), source).into()),
         }
     }
 }
 
 fn beside(
-    inbox: Inbox,
+    inbox: WriteQueue,
     until: Millis,
-    done: &mut dyn FnMut(RollStep, &Path),
-) -> Result<Rolled, NotKept> {
+    done: &mut dyn FnMut(SegmentStep, &Path),
+) -> Result<CompactionReport, CommitError> {
     // Everything that was handed over before the roll was asked for is durable when this is answered.
     let folder = inbox.with(|writer| Ok(writer.path().to_owned()))?.wait()?;
-    let mut hand = Beside {
+    let mut hand = QueuedWriter {
         archive: Archive::read(folder)?,
         inbox,
     };

@@ -5,7 +5,7 @@
 //! journal until the file is durable under its final name; and one transaction turns the entry into *kept* and deletes
 //! the rows. A pending entry that is found on opening names a file to remove.
 //!
-//! A roll reads and writes files by itself and asks a [`Hand`] for each of its transactions, so that whatever else is to
+//! A roll reads and writes files by itself and asks a [`WriterAccess`] for each of its transactions, so that whatever else is to
 //! be made durable has its turn between any two of them.
 
 use std::collections::HashSet;
@@ -18,7 +18,7 @@ use crate::archive::archive::Archive;
 use crate::archive::catalog::manifest;
 use crate::archive::catalog::manifest::{Part, Partition, State, Venues};
 use crate::archive::clock::wall_clock;
-use crate::archive::files::RollStep;
+use crate::archive::files::SegmentStep;
 use crate::archive::filter::Filter;
 use crate::archive::journal::database;
 use crate::archive::rows::bars::BarRow;
@@ -29,7 +29,7 @@ use crate::archive::rows::positions::PositionRow;
 use crate::archive::rows::row::Row;
 use crate::archive::segment::atomic_write::place;
 use crate::archive::segment::parquet;
-use crate::archive::segment::parquet::{FileFault, MOST};
+use crate::archive::segment::parquet::{MOST, SegmentError};
 use crate::archive::writer::Writer;
 use crate::model::Millis;
 
@@ -40,7 +40,7 @@ pub(crate) const MOST_BYTES: usize = 64 << 20;
 
 /// What a roll did.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Rolled {
+pub struct CompactionReport {
     /// Files written.
     pub parts: Vec<PathBuf>,
     /// Rows in them.
@@ -50,7 +50,7 @@ pub struct Rolled {
 }
 
 /// What makes a roll's changes: the writer itself, or whoever has it.
-pub(crate) trait Hand {
+pub(crate) trait WriterAccess {
     /// Why a change was not made.
     type Fault: From<ArchiveError>;
 
@@ -64,7 +64,7 @@ pub(crate) trait Hand {
     ) -> Result<T, Self::Fault>;
 }
 
-impl Hand for Writer {
+impl WriterAccess for Writer {
     type Fault = ArchiveError;
 
     fn archive(&self) -> &Archive {
@@ -86,7 +86,7 @@ impl Writer {
     ///
     /// [`ArchiveError`] where a file or the journal cannot be written. What was rolled until then stays rolled, the rest
     /// stays in the journal.
-    pub fn roll(&mut self, until: Millis) -> Result<Rolled, ArchiveError> {
+    pub fn roll(&mut self, until: Millis) -> Result<CompactionReport, ArchiveError> {
         self.roll_observed(until, &mut |_, _| ())
     }
 
@@ -98,8 +98,8 @@ impl Writer {
     pub fn roll_observed(
         &mut self,
         until: Millis,
-        done: &mut dyn FnMut(RollStep, &Path),
-    ) -> Result<Rolled, ArchiveError> {
+        done: &mut dyn FnMut(SegmentStep, &Path),
+    ) -> Result<CompactionReport, ArchiveError> {
         roll(self, until, done)
     }
 
@@ -134,16 +134,16 @@ impl Writer {
 }
 
 /// Moves every day that was over at `until` into files, and tells `done` of every step of every file.
-pub(crate) fn roll<H: Hand>(
+pub(crate) fn roll<H: WriterAccess>(
     hand: &mut H,
     until: Millis,
-    done: &mut dyn FnMut(RollStep, &Path),
-) -> Result<Rolled, H::Fault> {
-    let mut roll = Roll {
+    done: &mut dyn FnMut(SegmentStep, &Path),
+) -> Result<CompactionReport, H::Fault> {
+    let mut roll = Compaction {
         hand,
         until,
         done,
-        rolled: Rolled::default(),
+        rolled: CompactionReport::default(),
     };
     roll.kind::<OrderRow>()?;
     roll.kind::<BarRow>()?;
@@ -154,16 +154,16 @@ pub(crate) fn roll<H: Hand>(
 }
 
 /// A roll under way.
-struct Roll<'a, H> {
+struct Compaction<'a, H> {
     hand: &'a mut H,
     until: Millis,
-    done: &'a mut dyn FnMut(RollStep, &Path),
-    rolled: Rolled,
+    done: &'a mut dyn FnMut(SegmentStep, &Path),
+    rolled: CompactionReport,
 }
 
 /// Rows of a partition that are rolled together.
 #[derive(Clone, Copy)]
-struct Lot<'a> {
+struct RowBatch<'a> {
     partition: Partition,
     /// One exchange, say, where they are too many for one file.
     group: Option<&'a str>,
@@ -174,12 +174,12 @@ struct Lot<'a> {
 
 /// What the files of a partition hold already.
 #[derive(Default)]
-struct Filed {
+struct ExistingRows {
     paths: Vec<String>,
     keys: HashSet<String>,
 }
 
-impl<H: Hand> Roll<'_, H> {
+impl<H: WriterAccess> Compaction<'_, H> {
     fn kind<R: Row>(&mut self) -> Result<(), H::Fault> {
         let archive = self.hand.archive();
         let (last, partitions) = archive.ask(|journal| {
@@ -195,7 +195,7 @@ impl<H: Hand> Roll<'_, H> {
             let archive = self.hand.archive();
             let groups = archive.ask(|journal| database::groups::<R>(journal, partition))?;
             let filed = self.filed::<R>(partition)?;
-            let all = Lot {
+            let all = RowBatch {
                 partition,
                 group: None,
                 last,
@@ -205,7 +205,7 @@ impl<H: Hand> Roll<'_, H> {
             } else {
                 for (group, _) in &groups {
                     let group = Some(group.as_str());
-                    self.lot::<R>(Lot { group, ..all }, &filed)?;
+                    self.lot::<R>(RowBatch { group, ..all }, &filed)?;
                 }
             }
         }
@@ -213,11 +213,11 @@ impl<H: Hand> Roll<'_, H> {
     }
 
     /// What the files of a partition hold; a damaged one is set aside, so that its rows can be kept anew.
-    fn filed<R: Row>(&mut self, partition: Partition) -> Result<Filed, H::Fault> {
+    fn filed<R: Row>(&mut self, partition: Partition) -> Result<ExistingRows, H::Fault> {
         let archive = self.hand.archive();
         let parts = archive
             .ask(|journal| manifest::of_day(journal, R::TABLE, partition.day, State::Kept))?;
-        let mut filed = Filed::default();
+        let mut filed = ExistingRows::default();
         for part in parts {
             if part.partition != partition {
                 continue;
@@ -248,7 +248,7 @@ impl<H: Hand> Roll<'_, H> {
         Ok(filed)
     }
 
-    fn lot<R: Row>(&mut self, lot: Lot<'_>, filed: &Filed) -> Result<(), H::Fault> {
+    fn lot<R: Row>(&mut self, lot: RowBatch<'_>, filed: &ExistingRows) -> Result<(), H::Fault> {
         loop {
             let found = self.hand.archive().ask(|journal| {
                 let group = lot.group;
@@ -287,7 +287,7 @@ impl<H: Hand> Roll<'_, H> {
         partition: Partition,
         rows: &[R],
         ids: Vec<i64>,
-        filed: &Filed,
+        filed: &ExistingRows,
     ) -> Result<bool, H::Fault> {
         let now = wall_clock();
         let base = self.hand.archive().folder.clone();
@@ -299,7 +299,7 @@ impl<H: Hand> Roll<'_, H> {
         let (name, venues, count) = (part.path.clone(), manifest::venues(rows), part.rows);
         self.hand
             .change(move |writer| writer.change(|journal| manifest::intend(journal, &part, now)))?;
-        (self.done)(RollStep::Intended, &path);
+        (self.done)(SegmentStep::Intended, &path);
         let moved = match place(&base, &relative, &bytes, self.done) {
             Ok(()) => {
                 let (name, filed) = (name.clone(), filed.paths.clone());
@@ -316,7 +316,7 @@ impl<H: Hand> Roll<'_, H> {
                 .change(move |writer| writer.withdraw([name.as_str()]));
             return moved;
         }
-        (self.done)(RollStep::Committed, &path);
+        (self.done)(SegmentStep::Committed, &path);
         self.rolled.parts.push(path);
         self.rolled.rows += count;
         Ok(true)
@@ -324,9 +324,9 @@ impl<H: Hand> Roll<'_, H> {
 }
 
 /// The error that a fault of the file at `path` means.
-pub(crate) fn of_fault(path: &Path, fault: FileFault) -> ArchiveError {
+pub(crate) fn of_fault(path: &Path, fault: SegmentError) -> ArchiveError {
     match fault {
-        FileFault::Io(source) => ArchiveError::of_file(path, source),
+        SegmentError::Io(source) => ArchiveError::of_file(path, source),
         fault => ArchiveError::Io {
             path: path.to_owned(),
             source: std::io::Error::other(fault),

@@ -21,7 +21,7 @@ use crate::archive::catalog::stats;
 use crate::archive::catalog::stats::Noted;
 use crate::archive::clock::wall_clock;
 use crate::archive::compaction::compactor::of_fault;
-use crate::archive::files::RollStep;
+use crate::archive::files::SegmentStep;
 use crate::archive::filter::Filter;
 use crate::archive::import::filing::lots;
 use crate::archive::integrity::crc;
@@ -35,7 +35,7 @@ use crate::model::Millis;
 
 /// How orders of one day are told from now on.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Revision {
+pub struct DayCorrection {
     /// Rows that take the place of those of the same exchange and dedupe key; what these say of their receipt, and the
     /// message they were kept with, stays.
     pub corrected: Vec<OrderRow>,
@@ -45,7 +45,7 @@ pub struct Revision {
     pub gone: Vec<(String, String)>,
 }
 
-impl Revision {
+impl DayCorrection {
     /// Whether all is told as before.
     #[must_use]
     pub fn is_empty(&self) -> bool {
@@ -57,7 +57,7 @@ impl Revision {
 const TOGETHER: usize = 16;
 
 /// A file that is made, and from when until when it will be told.
-struct Made {
+struct NewSegment {
     part: Part,
     venues: Venues,
     is_superseded: bool,
@@ -66,11 +66,11 @@ struct Made {
 }
 
 /// What becomes of the rows by their keys: others in their place, or none.
-type Instead<'a> = HashMap<String, Option<&'a OrderRow>>;
+type Replacements<'a> = HashMap<String, Option<&'a OrderRow>>;
 
 /// A revision of one day, on its way.
 #[derive(Default)]
-struct Draft {
+struct SupersedePlan {
     /// Files whose place others take.
     replaced: Vec<String>,
     /// Rows as they are told from now on, by the files they lie in.
@@ -90,7 +90,11 @@ impl Writer {
     ///
     /// [`ArchiveError::BadRow`] where a row cannot be kept exactly, else [`ArchiveError`] where a file or the journal cannot be
     /// read or written: then nothing has changed.
-    pub fn revise(&mut self, day: Millis, revision: &Revision) -> Result<Millis, ArchiveError> {
+    pub fn revise(
+        &mut self,
+        day: Millis,
+        revision: &DayCorrection,
+    ) -> Result<Millis, ArchiveError> {
         self.revise_observed(day, revision, &mut |_, _| ())
     }
 
@@ -102,8 +106,8 @@ impl Writer {
     pub fn revise_observed(
         &mut self,
         day: Millis,
-        revision: &Revision,
-        done: &mut dyn FnMut(RollStep, &Path),
+        revision: &DayCorrection,
+        done: &mut dyn FnMut(SegmentStep, &Path),
     ) -> Result<Millis, ArchiveError> {
         crate::archive::rows::row::check_all(OrderRow::TABLE, &revision.corrected, Row::check)?;
         crate::archive::rows::row::check_all(OrderRow::TABLE, &revision.new, Row::check)?;
@@ -138,7 +142,7 @@ impl Writer {
         match outcome {
             Ok(at) => {
                 for one in &made {
-                    done(RollStep::Committed, &self.folder.join(&one.relative));
+                    done(SegmentStep::Committed, &self.folder.join(&one.relative));
                 }
                 Ok(at)
             }
@@ -151,15 +155,19 @@ impl Writer {
     }
 
     /// Looks for the rows of a revision in the files of its day, and in the journal.
-    fn draft(&self, partition: Partition, revision: &Revision) -> Result<Draft, ArchiveError> {
-        let mut instead: Instead<'_> = HashMap::new();
+    fn draft(
+        &self,
+        partition: Partition,
+        revision: &DayCorrection,
+    ) -> Result<SupersedePlan, ArchiveError> {
+        let mut instead: Replacements<'_> = HashMap::new();
         for row in &revision.corrected {
             instead.insert(row.key(), Some(row));
         }
         for (exchange, key) in &revision.gone {
             instead.insert(format!("{exchange}\n{key}"), None);
         }
-        let mut draft = Draft::default();
+        let mut draft = SupersedePlan::default();
         let mut filed = HashSet::new();
         if !instead.is_empty() {
             let day = partition.day;
@@ -208,12 +216,12 @@ impl Writer {
         partition: Partition,
         rows: &[OrderRow],
         is_superseded: bool,
-    ) -> Result<Made, ArchiveError> {
+    ) -> Result<NewSegment, ArchiveError> {
         let name = format!("part-{}.parquet", Uuid::now_v7());
         let relative = partition.folder::<OrderRow>().join(name);
         let path = self.folder.join(&relative);
         let bytes = parquet::bytes(rows).map_err(|fault| of_fault(&path, fault))?;
-        Ok(Made {
+        Ok(NewSegment {
             part: Part::of(rows, partition, &relative, &bytes),
             venues: manifest::venues(rows),
             is_superseded,
@@ -225,8 +233,8 @@ impl Writer {
     /// Puts files into their places.
     fn put(
         &mut self,
-        made: &mut [Made],
-        done: &mut dyn FnMut(RollStep, &Path),
+        made: &mut [NewSegment],
+        done: &mut dyn FnMut(SegmentStep, &Path),
     ) -> Result<(), ArchiveError> {
         let base = self.folder.clone();
         let now = wall_clock();
@@ -248,7 +256,7 @@ impl Writer {
                 .map(|(one, bytes)| (one.relative.as_path(), bytes.as_slice()))
                 .collect();
             for (relative, _) in &files {
-                done(RollStep::Intended, &base.join(relative));
+                done(SegmentStep::Intended, &base.join(relative));
             }
             place_all(&base, &files, done)?;
         }
@@ -257,7 +265,11 @@ impl Writer {
 }
 
 /// A row as it is told from now on; `seen` is told the key of one that is told otherwise.
-fn told(row: OrderRow, instead: &Instead<'_>, seen: &mut dyn FnMut(String)) -> Option<OrderRow> {
+fn told(
+    row: OrderRow,
+    instead: &Replacements<'_>,
+    seen: &mut dyn FnMut(String),
+) -> Option<OrderRow> {
     let key = row.key();
     let Some(other) = instead.get(&key) else {
         return Some(row);
@@ -274,7 +286,7 @@ fn told(row: OrderRow, instead: &Instead<'_>, seen: &mut dyn FnMut(String)) -> O
 fn journaled(
     journal: &Connection,
     day: Day,
-    instead: &Instead<'_>,
+    instead: &Replacements<'_>,
 ) -> rusqlite::Result<Vec<(i64, OrderRow)>> {
     let columns = table::columns::<OrderRow>();
     let mut statement = journal.prepare_cached(&format!(
@@ -295,7 +307,7 @@ fn journaled(
 /// Lets everything be told otherwise; gives since when.
 fn commit(
     transaction: &Transaction<'_>,
-    made: &[Made],
+    made: &[NewSegment],
     replaced: &[String],
     journaled: &[i64],
 ) -> rusqlite::Result<Millis> {

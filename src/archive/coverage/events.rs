@@ -26,8 +26,8 @@ pub(crate) fn create() -> String {
                                UNIQUE (exchange, day, kind)) STRICT;
          CREATE TABLE marks (id INTEGER PRIMARY KEY AUTOINCREMENT, {}, UNIQUE (exchange, kind, at)) STRICT;",
         table::definitions(TopicGap::COLUMNS, None),
-        table::definitions(Outcome::COLUMNS, None),
-        table::definitions(Mark::COLUMNS, None)
+        table::definitions(GapOutcome::COLUMNS, None),
+        table::definitions(Measurement::COLUMNS, None)
     )
 }
 
@@ -62,7 +62,7 @@ record! {
 record! {
     /// What became of a stretch of time in which something was missed.
     #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-    pub struct Outcome {
+    pub struct GapOutcome {
         /// Exchange, lower case.
         pub exchange: String,
         /// Start of the stretch.
@@ -82,7 +82,7 @@ record! {
 
 /// What is counted of what came and could not be told.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Tallied {
+pub enum CounterKind {
     /// Rows that could not be read or were out of their time.
     Rejected,
     /// Orders without a value in USD.
@@ -97,7 +97,7 @@ pub enum Tallied {
     Numbered,
 }
 
-impl Vocabulary for Tallied {
+impl Vocabulary for CounterKind {
     const ALL: &'static [Self] = &[
         Self::Rejected,
         Self::Unpriced,
@@ -121,20 +121,20 @@ impl Vocabulary for Tallied {
 
 /// So many more on the day of an instant.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Tally {
+pub struct Counter {
     /// Exchange, lower case.
     pub exchange: String,
     /// When they came.
     pub at: Millis,
     /// What is counted.
-    pub kind: Tallied,
+    pub kind: CounterKind,
     /// How many more.
     pub count: u64,
 }
 
 /// What is measured of a channel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Measured {
+pub enum MeasurementKind {
     /// How many topics were asked for.
     Topics,
     /// How many of them are heard.
@@ -151,7 +151,7 @@ pub enum Measured {
     AccountsMissing,
 }
 
-impl Vocabulary for Measured {
+impl Vocabulary for MeasurementKind {
     const ALL: &'static [Self] = &[
         Self::Topics,
         Self::TopicsCovered,
@@ -175,16 +175,16 @@ impl Vocabulary for Measured {
     }
 }
 
-value!(Measured as words);
+value!(MeasurementKind as words);
 
 record! {
     /// What was measured of an exchange's channel; it holds until it is measured again.
     #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-    pub struct Mark {
+    pub struct Measurement {
         /// Exchange, lower case.
         pub exchange: String,
         /// What was measured.
-        pub kind: Measured,
+        pub kind: MeasurementKind,
         /// When.
         pub at: Millis,
         /// The measure.
@@ -193,13 +193,13 @@ record! {
 }
 
 /// Refuses a measure of nobody.
-pub(crate) fn check_mark(mark: &Mark) -> Result<(), Fault> {
+pub(crate) fn check_mark(mark: &Measurement) -> Result<(), Fault> {
     check_name("exchange", &mark.exchange)?;
     check_time("at", mark.at)
 }
 
 /// Refuses a count of nobody.
-pub(crate) fn check_tally(tally: &Tally) -> Result<(), Fault> {
+pub(crate) fn check_tally(tally: &Counter) -> Result<(), Fault> {
     check_name("exchange", &tally.exchange)?;
     check_time("at", tally.at)
 }
@@ -222,7 +222,7 @@ pub(crate) fn check_topic_gap(gap: &TopicGap) -> Result<(), Fault> {
 }
 
 /// Refuses an outcome that says nothing.
-pub(crate) fn check_outcome(outcome: &Outcome) -> Result<(), Fault> {
+pub(crate) fn check_outcome(outcome: &GapOutcome) -> Result<(), Fault> {
     check_name("exchange", &outcome.exchange)?;
     check_text("how", &outcome.how)?;
     check_time("start", outcome.start)?;
@@ -259,7 +259,7 @@ pub(crate) fn add_topic_gap(journal: &Connection, gap: &TopicGap) -> rusqlite::R
 }
 
 /// Writes down what became of a stretch.
-pub(crate) fn add_outcome(journal: &Connection, outcome: &Outcome) -> rusqlite::Result<()> {
+pub(crate) fn add_outcome(journal: &Connection, outcome: &GapOutcome) -> rusqlite::Result<()> {
     journal
         .prepare_cached(
             "INSERT INTO outcomes (exchange, start, \"end\", outcome, rows, how, recorded_at)
@@ -278,7 +278,7 @@ pub(crate) fn add_outcome(journal: &Connection, outcome: &Outcome) -> rusqlite::
 }
 
 /// Counts some more.
-pub(crate) fn add_tally(journal: &Connection, tally: &Tally) -> rusqlite::Result<()> {
+pub(crate) fn add_tally(journal: &Connection, tally: &Counter) -> rusqlite::Result<()> {
     journal
         .prepare_cached(
             "INSERT INTO tallies (exchange, day, kind, count) VALUES (?1, ?2, ?3, ?4)
@@ -294,7 +294,7 @@ pub(crate) fn add_tally(journal: &Connection, tally: &Tally) -> rusqlite::Result
 }
 
 /// Writes a measure down.
-pub(crate) fn add_mark(journal: &Connection, mark: &Mark) -> rusqlite::Result<()> {
+pub(crate) fn add_mark(journal: &Connection, mark: &Measurement) -> rusqlite::Result<()> {
     journal
         .prepare_cached(
             "INSERT INTO marks (exchange, kind, at, value) VALUES (?1, ?2, ?3, ?4)
@@ -310,14 +310,14 @@ pub(crate) fn add_mark(journal: &Connection, mark: &Mark) -> rusqlite::Result<()
 }
 
 /// What was measured before `end`, in order.
-pub(crate) fn all_marks(journal: &Connection, end: Millis) -> rusqlite::Result<Vec<Mark>> {
+pub(crate) fn all_marks(journal: &Connection, end: Millis) -> rusqlite::Result<Vec<Measurement>> {
     if !are_there(journal)? {
         return Ok(Vec::new());
     }
     journal
         .prepare_cached(&format!(
             "SELECT {} FROM marks WHERE at < ?1 ORDER BY at, id",
-            table::columns::<Mark>()
+            table::columns::<Measurement>()
         ))?
         .query_map([end.0], |line| table::read(line, 0))?
         .collect()
@@ -333,7 +333,7 @@ pub(crate) fn marks(
     journal: &Connection,
     end: Millis,
     as_of: Option<Millis>,
-) -> rusqlite::Result<BTreeMap<(String, Measured), i64>> {
+) -> rusqlite::Result<BTreeMap<(String, MeasurementKind), i64>> {
     let marks = all_marks(journal, known_until(end, as_of))?.into_iter();
     Ok(marks
         .map(|mark| ((mark.exchange, mark.kind), mark.value))
@@ -343,7 +343,7 @@ pub(crate) fn marks(
 /// When something was measured last before `end`, of every exchange, or of the one that is named.
 pub(crate) fn last(
     journal: &Connection,
-    kind: Measured,
+    kind: MeasurementKind,
     exchange: Option<&str>,
     end: Millis,
 ) -> rusqlite::Result<BTreeMap<String, Millis>> {
@@ -367,9 +367,9 @@ pub(crate) fn compared(
     start: Millis,
     end: Millis,
     as_of: Option<Millis>,
-) -> rusqlite::Result<BTreeMap<(String, Measured), i64>> {
+) -> rusqlite::Result<BTreeMap<(String, MeasurementKind), i64>> {
     let mut sums = BTreeMap::new();
-    let both = [Measured::ComparedCents, Measured::VenueCents];
+    let both = [MeasurementKind::ComparedCents, MeasurementKind::VenueCents];
     let marks = all_marks(journal, known_until(end, as_of))?.into_iter();
     for mark in marks.filter(|mark| mark.at >= start && both.contains(&mark.kind)) {
         *sums.entry((mark.exchange, mark.kind)).or_default() += mark.value;
@@ -401,8 +401,8 @@ pub(crate) fn outcomes(
     start: Millis,
     end: Millis,
     as_of: Option<Millis>,
-) -> rusqlite::Result<Vec<Outcome>> {
-    of_stretch::<Outcome>(journal, "outcomes", start, end, as_of)
+) -> rusqlite::Result<Vec<GapOutcome>> {
+    of_stretch::<GapOutcome>(journal, "outcomes", start, end, as_of)
 }
 
 fn of_stretch<R: Record>(
@@ -430,7 +430,7 @@ pub(crate) fn days_of_tallies(
     journal: &Connection,
     start: Millis,
     end: Millis,
-) -> rusqlite::Result<Vec<Tally>> {
+) -> rusqlite::Result<Vec<Counter>> {
     if !are_there(journal)? {
         return Ok(Vec::new());
     }
@@ -441,10 +441,10 @@ pub(crate) fn days_of_tallies(
     let lines = statement.query_map([Day::of(start).0, last.0], |line| {
         let kind: String = line.get(2)?;
         let count: i64 = line.get(3)?;
-        Ok(Tally {
+        Ok(Counter {
             exchange: line.get(0)?,
             at: Day(line.get(1)?).start(),
-            kind: Tallied::parse(&kind)
+            kind: CounterKind::parse(&kind)
                 .ok_or_else(|| table::not_readable(2, unknown_word(&kind)))?,
             count: u64::try_from(count).unwrap_or(0),
         })
@@ -459,7 +459,7 @@ pub(crate) fn tallies(
     start: Millis,
     end: Millis,
     as_of: Option<Millis>,
-) -> rusqlite::Result<BTreeMap<(String, Tallied), u64>> {
+) -> rusqlite::Result<BTreeMap<(String, CounterKind), u64>> {
     let mut counts = BTreeMap::new();
     for tally in days_of_tallies(journal, start, end)? {
         if as_of.is_some_and(|at| at < tally.at.on(Millis::DAY)) {

@@ -2,7 +2,7 @@
 
 use crate::archive::ArchiveError;
 use crate::archive::archive::Archive;
-use crate::archive::coverage::events::Outcome;
+use crate::archive::coverage::events::GapOutcome;
 use crate::archive::coverage::intervals::{Span, without};
 use crate::archive::coverage::pending;
 use crate::archive::coverage::sessions::{Gap, gaps};
@@ -117,7 +117,7 @@ impl Archive {
 }
 
 /// Says of a gap what became of it, by outcomes in the order in which they became known.
-fn settle(gap: &mut MissedStretch, outcomes: &[Outcome]) {
+fn settle(gap: &mut MissedStretch, outcomes: &[GapOutcome]) {
     let mut left = vec![(gap.start, gap.end)];
     let mut lost = Vec::new();
     let touching = outcomes.iter().filter(|outcome| {
@@ -158,9 +158,9 @@ mod tests {
             end: Millis(200),
             ..MissedStretch::default()
         };
-        let outcomes: Vec<Outcome> = outcomes
+        let outcomes: Vec<GapOutcome> = outcomes
             .iter()
-            .map(|&(start, end, outcome, rows, at)| Outcome {
+            .map(|&(start, end, outcome, rows, at)| GapOutcome {
                 exchange: "okx".to_owned(),
                 start: Millis(start),
                 end: Millis(end),

@@ -6,7 +6,7 @@
 use rusqlite::{Connection, OptionalExtension, params};
 
 use crate::archive::coverage::sessions;
-use crate::archive::coverage::sessions::{Gap, RunId, add_gap};
+use crate::archive::coverage::sessions::{Gap, SessionId, add_gap};
 use crate::archive::journal::table;
 use crate::archive::rows::row::{Fault, check_name, check_time};
 use crate::model::{Completeness, Millis};
@@ -22,7 +22,7 @@ const MOST: usize = 300;
 
 /// An exchange that is to be listened to and was not heard by an instant.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Awaited {
+pub struct PendingExchange {
     /// Exchange, lower case.
     pub exchange: String,
     /// Since when it is to be listened to.
@@ -33,7 +33,7 @@ pub struct Awaited {
     pub why: Option<String>,
 }
 
-impl Awaited {
+impl PendingExchange {
     fn reason(&self) -> String {
         match &self.why {
             Some(why) if why.chars().count() > MOST => {
@@ -47,7 +47,7 @@ impl Awaited {
 }
 
 /// Refuses one that says nothing.
-pub(crate) fn check(awaited: &Awaited) -> Result<(), Fault> {
+pub(crate) fn check(awaited: &PendingExchange) -> Result<(), Fault> {
     check_name("exchange", &awaited.exchange)?;
     check_time("since", awaited.since)?;
     check_time("until", awaited.until)
@@ -87,7 +87,7 @@ fn take(
 }
 
 /// Writes down that an exchange is still awaited; the gap begins where it was heard last, or was to be heard first.
-pub(crate) fn note(journal: &Connection, awaited: &Awaited) -> rusqlite::Result<()> {
+pub(crate) fn note(journal: &Connection, awaited: &PendingExchange) -> rusqlite::Result<()> {
     let seen = last_seen(journal, &awaited.exchange)?;
     let end = awaited.until.max(awaited.since.on(1));
     let is_heard = journal
@@ -129,7 +129,7 @@ pub(crate) fn begin(
     exchange: &str,
     completeness: Completeness,
     at: Millis,
-) -> rusqlite::Result<RunId> {
+) -> rusqlite::Result<SessionId> {
     let transaction = journal.transaction()?;
     let gap = take(&transaction, exchange, last_seen(&transaction, exchange)?)?;
     if let Some(gap) = gap.filter(|gap| gap.reason != REASON && gap.start < at) {

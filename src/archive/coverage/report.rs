@@ -10,17 +10,19 @@ use crate::archive::catalog::file_versions;
 use crate::archive::catalog::manifest;
 use crate::archive::catalog::manifest::{Day, State};
 use crate::archive::coverage::events;
-use crate::archive::coverage::events::{Measured, NUMBERS_MISSING, Outcome, Tallied, TopicGap};
+use crate::archive::coverage::events::{
+    CounterKind, GapOutcome, MeasurementKind, NUMBERS_MISSING, TopicGap,
+};
 use crate::archive::coverage::intervals::{Span, without};
 use crate::archive::coverage::pending;
-use crate::archive::coverage::sessions::{Gap, Run, by, gaps, runs, silences};
+use crate::archive::coverage::sessions::{Gap, Session, by, gaps, runs, silences};
 use crate::archive::filter::Filter;
 use crate::archive::rows::orders::OrderRow;
 use crate::archive::rows::row::Row;
 use crate::model::{Completeness, GapState, Millis, VenueCoverage, sort_small};
 
 /// An exchange, how many orders it has, and the time of the last.
-type Counted = (String, u64, Millis);
+type EventCount = (String, u64, Millis);
 
 /// Refuses a stretch that is empty.
 fn check_stretch(start: Millis, end: Millis) -> Result<(), ArchiveError> {
@@ -77,7 +79,7 @@ impl Archive {
     /// # Errors
     ///
     /// [`ArchiveError`] where the stretch is empty or the journal cannot be read.
-    pub fn runs(&self, start: Millis, end: Millis) -> Result<Vec<Run>, ArchiveError> {
+    pub fn runs(&self, start: Millis, end: Millis) -> Result<Vec<Session>, ArchiveError> {
         check_stretch(start, end)?;
         self.ask(|journal| runs(journal, start, end))
     }
@@ -195,7 +197,7 @@ impl Archive {
         start: Millis,
         end: Millis,
         as_of: Option<Millis>,
-    ) -> Result<Vec<Outcome>, ArchiveError> {
+    ) -> Result<Vec<GapOutcome>, ArchiveError> {
         check_stretch(start, end)?;
         self.ask(|journal| events::outcomes(journal, start, end, as_of))
     }
@@ -206,10 +208,10 @@ impl Archive {
         start: Millis,
         end: Millis,
         as_of: Option<Millis>,
-    ) -> Result<Listening, ArchiveError> {
+    ) -> Result<CoverageRecords, ArchiveError> {
         let gaps = self.gaps_known(start, end, as_of)?;
         self.ask(|journal| {
-            Ok(Listening {
+            Ok(CoverageRecords {
                 stretch: (start, end),
                 gaps,
                 silences: silences(journal, start, end, as_of)?,
@@ -263,7 +265,7 @@ impl Archive {
         day: Day,
         start: Millis,
         end: Millis,
-    ) -> Result<Option<Vec<Counted>>, ArchiveError> {
+    ) -> Result<Option<Vec<EventCount>>, ArchiveError> {
         let counted = |row: &rusqlite::Row<'_>| {
             let rows: i64 = row.get(1)?;
             Ok((
@@ -317,7 +319,7 @@ fn listened_to(journal: &Connection, as_of: Option<Millis>) -> rusqlite::Result<
     Ok(known)
 }
 
-fn least(runs: &[&Run]) -> Completeness {
+fn least(runs: &[&Session]) -> Completeness {
     let all = |is| !runs.is_empty() && runs.iter().all(|run| run.completeness == is);
     if runs
         .iter()
@@ -332,20 +334,20 @@ fn least(runs: &[&Run]) -> Completeness {
 }
 
 /// What is on record of the listening in a stretch of time.
-struct Listening {
+struct CoverageRecords {
     stretch: Span,
     gaps: Vec<Gap>,
     silences: Vec<(String, Millis, Millis)>,
-    runs: Vec<Run>,
+    runs: Vec<Session>,
     listened_to: Vec<String>,
     topic_gaps: Vec<TopicGap>,
-    outcomes: Vec<Outcome>,
-    tallies: BTreeMap<(String, Tallied), u64>,
-    marks: BTreeMap<(String, Measured), i64>,
-    compared: BTreeMap<(String, Measured), i64>,
+    outcomes: Vec<GapOutcome>,
+    tallies: BTreeMap<(String, CounterKind), u64>,
+    marks: BTreeMap<(String, MeasurementKind), i64>,
+    compared: BTreeMap<(String, MeasurementKind), i64>,
 }
 
-impl Listening {
+impl CoverageRecords {
     /// What was told after all of what an exchange had told while it was not heard.
     fn recovered(&self, name: &str) -> Vec<Span> {
         let recovered = self
@@ -407,7 +409,7 @@ impl Listening {
 
     fn of(&self, name: &str, cnt: u64, last_event: Option<Millis>) -> VenueCoverage {
         let of_venue = |gap: &&Gap| gap.exchange == name;
-        let runs: Vec<&Run> = self
+        let runs: Vec<&Session> = self
             .runs
             .iter()
             .filter(|run| run.exchange == name)
@@ -435,7 +437,7 @@ impl Listening {
             let cents = self.compared.get(&(name.to_owned(), kind))?;
             Some(as_float(*cents) / 100.0)
         };
-        let (completeness, numbered) = (least(&runs), tally(Tallied::Numbered));
+        let (completeness, numbered) = (least(&runs), tally(CounterKind::Numbered));
         VenueCoverage {
             exchange: name.to_owned(),
             connected_share: is_listened_to.then(|| self.share(name)),
@@ -444,18 +446,18 @@ impl Listening {
             last_event,
             gaps: u64::try_from(gaps).unwrap_or(u64::MAX),
             cnt,
-            topics: topics(Measured::Topics),
-            topics_covered: topics(Measured::TopicsCovered),
+            topics: topics(MeasurementKind::Topics),
+            topics_covered: topics(MeasurementKind::TopicsCovered),
             recovered,
-            rejected: tally(Tallied::Rejected),
-            unpriced: tally(Tallied::Unpriced),
-            quarantined: tally(Tallied::Quarantined),
-            unjudged: tally(Tallied::Unjudged),
-            holes: tally(Tallied::Hole),
+            rejected: tally(CounterKind::Rejected),
+            unpriced: tally(CounterKind::Unpriced),
+            quarantined: tally(CounterKind::Quarantined),
+            unjudged: tally(CounterKind::Unjudged),
+            holes: tally(CounterKind::Hole),
             numbered,
-            clock_ahead: mark(Measured::ClockAhead),
-            compared_usd: usd(Measured::ComparedCents),
-            venue_usd: usd(Measured::VenueCents),
+            clock_ahead: mark(MeasurementKind::ClockAhead),
+            compared_usd: usd(MeasurementKind::ComparedCents),
+            venue_usd: usd(MeasurementKind::VenueCents),
         }
     }
 }

@@ -9,7 +9,7 @@ use crate::model::{Completeness, Millis, Record, Vocabulary, record, value};
 /// The tables in SQL.
 pub(crate) fn create() -> String {
     // A run's own column is its number.
-    let run = Run::COLUMNS.get(1..).unwrap_or_default();
+    let run = Session::COLUMNS.get(1..).unwrap_or_default();
     format!(
         "CREATE TABLE gaps (id INTEGER PRIMARY KEY AUTOINCREMENT, {}, silent_from INTEGER NOT NULL,
                             UNIQUE (exchange, start, \"end\", reason)) STRICT;
@@ -79,16 +79,16 @@ pub(crate) fn lost_rows(
 
 /// The name of a stretch of listening, as [`Writer::begin_run`](crate::archive::Writer::begin_run) gives it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct RunId(pub(crate) i64);
+pub struct SessionId(pub(crate) i64);
 
-value!(RunId as Int, run => run.0, number => Some(Self(number)));
+value!(SessionId as Int, run => run.0, number => Some(Self(number)));
 
 record! {
     /// A stretch of time in which an exchange was listened to.
     #[derive(Clone, Debug, PartialEq, Eq)]
-    pub struct Run {
+    pub struct Session {
         /// Its name.
-        pub id: RunId,
+        pub id: SessionId,
         /// Exchange, lower case.
         pub exchange: String,
         /// Whether the channel tells every order.
@@ -102,7 +102,7 @@ record! {
 
 /// A stretch of time of which somebody else's record tells an exchange's orders.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Told {
+pub struct ImportedSession {
     /// Exchange, lower case.
     pub exchange: String,
     /// Whether it tells every order.
@@ -114,7 +114,7 @@ pub struct Told {
 }
 
 /// Writes down of which time somebody else's record tells: as a run of its own, or as more of one that it continues.
-pub(crate) fn tell(journal: &Connection, told: &Told) -> rusqlite::Result<()> {
+pub(crate) fn tell(journal: &Connection, told: &ImportedSession) -> rusqlite::Result<()> {
     let cells = params![
         told.exchange,
         told.completeness.name(),
@@ -218,7 +218,7 @@ pub(crate) fn grow_gap(journal: &Connection, gap: &Gap) -> rusqlite::Result<()> 
 }
 
 /// Writes down that a run still goes on; it never moves back.
-pub(crate) fn extend(journal: &Connection, run: RunId, at: Millis) -> rusqlite::Result<()> {
+pub(crate) fn extend(journal: &Connection, run: SessionId, at: Millis) -> rusqlite::Result<()> {
     journal
         .prepare_cached("UPDATE runs SET seen = max(seen, ?2) WHERE id = ?1")?
         .execute([run.0, at.0])
@@ -231,7 +231,7 @@ pub(crate) fn begin(
     exchange: &str,
     completeness: Completeness,
     at: Millis,
-) -> rusqlite::Result<RunId> {
+) -> rusqlite::Result<SessionId> {
     let seen: Option<i64> = journal.query_row(
         "SELECT max(seen) FROM runs WHERE exchange = ?1",
         [exchange],
@@ -266,7 +266,7 @@ pub(crate) fn begin(
         "INSERT INTO runs (exchange, completeness, started, seen) VALUES (?1, ?2, ?3, ?3)",
         params![exchange, completeness.name(), at.0],
     )?;
-    Ok(RunId(journal.last_insert_rowid()))
+    Ok(SessionId(journal.last_insert_rowid()))
 }
 
 /// The gaps of orders that reach into a stretch and were known at `as_of`.
@@ -310,11 +310,15 @@ pub(crate) fn by(as_of: Option<Millis>) -> i64 {
     as_of.map_or(i64::MAX, |at| at.0)
 }
 
-pub(crate) fn runs(journal: &Connection, start: Millis, end: Millis) -> rusqlite::Result<Vec<Run>> {
+pub(crate) fn runs(
+    journal: &Connection,
+    start: Millis,
+    end: Millis,
+) -> rusqlite::Result<Vec<Session>> {
     journal
         .prepare_cached(&format!(
             "SELECT {} FROM runs WHERE started < ?2 AND seen >= ?1 ORDER BY started, id",
-            table::columns::<Run>()
+            table::columns::<Session>()
         ))?
         .query_map([start.0, end.0], |row| table::read(row, 0))?
         .collect()

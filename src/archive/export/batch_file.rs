@@ -15,11 +15,11 @@ const GROUP: usize = 1 << 17;
 
 /// A Parquet file in the making.
 #[derive(Debug)]
-pub struct BatchFile {
+pub struct ParquetBatchWriter {
     writer: ArrowWriter<File>,
 }
 
-impl BatchFile {
+impl ParquetBatchWriter {
     /// Begins a file at `path`, which is there already and empty, of batches with these columns.
     ///
     /// # Errors
@@ -39,7 +39,7 @@ impl BatchFile {
     ///
     /// # Errors
     ///
-    /// As [`BatchFile::begin`].
+    /// As [`ParquetBatchWriter::begin`].
     pub fn write(&mut self, batch: &RecordBatch) -> std::io::Result<()> {
         self.writer.write(batch).map_err(failed)
     }
@@ -48,7 +48,7 @@ impl BatchFile {
     ///
     /// # Errors
     ///
-    /// As [`BatchFile::begin`].
+    /// As [`ParquetBatchWriter::begin`].
     pub fn finish(self) -> std::io::Result<()> {
         self.writer.into_inner().map_err(failed)?.sync_all()
     }

@@ -30,7 +30,7 @@ use crate::model::Millis;
 
 /// Which part of an archive a copy is of.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Cut {
+pub struct ExportSelection {
     /// Only days from the one that begins at this instant.
     pub from: Option<Millis>,
     /// Only days before the one that begins at this instant.
@@ -41,7 +41,7 @@ pub struct Cut {
 
 /// A file that an archive lists.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct ListedFile {
+pub struct ExportedFile {
     /// The path below the archive's folder, with `/` between names.
     pub path: String,
     /// `orders`, `bars`, `open_interest`, `maps` or `positions`.
@@ -58,24 +58,24 @@ pub struct ListedFile {
 
 /// What an archive consists of.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Lists {
+pub struct ArchiveContents {
     /// Tells the archive from any other; a copy has that of what it was made of.
     pub series: u64,
     /// The end of the last day of a copy.
     pub closed: Option<Millis>,
     /// Its files.
-    pub files: Vec<ListedFile>,
+    pub files: Vec<ExportedFile>,
     /// Rows in its journal.
     pub journaled: u64,
 }
 
 /// Which of two journals a failure is of.
-enum Fault {
+enum ExportFault {
     Read(rusqlite::Error),
     Written(rusqlite::Error),
 }
 
-impl Cut {
+impl ExportSelection {
     /// Refuses instants at which no day begins, and names that are none.
     fn check(&self) -> Result<(), ArchiveError> {
         let refused = |parameter, message| Err(ArchiveError::BadRange { parameter, message });
@@ -124,17 +124,17 @@ impl Archive {
     ///
     /// [`ArchiveError::Damaged`] where the journal is not as it was written, whatever its size, else [`ArchiveError`] where
     /// it cannot be read.
-    pub fn lists(&self) -> Result<Lists, ArchiveError> {
+    pub fn lists(&self) -> Result<ArchiveContents, ArchiveError> {
         self.refuse_faults()?;
         self.ask(|journal| {
-            let mut lists = Lists {
+            let mut lists = ArchiveContents {
                 series: stats::known(journal)?.series,
                 closed: stats::closed(journal)?,
-                ..Lists::default()
+                ..ArchiveContents::default()
             };
             for state in [State::Kept, State::Quarantined] {
                 for part in manifest::all(journal, state)? {
-                    lists.files.push(ListedFile {
+                    lists.files.push(ExportedFile {
                         path: part.path,
                         holds: part.holds,
                         rows: part.rows,
@@ -158,7 +158,11 @@ impl Archive {
     ///
     /// [`ArchiveError::BadRange`] where the cut is not at the ends of days, [`ArchiveError::Damaged`] where the journal is
     /// not as it was written, else [`ArchiveError`] where it cannot be read, or the copy not be written: it must not exist.
-    pub fn copy_lists(&self, into: &Path, cut: &Cut) -> Result<Lists, ArchiveError> {
+    pub fn copy_lists(
+        &self,
+        into: &Path,
+        cut: &ExportSelection,
+    ) -> Result<ArchiveContents, ArchiveError> {
         cut.check()?;
         let path = into.join(database::FILE);
         self.refuse_faults()?;
@@ -175,8 +179,8 @@ impl Archive {
         let transaction = copy.transaction().map_err(written)?;
         match self.ask(|journal| Ok(fill(journal, &transaction, cut, &coins)))? {
             Ok(()) => {}
-            Err(Fault::Read(source)) => return Err(self.of_journal(source)),
-            Err(Fault::Written(source)) => return Err(written(source)),
+            Err(ExportFault::Read(source)) => return Err(self.of_journal(source)),
+            Err(ExportFault::Written(source)) => return Err(written(source)),
         }
         transaction.commit().map_err(written)?;
         database::finish(&copy).map_err(written)?;
@@ -196,7 +200,7 @@ impl Archive {
     }
 
     /// The coins that have bars in a part of the archive.
-    fn coins_within(&self, cut: &Cut) -> Result<BTreeSet<String>, ArchiveError> {
+    fn coins_within(&self, cut: &ExportSelection) -> Result<BTreeSet<String>, ArchiveError> {
         let mut within = BTreeSet::new();
         if !cut.has(BarRow::TABLE) {
             return Ok(within);
@@ -223,9 +227,9 @@ impl Archive {
 fn fill(
     from: &Connection,
     into: &Transaction<'_>,
-    cut: &Cut,
+    cut: &ExportSelection,
     coins: &BTreeSet<String>,
-) -> Result<(), Fault> {
+) -> Result<(), ExportFault> {
     known_of(from, into, cut, coins)?;
     // Without the orders there is nothing that could be covered.
     if cut.has(OrderRow::TABLE) {
@@ -266,24 +270,28 @@ fn fill(
 }
 
 /// Copies what is noted of the listening beside runs and gaps.
-fn notes(from: &Connection, into: &Transaction<'_>, cut: &Cut) -> Result<(), Fault> {
+fn notes(
+    from: &Connection,
+    into: &Transaction<'_>,
+    cut: &ExportSelection,
+) -> Result<(), ExportFault> {
     let (first, end) = (cut.first(), cut.end());
     let within = |start: &mut Millis, until: &mut Millis| {
         (*start, *until) = ((*start).max(first), (*until).min(end));
     };
-    for mut gap in events::topic_gaps(from, first, end, None).map_err(Fault::Read)? {
+    for mut gap in events::topic_gaps(from, first, end, None).map_err(ExportFault::Read)? {
         within(&mut gap.start, &mut gap.end);
-        events::add_topic_gap(into, &gap).map_err(Fault::Written)?;
+        events::add_topic_gap(into, &gap).map_err(ExportFault::Written)?;
     }
-    for mut outcome in events::outcomes(from, first, end, None).map_err(Fault::Read)? {
+    for mut outcome in events::outcomes(from, first, end, None).map_err(ExportFault::Read)? {
         within(&mut outcome.start, &mut outcome.end);
-        events::add_outcome(into, &outcome).map_err(Fault::Written)?;
+        events::add_outcome(into, &outcome).map_err(ExportFault::Written)?;
     }
-    for tally in events::days_of_tallies(from, first, end).map_err(Fault::Read)? {
-        events::add_tally(into, &tally).map_err(Fault::Written)?;
+    for tally in events::days_of_tallies(from, first, end).map_err(ExportFault::Read)? {
+        events::add_tally(into, &tally).map_err(ExportFault::Written)?;
     }
-    for mark in events::all_marks(from, end).map_err(Fault::Read)? {
-        events::add_mark(into, &mark).map_err(Fault::Written)?;
+    for mark in events::all_marks(from, end).map_err(ExportFault::Read)? {
+        events::add_mark(into, &mark).map_err(ExportFault::Written)?;
     }
     Ok(())
 }
@@ -292,19 +300,19 @@ fn notes(from: &Connection, into: &Transaction<'_>, cut: &Cut) -> Result<(), Fau
 fn lines(
     (from, select, parameters): (&Connection, &str, &[&dyn rusqlite::ToSql]),
     (into, insert): (&Connection, &str),
-) -> Result<(), Fault> {
-    let mut select = from.prepare(select).map_err(Fault::Read)?;
-    let mut insert = into.prepare(insert).map_err(Fault::Written)?;
+) -> Result<(), ExportFault> {
+    let mut select = from.prepare(select).map_err(ExportFault::Read)?;
+    let mut insert = into.prepare(insert).map_err(ExportFault::Written)?;
     let width = select.column_count();
-    let mut found = select.query(parameters).map_err(Fault::Read)?;
-    while let Some(line) = found.next().map_err(Fault::Read)? {
+    let mut found = select.query(parameters).map_err(ExportFault::Read)?;
+    while let Some(line) = found.next().map_err(ExportFault::Read)? {
         let cells = (0..width)
             .map(|place| line.get::<_, Value>(place))
             .collect::<rusqlite::Result<Vec<_>>>()
-            .map_err(Fault::Read)?;
+            .map_err(ExportFault::Read)?;
         insert
             .execute(rusqlite::params_from_iter(cells))
-            .map_err(Fault::Written)?;
+            .map_err(ExportFault::Written)?;
     }
     Ok(())
 }
@@ -313,48 +321,53 @@ fn lines(
 fn known_of(
     from: &Connection,
     into: &Connection,
-    cut: &Cut,
+    cut: &ExportSelection,
     coins: &BTreeSet<String>,
-) -> Result<(), Fault> {
-    let all = stats::known(from).map_err(Fault::Read)?;
-    let before = stats::closed(from).map_err(Fault::Read)?;
+) -> Result<(), ExportFault> {
+    let all = stats::known(from).map_err(ExportFault::Read)?;
+    let before = stats::closed(from).map_err(ExportFault::Read)?;
     let closed = match (before, cut.until) {
         (Some(before), Some(until)) => Some(before.min(until)),
         (before, until) => before.or(until),
     };
     let newest = all.newest.map(|newest| newest.min(cut.end()));
-    stats::begin_as(into, all.series, newest, closed).map_err(Fault::Written)?;
+    stats::begin_as(into, all.series, newest, closed).map_err(ExportFault::Written)?;
     let mut select = from
         .prepare("SELECT symbol, known_from, last_close FROM coins ORDER BY symbol")
-        .map_err(Fault::Read)?;
-    let mut found = select.query([]).map_err(Fault::Read)?;
-    while let Some(line) = found.next().map_err(Fault::Read)? {
+        .map_err(ExportFault::Read)?;
+    let mut found = select.query([]).map_err(ExportFault::Read)?;
+    while let Some(line) = found.next().map_err(ExportFault::Read)? {
         let read = || Ok::<(String, i64, i64), _>((line.get(0)?, line.get(1)?, line.get(2)?));
-        let (symbol, known_from, last_close) = read().map_err(Fault::Read)?;
+        let (symbol, known_from, last_close) = read().map_err(ExportFault::Read)?;
         if coins.contains(&symbol) {
             let last_close = last_close.min(cut.end().0);
-            stats::note_coin(into, &symbol, known_from, last_close).map_err(Fault::Written)?;
+            stats::note_coin(into, &symbol, known_from, last_close)
+                .map_err(ExportFault::Written)?;
         }
     }
     Ok(())
 }
 
 /// Copies the list of one kind's files, and the rows that lie in none.
-fn kind<R: Row>(from: &Connection, into: &Transaction<'_>, cut: &Cut) -> Result<(), Fault> {
+fn kind<R: Row>(
+    from: &Connection,
+    into: &Transaction<'_>,
+    cut: &ExportSelection,
+) -> Result<(), ExportFault> {
     if !cut.has(R::TABLE) {
         return Ok(());
     }
     let (first, end) = (cut.first(), cut.end());
-    for day in manifest::days(from, R::TABLE).map_err(Fault::Read)? {
+    for day in manifest::days(from, R::TABLE).map_err(ExportFault::Read)? {
         if day.start() >= first && day.end() <= end {
-            for line in manifest_entry::of_day(from, R::TABLE, day).map_err(Fault::Read)? {
-                manifest_entry::add(into, &line).map_err(Fault::Written)?;
+            for line in manifest_entry::of_day(from, R::TABLE, day).map_err(ExportFault::Read)? {
+                manifest_entry::add(into, &line).map_err(ExportFault::Written)?;
             }
         }
     }
-    for day in database::days::<R>(from, first, end).map_err(Fault::Read)? {
+    for day in database::days::<R>(from, first, end).map_err(ExportFault::Read)? {
         let rows = database::rows::<R>(from, day.start(), day.end(), &Filter::default());
-        table::insert(into, &rows.map_err(Fault::Read)?).map_err(Fault::Written)?;
+        table::insert(into, &rows.map_err(ExportFault::Read)?).map_err(ExportFault::Written)?;
     }
     Ok(())
 }

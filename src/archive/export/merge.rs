@@ -22,11 +22,11 @@ use crate::archive::catalog::stats;
 use crate::archive::clock::wall_clock;
 use crate::archive::compaction::compactor::{HEAVY, MOST_BYTES, of_fault};
 use crate::archive::coverage::events;
-use crate::archive::coverage::events::{Mark, Outcome, Tallied, Tally, TopicGap};
+use crate::archive::coverage::events::{Counter, CounterKind, GapOutcome, Measurement, TopicGap};
 use crate::archive::coverage::intervals;
 use crate::archive::coverage::intervals::Span;
 use crate::archive::coverage::sessions;
-use crate::archive::coverage::sessions::{Gap, Run};
+use crate::archive::coverage::sessions::{Gap, Session};
 use crate::archive::files;
 use crate::archive::filter::Filter;
 use crate::archive::journal::{database, table};
@@ -46,17 +46,17 @@ use crate::model::{Millis, Vocabulary, sort_small};
 const ALWAYS: Span = (Millis(i64::MIN), Millis(i64::MAX));
 
 /// An archive that is being merged, with its lists.
-struct Source<'a> {
+struct MergeSource<'a> {
     archive: &'a Archive,
-    runs: Vec<Run>,
+    runs: Vec<Session>,
     /// Its gaps as they are on record, each with the start of what was not known then.
     gaps: Vec<(Gap, Millis)>,
     /// The time it is silent about, those of damaged files included.
     missed: Vec<Gap>,
     topic_gaps: Vec<TopicGap>,
-    outcomes: Vec<Outcome>,
-    tallies: Vec<Tally>,
-    marks: Vec<Mark>,
+    outcomes: Vec<GapOutcome>,
+    tallies: Vec<Counter>,
+    marks: Vec<Measurement>,
 }
 
 impl Archive {
@@ -74,7 +74,7 @@ impl Archive {
     ) -> Result<bool, ArchiveError> {
         let sources = archives
             .iter()
-            .map(Source::of)
+            .map(MergeSource::of)
             .collect::<Result<Vec<_>, _>>()?;
         let mut writer = Self::create_or_open(into)?;
         let mut days = 0;
@@ -100,7 +100,7 @@ impl Archive {
     }
 }
 
-impl<'a> Source<'a> {
+impl<'a> MergeSource<'a> {
     fn of(archive: &'a Archive) -> Result<Self, ArchiveError> {
         let (start, end) = ALWAYS;
         let gaps = archive.ask(|journal| {
@@ -142,7 +142,7 @@ impl<'a> Source<'a> {
 }
 
 /// The days of which sources have rows, each with those that have some.
-fn days<R: Row>(sources: &[Source<'_>]) -> Result<BTreeMap<Day, Vec<usize>>, ArchiveError> {
+fn days<R: Row>(sources: &[MergeSource<'_>]) -> Result<BTreeMap<Day, Vec<usize>>, ArchiveError> {
     let mut days: BTreeMap<Day, Vec<usize>> = BTreeMap::new();
     for (place, source) in sources.iter().enumerate() {
         for day in source.archive.days::<R>(&Filter::default())? {
@@ -152,13 +152,13 @@ fn days<R: Row>(sources: &[Source<'_>]) -> Result<BTreeMap<Day, Vec<usize>>, Arc
     Ok(days)
 }
 
-fn count<R: Row>(sources: &[Source<'_>]) -> Result<usize, ArchiveError> {
+fn count<R: Row>(sources: &[MergeSource<'_>]) -> Result<usize, ArchiveError> {
     Ok(days::<R>(sources)?.len())
 }
 
 /// A merge under way.
 struct Merge<'a> {
-    sources: &'a [Source<'a>],
+    sources: &'a [MergeSource<'a>],
     writer: &'a mut Writer,
     done: usize,
     days: usize,
@@ -326,7 +326,7 @@ impl Merge<'_> {
         sort_small(&mut gaps, |(one, _), (other, _)| {
             one.recorded_at.cmp(&other.recorded_at)
         });
-        let mut runs: Vec<&Run> = self
+        let mut runs: Vec<&Session> = self
             .sources
             .iter()
             .flat_map(|source| &source.runs)
@@ -398,8 +398,8 @@ impl Merge<'_> {
     }
 
     /// What was counted, the larger count of a day: two who listen count the same rows.
-    fn tallies(&self) -> BTreeMap<(String, Millis, Tallied), Tally> {
-        let mut most: BTreeMap<(String, Millis, Tallied), Tally> = BTreeMap::new();
+    fn tallies(&self) -> BTreeMap<(String, Millis, CounterKind), Counter> {
+        let mut most: BTreeMap<(String, Millis, CounterKind), Counter> = BTreeMap::new();
         for tally in self.sources.iter().flat_map(|source| &source.tallies) {
             let key = (tally.exchange.clone(), tally.at, tally.kind);
             let known = most.entry(key).or_insert_with(|| tally.clone());

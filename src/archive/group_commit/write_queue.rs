@@ -19,7 +19,7 @@ use crate::model::Millis;
 /// Why a batch, or a piece of work, was not done.
 #[derive(Clone, Debug, thiserror::Error)]
 #[non_exhaustive]
-pub enum NotKept {
+pub enum CommitError {
     /// The queue is full: the disk is too slow, full or failing. The rows were not taken; a gap will say so.
     #[error("{waiting} rows are waiting to be written; no more are taken")]
     Full {
@@ -34,7 +34,7 @@ pub enum NotKept {
     Archive(Arc<ArchiveError>),
 }
 
-impl From<ArchiveError> for NotKept {
+impl From<ArchiveError> for CommitError {
     fn from(error: ArchiveError) -> Self {
         Self::Archive(Arc::new(error))
     }
@@ -43,10 +43,10 @@ impl From<ArchiveError> for NotKept {
 /// The promise of an outcome: a future, or something to wait for on a thread that may wait.
 #[derive(Debug)]
 #[must_use = "a batch is durable only once its receipt says so"]
-pub struct Receipt<T = Acknowledged>(oneshot::Receiver<Result<T, NotKept>>);
+pub struct CommitHandle<T = Acknowledged>(oneshot::Receiver<Result<T, CommitError>>);
 
-impl<T> Receipt<T> {
-    pub(crate) fn of(outcome: oneshot::Receiver<Result<T, NotKept>>) -> Self {
+impl<T> CommitHandle<T> {
+    pub(crate) fn of(outcome: oneshot::Receiver<Result<T, CommitError>>) -> Self {
         Self(outcome)
     }
 
@@ -54,25 +54,25 @@ impl<T> Receipt<T> {
     ///
     /// # Errors
     ///
-    /// [`NotKept`] where it was not done and will not be.
-    pub fn wait(self) -> Result<T, NotKept> {
+    /// [`CommitError`] where it was not done and will not be.
+    pub fn wait(self) -> Result<T, CommitError> {
         wait_for(self)
     }
 }
 
-impl<T> Future for Receipt<T> {
-    type Output = Result<T, NotKept>;
+impl<T> Future for CommitHandle<T> {
+    type Output = Result<T, CommitError>;
 
     fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
         Pin::new(&mut self.0)
             .poll(context)
-            .map(|settled| settled.unwrap_or(Err(NotKept::Stopped)))
+            .map(|settled| settled.unwrap_or(Err(CommitError::Stopped)))
     }
 }
 
 /// How the keeper is doing.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct KeeperStatus {
+pub struct WriteQueueStatus {
     /// Rows that were taken and are not durable yet.
     pub waiting: usize,
     /// Rows made durable, those that were there before included.
@@ -89,7 +89,7 @@ pub struct KeeperStatus {
 
 /// Rows of one exchange that were not taken, since the last that were.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Missed {
+pub(crate) struct RefusedRange {
     pub(crate) start: Millis,
     pub(crate) end: Millis,
     /// Whether rows have been taken again since, so that the stretch grows no more.
@@ -97,14 +97,14 @@ pub(crate) struct Missed {
 }
 
 #[derive(Debug, Default)]
-pub(crate) struct Shared {
-    pub(crate) status: KeeperStatus,
-    pub(crate) missed: BTreeMap<String, Vec<Missed>>,
+pub(crate) struct QueueState {
+    pub(crate) status: WriteQueueStatus,
+    pub(crate) missed: BTreeMap<String, Vec<RefusedRange>>,
 }
 
-impl Shared {
+impl QueueState {
     /// Forgets the stretches that are over and were written down as they still are.
-    pub(crate) fn forget(&mut self, written: &BTreeMap<String, Vec<Missed>>) {
+    pub(crate) fn forget(&mut self, written: &BTreeMap<String, Vec<RefusedRange>>) {
         self.missed.retain(|exchange, stretches| {
             let known = written.get(exchange).map(Vec::as_slice).unwrap_or_default();
             stretches.retain(|missed| !missed.over || !known.contains(missed));
@@ -113,41 +113,45 @@ impl Shared {
     }
 }
 
-pub(crate) type Job = Box<dyn FnOnce(&mut Writer) + Send>;
+pub(crate) type WriterTask = Box<dyn FnOnce(&mut Writer) + Send>;
 
-pub(crate) enum Message {
-    Keep(Box<Taken>),
-    Do(Job),
+pub(crate) enum QueueMessage {
+    Keep(Box<QueuedBatch>),
+    Do(WriterTask),
     Stop,
 }
 
 /// A batch that was taken; it gives its place in the queue back when it is dropped.
-pub(crate) struct Taken {
+pub(crate) struct QueuedBatch {
     pub(crate) batch: Batch,
     pub(crate) rows: usize,
-    pub(crate) receipt: oneshot::Sender<Result<Acknowledged, NotKept>>,
-    pub(crate) place: Place,
+    pub(crate) receipt: oneshot::Sender<Result<Acknowledged, CommitError>>,
+    pub(crate) place: QueuePermit,
 }
 
 /// A place in the queue, and in the part of it that is for what can be asked for again.
 #[derive(Debug)]
-pub(crate) struct Place {
+pub(crate) struct QueuePermit {
     _of_all: OwnedSemaphorePermit,
     _of_part: Option<OwnedSemaphorePermit>,
 }
 
-impl Taken {
-    pub(crate) fn sender(self) -> Sender {
+impl QueuedBatch {
+    pub(crate) fn sender(self) -> PendingReply {
         (self.rows, self.receipt, self.place)
     }
 }
 
 /// Rows of a batch, who waits to hear of them, and their place in the queue.
-pub(crate) type Sender = (usize, oneshot::Sender<Result<Acknowledged, NotKept>>, Place);
+pub(crate) type PendingReply = (
+    usize,
+    oneshot::Sender<Result<Acknowledged, CommitError>>,
+    QueuePermit,
+);
 
 /// The places of a queue.
 #[derive(Clone, Debug)]
-pub(crate) struct Room {
+pub(crate) struct QueueCapacity {
     all: Arc<Semaphore>,
     /// Those that what can be asked for again may take: half of them, so that what is heard once finds room beside it.
     part: Arc<Semaphore>,
@@ -155,7 +159,7 @@ pub(crate) struct Room {
     most: (usize, usize),
 }
 
-impl Room {
+impl QueueCapacity {
     fn of(queue: usize) -> Self {
         let all = queue.clamp(1, Semaphore::MAX_PERMITS.min(1 << 30));
         let part = (all / 2).max(1);
@@ -174,37 +178,41 @@ impl Room {
 }
 
 /// A keeper's side of an inbox: what is sent to it, its room, and what both know.
-pub(crate) type Side = (mpsc::Receiver<Message>, Room, Arc<Mutex<Shared>>);
+pub(crate) type WriterSide = (
+    mpsc::Receiver<QueueMessage>,
+    QueueCapacity,
+    Arc<Mutex<QueueState>>,
+);
 
-/// Where batches are handed to a [`Keeper`](crate::archive::Keeper); clones hand to the same one.
+/// Where batches are handed to a [`GroupCommitWriter`](crate::archive::GroupCommitWriter); clones hand to the same one.
 #[derive(Clone)]
-pub struct Inbox {
-    pub(crate) messages: mpsc::Sender<Message>,
-    room: Room,
-    shared: Arc<Mutex<Shared>>,
-    rolls: Rolls,
+pub struct WriteQueue {
+    pub(crate) messages: mpsc::Sender<QueueMessage>,
+    room: QueueCapacity,
+    shared: Arc<Mutex<QueueState>>,
+    rolls: CompactionThreads,
 }
 
-impl fmt::Debug for Inbox {
+impl fmt::Debug for WriteQueue {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Inbox")
+        f.debug_struct("WriteQueue")
             .field("status", &self.status())
             .finish_non_exhaustive()
     }
 }
 
-impl Inbox {
+impl WriteQueue {
     /// An inbox of so many rows, what is sent to it, its room and what it shares.
-    pub(crate) fn of(queue: usize) -> (Self, Side) {
+    pub(crate) fn of(queue: usize) -> (Self, WriterSide) {
         let (messages, received) = mpsc::channel();
-        let room = Room::of(queue);
-        let shared = Arc::new(Mutex::new(Shared::default()));
+        let room = QueueCapacity::of(queue);
+        let shared = Arc::new(Mutex::new(QueueState::default()));
         let side = (received, room.clone(), Arc::clone(&shared));
         let inbox = Self {
             messages,
             room,
             shared,
-            rolls: Rolls::default(),
+            rolls: CompactionThreads::default(),
         };
         (inbox, side)
     }
@@ -213,38 +221,38 @@ impl Inbox {
     ///
     /// # Errors
     ///
-    /// [`NotKept::Archive`] for a row that cannot be kept exactly, [`NotKept::Stopped`] after the keeper has stopped.
-    pub async fn send(&self, batch: Batch) -> Result<Receipt, NotKept> {
+    /// [`CommitError::Archive`] for a row that cannot be kept exactly, [`CommitError::Stopped`] after the keeper has stopped.
+    pub async fn send(&self, batch: Batch) -> Result<CommitHandle, CommitError> {
         batch.check()?;
-        let place = Place {
+        let place = QueuePermit {
             _of_all: acquire(&self.room.all, places(&batch, self.room.most.0)).await?,
             _of_part: None,
         };
         self.take(batch, place)
     }
 
-    /// As [`Inbox::send`], for rows that can be asked for again: all that wait of these take half of the queue at most.
+    /// As [`WriteQueue::send`], for rows that can be asked for again: all that wait of these take half of the queue at most.
     ///
     /// # Errors
     ///
-    /// As [`Inbox::send`].
-    pub(crate) async fn send_aside(&self, batch: Batch) -> Result<Receipt, NotKept> {
+    /// As [`WriteQueue::send`].
+    pub(crate) async fn send_aside(&self, batch: Batch) -> Result<CommitHandle, CommitError> {
         batch.check()?;
         let places = places(&batch, self.room.most.1);
         let part = acquire(&self.room.part, places).await?;
-        let place = Place {
+        let place = QueuePermit {
             _of_all: acquire(&self.room.all, places).await?,
             _of_part: Some(part),
         };
         self.take(batch, place)
     }
 
-    /// As [`Inbox::send`], waiting on this thread; not for threads that drive asynchronous tasks.
+    /// As [`WriteQueue::send`], waiting on this thread; not for threads that drive asynchronous tasks.
     ///
     /// # Errors
     ///
-    /// As [`Inbox::send`].
-    pub fn send_blocking(&self, batch: Batch) -> Result<Receipt, NotKept> {
+    /// As [`WriteQueue::send`].
+    pub fn send_blocking(&self, batch: Batch) -> Result<CommitHandle, CommitError> {
         wait_for(self.send(batch))
     }
 
@@ -255,78 +263,82 @@ impl Inbox {
     ///
     /// # Errors
     ///
-    /// [`NotKept::Full`] where there is no room, else as [`Inbox::send`] gives.
-    pub fn offer(&self, batch: Batch) -> Result<Receipt, NotKept> {
+    /// [`CommitError::Full`] where there is no room, else as [`WriteQueue::send`] gives.
+    pub fn offer(&self, batch: Batch) -> Result<CommitHandle, CommitError> {
         batch.check()?;
         let places = places(&batch, self.room.most.0);
         match Arc::clone(&self.room.all).try_acquire_many_owned(places) {
             Ok(of_all) => {
                 self.resume(&batch);
-                let place = Place {
+                let place = QueuePermit {
                     _of_all: of_all,
                     _of_part: None,
                 };
                 self.take(batch, place)
             }
             Err(tokio::sync::TryAcquireError::NoPermits) => Err(self.refuse(&batch)),
-            Err(tokio::sync::TryAcquireError::Closed) => Err(NotKept::Stopped),
+            Err(tokio::sync::TryAcquireError::Closed) => Err(CommitError::Stopped),
         }
     }
 
     /// Does something else with the writer, after everything that was handed over before it is durable: begins a run,
-    /// verifies. Nothing becomes durable meanwhile; [`Inbox::roll`] is for what takes long.
+    /// verifies. Nothing becomes durable meanwhile; [`WriteQueue::roll`] is for what takes long.
     ///
     /// # Errors
     ///
-    /// [`NotKept::Stopped`] after the keeper has stopped; the receipt tells how the work itself went.
+    /// [`CommitError::Stopped`] after the keeper has stopped; the receipt tells how the work itself went.
     pub fn with<T: Send + 'static>(
         &self,
         work: impl FnOnce(&mut Writer) -> Result<T, ArchiveError> + Send + 'static,
-    ) -> Result<Receipt<T>, NotKept> {
+    ) -> Result<CommitHandle<T>, CommitError> {
         let (done, receipt) = oneshot::channel();
-        let job: Job = Box::new(move |writer| {
+        let job: WriterTask = Box::new(move |writer| {
             // Whoever asked may have gone.
-            let _ = done.send(work(writer).map_err(NotKept::from));
+            let _ = done.send(work(writer).map_err(CommitError::from));
         });
         self.messages
-            .send(Message::Do(job))
-            .map_err(|_| NotKept::Stopped)?;
-        Ok(Receipt(receipt))
+            .send(QueueMessage::Do(job))
+            .map_err(|_| CommitError::Stopped)?;
+        Ok(CommitHandle(receipt))
     }
 
     /// How the keeper is doing.
     #[must_use]
-    pub fn status(&self) -> KeeperStatus {
+    pub fn status(&self) -> WriteQueueStatus {
         self.lock().status.clone()
     }
 
-    pub(crate) fn rolls(&self) -> &Rolls {
+    pub(crate) fn rolls(&self) -> &CompactionThreads {
         &self.rolls
     }
 
-    fn lock(&self) -> MutexGuard<'_, Shared> {
+    fn lock(&self) -> MutexGuard<'_, QueueState> {
         self.shared.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn take(&self, batch: Batch, place: Place) -> Result<Receipt, NotKept> {
+    fn take(&self, batch: Batch, place: QueuePermit) -> Result<CommitHandle, CommitError> {
         let (settle, receipt) = oneshot::channel();
         let rows = batch.rows();
         self.lock().status.waiting += rows;
-        let taken = Taken {
+        let taken = QueuedBatch {
             batch,
             rows,
             receipt: settle,
             place,
         };
-        if self.messages.send(Message::Keep(Box::new(taken))).is_err() {
+        if self
+            .messages
+            .send(QueueMessage::Keep(Box::new(taken)))
+            .is_err()
+        {
             self.lock().status.waiting -= rows;
-            return Err(NotKept::Stopped);
+            return Err(CommitError::Stopped);
         }
-        Ok(Receipt(receipt))
+        Ok(CommitHandle(receipt))
     }
 
     /// Notes what is lost for want of room.
-    fn refuse(&self, batch: &Batch) -> NotKept {
+    fn refuse(&self, batch: &Batch) -> CommitError {
         let mut shared = self.lock();
         shared.status.refused = shared.status.refused.saturating_add(count(batch.rows()));
         for row in &batch.orders {
@@ -338,14 +350,14 @@ impl Inbox {
                     stretch.start = stretch.start.min(start);
                     stretch.end = stretch.end.max(end);
                 }
-                None => stretches.push(Missed {
+                None => stretches.push(RefusedRange {
                     start,
                     end,
                     over: false,
                 }),
             }
         }
-        NotKept::Full {
+        CommitError::Full {
             waiting: shared.status.waiting,
         }
     }
@@ -370,17 +382,17 @@ impl Inbox {
 
 /// The rolls of a keeper: one at a time, and none once it has stopped.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Rolls(Arc<Mutex<Turn>>);
+pub(crate) struct CompactionThreads(Arc<Mutex<LastCompaction>>);
 
 #[derive(Debug, Default)]
-struct Turn {
+struct LastCompaction {
     /// The last roll that was begun; it waits for the one before it.
     last: Option<JoinHandle<()>>,
     over: bool,
 }
 
-impl Rolls {
-    fn turn(&self) -> MutexGuard<'_, Turn> {
+impl CompactionThreads {
+    fn turn(&self) -> MutexGuard<'_, LastCompaction> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -418,18 +430,18 @@ fn places(batch: &Batch, most: usize) -> u32 {
     u32::try_from(batch.rows().clamp(1, most)).unwrap_or(u32::MAX)
 }
 
-async fn acquire(room: &Arc<Semaphore>, places: u32) -> Result<OwnedSemaphorePermit, NotKept> {
+async fn acquire(room: &Arc<Semaphore>, places: u32) -> Result<OwnedSemaphorePermit, CommitError> {
     let acquired = Arc::clone(room).acquire_many_owned(places).await;
-    acquired.map_err(|_| NotKept::Stopped)
+    acquired.map_err(|_| CommitError::Stopped)
 }
 
 pub(crate) fn count(rows: usize) -> u64 {
     u64::try_from(rows).unwrap_or(u64::MAX)
 }
 
-struct Unpark(Thread);
+struct ThreadWaker(Thread);
 
-impl Wake for Unpark {
+impl Wake for ThreadWaker {
     fn wake(self: Arc<Self>) {
         self.0.unpark();
     }
@@ -438,7 +450,7 @@ impl Wake for Unpark {
 /// Waits for a future on this thread.
 fn wait_for<F: Future>(future: F) -> F::Output {
     let mut future = pin!(future);
-    let waker = Waker::from(Arc::new(Unpark(thread::current())));
+    let waker = Waker::from(Arc::new(ThreadWaker(thread::current())));
     let mut context = Context::from_waker(&waker);
     loop {
         match future.as_mut().poll(&mut context) {

@@ -22,14 +22,14 @@ use crate::archive::catalog::stats::Noted;
 use crate::archive::clock::wall_clock;
 use crate::archive::compaction::compactor::{HEAVY, of_fault};
 use crate::archive::coverage::sessions;
-use crate::archive::coverage::sessions::Told;
-use crate::archive::files::RollStep;
+use crate::archive::coverage::sessions::ImportedSession;
+use crate::archive::files::SegmentStep;
 use crate::archive::filter::Filter;
 use crate::archive::journal::table;
 use crate::archive::rows::decimal_scale;
 use crate::archive::rows::key_index::Keys;
 use crate::archive::rows::row::{Fault, Row, check_name, check_time};
-use crate::archive::segment::atomic_write::Placing;
+use crate::archive::segment::atomic_write::AtomicWrites;
 use crate::archive::segment::parquet;
 use crate::archive::segment::parquet::MOST;
 use crate::archive::writer::Writer;
@@ -85,7 +85,7 @@ impl Writer {
     pub fn file(
         &mut self,
         rows: Batch,
-        told: &[Told],
+        told: &[ImportedSession],
         until: Millis,
         goes_on: &mut dyn FnMut() -> bool,
     ) -> Result<Option<Filed>, ArchiveError> {
@@ -100,10 +100,10 @@ impl Writer {
     pub fn file_observed(
         &mut self,
         rows: Batch,
-        told: &[Told],
+        told: &[ImportedSession],
         until: Millis,
         goes_on: &mut dyn FnMut() -> bool,
-        done: &mut dyn FnMut(RollStep, &Path),
+        done: &mut dyn FnMut(SegmentStep, &Path),
     ) -> Result<Option<Filed>, ArchiveError> {
         let mut filing = Filing::begin(self, told, until, goes_on, done)?;
         let kept = filing.all(rows, told);
@@ -111,7 +111,7 @@ impl Writer {
     }
 }
 
-fn check_told(told: &Told) -> Result<(), Fault> {
+fn check_told(told: &ImportedSession) -> Result<(), Fault> {
     check_name("exchange", &told.exchange)?;
     check_time("started", told.start)?;
     check_time("seen", told.end)?;
@@ -143,9 +143,9 @@ pub(crate) struct Filing<'a> {
     pub(crate) writer: &'a mut Writer,
     pub(crate) until: Millis,
     pub(crate) goes_on: &'a mut dyn FnMut() -> bool,
-    done: &'a mut dyn FnMut(RollStep, &Path),
+    done: &'a mut dyn FnMut(SegmentStep, &Path),
     ready: Vec<Ready>,
-    placing: Placing,
+    placing: AtomicWrites,
     made: Vec<Made>,
     /// Rows of days that are not over.
     open: Batch,
@@ -160,10 +160,10 @@ impl<'a> Filing<'a> {
     /// A filing of rows that tell of this time.
     pub(crate) fn begin(
         writer: &'a mut Writer,
-        told: &[Told],
+        told: &[ImportedSession],
         until: Millis,
         goes_on: &'a mut dyn FnMut() -> bool,
-        done: &'a mut dyn FnMut(RollStep, &Path),
+        done: &'a mut dyn FnMut(SegmentStep, &Path),
     ) -> Result<Self, ArchiveError> {
         for (row, told) in told.iter().enumerate() {
             check_told(told).map_err(|(column, message)| ArchiveError::BadRow {
@@ -179,7 +179,7 @@ impl<'a> Filing<'a> {
             goes_on,
             done,
             ready: Vec::new(),
-            placing: Placing::default(),
+            placing: AtomicWrites::default(),
             made: Vec::new(),
             open: Batch::default(),
             noted: Noted::default(),
@@ -204,7 +204,7 @@ impl<'a> Filing<'a> {
     }
 
     /// Gives whether it came to the end.
-    fn all(&mut self, rows: Batch, told: &[Told]) -> Result<bool, ArchiveError> {
+    fn all(&mut self, rows: Batch, told: &[ImportedSession]) -> Result<bool, ArchiveError> {
         let went_on = self.kind(rows.orders, |open| &mut open.orders)?
             && self.kind(rows.bars, |open| &mut open.bars)?
             && self.kind(rows.open_interest, |open| &mut open.open_interest)?
@@ -424,7 +424,7 @@ impl<'a> Filing<'a> {
         } in ready
         {
             self.made.push(made);
-            (self.done)(RollStep::Intended, &base.join(&relative));
+            (self.done)(SegmentStep::Intended, &base.join(&relative));
             files.push((relative, bytes));
         }
         let files: Vec<(&Path, &[u8])> = files
@@ -435,7 +435,7 @@ impl<'a> Filing<'a> {
     }
 
     /// Lets everything be there.
-    pub(crate) fn commit(&mut self, told: &[Told]) -> Result<(), ArchiveError> {
+    pub(crate) fn commit(&mut self, told: &[ImportedSession]) -> Result<(), ArchiveError> {
         self.place()?;
         self.placing.finish(self.done)?;
         let (made, open, noted) = (&self.made, &self.open, &self.noted);
@@ -463,7 +463,7 @@ impl<'a> Filing<'a> {
         self.noted = Noted::default();
         for Made { part, .. } in mem::take(&mut self.made) {
             let path = self.writer.path().join(&part.path);
-            (self.done)(RollStep::Committed, &path);
+            (self.done)(SegmentStep::Committed, &path);
             self.filed.parts.push(path);
         }
         Ok(())

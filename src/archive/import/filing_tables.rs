@@ -11,7 +11,7 @@ use crate::archive::ArchiveError;
 use crate::archive::catalog::manifest;
 use crate::archive::catalog::manifest::{Part, Partition, Venues};
 use crate::archive::compaction::compactor::{HEAVY, of_fault};
-use crate::archive::coverage::sessions::Told;
+use crate::archive::coverage::sessions::ImportedSession;
 use crate::archive::import::filing::{Filed, Filing, Kind};
 use crate::archive::import::pages::Pages;
 use crate::archive::import::tabled::{Sound, Tabled, partition};
@@ -62,7 +62,7 @@ impl Writer {
     pub fn file_tables(
         &mut self,
         tables: Tables,
-        told: &[Told],
+        told: &[ImportedSession],
         until: Millis,
         goes_on: &mut dyn FnMut(usize) -> bool,
     ) -> Result<(Filed, bool), ArchiveError> {
@@ -95,7 +95,7 @@ struct Filings<'a> {
     /// Rows since the last lot.
     gathered: usize,
     /// Of which time the orders tell.
-    told: &'a [Told],
+    told: &'a [ImportedSession],
     /// Up to the end of which day orders are done with.
     reached: Option<Millis>,
     /// What is there by the last lot.
@@ -104,7 +104,7 @@ struct Filings<'a> {
 
 impl Filings<'_> {
     /// Gives whether it came to the end.
-    fn all(&mut self, tables: Tables, told: &[Told]) -> Result<bool, ArchiveError> {
+    fn all(&mut self, tables: Tables, told: &[ImportedSession]) -> Result<bool, ArchiveError> {
         let went_on = self.table(&tables.orders, |open| &mut open.orders)?
             && self.table(&tables.bars, |open| &mut open.bars)?
             && self.table(&tables.open_interest, |open| &mut open.open_interest)?
@@ -161,7 +161,7 @@ impl Filings<'_> {
         self.gathered = 0;
         let told = self.reached.into_iter().flat_map(|reached| {
             let begun = self.told.iter().filter(move |told| told.start < reached);
-            begun.map(move |told| Told {
+            begun.map(move |told| ImportedSession {
                 end: told.end.min(reached),
                 ..told.clone()
             })

@@ -28,7 +28,7 @@ use crate::archive::import::unique::Unique;
 use crate::archive::rows::row::Row;
 use crate::archive::segment::arrow_columns;
 use crate::archive::segment::parquet::{
-    COMPRESSION_LEVEL, FileFault, KEYS_COMPRESSION_LEVEL, properties,
+    COMPRESSION_LEVEL, KEYS_COMPRESSION_LEVEL, SegmentError, properties,
 };
 use crate::model::{Decimals, Millis, Vocabulary, count};
 
@@ -63,7 +63,7 @@ struct Encoded {
 
 impl<T: Tabled> Pages<T> {
     /// What makes files.
-    pub(crate) fn new() -> Result<Self, FileFault> {
+    pub(crate) fn new() -> Result<Self, SegmentError> {
         let arrays = arrow_columns::schema::<T::Row>();
         let mut properties = properties::<T::Row>()?.build();
         let mut of_decimals = Compressor::new(KEYS_COMPRESSION_LEVEL)?;
@@ -86,7 +86,7 @@ impl<T: Tabled> Pages<T> {
         table: &T,
         partition: Partition,
         rows: &[usize],
-    ) -> Result<Vec<u8>, FileFault> {
+    ) -> Result<Vec<u8>, SegmentError> {
         let root = self.schema.root_schema_ptr();
         let mut file = SerializedFileWriter::new(Vec::new(), root, self.properties.clone())?;
         let columns: Vec<ColumnDescPtr> = self.schema.columns().to_vec();
@@ -114,7 +114,7 @@ impl<T: Tabled> Pages<T> {
                     Cells::Times(times, later) => Ok(instants(times, rows, later)),
                     Cells::Keys => Ok(keys(table, rows)),
                 };
-                let encoded = encoded.map_err(|why| FileFault::Column((column.name, why)))?;
+                let encoded = encoded.map_err(|why| SegmentError::Column((column.name, why)))?;
                 let (bytes, closed) = self.chunk(schema, encoded, rows.len())?;
                 group.append_column(&bytes, closed)?;
             }
@@ -129,7 +129,7 @@ impl<T: Tabled> Pages<T> {
         column: &ColumnDescPtr,
         encoded: Encoded,
         rows: usize,
-    ) -> Result<(Bytes, ColumnCloseResult), FileFault> {
+    ) -> Result<(Bytes, ColumnCloseResult), SegmentError> {
         let Encoded {
             dictionary,
             encoding,

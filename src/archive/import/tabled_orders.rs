@@ -8,7 +8,7 @@ use std::collections::HashMap;
 use rust_decimal::Decimal;
 
 use crate::archive::catalog::manifest::Partition;
-use crate::archive::coverage::sessions::Told;
+use crate::archive::coverage::sessions::ImportedSession;
 use crate::archive::import::tabled::{Cells, Sound, Tabled, attos, is_time, spelled, taken};
 use crate::archive::rows::orders::{MOST_USD, OrderRow};
 use crate::archive::rows::row::check_time;
@@ -202,8 +202,8 @@ impl OrderTable {
 
     /// That orders of tables tell of a time of an exchange.
     #[must_use]
-    pub fn telling(exchange: String, start: Millis, end: Millis) -> Told {
-        Told {
+    pub fn telling(exchange: String, start: Millis, end: Millis) -> ImportedSession {
+        ImportedSession {
             exchange,
             completeness: COMPLETENESS,
             start,
@@ -213,7 +213,7 @@ impl OrderTable {
 
     /// Of which time of which exchange they tell.
     #[must_use]
-    pub fn told(&self) -> Vec<Told> {
+    pub fn told(&self) -> Vec<ImportedSession> {
         let mut ends: Vec<Option<(Millis, Millis)>> = vec![None; self.exchange.names().len()];
         for (code, at) in self.exchange.codes().iter().zip(&self.given.timestamp) {
             // Its row is refused.
@@ -226,7 +226,7 @@ impl OrderTable {
             }
         }
         let names = self.exchange.names().iter().zip(ends);
-        let mut told: Vec<Told> = names
+        let mut told: Vec<ImportedSession> = names
             .filter_map(|(exchange, ends)| {
                 let (start, end) = ends?;
                 Some(Self::telling(exchange.clone(), start, end))

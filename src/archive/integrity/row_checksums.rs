@@ -7,7 +7,7 @@
 use rusqlite::Connection;
 
 use crate::archive::catalog::file_versions;
-use crate::archive::coverage::events::{Mark, Outcome, TopicGap};
+use crate::archive::coverage::events::{GapOutcome, Measurement, TopicGap};
 use crate::archive::integrity::crc::{COLUMN, FUNCTION};
 use crate::archive::journal::{table, versions};
 use crate::archive::rows::orders::OrderRow;
@@ -75,9 +75,9 @@ fn tables() -> Vec<Summed> {
         changing("state", "name, value"),
         changing("coins", "symbol, known_from, last_close"),
         noted("topic_gaps", table::columns::<TopicGap>()),
-        noted("outcomes", table::columns::<Outcome>()),
+        noted("outcomes", table::columns::<GapOutcome>()),
         noted("tallies", "exchange, day, kind, count".to_owned()),
-        noted("marks", table::columns::<Mark>()),
+        noted("marks", table::columns::<Measurement>()),
         generations,
     ];
     of_rows.chain(others).collect()

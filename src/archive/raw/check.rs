@@ -4,7 +4,7 @@ use std::fs;
 use std::path::Path;
 
 use crate::archive::archive::Archive;
-use crate::archive::raw::line::RawPart;
+use crate::archive::raw::line::RawFileEntry;
 use crate::archive::writer::Writer;
 use crate::archive::{ArchiveError, files};
 
@@ -16,7 +16,7 @@ impl Archive {
     /// the middle is not.
     pub(crate) fn raw_fault(
         &self,
-        part: &RawPart,
+        part: &RawFileEntry,
         goes_on: &mut dyn FnMut() -> bool,
     ) -> Result<Option<String>, ArchiveError> {
         let mut lines = self.raw_lines(part)?;

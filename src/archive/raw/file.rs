@@ -1,6 +1,6 @@
 //! A file of frames that is being written.
 //!
-//! What was written is handed to the system at every [`RawFile::flush`], so that a process that is killed loses what came
+//! What was written is handed to the system at every [`RawFileWriter::flush`], so that a process that is killed loses what came
 //! after the last one. A file of which a write failed is given up: what was to come goes into another.
 
 use std::fs::{File, OpenOptions};
@@ -24,12 +24,12 @@ const TOGETHER: usize = 4 << 20;
 
 /// A file that counts what it takes.
 #[derive(Debug)]
-struct Counting {
+struct CountingWriter {
     file: File,
     bytes: Arc<AtomicU64>,
 }
 
-impl Write for Counting {
+impl Write for CountingWriter {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         let written = self.file.write(bytes)?;
         let more = u64::try_from(written).unwrap_or_default();
@@ -43,10 +43,10 @@ impl Write for Counting {
 }
 
 /// A file of frames of one exchange and day.
-pub(crate) struct RawFile {
+pub(crate) struct RawFileWriter {
     pub(crate) day: Day,
     pub(crate) path: PathBuf,
-    encoder: Encoder<'static, Counting>,
+    encoder: Encoder<'static, CountingWriter>,
     bytes: Arc<AtomicU64>,
     /// Bytes of text since the last checksum.
     text: usize,
@@ -54,14 +54,14 @@ pub(crate) struct RawFile {
     is_dirty: bool,
 }
 
-fn encoder(file: Counting) -> io::Result<Encoder<'static, Counting>> {
+fn encoder(file: CountingWriter) -> io::Result<Encoder<'static, CountingWriter>> {
     let mut encoder = Encoder::new(file, LEVEL)?;
     encoder.include_checksum(true)?;
     encoder.window_log(WINDOW)?;
     Ok(encoder)
 }
 
-impl RawFile {
+impl RawFileWriter {
     /// Makes a file for what comes from an exchange on a day.
     pub(crate) fn create(base: &Path, exchange: &str, day: Day) -> Result<Self, ArchiveError> {
         let relative = line::name(exchange, &day.name());
@@ -77,7 +77,7 @@ impl RawFile {
             .open(&path)
             .map_err(fault)?;
         let bytes = Arc::new(AtomicU64::new(0));
-        let counting = Counting {
+        let counting = CountingWriter {
             file,
             bytes: Arc::clone(&bytes),
         };

@@ -32,7 +32,7 @@ const MOST: u64 = 256 << 20;
 /// How a line came about.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Came {
+pub enum RawLineKind {
     /// A frame over a socket, as it happened.
     Socket,
     /// The body of a reply about liquidations of the past.
@@ -53,7 +53,7 @@ pub struct RawLine {
     /// When it was received.
     pub received_at: Millis,
     /// How it came about.
-    pub came: Came,
+    pub came: RawLineKind,
     /// The market that was asked about, of a body that does not name it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub market: Option<String>,
@@ -86,7 +86,7 @@ pub struct RawLine {
 impl RawLine {
     /// A line of an exchange without anything.
     #[must_use]
-    pub fn new(exchange: &str, received_at: Millis, came: Came) -> Self {
+    pub fn new(exchange: &str, received_at: Millis, came: RawLineKind) -> Self {
         Self {
             exchange: exchange.to_owned(),
             received_at,
@@ -106,7 +106,7 @@ impl RawLine {
 
 /// A file of frames.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct RawPart {
+pub struct RawFileEntry {
     /// The first instant of its day.
     pub date: Millis,
     /// Tells it from the others; later ones have greater ones.
@@ -128,7 +128,7 @@ pub(crate) fn name(exchange: &str, date: &str) -> PathBuf {
 }
 
 /// The files of frames below the archive's folder by day and then as they were begun, and what else lies there.
-pub(crate) fn parts(base: &Path) -> io::Result<(Vec<RawPart>, Vec<PathBuf>)> {
+pub(crate) fn parts(base: &Path) -> io::Result<(Vec<RawFileEntry>, Vec<PathBuf>)> {
     let (mut found, mut strange) = (Vec::new(), Vec::new());
     for (folder, is_folder) in entries(&base.join(FOLDER))? {
         let date = folder.file_name().and_then(|name| {
@@ -166,12 +166,12 @@ fn entries(folder: &Path) -> io::Result<Vec<(PathBuf, bool)>> {
     .collect()
 }
 
-fn part(path: &Path, date: Millis) -> Option<RawPart> {
+fn part(path: &Path, date: Millis) -> Option<RawFileEntry> {
     let name = path.file_name()?.to_str()?.strip_suffix(ENDING)?;
     let (exchange, id) = name.split_at_checked(name.len().checked_sub(ID)?)?;
     let exchange = exchange.strip_suffix('-')?.to_owned();
     let found = fs::symlink_metadata(path).ok()?;
-    (found.is_file() && Uuid::try_parse(id).is_ok() && !exchange.is_empty()).then(|| RawPart {
+    (found.is_file() && Uuid::try_parse(id).is_ok() && !exchange.is_empty()).then(|| RawFileEntry {
         date,
         id: id.to_owned(),
         exchange,
@@ -181,7 +181,7 @@ fn part(path: &Path, date: Millis) -> Option<RawPart> {
 }
 
 /// What comes next of what was read.
-enum Next {
+enum NextLine {
     Line(Box<RawLine>),
     Nothing,
     /// It is not to go on.
@@ -201,7 +201,7 @@ pub struct RawLines {
 }
 
 impl RawLines {
-    fn open(part: &RawPart) -> io::Result<Self> {
+    fn open(part: &RawFileEntry) -> io::Result<Self> {
         Ok(Self {
             source: BufReader::new(File::open(&part.path)?),
             bytes: Vec::new(),
@@ -230,9 +230,9 @@ impl RawLines {
         let mut read: u32 = 0;
         loop {
             match self.line(goes_on) {
-                Next::Line(line) => return Some(*line),
-                Next::Nothing => {}
-                Next::Stop => return None,
+                NextLine::Line(line) => return Some(*line),
+                NextLine::Nothing => {}
+                NextLine::Stop => return None,
             }
             if self.is_over {
                 return None;
@@ -250,11 +250,11 @@ impl RawLines {
     }
 
     /// The next line of what was read.
-    fn line(&mut self, goes_on: &mut dyn FnMut() -> bool) -> Next {
+    fn line(&mut self, goes_on: &mut dyn FnMut() -> bool) -> NextLine {
         let line = loop {
             let left = self.bytes.get(self.next..).unwrap_or_default();
             if left.is_empty() {
-                return Next::Nothing;
+                return NextLine::Nothing;
             }
             let end = memchr::memchr(b'\n', left).unwrap_or(left.len());
             let begin = self.next;
@@ -264,14 +264,14 @@ impl RawLines {
             }
             // Lines may be empty, any number of them.
             if self.next.is_multiple_of(LOOK) && !goes_on() {
-                return Next::Stop;
+                return NextLine::Stop;
             }
         };
         match serde_json::from_slice(line) {
-            Ok(line) => Next::Line(Box::new(line)),
+            Ok(line) => NextLine::Line(Box::new(line)),
             Err(fault) => {
                 self.over(format!("a line cannot be read: {fault}"));
-                Next::Nothing
+                NextLine::Nothing
             }
         }
     }
@@ -339,7 +339,7 @@ impl Archive {
     /// # Errors
     ///
     /// [`ArchiveError`] where the folder cannot be looked through.
-    pub fn raw_parts(&self) -> Result<Vec<RawPart>, ArchiveError> {
+    pub fn raw_parts(&self) -> Result<Vec<RawFileEntry>, ArchiveError> {
         Ok(self.raw_listing()?.0)
     }
 
@@ -355,7 +355,7 @@ impl Archive {
     }
 
     /// The same, and what else lies in their folder.
-    pub(crate) fn raw_listing(&self) -> Result<(Vec<RawPart>, Vec<PathBuf>), ArchiveError> {
+    pub(crate) fn raw_listing(&self) -> Result<(Vec<RawFileEntry>, Vec<PathBuf>), ArchiveError> {
         parts(&self.folder)
             .map_err(|source| ArchiveError::of_file(&self.folder.join(FOLDER), source))
     }
@@ -366,7 +366,7 @@ impl Archive {
     ///
     /// [`ArchiveError`] where it cannot be opened. One that cannot be read to its end is no error: what is wrong with it is
     /// told by [`RawLines::fault`].
-    pub fn raw_lines(&self, part: &RawPart) -> Result<RawLines, ArchiveError> {
+    pub fn raw_lines(&self, part: &RawFileEntry) -> Result<RawLines, ArchiveError> {
         RawLines::open(part).map_err(|source| ArchiveError::of_file(&part.path, source))
     }
 }

@@ -16,9 +16,9 @@ use std::time::{Duration, Instant};
 use serde::Serialize;
 
 use crate::archive::catalog::manifest::Day;
-use crate::archive::raw::file::RawFile;
+use crate::archive::raw::file::RawFileWriter;
 use crate::archive::raw::line;
-use crate::archive::raw::line::{Came, RawLine};
+use crate::archive::raw::line::{RawLine, RawLineKind};
 use crate::archive::{ArchiveError, files};
 use crate::model::Millis;
 
@@ -35,14 +35,14 @@ const LARGE: u64 = 64 << 20;
 
 /// How many frames are kept.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct RawBounds {
+pub struct RawRetention {
     /// For so many days.
     pub days: u32,
     /// So many bytes of them, as they lie on the disk.
     pub bytes: u64,
 }
 
-impl RawBounds {
+impl RawRetention {
     /// Whether none are.
     #[must_use]
     pub fn is_off(self) -> bool {
@@ -63,22 +63,22 @@ pub struct RawStatus {
     pub trouble: Option<String>,
 }
 
-enum Message {
+enum RawMessage {
     Line(Box<RawLine>),
     Markets(String, u32, Vec<RawLine>),
     Stop,
 }
 
 /// Frames of an exchange that were dropped: since when, until when, how many.
-type Dropped = (Millis, Millis, u64);
+type DroppedFrames = (Millis, Millis, u64);
 
 #[derive(Default)]
-struct Shared {
+struct RawState {
     status: RawStatus,
-    dropped: BTreeMap<String, Dropped>,
+    dropped: BTreeMap<String, DroppedFrames>,
 }
 
-impl Shared {
+impl RawState {
     fn drop_line(&mut self, exchange: &str, at: Millis) {
         self.status.dropped += 1;
         let dropped = self
@@ -89,15 +89,15 @@ impl Shared {
     }
 }
 
-struct Side {
-    messages: mpsc::Sender<Message>,
+struct RawThread {
+    messages: mpsc::Sender<RawMessage>,
     waiting: Arc<AtomicUsize>,
-    shared: Arc<Mutex<Shared>>,
+    shared: Arc<Mutex<RawState>>,
     thread: Mutex<Option<JoinHandle<()>>>,
     pid: u32,
 }
 
-impl Drop for Side {
+impl Drop for RawThread {
     fn drop(&mut self) {
         // After a fork the thread is the parent's.
         if self.pid != std::process::id() {
@@ -108,11 +108,11 @@ impl Drop for Side {
 
 /// Where frames are handed to their keeper; clones hand to the same one. It ends with the last of them.
 #[derive(Clone, Default)]
-pub struct RawInbox(Option<Arc<Side>>);
+pub struct RawQueue(Option<Arc<RawThread>>);
 
-impl fmt::Debug for RawInbox {
+impl fmt::Debug for RawQueue {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("RawInbox")
+        f.debug_struct("RawQueue")
             .field("status", &self.status())
             .finish_non_exhaustive()
     }
@@ -122,7 +122,7 @@ fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-impl RawInbox {
+impl RawQueue {
     /// Starts to keep frames in the archive in the folder `base`, whose writer this process is; `rows_need_room` says
     /// whether the rows find no room on the disk. Keeps none where the bounds say so.
     ///
@@ -131,7 +131,7 @@ impl RawInbox {
     /// [`ArchiveError::Io`] where no thread can be had.
     pub fn start(
         base: &Path,
-        bounds: RawBounds,
+        bounds: RawRetention,
         rows_need_room: impl Fn() -> bool + Send + 'static,
     ) -> Result<Self, ArchiveError> {
         if bounds.is_off() {
@@ -139,7 +139,7 @@ impl RawInbox {
         }
         let (messages, received) = mpsc::channel();
         let (waiting, shared) = (Arc::new(AtomicUsize::new(0)), Arc::default());
-        let desk = Desk {
+        let desk = RawWriterLoop {
             base: base.to_owned(),
             bounds,
             rows_need_room: Box::new(rows_need_room),
@@ -154,7 +154,7 @@ impl RawInbox {
             .name("liqdata-raw".to_owned())
             .spawn(move || desk.work(&received))
             .map_err(|source| ArchiveError::of_file(base, source))?;
-        Ok(Self(Some(Arc::new(Side {
+        Ok(Self(Some(Arc::new(RawThread {
             messages,
             waiting,
             shared,
@@ -174,7 +174,7 @@ impl RawInbox {
             return;
         }
         side.waiting.fetch_add(bytes, Ordering::Relaxed);
-        let _ = side.messages.send(Message::Line(Box::new(line)));
+        let _ = side.messages.send(RawMessage::Line(Box::new(line)));
     }
 
     /// Hands over the pages of one of an exchange's lists of markets, by which what comes from now on is read.
@@ -182,7 +182,7 @@ impl RawInbox {
         if let Some(side) = &self.0 {
             let _ = side
                 .messages
-                .send(Message::Markets(exchange.to_owned(), list, pages));
+                .send(RawMessage::Markets(exchange.to_owned(), list, pages));
         }
     }
 
@@ -204,7 +204,7 @@ impl RawInbox {
     /// Writes what was handed over and ends; not for threads that drive asynchronous tasks.
     pub fn stop(&self) {
         if let Some(side) = &self.0 {
-            let _ = side.messages.send(Message::Stop);
+            let _ = side.messages.send(RawMessage::Stop);
             // One that failed has nothing more to write.
             let _ = locked(&side.thread).take().map(JoinHandle::join);
         }
@@ -213,38 +213,38 @@ impl RawInbox {
 
 /// What stands at the begin of every file of an exchange.
 #[derive(Default)]
-struct Opening {
+struct FileHeader {
     /// The line by which the collector began.
     start: Option<Vec<u8>>,
     /// The lists of markets as they are, compressed.
     lists: BTreeMap<u32, Vec<u8>>,
 }
 
-struct Desk {
+struct RawWriterLoop {
     base: PathBuf,
-    bounds: RawBounds,
+    bounds: RawRetention,
     rows_need_room: Box<dyn Fn() -> bool + Send>,
     waiting: Arc<AtomicUsize>,
-    shared: Arc<Mutex<Shared>>,
+    shared: Arc<Mutex<RawState>>,
     /// The files that are being written, by exchange.
-    files: HashMap<String, RawFile>,
-    openings: HashMap<String, Opening>,
+    files: HashMap<String, RawFileWriter>,
+    openings: HashMap<String, FileHeader>,
     /// Until when nothing is written.
     paused: Option<Instant>,
     looked: Option<Instant>,
 }
 
-impl Desk {
-    fn work(mut self, messages: &mpsc::Receiver<Message>) {
+impl RawWriterLoop {
+    fn work(mut self, messages: &mpsc::Receiver<RawMessage>) {
         self.look();
         let mut flush_at = Instant::now() + TICK;
         loop {
             match messages.recv_timeout(flush_at.saturating_duration_since(Instant::now())) {
-                Ok(Message::Line(line)) => self.line(&line),
-                Ok(Message::Markets(exchange, list, pages)) => {
+                Ok(RawMessage::Line(line)) => self.line(&line),
+                Ok(RawMessage::Markets(exchange, list, pages)) => {
                     self.markets(&exchange, list, &pages);
                 }
-                Ok(Message::Stop) | Err(RecvTimeoutError::Disconnected) => break,
+                Ok(RawMessage::Stop) | Err(RecvTimeoutError::Disconnected) => break,
                 Err(RecvTimeoutError::Timeout) => {}
             }
             if Instant::now() >= flush_at {
@@ -281,7 +281,7 @@ impl Desk {
 
     fn line(&mut self, line: &RawLine) {
         self.waiting.fetch_sub(line.frame.len(), Ordering::Relaxed);
-        if line.came == Came::Start {
+        if line.came == RawLineKind::Start {
             let opening = self.openings.entry(line.exchange.clone()).or_default();
             opening.start = Some(text_of(line));
             return;
@@ -327,7 +327,7 @@ impl Desk {
                 from: Some(from),
                 until: Some(until.on(1)),
                 frames: Some(frames),
-                ..RawLine::new(exchange, at, Came::Missed)
+                ..RawLine::new(exchange, at, RawLineKind::Missed)
             }))?;
         }
         file = file.write(lines)?;
@@ -342,8 +342,8 @@ impl Desk {
         Ok(())
     }
 
-    fn begin(&self, exchange: &str, day: Day) -> Result<RawFile, ArchiveError> {
-        let mut file = RawFile::create(&self.base, exchange, day)?;
+    fn begin(&self, exchange: &str, day: Day) -> Result<RawFileWriter, ArchiveError> {
+        let mut file = RawFileWriter::create(&self.base, exchange, day)?;
         if let Some(opening) = self.openings.get(exchange) {
             if let Some(start) = &opening.start {
                 file = file.write(start)?;
@@ -400,7 +400,7 @@ impl Desk {
         }
     }
 
-    fn not_being_written(&self) -> Vec<line::RawPart> {
+    fn not_being_written(&self) -> Vec<line::RawFileEntry> {
         let mut parts = line::parts(&self.base).unwrap_or_default().0;
         parts.retain(|part| self.files.values().all(|file| file.path != part.path));
         parts
@@ -410,7 +410,7 @@ impl Desk {
     fn look(&mut self) {
         self.looked = Some(Instant::now());
         let closed = self.not_being_written();
-        let open: u64 = self.files.values().map(RawFile::bytes).sum();
+        let open: u64 = self.files.values().map(RawFileWriter::bytes).sum();
         let mut bytes = closed.iter().map(|part| part.bytes).sum::<u64>() + open;
         let days = i64::from(self.bounds.days).saturating_mul(Millis::DAY);
         let today = Day::of(crate::archive::clock::wall_clock()).end();

@@ -11,7 +11,7 @@ use crate::model::{Millis, ObservedBar, nearest_f64};
 
 /// A bar of the size that was asked for.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct SizedBar {
+pub struct ResampledBar {
     /// Exchange, lower case.
     pub exchange: String,
     /// Coin symbol.
@@ -36,8 +36,8 @@ pub struct SizedBar {
     pub received_at: Millis,
 }
 
-impl From<SizedBar> for ObservedBar {
-    fn from(bar: SizedBar) -> Self {
+impl From<ResampledBar> for ObservedBar {
+    fn from(bar: ResampledBar) -> Self {
         Self {
             closes_at: Some(bar.timestamp.on(bar.interval)),
             symbol: bar.symbol,
@@ -70,7 +70,7 @@ pub(crate) fn open_time(at: Millis, size: i64) -> Millis {
 }
 
 /// The bars that a larger one can be made of, by their length.
-type Lengths = BTreeMap<i64, Vec<BarRow>>;
+type BarsByLength = BTreeMap<i64, Vec<BarRow>>;
 
 /// Bars of `size` milliseconds made of `bars`, by exchange, coin and time.
 ///
@@ -80,8 +80,8 @@ type Lengths = BTreeMap<i64, Vec<BarRow>>;
 /// # Errors
 ///
 /// [`ArchiveError::BadRange`] where a volume is too large to be told exactly.
-pub(crate) fn resize(bars: Vec<BarRow>, size: i64) -> Result<Vec<SizedBar>, ArchiveError> {
-    let mut series: BTreeMap<(String, String), BTreeMap<Millis, Lengths>> = BTreeMap::new();
+pub(crate) fn resize(bars: Vec<BarRow>, size: i64) -> Result<Vec<ResampledBar>, ArchiveError> {
+    let mut series: BTreeMap<(String, String), BTreeMap<Millis, BarsByLength>> = BTreeMap::new();
     for bar in bars {
         if size % bar.interval == 0 {
             series
@@ -119,7 +119,7 @@ pub(crate) fn resize(bars: Vec<BarRow>, size: i64) -> Result<Vec<SizedBar>, Arch
                 low = low.min(bar.low);
                 received_at = received_at.max(bar.received_at);
             }
-            sized.push(SizedBar {
+            sized.push(ResampledBar {
                 exchange: exchange.clone(),
                 symbol: symbol.clone(),
                 timestamp,

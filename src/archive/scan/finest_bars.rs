@@ -4,11 +4,11 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use crate::archive::ArchiveError;
 use crate::archive::rows::bars::BarRow;
-use crate::archive::scan::bar_resampling::{SizedBar, resize};
+use crate::archive::scan::bar_resampling::{ResampledBar, resize};
 use crate::model::Millis;
 
 /// The times that bars of a coin take up: the close of each by its open. No two overlap.
-type Taken = BTreeMap<Millis, Millis>;
+type OccupiedTimes = BTreeMap<Millis, Millis>;
 
 /// Of each coin the shortest bars, and a longer one where no shorter one of any exchange lies in its time: of no instant are
 /// there bars of two lengths, so that nothing is counted twice. By length, exchange, coin and time, the shortest first.
@@ -18,7 +18,10 @@ type Taken = BTreeMap<Millis, Millis>;
 /// # Errors
 ///
 /// [`ArchiveError::BadRange`] where a volume is too large to be told exactly.
-pub(crate) fn finest(bars: Vec<BarRow>, size: Option<i64>) -> Result<Vec<SizedBar>, ArchiveError> {
+pub(crate) fn finest(
+    bars: Vec<BarRow>,
+    size: Option<i64>,
+) -> Result<Vec<ResampledBar>, ArchiveError> {
     let length = |bar: &BarRow| match size {
         Some(size) if size % bar.interval == 0 => size,
         _ => bar.interval,
@@ -29,7 +32,7 @@ pub(crate) fn finest(bars: Vec<BarRow>, size: Option<i64>) -> Result<Vec<SizedBa
         let of_length = lengths.entry((Some(length) != size, length)).or_default();
         of_length.push(bar);
     }
-    let mut taken: BTreeMap<String, Taken> = BTreeMap::new();
+    let mut taken: BTreeMap<String, OccupiedTimes> = BTreeMap::new();
     let mut all = Vec::new();
     for ((_, length), bars) in lengths {
         let mut bars = resize(bars, length)?;
@@ -47,7 +50,10 @@ pub(crate) fn finest(bars: Vec<BarRow>, size: Option<i64>) -> Result<Vec<SizedBa
             if let Some(taken) = taken.get_mut(symbol) {
                 taken.insert(open, open.on(length));
             } else {
-                taken.insert(symbol.to_owned(), Taken::from([(open, open.on(length))]));
+                taken.insert(
+                    symbol.to_owned(),
+                    OccupiedTimes::from([(open, open.on(length))]),
+                );
             }
         }
         all.extend(bars);
@@ -56,7 +62,7 @@ pub(crate) fn finest(bars: Vec<BarRow>, size: Option<i64>) -> Result<Vec<SizedBa
 }
 
 /// Whether nothing was taken of a time.
-fn is_free(taken: &Taken, open: Millis, close: Millis) -> bool {
+fn is_free(taken: &OccupiedTimes, open: Millis, close: Millis) -> bool {
     let last = taken.range(..close).next_back();
     last.is_none_or(|(_, end)| *end <= open)
 }
@@ -165,7 +171,7 @@ mod tests {
                 .collect();
             let made = resize(dividing, size).unwrap();
             prop_assert_eq!(&found[..made.len()], &made[..]);
-            let is_free = |bar: &SizedBar| made.iter().all(|made| {
+            let is_free = |bar: &ResampledBar| made.iter().all(|made| {
                 bar.timestamp.on(bar.interval) <= made.timestamp || made.timestamp.on(size) <= bar.timestamp
             });
             prop_assert!(found[made.len()..].iter().all(is_free));

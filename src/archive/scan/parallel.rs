@@ -43,14 +43,14 @@ const LEAST: i64 = 16_384;
 const PROBES: i64 = 64;
 
 /// What takes in the orders of a share; see [`Archive::gather_orders`].
-pub trait Gather: Send + 'static {
+pub trait OrderFold: Send + 'static {
     /// Takes in an order.
     fn take(&mut self, order: OrderBrief<'_>);
     /// Which columns it looks at of the orders of a file, where it takes those as columns: several times as fast.
     fn columns(&self) -> Option<FiledColumns> {
         None
     }
-    /// Takes in orders of a file, where it said which [columns](Gather::columns) it looks at.
+    /// Takes in orders of a file, where it said which [columns](OrderFold::columns) it looks at.
     fn take_columns(&mut self, orders: &FiledOrders<'_>) {
         let _ = orders;
     }
@@ -60,7 +60,7 @@ pub trait Gather: Send + 'static {
 
 /// A share of the journal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Share {
+enum ScanShare {
     /// From one number to another, both included, as the table lies.
     Numbers(i64, i64),
     /// From one instant until before another, by way of the index.
@@ -69,7 +69,7 @@ enum Share {
 
 /// What there is to read, as of one transaction.
 #[derive(Debug)]
-struct Plan {
+struct ScanPlan {
     known: Known,
     /// The days of which there are files, with the files.
     filed: Vec<(Day, Vec<Part>)>,
@@ -80,7 +80,7 @@ struct Plan {
 }
 
 /// Places of the late orders by their dedupe keys.
-type Late<'a> = HashMap<&'a str, Vec<usize>>;
+type LateOrderIndex<'a> = HashMap<&'a str, Vec<usize>>;
 
 fn span(filter: &Filter) -> (Millis, Millis) {
     (
@@ -107,7 +107,7 @@ fn files(journal: &Connection, filter: &Filter) -> rusqlite::Result<Vec<(Day, Ve
         .collect()
 }
 
-impl Plan {
+impl ScanPlan {
     fn of(journal: &Connection, filter: &Filter) -> rusqlite::Result<Self> {
         let known = known(journal)?;
         let filed = files(journal, filter)?;
@@ -158,8 +158,8 @@ impl Plan {
         late.any(|row| Day::of(row.order.timestamp) == day)
     }
 
-    fn late(&self) -> Late<'_> {
-        let mut late = Late::new();
+    fn late(&self) -> LateOrderIndex<'_> {
+        let mut late = LateOrderIndex::new();
         for (place, row) in self.late.iter().enumerate() {
             late.entry(&row.dedupe_key).or_default().push(place);
         }
@@ -184,7 +184,7 @@ impl Plan {
     fn show(
         &self,
         journal: &Connection,
-        share: Share,
+        share: ScanShare,
         filter: &Filter,
         sink: &mut dyn FnMut(OrderBrief<'_>),
     ) -> rusqlite::Result<()> {
@@ -204,18 +204,18 @@ impl Plan {
         )
     }
 
-    /// As [`Plan::show`], for shares of many orders: the database calls `gather` for each, which is quicker than to ask
+    /// As [`ScanPlan::show`], for shares of many orders: the database calls `gather` for each, which is quicker than to ask
     /// it for one after the other.
-    fn show_many<G: Gather>(
+    fn show_many<G: OrderFold>(
         &self,
         journal: &Connection,
-        share: Share,
+        share: ScanShare,
         filter: &Filter,
         gather: G,
     ) -> rusqlite::Result<G> {
-        let slot = Shared::of(gather);
+        let slot = SharedFold::of(gather);
         let filed = self.filed.iter().map(|(day, _)| *day).collect();
-        let gathering = Gathering {
+        let gathering = FoldTask {
             slot: Arc::clone(&slot),
             filed,
         };
@@ -235,15 +235,15 @@ impl Plan {
     /// Runs a query for `columns` of the orders that `filter` asks for of a share of the journal.
     fn query<T>(
         &self,
-        share: Share,
+        share: ScanShare,
         filter: &Filter,
         columns: &str,
         run: impl FnOnce(&str, &[&dyn ToSql]) -> rusqlite::Result<T>,
     ) -> rusqlite::Result<T> {
         let (start, end) = span(filter);
         let (hint, numbers, (start, end)) = match share {
-            Share::Numbers(first, last) => ("NOT INDEXED", (first, last), (start, end)),
-            Share::Instants(first, end) => (
+            ScanShare::Numbers(first, last) => ("NOT INDEXED", (first, last), (start, end)),
+            ScanShare::Instants(first, end) => (
                 "INDEXED BY orders_by_time",
                 (i64::MIN, self.known.end.orders),
                 (first, end),
@@ -282,44 +282,44 @@ impl Plan {
 const GATHER: &str = "liqdata_gather";
 
 /// What a share is gathered into, while the database has it and afterwards.
-struct Slot<G> {
+struct FoldSlot<G> {
     gather: Option<G>,
     fault: Option<rusqlite::Error>,
 }
 
 /// A slot that the function and whoever waits for it share.
-struct Shared<G>(Mutex<Slot<G>>);
+struct SharedFold<G>(Mutex<FoldSlot<G>>);
 
-impl<G> Shared<G> {
+impl<G> SharedFold<G> {
     fn of(gather: G) -> Arc<Self> {
-        Arc::new(Self(Mutex::new(Slot {
+        Arc::new(Self(Mutex::new(FoldSlot {
             gather: Some(gather),
             fault: None,
         })))
     }
 
-    fn lock(&self) -> MutexGuard<'_, Slot<G>> {
+    fn lock(&self) -> MutexGuard<'_, FoldSlot<G>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 /// The function [`GATHER`].
-struct Gathering<G> {
-    slot: Arc<Shared<G>>,
+struct FoldTask<G> {
+    slot: Arc<SharedFold<G>>,
     /// The days of which there are files.
     filed: Vec<Day>,
 }
 
 /// What the function has in hand while a query runs; a panic on the way ends the query and what was gathered by it.
-type InHand<G> = AssertUnwindSafe<(Option<G>, Listings)>;
+type FoldState<G> = AssertUnwindSafe<(Option<G>, Listings)>;
 
-impl<G: Gather> Aggregate<InHand<G>, bool> for Gathering<G> {
-    fn init(&self, _: &mut Context<'_>) -> rusqlite::Result<InHand<G>> {
+impl<G: OrderFold> Aggregate<FoldState<G>, bool> for FoldTask<G> {
+    fn init(&self, _: &mut Context<'_>) -> rusqlite::Result<FoldState<G>> {
         let gather = self.slot.lock().gather.take();
         Ok(AssertUnwindSafe((gather, Listings::default())))
     }
 
-    fn step(&self, row: &mut Context<'_>, in_hand: &mut InHand<G>) -> rusqlite::Result<()> {
+    fn step(&self, row: &mut Context<'_>, in_hand: &mut FoldState<G>) -> rusqlite::Result<()> {
         let (gather, names) = &mut in_hand.0;
         match projection::brief(|column| Ok(row.get_raw(column)), names) {
             Ok(brief) => {
@@ -339,7 +339,11 @@ impl<G: Gather> Aggregate<InHand<G>, bool> for Gathering<G> {
         }
     }
 
-    fn finalize(&self, _: &mut Context<'_>, in_hand: Option<InHand<G>>) -> rusqlite::Result<bool> {
+    fn finalize(
+        &self,
+        _: &mut Context<'_>,
+        in_hand: Option<FoldState<G>>,
+    ) -> rusqlite::Result<bool> {
         // Without rows it is where it was.
         if let Some(AssertUnwindSafe((gather, _))) = in_hand {
             self.slot.lock().gather = gather;
@@ -354,7 +358,7 @@ fn shares(
     end: i64,
     filter: &Filter,
     threads: usize,
-) -> rusqlite::Result<Vec<Share>> {
+) -> rusqlite::Result<Vec<ScanShare>> {
     let number = |query: &str| -> rusqlite::Result<Option<i64>> {
         journal
             .prepare_cached(query)?
@@ -375,7 +379,7 @@ fn shares(
         let firsts = (0..most).map_while(|share| first.checked_add(share.checked_mul(len)?));
         return Ok(firsts
             .take_while(|first| *first <= end)
-            .map(|first| Share::Numbers(first, first.saturating_add(len - 1).min(end)))
+            .map(|first| ScanShare::Numbers(first, first.saturating_add(len - 1).min(end)))
             .collect());
     }
     let (start, stop) = (start.0.max(oldest), stop.0.min(newest.saturating_add(1)));
@@ -383,7 +387,7 @@ fn shares(
     let starts = (0..most).map(|share| start + share * len);
     Ok(starts
         .take_while(|start| *start < stop)
-        .map(|start| Share::Instants(Millis(start), Millis((start + len).min(stop))))
+        .map(|start| ScanShare::Instants(Millis(start), Millis((start + len).min(stop))))
         .collect())
 }
 
@@ -418,7 +422,7 @@ fn pieces((before, last): Numbers) -> Vec<Numbers> {
 }
 
 /// What one thread made of its shares, each with the number of the share.
-type Made<G> = Vec<(usize, G)>;
+type ShareResults<G> = Vec<(usize, G)>;
 
 /// The next share that nobody has taken, and its number.
 fn taken<'a, T>(next: &AtomicUsize, all: &'a [T]) -> (usize, Option<&'a T>) {
@@ -429,8 +433,8 @@ fn taken<'a, T>(next: &AtomicUsize, all: &'a [T]) -> (usize, Option<&'a T>) {
 /// Runs `first` here and `other` in so many more threads, and gives everything they return.
 fn side_by_side<G: Send, E: Send>(
     more: usize,
-    first: impl FnOnce() -> Result<Made<G>, E>,
-    other: impl Fn() -> Result<Made<G>, E> + Sync,
+    first: impl FnOnce() -> Result<ShareResults<G>, E>,
+    other: impl Fn() -> Result<ShareResults<G>, E> + Sync,
 ) -> Result<Vec<G>, E> {
     let mut made = thread::scope(|scope| {
         // Where no thread can be had, there is one less.
@@ -454,14 +458,14 @@ fn side_by_side<G: Send, E: Send>(
 impl Archive {
     /// Shows every order that `filter` asks for to what `new` makes, and gives that and what is known at that instant.
     ///
-    /// The orders are divided among several threads, each share with a [`Gather`] of its own; they come back in order.
+    /// The orders are divided among several threads, each share with a [`OrderFold`] of its own; they come back in order.
     /// Orders of one share, and of one share after the other, are in their order of arrival as long as they are in the
     /// journal; those of files come behind them, by time in each file.
     ///
     /// # Errors
     ///
     /// [`ArchiveError`] as [`Archive::orders`] gives; a damaged file is left out, which is logged.
-    pub fn gather_orders<G: Gather>(
+    pub fn gather_orders<G: OrderFold>(
         &self,
         filter: &Filter,
         new: impl Fn() -> G + Sync,
@@ -473,10 +477,10 @@ impl Archive {
             let unheld = self.unheld(journal)?;
             let pieces = pieces(unheld);
             let found = AtomicI64::new(0);
-            let plan = Plan::of(journal, filter)?;
+            let plan = ScanPlan::of(journal, filter)?;
             let shares = shares(journal, plan.known.end.orders, filter, threads)?;
             let (next_piece, next) = (AtomicUsize::new(0), AtomicUsize::new(0));
-            let read = |journal: &Connection| -> rusqlite::Result<Made<G>> {
+            let read = |journal: &Connection| -> rusqlite::Result<ShareResults<G>> {
                 while let (_, Some(piece)) = taken(&next_piece, &pieces) {
                     let more = row_check::refuse_changed(journal, *piece)?;
                     found.fetch_add(more, Ordering::Relaxed);
@@ -514,7 +518,7 @@ impl Archive {
         let parts = plan.parts(filter);
         let late = plan.late();
         let next = AtomicUsize::new(0);
-        let read = || -> Result<Made<(G, Vec<usize>)>, ArchiveError> {
+        let read = || -> Result<ShareResults<(G, Vec<usize>)>, ArchiveError> {
             let mut made = Vec::new();
             while let (number, Some(part)) = taken(&next, &parts) {
                 let mut one = new();
@@ -580,7 +584,7 @@ impl Archive {
         filter.check()?;
         let plan = self.ask(|journal| {
             self.refuse_changed_orders(journal)?;
-            let plan = Plan::of(journal, filter)?;
+            let plan = ScanPlan::of(journal, filter)?;
             for share in shares(journal, plan.known.end.orders, filter, 1)? {
                 plan.show(journal, share, filter, sink)?;
             }
@@ -602,7 +606,7 @@ impl Archive {
         &self,
         part: &Part,
         filter: &Filter,
-        (plan, late): (&Plan, &Late<'_>),
+        (plan, late): (&ScanPlan, &LateOrderIndex<'_>),
         repeated: &mut Vec<usize>,
         sink: &mut dyn FnMut(OrderBrief<'_>),
     ) -> Result<bool, ArchiveError> {

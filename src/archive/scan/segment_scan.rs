@@ -18,7 +18,7 @@ use crate::archive::rows::decimal_scale;
 use crate::archive::rows::orders::OrderRow;
 use crate::archive::rows::row::{Fault, Row};
 use crate::archive::scan::projection;
-use crate::archive::segment::parquet::{FileFault, check_rows, groups};
+use crate::archive::segment::parquet::{SegmentError, check_rows, groups};
 use crate::model::{FiledColumns, FiledOrders, Millis, Numbered};
 
 /// Amounts below this are held by a decimal however many digits they have: it has 96 bits for them.
@@ -30,7 +30,7 @@ pub(crate) fn show(
     filter: &Filter,
     wanted: &FiledColumns,
     sink: &mut dyn FnMut(&FiledOrders<'_>),
-) -> Result<(), FileFault> {
+) -> Result<(), SegmentError> {
     // Orders are of no kind and no version.
     if filter.kind.is_some() || filter.version.is_some() {
         return Ok(());
@@ -60,8 +60,8 @@ pub(crate) fn show(
     }
     for batch in reader.build()? {
         let batch = batch?;
-        let orders = orders(&batch, wanted).map_err(FileFault::Column)?;
-        match rows_of(&batch, &names).map_err(FileFault::Column)? {
+        let orders = orders(&batch, wanted).map_err(SegmentError::Column)?;
+        match rows_of(&batch, &names).map_err(SegmentError::Column)? {
             None => sink(&orders),
             Some(rows) => show_some(&orders, &rows, sink),
         }
@@ -90,17 +90,17 @@ fn conditions(
     schema: &SchemaDescriptor,
 ) -> Vec<Box<dyn ArrowPredicate>> {
     let mut conditions: Vec<Box<dyn ArrowPredicate>> = Vec::new();
-    let mut add = |names: &[&str], rows: Rows| {
+    let mut add = |names: &[&str], rows: RowPredicate| {
         let columns = ProjectionMask::columns(schema, names.iter().copied());
         conditions.push(Box::new(ArrowPredicateFn::new(columns, rows)));
     };
-    let range = |column| Range::of(within, column);
+    let range = |column| ColumnRange::of(within, column);
     let happened = range("timestamp");
     let (start, end, as_of) = (filter.start, filter.end, filter.as_of);
     let whole = start.is_none_or(|start| happened.least >= start)
         && end.is_none_or(|end| happened.most < end);
     if !whole {
-        let rows: Rows = Box::new(move |batch| {
+        let rows: RowPredicate = Box::new(move |batch| {
             let asked = |at: i64| {
                 start.is_none_or(|start| at >= start.0) && end.is_none_or(|end| at < end.0)
             };
@@ -112,7 +112,7 @@ fn conditions(
     if let Some(as_of) = as_of {
         for column in ["timestamp", "received_at"] {
             if range(column).most > as_of {
-                let rows: Rows = Box::new(move |batch| {
+                let rows: RowPredicate = Box::new(move |batch| {
                     let instants = instants(&batch, column)?;
                     Ok(met(instants, |at| *at <= as_of.0))
                 });
@@ -123,7 +123,7 @@ fn conditions(
     if let Some(least) = wanted.least {
         // One that cannot be written in the unit lies beyond every amount, or between two of the unit.
         let least = decimal_scale::least(least);
-        let rows: Rows = Box::new(move |batch| {
+        let rows: RowPredicate = Box::new(move |batch| {
             let amounts = amounts(&batch, "value_usd").map_err(refused)?;
             Ok(met(amounts, |amount| {
                 least.is_some_and(|least| *amount >= least)
@@ -135,16 +135,16 @@ fn conditions(
 }
 
 /// Which rows of a batch meet a condition.
-type Rows = Box<dyn FnMut(RecordBatch) -> Result<BooleanArray, ArrowError> + Send>;
+type RowPredicate = Box<dyn FnMut(RecordBatch) -> Result<BooleanArray, ArrowError> + Send>;
 
 /// The least and greatest instant of a column, as far as is known.
 #[derive(Clone, Copy)]
-struct Range {
+struct ColumnRange {
     least: Millis,
     most: Millis,
 }
 
-impl Range {
+impl ColumnRange {
     fn of(within: &[&RowGroupMetaData], column: &str) -> Self {
         let unknown = (i64::MIN, i64::MAX);
         let ranges = within.iter().map(|group| match statistics(group, column) {

@@ -5,7 +5,7 @@ use crate::archive::archive::Archive;
 use crate::archive::catalog::manifest;
 use crate::archive::catalog::manifest::State;
 use crate::archive::coverage::events;
-use crate::archive::coverage::events::Measured;
+use crate::archive::coverage::events::MeasurementKind;
 use crate::archive::filter::Filter;
 use crate::archive::journal::database;
 use crate::archive::rows::positions::PositionRow;
@@ -45,7 +45,8 @@ impl Archive {
         };
         // One in which nobody held anything has no row, and is a snapshot all the same.
         let end = filter.end.unwrap_or(Millis(i64::MAX));
-        let taken = self.ask(|journal| events::last(journal, Measured::Accounts, exchange, end))?;
+        let taken =
+            self.ask(|journal| events::last(journal, MeasurementKind::Accounts, exchange, end))?;
         let newest = self.newest_snapshot(&filter)?;
         let Some(newest) = newest.max(taken.values().max().copied()) else {
             return Ok(Scan::default());

@@ -16,7 +16,7 @@ use crate::archive::rows::open_interest::OpenInterestRow;
 use crate::archive::rows::orders::OrderRow;
 use crate::archive::rows::row::Row;
 use crate::archive::scan::bar_resampling;
-use crate::archive::scan::bar_resampling::SizedBar;
+use crate::archive::scan::bar_resampling::ResampledBar;
 use crate::archive::scan::finest_bars::finest;
 use crate::archive::segment::parquet;
 use crate::model::{GroupedOrder, Millis};
@@ -204,12 +204,12 @@ impl Archive {
     ///
     /// A bar opens at a multiple of its size since the epoch, and is given where it lies whole between the filter's
     /// start and end and had closed by `as_of`. One for which some smaller bars are missing says so in
-    /// [`SizedBar::observed`].
+    /// [`ResampledBar::observed`].
     ///
     /// # Errors
     ///
     /// [`ArchiveError::BadRange`] where the size is no such number, else as [`Archive::orders`] gives.
-    pub fn bars(&self, filter: &Filter, size: i64) -> Result<Scan<SizedBar>, ArchiveError> {
+    pub fn bars(&self, filter: &Filter, size: i64) -> Result<Scan<ResampledBar>, ArchiveError> {
         bar_resampling::check(size)?;
         filter.check()?;
         let whole = Filter {
@@ -246,7 +246,7 @@ impl Archive {
         &self,
         filter: &Filter,
         size: Option<i64>,
-    ) -> Result<Scan<SizedBar>, ArchiveError> {
+    ) -> Result<Scan<ResampledBar>, ArchiveError> {
         size.map_or(Ok(()), bar_resampling::check)?;
         let mut scan = self.scan::<BarRow>(filter)?;
         if let Some(end) = filter.end {

@@ -12,7 +12,7 @@ use crate::model::{Millis, OrderBrief};
 
 /// What has been appended behind a place.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct News {
+pub struct TailUpdate {
     /// What is known of the archive now; the next place to go on from is its end.
     pub known: Known,
     /// Per coin, the earliest instant that new bars or readings of open interest are about.
@@ -34,7 +34,7 @@ impl Archive {
         place: Place,
         most: i64,
         sink: &mut dyn FnMut(OrderBrief<'_>),
-    ) -> Result<News, ArchiveError> {
+    ) -> Result<TailUpdate, ArchiveError> {
         self.ask(|journal| {
             let known = known(journal)?;
             let missed = known.end.orders - place.orders > most
@@ -64,7 +64,7 @@ impl Archive {
                     }
                 }
             }
-            Ok(News {
+            Ok(TailUpdate {
                 known,
                 coins,
                 missed,

@@ -99,12 +99,12 @@ pub(crate) fn decode<R: Row>(
         if R::is_filed(column) {
             array(batch, column)
         } else {
-            Ok(Cells::Folder(interval))
+            Ok(ArrowCells::Folder(interval))
         }
     });
-    let columns: Vec<Cells<'_>> = columns.collect::<Result<_, _>>()?;
+    let columns: Vec<ArrowCells<'_>> = columns.collect::<Result<_, _>>()?;
     Ok((0..batch.num_rows()).map(move |row| {
-        let read = R::read(&mut Line {
+        let read = R::read(&mut ArrowRow {
             columns: columns.iter(),
             row,
         });
@@ -113,7 +113,7 @@ pub(crate) fn decode<R: Row>(
 }
 
 /// The cells of a column of a file.
-enum Cells<'a> {
+enum ArrowCells<'a> {
     Text(&'a StringArray),
     Side(&'a StringArray),
     Decimal(&'a Decimal128Array),
@@ -127,7 +127,7 @@ enum Cells<'a> {
     Absent,
 }
 
-fn array<'a>(batch: &'a RecordBatch, column: &'static Column) -> Result<Cells<'a>, Fault> {
+fn array<'a>(batch: &'a RecordBatch, column: &'static Column) -> Result<ArrowCells<'a>, Fault> {
     let fault = || {
         let message = "the column is missing or of another type";
         (column.name, message.to_owned())
@@ -135,7 +135,7 @@ fn array<'a>(batch: &'a RecordBatch, column: &'static Column) -> Result<Cells<'a
     let array = match batch.column_by_name(column.name) {
         Some(array) => array,
         // The file is older than the column.
-        None if column.optional => return Ok(Cells::Absent),
+        None if column.optional => return Ok(ArrowCells::Absent),
         None => return Err(fault()),
     };
     if column.kind == Kind::Decimal && array.data_type() != &type_of(column.kind) {
@@ -143,46 +143,50 @@ fn array<'a>(batch: &'a RecordBatch, column: &'static Column) -> Result<Cells<'a
         return Err((column.name, message));
     }
     let cells = match column.kind {
-        Kind::Text => array.as_string_opt().map(Cells::Text),
-        Kind::Side => array.as_string_opt().map(Cells::Side),
+        Kind::Text => array.as_string_opt().map(ArrowCells::Text),
+        Kind::Side => array.as_string_opt().map(ArrowCells::Side),
         Kind::Decimal => array
             .as_primitive_opt::<Decimal128Type>()
-            .map(Cells::Decimal),
-        Kind::Float => array.as_primitive_opt::<Float64Type>().map(Cells::Float),
-        Kind::Int => array.as_primitive_opt::<Int64Type>().map(Cells::Int),
+            .map(ArrowCells::Decimal),
+        Kind::Float => array
+            .as_primitive_opt::<Float64Type>()
+            .map(ArrowCells::Float),
+        Kind::Int => array.as_primitive_opt::<Int64Type>().map(ArrowCells::Int),
         Kind::Time => array
             .as_primitive_opt::<TimestampMillisecondType>()
-            .map(Cells::Time),
-        Kind::Bool => array.as_boolean_opt().map(Cells::Bool),
+            .map(ArrowCells::Time),
+        Kind::Bool => array.as_boolean_opt().map(ArrowCells::Bool),
     };
     cells.ok_or_else(fault)
 }
 
 /// The cells of a row of a batch, one after the other.
-struct Line<'a> {
-    columns: std::slice::Iter<'a, Cells<'a>>,
+struct ArrowRow<'a> {
+    columns: std::slice::Iter<'a, ArrowCells<'a>>,
     row: usize,
 }
 
-impl Source for Line<'_> {
+impl Source for ArrowRow<'_> {
     type Fault = Fault;
 
     fn next<T: Value>(&mut self, column: &'static Column) -> Result<T, Fault> {
         let row = self.row;
         let cell = match self.columns.next() {
-            Some(Cells::Text(array)) if has(*array, row) => Cell::Text(array.value(row)),
-            Some(Cells::Side(array)) if has(*array, row) => {
+            Some(ArrowCells::Text(array)) if has(*array, row) => Cell::Text(array.value(row)),
+            Some(ArrowCells::Side(array)) if has(*array, row) => {
                 let word = array.value(row);
                 Side::parse(word).map_or(Cell::Text(word), Cell::Side)
             }
-            Some(Cells::Decimal(array)) if has(*array, row) => {
+            Some(ArrowCells::Decimal(array)) if has(*array, row) => {
                 decimal_scale::unscaled(array.value(row)).map_or(Cell::Absent, Cell::Decimal)
             }
-            Some(Cells::Float(array)) if has(*array, row) => Cell::Float(array.value(row)),
-            Some(Cells::Int(array)) if has(*array, row) => Cell::Int(array.value(row)),
-            Some(Cells::Time(array)) if has(*array, row) => Cell::Time(Millis(array.value(row))),
-            Some(Cells::Bool(array)) if has(*array, row) => Cell::Bool(array.value(row)),
-            Some(Cells::Folder(value)) => Cell::Int(*value),
+            Some(ArrowCells::Float(array)) if has(*array, row) => Cell::Float(array.value(row)),
+            Some(ArrowCells::Int(array)) if has(*array, row) => Cell::Int(array.value(row)),
+            Some(ArrowCells::Time(array)) if has(*array, row) => {
+                Cell::Time(Millis(array.value(row)))
+            }
+            Some(ArrowCells::Bool(array)) if has(*array, row) => Cell::Bool(array.value(row)),
+            Some(ArrowCells::Folder(value)) => Cell::Int(*value),
             _ => Cell::Absent,
         };
         T::of(cell).ok_or_else(|| {

@@ -14,7 +14,7 @@ use std::sync::Arc;
 use std::thread::{self, JoinHandle};
 
 use crate::archive::ArchiveError;
-use crate::archive::files::{RollStep, made_folder, refuse_link, sync_folder, unfinished};
+use crate::archive::files::{SegmentStep, made_folder, refuse_link, sync_folder, unfinished};
 
 /// Files that are waited for at the same time: a disk takes waits together.
 const TOGETHER: usize = 8;
@@ -24,7 +24,7 @@ pub(crate) fn place(
     base: &Path,
     relative: &Path,
     bytes: &[u8],
-    done: &mut dyn FnMut(RollStep, &Path),
+    done: &mut dyn FnMut(SegmentStep, &Path),
 ) -> Result<(), ArchiveError> {
     place_all(base, &[(relative, bytes)], done)
 }
@@ -34,54 +34,54 @@ pub(crate) fn place(
 pub(crate) fn place_all(
     base: &Path,
     files: &[(&Path, &[u8])],
-    done: &mut dyn FnMut(RollStep, &Path),
+    done: &mut dyn FnMut(SegmentStep, &Path),
 ) -> Result<(), ArchiveError> {
-    let mut placing = Placing::default();
+    let mut placing = AtomicWrites::default();
     placing.write(base, files, done)?;
     placing.finish(done)
 }
 
 /// Files on their way into their places.
 #[derive(Debug, Default)]
-pub(crate) struct Placing {
+pub(crate) struct AtomicWrites {
     /// Those whose content is on its way to the disk.
-    under_way: Vec<Share>,
+    under_way: Vec<SyncBatch>,
     /// Those that have their names, which are not durable yet.
     named: Vec<PathBuf>,
     /// Folders that have new names in them.
     changed: BTreeSet<PathBuf>,
     /// Folders on their way to the disk.
-    folders: Vec<Synced>,
+    folders: Vec<SyncTask>,
 }
 
 /// A file that is written, by its path.
-type Written = (PathBuf, File);
+type WrittenFile = (PathBuf, File);
 
 /// Files that are waited for one after the other.
 #[derive(Debug)]
-struct Share {
+struct SyncBatch {
     paths: Vec<PathBuf>,
-    synced: Synced,
+    synced: SyncTask,
 }
 
 /// How a wait for the disk went.
 #[derive(Debug)]
-enum Synced {
+enum SyncTask {
     Already(Result<(), ArchiveError>),
     Waited(JoinHandle<Result<(), ArchiveError>>),
 }
 
-impl Placing {
+impl AtomicWrites {
     /// Writes these files, and does not wait for them; those before get their names first.
     pub(crate) fn write(
         &mut self,
         base: &Path,
         files: &[(&Path, &[u8])],
-        done: &mut dyn FnMut(RollStep, &Path),
+        done: &mut dyn FnMut(SegmentStep, &Path),
     ) -> Result<(), ArchiveError> {
         let named = self.settle(done)?;
         self.begin_folders(named)?;
-        let mut written: Vec<Written> = Vec::with_capacity(files.len());
+        let mut written: Vec<WrittenFile> = Vec::with_capacity(files.len());
         for (relative, bytes) in files {
             refuse_link(base, relative)?;
             let path = base.join(relative);
@@ -96,7 +96,7 @@ impl Placing {
                 .open(unfinished(&path))
                 .map_err(fault)?;
             file.write_all(bytes).map_err(fault)?;
-            done(RollStep::Written, &path);
+            done(SegmentStep::Written, &path);
             written.push((path, file));
         }
         let shares = shares(written).into_iter();
@@ -107,14 +107,14 @@ impl Placing {
     /// Waits until everything that was written is there to stay.
     pub(crate) fn finish(
         &mut self,
-        done: &mut dyn FnMut(RollStep, &Path),
+        done: &mut dyn FnMut(SegmentStep, &Path),
     ) -> Result<(), ArchiveError> {
         let mut left = self.settle(done)?;
         left.extend(mem::take(&mut self.changed));
         all_of(mem::take(&mut self.folders))?;
         sync_all(left)?;
         for path in mem::take(&mut self.named) {
-            done(RollStep::FolderSynced, &path);
+            done(SegmentStep::FolderSynced, &path);
         }
         Ok(())
     }
@@ -127,7 +127,7 @@ impl Placing {
     /// Gives the files that are durable their names; the folders that have those are to be waited for.
     fn settle(
         &mut self,
-        done: &mut dyn FnMut(RollStep, &Path),
+        done: &mut dyn FnMut(SegmentStep, &Path),
     ) -> Result<Vec<PathBuf>, ArchiveError> {
         let (mut paths, mut waits) = (Vec::new(), Vec::new());
         for share in mem::take(&mut self.under_way) {
@@ -136,13 +136,13 @@ impl Placing {
         }
         all_of(waits)?;
         for path in &paths {
-            done(RollStep::Synced, path);
+            done(SegmentStep::Synced, path);
         }
         let mut folders = Vec::new();
         for path in paths {
             fs::rename(unfinished(&path), &path)
                 .map_err(|source| ArchiveError::of_file(&path, source))?;
-            done(RollStep::Renamed, &path);
+            done(SegmentStep::Renamed, &path);
             // What comes into it later has it waited for again; one above it may yet have more come into it.
             if let Some(folder) = path.parent().and_then(|folder| self.changed.take(folder)) {
                 folders.push(folder);
@@ -165,17 +165,17 @@ impl Placing {
 }
 
 /// Begins to wait for these files.
-fn begin(written: Vec<Written>) -> Share {
+fn begin(written: Vec<WrittenFile>) -> SyncBatch {
     let paths = written.iter().map(|(path, _)| path.clone()).collect();
     // A failed fsync is not tried again: the file is given up, and its rows are still in the journal.
-    let sync = |written: &Vec<Written>| {
+    let sync = |written: &Vec<WrittenFile>| {
         let mut written = written.iter();
         written.try_for_each(|(path, file)| {
             file.sync_all()
                 .map_err(|source| ArchiveError::of_file(path, source))
         })
     };
-    Share {
+    SyncBatch {
         paths,
         synced: beside(written, sync),
     }
@@ -186,10 +186,10 @@ pub(crate) fn sync_all(folders: impl IntoIterator<Item = PathBuf>) -> Result<(),
     let mut shares = shares(folders.into_iter().collect()).into_iter();
     // Nothing else is done meanwhile: this thread waits for a share of them.
     let own = shares.next().unwrap_or_default();
-    let mut waits: Vec<Synced> = shares
+    let mut waits: Vec<SyncTask> = shares
         .map(|some| beside(some, |some| sync_folders(some)))
         .collect();
-    waits.push(Synced::Already(sync_folders(&own)));
+    waits.push(SyncTask::Already(sync_folders(&own)));
     all_of(waits)
 }
 
@@ -214,23 +214,23 @@ fn shares<T>(all: Vec<T>) -> Vec<Vec<T>> {
 }
 
 /// Does `work` on a thread of its own, or at once where none can be had.
-fn beside<T: Send + Sync + 'static>(what: T, work: fn(&T) -> Result<(), ArchiveError>) -> Synced {
+fn beside<T: Send + Sync + 'static>(what: T, work: fn(&T) -> Result<(), ArchiveError>) -> SyncTask {
     let what = Arc::new(what);
     let theirs = Arc::clone(&what);
     let thread = thread::Builder::new().name("liqdata-sync".to_owned());
     match thread.spawn(move || work(&theirs)) {
-        Ok(thread) => Synced::Waited(thread),
-        Err(_) => Synced::Already(work(&what)),
+        Ok(thread) => SyncTask::Waited(thread),
+        Err(_) => SyncTask::Already(work(&what)),
     }
 }
 
 /// Waits for all of these, and gives the first fault.
-fn all_of(waits: Vec<Synced>) -> Result<(), ArchiveError> {
+fn all_of(waits: Vec<SyncTask>) -> Result<(), ArchiveError> {
     let mut first = Ok(());
     for wait in waits {
         let synced = match wait {
-            Synced::Already(synced) => synced,
-            Synced::Waited(thread) => {
+            SyncTask::Already(synced) => synced,
+            SyncTask::Waited(thread) => {
                 let done = thread.join();
                 done.unwrap_or_else(|panic| std::panic::resume_unwind(panic))
             }

@@ -31,7 +31,7 @@ pub(crate) const MOST: usize = 50_000;
 
 /// Why a file could not be written or read.
 #[derive(Debug, thiserror::Error)]
-pub(crate) enum FileFault {
+pub(crate) enum SegmentError {
     #[error(transparent)]
     Parquet(#[from] ParquetError),
     #[error(transparent)]
@@ -45,12 +45,12 @@ pub(crate) enum FileFault {
 }
 
 /// What is wrong with a file that cannot be read although it is as it was written.
-pub(crate) fn unreadable(fault: &FileFault) -> String {
+pub(crate) fn unreadable(fault: &SegmentError) -> String {
     format!("the file cannot be read although its SHA-256 is right: {fault}")
 }
 
 /// How a file is written.
-pub(crate) fn properties<R: Row>() -> Result<WriterPropertiesBuilder, FileFault> {
+pub(crate) fn properties<R: Row>() -> Result<WriterPropertiesBuilder, SegmentError> {
     let level = ZstdLevel::try_new(COMPRESSION_LEVEL)?;
     Ok(WriterProperties::builder()
         .set_compression(Compression::ZSTD(level))
@@ -59,7 +59,7 @@ pub(crate) fn properties<R: Row>() -> Result<WriterPropertiesBuilder, FileFault>
 }
 
 /// The bytes of a file that holds `rows` as they are ordered.
-pub(crate) fn bytes<R: Row>(rows: &[R]) -> Result<Vec<u8>, FileFault> {
+pub(crate) fn bytes<R: Row>(rows: &[R]) -> Result<Vec<u8>, SegmentError> {
     let mut properties = properties::<R>()?;
     if let Some(bulk) = R::BULK {
         // Neither a dictionary nor a least and greatest value would serve anybody.
@@ -85,7 +85,7 @@ pub(crate) fn bytes<R: Row>(rows: &[R]) -> Result<Vec<u8>, FileFault> {
     let schema = arrow_columns::schema::<R>();
     let mut writer = ArrowWriter::try_new(Vec::new(), schema.clone(), Some(properties.build()))?;
     for chunk in rows.chunks(R::GROUP) {
-        let columns = arrow_columns::encode(chunk).map_err(FileFault::Column)?;
+        let columns = arrow_columns::encode(chunk).map_err(SegmentError::Column)?;
         writer.write(&RecordBatch::try_new(schema.clone(), columns)?)?;
     }
     Ok(writer.into_inner()?)
@@ -96,7 +96,7 @@ pub(crate) fn rows<R: Row>(
     file: File,
     interval: i64,
     filter: &Filter,
-) -> Result<Vec<R>, FileFault> {
+) -> Result<Vec<R>, SegmentError> {
     let mut rows = Vec::new();
     show_rows(file, interval, filter, &mut |row| {
         rows.push(row);
@@ -111,7 +111,7 @@ pub(crate) fn show_rows<R: Row>(
     interval: i64,
     filter: &Filter,
     sink: &mut dyn FnMut(R) -> bool,
-) -> Result<(), FileFault> {
+) -> Result<(), SegmentError> {
     let reader = ParquetRecordBatchReaderBuilder::try_new(file)?;
     check_rows(reader.metadata())?;
     let groups = groups::<R>(reader.metadata(), filter);
@@ -121,8 +121,8 @@ pub(crate) fn show_rows<R: Row>(
         .build()?
     {
         let batch = batch?;
-        for row in arrow_columns::decode(&batch, interval).map_err(FileFault::Column)? {
-            if !sink(row.map_err(FileFault::Column)?) {
+        for row in arrow_columns::decode(&batch, interval).map_err(SegmentError::Column)? {
+            if !sink(row.map_err(SegmentError::Column)?) {
                 return Ok(());
             }
         }
@@ -136,7 +136,7 @@ pub(crate) fn briefs(
     filter: &Filter,
     keyed: bool,
     sink: &mut dyn FnMut(OrderBrief<'_>, &str),
-) -> Result<(), FileFault> {
+) -> Result<(), SegmentError> {
     let reader = projection::open(bytes)?;
     check_rows(reader.metadata())?;
     let columns =
@@ -149,19 +149,19 @@ pub(crate) fn briefs(
         .with_batch_size(OrderRow::GROUP)
         .build()?
     {
-        projection::show_batch(&batch?, sink).map_err(FileFault::Column)?;
+        projection::show_batch(&batch?, sink).map_err(SegmentError::Column)?;
     }
     Ok(())
 }
 
 /// Refuses a file of more rows than are ever written to one, by its own account of every row group.
-pub(crate) fn check_rows(file: &ParquetMetaData) -> Result<(), FileFault> {
+pub(crate) fn check_rows(file: &ParquetMetaData) -> Result<(), SegmentError> {
     let claimed = file.row_groups().iter().try_fold(0_i64, |sum, group| {
         (group.num_rows() >= 0).then(|| sum.saturating_add(group.num_rows()))
     });
     match claimed {
         Some(rows) if usize::try_from(rows).is_ok_and(|rows| rows <= MOST) => Ok(()),
-        claimed => Err(FileFault::TooMany(claimed.unwrap_or(-1))),
+        claimed => Err(SegmentError::TooMany(claimed.unwrap_or(-1))),
     }
 }
 
@@ -239,7 +239,7 @@ mod tests {
         writer.close().unwrap();
         let fault = rows::<OrderRow>(File::open(&path).unwrap(), 0, &Filter::default());
         assert!(
-            matches!(fault, Err(FileFault::TooMany(50_001))),
+            matches!(fault, Err(SegmentError::TooMany(50_001))),
             "{fault:?}"
         );
         std::fs::remove_file(&path).unwrap();

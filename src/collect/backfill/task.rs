@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use tokio::time::{Instant, sleep, sleep_until};
 
-use crate::archive::{Archive, ArchiveError, Filter, GapState, Receipt, RunId};
+use crate::archive::{Archive, ArchiveError, CommitHandle, Filter, GapState, SessionId};
 use crate::collect::backfill::queue::{Debts, Owed, Stretch};
 use crate::collect::lock::locked;
 use crate::collect::reference_data::markets::Markets;
@@ -372,7 +372,7 @@ impl VenueTasks {
     async fn ask_for_missed(
         &self,
         ask: &Ask,
-        receipts: &mut Vec<Receipt>,
+        receipts: &mut Vec<CommitHandle>,
     ) -> Result<Vec<Ask>, Failure> {
         let body = self.rest.get(ask).await?;
         let taken = match self.intake.take_body(ask, &body).await {
@@ -414,7 +414,7 @@ impl VenueTasks {
             before = Some(newest.start);
             from = newest.start.back(again);
         }
-        let mut run: Option<(RunId, Millis)> = None;
+        let mut run: Option<(SessionId, Millis)> = None;
         // Until when it is covered, and whether a poll since then went unanswered.
         let (mut covered, mut in_vain) = (None, false);
         let mut kept: Option<Arc<Markets>> = None;

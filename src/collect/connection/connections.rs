@@ -9,7 +9,7 @@ use tokio::sync::{Notify, mpsc, watch};
 use tokio::task::JoinSet;
 use tokio::time::{MissedTickBehavior, interval};
 
-use crate::archive::RunId;
+use crate::archive::SessionId;
 use crate::collect::connection::reconnect;
 use crate::collect::connection::reconnect::{LineChange, LineNews};
 use crate::collect::connection::redundancy::{Ears, Place};
@@ -124,7 +124,7 @@ impl VenueTasks {
     }
 
     /// Writes down that the listening begins, once all sockets listen.
-    async fn begin_when_heard(&self, begun: Millis) -> Option<RunId> {
+    async fn begin_when_heard(&self, begun: Millis) -> Option<SessionId> {
         self.intake.board.seen()?;
         let now = self.intake.clock.now();
         let run = self.begin_run(now).await?;
@@ -134,7 +134,7 @@ impl VenueTasks {
     }
 
     /// Writes down until when all of the sockets certainly listened.
-    fn note_seen(&self, run: Option<RunId>) {
+    fn note_seen(&self, run: Option<SessionId>) {
         if let (Some(run), Some(at)) = (run, self.intake.board.seen()) {
             let at = self.intake.kept_until(at);
             self.intake.delivery.note_seen(run, at);
@@ -195,7 +195,7 @@ impl VenueTasks {
     }
 
     /// Writes down that the listening begins; `None` where the archive has been closed.
-    pub(crate) async fn begin_run(&self, at: Millis) -> Option<RunId> {
+    pub(crate) async fn begin_run(&self, at: Millis) -> Option<SessionId> {
         let completeness = recorded(self.intake.venue.completeness());
         let delivery = &self.intake.delivery;
         self.heard.store(true, Ordering::Release);

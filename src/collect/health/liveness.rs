@@ -13,7 +13,7 @@ use crate::model::Millis;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum State {
     /// It has not told anything yet.
-    Awaited,
+    PendingExchange,
     /// It has.
     Told,
     /// There is none.
@@ -57,7 +57,7 @@ impl Pulse {
     pub(crate) fn new(control: Control) -> Self {
         Self {
             state: match control {
-                Control::Topic(_) | Control::ByItself => State::Awaited,
+                Control::Topic(_) | Control::ByItself => State::PendingExchange,
                 Control::None => State::Absent,
             },
             unsure: None,
@@ -71,12 +71,12 @@ impl Pulse {
 
     /// Whether nothing is live before it has told something.
     pub(crate) fn is_awaited(&self) -> bool {
-        self.state == State::Awaited
+        self.state == State::PendingExchange
     }
 
     /// It has told something; gives what answers before that prove.
     pub(crate) fn hear(&mut self) -> Option<Millis> {
-        if self.state == State::Awaited {
+        if self.state == State::PendingExchange {
             self.state = State::Told;
         }
         self.unsure.take()

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use tokio::time::sleep;
 
-use crate::archive::{Awaited, Batch};
+use crate::archive::{Batch, PendingExchange};
 use crate::collect::settings::span;
 use crate::collect::venue_tasks::VenueTasks;
 use crate::model::Millis;
@@ -27,7 +27,7 @@ impl VenueTasks {
         if awaited {
             let why = self.intake.board.notes().status.trouble.clone();
             self.intake.delivery.note(Batch {
-                awaited: vec![Awaited {
+                awaited: vec![PendingExchange {
                     exchange: self.intake.name().to_owned(),
                     since,
                     until: self.intake.clock.now(),

@@ -8,8 +8,8 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::path::{Path, PathBuf};
 
 use crate::archive::{
-    Archive, ArchiveError, BarRow, Batch, Completeness, OpenInterestRow, OrderRow, Told, Unfit,
-    Writer,
+    Archive, ArchiveError, BarRow, Batch, Completeness, ImportedSession, OpenInterestRow, OrderRow,
+    Unfit, Writer,
 };
 use crate::collect::clock::machine;
 use crate::collect::import::attribution::{UNKNOWN, UnknownExchange, Whose};
@@ -92,7 +92,7 @@ pub struct Ingested {
     /// Files that are cut short or damaged: what they have up to there is kept.
     pub cut_short: Vec<String>,
     /// Of which time the orders of tables tell, with what was told before.
-    pub told: Vec<Told>,
+    pub told: Vec<ImportedSession>,
     /// Whether it was ended before its end; then the rows are those of which it is settled what became of them.
     pub is_interrupted: bool,
 }
@@ -261,7 +261,7 @@ struct Intake<'a> {
     /// Readings in USD that are not brought to coins yet.
     in_usd: InUsd,
     /// What has been read to its end, and is told once its rows are kept.
-    told: Vec<Told>,
+    told: Vec<ImportedSession>,
     /// Of which contract the bars and the open interest of a coin on an exchange are.
     contracts: HashMap<[String; 3], String>,
     /// Table, exchange, coin and contract of the last row that was.
@@ -448,7 +448,7 @@ impl<'a> Intake<'a> {
     fn tell(&mut self, stretches: &BTreeMap<String, Stretch>, span: Option<(Millis, Millis)>) {
         for (exchange, stretch) in stretches {
             let (start, end) = span.unwrap_or((stretch.first, stretch.last));
-            self.told.push(Told {
+            self.told.push(ImportedSession {
                 exchange: exchange.clone(),
                 completeness: stretch.completeness,
                 start: start.min(stretch.first),

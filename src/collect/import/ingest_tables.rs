@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use crate::archive::{Archive, ArchiveError, Tables, Told};
+use crate::archive::{Archive, ArchiveError, ImportedSession, Tables};
 use crate::collect::clock::machine;
 use crate::collect::import::ingest::{Ingested, LATE, reason};
 use crate::collect::import::refused::refuse;
@@ -19,7 +19,7 @@ use crate::collect::import::validation::{latest, sift};
 pub fn ingest_tables(
     path: &Path,
     mut tables: Tables,
-    told_before: Option<Vec<Told>>,
+    told_before: Option<Vec<ImportedSession>>,
     goes_on: &mut dyn FnMut(u64) -> bool,
 ) -> Result<Ingested, ArchiveError> {
     let mut writer = Archive::create_or_open(path)?;
@@ -46,7 +46,7 @@ pub fn ingest_tables(
             None => told.push(before),
         }
     }
-    let recorded: &[Told] = if is_recorded { &told } else { &[] };
+    let recorded: &[ImportedSession] = if is_recorded { &told } else { &[] };
     let (filed, is_whole) =
         writer.file_tables(tables, recorded, machine().back(LATE), &mut |done| {
             goes_on(done as u64)

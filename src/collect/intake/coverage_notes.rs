@@ -4,7 +4,8 @@ use std::collections::BTreeMap;
 use std::time::{Duration, SystemTime};
 
 use crate::archive::{
-    Batch, Gap, GapState, Mark, Measured, NUMBERS_MISSING, Outcome, Tallied, TopicGap,
+    Batch, CounterKind, Gap, GapOutcome, GapState, Measurement, MeasurementKind, NUMBERS_MISSING,
+    TopicGap,
 };
 use crate::collect::backfill::queue::Stretch;
 use crate::collect::clock::Measure;
@@ -48,8 +49,8 @@ impl Intake {
         outcome: GapState,
         rows: u64,
         how: &str,
-    ) -> Outcome {
-        Outcome {
+    ) -> GapOutcome {
+        GapOutcome {
             exchange: self.name().to_owned(),
             start,
             end: end.max(start.on(1)),
@@ -61,7 +62,7 @@ impl Intake {
     }
 
     /// Writes down what became of stretches: all at once, or each would wait for a place in the archive's queue.
-    pub(crate) fn settle_all(&self, outcomes: Vec<Outcome>) {
+    pub(crate) fn settle_all(&self, outcomes: Vec<GapOutcome>) {
         if !outcomes.is_empty() {
             self.delivery.note(Batch {
                 outcomes,
@@ -149,7 +150,7 @@ impl Intake {
             return;
         }
         let now = self.clock.now();
-        let mark = |kind, count: u64| Mark {
+        let mark = |kind, count: u64| Measurement {
             exchange: self.name().to_owned(),
             kind,
             at: now,
@@ -157,8 +158,8 @@ impl Intake {
         };
         self.delivery.note(Batch {
             marks: vec![
-                mark(Measured::Topics, found.0),
-                mark(Measured::TopicsCovered, found.1),
+                mark(MeasurementKind::Topics, found.0),
+                mark(MeasurementKind::TopicsCovered, found.1),
             ],
             ..Batch::default()
         });
@@ -167,7 +168,7 @@ impl Intake {
     /// Counts numbers of the venue's own that were held against the one before.
     pub(crate) fn count_numbers(&self, held: u64, now: Millis) {
         self.board.notes().status.numbered += held;
-        locked(&self.counts).add(Tallied::Numbered, held, now);
+        locked(&self.counts).add(CounterKind::Numbered, held, now);
     }
 
     /// Records that by the venue's own numbers something was not heard, by none of those who listen to a line.
@@ -192,7 +193,7 @@ impl Intake {
         for Silence { start, end, reason } in gaps {
             self.board.notes().status.holes += 1;
             self.board.trouble(reason.clone());
-            locked(&self.counts).add(Tallied::Hole, 1, self.clock.now());
+            locked(&self.counts).add(CounterKind::Hole, 1, self.clock.now());
             self.gap(start, end, &reason);
         }
     }
@@ -200,7 +201,7 @@ impl Intake {
     /// Counts an event that could not be priced in the end.
     pub(crate) fn count_unpriced(&self) {
         self.board.notes().status.unpriced += 1;
-        locked(&self.counts).add(Tallied::Unpriced, 1, self.clock.now());
+        locked(&self.counts).add(CounterKind::Unpriced, 1, self.clock.now());
     }
 
     /// Writes down what was counted since this was done last; on the first of a day that it is counted.
@@ -224,9 +225,9 @@ impl Intake {
         if let Some(ahead) = of_venue {
             self.board.notes().status.clock_ahead = Some(ahead);
             self.delivery.note(Batch {
-                marks: vec![Mark {
+                marks: vec![Measurement {
                     exchange: self.name().to_owned(),
-                    kind: Measured::ClockAhead,
+                    kind: MeasurementKind::ClockAhead,
                     at: now,
                     value: ahead,
                 }],

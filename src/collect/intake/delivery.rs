@@ -1,4 +1,4 @@
-//! The way of what came in to the archive's [`Inbox`], and to the file of what was set aside.
+//! The way of what came in to the archive's [`WriteQueue`], and to the file of what was set aside.
 //!
 //! Rows are handed over as soon as there is room for them. Where there is none for too long (a full disk, say) they are
 //! handed back, for whoever has them to record a gap.
@@ -12,8 +12,8 @@ use std::time::Duration;
 use tokio::sync::{mpsc, oneshot};
 
 use crate::archive::{
-    Acknowledged, ArchiveError, Batch, Completeness, Gap, Inbox, NotKept, RawInbox, Receipt, RunId,
-    Writer,
+    Acknowledged, ArchiveError, Batch, CommitError, CommitHandle, Completeness, Gap, RawQueue,
+    SessionId, WriteQueue, Writer,
 };
 use crate::collect::clock::Clock;
 use crate::collect::intake::dedupe_keys::Way;
@@ -40,7 +40,7 @@ pub(crate) struct Counts {
 /// What is done beside the rows, in the order it is asked for.
 #[derive(Debug)]
 enum Posted {
-    Receipt(Receipt),
+    CommitHandle(CommitHandle),
     Note(Box<Batch>),
     Handed(oneshot::Sender<()>),
     Flush(oneshot::Sender<()>),
@@ -49,9 +49,9 @@ enum Posted {
 /// The way to the archive; as many as there are tasks.
 #[derive(Clone, Debug)]
 pub(crate) struct Delivery {
-    inbox: Inbox,
+    inbox: WriteQueue,
     /// Where the frames themselves go.
-    pub(crate) raw: RawInbox,
+    pub(crate) raw: RawQueue,
     posted: mpsc::UnboundedSender<Posted>,
     aside: Arc<Mutex<AsideFile>>,
     /// The orders that were quarantined.
@@ -74,7 +74,7 @@ pub(crate) struct Sent {
     /// Why rows can never be kept, of each that was set aside.
     pub(crate) unfit: Vec<String>,
     /// What says that the others are durable; absent where there were none.
-    pub(crate) receipt: Option<Receipt>,
+    pub(crate) receipt: Option<CommitHandle>,
 }
 
 /// Rows that were not taken.
@@ -89,7 +89,7 @@ pub(crate) struct NotTaken {
 impl Delivery {
     /// A way to `inbox`; what is to be done beside it is done on the runtime of the caller.
     pub(crate) fn new(
-        inbox: Inbox,
+        inbox: WriteQueue,
         archive: &Path,
         settings: &Settings,
         clock: &Arc<Clock>,
@@ -101,7 +101,7 @@ impl Delivery {
         tokio::spawn(roll(inbox.clone(), Arc::clone(&rolling), Arc::clone(clock)));
         Self {
             inbox,
-            raw: RawInbox::default(),
+            raw: RawQueue::default(),
             posted,
             aside: Arc::new(Mutex::new(AsideFile::new(archive, settings.aside_bytes))),
             quarantined: {
@@ -118,12 +118,12 @@ impl Delivery {
     }
 
     /// The same way, on which the frames go to `raw`.
-    pub(crate) fn keeping(self, raw: RawInbox) -> Self {
+    pub(crate) fn keeping(self, raw: RawQueue) -> Self {
         Self { raw, ..self }
     }
 
     /// The way into the archive itself.
-    pub(crate) fn inbox(&self) -> Inbox {
+    pub(crate) fn inbox(&self) -> WriteQueue {
         self.inbox.clone()
     }
 
@@ -147,13 +147,13 @@ impl Delivery {
     pub(crate) async fn rows(&self, batch: Batch, way: Way) -> Result<Vec<String>, NotTaken> {
         let Sent { unfit, receipt } = self.send(batch, way).await?;
         if let Some(receipt) = receipt {
-            let _ = self.posted.send(Posted::Receipt(receipt));
+            let _ = self.posted.send(Posted::CommitHandle(receipt));
         }
         Ok(unfit)
     }
 
     /// How many orders of what was handed over are new, once that is durable; `None` where it was not kept.
-    pub(crate) async fn kept(&self, receipt: Receipt) -> Option<u64> {
+    pub(crate) async fn kept(&self, receipt: CommitHandle) -> Option<u64> {
         match receipt.await {
             Ok(done) => {
                 count(&self.counts, done);
@@ -198,7 +198,7 @@ impl Delivery {
                         receipt: Some(receipt),
                     });
                 }
-                Ok(Err(NotKept::Archive(fault))) => match &*fault {
+                Ok(Err(CommitError::Archive(fault))) => match &*fault {
                     ArchiveError::BadRow {
                         table,
                         column,
@@ -264,7 +264,7 @@ impl Delivery {
     }
 
     /// Writes down until when a run went on.
-    pub(crate) fn note_seen(&self, run: RunId, at: Millis) {
+    pub(crate) fn note_seen(&self, run: SessionId, at: Millis) {
         self.note(Batch {
             seen: vec![(run, at)],
             ..Batch::default()
@@ -282,7 +282,7 @@ impl Delivery {
         exchange: &'static str,
         completeness: Completeness,
         at: Millis,
-    ) -> Option<RunId> {
+    ) -> Option<SessionId> {
         loop {
             let begun = self
                 .inbox
@@ -290,7 +290,7 @@ impl Delivery {
                 .ok()?;
             match begun.await {
                 Ok(run) => return Some(run),
-                Err(NotKept::Stopped) => return None,
+                Err(CommitError::Stopped) => return None,
                 Err(_) => tokio::time::sleep(self.again).await,
             }
         }
@@ -300,7 +300,7 @@ impl Delivery {
     pub(crate) async fn change<T: Send + 'static>(
         &self,
         work: impl FnOnce(&mut Writer) -> Result<T, ArchiveError> + Send + 'static,
-    ) -> Result<T, NotKept> {
+    ) -> Result<T, CommitError> {
         self.inbox.with(work)?.await
     }
 
@@ -339,24 +339,28 @@ impl Delivery {
 /// What is settled in the order in which it was handed over.
 #[derive(Debug)]
 enum Unsettled {
-    Receipt(Receipt),
+    CommitHandle(CommitHandle),
     Flush(oneshot::Sender<()>),
 }
 
 /// Hands over what was noted, and counts what became durable. Nothing waits for the receipt of anything before it: a
 /// transaction takes as long as many of them are made of, and they share one.
-async fn settle(inbox: Inbox, mut received: mpsc::UnboundedReceiver<Posted>, counts: Arc<Counts>) {
+async fn settle(
+    inbox: WriteQueue,
+    mut received: mpsc::UnboundedReceiver<Posted>,
+    counts: Arc<Counts>,
+) {
     let mut unsettled = VecDeque::new();
     let mut is_open = true;
     while is_open || !unsettled.is_empty() {
         tokio::select! {
             next = received.recv(), if is_open => match next {
-                Some(Posted::Receipt(receipt)) => unsettled.push_back(Unsettled::Receipt(receipt)),
+                Some(Posted::CommitHandle(receipt)) => unsettled.push_back(Unsettled::CommitHandle(receipt)),
                 // Whoever asked may have lost patience.
                 Some(Posted::Handed(reply)) => drop(reply.send(())),
                 Some(Posted::Flush(reply)) => unsettled.push_back(Unsettled::Flush(reply)),
                 Some(Posted::Note(batch)) => match inbox.send(*batch).await {
-                    Ok(receipt) => unsettled.push_back(Unsettled::Receipt(receipt)),
+                    Ok(receipt) => unsettled.push_back(Unsettled::CommitHandle(receipt)),
                     Err(fault) => {
                         log::error!(target: "liqdata::archive", "a gap could not be recorded: {fault}");
                     }
@@ -370,7 +374,7 @@ async fn settle(inbox: Inbox, mut received: mpsc::UnboundedReceiver<Posted>, cou
 
 /// Settles the first of those that are not settled; whoever stops waiting has lost nothing.
 async fn settle_first(unsettled: &mut VecDeque<Unsettled>, counts: &Counts) {
-    if let Some(Unsettled::Receipt(receipt)) = unsettled.front_mut() {
+    if let Some(Unsettled::CommitHandle(receipt)) = unsettled.front_mut() {
         match receipt.await {
             Ok(done) => count(counts, done),
             Err(fault) => {
@@ -395,7 +399,7 @@ fn count(counts: &Counts, done: Acknowledged) {
 }
 
 /// Moves the days that are over into files, at the start and once an hour.
-async fn roll(inbox: Inbox, rolling: Arc<AtomicBool>, clock: Arc<Clock>) {
+async fn roll(inbox: WriteQueue, rolling: Arc<AtomicBool>, clock: Arc<Clock>) {
     loop {
         let until = clock.now().back(LATE);
         rolling.store(true, Ordering::Release);
@@ -405,7 +409,7 @@ async fn roll(inbox: Inbox, rolling: Arc<AtomicBool>, clock: Arc<Clock>) {
         };
         rolling.store(false, Ordering::Release);
         match rolled {
-            Err(NotKept::Stopped) => return,
+            Err(CommitError::Stopped) => return,
             Ok(rolled) if rolled.rows > 0 => {
                 log::info!(
                     target: "liqdata::archive",
@@ -423,7 +427,9 @@ async fn roll(inbox: Inbox, rolling: Arc<AtomicBool>, clock: Arc<Clock>) {
 #[cfg(test)]
 #[expect(clippy::unwrap_used, reason = "tests")]
 mod tests {
-    use crate::archive::{Archive, Keeper, KeeperByHand, OpenInterestRow, Pace};
+    use crate::archive::{
+        Archive, CommitPolicy, GroupCommitWriter, ManualGroupCommitWriter, OpenInterestRow,
+    };
     use crate::collect::intake::delivery::*;
 
     fn readings(count: i64) -> Batch {
@@ -444,11 +450,11 @@ mod tests {
     async fn what_is_asked_for_leaves_room_for_what_comes_once() {
         let folder = std::env::temp_dir().join(format!("liqdata-room-{}", std::process::id()));
         let writer = Archive::create_or_open(&folder).unwrap();
-        let pace = Pace {
+        let pace = CommitPolicy {
             queue: 20,
-            ..Pace::default()
+            ..CommitPolicy::default()
         };
-        let mut by_hand = KeeperByHand::new(writer, pace);
+        let mut by_hand = ManualGroupCommitWriter::new(writer, pace);
         let delivery = {
             let clock = Arc::new(Clock::new(None));
             Delivery::new(by_hand.inbox(), &folder, &Settings::default(), &clock)
@@ -479,11 +485,11 @@ mod tests {
     async fn notes_share_a_transaction_and_a_flush_waits_for_them() {
         let folder = std::env::temp_dir().join(format!("liqdata-keep-{}", std::process::id()));
         let writer = Archive::create_or_open(&folder).unwrap();
-        let pace = Pace {
+        let pace = CommitPolicy {
             delay: Duration::from_millis(100),
-            ..Pace::default()
+            ..CommitPolicy::default()
         };
-        let keeper = Keeper::start_at(writer, pace).unwrap();
+        let keeper = GroupCommitWriter::start_at(writer, pace).unwrap();
         let delivery = {
             let clock = Arc::new(Clock::new(None));
             Delivery::new(keeper.inbox(), &folder, &Settings::default(), &clock)

@@ -8,7 +8,7 @@ use serde_json::Value;
 use tokio::sync::Notify;
 use tokio::time::Instant;
 
-use crate::archive::{self, Batch, OrderRow, Receipt, Tallied};
+use crate::archive::{self, Batch, CommitHandle, CounterKind, OrderRow};
 use crate::collect::backfill::queue::Stretch;
 use crate::collect::clock::Clock;
 use crate::collect::connection::redundancy::Place;
@@ -130,7 +130,7 @@ pub(crate) struct Taken {
     /// The requests that go on from there.
     pub(crate) rest: Result<Vec<Ask>, Error>,
     /// What says that its rows are durable; absent where none are new.
-    pub(crate) receipt: Option<Receipt>,
+    pub(crate) receipt: Option<CommitHandle>,
     /// Whether the archive took all of them.
     pub(crate) all: bool,
 }
@@ -354,7 +354,7 @@ impl Intake {
     }
 
     /// Hands rows of a body to the archive. What it cannot take in time is nothing lost: it is asked for again.
-    async fn hand_over_told(&self, ready: Ready) -> (Option<Receipt>, bool) {
+    async fn hand_over_told(&self, ready: Ready) -> (Option<CommitHandle>, bool) {
         if ready.is_empty() {
             return (None, true);
         }
@@ -533,7 +533,7 @@ impl Intake {
     fn quarantine(&self, key: &str, figures: Figures, why: &str, text: &str, now: Millis) {
         locked(&self.delivery.quarantined).add(key, figures);
         self.board.notes().status.quarantined += 1;
-        locked(&self.counts).add(Tallied::Quarantined, 1, now);
+        locked(&self.counts).add(CounterKind::Quarantined, 1, now);
         let reason = format!("quarantined: {key}: {why}");
         self.board.trouble(reason.clone());
         let mut line = self.aside_line(text, &reason, now);
@@ -642,7 +642,7 @@ impl Intake {
     fn count_rejected(&self, count: usize, reason: &str) {
         let count = u64::try_from(count).unwrap_or(u64::MAX);
         self.board.notes().status.rejected += count;
-        locked(&self.counts).add(Tallied::Rejected, count, self.clock.now());
+        locked(&self.counts).add(CounterKind::Rejected, count, self.clock.now());
         self.board.trouble(format!("rejected: {reason}"));
     }
 

@@ -3,7 +3,7 @@
 //!
 //! Heartbeats, control streams, trades that are no liquidations and what tells nothing but what was heard before are not.
 
-use crate::archive::{Came, RawLine};
+use crate::archive::{RawLine, RawLineKind};
 use crate::collect::intake::intake::Intake;
 use crate::collect::venue_tasks::VenueTasks;
 use crate::feeds::Ask;
@@ -24,7 +24,7 @@ impl Intake {
         if self.delivery.raw.is_on() {
             self.delivery.raw.offer(RawLine {
                 frame: text.to_owned(),
-                ..RawLine::new(self.name(), now, Came::Socket)
+                ..RawLine::new(self.name(), now, RawLineKind::Socket)
             });
         }
     }
@@ -37,7 +37,7 @@ impl Intake {
                 from: Some(ask.from),
                 until: Some(ask.until),
                 frame: body.to_owned(),
-                ..RawLine::new(self.name(), now, Came::Request)
+                ..RawLine::new(self.name(), now, RawLineKind::Request)
             });
         }
     }
@@ -52,7 +52,11 @@ impl VenueTasks {
             page: number(page),
             asked: Some(asked(ask)),
             frame: body.to_owned(),
-            ..RawLine::new(self.intake.name(), self.intake.clock.now(), Came::Markets)
+            ..RawLine::new(
+                self.intake.name(),
+                self.intake.clock.now(),
+                RawLineKind::Markets,
+            )
         })
     }
 

@@ -15,7 +15,9 @@ use tokio::sync::watch;
 use tokio::time::{Instant, sleep, sleep_until};
 use url::Url;
 
-use crate::archive::{Archive, ArchiveError, Batch, Filter, Mark, Measured, PositionRow};
+use crate::archive::{
+    Archive, ArchiveError, Batch, Filter, Measurement, MeasurementKind, PositionRow,
+};
 use crate::collect::clock::{Clock, machine};
 use crate::collect::health::cooldown::standstill;
 use crate::collect::health::log_limit::Troubles;
@@ -232,7 +234,7 @@ impl Rounds {
             rows.retain(|row| wanted.contains(&row.coin));
         }
         let count = rows.len() as u64;
-        let mark = |kind, value: u64| Mark {
+        let mark = |kind, value: u64| Measurement {
             exchange: hyperliquid::EXCHANGE.to_owned(),
             kind,
             at: timestamp,
@@ -242,8 +244,8 @@ impl Rounds {
         self.keep(Batch {
             positions: rows,
             marks: vec![
-                mark(Measured::Accounts, of - missing),
-                mark(Measured::AccountsMissing, missing),
+                mark(MeasurementKind::Accounts, of - missing),
+                mark(MeasurementKind::AccountsMissing, missing),
             ],
             ..Batch::default()
         })

@@ -5,7 +5,7 @@
 
 use std::collections::HashSet;
 
-use crate::archive::{Archive, ArchiveError, Filter, Tallied};
+use crate::archive::{Archive, ArchiveError, CounterKind, Filter};
 use crate::collect::intake::intake::{Intake, Unjudged};
 use crate::collect::lock::locked;
 use crate::collect::settings::millis;
@@ -56,7 +56,7 @@ impl Intake {
         if count > 0 {
             self.board.notes().status.unjudged += count;
             let now = self.clock.now();
-            locked(&self.counts).add(Tallied::Unjudged, count, now);
+            locked(&self.counts).add(CounterKind::Unjudged, count, now);
         }
     }
 }

@@ -7,7 +7,7 @@ use rust_decimal::Decimal;
 use rust_decimal::prelude::ToPrimitive;
 use tokio::time::sleep;
 
-use crate::archive::{Archive, ArchiveError, Batch, Filter, Mark, Measured};
+use crate::archive::{Archive, ArchiveError, Batch, Filter, Measurement, MeasurementKind};
 use crate::collect::settings::span;
 use crate::collect::venue_tasks::{Failure, VenueTasks};
 use crate::feeds::{Listing, Total};
@@ -73,7 +73,7 @@ impl VenueTasks {
             }
         };
         let now = self.intake.clock.now();
-        let mark = |kind, usd| Mark {
+        let mark = |kind, usd| Measurement {
             exchange: self.intake.name().to_owned(),
             kind,
             at: now,
@@ -81,8 +81,8 @@ impl VenueTasks {
         };
         self.intake.delivery.note(Batch {
             marks: vec![
-                mark(Measured::ComparedCents, ours),
-                mark(Measured::VenueCents, theirs),
+                mark(MeasurementKind::ComparedCents, ours),
+                mark(MeasurementKind::VenueCents, theirs),
             ],
             ..Batch::default()
         });

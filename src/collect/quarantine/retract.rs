@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::archive::{Archive, ArchiveError, Filter, GapState, NotKept, Revision, Writer};
+use crate::archive::{Archive, ArchiveError, CommitError, DayCorrection, Filter, GapState, Writer};
 use crate::collect::backfill::task::MARGIN;
 use crate::collect::venue_tasks::VenueTasks;
 use crate::model::{Millis, MissedStretch};
@@ -74,7 +74,7 @@ fn withdraw(
         start: Some(start.back(reach)),
         ..Filter::default()
     };
-    let mut days: BTreeMap<Millis, Revision> = BTreeMap::new();
+    let mut days: BTreeMap<Millis, DayCorrection> = BTreeMap::new();
     let mut withdrawn = Withdrawn {
         rows: 0,
         first: start,
@@ -114,7 +114,7 @@ impl VenueTasks {
         let withdrawn = loop {
             match intake.delivery.change(work).await {
                 Ok(done) => break done,
-                Err(NotKept::Stopped) => return,
+                Err(CommitError::Stopped) => return,
                 Err(fault) => {
                     self.trouble(format!("what is in doubt is still told: {fault}"));
                     intake.delivery.pause().await;

@@ -7,7 +7,7 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use crate::archive::{Archive, ArchiveError, RawLine, RawLines, RawPart};
+use crate::archive::{Archive, ArchiveError, RawFileEntry, RawLine, RawLines};
 use crate::collect::plan::CollectError;
 use crate::collect::quarantine::readmit::Quarantined;
 use crate::collect::rebuild::replay::Reread;
@@ -45,7 +45,7 @@ pub fn rebuild(
         drop(archive);
         Open::Write(Archive::create_or_open(path)?)
     };
-    let mut days: BTreeMap<Millis, Vec<RawPart>> = BTreeMap::new();
+    let mut days: BTreeMap<Millis, Vec<RawFileEntry>> = BTreeMap::new();
     for part in open.archive().raw_parts()? {
         let begins_late = again.end.is_some_and(|end| part.date >= end);
         let ends_early = again
@@ -80,19 +80,19 @@ pub fn rebuild(
 
 /// The lines of one exchange, file after file.
 struct Stream {
-    parts: std::vec::IntoIter<RawPart>,
-    open: Option<(RawPart, RawLines)>,
+    parts: std::vec::IntoIter<RawFileEntry>,
+    open: Option<(RawFileEntry, RawLines)>,
     next: Option<RawLine>,
 }
 
 /// Reads the files of a day, of all exchanges in the order of time; gives whether it came to the end.
 fn of_day(
     reread: &mut Reread,
-    parts: Vec<RawPart>,
+    parts: Vec<RawFileEntry>,
     read: &mut u64,
     goes_on: &mut dyn FnMut(u64) -> bool,
 ) -> Result<bool, CollectError> {
-    let mut apart: BTreeMap<String, Vec<RawPart>> = BTreeMap::new();
+    let mut apart: BTreeMap<String, Vec<RawFileEntry>> = BTreeMap::new();
     for part in parts {
         apart.entry(part.exchange.clone()).or_default().push(part);
     }
@@ -185,7 +185,7 @@ fn advance(
 #[cfg(test)]
 #[expect(clippy::unwrap_used, reason = "tests")]
 mod tests {
-    use crate::archive::{Came, Filter};
+    use crate::archive::{Filter, RawLineKind};
     use crate::collect::Compared;
     use crate::collect::rebuild::rebuild::*;
 
@@ -200,7 +200,7 @@ mod tests {
         }});
         RawLine {
             frame: frame.to_string(),
-            ..RawLine::new("binance", Millis(received_at), Came::Socket)
+            ..RawLine::new("binance", Millis(received_at), RawLineKind::Socket)
         }
     }
 

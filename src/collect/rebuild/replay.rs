@@ -9,7 +9,9 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::Arc;
 
-use crate::archive::{Archive, ArchiveError, Came, Filter, OrderRow, RawLine, Revision};
+use crate::archive::{
+    Archive, ArchiveError, DayCorrection, Filter, OrderRow, RawLine, RawLineKind,
+};
 use crate::collect::intake::dedupe_keys::{Kept, Keys, Way};
 use crate::collect::intake::intake::order_row;
 use crate::collect::intake::pending_rows::Waiting;
@@ -89,7 +91,7 @@ pub(crate) struct Reread {
     quarantined: Quarantined,
     measures: Measures,
     pace: Pace,
-    days: BTreeMap<Millis, Revision>,
+    days: BTreeMap<Millis, DayCorrection>,
     pub(crate) done: Rebuilt,
 }
 
@@ -267,8 +269,8 @@ impl Reread {
 
     fn of_venue(&mut self, one: &mut OfVenue, line: RawLine) -> Result<(), CollectError> {
         match line.came {
-            Came::Start => one.coins = line.coins,
-            Came::Missed => {
+            RawLineKind::Start => one.coins = line.coins,
+            RawLineKind::Missed => {
                 let within = |at: Millis| {
                     line.from.is_none_or(|from| at >= from)
                         && line.until.is_none_or(|until| at < until)
@@ -276,11 +278,11 @@ impl Reread {
                 let came = one.untold.iter_mut().filter(|(at, _)| within(**at));
                 came.for_each(|(_, rows)| rows.clear());
             }
-            Came::Markets => {
+            RawLineKind::Markets => {
                 one.learn(&line);
                 self.try_held(one)?;
             }
-            Came::Socket | Came::Request => {
+            RawLineKind::Socket | RawLineKind::Request => {
                 // What was taken in while it was in doubt what rows mean was withdrawn, and is no news.
                 let at = line.received_at;
                 if !one.doubted.iter().any(|time| time.holds(at)) {
@@ -323,7 +325,7 @@ impl Reread {
     fn look(&self, one: &mut OfVenue, line: &RawLine) -> Result<(), ArchiveError> {
         let at = line.received_at;
         let first = match line.from {
-            Some(from) if line.came == Came::Request => from.max(at.back(BACK)).min(at),
+            Some(from) if line.came == RawLineKind::Request => from.max(at.back(BACK)).min(at),
             _ => at.back(Millis::DAY),
         };
         let mut day = day_of(first);
@@ -528,7 +530,7 @@ fn read(one: &mut OfVenue, line: &RawLine) -> Option<(Vec<Event>, Way)> {
     let frame = frame.keeping(&faults);
     let mut events = one.venue.decode(&frame).ok()?;
     let way = match line.came {
-        Came::Socket if events.is_empty() || !one.venue.recalls(&frame) => Way::Socket,
+        RawLineKind::Socket if events.is_empty() || !one.venue.recalls(&frame) => Way::Socket,
         _ => Way::Request,
     };
     let keyed = one.venue.keyed();

@@ -7,8 +7,8 @@ use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use liqdata::archive::{Archive, KeeperByHand, Pace as Keeping};
-use liqdata::collect::{Listening, Pace, Plan, Reach, Settings};
+use liqdata::archive::{Archive, CommitPolicy, ManualGroupCommitWriter};
+use liqdata::collect::{CommitPolicy, Listening, Plan, Reach, Settings};
 use tokio::runtime::Builder;
 use tokio::task::{JoinHandle, JoinSet};
 use tokio::time::{Instant, advance, sleep, sleep_until};
@@ -82,7 +82,7 @@ impl Log {
 pub(super) struct Process {
     pub(super) globe: Arc<Globe>,
     pub(super) listening: Listening,
-    keeper: Arc<Mutex<KeeperByHand>>,
+    keeper: Arc<Mutex<ManualGroupCommitWriter>>,
     writing: JoinHandle<()>,
     pub(super) full: Arc<AtomicBool>,
 }
@@ -91,11 +91,11 @@ impl Process {
     pub(super) fn start(folder: &Path, globe: Globe, plan: &Plan, writes: u64) -> Self {
         let archive = Archive::create_or_open(folder).unwrap();
         let folder = archive.path().to_owned();
-        let keeping = Keeping {
+        let keeping = CommitPolicy {
             queue: plan.settings.queue_rows,
-            ..Keeping::default()
+            ..CommitPolicy::default()
         };
-        let keeper = KeeperByHand::new(archive, keeping);
+        let keeper = ManualGroupCommitWriter::new(archive, keeping);
         let inbox = keeper.inbox();
         let keeper = Arc::new(Mutex::new(keeper));
         let full = Arc::new(AtomicBool::new(false));
@@ -401,11 +401,11 @@ fn settings(schedule: &Schedule) -> Settings {
         history_days: 0,
         missed_hours: Some(1),
         queue_rows: schedule.queue,
-        pace: Pace {
+        pace: CommitPolicy {
             rotate: schedule.rotate,
             instruments: schedule.instruments,
             poll: schedule.poll,
-            ..Pace::default()
+            ..CommitPolicy::default()
         },
         ..Settings::default()
     }

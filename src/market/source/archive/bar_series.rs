@@ -5,7 +5,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::archive::{Archive, ArchiveError, Filter, SizedBar};
+use crate::archive::{Archive, ArchiveError, Filter, ResampledBar};
 use crate::engine::Sources;
 use crate::model::{Bar, Millis, ObservedBar, sort_small};
 
@@ -41,7 +41,7 @@ impl DayBars {
         closes.filter(|close| *close <= now).max()
     }
 
-    fn of(rows: Vec<SizedBar>) -> (Self, Millis) {
+    fn of(rows: Vec<ResampledBar>) -> (Self, Millis) {
         let mut venues: BTreeMap<String, Vec<Short>> = BTreeMap::new();
         let mut known_by = Millis::default();
         for row in rows {

@@ -6,7 +6,7 @@
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use crate::archive::{Archive, Filter, Gather};
+use crate::archive::{Archive, Filter, OrderFold};
 use crate::engine::{CascadeQuestion, Clusters};
 use crate::market::refusal::Refusal;
 use crate::model::{CascadeRow, Millis, OrderBrief};
@@ -29,7 +29,7 @@ const PAGE: usize = 16_384;
 /// The events of a share of the orders.
 struct Gathered(Clusters);
 
-impl Gather for Gathered {
+impl OrderFold for Gathered {
     fn take(&mut self, order: OrderBrief<'_>) {
         self.0.take(&order);
     }

@@ -2,7 +2,7 @@
 
 use std::collections::{HashMap, VecDeque};
 
-use crate::archive::{Archive, Filter, Gather, Known};
+use crate::archive::{Archive, Filter, Known, OrderFold};
 use crate::engine::{Ring, RingFault, RingPart};
 use crate::market::arrivals::ArrivalId;
 use crate::market::refusal::Refusal;
@@ -38,7 +38,7 @@ pub(crate) struct Live {
 /// A share of the last day on its way into the ring.
 struct Share(Result<RingPart, RingFault>);
 
-impl Gather for Share {
+impl OrderFold for Share {
     fn take(&mut self, order: OrderBrief<'_>) {
         if let Ok(part) = &mut self.0
             && let Err(fault) = part.push(&order)

@@ -19,7 +19,7 @@ use std::time::{Duration, Instant};
 
 use futures_util::future::BoxFuture;
 
-use crate::archive::{Archive, ArchiveError, Filter, Gather};
+use crate::archive::{Archive, ArchiveError, Filter, OrderFold};
 use crate::engine::{
     self, CascadeQuestion, Covered, Observations, Ring, Rows, Spans, Timeline, TimelineQuestion,
     View,
@@ -52,7 +52,7 @@ const NAMES_LAST: Duration = Duration::from_mins(10);
 /// Liquidations over time, of a share of the orders.
 struct Summed(Timeline);
 
-impl Gather for Summed {
+impl OrderFold for Summed {
     fn take(&mut self, order: OrderBrief<'_>) {
         self.0.take(&order);
     }
@@ -70,7 +70,7 @@ impl Gather for Summed {
 #[derive(Default)]
 struct Met(Names);
 
-impl Gather for Met {
+impl OrderFold for Met {
     fn take(&mut self, order: OrderBrief<'_>) {
         self.0.note(order.exchange, order.symbol, order.coin);
     }

@@ -1,7 +1,7 @@
 //! The keeper: a thread that writes what many senders hand it, several batches in each transaction.
 //!
 //! A sync to the disk costs milliseconds however little it carries, so batches that arrive close together share one.
-//! Whoever sends a batch gets a [`Receipt`](crate::archive::Receipt), which is settled once the batch is durable and never before. While the disk
+//! Whoever sends a batch gets a [`CommitHandle`](crate::archive::CommitHandle), which is settled once the batch is durable and never before. While the disk
 //! is full or fails, nothing is settled: what was taken waits and is tried again, and what cannot be taken any more is
 //! written down as a gap as soon as anything can be written. Batches of nothing but estimated maps are given up at once where
 //! the disk is full.
@@ -18,7 +18,8 @@ use crate::archive::batch::Batch;
 use crate::archive::clock::wall_clock;
 use crate::archive::coverage::sessions::Gap;
 use crate::archive::group_commit::write_queue::{
-    Inbox, Job, Message, Missed, NotKept, Room, Sender, Shared, Side, Taken, count,
+    CommitError, PendingReply, QueueCapacity, QueueMessage, QueueState, QueuedBatch, RefusedRange,
+    WriteQueue, WriterSide, WriterTask, count,
 };
 use crate::archive::writer::Writer;
 
@@ -27,7 +28,7 @@ const REFUSED: &str = "could not be written in time";
 
 /// How the keeper groups and waits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Pace {
+pub struct CommitPolicy {
     /// Longest time a batch waits for others before the transaction begins.
     pub delay: Duration,
     /// Rows after which a transaction begins at once.
@@ -38,7 +39,7 @@ pub struct Pace {
     pub retry: Duration,
 }
 
-impl Default for Pace {
+impl Default for CommitPolicy {
     /// 100 ms, 1,000 rows, a queue of 100,000 rows (about 60 MB), one second.
     fn default() -> Self {
         Self {
@@ -55,11 +56,11 @@ impl Default for Pace {
 /// # Examples
 ///
 /// ```
-/// use liqdata::archive::{Archive, Batch, Completeness, Keeper};
+/// use liqdata::archive::{Archive, Batch, Completeness, GroupCommitWriter};
 /// use liqdata::model::Millis;
 ///
 /// # let folder = std::env::temp_dir().join(format!("liqdata-keeper-doc-{}", std::process::id()));
-/// let keeper = Keeper::start(Archive::create_or_open(&folder)?)?;
+/// let keeper = GroupCommitWriter::start(Archive::create_or_open(&folder)?)?;
 /// let inbox = keeper.inbox();
 /// let run = inbox
 ///     .with(|writer| writer.begin_run("okx", Completeness::Complete, Millis(1_781_136_000_000)))?
@@ -72,19 +73,19 @@ impl Default for Pace {
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Debug)]
-pub struct Keeper {
-    inbox: Inbox,
+pub struct GroupCommitWriter {
+    inbox: WriteQueue,
     thread: Option<JoinHandle<Writer>>,
 }
 
-impl Keeper {
-    /// Starts to keep what is handed over, at the default [`Pace`].
+impl GroupCommitWriter {
+    /// Starts to keep what is handed over, at the default [`CommitPolicy`].
     ///
     /// # Errors
     ///
     /// [`ArchiveError::Io`] where no thread can be had.
     pub fn start(writer: Writer) -> Result<Self, ArchiveError> {
-        Self::start_at(writer, Pace::default())
+        Self::start_at(writer, CommitPolicy::default())
     }
 
     /// Starts to keep what is handed over.
@@ -92,10 +93,10 @@ impl Keeper {
     /// # Errors
     ///
     /// [`ArchiveError::Io`] where no thread can be had.
-    pub fn start_at(writer: Writer, pace: Pace) -> Result<Self, ArchiveError> {
-        let (inbox, side) = Inbox::of(pace.queue);
+    pub fn start_at(writer: Writer, pace: CommitPolicy) -> Result<Self, ArchiveError> {
+        let (inbox, side) = WriteQueue::of(pace.queue);
         let path = writer.path().to_owned();
-        let desk = Desk::of(writer, pace, side);
+        let desk = CommitLoop::of(writer, pace, side);
         let thread = thread::Builder::new()
             .name("liqdata-keeper".to_owned())
             .spawn(move || desk.work())
@@ -108,7 +109,7 @@ impl Keeper {
 
     /// A place to hand batches over, for as many senders as there are.
     #[must_use]
-    pub fn inbox(&self) -> Inbox {
+    pub fn inbox(&self) -> WriteQueue {
         self.inbox.clone()
     }
 
@@ -116,15 +117,15 @@ impl Keeper {
     ///
     /// # Errors
     ///
-    /// [`NotKept::Stopped`] where the thread failed, which is a defect.
-    pub fn stop(mut self) -> Result<Writer, NotKept> {
-        self.finish().ok_or(NotKept::Stopped)
+    /// [`CommitError::Stopped`] where the thread failed, which is a defect.
+    pub fn stop(mut self) -> Result<Writer, CommitError> {
+        self.finish().ok_or(CommitError::Stopped)
     }
 
     fn finish(&mut self) -> Option<Writer> {
         let thread = self.thread.take()?;
         // A thread that has failed hears nothing, and joining it tells.
-        let _ = self.inbox.messages.send(Message::Stop);
+        let _ = self.inbox.messages.send(QueueMessage::Stop);
         let writer = thread.join().ok();
         // Nobody else may write to the archive before its files are let alone.
         self.inbox.rolls().end();
@@ -132,43 +133,43 @@ impl Keeper {
     }
 }
 
-impl Drop for Keeper {
+impl Drop for GroupCommitWriter {
     fn drop(&mut self) {
         drop(self.finish());
     }
 }
 
 /// A keeper without a thread: whoever has it says when it works. For a time that is not this machine's.
-pub struct KeeperByHand {
-    inbox: Inbox,
+pub struct ManualGroupCommitWriter {
+    inbox: WriteQueue,
     /// Absent once it has stopped.
-    desk: Option<Desk>,
+    desk: Option<CommitLoop>,
 }
 
-impl fmt::Debug for KeeperByHand {
+impl fmt::Debug for ManualGroupCommitWriter {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("KeeperByHand")
+        f.debug_struct("ManualGroupCommitWriter")
             .field("inbox", &self.inbox)
             .finish_non_exhaustive()
     }
 }
 
-impl KeeperByHand {
+impl ManualGroupCommitWriter {
     /// A keeper that has done nothing yet.
     #[must_use]
-    pub fn new(writer: Writer, pace: Pace) -> Self {
-        let (inbox, side) = Inbox::of(pace.queue);
-        let pace = Pace {
+    pub fn new(writer: Writer, pace: CommitPolicy) -> Self {
+        let (inbox, side) = WriteQueue::of(pace.queue);
+        let pace = CommitPolicy {
             delay: Duration::ZERO,
             ..pace
         };
-        let desk = Some(Desk::of(writer, pace, side));
+        let desk = Some(CommitLoop::of(writer, pace, side));
         Self { inbox, desk }
     }
 
     /// A place to hand batches over.
     #[must_use]
-    pub fn inbox(&self) -> Inbox {
+    pub fn inbox(&self) -> WriteQueue {
         self.inbox.clone()
     }
 
@@ -189,7 +190,7 @@ impl KeeperByHand {
     }
 }
 
-impl Drop for KeeperByHand {
+impl Drop for ManualGroupCommitWriter {
     fn drop(&mut self) {
         // What was not done is not done any more; whoever waits for it hears so.
         self.desk = None;
@@ -198,19 +199,19 @@ impl Drop for KeeperByHand {
 }
 
 /// The keeper's own side.
-struct Desk {
+struct CommitLoop {
     writer: Writer,
-    pace: Pace,
-    messages: mpsc::Receiver<Message>,
+    pace: CommitPolicy,
+    messages: mpsc::Receiver<QueueMessage>,
     /// What arrived while a transaction was to be tried again.
-    held: VecDeque<Message>,
+    held: VecDeque<QueueMessage>,
     stopping: bool,
-    room: Room,
-    shared: Arc<Mutex<Shared>>,
+    room: QueueCapacity,
+    shared: Arc<Mutex<QueueState>>,
 }
 
-impl Desk {
-    fn of(writer: Writer, pace: Pace, (messages, room, shared): Side) -> Self {
+impl CommitLoop {
+    fn of(writer: Writer, pace: CommitPolicy, (messages, room, shared): WriterSide) -> Self {
         Self {
             writer,
             pace,
@@ -222,7 +223,7 @@ impl Desk {
         }
     }
 
-    fn serve(&mut self, first: Message) {
+    fn serve(&mut self, first: QueueMessage) {
         let (taken, job) = self.gather(first);
         self.keep(taken);
         if let Some(job) = job {
@@ -239,12 +240,12 @@ impl Desk {
         self.writer
     }
 
-    fn lock(&self) -> MutexGuard<'_, Shared> {
+    fn lock(&self) -> MutexGuard<'_, QueueState> {
         self.shared.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// The next message; `None` where none comes until then, or all have been read and the end was asked for.
-    fn next(&mut self, until: Option<Instant>) -> Option<Message> {
+    fn next(&mut self, until: Option<Instant>) -> Option<QueueMessage> {
         loop {
             let message = match self.held.pop_front() {
                 Some(message) => message,
@@ -258,26 +259,26 @@ impl Desk {
                 },
             };
             match message {
-                Message::Stop => self.stopping = true,
+                QueueMessage::Stop => self.stopping = true,
                 message => return Some(message),
             }
         }
     }
 
     /// Takes what arrives within the delay, up to the number of rows or to something else that is to be done.
-    fn gather(&mut self, first: Message) -> (Vec<Taken>, Option<Job>) {
+    fn gather(&mut self, first: QueueMessage) -> (Vec<QueuedBatch>, Option<WriterTask>) {
         let until = Instant::now() + self.pace.delay;
         let mut taken = Vec::new();
         let mut rows = 0;
         let mut next = Some(first);
         while let Some(message) = next {
             match message {
-                Message::Keep(one) => {
+                QueueMessage::Keep(one) => {
                     rows += one.rows.max(1);
                     taken.push(*one);
                 }
-                Message::Do(job) => return (taken, Some(job)),
-                Message::Stop => self.stopping = true,
+                QueueMessage::Do(job) => return (taken, Some(job)),
+                QueueMessage::Stop => self.stopping = true,
             }
             if rows >= self.pace.rows {
                 break;
@@ -288,8 +289,8 @@ impl Desk {
     }
 
     /// Makes batches durable, however long that takes; tries once only where the end was asked for.
-    fn keep(&mut self, taken: Vec<Taken>) {
-        let (mut batches, mut senders): (Vec<_>, Vec<Sender>) = taken
+    fn keep(&mut self, taken: Vec<QueuedBatch>) {
+        let (mut batches, mut senders): (Vec<_>, Vec<PendingReply>) = taken
             .into_iter()
             .map(|taken| (taken.batch, (taken.rows, taken.receipt, taken.place)))
             .unzip();
@@ -349,12 +350,12 @@ impl Desk {
     }
 
     /// Tells who sent batches that they are not kept, and why.
-    fn give_up(&self, senders: impl Iterator<Item = Sender>, fault: ArchiveError) {
+    fn give_up(&self, senders: impl Iterator<Item = PendingReply>, fault: ArchiveError) {
         let fault = Arc::new(fault);
         let mut shared = self.lock();
         for (rows, receipt, _) in senders {
             shared.status.waiting -= rows;
-            let _ = receipt.send(Err(NotKept::Archive(Arc::clone(&fault))));
+            let _ = receipt.send(Err(CommitError::Archive(Arc::clone(&fault))));
         }
     }
 
@@ -365,8 +366,10 @@ impl Desk {
         while !self.stopping {
             let left = until.saturating_duration_since(Instant::now());
             match self.messages.recv_timeout(left) {
-                Ok(Message::Stop) | Err(RecvTimeoutError::Disconnected) => self.stopping = true,
-                Ok(Message::Keep(taken)) if is_full && taken.batch.is_of_maps() => {
+                Ok(QueueMessage::Stop) | Err(RecvTimeoutError::Disconnected) => {
+                    self.stopping = true
+                }
+                Ok(QueueMessage::Keep(taken)) if is_full && taken.batch.is_of_maps() => {
                     let fault = ArchiveError::DiskFull {
                         path: self.writer.path().to_owned(),
                     };
@@ -391,7 +394,9 @@ fn may_pass(fault: &ArchiveError) -> bool {
     )
 }
 
-fn gaps<'a>((exchange, stretches): (&'a String, &'a Vec<Missed>)) -> impl Iterator<Item = Gap> {
+fn gaps<'a>(
+    (exchange, stretches): (&'a String, &'a Vec<RefusedRange>),
+) -> impl Iterator<Item = Gap> {
     stretches.iter().map(|missed| Gap {
         exchange: exchange.clone(),
         start: missed.start,
