@@ -14,7 +14,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use tokio::time::Instant;
 
 use super::lock::locked;
-use crate::collect::environment::Elsewhere;
+use crate::collect::environment::CustomEnvironment;
 use crate::model::Millis;
 
 /// How far off the middle of the venues a clock may be, in milliseconds.
@@ -53,7 +53,7 @@ struct Anchor {
 
 /// When this process last had a turn.
 #[derive(Debug)]
-struct Turn {
+struct LastRun {
     at: Millis,
     /// Until when what comes may have waited.
     doubtful_until: Millis,
@@ -61,34 +61,34 @@ struct Turn {
 
 /// The clock of one collector.
 #[derive(Debug)]
-pub(crate) struct Clock {
+pub(crate) struct AdjustedClock {
     /// Where it runs, if not on this machine.
-    world: Elsewhere,
+    world: CustomEnvironment,
     /// How far the machine's is ahead, where that is corrected.
     ahead: AtomicI64,
     /// How far it is ahead of each venue's.
     of_venues: Mutex<HashMap<&'static str, i64>>,
     begun: (Instant, Option<Duration>),
     anchor: Mutex<Anchor>,
-    turn: Mutex<Turn>,
+    turn: Mutex<LastRun>,
 }
 
 /// What a measure came to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Measure {
+pub(crate) struct ClockUpdate {
     /// How far the machine's clock is ahead of the venue's, where that is news.
     pub(crate) of_venue: Option<i64>,
     /// By how much it is corrected from now on, where that has changed.
     pub(crate) corrected: Option<i64>,
 }
 
-impl Clock {
-    pub(crate) fn new(world: Elsewhere) -> Self {
+impl AdjustedClock {
+    pub(crate) fn new(world: CustomEnvironment) -> Self {
         let (at, by) = (
             world.as_ref().map_or_else(machine, |world| world.now()),
             Instant::now(),
         );
-        // Elsewhere nothing sleeps.
+        // A custom environment never sleeps.
         let (up, asleep) = match world {
             Some(_) => (None, Some(0)),
             None => (uptime(), None),
@@ -100,7 +100,7 @@ impl Clock {
             of_venues: Mutex::default(),
             begun: (by, up),
             anchor: Mutex::new(Anchor { at, by, asleep }),
-            turn: Mutex::new(Turn {
+            turn: Mutex::new(LastRun {
                 at,
                 doubtful_until: Millis(i64::MIN),
             }),
@@ -176,7 +176,12 @@ impl Clock {
 
     /// Learns what time it was at a venue between two instants of this machine, the later one being just now. Where these
     /// are far apart, as of a process that was stopped meanwhile, that is news only if it was none of the times between.
-    pub(crate) fn measure(&self, venue: &'static str, date: SystemTime, took: Duration) -> Measure {
+    pub(crate) fn measure(
+        &self,
+        venue: &'static str,
+        date: SystemTime,
+        took: Duration,
+    ) -> ClockUpdate {
         let half = i64::try_from(took.as_millis() / 2).unwrap_or(i64::MAX);
         let there = date.duration_since(UNIX_EPOCH).unwrap_or_default();
         // It is cut to the second.
@@ -187,7 +192,7 @@ impl Clock {
         if half > ERROR
             && ahead.saturating_sub(known).saturating_abs() <= half.saturating_add(ERROR)
         {
-            return Measure {
+            return ClockUpdate {
                 of_venue: None,
                 corrected: None,
             };
@@ -195,7 +200,7 @@ impl Clock {
         self.learn(venue, ahead)
     }
 
-    fn learn(&self, venue: &'static str, ahead: i64) -> Measure {
+    fn learn(&self, venue: &'static str, ahead: i64) -> ClockUpdate {
         let mut of_venues = locked(&self.of_venues);
         let known = of_venues.insert(venue, ahead);
         let is_news = known.is_none_or(|known| known.abs_diff(ahead) > ERROR.unsigned_abs());
@@ -210,7 +215,7 @@ impl Clock {
         if changes {
             self.ahead.store(wanted, Ordering::Relaxed);
         }
-        Measure {
+        ClockUpdate {
             of_venue: is_news.then_some(ahead),
             corrected: changes.then_some(wanted),
         }
@@ -255,8 +260,8 @@ mod tests {
 
     #[test]
     fn a_clock_that_is_off_the_middle_of_the_venues_is_corrected() {
-        let clock = Clock::new(None);
-        let told = |of_venue, corrected| Measure {
+        let clock = AdjustedClock::new(None);
+        let told = |of_venue, corrected| ClockUpdate {
             of_venue,
             corrected,
         };
@@ -273,8 +278,8 @@ mod tests {
 
     #[test]
     fn what_was_under_way_for_long_moves_no_clock_that_may_be_right() {
-        let clock = Clock::new(None);
-        let none = Measure {
+        let clock = AdjustedClock::new(None);
+        let none = ClockUpdate {
             of_venue: None,
             corrected: None,
         };
@@ -294,7 +299,7 @@ mod tests {
 
     #[test]
     fn what_closes_at_a_venue_closes_by_its_own_time() {
-        let clock = Clock::new(None);
+        let clock = AdjustedClock::new(None);
         for (venue, ahead) in [("binance", 9000), ("okx", 0), ("gate", -4000)] {
             clock.learn(venue, ahead);
         }
@@ -307,7 +312,7 @@ mod tests {
 
     #[test]
     fn what_comes_after_an_absence_proves_nothing_for_a_while() {
-        let clock = Clock::new(None);
+        let clock = AdjustedClock::new(None);
         let start = machine();
         let at = |millis: i64| clock.is_present_at(start.on(millis));
         assert!(at(1000));
@@ -320,7 +325,7 @@ mod tests {
     /// Asleep, the machine's clock goes on, and what counts for how long it has been awake does not.
     #[test]
     fn a_machine_that_was_asleep_was_away_and_its_clock_is_not_taken_for_set_anew() {
-        let mut clock = Clock::new(None);
+        let mut clock = AdjustedClock::new(None);
         let slept = Duration::from_secs(100);
         let Some(up) = uptime().and_then(|up| up.checked_sub(slept)) else {
             return;
@@ -339,7 +344,7 @@ mod tests {
 
     #[test]
     fn where_the_machines_clock_is_set_anew_time_goes_on_as_it_did() {
-        let clock = Clock::new(None);
+        let clock = AdjustedClock::new(None);
         let (start, by) = (machine(), Instant::now());
         clock.learn("okx", 90_000);
         let now = |on: i64, seconds: u64| {

@@ -7,11 +7,11 @@ use std::time::Duration;
 use tokio::runtime::{Builder, Runtime};
 
 use super::lock::locked;
-use super::plan::{CollectError, Plan};
+use super::plan::{CollectError, CollectPlan};
 use super::settings::span;
 use crate::archive::{Archive, CommitError, CommitPolicy, GroupCommitWriter, WriteQueue};
 use crate::collect::health::status::Status;
-use crate::collect::supervisor::Listening;
+use crate::collect::supervisor::Supervisor;
 
 /// What runs, until it is stopped.
 #[derive(Debug)]
@@ -25,11 +25,11 @@ struct Running {
 /// # Examples
 ///
 /// ```no_run
-/// use liqdata::collect::{Collector, Plan};
+/// use liqdata::collect::{Collector, CollectPlan};
 ///
-/// let collector = Collector::start("my-archive", &Plan {
+/// let collector = Collector::start("my-archive", &CollectPlan {
 ///     venues: vec!["binance".to_owned(), "bybit".to_owned()],
-///     ..Plan::default()
+///     ..CollectPlan::default()
 /// })?;
 /// std::thread::sleep(std::time::Duration::from_secs(60));
 /// println!("{} orders kept", collector.status().orders);
@@ -39,7 +39,7 @@ struct Running {
 #[derive(Debug)]
 pub struct Collector {
     archive: PathBuf,
-    listening: Listening,
+    listening: Supervisor,
     running: Mutex<Option<Running>>,
     pid: u32,
 }
@@ -51,7 +51,7 @@ impl Collector {
     ///
     /// [`CollectError`] where a venue, a coin or a setting cannot be used, or the archive cannot be written; nothing has
     /// been connected to then.
-    pub fn start(archive: impl AsRef<Path>, plan: &Plan) -> Result<Self, CollectError> {
+    pub fn start(archive: impl AsRef<Path>, plan: &CollectPlan) -> Result<Self, CollectError> {
         plan.check()?;
         let settings = &plan.settings;
         let writer = Archive::create_or_open(archive)?;
@@ -72,7 +72,7 @@ impl Collector {
             .build()
             .map_err(|error| CollectError::Start(error.to_string()))?;
         let inside = runtime.enter();
-        let listening = Listening::begin(&archive, keeper.inbox(), plan, None)?;
+        let listening = Supervisor::begin(&archive, keeper.inbox(), plan, None)?;
         drop(inside);
         Ok(Self {
             archive,

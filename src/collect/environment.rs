@@ -11,7 +11,7 @@ use crate::net::Dial;
 
 /// What a request is answered.
 #[derive(Clone, Debug, Default)]
-pub struct Reply {
+pub struct HttpReply {
     /// Its status.
     pub status: u16,
     /// Its headers.
@@ -21,7 +21,7 @@ pub struct Reply {
 }
 
 /// A clock and a network, in place of this machine's. What waits there waits by the clock of the runtime.
-pub trait World: Dial {
+pub trait Environment: Dial {
     /// What this machine's clock shows there.
     fn now(&self) -> Millis;
 
@@ -30,8 +30,8 @@ pub trait World: Dial {
     /// # Errors
     ///
     /// Why there is none.
-    fn get(&self, url: &Url) -> BoxFuture<'static, Result<Reply, String>>;
+    fn get(&self, url: &Url) -> BoxFuture<'static, Result<HttpReply, String>>;
 }
 
 /// The world, if it is not this machine's.
-pub(crate) type Elsewhere = Option<Arc<dyn World>>;
+pub(crate) type CustomEnvironment = Option<Arc<dyn Environment>>;

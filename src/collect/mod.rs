@@ -37,7 +37,7 @@ mod venue_tasks;
 pub use crate::net::{Dial, Stream};
 pub use collector::Collector;
 #[doc(hidden)]
-pub use environment::{Reply, World};
+pub use environment::{Environment, HttpReply};
 pub use health::status::{PositionsStatus, Status, VenueState, VenueStatus};
 pub use import::attribution::{UnknownExchange, Whose};
 pub use import::files::Unopened;
@@ -46,9 +46,9 @@ pub use import::ingest::{Contract, Files, Finished, IngestError, Ingested, inges
 pub use import::ingest_tables::ingest_tables;
 pub use import::refused::Refused;
 pub use import::snapshots::{Unclear as UnclearPosition, snapshots};
-pub use plan::{CollectError, Plan};
+pub use plan::{CollectError, CollectPlan};
 pub use rebuild::rebuild::rebuild;
-pub use rebuild::report::{Again, Compared, Rebuilt};
-pub use settings::{Pace, Positions, Reach, Settings, SettingsError};
+pub use rebuild::report::{RebuildCounts, RebuildOptions, RebuildReport};
+pub use settings::{ExchangeAddress, Pace, Positions, Settings, SettingsError};
 #[doc(hidden)]
-pub use supervisor::Listening;
+pub use supervisor::Supervisor;

@@ -31,7 +31,7 @@ pub enum CollectError {
 
 /// What is to be collected.
 #[derive(Clone, Debug, Default)]
-pub struct Plan {
+pub struct CollectPlan {
     /// The venues by name; all of them where there are none.
     pub venues: Vec<String>,
     /// The coins: orders of no others are kept, and bars and open interest of these. Without any, orders of all coins
@@ -45,7 +45,7 @@ pub struct Plan {
     pub settings: Settings,
 }
 
-impl Plan {
+impl CollectPlan {
     /// Looks over everything.
     pub(crate) fn check(&self) -> Result<(), CollectError> {
         self.venues()?;

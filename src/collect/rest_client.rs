@@ -14,8 +14,8 @@ use reqwest::header::HeaderMap;
 use tokio::time::Instant;
 use url::Url;
 
-use crate::collect::environment::{Elsewhere, Reply};
-use crate::collect::health::cooldown::{REQUESTS, ban, said, standstill, turns_away};
+use crate::collect::environment::{CustomEnvironment, HttpReply};
+use crate::collect::health::cooldown::{REQUESTS, ban_length, cooldown_length, is_refusal, said};
 use crate::collect::intake::intake::Intake;
 use crate::collect::lock::locked;
 use crate::collect::settings::{Settings, span};
@@ -73,22 +73,22 @@ fn shown(body: &str) -> String {
 
 /// What a venue is reached by.
 #[derive(Clone, Debug)]
-pub(crate) struct Http {
+pub(crate) struct HttpClients {
     near: reqwest::Client,
     far: reqwest::Client,
     /// The same way for sockets.
     pub(crate) connector: Connector,
     /// What is asked in their place.
-    world: Elsewhere,
+    world: CustomEnvironment,
 }
 
-impl Http {
+impl HttpClients {
     /// Makes the HTTP clients of all venues.
     ///
     /// # Errors
     ///
     /// The library's own, as text.
-    pub(crate) fn new(settings: &Settings, world: Elsewhere) -> Result<Self, String> {
+    pub(crate) fn new(settings: &Settings, world: CustomEnvironment) -> Result<Self, String> {
         let mut connector = Connector::of_system();
         if let Some(world) = world.clone() {
             connector = connector.over(world);
@@ -145,7 +145,7 @@ impl Http {
         url: Url,
         patience: Duration,
         heard: impl FnOnce(&HeaderMap, Duration),
-    ) -> Result<Reply, String> {
+    ) -> Result<HttpReply, String> {
         let asked = Instant::now();
         if let Some(world) = &self.world {
             let reply = tokio::time::timeout(patience, world.get(&url)).await;
@@ -165,7 +165,7 @@ impl Http {
                 return Err(format!("the body is over {LARGEST} bytes"));
             }
         }
-        Ok(Reply {
+        Ok(HttpReply {
             status,
             headers,
             body,
@@ -183,16 +183,16 @@ fn builder(settings: &Settings) -> reqwest::ClientBuilder {
 }
 
 /// The requests of one venue.
-pub(crate) struct Rest {
+pub(crate) struct RestClient {
     intake: Arc<Intake>,
-    pub(crate) http: Http,
+    pub(crate) http: HttpClients,
     limiters: Mutex<HashMap<&'static str, Arc<Limiter>>>,
     /// How long the venue is left alone at least that refuses.
     pause: Mutex<Backoff>,
 }
 
-impl Rest {
-    pub(crate) fn new(intake: Arc<Intake>, http: Http) -> Self {
+impl RestClient {
+    pub(crate) fn new(intake: Arc<Intake>, http: HttpClients) -> Self {
         let pause = intake.settings.pace.backoff();
         Self {
             intake,
@@ -220,7 +220,7 @@ impl Rest {
                 Err(fault) => fault,
             };
             let wait = match fault.status() {
-                Some(status) if turns_away(status) => {
+                Some(status) if is_refusal(status) => {
                     self.pause(after);
                     Duration::ZERO
                 }
@@ -237,7 +237,7 @@ impl Rest {
 
     /// Waits until the venue is to be asked again, and until this kind of request has an allowance left.
     async fn wait(&self, ask: &Ask) {
-        self.intake.standstills.over(REQUESTS).await;
+        self.intake.cooldowns.over(REQUESTS).await;
         let limit = ask.limit;
         let limiter = Arc::clone(
             locked(&self.limiters)
@@ -249,7 +249,7 @@ impl Rest {
 
     /// Leaves the venue alone for as long as it says, or for a growing random time.
     fn pause(&self, after: Option<Duration>) {
-        let wait = standstill(after, locked(&self.pause).next());
+        let wait = cooldown_length(after, locked(&self.pause).next());
         self.intake.leave_alone(REQUESTS, wait);
         if wait >= LONG {
             let seconds = wait.as_secs();
@@ -287,7 +287,8 @@ impl Rest {
         if reply.status != StatusCode::OK {
             let text = String::from_utf8_lossy(&reply.body);
             let (venue, now) = (self.intake.venue, self.intake.clock.now());
-            let after = said(&reply.headers).or_else(|| ban(venue, reply.status, &text, now));
+            let after =
+                said(&reply.headers).or_else(|| ban_length(venue, reply.status, &text, now));
             let fault = RestError::Status {
                 url: place,
                 status: reply.status,

@@ -23,7 +23,7 @@ use serde::Deserialize;
 use url::Url;
 
 use crate::collect::settings_error;
-use crate::collect::settings_error::Misread;
+use crate::collect::settings_error::ShapeError;
 use crate::collect::subscription::coin_selection::coins_of;
 use crate::feeds::hyperliquid::MOST_WEIGHT;
 use crate::feeds::{MARKET, VENUES, Venue, venue};
@@ -49,8 +49,8 @@ impl SettingsError {
     }
 }
 
-impl From<Misread> for SettingsError {
-    fn from((setting, message): Misread) -> Self {
+impl From<ShapeError> for SettingsError {
+    fn from((setting, message): ShapeError) -> Self {
         Self { setting, message }
     }
 }
@@ -58,7 +58,7 @@ impl From<Misread> for SettingsError {
 /// Where one venue is reached.
 #[derive(Clone, Default, PartialEq, Eq, Deserialize)]
 #[serde(default)]
-pub struct Reach {
+pub struct ExchangeAddress {
     /// The proxy on the way to it, such as `socks5h://127.0.0.1:1080`; empty for none. Absent, it is that of the environment.
     pub proxy: Option<String>,
     /// Paths that have moved: the known one, and where it is now.
@@ -68,7 +68,7 @@ pub struct Reach {
     pub hosts: BTreeMap<String, String>,
 }
 
-impl fmt::Debug for Reach {
+impl fmt::Debug for ExchangeAddress {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         // The password in a proxy's address is nobody's business.
         let proxy = self
@@ -78,7 +78,7 @@ impl fmt::Debug for Reach {
                 Some((_, host)) => format!("***@{host}"),
                 None => address.to_owned(),
             });
-        f.debug_struct("Reach")
+        f.debug_struct("ExchangeAddress")
             .field("proxy", &proxy)
             .field("paths", &self.paths)
             .field("hosts", &self.hosts)
@@ -265,7 +265,7 @@ settings! {
     /// Everything a collector may be told.
     Settings {
         /// Where the venues are reached, by name.
-        venues: BTreeMap<String, Reach> = BTreeMap::new(),
+        venues: BTreeMap<String, ExchangeAddress> = BTreeMap::new(),
         /// The coins whose bars and open interest are collected.
         coins: Vec<String> = DEFAULT_COINS.map(str::to_owned).to_vec(),
         /// How many days of bars and open interest are asked for at the start.
@@ -422,7 +422,7 @@ fn check_address(setting: &str, address: &str, schemes: [&str; 2]) -> Result<(),
     refused(setting, message)
 }
 
-fn check_reach(name: &str, reach: &Reach) -> Result<(), SettingsError> {
+fn check_reach(name: &str, reach: &ExchangeAddress) -> Result<(), SettingsError> {
     let Ok(known) = venue(name) else {
         let names: Vec<&str> = VENUES.iter().map(|venue| venue.name()).collect();
         let message = format!("{name:?} is no venue; allowed: {}", names.join(", "));
@@ -472,7 +472,7 @@ fn check_reach(name: &str, reach: &Reach) -> Result<(), SettingsError> {
 }
 
 /// Looks whether every path that has moved is one that the venue is asked by.
-fn check_paths(venue: &Venue, reach: &Reach) -> Result<(), SettingsError> {
+fn check_paths(venue: &Venue, reach: &ExchangeAddress) -> Result<(), SettingsError> {
     let known = venue.paths();
     let fits = |path: &str, known: &str| match known.split_once(MARKET) {
         Some((before, after)) => path

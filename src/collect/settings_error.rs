@@ -6,14 +6,14 @@ use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::Value;
 
 /// A setting, and what is wrong with it.
-pub(crate) type Misread = (String, String);
+pub(crate) type ShapeError = (String, String);
 
 /// The value that `from` gives.
 ///
 /// # Errors
 ///
-/// [`Misread`] of the first setting that has another shape.
-pub(crate) fn read<'de, T, D>(from: D) -> Result<T, Misread>
+/// [`ShapeError`] of the first setting that has another shape.
+pub(crate) fn read<'de, T, D>(from: D) -> Result<T, ShapeError>
 where
     T: Deserialize<'de>,
     D: Deserializer<'de>,
@@ -27,8 +27,8 @@ where
 ///
 /// # Errors
 ///
-/// [`Misread`] of the first one.
-pub(crate) fn check_tables(all: &impl Serialize) -> Result<(), Misread> {
+/// [`ShapeError`] of the first one.
+pub(crate) fn check_tables(all: &impl Serialize) -> Result<(), ShapeError> {
     // What cannot be told as JSON is no list.
     let all = serde_json::to_value(all).unwrap_or_default();
     let tables = ["pace", "positions"].map(|name| (name, all.get(name)));
@@ -44,7 +44,7 @@ pub(crate) fn check_tables(all: &impl Serialize) -> Result<(), Misread> {
 }
 
 /// What the reader says of the setting at `path`.
-fn told(path: &str, said: &str) -> Misread {
+fn told(path: &str, said: &str) -> ShapeError {
     let said = said.trim_end();
     let setting = if path == "." { "settings" } else { path };
     if let Some(unknown) = said.strip_prefix("unknown field ") {

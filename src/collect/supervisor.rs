@@ -9,20 +9,20 @@ use tokio::sync::watch;
 use tokio::task::JoinSet;
 
 use crate::archive::{RawLine, RawLineKind, RawQueue, RawRetention, WriteQueue};
-use crate::collect::clock::Clock;
-use crate::collect::environment::World;
+use crate::collect::clock::AdjustedClock;
+use crate::collect::environment::Environment;
 use crate::collect::health::coverage;
 use crate::collect::health::staleness;
 use crate::collect::health::status::{Status, VenueState};
 use crate::collect::intake::delivery::Delivery;
 use crate::collect::intake::intake::Intake;
 use crate::collect::lock::locked;
-use crate::collect::plan::{CollectError, Plan};
+use crate::collect::plan::{CollectError, CollectPlan};
 use crate::collect::positions::discovery;
-use crate::collect::positions::polling::Rounds;
+use crate::collect::positions::polling::PositionPoller;
 use crate::collect::quality::reference_price::Yardstick;
 use crate::collect::reference_data::instrument_cache::recall;
-use crate::collect::rest_client::{Http, Rest};
+use crate::collect::rest_client::{HttpClients, RestClient};
 use crate::collect::settings::Settings;
 use crate::collect::subscription::coin_selection::coins_of;
 use crate::collect::subscription::unlisted_coins;
@@ -35,13 +35,13 @@ const FAREWELL: Duration = Duration::from_secs(5);
 
 /// The tasks of all venues.
 #[derive(Debug)]
-pub struct Listening {
-    clock: Arc<Clock>,
+pub struct Supervisor {
+    clock: Arc<AdjustedClock>,
     since: Millis,
     venues: Vec<Arc<VenueTasks>>,
     delivery: Delivery,
     /// Where positions are looked at.
-    rounds: Option<Arc<Rounds>>,
+    rounds: Option<Arc<PositionPoller>>,
     stop: watch::Sender<bool>,
     tasks: Mutex<Tasks>,
 }
@@ -53,7 +53,7 @@ struct Tasks {
     beside: JoinSet<()>,
 }
 
-impl Listening {
+impl Supervisor {
     /// Begins to listen on the runtime of the caller, in another `world` where there is one; what comes in is handed to
     /// the keeper of `archive`.
     ///
@@ -63,15 +63,15 @@ impl Listening {
     pub fn begin(
         archive: &Path,
         inbox: WriteQueue,
-        plan: &Plan,
-        world: Option<Arc<dyn World>>,
+        plan: &CollectPlan,
+        world: Option<Arc<dyn Environment>>,
     ) -> Result<Self, CollectError> {
         let chosen = plan.venues()?;
         let coins = plan.coins()?;
         let settings = Arc::new(plan.settings.clone());
-        let http = Http::new(&settings, world.clone()).map_err(CollectError::Start)?;
+        let http = HttpClients::new(&settings, world.clone()).map_err(CollectError::Start)?;
         let world_is_ours = world.is_none();
-        let clock = Arc::new(Clock::new(world));
+        let clock = Arc::new(AdjustedClock::new(world));
         // Another world is not kept as it came.
         let raw = if world_is_ours {
             let (days, bytes) = (settings.raw_days, settings.raw_bytes);
@@ -104,11 +104,11 @@ impl Listening {
                 Arc::clone(&yardstick),
                 Arc::clone(&clock),
             ));
-            intake.tell_standstills();
+            intake.show_cooldowns();
             let one = Arc::new(VenueTasks {
                 rest: {
                     let http = http.of_venue(&settings, venue.name());
-                    Rest::new(Arc::clone(&intake), http.map_err(CollectError::Start)?)
+                    RestClient::new(Arc::clone(&intake), http.map_err(CollectError::Start)?)
                 },
                 recalled: recall(archive, venue, clock.now()),
                 is_compared: Mutex::default(),
@@ -133,7 +133,7 @@ impl Listening {
         let mut rounds = None;
         if plan.positions && !plan.once {
             let (http, delivery) = (http.clone(), delivery.clone());
-            let of = Rounds::new(&settings, http, &clock, delivery, wanted.clone());
+            let of = PositionPoller::new(&settings, http, &clock, delivery, wanted.clone());
             let of = Arc::new(of);
             of.remember(archive)?;
             tasks.venues.spawn(Arc::clone(&of).run(stopped.clone()));
@@ -142,7 +142,7 @@ impl Listening {
             rounds = Some(of);
         }
         if !plan.once {
-            // Elsewhere nobody looks on.
+            // A custom environment has no user who reads the coverage.
             if world_is_ours {
                 tasks.beside.spawn(coverage::watch(
                     venues.clone(),

@@ -32,9 +32,9 @@ pub(crate) async fn tend(venue: Arc<VenueTasks>, mut stop: watch::Receiver<bool>
         let since = venue.intake.clock.now();
         tokio::select! {
             () = venue.listen(stop) => {}
-            () = venue.tell_awaited(since) => {}
+            () = venue.record_startup_gap(since) => {}
         }
-        venue.write_awaited(since);
+        venue.note_startup_gap(since);
     }
     venue.intake.give_up_held();
     venue.intake.end_loss();
@@ -83,7 +83,7 @@ impl VenueTasks {
         let missing = self.missing(begun).await;
         let beside = async {
             tokio::join!(
-                self.tend_markets(),
+                self.run_market_refresh(),
                 self.tend_missed(missing),
                 self.tend_history(),
                 self.tend_held(),
@@ -104,7 +104,7 @@ impl VenueTasks {
             end
         };
         let end = tokio::select! {
-            (end, ()) = async { tokio::join!(end, self.tend_lines(begun, leaving)) } => end,
+            (end, ()) = async { tokio::join!(end, self.run_connections(begun, leaving)) } => end,
             () = beside => End::Wanted,
         };
         if let End::Disproved(asked, reason) = &end {

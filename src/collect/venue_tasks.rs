@@ -8,16 +8,16 @@ use tokio::sync::watch;
 
 use crate::collect::intake::intake::Intake;
 use crate::collect::quality::reference_price::Yardstick;
-use crate::collect::reference_data::instrument_cache::Recalled;
+use crate::collect::reference_data::instrument_cache::CachedMarkets;
 use crate::collect::reference_data::markets::Markets;
-use crate::collect::rest_client::{Rest, RestError};
+use crate::collect::rest_client::{RestClient, RestError};
 use crate::feeds::{Error, Listing};
 use crate::model::Millis;
 
 /// The tasks of one venue.
 pub(crate) struct VenueTasks {
     pub(crate) intake: Arc<Intake>,
-    pub(crate) rest: Rest,
+    pub(crate) rest: RestClient,
     pub(crate) archive: PathBuf,
     /// Whose bars and open interest are collected.
     pub(crate) history_coins: Vec<String>,
@@ -29,7 +29,7 @@ pub(crate) struct VenueTasks {
     /// Whether the listening has begun.
     pub(crate) heard: AtomicBool,
     /// The lists of markets as a process before had read them last.
-    pub(crate) recalled: Vec<Option<Recalled>>,
+    pub(crate) recalled: Vec<Option<CachedMarkets>>,
     /// Whether the markets were compared with these.
     pub(crate) is_compared: Mutex<bool>,
     /// Whether the markets have been read.
@@ -42,9 +42,9 @@ pub(crate) struct VenueTasks {
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum Failure {
     #[error(transparent)]
-    Rest(#[from] RestError),
+    RestClient(#[from] RestError),
     #[error("the reply cannot be read: {0}")]
-    Reply(#[from] Error),
+    HttpReply(#[from] Error),
     #[error("the venue lists none")]
     NoMarkets,
     #[error("the archive takes nothing")]
@@ -55,9 +55,9 @@ impl Failure {
     /// Whether the venue says that there is no such thing, or none of it.
     pub(crate) fn is_absence(&self) -> bool {
         match self {
-            Self::Rest(fault) => fault.is_absent(),
+            Self::RestClient(fault) => fault.is_absent(),
             Self::NoMarkets => true,
-            Self::Reply(_) | Self::NotTaken => false,
+            Self::HttpReply(_) | Self::NotTaken => false,
         }
     }
 }

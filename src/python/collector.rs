@@ -10,7 +10,7 @@ use pyo3::types::PyDict;
 use super::error::Failure;
 use super::market::Market;
 use super::{error, logs};
-use crate::collect::{self, CollectError, Plan, Settings, Status, VenueState};
+use crate::collect::{self, CollectError, CollectPlan, Settings, Status, VenueState};
 use crate::market::{self, Filling, Fills, MapKeeper, VenueFilling};
 
 /// How often a closing thread looks whether the collector has ended, and for signals.
@@ -112,7 +112,7 @@ impl Collector {
         };
         let settings = settings.map_err(|fault| raised(py, CollectError::Settings(fault)))?;
         let maps_bytes = settings.maps_bytes;
-        let plan = Plan {
+        let plan = CollectPlan {
             venues,
             coins,
             positions,

@@ -7,7 +7,7 @@ use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
 use super::{error, logs};
-use crate::collect::{self, Again, CollectError, Compared};
+use crate::collect::{self, CollectError, RebuildCounts, RebuildOptions};
 use crate::model::Millis;
 
 /// What becomes of an archive's orders where its frames are read anew; `seen` is told how many bytes have been read of how
@@ -23,7 +23,7 @@ pub(super) fn rebuild(
     dry_run: bool,
     seen: Option<Py<PyAny>>,
 ) -> PyResult<Bound<'_, PyDict>> {
-    let again = Again {
+    let again = RebuildOptions {
         start: start.map(Millis),
         end: end.map(Millis),
         venues,
@@ -69,7 +69,7 @@ pub(super) fn rebuild(
     Ok(told)
 }
 
-fn counted<'py>(py: Python<'py>, counts: &Compared) -> PyResult<Bound<'py, PyDict>> {
+fn counted<'py>(py: Python<'py>, counts: &RebuildCounts) -> PyResult<Bound<'py, PyDict>> {
     let told = PyDict::new(py);
     for (name, count) in [
         ("frames", counts.frames),

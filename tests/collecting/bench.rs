@@ -6,7 +6,9 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, Instant};
 
 use liqdata::archive::{Archive, Filter, Gap, OrderRow};
-use liqdata::collect::{Collector, Pace, Plan, Reach, Settings, Status, VenueState, VenueStatus};
+use liqdata::collect::{
+    CollectPlan, Collector, ExchangeAddress, Pace, Settings, Status, VenueState, VenueStatus,
+};
 use liqdata::model::Millis;
 
 use crate::doubles::{Exchange, Truth, dialect};
@@ -100,16 +102,16 @@ impl Doubles {
         settings
     }
 
-    pub(crate) fn plan(&self, settings: Settings) -> Plan {
-        Plan {
+    pub(crate) fn plan(&self, settings: Settings) -> CollectPlan {
+        CollectPlan {
             venues: self.0.keys().map(|name| (*name).to_owned()).collect(),
             settings: self.settings(settings),
-            ..Plan::default()
+            ..CollectPlan::default()
         }
     }
 }
 
-fn reach(venue: &str, exchange: &Exchange) -> Reach {
+fn reach(venue: &str, exchange: &Exchange) -> ExchangeAddress {
     let hosts = liqdata::feeds::venue(venue).unwrap().hosts();
     let hosts = hosts.iter().map(|(host, _)| {
         let base = if *host == "socket" {
@@ -119,9 +121,9 @@ fn reach(venue: &str, exchange: &Exchange) -> Reach {
         };
         ((*host).to_owned(), base)
     });
-    Reach {
+    ExchangeAddress {
         hosts: hosts.collect(),
-        ..Reach::default()
+        ..ExchangeAddress::default()
     }
 }
 
@@ -131,7 +133,7 @@ pub(crate) struct Collecting {
 }
 
 impl Collecting {
-    pub(crate) fn start(archive: &Path, plan: &Plan) -> Self {
+    pub(crate) fn start(archive: &Path, plan: &CollectPlan) -> Self {
         Self {
             collector: Some(Collector::start(archive, plan).unwrap()),
         }

@@ -8,7 +8,7 @@ use std::process::{Child, ChildStdout, Command, Stdio};
 use std::time::{Duration, Instant};
 
 use liqdata::archive::Archive;
-use liqdata::collect::{Collector, Plan, Settings, VenueState};
+use liqdata::collect::{CollectPlan, Collector, Settings, VenueState};
 use liqdata::model::Millis;
 
 use crate::bench::{
@@ -80,10 +80,10 @@ impl Drop for Process {
 #[ignore = "run by other tests as a process of its own"]
 fn collects() {
     let settings = Settings::read(&std::env::var(SETTINGS).unwrap()).unwrap();
-    let plan = Plan {
+    let plan = CollectPlan {
         venues: settings.venues.keys().cloned().collect(),
         settings,
-        ..Plan::default()
+        ..CollectPlan::default()
     };
     let archive = PathBuf::from(std::env::var(ARCHIVE).unwrap());
     let collector = Collector::start(archive, &plan).unwrap();

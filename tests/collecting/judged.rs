@@ -2,7 +2,7 @@
 //! exchange tells of its markets, and counted as unjudged where it tells none.
 
 use liqdata::archive::Archive;
-use liqdata::collect::{Again, Compared, VenueStatus, rebuild};
+use liqdata::collect::{RebuildCounts, RebuildOptions, VenueStatus, rebuild};
 use liqdata::model::{Millis, VenueCoverage};
 use rust_decimal::Decimal;
 
@@ -221,8 +221,12 @@ async fn what_was_quarantined_is_new_to_a_rebuild_only_in_another_unit() {
         .until_of("gate", "it is set aside", |one| one.quarantined == 1)
         .await;
     collecting.stop().await;
-    let again = || -> Compared {
-        let done = rebuild(&folder.archive(), &Again::default(), &mut |_, _| true);
+    let again = || -> RebuildCounts {
+        let done = rebuild(
+            &folder.archive(),
+            &RebuildOptions::default(),
+            &mut |_, _| true,
+        );
         done.unwrap().unwrap().exchanges["gate"]
     };
     let done = again();

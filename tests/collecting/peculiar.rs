@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use liqdata::archive::Archive;
-use liqdata::collect::{Again, Settings, VenueState, rebuild};
+use liqdata::collect::{RebuildOptions, Settings, VenueState, rebuild};
 use liqdata::model::{GapState, Millis};
 
 use crate::bench::{Collecting, Doubles, Folder, assert_kept, gaps, orders, quick, told, true_of};
@@ -400,9 +400,13 @@ async fn an_htx_that_changes_its_mind_leaves_no_row_of_the_wrong_side() {
     writer.roll(Millis(i64::MAX / 2)).unwrap();
     drop(writer);
     assert_kept(&folder.archive(), &happened);
-    rebuild(&folder.archive(), &Again::default(), &mut |_, _| true)
-        .unwrap()
-        .unwrap();
+    rebuild(
+        &folder.archive(),
+        &RebuildOptions::default(),
+        &mut |_, _| true,
+    )
+    .unwrap()
+    .unwrap();
     assert_kept(&folder.archive(), &happened);
 }
 

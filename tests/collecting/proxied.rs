@@ -220,7 +220,7 @@ async fn a_proxy_that_refuses_is_named_with_its_variable_and_without_its_passwor
 }
 
 /// A plan in which one venue's socket, and what else it is asked, are far away.
-fn plan(doubles: &Doubles, far: &[&str]) -> liqdata::collect::Plan {
+fn plan(doubles: &Doubles, far: &[&str]) -> liqdata::collect::CollectPlan {
     let mut plan = doubles.plan(quick());
     for (venue, reach) in &mut plan.settings.venues {
         let exchange = doubles.of(venue);

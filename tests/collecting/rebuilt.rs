@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use liqdata::archive::{Archive, Batch, Filter, OrderRow};
-use liqdata::collect::{Again, Compared, Rebuilt, rebuild};
+use liqdata::collect::{RebuildCounts, RebuildOptions, RebuildReport, rebuild};
 use liqdata::model::Millis;
 use rust_decimal::Decimal;
 
@@ -32,14 +32,14 @@ fn total(archive: &Path, as_of: Option<Millis>) -> (Decimal, usize) {
     briefly
 }
 
-fn again(archive: &Path, again: &Again) -> Rebuilt {
+fn again(archive: &Path, again: &RebuildOptions) -> RebuildReport {
     rebuild(archive, again, &mut |_, _| true).unwrap().unwrap()
 }
 
 /// What became of the rows: same, corrected, new, gone.
-fn counts(done: &Rebuilt) -> [u64; 4] {
+fn counts(done: &RebuildReport) -> [u64; 4] {
     assert!(done.damaged.is_empty(), "{done:?}");
-    let sum = |of: fn(&Compared) -> u64| done.exchanges.values().map(of).sum();
+    let sum = |of: fn(&RebuildCounts) -> u64| done.exchanges.values().map(of).sum();
     let others = sum(|one| one.unread + one.doubtful);
     assert_eq!(others, 0, "{done:?}");
     [
@@ -96,7 +96,7 @@ fn assert_an_end_corrects_nothing(raw: &Path, wrong: &[OrderRow], before: (Decim
     drop(writer);
     copy(raw, &path.join("raw"));
     cut(&path.join("raw"));
-    let done = again(&path, &Again::default());
+    let done = again(&path, &RebuildOptions::default());
     assert!(!done.damaged.is_empty(), "{done:?}");
     assert_eq!(total(&path, None), before);
 }
@@ -119,9 +119,9 @@ async fn rows_in_a_wrong_unit_are_mended_and_answers_as_of_before_stay() {
     collecting.stop().await;
     assert_kept(&folder.archive(), &truths);
     let all = u64::try_from(truths.len()).unwrap();
-    let dry = Again {
+    let dry = RebuildOptions {
         dry_run: true,
-        ..Again::default()
+        ..RebuildOptions::default()
     };
     assert_eq!(counts(&again(&folder.archive(), &dry)), [all, 0, 0, 0]);
 
@@ -168,7 +168,7 @@ async fn rows_in_a_wrong_unit_are_mended_and_answers_as_of_before_stay() {
 
     assert_eq!(counts(&again(&path, &dry)), [all - 31, 30, 1, 1]);
     assert_eq!(total(&path, None), before);
-    let done = again(&path, &Again::default());
+    let done = again(&path, &RebuildOptions::default());
     assert_eq!(counts(&done), [all - 31, 30, 1, 1]);
     let (sum, count) = total(&folder.archive(), None);
     let old = wrong.last().unwrap().order.value_usd;
@@ -190,11 +190,14 @@ async fn rows_in_a_wrong_unit_are_mended_and_answers_as_of_before_stay() {
 
     // Once more changes nothing, and neither does it in part.
     let listed = Archive::read(&path).unwrap().lists().unwrap();
-    assert_eq!(counts(&again(&path, &Again::default())), [all, 0, 0, 0]);
-    let part = Again {
+    assert_eq!(
+        counts(&again(&path, &RebuildOptions::default())),
+        [all, 0, 0, 0]
+    );
+    let part = RebuildOptions {
         venues: vec!["okx".to_owned()],
         start: Some(Millis(0)),
-        ..Again::default()
+        ..RebuildOptions::default()
     };
     assert_eq!(counts(&again(&path, &part)), [30, 0, 0, 0]);
     assert_eq!(Archive::read(&path).unwrap().lists().unwrap(), listed);

@@ -2,7 +2,7 @@
 //! and what was listed since then is known to have been missed.
 
 use liqdata::archive::Archive;
-use liqdata::collect::{Plan, Settings, VenueState, VenueStatus};
+use liqdata::collect::{CollectPlan, Settings, VenueState, VenueStatus};
 use liqdata::model::Millis;
 
 use crate::bench::{Collecting, Doubles, Folder, assert_kept, quick};
@@ -86,7 +86,7 @@ async fn lists_of_the_process_before_stand_in_for_those_that_are_refused_from_th
 }
 
 /// Bybit, whose lists are kept by a process that has ended, and how many sockets that wanted.
-async fn known_to_one_before(settings: Settings) -> (Folder, Doubles, Plan, u64) {
+async fn known_to_one_before(settings: Settings) -> (Folder, Doubles, CollectPlan, u64) {
     let (folder, doubles) = (Folder::new(), Doubles::open(&["bybit"]).await);
     let plan = doubles.plan(settings);
     let collecting = Collecting::start(&folder.archive(), &plan);

@@ -5,7 +5,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use liqdata::feeds::answer;
 
-use liqdata::collect::{Plan, Settings, VenueState};
+use liqdata::collect::{CollectPlan, Settings, VenueState};
 
 use crate::bench::{
     Collecting, Doubles, Folder, Told, assert_kept, gaps, orders, quick, told, true_of,
@@ -40,7 +40,7 @@ async fn is_asked_for_the_past(venue: &'static str) {
     let (folder, doubles) = (Folder::new(), Doubles::open(&[venue]).await);
     let exchange = doubles.of(venue);
     let happened = a_busy_half_hour(exchange);
-    let plan = Plan {
+    let plan = CollectPlan {
         once: true,
         ..doubles.plan(quick())
     };
@@ -118,7 +118,7 @@ async fn an_instant_that_fills_a_page_costs_its_own_rest_and_no_more() {
     let crowd = exchange.imagine_of("PF_XBTUSD", std::iter::repeat_n(instant, 130));
     exchange.record(&happened);
     exchange.record(&crowd);
-    let plan = Plan {
+    let plan = CollectPlan {
         once: true,
         ..doubles.plan(quick())
     };

@@ -1,7 +1,7 @@
 //! Each venue end to end: subscribed to, heard, priced, kept, and asked for what was missed.
 
 use liqdata::archive::{Archive, VenueCoverage};
-use liqdata::collect::{Plan, VenueState};
+use liqdata::collect::{CollectPlan, VenueState};
 
 use crate::bench::{Collecting, Doubles, Folder, assert_kept, quick};
 use crate::doubles::names;
@@ -72,7 +72,7 @@ venues! {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn of_the_coins_that_are_asked_for_and_of_no_others() {
     let (folder, doubles) = (Folder::new(), Doubles::open(&["dydx", "extended"]).await);
-    let plan = Plan {
+    let plan = CollectPlan {
         coins: vec!["BTC".to_owned()],
         ..doubles.plan(quick())
     };

@@ -321,10 +321,11 @@ impl VenueTasks {
                     asks.extend(rest);
                 }
                 // Of a market that is closed a venue may tell nothing any more; the others are not to wait for it.
-                Err(fault @ (Failure::Rest(RestError::Status { .. }) | Failure::Reply(_)))
-                    if self.note_closed(&ask, told_until, &fault) => {}
+                Err(
+                    fault @ (Failure::RestClient(RestError::Status { .. }) | Failure::HttpReply(_)),
+                ) if self.note_closed(&ask, told_until, &fault) => {}
                 // The venue no longer answers such requests at all: the live feed goes on without.
-                Err(Failure::Rest(fault)) if fault.is_absent() => {
+                Err(Failure::RestClient(fault)) if fault.is_absent() => {
                     self.trouble(format!("no back-fill: {fault}"));
                     told.answer = Answer::Gone;
                     board.will_not_ask(asks.len());

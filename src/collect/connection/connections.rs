@@ -11,9 +11,9 @@ use tokio::time::{MissedTickBehavior, interval};
 
 use crate::archive::SessionId;
 use crate::collect::connection::reconnect;
-use crate::collect::connection::reconnect::{LineChange, LineNews};
+use crate::collect::connection::reconnect::{ConnectionCommand, ConnectionEvent};
 use crate::collect::connection::redundancy::{Ears, Place};
-use crate::collect::health::liveness::PassedOver;
+use crate::collect::health::liveness::IgnoredControl;
 use crate::collect::intake::intake::recorded;
 use crate::collect::reference_data::markets::Markets;
 use crate::collect::settings::span;
@@ -22,13 +22,13 @@ use crate::feeds::Line;
 use crate::model::Millis;
 
 /// The lines that are kept open, by name, each with the ways to change it: one to each socket that listens to it.
-type Lines = HashMap<String, (Line, Vec<mpsc::UnboundedSender<LineChange>>)>;
+type Lines = HashMap<String, (Line, Vec<mpsc::UnboundedSender<ConnectionCommand>>)>;
 
 impl VenueTasks {
     /// Keeps the sockets open that the markets ask for, and writes down that the listening goes on.
     ///
     /// What was missed has been looked for up to `begun`.
-    pub(crate) async fn tend_lines(&self, begun: Millis, mut stop: watch::Receiver<bool>) {
+    pub(crate) async fn run_connections(&self, begun: Millis, mut stop: watch::Receiver<bool>) {
         let pace = &self.intake.settings.pace;
         if self.intake.venue.listens_by_market() {
             tokio::select! {
@@ -78,7 +78,7 @@ impl VenueTasks {
             }
             tokio::select! {
                 () = said(&mut stop) => break,
-                Some(LineNews::Live) = heard.recv() => {
+                Some(ConnectionEvent::Live) = heard.recv() => {
                     if run.is_none() {
                         run = self.begin_when_heard(begun).await;
                     }
@@ -86,7 +86,7 @@ impl VenueTasks {
                 Ok(()) = renewal.changed() => {
                     let reason = renewal.borrow_and_update().clone().unwrap_or_default();
                     for change in lines.values().flat_map(|(_, changes)| changes) {
-                        let _ = change.send(LineChange::Renew(reason.clone()));
+                        let _ = change.send(ConnectionCommand::Renew(reason.clone()));
                     }
                 }
                 _ = seen.tick() => {
@@ -148,14 +148,14 @@ impl VenueTasks {
         since: Option<Millis>,
         lines: &mut Lines,
         tasks: &mut JoinSet<()>,
-        news: &mpsc::UnboundedSender<LineNews>,
+        news: &mpsc::UnboundedSender<ConnectionEvent>,
     ) {
         match lines.get_mut(&line.name) {
             Some((known, _)) if *known == line => {}
             Some((known, changes)) => {
                 *known = line.clone();
                 for change in changes {
-                    let _ = change.send(LineChange::Replace(Box::new(line.clone())));
+                    let _ = change.send(ConnectionCommand::Replace(Box::new(line.clone())));
                 }
             }
             None => {
@@ -168,7 +168,7 @@ impl VenueTasks {
                 let note = notes.lines.entry(line.name.clone()).or_default();
                 note.ears = Some(Arc::clone(&ears));
                 drop(notes);
-                let passed_over = Arc::new(PassedOver::default());
+                let ignored_control = Arc::new(IgnoredControl::default());
                 let proof = Arc::new(Notify::new());
                 let mut ways = Vec::with_capacity(count);
                 for ear in 0..count {
@@ -177,7 +177,7 @@ impl VenueTasks {
                     let place = Place {
                         ear,
                         ears: Arc::clone(&ears),
-                        passed_over: Arc::clone(&passed_over),
+                        ignored_control: Arc::clone(&ignored_control),
                         proof: Arc::clone(&proof),
                     };
                     tasks.spawn(reconnect::tend(

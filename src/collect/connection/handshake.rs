@@ -10,7 +10,7 @@ use tokio_tungstenite::tungstenite::protocol::WebSocketConfig;
 use tokio_tungstenite::{WebSocketStream, client_async_with_config};
 use url::Url;
 
-use crate::collect::health::cooldown::{ban, said, standstill, turns_away};
+use crate::collect::health::cooldown::{ban_length, cooldown_length, is_refusal, said};
 use crate::collect::intake::intake::Intake;
 use crate::feeds::Line;
 use crate::net::{Connector, Stream, date};
@@ -58,14 +58,14 @@ fn refusal(intake: &Intake, host: &'static str, error: &WebSocketError) -> Strin
     };
     let status = reply.status();
     let told = format!("the handshake is answered {status}");
-    if !turns_away(status.as_u16()) {
+    if !is_refusal(status.as_u16()) {
         return told;
     }
     let body = reply.body().as_deref().unwrap_or_default();
     let body = String::from_utf8_lossy(body);
     let (venue, now) = (intake.venue, intake.clock.now());
-    let said = said(reply.headers()).or_else(|| ban(venue, status.as_u16(), &body, now));
-    let wait = standstill(said, Duration::ZERO);
+    let said = said(reply.headers()).or_else(|| ban_length(venue, status.as_u16(), &body, now));
+    let wait = cooldown_length(said, Duration::ZERO);
     if wait.is_zero() {
         return told;
     }

@@ -27,7 +27,7 @@ use crate::net::{Backoff, Connector};
 
 /// What a line is told.
 #[derive(Clone, Debug)]
-pub(crate) enum LineChange {
+pub(crate) enum ConnectionCommand {
     /// Its connection is to be taken for lost.
     Renew(String),
     /// Its topics have changed.
@@ -36,7 +36,7 @@ pub(crate) enum LineChange {
 
 /// What a line tells of itself.
 #[derive(Clone, Copy, Debug)]
-pub(crate) enum LineNews {
+pub(crate) enum ConnectionEvent {
     /// It listens for the first time, or again.
     Live,
 }
@@ -131,10 +131,10 @@ pub(crate) async fn tend(
     connector: Connector,
     line: Line,
     place: Place,
-    mut changes: mpsc::UnboundedReceiver<LineChange>,
-    news: mpsc::UnboundedSender<LineNews>,
+    mut changes: mpsc::UnboundedReceiver<ConnectionCommand>,
+    news: mpsc::UnboundedSender<ConnectionEvent>,
 ) {
-    let mut keeper = LineKeeper::new(intake, connector, line, place, news);
+    let mut keeper = Reconnector::new(intake, connector, line, place, news);
     loop {
         let rotate_at = keeper.rotate_at();
         tokio::select! {
@@ -170,11 +170,11 @@ fn record(intake: &Intake, silences: Vec<Silence>) {
     }
 }
 
-struct LineKeeper {
+struct Reconnector {
     intake: Arc<Intake>,
     connector: Connector,
     line: Line,
-    news: mpsc::UnboundedSender<LineNews>,
+    news: mpsc::UnboundedSender<ConnectionEvent>,
     current: Option<Connection>,
     next: Option<Connection>,
     /// Sockets that were replaced, on their way out.
@@ -192,13 +192,13 @@ struct LineKeeper {
     stale: bool,
 }
 
-impl LineKeeper {
+impl Reconnector {
     fn new(
         intake: Arc<Intake>,
         connector: Connector,
         line: Line,
         place: Place,
-        news: mpsc::UnboundedSender<LineNews>,
+        news: mpsc::UnboundedSender<ConnectionEvent>,
     ) -> Self {
         let backoff = intake.settings.pace.backoff();
         let current = Connection::open(&intake, &connector, &line, &place);
@@ -239,14 +239,14 @@ impl LineKeeper {
         Some(self.no_rotation_before.map_or(due, |least| due.max(least)))
     }
 
-    fn on_change(&mut self, change: LineChange) {
+    fn on_change(&mut self, change: ConnectionCommand) {
         match change {
-            LineChange::Renew(reason) => {
+            ConnectionCommand::Renew(reason) => {
                 if let Some(connection) = &self.current {
                     let _ = connection.ending.send(Ending::Renew(reason));
                 }
             }
-            LineChange::Replace(line) => {
+            ConnectionCommand::Replace(line) => {
                 self.line = *line;
                 self.stale = true;
                 let (topics, now) = (self.topics(), self.intake.clock.now());
@@ -268,7 +268,7 @@ impl LineKeeper {
         self.look_at = (count > 1).then(|| now + each);
         if mute_at.is_some_and(|at| at <= now) {
             let seconds = patience.as_secs_f64();
-            self.on_change(LineChange::Renew(format!(
+            self.on_change(ConnectionCommand::Renew(format!(
                 "no event for {seconds} s while another socket reports: connected but mute"
             )));
         }
@@ -357,7 +357,7 @@ impl LineKeeper {
             ears.covers(ear, &own, uncovered, stale, now);
         });
         self.place.proof.notify_waiters();
-        let _ = self.news.send(LineNews::Live);
+        let _ = self.news.send(ConnectionEvent::Live);
     }
 
     fn on_loss(&mut self, loss: &Loss) {

@@ -11,7 +11,7 @@ use std::time::Duration;
 use tokio::sync::Notify;
 use tokio::time::Instant;
 
-use crate::collect::health::liveness::PassedOver;
+use crate::collect::health::liveness::IgnoredControl;
 use crate::model::Millis;
 
 /// Topics that are not heard, with since when and why.
@@ -30,7 +30,7 @@ pub(crate) struct Silence {
 pub(crate) struct Place {
     pub(crate) ear: usize,
     pub(crate) ears: Arc<Mutex<Ears>>,
-    pub(crate) passed_over: Arc<PassedOver>,
+    pub(crate) ignored_control: Arc<IgnoredControl>,
     /// Tells those who listen that another has ceased to, or begun: what was heard until now is to be proven.
     pub(crate) proof: Arc<Notify>,
 }

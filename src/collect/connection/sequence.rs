@@ -26,7 +26,7 @@ struct Hole {
 
 /// What is counted by itself, such as the trades of a market.
 #[derive(Debug)]
-struct Stream {
+struct NumberedStream {
     next: u64,
     /// When the last number came.
     at: Millis,
@@ -35,7 +35,7 @@ struct Stream {
     holes: Vec<Hole>,
 }
 
-impl Stream {
+impl NumberedStream {
     /// The earliest instant at which what comes behind the last number can have happened.
     fn since(&self) -> Millis {
         let told = self.told.unwrap_or(self.at);
@@ -45,7 +45,7 @@ impl Stream {
 
 /// Something that was not heard.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Missed {
+pub(crate) struct SequenceGap {
     /// What is counted; empty where that is everything on the connection.
     pub(crate) stream: String,
     pub(crate) count: u64,
@@ -56,7 +56,7 @@ pub(crate) struct Missed {
 /// All that is counted on one connection.
 #[derive(Debug)]
 pub(crate) struct Sequences {
-    streams: HashMap<String, Stream>,
+    streams: HashMap<String, NumberedStream>,
     /// How much later than those behind it a number may come.
     late: Duration,
     /// When the next hole is due.
@@ -85,7 +85,7 @@ impl Sequences {
         } in numbers
         {
             let Some(known) = self.streams.get_mut(&stream) else {
-                let begun = Stream {
+                let begun = NumberedStream {
                     next: number.saturating_add(1),
                     at,
                     told,
@@ -139,7 +139,7 @@ impl Sequences {
     }
 
     /// What does not come any more `now`; all that is missing where nothing comes at all.
-    pub(crate) fn missed(&mut self, now: Option<Instant>) -> Vec<Missed> {
+    pub(crate) fn missed(&mut self, now: Option<Instant>) -> Vec<SequenceGap> {
         let is_due = |hole: &Hole| now.is_none_or(|now| hole.due <= now);
         if self.due.is_none_or(|due| now.is_some_and(|now| now < due)) {
             return Vec::new();
@@ -147,7 +147,7 @@ impl Sequences {
         let mut missed = Vec::new();
         for (name, stream) in &mut self.streams {
             let due = stream.holes.iter().filter(|hole| is_due(hole));
-            missed.extend(due.map(|hole| Missed {
+            missed.extend(due.map(|hole| SequenceGap {
                 stream: name.clone(),
                 count: hole.next.saturating_sub(hole.first),
                 since: hole.since,

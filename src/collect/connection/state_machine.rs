@@ -18,13 +18,13 @@ use tokio_tungstenite::tungstenite::{Error as WebSocketError, Message};
 use crate::collect::connection::handshake::{Socket, open};
 use crate::collect::connection::redundancy::Place;
 use crate::collect::connection::sequence::Sequences;
-use crate::collect::health::heartbeat::Life;
-use crate::collect::health::liveness::Pulse;
+use crate::collect::health::heartbeat::HeartbeatMonitor;
+use crate::collect::health::liveness::Liveness;
 use crate::collect::health::pings::{Pings, said_at};
 use crate::collect::intake::intake::Intake;
 use crate::collect::lock::locked;
 use crate::collect::settings::{span, span_or};
-use crate::collect::subscription::subscriptions::{Refused, Standing, Subscriptions};
+use crate::collect::subscription::subscriptions::{ControlStatus, RefusalOutcome, Subscriptions};
 use crate::feeds::{Beat, Control, Error, Heard, Line, Sign, text, unzipped};
 use crate::model::Millis;
 use crate::net::{Backoff, Connector};
@@ -77,7 +77,7 @@ pub(crate) async fn listen(
         last_sign: None,
     };
     tokio::select! {
-        () = intake.standstills.over(line.host) => {}
+        () = intake.cooldowns.over(line.host) => {}
         () = ended(&mut ending) => return never("closed".to_owned()),
     }
     let patience = span(intake.settings.pace.connect);
@@ -91,7 +91,7 @@ pub(crate) async fn listen(
         () = ended(&mut ending) => return never("closed".to_owned()),
     };
     intake.board.notes().status.connections += 1;
-    Conversation::new(intake, line, place, covers, stream)
+    StateMachine::new(intake, line, place, covers, stream)
         .run(ending)
         .await
 }
@@ -101,7 +101,7 @@ async fn ended(ending: &mut watch::Receiver<Ending>) {
     let _ = ending.wait_for(|ending| *ending != Ending::Listen).await;
 }
 
-struct Conversation {
+struct StateMachine {
     intake: Arc<Intake>,
     line: Line,
     place: Place,
@@ -109,7 +109,7 @@ struct Conversation {
     covers: mpsc::UnboundedSender<BTreeSet<String>>,
     /// Whether it has said that it covers what it can.
     is_ready: bool,
-    pulse: Pulse,
+    pulse: Liveness,
     /// Whether all was asked for, and answered or waited for long enough.
     is_settled: bool,
     /// When topics that are not covered are asked for again, and after how long the next time.
@@ -120,14 +120,14 @@ struct Conversation {
     next_ask: Instant,
     next_beat: Instant,
     give_up_waiting: Instant,
-    life: Life,
+    life: HeartbeatMonitor,
     opened: Millis,
     pings: Pings,
     /// Until when all that was said was heard.
     last_sign: Option<Millis>,
 }
 
-impl Conversation {
+impl StateMachine {
     fn new(
         intake: Arc<Intake>,
         line: Line,
@@ -153,13 +153,13 @@ impl Conversation {
             next_ask,
             next_beat: now + span_or(times.ping, heartbeat.every),
             give_up_waiting: next_ask + line.between * messages + span(times.acknowledge),
-            life: Life::new(&heartbeat, &times, now, line.control != Control::None),
+            life: HeartbeatMonitor::new(&heartbeat, &times, now, line.control != Control::None),
             opened: intake.clock.now(),
             pings: Pings::default(),
             last_sign: None,
             covers,
             is_ready: false,
-            pulse: Pulse::new(line.control),
+            pulse: Liveness::new(line.control),
             is_settled: false,
             again: None,
             patience: Backoff::new(span(times.again), span(times.again) * 8),
@@ -340,8 +340,8 @@ impl Conversation {
         if !self.intake.venue.answers_steady() || !self.subscriptions.is_control_passed_over() {
             return false;
         }
-        if !self.place.passed_over.is_certain() {
-            self.place.passed_over.count();
+        if !self.place.ignored_control.is_certain() {
+            self.place.ignored_control.count();
             return false;
         }
         self.do_without("was neither acknowledged nor told");
@@ -493,8 +493,10 @@ impl Conversation {
                     self.pulse.come_back();
                     self.intake.board.tells(&self.line.name);
                 }
-                if self.subscriptions.note_control(Standing::Taken) != Some(Standing::Taken) {
-                    self.place.passed_over.end();
+                if self.subscriptions.note_control(ControlStatus::Taken)
+                    != Some(ControlStatus::Taken)
+                {
+                    self.place.ignored_control.end();
                 }
                 self.life.heard(Sign::Control, Instant::now());
                 self.on_sign();
@@ -505,7 +507,7 @@ impl Conversation {
                     self.when_all_are_settled();
                 }
                 if !self.subscriptions.is_control_open() {
-                    self.place.passed_over.end();
+                    self.place.ignored_control.end();
                 }
             }
             Heard::Refused { topics, message } => self.on_refusal(&topics, &message)?,
@@ -519,10 +521,12 @@ impl Conversation {
     fn on_refusal(&mut self, topics: &[String], message: &str) -> Result<(), String> {
         let board = &self.intake.board;
         match self.subscriptions.refuse(topics) {
-            Refused::Unknown => board.trouble(format!("a request was refused: {message}")),
-            Refused::Topic(topic) => board.trouble(format!("{topic} was refused: {message}")),
-            Refused::Control => self.do_without(&format!("was refused: {message}")),
-            Refused::Halved => self.give_up_waiting += self.line.between * 2,
+            RefusalOutcome::Unknown => board.trouble(format!("a request was refused: {message}")),
+            RefusalOutcome::Topic(topic) => {
+                board.trouble(format!("{topic} was refused: {message}"))
+            }
+            RefusalOutcome::Control => self.do_without(&format!("was refused: {message}")),
+            RefusalOutcome::Halved => self.give_up_waiting += self.line.between * 2,
         }
         self.when_all_are_settled();
         if self.subscriptions.are_refused() {
@@ -560,7 +564,7 @@ impl Conversation {
     /// Says what it does not cover; those topics are asked for again in a while.
     fn say_covered(&mut self) {
         let uncovered = self.subscriptions.uncovered();
-        let is_refused = |(_, standing)| standing == Standing::Refused;
+        let is_refused = |(_, standing)| standing == ControlStatus::RefusalOutcome;
         if uncovered.is_empty() && !self.subscriptions.control().is_some_and(is_refused) {
             self.again = None;
         } else if self.again.is_none() {
@@ -594,7 +598,8 @@ impl Conversation {
         let Some((topic, _)) = self.subscriptions.control() else {
             return;
         };
-        self.subscriptions.note_control(Standing::Refused);
+        self.subscriptions
+            .note_control(ControlStatus::RefusalOutcome);
         if !self.pulse.is_watched() {
             return;
         }

@@ -29,12 +29,12 @@ pub(crate) const REQUESTS: &str = "requests";
 
 /// How long something is left alone.
 #[derive(Clone, Copy, Debug, Deserialize, PartialEq, Eq, Serialize)]
-struct Span {
+struct CooldownSpan {
     from: Millis,
     until: Millis,
 }
 
-impl Span {
+impl CooldownSpan {
     /// How much of it is left; no more than all of it, whatever the clock has become.
     fn left(self, now: Millis) -> Option<Duration> {
         let whole = self.until.0.saturating_sub(self.from.0);
@@ -46,19 +46,20 @@ impl Span {
 
 /// Until when nothing is asked of a venue, and no handshake tried with its hosts.
 #[derive(Debug)]
-pub(crate) struct Standstills {
+pub(crate) struct Cooldowns {
     until: Mutex<HashMap<String, Instant>>,
     /// Those of them that the next process is to know.
-    kept: Mutex<BTreeMap<String, Span>>,
+    kept: Mutex<BTreeMap<String, CooldownSpan>>,
     archive: PathBuf,
     file: String,
 }
 
-impl Standstills {
+impl Cooldowns {
     /// Those that a process before had to keep to, as far as they are not over.
     pub(crate) fn of(archive: &Path, venue: &str, now: Millis) -> Self {
-        let file = format!("standstills-{venue}.json");
-        let mut kept: BTreeMap<String, Span> = state_file::read(archive, &file).unwrap_or_default();
+        let file = format!("cooldowns-{venue}.json");
+        let mut kept: BTreeMap<String, CooldownSpan> =
+            state_file::read(archive, &file).unwrap_or_default();
         kept.retain(|_, span| span.left(now).is_some());
         let begun = Instant::now();
         let until = kept.iter().filter_map(|(place, span)| {
@@ -87,7 +88,7 @@ impl Standstills {
         let until = now.on(i64::try_from(wait.as_millis()).unwrap_or(i64::MAX));
         let mut kept = locked(&self.kept);
         kept.retain(|_, span| span.left(now).is_some());
-        let new = Span { from: now, until };
+        let new = CooldownSpan { from: now, until };
         let span = kept.entry(place.to_owned()).or_insert(new);
         // The clock may have been put back meanwhile.
         if span.left(now) < new.left(now) {
@@ -120,7 +121,7 @@ impl Standstills {
 }
 
 /// Whether a status turns a client away for a time.
-pub(crate) fn turns_away(status: u16) -> bool {
+pub(crate) fn is_refusal(status: u16) -> bool {
     matches!(status, 403 | 418 | 429)
 }
 
@@ -130,7 +131,7 @@ pub(crate) fn said(headers: &HeaderMap) -> Option<Duration> {
 }
 
 /// How long a venue turns us away that says so in its own words, or in its documents.
-pub(crate) fn ban(venue: &Venue, status: u16, body: &str, now: Millis) -> Option<Duration> {
+pub(crate) fn ban_length(venue: &Venue, status: u16, body: &str, now: Millis) -> Option<Duration> {
     let said = banned_until(body).map(|until| {
         let left = until.0.saturating_sub(now.0);
         Duration::from_millis(u64::try_from(left).unwrap_or(0))
@@ -139,7 +140,7 @@ pub(crate) fn ban(venue: &Venue, status: u16, body: &str, now: Millis) -> Option
 }
 
 /// How long nothing is asked: as the venue says, however long, and no less than `wait`.
-pub(crate) fn standstill(said: Option<Duration>, wait: Duration) -> Duration {
+pub(crate) fn cooldown_length(said: Option<Duration>, wait: Duration) -> Duration {
     said.map_or(wait, |said| said.min(LONGEST).max(wait))
 }
 
@@ -166,23 +167,26 @@ mod tests {
             (Some(3 * 86_400), 7, 3 * 86_400),
             (Some(u64::MAX), 7, 31 * 86_400),
         ] {
-            assert_eq!(standstill(said.map(seconds), seconds(wait)), seconds(asked));
+            assert_eq!(
+                cooldown_length(said.map(seconds), seconds(wait)),
+                seconds(asked)
+            );
         }
     }
 
-    fn left(standstills: &Standstills, place: &str) -> u64 {
-        let mut left = standstills.left().into_iter();
+    fn left(cooldowns: &Cooldowns, place: &str) -> u64 {
+        let mut left = cooldowns.left().into_iter();
         let left = left.find(|(known, _)| known == place);
         left.map_or(0, |(_, left)| (left + Duration::from_millis(500)).as_secs())
     }
 
     #[test]
     fn what_is_left_alone_for_more_than_a_minute_is_so_by_the_next_process() {
-        let name = format!("liqdata-standstill-{}", std::process::id());
+        let name = format!("liqdata-cooldown_length-{}", std::process::id());
         let archive = std::env::temp_dir().join(name);
         std::fs::create_dir_all(&archive).unwrap();
         let (now, seconds) = (Millis(1_790_000_000_000), Duration::from_secs);
-        let of = |now| Standstills::of(&archive, "okx", now);
+        let of = |now| Cooldowns::of(&archive, "okx", now);
         let first = of(now);
         first.begin("socket", seconds(60), now).unwrap();
         assert!(of(now).left().is_empty());
@@ -193,7 +197,7 @@ mod tests {
         // A clock that was put back makes it no longer than was said.
         assert_eq!(left(&of(now.back(Millis::DAY)), REQUESTS), 600);
         assert!(of(now.on(600_000)).left().is_empty());
-        assert!(Standstills::of(&archive, "gate", now).left().is_empty());
+        assert!(Cooldowns::of(&archive, "gate", now).left().is_empty());
         next.begin("socket", seconds(1000), now.on(100_000))
             .unwrap();
         let third = of(now.on(500_000));

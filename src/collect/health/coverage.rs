@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use crate::archive::{Archive, ArchiveError, VenueCoverage};
-use crate::collect::clock::Clock;
+use crate::collect::clock::AdjustedClock;
 use crate::collect::settings::{Settings, span};
 use crate::collect::venue_tasks::VenueTasks;
 use crate::model::Millis;
@@ -19,7 +19,7 @@ pub(crate) async fn watch(
     venues: Vec<Arc<VenueTasks>>,
     path: PathBuf,
     settings: Arc<Settings>,
-    clock: Arc<Clock>,
+    clock: Arc<AdjustedClock>,
 ) {
     let each = (span(settings.pace.seen) * 2).max(EACH);
     let mut archive = None;

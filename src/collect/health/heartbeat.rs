@@ -18,7 +18,7 @@ const USUAL: Duration = Duration::from_secs(15);
 
 /// A sign that is missing for longer than it may be.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Missing {
+pub(crate) struct MissedSign {
     pub(crate) sign: Sign,
     /// How far apart these signs may be.
     pub(crate) within: Duration,
@@ -28,7 +28,7 @@ pub(crate) struct Missing {
 
 /// One kind of sign.
 #[derive(Clone, Copy, Debug)]
-struct Watch {
+struct SignTimer {
     sign: Sign,
     within: Duration,
     last: Instant,
@@ -40,15 +40,15 @@ struct Watch {
 
 /// The signs of one socket.
 #[derive(Clone, Debug)]
-pub(crate) struct Life {
-    watches: Vec<Watch>,
+pub(crate) struct HeartbeatMonitor {
+    watches: Vec<SignTimer>,
     /// All absences so far.
     away: Duration,
     /// When it was looked last, and when to look next; absent where the venue owes no sign.
     looks: Option<(Instant, Instant)>,
 }
 
-impl Life {
+impl HeartbeatMonitor {
     /// A socket that was opened just `now`; where it is not controlled it owes nothing of a control stream.
     pub(crate) fn new(
         heartbeat: &Heartbeat,
@@ -56,7 +56,7 @@ impl Life {
         now: Instant,
         is_controlled: bool,
     ) -> Self {
-        let watches = heartbeat.signs.iter().map(|&(sign, within)| Watch {
+        let watches = heartbeat.signs.iter().map(|&(sign, within)| SignTimer {
             sign,
             within: match sign {
                 Sign::Pong if pace.ping > 0.0 => span(pace.ping) * 2,
@@ -100,12 +100,12 @@ impl Life {
         self.plan(now);
     }
 
-    fn owed(&self) -> impl Iterator<Item = &Watch> {
+    fn owed(&self) -> impl Iterator<Item = &SignTimer> {
         self.watches.iter().filter(|watch| watch.is_owed)
     }
 
     /// Looks whether a sign is missing. How much later than planned that is, is time in which we were away.
-    pub(crate) fn look(&mut self, now: Instant) -> Option<Missing> {
+    pub(crate) fn look(&mut self, now: Instant) -> Option<MissedSign> {
         if let (Some((last, planned)), Some(pause)) = (self.looks, self.pause()) {
             let late = now.saturating_duration_since(planned);
             // When a longer absence began is not known: what could be heard before it is left out as well.
@@ -121,8 +121,8 @@ impl Life {
             }
         }
         self.plan(now);
-        let missing = |watch: &&Watch| now >= self.death(watch);
-        self.owed().find(missing).map(|watch| Missing {
+        let missing = |watch: &&SignTimer| now >= self.death(watch);
+        self.owed().find(missing).map(|watch| MissedSign {
             sign: watch.sign,
             within: watch.within,
             since: now.saturating_duration_since(watch.last),
@@ -130,7 +130,7 @@ impl Life {
     }
 
     /// When a sign will have been missing for too long.
-    fn death(&self, watch: &Watch) -> Instant {
+    fn death(&self, watch: &SignTimer) -> Instant {
         watch.last + watch.within + self.away.saturating_sub(watch.away)
     }
 
@@ -170,12 +170,12 @@ mod tests {
         Duration::from_secs_f64(seconds)
     }
 
-    fn life(now: Instant) -> Life {
-        Life::new(&HEARTBEAT, &Pace::default(), now, true)
+    fn life(now: Instant) -> HeartbeatMonitor {
+        HeartbeatMonitor::new(&HEARTBEAT, &Pace::default(), now, true)
     }
 
     /// Looks whenever it is planned, until something is missing or `end` is reached.
-    fn wait(life: &mut Life, end: Instant) -> Option<(Missing, Instant)> {
+    fn wait(life: &mut HeartbeatMonitor, end: Instant) -> Option<(MissedSign, Instant)> {
         loop {
             let next = life.next().unwrap();
             if next > end {
@@ -276,7 +276,7 @@ mod tests {
             control: 60.0,
             ..Pace::default()
         };
-        let mut life = Life::new(&HEARTBEAT, &pace, start, true);
+        let mut life = HeartbeatMonitor::new(&HEARTBEAT, &pace, start, true);
         let (missing, at) = wait(&mut life, start + seconds(10.0)).unwrap();
         assert_eq!((missing.sign, at), (Sign::Pong, start + seconds(0.6)));
     }
@@ -305,7 +305,7 @@ mod tests {
             signs: MINUTELY,
             ..HEARTBEAT
         };
-        let mut life = Life::new(&heartbeat, &pace, start, true);
+        let mut life = HeartbeatMonitor::new(&heartbeat, &pace, start, true);
         let (_, at) = wait(&mut life, start + seconds(100.0)).unwrap();
         assert_eq!(at, start + seconds(18.0));
     }
@@ -317,7 +317,7 @@ mod tests {
             signs: &[],
             ..HEARTBEAT
         };
-        let mut life = Life::new(&heartbeat, &Pace::default(), start, true);
+        let mut life = HeartbeatMonitor::new(&heartbeat, &Pace::default(), start, true);
         assert_eq!(life.next(), None);
         assert_eq!(life.look(start + seconds(1e6)), None);
     }

@@ -11,11 +11,11 @@ use crate::model::Millis;
 
 /// What is held of what is never silent for long on one socket.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum State {
+enum ControlState {
     /// It has not told anything yet.
     PendingExchange,
     /// It has.
-    Told,
+    Seen,
     /// There is none.
     Absent,
 }
@@ -26,9 +26,9 @@ const PASSED_OVER: u32 = 3;
 
 /// How many sockets in a row a line had that took everything but what is never silent, of which nothing was said.
 #[derive(Debug, Default)]
-pub(crate) struct PassedOver(AtomicU32);
+pub(crate) struct IgnoredControl(AtomicU32);
 
-impl PassedOver {
+impl IgnoredControl {
     /// One more.
     pub(crate) fn count(&self) {
         self.0.fetch_add(1, Ordering::Relaxed);
@@ -47,18 +47,18 @@ impl PassedOver {
 
 /// The pulse of one socket.
 #[derive(Debug)]
-pub(crate) struct Pulse {
-    state: State,
+pub(crate) struct Liveness {
+    state: ControlState,
     /// What an answer to a ping proves once something is told behind it.
     unsure: Option<Millis>,
 }
 
-impl Pulse {
+impl Liveness {
     pub(crate) fn new(control: Control) -> Self {
         Self {
             state: match control {
-                Control::Topic(_) | Control::ByItself => State::PendingExchange,
-                Control::None => State::Absent,
+                Control::Topic(_) | Control::ByItself => ControlState::PendingExchange,
+                Control::None => ControlState::Absent,
             },
             unsure: None,
         }
@@ -66,30 +66,30 @@ impl Pulse {
 
     /// Whether there is anything that is never silent for long.
     pub(crate) fn is_watched(&self) -> bool {
-        self.state != State::Absent
+        self.state != ControlState::Absent
     }
 
     /// Whether nothing is live before it has told something.
     pub(crate) fn is_awaited(&self) -> bool {
-        self.state == State::PendingExchange
+        self.state == ControlState::PendingExchange
     }
 
     /// It has told something; gives what answers before that prove.
     pub(crate) fn hear(&mut self) -> Option<Millis> {
-        if self.state == State::PendingExchange {
-            self.state = State::Told;
+        if self.state == ControlState::PendingExchange {
+            self.state = ControlState::Seen;
         }
         self.unsure.take()
     }
 
     /// What is never silent has told something after all.
     pub(crate) fn come_back(&mut self) {
-        self.state = State::Told;
+        self.state = ControlState::Seen;
     }
 
     /// There is nothing that is never silent; gives what answers before that prove.
     pub(crate) fn leave(&mut self) -> Option<Millis> {
-        self.state = State::Absent;
+        self.state = ControlState::Absent;
         self.unsure.take()
     }
 
@@ -109,7 +109,7 @@ mod tests {
 
     #[test]
     fn an_answer_proves_something_once_something_is_told_behind_it() {
-        let mut pulse = Pulse::new(Control::Topic("always"));
+        let mut pulse = Liveness::new(Control::Topic("always"));
         assert!(pulse.is_awaited());
         assert_eq!(pulse.answer(Some(Millis(5))), None);
         assert_eq!(pulse.answer(None), None);
@@ -119,14 +119,14 @@ mod tests {
 
     #[test]
     fn where_there_is_nothing_that_always_tells_an_answer_is_proof_enough() {
-        let mut pulse = Pulse::new(Control::None);
+        let mut pulse = Liveness::new(Control::None);
         assert_eq!(pulse.answer(Some(Millis(5))), Some(Millis(5)));
-        let mut pulse = Pulse::new(Control::Topic("always"));
+        let mut pulse = Liveness::new(Control::Topic("always"));
         assert_eq!(pulse.answer(Some(Millis(5))), None);
         assert_eq!(pulse.leave(), Some(Millis(5)));
         assert_eq!(pulse.answer(Some(Millis(6))), Some(Millis(6)));
         pulse.come_back();
         assert_eq!(pulse.answer(Some(Millis(7))), None);
-        assert!(Pulse::new(Control::ByItself).is_awaited());
+        assert!(Liveness::new(Control::ByItself).is_awaited());
     }
 }

@@ -9,12 +9,12 @@ const SAID: i64 = Millis::MINUTE;
 
 /// The troubles that were said to the log: the first of a kind at once, then in a minute only their number.
 #[derive(Debug, Default)]
-pub(crate) struct Troubles {
+pub(crate) struct LogLimit {
     /// When each kind was last said, the last that was not said since, and how many these are.
     kinds: HashMap<String, (Millis, String, u64)>,
 }
 
-impl Troubles {
+impl LogLimit {
     /// What is to be said of a trouble now.
     pub(crate) fn hear(&mut self, message: &str, now: Millis) -> Option<String> {
         let kind = message
@@ -58,9 +58,9 @@ mod tests {
 
     #[test]
     fn a_flood_of_troubles_is_one_line_at_once_and_one_a_minute() {
-        let mut said = Troubles::default();
+        let mut said = LogLimit::default();
         let now = Millis(5);
-        let hear = |said: &mut Troubles, message: &str, at| said.hear(message, at);
+        let hear = |said: &mut LogLimit, message: &str, at| said.hear(message, at);
         let first = hear(&mut said, "rejected: a", now);
         assert_eq!(first.as_deref(), Some("rejected: a"));
         for number in 0..413 {

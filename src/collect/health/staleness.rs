@@ -4,9 +4,9 @@ use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::Duration;
 
-use crate::collect::clock::Clock;
+use crate::collect::clock::AdjustedClock;
 use crate::collect::health::status::VenueState;
-use crate::collect::positions::polling::Rounds;
+use crate::collect::positions::polling::PositionPoller;
 use crate::collect::settings::{Settings, millis, span};
 use crate::collect::venue_tasks::VenueTasks;
 use crate::model::Millis;
@@ -15,9 +15,9 @@ use crate::model::Millis;
 /// of looking at positions, was only counted is said meanwhile.
 pub(crate) async fn watch(
     venues: Vec<Arc<VenueTasks>>,
-    rounds: Option<Arc<Rounds>>,
+    rounds: Option<Arc<PositionPoller>>,
     settings: Arc<Settings>,
-    clock: Arc<Clock>,
+    clock: Arc<AdjustedClock>,
 ) {
     let mute = millis(settings.pace.mute);
     let mut quiet_from: HashMap<&'static str, Millis> = HashMap::new();

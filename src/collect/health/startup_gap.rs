@@ -13,16 +13,16 @@ use crate::model::Millis;
 
 impl VenueTasks {
     /// Writes it down as long as it lasts; never returns.
-    pub(crate) async fn tell_awaited(&self, since: Millis) {
+    pub(crate) async fn record_startup_gap(&self, since: Millis) {
         let each = span(self.intake.settings.pace.seen).max(Duration::from_millis(10));
-        while self.write_awaited(since) {
+        while self.note_startup_gap(since) {
             sleep(each).await;
         }
         std::future::pending::<()>().await;
     }
 
     /// Writes down that the venue has been awaited since `since`, where it still is; whether it is.
-    pub(crate) fn write_awaited(&self, since: Millis) -> bool {
+    pub(crate) fn note_startup_gap(&self, since: Millis) -> bool {
         let awaited = !self.heard.load(Ordering::Acquire);
         if awaited {
             let why = self.intake.board.notes().status.trouble.clone();

@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, MutexGuard};
 
 use crate::collect::clock::machine;
 use crate::collect::connection::redundancy::Ears;
-use crate::collect::health::log_limit::Troubles;
+use crate::collect::health::log_limit::LogLimit;
 use crate::collect::health::status::{VenueState, VenueStatus};
 use crate::collect::lock::locked;
 use crate::model::{Millis, VenueCoverage};
@@ -17,16 +17,16 @@ const NAMED: usize = 20;
 
 /// What is written down of one venue.
 #[derive(Debug)]
-pub(crate) struct Board {
+pub(crate) struct StatusBoard {
     exchange: &'static str,
-    notes: Mutex<Notes>,
+    notes: Mutex<BoardNotes>,
 }
 
 #[derive(Debug, Default)]
-pub(crate) struct Notes {
+pub(crate) struct BoardNotes {
     pub(crate) status: VenueStatus,
     /// Each line by its name: whether anybody listens to it, and the topics it does not cover.
-    pub(crate) lines: BTreeMap<String, LineNote>,
+    pub(crate) lines: BTreeMap<String, GroupStatus>,
     /// Whether a poll has been answered, where a venue has no sockets.
     pub(crate) polled: Option<bool>,
     /// Whether a part of its markets could not be read yet, so that nobody knows what to listen to there.
@@ -40,12 +40,12 @@ pub(crate) struct Notes {
     /// What the archive says of the last day.
     pub(crate) covered: Option<VenueCoverage>,
     rate: Rate,
-    troubles: Troubles,
+    troubles: LogLimit,
 }
 
 /// What is known of one socket, or of several that listen to the same.
 #[derive(Debug, Default)]
-pub(crate) struct LineNote {
+pub(crate) struct GroupStatus {
     pub(crate) is_live: bool,
     pub(crate) was_live: bool,
     /// Who listens, once they are known.
@@ -92,7 +92,7 @@ impl Rate {
     }
 }
 
-impl Board {
+impl StatusBoard {
     pub(crate) fn new(exchange: &'static str) -> Self {
         Self {
             exchange,
@@ -101,7 +101,7 @@ impl Board {
     }
 
     /// The notes, to be read or written.
-    pub(crate) fn notes(&self) -> MutexGuard<'_, Notes> {
+    pub(crate) fn notes(&self) -> MutexGuard<'_, BoardNotes> {
         locked(&self.notes)
     }
 
@@ -194,7 +194,7 @@ impl Board {
     /// How many topics are asked for, and how many of them are heard.
     pub(crate) fn topics(&self) -> (u64, u64) {
         let notes = self.notes();
-        let count = |of: fn(&LineNote) -> usize| -> u64 {
+        let count = |of: fn(&GroupStatus) -> usize| -> u64 {
             let counts = notes.lines.values().map(of);
             u64::try_from(counts.sum::<usize>()).unwrap_or(u64::MAX)
         };
@@ -216,7 +216,7 @@ impl Board {
                 topics.map(move |topic| format!("{line}: {topic}"))
             })
         };
-        let count = |of: fn(&LineNote) -> usize| -> u64 {
+        let count = |of: fn(&GroupStatus) -> usize| -> u64 {
             let counts = notes.lines.values().map(of);
             u64::try_from(counts.sum::<usize>()).unwrap_or(u64::MAX)
         };
@@ -238,7 +238,7 @@ impl Board {
     }
 }
 
-impl Notes {
+impl BoardNotes {
     /// How the venue is, by its sockets and polls.
     pub(crate) fn state(&self) -> VenueState {
         if self.stopped {
@@ -283,7 +283,7 @@ mod tests {
 
     #[test]
     fn a_venue_is_as_its_sockets_are() {
-        let board = Board::new("okx");
+        let board = StatusBoard::new("okx");
         assert_eq!(board.picture(Millis(0)).state, VenueState::Starting);
         board.notes().lines.entry("a".to_owned()).or_default();
         assert_eq!(board.picture(Millis(0)).state, VenueState::Starting);
@@ -312,7 +312,7 @@ mod tests {
         }
         assert_eq!(board.seen(), Some(Millis(5)));
         for line in board.notes().lines.values_mut() {
-            *line = LineNote {
+            *line = GroupStatus {
                 is_live: false,
                 was_live: true,
                 ears: None,

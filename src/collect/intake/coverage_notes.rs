@@ -8,9 +8,9 @@ use crate::archive::{
     TopicGap,
 };
 use crate::collect::backfill::queue::Stretch;
-use crate::collect::clock::Measure;
+use crate::collect::clock::ClockUpdate;
 use crate::collect::connection::redundancy::{Place, Silence};
-use crate::collect::connection::sequence::Missed;
+use crate::collect::connection::sequence::SequenceGap;
 use crate::collect::intake::intake::Intake;
 use crate::collect::lock::locked;
 use crate::model::Millis;
@@ -117,15 +117,15 @@ impl Intake {
 
     /// Leaves a host, or all requests, alone for so long.
     pub(crate) fn leave_alone(&self, place: &str, wait: Duration) {
-        if let Err(fault) = self.standstills.begin(place, wait, self.clock.now()) {
+        if let Err(fault) = self.cooldowns.begin(place, wait, self.clock.now()) {
             let why = format!("how long it is left alone cannot be kept: {fault}");
             self.board.trouble(why);
         }
     }
 
     /// Says what is left alone from the start on.
-    pub(crate) fn tell_standstills(&self) {
-        for (place, left) in self.standstills.left() {
+    pub(crate) fn show_cooldowns(&self) {
+        for (place, left) in self.cooldowns.left() {
             let seconds = left.as_secs();
             self.board.trouble(format!(
                 "left alone: {place} for {seconds} s yet, as it said to a process before"
@@ -172,7 +172,7 @@ impl Intake {
     }
 
     /// Records that by the venue's own numbers something was not heard, by none of those who listen to a line.
-    pub(crate) fn hole(&self, line: &str, place: &Place, missed: &Missed) {
+    pub(crate) fn hole(&self, line: &str, place: &Place, missed: &SequenceGap) {
         let of = if missed.stream.is_empty() {
             line
         } else {
@@ -217,7 +217,7 @@ impl Intake {
 
     /// Learns what time it was at the venue while a request or a handshake was under way for so long.
     pub(crate) fn measure_clock(&self, date: SystemTime, took: Duration) {
-        let Measure {
+        let ClockUpdate {
             of_venue,
             corrected,
         } = self.clock.measure(self.name(), date, took);

@@ -15,7 +15,7 @@ use crate::archive::{
     Acknowledged, ArchiveError, Batch, CommitError, CommitHandle, Completeness, Gap, RawQueue,
     SessionId, WriteQueue, Writer,
 };
-use crate::collect::clock::Clock;
+use crate::collect::clock::AdjustedClock;
 use crate::collect::intake::dedupe_keys::Way;
 use crate::collect::lock::locked;
 use crate::collect::quarantine::dead_letter::{Aside, AsideFile};
@@ -92,7 +92,7 @@ impl Delivery {
         inbox: WriteQueue,
         archive: &Path,
         settings: &Settings,
-        clock: &Arc<Clock>,
+        clock: &Arc<AdjustedClock>,
     ) -> Self {
         let (posted, received) = mpsc::unbounded_channel();
         let counts = Arc::new(Counts::default());
@@ -399,7 +399,7 @@ fn count(counts: &Counts, done: Acknowledged) {
 }
 
 /// Moves the days that are over into files, at the start and once an hour.
-async fn roll(inbox: WriteQueue, rolling: Arc<AtomicBool>, clock: Arc<Clock>) {
+async fn roll(inbox: WriteQueue, rolling: Arc<AtomicBool>, clock: Arc<AdjustedClock>) {
     loop {
         let until = clock.now().back(LATE);
         rolling.store(true, Ordering::Release);
@@ -456,7 +456,7 @@ mod tests {
         };
         let mut by_hand = ManualGroupCommitWriter::new(writer, pace);
         let delivery = {
-            let clock = Arc::new(Clock::new(None));
+            let clock = Arc::new(AdjustedClock::new(None));
             Delivery::new(by_hand.inbox(), &folder, &Settings::default(), &clock)
         };
         // A page of more rows than there is room for, and one that finds none.
@@ -491,7 +491,7 @@ mod tests {
         };
         let keeper = GroupCommitWriter::start_at(writer, pace).unwrap();
         let delivery = {
-            let clock = Arc::new(Clock::new(None));
+            let clock = Arc::new(AdjustedClock::new(None));
             Delivery::new(keeper.inbox(), &folder, &Settings::default(), &clock)
         };
         let gap = |at: i64| Gap {

@@ -10,11 +10,11 @@ use tokio::time::Instant;
 
 use crate::archive::{self, Batch, CommitHandle, CounterKind, OrderRow};
 use crate::collect::backfill::queue::Stretch;
-use crate::collect::clock::Clock;
+use crate::collect::clock::AdjustedClock;
 use crate::collect::connection::redundancy::Place;
 use crate::collect::connection::sequence::Sequences;
-use crate::collect::health::cooldown::Standstills;
-use crate::collect::health::status_board::Board;
+use crate::collect::health::cooldown::Cooldowns;
+use crate::collect::health::status_board::StatusBoard;
 use crate::collect::intake::dedupe::HeardKeys;
 use crate::collect::intake::dedupe_keys::{Kept, Keys, Way};
 use crate::collect::intake::delivery::{Delivery, NotTaken, Sent};
@@ -41,8 +41,8 @@ struct Lost {
 pub(crate) struct Intake {
     pub(crate) venue: &'static Venue,
     pub(crate) settings: Arc<Settings>,
-    pub(crate) board: Board,
-    pub(crate) clock: Arc<Clock>,
+    pub(crate) board: StatusBoard,
+    pub(crate) clock: Arc<AdjustedClock>,
     /// Since when this process listens.
     pub(crate) begun: Millis,
     pub(crate) delivery: Delivery,
@@ -65,7 +65,7 @@ pub(crate) struct Intake {
     /// How many topics were asked for and heard when that was written down last.
     pub(crate) marked: Mutex<Option<(u64, u64)>>,
     /// Until when requests, and hosts that refused handshakes, are left alone.
-    pub(crate) standstills: Standstills,
+    pub(crate) cooldowns: Cooldowns,
     /// When the subscription that was given the last turn goes out.
     turn: Mutex<Option<Instant>>,
 }
@@ -142,14 +142,14 @@ impl Intake {
         coins: Option<Vec<String>>,
         delivery: Delivery,
         yardstick: Arc<Yardstick>,
-        clock: Arc<Clock>,
+        clock: Arc<AdjustedClock>,
     ) -> Self {
         let remember = millis(settings.pace.remember);
-        let standstills = Standstills::of(&delivery.archive, venue.name(), clock.now());
+        let cooldowns = Cooldowns::of(&delivery.archive, venue.name(), clock.now());
         Self {
             venue,
             settings: Arc::clone(settings),
-            board: Board::new(venue.name()),
+            board: StatusBoard::new(venue.name()),
             begun: clock.now(),
             clock,
             delivery,
@@ -166,7 +166,7 @@ impl Intake {
             counts: Mutex::new(Counts::of(venue.numbers_late().is_some())),
             keys: Mutex::default(),
             marked: Mutex::default(),
-            standstills,
+            cooldowns,
             turn: Mutex::default(),
         }
     }

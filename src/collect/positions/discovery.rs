@@ -13,7 +13,7 @@ use tokio_tungstenite::tungstenite::Message;
 use tokio_tungstenite::tungstenite::protocol::WebSocketConfig;
 use url::Url;
 
-use crate::collect::positions::polling::Rounds;
+use crate::collect::positions::polling::PositionPoller;
 use crate::collect::settings::span;
 use crate::collect::venue_tasks::said;
 use crate::feeds::hyperliquid;
@@ -25,7 +25,7 @@ const SILENCE: Duration = Duration::from_secs(75);
 
 /// Listens to the trades of `coins` until it is to stop.
 pub(crate) async fn listen(
-    rounds: Arc<Rounds>,
+    rounds: Arc<PositionPoller>,
     coins: Vec<String>,
     mut stop: watch::Receiver<bool>,
 ) {
@@ -50,7 +50,7 @@ pub(crate) async fn listen(
 }
 
 /// One socket, from its opening until it is lost; gives why.
-async fn hear(rounds: &Rounds, coins: &[String]) -> String {
+async fn hear(rounds: &PositionPoller, coins: &[String]) -> String {
     let settings = &rounds.settings;
     // Asked anew for each socket: what is listed may change.
     let coins = match rounds.spelled(coins).await {

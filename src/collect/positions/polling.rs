@@ -18,15 +18,15 @@ use url::Url;
 use crate::archive::{
     Archive, ArchiveError, Batch, Filter, Measurement, MeasurementKind, PositionRow,
 };
-use crate::collect::clock::{Clock, machine};
-use crate::collect::health::cooldown::standstill;
-use crate::collect::health::log_limit::Troubles;
+use crate::collect::clock::{AdjustedClock, machine};
+use crate::collect::health::cooldown::cooldown_length;
+use crate::collect::health::log_limit::LogLimit;
 use crate::collect::health::status::PositionsStatus;
 use crate::collect::intake::dedupe_keys::Way;
 use crate::collect::intake::delivery::Delivery;
 use crate::collect::lock::locked;
-use crate::collect::positions::watch_list::Watched;
-use crate::collect::rest_client::{Http, full};
+use crate::collect::positions::watch_list::WatchList;
+use crate::collect::rest_client::{HttpClients, full};
 use crate::collect::settings::{Settings, span};
 use crate::collect::venue_tasks::said;
 use crate::feeds::hyperliquid;
@@ -39,26 +39,26 @@ const ATTEMPTS: u32 = 5;
 const FIRST: Duration = Duration::from_mins(1);
 
 /// The looking at positions.
-pub(crate) struct Rounds {
+pub(crate) struct PositionPoller {
     pub(crate) settings: Arc<Settings>,
-    pub(crate) http: Http,
-    pub(crate) clock: Arc<Clock>,
+    pub(crate) http: HttpClients,
+    pub(crate) clock: Arc<AdjustedClock>,
     delivery: Delivery,
     /// Whose positions are kept, where not those of all coins.
     wanted: Option<Vec<String>>,
     limiter: Limiter,
-    watched: Mutex<Watched>,
-    notes: Mutex<Notes>,
+    watched: Mutex<WatchList>,
+    notes: Mutex<PollingNotes>,
 }
 
 /// What is written down of how it goes.
 #[derive(Debug, Default)]
-struct Notes {
+struct PollingNotes {
     status: PositionsStatus,
-    troubles: Troubles,
+    troubles: LogLimit,
 }
 
-impl Notes {
+impl PollingNotes {
     /// Writes a trouble down; gives what is to be said of it now.
     fn trouble(&mut self, message: String, now: Millis) -> Option<String> {
         let said = self.troubles.hear(&message, now);
@@ -67,11 +67,11 @@ impl Notes {
     }
 }
 
-impl Rounds {
+impl PositionPoller {
     pub(crate) fn new(
         settings: &Arc<Settings>,
-        http: Http,
-        clock: &Arc<Clock>,
+        http: HttpClients,
+        clock: &Arc<AdjustedClock>,
         delivery: Delivery,
         wanted: Option<Vec<String>>,
     ) -> Self {
@@ -82,7 +82,7 @@ impl Rounds {
             delivery,
             wanted,
             limiter: Limiter::in_window(of.weight, Duration::from_mins(1)),
-            watched: Mutex::new(Watched::new(of.accounts)),
+            watched: Mutex::new(WatchList::new(of.accounts)),
             notes: Mutex::default(),
             settings: Arc::clone(settings),
         }
@@ -337,7 +337,7 @@ impl Rounds {
                     match status {
                         403 | 418 | 429 => {
                             self.note(|status| status.refused += 1);
-                            (fault, standstill(said, backoff.next()))
+                            (fault, cooldown_length(said, backoff.next()))
                         }
                         _ if is_passing(status) => (fault, backoff.next()),
                         _ => return Err(fault),
@@ -354,9 +354,9 @@ impl Rounds {
     }
 }
 
-impl std::fmt::Debug for Rounds {
+impl std::fmt::Debug for PositionPoller {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Rounds")
+        f.debug_struct("PositionPoller")
             .field("status", &self.status())
             .finish_non_exhaustive()
     }
@@ -368,7 +368,7 @@ mod tests {
 
     #[test]
     fn a_tape_that_is_lost_again_and_again_is_said_once_a_minute() {
-        let mut notes = Notes::default();
+        let mut notes = PollingNotes::default();
         let now = Millis(5);
         let lost = |number: u32| format!("the tape was lost: {number}");
         assert_eq!(notes.trouble(lost(0), now), Some(lost(0)));

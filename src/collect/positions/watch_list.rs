@@ -11,7 +11,7 @@ const REMEMBERED: usize = 20;
 
 /// What is known of an account.
 #[derive(Clone, Copy, Debug, Default)]
-struct Interest {
+struct Activity {
     /// USD that it traded, as of `at`.
     traded: f64,
     at: Millis,
@@ -19,7 +19,7 @@ struct Interest {
     held: f64,
 }
 
-impl Interest {
+impl Activity {
     #[expect(clippy::cast_precision_loss, reason = "a day has few milliseconds")]
     fn faded(&self, now: Millis) -> f64 {
         let age = now.0.saturating_sub(self.at.0).max(0) as f64;
@@ -29,12 +29,12 @@ impl Interest {
 
 /// The accounts that were heard of.
 #[derive(Debug)]
-pub(crate) struct Watched {
-    accounts: HashMap<String, Interest>,
+pub(crate) struct WatchList {
+    accounts: HashMap<String, Activity>,
     most: usize,
 }
 
-impl Watched {
+impl WatchList {
     /// Nobody yet, of whom so many are to be looked at.
     pub(crate) fn new(most: usize) -> Self {
         Self {
@@ -48,7 +48,7 @@ impl Watched {
         if !self.accounts.contains_key(account) {
             self.make_room(now);
             self.accounts
-                .insert(account.to_owned(), Interest::default());
+                .insert(account.to_owned(), Activity::default());
         }
         if let Some(known) = self.accounts.get_mut(account) {
             known.traded = known.faded(now) + usd;
@@ -101,7 +101,7 @@ mod tests {
 
     #[test]
     fn the_largest_and_the_most_active_are_chosen_and_the_past_fades() {
-        let mut watched = Watched::new(2);
+        let mut watched = WatchList::new(2);
         let (start, day) = (Millis(0), Millis(Millis::DAY));
         watched.traded("once", 1000.0, start);
         watched.traded("often", 300.0, start);

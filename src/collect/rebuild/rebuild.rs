@@ -10,8 +10,8 @@ use std::path::Path;
 use crate::archive::{Archive, ArchiveError, RawFileEntry, RawLine, RawLines};
 use crate::collect::plan::CollectError;
 use crate::collect::quarantine::readmit::Quarantined;
-use crate::collect::rebuild::replay::Reread;
-use crate::collect::rebuild::report::{Again, Open, Rebuilt};
+use crate::collect::rebuild::replay::Replay;
+use crate::collect::rebuild::report::{ArchiveAccess, RebuildOptions, RebuildReport};
 use crate::feeds::Venue;
 use crate::model::Millis;
 
@@ -30,9 +30,9 @@ const LOOK: u64 = 1024;
 /// (unless nothing is to change), or it cannot be read or written.
 pub fn rebuild(
     path: &Path,
-    again: &Again,
+    again: &RebuildOptions,
     goes_on: &mut dyn FnMut(u64, u64) -> bool,
-) -> Result<Option<Rebuilt>, CollectError> {
+) -> Result<Option<RebuildReport>, CollectError> {
     let mut chosen: Vec<&'static Venue> = Vec::new();
     for name in &again.venues {
         chosen.push(crate::feeds::venue(name)?);
@@ -40,10 +40,10 @@ pub fn rebuild(
     // Nothing is made where there is nothing.
     let archive = Archive::read(path)?;
     let open = if again.dry_run {
-        Open::Read(archive)
+        ArchiveAccess::Read(archive)
     } else {
         drop(archive);
-        Open::Write(Archive::create_or_open(path)?)
+        ArchiveAccess::Write(Archive::create_or_open(path)?)
     };
     let mut days: BTreeMap<Millis, Vec<RawFileEntry>> = BTreeMap::new();
     for part in open.archive().raw_parts()? {
@@ -58,7 +58,7 @@ pub fn rebuild(
     let all = days.values().flatten().map(|part| part.bytes).sum();
     let mut read = 0;
     let quarantined = Quarantined::read(path, usize::MAX);
-    let mut reread = Reread::new(open, quarantined, again, &chosen);
+    let mut reread = Replay::new(open, quarantined, again, &chosen);
     for link in reread.archive().raw_links()? {
         let fault = "it is a link, which is not followed: what lies behind it corrects nothing";
         let path = link.display().to_string();
@@ -79,7 +79,7 @@ pub fn rebuild(
 }
 
 /// The lines of one exchange, file after file.
-struct Stream {
+struct FrameStream {
     parts: std::vec::IntoIter<RawFileEntry>,
     open: Option<(RawFileEntry, RawLines)>,
     next: Option<RawLine>,
@@ -87,7 +87,7 @@ struct Stream {
 
 /// Reads the files of a day, of all exchanges in the order of time; gives whether it came to the end.
 fn of_day(
-    reread: &mut Reread,
+    reread: &mut Replay,
     parts: Vec<RawFileEntry>,
     read: &mut u64,
     goes_on: &mut dyn FnMut(u64) -> bool,
@@ -98,7 +98,7 @@ fn of_day(
     }
     let mut streams = Vec::with_capacity(apart.len());
     for parts in apart.into_values() {
-        let mut stream = Stream {
+        let mut stream = FrameStream {
             parts: parts.into_iter(),
             open: None,
             next: None,
@@ -132,8 +132,8 @@ fn of_day(
 
 /// Reads the next line of an exchange; gives whether to go on.
 fn advance(
-    stream: &mut Stream,
-    reread: &mut Reread,
+    stream: &mut FrameStream,
+    reread: &mut Replay,
     read: &mut u64,
     goes_on: &mut dyn FnMut(u64) -> bool,
 ) -> Result<bool, ArchiveError> {
@@ -186,7 +186,7 @@ fn advance(
 #[expect(clippy::unwrap_used, reason = "tests")]
 mod tests {
     use crate::archive::{Filter, RawLineKind};
-    use crate::collect::Compared;
+    use crate::collect::RebuildCounts;
     use crate::collect::rebuild::rebuild::*;
 
     const NOW: i64 = 1_790_000_000_900;
@@ -210,11 +210,11 @@ mod tests {
         let folder = std::env::temp_dir().join(format!("liqdata-among-{}", std::process::id()));
         let lines = [(NOW, 1), (NOW + 1, 2), (NOW, 3), (NOW + 1, 4), (NOW, 5)];
         let read = || {
-            let open = Open::Write(Archive::create_or_open(&folder).unwrap());
-            let mut reread = Reread::new(
+            let open = ArchiveAccess::Write(Archive::create_or_open(&folder).unwrap());
+            let mut reread = Replay::new(
                 open,
                 Quarantined::read(&folder, usize::MAX),
-                &Again::default(),
+                &RebuildOptions::default(),
                 &[],
             );
             for (received_at, quantity) in lines {
@@ -224,16 +224,16 @@ mod tests {
             *reread.done.of("binance")
         };
         let frames = 5;
-        let new = Compared {
+        let new = RebuildCounts {
             frames,
             new: 5,
-            ..Compared::default()
+            ..RebuildCounts::default()
         };
         assert_eq!(read(), new);
-        let same = Compared {
+        let same = RebuildCounts {
             frames,
             same: 5,
-            ..Compared::default()
+            ..RebuildCounts::default()
         };
         assert_eq!(read(), same);
         let rows = Archive::read(&folder).unwrap().orders(&Filter::default());

@@ -14,7 +14,7 @@ const BEFORE: i64 = Millis::HOUR;
 
 /// A close, or open interest on an exchange.
 #[derive(Debug)]
-struct Measure {
+struct ReferenceValue {
     received_at: Millis,
     at: Millis,
     coin: String,
@@ -25,11 +25,11 @@ struct Measure {
 
 /// The measures of a day that have not been told yet, in the order of their receipt.
 #[derive(Debug, Default)]
-pub(crate) struct Measures {
-    left: VecDeque<Measure>,
+pub(crate) struct ReferenceHistory {
+    left: VecDeque<ReferenceValue>,
 }
 
-impl Measures {
+impl ReferenceHistory {
     /// Those of a day.
     pub(crate) fn of(archive: &Archive, day: Millis) -> Result<Self, ArchiveError> {
         let filter = Filter {
@@ -39,7 +39,7 @@ impl Measures {
         };
         let mut measures = Vec::new();
         for bar in archive.observed_bars(&filter)?.rows {
-            measures.push(Measure {
+            measures.push(ReferenceValue {
                 received_at: bar.received_at,
                 at: bar.close_time(),
                 coin: bar.symbol,
@@ -51,7 +51,7 @@ impl Measures {
             let Ok(venue) = venue(&reading.exchange) else {
                 continue;
             };
-            measures.push(Measure {
+            measures.push(ReferenceValue {
                 received_at: reading.received_at,
                 at: reading.timestamp,
                 coin: reading.symbol,

@@ -20,8 +20,8 @@ use crate::collect::plan::CollectError;
 use crate::collect::quality::reference_price::{Doubt, Yardstick};
 use crate::collect::quarantine::readmit::{Figures, Quarantined};
 use crate::collect::quarantine::retract::{Doubted, day_of, doubted};
-use crate::collect::rebuild::reference_history::Measures;
-use crate::collect::rebuild::report::{Again, Open, Rebuilt};
+use crate::collect::rebuild::reference_history::ReferenceHistory;
+use crate::collect::rebuild::report::{ArchiveAccess, RebuildOptions, RebuildReport};
 use crate::collect::reference_data::markets::Markets;
 use crate::collect::settings::{Pace, millis};
 use crate::feeds::{Ask, Event, Instruments, Keyed, Listing, Venue, venue};
@@ -36,7 +36,7 @@ const MOST_HELD: usize = 100_000;
 
 /// What is known of a row that is kept.
 #[derive(Clone, Debug)]
-struct Mark {
+struct StoredRow {
     received_at: Millis,
     day: Millis,
     content: u64,
@@ -54,14 +54,14 @@ struct Expected {
 
 /// The rows of one exchange that are kept, as far as they have been looked at.
 #[derive(Debug, Default)]
-struct Marks {
+struct StoredRows {
     days: HashSet<Millis>,
-    by_key: HashMap<String, Mark>,
+    by_key: HashMap<String, StoredRow>,
     by_receipt: HashMap<Millis, Vec<Expected>>,
 }
 
 /// An exchange whose frames are read anew.
-struct OfVenue {
+struct VenueReplay {
     venue: &'static Venue,
     is_chosen: bool,
     coins: Option<Vec<String>>,
@@ -69,7 +69,7 @@ struct OfVenue {
     markets: Markets,
     keys: Keys,
     held: Vec<Waiting>,
-    marks: Marks,
+    marks: StoredRows,
     /// By the instants at which frames came lately: the rows received then that none of them has told so far. Of one that is
     /// not fully known there are none.
     untold: BTreeMap<Millis, Vec<Expected>>,
@@ -80,19 +80,19 @@ struct OfVenue {
 }
 
 /// Frames on their way through the decoders of today.
-pub(crate) struct Reread {
-    open: Open,
+pub(crate) struct Replay {
+    open: ArchiveAccess,
     start: Option<Millis>,
     end: Option<Millis>,
-    venues: HashMap<&'static str, OfVenue>,
+    venues: HashMap<&'static str, VenueReplay>,
     chosen: Vec<&'static str>,
     yardstick: Yardstick,
     /// What was not kept then, since its unit had to be another.
     quarantined: Quarantined,
-    measures: Measures,
+    measures: ReferenceHistory,
     pace: Pace,
     days: BTreeMap<Millis, DayCorrection>,
-    pub(crate) done: Rebuilt,
+    pub(crate) done: RebuildReport,
 }
 
 /// A number for what a row tells of what happened, the same for the same.
@@ -107,7 +107,7 @@ fn content(row: &OrderRow) -> u64 {
     hasher.finish()
 }
 
-impl Marks {
+impl StoredRows {
     /// Looks at the rows of a day.
     fn look(&mut self, archive: &Archive, exchange: &str, day: Millis) -> Result<(), ArchiveError> {
         if !self.days.insert(day) {
@@ -131,7 +131,7 @@ impl Marks {
                 .entry(row.received_at)
                 .or_default()
                 .push(expected);
-            let mark = Mark {
+            let mark = StoredRow {
                 received_at: row.received_at,
                 day,
                 content,
@@ -152,7 +152,7 @@ impl Marks {
     }
 }
 
-impl OfVenue {
+impl VenueReplay {
     fn new(venue: &'static Venue, is_chosen: bool) -> Self {
         Self {
             venue,
@@ -162,7 +162,7 @@ impl OfVenue {
             markets: Markets::default(),
             keys: Keys::default(),
             held: Vec::new(),
-            marks: Marks::default(),
+            marks: StoredRows::default(),
             untold: BTreeMap::new(),
             settled: None,
             doubted: Vec::new(),
@@ -211,11 +211,11 @@ impl OfVenue {
     }
 }
 
-impl Reread {
+impl Replay {
     pub(crate) fn new(
-        open: Open,
+        open: ArchiveAccess,
         quarantined: Quarantined,
-        again: &Again,
+        again: &RebuildOptions,
         chosen: &[&'static Venue],
     ) -> Self {
         Self {
@@ -226,10 +226,10 @@ impl Reread {
             chosen: chosen.iter().map(|venue| venue.name()).collect(),
             yardstick: Yardstick::default(),
             quarantined,
-            measures: Measures::default(),
+            measures: ReferenceHistory::default(),
             pace: Pace::default(),
             days: BTreeMap::new(),
-            done: Rebuilt::default(),
+            done: RebuildReport::default(),
         }
     }
 
@@ -239,7 +239,7 @@ impl Reread {
 
     /// Learns what rows of a day are measured by.
     pub(crate) fn begin_day(&mut self, day: Millis) -> Result<(), ArchiveError> {
-        self.measures = Measures::of(self.open.archive(), day)?;
+        self.measures = ReferenceHistory::of(self.open.archive(), day)?;
         Ok(())
     }
 
@@ -257,9 +257,9 @@ impl Reread {
         let is_chosen = self.chosen.is_empty() || self.chosen.contains(&name);
         let mut one = match self.venues.remove(name) {
             Some(one) => one,
-            None => OfVenue {
+            None => VenueReplay {
                 doubted: doubted(self.archive(), name)?,
-                ..OfVenue::new(venue, is_chosen)
+                ..VenueReplay::new(venue, is_chosen)
             },
         };
         let outcome = self.of_venue(&mut one, line);
@@ -267,7 +267,7 @@ impl Reread {
         outcome
     }
 
-    fn of_venue(&mut self, one: &mut OfVenue, line: RawLine) -> Result<(), CollectError> {
+    fn of_venue(&mut self, one: &mut VenueReplay, line: RawLine) -> Result<(), CollectError> {
         match line.came {
             RawLineKind::Start => one.coins = line.coins,
             RawLineKind::Missed => {
@@ -295,7 +295,7 @@ impl Reread {
 
     /// What came before an instant (at all, where there is none) is all known: what was received then and is told by nothing is
     /// told no more.
-    fn settle_untold(&mut self, one: &mut OfVenue, before: Option<Millis>) {
+    fn settle_untold(&mut self, one: &mut VenueReplay, before: Option<Millis>) {
         // What was brought in from files came with no frame.
         let gone = |row: &Expected| row.is_of_frame && !row.key.contains("|file|");
         while let Some(first) = one.untold.first_entry() {
@@ -322,7 +322,7 @@ impl Reread {
     }
 
     /// Looks at the rows that a frame may have told.
-    fn look(&self, one: &mut OfVenue, line: &RawLine) -> Result<(), ArchiveError> {
+    fn look(&self, one: &mut VenueReplay, line: &RawLine) -> Result<(), ArchiveError> {
         let at = line.received_at;
         let first = match line.from {
             Some(from) if line.came == RawLineKind::Request => from.max(at.back(BACK)).min(at),
@@ -340,7 +340,7 @@ impl Reread {
         Ok(())
     }
 
-    fn frame(&mut self, one: &mut OfVenue, line: &RawLine) -> Result<(), CollectError> {
+    fn frame(&mut self, one: &mut VenueReplay, line: &RawLine) -> Result<(), CollectError> {
         let (name, at) = (one.venue.name(), line.received_at);
         let counts = one.is_chosen && self.is_within(at);
         self.measures.tell(&self.yardstick, at);
@@ -407,7 +407,7 @@ impl Reread {
     }
 
     /// Tries the rows that wait for the size of their contract.
-    fn try_held(&mut self, one: &mut OfVenue) -> Result<(), CollectError> {
+    fn try_held(&mut self, one: &mut VenueReplay) -> Result<(), CollectError> {
         for row in std::mem::take(&mut one.held) {
             let faults = RefCell::default();
             let instruments = one.markets.of_body(row.market.as_deref());
@@ -434,7 +434,12 @@ impl Reread {
     }
 
     /// Compares an event that was received at an instant with the row that is kept of it.
-    fn compare(&mut self, one: &mut OfVenue, event: Event, at: Millis) -> Result<(), CollectError> {
+    fn compare(
+        &mut self,
+        one: &mut VenueReplay,
+        event: Event,
+        at: Millis,
+    ) -> Result<(), CollectError> {
         let name = one.venue.name();
         let Some(row) = order_row(event, one.venue.completeness(), None, at) else {
             return Ok(());
@@ -446,7 +451,7 @@ impl Reread {
         let day = day_of(row.order.timestamp);
         one.marks.look(self.open.archive(), name, day)?;
         let is_doubtful = matches!(doubt, Some(Doubt::Impossible(_))) || row.fault().is_some();
-        let fresh = Mark {
+        let fresh = StoredRow {
             received_at: at,
             day,
             content: content(&row),
@@ -522,7 +527,7 @@ impl Reread {
 }
 
 /// The events of a frame with their keys, and how they came; `None` where not all of it can be read.
-fn read(one: &mut OfVenue, line: &RawLine) -> Option<(Vec<Event>, Way)> {
+fn read(one: &mut VenueReplay, line: &RawLine) -> Option<(Vec<Event>, Way)> {
     let at = line.received_at;
     let instruments = one.markets.of_body(line.market.as_deref());
     let faults = RefCell::default();

@@ -7,7 +7,7 @@ use crate::model::Millis;
 
 /// What is to be read anew.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Again {
+pub struct RebuildOptions {
     /// Only what was received from this instant on.
     pub start: Option<Millis>,
     /// Only what was received before this instant.
@@ -20,7 +20,7 @@ pub struct Again {
 
 /// What became of an exchange's frames and rows.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Compared {
+pub struct RebuildCounts {
     /// Frames and bodies that were read.
     pub frames: u64,
     /// Those of which today, too, nothing or not all can be read.
@@ -40,26 +40,26 @@ pub struct Compared {
 
 /// What became of frames that were read anew.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Rebuilt {
+pub struct RebuildReport {
     /// By exchange.
-    pub exchanges: BTreeMap<String, Compared>,
+    pub exchanges: BTreeMap<String, RebuildCounts>,
     /// Files of frames that could not be read to their end, and why.
     pub damaged: Vec<(String, String)>,
 }
 
-impl Rebuilt {
-    pub(crate) fn of(&mut self, exchange: &str) -> &mut Compared {
+impl RebuildReport {
+    pub(crate) fn of(&mut self, exchange: &str) -> &mut RebuildCounts {
         self.exchanges.entry(exchange.to_owned()).or_default()
     }
 }
 
 /// An archive that is read, and written where something is to change.
-pub(crate) enum Open {
+pub(crate) enum ArchiveAccess {
     Read(Archive),
     Write(Writer),
 }
 
-impl Open {
+impl ArchiveAccess {
     pub(crate) fn archive(&self) -> &Archive {
         match self {
             Self::Read(archive) => archive,

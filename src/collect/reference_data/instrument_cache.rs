@@ -18,7 +18,7 @@ const OLDEST: i64 = 7 * Millis::DAY;
 
 /// One list.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Recalled {
+pub(crate) struct CachedMarkets {
     pub(crate) listings: Vec<Listing>,
     /// When it was asked for.
     pub(crate) read: Millis,
@@ -26,15 +26,15 @@ pub(crate) struct Recalled {
 
 /// One list as it is kept.
 #[derive(Debug, Deserialize, Serialize)]
-struct Kept {
+struct StoredList {
     /// The request that lists it.
     asked: String,
     read: Millis,
-    markets: Vec<Market>,
+    markets: Vec<StoredMarket>,
 }
 
 #[derive(Debug, Deserialize, Serialize)]
-struct Market {
+struct StoredMarket {
     native_id: String,
     base: String,
     quote: String,
@@ -44,7 +44,7 @@ struct Market {
     trading: bool,
 }
 
-impl Market {
+impl StoredMarket {
     fn of(listing: &Listing) -> Self {
         let instrument = &listing.instrument;
         Self {
@@ -89,7 +89,7 @@ fn file(venue: &Venue) -> String {
 }
 
 /// The lists that a process before had read last, by the requests that list them; none that is too old.
-pub(crate) fn recall(archive: &Path, venue: &Venue, now: Millis) -> Vec<Option<Recalled>> {
+pub(crate) fn recall(archive: &Path, venue: &Venue, now: Millis) -> Vec<Option<CachedMarkets>> {
     let kept = state_file::read(archive, &file(venue)).unwrap_or_default();
     let mut recalled = recalled(kept, now);
     let asks = venue.listing_requests();
@@ -97,14 +97,18 @@ pub(crate) fn recall(archive: &Path, venue: &Venue, now: Millis) -> Vec<Option<R
 }
 
 /// Those that are recent and can be, by what tells them apart.
-fn recalled(kept: Vec<Kept>, now: Millis) -> HashMap<String, Recalled> {
+fn recalled(kept: Vec<StoredList>, now: Millis) -> HashMap<String, CachedMarkets> {
     let recent = kept
         .into_iter()
         .filter(|list| (now.back(OLDEST)..=now).contains(&list.read));
     let read = recent.filter_map(|list| {
-        let listings: Option<_> = list.markets.into_iter().map(Market::listing).collect();
+        let listings: Option<_> = list
+            .markets
+            .into_iter()
+            .map(StoredMarket::listing)
+            .collect();
         let (listings, read) = (listings?, list.read);
-        Some((list.asked, Recalled { listings, read }))
+        Some((list.asked, CachedMarkets { listings, read }))
     });
     read.collect()
 }
@@ -125,13 +129,13 @@ pub(crate) fn keep<'l>(
     }
     let lists = asks.iter().enumerate().filter_map(|(place, ask)| {
         let (listings, read) = list(place)?;
-        Some(Kept {
+        Some(StoredList {
             asked: name(ask),
             read,
-            markets: listings.iter().map(Market::of).collect(),
+            markets: listings.iter().map(StoredMarket::of).collect(),
         })
     });
-    let lists: Vec<Kept> = lists.collect();
+    let lists: Vec<StoredList> = lists.collect();
     state_file::write(archive, &file(venue), &lists)
 }
 
@@ -140,11 +144,11 @@ pub(crate) fn keep<'l>(
 mod tests {
     use crate::collect::reference_data::instrument_cache::*;
 
-    fn kept(read: Millis, contract_size: &str) -> Kept {
-        Kept {
+    fn kept(read: Millis, contract_size: &str) -> StoredList {
+        StoredList {
             asked: "/list kind=SWAP".to_owned(),
             read,
-            markets: vec![Market {
+            markets: vec![StoredMarket {
                 native_id: "BTC-USDT-SWAP".to_owned(),
                 base: "BTC".to_owned(),
                 quote: "USDT".to_owned(),
@@ -174,7 +178,7 @@ mod tests {
         let again: Vec<Option<Listing>> = list
             .listings
             .iter()
-            .map(|listing| Market::of(listing).listing())
+            .map(|listing| StoredMarket::of(listing).listing())
             .collect();
         assert_eq!(again, [list.listings.first().cloned()]);
     }

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
 
 use crate::collect::quality::reference_price::Read;
-use crate::collect::reference_data::instrument_cache::Recalled;
+use crate::collect::reference_data::instrument_cache::CachedMarkets;
 use crate::feeds::Instruments;
 use crate::feeds::Listing;
 use crate::feeds::Quoted;
@@ -15,12 +15,12 @@ const READS: u32 = 3;
 
 /// A list of markets that is told as empty, or as not there, and had some or is not known.
 #[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Doubt {
+pub(crate) struct EmptyListCheck {
     since: Option<Millis>,
     reads: u32,
 }
 
-impl Doubt {
+impl EmptyListCheck {
     /// Counts that it was told so once more; since when, once it has been often enough and for so many milliseconds.
     pub(crate) fn is_believed(&mut self, at: Millis, after: i64) -> Option<Millis> {
         let since = *self.since.get_or_insert(at);
@@ -37,9 +37,9 @@ pub(crate) struct Markets {
     /// When each of them was asked for, the last time it was answered.
     pub(crate) read: Vec<Option<Millis>>,
     /// What stands in the place of those that were asked for and never answered: as a process before had read them.
-    recalled: Vec<Option<Recalled>>,
+    recalled: Vec<Option<CachedMarkets>>,
     /// What is not believed of them yet.
-    pub(crate) doubts: HashMap<usize, Doubt>,
+    pub(crate) doubts: HashMap<usize, EmptyListCheck>,
     pub(crate) listings: Vec<Listing>,
     pub(crate) instruments: Instruments,
     /// Those that are not traded any more, by name, and when that was read first.
@@ -64,7 +64,7 @@ impl Markets {
     }
 
     /// The same with lists of a process before in the place of those that were never answered.
-    pub(crate) fn recalling(mut self, recalled: &[Option<Recalled>]) -> Self {
+    pub(crate) fn recalling(mut self, recalled: &[Option<CachedMarkets>]) -> Self {
         let unanswered = self.lists.iter().map(Option::is_none);
         let recalled = unanswered.zip(recalled).map(|(is_unanswered, recalled)| {
             let recalled = recalled.as_ref().filter(|_| is_unanswered);

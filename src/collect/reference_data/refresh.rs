@@ -206,7 +206,7 @@ impl VenueTasks {
     }
 
     /// The same of a venue of which no list of markets is read, at the start and every hour.
-    async fn tend_prices(&self) {
+    async fn run_price_refresh(&self) {
         while !self.intake.venue.price_requests().is_empty() {
             self.read_prices().await;
             sleep(span(self.intake.settings.pace.instruments)).await;
@@ -264,9 +264,9 @@ impl VenueTasks {
 
     /// Reads the markets at the start, every hour, and soon after an unknown one turned up; their prices, where these are
     /// asked for by themselves, at the start and every hour.
-    pub(crate) async fn tend_markets(&self) {
+    pub(crate) async fn run_market_refresh(&self) {
         if self.intake.venue.listing_requests().is_empty() {
-            return self.tend_prices().await;
+            return self.run_price_refresh().await;
         }
         self.read_markets_until_known().await;
         let pace = &self.intake.settings.pace;

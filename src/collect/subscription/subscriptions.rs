@@ -19,22 +19,22 @@ pub(crate) struct Subscriptions {
     open: BTreeSet<String>,
     refused: BTreeSet<String>,
     /// The topic of the control stream, and how it stands.
-    control: Option<(&'static str, Standing)>,
+    control: Option<(&'static str, ControlStatus)>,
     /// Whether something was refused that was not named.
     is_unknown_refused: bool,
 }
 
 /// How a topic stands that is asked for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Standing {
+pub(crate) enum ControlStatus {
     Open,
     Taken,
-    Refused,
+    RefusalOutcome,
 }
 
 /// What came of a refusal.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Refused {
+pub(crate) enum RefusalOutcome {
     /// Which topic it was shows when its acknowledgement is missing in the end.
     Unknown,
     /// This one is not covered.
@@ -56,7 +56,7 @@ impl Subscriptions {
             open,
             refused: BTreeSet::new(),
             control: match line.control {
-                Control::Topic(topic) => Some((topic, Standing::Open)),
+                Control::Topic(topic) => Some((topic, ControlStatus::Open)),
                 Control::None | Control::ByItself => None,
             },
             is_unknown_refused: false,
@@ -64,12 +64,12 @@ impl Subscriptions {
     }
 
     /// The topic of the control stream, where that is one.
-    pub(crate) fn control(&self) -> Option<(&'static str, Standing)> {
+    pub(crate) fn control(&self) -> Option<(&'static str, ControlStatus)> {
         self.control
     }
 
     /// Notes how the topic of the control stream stands; how it stood before.
-    pub(crate) fn note_control(&mut self, standing: Standing) -> Option<Standing> {
+    pub(crate) fn note_control(&mut self, standing: ControlStatus) -> Option<ControlStatus> {
         let (_, before) = self.control.as_mut()?;
         Some(std::mem::replace(before, standing))
     }
@@ -86,7 +86,8 @@ impl Subscriptions {
 
     /// Whether nothing was said yet of the topic of the control stream.
     pub(crate) fn is_control_open(&self) -> bool {
-        self.control.is_some_and(|(_, it)| it == Standing::Open)
+        self.control
+            .is_some_and(|(_, it)| it == ControlStatus::Open)
     }
 
     fn is_control(&self, topic: &str) -> bool {
@@ -98,7 +99,7 @@ impl Subscriptions {
         let control = self.control.filter(|(control, _)| *control == topic);
         control.map_or_else(
             || self.open.contains(topic),
-            |(_, standing)| standing == Standing::Open,
+            |(_, standing)| standing == ControlStatus::Open,
         )
     }
 
@@ -123,7 +124,7 @@ impl Subscriptions {
         let before = self.open.len();
         for topic in topics {
             if self.is_control(topic) {
-                self.note_control(Standing::Taken);
+                self.note_control(ControlStatus::Taken);
             }
             self.open.remove(topic);
         }
@@ -131,7 +132,7 @@ impl Subscriptions {
     }
 
     /// Notes that a request for these topics was refused.
-    pub(crate) fn refuse(&mut self, topics: &[String]) -> Refused {
+    pub(crate) fn refuse(&mut self, topics: &[String]) -> RefusalOutcome {
         // Where several are named, those that were taken are not among them.
         let is_alone = topics.len() == 1;
         let open = topics
@@ -143,20 +144,20 @@ impl Subscriptions {
         match open.split_at(open.len() / 2) {
             ([], []) => {
                 self.is_unknown_refused = true;
-                Refused::Unknown
+                RefusalOutcome::Unknown
             }
             ([], [control]) if self.is_control(control) => {
-                self.note_control(Standing::Refused);
-                Refused::Control
+                self.note_control(ControlStatus::RefusalOutcome);
+                RefusalOutcome::Control
             }
             ([], alone) => {
                 self.take(alone);
                 self.refused.extend(alone.iter().cloned());
-                Refused::Topic(alone.join(", "))
+                RefusalOutcome::Topic(alone.join(", "))
             }
             (first, second) => {
                 self.to_ask.extend([first.to_vec(), second.to_vec()]);
-                Refused::Halved
+                RefusalOutcome::Halved
             }
         }
     }
@@ -167,8 +168,8 @@ impl Subscriptions {
             let uncovered = self.uncovered().into_iter();
             self.to_ask = uncovered.map(|topic| vec![topic]).collect();
             self.open.extend(std::mem::take(&mut self.refused));
-            if let Some((control, standing @ Standing::Refused)) = &mut self.control {
-                *standing = Standing::Open;
+            if let Some((control, standing @ ControlStatus::RefusalOutcome)) = &mut self.control {
+                *standing = ControlStatus::Open;
                 self.is_unknown_refused = false;
                 self.to_ask.push_back(vec![(*control).to_owned()]);
             }
@@ -219,25 +220,25 @@ mod tests {
         let topics: Vec<String> = ["a", "always"].map(str::to_owned).into();
         let mut subscriptions = Subscriptions::of(&line(topics.clone(), Control::Topic("always")));
         assert!(subscriptions.next().is_some());
-        assert_eq!(subscriptions.refuse(&topics), Refused::Halved);
+        assert_eq!(subscriptions.refuse(&topics), RefusalOutcome::Halved);
         assert!(subscriptions.next().is_some() && subscriptions.next().is_some());
         assert!(subscriptions.take(&["a".to_owned()]) && subscriptions.are_settled());
-        assert_eq!(subscriptions.refuse(&topics), Refused::Control);
+        assert_eq!(subscriptions.refuse(&topics), RefusalOutcome::Control);
         let control = subscriptions.control();
-        assert_eq!(control, Some(("always", Standing::Refused)));
+        assert_eq!(control, Some(("always", ControlStatus::RefusalOutcome)));
         assert!(subscriptions.uncovered().is_empty() && !subscriptions.cover_nothing());
         // A word that names nothing is of the only one that was not answered.
-        subscriptions.note_control(Standing::Open);
+        subscriptions.note_control(ControlStatus::Open);
         assert!(!subscriptions.is_control_refused());
-        assert_eq!(subscriptions.refuse(&[]), Refused::Unknown);
+        assert_eq!(subscriptions.refuse(&[]), RefusalOutcome::Unknown);
         assert!(subscriptions.is_control_refused());
-        subscriptions.note_control(Standing::Refused);
+        subscriptions.note_control(ControlStatus::RefusalOutcome);
         // It is asked for again.
         subscriptions.ask_again();
         assert_eq!(subscriptions.next().unwrap().1, ["always"]);
         subscriptions.take(&["always".to_owned()]);
         let control = subscriptions.control();
-        assert_eq!(control, Some(("always", Standing::Taken)));
+        assert_eq!(control, Some(("always", ControlStatus::Taken)));
     }
 
     #[test]
@@ -248,7 +249,7 @@ mod tests {
         subscriptions.take(&["a".to_owned()]);
         assert_eq!(
             subscriptions.refuse(&["always".to_owned()]),
-            Refused::Control
+            RefusalOutcome::Control
         );
         // As a venue has it whose refusals name no topic: all that was ever asked for, as often.
         let mut all = vec!["a".to_owned(), "always".to_owned()];
@@ -256,7 +257,7 @@ mod tests {
             subscriptions.ask_again();
             assert_eq!(subscriptions.next().unwrap().1, ["always"]);
             all.push("always".to_owned());
-            assert_eq!(subscriptions.refuse(&all), Refused::Control);
+            assert_eq!(subscriptions.refuse(&all), RefusalOutcome::Control);
             assert!(subscriptions.next().is_none());
         }
     }
@@ -270,11 +271,11 @@ mod tests {
             messages += 1;
             assert_eq!(number, messages);
             if topics.iter().any(|topic| topic == "bad") {
-                let alone = Refused::Topic("bad".to_owned());
+                let alone = RefusalOutcome::Topic("bad".to_owned());
                 let one = if topics.len() == 1 {
                     alone
                 } else {
-                    Refused::Halved
+                    RefusalOutcome::Halved
                 };
                 assert_eq!(subscriptions.refuse(&topics), one);
             } else {
@@ -285,7 +286,7 @@ mod tests {
         assert_eq!(messages, 5);
         assert!(subscriptions.are_settled() && !subscriptions.cover_nothing());
         assert_eq!(subscriptions.uncovered().into_iter().next().unwrap(), "bad");
-        assert_eq!(subscriptions.refuse(&[]), Refused::Unknown);
+        assert_eq!(subscriptions.refuse(&[]), RefusalOutcome::Unknown);
         assert!(!subscriptions.are_refused());
     }
 }

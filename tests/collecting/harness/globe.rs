@@ -9,7 +9,7 @@ use std::sync::{Arc, Mutex};
 use std::task::{Context, Poll, Waker};
 
 use futures_util::future::BoxFuture;
-use liqdata::collect::{Dial, Reply, Stream, World};
+use liqdata::collect::{Dial, Environment, HttpReply, Stream};
 use liqdata::model::Millis;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::runtime::Builder;
@@ -142,12 +142,12 @@ impl Dial for Globe {
     }
 }
 
-impl World for Globe {
+impl Environment for Globe {
     fn now(&self) -> Millis {
         Millis((self.time)() + self.ahead.load(Ordering::Relaxed))
     }
 
-    fn get(&self, url: &Url) -> BoxFuture<'static, Result<Reply, String>> {
+    fn get(&self, url: &Url) -> BoxFuture<'static, Result<HttpReply, String>> {
         let query = url.query().map(|query| format!("?{query}"));
         let asked = format!("{}{}", url.path(), query.unwrap_or_default());
         let answer = self.venue(url).ask(&asked);
@@ -159,7 +159,7 @@ impl World for Globe {
             if gate.lock().unwrap().way == Way::Broken {
                 return Err("the process is dead".to_owned());
             }
-            Ok(Reply {
+            Ok(HttpReply {
                 status: head.status.as_u16(),
                 headers: head.headers,
                 body: body.unwrap().to_vec(),

@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use liqdata::archive::{Archive, CommitPolicy, ManualGroupCommitWriter};
-use liqdata::collect::{CommitPolicy, Listening, Plan, Reach, Settings};
+use liqdata::collect::{CollectPlan, CommitPolicy, ExchangeAddress, Settings, Supervisor};
 use tokio::runtime::Builder;
 use tokio::task::{JoinHandle, JoinSet};
 use tokio::time::{Instant, advance, sleep, sleep_until};
@@ -81,14 +81,14 @@ impl Log {
 /// One process that listens.
 pub(super) struct Process {
     pub(super) globe: Arc<Globe>,
-    pub(super) listening: Listening,
+    pub(super) listening: Supervisor,
     keeper: Arc<Mutex<ManualGroupCommitWriter>>,
     writing: JoinHandle<()>,
     pub(super) full: Arc<AtomicBool>,
 }
 
 impl Process {
-    pub(super) fn start(folder: &Path, globe: Globe, plan: &Plan, writes: u64) -> Self {
+    pub(super) fn start(folder: &Path, globe: Globe, plan: &CollectPlan, writes: u64) -> Self {
         let archive = Archive::create_or_open(folder).unwrap();
         let folder = archive.path().to_owned();
         let keeping = CommitPolicy {
@@ -113,7 +113,7 @@ impl Process {
         });
         let globe = Arc::new(globe);
         let world = Some(Arc::clone(&globe) as _);
-        let listening = Listening::begin(&folder, inbox, plan, world).unwrap();
+        let listening = Supervisor::begin(&folder, inbox, plan, world).unwrap();
         Self {
             globe,
             listening,
@@ -370,7 +370,7 @@ pub(super) fn doubles(names: &[&'static str], seed: u64, time: &Clock) -> Venues
 }
 
 /// The settings that lead to the doubles.
-pub(super) fn plan(venues: &Venues, settings: Settings) -> Plan {
+pub(super) fn plan(venues: &Venues, settings: Settings) -> CollectPlan {
     let mut settings = settings;
     for (name, exchange) in venues.iter() {
         let hosts = liqdata::feeds::venue(name).unwrap().hosts();
@@ -382,16 +382,16 @@ pub(super) fn plan(venues: &Venues, settings: Settings) -> Plan {
             };
             ((*host).to_owned(), base)
         });
-        let reach = Reach {
+        let reach = ExchangeAddress {
             hosts: hosts.collect(),
-            ..Reach::default()
+            ..ExchangeAddress::default()
         };
         settings.venues.insert((*name).to_owned(), reach);
     }
-    Plan {
+    CollectPlan {
         venues: venues.keys().map(|name| (*name).to_owned()).collect(),
         settings,
-        ..Plan::default()
+        ..CollectPlan::default()
     }
 }
 
