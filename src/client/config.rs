@@ -8,8 +8,8 @@ use reqwest::header::{HeaderMap, HeaderName, HeaderValue};
 use url::Url;
 
 use super::error::{masked, shown};
-use super::secrets::Secrets;
 use crate::api::BadQuery;
+use crate::client::call::secrets::Secrets;
 use crate::net::{self, NoClient, is_loopback};
 
 const BASE_URLS: &str =
@@ -155,7 +155,7 @@ impl Config {
     }
 
     /// What is not to be shown, whoever says it.
-    pub(super) fn secrets(&self) -> &Secrets {
+    pub(crate) fn secrets(&self) -> &Secrets {
         &self.secrets
     }
 
@@ -235,29 +235,29 @@ impl Config {
     }
 
     /// The deadline of a call.
-    pub(super) fn patience(&self) -> Duration {
+    pub(crate) fn patience(&self) -> Duration {
         self.timeout
     }
 
     /// The deadline of one attempt to connect.
-    pub(super) fn connect_patience(&self) -> Duration {
+    pub(crate) fn connect_patience(&self) -> Duration {
         self.connect_timeout
     }
 
-    pub(super) fn most_retries(&self) -> u32 {
+    pub(crate) fn most_retries(&self) -> u32 {
         self.retries
     }
 
-    pub(super) fn most_bytes(&self) -> usize {
+    pub(crate) fn most_bytes(&self) -> usize {
         self.max_body
     }
 
-    pub(super) fn rate(&self) -> Option<f64> {
+    pub(crate) fn rate(&self) -> Option<f64> {
         self.rate_limit
     }
 
     /// The address of `path` below the base address, with its query.
-    pub(super) fn address(&self, path: &str, query: &[(&'static str, String)]) -> Url {
+    pub(crate) fn address(&self, path: &str, query: &[(&'static str, String)]) -> Url {
         let mut url = self.base.clone();
         url.set_path(&format!("{}{path}", self.base.path().trim_end_matches('/')));
         if !query.is_empty() {
@@ -267,7 +267,7 @@ impl Config {
     }
 
     /// The service's host and port, as messages name it; with the proxy on the way there and who named it.
-    pub(super) fn place(&self) -> String {
+    pub(crate) fn place(&self) -> String {
         let place = self.base.authority();
         match (&self.proxy, &self.surrounding) {
             (Some(proxy), _) => format!("{place} (through the proxy {})", bare(proxy)),
@@ -277,7 +277,7 @@ impl Config {
     }
 
     /// Whether requests say who asks.
-    pub(super) fn says_who_asks(&self) -> bool {
+    pub(crate) fn says_who_asks(&self) -> bool {
         self.headers.contains_key(reqwest::header::AUTHORIZATION)
     }
 
@@ -286,7 +286,7 @@ impl Config {
     /// # Errors
     ///
     /// For an https address most likely that there is no trust store.
-    pub(super) fn http(&self) -> Result<reqwest::Client, NoClient> {
+    pub(crate) fn http(&self) -> Result<reqwest::Client, NoClient> {
         let secure = self.base.scheme() == "https";
         let tls = if secure {
             Some(net::trusting()?)
@@ -306,7 +306,9 @@ impl Config {
             .or_insert(HeaderValue::from_static("application/json"));
         headers
             .entry(reqwest::header::ACCEPT_ENCODING)
-            .or_insert(HeaderValue::from_static(super::coding::ACCEPTED));
+            .or_insert(HeaderValue::from_static(
+                crate::client::call::decompress::ACCEPTED,
+            ));
         let builder = reqwest::Client::builder()
             .user_agent(&self.user_agent)
             .default_headers(headers)
@@ -332,7 +334,7 @@ impl Config {
 
     /// Resolves names by `resolver`.
     #[cfg(test)]
-    pub(super) fn resolver(mut self, resolver: std::sync::Arc<dyn reqwest::dns::Resolve>) -> Self {
+    pub(crate) fn resolver(mut self, resolver: std::sync::Arc<dyn reqwest::dns::Resolve>) -> Self {
         self.resolver = Some(resolver);
         self
     }

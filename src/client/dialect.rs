@@ -14,11 +14,11 @@ use crate::wire::{Damage, Intake, Reading, Whole};
 
 /// How a question is asked of a service: where, and what takes the body of the answer.
 pub struct Request<R> {
-    pub(super) path: Cow<'static, str>,
-    pub(super) query: Vec<(&'static str, String)>,
-    pub(super) reply: Box<dyn Intake<R>>,
+    pub(crate) path: Cow<'static, str>,
+    pub(crate) query: Vec<(&'static str, String)>,
+    pub(crate) reply: Box<dyn Intake<R>>,
     /// What is wrong with a reply to this question, if it answers another.
-    pub(super) judge: Option<Judge<R>>,
+    pub(crate) judge: Option<Judge<R>>,
 }
 
 /// Tells whether a reply answers the question.

@@ -58,7 +58,7 @@ pub enum Error {
 }
 
 impl Error {
-    pub(super) fn no_answer(message: impl Into<String>) -> Self {
+    pub(crate) fn no_answer(message: impl Into<String>) -> Self {
         Self::NoAnswer {
             message: message.into(),
             source: None,
@@ -81,7 +81,7 @@ const EXCERPT: usize = 2048;
 const SHOWN: usize = 200;
 
 /// The beginning of `body` as text, at most 2 kB of it.
-pub(super) fn excerpt(body: &[u8]) -> String {
+pub(crate) fn excerpt(body: &[u8]) -> String {
     let head = body.get(..EXCERPT.min(body.len())).unwrap_or(body);
     let mut text = String::from_utf8_lossy(head).into_owned();
     // A byte that is not UTF-8 has become three.
@@ -98,7 +98,7 @@ pub(super) fn excerpt(body: &[u8]) -> String {
 }
 
 /// What a refused body says where it is not of the contract: its first line, unless it is markup or no text.
-pub(super) fn plain(body: &[u8]) -> Option<String> {
+pub(crate) fn plain(body: &[u8]) -> Option<String> {
     let text = std::str::from_utf8(body).ok()?;
     let line = text.trim().lines().next()?.trim_end();
     let says = line.chars().any(char::is_alphanumeric) && !line.starts_with('<');
@@ -106,7 +106,7 @@ pub(super) fn plain(body: &[u8]) -> Option<String> {
 }
 
 /// The text of an address that may not even parse, without what could be a secret in it.
-pub(super) fn masked(text: &str) -> String {
+pub(crate) fn masked(text: &str) -> String {
     let start = text.find("://").map_or(0, |at| at + 3);
     let (scheme, rest) = text.split_at(start);
     let user_info = if Url::parse(text).is_ok_and(|url| url.has_host()) {
@@ -126,7 +126,7 @@ pub(super) fn masked(text: &str) -> String {
 }
 
 /// The beginning of a long text, as it may be shown.
-pub(super) fn shown(text: &str) -> String {
+pub(crate) fn shown(text: &str) -> String {
     match text.char_indices().nth(SHOWN) {
         Some((end, _)) => format!("{}…", printable(text.get(..end).unwrap_or_default())),
         None => printable(text).into_owned(),

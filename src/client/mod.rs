@@ -5,35 +5,26 @@
 //! reading at a cap. How a service is asked and how it answers is its [`Dialect`]. A [`Walk`] reads the growing order feed
 //! page by page; an [`OrderStream`] follows it.
 
-mod announced;
-mod beside;
-mod blocking;
 mod call;
-mod coding;
+mod client;
 mod config;
-mod connections;
+mod connection;
 mod dialect;
 mod dialects;
 mod error;
-mod events;
-mod fault;
-mod list;
-mod pool;
-mod retry;
-mod secrets;
-mod service;
+mod extensions;
 mod stream;
 mod walk;
 
-pub use beside::Beside;
-pub use blocking::Blocking;
-pub use call::Remarks;
+pub use call::attempts::Remarks;
+pub use call::blocking::Blocking;
 #[doc(hidden)]
-pub use coding::unpacked;
+pub use call::decompress::unpacked;
+pub use client::Client;
 pub use config::Config;
 pub use dialect::{Dialect, Question, Request};
 pub use dialects::{Contract, DIALECTS, named};
 pub use error::{Cause, Error};
-pub use service::Client;
+pub use extensions::parameters::Beside;
 pub use stream::{Arrival, CascadeStream, OrderStream, RowStream, Streamed};
 pub use walk::{End, Stretch, Walk};

@@ -25,42 +25,42 @@ use tokio::time::timeout;
 use tokio_io_timeout::TimeoutWriter;
 use tower::ServiceExt;
 
-use super::access::{Access, Guarded};
-use super::limits::Limits;
-use super::peers::{Peers, UnderWay};
 use super::reject::Rejection;
-use super::response::{EVENTS, sign};
-use super::seats::{Answering, Place, Seat};
-use super::secure::Tls;
-use super::traffic::Traffic;
-use super::unread::Unread;
+use crate::server::access::guard::{Access, Guarded};
+use crate::server::access::peers::{Peers, UnderWay};
+use crate::server::access::tls::Tls;
+use crate::server::admission::backpressure::Unread;
+use crate::server::admission::connection_slots::{Answering, Place, Seat};
+use crate::server::admission::limits::Limits;
+use crate::server::answers::response::{EVENTS, sign};
+use crate::server::metrics::traffic::Traffic;
 
 /// The page that tells of the traffic.
 const METRICS: &str = "/metrics";
 
 /// What every connection of a server shares.
-pub(super) struct House {
-    pub(super) limits: Limits,
-    pub(super) router: Router,
-    pub(super) access: Access,
+pub(crate) struct House {
+    pub(crate) limits: Limits,
+    pub(crate) router: Router,
+    pub(crate) access: Access,
     /// Whether only this machine can reach the server.
-    pub(super) local: bool,
-    pub(super) tls: Option<Tls>,
-    pub(super) access_log: bool,
-    pub(super) peers: Arc<Peers>,
-    pub(super) followers: Followers,
-    pub(super) traffic: Arc<Traffic>,
-    pub(super) unread: Arc<Unread>,
+    pub(crate) local: bool,
+    pub(crate) tls: Option<Tls>,
+    pub(crate) access_log: bool,
+    pub(crate) peers: Arc<Peers>,
+    pub(crate) followers: Followers,
+    pub(crate) traffic: Arc<Traffic>,
+    pub(crate) unread: Arc<Unread>,
 }
 
 /// Those who follow a stream: how many may, and what ends their streams.
-pub(super) struct Followers {
+pub(crate) struct Followers {
     places: Arc<Semaphore>,
     stopping: watch::Receiver<()>,
 }
 
 impl Followers {
-    pub(super) fn new(places: Arc<Semaphore>, stopping: watch::Receiver<()>) -> Self {
+    pub(crate) fn new(places: Arc<Semaphore>, stopping: watch::Receiver<()>) -> Self {
         Self { places, stopping }
     }
 
@@ -146,7 +146,7 @@ impl House {
 }
 
 /// Serves a connection until it ends, has to leave, or the server does.
-pub(super) async fn serve(
+pub(crate) async fn serve(
     house: Arc<House>,
     stream: TcpStream,
     peer: IpAddr,
@@ -230,7 +230,7 @@ async fn talk<S: AsyncRead + AsyncWrite + Send + Unpin + 'static>(
 }
 
 /// Tells a connection that there is no room.
-pub(super) async fn turn_away(house: Arc<House>, stream: TcpStream) {
+pub(crate) async fn turn_away(house: Arc<House>, stream: TcpStream) {
     let _ = stream.set_nodelay(true);
     match &house.tls {
         None => refuse(house.limits, stream).await,

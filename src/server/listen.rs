@@ -14,14 +14,14 @@ use tokio::sync::{Semaphore, watch};
 use tokio::task::JoinSet;
 use tokio::time::{MissedTickBehavior, interval, sleep, timeout};
 
-use super::access::Access;
 use super::connection::{Followers, House, serve, turn_away};
-use super::limits::Limits;
-use super::peers::{Peers, one_client};
-use super::seats::Seats;
-use super::secure::Tls;
-use super::traffic::Traffic;
-use super::unread::Unread;
+use crate::server::access::guard::Access;
+use crate::server::access::peers::{Peers, one_client};
+use crate::server::access::tls::Tls;
+use crate::server::admission::backpressure::Unread;
+use crate::server::admission::connection_slots::Seats;
+use crate::server::admission::limits::Limits;
+use crate::server::metrics::traffic::Traffic;
 
 /// How many connections beyond the cap are answered with a refusal at a time; any more are just closed.
 const TURNED_AWAY: usize = 64;

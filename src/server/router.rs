@@ -17,27 +17,27 @@ use tower_http::CompressionLevel;
 use tower_http::compression::CompressionLayer;
 use tower_http::compression::predicate::{NotForContentType, Predicate, SizeAbove};
 
-use super::access::Guarded;
-use super::encoded::Key;
-use super::follow::follow;
-use super::freshness::REVALIDATE;
-use super::index::{Health, Index, Readiness};
-use super::limits::Limits;
-use super::metrics::metrics;
-use super::question::{max_age, nothing};
-use super::ready::ReadyAnswers;
 use super::reject::Rejection;
-use super::respond::{Origin, Page};
-use super::response::{encoded, json, sign};
 use super::shared::{Lane, Shared};
 use crate::api::{self, ENDPOINTS, EXTENSIONS, OPENAPI, Stream, openapi};
 use crate::market::{Answer, Market, Visit, every_endpoint};
+use crate::server::access::guard::Guarded;
+use crate::server::admission::limits::Limits;
+use crate::server::answers::answer_cache::Key;
+use crate::server::answers::event_stream::follow;
+use crate::server::answers::index::{Health, Index, Readiness};
+use crate::server::answers::pages::{Origin, Page};
+use crate::server::answers::query::{max_age, nothing};
+use crate::server::answers::response::{encoded, json, sign};
+use crate::server::answers::response_cache::ReadyAnswers;
+use crate::server::answers::validator::REVALIDATE;
+use crate::server::metrics::exposition::metrics;
 
 /// Bodies below this many bytes fit a packet or two as they are.
 const WORTH_COMPRESSING: u64 = 1024;
 
-pub(super) const NOW: HeaderName = HeaderName::from_static(api::NOW);
-pub(super) const SIMULATED: HeaderName = HeaderName::from_static(api::SIMULATED);
+pub(crate) const NOW: HeaderName = HeaderName::from_static(api::NOW);
+pub(crate) const SIMULATED: HeaderName = HeaderName::from_static(api::SIMULATED);
 
 /// The service of the ten endpoints on `market`, with a stream of the orders as
 /// they arrive, `/api` (and `/`) to list all that, `/health`, `/ready` and
@@ -53,13 +53,13 @@ pub fn router_with(market: Arc<Market>, limits: &Limits) -> Router {
     routes(Shared::within(market, limits))
 }
 
-pub(super) fn routes(shared: Shared) -> Router {
+pub(crate) fn routes(shared: Shared) -> Router {
     let pages = pages(shared.clone());
     Router::new().fallback_service(ReadyAnswers::new(shared, pages))
 }
 
 /// What is behind the answers that are ready.
-pub(super) fn pages(shared: Shared) -> Router {
+pub(crate) fn pages(shared: Shared) -> Router {
     every_endpoint(Routes(Router::new()))
         .0
         .route(Stream::PATH, get(follow))
@@ -181,7 +181,7 @@ async fn settle(State(shared): State<Shared>, request: Request, next: Next) -> R
 }
 
 /// Runs around every page: catches what fails, and signs what leaves.
-pub(super) async fn finish(State(shared): State<Shared>, request: Request, next: Next) -> Response {
+pub(crate) async fn finish(State(shared): State<Shared>, request: Request, next: Next) -> Response {
     let answer = AssertUnwindSafe(next.run(request)).catch_unwind().await;
     let mut response = match answer {
         // The compression layer keeps the answer under this status; a refusal has the refusals' shape.

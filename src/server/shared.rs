@@ -6,13 +6,13 @@ use std::time::Duration;
 
 use tokio::sync::Semaphore;
 
-use super::encoded::Encoded;
-use super::limits::Limits;
-use super::market_state::LastState;
-use super::memory::Memory;
-use super::past::Past;
 use super::reject::Rejection;
 use crate::market::{Market, in_lane};
+use crate::server::admission::history_limit::Past;
+use crate::server::admission::limits::Limits;
+use crate::server::admission::memory::Memory;
+use crate::server::answers::answer_cache::Encoded;
+use crate::server::metrics::market_state::LastState;
 
 /// Streams give a sign of life after so long without an order.
 const KEEP_ALIVE: Duration = Duration::from_secs(15);
@@ -30,7 +30,7 @@ const QUICK_PER_SLOW: usize = 4;
 
 /// What an answer queues with.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Lane {
+pub(crate) enum Lane {
     /// Sums and rankings.
     Quick,
     /// Estimates, and all that is as long.
@@ -41,36 +41,36 @@ pub(super) enum Lane {
 
 /// What every handler shares.
 #[derive(Clone)]
-pub(super) struct Shared {
-    pub(super) market: Arc<Market>,
+pub(crate) struct Shared {
+    pub(crate) market: Arc<Market>,
     /// Answers about now.
     encoded: Encoded,
     /// Answers about the past: room of their own, so that they take none from those about now.
     encoded_past: Encoded,
-    pub(super) memory: Memory,
+    pub(crate) memory: Memory,
     /// The most bytes that the answer about a stretch of time may have.
-    pub(super) longest: usize,
-    pub(super) past: Arc<Past>,
+    pub(crate) longest: usize,
+    pub(crate) past: Arc<Past>,
     /// What `/metrics` last read of the market.
-    pub(super) state: LastState,
+    pub(crate) state: LastState,
     /// Tells the answers of this server from those of any other at the same address.
-    pub(super) nonce: u64,
-    pub(super) quick: Arc<Semaphore>,
-    pub(super) slow: Arc<Semaphore>,
+    pub(crate) nonce: u64,
+    pub(crate) quick: Arc<Semaphore>,
+    pub(crate) slow: Arc<Semaphore>,
     /// The lane of orders for those who follow the market.
-    pub(super) stream: Arc<Semaphore>,
+    pub(crate) stream: Arc<Semaphore>,
     /// Streams give a sign of life after so long without an order.
-    pub(super) keep_alive: Duration,
+    pub(crate) keep_alive: Duration,
 }
 
 impl Shared {
     /// `market`, within the usual limits.
-    pub(super) fn new(market: Arc<Market>) -> Self {
+    pub(crate) fn new(market: Arc<Market>) -> Self {
         Self::within(market, &Limits::default())
     }
 
     /// `market`, within these limits of the past and of memory.
-    pub(super) fn within(market: Arc<Market>, limits: &Limits) -> Self {
+    pub(crate) fn within(market: Arc<Market>, limits: &Limits) -> Self {
         let memory = Memory::new(limits.answer_memory);
         let encoded = Encoded::of(memory.share(ENCODED));
         market.keep_of_the_past(limits.past_memory);
@@ -92,12 +92,12 @@ impl Shared {
     }
 
     /// How many answers have been made.
-    pub(super) fn answers_made(&self) -> u64 {
+    pub(crate) fn answers_made(&self) -> u64 {
         self.encoded.made()
     }
 
     /// Where answers of a lane are kept.
-    pub(super) fn encoded(&self, lane: Lane) -> &Encoded {
+    pub(crate) fn encoded(&self, lane: Lane) -> &Encoded {
         match lane {
             Lane::Quick | Lane::Slow => &self.encoded,
             Lane::Past => &self.encoded_past,
@@ -106,7 +106,7 @@ impl Shared {
 
     /// Runs `work`, which makes an answer, as of [`Shared::compute`], where there is room for another answer and, about the
     /// past, for another question.
-    pub(super) async fn make<T: Send + 'static>(
+    pub(crate) async fn make<T: Send + 'static>(
         &self,
         lane: Lane,
         work: impl FnOnce(&Market) -> Result<T, Rejection> + Send + 'static,
@@ -127,7 +127,7 @@ impl Shared {
     }
 
     /// Runs `work` on a blocking thread once its lane has room, and gives what it makes.
-    pub(super) async fn compute<T: Send + 'static>(
+    pub(crate) async fn compute<T: Send + 'static>(
         &self,
         lane: Lane,
         work: impl FnOnce(&Market) -> Result<T, Rejection> + Send + 'static,

@@ -1,6 +1,6 @@
 //! The stream of server-sent events: pieces of any size make the events that the standard says.
 
-#[path = "../../../src/client/events.rs"]
+#[path = "../../../src/client/stream/server_sent_events.rs"]
 mod reader;
 
 use reader::{Event, Events};

@@ -16,13 +16,13 @@ use tokio_util::task::AbortOnDropHandle;
 use url::Url;
 
 use crate::api::{Beyond, Stream};
-use crate::client::call::{Failed, LOG};
+use crate::client::call::attempts::{Failed, LOG};
+use crate::client::call::fault::Fault;
+use crate::client::call::retries::Retries;
+use crate::client::client::Client;
+use crate::client::connection::pool::Share;
 use crate::client::error::{self, Error};
-use crate::client::events::Events;
-use crate::client::fault::Fault;
-use crate::client::pool::Share;
-use crate::client::retry::Retries;
-use crate::client::service::Client;
+use crate::client::stream::server_sent_events::Events;
 
 /// Signs of life of a service that does not say how often it gives them.
 const KEEP_ALIVE: f64 = 15.0;

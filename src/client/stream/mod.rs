@@ -5,16 +5,17 @@
 //! its id. What is lost all the same is an error, never a silent gap.
 
 mod connect;
+pub(super) mod server_sent_events;
 
 use std::collections::{HashSet, VecDeque};
 
 use super::dialect::{Dialect, Request};
 use super::error::Error;
-use super::events::Event;
-use super::fault::Fault;
-use super::retry::Kind;
-use super::service::Client;
 use crate::api::{BadQuery, Beyond, Stream};
+use crate::client::call::fault::Fault;
+use crate::client::call::retries::Kind;
+use crate::client::client::Client;
+use crate::client::stream::server_sent_events::Event;
 use crate::model::{CascadeRow, Order};
 use crate::wire::Reading;
 use connect::{Connecting, Open, Reconnection};

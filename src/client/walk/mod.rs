@@ -11,21 +11,21 @@
 //! A feed holds the last day. [`Behind`] is the pure half of what comes then: the service is asked for what is older, by
 //! time, where it announces that it can be.
 
-mod behind;
+pub(super) mod by_time;
 mod feed;
-mod flight;
+pub(super) mod in_flight;
 
 use std::sync::{Arc, OnceLock};
 
-use super::beside::Beside;
 use super::error::Error;
-use super::service::Client;
 use crate::api::{BadQuery, Beyond, Endpoint, Orders};
+use crate::client::client::Client;
+use crate::client::extensions::parameters::Beside;
 use crate::model::{Millis, OrderColumns};
 
-use behind::{Behind, Oldest};
+use by_time::{Behind, Oldest};
 use feed::{FLIGHT, Feed, LARGEST, Lost, Taken};
-use flight::Flight;
+use in_flight::Flight;
 
 /// Which orders of all times a walk is about; what the feed has and all that is older where nothing is said.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

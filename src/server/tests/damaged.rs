@@ -2,11 +2,11 @@
 
 use std::path::PathBuf;
 
-use super::fresh::text;
 use super::ready::{Folder, plain, recorded};
 use super::*;
 use crate::archive::{Archive, Watch};
-use crate::server::response::DAMAGED;
+use crate::server::answers::response::DAMAGED;
+use crate::server::tests::caching::text;
 
 const DAYS: i64 = 3;
 
@@ -206,7 +206,7 @@ async fn what_a_question_finds_damaged_of_the_journal_is_counted_at_once() {
     let folder = Folder::new("journal-met");
     rolled(&folder);
     let market = Arc::new(Market::open(&folder.0, None).unwrap());
-    let state = crate::server::market_state::LastState::default();
+    let state = crate::server::metrics::market_state::LastState::default();
     assert_eq!(state.last(&market).await.unwrap().damaged, 0);
     let journal = folder.0.join("journal.sqlite");
     let mut damaged = std::fs::read(&journal).unwrap();

@@ -7,11 +7,11 @@
     reason = "tests"
 )]
 
+pub(super) mod caching;
 mod damaged;
 mod events;
-mod fresh;
+pub(super) mod history_limit;
 mod metrics;
-mod past;
 mod ready;
 mod sockets;
 
@@ -565,7 +565,7 @@ async fn a_panic_is_a_500_in_the_same_shape() {
         shared
             .compute(Lane::Quick, |_| panic!("a defect on purpose"))
             .await
-            .map(|body: Bytes| super::response::json(body))
+            .map(|body: Bytes| crate::server::answers::response::json(body))
     }
     let shared = Shared::new(Arc::new(market(false)));
     let service = Router::new()

@@ -2,11 +2,11 @@
 
 use axum::http::header::{ETAG, IF_MODIFIED_SINCE, IF_NONE_MATCH, LAST_MODIFIED};
 
-use super::fresh::text;
 use super::*;
 use crate::archive::{Archive, BarRow, Batch, Completeness, OrderRow};
 use crate::market::wall_clock;
-use crate::server::ready::ReadyAnswers;
+use crate::server::answers::response_cache::ReadyAnswers;
+use crate::server::tests::caching::text;
 
 async fn answer(
     service: &Router,

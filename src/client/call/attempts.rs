@@ -1,0 +1,438 @@
+//! One question under way: its attempts, the redirects it follows, and the answer it ends with.
+
+use std::time::Duration;
+
+use log::debug;
+use reqwest::header::{CONTENT_TYPE, HeaderMap, LOCATION};
+use reqwest::{Response, StatusCode};
+use tokio::time::{Instant, timeout_at};
+use url::Url;
+
+use crate::api::{NOW, OPEN_INTEREST, OPEN_INTEREST_AGE, RELATIVE, RefusedBody};
+use crate::client::call::decompress;
+use crate::client::call::decompress::{Spoiled, Unpacking};
+use crate::client::call::fault::Fault;
+use crate::client::call::retries::{Kind, Retries};
+use crate::client::config::Config;
+use crate::client::connection::connections::Connections;
+use crate::client::connection::pool::Kept;
+use crate::client::dialect::Dialect;
+use crate::client::error;
+use crate::client::error::Error;
+use crate::client::extensions::parameters::{Account, Headed};
+use crate::model::{EarlierBar, VenueCoverage};
+use crate::net::retry_after;
+use crate::wire::Damage;
+
+/// The most redirects that one question follows.
+const REDIRECTS: u32 = 3;
+/// The most of a refusal's body that is read; a small one is read whole so that its connection can be used again.
+const REFUSAL: usize = 64 << 10;
+/// How long a refusal's body may take; its status is known by then.
+const REFUSAL_PATIENCE: Duration = Duration::from_secs(1);
+
+/// Where the room's log records go.
+pub(crate) const LOG: &str = "liqdata.client";
+
+/// Where it goes that rows of an archive are missing; such records are never lost.
+pub(crate) const ARCHIVE_LOG: &str = "liqdata.archive";
+
+/// What a service says beside its reply.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Remarks {
+    /// Whether the amounts of an estimate are none: open interest is unknown, and a multiple of the volume stands in for
+    /// it.
+    pub relative: bool,
+    /// How old the open interest of an estimate is, in milliseconds, where that is told.
+    pub open_interest_age: Option<i64>,
+    /// How the answer came to be, as JSON, where that was asked.
+    pub explain: Option<String>,
+    /// What each exchange's totals cover, where that was asked of realised numbers.
+    pub coverage: Option<Vec<VenueCoverage>>,
+    /// The first bar before those of the reply that cannot be made into them, where that was asked.
+    pub earlier: Option<EarlierBar>,
+}
+
+/// A success, apart from its body.
+pub(crate) struct Answer {
+    pub(crate) status: StatusCode,
+    pub(crate) headers: HeaderMap,
+    bytes: usize,
+}
+
+impl Answer {
+    /// What is said beside the reply.
+    pub(crate) fn remarks(&self, account: Account) -> Remarks {
+        let scale = self.headers.get(OPEN_INTEREST);
+        Remarks {
+            relative: scale.is_some_and(|scale| scale.as_bytes() == RELATIVE.as_bytes()),
+            open_interest_age: self
+                .headers
+                .get(OPEN_INTEREST_AGE)
+                .and_then(|age| age.to_str().ok()?.parse().ok()),
+            explain: account.text,
+            coverage: account.coverage,
+            earlier: account.earlier,
+        }
+    }
+
+    /// The error of a body that breaks the contract.
+    pub(crate) fn damaged(&self, damage: Damage) -> Error {
+        match self.alien() {
+            Some(content_type) => Error::UnexpectedReply {
+                message: format!("{damage} (the answer says it is {content_type:?}, not JSON)"),
+                path: damage.path,
+            },
+            None => damage.into(),
+        }
+    }
+
+    /// The content type, if it is not JSON's.
+    fn alien(&self) -> Option<String> {
+        let content_type = self.headers.get(CONTENT_TYPE)?.as_bytes();
+        let content_type = String::from_utf8_lossy(content_type);
+        let essence = content_type.split(';').next().unwrap_or_default().trim();
+        let json = essence.eq_ignore_ascii_case("application/json")
+            || essence.to_ascii_lowercase().ends_with("+json");
+        (!json).then(|| error::shown(&content_type))
+    }
+}
+
+/// How an attempt failed.
+pub(crate) enum Failed {
+    /// The deadline passed.
+    Late,
+    Fault(Fault),
+}
+
+/// One question under way.
+pub(crate) struct Call<'a> {
+    pub(crate) config: &'a Config,
+    pub(crate) dialect: &'static dyn Dialect,
+    pub(crate) kept: &'a Kept,
+    pub(crate) connections: &'a Connections,
+    pub(crate) http: &'a reqwest::Client,
+    pub(crate) path: &'a str,
+    pub(crate) retries: Retries<'a>,
+    pub(crate) deadline: Instant,
+}
+
+impl Call<'_> {
+    /// One attempt from `start`, redirects followed.
+    pub(crate) async fn attempt(
+        &mut self,
+        start: &Url,
+        headers: &HeaderMap,
+        intake: &mut dyn Headed,
+    ) -> Result<Answer, Failed> {
+        let (response, begun) = self.open(start, headers).await?;
+        let answer = timeout_at(self.deadline, self.whole(response, intake))
+            .await
+            .map_err(|_| Failed::Late)?
+            .map_err(Failed::Fault)?;
+        debug!(
+            target: LOG,
+            "GET {} -> {} in {} ms, {} bytes (attempt {})",
+            self.path,
+            answer.status.as_u16(),
+            begun.elapsed().as_millis(),
+            answer.bytes,
+            self.retries.attempts()
+        );
+        Ok(answer)
+    }
+
+    /// The head of a success, redirects followed, and when it was asked for; its body has no deadline.
+    pub(crate) async fn open(
+        &mut self,
+        start: &Url,
+        headers: &HeaderMap,
+    ) -> Result<(Response, Instant), Failed> {
+        let mut target = start.clone();
+        let mut hop = 0;
+        loop {
+            // Waiting for one's turn is the caller's wish, not the service's slowness.
+            self.deadline += self.kept.turn().await;
+            let begun = Instant::now();
+            let head = timeout_at(self.deadline, self.head(target, hop, headers))
+                .await
+                .map_err(|_| Failed::Late)?
+                .map_err(Failed::Fault)?;
+            match head {
+                Head::Success(response) => return Ok((response, begun)),
+                // The redirect that would be one too many is a fault.
+                Head::Redirect(next) => target = next,
+            }
+            hop += 1;
+        }
+    }
+
+    /// One request, up to the head of a success.
+    async fn head(&self, target: Url, hop: u32, headers: &HeaderMap) -> Result<Head, Fault> {
+        let reused = self.connections.may_reuse() && self.retries.attempts() == 1;
+        let response = self
+            .http
+            .get(target.clone())
+            .headers(headers.clone())
+            .send()
+            .await
+            .map_err(|error| Fault::before_the_answer(error, self.config, reused))?;
+        let status = response.status();
+        if status.is_success() {
+            return Ok(Head::Success(response));
+        }
+        if matches!(status.as_u16(), 301 | 302 | 303 | 307 | 308)
+            && let Some(location) = response.headers().get(LOCATION)
+        {
+            let location = String::from_utf8_lossy(location.as_bytes()).into_owned();
+            return match follow(&target, &location, hop) {
+                Ok(next) => {
+                    // Read to its end, so that the connection can be used again.
+                    self.beginning(response).await;
+                    Ok(Head::Redirect(next))
+                }
+                Err(why) => Err(self.refused(response, Some(&why)).await),
+            };
+        }
+        Err(self.refused(response, None).await)
+    }
+
+    /// Hands the whole body of a success to `intake`, as long as it is not over the cap.
+    async fn whole(
+        &self,
+        mut response: Response,
+        intake: &mut dyn Headed,
+    ) -> Result<Answer, Fault> {
+        let cap = self.config.most_bytes();
+        let announced = response
+            .content_length()
+            .map(|length| usize::try_from(length).unwrap_or(usize::MAX));
+        let headers = std::mem::take(response.headers_mut());
+        intake.see(&headers);
+        let spoiled = |spoiled: Spoiled, came: usize| spoilt(spoiled, cap, came);
+        let spare = self.connections.spare();
+        let mut body = Unpacking::begin(&headers, announced, cap, intake, spare)
+            .map_err(|why| spoiled(why, 0))?;
+        let mut came = 0;
+        loop {
+            match response.chunk().await {
+                Ok(Some(chunk)) => {
+                    body.take(&chunk).map_err(|why| spoiled(why, came))?;
+                    came += chunk.len();
+                }
+                Ok(None) => break,
+                Err(error) => return Err(Fault::within_the_body(error, self.config, came)),
+            }
+        }
+        let (bytes, spare) = body.finish().map_err(|why| spoiled(why, came))?;
+        self.connections.put_spare(spare);
+        self.connections.answered();
+        Ok(Answer {
+            status: response.status(),
+            headers,
+            bytes,
+        })
+    }
+
+    /// The beginning of a body that carries no reply.
+    async fn beginning(&self, mut response: Response) -> Vec<u8> {
+        let mut body = Vec::new();
+        let deadline = self.deadline.min(Instant::now() + REFUSAL_PATIENCE);
+        let read = async {
+            // What breaks off is as good an explanation as there is.
+            while body.len() < REFUSAL
+                && let Ok(Some(chunk)) = response.chunk().await
+            {
+                let room = REFUSAL - body.len();
+                body.extend_from_slice(chunk.get(..room).unwrap_or(&chunk));
+            }
+        };
+        if timeout_at(deadline, read).await.is_ok() {
+            self.connections.answered();
+        }
+        decompress::beginning(response.headers(), body, REFUSAL)
+    }
+
+    /// A status that is no success, or a redirect that is not followed, with the reason.
+    async fn refused(&self, response: Response, unfollowed: Option<&str>) -> Fault {
+        let status = response.status();
+        let retry_after = retry_after(response.headers());
+        let ours = response.headers().contains_key(NOW);
+        let body = self.beginning(response).await;
+        // Before anything is cut out of it.
+        let body = self
+            .config
+            .secrets()
+            .veiled(&String::from_utf8_lossy(&body));
+        let body = body.as_bytes();
+        if ours
+            && status == StatusCode::BAD_REQUEST
+            && let Some(refusal) = RefusedBody::bad_query(body)
+        {
+            return Fault {
+                kind: Kind::of(status),
+                error: refusal.into(),
+                retry_after,
+            };
+        }
+        let place = self.config.place();
+        let path = self.path;
+        let message = if let Some(why) = unfollowed {
+            format!("{place} redirects {path} {why} ({status})")
+        } else {
+            let reason = self.dialect.reason(body).or_else(|| error::plain(body));
+            let reason = reason.map_or_else(String::new, |reason| format!(": {reason}"));
+            let hint = self.hint(status);
+            let wait = retry_after.map_or_else(String::new, |seconds| {
+                format!("; it wants to be asked again in {seconds} s")
+            });
+            format!("{place} refused {path} ({status}){reason}{wait}{hint}")
+        };
+        Fault {
+            kind: Kind::of(status),
+            error: Error::Refused {
+                status: status.as_u16(),
+                body: error::excerpt(body),
+                retry_after,
+                message,
+            },
+            retry_after,
+        }
+    }
+
+    /// Where that goes which says who asks, for a refusal that is about it.
+    fn hint(&self, status: StatusCode) -> String {
+        if !matches!(status, StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN) {
+            return String::new();
+        }
+        match self.dialect.key_header() {
+            Some(header) => format!("; a key goes in the header {header}"),
+            None if self.config.says_who_asks() => "; a token was sent".to_owned(),
+            None => {
+                "; no token was sent: one goes in token= or $LIQDATA_TOKEN, other keys in headers="
+                    .to_owned()
+            }
+        }
+    }
+
+    /// The fault that ends the call, which says after how many attempts.
+    pub(crate) fn counted(&self, fault: Fault) -> Error {
+        let attempts = self.retries.attempts();
+        let mut error = fault.error;
+        if attempts > 1
+            && let Error::NoAnswer { message, .. } | Error::Refused { message, .. } = &mut error
+        {
+            *message = format!("{message}; {attempts} attempts");
+        }
+        error
+    }
+
+    pub(crate) fn too_slow(&self, before: Option<Error>) -> Error {
+        let seconds = self.config.patience().as_secs_f64();
+        Error::TooSlow {
+            seconds,
+            message: format!(
+                "no complete answer from {} to {} within {seconds} s; {} attempts",
+                self.config.place(),
+                self.path,
+                self.retries.attempts()
+            ),
+            source: before.map(Into::into),
+        }
+    }
+}
+
+/// Where a request led, its answer's body not yet read.
+enum Head {
+    Success(Response),
+    Redirect(Url),
+}
+
+/// Where to follow a redirect to; why not, otherwise.
+fn follow(from: &Url, location: &str, hop: u32) -> Result<Url, String> {
+    let shown = error::masked(location);
+    let Ok(target) = from.join(location) else {
+        return Err(format!("to {shown:?}, which is not a URL"));
+    };
+    let place = |url: &Url| {
+        (
+            url.scheme().to_owned(),
+            url.host_str().map(str::to_owned),
+            url.port_or_known_default(),
+        )
+    };
+    if place(from) != place(&target) || !target.username().is_empty() || target.password().is_some()
+    {
+        return Err(format!(
+            "to {shown:?}, which is not followed: only the same scheme, host and port are"
+        ));
+    }
+    if hop >= REDIRECTS {
+        return Err(format!(
+            "to {shown:?}, which is not followed: it would be more than {REDIRECTS} redirects"
+        ));
+    }
+    Ok(target)
+}
+
+/// The fault of a body that cannot be taken after so many bytes.
+fn spoilt(why: Spoiled, cap: usize, came: usize) -> Fault {
+    let message = match why {
+        Spoiled::Over => {
+            format!("the body is larger than max_body = {cap} bytes after decompression")
+        }
+        Spoiled::Unknown(message) => message,
+        Spoiled::Damaged(message) => {
+            format!("the body cannot be decompressed after {came} bytes: {message}")
+        }
+    };
+    Fault::final_(Error::UnexpectedReply {
+        path: String::new(),
+        message,
+    })
+}
+
+#[cfg(test)]
+#[expect(clippy::unwrap_used, reason = "tests")]
+mod tests {
+    use crate::client::call::attempts::*;
+
+    #[test]
+    fn only_the_same_service_is_followed_to_and_three_times_at_most() {
+        let from = Url::parse("http://data.example:8080/v1/api/x?q=1").unwrap();
+        for location in [
+            "/y",
+            "z?q=2",
+            "http://DATA.example:8080/",
+            "?",
+            "//data.example:8080/y",
+        ] {
+            assert!(follow(&from, location, 0).is_ok(), "{location}");
+            let why = follow(&from, location, 3).unwrap_err();
+            assert!(why.contains("more than 3"), "{why}");
+        }
+        for location in [
+            "https://data.example:8080/y",
+            "http://data.example/y",
+            "http://data.example:8081/y",
+            "http://169.254.169.254/latest/meta-data",
+            "http://data.example.evil:8080/",
+            "//other/y",
+            "ftp://data.example:8080/y",
+            "file:///etc/passwd",
+            "data:,x",
+        ] {
+            assert!(
+                follow(&from, location, 0).unwrap_err().contains(location),
+                "{location}"
+            );
+        }
+        let why = follow(&from, "http://me:hunter2@data.example:8080/y", 0).unwrap_err();
+        assert!(!why.contains("hunter2"), "{why}");
+        assert!(
+            follow(&from, "http://[", 0)
+                .unwrap_err()
+                .contains("not a URL")
+        );
+    }
+}

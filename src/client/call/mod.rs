@@ -1,0 +1,8 @@
+//! One call: its attempts, retries, redirects, decompression and error messages.
+
+pub(super) mod attempts;
+pub(super) mod blocking;
+pub(super) mod decompress;
+pub(super) mod fault;
+pub(super) mod retries;
+pub(super) mod secrets;

@@ -1,0 +1,113 @@
+//! What a client may send and never show: the values of its headers, a token among them.
+//!
+//! A service may repeat in a refusal what it was sent, and errors travel into logs, pickles and reports.
+
+use crate::model::sort_small;
+use reqwest::header::HeaderMap;
+
+use crate::client::error::Error;
+
+/// What stands in the place of a secret.
+const VEIL: &str = "***";
+/// Shorter values are words of any text, and no secrets.
+const SHORTEST: usize = 4;
+/// So much of the beginning of a secret gives it away, where a text was cut in the middle of one.
+const TELLING: usize = 8;
+
+/// Texts that are not to be shown, the longest first.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Secrets(Vec<String>);
+
+impl Secrets {
+    /// The values of headers, what a scheme such as `Bearer` stands before, and both as JSON writes them.
+    pub(crate) fn of(headers: &HeaderMap) -> Self {
+        let mut known = Vec::new();
+        for value in headers.values() {
+            let value = String::from_utf8_lossy(value.as_bytes());
+            for text in [
+                value.trim(),
+                value.split_whitespace().next_back().unwrap_or_default(),
+            ] {
+                let written = serde_json::to_string(text).unwrap_or_default();
+                known.push(text.to_owned());
+                known.push(written.trim_matches('"').to_owned());
+            }
+        }
+        known.retain(|text| text.len() >= SHORTEST);
+        sort_small(&mut known, |one, other| other.len().cmp(&one.len()));
+        known.dedup();
+        Self(known)
+    }
+
+    /// The text without any of them, nor the beginning of one.
+    pub(crate) fn veiled(&self, text: &str) -> String {
+        let mut text = text.to_owned();
+        for secret in &self.0 {
+            text = text.replace(secret, VEIL);
+            let Some(start) = secret.get(..TELLING) else {
+                continue;
+            };
+            while let Some(at) = text.find(start) {
+                let rest = text.get(at..).unwrap_or_default();
+                let alike = rest.bytes().zip(secret.bytes());
+                let mut end = at + alike.take_while(|(one, other)| one == other).count();
+                while !text.is_char_boundary(end) {
+                    end -= 1;
+                }
+                text.replace_range(at..end, VEIL);
+            }
+        }
+        text
+    }
+
+    /// The error without any of them.
+    pub(crate) fn kept_from(&self, mut error: Error) -> Error {
+        match &mut error {
+            Error::NoAnswer { message, .. } | Error::TooSlow { message, .. } => {
+                *message = self.veiled(message);
+            }
+            Error::Refused { message, body, .. } => {
+                *message = self.veiled(message);
+                *body = self.veiled(body);
+            }
+            Error::UnexpectedReply { message, path } => {
+                *message = self.veiled(message);
+                *path = self.veiled(path);
+            }
+            Error::BadQuery(_) => {}
+        }
+        error
+    }
+}
+
+#[cfg(test)]
+#[expect(clippy::unwrap_used, reason = "tests")]
+mod tests {
+    use reqwest::header::HeaderValue;
+
+    use crate::client::call::secrets::*;
+
+    fn secrets(values: &[&'static str]) -> Secrets {
+        let mut headers = HeaderMap::new();
+        for value in values {
+            headers.append("x-key", HeaderValue::from_str(value).unwrap());
+        }
+        Secrets::of(&headers)
+    }
+
+    #[test]
+    fn a_secret_is_veiled_alone_with_its_scheme_as_json_and_where_it_is_cut() {
+        let secrets = secrets(&["Bearer abcdefgh-123456", "a\"quoted\\one", "hunter2", "1"]);
+        for (said, shown) in [
+            ("no Bearer abcdefgh-123456!", "no ***!"),
+            ("no abcdefgh-123456!", "no ***!"),
+            ("cut: abcdefgh-12", "cut: ***"),
+            ("cut: abcdefgh…", "cut: ***…"),
+            (r#"{"key": "a\"quoted\\one"}"#, r#"{"key": "***"}"#),
+            ("hunter2 hunter2", "*** ***"),
+            ("1 of 11 Bearers", "1 of 11 Bearers"),
+        ] {
+            assert_eq!(secrets.veiled(said), shown);
+        }
+    }
+}

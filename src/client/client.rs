@@ -1,0 +1,440 @@
+//! One service, asked: the one way that every question goes.
+
+use std::fmt;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU64, Ordering};
+use std::time::UNIX_EPOCH;
+
+use futures_util::FutureExt as _;
+use log::{debug, warn};
+use reqwest::header::{DATE, HeaderMap};
+use tokio::time::{Instant, sleep};
+
+use crate::api::{DAMAGED, NOW, SIMULATED};
+use crate::client::call::attempts::{ARCHIVE_LOG, Answer, Call, Failed, LOG, Remarks};
+use crate::client::call::fault;
+use crate::client::call::retries::Retries;
+use crate::client::config::Config;
+use crate::client::connection::connections::OwnRuntime;
+use crate::client::connection::pool::{Kept, Pool};
+use crate::client::dialect::{Dialect, Question};
+use crate::client::dialects::Contract;
+use crate::client::error;
+use crate::client::error::{Cause, Error};
+use crate::client::extensions::list::Known;
+use crate::client::extensions::parameters::{Beside, Explained, Headed};
+use crate::model::Millis;
+use crate::net::{NoClient, retry_after};
+use crate::wire::Reading;
+
+/// Asks one service; cheap to clone, and safe to use from many tasks and after a fork.
+///
+/// # Examples
+///
+/// ```no_run
+/// use liqdata::api::Coins;
+/// use liqdata::client::{Client, Config};
+///
+/// # async fn ask() -> Result<(), liqdata::client::Error> {
+/// let client = Client::new(Config::new("https://data.example")?)?;
+/// for row in client.send(&Coins::new("24h", 30)?).await? {
+///     println!("{} {}", row.coin, row.total_usd);
+/// }
+/// # Ok(())
+/// # }
+/// ```
+#[derive(Clone)]
+pub struct Client {
+    pub(crate) shared: Arc<Shared>,
+    pub(crate) driver: Driver,
+}
+
+/// What drives the connections that are used: they belong to the runtime on which they were opened.
+#[derive(Clone)]
+pub(crate) enum Driver {
+    /// The runtime that the client is asked on.
+    Runtime,
+    /// Another runtime beside it.
+    Second,
+    /// A thread of the caller's.
+    Own(Arc<OwnRuntime>),
+}
+
+/// No instant.
+const UNTOLD: i64 = i64::MIN;
+
+/// When an answer was told, by its head.
+fn told_at(headers: &HeaderMap) -> Option<Millis> {
+    let text = |name: &str| headers.get(name)?.to_str().ok();
+    let market = text(NOW).and_then(|now| Millis::of_calendar(now.parse().ok()?));
+    market.or_else(|| {
+        let date = httpdate::parse_http_date(text(DATE.as_str())?).ok()?;
+        let since = date.duration_since(UNIX_EPOCH).ok()?;
+        i64::try_from(since.as_millis()).ok().map(Millis)
+    })
+}
+
+pub(crate) struct Shared {
+    pub(crate) config: Config,
+    dialect: &'static dyn Dialect,
+    pub(crate) pool: Pool,
+    pub(crate) simulated: AtomicBool,
+    /// What the service was found to have beside the contract.
+    pub(crate) announced: Known,
+    /// How many files of the service's archive were damaged by its last answer.
+    damaged: AtomicU64,
+    /// The instant that the last answer was told at, by the service; [`UNTOLD`] where it did not say.
+    told_at: AtomicI64,
+}
+
+impl Client {
+    /// A client with these options, for a service that speaks the contract. Opens no connection.
+    ///
+    /// # Errors
+    ///
+    /// None at present: options are checked when they are set, and a machine that cannot do TLS says so when asked.
+    pub fn new(config: Config) -> Result<Self, Error> {
+        Self::speaking(config, &Contract)
+    }
+
+    /// A client for a service that speaks `dialect`.
+    ///
+    /// # Errors
+    ///
+    /// As [`Client::new`].
+    pub fn speaking(config: Config, dialect: &'static dyn Dialect) -> Result<Self, Error> {
+        let shared = Shared {
+            config,
+            dialect,
+            pool: Pool::default(),
+            simulated: AtomicBool::new(false),
+            announced: Known::default(),
+            damaged: AtomicU64::new(0),
+            told_at: AtomicI64::new(UNTOLD),
+        };
+        Ok(Self {
+            shared: Arc::new(shared),
+            driver: Driver::Runtime,
+        })
+    }
+
+    /// The same client for asking on a second runtime, with connections of its own there; all else is shared.
+    #[must_use]
+    pub fn apart(&self) -> Self {
+        Self {
+            shared: Arc::clone(&self.shared),
+            driver: Driver::Second,
+        }
+    }
+
+    /// The options.
+    #[must_use]
+    pub fn config(&self) -> &Config {
+        &self.shared.config
+    }
+
+    /// How the service is asked and answers.
+    #[must_use]
+    pub fn dialect(&self) -> &'static dyn Dialect {
+        self.shared.dialect
+    }
+
+    /// Closes the connections once the calls under way have ended; a later call opens new ones.
+    pub fn close(&self) {
+        self.shared.pool.leave();
+    }
+
+    /// Whether an answer has said that the market behind it is a simulated one.
+    #[must_use]
+    pub fn simulated(&self) -> bool {
+        self.shared.simulated.load(Ordering::Relaxed)
+    }
+
+    /// How many files of the service's archive are damaged, by its last answer; rows of them are missing from answers.
+    #[must_use]
+    pub fn damaged(&self) -> u64 {
+        self.shared.damaged.load(Ordering::Relaxed)
+    }
+
+    /// The instant that the last answer was told at, by the service's own account: that of its market where it is one of ours,
+    /// else its clock's.
+    #[must_use]
+    pub fn told_at(&self) -> Option<Millis> {
+        let told = self.shared.told_at.load(Ordering::Relaxed);
+        (told != UNTOLD).then_some(Millis(told))
+    }
+
+    /// Takes note of what the head of an answer says of the market, and warns of damage when it is first said.
+    pub(crate) fn note(&self, headers: &HeaderMap) {
+        if headers.contains_key(SIMULATED) {
+            self.shared.simulated.store(true, Ordering::Relaxed);
+        }
+        let told_at = told_at(headers).map_or(UNTOLD, |at| at.0);
+        self.shared.told_at.store(told_at, Ordering::Relaxed);
+        let damaged = headers.get(DAMAGED);
+        let damaged = damaged.and_then(|count| count.to_str().ok()?.parse().ok());
+        let damaged = damaged.unwrap_or(0);
+        let before = self.shared.damaged.swap(damaged, Ordering::Relaxed);
+        if damaged > 0 && damaged != before {
+            warn!(
+                target: ARCHIVE_LOG,
+                "{} says that {damaged} of its archive's files are damaged: rows are missing from its answers",
+                self.config().place()
+            );
+        }
+    }
+
+    /// Asks `question`.
+    ///
+    /// # Errors
+    ///
+    /// [`Error`]: no answer, no answer in time, a refusal, or an answer outside the contract.
+    pub async fn send<E: Question>(&self, question: &E) -> Result<E::Reply, Error> {
+        Ok(self.fetch(question).await?.0.into())
+    }
+
+    /// Asks `question`: its reply as it is read, orders as [`OrderColumns`](crate::model::OrderColumns), and what the
+    /// service says beside it.
+    ///
+    /// # Errors
+    ///
+    /// As [`Client::send`].
+    pub async fn fetch<E: Question>(&self, question: &E) -> Result<(E::Held, Remarks), Error> {
+        self.fetch_beside(question, Beside::default()).await
+    }
+
+    /// As [`Client::fetch`], with what is asked beside the question's own parameters.
+    ///
+    /// # Errors
+    ///
+    /// As [`Client::send`], and [`Error::BadQuery`] where the service does not announce that it can be asked so.
+    pub async fn fetch_beside<E: Question>(
+        &self,
+        question: &E,
+        beside: Beside,
+    ) -> Result<(E::Held, Remarks), Error> {
+        let mut beyond = beside.names();
+        beyond.extend(E::ENTRY.beyond(&question.to_query()));
+        let asked = async {
+            // What waits is the same for all questions: in a box of its own it is made once, and not for each of them.
+            self.require(E::NAME, &beyond).boxed().await?;
+            let mut request = question.request(self.dialect())?.with(beside.to_query());
+            let mut reply = Explained::around(&mut *request.reply, beside);
+            let (path, query, headers) = (&request.path, &request.query, beside.headers());
+            let answer = self.answer(path, query, &headers, &mut reply);
+            let answer = answer.boxed().await?;
+            match reply.finish() {
+                Ok((Reading::Reply(reply), account)) => {
+                    match request.judge.map_or(Ok(()), |judge| judge(&reply)) {
+                        Ok(()) => Ok((reply, answer.remarks(account))),
+                        Err(damage) => Err(answer.damaged(damage)),
+                    }
+                }
+                Ok((Reading::Refused { message }, _)) => {
+                    Err(self.refused(path, &answer, reply.kept(), &message))
+                }
+                Err(damage) => Err(answer.damaged(damage)),
+            }
+        };
+        match asked.await {
+            Err(error) => Err(self.told(E::NAME, error).boxed().await),
+            fetched => fetched,
+        }
+    }
+
+    /// What a question of `path` met where the body of a success is a refusal.
+    fn refused(&self, path: &str, answer: &Answer, body: &[u8], message: &str) -> Error {
+        Error::Refused {
+            status: answer.status.as_u16(),
+            body: error::excerpt(body),
+            retry_after: retry_after(&answer.headers),
+            message: format!("{} refused {path}: {message}", self.config().place()),
+        }
+    }
+
+    /// What is told of an error that the question `name` met.
+    async fn told(&self, name: &'static str, error: Error) -> Error {
+        let error = self.unannounced(name, error).await;
+        // A service may repeat what it was sent.
+        self.config().secrets().kept_from(error)
+    }
+
+    /// A question of `path`, on the connections that what drives this client has, its deadline running.
+    pub(crate) fn call<'a>(
+        &'a self,
+        kept: &'a Kept,
+        path: &'a str,
+        retries: Retries<'a>,
+    ) -> Result<Call<'a>, Error> {
+        let config = self.config();
+        let connections = match &self.driver {
+            Driver::Runtime => &kept.connections,
+            Driver::Second => kept.apart(config),
+            Driver::Own(runtime) => &runtime.connections,
+        };
+        Ok(Call {
+            config,
+            dialect: self.dialect(),
+            kept,
+            connections,
+            http: connections
+                .http
+                .as_ref()
+                .map_err(|cause| without_tls(config, cause))?,
+            path,
+            retries,
+            deadline: Instant::now() + config.patience(),
+        })
+    }
+
+    /// The successful answer to `path`, after as many attempts as it takes and the options allow; its body is in
+    /// `intake` then.
+    pub(crate) async fn answer(
+        &self,
+        path: &str,
+        query: &[(&'static str, String)],
+        headers: &HeaderMap,
+        intake: &mut dyn Headed,
+    ) -> Result<Answer, Error> {
+        let config = self.config();
+        let share = self.shared.pool.enter(config);
+        let Some(kept) = share.kept() else {
+            // Only a share that is being dropped is empty.
+            return Err(Error::no_answer("the client is closed"));
+        };
+        let retries = Retries::new(config.most_retries(), &kept.quota);
+        let mut call = self.call(kept, path, retries)?;
+        let start = config.address(path, query);
+        call.connections.freshen().await;
+        let mut before = None;
+        loop {
+            let fault = match call.attempt(&start, headers, intake).await {
+                Ok(answer) => {
+                    call.retries.succeeded();
+                    self.note(&answer.headers);
+                    return Ok(answer);
+                }
+                Err(Failed::Late) => return Err(call.too_slow(before)),
+                Err(Failed::Fault(fault)) => fault,
+            };
+            let remaining = call.deadline.saturating_duration_since(Instant::now());
+            let again =
+                call.retries
+                    .again(fault.kind, fault.retry_after, remaining, fastrand::f64());
+            let Some(wait) = again else {
+                debug!(target: LOG, "GET {path}: {}", fault.error);
+                return Err(call.counted(fault));
+            };
+            warn!(
+                target: LOG,
+                "GET {path}: {}; trying again in {} ms",
+                fault.error,
+                wait.as_millis()
+            );
+            before = Some(fault.error);
+            if !wait.is_zero() {
+                sleep(wait).await;
+            }
+        }
+    }
+}
+
+impl fmt::Debug for Client {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("Client").field(self.config()).finish()
+    }
+}
+
+/// Why there can be no connection at all.
+fn without_tls(config: &Config, cause: &Arc<NoClient>) -> Error {
+    Error::NoAnswer {
+        message: format!(
+            "https to {} needs trusted certificates and this machine shows none ({}); install the system's \
+             certificates or set SSL_CERT_FILE to a PEM file",
+            config.place(),
+            fault::root(cause.as_ref())
+        ),
+        source: Some(Cause::from(Arc::clone(cause))),
+    }
+}
+
+#[cfg(test)]
+#[expect(clippy::unwrap_used, reason = "tests")]
+mod tests {
+    use crate::client::client::*;
+
+    /// Fails to resolve a name as often as told, then gives an address.
+    struct Flaky {
+        failures: std::sync::atomic::AtomicU32,
+        at: std::net::SocketAddr,
+    }
+
+    impl reqwest::dns::Resolve for Flaky {
+        fn resolve(&self, _: reqwest::dns::Name) -> reqwest::dns::Resolving {
+            use std::sync::atomic::Ordering;
+            let fails = self
+                .failures
+                .fetch_update(Ordering::Relaxed, Ordering::Relaxed, |left| {
+                    left.checked_sub(1)
+                })
+                .is_ok();
+            let at = self.at;
+            Box::pin(async move {
+                if fails {
+                    return Err("no such host".into());
+                }
+                let addresses: reqwest::dns::Addrs = Box::new(std::iter::once(at));
+                Ok(addresses)
+            })
+        }
+    }
+
+    #[tokio::test]
+    async fn a_name_that_does_not_resolve_is_tried_again() {
+        use tokio::io::{AsyncReadExt, AsyncWriteExt};
+        let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let at = listener.local_addr().unwrap();
+        tokio::spawn(async move {
+            let (mut stream, _) = listener.accept().await.unwrap();
+            let _ = stream.read(&mut [0; 4096]).await.unwrap();
+            let answer =
+                "HTTP/1.1 200 OK\r\ncontent-length: 26\r\n\r\n{\"success\":true,\"data\":[]}";
+            stream.write_all(answer.as_bytes()).await.unwrap();
+        });
+        for (failures, retries, works) in [(3, 2, false), (2, 2, true)] {
+            let failures = std::sync::atomic::AtomicU32::new(failures);
+            // A resolver's address gives no port of its own.
+            let config = Config::new(&format!("http://data.localhost:{}", at.port())).unwrap();
+            let config = config.retries(retries).unwrap();
+            let client = Client::new(
+                config
+                    .proxy(None)
+                    .unwrap()
+                    .resolver(Arc::new(Flaky { failures, at })),
+            );
+            let answer = client
+                .unwrap()
+                .send(&crate::api::Coins::new("24h", 1).unwrap())
+                .await;
+            match answer {
+                Ok(rows) => assert!(works && rows.is_empty()),
+                Err(error) => {
+                    let text = error.to_string();
+                    assert!(!works && text.contains("cannot resolve the name"), "{text}");
+                    assert!(text.contains("no such host"), "{text}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn a_debugged_client_shows_its_options_and_no_secret() {
+        let config = Config::new("http://127.0.0.1:1").unwrap();
+        let client = Client::new(config.headers([("X-Key", "hunter2")]).unwrap()).unwrap();
+        let debug = format!("{client:?}");
+        assert!(
+            debug.contains("127.0.0.1:1") && !debug.contains("hunter2"),
+            "{debug}"
+        );
+    }
+}

@@ -1,0 +1,4 @@
+//! Connections and their pool, which belongs to one process.
+
+pub(super) mod connections;
+pub(super) mod pool;

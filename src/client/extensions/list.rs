@@ -1,0 +1,95 @@
+//! The list of what a service has beside the contract.
+
+use std::collections::{HashMap, HashSet};
+use std::sync::{Mutex, PoisonError};
+
+use serde_json::Value;
+
+use crate::api::{Beyond, EVERYWHERE};
+
+/// The last list of a service in which something was found that was looked for.
+#[derive(Debug, Default)]
+pub(crate) struct Known(Mutex<Option<List>>);
+
+impl Known {
+    /// Whether it lists all of `wanted` of `question`.
+    pub(crate) fn takes(&self, question: &str, wanted: &[Beyond]) -> bool {
+        let list = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let takes = |list: &List| wanted.iter().all(|beyond| list.takes(question, beyond));
+        list.as_ref().is_some_and(takes)
+    }
+
+    pub(crate) fn note(&self, list: List) {
+        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = Some(list);
+    }
+}
+
+/// What a service lists.
+#[derive(Debug, Default)]
+pub(crate) struct List {
+    extensions: HashSet<String>,
+    everywhere: HashSet<String>,
+    /// The parameters of each question, each with the values that are listed of it.
+    parameters: HashMap<String, HashMap<String, HashSet<String>>>,
+}
+
+impl List {
+    /// Reads a list; what is none lists nothing.
+    pub(crate) fn read(body: &[u8]) -> Self {
+        let list: Value = serde_json::from_slice(body).unwrap_or_default();
+        let mut parameters = HashMap::new();
+        for entry in ["extensions", "endpoints"]
+            .iter()
+            .flat_map(|kind| entries(list.get(*kind)))
+        {
+            if let Some(name) = name(entry) {
+                parameters.insert(name, choices(entry.get("parameters")));
+            }
+        }
+        Self {
+            extensions: names(list.get("extensions")),
+            everywhere: names(list.get("everywhere")),
+            parameters,
+        }
+    }
+
+    /// Whether it has the question `name`, which is none of the contract.
+    pub(crate) fn has(&self, name: &str) -> bool {
+        self.extensions.contains(name)
+    }
+
+    /// Whether `question` can be asked with what is none of the contract.
+    pub(crate) fn takes(&self, question: &str, beyond: &Beyond) -> bool {
+        if EVERYWHERE
+            .iter()
+            .any(|known| known.name == beyond.parameter)
+        {
+            return self.everywhere.contains(beyond.parameter);
+        }
+        let parameters = self.parameters.get(question);
+        let values = parameters.and_then(|parameters| parameters.get(beyond.parameter));
+        values.is_some_and(|values| beyond.value.is_none_or(|value| values.contains(value)))
+    }
+}
+
+fn entries(list: Option<&Value>) -> impl Iterator<Item = &Value> {
+    list.and_then(Value::as_array).into_iter().flatten()
+}
+
+fn name(entry: &Value) -> Option<String> {
+    Some(entry.get("name")?.as_str()?.to_owned())
+}
+
+fn choices(list: Option<&Value>) -> HashMap<String, HashSet<String>> {
+    let values = |entry: &Value| {
+        let values = entries(entry.get("values")).filter_map(Value::as_str);
+        values.map(str::to_owned).collect()
+    };
+    entries(list)
+        .filter_map(|entry| Some((name(entry)?, values(entry))))
+        .collect()
+}
+
+fn names(list: Option<&Value>) -> HashSet<String> {
+    entries(list).filter_map(name).collect()
+}

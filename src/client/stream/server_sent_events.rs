@@ -1,0 +1,181 @@
+//! Server-sent events out of bytes, as the HTML standard defines them.
+//!
+//! Read here and not by `eventsource-stream`, which bounds no event, gives an event without an id that of the one before
+//! it, and keeps to itself a block that only names a place.
+
+/// One block of lines up to a blank one.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Event {
+    /// The name; empty for the usual kind.
+    pub(crate) kind: String,
+    /// The place that the block itself names.
+    pub(crate) id: Option<String>,
+    /// The data; none where the block only names a place.
+    pub(crate) data: Option<String>,
+}
+
+/// A reader of bytes that come in pieces of any size.
+#[derive(Debug, Default)]
+pub(crate) struct Events {
+    line: Vec<u8>,
+    event: Event,
+    /// Bytes of the event under way.
+    size: usize,
+    begun: bool,
+    /// A line has ended with a carriage return: a line feed that follows belongs to it.
+    returned: bool,
+}
+
+/// An event is larger than allowed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct TooLarge;
+
+impl Events {
+    /// Reads `bytes`; events that are complete with them go to `events`.
+    ///
+    /// # Errors
+    ///
+    /// [`TooLarge`] where one event takes more than `most` bytes.
+    pub(crate) fn read(
+        &mut self,
+        bytes: &[u8],
+        most: usize,
+        events: &mut impl Extend<Event>,
+    ) -> Result<(), TooLarge> {
+        for &byte in bytes {
+            let after_return = std::mem::take(&mut self.returned);
+            match byte {
+                b'\n' if after_return => {}
+                b'\n' | b'\r' => {
+                    self.returned = byte == b'\r';
+                    events.extend(self.end_line());
+                }
+                _ if self.size >= most => return Err(TooLarge),
+                _ => {
+                    self.size += 1;
+                    self.line.push(byte);
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Takes the line that has ended; gives the event where it ended one.
+    fn end_line(&mut self) -> Option<Event> {
+        let line = String::from_utf8_lossy(&self.line).into_owned();
+        self.line.clear();
+        let line = if std::mem::replace(&mut self.begun, true) {
+            line.as_str()
+        } else {
+            line.strip_prefix('\u{feff}').unwrap_or(&line)
+        };
+        if line.is_empty() {
+            self.size = 0;
+            let event = std::mem::take(&mut self.event);
+            return (event.id.is_some() || event.data.is_some()).then_some(event);
+        }
+        let (field, value) = line.split_once(':').unwrap_or((line, ""));
+        let value = value.strip_prefix(' ').unwrap_or(value);
+        match field {
+            "event" => value.clone_into(&mut self.event.kind),
+            "id" if !value.contains('\0') => self.event.id = Some(value.to_owned()),
+            "data" => match &mut self.event.data {
+                Some(data) => {
+                    data.push('\n');
+                    data.push_str(value);
+                }
+                none => *none = Some(value.to_owned()),
+            },
+            // Comments have an empty name; how long to wait before coming back is decided elsewhere.
+            _ => {}
+        }
+        None
+    }
+}
+
+#[cfg(test)]
+#[expect(clippy::unwrap_used, reason = "tests")]
+mod tests {
+    use proptest::prelude::*;
+
+    use crate::client::stream::server_sent_events::*;
+
+    fn read(text: &str) -> Vec<Event> {
+        let mut events = Vec::new();
+        Events::default()
+            .read(text.as_bytes(), 1000, &mut events)
+            .unwrap();
+        events
+    }
+
+    fn event(kind: &str, id: Option<&str>, data: Option<&str>) -> Event {
+        Event {
+            kind: kind.to_owned(),
+            id: id.map(str::to_owned),
+            data: data.map(str::to_owned),
+        }
+    }
+
+    #[test]
+    fn the_examples_of_the_standard_read_as_it_says() {
+        assert_eq!(
+            read("data: YHOO\ndata: +2\ndata: 10\n\n"),
+            [event("", None, Some("YHOO\n+2\n10"))]
+        );
+        assert_eq!(
+            read(
+                ": test stream\n\ndata: first event\nid: 1\n\ndata:second event\nid\n\ndata:  third event\n\n"
+            ),
+            [
+                event("", Some("1"), Some("first event")),
+                event("", Some(""), Some("second event")),
+                event("", None, Some(" third event")),
+            ]
+        );
+        assert_eq!(
+            read("data\n\ndata\ndata\n\ndata:"),
+            [event("", None, Some("")), event("", None, Some("\n"))]
+        );
+    }
+
+    #[test]
+    fn names_places_and_line_ends_of_every_kind_are_read() {
+        let wanted = [
+            event("gap", Some("a-1"), Some("{}")),
+            event("", Some("a-2"), None),
+        ];
+        for end in ["\n", "\r", "\r\n"] {
+            let text =
+                "\u{feff}event: gap\nid: a-1\nretry: 5\nother: 6\ndata: {}\n\n: here\nid: a-2\n\n";
+            assert_eq!(read(&text.replace('\n', end)), wanted, "{end:?}");
+        }
+        assert_eq!(read("id: a\0b\ndata: x\n\n"), [event("", None, Some("x"))]);
+    }
+
+    #[test]
+    fn an_event_without_end_is_too_large() {
+        let mut events = Events::default();
+        let mut seen = Vec::new();
+        for _ in 0..10 {
+            events.read(b"data: 0123456789\n\n", 20, &mut seen).unwrap();
+        }
+        assert_eq!(seen.len(), 10);
+        assert_eq!(
+            events.read(b"data: 0123456789\ndata: 01234", 20, &mut seen),
+            Err(TooLarge)
+        );
+    }
+
+    proptest! {
+        #[test]
+        fn pieces_of_any_size_make_the_same_events(text in "[a:\r\n ]{0,60}", cut in 0_usize..60) {
+            let cut = cut.min(text.len());
+            let mut events = Events::default();
+            let mut seen = Vec::new();
+            let (head, tail) = text.as_bytes().split_at(cut);
+            events.read(head, 1000, &mut seen).unwrap();
+            events.read(tail, 1000, &mut seen).unwrap();
+            prop_assert_eq!(seen, read(&text));
+        }
+    }
+}

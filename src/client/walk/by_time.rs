@@ -1,0 +1,271 @@
+//! What lies behind the rows that were read: pages by time, each from the oldest instant that is known.
+//!
+//! A page may end among the rows of one instant, so the next begins with that instant anew, and the rows of it that were
+//! read are left out, each as often as it was read: equal rows stay as many as they are.
+
+use crate::client::error::Error;
+use crate::client::walk::feed::LARGEST;
+use crate::model::{Millis, Order, OrderColumns};
+
+/// A page to ask for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Ask {
+    pub(super) start: Option<Millis>,
+    pub(super) end: Option<Millis>,
+    pub(super) limit: usize,
+}
+
+/// Why a walk cannot go on.
+#[derive(Debug, PartialEq, Eq, thiserror::Error)]
+pub(super) enum Lost {
+    #[error(
+        "more than {LARGEST} orders are of {at}, so that a page of {LARGEST} does not reach behind them; one exchange or \
+         symbol at a time has fewer"
+    )]
+    Instant { at: Millis },
+    #[error("row {row} is of {at}, which is outside of what was asked for")]
+    Outside { row: usize, at: Millis },
+    #[error("row {row} is of {at}, later than the row before it; the newest were to come first")]
+    Disorder { row: usize, at: Millis },
+}
+
+impl From<Lost> for Error {
+    fn from(lost: Lost) -> Self {
+        let path = match &lost {
+            Lost::Instant { .. } => "data".to_owned(),
+            Lost::Outside { row, .. } | Lost::Disorder { row, .. } => {
+                format!("data[{row}].timestamp")
+            }
+        };
+        Self::UnexpectedReply {
+            path,
+            message: lost.to_string(),
+        }
+    }
+}
+
+/// The oldest instant of the rows that were read, and its rows.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Oldest {
+    at: Option<Millis>,
+    rows: Vec<Order>,
+}
+
+impl Oldest {
+    /// Takes note of rows that were read.
+    pub(super) fn note(&mut self, rows: &OrderColumns) {
+        let Some(least) = rows.timestamp.iter().min().copied() else {
+            return;
+        };
+        if self.at.is_some_and(|at| at < least) {
+            return;
+        }
+        if self.at != Some(least) {
+            self.rows.clear();
+            self.at = Some(least);
+        }
+        let times = rows.timestamp.iter().enumerate();
+        let of_it = times.filter(|(_, at)| **at == least);
+        self.rows.extend(of_it.filter_map(|(row, _)| rows.get(row)));
+    }
+}
+
+/// The state of such a walk.
+#[derive(Debug)]
+pub(super) struct Behind {
+    page: usize,
+    /// Rows still to hand out.
+    wanted: u64,
+    start: Option<Millis>,
+    end: Option<Millis>,
+    oldest: Oldest,
+    ended: bool,
+}
+
+impl Behind {
+    /// A walk from `start` until before `end`, in pages of `page` rows and up to `wanted` of them.
+    pub(super) fn new(
+        page: usize,
+        wanted: u64,
+        (start, end): (Option<Millis>, Option<Millis>),
+    ) -> Self {
+        Self {
+            page,
+            wanted,
+            // A page of any time is asked for by an end of it.
+            start: start.or(end.is_none().then_some(Millis(0))),
+            end,
+            oldest: Oldest::default(),
+            ended: false,
+        }
+    }
+
+    /// A walk on behind the oldest rows that were read.
+    pub(super) fn after(page: usize, wanted: u64, oldest: Oldest) -> Self {
+        Self {
+            start: oldest.at.is_none().then_some(Millis(0)),
+            oldest,
+            ..Self::new(page, wanted, (None, None))
+        }
+    }
+
+    /// The page to ask for; none at the end.
+    pub(super) fn ask(&self) -> Option<Ask> {
+        if self.ended || self.wanted == 0 {
+            return None;
+        }
+        let wanted = usize::try_from(self.wanted).unwrap_or(usize::MAX);
+        let fresh = self.page.min(wanted);
+        Some(Ask {
+            start: self.start,
+            end: self.oldest.at.map_or(self.end, |at| Some(at.on(1))),
+            limit: fresh.saturating_add(self.oldest.rows.len()).min(LARGEST),
+        })
+    }
+
+    /// The rows that the page of `ask` brought and that were not read before.
+    pub(super) fn take(&mut self, ask: Ask, rows: &OrderColumns) -> Result<OrderColumns, Lost> {
+        let mut read = self.oldest.rows.clone();
+        let mut before: Option<Millis> = None;
+        let mut fresh = OrderColumns::default();
+        for (row, order) in rows.iter().enumerate() {
+            let at = order.timestamp;
+            if ask.start.is_some_and(|start| at < start) || ask.end.is_some_and(|end| at >= end) {
+                return Err(Lost::Outside { row, at });
+            }
+            if before.is_some_and(|before| at > before) {
+                return Err(Lost::Disorder { row, at });
+            }
+            before = Some(at);
+            match read.iter().position(|known| *known == order) {
+                Some(place) => drop(read.swap_remove(place)),
+                None if fresh.len() as u64 == self.wanted => break,
+                None => {
+                    let group = rows.group_id.get(row).cloned().flatten();
+                    fresh.push_grouped(&order, group);
+                }
+            }
+        }
+        if fresh.is_empty() {
+            if let Some(at) = before
+                && rows.len() >= LARGEST
+            {
+                return Err(Lost::Instant { at });
+            }
+            self.ended = true;
+        }
+        self.oldest.note(&fresh);
+        self.wanted -= fresh.len() as u64;
+        Ok(fresh)
+    }
+}
+
+#[cfg(test)]
+#[expect(clippy::unwrap_used, reason = "tests")]
+mod tests {
+    use proptest::prelude::*;
+
+    use crate::client::walk::by_time::*;
+    use crate::model::Side;
+
+    fn order(at: i64, kind: i64) -> Order {
+        Order {
+            exchange: "okx".to_owned(),
+            symbol: "BTCUSDT".to_owned(),
+            side: Side::Long,
+            price: kind.into(),
+            qty: 1.into(),
+            value_usd: 1.into(),
+            timestamp: Millis(at),
+        }
+    }
+
+    /// What a service gives of `orders`, the newest first.
+    fn served(orders: &[Order], ask: Ask) -> OrderColumns {
+        let asked = orders.iter().filter(|order| {
+            ask.start.is_none_or(|start| order.timestamp >= start)
+                && ask.end.is_none_or(|end| order.timestamp < end)
+        });
+        asked.take(ask.limit).collect()
+    }
+
+    fn newest_first(mut orders: Vec<Order>) -> Vec<Order> {
+        orders.sort_by_key(|order| std::cmp::Reverse(order.timestamp));
+        orders
+    }
+
+    proptest! {
+        /// Though rows arrive meanwhile, of the instant that is being read among others.
+        #[test]
+        fn all_rows_come_once(
+            rows in prop::collection::vec((1..20_i64, 0..3_i64), 0..80),
+            late in prop::collection::vec((1..20_i64, 0..3_i64), 0..10),
+            page in 1..9_usize,
+            head in 0..6_usize,
+        ) {
+            let mut orders = newest_first(rows.iter().map(|(at, kind)| order(*at, *kind)).collect());
+            let at_first = orders.clone();
+            let mut oldest = Oldest::default();
+            let mut all: Vec<Order> = orders.iter().take(head).cloned().collect();
+            oldest.note(&all.iter().collect());
+            let mut walk = Behind::after(page, u64::MAX, oldest);
+            let mut late = late.into_iter();
+            while let Some(ask) = walk.ask() {
+                let fresh = walk.take(ask, &served(&orders, ask)).unwrap();
+                all.extend(fresh.iter());
+                if let Some((at, kind)) = late.next() {
+                    orders.push(order(at, kind));
+                    orders = newest_first(orders);
+                }
+            }
+            // In order of time, apart from rows of one instant.
+            prop_assert!(all.is_sorted_by_key(|order| std::cmp::Reverse(order.timestamp)));
+            let mut left = orders;
+            for order in &all {
+                let place = left.iter().position(|known| known == order);
+                prop_assert!(place.is_some(), "doubled: {order:?}");
+                left.swap_remove(place.unwrap());
+            }
+            for order in &at_first {
+                let given = all.iter().filter(|known| *known == order).count();
+                let there = at_first.iter().filter(|known| *known == order).count();
+                prop_assert!(given >= there, "lost: {order:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn an_instant_of_more_rows_than_a_page_is_refused_rather_than_asked_for_ever() {
+        let orders: Vec<Order> = (0..1500).map(|_| order(7, 1)).collect();
+        let mut walk = Behind::new(400, u64::MAX, (None, Some(Millis(8))));
+        let mut given = 0;
+        let lost = loop {
+            let ask = walk.ask().unwrap();
+            match walk.take(ask, &served(&orders, ask)) {
+                Ok(fresh) => given += fresh.len(),
+                Err(lost) => break lost,
+            }
+        };
+        assert_eq!((given, lost), (1000, Lost::Instant { at: Millis(7) }));
+    }
+
+    #[test]
+    fn rows_that_were_not_asked_for_are_refused() {
+        let mut walk = Behind::new(5, 10, (Some(Millis(3)), Some(Millis(6))));
+        let ask = walk.ask().unwrap();
+        for (at, row) in [([6, 5], 0), ([5, 2], 1)] {
+            let rows = at.iter().map(|at| order(*at, 1)).collect::<Vec<_>>();
+            let lost = walk.take(ask, &rows.iter().collect()).unwrap_err();
+            assert!(matches!(lost, Lost::Outside { row: found, .. } if found == row));
+        }
+        let rows = [order(4, 1), order(5, 1)];
+        let lost = walk.take(ask, &rows.iter().collect()).unwrap_err();
+        assert_eq!(
+            lost,
+            Lost::Disorder {
+                row: 1,
+                at: Millis(5)
+            }
+        );
+    }
+}

@@ -1,0 +1,185 @@
+//! Who may ask: with which token, under which name of the server, and a page of which origin.
+
+use std::net::IpAddr;
+
+use axum::body::Body;
+use axum::http::header::{
+    ACCESS_CONTROL_ALLOW_HEADERS, ACCESS_CONTROL_ALLOW_METHODS, ACCESS_CONTROL_ALLOW_ORIGIN,
+    ACCESS_CONTROL_EXPOSE_HEADERS, ACCESS_CONTROL_MAX_AGE, ACCESS_CONTROL_REQUEST_METHOD,
+    AUTHORIZATION, HOST, ORIGIN, VARY,
+};
+use axum::http::uri::Authority;
+use axum::http::{HeaderMap, HeaderValue, Method, Request, Response, StatusCode};
+
+use crate::net::is_local_name;
+use crate::server::access::tokens::Tokens;
+use crate::server::reject::Rejection;
+
+/// Who may ask a server: by default everybody who reaches it, by its address or as `localhost`.
+///
+/// # Examples
+///
+/// ```
+/// use liqdata::server::{Access, Tokens};
+///
+/// # fn main() -> std::io::Result<()> {
+/// let access = Access {
+///     tokens: Tokens::default().with("correct-horse-battery")?,
+///     hosts: vec!["liqdata.example.org".to_owned()],
+///     ..Access::default()
+/// };
+/// assert!(access.origins.is_empty());
+/// # Ok(())
+/// # }
+/// ```
+#[derive(Clone, Debug, Default)]
+pub struct Access {
+    /// One of them is asked for as bearer; where there are none, everybody may ask.
+    pub tokens: Tokens,
+    /// Names the server answers to, beside its addresses and `localhost`.
+    pub hosts: Vec<String>,
+    /// Origins whose pages a browser lets read the answers.
+    pub origins: Vec<String>,
+}
+
+/// Marks a request that had to bring a token.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Guarded;
+
+/// What the answer to a request that passed is told to browsers.
+#[derive(Debug, Default)]
+pub(crate) struct Passed {
+    origin: Option<HeaderValue>,
+    varies: bool,
+}
+
+impl Access {
+    /// Whether everybody who reaches the server may ask.
+    #[must_use]
+    pub fn is_open(&self) -> bool {
+        !self.tokens.asked_for()
+    }
+
+    /// Refuses what a request is not to see; an origin's question whether it may ask is answered at once.
+    ///
+    /// `local` says that the server listens on an address of this machine alone.
+    pub(crate) fn check<B>(
+        &self,
+        request: &Request<B>,
+        local: bool,
+    ) -> Result<Passed, Box<Response<Body>>> {
+        use axum::response::IntoResponse;
+
+        let refused = |rejection: Rejection| Box::new(rejection.into_response());
+        let headers = request.headers();
+        if let Some(host) = named(request)
+            && !self.answers_to(&host, local)
+        {
+            return Err(refused(Rejection::Misdirected { host }));
+        }
+        let passed = Passed {
+            origin: headers
+                .get(ORIGIN)
+                .filter(|origin| self.lets_read(origin))
+                .cloned(),
+            varies: !self.origins.is_empty(),
+        };
+        if passed.origin.is_some()
+            && request.method() == Method::OPTIONS
+            && headers.contains_key(ACCESS_CONTROL_REQUEST_METHOD)
+        {
+            let mut response = Response::new(Body::empty());
+            *response.status_mut() = StatusCode::NO_CONTENT;
+            let allowed = [
+                (ACCESS_CONTROL_ALLOW_METHODS, "GET, HEAD"),
+                (
+                    ACCESS_CONTROL_ALLOW_HEADERS,
+                    "authorization, last-event-id, prefer",
+                ),
+                (ACCESS_CONTROL_MAX_AGE, "600"),
+            ];
+            for (name, value) in allowed {
+                response
+                    .headers_mut()
+                    .insert(name, HeaderValue::from_static(value));
+            }
+            passed.tell(response.headers_mut());
+            return Err(Box::new(response));
+        }
+        if !self.is_open() && !bearer(headers).is_some_and(|token| self.tokens.holds(token)) {
+            let mut response = refused(Rejection::Unauthorized);
+            passed.tell(response.headers_mut());
+            return Err(response);
+        }
+        Ok(passed)
+    }
+
+    /// Whether the server goes by that name. A page of a stranger whose name was made to lead here asks under that name.
+    fn answers_to(&self, host: &str, local: bool) -> bool {
+        if let Ok(address) = host.trim_matches(['[', ']']).parse::<IpAddr>() {
+            return !local || address.to_canonical().is_loopback() || self.names(host);
+        }
+        is_local_name(host) || self.names(host)
+    }
+
+    fn names(&self, host: &str) -> bool {
+        let host = host.strip_suffix('.').unwrap_or(host);
+        self.hosts
+            .iter()
+            .any(|name| name.eq_ignore_ascii_case(host))
+    }
+
+    fn lets_read(&self, origin: &HeaderValue) -> bool {
+        self.origins
+            .iter()
+            .any(|known| known.as_bytes() == origin.as_bytes())
+    }
+}
+
+impl Passed {
+    /// Lets a browser's page of a known origin read the answer.
+    pub(crate) fn tell(&self, headers: &mut HeaderMap) {
+        if self.varies {
+            headers.append(VARY, HeaderValue::from(ORIGIN));
+        }
+        if let Some(origin) = &self.origin {
+            headers.insert(ACCESS_CONTROL_ALLOW_ORIGIN, origin.clone());
+            let more = "etag, retry-after, x-liqdata-now, x-liqdata-simulated, x-liqdata-open-interest, \
+                        x-liqdata-open-interest-age, x-liqdata-damaged, preference-applied";
+            headers.insert(
+                ACCESS_CONTROL_EXPOSE_HEADERS,
+                HeaderValue::from_static(more),
+            );
+        }
+    }
+}
+
+/// The name a request was sent to, in lower case and without its port; none where it tells none, as no browser does.
+fn named<B>(request: &Request<B>) -> Option<String> {
+    let host = if let Some(authority) = request.uri().authority() {
+        authority.host().to_owned()
+    } else {
+        let mut named = request.headers().get_all(HOST).iter();
+        let first = String::from_utf8_lossy(named.next()?.as_bytes());
+        // Who passes a request on may have gone by another of several than this server would.
+        let text = named.fold(first.into_owned(), |all, more| {
+            format!("{all}, {}", String::from_utf8_lossy(more.as_bytes()))
+        });
+        // What is no authority names nobody: it is refused as it stands.
+        text.parse::<Authority>()
+            .map_or(text, |authority| authority.host().to_owned())
+    };
+    Some(host.to_ascii_lowercase())
+}
+
+fn bearer(headers: &HeaderMap) -> Option<&[u8]> {
+    let mut given = headers.get_all(AUTHORIZATION).iter();
+    // Two of them leave open which one counts.
+    let (one, None) = (given.next()?.as_bytes(), given.next()) else {
+        return None;
+    };
+    let (scheme, token) = one.split_at_checked(7)?;
+    scheme
+        .eq_ignore_ascii_case(b"bearer ")
+        .then(|| token.trim_ascii())
+}

@@ -1,0 +1,239 @@
+//! Who asks, where a proxy asks for many: what a trusted one forwards tells them apart.
+
+use std::collections::HashMap;
+use std::net::IpAddr;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use axum::http::{HeaderMap, HeaderName};
+use ipnet::IpNet;
+
+use crate::server::reject::Rejection;
+
+const FORWARDED_FOR: HeaderName = HeaderName::from_static("x-forwarded-for");
+
+/// How many bits of an address of the sixth version are a customer's to choose.
+const CUSTOMERS: u32 = 64;
+
+/// The clients behind trusted proxies, by what they have under way.
+#[derive(Debug)]
+pub(crate) struct Peers {
+    trusted: Vec<IpNet>,
+    most: usize,
+    under_way: Mutex<HashMap<IpAddr, usize>>,
+}
+
+/// A request of one of them that is under way.
+#[derive(Debug)]
+pub(crate) struct UnderWay {
+    peers: Arc<Peers>,
+    peer: IpAddr,
+}
+
+impl Peers {
+    pub(crate) fn new(trusted: Vec<IpNet>, most: usize) -> Arc<Self> {
+        Arc::new(Self {
+            trusted,
+            most,
+            under_way: Mutex::default(),
+        })
+    }
+
+    /// Whether many stand behind this address.
+    pub(crate) fn trusts(&self, address: IpAddr) -> bool {
+        let address = address.to_canonical();
+        self.trusted.iter().any(|net| net.contains(&address))
+    }
+
+    /// Who asks through a connection of `address`: the last that is no trusted proxy itself.
+    pub(crate) fn asking(&self, address: IpAddr, headers: &HeaderMap) -> IpAddr {
+        let address = address.to_canonical();
+        if !self.trusts(address) {
+            return address;
+        }
+        let told: Vec<&str> = headers
+            .get_all(FORWARDED_FOR)
+            .iter()
+            .filter_map(|one| one.to_str().ok())
+            .flat_map(|one| one.split(','))
+            .collect();
+        let mut asking = address;
+        for hop in told.into_iter().rev() {
+            // What is no address was not told by a proxy that can be trusted.
+            let Some(hop) = address_of(hop.trim()) else {
+                break;
+            };
+            asking = hop;
+            if !self.trusts(hop) {
+                break;
+            }
+        }
+        asking
+    }
+
+    /// One more request that came through a trusted proxy.
+    pub(crate) fn admit(self: &Arc<Self>, peer: IpAddr) -> Result<UnderWay, Rejection> {
+        let peer = one_client(peer);
+        let mut under_way = self
+            .under_way
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner);
+        let count = under_way.entry(peer).or_default();
+        if *count >= self.most {
+            return Err(Rejection::TooMany {
+                under_way: *count,
+                allowed: self.most,
+            });
+        }
+        *count += 1;
+        Ok(UnderWay {
+            peers: Arc::clone(self),
+            peer,
+        })
+    }
+}
+
+/// What counts as one client: an address, or of the sixth version the network that a customer is given and has all of.
+pub(crate) fn one_client(address: IpAddr) -> IpAddr {
+    match address.to_canonical() {
+        IpAddr::V6(address) if !address.is_loopback() => {
+            let network = address.to_bits() >> CUSTOMERS << CUSTOMERS;
+            IpAddr::V6(network.into())
+        }
+        address => address,
+    }
+}
+
+impl Drop for UnderWay {
+    fn drop(&mut self) {
+        let mut under_way = self
+            .peers
+            .under_way
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner);
+        if let Some(count) = under_way.get_mut(&self.peer) {
+            *count -= 1;
+            if *count == 0 {
+                under_way.remove(&self.peer);
+            }
+        }
+    }
+}
+
+/// The network that a text names: an address alone, or one with the length of its prefix.
+#[must_use]
+pub fn network(text: &str) -> Option<IpNet> {
+    let text = text.trim();
+    let one = || Some(IpNet::from(text.parse::<IpAddr>().ok()?.to_canonical()));
+    text.parse().ok().or_else(one)
+}
+
+/// An address as proxies write it: with a port or without.
+fn address_of(text: &str) -> Option<IpAddr> {
+    let address = text
+        .parse()
+        .or_else(|_| {
+            text.parse::<std::net::SocketAddr>()
+                .map(|socket| socket.ip())
+        })
+        .or_else(|_| text.trim_matches(['[', ']']).parse())
+        .ok()?;
+    Some(IpAddr::to_canonical(&address))
+}
+
+#[cfg(test)]
+#[expect(clippy::unwrap_used, reason = "tests")]
+mod tests {
+    use crate::server::access::peers::*;
+
+    fn headers(forwarded: &[&'static str]) -> HeaderMap {
+        let values = forwarded
+            .iter()
+            .map(|value| (FORWARDED_FOR, value.parse().unwrap()));
+        values.collect()
+    }
+
+    #[test]
+    fn only_a_trusted_proxy_says_who_asks() {
+        let trusted = vec!["10.0.0.0/8".parse().unwrap(), "::1/128".parse().unwrap()];
+        let peers = Peers::new(trusted, 1);
+        let asking = |address: &str, forwarded: &[&'static str]| {
+            peers
+                .asking(address.parse().unwrap(), &headers(forwarded))
+                .to_string()
+        };
+        assert_eq!(asking("192.0.2.1", &["198.51.100.7"]), "192.0.2.1");
+        assert_eq!(asking("10.1.2.3", &["198.51.100.7"]), "198.51.100.7");
+        assert_eq!(
+            asking("::ffff:10.1.2.3", &["198.51.100.7:4711"]),
+            "198.51.100.7"
+        );
+        // What a client claims stands further left than what the proxies know.
+        assert_eq!(
+            asking("10.1.2.3", &["1.1.1.1, 198.51.100.7, 10.9.9.9"]),
+            "198.51.100.7"
+        );
+        assert_eq!(
+            asking("10.1.2.3", &["1.1.1.1", "198.51.100.7"]),
+            "198.51.100.7"
+        );
+        assert_eq!(asking("::1", &["[2001:db8::7]:80"]), "2001:db8::7");
+        for nothing in [&[][..], &["unknown"], &[""]] {
+            assert_eq!(asking("10.1.2.3", nothing), "10.1.2.3");
+        }
+        // Nor does what is forged, or no address, behind what a proxy has seen.
+        let seen = "198.51.100.7";
+        for forged in [
+            "10.2.2.2",
+            "::1",
+            "unknown",
+            "\"",
+            "1.1.1.1 ",
+            ",,,",
+            "300.1.1.1",
+            "fe80::1%eth0",
+        ] {
+            let told = Box::leak(format!("{forged}, {seen}").into_boxed_str());
+            assert_eq!(asking("10.1.2.3", &[told]), seen, "{forged}");
+        }
+        assert_eq!(
+            asking("10.1.2.3", &["1.1.1.1, garbage, 10.9.9.9"]),
+            "10.9.9.9"
+        );
+    }
+
+    #[test]
+    fn a_customer_s_network_is_one_client_whatever_address_of_it_asks() {
+        let peers = Peers::new(Vec::new(), 2);
+        let from = |address: &str| peers.admit(address.parse().unwrap());
+        let _held = [
+            from("2001:db8:0:1::1").unwrap(),
+            from("2001:db8:0:1:ffff:ffff:ffff:ffff").unwrap(),
+        ];
+        assert!(from("2001:db8:0:1::2").is_err());
+        assert!(from("2001:db8:0:2::2").is_ok());
+        for itself in ["::1", "192.0.2.1", "2001:db8::"] {
+            let address: IpAddr = itself.parse().unwrap();
+            assert_eq!(one_client(address), address);
+        }
+        let mapped = "::ffff:192.0.2.1".parse().unwrap();
+        assert_eq!(one_client(mapped).to_string(), "192.0.2.1");
+    }
+
+    #[test]
+    fn what_is_under_way_is_counted_until_it_is_done() {
+        let peers = Peers::new(Vec::new(), 2);
+        let one: IpAddr = "192.0.2.1".parse().unwrap();
+        let held = [peers.admit(one).unwrap(), peers.admit(one).unwrap()];
+        assert!(matches!(
+            peers.admit(one),
+            Err(Rejection::TooMany {
+                under_way: 2,
+                allowed: 2
+            })
+        ));
+        assert!(peers.admit("192.0.2.2".parse().unwrap()).is_ok());
+        drop(held);
+        assert!(peers.admit(one).is_ok());
+        assert!(peers.under_way.lock().unwrap().is_empty());
+    }
+}

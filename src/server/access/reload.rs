@@ -1,0 +1,88 @@
+//! What is read from files and read again when they change: tokens and certificates are rotated without a restart.
+
+use std::fmt;
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::SystemTime;
+
+use arc_swap::ArcSwap;
+
+/// How a value is read from its files.
+pub(crate) type Read<T> = fn(&[PathBuf]) -> io::Result<T>;
+
+/// A value as its files last told it, and told well.
+pub(crate) struct Renewed<T> {
+    current: ArcSwap<T>,
+    files: Vec<PathBuf>,
+    read: Read<T>,
+    seen: Mutex<Vec<Option<Stamp>>>,
+}
+
+/// By what a file that was replaced or rewritten is told from itself.
+type Stamp = (SystemTime, u64, u64);
+
+impl<T> Renewed<T> {
+    /// Reads `files` for the first time.
+    pub(crate) fn new(files: Vec<PathBuf>, read: Read<T>) -> io::Result<Self> {
+        // Before the files: what changes meanwhile is read again.
+        let seen = stamps(&files);
+        let current = ArcSwap::from_pointee(read(&files)?);
+        Ok(Self {
+            current,
+            files,
+            read,
+            seen: Mutex::new(seen),
+        })
+    }
+
+    pub(crate) fn current(&self) -> Arc<T> {
+        self.current.load_full()
+    }
+
+    /// Reads the files again if one has changed; what cannot be read leaves the value as it was.
+    pub(crate) fn look(&self) {
+        let stamps = stamps(&self.files);
+        let mut seen = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
+        if *seen == stamps {
+            return;
+        }
+        *seen = stamps;
+        let names = || {
+            let names = self.files.iter().map(|file| file.display().to_string());
+            names.collect::<Vec<_>>().join(" and ")
+        };
+        match (self.read)(&self.files) {
+            Ok(value) => {
+                self.current.store(Arc::new(value));
+                log::info!("{} changed and was read again", names());
+            }
+            Err(failure) => {
+                log::error!("what {} held before still counts: {failure}", names());
+            }
+        }
+    }
+}
+
+impl<T> fmt::Debug for Renewed<T> {
+    /// Without the value, which may be secret.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Renewed")
+            .field("files", &self.files)
+            .finish_non_exhaustive()
+    }
+}
+
+fn stamps(files: &[PathBuf]) -> Vec<Option<Stamp>> {
+    files.iter().map(|file| stamp(file)).collect()
+}
+
+fn stamp(file: &Path) -> Option<Stamp> {
+    let known = fs::metadata(file).ok()?;
+    #[cfg(unix)]
+    let inode = std::os::unix::fs::MetadataExt::ino(&known);
+    #[cfg(not(unix))]
+    let inode = 0;
+    Some((known.modified().ok()?, known.len(), inode))
+}

@@ -1,0 +1,204 @@
+//! The tokens that open a server, known by their digests alone.
+
+use std::fmt;
+use std::fs;
+use std::io;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use sha2::{Digest, Sha256};
+
+use crate::server::access::reload::Renewed;
+
+/// How a digest is written in a file of tokens, or in place of a token.
+const DIGEST: &str = "sha256:";
+
+/// A shorter token could be guessed.
+const SHORTEST: usize = 16;
+
+/// No file of tokens is longer.
+const LONGEST_FILE: u64 = 1 << 20;
+
+type Hash = [u8; 32];
+
+/// The tokens that open a server: those of a file, which is read again when it changes, and others.
+#[derive(Clone, Default)]
+pub struct Tokens {
+    fixed: Vec<Hash>,
+    files: Vec<Arc<Renewed<Vec<Hash>>>>,
+}
+
+impl Tokens {
+    /// With one more: a token of at least sixteen visible ASCII characters, or `sha256:` and its digest in hexadecimal.
+    ///
+    /// # Errors
+    ///
+    /// [`InvalidInput`](io::ErrorKind::InvalidInput) for any other text, which is not told.
+    pub fn with(mut self, token: &str) -> io::Result<Self> {
+        self.fixed.push(match token.strip_prefix(DIGEST) {
+            Some(digest) => hash(digest).ok_or_else(|| invalid(NO_DIGEST.to_owned()))?,
+            None if token.len() >= SHORTEST && token.bytes().all(|byte| byte.is_ascii_graphic()) => {
+                Sha256::digest(token).into()
+            }
+            None => {
+                return Err(invalid(format!(
+                    "token: a text of {} characters; allowed: at least {SHORTEST} visible ASCII characters",
+                    token.chars().count()
+                )));
+            }
+        });
+        Ok(self)
+    }
+
+    /// With those of a file: one `sha256:` and digest a line, and anything behind a `#`.
+    ///
+    /// # Errors
+    ///
+    /// Those of the file, and [`InvalidInput`](io::ErrorKind::InvalidInput) for a line that is no digest.
+    pub fn with_file(mut self, file: PathBuf) -> io::Result<Self> {
+        self.files.push(Arc::new(Renewed::new(vec![file], read)?));
+        Ok(self)
+    }
+
+    /// The digest of a token as a file of tokens has it.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use liqdata::server::Tokens;
+    ///
+    /// let line = Tokens::digest("correct-horse-battery");
+    /// assert!(line.starts_with("sha256:") && line.len() == 71);
+    /// assert!(Tokens::default().with(&line).is_ok());
+    /// ```
+    #[must_use]
+    pub fn digest(token: &str) -> String {
+        let mut text = DIGEST.to_owned();
+        for byte in Sha256::digest(token) {
+            for digit in [byte >> 4, byte & 15] {
+                text.extend(char::from_digit(u32::from(digit), 16));
+            }
+        }
+        text
+    }
+
+    /// Whether there can be any; a file without a token lets nobody in.
+    pub(crate) fn asked_for(&self) -> bool {
+        !self.fixed.is_empty() || !self.files.is_empty()
+    }
+
+    pub(crate) fn holds(&self, token: &[u8]) -> bool {
+        let given: Hash = Sha256::digest(token).into();
+        // Who asks chooses the token, not its digest, so that the time a comparison takes tells nothing.
+        self.fixed.contains(&given)
+            || self
+                .files
+                .iter()
+                .any(|file| file.current().contains(&given))
+    }
+
+    /// Reads the files that have changed.
+    pub(crate) fn look(&self) {
+        for file in &self.files {
+            file.look();
+        }
+    }
+}
+
+impl fmt::Debug for Tokens {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Tokens")
+            .field("fixed", &self.fixed.len())
+            .field("files", &self.files)
+            .finish()
+    }
+}
+
+const NO_DIGEST: &str = "token: what follows sha256: is no digest; allowed: 64 hexadecimal digits";
+
+fn read(files: &[PathBuf]) -> io::Result<Vec<Hash>> {
+    let mut hashes = Vec::new();
+    for file in files {
+        let told = |failure: io::Error| {
+            io::Error::new(
+                failure.kind(),
+                format!("token: {}: {failure}", file.display()),
+            )
+        };
+        let length = fs::metadata(file).map_err(told)?.len();
+        if length > LONGEST_FILE {
+            return Err(invalid(format!(
+                "token: {}: {length} bytes are no file of tokens; allowed: at most {LONGEST_FILE}",
+                file.display()
+            )));
+        }
+        let text = fs::read_to_string(file).map_err(told)?;
+        for (number, line) in (1..).zip(text.lines()) {
+            let digest = line.split('#').next().unwrap_or_default().trim();
+            if digest.is_empty() {
+                continue;
+            }
+            let found = digest.strip_prefix(DIGEST).and_then(hash);
+            hashes.push(found.ok_or_else(|| {
+                invalid(format!(
+                    "token: {}, line {number}: no digest of a token; allowed: sha256: and 64 hexadecimal digits, as the \
+                     command `liqdata token` prints them",
+                    file.display()
+                ))
+            })?);
+        }
+    }
+    Ok(hashes)
+}
+
+fn hash(digits: &str) -> Option<Hash> {
+    let digits: Option<Vec<u8>> = digits
+        .chars()
+        .map(|digit| u8::try_from(digit.to_digit(16)?).ok())
+        .collect();
+    let bytes: Vec<u8> = digits?
+        .chunks(2)
+        .map(|pair| pair.iter().fold(0, |byte, digit| byte << 4 | digit))
+        .collect();
+    bytes.try_into().ok()
+}
+
+fn invalid(message: String) -> io::Error {
+    io::Error::new(io::ErrorKind::InvalidInput, message)
+}
+
+#[cfg(test)]
+#[expect(clippy::unwrap_used, reason = "tests")]
+mod tests {
+    use crate::server::access::tokens::*;
+
+    const TOKEN: &str = "0123456789abcdef";
+
+    #[test]
+    fn a_token_opens_by_itself_and_by_its_digest() {
+        for written in [TOKEN.to_owned(), Tokens::digest(TOKEN)] {
+            let tokens = Tokens::default().with(&written).unwrap();
+            assert!(tokens.asked_for());
+            assert!(tokens.holds(TOKEN.as_bytes()));
+            assert!(!tokens.holds(b"0123456789abcdeF"));
+            assert!(!tokens.holds(Tokens::digest(TOKEN).as_bytes()));
+        }
+    }
+
+    #[test]
+    fn what_could_be_guessed_or_is_no_digest_is_refused_untold() {
+        let odd = format!("{}0", Tokens::digest(TOKEN));
+        for text in [
+            "",
+            "short",
+            "0123456789abcde ",
+            "pässwörter-sind-lang",
+            "sha256:12",
+            &odd,
+        ] {
+            let refused = Tokens::default().with(text).unwrap_err().to_string();
+            assert!(refused.starts_with("token: "), "{refused}");
+            assert!(text.is_empty() || !refused.contains(text), "{refused}");
+        }
+    }
+}

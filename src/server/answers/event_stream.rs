@@ -1,0 +1,183 @@
+//! The stream of orders as they arrive, and of cascades as they close: server-sent events, each reader at its own pace.
+//!
+//! Written here and not by axum's `Sse`: that sends every event in a chunk of its own, where a page of orders is one here,
+//! and its sign of life cannot name the place that a reader has come to.
+
+use std::fmt::Display;
+use std::time::Duration;
+
+use axum::body::{Body, Bytes};
+use axum::extract::State;
+use axum::http::header::{CACHE_CONTROL, CONTENT_TYPE};
+use axum::http::{HeaderMap, HeaderName, HeaderValue, Uri};
+use axum::response::{IntoResponse, Response};
+use futures_util::stream::unfold;
+use serde::Serialize;
+use tokio::time::{Instant, sleep_until, timeout_at};
+
+use crate::api::{Events, Query, Stream};
+use crate::market::{CascadeFollower, Followed, FollowedCascades, Follower};
+use crate::server::answers::query::pairs;
+use crate::server::answers::response::EVENTS;
+use crate::server::reject::Rejection;
+use crate::server::shared::Shared;
+
+/// Orders read from the market at a time.
+const PAGE: usize = 256;
+
+/// When a reader that lost its connection should come back, in milliseconds.
+const RETRY: &str = "retry: 1000\n";
+
+const LAST_EVENT_ID: HeaderName = HeaderName::from_static("last-event-id");
+const ANNOUNCED: HeaderName = HeaderName::from_static(Stream::KEEP_ALIVE);
+/// Proxies that know it pass events on at once.
+const UNBUFFERED: HeaderName = HeaderName::from_static("x-accel-buffering");
+
+/// The page of the stream.
+pub(crate) async fn follow(
+    State(shared): State<Shared>,
+    headers: HeaderMap,
+    uri: Uri,
+) -> Result<Response, Rejection> {
+    let query = pairs(uri.query().unwrap_or_default())?;
+    let mut question = Stream::from_query(&Query::new(query, Stream::PARAMETERS)?)?;
+    // A browser that comes back asks the address it asked before: the header is newer.
+    if let Some(id) = headers.get(LAST_EVENT_ID) {
+        question.last_event_id = Some(String::from_utf8_lossy(id.as_bytes()).into_owned());
+    }
+    let named = question.last_event_id.is_some();
+    let (market, lane) = (shared.market, shared.stream);
+    let follower = match question.events {
+        Events::Orders => {
+            Reader::Orders(Follower::begin(market, question, PAGE, lane).await?.into())
+        }
+        Events::Cascades => {
+            let follower = CascadeFollower::begin(market, question, PAGE, lane).await?;
+            Reader::Cascades(follower.into())
+        }
+    };
+    let opening = match follower.place().filter(|_| !named) {
+        Some(newest) => format!("{RETRY}id: {newest}\n\n"),
+        None => format!("{RETRY}\n"),
+    };
+    let keep_alive = shared.keep_alive;
+    let events = unfold(
+        (follower, Some(opening)),
+        move |(mut follower, opening)| async move {
+            let chunk = match opening {
+                Some(opening) => Ok(opening.into()),
+                None => next(&mut follower, keep_alive).await,
+            };
+            match chunk {
+                Ok(chunk) => Some((Ok::<Bytes, Rejection>(chunk), (follower, None))),
+                Err(rejection) => {
+                    log::warn!("a stream ended: {rejection}");
+                    None
+                }
+            }
+        },
+    );
+    let mut response = Body::from_stream(events).into_response();
+    let headers = response.headers_mut();
+    headers.insert(CONTENT_TYPE, EVENTS);
+    headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
+    headers.insert(UNBUFFERED, HeaderValue::from_static("no"));
+    if let Ok(seconds) = HeaderValue::try_from(keep_alive.as_secs_f64().to_string()) {
+        headers.insert(ANNOUNCED, seconds);
+    }
+    Ok(response)
+}
+
+/// What the event of a gap says.
+#[derive(Serialize)]
+struct Gap<'a> {
+    asked: Option<&'a str>,
+    message: &'static str,
+}
+
+/// Who reads, and of what.
+enum Reader {
+    Orders(Box<Follower>),
+    Cascades(Box<CascadeFollower>),
+}
+
+impl Reader {
+    /// The place behind what has been read, as far as it is one.
+    fn place(&self) -> Option<String> {
+        match self {
+            Self::Orders(follower) => follower.place().map(|place| place.to_string()),
+            Self::Cascades(follower) => follower.place().map(|place| place.to_string()),
+        }
+    }
+
+    /// The next events, as they are sent; none where nothing will come.
+    async fn next(&mut self) -> Result<Option<Bytes>, Rejection> {
+        let mut events = Vec::new();
+        match self {
+            Self::Orders(follower) => match follower.next().await? {
+                Followed::Orders(orders) => {
+                    for (id, order) in orders {
+                        event(&mut events, None, id, &order)?;
+                    }
+                }
+                Followed::Gap { asked, newest } => gap(&mut events, asked.as_deref(), newest)?,
+                Followed::End => return Ok(None),
+            },
+            Self::Cascades(follower) => match follower.next().await? {
+                FollowedCascades::Cascades(cascades) => {
+                    for (id, cascade) in cascades {
+                        event(&mut events, Some(Stream::CASCADE), id, &cascade)?;
+                    }
+                }
+                FollowedCascades::Gap { asked, newest } => {
+                    gap(&mut events, asked.as_deref(), newest)?;
+                }
+                FollowedCascades::End => return Ok(None),
+            },
+        }
+        Ok(Some(events.into()))
+    }
+}
+
+/// Writes the event of a gap.
+fn gap(events: &mut Vec<u8>, asked: Option<&str>, newest: impl Display) -> Result<(), Rejection> {
+    let gap = Gap {
+        asked,
+        message: "the place to go on from is no longer known; \
+                  what arrived between it and this event is not in the stream",
+    };
+    event(events, Some(Stream::GAP), newest, &gap)
+}
+
+/// The next events, as soon as there are any; a sign of life where there are none for long.
+async fn next(follower: &mut Reader, keep_alive: Duration) -> Result<Bytes, Rejection> {
+    let silence = Instant::now() + keep_alive;
+    if let Ok(next) = timeout_at(silence, follower.next()).await {
+        match next? {
+            Some(events) => return Ok(events),
+            None => sleep_until(silence).await,
+        }
+    }
+    // Who comes back need not be shown again what was left out for it.
+    let place = follower.place().map(|place| format!("id: {place}\n"));
+    Ok(format!(": here\n{}\n", place.unwrap_or_default()).into())
+}
+
+/// Writes one event. JSON has no line breaks of its own here, so one line holds it.
+fn event<T: Serialize>(
+    events: &mut Vec<u8>,
+    kind: Option<&str>,
+    id: impl Display,
+    data: &T,
+) -> Result<(), Rejection> {
+    if let Some(kind) = kind {
+        events.extend_from_slice(format!("event: {kind}\n").as_bytes());
+    }
+    events.extend_from_slice(format!("id: {id}\ndata: ").as_bytes());
+    serde_json::to_writer(&mut *events, data).map_err(|failure| {
+        log::error!("an event could not be encoded: {failure}");
+        Rejection::Defect
+    })?;
+    events.extend_from_slice(b"\n\n");
+    Ok(())
+}

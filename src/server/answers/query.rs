@@ -1,0 +1,212 @@
+//! From a query string to a question: strict decoding, and the two parameters the contract does not have.
+
+use axum::http::HeaderMap;
+use percent_encoding::percent_decode_str;
+
+use crate::api::{self, BadQuery, Query};
+use crate::market::Answer;
+use crate::model::Millis;
+
+/// What a request asks.
+#[derive(Debug)]
+pub(crate) struct Question<E> {
+    /// The endpoint's question.
+    pub(crate) endpoint: E,
+    /// Whether the answer is to be explained.
+    pub(crate) explain: bool,
+    /// The instant the answer is to be of; the newest observation's where absent.
+    pub(crate) as_of: Option<Millis>,
+}
+
+impl<E: Answer> Question<E> {
+    /// The question of a query string.
+    pub(crate) fn read(query: &str) -> Result<Self, BadQuery> {
+        let query = Query::new(pairs(query)?, E::PARAMETERS)?;
+        Ok(Self {
+            endpoint: E::from_query(&query)?,
+            explain: query.text("explain").map_or(Ok(false), switch)?,
+            as_of: query.text("as_of").map(instant).transpose()?,
+        })
+    }
+}
+
+/// Whether a request prefers an answer that says how it came to be.
+pub(crate) fn prefers_explained(headers: &HeaderMap) -> bool {
+    let lists = headers.get_all(api::PREFER).iter();
+    let mut preferences = lists
+        .filter_map(|list| list.to_str().ok())
+        .flat_map(|list| list.split(','));
+    preferences.any(|one| one.trim().eq_ignore_ascii_case(api::EXPLAINED))
+}
+
+/// Refuses every parameter: the question of a page that takes none.
+pub(crate) fn nothing(query: &str) -> Result<(), BadQuery> {
+    match pairs(query)?.into_iter().next() {
+        None => Ok(()),
+        Some((name, _)) => Err(BadQuery::new(
+            name,
+            "is not a parameter of this page",
+            "no parameters",
+        )),
+    }
+}
+
+/// Reads the one parameter of the page `/ready`: how old the newest may be, in seconds; given in milliseconds.
+pub(crate) fn max_age(query: &str) -> Result<Option<i64>, BadQuery> {
+    const NAME: &str = "max_age";
+    let mut given = None;
+    for (name, value) in pairs(query)? {
+        if name != NAME {
+            return Err(BadQuery::new(name, "is not a parameter of this page", NAME));
+        }
+        let seconds = value.parse::<u32>().map_err(|_| {
+            let allowed = "a whole number of seconds";
+            BadQuery::new(NAME, format!("{value:?} is not allowed"), allowed)
+        })?;
+        given = Some(i64::from(seconds) * 1000);
+    }
+    Ok(given)
+}
+
+fn switch(text: &str) -> Result<bool, BadQuery> {
+    match text {
+        "0" => Ok(false),
+        "1" => Ok(true),
+        _ => Err(BadQuery::new(
+            "explain",
+            format!("{text:?} is not allowed"),
+            "0 or 1",
+        )),
+    }
+}
+
+fn instant(text: &str) -> Result<Millis, BadQuery> {
+    Millis::read(text).ok_or_else(|| {
+        BadQuery::new(
+            "as_of",
+            format!("{text:?} is no instant"),
+            format!(
+                "epoch milliseconds, or {} (a + in a URL is written %2B)",
+                Millis::ISO
+            ),
+        )
+    })
+}
+
+/// The pairs of a query string, decoded as forms are; what other readers guess at is refused.
+pub(crate) fn pairs(query: &str) -> Result<Vec<(String, String)>, BadQuery> {
+    query
+        .split('&')
+        .filter(|pair| !pair.is_empty())
+        .map(|pair| {
+            let (name, value) = pair.split_once('=').unwrap_or((pair, ""));
+            let refuse = |parameter: String, text: &str| {
+                BadQuery::new(
+                    parameter,
+                    format!("{text:?} is not percent-encoded UTF-8"),
+                    "UTF-8 text in which % is written %25, & is %26, + is %2B and a blank is + or %20",
+                )
+            };
+            let name = decode(name).ok_or_else(|| refuse(name.to_owned(), name))?;
+            match decode(value) {
+                Some(value) => Ok((name, value)),
+                None => Err(refuse(name, value)),
+            }
+        })
+        .collect()
+}
+
+/// `form_urlencoded` guesses at what is broken, so that the text is looked through first.
+fn decode(text: &str) -> Option<String> {
+    let escaped = |behind: &str| {
+        let digits = behind.as_bytes().get(..2);
+        digits.is_some_and(|digits| digits.iter().all(u8::is_ascii_hexdigit))
+    };
+    if !text.split('%').skip(1).all(escaped) {
+        return None;
+    }
+    let text = text.replace('+', " ");
+    let decoded = percent_decode_str(&text).decode_utf8().ok()?;
+    Some(decoded.into_owned())
+}
+
+#[cfg(test)]
+#[expect(clippy::unwrap_used, reason = "tests")]
+mod tests {
+    use proptest::prelude::*;
+    use url::form_urlencoded;
+
+    use crate::api::{Coins, Overview};
+    use crate::server::answers::query::*;
+
+    proptest! {
+        #[test]
+        fn what_a_form_encodes_is_decoded_to_the_same_pairs(wanted: Vec<(String, String)>) {
+            // A pair of two empty texts encodes to "=", which is a pair; only nothing at all is none.
+            let text = form_urlencoded::Serializer::new(String::new()).extend_pairs(&wanted).finish();
+            prop_assert_eq!(pairs(&text).unwrap(), wanted);
+        }
+
+        #[test]
+        fn no_text_makes_the_reader_panic(text: String) {
+            let _ = Question::<Coins>::read(&text);
+        }
+    }
+
+    fn refusal(query: &str) -> BadQuery {
+        Question::<Overview>::read(query).unwrap_err()
+    }
+
+    #[test]
+    fn a_broken_percent_encoding_is_refused_by_name() {
+        for value in ["%", "%4", "%zz", "%-1", "%ff", "%c3%28", "%ed%a0%80"] {
+            assert_eq!(refusal(&format!("as_of={value}")).parameter, "as_of");
+        }
+        assert_eq!(refusal("%f=1").parameter, "%f");
+    }
+
+    #[test]
+    fn empty_pairs_between_ampersands_say_nothing() {
+        assert!(Question::<Overview>::read("&&explain=1&").unwrap().explain);
+    }
+
+    #[test]
+    fn explain_is_0_or_1() {
+        assert!(!Question::<Overview>::read("").unwrap().explain);
+        assert!(!Question::<Overview>::read("explain=0").unwrap().explain);
+        for value in ["", "2", "true", "01", "+1"] {
+            assert_eq!(refusal(&format!("explain={value}")).parameter, "explain");
+        }
+    }
+
+    #[test]
+    fn as_of_is_epoch_milliseconds_or_iso_8601() {
+        for (text, millis) in [
+            ("1781136000000", 1_781_136_000_000),
+            ("2026-06-11", 1_781_136_000_000),
+            ("2026-06-11T02:00:00%2B02:00", 1_781_136_000_000),
+            ("2026-06-11+00:00", 1_781_136_000_000),
+        ] {
+            let question = Question::<Overview>::read(&format!("as_of={text}")).unwrap();
+            assert_eq!(question.as_of, Some(Millis(millis)), "{text}");
+        }
+        for text in [
+            "",
+            "-",
+            "now",
+            "1.5",
+            "1e12",
+            "2026",
+            "1781136000",
+            "-1",
+            "99999999999999999999",
+            "2026-06-11T02:00:00+02:00",
+        ] {
+            assert_eq!(
+                refusal(&format!("as_of={text}")).parameter,
+                "as_of",
+                "{text}"
+            );
+        }
+    }
+}

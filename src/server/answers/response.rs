@@ -1,0 +1,88 @@
+//! What every response is made of: JSON, and the header that says which server this is.
+
+use std::io::{self, Write};
+
+use axum::body::Body;
+use axum::http::header::{CONTENT_TYPE, SERVER};
+use axum::http::{HeaderMap, HeaderName, HeaderValue};
+use axum::response::{IntoResponse, Response};
+use serde::Serialize;
+
+use crate::api::{self, BadQuery};
+use crate::server::reject::Rejection;
+
+/// The content type by which a stream is known.
+pub(crate) const EVENTS: HeaderValue = HeaderValue::from_static("text/event-stream");
+
+/// How many files of the archive are damaged, where any is.
+pub(crate) const DAMAGED: HeaderName = HeaderName::from_static(api::DAMAGED);
+
+const PRODUCT: HeaderValue =
+    HeaderValue::from_static(concat!("liqdata/", env!("CARGO_PKG_VERSION")));
+
+/// The JSON of `value`.
+pub(crate) fn encoded<T: Serialize>(value: &T) -> Result<Vec<u8>, Rejection> {
+    serde_json::to_vec(value).map_err(|failure| {
+        log::error!("an answer could not be encoded: {failure}");
+        Rejection::Defect
+    })
+}
+
+/// A body that grows up to a bound.
+struct Bounded {
+    body: Vec<u8>,
+    most: usize,
+    /// Whether more was written than may be.
+    over: bool,
+}
+
+impl Write for Bounded {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        if bytes.len() > self.most.saturating_sub(self.body.len()) {
+            self.over = true;
+            return Err(io::ErrorKind::FileTooLarge.into());
+        }
+        self.body.extend_from_slice(bytes);
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+/// The JSON of `value`, refused where it takes more than `most` bytes.
+pub(crate) fn encoded_within<T: Serialize>(value: &T, most: usize) -> Result<Vec<u8>, Rejection> {
+    if most == usize::MAX {
+        return encoded(value);
+    }
+    let mut bounded = Bounded {
+        body: Vec::with_capacity(128),
+        most,
+        over: false,
+    };
+    match serde_json::to_writer(&mut bounded, value) {
+        Ok(()) => Ok(bounded.body),
+        Err(_) if bounded.over => Err(BadQuery::new(
+            "start",
+            format!("the answer would take more than {} MiB", most >> 20),
+            "a shorter stretch of time",
+        )
+        .into()),
+        Err(failure) => {
+            log::error!("an answer could not be encoded: {failure}");
+            Err(Rejection::Defect)
+        }
+    }
+}
+
+/// The response with this JSON.
+pub(crate) fn json(body: impl Into<Body>) -> Response {
+    let kind = HeaderValue::from_static("application/json");
+    ([(CONTENT_TYPE, kind)], body.into()).into_response()
+}
+
+/// Says which server this is.
+pub(crate) fn sign(headers: &mut HeaderMap) {
+    headers.insert(SERVER, PRODUCT);
+}

@@ -1,0 +1,305 @@
+//! Answers as they leave, kept ready in front of the pages for whoever sends the same request again.
+//!
+//! Requests are the same where the target is the same text, the same encodings are taken and the same is preferred:
+//! conditions apart, which are looked at here, no page reads anything else of them. Such a request has then been read, answered, compressed and
+//! named before, and that is sent again for as long as what the answer depends on stands where it stood.
+
+use std::convert::Infallible;
+use std::future::{Future, Ready as Done, ready};
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll};
+
+use axum::Router;
+use axum::body::{Body, Bytes, to_bytes};
+use axum::extract::Request;
+use axum::http::header::{
+    ACCEPT_ENCODING, CONTENT_ENCODING, CONTENT_LENGTH, CONTENT_TYPE, LAST_MODIFIED,
+};
+use axum::http::{HeaderMap, HeaderValue, Method, StatusCode};
+use axum::response::{IntoResponse, Response};
+use futures_util::future::Either;
+use quick_cache::sync::{Cache, DefaultLifecycle};
+use quick_cache::{DefaultHashBuilder, Equivalent, OptionsBuilder, Weighter};
+use tower::{Service, ServiceExt};
+
+use crate::market::{Basis, Standing, wall_clock};
+use crate::model::Millis;
+use crate::server::answers::query::prefers_explained;
+use crate::server::answers::response::{DAMAGED, sign};
+use crate::server::answers::validator::Validator;
+use crate::server::reject::Rejection;
+use crate::server::shared::Shared;
+
+/// The share of the memory of answers that is kept ready, in sixteenths.
+const READY: usize = 2;
+/// What an answer takes beside its request and its body: two sets of headers, and its place.
+const ASIDE: usize = 4096;
+
+/// What a page says of an answer that may be sent again: it goes with the response, as an extension.
+#[derive(Clone, Debug)]
+pub(crate) struct Lasting {
+    /// What it depends on.
+    pub(crate) basis: Basis,
+    /// Where that stood.
+    pub(crate) revision: u64,
+    /// The market's instant from which on the question has another answer all the same.
+    pub(crate) until: Option<Millis>,
+    pub(crate) validator: Validator,
+}
+
+impl Lasting {
+    /// Whether the answer is what the page would give, where what it depends on stands so.
+    fn holds(&self, standing: &Standing) -> bool {
+        standing.revision.number == self.revision
+            && self.until.is_none_or(|until| standing.now < until)
+    }
+}
+
+/// All that a page reads of a request for an answer, conditions apart.
+#[derive(PartialEq, Eq, Hash)]
+struct Asking<'a> {
+    target: &'a str,
+    encodings: Option<&'a [u8]>,
+    explained: bool,
+}
+
+impl<'a> Asking<'a> {
+    /// What `request` asks for, if that may be kept: reading, with at most one list of encodings.
+    fn of(request: &'a Request) -> Option<Self> {
+        let target = request.uri().path_and_query()?.as_str();
+        let mut lists = request.headers().get_all(ACCEPT_ENCODING).iter();
+        let encodings = lists.next().map(HeaderValue::as_bytes);
+        (request.method() == Method::GET && lists.next().is_none()).then(|| Self {
+            target,
+            encodings,
+            explained: prefers_explained(request.headers()),
+        })
+    }
+
+    fn to_owned(&self) -> Asked {
+        Asked {
+            target: self.target.into(),
+            encodings: self.encodings.map(Into::into),
+            explained: self.explained,
+        }
+    }
+}
+
+/// [`Asking`], kept. It hashes the same, as its fields do.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+struct Asked {
+    target: Box<str>,
+    encodings: Option<Box<[u8]>>,
+    explained: bool,
+}
+
+impl Equivalent<Asked> for Asking<'_> {
+    fn equivalent(&self, asked: &Asked) -> bool {
+        self.target == &*asked.target
+            && self.encodings == asked.encodings.as_deref()
+            && self.explained == asked.explained
+    }
+}
+
+/// An answer as it leaves.
+#[derive(Debug)]
+struct ReadyAnswer {
+    lasting: Lasting,
+    headers: HeaderMap,
+    /// The headers of the answer that it has not changed.
+    unchanged: HeaderMap,
+    /// The second that both name as that of the last change.
+    modified: i64,
+    body: Bytes,
+}
+
+impl ReadyAnswer {
+    fn new(lasting: Lasting, headers: HeaderMap, body: Bytes, now: Millis) -> Self {
+        let mut ready = Self {
+            modified: lasting.validator.modified(now),
+            lasting,
+            unchanged: HeaderMap::new(),
+            headers,
+            body,
+        };
+        let date = ready.lasting.validator.last_modified(now);
+        ready.headers.insert(LAST_MODIFIED, date);
+        ready.unchanged = ready.headers.clone();
+        for name in [CONTENT_TYPE, CONTENT_ENCODING, CONTENT_LENGTH] {
+            ready.unchanged.remove(name);
+        }
+        ready
+    }
+
+    /// The response to a request with the headers `asked`.
+    fn answer(&self, asked: &HeaderMap) -> Response {
+        let validator = &self.lasting.validator;
+        let mut response = Response::default();
+        if validator.is_held(asked) {
+            *response.status_mut() = StatusCode::NOT_MODIFIED;
+            *response.headers_mut() = self.unchanged.clone();
+        } else {
+            *response.headers_mut() = self.headers.clone();
+            *response.body_mut() = Body::from(self.body.clone());
+        }
+        // In the second of a change its date has yet to come.
+        let now = wall_clock();
+        if validator.modified(now) != self.modified {
+            let date = validator.last_modified(now);
+            response.headers_mut().insert(LAST_MODIFIED, date);
+        }
+        response
+    }
+}
+
+#[derive(Clone, Debug)]
+struct Weight;
+
+impl Weighter<Asked, Arc<ReadyAnswer>> for Weight {
+    fn weight(&self, asked: &Asked, ready: &Arc<ReadyAnswer>) -> u64 {
+        let encodings = asked.encodings.as_ref().map_or(0, |list| list.len());
+        (asked.target.len() + encodings + ready.body.len() + ASIDE) as u64
+    }
+}
+
+/// The pages behind what is kept ready of them; cheap to clone.
+#[derive(Clone)]
+pub(crate) struct ReadyAnswers {
+    shared: Shared,
+    pages: Router,
+    ready: Arc<Cache<Asked, Arc<ReadyAnswer>, Weight>>,
+}
+
+impl ReadyAnswers {
+    /// `pages`, of the market on `shared`.
+    pub(crate) fn new(shared: Shared, pages: Router) -> Self {
+        let room = shared.memory.share(READY);
+        Self::of(shared, pages, room)
+    }
+
+    pub(crate) fn of(shared: Shared, pages: Router, room: u64) -> Self {
+        // One part, so that an answer may be as large as all of the room.
+        let options = OptionsBuilder::new()
+            .shards(1)
+            .estimated_items_capacity(usize::try_from(room).unwrap_or(usize::MAX) / (4 * ASIDE))
+            .weight_capacity(room)
+            .build();
+        let (hasher, lifecycle) = (DefaultHashBuilder::default(), DefaultLifecycle::default());
+        let ready = match options {
+            Ok(options) => Cache::with_options(options, Weight, hasher, lifecycle),
+            // All three options are given, so they are never found wanting.
+            Err(_) => Cache::with(16, room, Weight, hasher, lifecycle),
+        };
+        Self {
+            shared,
+            pages,
+            ready: Arc::new(ready),
+        }
+    }
+
+    /// How many answers are kept, and their weight.
+    #[cfg(test)]
+    pub(crate) fn held(&self) -> (usize, u64) {
+        (self.ready.len(), self.ready.weight())
+    }
+
+    /// What the page says.
+    async fn page(self, request: Request) -> Response {
+        let Ok(mut response) = self.pages.oneshot(request).await;
+        if response.status() == StatusCode::NOT_MODIFIED {
+            // The router counts the bytes of every body; of this answer they are not the answer's length.
+            response.headers_mut().remove(CONTENT_LENGTH);
+        }
+        response
+    }
+
+    /// The answer to a request that is not known to be ready: `found` is one that may be.
+    async fn ask(
+        self,
+        found: Option<Arc<ReadyAnswer>>,
+        asked: Asked,
+        request: Request,
+    ) -> Response {
+        if let Some(found) = found {
+            let standing = self.shared.market.look_at(&found.lasting.basis).await;
+            // Where the market cannot be looked at, the page says so.
+            if standing.is_ok_and(|standing| found.lasting.holds(&standing)) {
+                return found.answer(request.headers());
+            }
+        }
+        let kept = Arc::clone(&self.ready);
+        let mut response = self.page(request).await;
+        if response.status() != StatusCode::OK {
+            return response;
+        }
+        let Some(lasting) = response.extensions_mut().remove::<Lasting>() else {
+            return response;
+        };
+        let (parts, body) = response.into_parts();
+        // It is there as a whole already.
+        match to_bytes(body, usize::MAX).await {
+            Ok(body) => {
+                let headers = parts.headers.clone();
+                let ready = ReadyAnswer::new(lasting, headers, body.clone(), wall_clock());
+                kept.insert(asked, Arc::new(ready));
+                Response::from_parts(parts, Body::from(body))
+            }
+            Err(failure) => {
+                log::error!("an answer broke off: {failure}");
+                let mut response = Rejection::Defect.into_response();
+                sign(response.headers_mut());
+                response
+            }
+        }
+    }
+}
+
+/// `response` as it leaves: whatever was kept, it says what is known of damage now.
+fn marked(shared: &Shared, mut response: Response) -> Response {
+    if let Ok(damaged) = shared.market.damaged_files()
+        && damaged > 0
+    {
+        let headers = response.headers_mut();
+        headers.insert(DAMAGED, HeaderValue::from(damaged));
+    }
+    response
+}
+
+type Answering = Pin<Box<dyn Future<Output = Result<Response, Infallible>> + Send>>;
+
+impl Service<Request> for ReadyAnswers {
+    type Response = Response;
+    type Error = Infallible;
+    type Future = Either<Done<Result<Response, Infallible>>, Answering>;
+
+    fn poll_ready(&mut self, _: &mut Context<'_>) -> Poll<Result<(), Infallible>> {
+        Poll::Ready(Ok(()))
+    }
+
+    fn call(&mut self, request: Request) -> Self::Future {
+        let Some(asking) = Asking::of(&request) else {
+            let answers = self.clone();
+            return Either::Right(Box::pin(async {
+                let shared = answers.shared.clone();
+                Ok(marked(&shared, answers.page(request).await))
+            }));
+        };
+        let mut found = self.ready.get(&asking);
+        if let Some(kept) = &found
+            && !self.shared.market.is_on_disk()
+        {
+            let standing = self.shared.market.standing(&kept.lasting.basis);
+            if standing.is_ok_and(|standing| kept.lasting.holds(&standing)) {
+                let answer = kept.answer(request.headers());
+                return Either::Left(ready(Ok(marked(&self.shared, answer))));
+            }
+            found = None;
+        }
+        let (answers, asked) = (self.clone(), asking.to_owned());
+        Either::Right(Box::pin(async move {
+            let shared = answers.shared.clone();
+            Ok(marked(&shared, answers.ask(found, asked, request).await))
+        }))
+    }
+}

@@ -1,0 +1,214 @@
+//! Whether the copy that a client holds is still good: validators, and the requests that name them.
+
+use axum::http::header::{
+    CACHE_CONTROL, CONTENT_TYPE, ETAG, IF_MODIFIED_SINCE, IF_NONE_MATCH, LAST_MODIFIED,
+};
+use axum::http::{HeaderMap, HeaderValue, StatusCode};
+use axum::response::{IntoResponse, Response};
+use std::time::{Duration, UNIX_EPOCH};
+
+use crate::market::wall_clock;
+use crate::model::Millis;
+
+/// Caches may keep an answer, and ask each time whether it is still good.
+pub(crate) const REVALIDATE: HeaderValue = HeaderValue::from_static("no-cache");
+
+/// What an answer of this server is known by.
+///
+/// The tag is weak: one answer has one tag, in whatever encoding it travels.
+#[derive(Clone, Debug)]
+pub(crate) struct Validator {
+    /// What the answer depends on, in visible characters without quotes.
+    pub(crate) tag: String,
+    /// When the answer may last have become what it is.
+    pub(crate) changed_at: Millis,
+}
+
+impl Validator {
+    /// Whether the client that sent `headers` holds this answer already.
+    ///
+    /// `If-Modified-Since` counts only where there is no `If-None-Match`.
+    pub(crate) fn is_held(&self, headers: &HeaderMap) -> bool {
+        self.is_held_at(headers, wall_clock())
+    }
+
+    fn is_held_at(&self, headers: &HeaderMap, now: Millis) -> bool {
+        if headers.contains_key(IF_NONE_MATCH) {
+            return headers
+                .get_all(IF_NONE_MATCH)
+                .iter()
+                .any(|named| names(named.as_bytes(), self.tag.as_bytes()));
+        }
+        let since = headers
+            .get(IF_MODIFIED_SINCE)
+            .and_then(|date| httpdate::parse_http_date(date.to_str().ok()?.trim()).ok())
+            .and_then(|date| date.duration_since(UNIX_EPOCH).ok())
+            .and_then(|since| i64::try_from(since.as_millis()).ok());
+        // A change in the very second that is named may have come after the copy was taken, and of an instant yet to
+        // come nobody holds a copy.
+        since.is_some_and(|since| self.changed_at.0 < since && since <= now.0)
+    }
+
+    /// Names the answer in its headers.
+    fn stamp(&self, headers: &mut HeaderMap, now: Millis) {
+        if let Ok(tag) = HeaderValue::try_from(format!("W/\"{}\"", self.tag)) {
+            headers.insert(ETAG, tag);
+        }
+        headers.insert(LAST_MODIFIED, self.last_modified(now));
+        headers.insert(CACHE_CONTROL, REVALIDATE);
+    }
+
+    /// The second of the last change: the first that is wholly behind it, unless that has yet to come.
+    pub(crate) fn modified(&self, now: Millis) -> i64 {
+        let second = self.changed_at.0.div_euclid(1000).saturating_add(1);
+        second.min(now.0.div_euclid(1000))
+    }
+
+    /// [`Validator::modified`] as a date.
+    pub(crate) fn last_modified(&self, now: Millis) -> HeaderValue {
+        let second = u64::try_from(self.modified(now)).unwrap_or(0);
+        let date = httpdate::fmt_http_date(UNIX_EPOCH + Duration::from_secs(second));
+        // A date is visible ASCII, so it is always a value.
+        HeaderValue::try_from(date).unwrap_or(HeaderValue::from_static(""))
+    }
+
+    /// `response` under this validator's name.
+    pub(crate) fn on(&self, mut response: Response) -> Response {
+        self.stamp(response.headers_mut(), wall_clock());
+        response
+    }
+
+    /// Tells the client that its copy is still good.
+    pub(crate) fn not_modified(&self) -> Response {
+        let mut response = self.on(StatusCode::NOT_MODIFIED.into_response());
+        response.headers_mut().remove(CONTENT_TYPE);
+        response
+    }
+}
+
+/// Whether a list of entity tags names `tag`, weak or strong; a list that is none names nothing.
+fn names(list: &[u8], tag: &[u8]) -> bool {
+    let mut rest = list.trim_ascii();
+    if rest == b"*" {
+        return true;
+    }
+    let mut found = false;
+    while !rest.is_empty() {
+        if let Some(behind) = rest.strip_prefix(b",") {
+            rest = behind.trim_ascii_start();
+            continue;
+        }
+        let opened = rest.strip_prefix(b"W/").unwrap_or(rest);
+        let Some(opaque) = opened.strip_prefix(b"\"") else {
+            return false;
+        };
+        let Some(end) = opaque.iter().position(|&byte| byte == b'"') else {
+            return false;
+        };
+        let (named, behind) = opaque.split_at(end);
+        found |= named == tag;
+        rest = behind
+            .strip_prefix(b"\"")
+            .unwrap_or(behind)
+            .trim_ascii_start();
+        if !rest.is_empty() && !rest.starts_with(b",") {
+            return false;
+        }
+    }
+    found
+}
+
+#[cfg(test)]
+#[expect(clippy::unwrap_used, clippy::indexing_slicing, reason = "tests")]
+mod tests {
+    use proptest::prelude::*;
+
+    use crate::server::answers::validator::*;
+
+    fn at(changed_at: i64) -> Validator {
+        Validator {
+            tag: "7-3".to_owned(),
+            changed_at: Millis(changed_at),
+        }
+    }
+
+    fn asking(pairs: &[(axum::http::HeaderName, String)]) -> HeaderMap {
+        pairs
+            .iter()
+            .map(|(name, value)| (name.clone(), value.parse().unwrap()))
+            .collect()
+    }
+
+    #[test]
+    fn a_tag_is_found_in_a_list_whether_weak_or_strong() {
+        for list in [
+            "*",
+            "\"7-3\"",
+            "W/\"7-3\"",
+            "\"a\", W/\"7-3\"",
+            "W/\"a,\",\"7-3\" , \"b\"",
+            " , \"7-3\",",
+        ] {
+            assert!(names(list.as_bytes(), b"7-3"), "{list}");
+        }
+        for list in [
+            "",
+            "7-3",
+            "\"7-3",
+            "w/\"7-3\"",
+            "\"7-3\" \"a\"",
+            "\"7-3 \"",
+            "\"a, 7-3\"",
+            "\"7-3\";q=1",
+            "*, \"7-3",
+        ] {
+            assert!(!names(list.as_bytes(), b"7-3"), "{list}");
+        }
+    }
+
+    #[test]
+    fn a_date_counts_only_where_no_tag_is_named() {
+        let held = |pairs: &[_]| at(1_000_500).is_held_at(&asking(pairs), Millis(2_000_000));
+        let date = |seconds| {
+            let date = UNIX_EPOCH + Duration::from_secs(seconds);
+            (IF_MODIFIED_SINCE, httpdate::fmt_http_date(date))
+        };
+        assert!(held(&[date(1001)]));
+        assert!(!held(&[date(1000)]));
+        assert!(!held(&[date(2001)]), "of an instant yet to come");
+        assert!(!held(&[(IF_MODIFIED_SINCE, "yesterday".to_owned())]));
+        assert!(!held(&[
+            date(1001),
+            (IF_NONE_MATCH, "\"other\"".to_owned())
+        ]));
+        assert!(held(&[date(999), (IF_NONE_MATCH, "\"7-3\"".to_owned())]));
+    }
+
+    proptest! {
+        /// The copy is taken at `taken`, and changes `later`; the client names what it was told, or when it asked.
+        #[test]
+        fn no_date_that_a_client_can_know_hides_a_later_change(
+            changed in 0_i64..10_000,
+            held in 0_i64..5_000,
+            wait in 0_i64..5_000,
+            later in 0_i64..5_000,
+        ) {
+            let taken = changed + held;
+            let mut told = HeaderMap::new();
+            at(changed).stamp(&mut told, Millis(taken));
+            let asked = UNIX_EPOCH + Duration::from_millis(u64::try_from(taken).unwrap());
+            let changed_again = taken + wait;
+            for date in [told[LAST_MODIFIED].to_str().unwrap().to_owned(), httpdate::fmt_http_date(asked)] {
+                let headers = asking(&[(IF_MODIFIED_SINCE, date)]);
+                let now = Millis(changed_again + later);
+                prop_assert!(!at(changed_again).is_held_at(&headers, now));
+            }
+            // Once the second of the change is over the date that is told is good for ever.
+            if taken / 1000 > changed / 1000 {
+                let date = told[LAST_MODIFIED].to_str().unwrap().to_owned();
+                let headers = asking(&[(IF_MODIFIED_SINCE, date)]);
+                prop_assert!(at(changed).is_held_at(&headers, Millis(changed_again)));
+            }
+        }
+    }
+}

@@ -1,0 +1,420 @@
+//! `GET /metrics`: what the server tells of itself, in the text format of Prometheus.
+
+use std::fmt::Write as _;
+use std::fs;
+use std::sync::Arc;
+use std::sync::atomic::Ordering::Relaxed;
+
+use axum::extract::{Extension, State};
+use axum::http::header::CONTENT_TYPE;
+use axum::http::{HeaderValue, Uri};
+use axum::response::{IntoResponse, Response};
+use rust_decimal::Decimal;
+
+use crate::market::{Filling, VenueFilling, wall_clock};
+use crate::server::answers::query::nothing;
+use crate::server::metrics::market_state::MarketState;
+use crate::server::metrics::traffic::{BOUNDS, Traffic};
+use crate::server::reject::Rejection;
+use crate::server::shared::Shared;
+
+/// Version 0.0.4 of the format.
+const KIND: HeaderValue = HeaderValue::from_static("text/plain; version=0.0.4; charset=utf-8");
+
+/// The page. What is known of connections comes with the request, where it came over one.
+pub(crate) async fn metrics(
+    State(shared): State<Shared>,
+    traffic: Option<Extension<Arc<Traffic>>>,
+    uri: Uri,
+) -> Result<Response, Rejection> {
+    nothing(uri.query().unwrap_or_default())?;
+    let state = shared.state.last(&shared.market).await?;
+    let mut page = Page::default();
+    page.server(&shared);
+    if let Some(Extension(traffic)) = traffic {
+        page.traffic(&traffic);
+    }
+    page.market(&state);
+    page.record(&state);
+    page.collector(state.filling.as_ref());
+    page.process();
+    Ok(([(CONTENT_TYPE, KIND)], page.0).into_response())
+}
+
+/// The text, metric by metric.
+#[derive(Default)]
+struct Page(String);
+
+impl Page {
+    /// Begins a metric.
+    fn metric(&mut self, name: &str, kind: &str, help: &str) {
+        // Writing to a string cannot fail.
+        let _ = writeln!(self.0, "# HELP {name} {help}\n# TYPE {name} {kind}");
+    }
+
+    fn sample(&mut self, name: &str, labels: &[(&str, &str)], value: impl std::fmt::Display) {
+        self.0.push_str(name);
+        for (place, (label, text)) in labels.iter().enumerate() {
+            let before = if place == 0 { '{' } else { ',' };
+            let _ = write!(self.0, "{before}{label}=\"{}\"", escaped(text));
+        }
+        let _ = writeln!(
+            self.0,
+            "{} {value}",
+            if labels.is_empty() { "" } else { "}" }
+        );
+    }
+
+    /// A metric of one number.
+    fn one(&mut self, name: &str, kind: &str, help: &str, value: impl std::fmt::Display) {
+        self.metric(name, kind, help);
+        self.sample(name, &[], value);
+    }
+
+    fn server(&mut self, shared: &Shared) {
+        let name = "liqdata_build_info";
+        self.metric(name, "gauge", "The version of liqdata that serves.");
+        self.sample(name, &[("version", env!("CARGO_PKG_VERSION"))], 1);
+        self.one(
+            "liqdata_answers_made_total",
+            "counter",
+            "Answers that were made and not found ready.",
+            shared.answers_made(),
+        );
+        self.one(
+            "liqdata_answer_memory_bytes",
+            "gauge",
+            "Memory of the answers that are kept or still being read.",
+            shared.memory.held(),
+        );
+        self.one(
+            "liqdata_answer_memory_limit_bytes",
+            "gauge",
+            "The most that answers may take; beyond it no further one is made.",
+            shared.memory.most(),
+        );
+        self.one(
+            "liqdata_past_questions",
+            "gauge",
+            "Questions about the past that are answered or wait.",
+            shared.past.under_way(),
+        );
+        self.one(
+            "liqdata_past_questions_limit",
+            "gauge",
+            "The most that may be answered or wait.",
+            shared.past.most(),
+        );
+        self.one(
+            "liqdata_past_questions_refused_total",
+            "counter",
+            "Questions about the past that found no place.",
+            shared.past.refused(),
+        );
+    }
+
+    fn traffic(&mut self, traffic: &Traffic) {
+        self.one(
+            "liqdata_http_connections",
+            "gauge",
+            "Connections that are served.",
+            traffic.connections(),
+        );
+        self.one(
+            "liqdata_http_connections_turned_away_total",
+            "counter",
+            "Connections that were told that there is no room.",
+            traffic.turned_away.load(Relaxed),
+        );
+        self.one(
+            "liqdata_streams",
+            "gauge",
+            "Streams that are followed.",
+            traffic.followed(),
+        );
+        self.one(
+            "liqdata_streams_limit",
+            "gauge",
+            "The most that may be followed.",
+            traffic.streams,
+        );
+        let (answers, latencies) = {
+            let asked = traffic.asked();
+            (asked.answers.clone(), asked.latencies.clone())
+        };
+        let name = "liqdata_http_requests_total";
+        self.metric(name, "counter", "Requests by endpoint and status.");
+        for ((endpoint, status), count) in answers {
+            let status = status.to_string();
+            self.sample(name, &[("endpoint", endpoint), ("status", &status)], count);
+        }
+        let name = "liqdata_http_request_duration_seconds";
+        self.metric(
+            name,
+            "histogram",
+            "Time from a whole head to the answer's first byte.",
+        );
+        for (endpoint, latencies) in latencies {
+            let mut sum = 0;
+            let bounds = BOUNDS.iter().map(ToString::to_string);
+            let bounds = bounds.chain(["+Inf".to_owned()]);
+            for (bound, count) in bounds.zip(latencies.classes) {
+                sum += count;
+                let labels = [("endpoint", endpoint), ("le", bound.as_str())];
+                self.sample(&format!("{name}_bucket"), &labels, sum);
+            }
+            let labels = [("endpoint", endpoint)];
+            let seconds = latencies.sum.as_secs_f64();
+            self.sample(&format!("{name}_sum"), &labels, seconds);
+            self.sample(&format!("{name}_count"), &labels, sum);
+        }
+    }
+
+    fn market(&mut self, state: &MarketState) {
+        self.one(
+            "liqdata_market_readable",
+            "gauge",
+            "Whether the market behind the answers could be read: 1 or 0.",
+            u8::from(state.readable),
+        );
+        // Of what has observed nothing there is no age, and no sample.
+        let newest = [
+            (
+                "liqdata_market_newest_timestamp_seconds",
+                "The newest instant that the market knows of; absent while there is none.",
+                state.now.map(|now| now.0),
+            ),
+            (
+                "liqdata_market_age_seconds",
+                "How long ago that was; absent while there is none.",
+                state.now.map(|now| (wall_clock().0 - now.0).max(0)),
+            ),
+        ];
+        for (name, help, value) in newest {
+            self.metric(name, "gauge", help);
+            if let Some(value) = value {
+                self.sample(name, &[], seconds(value));
+            }
+        }
+        self.one(
+            "liqdata_damaged_files",
+            "gauge",
+            "Files of the archive that are damaged, so that rows are missing.",
+            state.damaged,
+        );
+        let of_day = [
+            (
+                "liqdata_venue_covered_ratio",
+                "Share of the last 24 hours that is covered, of venues that a record is kept of.",
+            ),
+            (
+                "liqdata_venue_gaps",
+                "Known gaps that reach into the last 24 hours.",
+            ),
+            ("liqdata_venue_orders", "Orders of the last 24 hours."),
+            (
+                "liqdata_venue_last_order_timestamp_seconds",
+                "The venue's time of its last order.",
+            ),
+        ];
+        for (place, (name, help)) in of_day.into_iter().enumerate() {
+            self.metric(name, "gauge", help);
+            for venue in &state.venues {
+                let labels = [("exchange", venue.exchange.as_str())];
+                match place {
+                    0 => venue
+                        .connected_share
+                        .into_iter()
+                        .for_each(|share| self.sample(name, &labels, share)),
+                    1 => self.sample(name, &labels, venue.gaps),
+                    2 => self.sample(name, &labels, venue.cnt),
+                    _ => venue
+                        .last_event
+                        .into_iter()
+                        .for_each(|at| self.sample(name, &labels, seconds(at.0))),
+                }
+            }
+        }
+    }
+
+    /// What the archive tells of whoever fills it.
+    fn record(&mut self, state: &MarketState) {
+        let name = "liqdata_archive_written";
+        self.metric(
+            name,
+            "gauge",
+            "Whether a collector has the archive open for writing: 1 or 0; absent where there is no archive.",
+        );
+        if let Some(written) = state.written {
+            self.sample(name, &[], u8::from(written));
+        }
+        let name = "liqdata_venue_listened_until_timestamp_seconds";
+        self.metric(
+            name,
+            "gauge",
+            "Until when the venue is known to have been listened to.",
+        );
+        for (exchange, until) in &state.listened_until {
+            self.sample(name, &[("exchange", exchange)], seconds(until.0));
+        }
+        let name = "liqdata_venue_set_aside";
+        self.metric(
+            name,
+            "gauge",
+            "Rows that could not be read or priced or whose unit is in doubt, on the days of the last 24 hours.",
+        );
+        for venue in &state.venues {
+            let counts = [
+                ("rejected", venue.rejected),
+                ("unpriced", venue.unpriced),
+                ("quarantined", venue.quarantined),
+            ];
+            for (reason, count) in counts {
+                if let Some(count) = count {
+                    let labels = [("exchange", venue.exchange.as_str()), ("reason", reason)];
+                    self.sample(name, &labels, count);
+                }
+            }
+        }
+    }
+
+    /// What a collector in this process tells of itself; without one there are no samples.
+    fn collector(&mut self, filling: Option<&Filling>) {
+        let of_all = [
+            (
+                "liqdata_collector_waiting_rows",
+                "Rows that came in and are not durable yet.",
+                filling.map(|one| one.waiting),
+            ),
+            (
+                "liqdata_collector_stalled",
+                "Whether nothing can be written to the archive: 1 or 0.",
+                filling.map(|one| u64::from(one.is_stalled)),
+            ),
+        ];
+        for (name, help, value) in of_all {
+            self.metric(name, "gauge", help);
+            if let Some(value) = value {
+                self.sample(name, &[], value);
+            }
+        }
+        let venues = filling.map_or(&[][..], |one| &one.venues);
+        self.of_venues(
+            venues,
+            "liqdata_collector_live",
+            "gauge",
+            "Whether everything of the venue is listened to: 1 or 0.",
+            |venue| Some(u8::from(venue.is_live).into()),
+        );
+        self.of_venues(
+            venues,
+            "liqdata_collector_connections_total",
+            "counter",
+            "Connections to the venue that were opened, again after an end as well.",
+            |venue| Some(venue.connections.into()),
+        );
+        self.of_venues(
+            venues,
+            "liqdata_collector_events_total",
+            "counter",
+            "New liquidations of the venue.",
+            |venue| Some(venue.events.into()),
+        );
+        self.of_venues(
+            venues,
+            "liqdata_collector_gaps_total",
+            "counter",
+            "Gaps in the listening to the venue that were recorded.",
+            |venue| Some(venue.gaps.into()),
+        );
+        self.of_venues(
+            venues,
+            "liqdata_collector_last_heard_timestamp_seconds",
+            "gauge",
+            "When anything was last received of the venue.",
+            |venue| venue.last_heard.map(|at| seconds(at.0)),
+        );
+        self.of_venues(
+            venues,
+            "liqdata_collector_last_event_timestamp_seconds",
+            "gauge",
+            "The venue's time of the latest event that was received.",
+            |venue| venue.last_event.map(|at| seconds(at.0)),
+        );
+        let name = "liqdata_collector_set_aside_total";
+        self.metric(
+            name,
+            "counter",
+            "What came and is not kept: unreadable, without a price, of a unit in doubt, or refused by the archive.",
+        );
+        for venue in venues {
+            for (reason, count) in [
+                ("rejected", venue.rejected),
+                ("unpriced", venue.unpriced),
+                ("quarantined", venue.quarantined),
+                ("lost", venue.lost),
+            ] {
+                let labels = [("exchange", venue.exchange), ("reason", reason)];
+                self.sample(name, &labels, count);
+            }
+        }
+    }
+
+    /// A metric with a sample of each venue that has one.
+    fn of_venues(
+        &mut self,
+        venues: &[VenueFilling],
+        name: &str,
+        kind: &str,
+        help: &str,
+        value: impl Fn(&VenueFilling) -> Option<Decimal>,
+    ) {
+        self.metric(name, kind, help);
+        for venue in venues {
+            if let Some(value) = value(venue) {
+                self.sample(name, &[("exchange", venue.exchange)], value);
+            }
+        }
+    }
+
+    /// What Linux tells of this process; elsewhere nothing.
+    fn process(&mut self) {
+        if let Some(bytes) = resident() {
+            self.one(
+                "process_resident_memory_bytes",
+                "gauge",
+                "Resident memory size in bytes.",
+                bytes,
+            );
+        }
+        if let Ok(files) = fs::read_dir("/proc/self/fd") {
+            self.one(
+                "process_open_fds",
+                "gauge",
+                "Number of open file descriptors.",
+                files.count(),
+            );
+        }
+    }
+}
+
+fn resident() -> Option<u64> {
+    let status = fs::read_to_string("/proc/self/status").ok()?;
+    let line = status
+        .lines()
+        .find_map(|line| line.strip_prefix("VmRSS:"))?;
+    let kibibytes: u64 = line.trim().strip_suffix("kB")?.trim().parse().ok()?;
+    Some(kibibytes * 1024)
+}
+
+/// A label's value as the format wants it.
+fn escaped(text: &str) -> String {
+    text.replace('\\', "\\\\")
+        .replace('"', "\\\"")
+        .replace('\n', "\\n")
+}
+
+/// Exact: milliseconds as a decimal number of seconds.
+fn seconds(millis: i64) -> Decimal {
+    Decimal::new(millis, 3)
+}

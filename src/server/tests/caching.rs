@@ -1,0 +1,360 @@
+//! Validators, conditional requests and what is kept encoded, through the router.
+
+use std::collections::HashMap;
+
+use axum::http::header::{CACHE_CONTROL, ETAG, IF_MODIFIED_SINCE, IF_NONE_MATCH, LAST_MODIFIED};
+use futures_util::future::join_all;
+
+use crate::market::Feed;
+use crate::server::tests::*;
+
+const PREFER: HeaderName = HeaderName::from_static(api::PREFER);
+const PREFERENCE_APPLIED: HeaderName = HeaderName::from_static(api::PREFERENCE_APPLIED);
+
+async fn get(
+    service: &Router,
+    uri: &str,
+    headers: &[(HeaderName, &str)],
+) -> (StatusCode, HeaderMap, Bytes) {
+    let mut request = request(Method::GET, uri);
+    for (name, value) in headers {
+        request = request.header(name, *value);
+    }
+    ask(service, request.body(Body::empty()).unwrap()).await
+}
+
+pub(crate) fn text<'a>(headers: &'a HeaderMap, name: &HeaderName) -> &'a str {
+    headers[name].to_str().unwrap()
+}
+
+/// A growing market with the observations of the fixed one.
+fn growing() -> (Shared, Router, Feed) {
+    let (market, feed) = Market::growing(1000, "a test");
+    feed.append(observed().rows()).unwrap();
+    let shared = Shared::new(Arc::new(market));
+    (shared.clone(), routes(shared), feed)
+}
+
+fn bar(opens: Millis) -> ObservedBar {
+    ObservedBar {
+        symbol: "BTC".to_owned(),
+        timestamp: opens,
+        closes_at: None,
+        interval: Some(FIVE_MINUTES),
+        open: 60_000.0,
+        high: 61_000.0,
+        low: 59_000.0,
+        close: 60_500.0,
+        volume: 100.0,
+    }
+}
+
+#[tokio::test]
+async fn every_answer_has_a_name_by_which_it_need_not_be_sent_again() {
+    let service = service();
+    for (path, _, _) in paths() {
+        for query in ["", "?explain=1", "?as_of=2026-06-10T18:00:00Z"] {
+            let uri = format!("{path}{query}");
+            for encoding in ["identity", "gzip"] {
+                let accept = (ACCEPT_ENCODING, encoding);
+                let (status, headers, body) =
+                    get(&service, &uri, std::slice::from_ref(&accept)).await;
+                assert_eq!(status, StatusCode::OK, "{uri}");
+                assert!(!body.is_empty());
+                assert_eq!(headers[CACHE_CONTROL], "no-cache");
+                let tag = text(&headers, &ETAG);
+                assert!(tag.starts_with("W/\"") && tag.ends_with('"'), "{tag}");
+                let date = httpdate::parse_http_date(text(&headers, &LAST_MODIFIED)).unwrap();
+                assert!(date <= std::time::SystemTime::now());
+                let held = [accept, (IF_NONE_MATCH, tag)];
+                for method in [Method::GET, Method::HEAD] {
+                    let mut again = request(method, &uri);
+                    for (name, value) in &held {
+                        again = again.header(name, *value);
+                    }
+                    let again = again.body(Body::empty()).unwrap();
+                    let (status, same, nothing) = ask(&service, again).await;
+                    assert_eq!(status, StatusCode::NOT_MODIFIED, "{uri}");
+                    assert!(nothing.is_empty());
+                    assert_eq!(same[ETAG], headers[ETAG]);
+                    assert_eq!(same[VARY], "accept-encoding, prefer");
+                    assert!(
+                        !same.contains_key(CONTENT_TYPE) && !same.contains_key(CONTENT_ENCODING)
+                    );
+                }
+                let (status, ..) = get(&service, &uri, &[(IF_NONE_MATCH, "\"another\"")]).await;
+                assert_eq!(status, StatusCode::OK, "{uri}");
+            }
+        }
+    }
+}
+
+#[tokio::test]
+async fn who_prefers_it_is_told_how_an_answer_came_to_be_and_nobody_else() {
+    let service = service();
+    let mut uris: Vec<String> = paths()
+        .into_iter()
+        .map(|(path, ..)| path.to_owned())
+        .collect();
+    uris.push(format!("{}?interval=1h", api::Bars::PATH));
+    for uri in uris {
+        let mark = if uri.contains('?') { '&' } else { '?' };
+        let (_, _, explained) = get(&service, &format!("{uri}{mark}explain=1"), &[]).await;
+        let (_, _, plain) = get(&service, &uri, &[]).await;
+        assert_ne!(plain, explained, "{uri}");
+        // Each twice: the second is the answer as it is kept.
+        for prefers in [
+            "explain",
+            "wait=1, Explain",
+            "explain",
+            "",
+            "explain=0",
+            "explained",
+        ] {
+            let wanted = prefers
+                .to_ascii_lowercase()
+                .split(", ")
+                .any(|one| one == "explain");
+            let (status, headers, body) = get(&service, &uri, &[(PREFER, prefers)]).await;
+            assert_eq!(status, StatusCode::OK, "{uri} {prefers:?}");
+            assert!(
+                body == if wanted { &explained } else { &plain },
+                "{uri} {prefers:?}"
+            );
+            let followed = headers.get(&PREFERENCE_APPLIED).map(HeaderValue::as_bytes);
+            assert_eq!(
+                followed,
+                wanted.then_some(b"explain".as_slice()),
+                "{uri} {prefers:?}"
+            );
+            let held = [(PREFER, prefers), (IF_NONE_MATCH, text(&headers, &ETAG))];
+            let (status, again, _) = get(&service, &uri, &held).await;
+            assert_eq!(status, StatusCode::NOT_MODIFIED, "{uri} {prefers:?}");
+            assert_eq!(again[VARY], "accept-encoding, prefer");
+            let packed = [(PREFER, prefers), (ACCEPT_ENCODING, "gzip")];
+            let (_, headers, body) = get(&service, &uri, &packed).await;
+            if !headers.contains_key(CONTENT_ENCODING) {
+                assert!(
+                    body == if wanted { &explained } else { &plain },
+                    "{uri} {prefers:?}"
+                );
+            }
+        }
+    }
+    let (status, headers, _) =
+        get(&service, "/api/liq-map?symbol=NOPE", &[(PREFER, "explain")]).await;
+    assert!(status.is_client_error() && !headers.contains_key(&PREFERENCE_APPLIED));
+    let (_, index) = get_json(&service, "/api").await;
+    assert_eq!(index["preferences"], json!(["explain"]));
+}
+
+#[tokio::test]
+async fn a_refusal_has_no_name() {
+    let service = service();
+    for uri in [
+        "/api/liq-map?symbol=NOPE",
+        "/api/liquidations?limit=0",
+        "/nope",
+    ] {
+        let (status, headers, _) = get(&service, uri, &[(IF_NONE_MATCH, "*")]).await;
+        assert!(status.is_client_error(), "{uri}");
+        assert!(!headers.contains_key(ETAG) && !headers.contains_key(LAST_MODIFIED));
+        assert_eq!(headers[CACHE_CONTROL], "no-cache");
+    }
+}
+
+#[tokio::test]
+async fn a_copy_of_a_second_that_is_over_is_known_by_its_date() {
+    let shared = Shared::new(Arc::new(market(false)));
+    let made = shared.market.revision().changed_at.0.div_euclid(1000);
+    let service = routes(shared);
+    // A date that can be told apart from the change is one of a second that lies behind both.
+    let date = |second: i64| {
+        let since = std::time::Duration::from_secs(second.try_into().unwrap());
+        httpdate::fmt_http_date(std::time::UNIX_EPOCH + since)
+    };
+    let uri = "/api/liquidations/overview";
+    let (status, ..) = get(&service, uri, &[(IF_MODIFIED_SINCE, &date(made))]).await;
+    assert_eq!(status, StatusCode::OK);
+    let later = date(made + 1);
+    loop {
+        let (status, headers, _) = get(&service, uri, &[(IF_MODIFIED_SINCE, &later)]).await;
+        if status == StatusCode::NOT_MODIFIED {
+            assert_eq!(text(&headers, &LAST_MODIFIED), later);
+            break;
+        }
+        // That second had yet to come when the date was looked at.
+        assert_eq!(status, StatusCode::OK);
+        assert!([date(made), later.clone()].contains(&text(&headers, &LAST_MODIFIED).to_owned()));
+        tokio::task::yield_now().await;
+    }
+}
+
+#[tokio::test]
+async fn no_name_ever_stands_for_two_answers() {
+    let (shared, service, feed) = growing();
+    let mut known: HashMap<String, Bytes> = HashMap::new();
+    let mut places: Vec<String> = Vec::new();
+    for (path, _, _) in paths() {
+        for query in [
+            "?explain=0",
+            "?explain=1",
+            "?explain=1&as_of=2026-06-10T18:00:00Z",
+        ] {
+            places.push(format!("{path}{query}"));
+        }
+    }
+    for i in 0..4_i64 {
+        for place in &places {
+            for _ in 0..2 {
+                let (status, headers, body) = get(&service, place, &[]).await;
+                assert_eq!(status, StatusCode::OK, "{place}");
+                let first = known
+                    .entry(text(&headers, &ETAG).to_owned())
+                    .or_insert_with(|| body.clone());
+                assert_eq!(*first, body, "{place}");
+            }
+        }
+        let mut late = order("okx", "BTCUSDT", Side::Long, 10 - 5 * i, 500 + i);
+        late.received_at = Some(NOW);
+        let bars = if i == 1 { vec![bar(NOW)] } else { Vec::new() };
+        feed.append((vec![late], bars, Vec::new())).unwrap();
+    }
+    // Something did change: each question had more than one answer.
+    assert!(known.len() > 2 * places.len(), "{}", known.len());
+    assert!(shared.encoded(Lane::Quick).made() > 4);
+}
+
+#[tokio::test]
+async fn a_hundred_askers_of_one_map_cost_one_computation() {
+    let shared = Shared::new(Arc::new(market(false)));
+    let service = routes(shared.clone());
+    let asked = (0..100).map(|i| {
+        let service = service.clone();
+        let encoding = ["identity", "gzip", "zstd"][i % 3];
+        tokio::spawn(async move {
+            let headers = [(ACCEPT_ENCODING, encoding)];
+            let (status, headers, body) =
+                get(&service, "/api/liq-heatmap?symbol=btc", &headers).await;
+            assert_eq!(status, StatusCode::OK);
+            (text(&headers, &ETAG).to_owned(), encoding, body)
+        })
+    });
+    let answers: Vec<_> = join_all(asked)
+        .await
+        .into_iter()
+        .map(Result::unwrap)
+        .collect();
+    for (tag, encoding, body) in &answers {
+        assert_eq!(*tag, answers[0].0);
+        let same = answers
+            .iter()
+            .find(|(_, other, _)| other == encoding)
+            .unwrap();
+        assert!(*body == same.2, "{encoding}");
+    }
+    assert_eq!(shared.encoded(Lane::Quick).made(), 1);
+    // The explanation comes with the same map.
+    let (_, headers, _) = get(&service, "/api/liq-heatmap?explain=1", &[]).await;
+    assert_ne!(text(&headers, &ETAG), answers[0].0);
+    assert_eq!(shared.encoded(Lane::Quick).made(), 1);
+}
+
+#[tokio::test]
+async fn what_head_asked_for_is_not_kept_as_an_empty_body() {
+    let service = service();
+    let head = request(Method::HEAD, "/api/liq-map").header(ACCEPT_ENCODING, "gzip");
+    let (_, _, nothing) = ask(&service, head.body(Body::empty()).unwrap()).await;
+    assert!(nothing.is_empty());
+    let (_, headers, body) = get(&service, "/api/liq-map", &[(ACCEPT_ENCODING, "gzip")]).await;
+    assert_eq!(headers[CONTENT_ENCODING], "gzip");
+    assert!(!body.is_empty());
+}
+
+#[tokio::test]
+async fn an_estimate_is_made_once_per_closed_bar() {
+    let (shared, service, feed) = growing();
+    let uri = "/api/liq-heatmap?model=3";
+    let tag = async || {
+        let (status, headers, _) = get(&service, uri, &[]).await;
+        assert_eq!(status, StatusCode::OK);
+        text(&headers, &ETAG).to_owned()
+    };
+    let first = tag().await;
+    // An order of a bar that has not closed is none of the estimate's business.
+    feed.append((
+        vec![order("okx", "BTCUSDT", Side::Long, -1, 1)],
+        Vec::new(),
+        Vec::new(),
+    ))
+    .unwrap();
+    assert_eq!(tag().await, first);
+    assert_eq!(shared.encoded(Lane::Quick).made(), 1);
+    feed.append((Vec::new(), vec![bar(NOW)], Vec::new()))
+        .unwrap();
+    let second = tag().await;
+    assert_ne!(second, first);
+    assert_eq!(tag().await, second);
+    // An order of a closed bar that comes late changes what had been known.
+    feed.append((
+        vec![order("okx", "BTCUSDT", Side::Long, 30, 1)],
+        Vec::new(),
+        Vec::new(),
+    ))
+    .unwrap();
+    assert_ne!(tag().await, second);
+    assert_eq!(shared.encoded(Lane::Quick).made(), 3);
+}
+
+#[tokio::test]
+async fn a_kept_estimate_ends_when_its_bars_are_too_old() {
+    let (_, service, feed) = growing();
+    let uri = "/api/liq-heatmap?range=12h";
+    let as_of = format!("{uri}&as_of={}", NOW.0);
+    for uri in [uri, &as_of] {
+        assert_eq!(get(&service, uri, &[]).await.0, StatusCode::OK);
+    }
+    let much_later = order("okx", "BTCUSDT", Side::Long, -12 * 60, 1);
+    feed.append((vec![much_later], Vec::new(), Vec::new()))
+        .unwrap();
+    assert_eq!(get(&service, uri, &[]).await.0, StatusCode::NOT_FOUND);
+    assert_eq!(get(&service, &as_of, &[]).await.0, StatusCode::OK);
+}
+
+#[tokio::test]
+async fn a_gap_makes_an_explanation_another_answer_and_leaves_the_plain_one() {
+    let folder = std::env::temp_dir().join(format!("liqdata-explained-{}", std::process::id()));
+    let mut writer = crate::archive::Archive::create_or_open(&folder).unwrap();
+    let at = |minutes: i64| Millis(1_781_136_000_000 + minutes * Millis::MINUTE);
+    let complete = crate::archive::Completeness::Complete;
+    let run = writer.begin_run("okx", complete, at(0)).unwrap();
+    let market = Market::open(&folder, None).unwrap();
+    let service = routes(Shared::new(Arc::new(market)));
+    let uri = "/api/liquidations/exchanges";
+    let explained = format!("{uri}?explain=1");
+    let mut tags = Vec::new();
+    for uri in [uri, &explained] {
+        let (_, headers, _) = get(&service, uri, &[]).await;
+        tags.push(text(&headers, &ETAG).to_owned());
+    }
+    let noted = crate::archive::Batch {
+        gaps: vec![crate::archive::Gap {
+            exchange: "okx".to_owned(),
+            start: at(1),
+            end: at(2),
+            reason: "a test".to_owned(),
+            recorded_at: at(2),
+        }],
+        seen: vec![(run, at(5))],
+        ..crate::archive::Batch::default()
+    };
+    writer.append(&noted).unwrap();
+    let mut statuses = Vec::new();
+    for (uri, tag) in [uri, &explained].into_iter().zip(&tags) {
+        let (status, ..) = get(&service, uri, &[(IF_NONE_MATCH, tag)]).await;
+        statuses.push(status);
+    }
+    assert_eq!(statuses, [StatusCode::NOT_MODIFIED, StatusCode::OK]);
+    drop(writer);
+    std::fs::remove_dir_all(&folder).unwrap();
+}

@@ -1,0 +1,267 @@
+//! The lane of questions about the past, and the memory of answers.
+
+use axum::http::header::{ETAG, RETRY_AFTER};
+use futures_util::future::join_all;
+
+use crate::api::{self, Endpoint};
+use crate::server::Limits;
+use crate::server::tests::caching::text;
+use crate::server::tests::ready::plain;
+use crate::server::tests::*;
+
+fn within(limits: &Limits) -> (Shared, Router) {
+    let shared = Shared::within(Arc::new(market(false)), limits);
+    (shared.clone(), routes(shared))
+}
+
+/// Whether the questions of `path` are about a stretch of time, which may reach back for years.
+fn of_a_stretch(path: &str) -> bool {
+    [
+        api::History::PATH,
+        api::Cascades::PATH,
+        api::Gaps::PATH,
+        api::Bars::PATH,
+        api::OpenInterest::PATH,
+        api::Maps::PATH,
+        api::Positions::PATH,
+    ]
+    .contains(&path)
+}
+
+/// One of the paths, as of so many minutes ago.
+fn earlier(number: i64) -> String {
+    let path = [
+        "/api/liquidations/overview?",
+        "/api/liq-map?",
+        "/api/liquidations/coins?",
+    ];
+    let path = path[usize::try_from(number).unwrap() % path.len()];
+    format!("{path}as_of={}", NOW.back((1 + number) * Millis::MINUTE).0)
+}
+
+#[tokio::test]
+async fn questions_about_the_past_wait_among_themselves_and_only_so_many() {
+    let (shared, service) = within(&Limits {
+        past: 1,
+        past_queue: 5,
+        ..Limits::default()
+    });
+    let worker = Arc::clone(&shared.past.workers)
+        .acquire_owned()
+        .await
+        .unwrap();
+    // One of them would be answered and five wait.
+    let waiting: Vec<_> = (0..6)
+        .map(|number| {
+            let service = service.clone();
+            tokio::spawn(async move { plain(&service, &earlier(number)).await })
+        })
+        .collect();
+    while shared.past.under_way() < 6 {
+        tokio::task::yield_now().await;
+    }
+    for number in 6..20 {
+        let (status, headers, body) = plain(&service, &earlier(number)).await;
+        assert_eq!(status, StatusCode::SERVICE_UNAVAILABLE);
+        assert_eq!(text(&headers, &RETRY_AFTER), "3");
+        let body: Value = serde_json::from_slice(&body).unwrap();
+        assert!(
+            body["error"]["message"]
+                .as_str()
+                .unwrap()
+                .contains("5 questions about the past"),
+            "{body}"
+        );
+    }
+    // Nobody else waits.
+    for (path, _, _) in paths() {
+        let (status, ..) = plain(&service, path).await;
+        let wanted = if of_a_stretch(path) {
+            StatusCode::SERVICE_UNAVAILABLE
+        } else {
+            StatusCode::OK
+        };
+        assert_eq!(status, wanted, "{path}");
+    }
+    drop(worker);
+    for answer in join_all(waiting).await {
+        assert_eq!(answer.unwrap().0, StatusCode::OK);
+    }
+    assert_eq!(shared.past.under_way(), 0);
+    let (status, ..) = plain(&service, &earlier(6)).await;
+    assert_eq!(status, StatusCode::OK);
+}
+
+#[tokio::test]
+async fn equal_questions_about_the_past_are_one_piece_of_work() {
+    let (shared, service) = within(&Limits {
+        past: 1,
+        past_queue: 1,
+        ..Limits::default()
+    });
+    let worker = Arc::clone(&shared.past.workers)
+        .acquire_owned()
+        .await
+        .unwrap();
+    // More than have a place, were they not one.
+    let asking: Vec<_> = (0..30)
+        .map(|_| {
+            let service = service.clone();
+            tokio::spawn(async move { plain(&service, &earlier(1)).await })
+        })
+        .collect();
+    while shared.past.under_way() < 1 {
+        tokio::task::yield_now().await;
+    }
+    for _ in 0..100 {
+        tokio::task::yield_now().await;
+    }
+    drop(worker);
+    let mut bodies = Vec::new();
+    for answer in join_all(asking).await {
+        let (status, _, body) = answer.unwrap();
+        assert_eq!(status, StatusCode::OK);
+        bodies.push(body);
+    }
+    assert!(bodies.iter().all(|body| *body == bodies[0]));
+    assert_eq!(shared.encoded(Lane::Past).made(), 1);
+}
+
+#[tokio::test]
+async fn where_the_past_is_switched_off_its_questions_are_refused() {
+    let (_, service) = within(&Limits {
+        past: 0,
+        ..Limits::default()
+    });
+    for number in 0..3 {
+        let (status, _, body) = plain(&service, &earlier(number)).await;
+        assert_eq!(status, StatusCode::BAD_REQUEST);
+        let body: Value = serde_json::from_slice(&body).unwrap();
+        assert_eq!(body["error"]["parameter"], "as_of");
+    }
+    for (path, _, _) in paths() {
+        let (status, _, body) = plain(&service, path).await;
+        // It may reach back for years.
+        if of_a_stretch(path) {
+            assert_eq!(status, StatusCode::BAD_REQUEST);
+            let body: Value = serde_json::from_slice(&body).unwrap();
+            // The last snapshot of positions has no stretch, and may be of years ago.
+            let snapshot = path == api::Positions::PATH;
+            let named = if snapshot { "as_of" } else { "start" };
+            assert_eq!(body["error"]["parameter"], named);
+        } else {
+            assert_eq!(status, StatusCode::OK, "{path}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn histories_are_made_in_the_lane_of_the_past() {
+    let (shared, service) = within(&Limits::default());
+    let path = "/api/liquidations/history?interval=5m&by=none";
+    let (status, headers, body) = plain(&service, path).await;
+    assert_eq!(status, StatusCode::OK);
+    let again = plain(&service, path).await;
+    assert_eq!((&again.1[ETAG], &again.2), (&headers[ETAG], &body));
+    assert_eq!(shared.encoded(Lane::Past).made(), 1);
+}
+
+#[tokio::test]
+async fn what_is_asked_about_the_past_takes_no_room_from_answers_about_now() {
+    let (shared, service) = within(&Limits {
+        answer_memory: 32 << 20,
+        ..Limits::default()
+    });
+    let (_, headers, _) = plain(&service, "/api/liq-heatmap").await;
+    for number in 0..40 {
+        let (status, ..) = plain(&service, &earlier(3 * number + 1)).await;
+        assert_eq!(status, StatusCode::OK);
+    }
+    let made = shared.encoded(Lane::Slow).made();
+    let (_, again, _) = plain(&service, "/api/liq-heatmap?").await;
+    assert_eq!(headers[ETAG], again[ETAG]);
+    assert_eq!(shared.encoded(Lane::Slow).made(), made);
+}
+
+#[tokio::test]
+async fn answers_that_nobody_reads_are_bounded_and_let_go_of() {
+    let most = 32 << 20;
+    let (shared, service) = within(&Limits {
+        answer_memory: most,
+        past_queue: 10,
+        ..Limits::default()
+    });
+    let mut unread = Vec::new();
+    let mut refused = 0;
+    for number in 0..400 {
+        let uri = format!(
+            "/api/liq-heatmap?as_of={}",
+            NOW.back(number * FIVE_MINUTES).0
+        );
+        let asked = request(Method::GET, &uri).body(Body::empty()).unwrap();
+        let response = service.clone().oneshot(asked).await.unwrap();
+        // One answer may be begun while there is room for a byte.
+        assert!(
+            shared.memory.held() < most + (4 << 20),
+            "{}",
+            shared.memory.held()
+        );
+        if response.status() == StatusCode::SERVICE_UNAVAILABLE {
+            assert_eq!(response.headers()[RETRY_AFTER], "3");
+            refused += 1;
+        } else {
+            assert_eq!(response.status(), StatusCode::OK);
+            unread.push(response);
+        }
+    }
+    assert!(unread.len() > 5, "{}", unread.len());
+    assert!(refused > 100, "{refused}");
+    drop(unread);
+    // What is kept for the next asker has its own bound.
+    assert!(
+        shared.memory.held() <= most * 9 / 16,
+        "{}",
+        shared.memory.held()
+    );
+    let (status, ..) = plain(&service, "/api/liq-heatmap").await;
+    assert_eq!(status, StatusCode::OK);
+    drop((service, shared.clone()));
+    let memory = shared.memory.clone();
+    drop(shared);
+    assert_eq!(memory.held(), 0);
+}
+
+#[tokio::test]
+async fn many_questions_at_once_are_held_to_the_bound_as_their_turns_come() {
+    let most = 8 << 20;
+    let (shared, service) = within(&Limits {
+        answer_memory: most,
+        ..Limits::default()
+    });
+    let asking = (0..60).map(|number| {
+        let service = service.clone();
+        let model = 1 + number % 3;
+        let range = ["12h", "1d", "3d", "7d"][number % 4];
+        let uri = format!("/api/liq-heatmap?range={range}&model={model}&symbol=BTC&x{number}");
+        // Another spelling each, of which the page takes none: the explanation makes an answer of its own.
+        let uri = uri.replace(&format!("&x{number}"), "&explain=1");
+        async move {
+            let asked = request(Method::GET, &uri).body(Body::empty()).unwrap();
+            service.oneshot(asked).await.unwrap()
+        }
+    });
+    let unread: Vec<Response> = join_all(asking.map(tokio::spawn))
+        .await
+        .into_iter()
+        .map(Result::unwrap)
+        .collect();
+    let refused = unread
+        .iter()
+        .filter(|response| response.status() == StatusCode::SERVICE_UNAVAILABLE)
+        .count();
+    assert!(refused > 0 && refused < 60, "{refused}");
+    // So many may be under way at once.
+    let cores = std::thread::available_parallelism().map_or(1, usize::from);
+    let held = shared.memory.held();
+    assert!(held < most + 5 * cores * (4 << 20), "{held}");
+}
