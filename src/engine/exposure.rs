@@ -3,16 +3,13 @@
 
 use std::collections::BTreeMap;
 
-use crate::model::Millis;
-
-/// From an instant until before another.
-pub(super) type Span = (Millis, Millis);
+use crate::model::{Millis, TimeRange};
 
 /// When each exchange was listened to, and how much of all that is liquidated it tells.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Exposure {
     /// Share of what is liquidated, and the stretches, in order and apart from each other.
-    venues: Vec<(f64, Vec<Span>)>,
+    venues: Vec<(f64, Vec<TimeRange>)>,
 }
 
 impl Exposure {
@@ -23,13 +20,13 @@ impl Exposure {
         clippy::cast_precision_loss,
         reason = "milliseconds of a few thousand years are exact in a double"
     )]
-    pub fn new(heard: BTreeMap<String, Vec<Span>>, usd: &BTreeMap<String, f64>) -> Self {
+    pub fn new(heard: BTreeMap<String, Vec<TimeRange>>, usd: &BTreeMap<String, f64>) -> Self {
         let venues = heard.into_iter().filter_map(|(venue, spans)| {
-            let long: i64 = spans.iter().map(|(from, to)| to.0 - from.0).sum();
+            let long: i64 = spans.iter().map(|range| range.length()).sum();
             let usd = *usd.get(&venue)?;
             (usd > 0.0 && long > 0).then(|| (usd / long as f64, spans))
         });
-        let mut venues: Vec<(f64, Vec<Span>)> = venues.collect();
+        let mut venues: Vec<(f64, Vec<TimeRange>)> = venues.collect();
         let all: f64 = venues.iter().map(|(rate, _)| rate).sum();
         for (rate, _) in &mut venues {
             *rate /= all;
@@ -44,7 +41,7 @@ impl Exposure {
         }
         let venues = self.venues.iter();
         let heard: f64 = venues
-            .map(|(of, spans)| of * share(spans, (from, to)))
+            .map(|(of, spans)| of * share(spans, TimeRange::new(from, to)))
             .sum();
         heard.min(1.0)
     }
@@ -55,14 +52,14 @@ impl Exposure {
     clippy::cast_precision_loss,
     reason = "milliseconds of a few thousand years are exact in a double"
 )]
-pub(super) fn share(spans: &[Span], (from, to): Span) -> f64 {
-    let first = spans.partition_point(|(_, end)| *end <= from);
+pub(super) fn share(spans: &[TimeRange], whole: TimeRange) -> f64 {
+    let first = spans.partition_point(|range| range.end <= whole.start);
     let within = spans.iter().skip(first);
     let covered: i64 = within
-        .take_while(|(start, _)| *start < to)
-        .map(|(start, end)| (*end).min(to).0 - (*start).max(from).0)
+        .take_while(|range| range.start < whole.end)
+        .map(|range| range.intersection(whole).length())
         .sum();
-    covered as f64 / (to.0 - from.0).max(1) as f64
+    covered as f64 / whole.length().max(1) as f64
 }
 
 #[cfg(test)]
@@ -71,9 +68,10 @@ mod tests {
 
     #[test]
     fn the_share_of_a_stretch_is_that_of_what_lies_in_it() {
-        let spans = [(Millis(0), Millis(10)), (Millis(20), Millis(30))];
+        let range = |from, to| TimeRange::new(Millis(from), Millis(to));
+        let spans = [range(0, 10), range(20, 30)];
         for (from, to, wanted) in [(0, 10, 1.0), (5, 25, 0.5), (10, 20, 0.0), (-10, 40, 0.4)] {
-            let found = share(&spans, (Millis(from), Millis(to)));
+            let found = share(&spans, range(from, to));
             assert!((found - wanted).abs() < 1e-12, "{from} {to} {found}");
         }
     }
@@ -83,7 +81,7 @@ mod tests {
         let spans = |spans: &[(i64, i64)]| {
             spans
                 .iter()
-                .map(|(from, to)| (Millis(*from), Millis(*to)))
+                .map(|(from, to)| TimeRange::new(Millis(*from), Millis(*to)))
                 .collect()
         };
         let heard = BTreeMap::from([

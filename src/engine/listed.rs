@@ -1,9 +1,9 @@
 //! What tables list of a coin, as far as it is known by an instant: closed bars and readings of open interest.
 
 use super::{EngineError, View, resize};
-use crate::model::{Bar, Millis, ObservedOpenInterest};
+use crate::model::{Bar, ObservedOpenInterest, TimeRange};
 
-/// The bars of `coin` that have closed by now and lie whole between `start` and `end`, in order of time; made into bars of
+/// The bars of `coin` that have closed by now and lie whole in `range`, in order of time; made into bars of
 /// `size` milliseconds where one is given.
 ///
 /// # Errors
@@ -12,34 +12,28 @@ use crate::model::{Bar, Millis, ObservedOpenInterest};
 pub fn bars(
     view: &View<'_>,
     coin: &str,
-    (start, end): (Option<Millis>, Option<Millis>),
+    range: TimeRange,
     size: Option<i64>,
 ) -> Result<Vec<Bar>, EngineError> {
     let bars = view.observations().bars(coin);
     let closed = bars.partition_point(|bar| bar.close_time() <= view.now());
     let bars = bars.get(..closed).unwrap_or_default();
     match size {
-        Some(size) => resize(coin, bars, size, (start, end)),
+        Some(size) => resize(coin, bars, size, range),
         None => Ok(bars
             .iter()
-            .filter(|bar| start.is_none_or(|start| bar.open_time >= start))
-            .filter(|bar| end.is_none_or(|end| bar.close_time() <= end))
+            .filter(|bar| bar.open_time >= range.start && bar.close_time() <= range.end)
             .copied()
             .collect()),
     }
 }
 
-/// The readings of the open interest of `coin` by now, from `start` until before `end`, in order of time.
+/// The readings of the open interest of `coin` by now that lie in `range`, in order of time.
 #[must_use]
-pub fn open_interest(
-    view: &View<'_>,
-    coin: &str,
-    (start, end): (Option<Millis>, Option<Millis>),
-) -> Vec<ObservedOpenInterest> {
+pub fn open_interest(view: &View<'_>, coin: &str, range: TimeRange) -> Vec<ObservedOpenInterest> {
     let readings = view.observations().open_interest(coin);
     readings
         .filter(|reading| reading.timestamp <= view.now())
-        .filter(|reading| start.is_none_or(|start| reading.timestamp >= start))
-        .filter(|reading| end.is_none_or(|end| reading.timestamp < end))
+        .filter(|reading| range.contains(reading.timestamp))
         .collect()
 }

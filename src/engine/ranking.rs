@@ -9,7 +9,7 @@ use super::View;
 use super::ring::{Ring, SumName, Sums};
 use crate::model::{
     ChartRow, CoinTotals, ExactSum, ExchangeTotals, GroupedOrder, Millis, Order, Side, Symbol,
-    TotalsByWindow, Vocabulary, Window,
+    TimeRange, TotalsByWindow, Vocabulary, Window,
 };
 
 /// Exchange, symbol and coin of each listing that an order was ever of.
@@ -148,15 +148,15 @@ pub fn largest(view: &View, window: Window, wanted: Wanted<'_>, limit: usize) ->
 /// One page of the orders `wanted`: newest first, orders of one instant in the order they arrived.
 #[must_use]
 pub fn orders(view: &View, wanted: Wanted<'_>, limit: usize, offset: u64) -> Vec<GroupedOrder> {
-    orders_between(view, wanted, (None, None), limit, offset)
+    orders_between(view, wanted, TimeRange::ALL, limit, offset)
 }
 
-/// As [`orders`], from the first instant on, until before the second.
+/// As [`orders`], of the orders in `range`.
 #[must_use]
 pub fn orders_between(
     view: &View,
     wanted: Wanted<'_>,
-    (start, end): (Option<Millis>, Option<Millis>),
+    range: TimeRange,
     limit: usize,
     offset: u64,
 ) -> Vec<GroupedOrder> {
@@ -164,7 +164,7 @@ pub fn orders_between(
     let Some(is_wanted) = wanted.of(ring) else {
         return Vec::new();
     };
-    let seen = view.seen_between(start, end).rev();
+    let seen = view.seen_between(range).rev();
     seen.filter(|place| is_wanted(*place))
         .skip(usize::try_from(offset).unwrap_or(usize::MAX))
         .take(limit)

@@ -3,12 +3,12 @@
 use std::collections::BTreeSet;
 
 use super::EngineError;
-use crate::model::{Bar, Millis};
+use crate::model::{Bar, Millis, TimeRange};
 
 /// Bars of `size` milliseconds made of the `bars` of `coin`, which are in order of time; those that do not lie within one,
 /// or whose length does not divide it, are left out.
 ///
-/// A bar opens at a multiple of its size since the epoch, and is given where it lies whole between `start` and `end` and
+/// A bar opens at a multiple of its size since the epoch, and is given where it lies whole in `range` and
 /// the bars reach to its end.
 ///
 /// # Errors
@@ -18,7 +18,7 @@ pub fn resize(
     coin: &str,
     bars: &[Bar],
     size: i64,
-    (start, end): (Option<Millis>, Option<Millis>),
+    range: TimeRange,
 ) -> Result<Vec<Bar>, EngineError> {
     let Some(reach) = bars.last().map(Bar::close_time) else {
         return Ok(Vec::new());
@@ -34,11 +34,11 @@ pub fn resize(
         let lengths = bars.iter().map(|bar| bar.interval).collect();
         return Err(no_such_length(coin, size, &lengths));
     }
-    let end = end.map_or(reach, |end| end.min(reach));
+    let end = range.end.min(reach);
     // Asked of the bar that is made: the shorter ones at its start are part of it, or it is wrong.
     let wanted = |bar: &Bar| {
         let open = open(bar);
-        start.is_none_or(|start| open >= start) && open.on(size) <= end
+        open >= range.start && open.on(size) <= end
     };
     let bars: Vec<Bar> = bars
         .iter()

@@ -10,11 +10,11 @@ use std::sync::Arc;
 use rust_decimal::Decimal;
 
 use super::View;
-use super::exposure::{Span, share};
+use super::exposure::share;
 use super::grouped::Grouped;
 use crate::model::{
     ExactSum, FiledColumns, FiledOrders, Interner, Millis, Numbered, OrderBrief, PeriodRow, Side,
-    Symbol, Vocabulary, decimal_of_attos,
+    Symbol, TimeRange, Vocabulary, decimal_of_attos,
 };
 
 /// What rows are grouped by beside the period.
@@ -444,7 +444,7 @@ pub enum Covered {
     /// Nobody kept a record.
     Unknown,
     /// In these stretches of time, in order and apart from each other, of each exchange that was ever listened to.
-    At(BTreeMap<String, Vec<Span>>),
+    At(BTreeMap<String, Vec<TimeRange>>),
 }
 
 impl Covered {
@@ -457,7 +457,7 @@ impl Covered {
         let venues = known.into_iter().flatten();
         let venues =
             venues.filter(|(name, _)| asked.exchange.as_ref().is_none_or(|of| of == *name));
-        let (venues, spans): (Vec<&String>, Vec<&[Span]>) =
+        let (venues, spans): (Vec<&String>, Vec<&[TimeRange]>) =
             venues.map(|(name, spans)| (name, spans.as_slice())).unzip();
         let place = |name| venues.iter().position(|venue| *venue == name);
         Shares {
@@ -473,7 +473,7 @@ impl Covered {
 struct Shares<'a> {
     asked: &'a TimelineQuestion,
     /// When each exchange asked about was listened to.
-    spans: Vec<&'a [Span]>,
+    spans: Vec<&'a [TimeRange]>,
     /// Which of these is the exchange of each code.
     places: Vec<Option<usize>>,
     /// The shares of the last period that was asked about.
@@ -487,9 +487,9 @@ impl Shares<'_> {
         let shares = match &self.told {
             Some((at, shares)) if *at == open => shares,
             _ => {
-                let from = open.max(self.asked.start);
-                let to = open.on(self.asked.interval).min(self.asked.end);
-                let shares = self.spans.iter().map(|spans| share(spans, (from, to)));
+                let period = TimeRange::new(open, open.on(self.asked.interval))
+                    .intersection(TimeRange::new(self.asked.start, self.asked.end));
+                let shares = self.spans.iter().map(|spans| share(spans, period));
                 &self.told.insert((open, shares.collect())).1
             }
         };

@@ -8,7 +8,9 @@
 use std::collections::{BTreeMap, HashMap};
 
 use super::View;
-use crate::model::{ExactSum, Millis, OrderBrief, Sampling, Side, UndercountRow, Window};
+use crate::model::{
+    ExactSum, Millis, OrderBrief, Sampling, Side, TimeRange, UndercountRow, Window,
+};
 use fastrand::Rng;
 
 /// Fewer cells of complete tapes tell nothing.
@@ -23,7 +25,7 @@ const ENOUGH: f64 = 0.99;
 const SECOND: i64 = 1000;
 
 /// Stretches of time by exchange, each in order and apart from each other.
-pub type Spans = BTreeMap<String, Vec<(Millis, Millis)>>;
+pub type Spans = BTreeMap<String, Vec<TimeRange>>;
 
 /// When all that exchanges published was told.
 #[derive(Clone, Debug)]
@@ -40,9 +42,9 @@ impl WholeTapes {
         match self {
             Self::All => true,
             Self::At(spans) => spans.get(name).is_some_and(|spans| {
-                let next = spans.partition_point(|(start, _)| *start <= at);
+                let next = spans.partition_point(|range| range.start <= at);
                 let last = next.checked_sub(1).and_then(|place| spans.get(place));
-                last.is_some_and(|(_, end)| at < *end)
+                last.is_some_and(|range| at < range.end)
             }),
         }
     }
@@ -57,7 +59,7 @@ impl WholeTapes {
             Self::All => 1.0,
             Self::At(spans) => {
                 let spans = spans.get(name).map(Vec::as_slice).unwrap_or_default();
-                let lengths = spans.iter().map(|(start, end)| end.0 - start.0);
+                let lengths = spans.iter().map(|range| range.length());
                 lengths.sum::<i64>() as f64 / window.millis() as f64
             }
         }

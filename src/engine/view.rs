@@ -6,7 +6,7 @@ use super::fit::{Fitted, last_of_day};
 use super::history::History;
 use super::ring::{Ring, SumName, Sums};
 use super::{EngineError, Observations, Parameters};
-use crate::model::{Bar, Millis, Model, Side, Specification, Window, nearest_f64};
+use crate::model::{Bar, Millis, Model, Side, Specification, TimeRange, Window, nearest_f64};
 
 /// Observations at one instant.
 #[derive(Clone, Copy, Debug)]
@@ -162,15 +162,10 @@ impl<'a> View<'a> {
         self.places(range).filter(move |place| self.sees(*place))
     }
 
-    /// The places of the orders seen from one instant on, until before another, oldest first.
-    pub(super) fn seen_between(
-        self,
-        start: Option<Millis>,
-        end: Option<Millis>,
-    ) -> impl DoubleEndedIterator<Item = usize> {
-        let before = start.map_or(Millis(i64::MIN), |start| start.back(1));
-        let last = end.map_or(self.now, |end| end.back(1).min(self.now));
-        let places = self.ring.within(before, last);
+    /// The places of the orders seen in `range`, oldest first.
+    pub(super) fn seen_between(self, range: TimeRange) -> impl DoubleEndedIterator<Item = usize> {
+        let last = range.end.back(1).min(self.now);
+        let places = self.ring.within(range.start.back(1), last);
         places.filter(move |place| self.sees(*place))
     }
 

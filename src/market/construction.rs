@@ -16,7 +16,7 @@ use crate::market::source::growing_tables::{Feed, Growing};
 use crate::market::source::replay::{Clock, Moving};
 use crate::market::source::tables::Fixed;
 use crate::market::source::traits::Source;
-use crate::model::Millis;
+use crate::model::{Millis, TimeRange};
 
 impl Market {
     fn of(source: Arc<dyn Source>, origin: impl Into<String>) -> Self {
@@ -74,14 +74,14 @@ impl Market {
     /// A [`Refusal`] where the archive cannot be read, and where nothing arrives in that stretch.
     pub fn replayed(
         path: impl AsRef<Path>,
-        stretch: (Option<Millis>, Option<Millis>),
+        range: TimeRange,
         clock: impl FnOnce(Millis) -> Arc<dyn Clock>,
         read: &dyn Fn(usize, usize),
     ) -> Result<Self, Refusal> {
         let path = path.as_ref();
         let place = Arc::new(Archived::open(path, None)?);
         let archive = Archive::read(path)?;
-        let moving = Moving::of_archive(place, archive, stretch, clock, read)?;
+        let moving = Moving::of_archive(place, archive, range, clock, read)?;
         let origin = format!("replay of archive {}", path.display());
         Ok(Self::of_moving(moving, origin))
     }

@@ -9,12 +9,12 @@ use crate::market::market::Market;
 use crate::market::query::cascades::price;
 use crate::market::query::market_query::wanted;
 use crate::market::query::order_pages;
-use crate::market::query::time_ranges::{Ends, Stretches};
+use crate::market::query::time_ranges::Stretches;
 use crate::market::refusal::Refusal;
 use crate::market::source::traits::shown;
 use crate::model::{
     Bar, CascadeRow, Coin, Completeness, GroupedOrder, MapRow, Millis, MissedStretch,
-    ObservedLiquidations, ObservedOpenInterest, PeriodRow, PositionRow, UndercountRow,
+    ObservedLiquidations, ObservedOpenInterest, PeriodRow, PositionRow, TimeRange, UndercountRow,
     VenueCoverage, Vocabulary, Window,
 };
 
@@ -49,10 +49,10 @@ impl Market {
     pub fn gaps(
         &self,
         as_of: Option<Millis>,
-        stretch: Ends,
+        range: TimeRange,
     ) -> Result<Vec<MissedStretch>, Refusal> {
         self.check_instant(as_of)?;
-        self.source.gaps(as_of, stretch)
+        self.source.gaps(as_of, range)
     }
 
     /// The bars of `coin` that had closed by `as_of` or else by now, in order of time.
@@ -61,7 +61,7 @@ impl Market {
     ///
     /// A [`Refusal`] as of [`Market::answer`].
     pub fn bars(&self, coin: &str, as_of: Option<Millis>) -> Result<Vec<Bar>, Refusal> {
-        self.bars_between(coin, as_of, (None, None), None)
+        self.bars_between(coin, as_of, TimeRange::ALL, None)
     }
 
     /// The bars of `coin` that opened at the first instant or later and closed by the second, and by `as_of` or else by
@@ -77,7 +77,7 @@ impl Market {
         &self,
         coin: &str,
         as_of: Option<Millis>,
-        stretch: Ends,
+        range: TimeRange,
         size: Option<i64>,
     ) -> Result<Vec<Bar>, Refusal> {
         if let Some(size) = size
@@ -91,7 +91,7 @@ impl Market {
             .into());
         }
         self.series(Some(coin), as_of, || {
-            self.source.bars(coin, as_of, stretch, size)
+            self.source.bars(coin, as_of, range, size)
         })
     }
 
@@ -105,10 +105,10 @@ impl Market {
         &self,
         coin: &str,
         as_of: Option<Millis>,
-        stretch: Ends,
+        range: TimeRange,
     ) -> Result<Option<(Millis, i64)>, Refusal> {
         self.check_instant(as_of)?;
-        self.source.first_bar(coin, as_of, stretch)
+        self.source.first_bar(coin, as_of, range)
     }
 
     /// Series of a coin, or of all, as of an instant that can be asked about; none only of a coin that is known.
@@ -136,10 +136,10 @@ impl Market {
         &self,
         coin: &str,
         as_of: Option<Millis>,
-        stretch: Ends,
+        range: TimeRange,
     ) -> Result<Vec<ObservedOpenInterest>, Refusal> {
         self.series(Some(coin), as_of, || {
-            self.source.open_interest(coin, as_of, stretch)
+            self.source.open_interest(coin, as_of, range)
         })
     }
 
@@ -173,11 +173,11 @@ impl Market {
         coin: Option<&str>,
         version: Option<&str>,
         as_of: Option<Millis>,
-        stretch: Ends,
+        range: TimeRange,
         most: usize,
     ) -> Result<Vec<MapRow>, Refusal> {
         self.series(coin, as_of, || {
-            self.source.maps(kind, coin, version, as_of, stretch, most)
+            self.source.maps(kind, coin, version, as_of, range, most)
         })
     }
 
@@ -255,14 +255,8 @@ impl Stretches for Market {
                 )
             }
             None => shown(&*self.source, as_of, None, |view| {
-                let stretch = (asked.start, asked.end);
-                engine::orders_between(
-                    view,
-                    wanted(asked),
-                    stretch,
-                    asked.limit.into(),
-                    asked.offset,
-                )
+                let range = TimeRange::bounded(asked.start, asked.end);
+                engine::orders_between(view, wanted(asked), range, asked.limit.into(), asked.offset)
             }),
         }
     }
@@ -276,7 +270,7 @@ impl Stretches for Market {
         let rows = self.source.timeline(asked, as_of)?;
         let mut rows = rows.ok_or_else(|| {
             let message = format!("there are more than {} rows", asked.most);
-            let allowed = "a longer interval, a shorter stretch, or fewer columns in by";
+            let allowed = "a longer interval, a shorter range, or fewer columns in by";
             BadQuery::new("interval", message, allowed)
         })?;
         if self.simulated {
@@ -295,11 +289,12 @@ impl Stretches for Market {
         self.check_instant(as_of)?;
         let mut rows = self.source.cascades(asked, as_of)?.ok_or_else(|| {
             let message = format!("there are more than {} events", asked.most);
-            let allowed = "more USD, a longer gap, a shorter stretch, or fewer coins";
+            let allowed = "more USD, a longer gap, a shorter range, or fewer coins";
             BadQuery::new("min_usd", message, allowed)
         })?;
         price(&mut rows, |coin, from, to| {
-            self.source.bars(coin, as_of, (Some(from), Some(to)), None)
+            self.source
+                .bars(coin, as_of, TimeRange::new(from, to), None)
         })?;
         Ok(rows)
     }
@@ -328,27 +323,27 @@ impl Stretches for Market {
         self.coverage(as_of, window)
     }
 
-    fn gaps(&self, as_of: Option<Millis>, stretch: Ends) -> Result<Vec<MissedStretch>, Refusal> {
-        self.gaps(as_of, stretch)
+    fn gaps(&self, as_of: Option<Millis>, range: TimeRange) -> Result<Vec<MissedStretch>, Refusal> {
+        self.gaps(as_of, range)
     }
 
     fn bars(
         &self,
         coin: &str,
         as_of: Option<Millis>,
-        stretch: Ends,
+        range: TimeRange,
         size: Option<i64>,
     ) -> Result<Vec<Bar>, Refusal> {
-        self.bars_between(coin, as_of, stretch, size)
+        self.bars_between(coin, as_of, range, size)
     }
 
     fn open_interest(
         &self,
         coin: &str,
         as_of: Option<Millis>,
-        stretch: Ends,
+        range: TimeRange,
     ) -> Result<Vec<ObservedOpenInterest>, Refusal> {
-        self.open_interest(coin, as_of, stretch)
+        self.open_interest(coin, as_of, range)
     }
 
     fn positions(
@@ -371,7 +366,7 @@ impl Stretches for Market {
             wanted.symbol.as_ref().map(Coin::as_str),
             wanted.version.as_deref(),
             as_of,
-            (wanted.start, wanted.end),
+            TimeRange::bounded(wanted.start, wanted.end),
             most,
         )
     }

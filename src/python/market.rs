@@ -24,7 +24,7 @@ use super::tables;
 use crate::api;
 use crate::archive::Filter;
 use crate::engine;
-use crate::model::{Millis, Position};
+use crate::model::{Millis, Position, TimeRange};
 use crate::simulate::Habits;
 use crate::{market, simulate};
 
@@ -247,10 +247,10 @@ impl Market {
         let pace = Pace::of(faster, Millis(i64::MIN));
         let clock = pace.clone();
         let market = watched(py, &Arc::default(), watcher, move |progress| {
-            let stretch = (start.map(Millis), end.map(Millis));
+            let range = TimeRange::bounded(start.map(Millis), end.map(Millis));
             let clock = |start: Millis| clock.clock(at.map_or(start, |at| Millis(at).max(start)));
             let read = |done, of| progress.note(done, of);
-            Ok(market::Market::replayed(path, stretch, clock, &read)?)
+            Ok(market::Market::replayed(path, range, clock, &read)?)
         })?;
         Ok(Self {
             pace: Some(pace),

@@ -6,7 +6,7 @@ use liqdata::archive::{
     Archive, ArchiveError, Batch, Completeness, Counter, CounterKind, Evidence, Gap, GapOutcome,
     GapState, Measurement, MeasurementKind, NUMBERS_MISSING, TopicGap, VenueCoverage,
 };
-use liqdata::model::Millis;
+use liqdata::model::{Millis, TimeRange};
 
 use crate::place::Folder;
 use crate::rows::{START, of_orders, order};
@@ -252,7 +252,7 @@ fn a_topic_that_was_not_heard_counts_as_its_part_of_all() {
     );
     // The venue itself was covered all the while.
     let covered = writer.covered(at(0), at(60), None).unwrap();
-    assert_eq!(covered["bybit"], [(at(0), at(60))]);
+    assert_eq!(covered["bybit"], [TimeRange::new(at(0), at(60))]);
     assert!(writer.verify().unwrap().is_sound());
 }
 
@@ -286,7 +286,10 @@ fn what_was_recovered_is_missing_until_it_was() {
         .unwrap();
     let known = |as_of| {
         let covered = writer.covered(at(0), at(60), Some(as_of)).unwrap();
-        covered["binance"].clone()
+        let ranges = covered["binance"].iter();
+        ranges
+            .map(|range| (range.start, range.end))
+            .collect::<Vec<_>>()
     };
     assert_eq!(known(at(35)), [(at(0), at(10)), (at(30), at(60))]);
     assert_eq!(known(at(40)), [(at(0), at(20)), (at(30), at(60))]);

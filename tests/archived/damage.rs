@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use liqdata::api::{Coins, Heatmap, RawModel};
 use liqdata::archive::{Archive, Filter};
 use liqdata::market::Market;
-use liqdata::model::{Millis, Window};
+use liqdata::model::{Millis, TimeRange, Window};
 use log::{LevelFilter, Log, Metadata, Record};
 
 use crate::place::{Folder, files};
@@ -94,7 +94,7 @@ fn ask(market: &Market, holds: &str) {
             );
         }
         "bars" => {
-            let bars = market.bars_between("BTC", None, (None, None), None);
+            let bars = market.bars_between("BTC", None, TimeRange::ALL, None);
             assert_eq!(bars.unwrap().len(), 1440);
         }
         _ => {
@@ -246,7 +246,7 @@ fn whatever_rests_on_a_damaged_day_of_bars_or_open_interest_says_so() {
     };
     let (all, none) = told_by_estimate();
     assert_eq!(none, []);
-    assert_eq!(market.gaps(None, (None, None)).unwrap(), []);
+    assert_eq!(market.gaps(None, TimeRange::ALL).unwrap(), []);
     flip(&bars);
     flip(&file(&folder, "open_interest", 0));
     // Found by whoever reads the files next, not by an estimate that was made of what they held.
@@ -260,7 +260,7 @@ fn whatever_rests_on_a_damaged_day_of_bars_or_open_interest_says_so() {
         .map(|(holds, rows)| (holds.as_str(), *rows))
         .collect();
     assert_eq!(held, [("bars", 1440), ("open_interest", 288)]);
-    let gaps = market.gaps(None, (Some(day.0), Some(day.1))).unwrap();
+    let gaps = market.gaps(None, TimeRange::new(day.0, day.1)).unwrap();
     let told: Vec<_> = gaps
         .iter()
         .map(|gap| (gap.holds.as_deref().unwrap(), gap.reason.as_str()))
@@ -275,7 +275,7 @@ fn whatever_rests_on_a_damaged_day_of_bars_or_open_interest_says_so() {
             .all(|gap| gap.start >= day.0 && gap.end <= day.1)
     );
     // The last bar of the day goes on until the next one begins.
-    let evening = (Some(day.1.back(1)), Some(day.1));
+    let evening = TimeRange::new(day.1.back(1), day.1);
     let gaps = market.gaps(None, evening).unwrap();
     let told: Vec<_> = gaps.iter().map(|gap| gap.holds.as_deref()).collect();
     assert_eq!(told, [Some("bars")], "{gaps:?}");
@@ -315,7 +315,7 @@ fn a_flipped_bit_of_a_day_that_nobody_asks_for_is_found_beside_the_answers() {
             .any(|line| line.contains("rows of bars are missing")),
         "{said:?}"
     );
-    let gaps = market.gaps(None, (None, None)).unwrap();
+    let gaps = market.gaps(None, TimeRange::ALL).unwrap();
     assert!(
         gaps.iter()
             .any(|gap| gap.reason == "damaged file" && gap.holds.is_none()),

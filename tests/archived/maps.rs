@@ -10,7 +10,7 @@ use axum::http::header::ACCEPT_ENCODING;
 use axum::http::{Request, StatusCode};
 use liqdata::archive::{Archive, Batch, CommitPolicy, Filter, GroupCommitWriter, MapRow};
 use liqdata::market::{MapKeeper, MapStatus, Market};
-use liqdata::model::Millis;
+use liqdata::model::{Millis, TimeRange};
 use liqdata::server::router;
 use tower::ServiceExt;
 
@@ -181,7 +181,7 @@ async fn a_map_is_kept_as_it_was_served_once_for_every_bar() {
     let still = Market::open(folder.archive(), Some(Millis(END))).unwrap();
     let all = |market: &Market, as_of| {
         market
-            .maps(None, None, None, as_of, (None, None), usize::MAX)
+            .maps(None, None, None, as_of, TimeRange::ALL, usize::MAX)
             .unwrap()
             .len()
     };

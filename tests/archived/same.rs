@@ -4,7 +4,7 @@ use liqdata::api::{Heatmap, Liqmap, Maxpain, RawModel};
 use liqdata::archive::{Archive, Batch};
 use liqdata::engine::{Explain, Observations, Sources, State};
 use liqdata::market::{Answer, Code, Market};
-use liqdata::model::{Millis, ObservedBar, Vocabulary, Window};
+use liqdata::model::{Millis, ObservedBar, TimeRange, Vocabulary, Window};
 use liqdata::server::status;
 
 use crate::place::Folder;
@@ -188,13 +188,18 @@ fn the_longest_observed_exchange_gives_the_price_and_all_of_them_the_volume() {
     assert_eq!((volume(0), volume(30), volume(60)), (7.0, 2.0, 1.0));
     let half = 30 * Millis::MINUTE;
     let larger = market
-        .bars_between("BTC", None, (Some(Millis(START + half)), None), Some(half))
+        .bars_between(
+            "BTC",
+            None,
+            TimeRange::bounded(Some(Millis(START + half)), None),
+            Some(half),
+        )
         .unwrap();
     assert_eq!(larger.len(), 1, "a bar that is not over is none");
     assert_eq!(larger[0].volume, 60.0);
     assert!(
         market
-            .bars_between("BTC", None, (None, None), Some(7))
+            .bars_between("BTC", None, TimeRange::ALL, Some(7))
             .is_err()
     );
     assert_eq!(market.bars("SOL", None).unwrap(), []);
@@ -226,7 +231,7 @@ fn bars_are_cut_alike_in_tables_and_in_an_archive() {
             for as_of in [None, at(721), at(737)] {
                 let ask = |market: &Market| {
                     market
-                        .bars_between("BTC", as_of, (start, end), Some(size))
+                        .bars_between("BTC", as_of, TimeRange::bounded(start, end), Some(size))
                         .unwrap()
                 };
                 let (wanted, found) = (ask(&archived), ask(&tables));
@@ -249,14 +254,14 @@ fn bars_are_cut_alike_in_tables_and_in_an_archive() {
     }
     let first = |start| {
         tables
-            .bars_between("BTC", None, (start, None), Some(hour))
+            .bars_between("BTC", None, TimeRange::bounded(start, None), Some(hour))
             .unwrap()[0]
     };
     assert_eq!(Some(first(at(35)).open_time), at(60));
     // A bar that is not made is left out at its end too.
     let end = at(12);
     let last = *tables
-        .bars_between("BTC", None, (None, end), None)
+        .bars_between("BTC", None, TimeRange::bounded(None, end), None)
         .unwrap()
         .last()
         .unwrap();
@@ -268,14 +273,14 @@ fn a_length_that_bars_cannot_be_made_into_is_a_400() {
     let tables = of_tables(&two_days(), START + 2 * Millis::DAY, 0);
     for minutes in [1, 7] {
         let refused = tables
-            .bars_between("BTC", None, (None, None), Some(minutes * Millis::MINUTE))
+            .bars_between("BTC", None, TimeRange::ALL, Some(minutes * Millis::MINUTE))
             .unwrap_err();
         assert_eq!(status(refused.code), 400);
         let message = refused.to_string();
         assert!(message.contains(&format!("{minutes} min")), "{message}");
         assert!(message.ends_with("whole multiples of 5 min"), "{message}");
     }
-    let nothing = tables.bars_between("SOL", None, (None, None), Some(Millis::MINUTE));
+    let nothing = tables.bars_between("SOL", None, TimeRange::ALL, Some(Millis::MINUTE));
     assert_eq!(nothing.unwrap(), []);
 }
 

@@ -4,7 +4,7 @@
 
 use liqdata::archive::{Archive, Completeness, Evidence};
 use liqdata::market::Market;
-use liqdata::model::{GapState, Millis};
+use liqdata::model::{GapState, Millis, TimeRange};
 
 use crate::bench::{Collecting, Doubles, Folder, assert_kept, gaps, quick};
 use crate::doubles::Act;
@@ -53,7 +53,7 @@ async fn a_frame_that_is_lost_on_its_way_is_missed_by_its_number_and_asked_for()
     let market = Market::open(folder.archive(), None).unwrap();
     collecting
         .until("what was missed is told", |_| {
-            let gaps = market.gaps(None, (None, None)).unwrap();
+            let gaps = market.gaps(None, TimeRange::ALL).unwrap();
             let is_told = |(venue, _): &(&str, &str)| {
                 let mut of_venue = gaps.iter().filter(|gap| gap.exchange == *venue);
                 of_venue.any(|gap| gap.state == GapState::Recovered)

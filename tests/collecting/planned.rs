@@ -19,7 +19,8 @@ pub(crate) fn covered(folder: &Folder, venue: &str) -> Vec<(Millis, Millis)> {
     let archive = Archive::read(folder.archive()).unwrap();
     let until = Millis(i64::MAX / 2);
     let mut covered = archive.covered(Millis(0), until, None).unwrap();
-    covered.remove(venue).unwrap_or_default()
+    let ranges = covered.remove(venue).unwrap_or_default().into_iter();
+    ranges.map(|range| (range.start, range.end)).collect()
 }
 
 /// Waits until a venue is on record as listened to beyond an instant.

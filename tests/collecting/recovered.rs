@@ -4,7 +4,7 @@
 use liqdata::archive::{Archive, GapOutcome, GapState};
 use liqdata::collect::Settings;
 use liqdata::market::Market;
-use liqdata::model::Millis;
+use liqdata::model::{Millis, TimeRange};
 
 use crate::bench::{Collecting, Doubles, Folder, assert_kept, gaps, orders, quick};
 use crate::doubles::{Act, Ending, Tally};
@@ -23,7 +23,7 @@ fn outcomes(folder: &Folder, venue: &str) -> Vec<GapOutcome> {
 /// Whether all gaps of a venue have come to this, and there are so many at least.
 fn have_become(folder: &Folder, venue: &str, count: usize, state: GapState) -> bool {
     let market = Market::open(folder.archive(), None).unwrap();
-    let gaps = market.gaps(None, (None, None)).unwrap();
+    let gaps = market.gaps(None, TimeRange::ALL).unwrap();
     let mut of_venue = gaps.iter().filter(|gap| gap.exchange == venue).peekable();
     let found = of_venue.clone().count();
     of_venue.peek().is_some() && found >= count && of_venue.all(|gap| gap.state == state)
@@ -81,7 +81,7 @@ async fn what_was_missed_is_asked_for_until_it_is_told_and_once_more_for_what_co
     collecting.stop().await;
     assert_kept(&folder.archive(), &happened);
     let market = Market::open(folder.archive(), None).unwrap();
-    let told = market.gaps(None, (None, None)).unwrap();
+    let told = market.gaps(None, TimeRange::ALL).unwrap();
     let [told] = told.as_slice() else {
         panic!("{told:?}")
     };
@@ -94,7 +94,7 @@ async fn what_was_missed_is_asked_for_until_it_is_told_and_once_more_for_what_co
     assert!(told.recovered_at.is_some_and(|at| at >= gap.end.on(2000)));
     assert_eq!(told.topic, None);
     // At the time it was not known yet.
-    let then = market.gaps(Some(gap.recorded_at), (None, None)).unwrap();
+    let then = market.gaps(Some(gap.recorded_at), TimeRange::ALL).unwrap();
     assert_eq!(
         then.first().map(|gap| gap.state),
         Some(GapState::Open),

@@ -1,7 +1,7 @@
 //! Bars of another size.
 
 use liqdata::engine::{EngineError, resize};
-use liqdata::model::{Bar, Millis};
+use liqdata::model::{Bar, Millis, TimeRange};
 
 use super::{DAY, HOUR, MINUTE, NOW};
 
@@ -23,7 +23,13 @@ fn bars(start: i64, length: i64, count: i64) -> Vec<Bar> {
 }
 
 fn made(bars: &[Bar], size: i64, start: Option<i64>, end: Option<i64>) -> Vec<(i64, i64, f64)> {
-    let made = resize("BTC", bars, size, (start.map(Millis), end.map(Millis))).unwrap();
+    let made = resize(
+        "BTC",
+        bars,
+        size,
+        TimeRange::bounded(start.map(Millis), end.map(Millis)),
+    )
+    .unwrap();
     made.iter()
         .map(|bar| (bar.open_time.0 - NOW, bar.interval, bar.volume))
         .collect()
@@ -54,7 +60,7 @@ fn a_bar_is_given_where_it_lies_whole_within_what_is_asked_for() {
 fn a_bar_is_what_the_shorter_ones_in_it_are_together() {
     let small = bars(NOW, FIVE, 24);
     let start = Millis(NOW + 20 * MINUTE);
-    let made = resize("BTC", &small, HOUR, (Some(start), None)).unwrap();
+    let made = resize("BTC", &small, HOUR, TimeRange::bounded(Some(start), None)).unwrap();
     assert_eq!(made.len(), 1);
     let bar = made[0];
     assert_eq!(bar.open_time, Millis(NOW + HOUR));
@@ -76,7 +82,7 @@ fn a_bar_is_made_of_what_there_is_of_it_once_the_bars_reach_to_its_end() {
 #[test]
 fn a_length_that_the_bars_cannot_be_made_into_is_refused() {
     let refused = |bars: &[Bar], size: i64| {
-        let error = resize("BTC", bars, size, (None, None)).unwrap_err();
+        let error = resize("BTC", bars, size, TimeRange::ALL).unwrap_err();
         assert!(matches!(error, EngineError::NoSuchLength { .. }));
         error.to_string()
     };
@@ -94,9 +100,10 @@ fn a_length_that_the_bars_cannot_be_made_into_is_refused() {
     }
     assert!(refused(&small, MINUTE).ends_with("allowed: whole multiples of 5 min"));
     // Wherever one asks.
-    let nowhere = (Some(Millis(NOW + DAY)), None);
-    assert!(resize("BTC", &small, MINUTE, nowhere).is_err());
-    assert_eq!(made(&small, FIVE, nowhere.0.map(|at| at.0), None), []);
+    let later = NOW + DAY;
+    let range = TimeRange::bounded(Some(Millis(later)), None);
+    assert!(resize("BTC", &small, MINUTE, range).is_err());
+    assert_eq!(made(&small, FIVE, Some(later), None), []);
 
     let mut mixed = bars(NOW - DAY, HOUR, 2);
     mixed.extend(bars(NOW, FIVE, 3));

@@ -3,10 +3,10 @@
 use crate::archive::ArchiveError;
 use crate::archive::archive::Archive;
 use crate::archive::coverage::events::GapOutcome;
-use crate::archive::coverage::intervals::{Span, without};
+use crate::archive::coverage::intervals::without;
 use crate::archive::coverage::pending;
 use crate::archive::coverage::sessions::{Gap, gaps};
-use crate::model::{GapState, Millis, MissedStretch};
+use crate::model::{GapState, Millis, MissedStretch, TimeRange};
 
 impl Archive {
     /// The gaps that reach into the time from `start` until before `end`, those of single topics among them, each with what
@@ -92,7 +92,7 @@ impl Archive {
         &self,
         exchange: &str,
         damaged_since: Millis,
-    ) -> Result<Vec<(Millis, Millis)>, ArchiveError> {
+    ) -> Result<Vec<TimeRange>, ArchiveError> {
         let (start, end) = (Millis(i64::MIN), Millis(i64::MAX));
         let mut gaps = self.ask(|journal| gaps(journal, start, end, None))?;
         gaps.extend(self.gaps_of_damage(damaged_since, end)?);
@@ -104,9 +104,9 @@ impl Archive {
         let outcomes = self.outcomes(start, end, None)?.into_iter();
         let outcomes = outcomes.filter(|outcome| outcome.outcome != GapState::Open);
         let outcomes = outcomes.map(|outcome| (outcome.exchange, outcome.start, outcome.end));
-        let of_venue = |all: &mut dyn Iterator<Item = (String, Millis, Millis)>| -> Vec<Span> {
+        let of_venue = |all: &mut dyn Iterator<Item = (String, Millis, Millis)>| -> Vec<TimeRange> {
             all.filter(|(name, ..)| name == exchange)
-                .map(|(_, start, end)| (start, end))
+                .map(|(_, start, end)| TimeRange::new(start, end))
                 .collect()
         };
         Ok(without(
@@ -118,23 +118,23 @@ impl Archive {
 
 /// Says of a gap what became of it, by outcomes in the order in which they became known.
 fn settle(gap: &mut MissedStretch, outcomes: &[GapOutcome]) {
-    let mut left = vec![(gap.start, gap.end)];
+    let mut left = vec![TimeRange::new(gap.start, gap.end)];
     let mut lost = Vec::new();
     let touching = outcomes.iter().filter(|outcome| {
         outcome.exchange == gap.exchange && outcome.start < gap.end && outcome.end > gap.start
     });
     for outcome in touching {
-        let span = (outcome.start, outcome.end);
+        let range = TimeRange::new(outcome.start, outcome.end);
         match outcome.outcome {
             GapState::Recovered => {
                 gap.recovered = Some(gap.recovered.unwrap_or(0) + outcome.rows);
                 let was_open = !left.is_empty();
-                left = without(&left, &[span]);
+                left = without(&left, &[range]);
                 if was_open && left.is_empty() {
                     gap.recovered_at = Some(outcome.recorded_at);
                 }
             }
-            GapState::Lost => lost.push(span),
+            GapState::Lost => lost.push(range),
             GapState::Open => {}
         }
     }

@@ -1,32 +1,35 @@
-//! Arithmetic of stretches of time, each from an instant until before another.
+//! Set arithmetic of time ranges.
 
-use crate::model::Millis;
+use crate::model::TimeRange;
 
-/// From an instant until before another.
-pub(crate) type Span = (Millis, Millis);
-
-/// What is left of `spans` outside of all `holes`, in order and apart from each other.
-pub(crate) fn without(spans: &[Span], holes: &[Span]) -> Vec<Span> {
-    let mut left = joined(spans);
-    for (from, to) in joined(holes) {
+/// The parts of `ranges` outside all `holes`, in order and disjoint.
+pub(crate) fn without(ranges: &[TimeRange], holes: &[TimeRange]) -> Vec<TimeRange> {
+    let mut left = merged(ranges);
+    for hole in merged(holes) {
         left = left
             .into_iter()
-            .flat_map(|(start, end)| [(start, end.min(from)), (start.max(to), end)])
-            .filter(|(start, end)| start < end)
+            .flat_map(|TimeRange { start, end }| {
+                [
+                    TimeRange::new(start, end.min(hole.start)),
+                    TimeRange::new(start.max(hole.end), end),
+                ]
+            })
+            .filter(|range| !range.is_empty())
             .collect();
     }
     left
 }
 
-/// The same time in as few stretches as there can be, in order.
-fn joined(spans: &[Span]) -> Vec<Span> {
-    let mut spans: Vec<Span> = spans.iter().copied().filter(|(a, b)| a < b).collect();
-    spans.sort_unstable();
-    let mut all: Vec<Span> = Vec::new();
-    for (start, end) in spans {
+/// The union of `ranges` in as few ranges as possible, in order.
+fn merged(ranges: &[TimeRange]) -> Vec<TimeRange> {
+    let ranges = ranges.iter().copied();
+    let mut ranges: Vec<TimeRange> = ranges.filter(|range| !range.is_empty()).collect();
+    ranges.sort_unstable();
+    let mut all: Vec<TimeRange> = Vec::new();
+    for range in ranges {
         match all.last_mut() {
-            Some(last) if start <= last.1 => last.1 = last.1.max(end),
-            _ => all.push((start, end)),
+            Some(last) if range.start <= last.end => last.end = last.end.max(range.end),
+            _ => all.push(range),
         }
     }
     all
@@ -35,14 +38,17 @@ fn joined(spans: &[Span]) -> Vec<Span> {
 #[cfg(test)]
 mod tests {
     use crate::archive::coverage::intervals::*;
+    use crate::model::Millis;
 
-    fn left(spans: &[(i64, i64)], holes: &[(i64, i64)]) -> Vec<(i64, i64)> {
-        let of = |spans: &[(i64, i64)]| -> Vec<Span> {
-            let spans = spans.iter();
-            spans.map(|(a, b)| (Millis(*a), Millis(*b))).collect()
+    fn left(ranges: &[(i64, i64)], holes: &[(i64, i64)]) -> Vec<(i64, i64)> {
+        let of = |ranges: &[(i64, i64)]| -> Vec<TimeRange> {
+            let ranges = ranges.iter();
+            ranges
+                .map(|(start, end)| TimeRange::new(Millis(*start), Millis(*end)))
+                .collect()
         };
-        let left = without(&of(spans), &of(holes));
-        left.into_iter().map(|(a, b)| (a.0, b.0)).collect()
+        let left = without(&of(ranges), &of(holes)).into_iter();
+        left.map(|range| (range.start.0, range.end.0)).collect()
     }
 
     #[test]
@@ -56,7 +62,7 @@ mod tests {
     }
 
     #[test]
-    fn stretches_that_touch_are_one_and_empty_ones_none() {
+    fn adjacent_ranges_are_merged_and_empty_ones_dropped() {
         assert_eq!(left(&[(5, 9), (0, 5), (7, 7)], &[]), [(0, 9)]);
         assert_eq!(left(&[(0, 2), (4, 6)], &[(1, 5)]), [(0, 1), (5, 6)]);
     }

@@ -13,13 +13,13 @@ use crate::archive::coverage::events;
 use crate::archive::coverage::events::{
     CounterKind, GapOutcome, MeasurementKind, NUMBERS_MISSING, TopicGap,
 };
-use crate::archive::coverage::intervals::{Span, without};
+use crate::archive::coverage::intervals::without;
 use crate::archive::coverage::pending;
 use crate::archive::coverage::sessions::{Gap, Session, by, gaps, runs, silences};
 use crate::archive::filter::Filter;
 use crate::archive::rows::orders::OrderRow;
 use crate::archive::rows::row::Row;
-use crate::model::{Completeness, GapState, Millis, VenueCoverage, sort_small};
+use crate::model::{Completeness, GapState, Millis, TimeRange, VenueCoverage, sort_small};
 
 /// An exchange, how many orders it has, and the time of the last.
 type EventCount = (String, u64, Millis);
@@ -136,7 +136,7 @@ impl Archive {
         start: Millis,
         end: Millis,
         as_of: Option<Millis>,
-    ) -> Result<BTreeMap<String, Vec<(Millis, Millis)>>, ArchiveError> {
+    ) -> Result<BTreeMap<String, Vec<TimeRange>>, ArchiveError> {
         let listening = self.listening(start, end, as_of)?;
         let venues = listening.listened_to.iter();
         Ok(venues
@@ -154,16 +154,16 @@ impl Archive {
         start: Millis,
         end: Millis,
         as_of: Option<Millis>,
-    ) -> Result<BTreeMap<String, Vec<(Millis, Millis)>>, ArchiveError> {
+    ) -> Result<BTreeMap<String, Vec<TimeRange>>, ArchiveError> {
         let mut listening = self.listening(start, end, as_of)?;
         listening
             .runs
             .retain(|run| run.completeness == Completeness::Complete);
         let whole = |name: &String| {
             let topics = listening.topic_gaps.iter();
-            let unheard: Vec<Span> = topics
+            let unheard: Vec<TimeRange> = topics
                 .filter(|gap| gap.exchange == *name)
-                .map(|gap| (gap.start, gap.end))
+                .map(|gap| TimeRange::new(gap.start, gap.end))
                 .collect();
             (name.clone(), without(&listening.covered(name), &unheard))
         };
@@ -212,7 +212,7 @@ impl Archive {
         let gaps = self.gaps_known(start, end, as_of)?;
         self.ask(|journal| {
             Ok(CoverageRecords {
-                stretch: (start, end),
+                range: TimeRange::new(start, end),
                 gaps,
                 silences: silences(journal, start, end, as_of)?,
                 runs: runs(journal, start, end)?,
@@ -335,7 +335,7 @@ fn least(runs: &[&Session]) -> Completeness {
 
 /// What is on record of the listening in a stretch of time.
 struct CoverageRecords {
-    stretch: Span,
+    range: TimeRange,
     gaps: Vec<Gap>,
     silences: Vec<(String, Millis, Millis)>,
     runs: Vec<Session>,
@@ -349,53 +349,50 @@ struct CoverageRecords {
 
 impl CoverageRecords {
     /// What was told after all of what an exchange had told while it was not heard.
-    fn recovered(&self, name: &str) -> Vec<Span> {
+    fn recovered(&self, name: &str) -> Vec<TimeRange> {
         let recovered = self
             .outcomes
             .iter()
             .filter(|outcome| outcome.exchange == name && outcome.outcome == GapState::Recovered);
         recovered
-            .map(|outcome| (outcome.start, outcome.end))
+            .map(|outcome| TimeRange::new(outcome.start, outcome.end))
             .collect()
     }
 
     /// When an exchange was listened to and nothing is known to be missing, in order.
-    fn covered(&self, name: &str) -> Vec<Span> {
-        let (start, end) = self.stretch;
+    fn covered(&self, name: &str) -> Vec<TimeRange> {
         let runs = self.runs.iter().filter(|run| run.exchange == name);
-        let heard: Vec<Span> = runs
-            .map(|run| (run.started.max(start), run.seen.min(end)))
+        let heard: Vec<TimeRange> = runs
+            .map(|run| TimeRange::new(run.started, run.seen).intersection(self.range))
             .collect();
         let gaps = self.gaps.iter().filter(|gap| gap.exchange == name);
-        let gaps: Vec<Span> = gaps.map(|gap| (gap.start, gap.end)).collect();
+        let gaps: Vec<TimeRange> = gaps.map(|gap| TimeRange::new(gap.start, gap.end)).collect();
         let mut missing = without(&gaps, &self.recovered(name));
         let silences = self
             .silences
             .iter()
             .filter(|(exchange, ..)| exchange == name);
-        missing.extend(silences.map(|(_, from, to)| (*from, *to)));
+        missing.extend(silences.map(|(_, from, to)| TimeRange::new(*from, *to)));
         without(&heard, &missing)
     }
 
     /// The share of the stretch that is covered; a topic that was not heard counts as its part of all topics.
     fn share(&self, name: &str) -> f64 {
         let (covered, recovered) = (self.covered(name), self.recovered(name));
-        let length = |spans: &[Span]| -> f64 {
-            let lengths = spans.iter().map(|(from, to)| to.0 - from.0);
-            as_float(lengths.sum())
+        let length = |ranges: &[TimeRange]| -> f64 {
+            as_float(ranges.iter().map(|range| range.length()).sum())
         };
         let unheard: f64 = self
             .topic_gaps
             .iter()
             .filter(|gap| gap.exchange == name)
             .map(|gap| {
-                let unheard = without(&[(gap.start, gap.end)], &recovered);
+                let unheard = without(&[TimeRange::new(gap.start, gap.end)], &recovered);
                 let rest = length(&without(&covered, &unheard));
                 (length(&covered) - rest) / as_float(i64::try_from(gap.topics).unwrap_or(i64::MAX))
             })
             .sum();
-        let (start, end) = self.stretch;
-        ((length(&covered) - unheard) / as_float(end.0 - start.0)).max(0.0)
+        ((length(&covered) - unheard) / as_float(self.range.length())).max(0.0)
     }
 
     /// Whether by an exchange's own numbers something is missing that was not told after all.
@@ -403,7 +400,9 @@ impl CoverageRecords {
         let gaps = self.gaps.iter();
         let holes =
             gaps.filter(|gap| gap.exchange == name && gap.reason.ends_with(NUMBERS_MISSING));
-        let holes: Vec<Span> = holes.map(|gap| (gap.start, gap.end)).collect();
+        let holes: Vec<TimeRange> = holes
+            .map(|gap| TimeRange::new(gap.start, gap.end))
+            .collect();
         !without(&holes, &self.recovered(name)).is_empty()
     }
 

@@ -24,7 +24,6 @@ use crate::archive::compaction::compactor::{HEAVY, MOST_BYTES, of_fault};
 use crate::archive::coverage::events;
 use crate::archive::coverage::events::{Counter, CounterKind, GapOutcome, Measurement, TopicGap};
 use crate::archive::coverage::intervals;
-use crate::archive::coverage::intervals::Span;
 use crate::archive::coverage::sessions;
 use crate::archive::coverage::sessions::{Gap, Session};
 use crate::archive::files;
@@ -40,10 +39,7 @@ use crate::archive::segment::atomic_write::place;
 use crate::archive::segment::parquet;
 use crate::archive::segment::parquet::MOST;
 use crate::archive::writer::Writer;
-use crate::model::{Millis, Vocabulary, sort_small};
-
-/// The time there is.
-const ALWAYS: Span = (Millis(i64::MIN), Millis(i64::MAX));
+use crate::model::{Millis, TimeRange, Vocabulary, sort_small};
 
 /// An archive that is being merged, with its lists.
 struct MergeSource<'a> {
@@ -102,7 +98,7 @@ impl Archive {
 
 impl<'a> MergeSource<'a> {
     fn of(archive: &'a Archive) -> Result<Self, ArchiveError> {
-        let (start, end) = ALWAYS;
+        let TimeRange { start, end } = TimeRange::ALL;
         let gaps = archive.ask(|journal| {
             journal
                 .prepare("SELECT exchange, start, \"end\", reason, recorded_at, silent_from FROM gaps ORDER BY id")?
@@ -122,20 +118,24 @@ impl<'a> MergeSource<'a> {
     }
 
     /// The time in which all of an exchange was heard.
-    fn heard(&self, exchange: &str) -> Vec<Span> {
+    fn heard(&self, exchange: &str) -> Vec<TimeRange> {
         let runs = self.runs.iter().filter(|run| run.exchange == exchange);
-        let runs: Vec<Span> = runs.map(|run| (run.started, run.seen)).collect();
+        let runs: Vec<TimeRange> = runs
+            .map(|run| TimeRange::new(run.started, run.seen))
+            .collect();
         let missed = self.missed.iter().filter(|gap| gap.exchange == exchange);
-        let missed: Vec<Span> = missed.map(|gap| (gap.start, gap.end)).collect();
+        let missed: Vec<TimeRange> = missed
+            .map(|gap| TimeRange::new(gap.start, gap.end))
+            .collect();
         intervals::without(&runs, &missed)
     }
 
     /// The time in which a topic of an exchange was heard.
-    fn heard_topic(&self, exchange: &str, topic: &str) -> Vec<Span> {
+    fn heard_topic(&self, exchange: &str, topic: &str) -> Vec<TimeRange> {
         let missed = self.topic_gaps.iter();
-        let missed: Vec<Span> = missed
+        let missed: Vec<TimeRange> = missed
             .filter(|gap| gap.exchange == exchange && gap.topic == topic)
-            .map(|gap| (gap.start, gap.end))
+            .map(|gap| TimeRange::new(gap.start, gap.end))
             .collect();
         intervals::without(&self.heard(exchange), &missed)
     }
@@ -309,11 +309,12 @@ impl Merge<'_> {
         let mut gaps: Vec<(Gap, Millis)> = Vec::new();
         for (place, source) in self.sources.iter().enumerate() {
             for (gap, silent_from) in &source.gaps {
-                let heard: Vec<Span> = (self.sources.iter().enumerate())
+                let heard: Vec<TimeRange> = (self.sources.iter().enumerate())
                     .filter(|(other, _)| *other != place)
                     .flat_map(|(_, other)| other.heard(&gap.exchange))
                     .collect();
-                for (start, end) in intervals::without(&[(gap.start, gap.end)], &heard) {
+                let missing = [TimeRange::new(gap.start, gap.end)];
+                for TimeRange { start, end } in intervals::without(&missing, &heard) {
                     let gap = Gap {
                         start,
                         end,
@@ -381,11 +382,12 @@ impl Merge<'_> {
         let mut gaps = Vec::new();
         for (place, source) in self.sources.iter().enumerate() {
             for gap in &source.topic_gaps {
-                let heard: Vec<Span> = (self.sources.iter().enumerate())
+                let heard: Vec<TimeRange> = (self.sources.iter().enumerate())
                     .filter(|(other, _)| *other != place)
                     .flat_map(|(_, other)| other.heard_topic(&gap.exchange, &gap.topic))
                     .collect();
-                for (start, end) in intervals::without(&[(gap.start, gap.end)], &heard) {
+                let missing = [TimeRange::new(gap.start, gap.end)];
+                for TimeRange { start, end } in intervals::without(&missing, &heard) {
                     gaps.push(TopicGap {
                         start,
                         end,

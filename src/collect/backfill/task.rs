@@ -73,7 +73,9 @@ impl VenueTasks {
             let runs = archive.runs(Millis(0), now.on(1))?;
             let of_venue = runs.into_iter().filter(|run| run.exchange == name);
             let last_seen = of_venue.map(|run| run.seen).max();
-            let mut missing = archive.unsettled(name, furthest)?;
+            let unsettled = archive.unsettled(name, furthest)?.into_iter();
+            let mut missing: Vec<Stretch> =
+                unsettled.map(|range| (range.start, range.end)).collect();
             match last_seen {
                 Some(last_seen) => missing.push((last_seen, now)),
                 None if new > 0 => missing.push((now.back(new), now)),

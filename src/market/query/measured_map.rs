@@ -4,7 +4,7 @@ use crate::api::{self, BadQuery};
 use crate::engine;
 use crate::market::query::time_ranges::Stretches;
 use crate::market::refusal::Refusal;
-use crate::model::{LiquidationMap, MapRange, MapSource, Millis, Vocabulary};
+use crate::model::{LiquidationMap, MapRange, MapSource, Millis, TimeRange, Vocabulary};
 
 /// Whether `asked` is for the map of positions that were seen.
 pub(crate) fn is_measured(asked: &api::Liqmap) -> bool {
@@ -39,7 +39,7 @@ pub(crate) fn measured(
     let positions = market.positions(coin, asked.exchange.as_deref(), as_of)?;
     let mut price = None;
     if let Some(from) = engine::priced_from(&positions) {
-        let bars = market.bars(coin, as_of, (Some(from), None), None)?;
+        let bars = market.bars(coin, as_of, TimeRange::new(from, TimeRange::ALL.end), None)?;
         price = bars.last().map(|bar| bar.close);
     }
     // Without a price there are no positions either, which is what the engine refuses.

@@ -6,7 +6,7 @@ use crate::market::market::Market;
 use crate::market::query::market_query::{Answer, Answered, Material};
 use crate::market::query::time_ranges::Stretches;
 use crate::market::refusal::Refusal;
-use crate::model::{Bar, ClosedBar, Coin, EarlierBar, Millis};
+use crate::model::{Bar, ClosedBar, Coin, EarlierBar, Millis, TimeRange};
 
 impl Answer for Coverage {
     fn answer(&self, view: &View<'_>) -> Result<Answered<Self::Reply>, EngineError> {
@@ -39,7 +39,7 @@ impl Answer for Gaps {
         as_of: Option<Millis>,
         _most: usize,
     ) -> Option<Result<Self::Reply, Refusal>> {
-        Some(market.gaps(as_of, (self.start, self.end)))
+        Some(market.gaps(as_of, TimeRange::bounded(self.start, self.end)))
     }
 
     fn material(&self) -> Material {
@@ -49,8 +49,8 @@ impl Answer for Gaps {
 
 impl Answer for Bars {
     fn answer(&self, view: &View<'_>) -> Result<Answered<Self::Reply>, EngineError> {
-        let stretch = (self.start, self.end);
-        let bars = engine::bars(view, self.symbol.as_str(), stretch, self.interval)?;
+        let range = TimeRange::bounded(self.start, self.end);
+        let bars = engine::bars(view, self.symbol.as_str(), range, self.interval)?;
         Ok(Answered::realised(told(&self.symbol, &bars)))
     }
 
@@ -60,8 +60,8 @@ impl Answer for Bars {
         as_of: Option<Millis>,
         _most: usize,
     ) -> Option<Result<Self::Reply, Refusal>> {
-        let stretch = (self.start, self.end);
-        let bars = market.bars(self.symbol.as_str(), as_of, stretch, self.interval);
+        let range = TimeRange::bounded(self.start, self.end);
+        let bars = market.bars(self.symbol.as_str(), as_of, range, self.interval);
         Some(bars.map(|bars| told(&self.symbol, &bars)))
     }
 
@@ -81,11 +81,11 @@ impl Answer for Bars {
         reply: &Self::Reply,
     ) -> Result<Option<EarlierBar>, Refusal> {
         let before = reply.first().map_or(self.end, |bar| Some(bar.timestamp));
-        let is_stretch = self.start.is_none() || before.is_none() || self.start < before;
-        if !self.leaves_out() || !is_stretch {
+        let range = TimeRange::bounded(self.start, before);
+        if !self.leaves_out() || range.is_empty() {
             return Ok(None);
         }
-        let first = market.first_bar(self.symbol.as_str(), as_of, (self.start, before))?;
+        let first = market.first_bar(self.symbol.as_str(), as_of, range)?;
         Ok(first.map(|(timestamp, interval)| EarlierBar {
             timestamp,
             interval,
@@ -102,8 +102,8 @@ fn told(coin: &Coin, bars: &[Bar]) -> Vec<ClosedBar> {
 
 impl Answer for OpenInterest {
     fn answer(&self, view: &View<'_>) -> Result<Answered<Self::Reply>, EngineError> {
-        let stretch = (self.start, self.end);
-        let readings = engine::open_interest(view, self.symbol.as_str(), stretch);
+        let range = TimeRange::bounded(self.start, self.end);
+        let readings = engine::open_interest(view, self.symbol.as_str(), range);
         Ok(Answered::realised(readings))
     }
 
@@ -113,7 +113,8 @@ impl Answer for OpenInterest {
         as_of: Option<Millis>,
         _most: usize,
     ) -> Option<Result<Self::Reply, Refusal>> {
-        Some(market.open_interest(self.symbol.as_str(), as_of, (self.start, self.end)))
+        let range = TimeRange::bounded(self.start, self.end);
+        Some(market.open_interest(self.symbol.as_str(), as_of, range))
     }
 
     fn material(&self) -> Material {

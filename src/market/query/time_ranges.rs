@@ -7,11 +7,8 @@ use crate::engine::{CascadeQuestion, TimelineQuestion};
 use crate::market::refusal::Refusal;
 use crate::model::{
     Bar, CascadeRow, GroupedOrder, MapRow, Millis, MissedStretch, ObservedOpenInterest, PeriodRow,
-    PositionRow, UndercountRow, VenueCoverage, Window,
+    PositionRow, TimeRange, UndercountRow, VenueCoverage, Window,
 };
-
-/// From the first instant on, until the second.
-pub(crate) type Ends = (Option<Millis>, Option<Millis>);
 
 /// Who knows what happened in any stretch of time. Where `as_of` is none, what is known now is meant.
 pub trait Stretches {
@@ -80,7 +77,7 @@ pub trait Stretches {
     /// # Errors
     ///
     /// A [`Refusal`] where it cannot be read.
-    fn gaps(&self, as_of: Option<Millis>, stretch: Ends) -> Result<Vec<MissedStretch>, Refusal>;
+    fn gaps(&self, as_of: Option<Millis>, range: TimeRange) -> Result<Vec<MissedStretch>, Refusal>;
 
     /// The closed bars of a coin, made into bars of `size` milliseconds where one is given.
     ///
@@ -91,7 +88,7 @@ pub trait Stretches {
         &self,
         coin: &str,
         as_of: Option<Millis>,
-        stretch: Ends,
+        range: TimeRange,
         size: Option<i64>,
     ) -> Result<Vec<Bar>, Refusal>;
 
@@ -104,7 +101,7 @@ pub trait Stretches {
         &self,
         coin: &str,
         as_of: Option<Millis>,
-        stretch: Ends,
+        range: TimeRange,
     ) -> Result<Vec<ObservedOpenInterest>, Refusal>;
 
     /// The positions of a coin in the last snapshot of single accounts, of one exchange where it is named.

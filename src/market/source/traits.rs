@@ -17,11 +17,8 @@ use crate::market::refusal::Refusal;
 use crate::market::revision::{Basis, Revision, Standing};
 use crate::model::{
     Bar, CascadeRow, Damage, MapRow, Millis, MissedStretch, ObservedOpenInterest, PeriodRow,
-    PositionRow, VenueCoverage, Window,
+    PositionRow, TimeRange, VenueCoverage, Window,
 };
-
-/// From the first instant on, until the second.
-pub(crate) type Stretch = (Option<Millis>, Option<Millis>);
 
 /// Which coin's history an answer needs, and how much of it.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -150,7 +147,7 @@ pub(crate) trait Source: Debug + Send + Sync {
     fn gaps(
         &self,
         _as_of: Option<Millis>,
-        _stretch: Stretch,
+        _range: TimeRange,
     ) -> Result<Vec<MissedStretch>, Refusal> {
         Ok(Vec::new())
     }
@@ -160,11 +157,11 @@ pub(crate) trait Source: Debug + Send + Sync {
         &self,
         coin: &str,
         as_of: Option<Millis>,
-        stretch: Stretch,
+        range: TimeRange,
         size: Option<i64>,
     ) -> Result<Vec<Bar>, Refusal> {
         let made = shown(self, as_of, None, |view| {
-            engine::bars(view, coin, stretch, size)
+            engine::bars(view, coin, range, size)
         })?;
         Ok(made?)
     }
@@ -174,11 +171,12 @@ pub(crate) trait Source: Debug + Send + Sync {
         &self,
         coin: &str,
         as_of: Option<Millis>,
-        (start, end): Stretch,
+        range: TimeRange,
     ) -> Result<Option<(Millis, i64)>, Refusal> {
-        let bars = self.bars(coin, as_of, (start, None), None)?;
+        let from = TimeRange::new(range.start, TimeRange::ALL.end);
+        let bars = self.bars(coin, as_of, from, None)?;
         let first = bars.first().map(|bar| (bar.open_time, bar.interval));
-        Ok(first.filter(|(open, _)| end.is_none_or(|end| *open < end)))
+        Ok(first.filter(|(open, _)| range.contains(*open)))
     }
 
     /// The readings of a coin's open interest in a stretch of time, in order of time.
@@ -186,10 +184,10 @@ pub(crate) trait Source: Debug + Send + Sync {
         &self,
         coin: &str,
         as_of: Option<Millis>,
-        stretch: Stretch,
+        range: TimeRange,
     ) -> Result<Vec<ObservedOpenInterest>, Refusal> {
         shown(self, as_of, None, |view| {
-            engine::open_interest(view, coin, stretch)
+            engine::open_interest(view, coin, range)
         })
     }
 
@@ -232,7 +230,7 @@ pub(crate) trait Source: Debug + Send + Sync {
         _coin: Option<&str>,
         _version: Option<&str>,
         _as_of: Option<Millis>,
-        _stretch: Stretch,
+        _range: TimeRange,
         _most: usize,
     ) -> Result<Vec<MapRow>, Refusal> {
         Ok(Vec::new())

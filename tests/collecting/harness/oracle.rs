@@ -202,7 +202,7 @@ impl Questions<'_> {
         for ((_, truth), _) in missing.filter(|(_, kept)| **kept == 0) {
             let at = since(Millis(truth.time));
             let spans = covered.get(truth.venue).into_iter().flatten();
-            let mut spans = spans.map(|(start, end)| (since(*start), since(*end)));
+            let mut spans = spans.map(|range| (since(range.start), since(range.end)));
             let Some((from, until)) =
                 spans.find(|(start, end)| start + near <= at && at + near < *end)
             else {
@@ -296,7 +296,7 @@ impl Questions<'_> {
         let share = share.and_then(|one| one.connected_share);
         let spans = self.archive.covered(start, end, None).unwrap();
         let spans = spans.get(venue).into_iter().flatten();
-        let long: i64 = spans.map(|(start, end)| end.0 - start.0).sum();
+        let long: i64 = spans.map(|range| range.length()).sum();
         #[expect(clippy::cast_precision_loss, reason = "milliseconds of a schedule")]
         let most = long as f64 / self.ends as f64;
         let is_whole = self.topic_spans(venue).is_empty();

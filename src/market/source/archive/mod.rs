@@ -31,10 +31,11 @@ use crate::market::revision::{Basis, Revision, Standing};
 use crate::market::source::archive::archive_reader::Desk;
 use crate::market::source::archive::cascades::{Tails, of_stretch};
 use crate::market::source::archive::live_day::Live;
-use crate::market::source::traits::{Needed, Source, Stretch, shown};
+use crate::market::source::traits::{Needed, Source, shown};
 use crate::model::{
     Bar, CascadeRow, Damage, FiledColumns, FiledOrders, MapRow, Millis, MissedStretch,
-    ObservedOpenInterest, Order, OrderBrief, PeriodRow, PositionRow, VenueCoverage, Window,
+    ObservedOpenInterest, Order, OrderBrief, PeriodRow, PositionRow, TimeRange, VenueCoverage,
+    Window,
 };
 
 /// How often a waiting reader looks whether something is new.
@@ -244,11 +245,11 @@ impl Archived {
         &self,
         coin: Option<&str>,
         as_of: Option<Millis>,
-        (start, end): Stretch,
+        range: TimeRange,
     ) -> Result<Filter, Refusal> {
         Ok(Filter {
-            start,
-            end,
+            start: range.lower_bound(),
+            end: range.upper_bound(),
             as_of: self.instant(as_of)?,
             coin: coin.map(str::to_owned),
             ..Filter::default()
@@ -560,17 +561,12 @@ impl Source for Archived {
         Ok(archive.covered_whole(start.on(1), now.on(1), known_by)?)
     }
 
-    fn gaps(
-        &self,
-        as_of: Option<Millis>,
-        (start, end): Stretch,
-    ) -> Result<Vec<MissedStretch>, Refusal> {
-        let (start, end) = (
-            start.unwrap_or(Millis(i64::MIN)),
-            end.unwrap_or(Millis(i64::MAX)),
-        );
+    fn gaps(&self, as_of: Option<Millis>, range: TimeRange) -> Result<Vec<MissedStretch>, Refusal> {
         let known_by = self.instant(as_of)?;
-        Ok(self.desk(as_of).archive.missed(start, end, known_by)?)
+        Ok(self
+            .desk(as_of)
+            .archive
+            .missed(range.start, range.end, known_by)?)
     }
 
     fn timeline(
@@ -627,7 +623,7 @@ impl Source for Archived {
         &self,
         coin: &str,
         as_of: Option<Millis>,
-        (start, end): Stretch,
+        range: TimeRange,
         size: Option<i64>,
     ) -> Result<Vec<Bar>, Refusal> {
         let at = self.instant(as_of)?;
@@ -636,18 +632,19 @@ impl Source for Archived {
             None => self.live()?.ring.now(),
         };
         // Nothing is known of what is still to come; a range that is none is refused all the same.
-        let (known, end) = (now.on(1), end.unwrap_or(Millis(i64::MAX)));
-        let end = match start {
-            Some(start) if known < start && start <= end => start,
-            _ => end.min(known),
+        let known = now.on(1);
+        let end = if known < range.start && range.start <= range.end {
+            range.start
+        } else {
+            range.end.min(known)
         };
-        let filter = self.filter(Some(coin), at, (start, Some(end)))?;
+        let filter = self.filter(Some(coin), at, TimeRange { end, ..range })?;
         let archive = &self.desk(as_of).archive;
         let bars = bar_series::all(archive, &filter, size, now)?;
         if let Some(size) = size
             && bars.is_empty()
         {
-            let whenever = self.filter(Some(coin), at, (None, None))?;
+            let whenever = self.filter(Some(coin), at, TimeRange::ALL)?;
             let lengths = bar_series::lengths(archive, &whenever)?;
             engine::can_be_made(coin, size, &lengths)?;
         }
@@ -658,9 +655,9 @@ impl Source for Archived {
         &self,
         coin: &str,
         as_of: Option<Millis>,
-        stretch: Stretch,
+        range: TimeRange,
     ) -> Result<Option<(Millis, i64)>, Refusal> {
-        let filter = self.filter(Some(coin), as_of, stretch)?;
+        let filter = self.filter(Some(coin), as_of, range)?;
         let first = self.desk(as_of).archive.first_bar(&filter)?;
         Ok(first.map(|bar| (bar.timestamp, bar.interval)))
     }
@@ -669,9 +666,9 @@ impl Source for Archived {
         &self,
         coin: &str,
         as_of: Option<Millis>,
-        stretch: Stretch,
+        range: TimeRange,
     ) -> Result<Vec<ObservedOpenInterest>, Refusal> {
-        let filter = self.filter(Some(coin), as_of, stretch)?;
+        let filter = self.filter(Some(coin), as_of, range)?;
         let rows = self.desk(as_of).archive.open_interest(&filter)?.rows;
         Ok(rows.into_iter().map(Into::into).collect())
     }
@@ -693,12 +690,12 @@ impl Source for Archived {
         coin: Option<&str>,
         version: Option<&str>,
         as_of: Option<Millis>,
-        stretch: Stretch,
+        range: TimeRange,
         most: usize,
     ) -> Result<Vec<MapRow>, Refusal> {
         let filter = Filter {
             version: version.map(str::to_owned),
-            ..self.filter(coin, as_of, stretch)?
+            ..self.filter(coin, as_of, range)?
         };
         Ok(self
             .desk(as_of)

@@ -22,10 +22,10 @@ use crate::market::refusal::Refusal;
 use crate::market::revision::{Basis, Revision, Standing};
 pub use crate::market::source::replay::clock::{Clock, Driven, Scaled};
 use crate::market::source::replay::timetable::{Stand, Timetable};
-use crate::market::source::traits::{Needed, Source, Stretch};
+use crate::market::source::traits::{Needed, Source};
 use crate::model::{
     Bar, Damage, MapRow, Millis, MissedStretch, ObservedOpenInterest, PeriodRow, PositionRow,
-    VenueCoverage, Window,
+    TimeRange, VenueCoverage, Window,
 };
 
 /// How long a look that failed is left alone.
@@ -59,11 +59,12 @@ impl Moving {
     pub(crate) fn of_archive(
         place: Arc<dyn Source>,
         archive: Archive,
-        (start, end): Stretch,
+        range: TimeRange,
         clock: impl FnOnce(Millis) -> Arc<dyn Clock>,
         read: &dyn Fn(usize, usize),
     ) -> Result<Self, Refusal> {
-        let timetable = Timetable::of_archive(archive, start, end, read)?;
+        let timetable =
+            Timetable::of_archive(archive, range.lower_bound(), range.upper_bound(), read)?;
         Ok(Self::by(place, timetable, clock))
     }
 
@@ -295,36 +296,36 @@ impl Source for Moving {
         self.place.whole_tapes(self.at(as_of)?, window)
     }
 
-    fn gaps(&self, as_of: Option<Millis>, stretch: Stretch) -> Result<Vec<MissedStretch>, Refusal> {
-        self.place.gaps(self.at(as_of)?, stretch)
+    fn gaps(&self, as_of: Option<Millis>, range: TimeRange) -> Result<Vec<MissedStretch>, Refusal> {
+        self.place.gaps(self.at(as_of)?, range)
     }
 
     fn bars(
         &self,
         coin: &str,
         as_of: Option<Millis>,
-        stretch: Stretch,
+        range: TimeRange,
         size: Option<i64>,
     ) -> Result<Vec<Bar>, Refusal> {
-        self.place.bars(coin, self.at(as_of)?, stretch, size)
+        self.place.bars(coin, self.at(as_of)?, range, size)
     }
 
     fn first_bar(
         &self,
         coin: &str,
         as_of: Option<Millis>,
-        stretch: Stretch,
+        range: TimeRange,
     ) -> Result<Option<(Millis, i64)>, Refusal> {
-        self.place.first_bar(coin, self.at(as_of)?, stretch)
+        self.place.first_bar(coin, self.at(as_of)?, range)
     }
 
     fn open_interest(
         &self,
         coin: &str,
         as_of: Option<Millis>,
-        stretch: Stretch,
+        range: TimeRange,
     ) -> Result<Vec<ObservedOpenInterest>, Refusal> {
-        self.place.open_interest(coin, self.at(as_of)?, stretch)
+        self.place.open_interest(coin, self.at(as_of)?, range)
     }
 
     fn timeline(
@@ -350,11 +351,11 @@ impl Source for Moving {
         coin: Option<&str>,
         version: Option<&str>,
         as_of: Option<Millis>,
-        stretch: Stretch,
+        range: TimeRange,
         most: usize,
     ) -> Result<Vec<MapRow>, Refusal> {
         self.place
-            .maps(kind, coin, version, self.at(as_of)?, stretch, most)
+            .maps(kind, coin, version, self.at(as_of)?, range, most)
     }
 
     /// Those that have arrived.
