@@ -1,14 +1,14 @@
-"""Crypto liquidation data: ten answers from a service, your own tables, an archive, or a simulated market.
+"""Crypto liquidation data from a service, your own tables, an archive, or a simulated market.
 
 >>> import liqdata
 >>> market = liqdata.demo()  # simulated: no network, no account
 >>> market.heatmap("BTC", "24h").matrix.ndim
 2
 
-The same ten methods stand on every source: :class:`Client` and :class:`AsyncClient` ask a service over HTTP,
-:class:`Market` computes from tables in this process, :func:`open` from an archive, which :func:`collect` fills from the
-exchanges and :func:`replay` tells again, :func:`demo` simulates, and :func:`serve` puts any market behind the same
-contract. Importing the package loads neither numpy nor asyncio nor any frame or plotting library.
+All sources have the same methods. :class:`Client` and :class:`AsyncClient` ask a service over HTTP. :class:`Market`
+computes from tables in this process, :func:`open` from an archive, :func:`demo` from a simulation. :func:`collect`
+fills an archive from the exchanges, :func:`replay` plays it again, and :func:`serve` serves any market over HTTP.
+Importing the package loads neither numpy nor asyncio nor any frame or plotting library.
 """
 
 from __future__ import annotations
@@ -18,126 +18,114 @@ from typing import TYPE_CHECKING
 from ._core import __version__
 
 if TYPE_CHECKING:
-    from . import errors, feeds, plot, types
-    from ._asof import join_asof
-    from ._export import Exported
-    from ._ingest import Ingested, ingest
-    from ._rebuild import Rebuilt, rebuild
-    from ._replay import replay
-    from ._verify import verify
+    from . import archive, collector, errors, feeds, margin, plot, scoring, server, stream, symbols, types
     from .async_client import AsyncClient
     from .client import Client
-    from .collector import Collector, collect
-    from .errors import ArchiveError, BadQuery, Defect, LiqdataError, NoAnswer, Refused, TooSlow, UnexpectedReply
+    from .collector import collect
+    from .errors import ArchiveError, BadQuery, LiqdataError, NoAnswer, Refused, TooSlow, UnexpectedReply
+    from .frames.asof import join_asof
     from .grids import Heatmap, LiquidationMap
-    from .margin import brackets, liquidation_price
-    from .market import Market, demo, open
+    from .ingestion.ingest import ingest
+    from .market import Market, demo, open, replay
     from .model import Model
     from .rows import Rows
-    from .scoring.card import Scorecard
+    from .scoring.known_positions import score_truth
     from .scoring.score import score
-    from .server import Server, serve
-    from .symbols import Symbol, symbol
-    from .truth import score_truth
+    from .server import serve
 
 __all__ = [
     "ArchiveError",
     "AsyncClient",
     "BadQuery",
     "Client",
-    "Collector",
-    "Defect",
-    "Exported",
     "Heatmap",
-    "Ingested",
     "LiqdataError",
     "LiquidationMap",
     "Market",
     "Model",
     "NoAnswer",
-    "Rebuilt",
     "Refused",
     "Rows",
-    "Scorecard",
-    "Server",
-    "Symbol",
     "TooSlow",
     "UnexpectedReply",
     "__version__",
-    "brackets",
+    "archive",
     "collect",
+    "collector",
     "demo",
     "errors",
     "feeds",
     "ingest",
     "join_asof",
-    "liquidation_price",
+    "margin",
     "open",
     "plot",
-    "rebuild",
     "replay",
     "score",
     "score_truth",
+    "scoring",
     "serve",
-    "symbol",
+    "server",
+    "stream",
+    "symbols",
     "types",
-    "verify",
 ]
 
+_MODULES = {
+    "archive",
+    "collector",
+    "errors",
+    "feeds",
+    "margin",
+    "plot",
+    "scoring",
+    "server",
+    "stream",
+    "symbols",
+    "types",
+}
+
+# The module of each name, which is imported when the name is first used.
 _HOMES = {
     "ArchiveError": "errors",
     "AsyncClient": "async_client",
     "BadQuery": "errors",
     "Client": "client",
-    "Collector": "collector",
-    "Defect": "errors",
-    "Exported": "_export",
     "Heatmap": "grids",
-    "Ingested": "_ingest",
     "LiqdataError": "errors",
     "LiquidationMap": "grids",
     "Market": "market",
     "Model": "model",
     "NoAnswer": "errors",
-    "Rebuilt": "_rebuild",
     "Refused": "errors",
     "Rows": "rows",
-    "Scorecard": "scoring.card",
-    "Server": "server",
-    "Symbol": "symbols",
     "TooSlow": "errors",
     "UnexpectedReply": "errors",
-    "brackets": "margin",
     "collect": "collector",
     "demo": "market",
-    "errors": "",
-    "feeds": "",
-    "ingest": "_ingest",
-    "join_asof": "_asof",
-    "liquidation_price": "margin",
+    "ingest": "ingestion.ingest",
+    "join_asof": "frames.asof",
     "open": "market",
-    "plot": "",
-    "rebuild": "_rebuild",
-    "replay": "_replay",
+    "replay": "market",
     "score": "scoring.score",
-    "score_truth": "truth",
+    "score_truth": "scoring.known_positions",
     "serve": "server",
-    "symbol": "symbols",
-    "types": "",
-    "verify": "_verify",
 }
 
 
 def __getattr__(name: str) -> object:
     from importlib import import_module
 
-    home = _HOMES.get(name)
-    if home is None:
-        from ._doors import nearest
+    found: object
+    if name in _MODULES:
+        found = import_module(f".{name}", __name__)
+    elif name in _HOMES:
+        found = getattr(import_module(f".{_HOMES[name]}", __name__), name)
+    else:
+        from .calls.traceback import nearest
 
         msg = f"module {__name__!r} has no attribute {name!r}{nearest(name, __all__)}"
         raise AttributeError(msg)
-    found: object = getattr(import_module(f".{home}", __name__), name) if home else import_module(f".{name}", __name__)
     globals()[name] = found
     return found
 

@@ -12,8 +12,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Self, cast
 
 from . import _core
-from ._doors import door
-from ._inputs import folder, to_be_made
+from .calls.arguments import folder, to_be_made
+from .calls.traceback import public_call
 from .errors import BadQuery, NoAnswer
 from .market import collected
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from .market import Market
     from .types import CollectorStatus
 
-__all__ = ["Collector", "collect", "elsewhere", "told_something"]
+__all__ = ["Collector", "collect"]
 
 # Seconds that a log record may wait, and between two looks of those who wait for the end.
 _PROMPTLY = 0.1
@@ -226,7 +226,7 @@ def _deliver(ended: threading.Event) -> None:
         _core.deliver_logs()
 
 
-@door
+@public_call
 def collect(
     path: str | os.PathLike[str],
     *,

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Any, TypeVar
 
-from ._printable import printable, shortened
+from .text.printable import printable, shortened
 
 __all__ = [
     "ArchiveError",
@@ -283,7 +283,7 @@ class Defect(LiqdataError, RuntimeError):
         while step is not None:
             frame = step.tb_frame
             home = f"{frame.f_globals.get('__name__')}."
-            if home.startswith("liqdata.") and home != "liqdata._doors.":
+            if home.startswith("liqdata.") and home != "liqdata.calls.traceback.":
                 owner = frame.f_locals.get("self")
                 owner = "" if owner is None else f"{type(owner).__name__}."
                 return owner + frame.f_code.co_name

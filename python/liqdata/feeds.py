@@ -12,9 +12,9 @@ from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
 from . import _core
-from ._doors import door
-from ._inputs import instant
-from ._progress import bar, meant
+from .calls.arguments import instant
+from .calls.progress import bar, checked_progress
+from .calls.traceback import public_call
 from .errors import BadQuery, UnexpectedReply
 from .rows import Rows
 
@@ -27,7 +27,7 @@ _FIELDS = ("base", "quote", "kind", "contract_size")
 _SHAPE = '{native_id: {"base": …, "quote": …, "kind": "linear" or "inverse", "contract_size": …}}, all of it text'
 
 
-@door
+@public_call
 def decode(
     exchange: str,
     frame: str | bytes | Sequence[str | bytes],
@@ -90,7 +90,7 @@ def decode(
     if not isinstance(exchange, str):
         msg = f"exchange: {exchange!r} is not the name of an exchange; allowed: text such as 'binance'"
         raise BadQuery(msg, parameter="exchange")
-    meant(progress)
+    checked_progress(progress)
     known = None if instruments is None else _instruments(instruments)
     if isinstance(frame, (list, tuple)):
         frames = [one if type(one) is bytes else _bytes(one) for one in frame]

@@ -12,10 +12,10 @@ from dataclasses import dataclass, field, fields
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, cast
 
-from ._doors import doors
-from ._inputs import is_missing, number
-from ._printable import printable
+from .calls.arguments import is_missing, number
+from .calls.traceback import public_methods
 from .errors import BadQuery
+from .text.printable import printable
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.colors import Colormap
 
-    from ._price import Price
+    from .frames.price import Price
     from .rows import Rows
     from .types import BarRow, Levels, MaxPain
 
@@ -198,6 +198,31 @@ class _Grid:
         }
 
 
+def _interval_of(meta: dict[str, Any]) -> dict[str, Any] | None:
+    """The interval of an estimate as the engine describes it; ``None`` if it has none."""
+    fit = meta.get("explain", {}).get("fit")
+    return None if fit is None else fit.get("interval")
+
+
+def _interval_ends(
+    interval: dict[str, Any], cells: npt.NDArray[np.float64], distances: npt.NDArray[np.float64], side: str
+) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]:
+    """Low and high end of the cells of one side.
+
+    Distances are shares of the price; no cell has a distance below 0, which is the other side of the price.
+    """
+    import numpy as np
+
+    # Beyond the last distance, and where too little is known, nothing is validated: the interval is unbounded.
+    unbounded = (0.0, np.inf)
+    factors = np.array([unbounded if one is None else one for one in interval[side]] + [unbounded])
+    found = factors[np.searchsorted(interval["ends"], distances, side="right")]
+    low, high = found[..., 0], found[..., 1]
+    of_empty = np.where((distances < 0.0) | np.isfinite(high), 0.0, np.inf)
+    with np.errstate(invalid="ignore"):  # 0 times infinity
+        return cells * low, np.where(cells == 0.0, of_empty, cells * high)
+
+
 def _instant(when: datetime) -> str:
     return when.isoformat(timespec="auto").replace("+00:00", "Z")
 
@@ -206,7 +231,7 @@ def _shape(array: npt.NDArray[Any]) -> str:
     return "×".join(map(str, array.shape))
 
 
-@doors
+@public_methods
 @dataclass(frozen=True, eq=False, repr=False)
 class Heatmap(_Grid):
     """Estimated liquidations over price and time.
@@ -258,6 +283,7 @@ class Heatmap(_Grid):
     bars: Rows[BarRow] | Callable[[], Rows[BarRow] | None] | None = field(default=None, compare=False, kw_only=True)
 
     _arrays: ClassVar[tuple[str, ...]] = ("matrix",)
+    _picture: ClassVar[str] = "heatmap"
 
     @property
     def span(self) -> tuple[int, int]:
@@ -338,15 +364,13 @@ class Heatmap(_Grid):
         return self._bound(1)
 
     def _bound(self, which: int) -> npt.NDArray[np.float64] | None:
-        from . import _interval
-
-        interval = _interval.told(self.meta)
+        interval = _interval_of(self.meta)
         long, short = self.long, self.short
         if interval is None or self.parted is None or long is None or short is None:
             return None
         distances = self.prices[:, None] / self.parted[3] - 1.0
-        of_longs = _interval.ends(interval, long, -distances, "long")[which]
-        of_shorts = _interval.ends(interval, short, distances, "short")[which]
+        of_longs = _interval_ends(interval, long, -distances, "long")[which]
+        of_shorts = _interval_ends(interval, short, distances, "short")[which]
         return of_longs + of_shorts
 
     @property
@@ -482,7 +506,7 @@ class Heatmap(_Grid):
         )
 
 
-@doors
+@public_methods
 @dataclass(frozen=True, eq=False, repr=False)
 class LiquidationMap(_Grid):
     """Estimated liquidations by price bin, side and leverage tier.
@@ -537,6 +561,7 @@ class LiquidationMap(_Grid):
     fine: tuple[Any, ...] | None = field(default=None, compare=False, kw_only=True)
 
     _arrays: ClassVar[tuple[str, ...]] = ("tiers",)
+    _picture: ClassVar[str] = "liqmap"
 
     def swept(self, low: float | None = None, high: float | None = None) -> dict[str, Any]:
         """Tell what a move from the current price down to ``low`` and up to ``high`` would cross.
@@ -621,14 +646,12 @@ class LiquidationMap(_Grid):
     def _bound(self, which: int) -> npt.NDArray[np.float64] | None:
         import numpy as np
 
-        from . import _interval
-
-        interval = _interval.told(self.meta)
+        interval = _interval_of(self.meta)
         if interval is None:
             return None
         distances = self.prices / self.current_price - 1.0
-        of_longs = _interval.ends(interval, self.total, -distances, "long")[which]
-        of_shorts = _interval.ends(interval, self.total, distances, "short")[which]
+        of_longs = _interval_ends(interval, self.total, -distances, "long")[which]
+        of_shorts = _interval_ends(interval, self.total, distances, "short")[which]
         return np.where(self.sides == "long", of_longs, of_shorts)
 
     @property

@@ -6,8 +6,8 @@ import math
 from typing import TYPE_CHECKING, Any, Literal, NoReturn
 
 from . import _core
-from ._doors import door
-from ._inputs import choice
+from .calls.arguments import choice
+from .calls.traceback import public_call
 from .errors import BadQuery
 from .rows import Rows
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 __all__ = ["brackets", "liquidation_price"]
 
 
-@door
+@public_call
 def brackets(symbol: str, exchange: str = "binance") -> Rows[BracketRow]:
     """Maintenance margins of a market by the size of the position, as its venue published them.
 
@@ -47,14 +47,14 @@ def brackets(symbol: str, exchange: str = "binance") -> Rows[BracketRow]:
     Examples
     --------
     >>> import liqdata
-    >>> first, second, *_ = liqdata.brackets("BTC")
+    >>> first, second, *_ = liqdata.margin.brackets("BTC")
     >>> first["notional_cap_usd"], first["maintenance_margin"], second["deduction_usd"]
     (300000.0, 0.004, 300.0)
     """
     return Rows(_known(symbol, exchange), meta={"simulated": False})
 
 
-@door
+@public_call
 def liquidation_price(
     side: Literal["LONG", "SHORT", "long", "short"],
     entry: float,
@@ -110,11 +110,11 @@ def liquidation_price(
     Examples
     --------
     >>> import liqdata
-    >>> round(liqdata.liquidation_price("LONG", 100.0, 100, mmr=0.005), 4)
+    >>> round(liqdata.margin.liquidation_price("LONG", 100.0, 100, mmr=0.005), 4)
     99.4975
-    >>> round(liqdata.liquidation_price("LONG", 20_000.0, 50, mmr=0.005, margin_of="entry"), 6)
+    >>> round(liqdata.margin.liquidation_price("LONG", 20_000.0, 50, mmr=0.005, margin_of="entry"), 6)
     19700.0
-    >>> liqdata.liquidation_price("SHORT", 60_000.0, 20, exchange="binance", symbol="BTC", notional=1e6) < 63_000
+    >>> liqdata.margin.liquidation_price("SHORT", 60_000.0, 20, exchange="binance", symbol="BTC", notional=1e6) < 63_000
     True
     """
     long = choice(side.upper() if isinstance(side, str) else side, "side", ("LONG", "SHORT")) == "LONG"

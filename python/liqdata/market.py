@@ -1,115 +1,142 @@
-"""Markets in this process: the ten answers computed from tables, from an archive, or from a simulation."""
+"""Markets in this process: from tables, an archive, a replay or a simulation."""
 
 from __future__ import annotations
 
 import contextlib
 import os
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, Literal, Self, overload
 from weakref import WeakValueDictionary
 
-from . import _answers, _core
-from ._cascades import _LocalCascades
-from ._coverage import _LocalCoverage
-from ._doors import door
-from ._export import _LocalExport
-from ._heatmap import _LocalHeatmap
-from ._history import _LocalHistory
-from ._inputs import datetime_of, folder, instant, number
-from ._intake import table
-from ._levels import _LocalLevels
-from ._liqmap import _LocalLiqmap
-from ._local import _Mirrored, _Moves
-from ._maps import _LocalMaps
-from ._orders import _LocalOrders
-from ._positions import _LocalPositions
-from ._progress import bar, counting, meant
-from ._series import _LocalSeries
-from ._totals import _LocalTotals
-from ._undercount import _LocalUndercount
+from . import _core
+from .archive import Exported
+from .calls.arguments import datetime_of, folder, instant, number, time_bounds
+from .calls.progress import bar, checked_progress, counting
+from .calls.traceback import public_call, public_methods
+from .endpoints import (
+    cascades,
+    coverage,
+    heatmap,
+    history,
+    levels,
+    liqmap,
+    maps,
+    orders,
+    positions,
+    series,
+    totals,
+    undercount,
+)
 from .errors import BadQuery
+from .ingestion.tables import table
+from .source import convert
+from .source.local import Clock, LocalSource, MirroredArchive
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Iterator, Sequence
+    from datetime import timedelta
+    from decimal import Decimal
 
+    from .grids import Heatmap, LiquidationMap
+    from .model import Model
     from .rows import Rows
-    from .types import Instant, PositionRow, Progress
+    from .stream import CascadeStream, OrderStream
+    from .types import (
+        ArchiveTable,
+        BarRow,
+        CascadeRow,
+        ChartRow,
+        CoinRow,
+        CoverageRow,
+        ExchangeRow,
+        GapRow,
+        HeatmapRange,
+        HistoryGroup,
+        HistoryRow,
+        Instant,
+        Instants,
+        Levels,
+        MapKind,
+        MapRange,
+        MapRow,
+        MapSource,
+        MaxPain,
+        OpenInterestRow,
+        OrderRow,
+        Overview,
+        PositionRow,
+        Progress,
+        SeenPositionRow,
+        UndercountRow,
+        Window,
+    )
+    from .types import Model as Number
+    from .walk import OrderIterator
 
-__all__ = ["Market", "demo", "open"]
+__all__ = ["Market", "demo", "open", "replay"]
 
 _DEMO_NOW = datetime(2026, 6, 1, tzinfo=UTC)
 _SEEDS = 2**64
-_FASTEST = 1_000_000_000
+_MAX_SPEED = 1_000_000_000
 
 
-class Market(
-    _LocalTotals,
-    _LocalHistory,
-    _LocalCascades,
-    _LocalUndercount,
-    _LocalPositions,
-    _LocalOrders,
-    _LocalHeatmap,
-    _LocalLiqmap,
-    _LocalLevels,
-    _LocalCoverage,
-    _LocalSeries,
-    _LocalMaps,
-    _LocalExport,
-):
-    """A market in this process: the ten answers from tables you have.
+@public_methods
+class Market:
+    """A market in this process, computed from your tables.
+
+    :func:`liqdata.open`, :func:`liqdata.demo` and :func:`liqdata.replay` make markets of an archive or a simulation.
 
     Parameters
     ----------
     orders : table, optional
         Liquidation orders: ``exchange``, ``symbol`` (pair), ``side`` (of the liquidated position, LONG or SHORT),
-        ``price``, ``qty`` (base units), ``value_usd``, ``timestamp`` (event time); optionally ``coin``,
-        ``received_at`` (the event time where absent) and ``group_id`` (what all fills of one liquidation have in
-        common).
+        ``price``, ``qty`` (base units), ``value_usd``, ``timestamp`` (event time); optionally ``coin``, ``received_at``
+        (the event time by default) and ``group_id`` (equal for all fills of one liquidation).
     bars : table, optional
         Price bars: ``symbol`` (coin), ``timestamp`` (open of the bar), ``open``, ``high``, ``low``, ``close``,
-        ``volume`` (base units); optionally ``interval`` (milliseconds, a timedelta, or such as ``"5m"``; whole
-        minutes) or ``closes_at`` (the open and the interval, where both are given), else it is inferred as the
-        commonest spacing.
+        ``volume`` (base units); optionally ``interval`` (milliseconds, a timedelta, or text such as ``"5m"``; whole
+        minutes) or ``closes_at`` (must agree with ``interval`` if both are present). By default the most common spacing
+        is the interval.
     open_interest : table, optional
-        Open interest, one side: ``symbol`` (coin), ``timestamp``, and either ``open_interest`` (base units) or
-        ``open_interest_usd``; optionally ``exchange``: readings are summed over exchanges, each carried forward at most
-        15 minutes. USD become base units at the last price of the coin's bars known at their time.
+        Open interest, one side: ``symbol`` (coin), ``timestamp``, and ``open_interest`` (base units) or
+        ``open_interest_usd``; optionally ``exchange``. Readings are summed over exchanges, each carried forward at most
+        15 minutes. USD are converted to base units at the last known bar price.
     liquidations : table, optional
-        What was liquidated by period, where orders are not at hand: ``symbol`` (coin), ``timestamp`` (open of the
-        period), ``long_usd``, ``short_usd``; optionally ``interval`` as for bars, one length for all periods of a coin.
-        A period without a row is unknown; one in which nothing was liquidated needs a row of zeros. Shorter periods
-        than half an hour are summed over hours and have to divide one; an hour that lacks one is unknown. Model 3 is
-        fitted to them; coins without any are fitted to their orders. They are part of no realised total.
+        Liquidated USD per period, if you have no orders: ``symbol`` (coin), ``timestamp`` (start of the period),
+        ``long_usd``, ``short_usd``; optionally ``interval`` as for bars, one length per coin. A missing period is
+        unknown; a period without liquidations needs a row of zeros. Periods shorter than half an hour must divide an
+        hour and are summed to hours; an hour with a missing period is unknown. Model 3 is fitted to this table, or to
+        the orders for coins that it lacks. Realised totals do not include it.
     now : int, datetime or str, optional
-        The instant the windows end at; the newest of order time, bar close and open-interest time by default.
+        The instant at which the windows end; the newest order time, bar close or open-interest time by default.
     progress : bool or callable
-        Show a bar of the rows that are read (with tqdm, on a terminal or in a notebook), or tell a function how many
-        are done and of how many (``None`` where that is unknown).
+        Show a progress bar of the rows (needs tqdm; on a terminal or in a notebook), or call a function with the number
+        of rows done and the total (``None`` if unknown).
 
     Raises
     ------
     BadQuery
-        For a table that is not one, a missing column, or a cell that cannot be meant; ``parameter`` names the table,
-        the message column and row.
+        For a value that is not a table, a missing column, or a cell out of range; ``parameter`` names the table, the
+        message the column and row.
 
     Notes
     -----
     A table is anything with ``__arrow_c_stream__``, a pandas or polars frame, a duckdb relation, a list of dict rows,
-    or a mapping of columns. A lazy frame of polars is collected. What a frame of pandas has in its index counts as
-    columns: levels by their names, an index of instants as the ``timestamp``. Bars may also come by coin as ccxt has
-    them: ``bars={"BTC": exchange.fetch_ohlcv("BTC/USDT", "5m")}``. Times are epoch milliseconds, datetimes (naive ones
-    are UTC) or ISO 8601 text; what is finer than a millisecond is floored. Float columns become decimals by their
-    shortest text. A cell that is null, NaN, NaT, pandas' NA or masked by numpy is missing, and refused where a value is
-    needed. Rows may stand in any order; equal orders are legal, duplicate bars and open-interest readings are not.
+    or a mapping of columns. Lazy polars frames are collected. A pandas index counts as columns: levels by their names,
+    an index of datetimes as ``timestamp``. Bars may also be a mapping by coin of ccxt rows:
+    ``bars={"BTC": exchange.fetch_ohlcv("BTC/USDT", "5m")}``. Times are epoch milliseconds, datetimes (naive ones are
+    UTC) or ISO 8601 text, floored to milliseconds. Float columns become decimals by their shortest text. Null, NaN,
+    NaT, pandas' NA and masked cells are missing, which is an error in a required column. Rows may be in any order.
+    Equal orders are allowed, duplicate bars and readings are not.
 
-    Open interest that would be far more or far less than is held anywhere beside such a volume of the bars, and usual
-    in the other unit, is refused with both readings named. Prices between 0.03 and 30 USD do not part the units far
-    enough to tell; ``docs/model.md`` says what else cannot be told.
+    Open interest that is implausible against the bars' volume, but plausible in the other unit, is refused with both
+    readings in the message. Prices between 0.03 and 30 USD are too close to tell the units apart; ``docs/model.md``
+    describes the limits.
 
-    Every method takes ``as_of=``: it sets *now* and hides rows received later. A bar counts once it has closed. The
-    four estimated answers raise :class:`~liqdata.Refused`: 404 for a coin that has no bars in the window, 400 for
-    bars too coarse for the range.
+    Every method takes ``as_of=``: it sets *now* and hides rows received later. A bar counts when it has closed. Methods
+    raise :class:`~liqdata.BadQuery` for a wrong parameter, :class:`~liqdata.ArchiveError` if an archive cannot be read,
+    and ``RuntimeError`` if the market is closed. The four estimates raise :class:`~liqdata.Refused`: 404 for a coin
+    without bars in the window, 400 for bars too coarse or too few for the range.
 
     Examples
     --------
@@ -131,6 +158,8 @@ class Market(
     Rows(0 × coin, long_usd, short_usd, total_usd, cnt)
     """
 
+    _source: LocalSource
+
     def __init__(
         self,
         orders: object = None,
@@ -141,7 +170,7 @@ class Market(
         now: Instant | None = None,
         progress: Progress = False,
     ) -> None:
-        meant(progress)
+        checked_progress(progress)
         tables = (
             table(orders, "orders"),
             table(bars, "bars"),
@@ -151,15 +180,814 @@ class Market(
         at = instant(now, "now")
         with contextlib.closing(bar(wanted=progress, total=None, what="tables")) as shown:
             core = _core.Market(*tables, at, None if progress is False else shown.update)
-        self._set_up(core)
+        self._source = LocalSource(core)
+
+    @property
+    def simulated(self) -> bool:
+        """Whether the market is simulated."""
+        return self._source.core.simulated
+
+    @property
+    def replayed(self) -> bool:
+        """Whether the market replays an archive (:func:`liqdata.replay`)."""
+        return self._source.core.replayed
+
+    @property
+    def now(self) -> datetime | Any:  # rarely None, so callers need not check
+        """The instant at which the windows end, UTC; it moves when observations arrive, not with the clock.
+
+        ``None`` while nothing has been observed, as in a new archive.
+        """
+        return self._source.now
+
+    @property
+    def symbols(self) -> list[str]:
+        """The coins that have bars and therefore estimates, by name.
+
+        :meth:`coins` ranks the coins that have orders; an archive of orders alone has no estimates.
+
+        Examples
+        --------
+        >>> import liqdata
+        >>> "BTC" in liqdata.demo().symbols
+        True
+        """
+        return list(self._source.core.coins)
+
+    def overview(self, *, as_of: Instant | None = None) -> Overview:
+        """Long, short and total USD and order counts of the last 1, 4, 12 and 24 hours.
+
+        Parameters and result are those of :meth:`liqdata.Client.overview`.
+
+        Examples
+        --------
+        >>> import liqdata
+        >>> market = liqdata.demo()
+        >>> market.overview(as_of="2026-05-31T12:00Z")["24h"]["cnt"] < market.overview()["24h"]["cnt"]
+        True
+        """
+        return self._source.ask(totals.overview(as_of=as_of))
+
+    def coins(self, range: Window = "24h", limit: int = 30, *, as_of: Instant | None = None) -> Rows[CoinRow]:
+        """Coins by liquidated USD within a window, largest first.
+
+        Parameters and result are those of :meth:`liqdata.Client.coins`.
+
+        Examples
+        --------
+        >>> import liqdata
+        >>> market = liqdata.demo()
+        >>> [row["coin"] for row in market.coins("24h", limit=3)]
+        ['BTC', 'SOL', 'ETH']
+        """
+        return self._source.ask(totals.coins(range, limit, as_of=as_of))
+
+    def exchanges(self, range: Window = "24h", *, as_of: Instant | None = None) -> Rows[ExchangeRow]:
+        """Liquidated USD per exchange within a window.
+
+        Parameters and result are those of :meth:`liqdata.Client.exchanges`.
+
+        Examples
+        --------
+        >>> import liqdata
+        >>> market = liqdata.demo()
+        >>> market.exchanges()[0]["exchange"], market.exchanges("1h", as_of="2026-05-31T12:00Z").columns[0]
+        ('binance', 'exchange')
+        """
+        return self._source.ask(totals.exchanges(range, as_of=as_of))
+
+    @overload
+    def largest(
+        self,
+        range: Window = "24h",
+        limit: int = 20,
+        *,
+        symbol: str | None = None,
+        exchange: str | None = None,
+        min_usd: float | Decimal | None = None,
+        as_of: Instant | None = None,
+    ) -> Rows[OrderRow]: ...
+    @overload
+    def largest(
+        self,
+        range: Window = "24h",
+        limit: int = 20,
+        *,
+        symbol: Sequence[str],
+        exchange: str | None = None,
+        min_usd: float | Decimal | None = None,
+        as_of: Instant | None = None,
+    ) -> dict[str, Rows[OrderRow]]: ...
+    def largest(
+        self,
+        range: Window = "24h",
+        limit: int = 20,
+        *,
+        symbol: str | Sequence[str] | None = None,
+        exchange: str | None = None,
+        min_usd: float | Decimal | None = None,
+        as_of: Instant | None = None,
+    ) -> Rows[OrderRow] | dict[str, Rows[OrderRow]]:
+        """The largest liquidation orders within a window.
+
+        Parameters and result are those of :meth:`liqdata.Client.largest`.
+
+        Examples
+        --------
+        >>> import liqdata
+        >>> market = liqdata.demo()
+        >>> market.largest(limit=1)[0]["symbol"]
+        'BTCUSDT'
+        """
+        return self._source.ask_each(
+            orders.largest(range, limit, symbol=symbol, exchange=exchange, min_usd=min_usd, as_of=as_of)
+        )
+
+    @overload
+    def orders(
+        self,
+        symbol: str | None = None,
+        exchange: str | None = None,
+        limit: int = 50,
+        offset: int = 0,
+        *,
+        min_usd: float | Decimal | None = None,
+        start: Instant | None = None,
+        end: Instant | None = None,
+        groups: bool = False,
+        as_of: Instant | None = None,
+    ) -> Rows[OrderRow]: ...
+    @overload
+    def orders(
+        self,
+        symbol: Sequence[str],
+        exchange: str | None = None,
+        limit: int = 50,
+        offset: int = 0,
+        *,
+        min_usd: float | Decimal | None = None,
+        start: Instant | None = None,
+        end: Instant | None = None,
+        groups: bool = False,
+        as_of: Instant | None = None,
+    ) -> dict[str, Rows[OrderRow]]: ...
+    def orders(
+        self,
+        symbol: str | Sequence[str] | None = None,
+        exchange: str | None = None,
+        limit: int = 50,
+        offset: int = 0,
+        *,
+        min_usd: float | Decimal | None = None,
+        start: Instant | None = None,
+        end: Instant | None = None,
+        groups: bool = False,
+        as_of: Instant | None = None,
+    ) -> Rows[OrderRow] | dict[str, Rows[OrderRow]]:
+        """One page of liquidation orders, newest first.
+
+        Parameters and result are those of :meth:`liqdata.Client.orders`.
+
+        Examples
+        --------
+        >>> import liqdata
+        >>> market = liqdata.demo()
+        >>> len(market.orders("BTC", limit=5)), len(market.orders("BTC", as_of="2026-05-01"))
+        (5, 0)
+        """
+        return self._source.ask_each(
+            orders.orders(
+                symbol, exchange, limit, offset, min_usd=min_usd, start=start, end=end, groups=groups, as_of=as_of
+            )
+        )
+
+    @overload
+    def chart(self, symbol: str = "BTCUSDT", *, as_of: Instant | None = None) -> Rows[ChartRow]: ...
+    @overload
+    def chart(self, symbol: Sequence[str], *, as_of: Instant | None = None) -> dict[str, Rows[ChartRow]]: ...
+    def chart(
+        self, symbol: str | Sequence[str] = "BTCUSDT", *, as_of: Instant | None = None
+    ) -> Rows[ChartRow] | dict[str, Rows[ChartRow]]:
+        """Liquidated USD per hour and side over the last 24 hours.
+
+        Parameters and result are those of :meth:`liqdata.Client.chart`.
+
+        Examples
+        --------
+        >>> import liqdata
+        >>> market = liqdata.demo()
+        >>> market.chart("BTC").columns
+        ['hour', 'side', 'total_usd']
+        """
+        return self._source.ask_each(totals.chart(symbol, as_of=as_of))
+
+    @overload
+    def heatmap(
+        self,
+        symbol: str = "BTC",
+        range: HeatmapRange = "24h",
+        model: Number | Model = 2,
+        *,
+        exchange: str | None = None,
+        as_of: Instant | None = None,
+        explain: bool = False,
+    ) -> Heatmap: ...
+    @overload
+    def heatmap(
+        self,
+        symbol: str = "BTC",
+        range: HeatmapRange = "24h",
+        model: Number | Model = 2,
+        *,
+        exchange: str | None = None,
+        as_of: Iterable[Instant],
+        explain: bool = False,
+    ) -> Iterator[Heatmap]: ...
+    @overload
+    def heatmap(
+        self,
+        symbol: Sequence[str],
+        range: HeatmapRange = "24h",
+        model: Number | Model = 2,
+        *,
+        exchange: str | None = None,
+        as_of: Instant | None = None,
+        explain: bool = False,
+    ) -> dict[str, Heatmap]: ...
+    @overload
+    def heatmap(
+        self,
+        symbol: Sequence[str],
+        range: HeatmapRange = "24h",
+        model: Number | Model = 2,
+        *,
+        exchange: str | None = None,
+        as_of: Iterable[Instant],
+        explain: bool = False,
+    ) -> dict[str, Iterator[Heatmap]]: ...
+    def heatmap(
+        self,
+        symbol: str | Sequence[str] = "BTC",
+        range: HeatmapRange = "24h",
+        model: Number | Model = 2,
+        *,
+        exchange: str | None = None,
+        as_of: Instants | None = None,
+        explain: bool = False,
+    ) -> Any:
+        """Estimated liquidations over price and time.
+
+        Parameters and result are those of :meth:`liqdata.Client.heatmap`. Several instants give an iterator, which
+        computes a few heatmaps at a time. With the range ``"all"`` of tables or a simulation, such a batch costs one
+        replay of the ledger.
+
+        Examples
+        --------
+        >>> import liqdata
+        >>> market = liqdata.demo()
+        >>> maps = market.heatmap("BTC", "12h", as_of=["2026-05-31T06:00Z", "2026-05-31T12:00Z"])
+        >>> [map.updated_at.hour for map in maps]
+        [6, 12]
+        """
+        return self._source.ask_lazily(
+            heatmap.heatmap(symbol, range, model, exchange=exchange, as_of=as_of, explain=explain)
+        )
+
+    @overload
+    def liqmap(
+        self,
+        symbol: str = "BTC",
+        range: MapRange = "1d",
+        *,
+        model: Number | Model | None = None,
+        bin: float | None = None,
+        exchange: str | None = None,
+        source: MapSource | None = None,
+        as_of: Instant | None = None,
+        explain: bool = False,
+    ) -> LiquidationMap: ...
+    @overload
+    def liqmap(
+        self,
+        symbol: str = "BTC",
+        range: MapRange = "1d",
+        *,
+        model: Number | Model | None = None,
+        bin: float | None = None,
+        exchange: str | None = None,
+        source: MapSource | None = None,
+        as_of: Iterable[Instant],
+        explain: bool = False,
+    ) -> list[LiquidationMap]: ...
+    @overload
+    def liqmap(
+        self,
+        symbol: Sequence[str],
+        range: MapRange = "1d",
+        *,
+        model: Number | Model | None = None,
+        bin: float | None = None,
+        exchange: str | None = None,
+        source: MapSource | None = None,
+        as_of: Instant | None = None,
+        explain: bool = False,
+    ) -> dict[str, LiquidationMap]: ...
+    @overload
+    def liqmap(
+        self,
+        symbol: Sequence[str],
+        range: MapRange = "1d",
+        *,
+        model: Number | Model | None = None,
+        bin: float | None = None,
+        exchange: str | None = None,
+        source: MapSource | None = None,
+        as_of: Iterable[Instant],
+        explain: bool = False,
+    ) -> dict[str, list[LiquidationMap]]: ...
+    def liqmap(
+        self,
+        symbol: str | Sequence[str] = "BTC",
+        range: MapRange = "1d",
+        *,
+        model: Number | Model | None = None,
+        bin: float | None = None,
+        exchange: str | None = None,
+        source: MapSource | None = None,
+        as_of: Instants | None = None,
+        explain: bool = False,
+    ) -> Any:
+        """Estimated liquidations by price and leverage tier.
+
+        Parameters and result are those of :meth:`liqdata.Client.liqmap`. With the range ``"all"`` of tables or a
+        simulation, any number of instants costs one replay of the ledger.
+
+        Examples
+        --------
+        >>> import liqdata
+        >>> market = liqdata.demo()
+        >>> map = market.liqmap("BTC", "7d")
+        >>> map.swept(low=0.95 * map.current_price)["long_usd"] > 0
+        True
+        """
+        return self._source.ask_list(
+            liqmap.liqmap(
+                symbol, range, model=model, bin=bin, exchange=exchange, source=source, as_of=as_of, explain=explain
+            )
+        )
+
+    @overload
+    def levels(
+        self,
+        symbol: str = "BTC",
+        *,
+        model: Number | Model | None = None,
+        as_of: Instant | None = None,
+        explain: bool = False,
+    ) -> Levels: ...
+    @overload
+    def levels(
+        self,
+        symbol: str = "BTC",
+        *,
+        model: Number | Model | None = None,
+        as_of: Iterable[Instant],
+        explain: bool = False,
+    ) -> list[Levels]: ...
+    @overload
+    def levels(
+        self,
+        symbol: Sequence[str],
+        *,
+        model: Number | Model | None = None,
+        as_of: Instant | None = None,
+        explain: bool = False,
+    ) -> dict[str, Levels]: ...
+    @overload
+    def levels(
+        self,
+        symbol: Sequence[str],
+        *,
+        model: Number | Model | None = None,
+        as_of: Iterable[Instant],
+        explain: bool = False,
+    ) -> dict[str, list[Levels]]: ...
+    def levels(
+        self,
+        symbol: str | Sequence[str] = "BTC",
+        *,
+        model: Number | Model | None = None,
+        as_of: Instants | None = None,
+        explain: bool = False,
+    ) -> Any:
+        """The strongest long and short cluster of each leverage tier.
+
+        Parameters and result are those of :meth:`liqdata.Client.levels`.
+
+        Examples
+        --------
+        >>> import liqdata
+        >>> market = liqdata.demo()
+        >>> list(market.levels("ETH")["tiers"])
+        ['10', '25', '50', '100']
+        """
+        return self._source.ask_list(levels.levels(symbol, model=model, as_of=as_of, explain=explain))
+
+    @overload
+    def maxpain(
+        self,
+        symbol: str = "BTC",
+        *,
+        model: Number | Model | None = None,
+        as_of: Instant | None = None,
+        explain: bool = False,
+    ) -> MaxPain: ...
+    @overload
+    def maxpain(
+        self,
+        symbol: str = "BTC",
+        *,
+        model: Number | Model | None = None,
+        as_of: Iterable[Instant],
+        explain: bool = False,
+    ) -> list[MaxPain]: ...
+    @overload
+    def maxpain(
+        self,
+        symbol: Sequence[str],
+        *,
+        model: Number | Model | None = None,
+        as_of: Instant | None = None,
+        explain: bool = False,
+    ) -> dict[str, MaxPain]: ...
+    @overload
+    def maxpain(
+        self,
+        symbol: Sequence[str],
+        *,
+        model: Number | Model | None = None,
+        as_of: Iterable[Instant],
+        explain: bool = False,
+    ) -> dict[str, list[MaxPain]]: ...
+    def maxpain(
+        self,
+        symbol: str | Sequence[str] = "BTC",
+        *,
+        model: Number | Model | None = None,
+        as_of: Instants | None = None,
+        explain: bool = False,
+    ) -> Any:
+        """The strongest long and short cluster of a day and of a week.
+
+        Parameters and result are those of :meth:`liqdata.Client.maxpain`.
+
+        Examples
+        --------
+        >>> import liqdata
+        >>> market = liqdata.demo()
+        >>> answers = market.maxpain("BTC", as_of=["2026-05-30", "2026-05-31"])
+        >>> [answer["d1"]["short"]["distPct"] > 0 for answer in answers]
+        [True, True]
+        """
+        return self._source.ask_list(levels.maxpain(symbol, model=model, as_of=as_of, explain=explain))
+
+    def iter_orders(
+        self,
+        symbol: str | None = None,
+        exchange: str | None = None,
+        *,
+        page_size: int = 1000,
+        max_rows: int | None = None,
+        progress: Progress = False,
+        min_usd: float | Decimal | None = None,
+        start: Instant | None = None,
+        end: Instant | None = None,
+        groups: bool = False,
+        as_of: Instant | None = None,
+    ) -> OrderIterator:
+        """Iterate over all orders, newest first, each exactly once.
+
+        Parameters and result are those of :meth:`liqdata.Client.iter_orders`. An archive yields its whole history and
+        reads one day at a time, so the history may be larger than memory. ``page_size`` has no effect.
+
+        Examples
+        --------
+        >>> from datetime import timedelta
+        >>> import liqdata
+        >>> market = liqdata.demo()
+        >>> hour = list(market.iter_orders("BTCUSDT", start=market.now - timedelta(hours=1)))
+        >>> all(row["symbol"] == "BTCUSDT" for row in hour)
+        True
+        """
+        return orders.iter_orders_local(
+            self._source,
+            symbol,
+            exchange,
+            page_size=page_size,
+            max_rows=max_rows,
+            progress=progress,
+            min_usd=min_usd,
+            start=start,
+            end=end,
+            groups=groups,
+            as_of=as_of,
+        )
+
+    def stream_orders(
+        self,
+        symbol: str | None = None,
+        exchange: str | None = None,
+        *,
+        min_usd: float | Decimal | None = None,
+        last_event_id: str | None = None,
+    ) -> OrderStream:
+        """Iterate over new orders as they arrive, oldest first.
+
+        Parameters and result are those of :meth:`liqdata.Client.stream_orders`. Tables and a simulation that is not
+        live receive no orders: their stream ends after the last one.
+
+        Examples
+        --------
+        >>> import liqdata
+        >>> list(liqdata.demo().stream_orders("BTCUSDT"))
+        []
+        """
+        return orders.stream_orders_local(self._source, symbol, exchange, min_usd=min_usd, last_event_id=last_event_id)
+
+    def history(
+        self,
+        symbol: str | Iterable[str] | None = None,
+        *,
+        interval: str | timedelta | int = "1h",
+        by: HistoryGroup | Iterable[HistoryGroup] = ("coin",),
+        start: Instant | None = None,
+        end: Instant | None = None,
+        exchange: str | None = None,
+        min_usd: float | Decimal | None = None,
+        as_of: Instant | None = None,
+    ) -> Rows[HistoryRow]:
+        """Liquidated USD per period and group.
+
+        Parameters and result are those of :meth:`liqdata.Client.history`.
+
+        Examples
+        --------
+        >>> import liqdata
+        >>> market = liqdata.demo()
+        >>> rows = market.history("BTC", interval="4h", by="exchange")
+        >>> sum(row["cnt"] for row in rows) == len(list(market.iter_orders("BTC")))
+        True
+        """
+        return self._source.ask(
+            history.history(
+                symbol, interval=interval, by=by, start=start, end=end, exchange=exchange, min_usd=min_usd, as_of=as_of
+            )
+        )
+
+    def cascades(
+        self,
+        symbol: str | Iterable[str] | None = None,
+        *,
+        gap: str | timedelta | int = "60s",
+        min_usd: float | Decimal = 100_000,
+        start: Instant | None = None,
+        end: Instant | None = None,
+        as_of: Instant | None = None,
+    ) -> Rows[CascadeRow]:
+        """Events of liquidations that followed each other closely.
+
+        Parameters and result are those of :meth:`liqdata.Client.cascades`.
+
+        Examples
+        --------
+        >>> import liqdata
+        >>> market = liqdata.demo()
+        >>> events = market.cascades("BTC", gap="5m", min_usd=1_000_000)
+        >>> len(events), all(event["usd"] >= event["largest_usd"] for event in events)
+        (20, True)
+        """
+        return self._source.ask(cascades.cascades(symbol, gap=gap, min_usd=min_usd, start=start, end=end, as_of=as_of))
+
+    def stream_cascades(
+        self,
+        symbol: str | Iterable[str] | None = None,
+        *,
+        gap: str | timedelta | int = "60s",
+        min_usd: float | Decimal = 100_000,
+        last_event_id: str | None = None,
+    ) -> CascadeStream:
+        """Iterate over cascades as they close.
+
+        Parameters and result are those of :meth:`liqdata.Client.stream_cascades`. Tables and a simulation that is not
+        live receive no orders: their stream ends at once.
+
+        Examples
+        --------
+        >>> import liqdata
+        >>> list(liqdata.demo().stream_cascades("BTC"))
+        []
+        """
+        return cascades.stream_cascades_local(
+            self._source, symbol, gap=gap, min_usd=min_usd, last_event_id=last_event_id
+        )
+
+    @overload
+    def bars(
+        self,
+        symbol: str = "BTC",
+        *,
+        start: Instant | None = None,
+        end: Instant | None = None,
+        interval: str | timedelta | int | None = None,
+        as_of: Instant | None = None,
+    ) -> Rows[BarRow]: ...
+    @overload
+    def bars(
+        self,
+        symbol: Sequence[str],
+        *,
+        start: Instant | None = None,
+        end: Instant | None = None,
+        interval: str | timedelta | int | None = None,
+        as_of: Instant | None = None,
+    ) -> dict[str, Rows[BarRow]]: ...
+    def bars(
+        self,
+        symbol: str | Sequence[str] = "BTC",
+        *,
+        start: Instant | None = None,
+        end: Instant | None = None,
+        interval: str | timedelta | int | None = None,
+        as_of: Instant | None = None,
+    ) -> Rows[BarRow] | dict[str, Rows[BarRow]]:
+        """The closed price bars of a coin.
+
+        Parameters and result are those of :meth:`liqdata.Client.bars`.
+
+        Examples
+        --------
+        >>> import liqdata
+        >>> market = liqdata.demo()
+        >>> len(market.bars("BTC", interval="1d")), len(market.bars("BTC", start="2026-05-31", interval="1h"))
+        (30, 24)
+        """
+        return self._source.ask_each(series.bars(symbol, start=start, end=end, interval=interval, as_of=as_of))
+
+    @overload
+    def open_interest(
+        self,
+        symbol: str = "BTC",
+        *,
+        start: Instant | None = None,
+        end: Instant | None = None,
+        as_of: Instant | None = None,
+    ) -> Rows[OpenInterestRow]: ...
+    @overload
+    def open_interest(
+        self,
+        symbol: Sequence[str],
+        *,
+        start: Instant | None = None,
+        end: Instant | None = None,
+        as_of: Instant | None = None,
+    ) -> dict[str, Rows[OpenInterestRow]]: ...
+    def open_interest(
+        self,
+        symbol: str | Sequence[str] = "BTC",
+        *,
+        start: Instant | None = None,
+        end: Instant | None = None,
+        as_of: Instant | None = None,
+    ) -> Rows[OpenInterestRow] | dict[str, Rows[OpenInterestRow]]:
+        """The open-interest readings of a coin.
+
+        Parameters and result are those of :meth:`liqdata.Client.open_interest`.
+
+        Examples
+        --------
+        >>> import liqdata
+        >>> market = liqdata.demo()
+        >>> bool(market.open_interest("BTC", start="2026-05-31")["open_interest"].min() > 0)
+        True
+        """
+        return self._source.ask_each(series.open_interest(symbol, start=start, end=end, as_of=as_of))
+
+    @overload
+    def positions(self, symbol: str = "BTC", *, as_of: Instant | None = None) -> Rows[SeenPositionRow]: ...
+    @overload
+    def positions(self, symbol: Sequence[str], *, as_of: Instant | None = None) -> dict[str, Rows[SeenPositionRow]]: ...
+    def positions(
+        self, symbol: str | Sequence[str] = "BTC", *, as_of: Instant | None = None
+    ) -> Rows[SeenPositionRow] | dict[str, Rows[SeenPositionRow]]:
+        """The observed positions of single accounts, from the last snapshot of a coin.
+
+        Parameters and result are those of :meth:`liqdata.Client.positions`. Only archives have any;
+        :meth:`true_positions` has those of a simulation.
+
+        Examples
+        --------
+        >>> import liqdata
+        >>> liqdata.demo().positions("BTC").columns[:3]  # those of a simulation: Market.true_positions
+        ['exchange', 'account', 'coin']
+        """
+        return self._source.ask_each(positions.positions(symbol, as_of=as_of))
+
+    def coverage(self, range: Window = "24h", *, as_of: Instant | None = None) -> Rows[CoverageRow]:
+        """What the realised totals of a window cover, per exchange.
+
+        Parameters and result are those of :meth:`liqdata.Client.coverage`.
+
+        Examples
+        --------
+        >>> import liqdata
+        >>> market = liqdata.demo()
+        >>> {row["exchange"] for row in market.coverage()} == {row["exchange"] for row in market.exchanges()}
+        True
+        """
+        return self._source.ask(coverage.coverage(range, as_of=as_of))
+
+    def gaps(
+        self, start: Instant | None = None, end: Instant | None = None, *, as_of: Instant | None = None
+    ) -> Rows[GapRow]:
+        """Intervals in which orders are known to be missing.
+
+        Parameters and result are those of :meth:`liqdata.Client.gaps`. Only archives record gaps.
+
+        Examples
+        --------
+        >>> import liqdata
+        >>> market = liqdata.demo()
+        >>> market.gaps()
+        Rows(0 × exchange, start, end, reason, topic, state, recovered_at, recovered, holds; simulated)
+        """
+        return self._source.ask(coverage.gaps(start, end, as_of=as_of))
+
+    def undercount(self, range: Window = "24h", *, as_of: Instant | None = None) -> Rows[UndercountRow]:
+        """USD that each exchange published, and an estimate of all it liquidated.
+
+        Parameters and result are those of :meth:`liqdata.Client.undercount`.
+
+        Examples
+        --------
+        >>> import liqdata
+        >>> market = liqdata.demo()
+        >>> {row["sampling"] for row in market.undercount("1h")}  # a simulation shows everything
+        {'complete'}
+        """
+        return self._source.ask(undercount.undercount(range, as_of=as_of))
+
+    @overload
+    def maps(
+        self,
+        symbol: str | None = None,
+        *,
+        kind: MapKind | None = None,
+        version: str | Model | None = None,
+        start: Instant | None = None,
+        end: Instant | None = None,
+        as_of: Instant | None = None,
+    ) -> Rows[MapRow]: ...
+    @overload
+    def maps(
+        self,
+        symbol: Sequence[str],
+        *,
+        kind: MapKind | None = None,
+        version: str | Model | None = None,
+        start: Instant | None = None,
+        end: Instant | None = None,
+        as_of: Instant | None = None,
+    ) -> dict[str, Rows[MapRow]]: ...
+    def maps(
+        self,
+        symbol: str | Sequence[str] | None = None,
+        *,
+        kind: MapKind | None = None,
+        version: str | Model | None = None,
+        start: Instant | None = None,
+        end: Instant | None = None,
+        as_of: Instant | None = None,
+    ) -> Rows[MapRow] | dict[str, Rows[MapRow]]:
+        """The estimated maps that were served from an archive, as they were.
+
+        Parameters and result are those of :meth:`liqdata.Client.maps`. Only archives have any.
+
+        Examples
+        --------
+        >>> import liqdata
+        >>> market = liqdata.demo()
+        >>> market.maps("BTC", kind="levels")  # only archives have any
+        Rows(0 × kind, symbol, params, timestamp, computed_at, reply, explain, version; simulated)
+        """
+        return self._source.ask_each(maps.maps(symbol, kind=kind, version=version, start=start, end=end, as_of=as_of))
 
     def true_positions(self, symbol: str = "BTC") -> Rows[PositionRow]:
-        """The open positions of a simulated market: the truth an estimate can be held against.
+        """The open positions of a simulated market, to compare an estimate with.
 
         Parameters
         ----------
         symbol : str
-            Coin, such as ``BTC``; of a pair, in any spelling, its coin.
+            Coin, such as ``BTC``; a trading pair in any spelling stands for its coin.
 
         Returns
         -------
@@ -170,7 +998,7 @@ class Market(
         Raises
         ------
         RuntimeError
-            For a market that is not simulated: nobody knows its positions.
+            If the market is not simulated.
 
         Examples
         --------
@@ -178,19 +1006,109 @@ class Market(
         >>> {row["side"] for row in liqdata.demo().true_positions("ETH")} == {"LONG", "SHORT"}
         True
         """
-        core = self._open()
+        core = self._source.open_core()
         if not self.simulated:
             msg = (
                 "only a simulated market knows its positions, and liqdata.demo() makes one; positions() has those of "
                 "single accounts that were seen"
             )
             raise RuntimeError(msg)
-        return _answers.rows(core.true_positions(_coin(symbol)), self._origin(None))
+        return convert.rows(core.true_positions(_coin(symbol)), self._source.origin(None))
+
+    def export(
+        self,
+        url: str | os.PathLike[str],
+        *,
+        start: Instant | None = None,
+        end: Instant | None = None,
+        tables: Sequence[ArchiveTable] = ("orders", "bars", "open_interest"),
+        partition: Literal["day"] = "day",
+        progress: Progress = False,
+    ) -> Exported:
+        """Copy the finished days of an archive to a folder or object storage.
+
+        Only new files are sent, and the list of files with sessions and gaps last: an interrupted export leaves the
+        previous state in place, and the next export continues. Other engines can read the files.
+        :func:`liqdata.open` opens the address and gives the same answers about those days.
+
+        Parameters
+        ----------
+        url : str or path
+            A folder, as a path or ``file:///folder``, or the address of a prefix (``s3://bucket/prefix``, ``gs://…``,
+            ``az://…``) that is used by this archive alone. Credentials come from the environment
+            (``AWS_ACCESS_KEY_ID`` etc.).
+        start, end : int, datetime or str, optional
+            Only days from ``start`` until before ``end``, each the start of a UTC day. By default all days that ended
+            at least an hour ago; a running day is never exported.
+        tables : sequence of {"orders", "bars", "open_interest", "maps", "positions"}
+            What to export; coverage is exported with the orders.
+        partition : {"day"}
+            Each file holds one UTC day, as in the archive.
+        progress : bool or callable
+            Show a progress bar of the files (needs tqdm; on a terminal or in a notebook), or call a function with the
+            number of files done and the total (``None`` if unknown).
+
+        Returns
+        -------
+        Exported
+            What is at the address now, and how much was sent.
+
+        Raises
+        ------
+        ArchiveError
+            If the address cannot be written, holds another archive or more than this export, or if a file of the
+            archive is damaged; ``path`` names the file.
+        BadQuery
+            For a wrong address, instant or table.
+        RuntimeError
+            If the market is not an archive, or replays one.
+
+        Notes
+        -----
+        Needs obstore (``pip install "liqdata[cloud]"``). A collector may write to the archive meanwhile.
+
+        Examples
+        --------
+        >>> import tempfile
+        >>> import liqdata
+        >>> from liqdata import _core
+        >>> folder = tempfile.mkdtemp() + "/archive"  # usually made by a collector
+        >>> _core.ArchiveWriter(folder).close()
+        >>> with liqdata.open(folder) as market:
+        ...     market.export(f"{folder}-copy").sent
+        0
+        """
+        source = self._source
+        source.open_core()
+        if self.simulated:
+            msg = (
+                "a simulated market is not exported: the rows of an archive count as observed; "
+                "iter_orders().to_parquet(path) writes its orders, and bars(symbol) is a frame of its bars"
+            )
+            raise RuntimeError(msg)
+        if source.archive is None:
+            msg = (
+                "a market of tables is not exported: an archive says of every bar and reading whose it is, and of "
+                "every row when it was received, which tables do not; liqdata.ingest(folder, ...) makes an archive "
+                "of tables, and liqdata.open(folder) exports it"
+            )
+            raise RuntimeError(msg)
+        if source.clock is not None:
+            msg = f"a replay is not exported; liqdata.open({source.archive[0]!r}) exports its archive"
+            raise RuntimeError(msg)
+        folder, as_of = source.archive
+        if as_of is not None:
+            msg = "as_of: the files of an archive are not as of an instant; allowed: a market that was opened without"
+            raise BadQuery(msg, parameter="as_of")
+        from .cloud.upload import export
+
+        done = export(folder, url, start=start, end=end, tables=tables, partition=partition, progress=progress)
+        return Exported(**done._asdict())
 
     def close(self) -> None:
-        """Refuse further calls; in a market that moves nothing more arrives, and its streams end.
+        """Refuse further calls; a market that moves receives nothing more, and its streams end.
 
-        Files of an archive that nobody asked for are read no more.
+        Pending background reads of archive files are dropped.
 
         Examples
         --------
@@ -202,10 +1120,11 @@ class Market(
         ...
         RuntimeError: market is closed
         """
-        self._closed = True
-        self._core.end()
-        if self._mirror is not None:
-            self._mirror.mirror.close()
+        source = self._source
+        source.closed = True
+        source.core.end()
+        if source.mirrored is not None:
+            source.mirrored.mirror.close()
 
     def __enter__(self) -> Self:
         return self
@@ -214,35 +1133,44 @@ class Market(
         self.close()
 
     def __reduce__(self) -> tuple[Any, ...]:
-        if self._moves is not None:
-            clock, _ = self._core.clock or (None, None)
-            return self._moves.made_by, (*self._moves.made_of, self._moves.speed, clock)
-        if self._demo is not None:
-            return _demo, self._demo
-        if self._mirror is not None and self._archive is not None:
-            return _fetched, (*self._mirror[1:], self._archive[1])
-        if self._archive is not None:
-            return _archived, self._archive
-        return _from_tables, (self._core.tables(), self._core.now)
+        source = self._source
+        if source.clock is not None:
+            at, _ = source.core.clock or (None, None)
+            return source.clock.make, (*source.clock.arguments, source.clock.speed, at)
+        if source.demo is not None:
+            return _demo, source.demo
+        if source.mirrored is not None and source.archive is not None:
+            return _fetched, (*source.mirrored[1:], source.archive[1])
+        if source.archive is not None:
+            return _archived, source.archive
+        return _from_tables, (source.core.tables(), source.core.now)
 
     def __repr__(self) -> str:
+        source = self._source
         label = "simulated, " if self.simulated else ""
-        if self._archive is not None:
-            where = self._archive[0] if self._mirror is None else ", ".join(self._mirror.addresses)
+        if source.archive is not None:
+            where = source.archive[0] if source.mirrored is None else ", ".join(source.mirrored.addresses)
             label = f"{'replay of ' if self.replayed else ''}archive {where!r}, "
-        if self._moves is not None and self._moves.speed is not None:
-            label += f"{self._moves.speed:g} times as fast as here, "
-        closed = ", closed" if self._closed else ""
+        if source.clock is not None and source.clock.speed is not None:
+            label += f"{source.clock.speed:g} times as fast as here, "
+        closed = ", closed" if source.closed else ""
         at = "nothing yet" if self.now is None else f"now={self.now:%Y-%m-%dT%H:%M:%SZ}"
         return f"Market({label}{len(self.symbols)} coins, {at}{closed})"
 
 
+def _market(source: LocalSource) -> Market:
+    """A market of another source than tables."""
+    made = Market.__new__(Market)
+    made._source = source  # noqa: SLF001 - `Market(...)` itself takes tables
+    return made
+
+
 def _coin(symbol: object) -> str:
-    _core.question("levels", symbol=symbol)  # the check of every coin, for what is no text
+    _core.question("levels", symbol=symbol)  # raises for a symbol that is not text
     return _core.coin(str(symbol))
 
 
-@door
+@public_call
 def open(
     path: str | os.PathLike[str] | Sequence[str],
     *,
@@ -251,54 +1179,52 @@ def open(
     cache: str | os.PathLike[str] | None = None,
     progress: Progress = False,
 ) -> Market:
-    """A market that lies in an archive on this machine, which a collector may be filling, or in object storage.
+    """Open an archive, on this machine or in object storage; a collector may be filling it.
 
     Parameters
     ----------
     path : str, path-like or sequence of str
-        The archive's folder. Or the address that :meth:`Market.export` brought it to, such as ``s3://bucket/prefix``;
-        several of them, or ``s3://bucket/*`` for all one level below, are one archive: each row once, as whoever
-        received it first has it, and covered where any of them listened.
+        The folder of the archive, or the address that :meth:`Market.export` wrote, such as ``s3://bucket/prefix``.
+        Several addresses, or ``s3://bucket/*`` for all one level below, are merged into one archive: each row once, as
+        the archive that received it first stored it, and covered where any of them was.
     as_of : int, datetime or str, optional
-        The instant to stay at: nothing that was received later is seen, whatever is asked. As the archive grows by
-        default.
+        Stay at this instant: rows received later are never visible. By default the market grows with the archive.
     start : int, datetime or str, optional
-        Of an address: only days from this one on, an instant at which a UTC day begins. All of them by default.
+        Of an address: only days from this one on (the start of a UTC day). All by default.
     cache : str or path-like, optional
-        Of an address: the folder that its files are fetched into, below the user's folder of caches by default. What is
-        there is not fetched again.
+        Of an address: the folder for downloaded files, in the user's cache folder by default. Files in it are not
+        downloaded again.
     progress : bool or callable
-        Of an address: show a bar of the files that are fetched (with tqdm, on a terminal or in a notebook), or tell a
-        function how many are done and of how many (``None`` where that is unknown).
+        Of an address: show a progress bar of the files (needs tqdm; on a terminal or in a notebook), or call a function
+        with the number of files done and the total (``None`` if unknown).
 
     Returns
     -------
     Market
-        Answers as any other. Realised totals are of the last 24 hours; estimates are made of what the archive has of
-        the coin; :meth:`Market.iter_orders`, :meth:`Market.bars` and :meth:`Market.open_interest` reach the whole
-        history. It pickles as its path, and must be opened again in a forked process. Behind an address lie days that
-        are over; what is exported later is seen by whoever opens it again.
+        Realised totals cover the last 24 hours; :meth:`Market.iter_orders`, :meth:`Market.bars` and
+        :meth:`Market.open_interest` reach the whole history. It pickles as its path and must be opened again in a
+        forked process. An address holds finished days; open it again to see later exports.
 
     Raises
     ------
     ArchiveError
-        Where there is no archive, or it cannot be read; ``path`` names what is at fault.
+        If there is no archive or it cannot be read; ``path`` names the file.
     BadQuery
-        For an instant that is none, or an address that is not understood.
+        For a wrong instant or address.
 
     Examples
     --------
     >>> import tempfile
     >>> import liqdata
     >>> from liqdata import _core
-    >>> folder = tempfile.mkdtemp() + "/archive"  # made by a collector otherwise
+    >>> folder = tempfile.mkdtemp() + "/archive"  # usually made by a collector
     >>> _core.ArchiveWriter(folder).close()
     >>> with liqdata.open(folder) as market:
     ...     market.overview()["24h"]["cnt"]
     0
     """
     at = instant(as_of, "as_of")
-    meant(progress)
+    checked_progress(progress)
     several = list(path) if isinstance(path, list | tuple) else None
     if several is None and not (isinstance(path, str) and "://" in path):
         for name, value in {"start": start, "cache": cache}.items():
@@ -306,8 +1232,8 @@ def open(
                 msg = f"{name}: the archive {path!r} is on this machine; allowed: for an address such as s3://bucket/prefix"
                 raise BadQuery(msg, parameter=name)
         return _archived(folder(path), at)
-    from ._objects import checked
-    from ._send import day
+    from .cloud.objects import checked
+    from .cloud.upload import day
 
     addresses = [checked(one, "path") for one in ([path] if several is None else several)]
     if not addresses or len(set(addresses)) < len(addresses):
@@ -320,29 +1246,33 @@ def open(
 def _fetched(
     addresses: list[str], start: int | None, cache: str | None, as_of: int | None, *, progress: Progress = False
 ) -> Market:
-    from ._mirror import mirrored
+    from .cloud.mirror import mirrored
 
     mirror = mirrored(addresses, cache=cache, start=start, progress=progress)
     made = _archived(str(mirror.folder), as_of)
-    made._mirror = _Mirrored(mirror, addresses, start, cache)  # noqa: SLF001 - as in _of_archive
+    made._source.mirrored = MirroredArchive(mirror, addresses, start, cache)  # noqa: SLF001 - as in _market
     return made
 
 
 def _archived(path: str, as_of: int | None) -> Market:
-    return _of_archive(_core.Market.open(path, as_of), path, as_of)
+    core = _core.Market.open(path, as_of)
+    return _market(LocalSource(core, archive=(os.path.realpath(path), as_of)))
 
 
 def collected(collector: _core.Collector, path: str | os.PathLike[str]) -> Market:
-    """A market of the archive that a collector in this process fills; the maps that are served of it are kept."""
-    return _of_archive(collector.market(), os.fspath(path), None)
+    """The market of an archive that a collector in this process fills; served maps are stored in it.
+
+    Parameters
+    ----------
+    collector : _core.Collector
+        The native collector.
+    path : str or path-like
+        The folder of the archive.
+    """
+    return _market(LocalSource(collector.market(), archive=(os.path.realpath(os.fspath(path)), None)))
 
 
-def _of_archive(core: _core.Market, path: str, as_of: int | None) -> Market:
-    made = Market.__new__(Market)
-    return made._set_up(core, archive=(os.path.realpath(path), as_of))  # noqa: SLF001 - users make markets of tables
-
-
-@door
+@public_call
 def demo(
     *,
     seed: int = 0,
@@ -351,38 +1281,37 @@ def demo(
     speed: float = 1.0,
     progress: Progress = False,
 ) -> Market:
-    """A simulated market with known positions: works on a fresh machine with no network and no account.
+    """Simulate a market with known positions, without network or account.
 
-    Traders with leverages, entries and stops live through a price path with jumps; those whose liquidation price the
-    mark price crosses are liquidated. Ten coins, five venues, 30 days of 5-minute bars, 24 hours of orders. Everything
-    it answers is labelled as simulated.
+    Traders with leverages, entries and stops go through a price path with jumps. Positions whose liquidation price the
+    mark price crosses are liquidated. The market has ten coins, five exchanges, 30 days of 5-minute bars and 24 hours
+    of orders. All answers are labelled as simulated.
 
     Parameters
     ----------
     seed : int
-        The same seed and the same ``now`` give the same market, 0 to 2⁶⁴ - 1.
+        0 to 2⁶⁴ - 1; the same seed and ``now`` give the same market.
     now : int, datetime or str, optional
-        The instant the market ends at, floored to 5 minutes. A fixed instant by default, so that a market is
-        reproducible from its seed alone.
+        The instant at which the market ends, floored to 5 minutes; a fixed instant by default.
     live : bool
-        Whether it goes on: it begins as the one without, and from there its bars close and its orders arrive, for 30
-        days of its own time. What happens is the same each time, whoever looks and however fast it goes.
+        Continue from there for 30 days of market time: bars close and orders arrive. The events are the same at any
+        speed.
     speed : float
-        How many times as fast as here time passes in a live one: with ``speed=60`` an hour is a minute.
+        Of a live market: how many times faster than real time it runs. With ``speed=60`` an hour takes a minute.
     progress : bool or callable
-        Show a bar of the bars that its coins live through (with tqdm, on a terminal or in a notebook), or tell a
-        function how many are done and of how many.
+        Show a progress bar of the simulated bars (needs tqdm; on a terminal or in a notebook), or call a function with
+        the number of bars done and the total.
 
     Returns
     -------
     Market
-        With ``simulated`` true and :meth:`Market.true_positions`, those at the last close of a bar where it is live.
-        Streams of a live one wait for the next order and end where it does, and :meth:`Market.close` ends it.
+        With ``simulated`` true, and :meth:`Market.true_positions` (of a live market those at the last bar close).
+        Streams of a live market wait for the next order and end with it; :meth:`Market.close` ends it.
 
     Raises
     ------
     BadQuery
-        For a seed, an instant or a speed outside its bounds, and for a speed where nothing moves.
+        For a seed, instant or speed outside its bounds, and for a speed without ``live``.
 
     Examples
     --------
@@ -398,7 +1327,7 @@ def demo(
         msg = f"seed: {seed!r} is not allowed; allowed: a whole number from 0 to 2**64 - 1"
         raise BadQuery(msg, parameter="seed")
     at = instant(_DEMO_NOW if now is None else now, "now") or 0
-    pace = faster(speed)
+    pace = _checked_speed(speed)
     if live:
         return _live(seed, at, pace, progress=progress)
     if pace != 1:
@@ -407,43 +1336,124 @@ def demo(
     return _demo(seed, at, progress=progress)
 
 
-def faster(speed: float) -> float:
-    """How many times as fast as here time passes, or :class:`~liqdata.BadQuery`."""
-    allowed = f"a number above 0, at most {_FASTEST:,}"
+def _checked_speed(speed: float) -> float:
+    """The speed of a clock, or :class:`~liqdata.BadQuery`."""
+    allowed = f"a number above 0, at most {_MAX_SPEED:,}"
     found = number(speed, "speed", allowed)
-    if not 0 < found <= _FASTEST:
+    if not 0 < found <= _MAX_SPEED:
         msg = f"speed: {speed!r} is not allowed; allowed: {allowed}"
         raise BadQuery(msg, parameter="speed")
     return found
 
 
 def _live(seed: int, now: int, speed: float | None, at: int | None = None, *, progress: Progress = False) -> Market:
-    """A simulated market that goes on; without a speed its clock is driven by hand (``_core.Market.advance``)."""
-    made = Market.__new__(Market)
+    """A live simulation; without a speed, ``_core.Market.advance`` moves its clock."""
     with counting(progress, "demo", " bars") as seen:
         core = _core.Market.live_demo(seed, now, speed, at, seen)
-    return made._set_up(core, moves=_Moves(_live, (seed, now), speed))  # noqa: SLF001 - as in _of_archive
+    return _market(LocalSource(core, clock=Clock(_live, (seed, now), speed)))
 
 
 def _demo(
     seed: int, now: int, habits: tuple[float, float, float] | None = None, *, progress: Progress = False
 ) -> Market:
-    """A simulated market; of traders with other habits (``docs/simulation.md``) where they are given.
+    """A simulation, optionally with other trader habits (``docs/simulation.md``).
 
-    Markets of one seed, instant and habits share what was made, which nothing changes, as long as one of them is there.
+    Markets of one seed, instant and habits share one immutable native market while any of them exists.
     """
-    made = Market.__new__(Market)
-    # Whoever looks on how it is made sees it made.
+    # A simulation with a progress bar is always computed.
     core = None if progress else _made.get((seed, now, habits))
     if core is None:
         with counting(progress, "demo", " bars") as seen:
             core = _core.Market.demo(seed, now, habits, seen)
         _made[seed, now, habits] = core
-    return made._set_up(core, demo=(seed, now, habits))  # noqa: SLF001 - as in _of_archive
+    return _market(LocalSource(core, demo=(seed, now, habits)))
 
 
 _made: WeakValueDictionary[tuple[int, int, tuple[float, float, float] | None], _core.Market] = WeakValueDictionary()
 
 
 def _from_tables(tables: tuple[_core.Table, ...], now: int | None) -> Market:
-    return Market(*tables, now=None if now is None else datetime_of(now))  # a number of 1971 would look like seconds
+    return Market(*tables, now=None if now is None else datetime_of(now))  # milliseconds of 1971 look like seconds
+
+
+@public_call
+def replay(
+    path: str | os.PathLike[str],
+    *,
+    start: Instant | None = None,
+    end: Instant | None = None,
+    speed: float = 60.0,
+    progress: Progress = False,
+) -> Market:
+    """Replay an archive: its data arrive again, by a faster clock.
+
+    Nothing is visible before it was received: orders arrive when the collector received them, and backfilled data
+    arrive late. The same archive gives the same rows in the same order at any speed. Streams, a server
+    (:func:`liqdata.serve`), the estimates and :meth:`Market.history` see the market grow.
+
+    Parameters
+    ----------
+    path : str or path-like
+        The folder of the archive. Rows that a collector adds meanwhile are not replayed.
+    start : int, datetime or str, optional
+        Start of the replay; data received by then are present at once. Before the first received row by default.
+    end : int, datetime or str, optional
+        End of the replay; the last received row by default.
+    speed : float
+        How many times faster than real time the clock runs. With ``speed=60`` an hour takes a minute.
+    progress : bool or callable
+        While the archive is read at the start: show a progress bar of its days (needs tqdm; on a terminal or in a
+        notebook), or call a function with the number of days done and the total.
+
+    Returns
+    -------
+    Market
+        With ``replayed`` true, also in the ``meta`` of its answers. Its ``now`` is when data last arrived; a later
+        ``as_of`` is refused. At the end its streams end and it stays as it is; :meth:`Market.close` ends it earlier. It
+        pickles as its path and position, and must be made again in a forked process.
+
+    Raises
+    ------
+    BadQuery
+        For a wrong instant, a speed that is not above 0, and if nothing arrives in that time.
+    ArchiveError
+        If there is no archive or it cannot be read.
+
+    Notes
+    -----
+    The archive is read once at the start, one day at a time, to find out when rows arrive; memory holds one day. Names
+    of coins and exchanges are known from the start.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> import liqdata
+    >>> from liqdata import _core
+    >>> folder = tempfile.mkdtemp() + "/archive"  # usually made by a collector
+    >>> writer = _core.ArchiveWriter(folder)
+    >>> writer.append(liqdata.demo().iter_orders("BTC", max_rows=20).to_arrow(), None, None)
+    >>> writer.close()
+    >>> with liqdata.replay(folder, start="2026-05-31T23:42Z", speed=1) as market:  # some orders are still to come
+    ...     0 < len(market.orders(limit=20)) < 20
+    True
+    """
+    if not isinstance(path, str | os.PathLike) or "://" in os.fspath(path):
+        msg = f"path: {path!r} is not allowed; allowed: the folder of an archive on this machine"
+        raise BadQuery(msg, parameter="path")
+    first, last = time_bounds(start, end)
+    return _replayed(os.path.realpath(path), first, last, _checked_speed(speed), progress=progress)
+
+
+def _replayed(
+    path: str,
+    start: int | None,
+    end: int | None,
+    speed: float | None,
+    at: int | None = None,
+    *,
+    progress: Progress = False,
+) -> Market:
+    """A replay; without a speed, ``_core.Market.advance`` moves its clock."""
+    with counting(progress, "replay", " days") as seen:
+        core = _core.Market.replay(path, start, end, speed, at, seen)
+    return _market(LocalSource(core, archive=(path, None), clock=Clock(_replayed, (path, start, end), speed)))

@@ -13,7 +13,7 @@ from numbers import Integral, Real
 from typing import Any
 
 from . import _core
-from ._doors import doors
+from .calls.traceback import public_methods
 from .errors import BadQuery
 
 __all__ = ["Model"]
@@ -21,7 +21,7 @@ __all__ = ["Model"]
 _PARAMETERS = ("prior", "tiers", "weights", "mmr", "clocks", "entries", "grid", "phi0", "kappa0", "nu", "name")
 
 
-@doors
+@public_methods
 class Model:
     """The parameters of an estimate, checked and with a version.
 
@@ -206,6 +206,6 @@ def _plain(key: str, value: object) -> object:
     raise BadQuery(msg, parameter=key)
 
 
-def asked(model: object) -> object:
-    """What the native half takes for ``model=``."""
+def native(model: object) -> object:
+    """The native form of a ``model=`` parameter."""
     return model._core if isinstance(model, Model) else model  # noqa: SLF001 - its own module

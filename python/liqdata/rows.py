@@ -8,12 +8,12 @@ from difflib import get_close_matches
 from itertools import chain
 from typing import TYPE_CHECKING, Any, Generic, Literal, TypeVar, cast, overload
 
-from ._doors import doors
-from ._drawn import as_html, as_text
-from ._inputs import choice
-from ._pandas import pandas_first
-from ._progress import bar, counting
+from .calls.arguments import choice
+from .calls.progress import bar, counting
+from .calls.traceback import public_methods
 from .errors import BadQuery
+from .frames.import_order import pandas_first
+from .text.repr import as_html, as_text
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -33,7 +33,7 @@ _PANDAS_WITH_TEXT = 3  # from this version on pandas has a string type of its ow
 _AT_ONCE = 1024  # rows that are made into dicts at once while iterating
 
 
-@doors
+@public_methods
 class Rows(Generic[R]):
     """An immutable sequence of dict rows.
 
@@ -65,6 +65,7 @@ class Rows(Generic[R]):
     """
 
     __slots__ = ("_decimals", "_table", "meta")
+    _picture = "rows"  # the plots recognise rows by it
     __hash__ = None  # type: ignore[assignment]  # how Python spells that what compares by value has no hash
 
     def __init__(

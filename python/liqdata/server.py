@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Self
 
 from . import _core
-from ._doors import door
+from .calls.traceback import public_call
 from .errors import BadQuery
 
 if TYPE_CHECKING:
@@ -125,7 +125,7 @@ class Server:
 
     def __init__(self, market: Market, host: str, port: int, settings: dict[str, object]) -> None:
         self.market = market
-        self._core = _core.Server(market._open(), host, port, settings)  # noqa: SLF001 - the market's native half
+        self._core = _core.Server(market._source.open_core(), host, port, settings)  # noqa: SLF001 - the market's native half
         ended = threading.Event()
         # A thread that knows nothing of the server, so that one that is dropped unclosed ends it, too.
         self._end = weakref.finalize(self, ended.set)
@@ -165,7 +165,7 @@ def _deliver(ended: threading.Event) -> None:
         _core.deliver_logs()
 
 
-@door
+@public_call
 def serve(
     market: Market,
     host: str = "127.0.0.1",

@@ -110,7 +110,7 @@ class _AsyncStream(AsyncIterator[R]):
         return self._batch.last_event_id
 
     async def __anext__(self) -> R:
-        from ._loop import answer
+        from .calls.event_loop import answer
 
         batch = self._batch
         while not batch.ended:

@@ -1,4 +1,4 @@
-"""What a symbol means, in whichever way it is spelled: the rule that every question and every table goes by."""
+"""Symbols: coins and trading pairs in any spelling."""
 
 from __future__ import annotations
 
@@ -6,39 +6,39 @@ from dataclasses import dataclass
 from typing import Literal, cast
 
 from . import _core
-from ._doors import door
+from .calls.traceback import public_call
 from .errors import BadQuery
 
-__all__ = ["Symbol", "symbol"]
+__all__ = ["Symbol", "parse"]
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Symbol:
-    """A coin or a trading pair, read by :func:`symbol`.
+    """A coin or a trading pair, made by :func:`parse`.
 
     Attributes
     ----------
     coin : str
         The coin, such as ``"BTC"``.
     quote : str or None
-        What a pair is quoted in, such as ``"USDT"``; ``None`` of a coin.
+        Quote currency of a pair, such as ``"USDT"``; ``None`` for a coin.
     pair : str or None
-        The pair in the spelling of this package, such as ``"BTCUSDT"``; ``None`` of a coin. Perpetual and dated
+        The pair in the spelling of this package, such as ``"BTCUSDT"``; ``None`` for a coin. Perpetual and dated
         contracts share it.
     kind : {"perpetual", "dated", "spot"} or None
-        The kind of contract that the spelling names, perpetual where it says nothing; ``None`` of a coin.
+        Contract type of the spelling, perpetual by default; ``None`` for a coin.
     exchange : str or None
-        The exchange, where one was named.
+        The exchange, if one was named.
     native_id : str or None
-        How that exchange calls the perpetual contract; ``None`` where no exchange was named, of a coin, of a dated
-        contract, and where the name does not follow from the pair.
+        The exchange's own name of the perpetual contract. ``None`` without an exchange, for a coin or a dated contract,
+        and if the name does not follow from the pair.
     scale : int
-        How many of the coin one listed unit holds: 1000 of ``"1000PEPEUSDT"``.
+        Number of coins in one listed unit: 1000 for ``"1000PEPEUSDT"``.
 
     Examples
     --------
     >>> import liqdata
-    >>> found = liqdata.symbol("BINANCE:1000PEPEUSDT.P")
+    >>> found = liqdata.symbols.parse("BINANCE:1000PEPEUSDT.P")
     >>> found.coin, found.quote, found.kind, found.exchange, found.scale
     ('PEPE', 'USDT', 'perpetual', 'binance', 1000)
     """
@@ -55,9 +55,9 @@ class Symbol:
         return self.pair or self.coin
 
 
-@door
-def symbol(text: str, *, exchange: str | None = None) -> Symbol:
-    """Read a symbol as exchanges, ccxt, TradingView or people spell it.
+@public_call
+def parse(text: str, *, exchange: str | None = None) -> Symbol:
+    """Parse a symbol as exchanges, ccxt, TradingView or people spell it.
 
     Parameters
     ----------
@@ -65,7 +65,7 @@ def symbol(text: str, *, exchange: str | None = None) -> Symbol:
         Such as ``"BTC"``, ``"BTCUSDT"``, ``"BTC/USDT:USDT"``, ``"BTC-USDT-SWAP"``, ``"PF_XBTUSD"``, ``"BTCUSDT.P"`` or
         ``"BINANCE:BTCUSDT"``.
     exchange : str, optional
-        The exchange whose own name of the contract is wanted; see ``native_id``.
+        The exchange for ``native_id``.
 
     Returns
     -------
@@ -74,16 +74,16 @@ def symbol(text: str, *, exchange: str | None = None) -> Symbol:
     Raises
     ------
     BadQuery
-        For what names nothing, for a slip in a well-known pair, with the nearest names, and for an exchange that this
-        package does not listen to or another than ``text`` names.
+        For text that is not a symbol, for a misspelt well-known pair (with the nearest names), and for an exchange that
+        this package does not know or that contradicts ``text``.
 
     Examples
     --------
     >>> import liqdata
-    >>> found = liqdata.symbol("PF_XBTUSD", exchange="bitmex")
+    >>> found = liqdata.symbols.parse("PF_XBTUSD", exchange="bitmex")
     >>> found.coin, found.pair, found.native_id
     ('BTC', 'BTCUSD', 'XBTUSD')
-    >>> liqdata.symbol("1000PEPEUSDT").scale
+    >>> liqdata.symbols.parse("1000PEPEUSDT").scale
     1000
     """
     if not isinstance(text, str):

@@ -1,4 +1,4 @@
-"""Walks over the order feed: dicts one by one, all that are left as columns, or column by column as they come."""
+"""Iterators over all orders: dict rows, or all remaining rows as a frame or file."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ from bisect import bisect_right
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from typing import TYPE_CHECKING, Any, Generic, Literal, TypeVar, cast
 
-from . import _answers, _core
-from ._doors import door
-from ._inputs import choice
-from ._told import OF_EXPORTS, told
-from ._written import written
+from . import _core
+from .calls.arguments import choice
+from .calls.traceback import public_call
+from .files.atomic_write import written
+from .source import convert
 from .types import Amount
 
 if TYPE_CHECKING:
@@ -21,9 +21,9 @@ if TYPE_CHECKING:
     import polars as pl
     import pyarrow as pa
 
-    from ._answers import Origin
-    from ._progress import Shown
+    from .calls.progress import Shown
     from .rows import Rows
+    from .source.convert import Origin
     from .types import OrderRow
 
     Following = Callable[[], _core.Table | None]  # the next rows; None at the end
@@ -35,8 +35,8 @@ F = TypeVar("F")
 _Frame = Literal["float", "decimal"]
 
 
-class _Shelf(Generic[Amount]):
-    """Tables that have come, and how far their rows have been handed out."""
+class _Buffer(Generic[Amount]):
+    """Fetched tables, and the position of the next row in them."""
 
     def __init__(self, bar: Shown, origin: Callable[[], Origin], *, groups: bool) -> None:
         self._bar = bar
@@ -44,14 +44,14 @@ class _Shelf(Generic[Amount]):
         self._origin = origin
         self._tables: list[_core.Table] = []
         self._rows: Iterator[OrderRow[Amount]] = iter(())
-        self._open: _core.Table | None = None  # whose rows those are
+        self._open: _core.Table | None = None  # the table of those rows
 
     def put(self, table: _core.Table) -> None:
         self._tables.append(table)
         self._bar.update(len(table))
 
     def row(self) -> OrderRow[Amount] | None:
-        """The next row, if there is one."""
+        """The next row; ``None`` if another table is needed."""
         while True:
             for row in self._rows:
                 return row
@@ -79,13 +79,13 @@ class _Shelf(Generic[Amount]):
         self._shut()
         table = _core.Table.joined_orders(self._tables, self._groups)
         self._tables = []
-        return _answers.rows(table, self._origin())
+        return convert.rows(table, self._origin())
 
     def close(self) -> None:
         self._bar.close()
 
 
-class _Walked:
+class _Status:
     """What an iterator says of the walk behind it."""
 
     _following: Any
@@ -126,14 +126,13 @@ class _Walked:
         return end
 
 
-@told(OF_EXPORTS)
-class OrderIterator(_Walked, Iterator["OrderRow[Amount]"], Generic[Amount]):
-    """The rows of an order feed, newest first; ``iter_orders`` makes it.
+class OrderIterator(_Status, Iterator["OrderRow[Amount]"], Generic[Amount]):
+    """The rows of an order feed, newest first; made by ``iter_orders``.
 
-    Iterating gives dicts. ``to_pandas``, ``to_polars`` and ``to_arrow`` take all rows that are left as columns, without
-    going through dicts: a million rows in a fraction of the time. What takes Arrow streams takes the walk itself, piece
-    by piece: ``polars.DataFrame(walk)``, ``pyarrow.table(walk)``, duckdb; :meth:`to_parquet` writes a file of a feed
-    that memory does not hold. After an error the walk may be asked again and goes on where it was.
+    Iterating yields dicts. ``to_pandas``, ``to_polars`` and ``to_arrow`` read the remaining rows as columns, which is
+    many times faster. The iterator is also an Arrow stream, fetched in pieces: ``polars.DataFrame(it)``,
+    ``pyarrow.table(it)``, duckdb. :meth:`to_parquet` writes a feed that is larger than memory. After an error,
+    iteration continues where it was.
 
     Examples
     --------
@@ -157,35 +156,35 @@ class OrderIterator(_Walked, Iterator["OrderRow[Amount]"], Generic[Amount]):
         self._following: Following | None = following
         self._origin = origin
         self._end = end
-        self._shelf: _Shelf[Amount] = _Shelf(bar, origin, groups=groups)
+        self._buffer: _Buffer[Amount] = _Buffer(bar, origin, groups=groups)
 
     def __next__(self) -> OrderRow[Amount]:
-        while (row := self._shelf.row()) is None:
+        while (row := self._buffer.row()) is None:
             if not self._more():
                 raise StopIteration
         return row
 
-    @door
+    @public_call
     def _more(self) -> bool:
-        """Take the next rows; whether there were any."""
+        """Fetch the next rows; whether there were any."""
         if self._following is None:
             return False
-        # A failure leaves the walk where it is: asking again goes on from there.
+        # After an error the next call continues here.
         table = self._following()
         if table is None:
             self._following = None
-            self._shelf.close()
+            self._buffer.close()
             return False
-        self._shelf.put(table)
+        self._buffer.put(table)
         return True
 
     def _rest(self) -> Rows[OrderRow[Amount]]:
         while self._more():
             pass
-        return self._shelf.rest()
+        return self._buffer.rest()
 
     def to_pandas(self, *, decimals: _Frame = "float") -> pd.DataFrame:
-        """All rows that are left as a pandas frame; as :meth:`liqdata.Rows.to_pandas`.
+        """All remaining rows as a pandas frame, like :meth:`liqdata.Rows.to_pandas`.
 
         Parameters
         ----------
@@ -195,7 +194,7 @@ class OrderIterator(_Walked, Iterator["OrderRow[Amount]"], Generic[Amount]):
         Returns
         -------
         pandas.DataFrame
-            Empty, with its columns, where no row is left.
+            Empty, with its columns, if no row remains.
 
         Raises
         ------
@@ -211,7 +210,7 @@ class OrderIterator(_Walked, Iterator["OrderRow[Amount]"], Generic[Amount]):
         return self._rest().to_pandas(decimals=decimals)
 
     def to_polars(self, *, decimals: _Frame = "float") -> pl.DataFrame:
-        """All rows that are left as a polars frame; as :meth:`liqdata.Rows.to_polars`.
+        """All remaining rows as a polars frame, like :meth:`liqdata.Rows.to_polars`.
 
         Parameters
         ----------
@@ -221,7 +220,7 @@ class OrderIterator(_Walked, Iterator["OrderRow[Amount]"], Generic[Amount]):
         Returns
         -------
         polars.DataFrame
-            Empty, with its columns, where no row is left.
+            Empty, with its columns, if no row remains.
 
         Raises
         ------
@@ -237,7 +236,7 @@ class OrderIterator(_Walked, Iterator["OrderRow[Amount]"], Generic[Amount]):
         return self._rest().to_polars(decimals=decimals)
 
     def to_arrow(self, *, decimals: _Frame = "float") -> pa.Table:
-        """All rows that are left as a pyarrow table; as :meth:`liqdata.Rows.to_arrow`.
+        """All remaining rows as a pyarrow table, like :meth:`liqdata.Rows.to_arrow`.
 
         Parameters
         ----------
@@ -247,7 +246,7 @@ class OrderIterator(_Walked, Iterator["OrderRow[Amount]"], Generic[Amount]):
         Returns
         -------
         pyarrow.Table
-            Empty, with its columns, where no row is left.
+            Empty, with its columns, if no row remains.
 
         Raises
         ------
@@ -263,10 +262,10 @@ class OrderIterator(_Walked, Iterator["OrderRow[Amount]"], Generic[Amount]):
         return self._rest().to_arrow(decimals=decimals)
 
     def to_parquet(self, path: str | os.PathLike[str], *, decimals: _Frame = "float") -> int:
-        """Write all rows that are left to a Parquet file, piece by piece: they may be more than memory holds.
+        """Write all remaining rows to a Parquet file, in pieces; they may be larger than memory.
 
-        The file is there once it is whole: until then it has another name in the same folder, and where the walk fails
-        it is removed again. A file of that name is replaced.
+        The file appears when it is complete: it is written under another name in the same folder, and removed after an
+        error. An existing file is replaced.
 
         Parameters
         ----------
@@ -278,7 +277,7 @@ class OrderIterator(_Walked, Iterator["OrderRow[Amount]"], Generic[Amount]):
         Returns
         -------
         int
-            How many rows were written.
+            Number of rows written.
 
         Raises
         ------
@@ -289,7 +288,7 @@ class OrderIterator(_Walked, Iterator["OrderRow[Amount]"], Generic[Amount]):
 
         Notes
         -----
-        After an error the rows that went into the unfinished file are taken: begin another walk.
+        After an error the rows of the unfinished file are lost to this iterator: make another one.
 
         Examples
         --------
@@ -310,22 +309,22 @@ class OrderIterator(_Walked, Iterator["OrderRow[Amount]"], Generic[Amount]):
         return rows
 
     def _table(self) -> _core.Table | None:
-        """The next rows as columns; they are taken."""
-        while (table := self._shelf.table()) is None:
+        """Remove and return the next rows as columns."""
+        while (table := self._buffer.table()) is None:
             if not self._more():
                 return None
         return table
 
     def __arrow_c_stream__(self, requested_schema: object | None = None) -> object:
-        """The Arrow C stream of the rows that are left (money as float64), each piece fetched when it is wanted.
+        """The Arrow C stream of the remaining rows (money as float64); each piece is fetched when it is read.
 
-        What it has given is taken from the walk. An error of the walk reaches the consumer as one of its own, with the
-        message.
+        Rows that the stream yields are removed from the iterator. The consumer raises an error of its own with the
+        message of ours.
         """
         return _core.ArrowBatches(self._piece, self._groups).__arrow_c_stream__(requested_schema)
 
     def _piece(self) -> _core.Table | None:
-        """As :meth:`_table`, for a consumer that knows no Ctrl-C: the interpreter is told of it once more."""
+        """As :meth:`_table`; repeats a Ctrl-C to the interpreter, because Arrow consumers swallow it."""
         try:
             return self._table()
         except KeyboardInterrupt:
@@ -335,11 +334,10 @@ class OrderIterator(_Walked, Iterator["OrderRow[Amount]"], Generic[Amount]):
             raise
 
 
-@told(OF_EXPORTS, OrderIterator)
-class AsyncOrderIterator(_Walked, AsyncIterator["OrderRow[Amount]"], Generic[Amount]):
-    """The rows of an order feed for ``async for``, newest first; its exports are awaited.
+class AsyncOrderIterator(_Status, AsyncIterator["OrderRow[Amount]"], Generic[Amount]):
+    """The rows of an order feed for ``async for``, newest first; exports are coroutines.
 
-    Otherwise as :class:`OrderIterator`.
+    Otherwise like :class:`OrderIterator`.
 
     Examples
     --------
@@ -365,33 +363,33 @@ class AsyncOrderIterator(_Walked, AsyncIterator["OrderRow[Amount]"], Generic[Amo
         self._following: Callable[[], Awaitable[_core.Table | None]] | None = following
         self._origin = origin
         self._end = end
-        self._shelf: _Shelf[Amount] = _Shelf(bar, origin, groups=groups)
+        self._buffer: _Buffer[Amount] = _Buffer(bar, origin, groups=groups)
 
     async def __anext__(self) -> OrderRow[Amount]:
-        while (row := self._shelf.row()) is None:
+        while (row := self._buffer.row()) is None:
             if not await self._more():
                 raise StopAsyncIteration
         return row
 
-    @door
+    @public_call
     async def _more(self) -> bool:
         if self._following is None:
             return False
         table = await self._following()
         if table is None:
             self._following = None
-            self._shelf.close()
+            self._buffer.close()
             return False
-        self._shelf.put(table)
+        self._buffer.put(table)
         return True
 
     async def _rest(self) -> Rows[OrderRow[Amount]]:
         while await self._more():
             pass
-        return self._shelf.rest()
+        return self._buffer.rest()
 
     async def to_pandas(self, *, decimals: _Frame = "float") -> pd.DataFrame:
-        """As :meth:`OrderIterator.to_pandas`.
+        """All remaining rows as a pandas frame; parameters are those of :meth:`OrderIterator.to_pandas`.
 
         Examples
         --------
@@ -403,10 +401,10 @@ class AsyncOrderIterator(_Walked, AsyncIterator["OrderRow[Amount]"], Generic[Amo
         ...     asyncio.run(frame(server.url)).shape
         (10, 8)
         """
-        return await _aside((await self._rest()).to_pandas, decimals)
+        return await _to_thread((await self._rest()).to_pandas, decimals)
 
     async def to_polars(self, *, decimals: _Frame = "float") -> pl.DataFrame:
-        """As :meth:`OrderIterator.to_polars`.
+        """All remaining rows as a polars frame; parameters are those of :meth:`OrderIterator.to_polars`.
 
         Examples
         --------
@@ -418,10 +416,10 @@ class AsyncOrderIterator(_Walked, AsyncIterator["OrderRow[Amount]"], Generic[Amo
         ...     asyncio.run(frame(server.url)).shape
         (10, 8)
         """
-        return await _aside((await self._rest()).to_polars, decimals)
+        return await _to_thread((await self._rest()).to_polars, decimals)
 
     async def to_arrow(self, *, decimals: _Frame = "float") -> pa.Table:
-        """As :meth:`OrderIterator.to_arrow`.
+        """All remaining rows as a pyarrow table; parameters are those of :meth:`OrderIterator.to_arrow`.
 
         Examples
         --------
@@ -433,22 +431,22 @@ class AsyncOrderIterator(_Walked, AsyncIterator["OrderRow[Amount]"], Generic[Amo
         ...     asyncio.run(table(server.url)).shape
         (10, 8)
         """
-        return await _aside((await self._rest()).to_arrow, decimals)
+        return await _to_thread((await self._rest()).to_arrow, decimals)
 
     async def to_parquet(self, path: str | os.PathLike[str], *, decimals: _Frame = "float") -> int:
-        """As :meth:`OrderIterator.to_parquet`.
+        """Write all remaining rows to a Parquet file, on another thread.
 
-        The file is written on another thread.
+        Parameters and result are those of :meth:`OrderIterator.to_parquet`.
 
         Examples
         --------
         >>> import asyncio, os, tempfile
         >>> import liqdata
-        >>> async def kept(url, file):
+        >>> async def save(url, file):
         ...     async with liqdata.AsyncClient(url) as client:
         ...         return await client.iter_orders("BTC", max_rows=10).to_parquet(file)
         >>> with liqdata.serve(liqdata.demo()) as server:
-        ...     asyncio.run(kept(server.url, os.path.join(tempfile.mkdtemp(), "orders.parquet")))
+        ...     asyncio.run(save(server.url, os.path.join(tempfile.mkdtemp(), "orders.parquet")))
         10
         """
         import asyncio
@@ -464,21 +462,21 @@ class AsyncOrderIterator(_Walked, AsyncIterator["OrderRow[Amount]"], Generic[Amo
         return rows
 
     async def _table(self) -> _core.Table | None:
-        while (table := self._shelf.table()) is None:
+        while (table := self._buffer.table()) is None:
             if not await self._more():
                 return None
         return table
 
 
-async def _aside(export: Callable[..., F], decimals: _Frame) -> F:
-    """Export on another thread: a frame of a million rows takes longer than a loop should wait."""
+async def _to_thread(export: Callable[..., F], decimals: _Frame) -> F:
+    """Export on another thread, because large frames would block the event loop."""
     import asyncio
 
     return await asyncio.to_thread(export, decimals=decimals)
 
 
 def at_most(following: Following, most: int | None) -> Following:
-    """Tables that follow each other, up to so many rows."""
+    """Limit successive tables to a number of rows."""
     given = 0
     found: _core.Table | None = None
 
@@ -486,7 +484,7 @@ def at_most(following: Following, most: int | None) -> Following:
         nonlocal given, found
         if most is not None and given >= most:
             return None
-        # What a caller who was interrupted never got is the next table again.
+        # A table that an interrupted caller did not receive is returned again.
         found = following() if found is None else found
         if found is None:
             return None
@@ -499,7 +497,7 @@ def at_most(following: Following, most: int | None) -> Following:
 
 
 def pages(page_of: Callable[[int], _core.Table], chunk: int, start: int | None, end: int | None) -> Following:
-    """The feed of tables does not grow while it is read, so large pages follow each other plainly."""
+    """Read successive large pages of a feed that does not change meanwhile."""
     offset = 0
     ended = False
 
@@ -511,7 +509,7 @@ def pages(page_of: Callable[[int], _core.Table], chunk: int, start: int | None, 
             if start is not None or end is not None:
                 found = _within(found, start, end)
             some = len(found) > 0
-            # Last, so that a page that an interrupted caller never got is read again.
+            # Set last, so that a page that an interrupted caller did not receive is read again.
             offset, ended = offset + read, read < chunk
             if some:
                 return found

@@ -448,7 +448,7 @@ impl<'py> Reader<'py> {
 pub(super) const FURTHEST: u64 = 62_000_000_000_000;
 
 /// Epoch seconds from 2001 to 5138; a whole table of milliseconds from January 1970 to 1973 is not meant, nor are some of
-/// them beside later ones. `liqdata._inputs` judges single instants alike.
+/// them beside later ones. `liqdata.calls.arguments` judges single instants alike.
 pub(super) const SECONDS: std::ops::Range<i64> = 1_000_000_000..100_000_000_000;
 const INSTANT: &str = "an instant (epoch milliseconds, a datetime, or ISO 8601 text)";
 /// How many columns are named where one is missing.

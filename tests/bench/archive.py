@@ -108,7 +108,7 @@ class Ours:
     def __init__(self, path: Path) -> None:
         self.market = liqdata.open(path)
         # As the server asks: the answers without the objects of Python that are made of them.
-        self.core = self.market._core
+        self.core = self.market._source.core
 
     def coins(self) -> object:
         return self.core.ask(_core.question("coins", range="24h", limit=TOP))

@@ -133,7 +133,7 @@ def cases(folder: Path, rows: int) -> dict[str, dict[str, Callable[[Path], objec
         frame = pl.read_csv(file, has_header=False)
         return frame.select(pl.col(f"column_{place + 1}").alias(name) for place, name in enumerate(names))
 
-    def whole(done: liqdata.Ingested, *, again: bool = False) -> None:
+    def whole(done: liqdata.archive.Ingested, *, again: bool = False) -> None:
         kept = done.repeated if again else done.new
         if kept != rows:
             raise SystemExit(str(done))

@@ -57,4 +57,4 @@ def orders_of(folder):
 
 
 def is_sound(folder):
-    assert list(liqdata.verify(folder)) == []
+    assert list(liqdata.archive.verify(folder)) == []

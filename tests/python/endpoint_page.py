@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from liqdata._table import endpoints
+from liqdata.endpoints.contract import endpoints
 
 PAGE = Path(__file__).parents[2] / "docs" / "endpoints.md"
 

@@ -22,7 +22,24 @@ import liqdata
 from liqdata.cli.menu import entries
 
 KEPT = Path(__file__).with_suffix(".json")
-MODULES = ["liqdata", "liqdata.errors", "liqdata.types", "liqdata.feeds", "liqdata.plot"]
+MODULES = [
+    "liqdata",
+    *(
+        f"liqdata.{name}"
+        for name in (
+            "archive",
+            "collector",
+            "errors",
+            "feeds",
+            "margin",
+            "plot",
+            "scoring",
+            "server",
+            "symbols",
+            "types",
+        )
+    ),
+]
 ASKED = [
     *("liquidations/overview?explain=1", "liquidations/coins?range=1h&limit=2", "liquidations/exchanges?range=4h"),
     *("liquidations/largest?limit=7", "liquidations/largest?explain=1", "liquidations?limit=40&offset=3"),

@@ -17,10 +17,11 @@ import griffe
 import liqdata
 
 FOLDER = Path(__file__).parents[2] / "docs" / "reference"
-MODULES = ["errors", "feeds", "plot", "types"]
+MODULES = [
+    *("archive", "collector", "errors", "feeds", "margin", "plot", "scoring", "server", "stream", "symbols", "types"),
+]
 GIVEN = {  # what methods of public classes give, beside what the package names
     "liqdata.walk": ["OrderIterator", "AsyncOrderIterator"],
-    "liqdata.stream": ["OrderStream", "AsyncOrderStream", "CascadeStream", "AsyncCascadeStream"],
 }
 ROLE = re.compile(r":(?:meth|class|func|mod|attr|data|exc):`~?([^`]+)`")
 WIDE = 100
@@ -50,7 +51,11 @@ def pages():
             found[name] = [(name, getattr(importlib.import_module(module), name))]
     for name in MODULES:
         module = _module(name)
-        found[name] = [(f"{name}.{one}", getattr(module, one)) for one in sorted(module.__all__)]
+        found[name] = [
+            (f"{name}.{one}", getattr(module, one))
+            for one in sorted(module.__all__)
+            if name == "errors" or one not in liqdata.__all__
+        ]
     return found
 
 

@@ -9,7 +9,7 @@ import pytest
 from scripted import answer
 
 from liqdata import AsyncClient, BadQuery, Client, Model
-from liqdata._table import endpoints
+from liqdata.endpoints.contract import endpoints
 
 DATA = Path(__file__).parents[1] / "data"
 TABLE = endpoints()

@@ -417,7 +417,7 @@ def test_in_a_forked_child_an_archive_raises_and_opens_anew(folder):
             assert "fork" in str(error), error
             assert error.path == os.path.realpath(sys.argv[1])
         try:  # A thread of the parent may have held this lock, too.
-            market._core.damaged
+            market._source.core.damaged
             os._exit(5)
         except liqdata.ArchiveError as error:
             assert "fork" in str(error), error

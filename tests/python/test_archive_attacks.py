@@ -158,7 +158,7 @@ def test_an_ingest_of_positions_that_is_killed_leaves_whole_snapshots_and_the_ne
         killed += process.wait() == -signal.SIGKILL
         process.stdout.close()
         if has_begun(archive):
-            assert {row["problem"] for row in liqdata.verify(archive)} <= {"unexpected"}
+            assert {row["problem"] for row in liqdata.archive.verify(archive)} <= {"unexpected"}
             with liqdata.open(archive) as market:
                 sizes = {seen(market, START + place * 3_600_000) for place in range(0, 480, 37)}
             assert sizes <= {0, 40}
@@ -167,7 +167,7 @@ def test_an_ingest_of_positions_that_is_killed_leaves_whole_snapshots_and_the_ne
         process.wait()
         process.stdout.close()
         assert new + repeated == 19_200
-        assert list(liqdata.verify(archive)) == []
+        assert list(liqdata.archive.verify(archive)) == []
         with liqdata.open(archive) as market:
             found = [market.positions("BTC", as_of=START + place * 3_600_000) for place in (0, 100, 479)]
         assert [list(rows) for rows in found] == [list(rows) for rows in wanted]
@@ -303,7 +303,7 @@ def of_orders(path):
 
 @pytest.mark.parametrize("status", ["403 Forbidden", "500 Internal Server Error"])
 def test_what_is_refused_in_the_middle_is_told_and_the_next_one_goes_on(kept, monkeypatch, status):
-    monkeypatch.setattr(liqdata._objects, "_RETRY", {**liqdata._objects._RETRY, "max_retries": 1})
+    monkeypatch.setattr(liqdata.cloud.objects, "_RETRY", {**liqdata.cloud.objects._RETRY, "max_retries": 1})
     asked = []
 
     def instead(method, path):
@@ -322,7 +322,7 @@ def test_what_is_refused_in_the_middle_is_told_and_the_next_one_goes_on(kept, mo
 
 @pytest.mark.parametrize("times", [1, None], ids=["once", "always"])
 def test_an_object_that_breaks_off_is_never_taken_for_whole(kept, monkeypatch, times):
-    monkeypatch.setattr(liqdata._objects, "_RETRY", {**liqdata._objects._RETRY, "max_retries": 2})
+    monkeypatch.setattr(liqdata.cloud.objects, "_RETRY", {**liqdata.cloud.objects._RETRY, "max_retries": 2})
     broken = []
 
     def instead(method, path):

@@ -13,7 +13,8 @@ import pytest
 from samples import DAY, HOUR, NOW
 
 import liqdata
-from liqdata import _core, _parquet
+from liqdata import _core
+from liqdata.ingestion import parquet as _parquet
 
 np = pytest.importorskip("numpy")
 STATUS = Path("/proc/self/status")

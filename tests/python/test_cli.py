@@ -18,9 +18,9 @@ import samples
 
 import liqdata
 from liqdata import _core, cli
-from liqdata._table import endpoints
 from liqdata.cli import question, table
 from liqdata.cli.menu import entries
+from liqdata.endpoints.contract import endpoints
 
 TABLE = endpoints()
 ENDPOINTS = [endpoint.name for endpoint in TABLE.values() if endpoint.reply != "events"]

@@ -60,7 +60,7 @@ def test_what_is_opened_from_a_bucket_tells_what_the_archive_tells(s3, tmp_path)
         assert "archive 's3://kept/here'" in repr(market)
         again = pickle.loads(pickle.dumps(market))
         assert told(again) == told(local)
-        assert again._mirror.addresses == ["s3://kept/here"]
+        assert again._source.mirrored.addresses == ["s3://kept/here"]
 
 
 def test_only_what_is_new_is_sent_and_fetched(s3, folder):
@@ -363,7 +363,7 @@ def test_a_folder_has_an_address_too(folder, tmp_path):
 def test_a_cache_keeps_what_is_read_and_lets_go_of_the_rest(s3, folder, tmp_path):
     export(folder)
     first = liqdata.open("s3://kept/here")
-    held = Path(first._archive[0])
+    held = Path(first._source.archive[0])
     before = told(first)
     buckets.more(folder)
     export(folder)

@@ -129,7 +129,7 @@ def test_a_signal_ends_it_gracefully(tmp_path, nowhere, number):
 
 
 def test_a_flood_of_troubles_is_a_line_at_once_and_one_a_minute(capsys, monkeypatch):
-    from liqdata import _collect
+    from liqdata.cli.output import collect_screen as _collect
 
     clock = [0.0]
     monkeypatch.setattr(_collect.time, "monotonic", lambda: clock[0])
@@ -176,7 +176,7 @@ def test_a_flood_of_troubles_is_a_line_at_once_and_one_a_minute(capsys, monkeypa
 
 
 def test_a_screen_has_a_line_for_every_exchange_and_says_what_is_not_covered(capsys):
-    from liqdata import _collect
+    from liqdata.cli.output import collect_screen as _collect
 
     console = pytest.importorskip("rich.console").Console(width=160)
     venue = dict.fromkeys(("events_per_minute", "events", "gaps", "rejected", "held", "asked", "to_ask"), 0) | {
@@ -199,7 +199,7 @@ def test_a_screen_has_a_line_for_every_exchange_and_says_what_is_not_covered(cap
 
 
 def test_the_screen_tells_how_well_an_exchange_is_covered():
-    from liqdata import _collect
+    from liqdata.cli.output import collect_screen as _collect
 
     venue = {
         "connected_share": 0.99999,

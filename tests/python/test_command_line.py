@@ -26,13 +26,13 @@ from test_stream import growing
 
 import liqdata
 from liqdata import _core, cli, plot
-from liqdata._table import endpoints
-from liqdata._written import written
 from liqdata.cli import layout, table
 from liqdata.cli.asked import Asked, ask
-from liqdata.cli.formats import Form
 from liqdata.cli.menu import EXAMPLES, entries
+from liqdata.cli.output.formats import Form
 from liqdata.cli.source import Source
+from liqdata.endpoints.contract import endpoints
+from liqdata.files.atomic_write import written
 
 TABLE = endpoints()
 ROWS = [

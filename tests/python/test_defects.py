@@ -15,7 +15,8 @@ import pytest
 import samples
 
 import liqdata
-from liqdata import _core, _loop
+from liqdata import _core
+from liqdata.calls import event_loop as _loop
 from liqdata.errors import Defect
 
 SAID = "no entry at 7"

@@ -6,27 +6,30 @@ import re
 import pytest
 import reference
 
+import liqdata
+import liqdata.walk
+
 # What takes something and raises nothing of its own.
 HARMLESS = {
     "plot.overview",
     "plot.levels",
     "plot.maxpain",
     "Rows.count",
-    "Scorecard.plot",
+    "scoring.Scorecard.plot",
     "errors.LiqdataError.add_note",
 }
 TYPES = "types."
 # What only functions and methods of the package make.
 GIVEN = {
-    "AsyncCascadeStream",
+    "stream.AsyncCascadeStream",
     "AsyncOrderIterator",
-    "AsyncOrderStream",
-    "CascadeStream",
-    "Collector",
+    "stream.AsyncOrderStream",
+    "stream.CascadeStream",
+    "collector.Collector",
     "OrderIterator",
-    "OrderStream",
+    "stream.OrderStream",
     "Rows",
-    "Server",
+    "server.Server",
 }
 
 
@@ -63,6 +66,12 @@ def summary(thing):
     assert not re.match(r"As (:|\w+\.)", told), "the first sentence points elsewhere"
 
 
+def referenced(text):
+    """The function whose parameters and result a docstring says are its own; ``None`` where it lists them."""
+    found = re.search(r"[Pp]arameters (?:and result )?are those of\s+:meth:`(?:liqdata\.)?(\w+)\.(\w+)`", text)
+    return found and getattr(getattr(liqdata, found[1], None) or getattr(liqdata.walk, found[1]), found[2])
+
+
 def explained(text, section):
     """The names that a section of a docstring explains."""
     found = re.search(rf"^{section}\n-+\n(.*?)(?=^\w[\w ]*\n-+$|\Z)", inspect.cleandoc(text), re.MULTILINE | re.DOTALL)
@@ -74,6 +83,10 @@ def explained(text, section):
 def test_a_function_says_all_of_itself(name, function):
     summary(function)
     signature = inspect.signature(function)
+    if (other := referenced(function.__doc__)) is not None:
+        assert set(signature.parameters) <= set(inspect.signature(other).parameters)
+        assert ">>> " in function.__doc__, "Examples"
+        return
     taken = [each for each in signature.parameters if each != "self"]
     assert set(taken) <= set(explained(function.__doc__, "Parameters")), "Parameters"
     assert set(explained(function.__doc__, "Parameters")) <= set(taken), "Parameters that are not taken"
@@ -104,19 +117,15 @@ def test_a_property_says_what_it_is(name, member):
 
 @pytest.mark.parametrize("face", ["Client", "AsyncClient", "Market"])
 def test_help_says_what_a_question_is_on_every_face(face):
-    import liqdata
-
-    told = inspect.getdoc(getattr(liqdata, face).overview)
-    assert told.startswith("Long, short and total USD and the count of the last 1, 4, 12 and 24 hours.")
-    assert (f"liqdata.{'demo' if face == 'Market' else face}(") in told
-    assert "as_of : " in told
-    assert ("An extension of ``liqdata serve``" in told) == (face != "Market")
-    assert ("NoAnswer\n" in told) == (face != "Market")
+    text = inspect.getdoc(getattr(liqdata, face).overview)
+    assert text.startswith("Long, short and total USD and order counts of the last 1, 4, 12 and 24 hours.")
+    assert (f"liqdata.{'demo' if face == 'Market' else face}(") in text
+    assert ("as_of : " in text) == (face == "Client")
+    assert (":meth:`liqdata.Client.overview`" in text) == (face != "Client")
+    assert "as_of: 'Instant | None'" in str(inspect.signature(getattr(liqdata, face).overview))
 
 
 def test_the_reference_has_every_public_name():
-    import liqdata
-
     index = reference.written()["index.md"]
     for name in liqdata.__all__:
         thing = getattr(liqdata, name)

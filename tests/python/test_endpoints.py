@@ -11,8 +11,8 @@ import endpoint_page
 import pytest
 
 from liqdata import AsyncClient, Client, Market, _core, types
-from liqdata._table import endpoints
 from liqdata.cli.menu import entries
+from liqdata.endpoints.contract import endpoints
 
 ROOT = Path(__file__).parents[2]
 TABLE = endpoints()
@@ -22,9 +22,9 @@ IN_META = {"positions": ("timestamp", "seen_share")}
 WHERE_ASKED = {"group_id"}
 ASKED = [endpoint for endpoint in TABLE.values() if endpoint.reply != "events"]
 FACES = {
-    "Client": (Client, "the first class"),
-    "AsyncClient": (AsyncClient, "the second class"),
-    "Market": (Market, "the third class"),
+    "Client": (Client, "client.py"),
+    "AsyncClient": (AsyncClient, "async_client.py"),
+    "Market": (Market, "market.py"),
 }
 TYPES = {"text": "str", "decimal": "Decimal", "float": "float", "int": "int", "time": "int"}
 
@@ -32,8 +32,9 @@ TYPES = {"text": "str", "decimal": "Decimal", "float": "float", "int": "int", "t
 def method(face, name):
     """The method of a face."""
     kind, where = FACES[face]
-    subjects = "python/liqdata/_totals.py, _orders.py, _heatmap.py or another"
-    assert hasattr(kind, name), f"{face} has no method {name}: it belongs into {where} of a subject in {subjects}"
+    assert hasattr(kind, name), (
+        f"{face} has no method {name}: it belongs into python/liqdata/{where}, its request into endpoints"
+    )
     return getattr(kind, name)
 
 
@@ -82,6 +83,9 @@ def test_every_face_asks_it_with_the_parameters_of_the_table(endpoint, face):
 @pytest.mark.parametrize("endpoint", ASKED, ids=lambda endpoint: endpoint.name)
 def test_every_method_explains_every_parameter_of_its_endpoint(endpoint, face):
     told = inspect.getdoc(method(face, endpoint.name)) or ""
+    if face != "Client":
+        assert f":meth:`liqdata.Client.{endpoint.name}`" in told or "Parameters\n---" in told
+        told = inspect.getdoc(method("Client", endpoint.name)) or ""
     for parameter in endpoint.parameters:
         assert re.search(rf"^(\w+, )*{parameter.name}(, \w+)* : ", told, re.MULTILINE), (
             f"{face}.{endpoint.name} does not explain {parameter.name}"

@@ -28,7 +28,9 @@ def crossed() -> dict[str, Any]:
     low, high = (bars.column(name).to_numpy().reshape(-1, 4) for name in ("low", "high"))
     opens = bars.column("timestamp").cast("int64").to_numpy()[::4]
     with liqdata.Market(bars=bars, open_interest=open_interest) as bare:
-        usd = bare._core.crossed("BTC", 2, opens.tolist(), low.min(1).tolist(), high.max(1).tolist()).reshape(-1, 2)
+        usd = bare._source.core.crossed("BTC", 2, opens.tolist(), low.min(1).tolist(), high.max(1).tolist()).reshape(
+            -1, 2
+        )
     return {"bars": bars, "open_interest": open_interest, "opens": opens, "usd": usd}
 
 

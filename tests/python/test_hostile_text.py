@@ -11,7 +11,8 @@ import pytest
 from scripted import answer, data
 
 import liqdata
-from liqdata import _collect, cli
+from liqdata import cli
+from liqdata.cli.output import collect_screen as _collect
 
 # Clears the screen, sets the title, rings, goes back over the line, forges a record, turns the writing around.
 HOSTILE = "BTC\x1b[2J\x1b]0;owned\x07\x9b31m\r\nERROR liqdata: all is lost\u2028\u202e\x00\x7f"

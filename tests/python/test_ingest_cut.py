@@ -84,14 +84,14 @@ def test_tables_that_are_killed_on_their_way_leave_nothing_half_and_the_next_tim
         if before is not None:
             before.close()
             # A file that is not yet part of the archive may lie there, and no other is wrong.
-            assert {row["problem"] for row in liqdata.verify(archive)} <= {"unexpected"}
+            assert {row["problem"] for row in liqdata.archive.verify(archive)} <= {"unexpected"}
         process, _ = begun(archive)
         new, repeated = map(int, process.stdout.readline().split())
         process.wait()
         process.stdout.close()
         assert new + repeated == ORDERS + MINUTES
         kept += repeated > 0
-        assert list(liqdata.verify(archive)) == []
+        assert list(liqdata.archive.verify(archive)) == []
         assert counted(archive) == wanted
     assert killed > 0
 

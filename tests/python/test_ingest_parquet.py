@@ -14,8 +14,8 @@ import pytest
 from dumped import DAY, MINUTE, START, is_sound
 
 import liqdata
-from liqdata import _parquet
 from liqdata.errors import BadQuery
+from liqdata.ingestion import parquet as _parquet
 
 np = pytest.importorskip("numpy")
 pyarrow = pytest.importorskip("pyarrow")

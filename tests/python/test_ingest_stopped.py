@@ -124,7 +124,7 @@ def test_ctrl_c_of_the_command_says_what_is_kept(folder, month, capsys, monkeypa
         if done > 52_000:
             raise KeyboardInterrupt
 
-    monkeypatch.setattr("liqdata.cli.ingest.late", lambda *_: enough)
+    monkeypatch.setattr("liqdata.cli.commands.ingest.late", lambda *_: enough)
     assert cli.main(["ingest", str(folder), *map(str, month)]) == 130
     assert "Kept until then: 50,400 rows read: 50,400 new" in capsys.readouterr().err
 
@@ -166,7 +166,7 @@ def test_what_was_lost_is_read_again(tmp_path, folder):
     assert liqdata.ingest(folder, *files).new == 2
     lost = min(folder.glob("bars/**/*.parquet"))
     lost.unlink()
-    assert len(liqdata.verify(folder, repair=True)) == 1
+    assert len(liqdata.archive.verify(folder, repair=True)) == 1
     done = liqdata.ingest(folder, *files)
     assert (done.rows, done.new, done.repeated) == (2, 1, 1)
 
@@ -195,7 +195,7 @@ def test_killed_at_any_look_it_leaves_nothing_twice_and_nothing_broken(folder, m
         kills += 1
         looks += 17
         # A file that was not finished is removed when it is next written to, and never read until then.
-        assert {row["problem"] for row in liqdata.verify(folder)} <= {"unexpected"}
+        assert {row["problem"] for row in liqdata.archive.verify(folder)} <= {"unexpected"}
     assert kills > 3
     done = liqdata.ingest(folder, *month)
     assert done.new + done.repeated == 40 * 1440

@@ -30,8 +30,8 @@ WAYS = {
     "to_pandas": "rows.to_pandas()",
     "exact to_pandas": 'rows.to_pandas(decimals="decimal")',
     "dicts": "list(rows)",
-    "verify": "liqdata.verify(folder)",
-    "repair": "liqdata.verify(fresh, repair=True)",
+    "verify": "liqdata.archive.verify(folder)",
+    "repair": "liqdata.archive.verify(fresh, repair=True)",
 }
 # What is made anew before each attempt: columns are made once.
 FRESH = {"columns of decoded": 'feeds.decode("bybit", frames)', "repair": "damaged(folder)"}
@@ -108,7 +108,7 @@ SOURCE = """
         import tempfile
         from pyarrow import parquet
         # However few they are, they are read as those of a long file.
-        from liqdata import _parquet
+        from liqdata.ingestion import parquet as _parquet
         _parquet.TOGETHER = count // 4
         file = tempfile.mkdtemp() + "/orders.parquet"
         parquet.write_table(pyarrow.table(table), file)
@@ -118,10 +118,10 @@ SOURCE = """
         import tempfile
         folder = tempfile.mkdtemp() + "/archive"
         writer = liqdata._core.ArchiveWriter(folder)
-        writer.append(liqdata.Rows(liqdata.Market(orders=table)._core.tables()[0]).to_arrow(), None, None)
+        writer.append(liqdata.Rows(liqdata.Market(orders=table)._source.core.tables()[0]).to_arrow(), None, None)
         writer.close()
     if "rows" == sys.argv[2]:
-        rows = liqdata.Rows(liqdata.Market(orders=table)._core.tables()[0], decimals="decimal")
+        rows = liqdata.Rows(liqdata.Market(orders=table)._source.core.tables()[0], decimals="decimal")
     prepare = lambda: FRESH
     call = lambda: WAY
     fresh = prepare()
@@ -172,7 +172,7 @@ MOMENTS = """
     import numpy as np, pandas, pyarrow
     from pyarrow import parquet
     import liqdata
-    from liqdata import _parquet
+    from liqdata.ingestion import parquet as _parquet
 
     way = sys.argv[1]
     beside = pathlib.Path(tempfile.mkdtemp())

@@ -14,7 +14,7 @@ MARKETS = [("binance", coin) for coin in ("BTC", "ETH", "SOL", "XRP", "DOGE", "P
 
 @pytest.mark.parametrize("exchange, coin", MARKETS)
 def test_each_part_of_a_position_pays_the_rate_of_its_bracket(exchange, coin):
-    rows = liqdata.brackets(coin, exchange)
+    rows = liqdata.margin.brackets(coin, exchange)
     assert list(rows[0]) == rows.columns == list(types.BracketRow.__annotations__)
     assert [row["tier"] for row in rows] == list(range(1, len(rows) + 1))
     assert rows[0]["deduction_usd"] == 0
@@ -31,41 +31,43 @@ def test_each_part_of_a_position_pays_the_rate_of_its_bracket(exchange, coin):
 
 
 def test_the_deductions_are_those_that_binance_publishes():
-    found = [row["deduction_usd"] for row in liqdata.brackets("BTC")]
+    found = [row["deduction_usd"] for row in liqdata.margin.brackets("BTC")]
     assert found[:6] == [0.0, 300.0, 1_500.0, 12_000.0, 132_000.0, 482_000.0]
     assert found[-1] == 421_482_000.0
 
 
 def test_a_market_is_named_as_a_coin_or_a_pair_in_any_case():
-    wanted = liqdata.brackets("BTC")
-    assert liqdata.brackets("btcusdt") == liqdata.brackets(" BTC ", exchange="Binance") == wanted
-    assert {row["symbol"] for row in liqdata.brackets("PEPE")} == {"1000PEPEUSDT"}
-    assert liqdata.brackets("1000PEPEUSDT") == liqdata.brackets("PEPE")
+    wanted = liqdata.margin.brackets("BTC")
+    assert liqdata.margin.brackets("btcusdt") == liqdata.margin.brackets(" BTC ", exchange="Binance") == wanted
+    assert {row["symbol"] for row in liqdata.margin.brackets("PEPE")} == {"1000PEPEUSDT"}
+    assert liqdata.margin.brackets("1000PEPEUSDT") == liqdata.margin.brackets("PEPE")
     assert wanted.to_pandas()["as_of"].dtype == "datetime64[ms, UTC]"
 
 
 def test_the_examples_of_venues_come_out():
     # Bybit's of USDT contracts, when the margin was a share of the value at entry.
-    of_entry = liqdata.liquidation_price("LONG", 20_000.0, 50, mmr=0.005, margin_of="entry")
+    of_entry = liqdata.margin.liquidation_price("LONG", 20_000.0, 50, mmr=0.005, margin_of="entry")
     assert of_entry == pytest.approx(19_700.0, rel=1e-12)
-    assert liqdata.liquidation_price("short", 20_000.0, 50, mmr=0.005, margin_of="entry") == pytest.approx(20_300.0)
-    assert liqdata.liquidation_price("LONG", 100.0, 100, mmr=0.005) == pytest.approx(99.4975, abs=1e-4)
-    assert liqdata.liquidation_price("LONG", 100.0, 50, mmr=0.0065) == pytest.approx(98.6412, abs=1e-4)
+    assert liqdata.margin.liquidation_price("short", 20_000.0, 50, mmr=0.005, margin_of="entry") == pytest.approx(
+        20_300.0
+    )
+    assert liqdata.margin.liquidation_price("LONG", 100.0, 100, mmr=0.005) == pytest.approx(99.4975, abs=1e-4)
+    assert liqdata.margin.liquidation_price("LONG", 100.0, 50, mmr=0.0065) == pytest.approx(98.6412, abs=1e-4)
     # Settled in the coin, the short of what is the long in dollars seen from the other side.
-    inverse = liqdata.liquidation_price("LONG", 100.0, 10, mmr=0.01, contract="inverse")
+    inverse = liqdata.margin.liquidation_price("LONG", 100.0, 10, mmr=0.01, contract="inverse")
     assert inverse == pytest.approx(100 * 1.01 / 1.1)
-    assert liqdata.liquidation_price("SHORT", 100.0, 1, mmr=0.0, contract="inverse") == float("inf")
+    assert liqdata.margin.liquidation_price("SHORT", 100.0, 1, mmr=0.0, contract="inverse") == float("inf")
     # Margin that nothing can use up.
-    assert liqdata.liquidation_price("LONG", 100.0, 1, mmr=0.0) == 0.0
+    assert liqdata.margin.liquidation_price("LONG", 100.0, 1, mmr=0.0) == 0.0
 
 
 @pytest.mark.parametrize("side", ["LONG", "SHORT"])
 @pytest.mark.parametrize("notional, leverage", [(1e4, 150), (3e5, 100), (2.9e6, 75), (6e7, 25), (4e8, 5)])
 def test_at_the_price_equity_is_the_margin_of_the_brackets(side, notional, leverage):
     entry = 70_000.0
-    price = liqdata.liquidation_price(side, entry, leverage, exchange="binance", symbol="BTC", notional=notional)
+    price = liqdata.margin.liquidation_price(side, entry, leverage, exchange="binance", symbol="BTC", notional=notional)
     value = notional * price / entry
-    row = next(row for row in liqdata.brackets("BTC") if value <= row["notional_cap_usd"])
+    row = next(row for row in liqdata.margin.brackets("BTC") if value <= row["notional_cap_usd"])
     equity = notional / leverage + (value - notional) * (1 if side == "LONG" else -1)
     assert equity == pytest.approx(row["maintenance_margin"] * value - row["deduction_usd"], rel=1e-9)
 
@@ -100,7 +102,7 @@ def test_at_the_price_equity_is_the_margin_of_the_brackets(side, notional, lever
 def test_what_cannot_be_meant_is_refused_by_name(arguments, parameter, said):
     asked = {"side": "LONG", "entry": 100.0, "leverage": 10, "mmr": 0.005, **arguments}
     with pytest.raises(liqdata.BadQuery) as caught:
-        liqdata.liquidation_price(**asked)
+        liqdata.margin.liquidation_price(**asked)
     assert caught.value.parameter == parameter
     assert said in str(caught.value)
 
@@ -110,5 +112,5 @@ def test_what_cannot_be_meant_is_refused_by_name(arguments, parameter, said):
 )
 def test_a_market_that_is_not_known_is_refused_with_those_that_are(arguments, parameter):
     with pytest.raises(liqdata.BadQuery) as caught:
-        liqdata.brackets(*arguments)
+        liqdata.margin.brackets(*arguments)
     assert caught.value.parameter == parameter

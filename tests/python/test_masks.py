@@ -10,7 +10,7 @@ from samples import HOUR, NOW
 
 import liqdata
 from liqdata import BadQuery
-from liqdata import _price as price
+from liqdata.frames.price import course as price_of
 
 ROW = 2  # the row that is hidden, wherever there is one
 WRONG = 9e9  # what stands behind the mask
@@ -101,7 +101,7 @@ def test_a_hidden_cell_of_bars_is_refused_by_a_score(hide, column):
 @pytest.mark.parametrize("column", ["open", "high", "low", "close"])
 @pytest.mark.filterwarnings("error")
 def test_a_hidden_price_is_not_drawn(hide, column):
-    course = price.course("BTC", BARS | {column: hide(BARS[column])}, None)
+    course = price_of("BTC", BARS | {column: hide(BARS[column])}, None)
     drawn = {"close": course.closes, **dict(zip(("open", "high", "low"), course.bars, strict=True))}
     assert np.isnan(drawn[column]).tolist() == [row == ROW for row in range(5)]
     assert np.nanmax(drawn[column]) == 100.0
@@ -114,7 +114,7 @@ def test_a_hidden_price_is_not_drawn(hide, column):
 )
 def test_a_hidden_time_of_a_price_is_refused(hide):
     with pytest.raises(BadQuery, match="a time is missing"):
-        price.course("BTC", BARS | {"timestamp": hide(BARS["timestamp"])}, None)
+        price_of("BTC", BARS | {"timestamp": hide(BARS["timestamp"])}, None)
 
 
 @pytest.mark.parametrize("library", [pd.DataFrame, pl.DataFrame], ids=["pandas", "polars"])

@@ -12,9 +12,8 @@ import pytest
 
 import liqdata
 from liqdata import _core
-from liqdata._replay import _replayed
 from liqdata.errors import ArchiveError, BadQuery
-from liqdata.market import _live
+from liqdata.market import _live, _replayed
 
 START = 1_781_136_000_000
 MINUTE = 60_000
@@ -110,8 +109,8 @@ def test_a_replay_streams_everything_once_in_the_order_it_was_received(archive):
         market = driven(archive)
         with market, market.stream_orders() as stream:
             for at in range(0, 4 * DAY + 1, step * 6 * 3_600_000):
-                market._core.advance(START + at)
-            market._core.advance(START + 5 * DAY)
+                market._source.core.advance(START + at)
+            market._source.core.advance(START + 5 * DAY)
             seen.append(list(stream))
     assert seen[0] == seen[1] == wanted(ORDERS)
 
@@ -123,7 +122,7 @@ def test_a_stream_waits_for_what_is_due_and_gives_it_then(archive):
         got = []
         reading = threading.Thread(target=lambda: got.extend(stream))
         reading.start()
-        market._core.advance(START + 5 * DAY)
+        market._source.core.advance(START + 5 * DAY)
         reading.join(60)
     assert got == later
 
@@ -132,7 +131,7 @@ def test_nothing_is_seen_before_it_was_received(archive):
     with driven(archive) as market, liqdata.open(archive) as whole:
         for hours in (0, 3, 11, 23, 25, 47, 60, 80):
             at = START + hours * 3_600_000
-            market._core.advance(at)
+            market._source.core.advance(at)
             now = market.now
             assert now <= whole.now + timedelta(days=2)
             assert market.overview() == whole.overview(as_of=now)
@@ -161,18 +160,18 @@ def test_a_replay_begins_and_ends_where_it_is_told(archive):
         before = [row for row in ORDERS if due(row) <= start]
         assert len(list(market.iter_orders())) == len(before)
         with market.stream_orders() as stream:
-            market._core.advance(START + 9 * DAY)
+            market._source.core.advance(START + 9 * DAY)
             assert list(stream) == wanted([row for row in ORDERS if start < due(row) <= end])
-        assert market._core.clock == (end, end)
+        assert market._source.core.clock == (end, end)
         assert int(market.now.timestamp() * 1000) <= end
 
 
 def test_an_estimate_is_kept_until_a_bar_has_closed(archive):
     with driven(archive, START + DAY) as market, liqdata.serve(market) as server, liqdata.Client(server.url) as client:
         first = client.heatmap("BTC", "12h")
-        market._core.advance(START + DAY + 4 * MINUTE)
+        market._source.core.advance(START + DAY + 4 * MINUTE)
         assert (client.heatmap("BTC", "12h").matrix == first.matrix).all()
-        market._core.advance(START + DAY + 21 * MINUTE)
+        market._source.core.advance(START + DAY + 21 * MINUTE)
         assert client.heatmap("BTC", "12h").times[-1] > first.times[-1]
 
 
@@ -183,8 +182,8 @@ def test_a_server_streams_a_replay_and_its_end(archive):
         # A client connects when it first waits, so the place to go on from is named.
         place = market.stream_orders().last_event_id
         with client.stream_orders(last_event_id=place) as stream:
-            market._core.advance(START + DAY + 6 * 3_600_000)
-            market._core.advance(START + 9 * DAY)
+            market._source.core.advance(START + DAY + 6 * 3_600_000)
+            market._source.core.advance(START + 9 * DAY)
             assert [next(stream) for _ in later[-3:]] == later[:3]
         assert client.overview() == market.overview()
 
@@ -205,7 +204,7 @@ def test_what_is_closed_ends_its_streams(archive):
 
 def test_a_replay_pickles_as_its_path_and_where_it_stands(archive):
     with driven(archive) as market:
-        market._core.advance(START + DAY)
+        market._source.core.advance(START + DAY)
         with pickle.loads(pickle.dumps(market)) as again:
             assert again.now == market.now
             assert again.overview() == market.overview()
@@ -296,7 +295,7 @@ def test_a_live_demo_begins_as_the_demo_and_goes_on_from_there(begun):
         assert market.true_positions("BTC") == begun.true_positions("BTC")
         assert (market.heatmap("BTC", "24h").matrix == begun.heatmap("BTC", "24h").matrix).all()
         with market.stream_orders() as stream:
-            market._core.advance(now + 3 * 3_600_000)
+            market._source.core.advance(now + 3 * 3_600_000)
             arrived = [next(stream) for _ in range(len(list(market.iter_orders())) - len(before))]
         assert arrived
         assert [row["timestamp"] for row in arrived] == sorted(row["timestamp"] for row in arrived)

@@ -100,8 +100,8 @@ def test_a_misspelt_symbol_is_told_with_the_one_that_was_meant(door, method):
 def test_what_takes_a_name_beside_the_questions_says_the_same(tmp_path):
     for call, parameter, meant in [
         (lambda: liqdata.feeds.decode("bnance", "{}"), "exchange", EXCHANGE),
-        (lambda: liqdata.symbol("BTCUSDT", exchange="bnance"), "exchange", EXCHANGE),
-        (lambda: liqdata.symbol("BTCSUDT"), "symbol", SYMBOL),
+        (lambda: liqdata.symbols.parse("BTCUSDT", exchange="bnance"), "exchange", EXCHANGE),
+        (lambda: liqdata.symbols.parse("BTCSUDT"), "symbol", SYMBOL),
         (lambda: liqdata.collect(tmp_path / "a", venues=["bnance"]), "venues", EXCHANGE),
         (lambda: liqdata.ingest(tmp_path / "b", orders=TABLE | {"exchange": ["bnance"]}), "orders", EXCHANGE),
         (lambda: liqdata.ingest(tmp_path / "b", bars={"symbol": ["BTC"]}, exchange="bnance"), "exchange", EXCHANGE),

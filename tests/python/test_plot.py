@@ -19,8 +19,8 @@ from printed import collisions
 
 import liqdata
 from liqdata import plot
-from liqdata._service import _refuse_others
 from liqdata.plot import amounts, colours
+from liqdata.source.service import check_bars
 
 
 def said(ax):
@@ -392,10 +392,10 @@ def test_the_map_of_a_market_brings_the_bars_of_its_time_as_of_its_instant(marke
     with liqdata.serve(market) as server:
         assert asyncio.run(brought(server.url)).price is None  # the client is closed
     start, end = grid.span
-    _refuse_others(grid.price, "BTC", start, end)
+    check_bars(grid.price, "BTC", start, end)
     for coin, *span in (("ETH", start, end), ("BTC", start + 1, end), ("BTC", start, end - 1)):
         with pytest.raises(liqdata.UnexpectedReply, match="the service"):
-            _refuse_others(grid.price, coin, *span)
+            check_bars(grid.price, coin, *span)
 
 
 def test_the_colour_scale_is_the_callers(ax):

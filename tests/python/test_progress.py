@@ -45,7 +45,7 @@ WAYS = {
     "demo": (lambda _, tell: liqdata.demo(progress=tell), int),
     "live demo": (lambda _, tell: liqdata.demo(live=True, progress=tell).close(), int),
     "replay": (lambda folder, tell: liqdata.replay(folder, progress=tell).close(), int),
-    "verify": (lambda folder, tell: liqdata.verify(folder, progress=tell), int),
+    "verify": (lambda folder, tell: liqdata.archive.verify(folder, progress=tell), int),
     "export": (exported, int),
     "walk": (walked, int),
     "market": (lambda _, tell: liqdata.Market(samples.orders(), progress=tell), type(None)),
@@ -122,7 +122,7 @@ def test_a_bar_shows_that_time_goes_on_where_nothing_more_is_done():
     pytest.importorskip("tqdm")
     source = """
         import time
-        from liqdata._progress import counting
+        from liqdata.calls.progress import counting
 
         with counting(True, "files", " files") as seen:
             for done, of in [(0, 1), (0, 1), (1, 3), (1, 3), (1, 3)]:

@@ -1,4 +1,4 @@
-"""``liqdata.rebuild`` and ``liqdata rebuild``: what is kept as it came, read anew."""
+"""``liqdata.archive.rebuild`` and ``liqdata rebuild``: what is kept as it came, read anew."""
 
 import json
 import os
@@ -32,7 +32,7 @@ def folder(tmp_path):
 def test_what_came_without_frames_stays_as_it_is(folder, capsys):
     with liqdata.open(folder) as market:
         before = market.overview()
-    done = liqdata.rebuild(folder)
+    done = liqdata.archive.rebuild(folder)
     assert asdict(done) == {
         **dict.fromkeys(("frames", "unread", "same", "corrected", "new", "gone", "doubtful"), 0),
         "dry_run": False,
@@ -58,8 +58,8 @@ def test_what_came_without_frames_stays_as_it_is(folder, capsys):
 def test_an_archive_that_is_written_is_left_alone_but_for_a_dry_run(folder):
     writer = _core.ArchiveWriter(folder)
     with pytest.raises(liqdata.ArchiveError, match="is being written by"):
-        liqdata.rebuild(folder)
-    assert liqdata.rebuild(folder, dry_run=True).frames == 0
+        liqdata.archive.rebuild(folder)
+    assert liqdata.archive.rebuild(folder, dry_run=True).frames == 0
     writer.close()
 
 
@@ -121,8 +121,8 @@ def test_links_among_the_frames_are_told_and_not_followed(folder, tmp_path, caps
     file = whole.with_name(of_foreign.name)
     file.symlink_to(of_foreign)
     told = "it is a link, which is not followed: what lies behind it corrects nothing"
-    assert liqdata.rebuild(folder).damaged == {str(link): told for link in (day, file)}
-    found = liqdata.verify(folder)
+    assert liqdata.archive.rebuild(folder).damaged == {str(link): told for link in (day, file)}
+    found = liqdata.archive.verify(folder)
     assert [(row["file"], row["problem"]) for row in found] == [
         (str(link.relative_to(folder)), "unexpected") for link in (file, day)
     ]
@@ -130,8 +130,8 @@ def test_links_among_the_frames_are_told_and_not_followed(folder, tmp_path, caps
     moved = tmp_path / "moved"
     (folder / "raw").rename(moved)
     (folder / "raw").symlink_to(moved)
-    assert liqdata.rebuild(folder, dry_run=True).damaged == {str(folder / "raw"): told}
-    assert [(row["file"], row["problem"]) for row in liqdata.verify(folder)] == [("raw", "unexpected")]
+    assert liqdata.archive.rebuild(folder, dry_run=True).damaged == {str(folder / "raw"): told}
+    assert [(row["file"], row["problem"]) for row in liqdata.archive.verify(folder)] == [("raw", "unexpected")]
     assert cli.main(["rebuild", str(folder)]) == 0
     assert "is a link, which is not followed" in capsys.readouterr().out
     assert of_foreign.read_bytes() == content
@@ -143,8 +143,8 @@ def test_links_among_the_frames_are_told_and_not_followed(folder, tmp_path, caps
 def test_what_is_done_on_this_machine_is_not_done_to_an_address(address, tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     doings = {
-        "rebuild": liqdata.rebuild,
-        "verify": liqdata.verify,
+        "rebuild": liqdata.archive.rebuild,
+        "verify": liqdata.archive.verify,
         "ingest": lambda path: liqdata.ingest(path, bars=samples.bars(), exchange="okx"),
         "collect": lambda path: liqdata.collect(path, venues="okx", once=True),
     }

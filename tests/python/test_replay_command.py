@@ -13,7 +13,7 @@ import samples
 
 import liqdata
 from liqdata import _core
-from liqdata._replay import _replayed
+from liqdata.market import _replayed
 
 FAST = ["--speed", "1e9"]
 
@@ -36,7 +36,7 @@ def wanted(archive, **asked):
     """The orders as they arrive, by a clock that stands until they are followed."""
     market = _replayed(str(archive), None, None, None)
     with market, market.stream_orders(**asked) as stream:
-        market._core.advance(samples.NOW + 86_400_000)
+        market._source.core.advance(samples.NOW + 86_400_000)
         return [{name: str(cell) for name, cell in row.items()} for row in stream]
 
 

@@ -416,7 +416,7 @@ def test_the_types_of_an_arrow_table_are_fixed(market, kind, empty):
 
 def told(row, kind):
     """A row as frames have it: of orders with the coin."""
-    coin = {"coin": liqdata.symbol(row["symbol"]).coin} if kind in {"orders", "largest"} else {}
+    coin = {"coin": liqdata.symbols.parse(row["symbol"]).coin} if kind in {"orders", "largest"} else {}
     return {name: (row | coin)[name] for name in KINDS[kind]}
 
 

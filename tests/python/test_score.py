@@ -14,7 +14,7 @@ from scored import DAY, HOUR, MINUTE, START, UNIT, bars, drawn, here, line, lump
 
 import liqdata
 from liqdata.scoring import baselines, compare, curves, fit, gain, path, trial, truth
-from liqdata.scoring.sources import Swept
+from liqdata.scoring.maps.sources import Swept
 
 
 @pytest.fixture(scope="module")

@@ -13,7 +13,7 @@ import samples
 import liqdata
 from liqdata import _core
 from liqdata.scoring import baselines
-from liqdata.scoring.path import read_bars, read_path
+from liqdata.scoring.statistics.path import read_bars, read_path
 from liqdata.scoring.truth import realised
 
 ROOT = Path(__file__).parents[2]

@@ -23,11 +23,11 @@ class Growing(liqdata.Market):
 
     def __init__(self, kept=100_000):
         super().__init__()
-        self._core = _core.Market.growing(kept)
+        self._source.core = _core.Market.growing(kept)
 
     def add(self, *numbers):
         """Let these orders arrive; a number is an order's notional."""
-        self._core.append(
+        self._source.core.append(
             {
                 "exchange": ["okx" if number % 2 else "bybit" for number in numbers],
                 "symbol": ["BTCUSDT" if number % 3 else "ETHUSDT" for number in numbers],

@@ -14,7 +14,7 @@ from scripted import Service, answer
 
 import liqdata
 from liqdata import BadQuery, _core
-from liqdata._replay import _replayed
+from liqdata.market import _replayed
 
 START = 1_781_136_000_000
 SECOND, MINUTE, HOUR = 1000, 60_000, 3_600_000
@@ -119,7 +119,7 @@ def told(archive):
     with market, liqdata.serve(market) as server:
         with market.stream_cascades(**ASKED) as stream:
             begin = stream.last_event_id
-        market._core.advance(END)
+        market._source.core.advance(END)
         yield market, server, begin
 
 
@@ -134,14 +134,14 @@ def test_each_is_told_once_as_cascades_tells_it_then(archive):
     with market, market.stream_cascades(**ASKED) as stream:
         seen = []
         for row in ORDERS:
-            market._core.advance(row["received_at"])
+            market._source.core.advance(row["received_at"])
             # As many as have closed by now come without a wait for the clock.
             for _ in range(sum(at <= row["received_at"] for *_, at in CLOSED) - len(seen)):
                 found = next(stream)
                 assert found in list(market.cascades(**ASKED, start=START))
                 seen.append(found)
         assert [brief(row) for row in seen] == [(line, span, usd) for line, span, usd, _ in CLOSED]
-        market._core.advance(END)
+        market._source.core.advance(END)
         assert list(stream) == []
     later = {brief(row): row for row in market_rows(archive)}
     assert any(row["change_1h"] is None and later[brief(row)]["change_1h"] for row in seen if brief(row) in later)
@@ -202,10 +202,10 @@ def test_one_that_is_under_way_at_the_begin_is_told_whole(archive):
     market = driven(archive)
     (_, (_, end), usd, at) = max(CLOSED, key=lambda closed: closed[1][1] - closed[1][0])
     with market:
-        market._core.advance(end - 1)
+        market._source.core.advance(end - 1)
         with market.stream_cascades(**ASKED) as stream:
             begun = stream.last_event_id
-            market._core.advance(at)
+            market._source.core.advance(at)
             row = next(stream)
         assert (row["end"], row["usd"]) == (end, usd)
         with market.stream_cascades(**ASKED, last_event_id=begun) as stream:

@@ -235,8 +235,8 @@ def test_the_names_of_a_table_stay_as_they_are(market):
 
 
 def test_a_symbol_tells_all_its_parts():
-    found = liqdata.symbol("BTC/USDT:USDT", exchange="okex")
-    assert found == liqdata.Symbol(
+    found = liqdata.symbols.parse("BTC/USDT:USDT", exchange="okex")
+    assert found == liqdata.symbols.Symbol(
         coin="BTC",
         quote="USDT",
         pair="BTCUSDT",
@@ -246,12 +246,12 @@ def test_a_symbol_tells_all_its_parts():
         scale=1,
     )
     assert str(found) == "BTCUSDT"
-    assert hash(found) == hash(liqdata.symbol("okx:BTC_USDT"))
-    coin = liqdata.symbol("xbt")
+    assert hash(found) == hash(liqdata.symbols.parse("okx:BTC_USDT"))
+    coin = liqdata.symbols.parse("xbt")
     assert (coin.coin, coin.pair, coin.quote, coin.kind) == ("BTC", None, None, None)
-    assert liqdata.symbol("BTC/USDT").kind == "spot"
-    assert liqdata.symbol("BTCUSDT_261225").kind == "dated"
-    assert liqdata.symbol("1000PEPEUSDT").scale == 1000
+    assert liqdata.symbols.parse("BTC/USDT").kind == "spot"
+    assert liqdata.symbols.parse("BTCUSDT_261225").kind == "dated"
+    assert liqdata.symbols.parse("1000PEPEUSDT").scale == 1000
 
 
 @pytest.mark.parametrize(
@@ -279,10 +279,10 @@ def test_a_symbol_tells_all_its_parts():
 )
 @pytest.mark.parametrize("pair", ["BTCUSDT", "BTCUSD", "ETHUSDC", "SOLUSDT"])
 def test_an_exchanges_own_name_means_the_pair_again(exchange, pair):
-    named = liqdata.symbol(pair, exchange=exchange)
+    named = liqdata.symbols.parse(pair, exchange=exchange)
     assert named.exchange == exchange
     if named.native_id is not None:
-        again = liqdata.symbol(named.native_id, exchange=exchange)
+        again = liqdata.symbols.parse(named.native_id, exchange=exchange)
         assert (again.pair, again.coin, again.kind) == (pair, named.coin, "perpetual")
 
 
@@ -302,13 +302,13 @@ def test_an_exchanges_own_name_means_the_pair_again(exchange, pair):
 )
 def test_what_cannot_be_meant_is_refused(text, exchange, parameter, words):
     with pytest.raises(BadQuery, match=words.replace("?", r"\?")) as caught:
-        liqdata.symbol(text, exchange=exchange)
+        liqdata.symbols.parse(text, exchange=exchange)
     assert caught.value.parameter == parameter
 
 
 @pytest.mark.parametrize("name", ["MELANIA", "WBTC", "STETH", "USDE", "PYUSD", "BTCDOM", "币安人生"])
 def test_a_new_coin_is_no_slip(name):
-    assert liqdata.symbol(name).coin == name
+    assert liqdata.symbols.parse(name).coin == name
 
 
 def test_a_table_without_coins_counts_each_spelling_under_its_coin(folder):

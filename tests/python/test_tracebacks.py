@@ -39,7 +39,7 @@ MISTAKES = [
     "liqdata.Market(bars=[1])",
     'liqdata.Client("ftp://example.org")',
     'liqdata.open("/nowhere/at/all")',
-    'liqdata.symbol("???")',
+    'liqdata.symbols.parse("???")',
     'liqdata.feeds.decode("binance", "{")',
     "liqdata.score(3, 3)",
     "liqdata.Model(prior=9)",
@@ -100,15 +100,15 @@ def test_a_walk_that_fails_shows_where_it_is_taken():
 @pytest.mark.skipif(not hasattr(liqdata._core, "_Faulty"), reason="a release build has no bugs on purpose")
 def test_a_bug_is_shown_in_full():
     printed = shown("""
-        market._core = type("Core", (), {"ask": lambda *_: liqdata._core._Faulty("lost").call()})()
+        market._source.core = type("Core", (), {"ask": lambda *_: liqdata._core._Faulty("lost").call()})()
         market.coins()
     """)
-    assert ours(printed)[-2:] == ["coins", "_ask"]
+    assert ours(printed)[-2:] == ["coins", "ask"]
     assert "please report it: lost (in Market.coins)" in printed
 
 
 def test_development_mode_shows_the_way_in():
-    assert ours(shown('market.coins(range="2h")', "-X", "dev"))[-2:] == ["coins", "_ask"]
+    assert ours(shown('market.coins(range="2h")', "-X", "dev")) == ["coins", "ask", "question"]
 
 
 @pytest.mark.parametrize(

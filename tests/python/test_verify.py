@@ -1,4 +1,4 @@
-"""``liqdata.verify`` and ``liqdata verify``: what is wrong with an archive, and putting it right."""
+"""``liqdata.archive.verify`` and ``liqdata verify``: what is wrong with an archive, and putting it right."""
 
 import json
 import sqlite3
@@ -45,7 +45,7 @@ def damage(folder):
 
 
 def test_a_sound_archive_gives_no_rows_and_exit_code_0(folder, capsys):
-    found = liqdata.verify(folder)
+    found = liqdata.archive.verify(folder)
     assert (len(found), found.columns) == (0, COLUMNS)
     assert list(types.FindingRow.__annotations__) == COLUMNS
     assert cli.main(["verify", str(folder)]) == 0
@@ -56,7 +56,7 @@ def test_everything_that_is_wrong_is_a_row_and_a_repair_makes_it_a_gap(folder, c
     flipped, lost, changed = damage(folder)
     with pytest.raises(ArchiveError, match=rf"line {changed} of orders is not as it was written"):
         liqdata.open(folder)
-    found = list(liqdata.verify(folder))
+    found = list(liqdata.archive.verify(folder))
     assert [(row["file"], row["problem"]) for row in found] == [
         ("journal.sqlite", "damaged"),
         (str(lost.relative_to(folder)), "missing"),
@@ -68,13 +68,13 @@ def test_everything_that_is_wrong_is_a_row_and_a_repair_makes_it_a_gap(folder, c
     assert found[2]["rows"] > 0
     assert NOW - 48 * HOUR < found[2]["first"] <= found[2]["last"] < NOW
     # Looking changes nothing.
-    assert list(liqdata.verify(folder)) == found
+    assert list(liqdata.archive.verify(folder)) == found
 
     assert cli.main(["verify", str(folder), "--json"]) == 1
     assert json.loads(capsys.readouterr().out) == found
     assert cli.main(["verify", str(folder), "--repair"]) == 0
     assert capsys.readouterr().out.count("out of use and on record as missing") == 3
-    again = list(liqdata.verify(folder))
+    again = list(liqdata.archive.verify(folder))
     assert [row["repaired"] for row in again] == [True, True, False]
     assert (folder / "quarantine" / flipped.relative_to(folder)).exists()
     with liqdata.open(folder) as market:
@@ -98,13 +98,13 @@ def test_a_repair_needs_the_archive_for_itself(folder):
     damage(folder)
     writer = _core.ArchiveWriter(folder)
     with pytest.raises(ArchiveError, match="is being written by"):
-        liqdata.verify(folder, repair=True)
+        liqdata.archive.verify(folder, repair=True)
     writer.close()
 
 
 def test_what_is_no_archive_is_told(tmp_path, capsys):
     with pytest.raises(ArchiveError, match="is not an archive"):
-        liqdata.verify(tmp_path)
+        liqdata.archive.verify(tmp_path)
     assert cli.main(["verify", str(tmp_path)]) != 0
     assert "is not an archive" in capsys.readouterr().err
 
@@ -119,7 +119,7 @@ def test_an_interrupt_between_two_files_ends_it(folder):
 
 def test_progress_counts_the_journal_and_the_files(folder):
     told = []
-    liqdata.verify(folder, progress=lambda *how_far: told.append(how_far))
+    liqdata.archive.verify(folder, progress=lambda *how_far: told.append(how_far))
     files = 1 + len(list(folder.glob("*/**/*.parquet")))
     assert told == [(done, files) for done in range(1, files + 1)]
 
@@ -129,7 +129,7 @@ def test_progress_of_a_repair_counts_them_twice(folder):
     damaged = min(folder.glob("*/**/*.parquet"))
     damaged.write_bytes(damaged.read_bytes()[:-40])
     told = []
-    liqdata.verify(folder, repair=True, progress=lambda *how_far: told.append(how_far))
+    liqdata.archive.verify(folder, repair=True, progress=lambda *how_far: told.append(how_far))
     assert told[: files - 1] == [(done, files) for done in range(1, files)]
     assert told[files - 1] == (files, 2 * files)
     done, of = zip(*told[files:], strict=True)
@@ -141,14 +141,14 @@ def test_progress_of_a_repair_counts_them_twice(folder):
 def test_a_relative_path_names_the_same_files(folder, monkeypatch):
     min(folder.glob("orders/**/*.parquet")).write_bytes(b"PAR1")
     (folder / "orders" / "strange.parquet").write_bytes(b"PAR1")
-    told = list(liqdata.verify(folder))
+    told = list(liqdata.archive.verify(folder))
     monkeypatch.chdir(folder.parent)
-    assert list(liqdata.verify(f"../{folder.parent.name}/{folder.name}")) == told
+    assert list(liqdata.archive.verify(f"../{folder.parent.name}/{folder.name}")) == told
     assert {(row["holds"], row["file"].partition("/")[0]) for row in told} == {("orders", "orders")}
 
 
 @pytest.mark.parametrize("repair", [1, 0, None, "yes"])
 def test_a_repair_is_wanted_or_not(folder, repair):
     with pytest.raises(liqdata.BadQuery, match=r"repair: .* is not allowed; allowed: True or False") as refused:
-        liqdata.verify(folder, repair=repair)
+        liqdata.archive.verify(folder, repair=repair)
     assert refused.value.parameter == "repair"

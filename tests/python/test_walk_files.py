@@ -191,11 +191,11 @@ def test_a_market_is_made_of_a_walk(demo):
 BOUNDED = """
 import resource, sys
 import liqdata, samples
-from liqdata._progress import bar
+from liqdata.calls.progress import bar
 from liqdata.walk import OrderIterator
 
 market = liqdata.Market(samples.alike(20_000, samples.NOW - samples.HOUR))
-piece = market._core.page(None, None, None, 2**16, 0, None)
+piece = market._source.core.page(None, None, None, 2**16, 0, None)
 pieces = int(sys.argv[2]) // len(piece)
 
 def walk(pieces):

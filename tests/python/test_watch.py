@@ -16,7 +16,7 @@ from samples import MINUTE, NOW
 
 import liqdata
 from liqdata import BadQuery, _core
-from liqdata._watch import Events, watch
+from liqdata.cli.cascade_watch import Events, watch
 
 
 def order(at, usd, *, side="LONG", symbol="BTCUSDT", venue="okx"):

@@ -7,11 +7,11 @@ from simulated import COINS, MODELS
 import liqdata
 from liqdata.scoring import baselines, fit
 from liqdata.scoring.columns import LONG, SHORT, Table
-from liqdata.scoring.curves import of_map
-from liqdata.scoring.models import Estimated
-from liqdata.scoring.path import read_bars, read_path
+from liqdata.scoring.known_positions import against, scores, spread
+from liqdata.scoring.maps.curves import of_map
+from liqdata.scoring.maps.models import Estimated
+from liqdata.scoring.statistics.path import read_bars, read_path
 from liqdata.scoring.truth import realised
-from liqdata.truth import against, scores, spread
 
 PERIOD = 15 * 60_000
 POOL = "pool"

@@ -7,7 +7,7 @@ import pandas as pd
 from simulated import FAR, MODELS, OTHERS
 
 import liqdata
-from liqdata.scoring.curves import of_map
+from liqdata.scoring.maps.curves import of_map
 
 BIN = 0.005
 FLOOR = 0.01

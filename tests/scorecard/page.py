@@ -224,7 +224,7 @@ def measured(truth: pd.DataFrame, used: int, prices: float, logs: pd.DataFrame, 
     )
 
 
-def realised(card: liqdata.Scorecard, expected: liqdata.Scorecard) -> str:
+def realised(card: liqdata.scoring.Scorecard, expected: liqdata.scoring.Scorecard) -> str:
     rows, nulls = [], []
     for row in (*card.rows(), *expected.rows(), *card.references()):
         if row["side"] != "both" or not row["n"]:

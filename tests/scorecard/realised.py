@@ -60,7 +60,7 @@ def traders(bars: pd.DataFrame, seed: int, *, count: int = TRADERS, per_hour: in
     return table.groupby("timestamp", as_index=False).sum()
 
 
-def on_recorded_bars(folder: Path) -> tuple[liqdata.Scorecard, liqdata.Scorecard]:
+def on_recorded_bars(folder: Path) -> tuple[liqdata.scoring.Scorecard, liqdata.scoring.Scorecard]:
     """The card of both versions with the baselines and the pool of all, and that of the fitted model."""
     bars, interest = recorded(folder, "2025-12-01", "2026-06-12")
     told = traders(bars, 0).iloc[24:]

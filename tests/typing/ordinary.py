@@ -19,7 +19,7 @@ many = market.levels(["BTC", "ETH"])
 level: float = many["BTC"]["price"]
 hours = market.history("BTC", interval="1h", by=("exchange",), start=market.now - timedelta(days=1))
 usd: Decimal = sum((row["total_usd"] for row in hours), Decimal(0))
-symbol: str | None = liqdata.symbol("BTC-USDT-SWAP", exchange="okx").native_id
+symbol: str | None = liqdata.symbols.parse("BTC-USDT-SWAP", exchange="okx").native_id
 
 with liqdata.Client("https://data.example", timeout=5) as client:
     count: int = client.overview()["1h"]["cnt"]

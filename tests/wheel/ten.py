@@ -1,7 +1,7 @@
 """The ten questions, over HTTP and in-process, where nothing is installed but liqdata and numpy."""
 
 import liqdata
-from liqdata._table import endpoints
+from liqdata.endpoints.contract import endpoints
 
 CONTRACT = [endpoint.name for endpoint in endpoints().values() if not endpoint.extension]
 

@@ -9,9 +9,9 @@ import os
 import sys
 from typing import TYPE_CHECKING
 
-from liqdata._logs import heard
-from liqdata._printable import printable, shortened
+from liqdata.cli.logs import heard
 from liqdata.errors import BadQuery, LiqdataError
+from liqdata.text.printable import printable, shortened
 
 from .encoding import encodable, opened
 

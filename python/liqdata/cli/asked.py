@@ -6,9 +6,9 @@ import inspect
 import sys
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from liqdata._printable import printable
-from liqdata._table import endpoints
+from liqdata.endpoints.contract import endpoints
 from liqdata.errors import BadQuery, LiqdataError, NoAnswer
+from liqdata.text.printable import printable
 
 from .mistakes import refuse
 from .source import told
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from liqdata.rows import Rows
     from liqdata.types import CoverageRow
 
-    from .formats import Form
+    from .output.formats import Form
     from .source import Source
 
 __all__ = ["Asked", "ask", "beside", "check", "method_of"]

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
-from liqdata._table import endpoints
+from liqdata.endpoints.contract import endpoints
 
 from .command import dashed
 
@@ -29,21 +29,21 @@ EXAMPLES = (
 # Commands beside the questions: where each is made, and what it does.
 BESIDE = {
     "Archives": {
-        "collect": ("collection", "listen to the exchanges and keep what they tell, until Ctrl-C"),
-        "ingest": ("ingest", "bring files of the past into an archive"),
-        "verify": ("archive", "hold an archive against what was written"),
-        "rebuild": ("rebuilding", "read what an archive keeps as it came anew, into corrected orders"),
-        "replay": ("replaying", "tell an archive again: its orders as they arrived, or a server of them"),
-        "export": ("archive", "bring the closed days of an archive to object storage"),
-        "score": ("scorecard", "hold the estimate of an archive against what was liquidated"),
+        "collect": ("commands.collection", "listen to the exchanges and keep what they tell, until Ctrl-C"),
+        "ingest": ("commands.ingest", "bring files of the past into an archive"),
+        "verify": ("commands.archive", "hold an archive against what was written"),
+        "rebuild": ("commands.rebuild", "read what an archive keeps as it came anew, into corrected orders"),
+        "replay": ("commands.replay", "tell an archive again: its orders as they arrived, or a server of them"),
+        "export": ("commands.archive", "bring the closed days of an archive to object storage"),
+        "score": ("commands.scorecard", "hold the estimate of an archive against what was liquidated"),
     },
     "Servers": {
-        "serve": ("server", "put a market behind the HTTP contract until Ctrl-C"),
-        "token": ("server", "make a token for a server: the token, and the line of its file"),
+        "serve": ("commands.serve", "put a market behind the HTTP contract until Ctrl-C"),
+        "token": ("commands.serve", "make a token for a server: the token, and the line of its file"),
     },
     "Here": {
-        "watch": ("alerts", "show cascades as they come, and call a webhook or a command for large ones"),
-        "demo": ("demonstration", "a simulated market, served and asked all ten; writes two pictures"),
+        "watch": ("commands.alerts", "show cascades as they come, and call a webhook or a command for large ones"),
+        "demo": ("commands.demonstration", "a simulated market, served and asked all ten; writes two pictures"),
         "completion": ("completion", "print what makes a shell complete commands, options and their values"),
     },
 }
@@ -72,7 +72,7 @@ def entries() -> dict[str, Entry]:
 def _questions() -> dict[str, tuple[str, str, bool]]:
     """What each asks, which file makes it, and whether it stands beside the contract."""
     return {
-        name: (endpoint.meaning, "stream" if endpoint.reply == "events" else "question", endpoint.extension)
+        name: (endpoint.meaning, "commands.stream" if endpoint.reply == "events" else "question", endpoint.extension)
         for name, endpoint in endpoints().items()
     }
 

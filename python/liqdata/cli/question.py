@@ -7,17 +7,18 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from liqdata._table import endpoints
+from liqdata.endpoints.contract import endpoints
 
-from . import formats, source
+from . import source
 from .asked import Asked, ask, beside
 from .command import Command, Option, flag, option
 from .mistakes import refuse
+from .output import formats
 from .source import told
 from .words import Number, Text, Word, vocabulary
 
 if TYPE_CHECKING:
-    from liqdata._table import Parameter
+    from liqdata.endpoints.contract import Parameter
 
 __all__ = ["command", "one_symbol", "parameters"]
 
@@ -139,7 +140,7 @@ def one_symbol(arguments: dict[str, Any]) -> None:
 def _answer(asked: Asked, *, everything: bool) -> None:
     walked = {"start", "end"} & asked.arguments.keys() if asked.name == "orders" else set()
     if asked.form.watch is not None:
-        from . import watch
+        from .commands import watch
 
         if everything or walked:
             refuse(
@@ -151,7 +152,7 @@ def _answer(asked: Asked, *, everything: bool) -> None:
     with asked.source.opened() as of:
         found = None
         if everything or walked:
-            from . import walk
+            from .commands import walk
 
             walk.write(asked, of, everything=everything)
         else:

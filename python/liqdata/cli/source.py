@@ -6,7 +6,7 @@ import os
 import sys
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from liqdata._progress import late
+from liqdata.calls.progress import late
 
 from .command import flag, option
 from .mistakes import refuse
@@ -151,10 +151,9 @@ class Told(NamedTuple):
 
 def told(asked: Any, as_of: str | None) -> Told:
     """Where the last answer of a client or a market came from."""
-    from liqdata._inputs import instant
-    from liqdata._service import _Service
+    from liqdata.calls.arguments import instant
+    from liqdata.source.service import Service
 
-    # A question that is answered by a dict has no other meta.
-    there = isinstance(asked, _Service)
-    origin = asked._options.origin() if there else asked._origin(instant(as_of, "as_of"))  # noqa: SLF001 - as above
+    source = asked._source  # noqa: SLF001 - an answer that is a dict has no other meta
+    origin = source.options.origin() if isinstance(source, Service) else source.origin(instant(as_of, "as_of"))
     return Told(origin.source, origin.as_of, bool(origin.simulated))

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from matplotlib.colors import Colormap
     from matplotlib.figure import Figure
 
-    from liqdata._price import Price
+    from liqdata.frames.price import Price
     from liqdata.grids import Heatmap, LiquidationMap
     from liqdata.rows import Rows
     from liqdata.types import ChartRow, CoinRow, ExchangeRow, HistoryRow, Levels, MaxPain, Overview

@@ -6,7 +6,7 @@ from typing import Any
 
 from matplotlib.ticker import FuncFormatter, MaxNLocator
 
-from liqdata._printable import printable
+from liqdata.text.printable import printable
 
 __all__ = ["Apart", "brief", "dollars", "name", "price", "prices", "rounded", "short", "span"]
 

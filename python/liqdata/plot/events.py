@@ -9,8 +9,8 @@ from matplotlib.lines import Line2D
 from matplotlib.patheffects import Normal, Stroke
 from matplotlib.ticker import LogLocator, NullFormatter
 
-from liqdata._price import course
 from liqdata.errors import BadQuery
+from liqdata.frames.price import course
 
 from . import amounts, colours, paper
 from .clock import clock

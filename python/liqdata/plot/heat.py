@@ -15,9 +15,9 @@ from matplotlib.colors import Colormap, LogNorm, to_hex
 from matplotlib.ticker import LogLocator, NullFormatter
 from matplotlib.transforms import Bbox, TransformedBbox
 
-from liqdata._inputs import number
-from liqdata._price import Course, course
+from liqdata.calls.arguments import number
 from liqdata.errors import BadQuery
+from liqdata.frames.price import Course, course
 
 from . import amounts, colours, paper
 from .clock import clock

@@ -68,7 +68,7 @@ def history(rows: Rows[Any], ax: Axes | None, *, interval: Any) -> Axes:
 def _span(times: Times, interval: Any) -> int:
     """How long a period is: as asked, else the least distance between two."""
     if interval is not None:
-        from liqdata._inputs import length
+        from liqdata.calls.arguments import length
 
         return int(length(int(interval) if isinstance(interval, str) and interval.isdigit() else interval))
     apart = np.diff(np.unique(times)).astype(np.int64)

@@ -1,12 +1,28 @@
-"""How well maps of liquidations tell what was then liquidated: the truth, the paths, the gain, and a card of it all.
+"""Scores of liquidation maps against what was liquidated; :class:`Scorecard` holds them.
 
-A map is scored conditionally on the path of the price, since liquidations happen only where the price goes. Of every
-period its predicted USD are what the map held between the price and the period's extremes; they are held against what
-was reported. Everything that is fitted on the way is fitted on the past alone. ``docs/scoring.md`` has the protocol.
+A map is scored conditionally on the path of the price, because liquidations happen only where the price goes. The
+prediction for a period is the USD that the map holds between the price and the period's extremes; it is compared with
+the reported USD. Every fit uses only the past. ``docs/scoring.md`` has the protocol.
 
-One subject is one file: ``columns`` reads tables, ``truth`` the realised USD, ``path`` the moves of the price, ``fit``
-the two causal fits, ``gain`` what a prediction is worth, ``curves`` what a map holds on the way to a price, ``sources``
-whatever can be scored, ``models`` the engine's own estimates, ``nulls`` what must not score, ``baselines`` what others
-publish, ``trial`` one prediction through all of it, ``compare`` all against each other, ``checks`` the truth itself,
-``card`` what is reported with its ``text`` and ``picture``, and ``score`` the public door.
+:func:`liqdata.score` is in ``score``, :func:`liqdata.score_truth` in ``known_positions``. ``columns`` reads tables,
+``truth`` the reported USD, ``compare`` makes the tables of a ``card``, ``text`` and ``picture`` print and draw it. What
+is scored is in ``maps``, how it is scored in ``statistics``.
 """
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from .card import Scorecard
+
+__all__ = ["Scorecard"]
+
+
+def __getattr__(name: str) -> object:
+    if name != "Scorecard":
+        msg = f"module {__name__!r} has no attribute {name!r}"
+        raise AttributeError(msg)
+    from .card import Scorecard
+
+    return Scorecard

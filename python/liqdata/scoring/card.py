@@ -6,7 +6,7 @@ import html
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from liqdata._doors import doors
+from liqdata.calls.traceback import public_methods
 
 from .columns import rows as table_of
 
@@ -56,7 +56,7 @@ KINDS: dict[str, dict[str, str]] = {
 }
 
 
-@doors
+@public_methods
 @dataclass(frozen=True, repr=False)
 class Scorecard:
     """How well maps tell what was then liquidated; what :func:`liqdata.score` gives.

@@ -8,10 +8,10 @@ import numpy as np
 import numpy.typing as npt
 
 from liqdata import _core
-from liqdata._inputs import instant
-from liqdata._intake import table
-from liqdata._pandas import pandas_first
+from liqdata.calls.arguments import instant
 from liqdata.errors import BadQuery
+from liqdata.frames.import_order import pandas_first
+from liqdata.ingestion.tables import table
 from liqdata.rows import Rows
 
 if TYPE_CHECKING:
@@ -26,7 +26,7 @@ DAY = 24 * 60 * MINUTE
 LONG, SHORT = 0, 1
 SIDES = ("long", "short")
 
-_SECONDS = (10**9, 10**11)  # as :mod:`liqdata._inputs` judges single instants
+_SECONDS = (10**9, 10**11)  # as in liqdata.calls.arguments
 
 
 def rows(columns: Mapping[str, tuple[str, Any]]) -> Rows[Any]:

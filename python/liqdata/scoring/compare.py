@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from . import fit, gain, trial
 from .columns import DAY, LONG, SHORT, Flags, Floats, Millis
+from .statistics import fit, gain, trial
 
 if TYPE_CHECKING:
-    from .path import Path
-    from .trial import Paths
+    from .statistics.path import Path
+    from .statistics.trial import Paths
 
     Line = dict[str, Any]
 

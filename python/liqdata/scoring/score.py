@@ -9,18 +9,19 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, overload
 import numpy as np
 
 from liqdata import _core
-from liqdata._doors import door
-from liqdata._inputs import choice, datetime_of, many, stretch
-from liqdata._progress import bar, meant
+from liqdata.calls.arguments import choice, datetime_of, many, time_bounds
+from liqdata.calls.progress import bar, checked_progress
+from liqdata.calls.traceback import public_call
 from liqdata.errors import BadQuery
 
-from . import fit, gain, sources, trial
 from .card import Scorecard, columns_of
-from .checks import checks
 from .columns import DAY, Flags, Floats, Table, refuse
 from .compare import Comparison, Scored
-from .nulls import nulls
-from .path import Path, read_bars, read_path
+from .maps import sources
+from .maps.nulls import nulls
+from .statistics import fit, gain, trial
+from .statistics.checks import checks
+from .statistics.path import Path, read_bars, read_path
 from .truth import Truth, period_of, realised
 
 if TYPE_CHECKING:
@@ -29,7 +30,7 @@ if TYPE_CHECKING:
 
     from liqdata.types import Instant, Progress
 
-    from .trial import Paths, Run, Trial
+    from .statistics.trial import Paths, Run, Trial
 
 __all__ = ["score"]
 
@@ -70,7 +71,7 @@ def score(
     progress: Progress = False,
     client: object = None,
 ) -> dict[str, Scorecard]: ...
-@door
+@public_call
 def score(
     maps: object,
     realised: object,
@@ -149,10 +150,10 @@ def score(
     liqdata.errors.BadQuery: realised: column 'short_usd', row 0: -1 cannot be; allowed: finite numbers from 0 on
     """
     choice(reference, "reference", trial.PATHS)
-    meant(progress)
+    checked_progress(progress)
     if isinstance(seed, bool) or not isinstance(seed, int) or seed < 0:
         refuse("seed", f"{seed!r} is not allowed", "a whole number from 0 on")
-    first, last = stretch(start, end)
+    first, last = time_bounds(start, end)
     length = period_of(period)
     symbols = many(symbol)
     run = _runner(client)

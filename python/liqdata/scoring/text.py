@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Any
 
-from liqdata._printable import printable
+from liqdata.text.printable import printable
 
 if TYPE_CHECKING:
     from liqdata.rows import Rows
@@ -85,7 +85,7 @@ def _table(rows: Any) -> list[str]:
 
 def _cell(name: str, kind: str, value: Any) -> str:
     if kind == "time":
-        from liqdata._inputs import datetime_of
+        from liqdata.calls.arguments import datetime_of
 
         return f"{datetime_of(value):%Y-%m-%d}"
     if isinstance(value, float):

@@ -1,0 +1,1 @@
+"""What every public call needs: checked arguments, progress, short tracebacks, the asyncio bridge."""

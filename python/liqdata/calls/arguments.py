@@ -1,0 +1,267 @@
+"""What callers hand in: instants, numbers and symbols, brought into the few shapes the native half reads."""
+
+from __future__ import annotations
+
+import contextlib
+import operator
+import os
+import re
+from collections.abc import Iterable
+from datetime import UTC, date, datetime, timedelta
+from decimal import Decimal, InvalidOperation
+from numbers import Real
+from typing import TYPE_CHECKING, Any
+
+from liqdata import _core
+from liqdata.errors import ArchiveError, BadQuery
+
+if TYPE_CHECKING:
+    from liqdata.types import Instant
+
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_FURTHEST = 62_000_000_000_000  # no further from the epoch than datetimes reach on either side: the year 5 to 3934
+_SECONDS = range(10**9, 10**11)  # epoch seconds of 2001 to 5138, as a column of them is told: src/python/tables.rs
+# Others than milliseconds, whose numbers do not reach so far.
+_UNITS = (("seconds", 1), ("microseconds", 10**6), ("nanoseconds", 10**9))
+_ENDLESS = 1e30
+_MILLISECOND = timedelta(milliseconds=1)
+_INSTANTS = "epoch milliseconds, a datetime (naive ones are UTC) or ISO 8601 text"
+_MINUTE = 60_000
+_MONTH = 30 * 24 * 60 * _MINUTE  # as ranges have it: a length, and no month of the calendar
+_LONGEST = 366 * 24 * 60 * _MINUTE
+_LENGTHS = 'whole minutes, such as "5m", "4h", "1d", "1M" (which is "30d"), a timedelta, or milliseconds'
+
+
+def datetime_of(millis: int) -> datetime:
+    """The UTC datetime of epoch milliseconds."""
+    return _EPOCH + timedelta(milliseconds=millis)
+
+
+def millis_of(when: date) -> int:
+    """Epoch milliseconds of a date or datetime; what is finer than a millisecond is floored."""
+    if not isinstance(when, datetime):
+        when = datetime(when.year, when.month, when.day, tzinfo=UTC)
+    elif when.tzinfo is None:
+        when = when.replace(tzinfo=UTC)
+    return (when - _EPOCH) // _MILLISECOND
+
+
+def instant(value: Instant | None, parameter: str) -> int | None:
+    """Epoch milliseconds of ``value``, or :class:`~liqdata.BadQuery` naming ``parameter``."""
+    if value is None:
+        return None
+    kind, cell = _kind(value)
+    found: int | None = None
+    if kind in {"instant", "int"}:
+        found = int(cell)
+        if kind == "int":
+            _in_milliseconds(value, found, parameter)
+    elif kind == "text":
+        found = _core.instant(cell)
+    elif kind == "float" and abs(cell) < _ENDLESS:
+        _in_milliseconds(value, int(cell), parameter)
+    if found is not None and abs(found) <= _FURTHEST:
+        return found
+    msg = f"{parameter}: {value!r} is not an instant; allowed: {_INSTANTS}"
+    raise BadQuery(msg, parameter=parameter)
+
+
+def named_instant(value: Any) -> int:
+    """Epoch milliseconds of one of several instants; each has to be one."""
+    found = instant(value, "as_of")
+    if found is None:
+        msg = "as_of: None stands among instants; allowed: an instant each"
+        raise BadQuery(msg, parameter="as_of")
+    return found
+
+
+def _in_milliseconds(value: object, whole: int, parameter: str) -> None:
+    """Refuses a number that is an instant in another unit than milliseconds."""
+    looks = [unit for unit, each in _UNITS if whole // each in _SECONDS]
+    if looks:
+        msg = f"{parameter}: {value!r} looks like epoch {looks[0]}; epoch milliseconds are meant; allowed: {_INSTANTS}"
+        raise BadQuery(msg, parameter=parameter)
+
+
+def time_bounds(start: Instant | None, end: Instant | None) -> tuple[int | None, int | None]:
+    """Start and end of a time range in epoch milliseconds; the end is after the start."""
+    first, last = instant(start, "start"), instant(end, "end")
+    if first is not None and last is not None and last <= first:
+        msg = f"end: {end!r} is not after the start, {start!r}; allowed: a later instant"
+        raise BadQuery(msg, parameter="end")
+    return first, last
+
+
+def time_range(start: Instant | None, end: Instant | None) -> dict[str, str | None]:
+    """Start and end of a time range, checked, as query parameters."""
+    first, last = (None if at is None else datetime_of(at).isoformat() for at in time_bounds(start, end))
+    return {"start": first, "end": last}
+
+
+def length(interval: object) -> int:
+    """A length of periods in milliseconds, or :class:`~liqdata.BadQuery`."""
+    found: int | None = None
+    if isinstance(interval, timedelta):
+        found = interval // timedelta(milliseconds=1) if not interval % timedelta(milliseconds=1) else None
+    elif isinstance(interval, str):
+        found = _MONTH if interval == "1M" else _core.span(interval)
+    elif isinstance(interval, int) and not isinstance(interval, bool):
+        found = interval
+    if found is None or found <= 0 or found % _MINUTE or found > _LONGEST:
+        msg = f"interval: {interval!r} is not allowed; allowed: {_LENGTHS}"
+        raise BadQuery(msg, parameter="interval")
+    return found
+
+
+def number(value: Any, parameter: str, allowed: str) -> float:
+    """A real number, or :class:`~liqdata.BadQuery` naming ``parameter``."""
+    if not isinstance(value, bool | str | bytes):
+        try:
+            return float(value)
+        except (TypeError, ValueError, OverflowError):
+            pass
+    msg = f"{parameter}: {value!r} is not a number; allowed: {allowed}"
+    raise BadQuery(msg, parameter=parameter)
+
+
+# As a path, too, which has lost one of the slashes.
+_ADDRESS = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+:/")
+
+
+def folder(value: object) -> str:
+    """The path of a folder, or :class:`~liqdata.BadQuery` naming ``path``."""
+    if isinstance(value, str | os.PathLike) and (text := os.fspath(value)) and isinstance(text, str):
+        if _ADDRESS.match(text) and not os.path.exists(text):  # noqa: PTH110 - a Path raises where a name is too long
+            msg = (
+                f"path: {text!r} is an address, and this is done to an archive on this machine; allowed: a folder, "
+                "such as that of the archive which was exported there (liqdata.open reads what is behind an address, "
+                "Market.export brings what changed to it)"
+            )
+            raise BadQuery(msg, parameter="path")
+        return text
+    msg = f"path: {value!r} is not allowed; allowed: the folder of an archive"
+    raise BadQuery(msg, parameter="path")
+
+
+def to_be_made(path: str) -> str:
+    """The path of a folder that is there or can be made in one that is, or :class:`~liqdata.ArchiveError`."""
+    above = os.path.dirname(os.path.abspath(path))  # noqa: PTH100, PTH120 - a Path leaves ".." in
+    if not os.path.lexists(path) and not os.path.exists(above):  # noqa: PTH110 - as above
+        msg = f"{path} cannot be made: there is no folder {above} to make it in"
+        raise ArchiveError(msg, path=path)
+    return path
+
+
+def choice(value: object, parameter: str, allowed: tuple[str, ...]) -> str:
+    """A member of a closed vocabulary, or :class:`~liqdata.BadQuery` naming ``parameter``."""
+    if isinstance(value, str) and value in allowed:
+        return value
+    msg = f"{parameter}: {value!r} is not allowed; allowed: {' or '.join(map(repr, allowed))}"
+    raise BadQuery(msg, parameter=parameter)
+
+
+def switch(value: object, parameter: str) -> bool:
+    """A bool, or :class:`~liqdata.BadQuery` naming ``parameter``."""
+    if isinstance(value, bool):
+        return value
+    msg = f"{parameter}: {value!r} is not allowed; allowed: True or False"
+    raise BadQuery(msg, parameter=parameter)
+
+
+def many(symbol: object) -> list[Any] | None:
+    """The items of a sequence of symbols; ``None`` where ``symbol`` is one symbol or none."""
+    if symbol is None or isinstance(symbol, (str, bytes)) or not isinstance(symbol, Iterable):
+        return None
+    return list(symbol)
+
+
+def symbols(symbol: object) -> list[str]:
+    """The coins and pairs that are named, also with commas between them; none where ``symbol`` is ``None``."""
+    names = symbol.split(",") if isinstance(symbol, str) else many(symbol)
+    if symbol is not None and not names:
+        msg = f"symbol: {symbol!r} names none; allowed: a coin, a pair or several, or None for everything"
+        raise BadQuery(msg, parameter="symbol")
+    for one in names or []:
+        if not isinstance(one, str) or "," in one:
+            msg = f"symbol: {one!r} is not allowed; allowed: a coin, such as BTC, or a pair, such as BTCUSDT"
+            raise BadQuery(msg, parameter="symbol")
+    return names or []
+
+
+def usd(amount: object) -> str:
+    """An amount of USD as text with every digit, or :class:`~liqdata.BadQuery` naming ``min_usd``."""
+    exact = None
+    if isinstance(amount, (str, Decimal)):
+        with contextlib.suppress(InvalidOperation):
+            exact = Decimal(amount)
+    elif isinstance(amount, Real) and not isinstance(amount, bool):
+        exact = Decimal(repr(float(amount)))
+    if exact is not None and exact.is_finite() and exact >= 0:
+        return format(exact, "f")
+    msg = f"min_usd: {amount!r} is not allowed; allowed: USD from 0 on"
+    raise BadQuery(msg, parameter="min_usd")
+
+
+def _kind(value: Any) -> tuple[str, Any]:
+    """Kind and plain value of one scalar of Python, numpy or pandas."""
+    kind = _KINDS.get(type(value))
+    if kind is not None:
+        return kind, value
+    if isinstance(value, Decimal):
+        return ("decimal", str(value)) if value.is_finite() else ("float", float(value))
+    if isinstance(value, (date, timedelta)):
+        return _time(value)
+    return _foreign(value)
+
+
+_KINDS: dict[type, str] = {type(None): "missing", str: "text", int: "int", float: "float"}
+
+
+def is_missing(value: Any) -> Any:
+    """Whether a value, or each of an array, is NaN or NaT: they alone differ from themselves, whatever their type."""
+    return operator.ne(value, value)
+
+
+def _time(value: date | timedelta) -> tuple[str, Any]:
+    # pandas' NaT is a datetime.
+    if is_missing(value):
+        return "missing", None
+    if isinstance(value, timedelta):
+        return "span", value // _MILLISECOND
+    return "instant", millis_of(value)
+
+
+def _foreign(value: Any) -> tuple[str, Any]:
+    """Scalars of numpy and pandas, and subclasses of the plain ones."""
+    if type(value).__name__ == "MaskedConstant":  # numpy.ma.masked: its dtype says that it is a zero
+        return "missing", None
+    kind = getattr(getattr(value, "dtype", None), "kind", None)
+    if kind is not None and not getattr(value, "ndim", 0):
+        return _numpy(value, kind)
+    if type(value).__name__ == "NAType":  # pandas.NA: it has no dtype and no truth value
+        return "missing", None
+    if not isinstance(value, bool):
+        for name, plain in (("text", str), ("int", int), ("float", float)):
+            if isinstance(value, plain):
+                return name, plain(value)
+    return "other", repr(value)[:80]
+
+
+def _numpy(value: Any, kind: str) -> tuple[str, Any]:
+    if kind in "Mm":
+        if is_missing(value):
+            return "missing", None
+        name, unit = ("instant", "datetime64[ms]") if kind == "M" else ("span", "timedelta64[ms]")
+        return name, int(value.astype(unit).astype("int64"))
+    if kind == "f":
+        return ("single" if value.dtype.itemsize <= SINGLE else "float"), float(value)
+    plain = {"i": ("int", int), "u": ("int", int), "U": ("text", str)}.get(kind)
+    return ("other", repr(value)[:80]) if plain is None else (plain[0], plain[1](value))
+
+
+SINGLE = 4  # bytes of a single-precision float
+
+
+def scalar(value: Any) -> tuple[str, Any]:
+    """What the native half asks for scalars it does not know itself."""
+    return _kind(value)

@@ -1,0 +1,145 @@
+"""Short tracebacks: an error of this package points at the line that called it."""
+
+from __future__ import annotations
+
+import re
+import sys
+from difflib import get_close_matches
+from functools import update_wrapper
+from types import FunctionType
+from typing import TYPE_CHECKING, Any, TypeVar, cast
+
+from liqdata.errors import Defect, LiqdataError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+F = TypeVar("F", bound="Callable[..., Any]")
+C = TypeVar("C", bound=type)
+
+_COROUTINE, _GENERATORS = 0x80, 0x20 | 0x200  # code flags; `inspect` has them too, but is slow to import
+
+
+def public_call(function: F) -> F:
+    """Hide the frames below a public function from the errors of this package.
+
+    The caller sees the own line and the name of this function. Bugs (:class:`~liqdata.errors.Defect`) keep the whole
+    traceback, and all errors do in Python's development mode (``python -X dev``).
+
+    Parameters
+    ----------
+    function : callable
+        A plain function or a coroutine function; generators are returned unchanged.
+
+    Returns
+    -------
+    callable
+        A wrapper with the same name, signature and docstring.
+    """
+    plain = cast("FunctionType", function)
+    flags = plain.__code__.co_flags
+    if sys.flags.dev_mode or flags & _GENERATORS:
+        return function
+    wrapper = _async_wrapper(plain) if flags & _COROUTINE else _wrapper(plain)
+    wrapper.__code__ = wrapper.__code__.replace(co_name=plain.__name__, co_qualname=plain.__qualname__)
+    update_wrapper(wrapper, plain)
+    return cast("F", wrapper)
+
+
+def public_methods(kind: C) -> C:
+    """Apply :func:`public_call` to the public methods of a class, and suggest near names for unknown attributes.
+
+    Parameters
+    ----------
+    kind : type
+        The class; only the methods that it defines itself are wrapped.
+
+    Returns
+    -------
+    type
+        The same class.
+    """
+    # Set at run time, so that type checkers still report unknown attributes.
+    kind.__getattr__ = _unknown_attribute  # type: ignore[attr-defined]  # an unbound C has none yet
+    for name, member in list(vars(kind).items()):
+        if isinstance(member, FunctionType) and (not name.startswith("_") or name in {"__init__", "__getitem__"}):
+            setattr(kind, name, public_call(member))
+    return kind
+
+
+def nearest(name: str, names: Iterable[str]) -> str:
+    """Suggest the nearest name, as the end of a message.
+
+    Parameters
+    ----------
+    name : str
+        The unknown name.
+    names : iterable of str
+        The known names.
+
+    Returns
+    -------
+    str
+        Such as ``"; did you mean 'heatmap'?"``; empty if no name is near.
+    """
+    near = get_close_matches(name, list(names), n=1)
+    return f"; did you mean {near[0]!r}?" if near else ""
+
+
+def _unknown_attribute(self: object, name: str) -> object:
+    kind = type(self)
+    if hasattr(kind, name):  # a property that raised AttributeError: raise its own error again
+        return object.__getattribute__(self, name)
+    near = "" if name.startswith("_") else nearest(name, (one for one in dir(self) if not one.startswith("_")))
+    msg = f"{kind.__name__!r} object has no attribute {name!r}{near}"
+    raise AttributeError(msg)
+
+
+def _wrapper(function: FunctionType) -> FunctionType:
+    def call(*args: Any, **options: Any) -> Any:
+        __tracebackhide__ = True
+        try:
+            return function(*args, **options)
+        except Defect:
+            raise
+        except TypeError as error:
+            _add_allowed_parameters(error, function)
+            raise
+        except LiqdataError as error:
+            raise error.with_traceback(None) from error.__cause__  # `python -X dev` shows the inner frames
+
+    return cast("FunctionType", call)
+
+
+def _async_wrapper(function: FunctionType) -> FunctionType:
+    async def call(*args: Any, **options: Any) -> Any:
+        __tracebackhide__ = True
+        try:
+            return await function(*args, **options)
+        except Defect:
+            raise
+        except TypeError as error:
+            _add_allowed_parameters(error, function)
+            raise
+        except LiqdataError as error:
+            raise error.with_traceback(None) from error.__cause__  # `python -X dev` shows the inner frames
+
+    return cast("FunctionType", call)
+
+
+def _add_allowed_parameters(error: TypeError, function: FunctionType) -> None:
+    """Extend Python's message about a wrong call with the nearest or the allowed parameters."""
+    step = error.__traceback__
+    if step is None or step.tb_next is not None:  # raised inside the function, not by the call itself
+        return
+    message, code = str(error).replace(function.__qualname__, function.__name__), function.__code__
+    allowed = [name for name in code.co_varnames[: code.co_argcount + code.co_kwonlyargcount] if name != "self"]
+    if unknown := re.search(r"unexpected keyword argument '(\w+)'", message):
+        message += nearest(unknown[1], allowed) or f"; allowed: {', '.join(allowed) or 'none'}"
+    elif re.search(r"takes .* positional argument", message):
+        positional = allowed[: code.co_argcount - (code.co_varnames[:1] == ("self",))]
+        keyword = [f"{name}=" for name in allowed[len(positional) :]]
+        message += f"; allowed: {', '.join(positional) or 'none'}" + (
+            f", and by name {', '.join(keyword)}" if keyword else ""
+        )
+    error.args = (message,)

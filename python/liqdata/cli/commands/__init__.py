@@ -1,0 +1,1 @@
+"""Commands of ``liqdata``, one file each; ``menu`` lists them. A file has a function ``command``."""

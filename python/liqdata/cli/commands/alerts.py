@@ -1,0 +1,73 @@
+"""Cascades as they come, a line each, told to a webhook or a command where they are large."""
+
+from __future__ import annotations
+
+import json
+import sys
+from typing import TYPE_CHECKING, Any
+
+from liqdata.cli import source
+from liqdata.cli.cascade_watch import watch, ways
+from liqdata.cli.command import Command, flag, option
+from liqdata.cli.mistakes import refuse
+from liqdata.cli.output import formats
+from liqdata.cli.output.table import amount, cell
+from liqdata.cli.question import one_symbol, parameters
+from liqdata.cli.words import Number
+from liqdata.text.printable import printable
+
+if TYPE_CHECKING:
+    import click
+
+__all__ = ["command"]
+
+ALERTS = "Alerts"
+
+
+def command(name: str, sentence: str) -> Command:
+    """The command ``watch``."""
+    asked = [each for each in parameters("cascades") if each.name not in {"start", "end", "as_of", "coin"}]
+    options: list[click.Parameter] = [
+        *asked,
+        option("--since", metavar="WHEN", help="Events of then and later too; from now on where absent."),
+        option("--every", type=Number(float, "seconds"), metavar="SECONDS", help="Between two looks.  [default: 1]"),
+        option("--limit", type=Number(int, "a whole number from 1 on"), metavar="N", help="End behind so many lines."),
+        option("--alert-usd", metavar="USD", help="Only events of so many USD are alerts.", section=ALERTS),
+        option("--webhook", metavar="URL", help="Post each alert there as JSON.", section=ALERTS),
+        option(
+            "--command",
+            metavar="PROGRAM",
+            help="Run it for each alert, without a shell: JSON on its input, LIQDATA_COIN and so on around it.",
+            section=ALERTS,
+        ),
+        *source.options(),
+        flag("--json", help="Print JSON, an event a line, exact amounts as text.", section=formats.SECTION),
+    ]
+    return Command(name, sentence, _watch, options)
+
+
+def _watch(**given: Any) -> None:
+    asked_of = source.taken(given)
+    as_json, most = given.pop("json"), given.pop("limit")
+    if most is not None and most < 1:
+        refuse(f"limit: {most} is not allowed; allowed: a whole number from 1 on", "limit")
+    arguments = {key: value for key, value in given.items() if value is not None}
+    one_symbol(arguments)
+    ways(arguments.get("webhook"), arguments.get("command"))  # refused before anybody is asked
+
+    def show(event: dict[str, Any]) -> None:
+        if as_json:
+            line = json.dumps(event, default=formats.exact, allow_nan=False)
+        else:
+            line = (
+                f"{cell('timestamp', event['start'])}  {cell('coin', event['coin']):<8} {event['side']:<5} "
+                f"{amount(event['usd']):>7}  {event['cnt']} orders, {event['venues']} exchanges, {event['state']}"
+            )
+        print(printable(line), flush=True)
+
+    def say(text: str) -> None:
+        print(f"liqdata: {printable(text)}", file=sys.stderr, flush=True)
+
+    with asked_of.opened() as of:
+        asked_of.say_of_standstill()
+        watch(of, show=show, say=say, most=most, **arguments)

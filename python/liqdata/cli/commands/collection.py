@@ -1,0 +1,74 @@
+"""Collecting, as a command."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from liqdata.cli.command import Command, flag, option
+from liqdata.cli.words import File, Folder, Names
+from liqdata.errors import BadQuery
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+__all__ = ["command", "options", "plan"]
+
+
+def command(name: str, sentence: str) -> Command:
+    """The command ``collect``."""
+    folder = click.Argument(["archive"], type=Folder(), metavar="DIR")
+    once = flag("--once", help="Ask for the past and end.")
+    return Command(name, sentence, _collect, [folder, once, *options()])
+
+
+def options() -> list[click.Parameter]:
+    """What is to be collected."""
+    return [
+        flag("--positions", help="Look at the positions of the largest and most active accounts of Hyperliquid, too."),
+        option(
+            "--venues",
+            type=Names(),
+            metavar="NAMES",
+            help="Exchanges to collect, such as binance,bybit.  [default: all]",
+        ),
+        option(
+            "--symbols", type=Names(), metavar="COINS", help="Coins to collect, such as BTC,ETH.  [default: all orders]"
+        ),
+        option("--settings", type=File(), metavar="FILE", help="Hosts, paths and times of collecting, as TOML."),
+    ]
+
+
+def plan(venues: list[str] | None, symbols: list[str] | None, settings: Path | None) -> dict[str, Any]:
+    """What the options say."""
+    return {"venues": venues or [], "coins": symbols or [], "settings": "" if settings is None else _read(settings)}
+
+
+def _collect(
+    *,
+    archive: Path,
+    once: bool,
+    positions: bool,
+    venues: list[str] | None,
+    symbols: list[str] | None,
+    settings: Path | None,
+) -> None:
+    from liqdata.cli.output.collect_screen import collect
+
+    if positions and once:
+        msg = "positions: their past is not told; allowed: --positions without --once"
+        raise BadQuery(msg, parameter="positions")
+    collect(archive, **plan(venues, symbols, settings), once=once, positions=positions)
+
+
+def _read(file: Path) -> str:
+    try:
+        return file.read_text(encoding="utf-8")
+    except OSError as error:
+        msg = f"settings: {file} cannot be read: {error.strerror}; allowed: a file of TOML"
+        raise BadQuery(msg, parameter="settings") from None
+    except UnicodeDecodeError as error:
+        raise BadQuery(
+            f"settings: {file} is not UTF-8 from byte {error.start}; allowed: TOML in UTF-8", parameter="settings"
+        ) from None

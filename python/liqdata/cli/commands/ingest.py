@@ -1,0 +1,85 @@
+"""Bringing files of the past into an archive, as a command."""
+
+from __future__ import annotations
+
+import json
+import re
+from dataclasses import asdict
+from typing import TYPE_CHECKING
+
+import click
+
+from liqdata.calls.progress import late
+from liqdata.cli.command import Command, flag, option
+from liqdata.cli.words import Folder
+from liqdata.errors import BadQuery
+from liqdata.text.printable import printable
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+__all__ = ["command"]
+
+
+def command(name: str, sentence: str) -> Command:
+    """The command ``ingest``."""
+    made = Command(
+        name,
+        sentence,
+        _ingest,
+        [
+            click.Argument(["archive"], type=Folder(), metavar="DIR"),
+            click.Argument(["files"], nargs=-1, required=True, metavar="FILES"),
+            option("--format", metavar="NAME", help="What the files are; told by name and columns by default."),
+            option("--exchange", metavar="NAME", help="Whose the rows are that do not say so."),
+            flag("--new-exchange", help="Take an exchange that is not known; refused by default."),
+            option("--source", metavar="TEXT", help="Where they are from, in your words."),
+            flag("--json", help="Print JSON."),
+        ],
+    )
+    made.epilog = (
+        "FILES are CSV, JSON or Parquet, plain, in gzip or in zip. DIR is made where it is missing, in a folder that "
+        "is there."
+    )
+    return made
+
+
+def _ingest(
+    *,
+    archive: Path,
+    files: tuple[str, ...],
+    format: str | None,
+    exchange: str | None,
+    new_exchange: bool,
+    source: str | None,
+    json: bool,
+) -> None:
+    from liqdata import ingest
+
+    shown = late("ingest", " rows")
+    try:
+        asked = {"format": format, "exchange": exchange, "source": source}
+        done = ingest(archive, *files, **asked, new_exchange=new_exchange, progress=shown)
+    except KeyboardInterrupt as interrupted:
+        for note in getattr(interrupted, "__notes__", ()):
+            click.echo(note, err=True)
+        raise
+    except BadQuery as error:
+        raise BadQuery(_as_options(str(error)), parameter=error.parameter) from None
+    if json:
+        print(_json(asdict(done)))
+    else:
+        for file, taken in done.files.items():
+            print(printable(f"{file}: {taken}"))
+        print(done)
+    if done.cut_short or (done.rows and done.rows == sum(done.refused.values())):
+        click.get_current_context().exit(1)
+
+
+def _as_options(text: str) -> str:
+    """What the library says in the names of options: give exchange= is give --exchange here."""
+    return re.sub(r'give (\w+)=("?)(\w*)\2', lambda found: f"give --{found[1]} {found[3]}".rstrip(), text)
+
+
+def _json(told: object) -> str:
+    return json.dumps(told, indent=2)

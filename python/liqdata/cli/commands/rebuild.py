@@ -1,0 +1,57 @@
+"""Reading an archive's frames anew, as a command."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict
+from importlib.util import find_spec
+from typing import TYPE_CHECKING
+
+import click
+
+from liqdata.cli.command import Command, flag, option
+from liqdata.cli.words import Folder, Names
+from liqdata.errors import BadQuery
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+__all__ = ["command"]
+
+
+def command(name: str, sentence: str) -> Command:
+    """The command ``rebuild``."""
+    return Command(
+        name,
+        sentence,
+        _rebuild,
+        [
+            click.Argument(["archive"], type=Folder(), metavar="DIR"),
+            option("--from", "start", metavar="WHEN", help="Only what was received from this instant on."),
+            option("--to", "end", metavar="WHEN", help="Only what was received before this instant."),
+            option("--venues", type=Names(), metavar="NAMES", help="Exchanges, such as binance,bybit.  [default: all]"),
+            flag("--dry-run", help="Change nothing, and only say what would change."),
+            flag("--json", help="Print JSON."),
+        ],
+    )
+
+
+def _rebuild(
+    *, archive: Path, start: str | None, end: str | None, venues: list[str] | None, dry_run: bool, json: bool
+) -> None:
+    from liqdata.archive import rebuild
+
+    shown = find_spec("tqdm") is not None
+    try:
+        done = rebuild(archive, start=start, end=end, exchange=venues, dry_run=dry_run, progress=shown)
+    except BadQuery as error:
+        option = {"start": "from", "end": "to", "exchange": "venues"}.get(error.parameter or "")
+        what, colon, why = str(error).partition(":")
+        if option is None or what != error.parameter:
+            raise
+        raise BadQuery(option + colon + why, parameter=option) from None
+    print(_json(asdict(done)) if json else done)
+
+
+def _json(told: object) -> str:
+    return json.dumps(told, indent=2)

@@ -1,0 +1,88 @@
+"""Scoring, as a command."""
+
+from __future__ import annotations
+
+import sys
+from importlib.util import find_spec
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from liqdata.cli.command import Command, flag, option
+from liqdata.cli.mistakes import lacking, refuse
+from liqdata.cli.words import File, Number, Place, Text
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+__all__ = ["command"]
+
+
+def command(name: str, sentence: str) -> Command:
+    """The command ``score``."""
+    parameters: list[click.Parameter] = [
+        click.Argument(["archive"], type=Place(), metavar="DIR"),
+        click.Argument(["in_place"], required=False, metavar="[SYMBOL]"),
+        option("--symbol", metavar="COIN", help="Coin.  [default: BTC]"),
+        option("--period", metavar="SPAN", help="Length of the periods that are scored.  [default: 1h]"),
+        option("--start", metavar="WHEN", help="Only periods from then on; what lies before is learnt from."),
+        option("--end", metavar="WHEN", help="Only periods that end by then."),
+        option(
+            "--reference",
+            type=Text(("adaptive", "strong", "weak")),
+            metavar="PATH",
+            help="Path to score over: adaptive, strong or weak.  [default: adaptive]",
+        ),
+        flag("--kept", help="The maps as they were served, instead of as computed anew."),
+        option("--seed", type=Number(int, "a whole number"), metavar="N", help="Of the resamples.  [default: 0]"),
+        option("--markdown", type=File(), metavar="FILE", help="Write all tables as Markdown."),
+        option("--png", type=File(), metavar="FILE", help="Write a picture (matplotlib)."),
+    ]
+    made = Command(name, sentence, _score, parameters)
+    made.epilog = "DIR is an archive with orders and bars, or its address."
+    return made
+
+
+def _score(
+    *,
+    archive: str | Path,
+    in_place: str | None,
+    symbol: str | None,
+    kept: bool,
+    markdown: Path | None,
+    png: Path | None,
+    **options: Any,
+) -> None:
+    from liqdata import open, score
+    from liqdata.calls.arguments import millis_of
+    from liqdata.scoring import text
+
+    if in_place and symbol and in_place.upper() != symbol.upper():
+        refuse(f"symbol: {in_place!r} and --symbol {symbol!r} differ; allowed: one symbol, given either way", "symbol")
+    coin = (in_place or symbol or "BTC").upper()
+    if png is not None and find_spec("matplotlib") is None:
+        lacking("--png", "matplotlib", "plot")
+    with open(archive) as market:
+        # Orders reach further than dicts of them would fit.
+        realised = market.iter_orders()._rest()  # noqa: SLF001 - the same rows without a frame library
+        card = score(
+            market.maps(coin) if kept else market,
+            realised,
+            bars=market.bars(coin),
+            symbol=coin,
+            progress=find_spec("tqdm") is not None,
+            **{name: value for name, value in options.items() if value is not None},
+        )
+        gaps = market.gaps(millis_of(card.meta["start"]), millis_of(card.meta["end"]))
+    print(card)
+    print("paths and nulls:", *text.lines(card.references()), sep="\n")
+    if len(gaps):
+        print(f"{len(gaps)} stretches of this time were missed in part: what was realised then is a lower bound")
+    if markdown is not None:
+        markdown.write_text(card.to_markdown(), encoding="utf-8")
+        print(f"wrote {markdown}", file=sys.stderr)
+    if png is not None:
+        from liqdata.scoring import picture
+
+        picture.picture(card).savefig(png, format="png")
+        print(f"wrote {png}", file=sys.stderr)

@@ -1,0 +1,345 @@
+"""Collecting from the command line, alone or beside a server: a live screen, plain lines elsewhere, a graceful end."""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+import threading
+import time
+from contextlib import contextmanager, nullcontext
+from datetime import UTC, datetime
+from importlib.util import find_spec
+from typing import TYPE_CHECKING, Any
+
+from liqdata import _core
+from liqdata.calls.arguments import to_be_made
+from liqdata.collector import elsewhere, told_something
+from liqdata.errors import BadQuery
+from liqdata.market import collected
+from liqdata.server import serve as server_of
+from liqdata.text.printable import printable
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+    from contextlib import AbstractContextManager
+    from pathlib import Path
+
+__all__ = ["collect", "serve"]
+
+LOOK = 0.25
+"""Seconds between two looks at the collector; the screen is drawn anew as often."""
+
+LINE = 60.0
+"""Seconds between two lines of the same state where there is no screen."""
+
+COLUMNS = ("exchange", "state", "events/min", "events", "last event", "lag", "gaps", "rejected", "held", "past")
+
+COVERED = (
+    "exchange", "covered", "sockets", "topics", "tells", "recovered", "unpriced", "quarantined", "holes", "clock"
+)  # fmt: skip
+"""What is known of the listening: of the last 24 hours ``covered`` and ``recovered``, the counts since the start."""
+
+
+def collect(
+    archive: Path,
+    *,
+    venues: Sequence[str],
+    coins: Sequence[str],
+    settings: str,
+    once: bool,
+    positions: bool = False,
+    screen: bool | None = None,
+) -> None:
+    """Collect into an archive until SIGINT or SIGTERM, or until the past is filled.
+
+    Parameters
+    ----------
+    archive : path
+        Its folder; made where it is missing.
+    venues : sequence of str
+        Exchanges by name; none means all.
+    coins : sequence of str
+        Coins whose orders, bars and open interest are kept; none means all orders.
+    settings : str
+        TOML text.
+    once : bool
+        Whether only the past is asked for.
+    positions : bool
+        Whether the positions of single accounts are looked at.
+    screen : bool, optional
+        Whether to draw a screen; by default where standard output is a terminal and rich is installed.
+
+    Raises
+    ------
+    NoAnswer
+        If only the past was asked for and an exchange told nothing; what the others told is kept.
+    """
+    with _until_told() as enough:
+        collector = _begin(archive, venues, coins, settings, once=once, positions=positions)
+        try:
+            status = _watch(collector, enough, once=once, screen=screen)
+        finally:
+            collector.stop()
+    if once and status is not None and not enough.is_set():
+        told_something(status)
+
+
+def serve(
+    archive: Path,
+    *,
+    venues: Sequence[str],
+    coins: Sequence[str],
+    settings: str,
+    positions: bool = False,
+    served: dict[str, Any],
+    screen: bool | None = None,
+) -> None:
+    """Collect into an archive and serve it meanwhile, until SIGINT or SIGTERM.
+
+    The address is the first line of standard output. In the end the answers under way are finished before the collector
+    stops, so that nothing is told that is not kept.
+
+    Parameters
+    ----------
+    archive : path
+        Its folder; made where it is missing.
+    venues, coins, settings, positions
+        As of :func:`collect`.
+    served : dict
+        How to serve it: arguments of :func:`liqdata.serve`.
+    screen : bool, optional
+        As of :func:`collect`.
+    """
+    with _until_told() as enough:
+        collector = _begin(archive, venues, coins, settings, once=False, positions=positions)
+        try:
+            with collected(collector, archive) as market, server_of(market, **served) as server:
+                print(server.url, flush=True)
+                print(f"the archive {archive}, as it is collected; Ctrl-C ends it", file=sys.stderr, flush=True)
+                _watch(collector, enough, once=False, screen=screen)
+        finally:
+            collector.stop()
+
+
+def _begin(
+    archive: Path, venues: Sequence[str], coins: Sequence[str], settings: str, *, once: bool, positions: bool
+) -> _core.Collector:
+    try:
+        return _core.Collector(to_be_made(str(archive)), list(venues), list(coins), settings, once, positions=positions)
+    except BadQuery as error:
+        raise elsewhere(error, venues, "--positions") from None
+
+
+@contextmanager
+def _until_told() -> Iterator[threading.Event]:
+    """An event that SIGINT and SIGTERM set; entered before anything is started, so that no signal falls between."""
+    enough = threading.Event()
+    before: dict[int, Any] = {}
+
+    def restore() -> None:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+    def told(*_: object) -> None:
+        # A second one does what it always does, however long the end takes.
+        restore()
+        enough.set()
+
+    for number in (signal.SIGINT, signal.SIGTERM):
+        before[number] = signal.signal(number, told)
+    try:
+        yield enough
+    finally:
+        restore()
+
+
+def _watch(collector: _core.Collector, enough: threading.Event, *, once: bool, screen: bool | None) -> Any:
+    """Show how it goes until it is enough or over; the last that was shown."""
+    drawn = screen if screen is not None else sys.stdout.isatty() and find_spec("rich") is not None
+    show: Callable[[dict[str, Any]], None]
+    window: AbstractContextManager[object]
+    if drawn:
+        window, show = _screen()
+    else:
+        window, show = nullcontext(), _Lines().show
+    with window:
+        while not enough.wait(LOOK):
+            status = collector.status()
+            if status is None:
+                return None
+            show(status)
+            if once and collector.over:
+                break
+        status = collector.status()
+        if status is not None:
+            show(status)
+    if status is not None:
+        _say(_summary(status))
+    return status
+
+
+def _screen() -> tuple[AbstractContextManager[object], Callable[[dict[str, Any]], None]]:
+    from rich.console import Group
+    from rich.live import Live
+
+    live = Live(auto_refresh=False, transient=False)
+
+    def show(status: dict[str, Any]) -> None:
+        live.update(Group(_table(status), _covered_table(status)), refresh=True)
+
+    return live, show
+
+
+def _table(status: dict[str, Any]) -> Any:
+    from rich.table import Table
+    from rich.text import Text
+
+    colours = {"live": "green", "degraded": "yellow", "down": "red", "starting": "dim", "stopped": "dim"}
+    table = Table(title=_summary(status), title_justify="left", caption=Text(_troubles(status)), caption_justify="left")
+    for name in COLUMNS:
+        table.add_column(name, justify="left" if name in {"exchange", "state"} else "right")
+    for venue in status["venues"]:
+        state = venue["state"]
+        table.add_row(
+            venue["exchange"],
+            f"[{colours.get(state, '')}]{state}[/]",
+            *(_cells(venue, status["at"])),
+            end_section=False,
+        )
+    return table
+
+
+def _covered_table(status: dict[str, Any]) -> Any:
+    from rich.table import Table
+
+    table = Table(title="covered and recovered: of 24 hours; counts: since the start", title_justify="left")
+    for name in COVERED:
+        table.add_column(name, justify="left" if name in {"exchange", "tells"} else "right")
+    for venue in status["venues"]:
+        table.add_row(venue["exchange"], *_covered(venue))
+    return table
+
+
+def _covered(venue: dict[str, Any]) -> list[str]:
+    share, known = venue["connected_share"], venue["completeness"]
+    topics, ahead = venue["topics"], venue["clock_ahead"]
+    return [
+        "–" if share is None else f"{int(share * 1000) / 10:.1f} %",  # never rounded up to all of it
+        f"{venue['sockets']}/{venue['sockets_wanted']}" if venue["sockets_wanted"] else "–",
+        f"{topics - venue['uncovered_count']}/{topics}" if topics else "–",
+        "–" if known is None else known if known == "unknown" else f"{known}, {venue['known_by']}",
+        "–" if venue["recovered"] is None else f"{venue['recovered']:,}",
+        f"{venue['unpriced']:,}",
+        f"{venue['quarantined']:,}",
+        f"{venue['holes']:,}" if venue["numbered"] or venue["holes"] else "–",
+        "–" if ahead is None else f"{ahead:+,} ms",
+    ]
+
+
+def _cells(venue: dict[str, Any], now: int) -> list[str]:
+    past = f"{venue['asked']}/{venue['to_ask']}" if venue["asked"] < venue["to_ask"] else "–"
+    return [
+        f"{venue['events_per_minute']:,}",
+        f"{venue['events']:,}",
+        _ago(venue["last_event"], now),
+        "–" if venue["lag"] is None else f"{venue['lag']:,} ms",
+        f"{venue['gaps']:,}",
+        f"{venue['rejected']:,}",
+        f"{venue['held']:,}",
+        past,
+    ]
+
+
+def _ago(instant: int | None, now: int) -> str:
+    if instant is None:
+        return "–"
+    seconds = max(0, now - instant) // 1000
+    for unit, name in ((86_400, "d"), (3600, "h"), (60, "min")):
+        if seconds >= 2 * unit:
+            return f"{seconds // unit} {name} ago"
+    return f"{seconds} s ago"
+
+
+def _summary(status: dict[str, Any]) -> str:
+    kept = f"kept {status['orders']:,} orders, {status['bars']:,} bars, {status['open_interest']:,} open interest"
+    if "maps" in status:
+        kept += f", {status['maps']:,} maps" + (f" ({status['maps_lost']:,} not)" if status["maps_lost"] else "")
+    if "positions" in status:
+        seen = status["positions"]
+        kept += f", {seen['snapshots']:,} snapshots" + (
+            f" (the last of {seen['positions']:,} positions)" if seen["snapshots"] else ""
+        )
+    waiting = f" · {status['waiting']:,} waiting" if status["waiting"] else ""
+    trouble = f" · NOT WRITING: {status['trouble']}" if status["trouble"] else ""
+    frames = f" · frames are not kept: {status['raw']['trouble']}" if status["raw"]["trouble"] else ""
+    return kept + waiting + trouble + frames
+
+
+def _troubles(status: dict[str, Any]) -> str:
+    lines = []
+    for venue in status["venues"]:
+        if venue["trouble"]:
+            lines.append(printable(f"{venue['exchange']}: {venue['trouble']}"))
+        if venue["uncovered_count"] and venue["state"] != "starting":
+            lines.append(f"{venue['exchange']}: {venue['uncovered_count']} topics not covered")
+    if "positions" in status and status["positions"]["trouble"]:
+        lines.append(printable(f"positions: {status['positions']['trouble']}"))
+    return "\n".join(lines)
+
+
+class _Lines:
+    """A line for every venue whose state has changed or that has a new kind of trouble, and for all once a minute.
+
+    Further troubles of a kind are only counted until the minute is over.
+    """
+
+    def __init__(self) -> None:
+        self._states: dict[str, str] = {}
+        self._counts: dict[str, int] = {}
+        self._kinds: set[tuple[str, str]] = set()
+        self._due = 0.0
+
+    def show(self, status: dict[str, Any]) -> None:
+        due = time.monotonic() >= self._due
+        if due:
+            self._due = time.monotonic() + LINE
+            self._kinds.clear()
+        for venue in status["venues"]:
+            name, state, trouble = venue["exchange"], venue["state"], venue["trouble"]
+            kind = (name, trouble.partition(": ")[0]) if trouble else None
+            if not due and self._states.get(name) == state and (kind is None or kind in self._kinds):
+                continue
+            self._states[name] = state
+            if kind is not None:
+                self._kinds.add(kind)
+            told = zip(COLUMNS[2:], _cells(venue, status["at"]), strict=True)
+            words = " · ".join(f"{column} {value}" for column, value in told)
+            said = f" · {trouble}" if trouble else ""
+            more = venue["troubles"] - self._counts.get(name, 0) - 1
+            self._counts[name] = venue["troubles"]
+            if more > 0:
+                said += f" (… {more:,} more)"
+            _say(f"{_clock(status['at'])} {name} {state} · {words}{said}")
+        if due:
+            for venue in status["venues"]:
+                if venue["connected_share"] is not None:
+                    told = zip(COVERED[1:], _covered(venue), strict=True)
+                    words = " · ".join(f"{column} {value}" for column, value in told)
+                    _say(f"{_clock(status['at'])} {venue['exchange']} in 24 h · {words}")
+            _say(f"{_clock(status['at'])} {_summary(status)}")
+
+
+def _say(line: str) -> None:
+    """Print a line; where nobody reads any more, this and all that follows goes nowhere, and the collecting goes on."""
+    try:
+        # What a venue said of its trouble stands in it.
+        print(printable(line), flush=True)
+    except BrokenPipeError:
+        nowhere = os.open(os.devnull, os.O_WRONLY)
+        os.dup2(nowhere, sys.stdout.fileno())
+        os.close(nowhere)
+
+
+def _clock(instant: int) -> str:
+    return datetime.fromtimestamp(instant / 1000, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")

@@ -1,0 +1,73 @@
+"""Rows without an end as a table: a heading, then a line for each as it comes."""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING, Any
+
+from liqdata.text.printable import printable
+
+from .layout import GAP, filled
+from .table import cell, heading
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+    from liqdata.cli.source import Told
+    from liqdata.endpoints.contract import Endpoint
+
+__all__ = ["Lines"]
+
+# How wide a column is whose later cells nobody knows; a wider cell pushes its own line.
+WIDTHS = {"text": 8, "decimal": 10, "float": 10, "int": 7, "time": 19}
+NAMES = {"symbol": 10, "side": 5, "qty": 9, "value_usd": 7}
+
+
+class Lines:
+    """Prints rows under one heading.
+
+    Parameters
+    ----------
+    endpoint : Endpoint
+        Whose rows they are.
+    asked : dict, optional
+        What was asked of it: some columns are there only where they are asked for.
+    """
+
+    def __init__(self, endpoint: Endpoint, asked: Mapping[str, object] | None = None) -> None:
+        columns = endpoint.answered(asked or {})
+        self._columns = [(column["name"], column["type"], column["unit"]) for column in columns]
+        self._begun = False
+
+    @property
+    def names(self) -> list[str]:
+        """The columns."""
+        return [name for name, _, _ in self._columns]
+
+    def head(self, title: str, told: Told, note: str) -> None:
+        """Print what stands above the heading."""
+        simulated = "" if not told.simulated or told.source.startswith("simulated") else " · simulated"
+        said = f"{title}  {note} · {told.source} · {told.when}{simulated}"
+        sys.stdout.write(f"{printable(said)}\n\n")
+
+    def write(self, rows: Iterable[Mapping[str, Any]]) -> None:
+        """Print a line for each row, below the heading."""
+        if not self._begun:
+            self._begun = True
+            headings = [heading(name, unit) for name, _, unit in self._columns]
+            self._line([name for name, _ in headings])
+            self._line([unit for _, unit in headings])
+            self._line(["-" * self._width(name, kind) for name, kind, _ in self._columns])
+        for row in rows:
+            self._line([cell(name, row[name]) for name, _, _ in self._columns])
+
+    def _line(self, cells: Sequence[str]) -> None:
+        padded = [
+            filled(text, self._width(name, kind), right=kind != "text")
+            for text, (name, kind, _) in zip(cells, self._columns, strict=True)
+        ]
+        sys.stdout.write((" " * GAP).join(padded).rstrip() + "\n")
+
+    @staticmethod
+    def _width(name: str, kind: str) -> int:
+        return NAMES.get(name, WIDTHS.get(kind, 8))

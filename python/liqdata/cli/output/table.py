@@ -1,0 +1,393 @@
+"""Answers as tables for a reader: which lines, under which headings, each value in as many digits as tell something."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from datetime import UTC, datetime
+from decimal import Decimal
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
+
+from liqdata.endpoints.contract import endpoints
+from liqdata.text.printable import printable
+
+if TYPE_CHECKING:
+    from liqdata.cli.asked import Asked
+    from liqdata.cli.source import Told
+    from liqdata.grids import Heatmap, LiquidationMap
+
+__all__ = ["Records", "Sheet", "amount", "cell", "label", "made", "records", "sheet"]
+
+Records: TypeAlias = Sequence[Mapping[str, Any]]
+"""What a table shows: one mapping per line, every line with the same keys."""
+
+STRONGEST = 10
+"""Lines that a grid is boiled down to."""
+
+MOST = 200
+"""Lines of a table whose question has no limit of its own; of more, so many from both ends are shown."""
+
+_CENTS_DO = 100  # from this amount on, cents tell enough
+_THOUSAND = 1000
+_TIMES = frozenset(
+    {"timestamp", "closes_at", "hour", "last_event", "received_at", "computed_at", "observed_at", "recovered_at"}
+    | {"start", "end"}
+)
+_DOCUMENTS = frozenset({"reply", "explain"})
+_SHARES = frozenset({"covered", "connected_share", "percentile_7d"})
+_CHANGES = frozenset({"change_1m", "change_5m", "change_1h"})
+_UNITS = {"quote currency": "quote", "base units": "base"}
+_BY_NAME = (
+    {"distPct": "%"}
+    | dict.fromkeys(("qty", "volume", "open_interest"), "base")
+    | dict.fromkeys(("price", "longPrice", "shortPrice", "open", "high", "low", "close"), "USD")
+)
+
+
+class Sheet(NamedTuple):
+    """A table: what is said above it, the heading and unit of each column, its lines."""
+
+    title: str
+    notes: list[str]
+    header: list[tuple[str, str]]
+    cells: list[list[str]]
+    numeric: list[bool]
+
+
+def sheet(asked: Asked, answer: Any, told: Told) -> Sheet:
+    """The table of an answer.
+
+    Parameters
+    ----------
+    asked : Asked
+        The question.
+    answer
+        What its method returned.
+    told : Told
+        Where it came from.
+
+    Returns
+    -------
+    Sheet
+    """
+    source = str(asked.source.archive) if asked.source.archive is not None else told.source
+    notes = [*label(asked.name, answer), source, told.when]
+    endpoint = endpoints().get(asked.name)
+    units = {} if endpoint is None else {column["name"]: str(column["unit"]) for column in endpoint.columns}
+    lines = records(asked.name, answer)
+    limited = endpoint is not None and "limit" in {parameter.name for parameter in endpoint.parameters}
+    elided = len(lines) > MOST and not limited
+    if elided:
+        notes[1:1] = [f"the first and the last {MOST // 2}", "all with --csv, --json or --parquet"]
+        lines = [*lines[: MOST // 2], *lines[-MOST // 2 :]]
+    columns: list[str] | None = getattr(answer, "columns", None)
+    if told.simulated and not source.startswith("simulated"):
+        notes.append("simulated")
+    found = made(asked.title, lines, notes=notes, columns=None if lines else columns, units=units)
+    if elided:
+        found.cells.insert(MOST // 2, ["…"] * len(found.header))
+    if not _is_relative(answer):
+        return found
+    # Where open interest is unknown, amounts are none.
+    return found._replace(
+        header=[(name, "rel." if name != "price" and unit == "USD" else unit) for name, unit in found.header]
+    )
+
+
+def made(
+    title: str,
+    lines: Records,
+    *,
+    notes: Sequence[str] = (),
+    columns: Sequence[str] | None = None,
+    units: Mapping[str, str] | None = None,
+) -> Sheet:
+    """A table of lines.
+
+    Parameters
+    ----------
+    title : str
+        Above the table.
+    lines : sequence of mapping
+        The lines; the keys of the first are the header.
+    notes : sequence of str
+        Beside the title.
+    columns : sequence of str, optional
+        The header where there are no lines.
+    units : mapping, optional
+        Units by column; those of names that tell their own need not stand there.
+
+    Returns
+    -------
+    Sheet
+    """
+    names = list(lines[0]) if lines else list(columns or ())
+    return Sheet(
+        printable(title),
+        [printable(note) for note in notes],
+        [heading(name, (units or {}).get(name, "")) for name in names],
+        [[cell(name, line[name]) for name in names] for line in lines],
+        [all(not isinstance(line[name], str) for line in lines) for name in names],
+    )
+
+
+def heading(name: str, unit: str = "") -> tuple[str, str]:
+    """The heading of a column and its unit.
+
+    Examples
+    --------
+    >>> heading("long_usd"), heading("qty", "base units"), heading("timestamp")
+    (('long', 'USD'), ('qty', 'base'), ('timestamp', 'UTC'))
+    """
+    if name.endswith("_usd"):
+        return printable(name.removesuffix("_usd")), "USD"
+    if name in _TIMES:
+        return name, "UTC"
+    if name in _SHARES | _CHANGES:
+        return name.removesuffix("_share"), "%"
+    return printable(name), _UNITS.get(unit, unit) or _BY_NAME.get(name, "")
+
+
+def records(name: str, answer: Any) -> Records:
+    """Boil an answer down to lines.
+
+    Parameters
+    ----------
+    name : str
+        The endpoint that gave it.
+    answer
+        What its method returned.
+
+    Returns
+    -------
+    sequence of mapping
+        Rows as they are; the strongest levels of a grid; one line per window, tier or range of a dict.
+    """
+    from liqdata.grids import Heatmap, LiquidationMap
+
+    if isinstance(answer, Heatmap):
+        return _levels(answer)
+    if isinstance(answer, LiquidationMap):
+        return _bins(answer)
+    shaped = _SHAPES.get(name)
+    rows: Records = answer if shaped is None else shaped(answer)
+    return rows
+
+
+def label(name: str, answer: Any) -> list[str]:
+    """Say in a few words what the lines of :func:`records` are.
+
+    Parameters
+    ----------
+    name : str
+        The endpoint that gave the answer.
+    answer
+        What its method returned.
+
+    Returns
+    -------
+    list of str
+    """
+    from liqdata.grids import Heatmap, LiquidationMap, open_interest_age
+
+    if isinstance(answer, Heatmap):
+        size = "×".join(map(str, answer.matrix.shape))
+        return [f"{size} cells", "strongest levels of the last column", f"estimate in {answer.units}"]
+    if isinstance(answer, LiquidationMap):
+        what = [f"{len(answer.prices)} bins", "the strongest"]
+        if answer.meta.get("view") != "measured":
+            return [*what, f"estimate in {answer.units}"]
+        unplaced = answer.meta["measured"]["unplaced_usd"]
+        without = [f"{amount(unplaced)} without a price of liquidation"] if unplaced else []
+        return [*what, f"measured, in {answer.units}", _seen(answer.meta["seen_share"]), *without]
+    if name in {"levels", "maxpain"}:
+        age = open_interest_age(answer.meta)
+        return [f"at {cell('price', answer['price'])}", "estimate", *([] if age is None else [age])]
+    kind = "window" if name == "overview" else "row"
+    counted = [f"{len(answer):,} {kind}{'' if len(answer) == 1 else 's'}"]
+    if name == "positions" and answer.meta["snapshot"] is not None:
+        return [*counted, f"seen by {answer.meta['snapshot']:%Y-%m-%d %H:%M:%S}", _seen(answer.meta["seen_share"])]
+    return counted
+
+
+def _is_relative(answer: Any) -> bool:
+    """Whether an estimate's amounts are none."""
+    explain = (getattr(answer, "meta", None) or {}).get("explain") or {}
+    return bool(explain.get("openInterestScale") == "relative")
+
+
+def cell(name: str, value: Any) -> str:
+    """Write one value for a reader.
+
+    Parameters
+    ----------
+    name : str
+        Its column.
+    value
+        The value.
+
+    Returns
+    -------
+    str
+
+    Examples
+    --------
+    >>> cell("value_usd", Decimal("15703.861")), cell("qty", Decimal("0.190")), cell("hour", 1781136000000)
+    ('15.7k', '0.190', '2026-06-11 00:00:00')
+    """
+    if value is None:
+        return "–"
+    for belongs, written in _KINDS:
+        if belongs(name) and not (isinstance(value, str) and written is not _size):
+            return written(value)
+    if isinstance(value, str | bool):
+        return printable(str(value))
+    if isinstance(value, Decimal):
+        return f"{value:,f}"
+    if isinstance(value, float):
+        return f"{value:,.2f}" if abs(value) >= _CENTS_DO else f"{value:,.5g}"
+    return f"{value:,}"
+
+
+def amount(usd: Decimal | float) -> str:
+    """Write an amount of USD in three digits and a letter: thousands, millions, billions, trillions.
+
+    Parameters
+    ----------
+    usd : Decimal or float
+        The amount.
+
+    Returns
+    -------
+    str
+        At most seven places wide below a quadrillion; cents below a thousand.
+
+    Examples
+    --------
+    >>> amount(57_986_422.35), amount(999_999), amount(734.2), amount(0), amount(-1_250_000), amount(0.001)
+    ('58.0M', '1.00M', '734.20', '0', '-1.25M', '<0.01')
+    """
+    size = abs(float(usd))
+    sign = "-" if usd < 0 else ""
+    if size == 0:
+        return "0"
+    if f"{size:.2f}" == "0.00":
+        return f"{sign}<0.01"
+    if size < 999.995:  # noqa: PLR2004 - what rounds to a thousand is one
+        return f"{sign}{size:.2f}"
+    for letter in "kMBT":
+        size /= _THOUSAND
+        if size < 999.5 or letter == "T":  # noqa: PLR2004 - likewise
+            digits = 2 if size < 9.995 else 1 if size < 99.95 else 0  # noqa: PLR2004 - three digits in all
+            return f"{sign}{size:,.{digits}f}{letter}"
+    raise AssertionError(usd)
+
+
+def share(part: float) -> str:
+    """Give a share in percent; only what is whole is called so.
+
+    Examples
+    --------
+    >>> share(1), share(0.99996), share(0.5)
+    ('100', '99.9', '50.0')
+    """
+    return "100" if part == 1 else f"{min(part * 100, 99.9):.1f}"
+
+
+def _seen(part: float | Mapping[str, float | None] | None) -> str:
+    """Say how much of the open interest positions that were seen make up."""
+    if isinstance(part, Mapping):
+        each = ", ".join(f"{exchange} {'?' if one is None else share(one) + ' %'}" for exchange, one in part.items())
+        return f"of open interest: {each}"
+    return "of an unknown share of open interest" if part is None else f"{share(part)} % of open interest"
+
+
+def _overview(answer: Any) -> Records:
+    return [{"window": window, **totals} for window, totals in answer.items()]
+
+
+def _tiers(answer: Any) -> Records:
+    return [{"leverage": int(tier), **level} for tier, level in answer["tiers"].items()]
+
+
+def _pains(answer: Any) -> Records:
+    return [
+        {"range": span, "side": side, **answer[key][side], "total_usd": answer[key][total]}
+        for key, span in (("d1", "1d"), ("d7", "7d"))
+        if key in answer
+        for side, total in (("long", "totalLong"), ("short", "totalShort"))
+    ]
+
+
+_SHAPES: dict[str, Callable[[Any], Records]] = {"overview": _overview, "levels": _tiers, "maxpain": _pains}
+
+
+def _time(millis: int) -> str:
+    return datetime.fromtimestamp(millis / _THOUSAND, UTC).strftime("%Y-%m-%d %H:%M:%S")
+
+
+def _change(part: float) -> str:
+    return f"{100 * part:+.2f}"
+
+
+def _size(document: str) -> str:
+    """What was sent, and what it rested on: documents, of which a table tells how long they are."""
+    return f"{len(document.encode()):,} B"
+
+
+def _span(millis: int) -> str:
+    """Write a length as it is asked for, such as ``5m``."""
+    for unit, size in (("d", 86_400_000), ("h", 3_600_000), ("m", 60_000)):
+        if millis % size == 0:
+            return f"{millis // size}{unit}"
+    return f"{millis:,}ms"
+
+
+def _usd(name: str) -> bool:
+    return name == "usd" or name.endswith("_usd")
+
+
+_KINDS: tuple[tuple[Callable[[str], bool], Callable[[Any], str]], ...] = (
+    (_TIMES.__contains__, _time),
+    (_usd, amount),
+    (_SHARES.__contains__, share),
+    (_CHANGES.__contains__, _change),
+    ("leverage".__eq__, "{:g}×".format),
+    ("interval".__eq__, _span),
+    (_DOCUMENTS.__contains__, _size),
+)
+
+
+def _levels(grid: Heatmap) -> Records:
+    """Give the strongest price levels of the last column, strongest first."""
+    import numpy as np
+
+    if not grid.matrix.size:
+        return []
+    column = np.nan_to_num(grid.matrix[:, -1])
+    strongest = [i for i in np.argsort(-column, kind="stable")[:STRONGEST].tolist() if column[i] > 0]
+    return [
+        {
+            "price": float(grid.prices[i]),
+            "distPct": 100.0 * (float(grid.prices[i]) / grid.current_price - 1.0),
+            "usd": float(column[i]),
+        }
+        for i in strongest
+    ]
+
+
+def _bins(grid: LiquidationMap) -> Records:
+    """Give the strongest bins, strongest first."""
+    import numpy as np
+
+    return [
+        {
+            "price": float(grid.prices[i]),
+            "side": str(grid.sides[i]),
+            **{
+                f"{leverage}×_usd": float(usd)
+                for leverage, usd in zip(grid.leverages.tolist(), grid.tiers[i], strict=True)
+            },
+            "total_usd": float(grid.total[i]),
+        }
+        for i in np.argsort(-grid.total, kind="stable")[:STRONGEST].tolist()
+    ]

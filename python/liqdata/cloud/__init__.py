@@ -1,0 +1,1 @@
+"""Archives in object storage: addresses, upload and the local mirror."""

@@ -1,0 +1,216 @@
+"""Objects of a bucket: what is behind an address such as ``s3://bucket/prefix``, by way of obstore."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import re
+import threading
+from datetime import timedelta
+from importlib import import_module
+from typing import TYPE_CHECKING, Any, TypeVar
+from urllib.parse import urlsplit
+
+from liqdata.errors import ArchiveError, BadQuery
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable, Coroutine, Iterable
+
+A = TypeVar("A")
+T = TypeVar("T")
+
+_ADDRESS = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://")
+_SCHEMES = ("s3", "s3a", "gs", "az", "azure", "abfs", "abfss", "adl", "file")
+_ALLOWED = "s3://bucket/prefix, gs://bucket/prefix, az://container/prefix or file:///folder"
+_AT_ONCE = 16  # requests under way together
+# A request that stands still is given up, a lost one made again; both far below the library's minutes.
+_CLIENT = {"timeout": "300s", "connect_timeout": "5s"}
+_RETRY: Any = {"max_retries": 4, "retry_timeout": timedelta(seconds=30)}
+_WHOLE = (
+    1 << 28
+)  # bytes up to which an object is sent in one request, so that nothing is left of one that was cut short
+MOST = 1 << 28
+"""Bytes of an object that is no file of an archive, such as the list of its files; a year has thousands of them."""
+_TICK = 0.05  # seconds between two looks for a signal
+_NO_BUCKET = ("NoSuchBucket", "The specified bucket does not exist", "ContainerNotFound")
+_METADATA_SERVICE = "169.254.169.254"  # where a machine of a cloud gets its credentials when nothing else gives any
+
+
+def is_address(path: object) -> bool:
+    """Whether a place is one behind an address, and no folder."""
+    return isinstance(path, str) and _ADDRESS.match(path) is not None
+
+
+def checked(address: object, parameter: str) -> str:
+    """The address without what means nothing at its end, or :class:`~liqdata.BadQuery` naming ``parameter``."""
+    if not isinstance(address, str) or not is_address(address):
+        msg = f"{parameter}: {address!r} is no address; allowed: {_ALLOWED}"
+        raise BadQuery(msg, parameter=parameter)
+    parts = urlsplit(address)
+    if "@" in parts.netloc and parts.scheme in {"s3", "s3a", "gs"}:
+        msg = f"{parameter}: the address holds user info; credentials come from the environment; allowed: {_ALLOWED}"
+        raise BadQuery(msg, parameter=parameter)
+    if parts.scheme not in _SCHEMES or parts.query or parts.fragment or not (parts.netloc or parts.scheme == "file"):
+        msg = f"{parameter}: {address!r} is not allowed; allowed: {_ALLOWED}"
+        raise BadQuery(msg, parameter=parameter)
+    return address.rstrip("/")
+
+
+class Objects:
+    """What is behind an address; every failure is an :class:`~liqdata.ArchiveError` that names it."""
+
+    def __init__(self, address: str, *, make: bool = False) -> None:
+        self.address = address
+        self._store = self._opened(make=make)
+        self._gate = asyncio.Semaphore(_AT_ONCE)
+
+    def _opened(self, *, make: bool) -> Any:
+        try:
+            self._library: Any = import_module("obstore")
+            store: Any = import_module("obstore.store")
+            self._errors: Any = import_module("obstore.exceptions")
+        except ImportError as error:
+            msg = f'{self.address}: object storage needs obstore: pip install "liqdata[cloud]"'
+            raise ImportError(msg) from error
+        try:
+            if self.address.startswith("file:"):
+                return store.from_url(self.address, mkdir=make)
+            return store.from_url(self.address, client_options={**_CLIENT, **_plain()}, retry_config=_RETRY)
+        except (self._errors.BaseError, OSError, ValueError) as error:
+            raise self._failed(error, "") from None
+
+    def _failed(self, error: Exception, path: str) -> ArchiveError:
+        # What follows the first paragraph is how the library keeps the error.
+        text = str(error).partition("\n\nDebug source")[0].strip()
+        where = f"{self.address}/{path}" if path else self.address
+        if any(sign in text for sign in _NO_BUCKET):
+            text = "there is no such bucket"
+        elif _METADATA_SERVICE in text:
+            text = "no credentials were found; set them in the environment, such as AWS_ACCESS_KEY_ID"
+        elif "Unable to canonicalize filesystem root" in text:
+            text = "there is no such folder"
+        return ArchiveError(f"{where}: {text}", path=where)
+
+    async def _asked(self, path: str, question: Awaitable[T]) -> T:
+        async with self._gate:
+            try:
+                return await question
+            except (self._errors.BaseError, OSError, ValueError) as error:
+                if isinstance(error, FileNotFoundError) and not any(sign in str(error) for sign in _NO_BUCKET):
+                    raise
+                raise self._failed(error, path) from None
+
+    async def sizes(self) -> dict[str, int]:
+        """Every object below the address, with its length."""
+
+        async def walk() -> dict[str, int]:
+            found = self._library.list(self._store)
+            return {one["path"]: one["size"] async for some in found for one in some}
+
+        return await self._asked("", walk())
+
+    async def below(self) -> list[str]:
+        """The addresses one level below, such as those of several collectors."""
+        found = await self._asked("", self._library.list_with_delimiter_async(self._store))
+        names = sorted(prefix.rstrip("/").rpartition("/")[2] for prefix in found["common_prefixes"])
+        return [f"{self.address}/{name}" for name in names]
+
+    async def length(self, path: str) -> int | None:
+        """The length of an object; ``None`` where there is none."""
+        try:
+            found = await self._asked(path, self._library.head_async(self._store, path))
+        except FileNotFoundError:
+            return None
+        return int(found["size"])
+
+    async def get(self, path: str, most: int = 0) -> bytes | None:
+        """The bytes of an object; ``None`` where there is none.
+
+        One of more than ``most`` bytes, or of more than any list has, is refused before any of it is read.
+        """
+
+        async def whole() -> bytes:
+            found = await self._library.get_async(self._store, path)
+            size, allowed = int(found.meta["size"]), max(most, MOST)
+            if size > allowed:
+                msg = f"{self.address}/{path}: it is {size} bytes long; allowed: {allowed}"
+                raise ArchiveError(msg, path=f"{self.address}/{path}")
+            return bytes(await found.bytes_async())
+
+        try:
+            return await self._asked(path, whole())
+        except FileNotFoundError:
+            return None
+
+    async def put(self, path: str, data: bytes) -> None:
+        """Makes an object: it is there whole or not at all."""
+        sending = self._library.put_async(self._store, path, data, use_multipart=None if len(data) > _WHOLE else False)
+        try:
+            await self._asked(path, sending)
+        except FileNotFoundError as error:
+            raise self._failed(error, path) from None
+
+
+def _plain() -> dict[str, bool]:
+    """Whether requests go unencrypted: to an endpoint that the user has named so, such as one of their own network."""
+    named = (os.environ.get(name, "") for name in ("AWS_ENDPOINT_URL", "AWS_ENDPOINT", "AWS_ENDPOINT_URL_S3"))
+    return {"allow_http": True} if any(one.startswith("http://") for one in named) else {}
+
+
+async def each(things: Iterable[A], work: Callable[[A], Coroutine[Any, Any, T]]) -> list[T]:
+    """Does the same to all things, several at once, in their order; the first failure ends it."""
+    gate = asyncio.Semaphore(_AT_ONCE)
+
+    async def one(thing: A) -> T:
+        async with gate:
+            return await work(thing)
+
+    tasks = [asyncio.ensure_future(one(thing)) for thing in things]
+    try:
+        return await asyncio.gather(*tasks)
+    finally:
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+
+
+def run(work: Callable[[Callable[[], bool]], Coroutine[Any, Any, T]]) -> T:
+    """The result of asynchronous work, done on a thread and a loop of its own: the caller may have one that runs.
+
+    Ctrl-C ends the caller's waiting at once. ``work`` is handed what says whether it should go on: what has gone to
+    another thread cannot be ended from here.
+    """
+    ended = threading.Event()
+    given_up = threading.Event()
+    outcome: list[T] = []
+    raised: list[BaseException] = []
+    loops: list[tuple[asyncio.AbstractEventLoop, asyncio.Task[Any] | None]] = []
+
+    async def main() -> T:
+        loops.append((asyncio.get_running_loop(), asyncio.current_task()))
+        if given_up.is_set():
+            raise asyncio.CancelledError
+        return await work(lambda: not given_up.is_set())
+
+    def thread() -> None:
+        try:
+            outcome.append(asyncio.run(main()))
+        except BaseException as error:  # noqa: BLE001 - raised again where it is waited for
+            raised.append(error)
+        finally:
+            ended.set()
+
+    try:
+        threading.Thread(target=thread, name="liqdata-objects", daemon=True).start()
+        # The system may hand a signal to any thread, and what that does is done here: but not by one that sleeps.
+        while not ended.wait(_TICK):
+            pass
+    except BaseException:
+        given_up.set()
+        for loop, task in loops:
+            if task is not None and not loop.is_closed():
+                loop.call_soon_threadsafe(task.cancel)
+        raise
+    if raised:
+        raise raised[0]
+    return outcome[0]

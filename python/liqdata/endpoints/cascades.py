@@ -1,0 +1,121 @@
+"""Cascades: orders of one coin and side in quick succession, as finished events and as they close."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from typing import TYPE_CHECKING, Any
+
+from liqdata import _core
+from liqdata.calls.arguments import many, symbols, time_range, usd
+from liqdata.errors import BadQuery
+from liqdata.source import convert
+from liqdata.source.request import Request
+from liqdata.stream import AsyncCascadeStream, CascadeStream
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from decimal import Decimal
+
+    from liqdata.rows import Rows
+    from liqdata.source.local import LocalSource
+    from liqdata.source.service import Service
+    from liqdata.types import Instant
+
+_SECOND = 1000
+_DAY = 24 * 60 * 60 * _SECOND
+_MILLISECOND = timedelta(milliseconds=1)
+
+
+def cascades(
+    symbol: str | Iterable[str] | None,
+    *,
+    gap: str | timedelta | int,
+    min_usd: float | Decimal,
+    start: Instant | None,
+    end: Instant | None,
+    as_of: Instant | None,
+) -> Request[Rows[Any]]:
+    """Cascades between two instants."""
+    names = symbols(symbol)
+    times = time_range(start, end)
+    parameters = {
+        "symbol": ",".join(names) if names else None,
+        "gap": gap_text(gap),
+        "min_usd": usd(min_usd),
+        **times,
+    }
+    return Request("cascades", convert.rows, parameters, as_of)
+
+
+def stream_cascades(
+    service: Service,
+    symbol: str | Iterable[str] | None,
+    *,
+    gap: str | timedelta | int,
+    min_usd: float | Decimal,
+    last_event_id: str | None,
+) -> CascadeStream[Any]:
+    """Cascades of a service as they close."""
+    core = service.core.cascade_stream(_joined(symbol), gap_text(gap), usd(min_usd), last_event_id)
+    return CascadeStream(core, decimals=service.options.decimals)
+
+
+def stream_cascades_async(
+    service: Service,
+    symbol: str | Iterable[str] | None,
+    *,
+    gap: str | timedelta | int,
+    min_usd: float | Decimal,
+    last_event_id: str | None,
+) -> AsyncCascadeStream[Any]:
+    """Cascades of a service as they close, for ``async for``."""
+    core = service.core.cascade_stream(_joined(symbol), gap_text(gap), usd(min_usd), last_event_id)
+    return AsyncCascadeStream(core, decimals=service.options.decimals)
+
+
+def stream_cascades_local(
+    source: LocalSource,
+    symbol: str | Iterable[str] | None,
+    *,
+    gap: str | timedelta | int,
+    min_usd: float | Decimal,
+    last_event_id: str | None,
+) -> CascadeStream[Any]:
+    """Cascades of a market in this process as they close."""
+    core = source.open_core().cascade_stream(_joined(symbol), gap_text(gap), usd(min_usd), last_event_id)
+    return CascadeStream(core, decimals="decimal")
+
+
+def _joined(symbol: object) -> object:
+    """The symbols as one text with commas."""
+    several = many(symbol)
+    if several is None:
+        return symbol
+    names = symbols(several)
+    return ",".join(names) if names else None
+
+
+def gap_text(gap: object) -> str:
+    """The longest time between two orders, as a query string has it."""
+    found = milliseconds(gap)
+    return str(found) if found >= _SECOND else f"{found}ms"
+
+
+def milliseconds(gap: object) -> int:
+    """The longest time between two orders in milliseconds, or :class:`~liqdata.BadQuery`."""
+    found: int | None = None
+    if isinstance(gap, timedelta):
+        found = None if gap % _MILLISECOND else gap // _MILLISECOND
+    elif isinstance(gap, str):
+        found = _core.span(gap)
+        if found is None and gap.isdecimal() and gap.isascii():
+            found = int(gap)
+    elif isinstance(gap, int) and not isinstance(gap, bool):
+        found = gap
+    if found is not None and 0 < found < _SECOND and not (isinstance(gap, timedelta) or _core.span(str(gap))):
+        msg = f'gap: {gap} has no unit: it would be {gap} milliseconds; allowed: "{gap}s" for seconds, or "{gap}ms"'
+        raise BadQuery(msg, parameter="gap")
+    if found is None or not 0 < found <= _DAY:
+        msg = f'gap: {gap!r} is not allowed; allowed: from "1ms" to "1d", such as "60s", a timedelta, or milliseconds'
+        raise BadQuery(msg, parameter="gap")
+    return found

@@ -1,0 +1,23 @@
+"""Coverage of the realised totals, and known gaps."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from liqdata.calls.arguments import time_range
+from liqdata.source import convert
+from liqdata.source.request import Request
+
+if TYPE_CHECKING:
+    from liqdata.rows import Rows
+    from liqdata.types import Instant, Window
+
+
+def coverage(range: Window, *, as_of: Instant | None) -> Request[Rows[Any]]:
+    """Coverage of a window by exchange."""
+    return Request("coverage", convert.rows, {"range": range}, as_of)
+
+
+def gaps(start: Instant | None, end: Instant | None, *, as_of: Instant | None) -> Request[Rows[Any]]:
+    """Known gaps between two instants."""
+    return Request("gaps", convert.rows, time_range(start, end), as_of)

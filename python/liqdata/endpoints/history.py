@@ -1,0 +1,74 @@
+"""Liquidations over time: sums by period and group."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any
+
+from liqdata.calls.arguments import length, symbols, time_range, usd
+from liqdata.errors import BadQuery
+from liqdata.source import convert
+from liqdata.source.request import Request
+
+if TYPE_CHECKING:
+    from datetime import timedelta
+    from decimal import Decimal
+
+    from liqdata import _core
+    from liqdata.rows import Rows
+    from liqdata.source.convert import Convert, Origin
+    from liqdata.types import HistoryGroup, Instant
+
+_GROUPS = ("coin", "symbol", "exchange", "side")
+
+
+def history(
+    symbol: str | Iterable[str] | None,
+    *,
+    interval: str | timedelta | int,
+    by: HistoryGroup | Iterable[HistoryGroup],
+    start: Instant | None,
+    end: Instant | None,
+    exchange: str | None,
+    min_usd: float | Decimal | None,
+    as_of: Instant | None,
+) -> Request[Rows[Any]]:
+    """Sums by period and group."""
+    groups = _groups(by)
+    names = symbols(symbol)
+    if len(names) > 1 and not {"coin", "symbol"} & set(groups):
+        msg = f"by: {by!r} does not tell {len(names)} symbols apart; allowed: with 'coin' or 'symbol' among them"
+        raise BadQuery(msg, parameter="by")
+    if exchange is not None and not (isinstance(exchange, str) and exchange.strip()):
+        msg = f"exchange: {exchange!r} is not allowed; allowed: the name of an exchange, such as binance"
+        raise BadQuery(msg, parameter="exchange")
+    parameters = {
+        "symbol": ",".join(names) if names else None,
+        "interval": str(length(interval)),
+        "by": ",".join(groups) or "none",
+        **time_range(start, end),
+        "exchange": None if exchange is None else str(exchange),
+        "min_usd": None if min_usd is None else usd(min_usd),
+    }
+    return Request("history", _grouped(groups), parameters, as_of)
+
+
+def _grouped(groups: list[str]) -> Convert[Rows[Any]]:
+    """A conversion that keeps the columns of the groups."""
+
+    def converted(reply: _core.Table, origin: Origin) -> Rows[Any]:
+        return convert.rows(reply.keeping(_GROUPS, groups), origin)
+
+    return converted
+
+
+def _groups(by: Any) -> list[str]:
+    if isinstance(by, str):
+        by = () if by == "none" else by.split(",")
+    names: list[Any] = list(by) if isinstance(by, Iterable) else [by]
+    for name in names:
+        if name not in _GROUPS or names.count(name) > 1:
+            allowed = f"one of {', '.join(map(repr, _GROUPS))}, several of them, or none (in Python ()) for totals"
+            msg = f"by: {by!r} is not allowed; allowed: {allowed}"
+            raise BadQuery(msg, parameter="by")
+    return names

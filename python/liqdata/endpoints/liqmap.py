@@ -1,0 +1,57 @@
+"""Liquidation maps: estimated or observed liquidations by price and leverage."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from liqdata import _core
+from liqdata.calls.arguments import choice
+from liqdata.errors import BadQuery
+from liqdata.model import native
+from liqdata.source import convert
+from liqdata.source.request import Request
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from liqdata.grids import LiquidationMap
+    from liqdata.model import Model
+    from liqdata.types import Instants, MapRange, MapSource
+    from liqdata.types import Model as Number
+
+
+def liqmap(
+    symbol: str | Sequence[str],
+    range: MapRange,
+    *,
+    model: Number | Model | None,
+    bin: float | None,
+    exchange: str | None,
+    source: MapSource | None,
+    as_of: Instants | None,
+    explain: bool,
+) -> Request[LiquidationMap]:
+    """A liquidation map of a coin."""
+    parameters = {
+        "symbol": symbol,
+        "model": native(model),
+        "bin": bin,
+        "exchange": exchange,
+        **_source_and_range(source, range),
+    }
+    return Request("liqmap", convert.liqmap, parameters, as_of, explain)
+
+
+def _source_and_range(source: MapSource | None, range: MapRange) -> dict[str, str]:
+    """The parameters ``range`` and ``source``, which restrict each other."""
+    if source is None or choice(source, "source", ("estimate", "positions")) == "estimate":
+        return {"range": range}
+    # The default range looks like one that was passed, so both are accepted.
+    _core.question("liqmap", range=range)
+    if range not in {"1d", "all"}:
+        msg = (
+            f"range: {range!r} is not allowed of positions that were seen, which do not tell when they were opened; "
+            'allowed: "all", which is also meant where none is given'
+        )
+        raise BadQuery(msg, parameter="range")
+    return {"range": "all", "source": source}

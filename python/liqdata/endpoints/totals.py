@@ -1,0 +1,34 @@
+"""Realised totals: by window, by coin, by exchange, by hour."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from liqdata.source import convert
+from liqdata.source.request import Request
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from liqdata.rows import Rows
+    from liqdata.types import Instant, Overview, Window
+
+
+def overview(*, as_of: Instant | None) -> Request[Overview]:
+    """Totals and order counts by window."""
+    return Request("overview", convert.plain, as_of=as_of)
+
+
+def coins(range: Window, limit: int, *, as_of: Instant | None) -> Request[Rows[Any]]:
+    """Totals by coin."""
+    return Request("coins", convert.rows, {"range": range, "limit": limit}, as_of)
+
+
+def exchanges(range: Window, *, as_of: Instant | None) -> Request[Rows[Any]]:
+    """Totals by exchange."""
+    return Request("exchanges", convert.rows, {"range": range}, as_of)
+
+
+def chart(symbol: str | Sequence[str], *, as_of: Instant | None) -> Request[Rows[Any]]:
+    """Totals by hour and side."""
+    return Request("chart", convert.rows, {"symbol": symbol}, as_of)

@@ -1,0 +1,17 @@
+"""Estimates of what sampled exchanges do not publish."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from liqdata.source import convert
+from liqdata.source.request import Request
+
+if TYPE_CHECKING:
+    from liqdata.rows import Rows
+    from liqdata.types import Instant, Window
+
+
+def undercount(range: Window, *, as_of: Instant | None) -> Request[Rows[Any]]:
+    """Published and estimated USD by exchange."""
+    return Request("undercount", convert.rows, {"range": range}, as_of)

@@ -1,0 +1,1 @@
+"""Files: written atomically, and opened safely in a folder from elsewhere."""

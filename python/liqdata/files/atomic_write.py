@@ -1,0 +1,43 @@
+"""Files that are there once they are whole, and not before."""
+
+from __future__ import annotations
+
+import os
+import secrets
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from liqdata.errors import BadQuery
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+
+@contextmanager
+def written(path: str | os.PathLike[str]) -> Iterator[Path]:
+    """An empty file beside ``path`` that takes its place where the block ends well, and is removed otherwise.
+
+    What is no plain file, such as a device or a pipe, is never replaced: it is itself what is written to.
+    """
+    if not isinstance(path, str | os.PathLike) or not os.fspath(path):
+        msg = f"path: {path!r} is not allowed; allowed: the path of a file"
+        raise BadQuery(msg, parameter="path")
+    file = Path(path)
+    if file.is_dir():
+        raise IsADirectoryError(f"{file} is a folder; allowed: the path of a file")
+    if file.exists() and not file.is_file():
+        yield file
+        return
+    if not file.parent.is_dir():
+        msg = f"there is no folder {file.parent} for {file.name}; allowed: a file in one that is there"
+        raise FileNotFoundError(msg)
+    unfinished = file.with_name(f".{file.name}.{os.getpid()}-{secrets.token_hex(4)}.unfinished")
+    unfinished.touch(exist_ok=False)
+    try:
+        yield unfinished
+        unfinished.replace(file)
+    except BaseException:
+        with suppress(OSError):
+            unfinished.unlink()
+        raise

@@ -1,0 +1,1 @@
+"""Tables of pandas, polars and Arrow: as-of joins, prices that callers pass, import order."""

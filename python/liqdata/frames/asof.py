@@ -1,0 +1,409 @@
+"""Two tables over time, joined without looking ahead: each row gets what was known at its instant."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from datetime import timedelta
+from typing import TYPE_CHECKING, Any, NoReturn, cast, overload
+
+from liqdata import _core
+from liqdata.calls.arguments import length
+from liqdata.calls.traceback import public_call
+from liqdata.errors import BadQuery
+from liqdata.rows import Rows
+
+if TYPE_CHECKING:
+    from types import ModuleType
+
+    import numpy as np
+    import numpy.typing as npt
+    import pandas as pd
+    import polars as pl
+
+    Nanoseconds = npt.NDArray[np.int64]
+    By = str | Sequence[str] | Mapping[str, str] | None
+
+__all__ = ["join_asof"]
+
+_FRAMES = "a pandas or polars DataFrame, or Rows"
+_TIMES = "datetimes (naive ones are UTC) or epoch milliseconds"
+# The columns that say from when on a row is known, the surest first; of the left, which instant its rows are of.
+_KNOWN = ("closes_at", "computed_at", "received_at", "observed_at", "timestamp", "time")
+_OF_LEFT = ("closes_at", "timestamp", "time")
+_TELLING = ("closes_at", "computed_at")
+# What rows of periods have beside the open of the period, at which nothing of it was known yet.
+_PERIODS = ({"open", "high", "low", "close"}, {"long_usd", "short_usd"})
+_TELL_APART = ("symbol", "coin", "exchange", "side")
+_COINS = {"coin": "symbol"}  # where left has pairs as symbols, and right has coins
+_HOUR = 3_600_000
+_NANOSECONDS = 1_000_000
+_FURTHEST = 9_200_000_000_000  # milliseconds from the epoch that 64 bits hold in nanoseconds: the year 2261
+_SECONDS = (10**9, 10**11)  # epoch seconds, as in liqdata.calls.arguments
+
+
+@overload
+def join_asof(
+    left: pl.DataFrame,
+    right: pl.DataFrame | Rows[Any],
+    *,
+    by: By = None,
+    left_on: str | None = None,
+    right_on: str | None = None,
+    interval: str | timedelta | int | None = None,
+    tolerance: str | timedelta | int | None = None,
+    allow_exact_matches: bool = True,
+    suffix: str = "_right",
+) -> pl.DataFrame: ...
+@overload
+def join_asof(
+    left: pd.DataFrame | Rows[Any],
+    right: pd.DataFrame | Rows[Any],
+    *,
+    by: By = None,
+    left_on: str | None = None,
+    right_on: str | None = None,
+    interval: str | timedelta | int | None = None,
+    tolerance: str | timedelta | int | None = None,
+    allow_exact_matches: bool = True,
+    suffix: str = "_right",
+) -> pd.DataFrame: ...
+@public_call
+def join_asof(
+    left: Any,
+    right: Any,
+    *,
+    by: By = None,
+    left_on: str | None = None,
+    right_on: str | None = None,
+    interval: str | timedelta | int | None = None,
+    tolerance: str | timedelta | int | None = None,
+    allow_exact_matches: bool = True,
+    suffix: str = "_right",
+) -> Any:
+    """Give each row of ``left`` the newest row of ``right`` that was known at its instant.
+
+    Neither table has to be sorted; the rows of ``left`` keep their order and number. Where nothing was known yet the
+    columns of ``right`` are missing. Of rows that became known at one instant, the last in the table counts.
+
+    Parameters
+    ----------
+    left, right : pandas.DataFrame, polars.DataFrame or Rows
+        Both frames of one library; ``Rows`` become a frame of the other's, of pandas if both are.
+    by : str, sequence of str or mapping of str to str, optional
+        Columns that have to be equal in both; a mapping where they are called otherwise in ``right``, such as
+        ``{"coin": "symbol"}``. Rows in which one is missing meet none. ``()`` says that ``right`` is meant as it is,
+        though it holds several symbols, coins, exchanges or sides.
+    left_on : str, optional
+        The column with the instant of a row of ``left``; by default ``closes_at`` (a bar is whole only then),
+        ``timestamp``, ``time``, or the datetime index of pandas.
+    right_on : str, optional
+        The column with the instant from which on a row of ``right`` is known; by default ``closes_at``,
+        ``computed_at``, ``received_at``, ``observed_at``, ``timestamp``, ``time``, or the datetime index of pandas.
+        The ``hour`` of a chart is known one hour later.
+    interval : str, timedelta or int, optional
+        How long after that instant rows of ``right`` are known: the length of periods that say only when they open, as
+        bars of others and :meth:`Market.history` do. A column ``interval`` (milliseconds) tells it as well.
+    tolerance : str, timedelta or int, optional
+        The oldest that may be given: ``"90s"``, a timedelta, or milliseconds; as old as it is, by default.
+    allow_exact_matches : bool
+        Whether what became known at the very instant of a row was known to it, as everywhere here.
+    suffix : str
+        Put behind the name of a column of ``right`` that ``left`` has too.
+
+    Returns
+    -------
+    pandas.DataFrame or polars.DataFrame
+        The columns of ``left``, then those of ``right`` without the ones of ``by``.
+
+    Raises
+    ------
+    BadQuery
+        For what is no frame, a column that is not there, times that are none or missing, rows of periods that do not
+        say when they close, a ``right`` of several symbols that ``by`` does not tell apart, and columns of ``by`` that
+        have nothing in common, such as pairs in ``left`` and coins in ``right``.
+
+    Notes
+    -----
+    Frames that are indexed by time work too: ``heatmap.to_frame().T`` has a row for each column of the map, known at
+    its end. The outcome columns of an event (such as what the price did in the hour after it) are known later than the
+    event: leave them out of ``right``, or say with ``right_on`` or ``interval`` when they are.
+
+    Examples
+    --------
+    >>> import liqdata
+    >>> market = liqdata.demo()
+    >>> orders = market.orders("BTC", limit=100).to_pandas()
+    >>> joined = liqdata.join_asof(orders, market.bars("BTC").to_pandas())
+    >>> bool((joined["closes_at"] <= joined["timestamp"]).all()), len(joined)
+    (True, 100)
+    """
+    import numpy as np
+
+    library = _library(left, right)
+    mine, theirs = _frame(library, left), _frame(library, right)
+    pairs = _pairs(by)
+    if _by_time(theirs) and not set(_KNOWN) & set(theirs.columns):
+        theirs = theirs.reset_index(names=theirs.index.name if theirs.index.name in _KNOWN else "time")
+    for side, frame, names in (("left", mine, pairs), ("right", theirs, pairs.values())):
+        for name in names:
+            if name not in frame.columns:
+                _refuse("by", f"{name!r} is no column of {side}", f"one of {_listed(frame)}")
+    if by is None or pairs:
+        _told_apart(mine, theirs, pairs)
+    at = _nanoseconds("left", *_moments(mine, "left", left_on, _OF_LEFT))
+    known = _known(theirs, right_on, interval)
+    keyed = _keys(mine, list(pairs)), _keys(theirs, list(pairs.values()))
+    _in_common(mine, pairs, *keyed)
+    places = _places(at, known, *keyed, exact=allow_exact_matches)
+    if tolerance is not None:
+        age = at - known[places] if len(known) else np.zeros_like(at)
+        places = np.where(age <= _span(tolerance), places, -1)
+    keys = list(pairs.values())
+    found = theirs.drop(columns=keys) if library.__name__ == "pandas" else theirs.drop(keys)
+    found.columns = _renamed(list(mine.columns), list(found.columns), suffix)
+    return _beside(library, mine, found, places)
+
+
+def _renamed(mine: list[Any], theirs: list[Any], suffix: str) -> list[Any]:
+    """The names of right's columns beside those of left."""
+    names = [f"{name}{suffix}" if name in mine else name for name in theirs]
+    twice = [name for name in names if name in mine or names.count(name) > 1]
+    if twice:
+        _refuse("suffix", f"{suffix!r} makes {twice[0]!r} stand twice", "a suffix that no column of left has")
+    return names
+
+
+def _refuse(parameter: str, what: str, allowed: str) -> NoReturn:
+    msg = f"{parameter}: {what}; allowed: {allowed}"
+    raise BadQuery(msg, parameter=parameter)
+
+
+def _listed(frame: Any) -> str:
+    return ", ".join(map(repr, frame.columns))
+
+
+def _library(left: Any, right: Any) -> ModuleType:
+    """The library whose frames both are."""
+    from importlib import import_module
+
+    named = set()
+    for side, table in (("left", left), ("right", right)):
+        home = type(table).__module__.partition(".")[0]
+        if type(table).__name__ == "LazyFrame":
+            _refuse(side, "a LazyFrame is not there yet", "what its collect() gives")
+        if home in {"pandas", "polars"} and type(table).__name__ == "Series":
+            _refuse(side, "a Series is one column, without the rest of a row", f"{_FRAMES}; to_frame() makes one")
+        if not isinstance(table, Rows):
+            if home not in {"pandas", "polars"} or not hasattr(table, "columns"):
+                _refuse(side, f"a {type(table).__name__} is no frame", _FRAMES)
+            named.add(home)
+    if len(named) > 1:
+        _refuse("right", "the two frames are of different libraries", "both of pandas or both of polars")
+    return import_module(named.pop() if named else "pandas")
+
+
+def _frame(library: ModuleType, table: Any) -> Any:
+    if isinstance(table, Rows):
+        return table.to_pandas() if library.__name__ == "pandas" else table.to_polars()
+    columns = list(table.columns)
+    twice = [name for name in columns if columns.count(name) > 1] if len(set(columns)) < len(columns) else []
+    if twice:
+        _refuse("left", f"column {twice[0]!r} stands twice in a frame", "columns of different names")
+    return table
+
+
+def _pairs(by: By) -> dict[str, str]:
+    """The columns that have to be equal, by their names in left."""
+    if by is None:
+        return {}
+    if isinstance(by, Mapping):
+        return dict(by)
+    names = [by] if isinstance(by, str) else list(by) if isinstance(by, Sequence) else [by]
+    for name in names:
+        if not isinstance(name, str):
+            _refuse("by", f"{by!r} is not allowed", "names of columns, or a mapping of names in left to those in right")
+    return {name: name for name in names}
+
+
+def _told_apart(left: Any, right: Any, pairs: Mapping[str, str]) -> None:
+    """Refuses rows of several symbols that nothing tells apart: the last of any would stand for all."""
+    if {"symbol", "coin"} & set(pairs.values()):
+        return
+    for name in _TELL_APART:
+        if name not in right.columns or name in pairs.values():
+            continue
+        count = len(set(right[name].to_list()))
+        if count > 1:
+            # Where there are no coins a symbol is one.
+            as_coins = name == "symbol" and "coin" in left.columns and "coin" not in right.columns
+            by = _COINS if as_coins else name
+            _refuse("by", f"right holds rows of {count} different {name}s", f"by={by!r}, or by=() for any of them")
+
+
+def _in_common(left: Any, pairs: Mapping[str, str], mine: list[Any] | None, theirs: list[Any] | None) -> None:
+    """Refuses keys of which none is on both sides: they are spelled otherwise, and no row would meet any."""
+    of_left, of_right = ([key for key in keys or () if key is not None] for keys in (mine, theirs))
+    if not of_left or not of_right or not set(of_left).isdisjoint(of_right):
+        return
+    first, other = (", ".join(map(repr, keys[0])) for keys in (of_left, of_right))
+    as_coins = "coin" in left.columns and pairs.get("symbol") == "symbol"
+    allowed = f"columns of equal cells, such as by={_COINS!r}" if as_coins else "columns of which some cells are equal"
+    _refuse("by", f"no key is in both: left has {first} and right {other}", allowed)
+
+
+def _moments(frame: Any, side: str, on: str | None, names: Sequence[str]) -> tuple[str, Any]:
+    """The column of a frame's instants, and its name."""
+    if on is not None:
+        if on not in frame.columns:
+            _refuse(f"{side}_on", f"{on!r} is no column of {side}", f"one of {_listed(frame)}")
+        return on, frame[on]
+    for name in names:
+        if name in frame.columns:
+            return name, frame[name]
+    if _by_time(frame):
+        return "index", frame.index
+    _refuse(f"{side}_on", f"none of {_listed(frame)} is known to say when", f"the name of a column of {_TIMES}")
+
+
+def _by_time(frame: Any) -> bool:
+    """Whether a frame is indexed by instants."""
+    return getattr(getattr(getattr(frame, "index", None), "dtype", None), "kind", "O") == "M"
+
+
+def _known(right: Any, on: str | None, interval: Any) -> Nanoseconds:
+    """The instants from which on the rows of ``right`` are known."""
+    later: Any = 0 if interval is None else length(interval)
+    if on is None and "hour" in right.columns and not set(_KNOWN) & set(right.columns):
+        return _nanoseconds("right", "hour", right["hour"]) + _HOUR * _NANOSECONDS
+    name, moments = _moments(right, "right", on, _KNOWN)
+    known = _nanoseconds("right", name, moments)
+    if interval is None and on is None and name not in _TELLING:
+        columns = set(right.columns)
+        if "interval" in columns:
+            later = _whole(right["interval"])
+        elif any(period <= columns for period in _PERIODS):
+            _refuse(
+                "interval",
+                f"rows of periods are in right, and {name!r} says when they open, not from when on they are known",
+                'a column closes_at, or the length of a period, such as interval="5m"',
+            )
+    closed: Nanoseconds = known + later * _NANOSECONDS
+    return closed
+
+
+def _whole(cells: Any) -> Any:
+    import numpy as np
+
+    lengths = np.asarray(cells)
+    missing = _missing(cells, lengths)
+    if missing.any():
+        _refuse("interval", f"column 'interval' of right, row {int(missing.argmax())}: is missing", "milliseconds")
+    if lengths.dtype.kind == "O":  # whole numbers of pandas that can be missing
+        lengths = lengths.astype(np.int64) if all(type(cell) is int for cell in lengths.tolist()) else lengths
+    if lengths.dtype.kind not in "iu" or (lengths <= 0).any():
+        _refuse("interval", "the column of right is not of milliseconds above 0", "milliseconds, or the parameter")
+    return lengths.astype(np.int64)
+
+
+def _missing(cells: Any, found: Any) -> npt.NDArray[np.bool_]:
+    """Which cells of a column are missing, by the library's own word for those that numpy has none for."""
+    import numpy as np
+
+    if found.dtype.kind == "M":
+        return cast("npt.NDArray[np.bool_]", np.isnat(found))
+    if found.dtype.kind == "f":
+        return cast("npt.NDArray[np.bool_]", np.isnan(found))
+    if found.dtype.kind != "O":
+        return np.zeros(len(found), dtype=bool)
+    gone = cells.isna().tolist() if hasattr(cells, "isna") else [cell is None for cell in found.tolist()]
+    return np.asarray([lost or cell is np.ma.masked for lost, cell in zip(gone, found.tolist(), strict=True)], bool)
+
+
+def _nanoseconds(side: str, name: str, cells: Any) -> Nanoseconds:
+    """Instants as nanoseconds since the epoch; nothing is rounded."""
+    import numpy as np
+
+    if type(cells).__module__.partition(".")[0] == "pandas" and getattr(cells.dtype, "kind", "O") == "M":
+        import pandas as pd
+
+        index = pd.DatetimeIndex(cells)
+        cells = index if index.tz is None else index.tz_convert(None)
+    found = np.asarray(cells)
+    kind = found.dtype.kind
+    if kind == "f" and not (np.isnan(found).any() or (found != np.floor(found)).any()):
+        found, kind = found.astype(np.int64), "i"
+    missing = _missing(cells, found)
+    if missing.any():
+        _refuse(side, f"column {name!r}, row {int(missing.argmax())}: is missing", _TIMES)
+    if kind not in "Miu":
+        what = f"column {name!r} holds {found.dtype if kind != 'O' else 'objects'}"
+        _refuse(side, what, f"{_TIMES}; of pandas, pd.to_datetime(frame[{name!r}], utc=True) makes them of text")
+    millis = found.astype("datetime64[ms]").astype(np.int64) if kind == "M" else found.astype(np.int64)
+    if kind != "M" and len(millis) and _SECONDS[0] <= millis.min() and millis.max() < _SECONDS[1]:
+        _refuse(side, f"column {name!r} looks like epoch seconds; epoch milliseconds are meant", _TIMES)
+    if (abs(millis) > _FURTHEST).any():
+        row = int((abs(millis) > _FURTHEST).argmax())
+        _refuse(side, f"column {name!r}, row {row}: lies outside the years 1679 to 2261", _TIMES)
+    return found.astype("datetime64[ns]").astype(np.int64) if kind == "M" else millis * _NANOSECONDS
+
+
+def _span(tolerance: Any) -> int:
+    """A length of time in nanoseconds."""
+    found: int | None = None
+    if isinstance(tolerance, timedelta):
+        found = tolerance // timedelta(microseconds=1) * 1000
+    elif isinstance(tolerance, str):
+        millis = _core.span(tolerance)
+        found = None if millis is None else millis * _NANOSECONDS
+    elif isinstance(tolerance, int) and not isinstance(tolerance, bool):
+        found = tolerance * _NANOSECONDS
+    if found is None or found < 0:
+        _refuse("tolerance", f"{tolerance!r} is not allowed", 'such as "90s" or "5m", a timedelta, or milliseconds')
+    return found
+
+
+def _keys(frame: Any, names: list[str]) -> list[Any] | None:
+    """What rows are told apart by; ``None`` for one in which something is missing."""
+    if not names:
+        return None
+    rows = list(zip(*(frame[name].to_list() for name in names), strict=True))
+    missing = frame[names].isna().any(axis=1).tolist() if hasattr(frame, "isna") else [None in row for row in rows]
+    return [None if incomplete else row for row, incomplete in zip(rows, missing, strict=True)]
+
+
+def _places(
+    at: Nanoseconds, known: Nanoseconds, mine: list[Any] | None, theirs: list[Any] | None, *, exact: bool
+) -> npt.NDArray[np.int64]:
+    """The row of right for each of left, or -1."""
+    import numpy as np
+
+    places = np.full(len(at), -1, dtype=np.int64)
+    groups: dict[Any, tuple[Any, Any]] = {None: (slice(None), np.arange(len(known)))}
+    if mine is not None and theirs is not None:
+        of_left, of_right = _grouped(mine), _grouped(theirs)
+        groups = {key: (rows, of_right[key]) for key, rows in of_left.items() if key is not None and key in of_right}
+    for wanted, rows in groups.values():
+        order = rows[np.argsort(known[rows], kind="stable")]
+        found = np.searchsorted(known[order], at[wanted], side="right" if exact else "left") - 1
+        places[wanted] = np.where(found < 0, -1, order[found] if len(order) else -1)
+    return places
+
+
+def _grouped(keys: list[Any]) -> dict[Any, Any]:
+    import numpy as np
+
+    groups: dict[Any, list[int]] = {}
+    for row, key in enumerate(keys):
+        groups.setdefault(key, []).append(row)
+    return {key: np.array(rows, dtype=np.int64) for key, rows in groups.items()}
+
+
+def _beside(library: ModuleType, left: Any, right: Any, places: npt.NDArray[np.int64]) -> Any:
+    """Both frames side by side, the rows of right at their places."""
+    if library.__name__ == "pandas":
+        taken = right.reset_index(drop=True).reindex(places)
+        return library.concat([left, taken.set_axis(left.index)], axis="columns")
+    if not len(right):
+        return library.concat([left, right.clear(len(left))], how="horizontal")
+    wanted = library.Series([None if place < 0 else place for place in places.tolist()], dtype=library.Int64)
+    return library.concat([left, right.select(library.all().gather(wanted))], how="horizontal")

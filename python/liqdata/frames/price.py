@@ -1,0 +1,247 @@
+"""The price that is drawn over a picture: what callers hand in, as times and values."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn, TypeAlias, cast
+
+import numpy as np
+
+from liqdata import _core
+from liqdata.calls.arguments import instant
+from liqdata.errors import BadQuery
+
+from .import_order import pandas_first
+
+if TYPE_CHECKING:
+    import numpy.typing as npt
+    import pandas as pd
+    import polars as pl
+    import pyarrow as pa
+
+    from liqdata.rows import Rows
+
+    Floats: TypeAlias = npt.NDArray[np.float64]
+    Times: TypeAlias = npt.NDArray[np.datetime64]
+
+    Price: TypeAlias = (
+        pd.Series
+        | pd.DataFrame
+        | pl.DataFrame
+        | pa.Table
+        | pa.RecordBatch
+        | Mapping[Any, Any]
+        | Rows[Any]
+        | Sequence[Mapping[str, Any]]
+    )
+    """A price over time: a Series, or bars with ``timestamp`` (time of the open) and ``close``."""
+
+_PRICES = (
+    "a Series or mapping by time, or bars of this coin with 'timestamp' and 'close' "
+    "(dicts, a frame, an Arrow table or a mapping of columns)"
+)
+_BARS = ("timestamp", "closes_at", "open", "high", "low", "close", "symbol")  # the columns that are read of bars
+_MINUTE = 60_000
+_NICE = tuple(_MINUTE * minutes for minutes in (1, 5, 15, 30, 60, 120, 240, 360, 720, 1440, 7 * 1440))
+
+
+class Course(NamedTuple):
+    """A price in order of time: each close at its instant, with the bar that it ends where bars were given."""
+
+    times: Times
+    closes: Floats
+    bars: tuple[Floats, Floats, Floats] | None = None
+    """Open, high and low."""
+    span: int | None = None
+    """Milliseconds of a bar."""
+
+    def coarser(self, most: int) -> Course:
+        """Give at most about so many closes, each the last of its period, with the bars of whole periods."""
+        if len(self.times) <= max(most, 1):
+            return self
+        whole = int((self.times[-1] - self.times[0]).astype(np.int64))
+        span = self.span or 1
+        least = max(1, -(-whole // most))
+        period = next((nice for nice in _NICE if nice >= least and not nice % span), -(-least // span) * span)
+        # A close belongs to the period that it ends, or lies in.
+        places = -(-self.times.astype("datetime64[ms]").astype(np.int64) // period)
+        starts = np.flatnonzero(np.concatenate(([True], np.diff(places) > 0)))
+        there = ~np.isnan(self.closes)
+        marked = np.where(there, np.arange(len(places)), -1)
+        last = np.maximum.reduceat(marked, starts)
+        closes = np.where(last >= 0, self.closes[last], np.nan)
+        times = (places[starts] * period).astype("datetime64[ms]")
+        if self.bars is None:
+            return Course(times, closes, None, period)
+        opens, highs, lows = self.bars
+        firsts = np.minimum.reduceat(np.where(there, np.arange(len(places)), len(places) - 1), starts)
+        return Course(
+            times, closes, (opens[firsts], np.fmax.reduceat(highs, starts), np.fmin.reduceat(lows, starts)), period
+        )
+
+
+def course(symbol: str, price: Price, edges: Times | None, what: str = "heatmap") -> Course:
+    """Read the price of a coin, in order of time; the part between the edges of a picture where it has any."""
+    found = _course(symbol, price, what)
+    times, closes = found.times, found.closes
+    inside = np.ones(len(times), dtype=bool) if edges is None else (times >= edges[0]) & (times <= edges[-1])
+    if not inside.any():
+        _refuse(f"none of it lies within the time of the {symbol} {what}")
+    if np.isnan(closes[inside]).all():
+        _refuse(f"all {int(inside.sum())} of its closes within the time of the {symbol} {what} are missing (NaN)")
+    order = np.flatnonzero(inside)[np.argsort(times[inside], kind="stable")]
+    bars = None if found.bars is None else (found.bars[0][order], found.bars[1][order], found.bars[2][order])
+    return Course(times[order], closes[order], bars, found.span)
+
+
+def _refuse(what: str) -> NoReturn:
+    message = f"price: {what}; allowed: {_PRICES}"
+    raise BadQuery(message, parameter="price")
+
+
+def _course(symbol: str, price: Any, what: str) -> Course:
+    """Tell the kinds of price apart; bars are drawn at their close, one spacing after their open where none is told."""
+    columns = _columns(price)
+    names = set(getattr(columns, "columns", columns if isinstance(columns, Mapping) else ()))
+    if "close" not in names:
+        if names and all(isinstance(name, str) for name in names):
+            _refuse(f"it has columns {sorted(names)} and no 'close'")
+        pairs = list(columns.items())
+        return Course(*_paired((when for when, _ in pairs), [value for _, value in pairs]))
+    told = next((name for name in ("closes_at", "timestamp") if name in names), None)
+    moments = getattr(columns, "index", None) if told is None else columns[told]
+    if moments is None:
+        _refuse("it has a 'close' and no 'timestamp'")
+    times, closes = _paired(moments, columns["close"])
+    bars = None
+    if {"open", "high", "low"} <= names:
+        bars = tuple(_values(times, columns[name], name) for name in ("open", "high", "low"))
+    if "symbol" in names:
+        mine = _of_coin(symbol, list(columns["symbol"]), len(times), what)
+        times, closes = times[mine], closes[mine]
+        bars = None if bars is None else tuple(values[mine] for values in bars)
+    span = None
+    if len(times) > 1:
+        span = int(np.median(np.diff(np.sort(times)).astype(np.int64)))
+        times = times if told == "closes_at" else times + np.timedelta64(span, "ms")
+    return Course(times, closes, cast("tuple[Floats, Floats, Floats] | None", bars), span or None)
+
+
+def _columns(price: Any) -> Any:
+    """Give a price as a mapping by time or of columns, or as a frame that knows its index."""
+    if getattr(price, "_picture", None) == "rows":  # Rows, which import this file to draw
+        return {name: price[name] for name in price.columns if name in _BARS}
+    if isinstance(price, Sequence) and not isinstance(price, str | bytes):
+        return _of_rows(price)
+    if hasattr(price, "items"):
+        return price
+    if hasattr(price, "__arrow_c_stream__"):
+        return _of_arrow(price)
+    _refuse(f"a {type(price).__name__} names no times")
+
+
+def _of_rows(rows: Sequence[Any]) -> dict[str, list[Any]]:
+    """Give the columns of dicts that have the keys of the first; those that are not read are left empty."""
+    columns: dict[str, list[Any]] = {}
+    for place, row in enumerate(rows):
+        if not isinstance(row, Mapping):
+            _refuse(f"item {place} is {repr(row)[:80]}, which is no dict")
+        if not place:
+            columns = {name: [] for name in row}
+        for name in _BARS:
+            if name in row and name in columns:
+                columns[name].append(row[name])
+            elif name in row or name in columns:
+                _refuse(f"rows 0 and {place} are not alike: only one has {name!r}")
+    return columns
+
+
+def _of_arrow(price: Any) -> dict[str, Any]:
+    """Give the columns of a polars frame, or of whatever streams Arrow."""
+    if type(price).__module__.partition(".")[0] == "polars" and hasattr(price, "columns"):
+        return {name: price[name] for name in price.columns}
+    import pyarrow as pa
+
+    pandas_first()
+    try:
+        table = pa.table(price)
+        return {name: _cells(table[name]) if name in _BARS else table[name] for name in table.column_names}
+    except (TypeError, ValueError, KeyError) as error:
+        _refuse(f"a {type(price).__name__} that is no table ({error})")
+
+
+def _cells(column: pa.ChunkedArray) -> Any:
+    """Give Arrow's cells as numpy, missing numbers as NaN; what repeats by its codes as a list."""
+    import pyarrow as pa
+
+    return column.to_pylist() if pa.types.is_dictionary(column.type) else column.to_numpy()
+
+
+def _of_coin(symbol: str, symbols: list[Any], bars: int, what: str) -> npt.NDArray[np.bool_]:
+    """Tell which bars are of this coin; some must be."""
+    if len(symbols) != bars:
+        _refuse(f"it has {bars} closes and {len(symbols)} symbols")
+    coins = {name: _core.coin(str(name)) for name in set(symbols)}
+    mine = np.asarray([coins[name] == symbol for name in symbols], dtype=bool)
+    if bars and not mine.any():
+        _refuse(f"it is of {sorted(set(map(str, symbols)))[:3]}, and the {what} of {symbol!r}")
+    return mine
+
+
+def _paired(moments: Iterable[Any], closes: Any) -> tuple[Times, Floats]:
+    """Read times and closes, as many of these as of those; a close that is missing is NaN."""
+    times = _moments(moments)
+    return times, _values(times, closes, "close")
+
+
+def _values(times: Times, cells: Any, name: str) -> Floats:
+    """Read one price for each of these times."""
+    try:
+        values = np.asarray(_unmasked(cells), dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        _refuse(f"a {name} is not a number ({error})")
+    if values.shape != times.shape:
+        _refuse(f"it has {len(times)} times and {name}s of the shape {values.shape}")
+    if np.isinf(values).any():
+        _refuse(f"the {name} at {times[np.isinf(values)][0]}Z is infinite")
+    return values
+
+
+def _unmasked(cells: Any) -> Any:
+    """Give prices as they are, one that numpy masks and pandas' NA as NaN."""
+    if isinstance(cells, np.ma.MaskedArray):
+        return np.ma.filled(cells.astype(np.float64), np.nan)
+    if isinstance(cells, list | tuple) or getattr(getattr(cells, "dtype", None), "kind", None) == "O":
+        return [np.nan if _is_hidden(cell) else cell for cell in cells]
+    return cells
+
+
+def _is_hidden(cell: Any) -> bool:
+    return cell is np.ma.masked or type(cell).__name__ == "NAType"
+
+
+def _moments(values: Iterable[Any]) -> Times:
+    """Read instants given as epoch milliseconds, datetimes (naive ones are UTC), datetime64 or ISO text."""
+    hidden = np.ma.getmaskarray(values) if isinstance(values, np.ma.MaskedArray) else np.zeros(1, dtype=bool)
+    if hidden.any():
+        _refuse(f"a time is missing, in row {int(hidden.argmax())}")
+    if getattr(getattr(values, "dtype", None), "kind", None) == "M":  # a whole column of datetimes
+        times: Times = np.asarray(values, dtype="datetime64[ms]")
+        if np.isnat(times).any():
+            _refuse("a time is missing")
+        return times
+    return np.asarray([_moment(_whole(value)) for value in values], dtype="datetime64[ms]")
+
+
+def _whole(value: Any) -> Any:
+    """Give an integer back that became a float in a column that has had gaps."""
+    if _is_hidden(value):
+        return None
+    return int(value) if isinstance(value, float) and value.is_integer() else value
+
+
+def _moment(value: Any) -> Any:
+    millis = instant(value, "price")
+    if millis is None:
+        _refuse("a time is missing")
+    return np.datetime64(millis, "ms")

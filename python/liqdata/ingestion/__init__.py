@@ -1,0 +1,1 @@
+"""Ingest of files and tables into an archive."""

@@ -1,0 +1,136 @@
+"""Which files of the past an archive has to their end, so that an ingest that is done again need not read them again.
+
+A line of JSON for each, as soon as its rows are kept. It counts only while everything is as it was: the file by its
+path, length and time of change, how it was read, the version that read it, and the archive, of which nothing may be
+damaged or set aside since.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+import os
+import zlib
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from liqdata import _core
+from liqdata.cloud.upload import JOURNAL, lists_of
+from liqdata.errors import ArchiveError
+from liqdata.files.safe_open import opened, read
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+FINISHED = "finished.jsonl"
+"""The file of an archive that says which files it has to their end."""
+
+QUARANTINE = "quarantine"
+SUM = "sum"
+TOLD = ("rows", "refused", "first", "files")
+
+
+class Finished:
+    """What is on record of files, of which some are to be read now."""
+
+    def __init__(self, folder: str, files: Iterable[str], asked: Mapping[str, object]) -> None:
+        self._folder = Path(folder)
+        self._asked = {**asked, "version": _core.__version__}
+        # Looked at before they are read: what changes meanwhile is no longer what was read.
+        self._signs = {file: self._sign(file) for file in files}
+        self._lines: dict[str, dict[str, Any]] | None = None
+
+    def known(self, file: str) -> dict[str, Any] | None:
+        """What became of a file's rows, where it is on record and all is as it was."""
+        sign = self._signs[file]
+        if self._lines is None:
+            self._lines = self._read()
+        line = self._lines.get(os.path.realpath(file))
+        if sign is None or line is None or line["of"] != {**sign, "archive": self._archive()}:
+            return None
+        return {name: line[name] for name in TOLD}
+
+    def keep(self, file: str, told: Mapping[str, object]) -> None:
+        """Put on record that all of a file is kept."""
+        sign = self._signs[file]
+        if sign is None or self._sign(file) != sign:
+            return
+        at = datetime.now(UTC).isoformat(timespec="milliseconds")
+        of = {**sign, "archive": self._archive()}
+        add_line(self._folder, FINISHED, {"at": at, "file": os.path.realpath(file), "of": of, **told})
+
+    def _sign(self, file: str) -> dict[str, object] | None:
+        try:
+            found = os.stat(file)  # noqa: PTH116 - a Path drops the slash behind a name that is no folder's
+        except OSError:
+            return None
+        return {"bytes": found.st_size, "modified_ns": found.st_mtime_ns, **self._asked}
+
+    def _archive(self) -> list[int] | None:
+        """What tells the archive from one that comes to its place."""
+        try:
+            found = (self._folder / JOURNAL).stat()
+        except OSError:
+            return None
+        return [found.st_dev, found.st_ino]
+
+    def _read(self) -> dict[str, dict[str, Any]]:
+        found = lines_of(self._folder, FINISHED, summed=True)
+        lines = {line["file"]: line for line in found if {"file", "of", *TOLD} <= set(line)}
+        return lines if lines and self._is_whole() else {}
+
+    def _is_whole(self) -> bool:
+        """Whether the archive has all the files that it wrote: of what is damaged, reading again makes good."""
+        if (self._folder / QUARANTINE).exists():
+            return False
+        try:
+            files = lists_of(_core.archive_lists(str(self._folder))).files
+            return all(file.kept and (self._folder / file.path).stat().st_size == file.bytes for file in files)
+        except (ArchiveError, OSError):
+            return False
+
+
+def lines_of(folder: Path, name: str, *, summed: bool = False) -> list[dict[str, Any]]:
+    """The lines of a record, without the end of one that was cut short, or one that is damaged.
+
+    A line has had its checksum since there was one; with ``summed`` those without count for nothing.
+    """
+    try:
+        text = read(folder, name)
+    except FileNotFoundError:
+        return []
+    found, damaged = [], 0
+    for line in text.split(b"\n"):
+        try:
+            told = json.loads(line)
+        except ValueError:
+            damaged += bool(line.strip())
+            continue
+        if not isinstance(told, dict):
+            continue
+        known = told.pop(SUM, None)
+        if known == _sum(told) or (known is None and not summed):
+            found.append(told)
+        else:
+            damaged += known is not None
+    if damaged:
+        logging.getLogger("liqdata.archive").warning("%s: %d damaged lines are left out", folder / name, damaged)
+    return found
+
+
+def add_line(folder: Path, name: str, line: Mapping[str, object]) -> None:
+    """Write a line to a record; behind one that was cut short it begins anew."""
+    with os.fdopen(opened(folder, name, os.O_RDWR | os.O_CREAT | os.O_APPEND), "a+b") as record:
+        end = record.seek(0, os.SEEK_END)
+        if end:
+            record.seek(end - 1)
+            if record.read(1) != b"\n":
+                record.write(b"\n")
+        # As it will be read: keys are text.
+        line = json.loads(json.dumps(line))
+        record.write(json.dumps({**line, SUM: _sum(line)}).encode() + b"\n")
+
+
+def _sum(line: Mapping[str, object]) -> int:
+    return zlib.crc32(json.dumps(line).encode())

@@ -1,0 +1,401 @@
+"""Bringing the past into an archive: public dumps, and tables of one's own."""
+
+from __future__ import annotations
+
+import json
+import os
+import tempfile
+from dataclasses import asdict
+from datetime import UTC, datetime
+from itertools import chain
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from liqdata import _core
+from liqdata.archive import Ingested
+from liqdata.calls.arguments import folder as placed
+from liqdata.calls.arguments import switch, to_be_made
+from liqdata.calls.progress import bar, checked_progress
+from liqdata.calls.traceback import public_call
+from liqdata.cloud.upload import RECORD
+from liqdata.errors import BadQuery
+
+from .checkpoint import FINISHED, Finished, add_line, lines_of
+from .parquet import FILLS, ParquetFile, Place, Refusals, named
+from .tables import table
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from liqdata.calls.progress import Shown
+    from liqdata.types import Progress
+
+    from .parquet import Whose
+
+    Counts = tuple[int, int, int]
+    """Rows, those of them that are new and those that were there."""
+
+__all__ = ["ingest"]
+
+PARQUET = (".parquet", ".pq")
+
+SAME = ("refused", "first", "files")
+
+NOBODY: Whose = (None, False)
+"""Where all rows say whose they are."""
+
+
+@public_call
+def ingest(
+    path: str | os.PathLike[str],
+    *files: str | os.PathLike[str],
+    format: str | None = None,
+    orders: Any = None,
+    bars: Any = None,
+    open_interest: Any = None,
+    positions: Any = None,
+    exchange: str | None = None,
+    new_exchange: bool = False,
+    source: str | None = None,
+    progress: Progress = False,
+) -> Ingested:
+    r"""Bring files and tables of the past into an archive.
+
+    What is there already stays as it was and is counted as repeated, so that the same file twice adds nothing, and an
+    ingest that was cut short is done again: files that it had kept to their end are not read once more, as long as they
+    are what they were, and counted as if they had been. Days that are over go straight into files, days that are not
+    into the journal; each lot is there whole or not at all. A row that is not what its format says is never taken: it
+    is counted by its reason, and the others stand.
+
+    Parameters
+    ----------
+    path : str or path-like
+        The archive's folder; made where it is missing, in a folder that is there.
+    *files : str or path-like
+        CSV or JSON files, plain, in gzip or in a zip, and Parquet files (these with pyarrow).
+    format : str, optional
+        What the files are; told by name and columns by default. One of ``binance_liquidations``, ``binance_metrics``,
+        ``binance_klines``, ``tardis_liquidations``, ``tardis_derivative_ticker``, ``hyperliquid_fills``,
+        ``ccxt_ohlcv``, ``orders``, ``force_orders`` (orders whose side is that of the order that closed the position),
+        ``bars``, ``open_interest``, ``open_interest_usd``, ``coinglass_prices``, ``coinglass_open_interest_coins``,
+        ``coinglass_open_interest_usd``. Open interest in USD comes after the other files, and is brought to coins at
+        the archive's own bars: a reading that has none of its time is refused alone, and so is one that is implausible
+        as USD and would not be as coins, unless most of its file are.
+    orders, bars, open_interest : table, optional
+        Tables, as :class:`Market` takes them; bars may have a column ``exchange``. Where a cell
+        of one cannot be read as what its column holds nothing of the tables is kept, nor where open interest in USD has
+        no price; a row that reads but cannot be true or cannot be kept (:attr:`Ingested.refused`) is refused alone.
+        Open interest in USD is brought to coins with ``bars``, else with the archive's own.
+    positions : table, optional
+        Positions of single accounts (:meth:`Market.positions`), snapshot by snapshot: ``timestamp`` (of the snapshot,
+        the same in all its rows), ``coin`` or ``symbol`` (a coin, or a pair of it), ``side`` and ``value_usd``; if
+        known ``exchange``, ``account``, ``qty`` (base units), ``entry_price``, ``leverage``, ``margin_mode``,
+        ``liquidation_price``, ``observed_at``, ``seen_share`` and ``current_price``, the price of the snapshot, which
+        is needed where ``qty`` is not there.
+        Positions without an account are numbered within their snapshot. A snapshot whose price is more than 10 % from
+        the market's is not taken: from that of the archive's bars, or where it has none then from the middle of three
+        snapshots and more within three hours. Nor is a row whose ``value_usd`` is more than 10 % (and a dollar) from
+        its ``qty`` at the price of its snapshot: ``current_price``, or the middle of what its rows are worth over
+        their quantities; where fewer than half agree with that the market's price decides, or none is taken.
+    exchange : str, optional
+        Whose the rows are that do not say so.
+    new_exchange : bool
+        Take an exchange that is not known: neither one of those that are listened to, in whichever spelling, nor one
+        of which the archive has anything. By default its rows are refused, so that a slip of the pen makes no new one.
+    source : str, optional
+        Where they are from, in your words. Each ingest is a line of the archive's ``ingested.jsonl``: when, from
+        where, what each file was taken for, and what became of the rows; one that was interrupted of what it kept
+        (``interrupted``), which stands in the notes of what is raised, too.
+    progress : bool or callable
+        Show a bar of the rows (with tqdm, on a terminal or in a notebook), or tell a function how many are done and of
+        how many (``None`` where that is unknown).
+
+    Returns
+    -------
+    Ingested
+        Rows read, new, repeated, and refused by reason.
+
+    Raises
+    ------
+    BadQuery
+        Where it is not clear what a file is, something that it does not say was not given, or a table is refused:
+        before anything is written.
+    ArchiveError
+        While another process writes to the archive, or where it cannot be written.
+
+    Notes
+    -----
+    A row without a time of receipt counts as received when it was told: an order and a reading when they happened, a
+    bar when it closed. So ``as_of=`` looks at an ingested past without looking ahead, and without knowing how late the
+    exchange told of it.
+
+    Examples
+    --------
+    >>> import pathlib, tempfile
+    >>> import liqdata
+    >>> folder = pathlib.Path(tempfile.mkdtemp())
+    >>> file = folder / "BTCUSDT-1m-2024-01-02.csv"
+    >>> _ = file.write_text("1704153600000,100,102,99,101,7,1704153659999,0,0,0,0,0\n")
+    >>> done = liqdata.ingest(folder / "archive", file)
+    >>> done.rows, done.new, liqdata.ingest(folder / "archive", file).repeated
+    (1, 1, 1)
+    """
+    given = {"orders": orders, "bars": bars, "open_interest": open_interest, "positions": positions}
+    _check(files, given, format=format, exchange=exchange, source=source)
+    switch(new_exchange, "new_exchange")
+    checked_progress(progress)
+    if not isinstance(path, str | os.PathLike):
+        msg = (
+            f"path: a {type(path).__name__} is no folder; allowed: the archive's folder first, then files, and tables "
+            "by name: liqdata.ingest(folder, orders=table)"
+        )
+        raise BadQuery(msg, parameter="path")
+    folder = to_be_made(placed(path))
+    paths = [os.fspath(file) for file in files]
+    finished = Finished(folder, paths, {"format": format, "exchange": exchange, "new_exchange": new_exchange})
+    whose = (exchange, new_exchange)
+    known = {file: _again(told) for file in paths if (told := finished.known(file)) is not None}
+    left = [file for file in paths if file not in known]
+    plain = [file for file in left if not file.lower().endswith(PARQUET)]
+    tables = [ParquetFile(file, format, exchange) for file in left if file.lower().endswith(PARQUET)]
+    shown = bar(wanted=progress, total=None, what="ingest")
+    contracts = _contracts(folder)
+    for one in known.values():
+        shown.update(one.rows)
+    begun: list[_Outcome | _Parts] = []
+    of_files, line = _Outcome(), None
+    try:
+        try:
+            if plain:
+
+                def kept(file: str, told: dict[str, Any]) -> None:
+                    finished.keep(os.fspath(file), _counts(_told(told)) | {"contracts": told["contracts"]})
+
+                begun.append(of_files)
+                seen = _counting(shown.update)
+                _core.ingest_files(folder, plain, format, *whose, contracts, seen, kept, of_files.told)
+            place = Place(folder)
+            for file in tables:
+                with named(file.path):
+                    _of_parquet((place, file), begun, of_files.contracts(contracts), whose, shown=shown)
+                finished.keep(file.path, _counts(begun[-1].so_far()))
+                if file.kind == "bars":
+                    # They are prices of what comes after them.
+                    place = Place(folder)
+            if any(one is not None for one in given.values()):
+                given = {kind: table(one, kind) for kind, one in given.items()}
+                begun.append(outcome := _Outcome())
+                _tables(folder, given, whose, shown, outcome.told)
+        finally:
+            shown.close()
+        whole = _together([*known.values(), *(one.so_far() for one in begun)])
+        line = _line(whole, source, of_files.contracts(contracts))
+        add_line(Path(folder), RECORD, line)
+    except BaseException as raised:
+        done = _together([one.so_far() for one in begun])
+        cut = _line(done, source, of_files.contracts(contracts)) | {"interrupted": True}
+        _interrupted(folder, done, (cut, line), raised)
+        raise
+    return whole
+
+
+class _Outcome:
+    """What became of rows. The native half puts it down here: a signal may be raised before what is returned is had."""
+
+    def __init__(self, file: str | None = None, kind: str = "") -> None:
+        self.told: dict[str, Any] = {}
+        self._file, self._kind = file, kind
+
+    def so_far(self) -> Ingested:
+        """Give what it is; of nothing where the native half did not come to its end."""
+        return _told(self.told, file=self._file, kind=self._kind) if self.told else Ingested(0, 0, 0)
+
+    def contracts(self, before: list[list[str]]) -> list[list[str]]:
+        """Of which contracts the bars and readings are, where ``before`` are those from before."""
+        return self.told.get("contracts") or before
+
+
+class _Parts:
+    """What became of a Parquet file's rows so far, part by part; of the last as :class:`_Outcome`."""
+
+    def __init__(self, file: ParquetFile, refused: Refusals) -> None:
+        self._file = file
+        # One thing, as a signal comes between any two.
+        self._state: tuple[Counts, Refusals, dict[str, Any], Any]
+        self._state = ((sum(refused.counts.values()), 0, 0), refused, {}, ())
+
+    def begin(self, numbers: Any) -> dict[str, Any]:
+        """Begin the next part, whose rows stand there; gives where to put down what becomes of them."""
+        told: dict[str, Any] = {}
+        self._state = (*self._settled(), told, numbers)
+        return told
+
+    def so_far(self) -> Ingested:
+        """Give what it is."""
+        counts, refused = self._settled()
+        path = self._file.path
+        return Ingested(*counts, dict(refused.counts), refused.first(path), {path: self._file.kind})
+
+    def _settled(self) -> tuple[Counts, Refusals]:
+        (rows, new, repeated), refused, told, numbers = self._state
+        if not told:
+            return (rows, new, repeated), refused
+        refused = refused.copy()
+        for reason, count, row, shown_there in told["refused"]:
+            refused.add(reason, int(numbers[int(row.rpartition(":")[2])]), shown_there, count)
+        return (rows + told["rows"], new + told["new"], repeated + told["repeated"]), refused
+
+
+def _interrupted(
+    folder: str, kept: Ingested, lines: tuple[dict[str, Any], dict[str, Any] | None], raised: BaseException
+) -> None:
+    """Put on record what is kept of an ingest that does not come to its end, and tell it with what is raised.
+
+    It has one line for the record where it did not, and another where all is kept and the line may be there already.
+    """
+    if not kept.new and not kept.repeated:
+        return
+    cut, whole = lines
+    if whole is None:
+        add_line(Path(folder), RECORD, cut)
+    elif not isinstance(raised, Exception) and json.loads(json.dumps(whole)) not in lines_of(Path(folder), RECORD):
+        add_line(Path(folder), RECORD, whole)
+    raised.add_note(f"Kept until then: {kept}")
+
+
+def _of_parquet(
+    source: tuple[Place, ParquetFile],
+    begun: list[_Outcome | _Parts],
+    contracts: list[list[str]],
+    whose: Whose,
+    *,
+    shown: Shown,
+) -> None:
+    """Bring the rows of a Parquet file into the archive, many at a time; what becomes of them is put to ``begun``."""
+    place, file = source
+    if file.kind == FILLS:
+        begun.append(outcome := _Outcome(file.path, file.kind))
+        _fills(place.folder, file, contracts, shown, outcome.told)
+        return
+    alone: dict[str, Any] = dict.fromkeys(("orders", "bars", "open_interest", "positions"))
+    refused = Refusals()
+    told_before: list[tuple[str, int, int]] = []
+    parts = file.parts(place, whose, refused)
+    first = next(parts, None)
+    begun.append(done := _Parts(file, refused))
+    for part in chain([] if first is None else [first], parts):
+        told = done.begin(part.numbers)
+        if part.is_read:
+            # While days are yet to come that are earlier, nothing is called told: they would be a time without orders.
+            beside = (part.length, told_before if part.is_in_order else None)
+            _core.ingest_parts(place.folder, part.rows, whose[0], _counting(shown.update), told, *beside)
+            told_before = _joined(told_before, told["told"])
+        else:
+            _tables(place.folder, alone | {file.kind: table(part.rows, file.kind)}, whose, shown, told)
+
+
+def _joined(before: list[tuple[str, int, int]], told: list[tuple[str, int, int]]) -> list[tuple[str, int, int]]:
+    """Of which time the orders of each exchange tell, from first to last."""
+    spans = {exchange: (start, end) for exchange, start, end in before}
+    for exchange, start, end in told:
+        first, last = spans.get(exchange, (start, end))
+        spans[exchange] = min(first, start), max(last, end)
+    return [(exchange, *span) for exchange, span in spans.items()]
+
+
+def _counts(done: Ingested) -> dict[str, Any]:
+    """What goes on record of a file."""
+    return {name: getattr(done, name) for name in ("rows", "refused", "first", "files")}
+
+
+def _again(told: dict[str, Any]) -> Ingested:
+    """What would become of a file's rows if it were read once more."""
+    return Ingested(told["rows"], 0, told["rows"] - sum(told["refused"].values()), *(told[name] for name in SAME))
+
+
+def _contracts(folder: str) -> list[list[str]]:
+    """Of which contracts the archive's bars and readings are, as far as they were ingested."""
+    known: dict[tuple[str, ...], str] = {}
+    for line in [*lines_of(Path(folder), RECORD), *lines_of(Path(folder), FINISHED)]:
+        for one in line.get("contracts", []):
+            match one:
+                case [str(), str(), str(), str() as contract]:
+                    known.setdefault(tuple(one[:3]), contract)
+    return [[*of, contract] for of, contract in known.items()]
+
+
+def _line(told: Ingested, source: str | None, contracts: list[list[str]]) -> dict[str, Any]:
+    """What is written down beside the journal of an ingest: when it was, from where, and what became of it."""
+    at = datetime.now(UTC).isoformat(timespec="milliseconds")
+    return {"at": at, "source": source} | asdict(told) | {"contracts": contracts}
+
+
+def _check(files: tuple[object, ...], tables: Mapping[str, object], **names: object) -> None:
+    for parameter, text in names.items():
+        if text is not None and (not isinstance(text, str) or not text.strip()):
+            msg = f"{parameter}: {text!r} is not allowed; allowed: a name"
+            raise BadQuery(msg, parameter=parameter)
+    if names["format"] is not None and names["format"] not in _core.formats():
+        msg = f"format: {names['format']!r} is not allowed; allowed: {', '.join(_core.formats())}"
+        raise BadQuery(msg, parameter="format")
+    for file in files:
+        if not isinstance(file, (str, os.PathLike)):
+            what, kinds = type(file).__name__, "orders=, bars=, open_interest= or positions="
+            msg = f"files: a {what} is no file; allowed: paths, and tables as {kinds}"
+            raise BadQuery(msg, parameter="files")
+    if not files and all(one is None for one in tables.values()):
+        msg = "files: there is nothing to ingest; allowed: files, or orders=, bars=, open_interest=, positions="
+        raise BadQuery(msg, parameter="files")
+
+
+def _tables(folder: str, given: Mapping[str, object], whose: Whose, shown: Shown, outcome: dict[str, Any]) -> None:
+    orders, bars, open_interest = given["orders"], given["bars"], given["open_interest"]
+    seen = _counting(shown.update)
+    _core.ingest_tables(folder, orders, bars, open_interest, given["positions"], *whose, seen, outcome)
+
+
+def _counting(update: Callable[[int], object]) -> Callable[[int], None]:
+    """What is told how many rows have been read in all, and tells of those that are new."""
+    before = 0
+
+    def seen(rows: int) -> None:
+        nonlocal before
+        if rows > before:
+            update(rows - before)
+            before = rows
+
+    return seen
+
+
+def _fills(folder: str, file: ParquetFile, contracts: list[list[str]], shown: Shown, outcome: dict[str, Any]) -> None:
+    seen = _counting(shown.update)
+    with tempfile.TemporaryDirectory() as beside:
+        fills = Path(beside, "fills")
+        with fills.open("w", encoding="utf-8") as lines:
+            lines.writelines(f"{line}\n" for line in file.fills())
+        _core.ingest_files(folder, [str(fills)], FILLS, *NOBODY, contracts, seen, lambda *_: None, outcome)
+
+
+def _told(told: dict[str, Any], *, file: str | None = None, kind: str = "") -> Ingested:
+    refused: dict[str, int] = {}
+    first: dict[str, str] = {}
+    for reason, count, place, shown in told["refused"]:
+        where = place if file is None else f"{file}:{place.rpartition(':')[2]}"
+        refused[reason] = count
+        first[reason] = f"{where} ({shown})" if shown else where
+    files = dict(told["files"]) if file is None else {file: kind}
+    return Ingested(told["rows"], told["new"], told["repeated"], refused, first, files, tuple(told["cut_short"]))
+
+
+def _together(done: list[Ingested]) -> Ingested:
+    refused: dict[str, int] = {}
+    first: dict[str, str] = {}
+    files: dict[str, str] = {}
+    for one in done:
+        for reason, count in one.refused.items():
+            refused[reason] = refused.get(reason, 0) + count
+            first.setdefault(reason, one.first[reason])
+        files |= one.files
+    rows, new, repeated = (sum(getattr(one, name) for one in done) for name in ("rows", "new", "repeated"))
+    cut_short = tuple(file for one in done for file in one.cut_short)
+    return Ingested(rows, new, repeated, refused, first, files, cut_short)

@@ -1,0 +1,251 @@
+"""Tables that callers hand in, brought into the few shapes the native half reads, or told what to write instead."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, NoReturn
+
+from liqdata import _core
+from liqdata.calls.arguments import SINGLE
+from liqdata.errors import BadQuery
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from typing import Protocol, TypeGuard
+
+    class _Matrix(Protocol):
+        """An array of two dimensions."""
+
+        shape: tuple[int, int]
+
+        def tolist(self) -> list[list[Any]]: ...
+
+
+_TABLES = "a DataFrame, an Arrow table, or a mapping of columns of one length, or a list of dicts"
+_ROWS_AND_COLUMNS = 2
+_OHLCV = ("timestamp", "open", "high", "low", "close", "volume")
+
+# What is no table, by where its class lives, and how one is made of it.
+_RECIPES = {
+    ("xarray", "Dataset"): "its to_dataframe().reset_index()",
+    ("xarray", "DataArray"): "its to_dataframe(name=...).reset_index()",
+    ("pandas", "Series"): "a DataFrame with every column, such as the one it was taken from",
+    ("polars", "Series"): "a DataFrame with every column, such as the one it was taken from",
+    ("dask", "DataFrame"): "its compute()",
+    ("pyspark", "DataFrame"): "its toArrow()",
+}
+# Keys that only rows of ccxt have.
+_CCXT = {
+    "orders": {"baseValue", "quoteValue", "contracts"},
+    "open_interest": {"openInterestAmount", "openInterestValue"},
+}
+_TRADES = {"takerOrMaker", "fee"}
+# What there is to write instead of them.
+_NAMED = {
+    "orders": """\
+rows that name what ccxt leaves open: {'exchange': 'binance', 'symbol': row['info']['symbol'], 'side': the position's, \
+'LONG' or 'SHORT' (ccxt has the order's of some exchanges and the position's of others), 'price': row['price'], 'qty': \
+row['baseValue'] or row['contracts'] * row['contractSize'], 'value_usd': row['quoteValue'] or their product with the \
+price, 'timestamp': row['timestamp']}""",
+    "open_interest": """\
+rows such as {'symbol': 'BTC', 'exchange': 'binance', 'timestamp': row['timestamp'], 'open_interest': \
+row['openInterestAmount']} where that is in base units, or 'open_interest_usd': row['openInterestValue']""",
+}
+
+
+def table(value: Any, name: str) -> Any:
+    """A table in a shape the native half reads: ``None``, a dict of columns, an Arrow stream or rows of our own."""
+    held = getattr(value, "_table", value)  # rows of our own come in exactly, not as floats
+    if value is None or isinstance(held, _core.Table):
+        return held
+    if _is_empty(value):
+        return None  # no rows, as where there is no table
+    _refuse_frames(value, name)
+    columns = _columns(value, name)
+    if columns is not None:
+        return {
+            str(column): _sound(_column(_instants(cells)), name, f"column {str(column)!r}")
+            for column, cells in columns.items()
+        }
+    if _kind(value) == ("polars", "LazyFrame"):
+        value = value.collect()  # it is held in memory as a whole, whoever collects it
+    if _kind(value) == ("polars", "DataFrame"):
+        value = _without_nulls(value)
+    if hasattr(value, "__arrow_c_stream__"):
+        return _sound(value, name, "the table")
+    if hasattr(value, "fetch_arrow_table"):
+        return _sound(value.fetch_arrow_table(), name, "the table")
+    if isinstance(value, str) or hasattr(value, "__fspath__"):
+        allowed = f"{_TABLES}; what is in a file is read of it, such as by polars.read_parquet(path)"
+        _refuse(name, f"a {type(value).__name__} is not a table", allowed)
+    allowed = "a list of what it gives" if isinstance(value, Iterator) else _TABLES
+    return _refuse(name, f"a {type(value).__name__} is not a table", allowed)
+
+
+def _without_nulls(frame: Any) -> Any:
+    """The same with columns of nothing but missing cells as text: as what they are, polars does not hand them over."""
+    import polars as pl
+
+    empty = [name for name, kind in frame.schema.items() if kind == pl.Null]
+    return frame.with_columns([frame[name].cast(pl.String) for name in empty]) if empty else frame
+
+
+def _refuse_frames(value: object, name: str) -> None:
+    """Say what to write instead of a frame for each coin."""
+    if isinstance(value, Mapping):
+        for coin, frame in value.items():
+            if hasattr(frame, "columns") or hasattr(frame, "column_names"):
+                allowed = f"one table with a column 'symbol', such as frame.assign(symbol={coin!r}) of pandas"
+                _refuse(name, f"{coin!r} is a {type(frame).__name__}", allowed)
+
+
+def _is_empty(value: object) -> bool:
+    return isinstance(value, list | tuple) and not value
+
+
+def _columns(value: Any, name: str) -> Mapping[Any, Any] | None:
+    """The columns of a mapping, of a frame of pandas and of rows; ``None`` of anything else."""
+    kind = _kind(value)
+    if kind in _RECIPES:
+        what = "one column of a table" if kind[1] == "Series" else "not a table"
+        _refuse(name, f"a {kind[1]} is {what}", _RECIPES[kind])
+    if isinstance(value, Mapping):
+        return _by_coin(value) if name == "bars" and _is_by_coin(value) else value
+    if kind[0] == "pandas" and hasattr(value, "columns"):
+        return _of_pandas(value, name)
+    if isinstance(value, list | tuple):
+        return _of_rows(value, name)
+    if _is_matrix(value):
+        return _of_rows(value.tolist(), name)
+    return None
+
+
+def _kind(value: object) -> tuple[str, str]:
+    """The library that a value is of, and the name of its class."""
+    return type(value).__module__.partition(".")[0], type(value).__name__
+
+
+def _refuse(name: str, what: str, allowed: str) -> NoReturn:
+    msg = f"{name}: {what}; allowed: {allowed}"
+    raise BadQuery(msg, parameter=name)
+
+
+def _of_pandas(frame: Any, name: str) -> dict[str, Any]:
+    """The columns of a frame, and what its index tells beside them: the time, or levels that have names."""
+    names = [str(column) for column in frame.columns]
+    twice = {column for column in names if names.count(column) > 1}
+    if twice:
+        _refuse(name, f"column {min(twice)!r} stands twice", _TABLES)
+    columns = {column: _column(frame.iloc[:, place]) for place, column in enumerate(names)}
+    index = frame.index
+    kind = type(index).__name__
+    if kind == "MultiIndex":
+        levels = {str(level): index.get_level_values(place) for place, level in enumerate(index.names) if level}
+    elif kind == "DatetimeIndex":
+        levels = {"timestamp": index}
+    elif kind == "PeriodIndex" and "timestamp" not in columns:
+        _refuse(name, "its index is of periods, not of instants", "the frame with index.to_timestamp() as its index")
+    else:
+        levels = {str(index.name): index} if index.name is not None else {}
+    return {level: _column(cells) for level, cells in levels.items() if level not in columns} | columns
+
+
+def _of_rows(rows: Sequence[Any], name: str) -> dict[str, list[Any]]:
+    """The columns of rows that are dicts."""
+    for place, row in enumerate(rows):
+        if not isinstance(row, Mapping):
+            _refuse_row(rows, place, name)
+    keys: dict[Any, None] = {}
+    for row in rows:
+        keys.update(dict.fromkeys(row))
+    if _CCXT.get(name, set()) & keys.keys():
+        _refuse(name, "these are rows of ccxt", _NAMED[name])
+    if name == "orders" and _TRADES & keys.keys():
+        _refuse(name, "these are trades of ccxt, not liquidations", "what was liquidated, order by order")
+    return {str(key): [row.get(key) for row in rows] for key in keys}
+
+
+def _refuse_row(rows: Sequence[Any], place: int, name: str) -> NoReturn:
+    """Say what to write instead of rows that are no dicts."""
+    row = rows[place]
+    if name == "bars" and place == 0 and _is_ohlcv(rows):
+        _refuse(name, "these rows do not say of which coin they are", 'the same by coin, such as bars={"BTC": rows}')
+    what = f"row {place} is a {type(row).__name__}, not a dict"
+    _refuse(name, what, "a dict of columns each, or " + _TABLES)
+
+
+def _is_matrix(value: object) -> TypeGuard[_Matrix]:
+    """Whether these are rows of numbers, as numpy and its kin have them."""
+    return getattr(value, "ndim", 0) == _ROWS_AND_COLUMNS and hasattr(value, "tolist")
+
+
+def _is_ohlcv(rows: object) -> bool:
+    """Whether these are lists of a time, four prices and a volume."""
+    if _is_matrix(rows):
+        return rows.shape[1] == len(_OHLCV)
+    if not isinstance(rows, Sequence) or isinstance(rows, str | bytes) or not rows:
+        return False
+    first = rows[0]
+    return isinstance(first, Sequence) and not isinstance(first, str | bytes) and len(first) == len(_OHLCV)
+
+
+def _is_by_coin(bars: Mapping[Any, Any]) -> bool:
+    """Whether a mapping has such rows for each coin, and not columns."""
+    return bool(bars) and not any(name in bars for name in _OHLCV) and all(map(_is_ohlcv, bars.values()))
+
+
+def _by_coin(bars: Mapping[Any, Iterable[Any]]) -> dict[str, list[Any]]:
+    """One table of bars of such rows of several coins."""
+    columns: dict[str, list[Any]] = {name: [] for name in ("symbol", *_OHLCV)}
+    for coin, rows in bars.items():
+        for place, row in enumerate(rows):
+            if len(row) != len(_OHLCV):
+                what = f"row {place} of {coin!r} has {len(row)} cells"
+                _refuse("bars", what, f"{len(_OHLCV)}: {', '.join(_OHLCV)}")
+            columns["symbol"].append(coin)
+            for name, cell in zip(_OHLCV, row, strict=True):
+                columns[name].append(cell)
+    return columns
+
+
+def _sound(value: Any, name: str, what: str) -> Any:
+    """The same. pyarrow knows how long its buffers are, which the Arrow interface does not tell, and is asked."""
+    if type(value).__module__.partition(".")[0] == "pyarrow" and hasattr(value, "validate"):
+        try:
+            value.validate()
+        except ValueError as error:
+            msg = f"{name}: {what} is damaged: {error}; allowed: {_TABLES}"
+            raise BadQuery(msg, parameter=name) from None
+    return value
+
+
+def _unmasked(cells: Any) -> Any:
+    """The cells of a masked array of numpy, those that are masked missing."""
+    if not cells.mask.any():
+        return cells.data
+    return [None if hidden else cell for cell, hidden in zip(cells.data, cells.mask.tolist(), strict=True)]
+
+
+def _instants(cells: Any) -> Any:
+    """A column of instants as numpy, where older polars hands over the numbers behind it; any other as it is."""
+    if _kind(cells) == ("polars", "Series") and type(cells.dtype).__name__ in {"Date", "Datetime"}:
+        return cells.to_numpy()
+    return cells
+
+
+def _column(cells: Any) -> Any:
+    """A pandas column as numpy or a list, a masked array with its masked cells missing; anything else as it is."""
+    if hasattr(cells, "mask") and hasattr(cells, "filled") and getattr(cells, "ndim", 0) == 1:
+        return _unmasked(cells)
+    if type(cells).__module__.partition(".")[0] != "pandas" or not hasattr(cells, "dtype"):
+        return cells
+    dtype = cells.dtype
+    if getattr(dtype, "tz", None) is not None:
+        series = cells.dt.tz_convert("UTC").dt.tz_localize(None) if hasattr(cells, "dt") else cells.tz_convert(None)
+        return series.to_numpy()
+    if getattr(dtype, "kind", "O") in "iufM" and not hasattr(dtype, "na_value"):
+        return cells.to_numpy()
+    plain = getattr(dtype, "numpy_dtype", None)
+    if plain is not None and plain.kind == "f" and plain.itemsize <= SINGLE:  # as objects these would be doubles
+        return cells.to_numpy(dtype="float32", na_value=float("nan"))
+    return cells.astype(object).tolist()

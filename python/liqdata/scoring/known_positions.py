@@ -1,0 +1,360 @@
+"""How an estimate stands against positions that are known: simulated ones, or measured ones given as a table.
+
+Nobody publishes all open positions, so a map can be held against them only where they are simulated, or where some of
+them are public. What is compared is USD by distance from the price, side by side.
+"""
+
+from __future__ import annotations
+
+from contextlib import closing
+from datetime import timedelta
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+
+import numpy as np
+
+from liqdata import _core
+from liqdata.calls.arguments import millis_of
+from liqdata.calls.progress import bar
+from liqdata.calls.traceback import public_call
+from liqdata.errors import Refused
+from liqdata.model import Model
+
+from .columns import Table, mine, refuse, rows
+from .maps.curves import of_map
+from .statistics.gain import spearman
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from liqdata.market import Market
+    from liqdata.rows import Rows
+    from liqdata.types import Progress, TruthRow
+
+    from .columns import Flags, Floats
+    from .maps.curves import Held
+
+__all__ = ["score_truth"]
+
+BIN = 0.005
+REACH = 0.30
+SNAPSHOTS = 24
+"""So many snapshots of what a market has seen are held against its maps."""
+
+NEAR = (0.01, 0.02, 0.05, 0.10)
+APART = 0.02
+"""The prices of a snapshot and of the market differ by no more: within a bar or two the price moves less as a rule."""
+
+EDGES = np.round(np.arange(0.0, REACH + BIN / 2, BIN), 9)
+SIDES = ("long", "short")
+
+
+@public_call
+def score_truth(
+    market: Market,
+    *,
+    positions: Any = None,
+    symbols: str | Sequence[str] | None = None,
+    model: Literal[2] | Model | None = None,
+    progress: Progress = False,
+) -> Rows[TruthRow]:
+    """Hold the seven-day map against positions that are known.
+
+    USD are counted by the distance of the liquidation price from the current price, as a share of the current price:
+    in 60 bins of 0.5 % from 0 to 30 %, each side by itself. A cell of the map that reaches over an edge is divided
+    there in proportion. What lies farther out than 30 % enters nothing.
+
+    Parameters
+    ----------
+    market : Market
+        Whose map. Where it is simulated and no positions are given, its :meth:`Market.true_positions` are the truth,
+        each with its USD at its liquidation price, as the map counts them. Where it has seen positions of single
+        accounts (:meth:`Market.positions`) those are: of up to 24 snapshots, the last and others an hour apart and
+        more, each with its USD at its liquidation price.
+    positions : table, optional
+        Measured positions, as pandas, polars, pyarrow or a dict of columns: ``timestamp`` (or ``t``) of the snapshot,
+        ``side``, ``price`` (where it is liquidated), ``value_usd`` (or ``value``); if known ``current_price`` (or
+        ``cur``), the price that the snapshot was taken at, and ``symbol`` (coin). Every snapshot is held against the
+        map as of its instant.
+    symbols : str or sequence of str, optional
+        Coins; by default those of the positions, else all of the market's.
+    model : 2 or Model, optional
+        What the map is made with; 2 by default. Its USD must be of exposed open interest.
+    progress : bool or callable
+        Show a bar of the coins (with tqdm, on a terminal or in a notebook), or tell a function how many are done and of
+        how many.
+
+    Returns
+    -------
+    Rows
+        One row per coin and side: ``symbol``; ``side``; ``overlap``: the sum over the bins of the smaller of two
+        shares, the map's USD of the bin over its USD within 30 %, and likewise of the positions, 0 to 1;
+        ``rank_correlation``: Spearman's, over the 60 bins; ``ratio_1pct``, ``ratio_2pct``, ``ratio_5pct``,
+        ``ratio_10pct``: USD of the map over USD of the positions, both within that distance; where only some positions
+        were measured, that is more than 1 by nature. Of several snapshots ``overlap`` and ``rank_correlation`` are
+        means over those with positions of that side within 30 %, and a ratio is one of sums. NaN where there are none.
+        ``meta`` has ``truth`` (``simulated`` or ``measured``), the map's ``version`` (:attr:`Model.version`), ``bin``,
+        ``reach``, ``snapshots`` (by coin) and ``left_out``: the coin and instant of each snapshot that was not used,
+        and why: its price differs from the market's by more than 2 %, or the market has no map then. Of positions that
+        the market has seen also ``seen_share``, their least share of open interest by coin (``None`` where that is not
+        known), and ``unplaced_usd``: what of them has no liquidation price on its side of the price and enters nothing.
+
+    Raises
+    ------
+    BadQuery
+        For a market whose positions nobody knows, a table without what it needs, a position on the wrong side of the
+        price, positions of which no snapshot can be used, or a model that does not count open interest.
+
+    Examples
+    --------
+    >>> import liqdata
+    >>> rows = liqdata.score_truth(liqdata.demo(), symbols="BTC")
+    >>> [row["side"] for row in rows]
+    ['long', 'short']
+    >>> all(0 < row["overlap"] <= 1 for row in rows)
+    True
+    """
+    if not hasattr(market, "true_positions"):
+        refuse("market", f"a {type(market).__name__} is not allowed", "a liqdata.Market")
+    seen = None
+    if positions is None and not market.simulated:
+        seen = _Seen.of(market, symbols)
+        if seen is None:
+            what = "nobody knows those of a market that is not simulated, and it has seen none of a coin with bars"
+            refuse("positions", what, "a table of measured positions")
+        positions = seen.table
+    version = _version(model)
+    # Never what is answered by default, which may be the expected view.
+    model = 2 if model is None else model
+    measured = None if positions is None else _Measured.of(positions)
+    coins = _coins(market, symbols, measured)
+    lines: list[dict[str, Any]] = []
+    counts: dict[str, int] = {}
+    left_out: list[dict[str, Any]] = []
+    with closing(bar(wanted=progress, total=len(coins), what="coins", unit=" coins")) as shown:
+        for coin in coins:
+            pairs = list(_pairs(market, coin, measured, model, left_out))
+            if not pairs:
+                why = next((f": {one['why']}" for one in left_out if one["symbol"] == coin), "")
+                refuse("positions", f"no snapshot of {coin!r} can be used{why}", "snapshots of times the market knows")
+            counts[coin] = len(pairs)
+            lines += [{"symbol": coin, "side": side, **scores([pair[side] for pair in pairs])} for side in SIDES]
+            shown.update(1)
+    kinds = {name: "text" if name in {"symbol", "side"} else "float" for name in lines[0]}
+    found = rows({name: (kind, [line[name] for line in lines]) for name, kind in kinds.items()})
+    found.meta.update(
+        as_of=market.now,
+        simulated=market.simulated,
+        version=version,
+        truth="simulated" if measured is None else "measured",
+        bin=BIN,
+        reach=REACH,
+        snapshots=counts,
+        left_out=left_out,
+    )
+    if seen is not None:
+        found.meta.update(seen_share=seen.share, unplaced_usd=seen.unplaced_usd)
+    return found
+
+
+def _version(model: Literal[2] | Model | None) -> str:
+    """The version of what counts exposed open interest."""
+    if model is None or model == 2:  # noqa: PLR2004 - the contract's number of that view
+        return _core.model_version(2)
+    if not isinstance(model, Model) or model.view != "exposure":
+        refuse("model", f"{model!r} does not count exposed open interest", "2, or a Model without kappa0 and nu")
+    return model.version
+
+
+class Compared(NamedTuple):
+    """USD of a map and of positions: by bin, and within each of the near distances."""
+
+    map_bins: Floats
+    true_bins: Floats
+    map_near: Floats
+    true_near: Floats
+
+
+class _Measured(NamedTuple):
+    """Measured positions, row by row."""
+
+    held: Table
+    timestamp: Any
+    long: Flags
+    price: Floats
+    usd: Floats
+    current: Floats | None
+
+    @classmethod
+    def of(cls, positions: Any) -> _Measured:
+        held = Table(positions, "positions")
+        time = "t" if "t" in held and "timestamp" not in held else "timestamp"
+        value = "value" if "value" in held and "value_usd" not in held else "value_usd"
+        held.need(time, "side", "price", value)
+        own = next((name for name in ("current_price", "cur") if name in held), None)
+        current = None if own is None else held.floats(own, least=0.0)
+        return cls(
+            held,
+            held.instants(time),
+            _longs(held),
+            held.floats("price", least=0.0),
+            held.floats(value, least=0.0),
+            current,
+        )
+
+
+class _Seen(NamedTuple):
+    """Positions that the market itself has seen, as a table of measured ones."""
+
+    table: dict[str, list[Any]]
+    share: dict[str, float | None]
+    unplaced_usd: float
+
+    @classmethod
+    def of(cls, market: Market, symbols: str | Sequence[str] | None) -> _Seen | None:
+        names = ("timestamp", "symbol", "side", "price", "value_usd", "current_price")
+        table: dict[str, list[Any]] = {name: [] for name in names}
+        share: dict[str, float | None] = {}
+        unplaced = 0.0
+        for coin in _coins(market, symbols, None):
+            for found in _snapshots(market, coin):
+                at, now = millis_of(found.meta["snapshot"]), _valued_at(found)
+                told = found.meta["seen_share"]
+                least = share.get(coin, told)
+                share[coin] = None if told is None or least is None else min(told, least)
+                for row in found:
+                    price, qty = row["liquidation_price"], float(row["qty"])
+                    if price is None or (float(price) < now) != (row["side"] == "LONG"):
+                        unplaced += float(row["value_usd"])
+                        continue
+                    line = (at, coin, row["side"], float(price), qty * float(price), now)
+                    for name, cell in zip(names, line, strict=True):
+                        table[name].append(cell)
+        return cls(table, share, unplaced) if table["price"] else None
+
+
+def _snapshots(market: Market, coin: str) -> Iterator[Rows[Any]]:
+    """The last snapshots of a coin, the newest first."""
+    at: Any = None
+    for _ in range(SNAPSHOTS):
+        found = market.positions(coin, as_of=at)
+        if not len(found):
+            return
+        yield found
+        at = found.meta["snapshot"] - timedelta(hours=1)
+
+
+def _valued_at(found: Rows[Any]) -> float:
+    """The price that a snapshot was taken at, of its largest position."""
+    largest = max(found, key=lambda row: row["value_usd"])
+    return float(largest["value_usd"]) / float(largest["qty"])
+
+
+def _longs(held: Table) -> Flags:
+    sides = [side.lower() for side in held.texts("side")]
+    wrong = next((row for row, side in enumerate(sides) if side not in SIDES), None)
+    if wrong is not None:
+        refuse(held.parameter, f"column 'side', row {wrong}: {sides[wrong]!r} is no side", "long and short")
+    return np.asarray([side == "long" for side in sides], dtype=np.bool_)
+
+
+def _coins(market: Market, symbols: str | Sequence[str] | None, measured: _Measured | None) -> list[str]:
+    if symbols is not None:
+        named = [symbols] if isinstance(symbols, str) else list(symbols)
+        coins = list(dict.fromkeys(_core.coin(str(symbol)) for symbol in named))
+        if not coins:
+            refuse("symbols", "there are none", "coins, such as 'BTC'")
+    elif measured is not None and "symbol" in measured.held:
+        coins = list(dict.fromkeys(_core.coin(symbol) for symbol in measured.held.texts("symbol")))
+    else:
+        coins = market.symbols
+    if measured is not None and "symbol" not in measured.held and len(coins) != 1:
+        what = f"the positions do not say which of {coins} they are of"
+        refuse("symbols", what, "one coin, or positions with a column 'symbol'")
+    return coins
+
+
+def _pairs(
+    market: Market,
+    coin: str,
+    measured: _Measured | None,
+    model: Literal[2] | Model,
+    left_out: list[dict[str, Any]],
+) -> Iterator[dict[str, Compared]]:
+    """The map and the positions of each instant, by side."""
+    if measured is None:
+        held = Table(market.true_positions(coin), "positions")
+        grid = market.liqmap(coin, "7d", model=model)
+        liquidated_at = held.floats("liquidation_price")
+        price = grid.current_price
+        usd = held.floats("qty") * liquidated_at
+        yield against(spread(of_map(grid, 0), price), price, _longs(held), liquidated_at, usd)
+        return
+    of_coin = mine(measured.held, coin)
+    chosen = np.ones(len(measured.price), dtype=np.bool_) if of_coin is None else of_coin
+    for at in np.unique(measured.timestamp[chosen]).tolist():
+        of = chosen & (measured.timestamp == at)
+        try:
+            grid = market.liqmap(coin, "7d", model=model, as_of=at)
+        except Refused as error:
+            left_out.append({"symbol": coin, "timestamp": at, "why": str(error)})
+            continue
+        price = grid.current_price if measured.current is None else float(measured.current[of][0])
+        if abs(price / grid.current_price - 1.0) > APART:
+            why = f"its price is {price:g} where the market's is {grid.current_price:g}"
+            left_out.append({"symbol": coin, "timestamp": at, "why": why})
+            continue
+        wrong = of & ((measured.price < price) != measured.long)
+        if wrong.any():
+            row = int(np.argmax(wrong))
+            side = SIDES[0] if measured.long[row] else SIDES[1]
+            what = f"row {row}: a {side} that is liquidated at {measured.price[row]:g} is over at a price of {price:g}"
+            refuse("positions", what, "longs below the price and shorts above")
+        mapped = spread(of_map(grid, 0), grid.current_price)
+        yield against(mapped, price, measured.long[of], measured.price[of], measured.usd[of])
+
+
+def spread(curves: Held, now: float) -> dict[str, Floats]:
+    """USD of a map within each edge of the bins and each of the near distances from its price, by side."""
+    return {
+        "long": np.asarray([curves.long.over(now * (1.0 - edge)) for edge in (*EDGES, *NEAR)]),
+        "short": np.asarray([curves.short.under(now * (1.0 + edge)) for edge in (*EDGES, *NEAR)]),
+    }
+
+
+def against(
+    mapped: dict[str, Floats], price: float, long: Flags, liquidated_at: Floats, usd: Floats
+) -> dict[str, Compared]:
+    """USD of both by distance; each is measured from the price it was made at."""
+    distances = np.abs(liquidated_at / price - 1.0)
+    found = {}
+    for side, of in (("long", long), ("short", ~long)):
+        true_bins, _ = np.histogram(distances[of], EDGES, weights=usd[of])
+        true_near = [float(usd[of & (distances <= edge)].sum()) for edge in NEAR]
+        map_bins, map_near = np.diff(mapped[side][: len(EDGES)]), mapped[side][len(EDGES) :]
+        found[side] = Compared(map_bins, true_bins, map_near, np.asarray(true_near))
+    return found
+
+
+def scores(pairs: Sequence[Compared]) -> dict[str, float]:
+    """What a row of the answer says of some pairs."""
+    known = [pair for pair in pairs if pair.true_bins.sum() > 0]
+    nan = float("nan")
+    overlaps = [_overlap(pair) for pair in known]
+    ranks = [spearman(pair.map_bins, pair.true_bins) for pair in known]
+    mapped = np.sum([pair.map_near for pair in pairs], axis=0)
+    true = np.sum([pair.true_near for pair in pairs], axis=0)
+    return {
+        "overlap": float(np.mean(overlaps)) if known else nan,
+        "rank_correlation": float(np.mean(ranks)) if known else nan,
+        **{
+            f"ratio_{round(100 * near)}pct": float(above / below) if below > 0 else nan
+            for near, above, below in zip(NEAR, mapped, true, strict=True)
+        },
+    }
+
+
+def _overlap(pair: Compared) -> float:
+    total = float(pair.map_bins.sum())
+    if not total > 0:
+        return 0.0
+    return float(np.minimum(pair.map_bins / total, pair.true_bins / pair.true_bins.sum()).sum())

@@ -1,0 +1,1 @@
+"""What is scored: estimates, published maps, null models, baselines."""

@@ -1,0 +1,64 @@
+"""What must not score: a map's own past, its average, and its mirror image.
+
+Each keeps something that a map could owe its score to and drops the rest: how much lies how far away on other days, on
+the average day, or on the other side. They move with the price: distances are relative. A null that is uniform in price
+is none of them, for it lets anything pass.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from liqdata.scoring.columns import DAY, LONG, SHORT, Flags, Floats
+
+if TYPE_CHECKING:
+    from liqdata.scoring.statistics.path import Path
+
+    from .sources import Source
+
+AGES = (1, 3, 7, 14, 30)
+"""Days."""
+
+_REACHES = np.concatenate(([0.0], np.geomspace(2e-4, 0.3, 40)))  # log distances at which the average map is looked at
+
+
+def nulls(source: Source, path: Path) -> dict[str, Floats]:
+    """USD crossed of each null, (n, 2); NaN where there was no map that long ago. Empty where moves are not told."""
+    found = {}
+    for age in AGES:
+        then = path.opens - age * DAY
+        scale = path.bars.closed(then) / path.price
+        crossed = source.crossed(then, path.low * scale, path.high * scale)
+        if crossed is None:
+            return {}
+        crossed[~np.isfinite(scale)] = np.nan
+        found[f"{age}d ago"] = crossed
+    found["average"] = _average(source, path)
+    mirrored = source.crossed(path.opens, path.price**2 / path.high, path.price**2 / path.low)
+    if mirrored is not None:
+        found["mirrored"] = mirrored[:, ::-1]
+    return found
+
+
+def _average(source: Source, path: Path) -> Floats:
+    """By distance alone, what the maps at the first open of each day up to then held on average."""
+    days, first = np.unique(path.opens // DAY, return_index=True)
+    price = np.repeat(path.price[first], len(_REACHES))
+    reach = np.tile(_REACHES, len(days))
+    instants = np.repeat(path.opens[first], len(_REACHES))
+    crossed = source.crossed(instants, price * np.exp(-reach), price * np.exp(reach))
+    profile = np.full((len(days), len(_REACHES), 2), np.nan) if crossed is None else crossed.reshape(len(days), -1, 2)
+    known: Flags = np.isfinite(profile.reshape(len(days), -1).sum(axis=1))
+    count = np.cumsum(known)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        mean = np.cumsum(np.where(known[:, None, None], profile, 0.0), axis=0) / count[:, None, None]
+    day = np.searchsorted(days, path.opens // DAY)
+    far = {LONG: np.log(path.price / path.low), SHORT: np.log(path.high / path.price)}
+    found = np.full((len(path.opens), 2), np.nan)
+    for row in range(len(path.opens)):
+        if count[day[row]]:
+            for side in (LONG, SHORT):
+                found[row, side] = np.interp(far[side][row], _REACHES, mean[day[row], :, side])
+    return found

@@ -1,0 +1,308 @@
+"""Whatever can be scored, brought into one shape: something that tells what a move would have crossed at an instant."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Mapping
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+
+import numpy as np
+
+from liqdata import _core
+from liqdata.calls.arguments import datetime_of, instant, millis_of
+from liqdata.errors import BadQuery
+from liqdata.grids import Heatmap, LiquidationMap
+from liqdata.scoring.columns import DAY, Floats, Millis, Table, refuse
+from liqdata.source import convert as _answers
+
+from . import baselines, curves
+from .models import Estimated, on_tables
+
+if TYPE_CHECKING:
+    from datetime import datetime
+
+    from liqdata.scoring.statistics.path import Path
+    from liqdata.scoring.truth import Truth
+
+    from .curves import Held
+
+    Run = Callable[[Callable[..., Any], list[tuple[Any, ...]]], list[Any]]
+
+_WORDS = re.compile("[0-9A-Za-z]+")
+
+ALLOWED = (
+    "a Market, a Model, a function of an instant that gives a LiquidationMap or Heatmap, maps or pairs of an instant "
+    "and a map, rows of market.maps(), the name of a baseline (template, prints, interest, turnover), or a mapping of "
+    "several of these by name"
+)
+_ASKED = 32 * DAY  # a function is asked for so long a stretch in one task
+
+
+class Asking(NamedTuple):
+    """What is known beside the maps."""
+
+    path: Path
+    truth: Truth
+    symbol: str
+    bars: Any
+    open_interest: Any
+    run: Run
+
+
+class Source(Protocol):
+    """What is scored."""
+
+    @property
+    def name(self) -> str:
+        """How it is called on the card."""
+        ...
+
+    @property
+    def version(self) -> str | None:
+        """Digest of the model behind it, where it tells one."""
+        ...
+
+    def crossed(self, instants: Millis, lows: Floats, highs: Floats) -> Floats | None:
+        """USD that a move to each low and high would have crossed at each instant, (n, 2); NaN where no map is.
+
+        ``None`` where only the moves that were made are known.
+        """
+
+    def refreshed(self, path: Path) -> Floats | None:
+        """As the moves of the periods crossed it with what was added inside the periods, where that is known."""
+
+
+class Recorded(NamedTuple):
+    """Maps as they stood at instants, in order of time."""
+
+    name: str
+    held: list[Held]
+    version: str | None = None
+
+    def crossed(self, instants: Millis, lows: Floats, highs: Floats) -> Floats:
+        """What the newest map of each instant held."""
+        found = np.full((len(instants), 2), np.nan)
+        for row, place in enumerate(curves.newest(self.held, instants).tolist()):
+            if place >= 0:
+                found[row] = self.held[place].crossed(lows[row], highs[row])
+        return found
+
+    def refreshed(self, path: Path) -> None:  # noqa: ARG002 - maps that stand still have no inside
+        """Not known of maps that stand still."""
+        return
+
+
+class Swept(NamedTuple):
+    """Predictions that were made elsewhere: USD crossed in the periods that opened at ``opens``, (n, 2) each."""
+
+    name: str
+    opens: Millis
+    frozen: Floats
+    inside: Floats | None = None
+    version: str | None = None
+
+    def crossed(self, instants: Millis, lows: Floats, highs: Floats) -> None:  # noqa: ARG002 - see the protocol
+        """Not known of other moves than those that were made."""
+        return
+
+    def of(self, path: Path, cells: Floats) -> Floats:
+        """Its cells of these periods, NaN where it has none."""
+        found = np.full((len(path.opens), 2), np.nan)
+        _, mine, theirs = np.intersect1d(path.opens, self.opens, return_indices=True)
+        found[mine] = cells[theirs]
+        return found
+
+    def refreshed(self, path: Path) -> Floats | None:
+        """As given."""
+        return None if self.inside is None else self.of(path, self.inside)
+
+
+def frozen(source: Source, path: Path) -> Floats:
+    """What each period's move crossed of the map as it stood at the open."""
+    if isinstance(source, Swept):
+        return source.of(path, source.frozen)
+    found = source.crossed(path.opens, path.low, path.high)
+    if found is None:
+        refuse("maps", f"{source.name!r} tells nothing of moves", ALLOWED)
+    return found
+
+
+def sources(value: Any, parameter: str, asking: Asking) -> list[Source]:
+    """Everything that was given to be scored, by name."""
+    if isinstance(value, Mapping):
+        found = [source for name, one in value.items() for source in _source(one, str(name), asking)]
+    else:
+        found = _source(value, None, asking)
+    names = [source.name for source in found]
+    if not names and parameter == "maps":
+        refuse(parameter, "nothing was given", ALLOWED)
+    for name in names:
+        if names.count(name) > 1:
+            refuse(parameter, f"{name!r} stands twice", "a name of its own for each")
+    return found
+
+
+def _source(value: Any, name: str | None, asking: Asking) -> list[Source]:
+    from liqdata.market import Market
+    from liqdata.model import Model
+
+    found: list[Source]
+    if isinstance(value, str) and value in baselines.NAMES:
+        frozen, inside = baselines.made(value, asking.path, asking.open_interest, asking.symbol)
+        found = [Swept(name or value, asking.path.opens, frozen, inside)]
+    elif isinstance(value, Swept):
+        found = [value._replace(name=name or value.name)]
+    elif isinstance(value, Market):
+        found = [Estimated(name or "market", value, Model(), asking.symbol)]
+    elif isinstance(value, Model):
+        tables = {"bars": asking.bars, "open_interest": asking.open_interest}
+        found = [on_tables(value, tables, asking.truth, asking.symbol, name)]
+    elif isinstance(value, (Heatmap, LiquidationMap)):
+        found = [_recorded(name or type(value).__name__.lower(), [value], asking)]
+    elif isinstance(value, type):
+        refuse("maps", f"the class {value.__name__} cannot be scored", f"an object of it, or {ALLOWED}")
+    elif callable(value):
+        found = [_asked(name or str(getattr(value, "__name__", "function")), value, asking)]
+    elif hasattr(value, "__arrow_c_stream__") or hasattr(value, "columns"):
+        found = list(_kept(name, Table(value, "maps"), asking))
+    elif isinstance(value, Iterable) and not isinstance(value, (str, bytes)):
+        found = [_recorded(name or "maps", value, asking)]
+    else:
+        what = repr(value) if isinstance(value, str) else f"a {type(value).__name__}"
+        refuse("maps", f"{what} cannot be scored", ALLOWED)
+    return found
+
+
+def _asked(name: str, function: Callable[[datetime], Any], asking: Asking) -> Source:
+    """Ask a function for the map of every open."""
+    opens = asking.path.opens
+    stretch = opens // _ASKED
+    tasks = [(function, opens[stretch == one], asking.path.bars, asking.symbol) for one in np.unique(stretch)]
+    told = asking.run(_answered, tasks)
+    if not any(part for part, _ in told):
+        refuse("maps", f"{name!r} has no map of {asking.symbol!r} at any of {len(opens)} opens", "maps of that time")
+    return Recorded(name, [held for part, _ in told for held in part], _one_version(name, [seen for _, seen in told]))
+
+
+def _answered(
+    function: Callable[[datetime], Any], opens: Millis, bars: Any, symbol: str
+) -> tuple[list[Held], set[Any]]:
+    """What a function says at instants; the same for the same instants wherever it runs."""
+    held: list[Held] = []
+    versions: set[Any] = set()
+    for at in opens.tolist():
+        grid = function(datetime_of(at))
+        if grid is None:
+            continue
+        made = _checked(grid, symbol)
+        if made > at:
+            what = f"the map asked as of {datetime_of(at):%Y-%m-%dT%H:%MZ} is of {datetime_of(made):%Y-%m-%dT%H:%M:%SZ}"
+            refuse("maps", what, "maps that know nothing of what came later")
+        held += [one._replace(at=at) for one in _held(grid, at, bars, last=True)]
+        versions.add(_version(grid.meta.get("explain")))
+    return held, versions
+
+
+def _recorded(name: str, values: Iterable[Any], asking: Asking) -> Source:
+    """Maps, or pairs of an instant and a map."""
+    held: list[Held] = []
+    versions = set()
+    only: Any = values if isinstance(values, list) and len(values) == 1 else None
+    for place, value in enumerate(values):
+        at: int | None = None
+        grid = value
+        if isinstance(value, tuple) and len(value) == 2:  # noqa: PLR2004 - a pair
+            at, grid = instant(value[0], "maps"), value[1]
+        if not isinstance(grid, (Heatmap, LiquidationMap)):
+            refuse("maps", f"item {place} is a {type(grid).__name__}", ALLOWED)
+        made = _checked(grid, asking.symbol)
+        if only is not None and at is None and isinstance(grid, Heatmap) and _fitted(grid):
+            what = f"all columns of a fitted heatmap are read with what was learnt by {datetime_of(made).isoformat()}"
+            refuse("maps", what, "a liqdata.Model, or maps as of each instant")
+        if at is not None and made > at:
+            what = f"item {place}, said to be of {datetime_of(at).isoformat()}, is of {datetime_of(made).isoformat()}"
+            refuse("maps", what, "instants at which the maps were known")
+        # One heatmap alone is the record of its columns; among others it is its last one.
+        held += [
+            one if at is None else one._replace(at=at)
+            for one in _held(grid, made if at is None else at, asking.path.bars, last=only is None)
+        ]
+        versions.add(_version(grid.meta.get("explain")))
+    if not held:
+        refuse("maps", f"{name!r} has no maps", "at least one map")
+    held.sort(key=lambda one: one.at)
+    return Recorded(name, held, _one_version(name, [versions]))
+
+
+def _kept(name: str | None, held: Table, asking: Asking) -> Iterable[Source]:
+    """A record of maps as they were served, each question and version by itself."""
+    import json
+
+    held.need("kind", "symbol", "params", "computed_at", "reply")
+    convert: dict[str, Any] = {"heatmap": _answers.heatmap, "liqmap": _answers.liqmap}
+    kinds = [held.texts(column) for column in ("kind", "symbol", "params", "reply")]
+    times = held.instants("computed_at").tolist()
+    nothing = [None] * len(times)
+    told = held.cells("version") if "version" in held else nothing
+    explained = held.cells("explain") if "explain" in held else nothing
+    found: dict[tuple[str, str, str | None], list[Held]] = {}
+    for kind, coin, params, reply, at, own, explain in zip(*kinds, times, told, explained, strict=True):
+        if kind not in convert or coin.upper() != asking.symbol:
+            continue
+        answer = _core.read_reply(kind, reply.encode())
+        grid = convert[kind](answer, _answers.Origin("archive", datetime_of(at), None))
+        version = own if isinstance(own, str) and own else _version(json.loads(explain) if explain else None)
+        found.setdefault((kind, params, version), []).extend(_held(grid, at, asking.path.bars, last=True))
+    if not found:
+        refuse("maps", f"the record has no heatmap or liqmap of {asking.symbol!r}", ALLOWED)
+    many = len(found) > 1
+    asked = [question[:2] for question in found]
+    for (kind, params, version), maps in found.items():
+        shown = version or ("unknown" if asked.count((kind, params)) > 1 else None)
+        own = " ".join(filter(None, (kind, params, shown if many else None)))
+        called = own if name is None else f"{name} {own}" if many else name
+        yield Recorded(called, sorted(maps, key=lambda one: one.at), version)
+
+
+def _checked(grid: Any, symbol: str) -> int:
+    """The instant of a map of the coin."""
+    if not isinstance(grid, (Heatmap, LiquidationMap)):
+        refuse("maps", f"a {type(grid).__name__} came back", "LiquidationMap or Heatmap, or None where there is no map")
+    # Other makers' names have an exchange or a contract beside the coin.
+    if all(_core.coin(part) != symbol for part in (grid.symbol, *_WORDS.findall(grid.symbol)) if part.strip()):
+        refuse("maps", f"a map is of {grid.symbol!r}", f"maps of {symbol!r}")
+    return millis_of(grid.updated_at)
+
+
+def _held(grid: Heatmap | LiquidationMap, at: int, bars: Any, *, last: bool) -> list[Held]:
+    if isinstance(grid, LiquidationMap):
+        return [curves.of_map(grid, at)]
+    times = np.asarray(grid.times).astype("datetime64[ms]").astype(np.int64)
+    if not len(times):
+        return []
+    prices = bars.closed(times)
+    prices[-1] = grid.current_price
+    found = curves.of_columns(grid, prices, last=last)
+    return [one._replace(at=at) for one in found] if last else found
+
+
+def _fitted(grid: Heatmap) -> bool:
+    """Whether what its cells count was learnt from what was realised."""
+    fit = (grid.meta.get("explain") or {}).get("fit") or {}
+    return bool(fit.get("state") == "fitted")
+
+
+def _version(explain: Any) -> str | None:
+    """What tells maps apart that are not to be mixed: the model's version, and whether its units are USD at all."""
+    told = (explain or {}).get("modelVersion")
+    if told is None:
+        return None
+    return f"{told} in relative units" if explain.get("openInterestScale") == "relative" else str(told)
+
+
+def _one_version(name: str, told: list[set[Any]]) -> str | None:
+    versions = set().union(*told)
+    if len(versions) > 1:
+        what = f"{name!r} mixes maps of the versions {sorted(map(str, versions))}"
+        raise BadQuery(f"maps: {what}; allowed: maps of one version, or several by name", parameter="maps")
+    return next(iter(versions), None)

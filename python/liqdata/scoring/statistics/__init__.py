@@ -1,0 +1,1 @@
+"""How maps are scored: price paths, fits, gains, trials and checks."""

@@ -1,0 +1,78 @@
+"""What a prediction is worth: nats per liquidated USD over a reference, with an interval from whole days drawn anew."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from liqdata.scoring.columns import DAY, Flags, Floats, Millis
+
+RESAMPLES = 400
+_LOW, _HIGH = 2.5, 97.5
+
+
+class Gain(NamedTuple):
+    """An information gain and its 95 % interval; NaN where nothing was liquidated."""
+
+    value: float
+    low: float
+    high: float
+
+
+class Resampled:
+    """Days drawn with replacement, the same draws for everything that is compared."""
+
+    def __init__(self, opens: Millis, seed: int) -> None:
+        self.days, self._place = np.unique(opens // DAY, return_inverse=True)
+        count = len(self.days)
+        chance = np.random.default_rng(seed)
+        self._draws = chance.multinomial(count, np.full(count, 1.0 / count), size=RESAMPLES).astype(np.float64)
+
+    def gain(self, usd: Floats, mu: Floats, mu0: Floats, rows: Flags) -> Gain:
+        """[Σ y log(mu / mu0) − Σ (mu − mu0)] / Σ y over sides and rows, arrays (n, S)."""
+        return self.ratio(np.where(rows[:, None], nats(usd, mu, mu0), 0.0), np.where(rows[:, None], usd, 0.0))
+
+    def ratio(self, above: Floats, below: Floats) -> Gain:
+        """The ratio of two sums over rows and sides, with its interval."""
+        tops = np.bincount(self._place, above.sum(axis=1), len(self.days))
+        bottoms = np.bincount(self._place, below.sum(axis=1), len(self.days))
+        if not bottoms.sum() > 0:
+            return Gain(np.nan, np.nan, np.nan)
+        drawn = self._draws @ bottoms
+        ratios = (self._draws @ tops)[drawn > 0] / drawn[drawn > 0]
+        low, high = np.percentile(ratios, (_LOW, _HIGH))
+        return Gain(float(tops.sum() / bottoms.sum()), float(low), float(high))
+
+
+def nats(usd: Floats, mu: Floats, mu0: Floats) -> Floats:
+    """What each period adds to the gain; rows without a prediction add NaN."""
+    found: Floats = usd * np.log(mu / mu0) - (mu - mu0)
+    return found
+
+
+def spearman(left: Floats, right: Floats) -> float:
+    """Rank correlation, equal values sharing their mean rank; NaN where one side has no order."""
+    if len(left) < 3:  # noqa: PLR2004 - two points always agree or disagree
+        return float("nan")
+    a, b = _ranks(left), _ranks(right)
+    a, b = a - a.mean(), b - b.mean()
+    scale = float(np.sqrt((a @ a) * (b @ b)))
+    return float(a @ b) / scale if scale > 0 else float("nan")
+
+
+def _ranks(values: Floats) -> Floats:
+    _, place, counts = np.unique(values, return_inverse=True, return_counts=True)
+    ends = np.cumsum(counts)
+    found: Floats = (ends - (counts - 1) / 2.0)[place]
+    return found
+
+
+def captured(usd: Floats, mu: Floats, share: float) -> float:
+    """How much of the USD fell into the highest predicted share of periods."""
+    total = float(usd.sum())
+    if not total > 0:
+        return float("nan")
+    count = max(1, round(share * len(usd)))
+    top = np.argsort(-mu, kind="stable")[:count]
+    return float(usd[top].sum()) / total

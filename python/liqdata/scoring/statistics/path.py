@@ -1,0 +1,207 @@
+"""The path of the price: how far it went in every period, what that alone would say of liquidations.
+
+Three paths are told apart. The weak one knows a period's excursion, the strong one thirteen terms of what happened
+inside the period and before it, and the adaptive one (:mod:`~liqdata.scoring.trial`) also what was realised of late.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from liqdata.scoring.columns import DAY, LONG, MINUTE, SHORT, Floats, Millis, Table, mine, refuse
+
+if TYPE_CHECKING:
+    from liqdata.scoring.truth import Truth
+
+BP = 1e4
+FINE = 15 * MINUTE
+"""Length of the excursions inside a period, where bars are that short."""
+
+POWERS = (1.0, 1.5, 2.0)
+FRESH = (4 * 60 * MINUTE, DAY, 7 * DAY)
+"""The price beyond its extremes of so long before the period is at a fresh one."""
+
+STRONG = 1 + 3 * len(POWERS) + len(FRESH)
+PARENTS = (*range(1 + 3 * len(POWERS)), 1, 1, 1)
+"""Of each strong term the one that tells its size while it was not seen: a fresh extreme is part of an excursion."""
+
+
+class Bars(NamedTuple):
+    """Bars of one coin on a grid without holes; what is not known is NaN."""
+
+    start: int
+    interval: int
+    high: Floats
+    low: Floats
+    close: Floats
+    volume: Floats
+
+    def closed(self, instants: Millis) -> Floats:
+        """The last close by each instant, NaN where there is none."""
+        place = (instants - self.start) // self.interval - 1
+        inside = (place >= 0) & (place < len(self.close))
+        found = np.full(len(instants), np.nan)
+        found[inside] = self.close[place[inside]]
+        return found
+
+
+class Path(NamedTuple):
+    """The periods that are both realised and seen in the bars, with what the price did in them."""
+
+    opens: Millis
+    usd: Floats
+    period: int
+    price: Floats
+    """Close before the open, (n,)."""
+    low: Floats
+    high: Floats
+    excursion: Floats
+    """1 + basis points beyond the close before, (n, 2)."""
+    weak: Floats
+    """Terms of the weak path, (n, 2, 2): period, side, term."""
+    strong: Floats
+    """Terms of the strong path, (n, 2, 13)."""
+    volume: Floats
+    """Volume relative to the 7 days before, (n,)."""
+    inside: Floats
+    """Basis points beyond the close before by the end of each part of a period, (n, 2, parts)."""
+    bars: Bars
+
+
+def read_bars(value: Any, symbol: str) -> Bars:
+    """Read a table of bars: timestamp (open), high, low, close, and where known volume, symbol and interval."""
+    held = Table(value, "bars")
+    held.need("timestamp", "high", "low", "close")
+    opens = held.instants("timestamp")
+    columns = [held.floats(name) for name in ("high", "low", "close")]
+    columns.append(held.floats("volume", least=0.0, unknown=True) if "volume" in held else np.full(len(opens), np.nan))
+    chosen = mine(held, symbol)
+    if chosen is not None:
+        opens, columns = opens[chosen], [column[chosen] for column in columns]
+    if len(opens) < 2:  # noqa: PLR2004 - one bar has no spacing
+        refuse("bars", f"{len(opens)} rows", "the bars of at least one period and one before")
+    order = np.argsort(opens, kind="stable")
+    opens = opens[order]
+    high, low, close, volume = (column[order] for column in columns)
+    gaps = np.diff(opens)
+    if not gaps.all():
+        refuse("bars", f"timestamp {int(opens[int(np.argmin(gaps))])} stands twice", "one bar an instant")
+    lengths, counts = np.unique(gaps, return_counts=True)
+    interval = int(lengths[np.argmax(counts)])
+    if (off := (opens - opens[0]) % interval != 0).any():
+        row = int(opens[np.argmax(off)])
+        refuse("bars", f"timestamp {row} is off the spacing of {interval} ms", "bars at one spacing; gaps are legal")
+    wrong = (low <= 0) | (low > close) | (close > high)
+    if wrong.any():
+        row = int(np.argmax(wrong))
+        what = f"the bar at {int(opens[row])} has low {low[row]:g}, close {close[row]:g}, high {high[row]:g}"
+        refuse("bars", what, "0 < low <= close <= high")
+    place = (opens - opens[0]) // interval
+
+    def spread(cells: Floats) -> Floats:
+        grid = np.full(int(place[-1]) + 1, np.nan)
+        grid[place] = cells
+        return grid
+
+    return Bars(int(opens[0]), interval, spread(high), spread(low), spread(close), spread(volume))
+
+
+def read_path(truth: Truth, bars: Bars) -> Path:
+    """Cut truth and bars to the periods that both know, and say what the price did in them."""
+    period, interval = truth.period, bars.interval
+    if period % interval:
+        what = f"bars of {interval // MINUTE} minutes do not make up a period of {period // MINUTE}"
+        refuse("bars", what, "bars whose length divides the period")
+    if (bars.start - int(truth.opens[0])) % interval:
+        refuse("bars", f"the bar at {bars.start} is off the periods' opens", "bars that open where periods do")
+    size = period // interval
+    first = (truth.opens - bars.start) // interval
+    fits = (first >= 1) & (first + size <= len(bars.close))
+    first = np.where(fits, first, 1)
+    spans = first[:, None] + np.arange(size)
+    whole = np.isfinite(np.append(bars.close, [np.nan] * size)[spans]).all(axis=1)
+    fits &= whole & np.isfinite(bars.close[first - 1])
+    if not fits.any():
+        span = f"{int(bars.start)} to {int(bars.start + interval * len(bars.close))}"
+        what = (
+            f"no period of `realised` ({int(truth.opens[0])} to {int(truth.opens[-1]) + period}) lies in them ({span})"
+        )
+        refuse("bars", what, "bars that cover the realised periods and the bar before")
+    opens, usd, first, spans = truth.opens[fits], truth.usd[fits], first[fits], spans[fits]
+    price = bars.close[first - 1]
+    low, high = bars.low[spans].min(axis=1), bars.high[spans].max(axis=1)
+    beyond = np.column_stack([_beyond(LONG, price, low), _beyond(SHORT, price, high)])
+    excursion = 1.0 + beyond
+    fine = _fine(period, interval)
+    parts, inside, relative = _parts(bars, first, size, fine)
+    strong = np.empty((len(opens), 2, STRONG))
+    strong[:, :, 0] = 1.0
+    for at, power in enumerate(POWERS):
+        raised = (parts / 10.0) ** power
+        strong[:, :, 1 + at] = raised.sum(axis=2)
+        strong[:, :, 1 + len(POWERS) + at] = (raised * relative[:, None, :]).sum(axis=2)
+        strong[:, :, 1 + 2 * len(POWERS) + at] = (beyond / 10.0) ** power
+    for at, window in enumerate(FRESH, 1 + 3 * len(POWERS)):
+        fresh = np.maximum(_fresh(bars, first, window, low, high), 0.0) / price[:, None] * BP
+        strong[:, :, at] = fresh / 10.0
+    weak = np.stack([excursion, excursion**1.5], axis=2)
+    return Path(opens, usd, period, price, low, high, excursion, weak, strong, relative.mean(axis=1), inside, bars)
+
+
+def _beyond(side: int, price: Floats, extreme: Floats) -> Floats:
+    """Basis points that the price went beyond where it stood, the way that liquidates a side."""
+    way = price - extreme if side == LONG else extreme - price
+    return np.maximum(way, 0.0) / price * BP
+
+
+def _fine(period: int, interval: int) -> int:
+    """The longest stretch of up to :data:`FINE` that bars make up and the period is a multiple of."""
+    longest = max(FINE, interval)
+    lengths = [interval * n for n in range(1, longest // interval + 1) if period % (interval * n) == 0]
+    return max(lengths)
+
+
+def _parts(bars: Bars, first: Millis, size: int, fine: int) -> tuple[Floats, Floats, Floats]:
+    """Excursions of the parts of periods, those of the periods by the end of each part, and the parts' volume."""
+    inner = fine // bars.interval
+    count = size // inner
+    spans = first[:, None, None] + (np.arange(count)[:, None] * inner + np.arange(inner))[None]
+    before = bars.close[spans[:, :, 0] - 1]
+    low, high = bars.low[spans].min(axis=2), bars.high[spans].max(axis=2)
+    found = np.stack([_beyond(LONG, before, low), _beyond(SHORT, before, high)], axis=1)
+    price, so_far = before[:, :1], (np.minimum.accumulate(low, axis=1), np.maximum.accumulate(high, axis=1))
+    inside = np.stack([_beyond(LONG, price, so_far[0]), _beyond(SHORT, price, so_far[1])], axis=1)
+    volume = np.nan_to_num(bars.volume)
+    known = np.isfinite(bars.volume).astype(np.float64)
+    sums = np.concatenate(([0.0], np.cumsum(volume)))
+    counts = np.concatenate(([0.0], np.cumsum(known)))
+    back = 7 * DAY // bars.interval
+    start = np.maximum(first - back, 0)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        usual = (sums[first] - sums[start]) / (counts[first] - counts[start])
+        relative = volume[spans].sum(axis=2) / (usual[:, None] * inner)
+    relative = np.where(np.isfinite(relative) & known[spans].all(axis=2), relative, 1.0)
+    return found, inside, relative
+
+
+def _fresh(bars: Bars, first: Millis, window: int, low: Floats, high: Floats) -> Floats:
+    """How far the price went beyond its extremes of a stretch of time before, (n, 2); negative where it did not."""
+    width = window // bars.interval
+    lows = np.concatenate((np.full(width, np.inf), np.nan_to_num(bars.low, nan=np.inf)))
+    highs = np.concatenate((np.full(width, -np.inf), np.nan_to_num(bars.high, nan=-np.inf)))
+    # The window that ends before bar `first` begins at its own place, the arrays being longer by one window.
+    return np.column_stack(
+        [_sliding(lows, width, np.minimum)[first] - low, high - _sliding(highs, width, np.maximum)[first]]
+    )
+
+
+def _sliding(cells: Floats, width: int, of: np.ufunc) -> Floats:
+    """The least or most of every window of so many cells, by windows of doubling length."""
+    found, length = cells, 1
+    while 2 * length <= width:
+        found = of(found[:-length], found[length:])
+        length *= 2
+    rest = width - length
+    return of(found[: len(found) - rest], found[rest:]) if rest else found

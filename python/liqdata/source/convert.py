@@ -1,0 +1,206 @@
+"""Conversion of replies: from the native half's tables and buffers to the objects that callers get."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from datetime import timedelta
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
+
+from liqdata import _core
+from liqdata.calls.arguments import datetime_of
+from liqdata.errors import UnexpectedReply
+from liqdata.rows import Rows
+
+if TYPE_CHECKING:
+    from datetime import datetime
+
+    from liqdata.grids import Heatmap, LiquidationMap
+    from liqdata.types import BarRow, RowDecimals
+
+A = TypeVar("A")
+
+
+class Origin(NamedTuple):
+    """Where a reply came from, and what goes into the ``meta`` of the answer."""
+
+    source: str
+    as_of: datetime | None
+    """The instant of the answer; ``None`` while nothing has been observed."""
+    simulated: bool | None
+    decimals: RowDecimals = "decimal"
+    damaged: int = 0
+    replayed: bool = False
+    question: dict[str, object] | None = None
+    bars: Callable[[str, int, int], Rows[BarRow] | None] | None = None
+    """Reads the bars of a coin between two instants (epoch ms)."""
+    far: bool = False
+    """Whether ``bars`` sends a request."""
+    coverage: _core.Table | None = None
+    """The coverage of realised totals, if it is known."""
+    earlier: tuple[int, int] | None = None
+    """Open and length of the first earlier bar that the requested interval cannot be made of."""
+
+    def of_reply(self, reply: _core.Table | dict[str, Any]) -> Origin:
+        """The same origin with the coverage that came with a reply."""
+        if isinstance(reply, dict):
+            return self._replace(coverage=reply.pop("coverage", None))
+        return self._replace(coverage=reply.coverage, earlier=reply.earlier)
+
+    def of_question(self, endpoint: str, parameters: Mapping[str, object]) -> Origin:
+        """The same origin with the question."""
+        given = {name: value for name, value in parameters.items() if value is not None}
+        return self._replace(question={"endpoint": endpoint, **given})
+
+    def meta(self, newest: datetime | None) -> dict[str, Any]:
+        """The ``meta`` of rows and grids.
+
+        Parameters
+        ----------
+        newest : datetime or None
+            Time of the newest row, or when an estimate was updated.
+        """
+        age = None if newest is None or self.as_of is None else max(self.as_of - newest, timedelta(0))
+        meta: dict[str, Any] = {
+            "source": self.source,
+            "as_of": self.as_of,
+            "simulated": self.simulated,
+            "age": age,
+        }
+        if self.replayed:
+            meta["replayed"] = True
+        if self.damaged:
+            meta["damaged"] = self.damaged
+        if self.question is not None:
+            meta["question"] = self.question
+        if self.coverage is not None:
+            meta["coverage"] = self.coverage.dicts("decimal")
+        if self.earlier is not None:
+            opened, interval = self.earlier
+            meta["earlier"] = {"timestamp": datetime_of(opened), "interval": interval}
+        return meta
+
+
+@dataclass(frozen=True)
+class BarsOfMap:
+    """Reads the bars over the time of a heatmap when it is called."""
+
+    read: Callable[[str, int, int], Rows[BarRow] | None]
+    symbol: str
+    span: tuple[int, int]
+    far: bool
+
+    def __call__(self) -> Rows[BarRow] | None:
+        """Read the bars."""
+        return self.read(self.symbol, *self.span)
+
+
+Convert = Callable[[Any, Origin], A]
+
+
+class ReplyDict(dict[str, Any]):
+    """A dict as on the wire, with a ``meta`` like that of rows and grids.
+
+    Other spellings of a window or range find its key: ``overview["1d"]`` is ``overview["24h"]``.
+    """
+
+    __slots__ = ("meta",)
+
+    meta: dict[str, Any]
+
+    def __missing__(self, name: object) -> Any:
+        for other in _OTHER_SPELLINGS.get(str(name), ()):
+            if other in self:
+                return self[other]
+        raise KeyError(name)
+
+
+_OTHER_SPELLINGS = {"1d": ("24h", "d1"), "24h": ("d1",), "7d": ("d7",), "1w": ("d7",)}
+
+
+def plain(reply: dict[str, Any], origin: Origin) -> Any:
+    """A dict as on the wire."""
+    answer = ReplyDict(reply)
+    explain = answer.pop("explain", None)
+    updated = reply.get("updatedAt")
+    answer.meta = _explained(explain, origin.meta(datetime_of(updated) if isinstance(updated, int) else None))
+    return answer
+
+
+_COIN_COLUMN = {"bars": "symbol", "open_interest": "symbol", "positions": "coin"}
+"""Endpoints with rows of one coin, and the column that names it."""
+
+
+def _check_coin(reply: _core.Table, question: dict[str, object] | None) -> None:
+    """Refuse rows of another coin than the requested one."""
+    column = _COIN_COLUMN.get(str((question or {}).get("endpoint")))
+    symbol = (question or {}).get("symbol")
+    if column is None or not isinstance(symbol, str):
+        return
+    coin = _core.coin(symbol)
+    for name in reply.codes(column)[1]:
+        if _core.coin(name) != coin:
+            msg = f"data[].{column}: {name[:80]!r} is not {coin!r}, which was asked for"
+            raise UnexpectedReply(msg, path=f"data[].{column}")
+
+
+def rows(reply: _core.Table, origin: Origin) -> Rows[Any]:
+    """Rows with their ``meta``."""
+    _check_coin(reply, origin.question)
+    newest = reply.newest()
+    return Rows(reply, decimals=origin.decimals, meta=origin.meta(None if newest is None else datetime_of(newest)))
+
+
+def positions(reply: _core.Table, origin: Origin) -> Rows[Any]:
+    """Positions of a snapshot; columns with one value per snapshot go into ``meta``."""
+    shared = {(row["exchange"], row["timestamp"], row["seen_share"]) for row in reply.dicts("float")}
+    found = rows(reply.keeping(["timestamp", "seen_share"], []), origin)
+    shares: dict[str, Any] = {}
+    for exchange, _, share in shared:  # contradicting shares count as unknown
+        shares[exchange] = share if shares.get(exchange, share) == share else None
+    found.meta["seen_share"] = next(iter(shares.values()), None) if len(shares) <= 1 else shares
+    found.meta["snapshot"] = max((datetime_of(at) for _, at, _ in shared), default=None)
+    return found
+
+
+def heatmap(reply: dict[str, Any], origin: Origin) -> Heatmap:
+    """A heatmap around the decoded buffers; its bars are read when they are needed."""
+    from liqdata.grids import Heatmap
+
+    made = Heatmap(**_dated(reply), meta=_explained(reply.get("explain"), origin.meta(reply["updated_at"])))
+    if origin.bars is None or not len(made.times):
+        return made
+    return replace(made, bars=BarsOfMap(origin.bars, made.symbol, made.span, origin.far))
+
+
+def liqmap(reply: dict[str, Any], origin: Origin) -> LiquidationMap:
+    """A liquidation map around the decoded buffers."""
+    import numpy as np
+
+    from liqdata.grids import LiquidationMap
+
+    reply["sides"] = np.array(["long", "short"])[reply["sides"]]
+    measured = reply.pop("measured", None)
+    made = LiquidationMap(**_dated(reply), meta=_explained(reply.get("explain"), origin.meta(reply["updated_at"])))
+    if measured is not None:
+        seen_share = measured.pop("seen_share")
+        made.meta.update(view="measured", seen_share=seen_share, measured=measured)
+    return made
+
+
+_VIEWS = {2: "exposure", 3: "expected"}
+
+
+def _explained(explain: dict[str, Any] | None, meta: dict[str, Any]) -> dict[str, Any]:
+    """The ``meta`` of an estimate, with what it is based on and with its view, where the source sent them."""
+    if explain is not None:
+        meta["explain"] = explain
+        if "model" in explain:
+            meta["view"] = _VIEWS[explain["model"]]
+    return meta
+
+
+def _dated(reply: dict[str, Any]) -> dict[str, Any]:
+    """The fields of a grid, with its time as a datetime."""
+    reply["updated_at"] = datetime_of(reply["updated_at"])
+    return {name: value for name, value in reply.items() if name != "explain"}

@@ -1,0 +1,196 @@
+"""A market in this process as a source: tables, an archive, a replay or a simulation."""
+
+from __future__ import annotations
+
+import logging
+import os
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
+
+from liqdata import _core
+from liqdata.calls.arguments import datetime_of, instant, millis_of, switch, time_range
+from liqdata.errors import ArchiveError, LiqdataError
+
+from . import convert
+from .convert import Origin
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from datetime import datetime
+
+    from liqdata.cloud.mirror import Mirror
+    from liqdata.rows import Rows
+    from liqdata.types import BarRow
+
+    from .request import Request
+
+A = TypeVar("A")
+
+_BATCH = 16
+"""Historical answers that are computed before the first of them is taken."""
+
+
+class MirroredArchive(NamedTuple):
+    """An archive in the download cache, and the arguments that it was fetched with."""
+
+    mirror: Mirror
+    addresses: list[str]
+    start: int | None
+    cache: str | None
+
+
+class Clock(NamedTuple):
+    """How a market with a moving clock is made again, for pickles; its position is added then."""
+
+    make: Callable[..., Any]
+    arguments: tuple[Any, ...]
+    speed: float | None
+
+
+class LocalSource:
+    """Asks the engine of this process; every question may be as of an instant.
+
+    Parameters
+    ----------
+    core : _core.Market
+        The native market.
+    archive : tuple of str and int, optional
+        Path of the archive and the instant it stays at.
+    demo : tuple, optional
+        Seed, end and trader habits of a simulation.
+    clock : Clock, optional
+        Of a market that moves.
+    """
+
+    def __init__(
+        self,
+        core: _core.Market,
+        *,
+        archive: tuple[str, int | None] | None = None,
+        demo: tuple[int, int, tuple[float, float, float] | None] | None = None,
+        clock: Clock | None = None,
+    ) -> None:
+        self.core = core
+        self.archive = archive
+        self.demo = demo
+        self.clock = clock
+        self.mirrored: MirroredArchive | None = None
+        self.closed = False
+        self._pid = os.getpid()
+
+    @property
+    def now(self) -> datetime | None:
+        """The instant at which the windows end, UTC; ``None`` while nothing has been observed."""
+        now = self.core.now
+        return None if now is None else datetime_of(now)
+
+    def open_core(self) -> _core.Market:
+        """The native market, unless the market is closed or was inherited by a fork."""
+        if self.closed:
+            msg = "market is closed"
+            raise RuntimeError(msg)
+        if self.archive is not None and self._pid != os.getpid():
+            # A thread of the parent may hold locks of the archive that are never released in this process.
+            path, _ = self.archive
+            msg = f"{path} was opened in process {self._pid}, before a fork; open it again in this process"
+            raise ArchiveError(msg, path=path)
+        return self.core
+
+    def origin(self, as_of: int | None) -> Origin:
+        """The origin of an answer, with a function that reads the bars of a heatmap's time."""
+        at = self.now if as_of is None else datetime_of(as_of)
+        core = self.core
+
+        def bars(coin: str, start: int, end: int) -> Rows[BarRow] | None:
+            question = _core.question("bars", symbol=coin, **time_range(datetime_of(start), datetime_of(end)))
+            try:
+                return convert.rows(core.ask(question, None if at is None else millis_of(at)), known)
+            except LiqdataError as error:  # such as an archive that was opened before a fork
+                # A picture or a copy without the price line is better than none.
+                logging.getLogger("liqdata").warning("no price line: %s", error)
+                return None
+
+        known = Origin(core.source, at, core.simulated, damaged=core.damaged, replayed=core.replayed)
+        return known._replace(bars=bars)
+
+    def ask(self, request: Request[A]) -> A:
+        """The answer to one question."""
+        question = request.question()
+        at = instant(request.as_of, "as_of")
+        reply = self.open_core().ask(question, at)
+        origin = self.origin(at).of_question(request.endpoint, request.parameters).of_reply(reply)
+        return request.convert(reply, origin._replace(coverage=self._coverage(question, at)))
+
+    def _coverage(self, question: _core.Question, at: int | None) -> _core.Table | None:
+        """The coverage of realised totals; ``None`` for other questions."""
+        if question.covered is None:
+            return None
+        found: _core.Table = self.core.ask(_core.question("coverage", range=question.covered), at)
+        return found
+
+    def ask_each(self, request: Request[A]) -> A | dict[str, A]:
+        """The answer about one symbol, or a dict of answers about several."""
+        if not request.has_symbols:
+            return self.ask(request)
+        questions = request.questions()
+        at = instant(request.as_of, "as_of")
+        core = self.open_core()
+        if not questions:
+            return {}
+        replies = core.ask_many(list(questions.values()), list(questions), at)
+        origin = self.origin(at)
+        coverage = self._coverage(next(iter(questions.values())), at)
+
+        def of(name: str, reply: Any) -> Origin:
+            about = origin.of_question(request.endpoint, request.about(name))
+            return about.of_reply(reply)._replace(coverage=coverage)
+
+        return {name: request.convert(reply, of(name, reply)) for name, reply in zip(questions, replies, strict=True)}
+
+    def ask_lazily(self, request: Request[A]) -> Any:
+        """As :meth:`ask_each`; several instants give an iterator of answers in place of each answer.
+
+        The iterator computes a few answers at a time.
+        """
+        switch(request.explain, "explain")  # checked, and always on: a local estimate explains itself
+        if not request.has_instants:
+            return self.ask_each(request)
+        instants = request.instants()
+        self.open_core()
+        if not request.has_symbols:
+            return self._iterate(request.question(), request, instants, dict(request.parameters))
+        return {
+            name: self._iterate(question, request, instants, request.about(name))
+            for name, question in request.questions().items()
+        }
+
+    def _iterate(
+        self, question: _core.Question, request: Request[A], instants: list[int], parameters: dict[str, object]
+    ) -> Iterator[A]:
+        for start in range(0, len(instants), _BATCH):
+            part = instants[start : start + _BATCH]
+            (replies,) = self.open_core().ask_at([question], [""], part)
+            for at, reply in zip(part, replies, strict=True):
+                yield request.convert(reply, self.origin(at).of_question(request.endpoint, parameters))
+
+    def ask_list(self, request: Request[A]) -> Any:
+        """As :meth:`ask_each`; several instants give a list of answers in place of each answer."""
+        switch(request.explain, "explain")
+        if not request.has_instants:
+            return self.ask_each(request)
+        instants = request.instants()
+        core = self.open_core()
+        one = not request.has_symbols
+        questions = {"": request.question()} if one else request.questions()
+        origins = [self.origin(at) for at in instants]
+        replies = core.ask_at(list(questions.values()), list(questions), instants)
+        found = {
+            name: [
+                request.convert(
+                    reply,
+                    origin.of_question(request.endpoint, dict(request.parameters) if one else request.about(name)),
+                )
+                for reply, origin in zip(of_symbol, origins, strict=True)
+            ]
+            for name, of_symbol in zip(questions, replies, strict=True)
+        }
+        return found[""] if one else found

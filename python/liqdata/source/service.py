@@ -1,0 +1,274 @@
+"""A service over HTTP as a source: one class waits for its replies, one awaits them."""
+
+from __future__ import annotations
+
+import logging
+from itertools import islice
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
+
+from liqdata import _core
+from liqdata.calls.arguments import datetime_of, instant, switch, time_range
+from liqdata.errors import BadQuery, LiqdataError, UnexpectedReply
+
+from .convert import rows
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator, Iterator
+
+    from liqdata.rows import Rows
+    from liqdata.types import BarRow
+
+    from .convert import Origin
+    from .options import Options
+    from .request import Request
+
+A = TypeVar("A")
+
+_BATCH = 4
+"""Historical answers that are requested at once: a server computes few of them in parallel."""
+
+
+class Service:
+    """What both services share: the options, and the origin of a reply.
+
+    Parameters
+    ----------
+    options : Options
+        The checked options, with the connection pool.
+    """
+
+    def __init__(self, options: Options) -> None:
+        self.options = options
+        self.core = options.core
+        self._has_bars = True  # until the service replies that it has none
+
+    def origin(self, at: int | None) -> Origin:
+        """The origin of a reply, with a function that downloads the bars of a heatmap's time."""
+        origin = self.options.origin(at)
+
+        def bars(coin: str, start: int, end: int) -> Rows[BarRow] | None:
+            if not self._has_bars:
+                return None
+            question = _core.question("bars", symbol=coin, **time_range(datetime_of(start), datetime_of(end)))
+            try:
+                found: Rows[BarRow] = rows(self.core.ask(_extended(question, at, explain=False)), origin)
+                check_bars(found, coin, start, end)
+            except BadQuery:
+                self._has_bars = False
+            except (LiqdataError, RuntimeError) as error:
+                # A picture without the price line is better than none.
+                logging.getLogger("liqdata").warning("no price line: %s", error)
+            else:
+                return found
+            return None
+
+        return origin._replace(bars=bars, far=True)
+
+
+class BlockingService(Service):
+    """Sends requests and waits for the replies, on the caller's own thread."""
+
+    def ask(self, request: Request[A]) -> A:
+        """The answer to one question."""
+        at, explain = instant(request.as_of, "as_of"), switch(request.explain, "explain")
+        reply = self.core.ask(_extended(request.question(), at, explain=explain))
+        return request.convert(reply, self.origin(at).of_question(request.endpoint, request.parameters).of_reply(reply))
+
+    def ask_each(self, request: Request[A]) -> A | dict[str, A]:
+        """The answer about one symbol, or a dict of answers about several."""
+        if not request.has_symbols:
+            return self.ask(request)
+        at, explain = instant(request.as_of, "as_of"), switch(request.explain, "explain")
+        questions = request.questions()
+        if not questions and not self.core.closed:
+            return {}
+        extended = [_extended(question, at, explain=explain) for question in questions.values()]
+        replies = self.core.begin_many(extended, [f"symbol: {name}" for name in questions]).wait()
+        return _converted(request, questions, replies, self.origin(at))
+
+    def ask_lazily(self, request: Request[A]) -> Any:
+        """As :meth:`ask_each`; several instants give an iterator of answers in place of each answer."""
+        if not request.has_instants:
+            return self.ask_each(request)
+        series = _series(request)
+        found = {name: self._iterate(one, request) for name, one in series.items()}
+        return found.get(None, found)
+
+    def _iterate(self, series: _Series, request: Request[A]) -> Iterator[A]:
+        for start in range(0, len(series.instants), _BATCH):
+            part = series.part(start)
+            replies = self.core.begin_many(part.questions, part.notes, at_once=_BATCH).wait()
+            yield from part.converted(replies, request, self)
+
+    def ask_list(self, request: Request[A]) -> Any:
+        """As :meth:`ask_each`; several instants give a list of answers in place of each answer."""
+        if not request.has_instants:
+            return self.ask_each(request)
+        series = _series(request)
+        questions, notes = _flattened(series)
+        replies = iter(self.core.begin_many(questions, notes, at_once=_BATCH).wait())
+        return _lists(series, replies, request, self)
+
+
+class AsyncService(Service):
+    """Sends requests and awaits the replies, on the running event loop."""
+
+    async def ask(self, request: Request[A]) -> A:
+        """The answer to one question."""
+        from liqdata.calls.event_loop import answer
+
+        at, explain = instant(request.as_of, "as_of"), switch(request.explain, "explain")
+        question = _extended(request.question(), at, explain=explain)
+        reply = await answer(lambda bridge, token: self.core.begin(question, bridge, token))
+        return request.convert(reply, self.origin(at).of_question(request.endpoint, request.parameters).of_reply(reply))
+
+    async def ask_each(self, request: Request[A]) -> A | dict[str, A]:
+        """The answer about one symbol, or a dict of answers about several."""
+        from liqdata.calls.event_loop import answer
+
+        if not request.has_symbols:
+            return await self.ask(request)
+        at, explain = instant(request.as_of, "as_of"), switch(request.explain, "explain")
+        questions = request.questions()
+        if not questions and not self.core.closed:
+            return {}
+        extended = [_extended(question, at, explain=explain) for question in questions.values()]
+        notes = [f"symbol: {name}" for name in questions]
+        replies = await answer(lambda bridge, token: self.core.begin_many(extended, notes, bridge, token))
+        return _converted(request, questions, replies, self.origin(at))
+
+    async def ask_lazily(self, request: Request[A]) -> Any:
+        """As :meth:`ask_each`; several instants give an async iterator of answers in place of each answer."""
+        if not request.has_instants:
+            return await self.ask_each(request)
+        series = _series(request)
+        found = {name: self._iterate(one, request) for name, one in series.items()}
+        return found.get(None, found)
+
+    async def _iterate(self, series: _Series, request: Request[A]) -> AsyncIterator[A]:
+        for start in range(0, len(series.instants), _BATCH):
+            part = series.part(start)
+            for converted in part.converted(await self._replies(part.questions, part.notes), request, self):
+                yield converted
+
+    async def ask_list(self, request: Request[A]) -> Any:
+        """As :meth:`ask_each`; several instants give a list of answers in place of each answer."""
+        if not request.has_instants:
+            return await self.ask_each(request)
+        series = _series(request)
+        questions, notes = _flattened(series)
+        replies = iter(await self._replies(questions, notes))
+        return _lists(series, replies, request, self)
+
+    async def _replies(self, questions: list[_core.Question], notes: list[str]) -> list[Any]:
+        from liqdata.calls.event_loop import answer
+
+        def begin(bridge: _core.Bridge | None, token: int) -> _core.Call:
+            return self.core.begin_many(questions, notes, bridge, token, at_once=_BATCH)
+
+        found: list[Any] = await answer(begin)
+        return found
+
+
+class _Series(NamedTuple):
+    """One question as of several instants."""
+
+    question: _core.Question
+    instants: list[int]
+    explain: bool
+    parameters: dict[str, object]
+    symbol: str | None
+
+    def part(self, start: int) -> _Series:
+        """The same question as of the next few instants."""
+        return self._replace(instants=self.instants[start : start + _BATCH])
+
+    @property
+    def questions(self) -> list[_core.Question]:
+        return [self.question.beside(at, self.explain) for at in self.instants]
+
+    @property
+    def notes(self) -> list[str]:
+        """Text that is added to the error of each question."""
+        named = "" if self.symbol is None else f"symbol: {self.symbol}, "
+        return [f"{named}as_of: {_iso(at)}" for at in self.instants]
+
+    def converted(self, replies: list[Any], request: Request[A], service: Service) -> list[A]:
+        """The callers' objects, one for each instant."""
+        return [
+            request.convert(reply, service.origin(at).of_question(request.endpoint, self.parameters).of_reply(reply))
+            for at, reply in zip(self.instants, replies, strict=True)
+        ]
+
+
+def _series(request: Request[Any]) -> dict[str | None, _Series]:
+    """The series of each of several symbols, or of the one symbol (key ``None``)."""
+    explain = switch(request.explain, "explain")
+    instants = request.instants()
+    if not request.has_symbols:
+        return {None: _Series(request.question(), instants, explain, dict(request.parameters), None)}
+    return {
+        name: _Series(question, instants, explain, request.about(name), name)
+        for name, question in request.questions().items()
+    }
+
+
+def _flattened(series: dict[str | None, _Series]) -> tuple[list[_core.Question], list[str]]:
+    """All questions of all series, and their notes."""
+    questions = [question for one in series.values() for question in one.questions]
+    return questions, [note for one in series.values() for note in one.notes]
+
+
+def _lists(series: dict[str | None, _Series], replies: Iterator[Any], request: Request[A], service: Service) -> Any:
+    """The replies as a list per symbol, or one list."""
+    found = {
+        name: one.converted(list(islice(replies, len(one.instants))), request, service) for name, one in series.items()
+    }
+    return found.get(None, found)
+
+
+def _converted(
+    request: Request[A], questions: dict[str, _core.Question], replies: list[Any], origin: Origin
+) -> dict[str, A]:
+    """The answers by symbol."""
+    return {
+        name: request.convert(reply, origin.of_question(request.endpoint, request.about(name)).of_reply(reply))
+        for name, reply in zip(questions, replies, strict=True)
+    }
+
+
+def _iso(at: int) -> str:
+    spec = "milliseconds" if at % 1000 else "seconds"
+    return datetime_of(at).isoformat(timespec=spec).replace("+00:00", "Z")
+
+
+def _extended(question: _core.Question, at: int | None, *, explain: bool) -> _core.Question:
+    """The question with the parameters that only ``liqdata serve`` understands."""
+    return question if at is None and not explain else question.beside(at, explain)
+
+
+def check_bars(bars: Rows[BarRow], coin: str, start: int, end: int) -> None:
+    """Check that a service sent bars of the requested coin and time.
+
+    Parameters
+    ----------
+    bars : Rows
+        The bars of the reply.
+    coin : str
+        The requested coin.
+    start, end : int
+        The requested time, epoch ms.
+
+    Raises
+    ------
+    UnexpectedReply
+        For bars of another coin or another time.
+    """
+    others = {name for name in set(bars["symbol"]) if _core.coin(name) != _core.coin(coin)}
+    if others:
+        msg = f"the service was asked for bars of {coin!r} and gave some of {str(min(others))[:80]!r}"
+        raise UnexpectedReply(msg, path="data")
+    opens, closes = (bars[name].astype("int64") for name in ("timestamp", "closes_at"))
+    if ((opens < start) | (closes > end) | (closes <= opens)).any():
+        msg = f"the service gave bars of {coin!r} outside of the time that was asked for"
+        raise UnexpectedReply(msg, path="data")
