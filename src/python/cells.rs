@@ -283,7 +283,10 @@ pub(super) fn object_cell(object: &Bound<'_, PyAny>) -> PyResult<Cell<'static>> 
     // Decimals, datetimes and the scalars of numpy and pandas are told apart in Python.
     let py = object.py();
     let to_cell = TO_CELL.get_or_try_init(py, || -> PyResult<Py<PyAny>> {
-        Ok(py.import("liqdata.calls.arguments")?.getattr("scalar")?.unbind())
+        Ok(py
+            .import("liqdata.calls.arguments")?
+            .getattr("scalar")?
+            .unbind())
     })?;
     let (kind, value): (String, Bound<'_, PyAny>) = to_cell.bind(py).call1((object,))?.extract()?;
     Ok(match kind.as_str() {
