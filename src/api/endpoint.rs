@@ -8,7 +8,7 @@ use serde_json::Value;
 
 use super::parameter::Parameter;
 use super::refusal::BadQuery;
-use crate::api::query_string::Query;
+use crate::api::arguments::Arguments;
 use crate::model::{Column, Kind, Record, Vocabulary};
 
 /// One endpoint of the contract: a question whose parameters have been checked.
@@ -40,12 +40,12 @@ pub trait Endpoint: Clone + Debug + Send + Sync + Sized + 'static {
     /// The same where it is best held otherwise, such as thousands of rows by their columns.
     type Held: Into<Self::Reply> + Send + 'static;
 
-    /// The question a query string asks; parameters that are left out take the contract's defaults.
+    /// The query of these arguments; a parameter without one takes its default.
     ///
     /// # Errors
     ///
     /// [`BadQuery`] for a value outside the contract.
-    fn from_query(query: &Query) -> Result<Self, BadQuery>;
+    fn from_arguments(arguments: &Arguments) -> Result<Self, BadQuery>;
 
     /// The query string's pairs, defaults spelled out.
     fn to_query(&self) -> Vec<(&'static str, String)>;
@@ -232,10 +232,14 @@ macro_rules! endpoint {
             type Reply = $reply;
             type Held = endpoint!(@held $reply $(, $held)?);
 
-            fn from_query(_query: &$crate::api::Query) -> Result<Self, $crate::api::BadQuery> {
+            fn from_arguments(
+                _arguments: &$crate::api::Arguments,
+            ) -> Result<Self, $crate::api::BadQuery> {
                 let _asked = Self::new($(<$rule as $crate::api::Rule>::raw(
                     stringify!($parameter),
-                    _query.text(stringify!($parameter)).or(endpoint!(@default $($default)?)),
+                    _arguments
+                        .get(stringify!($parameter))
+                        .or(endpoint!(@default $($default)?).map($crate::api::Argument::Text)),
                 )?),*)?;
                 Ok(Self {
                     $($parameter: _asked.$parameter,)*
@@ -243,7 +247,7 @@ macro_rules! endpoint {
                         stringify!($beside),
                         <$beside_rule as $crate::api::Rule>::raw(
                             stringify!($beside),
-                            _query.text(stringify!($beside)),
+                            _arguments.get(stringify!($beside)),
                         )?,
                     )?,)*
                 })

@@ -4,6 +4,7 @@
 //! types, so a value that one side sends is a value that the other side takes. Each endpoint is one file, in `realised`, `estimates` or `observations`, and one word
 //! in the list below.
 
+mod arguments;
 mod contract;
 mod endpoint;
 mod envelope;
@@ -11,11 +12,11 @@ mod estimates;
 mod observations;
 mod openapi;
 mod parameter;
-mod query_string;
 mod realised;
 mod refusal;
 mod time;
 
+pub use arguments::{Argument, ArgumentValue, Arguments};
 pub use contract::Beyond;
 pub use endpoint::{Endpoint, Entry, Member, Reply, Shape};
 pub use envelope::{Envelope, RefusedBody};
@@ -31,11 +32,11 @@ pub use observations::gaps::Gaps;
 pub use observations::open_interest::OpenInterest;
 pub use observations::positions::Positions;
 pub use openapi::{OPENAPI, openapi};
+pub(crate) use parameter::text_of;
 pub use parameter::{
-    EVERYWHERE, EXPLAINED, Exchange, Limit, Modelled, Offset, Parameter, RawModel, Rule, coded,
+    EVERYWHERE, EXPLAINED, Exchange, Limit, Modelled, Offset, Parameter, RawModel, Rule,
     specification,
 };
-pub use query_string::Query;
 pub use realised::cascades::{Cascades, Gap};
 pub use realised::chart::Chart;
 pub use realised::coins::Coins;

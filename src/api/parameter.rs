@@ -8,7 +8,8 @@ use serde::ser::SerializeStruct;
 use serde::{Serialize, Serializer};
 use serde_json::{Value, json};
 
-use super::refusal::BadQuery;
+use crate::api::arguments::Argument;
+use crate::api::refusal::BadQuery;
 use crate::model::{
     BinWidth, Chosen, Coin, Millis, Model, Specification, Symbol, Vocabulary, did_you_mean,
     exchange_name,
@@ -196,12 +197,15 @@ pub trait Rule {
         json!({"type": kind})
     }
 
-    /// What stands in a query string, not checked yet.
+    /// The argument as the type that is checked; an empty text where there is none.
     ///
     /// # Errors
     ///
-    /// [`BadQuery`] where it is not of the kind at all.
-    fn raw<'a>(name: &'static str, text: Option<&'a str>) -> Result<Self::Raw<'a>, BadQuery>;
+    /// [`BadQuery`] for an argument of another type.
+    fn raw<'a>(
+        name: &'static str,
+        argument: Option<Argument<'a>>,
+    ) -> Result<Self::Raw<'a>, BadQuery>;
 
     /// What a question holds.
     ///
@@ -212,6 +216,26 @@ pub trait Rule {
 
     /// How the query string spells it, if it names it.
     fn text(value: &Self::Value) -> Option<String>;
+}
+
+/// The text of an argument of the rule `R`; empty where there is none.
+///
+/// # Errors
+///
+/// [`BadQuery`] for an argument that is not text.
+pub(crate) fn text_of<'a, R: Rule>(
+    name: &'static str,
+    argument: Option<Argument<'a>>,
+) -> Result<&'a str, BadQuery> {
+    match argument {
+        None => Ok(""),
+        Some(Argument::Text(text)) => Ok(text),
+        Some(other) => Err(BadQuery::new(
+            name,
+            format!("{other:?} is of the wrong type"),
+            R::allowed(),
+        )),
+    }
 }
 
 /// The part of a [`Rule`] that tells rules of text from each other.
@@ -235,8 +259,11 @@ macro_rules! texts {
                 $values
             })?
 
-            fn raw<'a>(_: &'static str, text: Option<&'a str>) -> Result<&'a str, BadQuery> {
-                Ok(text.unwrap_or_default())
+            fn raw<'a>(
+                name: &'static str,
+                argument: Option<Argument<'a>>,
+            ) -> Result<&'a str, BadQuery> {
+                text_of::<Self>(name, argument)
             }
 
             fn check($name: &'static str, $text: &str) -> Result<$value, BadQuery> {
@@ -333,8 +360,11 @@ macro_rules! numbers {
                 json!($schema)
             }
 
-            fn raw(name: &'static str, text: Option<&str>) -> Result<i128, BadQuery> {
-                let text = text.unwrap_or_default();
+            fn raw(name: &'static str, argument: Option<Argument<'_>>) -> Result<i128, BadQuery> {
+                if let Some(Argument::Whole(number)) = argument {
+                    return Ok(number);
+                }
+                let text = text_of::<Self>(name, argument)?;
                 text.parse().map_err(|_| {
                     BadQuery::new(name, format!("{text:?} is not a whole number"), Self::allowed())
                 })
@@ -390,8 +420,11 @@ impl Rule for BinWidth {
         json!({"type": "number", "exclusiveMinimum": 0})
     }
 
-    fn raw(name: &'static str, text: Option<&str>) -> Result<f64, BadQuery> {
-        let text = text.unwrap_or_default();
+    fn raw(name: &'static str, argument: Option<Argument<'_>>) -> Result<f64, BadQuery> {
+        if let Some(Argument::Fraction(number)) = argument {
+            return Ok(number);
+        }
+        let text = text_of::<Self>(name, argument)?;
         text.parse()
             .map_err(|_| BadQuery::new(name, format!("{text:?} is not a number"), Self::allowed()))
     }
@@ -420,8 +453,10 @@ pub struct Modelled;
 pub enum RawModel<'a> {
     /// Its number.
     Number(i128),
-    /// Its parameters, coded.
+    /// Its parameters, as a query string encodes them.
     Coded(&'a str),
+    /// Its parameters.
+    Own(&'a Specification),
 }
 
 impl From<i128> for RawModel<'_> {
@@ -448,9 +483,18 @@ impl Rule for Modelled {
         Model::ALL.iter().map(|known| known.name()).collect()
     }
 
-    fn raw<'a>(_: &'static str, text: Option<&'a str>) -> Result<RawModel<'a>, BadQuery> {
-        let text = text.unwrap_or_default();
-        Ok(text.parse().map_or(RawModel::Coded(text), RawModel::Number))
+    fn raw<'a>(
+        name: &'static str,
+        argument: Option<Argument<'a>>,
+    ) -> Result<RawModel<'a>, BadQuery> {
+        Ok(match argument {
+            Some(Argument::Whole(number)) => RawModel::Number(number),
+            Some(Argument::Model(own)) => RawModel::Own(own),
+            other => {
+                let text = text_of::<Self>(name, other)?;
+                text.parse().map_or(RawModel::Coded(text), RawModel::Number)
+            }
+        })
     }
 
     fn check(name: &'static str, raw: RawModel<'_>) -> Result<Chosen, BadQuery> {
@@ -461,6 +505,7 @@ impl Rule for Modelled {
                 .find(|known| i128::from(known.number()) == number)
                 .map(|known| Chosen::Numbered(*known))
                 .ok_or_else(|| bad(format!("{number} is not allowed"))),
+            RawModel::Own(own) => Ok(Chosen::Own(Box::new(own.clone()))),
             RawModel::Coded(text) => {
                 let unknown = || {
                     bad(format!(
@@ -518,8 +563,7 @@ pub fn specification(json: &[u8]) -> Result<Specification, BadQuery> {
 }
 
 /// A caller's model as a query string has it.
-#[must_use]
-pub fn coded(own: &Specification) -> String {
+fn coded(own: &Specification) -> String {
     // Numbers, lists and text: they have a form in JSON.
     URL_SAFE_NO_PAD.encode(serde_json::to_string(own).unwrap_or_default())
 }
@@ -544,8 +588,13 @@ impl<R: Rule> Rule for Option<R> {
         R::schema()
     }
 
-    fn raw<'a>(name: &'static str, text: Option<&'a str>) -> Result<Self::Raw<'a>, BadQuery> {
-        text.map(|text| R::raw(name, Some(text))).transpose()
+    fn raw<'a>(
+        name: &'static str,
+        argument: Option<Argument<'a>>,
+    ) -> Result<Self::Raw<'a>, BadQuery> {
+        argument
+            .map(|argument| R::raw(name, Some(argument)))
+            .transpose()
     }
 
     fn check(name: &'static str, raw: Self::Raw<'_>) -> Result<Self::Value, BadQuery> {

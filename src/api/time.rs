@@ -17,8 +17,11 @@ macro_rules! words {
                 $allowed.to_owned()
             }
 
-            fn raw<'a>(_: &'static str, text: Option<&'a str>) -> Result<&'a str, $crate::api::BadQuery> {
-                Ok(text.unwrap_or_default())
+            fn raw<'a>(
+                name: &'static str,
+                argument: Option<$crate::api::Argument<'a>>,
+            ) -> Result<&'a str, $crate::api::BadQuery> {
+                $crate::api::text_of::<Self>(name, argument)
             }
 
             fn check(name: &'static str, $text: &str) -> Result<$value, $crate::api::BadQuery> {

@@ -13,7 +13,7 @@ use super::bridge::{Bridge, wakeup};
 use super::call::{Call, Outcome};
 use super::error::{self, Failure};
 use super::logs;
-use super::question::{self, MAX_ROWS, PAGE_SIZES, Question, whole};
+use super::question::{self, AskedQuestion, MAX_ROWS, PAGE_SIZES, whole};
 use super::runtime::Threads;
 use super::signals::SIGNAL_TICK;
 use super::stream::Stream;
@@ -123,7 +123,7 @@ impl Client {
     }
 
     /// Asks one question on the caller's own thread, which saves handing it to another; looks for signals meanwhile.
-    fn ask(&self, py: Python<'_>, question: &Bound<'_, Question>) -> PyResult<Py<PyAny>> {
+    fn ask(&self, py: Python<'_>, question: &Bound<'_, AskedQuestion>) -> PyResult<Py<PyAny>> {
         let client = self.open()?;
         let question = question.get().clone();
         let pid = std::process::id();
@@ -175,7 +175,7 @@ impl Client {
     #[pyo3(signature = (question, bridge=None, token=0))]
     fn begin(
         &self,
-        question: &Bound<'_, Question>,
+        question: &Bound<'_, AskedQuestion>,
         bridge: Option<&Bound<'_, Bridge>>,
         token: u64,
     ) -> PyResult<Call> {
@@ -203,7 +203,7 @@ impl Client {
     #[pyo3(signature = (questions, labels, bridge=None, token=0, at_once=IN_FLIGHT))]
     fn begin_many(
         &self,
-        questions: Vec<Bound<'_, Question>>,
+        questions: Vec<Bound<'_, AskedQuestion>>,
         labels: Vec<String>,
         bridge: Option<&Bound<'_, Bridge>>,
         token: u64,

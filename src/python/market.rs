@@ -16,7 +16,7 @@ use super::foreign;
 use super::freeing::Unwaited;
 use super::history::History;
 use super::moving::{Live, Pace};
-use super::question::{self, Answer, Question};
+use super::question::{self, Answer, AskedQuestion};
 use super::rows::Table;
 use super::signals::{Progress, interruptible, watched};
 use super::stream::Stream;
@@ -70,12 +70,12 @@ impl Market {
     /// The answers to each question as of each instant.
     fn at_each(
         market: &market::Market,
-        questions: &[Question],
+        questions: &[AskedQuestion],
         instants: &[Millis],
     ) -> Vec<Vec<Result<Answer, Failure>>> {
         let together = on_all_cores(questions, |question| question.answers(market, instants));
         let alone = questions.iter().zip(&together);
-        let alone: Vec<(&Question, Millis)> = alone
+        let alone: Vec<(&AskedQuestion, Millis)> = alone
             .filter(|(_, answers)| answers.is_none())
             .flat_map(|(question, _)| instants.iter().map(move |at| (question, *at)))
             .collect();
@@ -409,7 +409,7 @@ impl Market {
     fn ask(
         &self,
         py: Python<'_>,
-        question: &Bound<'_, Question>,
+        question: &Bound<'_, AskedQuestion>,
         as_of: Option<i64>,
     ) -> PyResult<Py<PyAny>> {
         let question = question.get();
@@ -432,11 +432,11 @@ impl Market {
     fn ask_many(
         &self,
         py: Python<'_>,
-        questions: Vec<Bound<'_, Question>>,
+        questions: Vec<Bound<'_, AskedQuestion>>,
         labels: Vec<String>,
         as_of: Option<i64>,
     ) -> PyResult<Py<PyAny>> {
-        let questions: Vec<Question> = questions
+        let questions: Vec<AskedQuestion> = questions
             .iter()
             .map(|question| question.get().clone())
             .collect();
@@ -459,11 +459,11 @@ impl Market {
     fn ask_at(
         &self,
         py: Python<'_>,
-        questions: Vec<Bound<'_, Question>>,
+        questions: Vec<Bound<'_, AskedQuestion>>,
         labels: Vec<String>,
         instants: Vec<i64>,
     ) -> PyResult<Py<PyAny>> {
-        let questions: Vec<Question> = questions
+        let questions: Vec<AskedQuestion> = questions
             .iter()
             .map(|question| question.get().clone())
             .collect();

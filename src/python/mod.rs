@@ -1,6 +1,6 @@
 //! The binding room: the only one that knows Python.
 //!
-//! A checked [`question::Question`] is asked of a source (an HTTP client or a market in this process). What comes back
+//! A checked [`question::AskedQuestion`] is asked of a source (an HTTP client or a market in this process). What comes back
 //! from a service is a [`call::Call`], which waits on the caller's own thread; no thread of the runtime ever attaches
 //! to the interpreter.
 
@@ -97,7 +97,7 @@ mod _core {
     #[pymodule_export]
     use super::parts::TablePart;
     #[pymodule_export]
-    use super::question::{Question, endpoints, question};
+    use super::question::{AskedQuestion, endpoints, question};
     #[pymodule_export]
     use super::rebuild::rebuild;
     #[pymodule_export]

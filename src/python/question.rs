@@ -1,6 +1,9 @@
-//! Arguments become a question, a question becomes an answer: the ten endpoints as one closed set.
+//! Questions: the arguments of a call in Python become a typed query, which a service or a market answers.
 
+use std::fmt::Debug;
 use std::sync::Arc;
+
+use futures_util::future::BoxFuture;
 
 use pyo3::IntoPyObjectExt;
 use pyo3::exceptions::PyTypeError;
@@ -15,13 +18,17 @@ use super::reading::reading;
 use super::rows::Table;
 use super::specification::Specification;
 use super::untaken::{UntakenArrivals, UntakenOrders};
-use crate::api::{self, BadQuery, ENDPOINTS, EXTENSIONS, Endpoint, Entry, Parameter, Query};
-use crate::client::{Beside, Client};
-use crate::market::{Answer as _, Market};
+use crate::api::{
+    self, ArgumentValue, Arguments, BadQuery, ENDPOINTS, EXTENSIONS, Endpoint as _, Entry,
+    Parameter,
+};
+use crate::client::{self, Beside, Client};
+use crate::market::{self, Market};
 use crate::model::{
     Chosen, Groups, HeatmapGrid, LiquidationMap, MaxPain, Millis, OrderColumns, TierLevels,
     TotalsByWindow, Vocabulary, Window,
 };
+use crate::wire::Decode;
 
 /// A reply that has not met Python yet.
 #[derive(Debug)]
@@ -110,152 +117,197 @@ objects! {
     MaxPain => |reply, ground| Answer::Maxpain(reply, ground);
 }
 
-macro_rules! questions {
-    ([$($_name:ident($of_contract:ident))+] [$($_beside:ident($beside:ident))*]) => {
-        questions!($($of_contract)+ $($beside)*);
-    };
-    ($($endpoint:ident)+) => {
-        #[derive(Clone, Debug)]
-        enum Kind {
-            $($endpoint(api::$endpoint),)+
-        }
+/// A checked query of one endpoint, whatever the endpoint.
+pub(super) trait Question: Debug + Send + Sync {
+    /// The row of the endpoint in the table of endpoints.
+    fn entry(&self) -> Entry;
 
-        impl Question {
-            /// The question that `query` asks of `entry`.
-            fn of(entry: &Entry, query: &Query) -> Result<Self, BadQuery> {
-                let kind = match entry.name {
-                    $(api::$endpoint::NAME => Kind::$endpoint(api::$endpoint::from_query(query)?),)+
-                    name => return Err(BadQuery::new("endpoint", format!("there is no {name:?}"), "")),
-                };
-                Ok(Self { kind, beside: Beside::default() })
-            }
+    /// The parameters as a query string spells them.
+    fn parameters(&self) -> Vec<(&'static str, String)>;
 
-            /// Asks a service.
-            pub(super) async fn send(&self, client: &Client) -> Result<Answer, Failure> {
-                match &self.kind {
-                    $(Kind::$endpoint(query) => {
-                        let covered = query.covered();
-                        let beside = Beside {
-                            preferred: covered.is_some() || query.leaves_out(),
-                            ..self.beside
-                        };
-                        let (reply, mut remarks) = client.fetch_beside(query, beside).await?;
-                        let told = Told {
-                            // Of a stretch of its own a server tells that of a window, too.
-                            coverage: remarks.coverage.take().filter(|_| covered.is_some()),
-                            earlier: remarks.earlier.take(),
-                        };
-                        Ok(self.shaped(reply.into_answer(remarks.into()), told))
-                    })+
-                }
-            }
+    /// The window that the coverage in the reply is about.
+    fn covered(&self) -> Option<Window>;
 
-            /// Asks a market in this process.
-            pub(super) fn answer(&self, market: &Market, as_of: Option<Millis>) -> Result<Answer, Failure> {
-                match &self.kind {
-                    $(Kind::$endpoint(query) => {
-                        let answered = market.answer(query, as_of)?;
-                        let told = Told {
-                            earlier: query.earlier(market, as_of, &answered.reply)?,
-                            ..Told::default()
-                        };
-                        Ok(self.shaped(answered.reply.into_answer(answered.explain.into()), told))
-                    })+
-                }
-            }
+    /// Asks a service over HTTP.
+    fn send<'a>(
+        &'a self,
+        client: &'a Client,
+        beside: Beside,
+    ) -> BoxFuture<'a, Result<Answer, Failure>>;
 
-            /// An answer with the columns that the question asks for, and what is told beside it.
-            fn shaped(&self, answer: Answer, told: Told) -> Answer {
-                match (&self.kind, answer) {
-                    (Kind::Orders(asked), Answer::Rows(columns, _)) => {
-                        Answer::Rows(columns.grouped(asked.tells_groups()), told)
-                    }
-                    (_, Answer::Rows(columns, _)) => Answer::Rows(columns, told),
-                    (_, Answer::Overview(totals, _)) => Answer::Overview(totals, told),
-                    (_, answer) => answer,
-                }
-            }
+    /// Asks a market in this process.
+    fn answer(&self, market: &Market, as_of: Option<Millis>) -> Result<Answer, Failure>;
 
-            /// The window whose coverage belongs beside its numbers.
-            fn window(&self) -> Option<Window> {
-                match &self.kind {
-                    $(Kind::$endpoint(query) => query.covered(),)+
-                }
-            }
-
-            /// Asks a market in this process as of each of some instants, where one replay answers them all.
-            pub(super) fn answers(
-                &self,
-                market: &Market,
-                instants: &[Millis],
-            ) -> Option<Vec<Result<Answer, Failure>>> {
-                match &self.kind {
-                    $(Kind::$endpoint(query) => {
-                        let answers = market.answers(query, instants)?.into_iter();
-                        let answers = answers.map(|answered| {
-                            let answered = answered?;
-                            Ok(answered.reply.into_answer(answered.explain.into()))
-                        });
-                        Some(answers.collect())
-                    })+
-                }
-            }
-
-            /// All there is to say of the endpoint.
-            fn entry(&self) -> Entry {
-                match &self.kind {
-                    $(Kind::$endpoint(_) => api::$endpoint::ENTRY,)+
-                }
-            }
-
-            /// The parameters as they are sent.
-            fn parameters(&self) -> Vec<(&'static str, String)> {
-                match &self.kind {
-                    $(Kind::$endpoint(query) => query.to_query(),)+
-                }
-            }
-        }
-
-        impl Answer {
-            /// Reads a body as the reply of an endpoint; `None` where there is no such endpoint.
-            pub(super) fn read(
-                endpoint: &str,
-                body: &[u8],
-                pieces: Option<usize>,
-            ) -> Option<Result<Self, Failure>> {
-                match endpoint {
-                    $(api::$endpoint::NAME => {
-                        let reply = reading::<api::$endpoint, <api::$endpoint as Endpoint>::Held>(body, pieces);
-                        Some(reply.map(|reply| reply.into_answer(Ground::Untold)))
-                    })+
-                    _ => None,
-                }
-            }
-        }
-    };
+    /// Asks a market as of each instant; `None` unless one replay answers all of them.
+    fn answers(&self, market: &Market, instants: &[Millis])
+    -> Option<Vec<Result<Answer, Failure>>>;
 }
 
-/// A checked question: one endpoint with its parameters.
-#[pyclass(frozen, module = "liqdata._core")]
+impl<E> Question for E
+where
+    E: market::Answer + client::Question,
+    E::Reply: Delivered,
+    E::Held: Delivered,
+{
+    fn entry(&self) -> Entry {
+        E::ENTRY
+    }
+
+    fn parameters(&self) -> Vec<(&'static str, String)> {
+        self.to_query()
+    }
+
+    fn covered(&self) -> Option<Window> {
+        market::Answer::covered(self)
+    }
+
+    fn send<'a>(
+        &'a self,
+        client: &'a Client,
+        beside: Beside,
+    ) -> BoxFuture<'a, Result<Answer, Failure>> {
+        Box::pin(async move {
+            let covered = Question::covered(self);
+            let beside = Beside {
+                preferred: covered.is_some() || self.leaves_out(),
+                ..beside
+            };
+            let (reply, mut remarks) = client.fetch_beside(self, beside).await?;
+            let told = Told {
+                // A service adds the coverage of a window to replies about other ranges too.
+                coverage: remarks.coverage.take().filter(|_| covered.is_some()),
+                earlier: remarks.earlier.take(),
+            };
+            let answer = reply.into_answer(remarks.into());
+            Ok(answer.completed(self.group_column(), told))
+        })
+    }
+
+    fn answer(&self, market: &Market, as_of: Option<Millis>) -> Result<Answer, Failure> {
+        let answered = market.answer(self, as_of)?;
+        let told = Told {
+            earlier: self.earlier(market, as_of, &answered.reply)?,
+            ..Told::default()
+        };
+        let answer = answered.reply.into_answer(answered.explain.into());
+        Ok(answer.completed(self.group_column(), told))
+    }
+
+    fn answers(
+        &self,
+        market: &Market,
+        instants: &[Millis],
+    ) -> Option<Vec<Result<Answer, Failure>>> {
+        let answers = market.answers(self, instants)?.into_iter();
+        let answers = answers.map(|answered| {
+            let answered = answered?;
+            Ok(answered.reply.into_answer(answered.explain.into()))
+        });
+        Some(answers.collect())
+    }
+}
+
+/// How an endpoint makes a question of arguments and reads a reply.
+struct Endpoint {
+    ask: fn(&Arguments) -> Result<Arc<dyn Question>, BadQuery>,
+    read: fn(&[u8], Option<usize>) -> Result<Answer, Failure>,
+}
+
+impl Endpoint {
+    fn of<E>() -> Self
+    where
+        E: market::Answer + client::Question,
+        E::Reply: Delivered,
+        E::Held: Delivered + Decode,
+    {
+        Self {
+            ask: |arguments| Ok(Arc::new(E::from_arguments(arguments)?)),
+            read: |body, pieces| {
+                let reply = reading::<E, E::Held>(body, pieces)?;
+                Ok(reply.into_answer(Ground::Untold))
+            },
+        }
+    }
+
+    /// The endpoint of this name, if there is one.
+    fn named(name: &str) -> Option<Self> {
+        macro_rules! named {
+            ([$($_name:ident($of_contract:ident))+] [$($_beside:ident($beside:ident))*]) => {
+                match name {
+                    $(<api::$of_contract as api::Endpoint>::NAME => Some(Self::of::<api::$of_contract>()),)+
+                    $(<api::$beside as api::Endpoint>::NAME => Some(Self::of::<api::$beside>()),)*
+                    _ => None,
+                }
+            };
+        }
+        api::endpoints!(named)
+    }
+}
+
+impl Answer {
+    /// Reads a body as the reply of an endpoint; `None` if there is no such endpoint.
+    pub(super) fn read(
+        endpoint: &str,
+        body: &[u8],
+        pieces: Option<usize>,
+    ) -> Option<Result<Self, Failure>> {
+        let endpoint = Endpoint::named(endpoint)?;
+        Some((endpoint.read)(body, pieces))
+    }
+
+    /// The same with `told` beside it; `groups` says whether orders have the column of groups.
+    fn completed(self, groups: Option<bool>, told: Told) -> Self {
+        match self {
+            Self::Rows(columns, _) => Self::Rows(
+                match groups {
+                    Some(wanted) => columns.grouped(wanted),
+                    None => columns,
+                },
+                told,
+            ),
+            Self::Overview(totals, _) => Self::Overview(totals, told),
+            other => other,
+        }
+    }
+}
+
+/// A question with what a service is asked in addition to its parameters.
+#[pyclass(frozen, name = "Question", module = "liqdata._core")]
 #[derive(Clone, Debug)]
-pub(super) struct Question {
-    kind: Kind,
-    /// What a service is asked beside it.
+pub(super) struct AskedQuestion {
+    question: Arc<dyn Question>,
     beside: Beside,
 }
 
-api::endpoints!(questions);
-
-impl Question {
-    /// Whether its reply may be large, so that reading it takes longer than handing it from thread to thread.
+impl AskedQuestion {
+    /// Whether the reply may be so large that it is decoded on a thread pool.
     pub(super) fn is_large(&self) -> bool {
-        self.entry().large
+        self.question.entry().large
+    }
+
+    /// Asks a service over HTTP.
+    pub(super) async fn send(&self, client: &Client) -> Result<Answer, Failure> {
+        self.question.send(client, self.beside).await
+    }
+
+    /// Asks a market in this process.
+    pub(super) fn answer(&self, market: &Market, as_of: Option<Millis>) -> Result<Answer, Failure> {
+        self.question.answer(market, as_of)
+    }
+
+    /// Asks a market as of each instant; `None` unless one replay answers all of them.
+    pub(super) fn answers(
+        &self,
+        market: &Market,
+        instants: &[Millis],
+    ) -> Option<Vec<Result<Answer, Failure>>> {
+        self.question.answers(market, instants)
     }
 }
 
 #[pymethods]
-impl Question {
-    /// The same, asked of a service as of an instant, and for how the answer came to be.
+impl AskedQuestion {
+    /// The same question, asked of a service as of an instant and with the account of its reply.
     #[pyo3(signature = (as_of=None, explain=false))]
     fn beside(&self, as_of: Option<i64>, explain: bool) -> Self {
         let beside = Beside {
@@ -269,19 +321,19 @@ impl Question {
         }
     }
 
-    /// The window whose coverage belongs beside the numbers of its answer.
+    /// The name of the window that the coverage in the reply is about.
     #[getter]
     fn covered(&self) -> Option<&'static str> {
-        self.window().map(Vocabulary::name)
+        self.question.covered().map(Vocabulary::name)
     }
 
     fn __repr__(&self) -> String {
-        let parameters: Vec<String> = self
-            .parameters()
-            .into_iter()
+        let parameters = self.question.parameters().into_iter();
+        let parameters: Vec<String> = parameters
             .map(|(name, value)| format!("{name}={value:?}"))
             .collect();
-        format!("Question({}({}))", self.entry().name, parameters.join(", "))
+        let name = self.question.entry().name;
+        format!("Question({name}({}))", parameters.join(", "))
     }
 }
 
@@ -376,8 +428,8 @@ fn shorten(text: &str) -> String {
     }
 }
 
-/// What an argument for `parameter` says in a query string; nothing where it is `None` and may be.
-fn spelled(parameter: &Parameter, value: &Bound<'_, PyAny>) -> PyResult<Option<String>> {
+/// The argument for `parameter`, checked for its type; `None` where it is `None` and may be.
+fn argument(parameter: &Parameter, value: &Bound<'_, PyAny>) -> PyResult<Option<ArgumentValue>> {
     let allowed = || {
         let allowed = parameter.allowed();
         if parameter.optional {
@@ -392,35 +444,36 @@ fn spelled(parameter: &Parameter, value: &Bound<'_, PyAny>) -> PyResult<Option<S
     if parameter.name == "model"
         && let Ok(own) = value.cast::<Specification>()
     {
-        return Ok(Some(own.get().coded()));
+        return Ok(Some(ArgumentValue::Model(Box::new(
+            own.get().own().clone(),
+        ))));
     }
-    let spelled = if parameter.whole {
-        whole(parameter.name, value, &parameter.allowed())?.to_string()
+    Ok(Some(if parameter.whole {
+        ArgumentValue::Whole(whole(parameter.name, value, &parameter.allowed())?)
     } else if parameter.fraction {
-        number(parameter.name, value, allowed)?.to_string()
+        ArgumentValue::Fraction(number(parameter.name, value, allowed)?)
     } else {
-        text(parameter.name, value, allowed)?
-    };
-    Ok(Some(spelled))
+        ArgumentValue::Text(text(parameter.name, value, allowed)?)
+    }))
 }
 
-/// The query that arguments make: each parameter of `entry` that `given` has, checked for its type.
-fn query<'py>(
+/// The arguments for the parameters of `entry`, as `given` has them.
+fn arguments<'py>(
     py: Python<'py>,
     entry: &Entry,
     given: impl Fn(&'static str) -> PyResult<Option<Bound<'py, PyAny>>>,
-) -> PyResult<Query> {
+) -> PyResult<Arguments> {
     let mut pairs = Vec::with_capacity(entry.parameters.len());
     let mut names = Vec::with_capacity(entry.parameters.len());
     for parameter in entry.parameters {
         names.push(parameter.name);
-        if let Some(argument) = given(parameter.name)?
-            && let Some(text) = spelled(parameter, &argument)?
+        if let Some(value) = given(parameter.name)?
+            && let Some(argument) = argument(parameter, &value)?
         {
-            pairs.push((parameter.name.to_owned(), text));
+            pairs.push((parameter.name.to_owned(), argument));
         }
     }
-    Query::new(pairs, &names).map_err(|refusal| bad_query(py, &refusal))
+    Arguments::new(pairs, &names).map_err(|refusal| bad_query(py, &refusal))
 }
 
 /// The checked question of an endpoint; parameters that are left out take the contract's defaults.
@@ -430,7 +483,7 @@ pub(super) fn question(
     py: Python<'_>,
     endpoint: &str,
     parameters: Option<&Bound<'_, PyDict>>,
-) -> PyResult<Question> {
+) -> PyResult<AskedQuestion> {
     let entry = ENDPOINTS
         .iter()
         .chain(EXTENSIONS)
@@ -443,10 +496,22 @@ pub(super) fn question(
             return Err(PyTypeError::new_err(message));
         }
     }
-    let query = query(py, entry, |name| {
+    let arguments = arguments(py, entry, |name| {
         parameters.map_or(Ok(None), |given| given.get_item(name))
     })?;
-    Question::of(entry, &query).map_err(|refusal| bad_query(py, &refusal))
+    let question = match Endpoint::named(entry.name) {
+        Some(endpoint) => (endpoint.ask)(&arguments),
+        None => Err(BadQuery::new(
+            "endpoint",
+            format!("there is no {endpoint:?}"),
+            "",
+        )),
+    };
+    let question = question.map_err(|refusal| bad_query(py, &refusal))?;
+    Ok(AskedQuestion {
+        question,
+        beside: Beside::default(),
+    })
 }
 
 /// The table of endpoints as JSON, as `/api` lists it: those of the contract, and those beside them.
@@ -458,10 +523,11 @@ pub(super) fn endpoints() -> PyResult<String> {
 
 /// The model that an argument names: 2, 3 or a caller's own.
 pub(super) fn chosen(model: &Bound<'_, PyAny>) -> PyResult<Chosen> {
-    let query = query(model.py(), &api::Heatmap::ENTRY, |name| {
+    let arguments = arguments(model.py(), &api::Heatmap::ENTRY, |name| {
         Ok((name == "model").then(|| model.clone()))
     })?;
-    let asked = api::Heatmap::from_query(&query).map_err(|fault| bad_query(model.py(), &fault))?;
+    let asked =
+        api::Heatmap::from_arguments(&arguments).map_err(|fault| bad_query(model.py(), &fault))?;
     Ok(asked.model)
 }
 
@@ -472,7 +538,7 @@ pub(super) fn orders(
     min_usd: &Bound<'_, PyAny>,
     groups: bool,
 ) -> PyResult<api::Orders> {
-    let query = query(symbol.py(), &api::Orders::ENTRY, |name| {
+    let arguments = arguments(symbol.py(), &api::Orders::ENTRY, |name| {
         Ok(match name {
             "symbol" => Some(symbol.clone()),
             "exchange" => Some(exchange.clone()),
@@ -480,8 +546,8 @@ pub(super) fn orders(
             _ => None,
         })
     })?;
-    let asked =
-        api::Orders::from_query(&query).map_err(|refusal| bad_query(symbol.py(), &refusal))?;
+    let asked = api::Orders::from_arguments(&arguments)
+        .map_err(|refusal| bad_query(symbol.py(), &refusal))?;
     Ok(api::Orders {
         groups: groups.then_some(Groups::Told),
         ..asked
@@ -496,7 +562,7 @@ pub(super) fn stream(
     last_event_id: &Bound<'_, PyAny>,
 ) -> PyResult<api::Stream> {
     let py = symbol.py();
-    let query = query(py, &api::Stream::ENTRY, |name| {
+    let arguments = arguments(py, &api::Stream::ENTRY, |name| {
         Ok(match name {
             "symbol" => Some(symbol.clone()),
             "exchange" => Some(exchange.clone()),
@@ -505,7 +571,7 @@ pub(super) fn stream(
             _ => None,
         })
     })?;
-    api::Stream::from_query(&query).map_err(|refusal| bad_query(py, &refusal))
+    api::Stream::from_arguments(&arguments).map_err(|refusal| bad_query(py, &refusal))
 }
 
 /// The question for the cascades as they close.
@@ -517,7 +583,7 @@ pub(super) fn cascade_stream(
 ) -> PyResult<api::Stream> {
     let py = symbol.py();
     let events = PyString::new(py, api::Events::Cascades.name()).into_any();
-    let query = query(py, &api::Stream::ENTRY, |name| {
+    let arguments = arguments(py, &api::Stream::ENTRY, |name| {
         Ok(match name {
             "symbol" => Some(symbol.clone()),
             "events" => Some(events.clone()),
@@ -527,7 +593,7 @@ pub(super) fn cascade_stream(
             _ => None,
         })
     })?;
-    api::Stream::from_query(&query).map_err(|refusal| bad_query(py, &refusal))
+    api::Stream::from_arguments(&arguments).map_err(|refusal| bad_query(py, &refusal))
 }
 
 /// What a page of a walk may hold, as a sentence.

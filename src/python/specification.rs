@@ -12,6 +12,13 @@ pub(super) struct Specification {
     own: model::Specification,
 }
 
+impl Specification {
+    /// The checked parameters.
+    pub(super) fn own(&self) -> &model::Specification {
+        &self.own
+    }
+}
+
 #[pymethods]
 impl Specification {
     /// What `json` chooses; the prior's where it says nothing.
@@ -25,11 +32,6 @@ impl Specification {
     #[staticmethod]
     fn allowed(name: &str) -> &'static str {
         model::Specification::allowed(name)
-    }
-
-    /// As a query string has it.
-    pub(super) fn coded(&self) -> String {
-        api::coded(&self.own)
     }
 
     /// A digest of everything that enters a cell.

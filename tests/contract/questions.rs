@@ -11,8 +11,8 @@ fn asked_again<E: Endpoint + PartialEq>(question: &E) {
         .into_iter()
         .map(|(name, value)| (name.to_owned(), value))
         .collect();
-    let query = Query::new(pairs, E::PARAMETERS).unwrap();
-    assert_eq!(&E::from_query(&query).unwrap(), question);
+    let query = Arguments::from_query(pairs, E::PARAMETERS).unwrap();
+    assert_eq!(&E::from_arguments(&query).unwrap(), question);
 }
 
 #[test]
@@ -57,8 +57,8 @@ fn question<E: Endpoint>(pairs: &[(&str, &str)]) -> Result<Vec<(&'static str, St
         .iter()
         .map(|&(name, value)| (name.to_owned(), value.to_owned()))
         .collect();
-    let query = Query::new(pairs, E::PARAMETERS)?;
-    Ok(E::from_query(&query)?.to_query())
+    let query = Arguments::from_query(pairs, E::PARAMETERS)?;
+    Ok(E::from_arguments(&query)?.to_query())
 }
 
 #[test]

@@ -3,8 +3,8 @@
 use std::fmt::Debug;
 
 use liqdata::api::{
-    BadQuery, Chart, Coins, Endpoint, Exchanges, Heatmap, Largest, Levels, Liqmap, Maxpain, Orders,
-    Overview, Query, Stream,
+    Arguments, BadQuery, Chart, Coins, Endpoint, Exchanges, Heatmap, Largest, Levels, Liqmap,
+    Maxpain, Orders, Overview, Stream,
 };
 
 /// A letter that says which endpoint is asked, then the query string, not encoded.
@@ -38,7 +38,7 @@ pub fn check(input: &[u8]) {
         _ => asked(
             pairs,
             Stream::PARAMETERS,
-            Stream::from_query,
+            Stream::from_arguments,
             // The place to go on from is named in a header.
             |question| {
                 question
@@ -51,7 +51,7 @@ pub fn check(input: &[u8]) {
 }
 
 fn endpoint<E: Endpoint>(pairs: Vec<(String, String)>) {
-    asked(pairs, E::PARAMETERS, E::from_query, |question| {
+    asked(pairs, E::PARAMETERS, E::from_arguments, |question| {
         Some(question.to_query())
     });
 }
@@ -59,10 +59,11 @@ fn endpoint<E: Endpoint>(pairs: Vec<(String, String)>) {
 fn asked<Q: Debug>(
     pairs: Vec<(String, String)>,
     parameters: &[&str],
-    read: impl Fn(&Query) -> Result<Q, BadQuery>,
+    read: impl Fn(&Arguments) -> Result<Q, BadQuery>,
     written: impl Fn(&Q) -> Option<Vec<(&'static str, String)>>,
 ) {
-    let Ok(question) = Query::new(pairs, parameters).and_then(|query| read(&query)) else {
+    let Ok(question) = Arguments::from_query(pairs, parameters).and_then(|query| read(&query))
+    else {
         return;
     };
     let Some(pairs) = written(&question) else {
@@ -72,6 +73,6 @@ fn asked<Q: Debug>(
         .into_iter()
         .map(|(name, value)| (name.to_owned(), value))
         .collect();
-    let again = Query::new(again, parameters).and_then(|query| read(&query));
+    let again = Arguments::from_query(again, parameters).and_then(|query| read(&query));
     assert_eq!(format!("{again:?}"), format!("Ok({question:?})"));
 }

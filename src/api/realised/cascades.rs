@@ -1,7 +1,8 @@
 //! `/api/liquidations/cascades`: orders that follow each other closely, as events; an extension beside the ten.
 
+use crate::api::arguments::Argument;
 use crate::api::endpoint::endpoint;
-use crate::api::parameter::Rule;
+use crate::api::parameter::{Rule, text_of};
 use crate::api::realised::history::{Symbols, Usd};
 use crate::api::refusal::BadQuery;
 use crate::api::time::At;
@@ -39,8 +40,8 @@ impl Rule for Gap {
         "from 1ms to 1d, such as 60s or 5m, or milliseconds from 1000 on".to_owned()
     }
 
-    fn raw<'a>(_: &'static str, text: Option<&'a str>) -> Result<&'a str, BadQuery> {
-        Ok(text.unwrap_or_default())
+    fn raw<'a>(name: &'static str, argument: Option<Argument<'a>>) -> Result<&'a str, BadQuery> {
+        text_of::<Self>(name, argument)
     }
 
     fn check(name: &'static str, text: &str) -> Result<i64, BadQuery> {

@@ -4,8 +4,9 @@ use std::fmt;
 
 use rust_decimal::Decimal;
 
+use crate::api::arguments::Argument;
 use crate::api::endpoint::endpoint;
-use crate::api::parameter::{Exchange, Rule, read};
+use crate::api::parameter::{Exchange, Rule, read, text_of};
 use crate::api::refusal::BadQuery;
 use crate::api::time::{At, Period, words};
 use crate::model::{PeriodRow, Symbol, Vocabulary};
@@ -68,8 +69,8 @@ impl Rule for Symbols {
             .to_owned()
     }
 
-    fn raw<'a>(_: &'static str, text: Option<&'a str>) -> Result<&'a str, BadQuery> {
-        Ok(text.unwrap_or_default())
+    fn raw<'a>(name: &'static str, argument: Option<Argument<'a>>) -> Result<&'a str, BadQuery> {
+        text_of::<Self>(name, argument)
     }
 
     fn check(name: &'static str, text: &str) -> Result<Vec<Symbol>, BadQuery> {

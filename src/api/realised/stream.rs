@@ -5,10 +5,10 @@ use std::fmt;
 
 use rust_decimal::Decimal;
 
+use crate::api::arguments::{Argument, Arguments};
 use crate::api::contract::Beyond;
 use crate::api::endpoint::{Entry, Shape};
-use crate::api::parameter::{EVERYWHERE, Exchange, Parameter, Rule};
-use crate::api::query_string::Query;
+use crate::api::parameter::{EVERYWHERE, Exchange, Parameter, Rule, text_of};
 use crate::api::realised::cascades::{Gap, gap_text};
 use crate::api::realised::history::{Symbols, Usd};
 use crate::api::refusal::BadQuery;
@@ -179,7 +179,7 @@ impl Stream {
     ///
     /// [`BadQuery`] for a value outside the contract, for the parameters of answers about one instant, and for those of
     /// events that are not asked for.
-    pub fn from_query(query: &Query) -> Result<Self, BadQuery> {
+    pub fn from_arguments(query: &Arguments) -> Result<Self, BadQuery> {
         for Parameter { name, .. } in EVERYWHERE {
             if query.text(name).is_some() {
                 return Err(BadQuery::new(
@@ -277,8 +277,8 @@ impl Rule for EventId {
         "the id of an event of the stream, as it was sent".to_owned()
     }
 
-    fn raw<'a>(_: &'static str, text: Option<&'a str>) -> Result<&'a str, BadQuery> {
-        Ok(text.unwrap_or_default())
+    fn raw<'a>(name: &'static str, argument: Option<Argument<'a>>) -> Result<&'a str, BadQuery> {
+        text_of::<Self>(name, argument)
     }
 
     fn check(name: &'static str, text: &str) -> Result<String, BadQuery> {

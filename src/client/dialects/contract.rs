@@ -1,6 +1,6 @@
 //! The contract: every question at its own path, every reply as `wire` reads it.
 
-use crate::api::{self, BadQuery, Endpoint, Query, Stream};
+use crate::api::{self, Arguments, BadQuery, Endpoint, Stream};
 use crate::client::dialect::{Dialect, Request};
 use crate::model::{CascadeRow, Order};
 use crate::wire::{self, Damage, Decode};
@@ -32,8 +32,8 @@ fn answers<E: Endpoint>(question: &E, echo: &[(&'static str, String)]) -> Result
             let value = if asked == name { told } else { value };
             ((*asked).to_owned(), value.clone())
         });
-        let as_read = Query::new(pairs.collect(), E::PARAMETERS)
-            .and_then(|query| E::from_query(&query))
+        let as_read = Arguments::from_query(pairs.collect(), E::PARAMETERS)
+            .and_then(|query| E::from_arguments(&query))
             .map(|answered| answered.to_query());
         if as_read.as_ref().ok() != Some(&asked) {
             let place = if E::ENVELOPED { "data" } else { "" };

@@ -132,6 +132,11 @@ pub trait Answer: Endpoint {
         Ok(None)
     }
 
+    /// Whether orders come with the column of their groups; `None` where the reply is not of single orders.
+    fn group_column(&self) -> Option<bool> {
+        None
+    }
+
     /// The names it asks about of which `reply` tells nothing, so that they may be misspelt.
     fn doubtful(&self, _reply: &Self::Reply) -> Option<Asked<'_>> {
         None
@@ -231,6 +236,10 @@ impl Answer for api::Orders {
             symbols: self.symbol.iter().collect(),
             exchange: self.exchange.as_deref(),
         })
+    }
+
+    fn group_column(&self) -> Option<bool> {
+        Some(self.tells_groups())
     }
 
     fn of_market(

@@ -15,7 +15,7 @@ use futures_util::stream::unfold;
 use serde::Serialize;
 use tokio::time::{Instant, sleep_until, timeout_at};
 
-use crate::api::{Events, Query, Stream};
+use crate::api::{Arguments, Events, Stream};
 use crate::market::{CascadeFollower, Followed, FollowedCascades, Follower};
 use crate::server::answers::query::pairs;
 use crate::server::answers::response::EVENTS;
@@ -40,7 +40,7 @@ pub(crate) async fn follow(
     uri: Uri,
 ) -> Result<Response, Rejection> {
     let query = pairs(uri.query().unwrap_or_default())?;
-    let mut question = Stream::from_query(&Query::new(query, Stream::PARAMETERS)?)?;
+    let mut question = Stream::from_arguments(&Arguments::from_query(query, Stream::PARAMETERS)?)?;
     // A browser that comes back asks the address it asked before: the header is newer.
     if let Some(id) = headers.get(LAST_EVENT_ID) {
         question.last_event_id = Some(String::from_utf8_lossy(id.as_bytes()).into_owned());

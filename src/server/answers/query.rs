@@ -3,7 +3,7 @@
 use axum::http::HeaderMap;
 use percent_encoding::percent_decode_str;
 
-use crate::api::{self, BadQuery, Query};
+use crate::api::{self, Arguments, BadQuery};
 use crate::market::Answer;
 use crate::model::Millis;
 
@@ -21,9 +21,9 @@ pub(crate) struct Question<E> {
 impl<E: Answer> Question<E> {
     /// The question of a query string.
     pub(crate) fn read(query: &str) -> Result<Self, BadQuery> {
-        let query = Query::new(pairs(query)?, E::PARAMETERS)?;
+        let query = Arguments::from_query(pairs(query)?, E::PARAMETERS)?;
         Ok(Self {
-            endpoint: E::from_query(&query)?,
+            endpoint: E::from_arguments(&query)?,
             explain: query.text("explain").map_or(Ok(false), switch)?,
             as_of: query.text("as_of").map(instant).transpose()?,
         })

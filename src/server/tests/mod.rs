@@ -35,7 +35,7 @@ use tower::ServiceExt;
 use super::Rejection;
 use super::router::{SIMULATED, finish, pages, router, routes};
 use super::shared::{Lane, Shared};
-use crate::api::{self, Endpoint, Envelope, Query};
+use crate::api::{self, Arguments, Endpoint, Envelope};
 use crate::engine::{self, Observations, Wanted};
 use crate::market::{Answer, Market, Material, Visit, every_endpoint, wall_clock};
 use crate::model::{
@@ -133,7 +133,7 @@ struct Paths(Vec<(&'static str, bool, bool)>);
 
 impl Visit for Paths {
     fn endpoint<E: Answer>(mut self) -> Self {
-        let question = E::from_query(&Query::default()).unwrap();
+        let question = E::from_arguments(&Arguments::default()).unwrap();
         let slow = matches!(question.material(), Material::Estimated(_));
         self.0.push((E::PATH, E::ENVELOPED, slow));
         self
