@@ -14,6 +14,7 @@ use crate::archive::files::Identity;
 use crate::archive::integrity::damage_state;
 use crate::archive::integrity::damage_state::{Stamp, Warned};
 use crate::archive::integrity::damaged_part::DamagedPart;
+use crate::archive::integrity::repair;
 use crate::archive::journal::{database, table};
 use crate::archive::rows::bars::BarRow;
 use crate::archive::rows::open_interest::OpenInterestRow;
@@ -152,7 +153,11 @@ impl Archive {
             Err(source) if is_absent(&source) => {
                 return Err(ArchiveError::NotAnArchive {
                     path: folder.to_owned(),
-                    message: format!("there is no {} in it", database::FILE),
+                    message: if repair::is_interrupted(folder) {
+                        repair::INTERRUPTED.to_owned()
+                    } else {
+                        format!("there is no {} in it", database::FILE)
+                    },
                 });
             }
             Err(source) => return Err(ArchiveError::of_file(&journal, source)),
@@ -311,6 +316,16 @@ impl Archive {
         });
         drop(journal);
         answered.map_err(|source| self.met(source))
+    }
+
+    /// Asks the journal of an archive that this process has the lock of, one statement at a time: after a statement that
+    /// meets a damaged page the others of its transaction fail as well.
+    pub(crate) fn ask_in_steps<T>(
+        &self,
+        question: impl FnOnce(&Connection) -> rusqlite::Result<T>,
+    ) -> Result<T, ArchiveError> {
+        let journal = self.journal()?;
+        question(&journal).map_err(|source| self.of_journal(source))
     }
 
     /// The error of a question to the journal; where that is damaged, it is known to be from then on.
@@ -478,10 +493,6 @@ impl Archive {
                 OpenInterestRow::TABLE,
                 PositionRow::TABLE,
             ] {
-                // An older archive has no positions.
-                if !journal.table_exists(None, table)? {
-                    continue;
-                }
                 let mut names =
                     journal.prepare(&format!("SELECT DISTINCT exchange FROM {table}"))?;
                 for name in names.query_map([], |row| row.get(0))? {

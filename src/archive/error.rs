@@ -29,17 +29,16 @@ pub enum ArchiveError {
         /// What is there instead.
         message: String,
     },
-    /// The archive is one of a version that this build does not know.
-    #[error("{} is an archive with tables of version {version}, and this build knows versions {known}; {hint}", path.display())]
+    /// The archive has another format version than the one this build reads.
+    #[error("{} has archive format {version}; this build reads format {known}: export its rows with the liqdata that \
+             wrote it, then ingest them into a new archive", path.display())]
     OtherVersion {
         /// The journal.
         path: PathBuf,
-        /// The version of its tables.
+        /// The format version of the archive.
         version: i32,
-        /// The versions that are known.
-        known: String,
-        /// The way out.
-        hint: &'static str,
+        /// The format version that this build reads.
+        known: i32,
     },
     /// A file of the archive is not what was written.
     #[error("{} is damaged: {message}", path.display())]

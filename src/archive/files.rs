@@ -109,18 +109,14 @@ pub(crate) fn sync_folder(folder: &Path) -> Result<(), ArchiveError> {
     Ok(())
 }
 
-/// Copies a file of the archive at `folder` into its quarantine under a name that nothing else has.
-pub(crate) fn aside(folder: &Path, from: &Path, name: &str) -> Result<PathBuf, ArchiveError> {
-    let quarantine = folder.join(QUARANTINE);
-    let to = Path::new(QUARANTINE).join(format!("{}-{name}", Uuid::now_v7()));
-    refuse_link(folder, &to)?;
-    make_folder(folder, &quarantine)?;
-    let to = folder.join(to);
-    fs::copy(from, &to)
-        .and_then(|_| File::open(&to)?.sync_all())
-        .map_err(|source| ArchiveError::of_file(&to, source))?;
-    sync_folder(&quarantine)?;
-    Ok(to)
+/// Removes a file, if it is there.
+pub(crate) fn remove_if_there(path: &Path) -> Result<(), ArchiveError> {
+    match fs::remove_file(path) {
+        Err(source) if source.kind() != std::io::ErrorKind::NotFound => {
+            Err(ArchiveError::of_file(path, source))
+        }
+        _ => Ok(()),
+    }
 }
 
 /// Where a file of the archive at `folder` goes in its quarantine: to its own path below that, and where another file lies there

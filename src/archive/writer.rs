@@ -16,7 +16,8 @@ use crate::archive::catalog::manifest;
 use crate::archive::catalog::manifest::State;
 use crate::archive::coverage::pending;
 use crate::archive::coverage::sessions::{Gap, SessionId};
-use crate::archive::journal::{ahead, database, mend};
+use crate::archive::integrity::repair;
+use crate::archive::journal::database;
 use crate::archive::rows::row::{check_name, check_time};
 use crate::archive::rows::row_kind::ROW_KINDS;
 use crate::archive::segment::atomic_write;
@@ -66,47 +67,15 @@ impl Archive {
         check_folder(folder)?;
         lock::refuse_network(folder)?;
         let lock = Lock::take(folder, wall_clock())?;
-        refuse_damaged_log(folder)?;
         Self::to_write(folder, lock, false)
     }
 
-    /// As [`Archive::create_or_open`] of an archive that is there, to [repair](Writer::repair) it: where its journal's log is damaged
-    /// in the middle, what lies behind that is let go of. A copy of the log is kept in `quarantine`, and all time is a gap, as nothing
-    /// tells what was in it.
-    ///
-    /// # Errors
-    ///
-    /// As [`Archive::create_or_open`], and [`ArchiveError::Damaged`] where nothing tells whose the gaps would be.
-    pub fn to_repair(path: impl AsRef<Path>) -> Result<Writer, ArchiveError> {
-        let folder = &files::settled(path.as_ref())?;
-        check_folder(folder)?;
-        lock::refuse_network(folder)?;
-        let lock = Lock::take(folder, wall_clock())?;
-        let Some(reason) = fault_of_log(folder)? else {
-            return Self::to_write(folder, lock, false);
-        };
-        let exchanges = Self::to_verify(folder)?.ask(mend::known_exchanges)?;
-        if exchanges.is_empty() {
-            return Err(ArchiveError::Damaged {
-                path: folder.join(database::FILE),
-                message: format!(
-                    "{reason}, and nothing tells whose they were: restore the archive from a copy"
-                ),
-            });
-        }
-        let log = database::beside(&folder.join(database::FILE), "-wal");
-        let kept = files::aside(folder, &log, "journal.sqlite-wal")?;
-        log::error!(
-            target: "liqdata::archive",
-            "{}: {reason}; a copy is at {}",
-            log.display(),
-            kept.display()
-        );
-        Self::to_write(folder, lock, true)
-    }
-
-    /// Opens an archive for writing. Where its log lost something, that is on record before anything else is done.
-    fn to_write(folder: &Path, lock: Lock, has_lost: bool) -> Result<Writer, ArchiveError> {
+    /// Opens an archive for writing; after a repair unfinished files go to the quarantine.
+    pub(crate) fn to_write(
+        folder: &Path,
+        lock: Lock,
+        is_repaired: bool,
+    ) -> Result<Writer, ArchiveError> {
         let path = folder.join(database::FILE);
         let connection = database::open_to_write(&path)?;
         files::sync_folder(folder)?;
@@ -115,14 +84,7 @@ impl Archive {
             connection: Some(connection),
             lock,
         };
-        if has_lost {
-            writer.change(|journal| {
-                let transaction = journal.transaction()?;
-                mend::miss_everything(&transaction, wall_clock())?;
-                transaction.commit()
-            })?;
-            // Until then what is left of the log still tells of the damage.
-            writer.write_out()?;
+        if is_repaired {
             writer.keep_pending()?;
         }
         writer.recover()?;
@@ -152,7 +114,7 @@ impl Writer {
         self.change(|journal| database::look_while(journal, goes_on))
     }
 
-    /// Moves files that seem never to have been kept to `quarantine`: what kept them may have been lost.
+    /// Moves unfinished files to the quarantine: the journal may have lost their rows.
     fn keep_pending(&mut self) -> Result<(), ArchiveError> {
         for part in self.ask(|journal| manifest::all(journal, State::Pending))? {
             let path = Path::new(&part.path);
@@ -306,45 +268,16 @@ impl Writer {
         if busy.map_err(|source| self.archive.of_journal(source))? {
             Ok(connection)
         } else {
-            Err(self.kept_by_reader("a write failed, and "))
+            Err(self.kept_by_reader())
         }
     }
 
-    /// Moves everything in the journal's log into the database: a copy of that has all of it then.
-    pub(crate) fn write_out(&mut self) -> Result<(), ArchiveError> {
-        if self.change(|journal| database::write_out(journal))? {
-            Ok(())
-        } else {
-            Err(self.kept_by_reader(""))
-        }
-    }
-
-    fn kept_by_reader(&self, after: &str) -> ArchiveError {
-        let message =
-            format!("{after}a reader keeps the journal from being written out anew; try again");
+    fn kept_by_reader(&self) -> ArchiveError {
+        let message = "a write failed, and a reader keeps the journal's log from being written out; try again";
         ArchiveError::Io {
             path: self.folder.join(database::FILE),
             source: std::io::Error::new(std::io::ErrorKind::ResourceBusy, message),
         }
-    }
-}
-
-/// What is wrong with the journal's log, if anything is: what lies behind that `SQLite` takes for never written, and overwrites.
-fn fault_of_log(folder: &Path) -> Result<Option<String>, ArchiveError> {
-    ahead::fault(&database::beside(&folder.join(database::FILE), "-wal"))
-}
-
-/// Refuses to write where rows that were acknowledged would be lost by that.
-fn refuse_damaged_log(folder: &Path) -> Result<(), ArchiveError> {
-    match fault_of_log(folder)? {
-        None => Ok(()),
-        Some(reason) => Err(ArchiveError::Damaged {
-            path: folder.join(database::FILE),
-            message: format!(
-                "{reason} if anything were written; `liqdata verify --repair` lets go of them and calls all time a gap, or \
-                 restore the archive from a copy"
-            ),
-        }),
     }
 }
 
@@ -361,6 +294,9 @@ fn check_folder(folder: &Path) -> Result<(), ArchiveError> {
     }
     if folder.join(database::FILE).exists() {
         return Ok(());
+    }
+    if repair::is_interrupted(folder) {
+        return refused(repair::INTERRUPTED.to_owned());
     }
     let entries = fs::read_dir(folder).map_err(|source| ArchiveError::of_file(folder, source))?;
     for entry in entries {

@@ -66,6 +66,9 @@ fn findings(
     goes_on: &GoesOn,
     tell: &dyn Fn(usize, usize),
 ) -> Result<Vec<Finding>, ArchiveError> {
+    if repair {
+        Archive::finish_repair(path)?;
+    }
     let archive = Archive::to_verify(path)?;
     archive.look_while(goes_on)?;
     tell(0, 1);
@@ -81,19 +84,7 @@ fn findings(
     if repair && !found.is_sound() && goes_on() {
         drop(archive);
         tell(all, 2 * all);
-        let mut writer = Archive::to_repair(path)?;
-        writer.look_while(goes_on)?;
-        let told = found.journal;
-        found = writer.repair_observed(&mut |read, _| {
-            tell(all + read, 2 * all);
-            goes_on()
-        })?;
-        // What is wrong with the log is let go of before anything else is done.
-        for fault in told {
-            if !found.journal.contains(&fault) && !found.mended.contains(&fault) {
-                found.mended.push(fault);
-            }
-        }
+        found = Archive::repair_while(path, goes_on, &|read, _| tell(all + read, 2 * all))?;
     }
     Ok(found.findings(&folder))
 }

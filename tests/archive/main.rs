@@ -15,7 +15,6 @@ mod damage;
 #[cfg(target_os = "linux")]
 mod days;
 mod disk;
-mod earlier;
 mod filing;
 mod flips;
 mod gathering;

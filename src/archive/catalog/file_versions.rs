@@ -6,7 +6,6 @@
 
 use rusqlite::{Connection, OptionalExtension, params};
 
-use crate::archive::journal::versions;
 use crate::model::Millis;
 
 pub(crate) const CREATE: &str = "
@@ -29,15 +28,11 @@ pub(crate) struct Generation {
 }
 
 /// The condition that a file of the manifest is told as of the instant of a parameter.
-pub(crate) fn is_told(journal: &Connection, parameter: &str) -> rusqlite::Result<String> {
-    // Before there were generations there was one.
-    if !versions::has_generations(journal)? {
-        return Ok(format!("{parameter} IS NOT NULL"));
-    }
-    Ok(format!(
+pub(crate) fn is_told(parameter: &str) -> String {
+    format!(
         "{parameter} IS NOT NULL AND NOT EXISTS (SELECT 1 FROM generations WHERE generations.path = manifest.path
             AND (since > {parameter} OR superseded_at <= {parameter}))"
-    ))
+    )
 }
 
 /// An instant as a parameter of that condition; now, where there is none.
@@ -47,9 +42,6 @@ pub(crate) fn at(as_of: Option<Millis>) -> i64 {
 
 /// From when until when a file is told.
 pub(crate) fn of(journal: &Connection, path: &str) -> rusqlite::Result<Generation> {
-    if !versions::has_generations(journal)? {
-        return Ok(Generation::default());
-    }
     let found = journal
         .prepare_cached("SELECT since, superseded_at FROM generations WHERE path = ?1")?
         .query_row([path], |line| {

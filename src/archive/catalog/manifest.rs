@@ -261,7 +261,7 @@ pub(crate) fn of_day_at(
     state: State,
     as_of: Option<Millis>,
 ) -> rusqlite::Result<Vec<Part>> {
-    let is_told = file_versions::is_told(journal, "?4")?;
+    let is_told = file_versions::is_told("?4");
     journal
         .prepare_cached(&format!(
             "SELECT {COLUMNS} FROM manifest WHERE holds = ?1 AND day = ?2 AND state = ?3 AND {is_told}
@@ -292,7 +292,7 @@ pub(crate) fn of_day_ever(
 
 /// Every file that is in `state` and told now.
 pub(crate) fn told(journal: &Connection, state: State) -> rusqlite::Result<Vec<Part>> {
-    let is_told = file_versions::is_told(journal, "?2")?;
+    let is_told = file_versions::is_told("?2");
     journal
         .prepare_cached(&format!(
             "SELECT {COLUMNS} FROM manifest WHERE state = ?1 AND {is_told} ORDER BY holds, day, path"

@@ -31,13 +31,6 @@ pub(crate) fn create() -> String {
     )
 }
 
-/// Whether a journal has these tables; those of earlier versions have none.
-fn are_there(journal: &Connection) -> rusqlite::Result<bool> {
-    journal
-        .prepare_cached("SELECT count(*) FROM sqlite_schema WHERE name = 'topic_gaps'")?
-        .query_row([], |line| line.get(0))
-}
-
 record! {
     /// A stretch of time in which one topic of an exchange was not heard, while others were.
     #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -311,9 +304,6 @@ pub(crate) fn add_mark(journal: &Connection, mark: &Measurement) -> rusqlite::Re
 
 /// What was measured before `end`, in order.
 pub(crate) fn all_marks(journal: &Connection, end: Millis) -> rusqlite::Result<Vec<Measurement>> {
-    if !are_there(journal)? {
-        return Ok(Vec::new());
-    }
     journal
         .prepare_cached(&format!(
             "SELECT {} FROM marks WHERE at < ?1 ORDER BY at, id",
@@ -347,9 +337,6 @@ pub(crate) fn last(
     exchange: Option<&str>,
     end: Millis,
 ) -> rusqlite::Result<BTreeMap<String, Millis>> {
-    if !are_there(journal)? {
-        return Ok(BTreeMap::new());
-    }
     journal
         .prepare_cached(
             "SELECT exchange, max(at) FROM marks
@@ -412,9 +399,6 @@ fn of_stretch<R: Record>(
     end: Millis,
     as_of: Option<Millis>,
 ) -> rusqlite::Result<Vec<R>> {
-    if !are_there(journal)? {
-        return Ok(Vec::new());
-    }
     journal
         .prepare_cached(&format!(
             "SELECT {} FROM {table} WHERE start < ?2 AND \"end\" > ?1 AND recorded_at <= ?3
@@ -431,9 +415,6 @@ pub(crate) fn days_of_tallies(
     start: Millis,
     end: Millis,
 ) -> rusqlite::Result<Vec<Counter>> {
-    if !are_there(journal)? {
-        return Ok(Vec::new());
-    }
     let mut statement = journal.prepare_cached(
         "SELECT exchange, day, kind, count FROM tallies WHERE day >= ?1 AND day <= ?2 ORDER BY day, exchange, kind",
     )?;

@@ -283,7 +283,7 @@ impl Archive {
                 )?
                 .query_map([start.0, end.0], counted)?
                 .collect::<rusqlite::Result<Vec<_>>>()?;
-            let is_told = file_versions::is_told(journal, "?2")?;
+            let is_told = file_versions::is_told("?2");
             let listed = journal
                 .prepare_cached(&format!(
                     "SELECT exchange, sum(part_venues.rows), max(part_venues.last) FROM part_venues

@@ -3,7 +3,8 @@
 use rusqlite::{Connection, OptionalExtension, params};
 
 use crate::archive::journal::table;
-use crate::archive::rows::row::{Fault, check_name, check_text, check_time};
+use crate::archive::rows::orders::OrderRow;
+use crate::archive::rows::row::{Fault, Row as _, check_name, check_text, check_time};
 use crate::model::{Completeness, Millis, Record, Vocabulary, record, value};
 
 /// The tables in SQL.
@@ -48,9 +49,13 @@ const LOST_ROW: &str = "damaged row of ";
 /// The condition that orders may be lost.
 const OF_ORDERS: &str = "reason NOT GLOB 'damaged row of *'";
 
-/// The reason of a gap that a damaged row of a table leaves.
+/// The reason of a gap that damaged rows of a table leave.
 pub(crate) fn lost_row(table: &str) -> String {
-    format!("{LOST_ROW}{table}")
+    if table == OrderRow::TABLE {
+        "damaged row".to_owned()
+    } else {
+        format!("{LOST_ROW}{table}")
+    }
 }
 
 /// The gaps that damaged rows of other tables than that of orders left, with their tables.

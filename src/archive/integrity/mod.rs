@@ -7,6 +7,8 @@ pub(super) mod crc;
 pub(super) mod damage_state;
 pub(super) mod damaged_part;
 pub(super) mod file_checksum;
+pub(super) mod journal_check;
+pub(super) mod repair;
 pub(super) mod row_check;
 pub(super) mod row_checksums;
 pub(super) mod scrub;

@@ -8,7 +8,7 @@ use rusqlite::Connection;
 use crate::archive::archive::Archive;
 use crate::archive::catalog::stats::known;
 use crate::archive::integrity::crc::{COLUMN, FUNCTION};
-use crate::archive::journal::{database, table, versions};
+use crate::archive::journal::{database, table};
 use crate::archive::rows::orders::OrderRow;
 use crate::archive::rows::row::Row;
 
@@ -25,9 +25,6 @@ impl Archive {
 
     /// The numbers of the orders that nobody has looked at since they were written: behind the first, up to the second.
     pub(crate) fn unheld(&self, journal: &Connection) -> rusqlite::Result<Numbers> {
-        if !versions::is_summed(journal)? {
-            return Ok((0, 0));
-        }
         let identity = self.identity();
         let before = match *self.held.lock().unwrap_or_else(PoisonError::into_inner) {
             // Where a system tells no file from another, nothing is remembered.
@@ -92,7 +89,7 @@ pub(crate) fn refuse_changed(
     if before == last {
         return Ok(0);
     }
-    let (_, summed) = versions::columns::<OrderRow>(journal)?;
+    let summed = table::columns::<OrderRow>();
     let (found, changed): (i64, Option<i64>) = journal
         .prepare_cached(&format!(
             "SELECT count(*), min(CASE WHEN {COLUMN} IS NOT {FUNCTION}({summed}) THEN id END)

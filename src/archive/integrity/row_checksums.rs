@@ -9,57 +9,31 @@ use rusqlite::Connection;
 use crate::archive::catalog::file_versions;
 use crate::archive::coverage::events::{GapOutcome, Measurement, TopicGap};
 use crate::archive::integrity::crc::{COLUMN, FUNCTION};
-use crate::archive::journal::{table, versions};
-use crate::archive::rows::orders::OrderRow;
-use crate::archive::rows::row::Row as _;
+use crate::archive::journal::table;
 use crate::archive::rows::row_kind::ROW_KINDS;
 
 /// How many lines of a table are named at most.
 const NAMED: i64 = 20;
 
 /// A table and the columns that its checksum is of.
-struct Summed {
-    table: &'static str,
-    columns: String,
+pub(super) struct Summed {
+    pub(super) table: &'static str,
+    pub(super) columns: String,
     /// Whether lines are changed by statements of their own; they are summed by triggers.
     changes: bool,
-    /// The version of the tables that it came with.
-    since: i32,
 }
 
-/// The version in which lines got their checksums.
-const FIRST: i32 = 5;
-/// The version in which what is noted of the listening got its tables.
-const NOTED: i32 = 6;
-/// The version in which files got generations.
-const GENERATIONS: i32 = 7;
-
-fn tables() -> Vec<Summed> {
-    fn noted(table: &'static str, columns: String) -> Summed {
-        Summed {
-            table,
-            columns,
-            changes: true,
-            since: NOTED,
-        }
-    }
+/// Every table whose lines have checksums.
+pub(super) fn tables() -> Vec<Summed> {
     let of_rows = ROW_KINDS.iter().map(|kind| Summed {
         table: kind.table,
         columns: kind.columns(),
         changes: false,
-        since: FIRST.max(kind.since),
     });
-    let generations = Summed {
-        table: "generations",
-        columns: file_versions::COLUMNS.to_owned(),
-        changes: true,
-        since: GENERATIONS,
-    };
     let changing = |table, columns: &str| Summed {
         table,
         columns: columns.to_owned(),
         changes: true,
-        since: FIRST,
     };
     let others = [
         changing(
@@ -74,29 +48,24 @@ fn tables() -> Vec<Summed> {
         changing("part_venues", "path, exchange, rows, last"),
         changing("state", "name, value"),
         changing("coins", "symbol, known_from, last_close"),
-        noted("topic_gaps", table::columns::<TopicGap>()),
-        noted("outcomes", table::columns::<GapOutcome>()),
-        noted("tallies", "exchange, day, kind, count".to_owned()),
-        noted("marks", table::columns::<Measurement>()),
-        generations,
+        changing("topic_gaps", &table::columns::<TopicGap>()),
+        changing("outcomes", &table::columns::<GapOutcome>()),
+        changing("tallies", "exchange, day, kind, count"),
+        changing("marks", &table::columns::<Measurement>()),
+        changing("generations", file_versions::COLUMNS),
     ];
     of_rows.chain(others).collect()
 }
 
-/// Gives every table that came after the version `summed` its checksums, those of the lines that are there included.
-pub(crate) fn add(journal: &Connection, summed: i32) -> rusqlite::Result<()> {
-    let without = tables().into_iter().filter(|table| table.since > summed);
+/// Gives every table its column of checksums.
+pub(crate) fn add(journal: &Connection) -> rusqlite::Result<()> {
     for Summed {
         table,
         columns,
         changes,
-        ..
-    } in without
+    } in tables()
     {
-        journal.execute_batch(&format!(
-            "ALTER TABLE {table} ADD COLUMN {COLUMN} INTEGER;
-             UPDATE {table} SET {COLUMN} = {FUNCTION}({columns});"
-        ))?;
+        journal.execute_batch(&format!("ALTER TABLE {table} ADD COLUMN {COLUMN} INTEGER"))?;
         if changes {
             let new: Vec<String> = columns
                 .split(", ")
@@ -118,14 +87,7 @@ pub(crate) fn add(journal: &Connection, summed: i32) -> rusqlite::Result<()> {
 /// The lines that are not as they were written, table by table.
 pub(crate) fn faults(journal: &Connection) -> rusqlite::Result<Vec<String>> {
     let mut found = Vec::new();
-    let version: i32 = journal.query_row("PRAGMA user_version", [], |row| row.get(0))?;
-    let there = tables().into_iter().filter(|table| table.since <= version);
-    for Summed { table, columns, .. } in there {
-        let columns = if table == OrderRow::TABLE {
-            versions::columns::<OrderRow>(journal)?.1
-        } else {
-            columns
-        };
+    for Summed { table, columns, .. } in tables() {
         let mut lines = journal.prepare(&format!(
             "SELECT rowid FROM {table} NOT INDEXED WHERE {COLUMN} IS NOT {FUNCTION}({columns}) LIMIT {NAMED}"
         ))?;

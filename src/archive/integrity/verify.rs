@@ -3,8 +3,6 @@
 use std::collections::HashSet;
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
-use std::thread;
-use std::time::Duration;
 
 use bytes::Bytes;
 use rusqlite::Connection;
@@ -18,8 +16,8 @@ use crate::archive::coverage::sessions::{Gap, add_gap};
 use crate::archive::files::Identity;
 use crate::archive::integrity::damage_state::Stamp;
 use crate::archive::integrity::damaged_part::DamagedPart;
-use crate::archive::integrity::row_checksums;
-use crate::archive::journal::{ahead, database, mend, salvage, schema, versions};
+use crate::archive::integrity::journal_check;
+use crate::archive::journal::database;
 use crate::archive::raw::line;
 use crate::archive::rows::orders::OrderRow;
 use crate::archive::rows::row::Row;
@@ -30,9 +28,6 @@ use crate::model::{Millis, record};
 
 /// The reason of a gap that a damaged file leaves.
 pub(crate) const DAMAGED: &str = "damaged file";
-
-/// How long a copy is waited for before it is asked whether to go on.
-const LOOK: Duration = Duration::from_millis(5);
 
 /// The largest journal, in bytes, that is checked whenever it is opened; it takes about a second.
 const AT_ONCE: u64 = 64 << 20;
@@ -56,8 +51,8 @@ pub struct Verification {
     pub raw_damaged: Vec<(PathBuf, String)>,
     /// What is wrong with the journal.
     pub journal: Vec<String>,
-    /// What was wrong with the journal before a repair.
-    pub mended: Vec<String>,
+    /// What was wrong with the journal before a repair replaced it.
+    pub repaired: Vec<String>,
 }
 
 record! {
@@ -138,9 +133,9 @@ impl Verification {
             repaired: self.set_aside.contains(path),
         };
         let journal = self.journal.iter().map(|detail| (detail, false));
-        let mended = self.mended.iter().map(|detail| (detail, true));
+        let repaired = self.repaired.iter().map(|detail| (detail, true));
         journal
-            .chain(mended)
+            .chain(repaired)
             .map(of_journal)
             .chain(self.damaged.iter().map(of_part))
             .chain(self.raw_damaged.iter().map(of_raw))
@@ -243,39 +238,16 @@ impl Archive {
         Ok(found)
     }
 
-    /// What is wrong with the journal: a loss in the middle of its log, what `SQLite` finds, tables that are not what they were
-    /// made as, lines that are not as they were written.
+    /// What is wrong with the journal: its pages, its tables, its row numbers and the checksums of its lines.
     ///
     /// # Errors
     ///
     /// [`ArchiveError`] where it cannot be read for another reason than damage.
     pub(crate) fn journal_faults(&self) -> Result<Vec<String>, ArchiveError> {
-        let log = database::beside(&self.folder.join(database::FILE), "-wal");
-        let mut found: Vec<String> = ahead::fault(&log)?.into_iter().collect();
-        let asked = self.ask(|journal| {
-            let mut problems = journal
-                .prepare("PRAGMA integrity_check")?
-                .query_map([], |row| row.get::<_, String>(0))?
-                .filter(|problem| !problem.as_ref().is_ok_and(|problem| problem == "ok"))
-                .collect::<rusqlite::Result<Vec<_>>>()?;
-            let of_tables = schema::faults(journal)?;
-            if !of_tables.is_empty() {
-                // Of tables that are not what they were made as nothing can be asked.
-                problems.extend(of_tables);
-                return Ok(problems);
-            }
-            problems.extend(schema::faults_of_numbers(journal)?);
-            if versions::is_summed(journal)? {
-                problems.extend(row_checksums::faults(journal)?);
-            }
-            Ok(problems)
-        });
-        match asked {
-            Ok(problems) => found.extend(problems),
-            Err(ArchiveError::Damaged { message, .. }) => found.push(message),
-            Err(fault) => return Err(fault),
+        match self.ask(journal_check::faults) {
+            Err(ArchiveError::Damaged { message, .. }) => Ok(vec![message]),
+            found => found,
         }
-        Ok(found)
     }
 
     /// Whether the journal is so small that it is looked through whenever it is opened.
@@ -452,7 +424,8 @@ impl Writer {
         self.quarantine_observed(&mut |_, _| true)
     }
 
-    fn quarantine_observed(
+    /// Quarantines as [`Writer::quarantine`] does, and asks `goes_on` after each file.
+    pub(crate) fn quarantine_observed(
         &mut self,
         goes_on: &mut dyn FnMut(usize, usize) -> bool,
     ) -> Result<Verification, ArchiveError> {
@@ -465,80 +438,13 @@ impl Writer {
                 self.set_aside(part, &reason)?;
             }
         }
-        self.verify_observed(goes_on)
-    }
-
-    /// Puts right what can be: damaged files go to the folder `quarantine`, tables of the journal of which a page or an index is
-    /// damaged are made anew of the lines that can be reached, and rows that are not as they were written are taken out, a copy
-    /// of it kept beside the files. What that leaves unknown is a gap. What is wrong with the journal afterwards only a copy of the archive can mend.
-    ///
-    /// # Errors
-    ///
-    /// [`ArchiveError`] where a file cannot be read or moved, or the journal cannot be written.
-    pub fn repair(&mut self) -> Result<Verification, ArchiveError> {
-        self.repair_observed(&mut |_, _| true)
-    }
-
-    /// As [`Writer::repair`], and asks before each file whether to go on, as [`Archive::verify_observed`] does.
-    ///
-    /// # Errors
-    ///
-    /// As [`Writer::repair`].
-    pub fn repair_observed(
-        &mut self,
-        goes_on: &mut dyn FnMut(usize, usize) -> bool,
-    ) -> Result<Verification, ArchiveError> {
-        let faults = self.journal_faults()?;
-        // Of tables that are not what they were made as each row would be taken for a changed one.
-        if !faults.is_empty() && self.ask(schema::faults)?.is_empty() {
-            self.write_out()?;
-            if !self.journal_aside(goes_on)? {
-                return Ok(Verification {
-                    journal: faults,
-                    ..Verification::default()
-                });
-            }
-            self.change(|journal| salvage::save(journal, wall_clock()))?;
-            self.change(|journal| {
-                let transaction = journal.transaction()?;
-                mend::let_go(&transaction, wall_clock())?;
-                transaction.commit()
-            })?;
-        }
-        let mut found = self.quarantine_observed(goes_on)?;
+        let mut found = self.verify_observed(goes_on)?;
         for (path, _) in &found.raw_damaged {
             self.change(|_| Ok(()))?;
             self.set_raw_aside(path)?;
             found.set_aside.insert(path.clone());
         }
-        found.mended = faults;
-        found.mended.retain(|fault| !found.journal.contains(fault));
         Ok(found)
-    }
-
-    /// Puts a copy of the journal beside the files that are out of use; gives whether it came to the end. However large it is,
-    /// whoever says that it is enough does not wait for it.
-    fn journal_aside(
-        &self,
-        goes_on: &mut dyn FnMut(usize, usize) -> bool,
-    ) -> Result<bool, ArchiveError> {
-        let folder = self.folder.clone();
-        let copying = move || {
-            let journal = folder.join(database::FILE);
-            files::aside(&folder, &journal, database::FILE).map(drop)
-        };
-        let copy = thread::Builder::new().name("liqdata-copy".to_owned());
-        let copy = copy.spawn(copying);
-        let copy = copy.map_err(|source| ArchiveError::of_file(&self.folder, source))?;
-        while !copy.is_finished() {
-            if !goes_on(0, 0) {
-                return Ok(false);
-            }
-            thread::sleep(LOOK);
-        }
-        let copied = copy.join();
-        copied.unwrap_or_else(|panic| std::panic::resume_unwind(panic))?;
-        Ok(true)
     }
 
     /// Takes one file out of use.

@@ -18,18 +18,11 @@ use crate::archive::coverage::sessions;
 use crate::archive::coverage::sessions::Gap;
 use crate::archive::filter::{Filter, Room};
 use crate::archive::integrity::{crc, row_checksums};
-use crate::archive::journal::versions::{
-    VERSION, WITHOUT_GENERATIONS, WITHOUT_GROUPS, WITHOUT_NOTES, WITHOUT_POSITIONS, WITHOUT_SUMS,
-    WITHOUT_VERSIONS,
-};
-use crate::archive::journal::{table, versions};
-use crate::archive::rows::maps::MapRow;
-use crate::archive::rows::orders::OrderRow;
-use crate::archive::rows::positions::PositionRow;
+use crate::archive::journal::table;
 use crate::archive::rows::row::Row;
 use crate::archive::rows::row_kind::{ROW_KINDS, RowKind};
 use crate::archive::{ArchiveError, files};
-use crate::model::{Millis, Record};
+use crate::model::Millis;
 
 /// The journal's file name in the archive's folder.
 pub(crate) const FILE: &str = "journal.sqlite";
@@ -39,6 +32,8 @@ pub(crate) const EMPTY: &str = "the journal is empty";
 const OLDEST_SQLITE: i32 = 3_051_003;
 /// `liqd` in ASCII.
 const APPLICATION: i32 = 0x6C69_7164;
+/// The version of the journal's format.
+const VERSION: i32 = 1;
 /// Steps of a statement from one look whether to go on to the next; so many take milliseconds.
 const LOOK: i32 = 100_000;
 /// How long a call waits for another process to let go of the journal.
@@ -79,7 +74,7 @@ pub(crate) fn open_to_write(path: &Path) -> Result<Connection, ArchiveError> {
     let mut journal =
         Connection::open_with_flags(path, flags).map_err(|source| not_opened(path, source))?;
     journal.busy_timeout(PATIENCE).map_err(fault)?;
-    let version = check_application(&journal, path, true)?;
+    check_application(&journal, path, true)?;
     let mode: String = journal
         .query_row("PRAGMA journal_mode = WAL", [], |row| row.get(0))
         .map_err(fault)?;
@@ -110,9 +105,6 @@ pub(crate) fn open_to_write(path: &Path) -> Result<Connection, ArchiveError> {
     names_are_names(&journal).map_err(fault)?;
     crc::register(&journal).map_err(fault)?;
     create(&mut journal).map_err(fault)?;
-    if let Some(version) = version.filter(|version| *version < VERSION) {
-        bring_up(&mut journal, version).map_err(fault)?;
-    }
     Ok(journal)
 }
 
@@ -156,9 +148,7 @@ pub(crate) fn open_to_read(path: &Path) -> Result<Connection, ArchiveError> {
         }
         Err(source) => return Err(not_opened(path, source)),
     };
-    if check_application(&journal, path, false)? == Some(WITHOUT_VERSIONS) {
-        show_versions(&journal).map_err(|source| ArchiveError::of_journal(path, source))?;
-    }
+    check_application(&journal, path, false)?;
     Ok(journal)
 }
 
@@ -212,12 +202,12 @@ fn why_not_opened(path: &Path) -> Option<String> {
     fs::File::open(path).err().map(|source| source.to_string())
 }
 
-/// Refuses the database of another program or of a version that is not known; gives its version, where it has one yet.
+/// Refuses the database of another program or of another format version.
 fn check_application(
     journal: &Connection,
     path: &Path,
     may_be_empty: bool,
-) -> Result<Option<i32>, ArchiveError> {
+) -> Result<(), ArchiveError> {
     let number = |pragma| journal.query_row(pragma, [], |row| row.get::<_, i32>(0));
     let refused = |message| {
         Err(ArchiveError::NotAnArchive {
@@ -236,7 +226,7 @@ fn check_application(
         .map_err(|source| not_opened(path, source))?;
     if tables == 0 && application == 0 {
         return if may_be_empty {
-            Ok(None)
+            Ok(())
         } else {
             refused(EMPTY.to_owned())
         };
@@ -244,75 +234,15 @@ fn check_application(
     if application != APPLICATION {
         return refused("the database belongs to another program".to_owned());
     }
-    if !(WITHOUT_VERSIONS..=VERSION).contains(&version) {
-        return Err(ArchiveError::OtherVersion {
+    if version == VERSION {
+        Ok(())
+    } else {
+        Err(ArchiveError::OtherVersion {
             path: path.to_owned(),
             version,
-            known: format!("{WITHOUT_VERSIONS} to {VERSION}"),
-            hint: if version > VERSION {
-                "open it with a newer liqdata"
-            } else {
-                "open it once with a liqdata of its time to bring it up"
-            },
-        });
+            known: VERSION,
+        })
     }
-    Ok(Some(version))
-}
-
-/// Brings the tables of an older version up to this one, in one transaction: gives maps the column of the model's version
-/// where they have none, makes the tables that came later, and gives every line its checksum.
-fn bring_up(journal: &mut Connection, version: i32) -> rusqlite::Result<()> {
-    let transaction = journal.transaction()?;
-    if version == WITHOUT_VERSIONS {
-        transaction.execute_batch("ALTER TABLE maps ADD COLUMN \"version\" TEXT")?;
-    }
-    if version <= WITHOUT_GROUPS {
-        transaction.execute_batch(&format!(
-            "ALTER TABLE orders ADD COLUMN {} TEXT",
-            versions::GROUP
-        ))?;
-        if version > WITHOUT_SUMS {
-            let (now, before) = (table::columns::<OrderRow>(), versions::without_groups());
-            // One that is not as it was written stays so.
-            transaction.execute_batch(&format!(
-                "UPDATE orders SET {sum} = CASE WHEN {sum} IS {of}({before}) THEN {of}({now}) ELSE -1 END",
-                sum = crc::COLUMN,
-                of = crc::FUNCTION,
-            ))?;
-        }
-    }
-    if version <= WITHOUT_NOTES {
-        transaction.execute_batch(&events::create())?;
-    }
-    if version <= WITHOUT_GENERATIONS {
-        transaction.execute_batch(file_versions::CREATE)?;
-    }
-    if version <= WITHOUT_POSITIONS {
-        transaction.execute_batch(&table::create::<PositionRow>())?;
-    }
-    let summed = if version > WITHOUT_SUMS { version } else { 0 };
-    row_checksums::add(&transaction, summed)?;
-    transaction.pragma_update(None, "user_version", VERSION)?;
-    transaction.commit()
-}
-
-/// Shows the maps of an older journal, that may not be written to, with the column of the model's version; it stays right
-/// where a writer adds the column meanwhile.
-fn show_versions(journal: &Connection) -> rusqlite::Result<()> {
-    let older: Vec<&str> = MapRow::COLUMNS
-        .iter()
-        .map(|column| column.name)
-        .filter(|name| *name != "version")
-        .collect();
-    journal.execute_batch(&format!(
-        "PRAGMA query_only = OFF;
-         CREATE TEMP VIEW maps AS SELECT id, {}, NULL AS version, {}({}) AS {} FROM main.maps;
-         PRAGMA query_only = ON;",
-        older.join(", "),
-        crc::FUNCTION,
-        table::columns::<MapRow>().replace("\"version\"", "NULL"),
-        crc::COLUMN
-    ))
 }
 
 /// Asks `goes_on` now and then while this handle is at work; where it says that it is enough a statement ends with an error.
@@ -353,7 +283,7 @@ pub(crate) fn create(journal: &mut Connection) -> rusqlite::Result<()> {
         for table in of_rows.chain(others) {
             transaction.execute_batch(&table)?;
         }
-        row_checksums::add(&transaction, 0)?;
+        row_checksums::add(&transaction)?;
         stats::begin(&transaction)?;
         transaction.pragma_update(None, "application_id", APPLICATION)?;
         transaction.pragma_update(None, "user_version", VERSION)?;
@@ -431,9 +361,6 @@ pub(crate) fn has_within<R: Row>(
     start: Millis,
     end: Millis,
 ) -> rusqlite::Result<bool> {
-    if !versions::has::<R>(journal)? {
-        return Ok(false);
-    }
     journal
         .prepare_cached(&format!(
             "SELECT EXISTS (SELECT 1 FROM {} WHERE timestamp >= ?1 AND timestamp < ?2)",
@@ -451,8 +378,7 @@ pub(crate) fn rows_within<R: Row>(
     room: &mut Room,
 ) -> rusqlite::Result<Vec<R>> {
     // What has no exchange is asked for by none, and what has no kind by none of them.
-    if !versions::has::<R>(journal)?
-        || filter.exchange.is_some() && R::APART != "exchange"
+    if filter.exchange.is_some() && R::APART != "exchange"
         || filter.kind.is_some() && R::KIND.is_none()
     {
         return Ok(Vec::new());
@@ -471,15 +397,12 @@ pub(crate) fn rows_within<R: Row>(
             None => format!(" AND ?{place} IS NULL"),
         })
         .collect();
-    let (columns, summed) = versions::columns::<R>(journal)?;
-    let sound = if versions::is_summed(journal)? {
-        format!("{} IS {}({summed})", crc::COLUMN, crc::FUNCTION)
-    } else {
-        "TRUE".to_owned()
-    };
+    let columns = table::columns::<R>();
     let mut statement = journal.prepare_cached(&format!(
-        "SELECT id, {sound}, {columns} FROM {} WHERE timestamp >= ?1 AND timestamp < ?2{conditions}",
+        "SELECT id, {sum} IS {of}({columns}), {columns} FROM {} WHERE timestamp >= ?1 AND timestamp < ?2{conditions}",
         R::TABLE,
+        sum = crc::COLUMN,
+        of = crc::FUNCTION,
     ))?;
     let found = statement.query_map(
         params![
@@ -510,7 +433,7 @@ pub(crate) fn rows_within<R: Row>(
 /// The row of a line that has its number, whether it is as it was written, and its cells.
 pub(crate) fn sound_row<R: Row>(line: &rusqlite::Row<'_>) -> rusqlite::Result<R> {
     if line.get(1)? {
-        return Ok(table::read::<R>(line, 2)?.completed());
+        return table::read::<R>(line, 2);
     }
     let id: i64 = line.get(0)?;
     let what = format!("line {id} of {} is not as it was written", R::TABLE);
@@ -547,9 +470,6 @@ pub(crate) fn days<R: Row>(
     start: Millis,
     end: Millis,
 ) -> rusqlite::Result<Vec<Day>> {
-    if !versions::has::<R>(journal)? {
-        return Ok(Vec::new());
-    }
     let mut statement = journal.prepare_cached(&format!(
         "SELECT min(timestamp) FROM {} WHERE timestamp >= ?1 AND timestamp < ?2",
         R::TABLE
@@ -572,9 +492,6 @@ pub(crate) fn newest<R: Row>(
     start: Millis,
     end: Millis,
 ) -> rusqlite::Result<Option<Millis>> {
-    if !versions::has::<R>(journal)? {
-        return Ok(None);
-    }
     journal
         .prepare_cached(&format!(
             "SELECT max(timestamp) FROM {} WHERE timestamp >= ?1 AND timestamp < ?2",

@@ -1,29 +1,12 @@
 //! Estimated maps as they were served: what was shown then, to be held against what is made of it now.
 
-use serde::Deserialize;
-
 use crate::archive::integrity::file_checksum::checksum;
 use crate::archive::journal::table::LONGEST;
 use crate::archive::rows::row::{Fault, Row, check_name, check_text, check_time};
 pub use crate::model::MapRow;
 use crate::model::Millis;
 
-/// The part of `explain` that names the version.
-#[derive(Deserialize)]
-#[serde(rename_all = "camelCase")]
-struct Explained {
-    model_version: String,
-}
-
 impl MapRow {
-    /// The version that an explanation tells.
-    #[must_use]
-    pub fn version_in(explain: &str) -> Option<String> {
-        serde_json::from_str::<Explained>(explain)
-            .ok()
-            .map(|explained| explained.model_version)
-    }
-
     /// The SHA-256 of the reply: another reply to the same question, because older bars had come in, is another row.
     fn digest(&self) -> String {
         checksum(self.reply.as_bytes())
@@ -76,14 +59,6 @@ impl Row for MapRow {
 
     fn version(&self) -> Option<&str> {
         self.version.as_deref()
-    }
-
-    /// What was kept before the version was a column has it in its explanation, if at all.
-    fn completed(mut self) -> Self {
-        if self.version.is_none() {
-            self.version = self.explain.as_deref().and_then(Self::version_in);
-        }
-        self
     }
 
     fn timestamp(&self) -> Millis {

@@ -9,7 +9,6 @@ impl Row for PositionRow {
     const UNIQUE: &'static str = "exchange, coin, account, side, timestamp";
     const GROUP: usize = 8192;
     const COIN: &'static str = "coin";
-    const SINCE: i32 = 9;
 
     fn check(&self) -> Result<(), Fault> {
         if let Some(fault) = self.fault() {

@@ -20,8 +20,6 @@ pub(crate) type Fault = (&'static str, String);
 pub(crate) trait Row: Record + Clone + Send + 'static {
     /// The journal's table and the tree's folder.
     const TABLE: &'static str;
-    /// The version of the journal's tables that it came with.
-    const SINCE: i32 = 0;
     /// The columns that together are another's in no other row.
     const UNIQUE: &'static str;
     /// Whether rows differ in length and are kept apart by it.
@@ -74,11 +72,6 @@ pub(crate) trait Row: Record + Clone + Send + 'static {
     /// The version of what made it, where that is known.
     fn version(&self) -> Option<&str> {
         None
-    }
-    /// The row with what can be told of columns that were not there yet when it was kept.
-    #[must_use]
-    fn completed(self) -> Self {
-        self
     }
     /// Its length, where rows have one; else 0.
     fn interval(&self) -> i64 {

@@ -126,7 +126,7 @@ pub(crate) fn columns_of_files(keyed: bool) -> impl Iterator<Item = &'static str
     COLUMNS.into_iter().chain(keyed.then_some(KEY))
 }
 
-/// A file of orders to be read with numbers in place of the names that repeat; an older one lacks columns that came later.
+/// A file of orders to be read with numbers in place of the names that repeat.
 pub(crate) fn open<F: ChunkReader + 'static>(
     file: F,
 ) -> Result<ParquetRecordBatchReaderBuilder<F>, ParquetError> {

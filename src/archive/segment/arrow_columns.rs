@@ -104,11 +104,10 @@ pub(crate) fn decode<R: Row>(
     });
     let columns: Vec<ArrowCells<'_>> = columns.collect::<Result<_, _>>()?;
     Ok((0..batch.num_rows()).map(move |row| {
-        let read = R::read(&mut ArrowRow {
+        R::read(&mut ArrowRow {
             columns: columns.iter(),
             row,
-        });
-        read.map(Row::completed)
+        })
     }))
 }
 
@@ -123,8 +122,6 @@ enum ArrowCells<'a> {
     Bool(&'a BooleanArray),
     /// What the name of the file's folder says for all rows.
     Folder(i64),
-    /// Nothing, in any row.
-    Absent,
 }
 
 fn array<'a>(batch: &'a RecordBatch, column: &'static Column) -> Result<ArrowCells<'a>, Fault> {
@@ -134,8 +131,6 @@ fn array<'a>(batch: &'a RecordBatch, column: &'static Column) -> Result<ArrowCel
     };
     let array = match batch.column_by_name(column.name) {
         Some(array) => array,
-        // The file is older than the column.
-        None if column.optional => return Ok(ArrowCells::Absent),
         None => return Err(fault()),
     };
     if column.kind == Kind::Decimal && array.data_type() != &type_of(column.kind) {

@@ -1,0 +1,74 @@
+//! Checks of the journal: its pages, its tables, its row numbers and the checksums of its lines.
+//!
+//! The list of tables is text without a checksum. `SQLite` accepts a changed name as long as it can parse it, so the
+//! list is compared with that of a new journal.
+
+use std::collections::BTreeSet;
+
+use rusqlite::Connection;
+
+use crate::archive::catalog::stats;
+use crate::archive::integrity::{crc, row_checksums};
+use crate::archive::journal::database;
+use crate::archive::rows::row_kind::{ROW_KINDS, RowKind};
+
+/// Everything that is wrong with the journal.
+pub(crate) fn faults(journal: &Connection) -> rusqlite::Result<Vec<String>> {
+    let mut all = journal
+        .prepare("PRAGMA integrity_check")?
+        .query_map([], |row| row.get::<_, String>(0))?
+        .filter(|fault| !fault.as_ref().is_ok_and(|fault| fault == "ok"))
+        .collect::<rusqlite::Result<Vec<_>>>()?;
+    let of_tables = schema_faults(journal)?;
+    if of_tables.is_empty() {
+        for kind in &ROW_KINDS {
+            all.extend(number_fault(journal, kind)?);
+        }
+        all.extend(row_checksums::faults(journal)?);
+    }
+    all.extend(of_tables);
+    Ok(all)
+}
+
+/// The tables, columns, indexes and triggers that the journal lacks.
+pub(crate) fn schema_faults(journal: &Connection) -> rusqlite::Result<Vec<String>> {
+    let mut new = Connection::open_in_memory()?;
+    crc::register(&new)?;
+    database::create(&mut new)?;
+    let there = described(journal)?;
+    let missing = described(&new)?.into_iter();
+    let missing = missing.filter(|one| !there.contains(one));
+    Ok(missing
+        .map(|one| format!("the journal has no {one}"))
+        .collect())
+}
+
+/// The columns of tables and of indexes, and the triggers, each by its name.
+fn described(journal: &Connection) -> rusqlite::Result<BTreeSet<String>> {
+    journal
+        .prepare(
+            "SELECT 'column ' || s.name || '.' || c.name || ' ' || c.type
+             FROM sqlite_schema AS s, pragma_table_info(s.name, 'main') AS c WHERE s.type = 'table'
+             UNION ALL
+             SELECT 'index ' || s.name || ' of ' || s.tbl_name || '.' || c.name || ' in place ' || c.seqno
+             FROM sqlite_schema AS s, pragma_index_info(s.name, 'main') AS c WHERE s.type = 'index'
+             UNION ALL
+             SELECT 'trigger ' || name || ' of ' || tbl_name FROM sqlite_schema WHERE type = 'trigger'",
+        )?
+        .query_map([], |line| line.get(0))?
+        .collect()
+}
+
+/// What is wrong with the last row number of a table: a number that is given twice hides a row from followers.
+fn number_fault(journal: &Connection, kind: &RowKind) -> rusqlite::Result<Option<String>> {
+    let number =
+        |query: &str| -> rusqlite::Result<i64> { journal.query_row(query, [], |line| line.get(0)) };
+    let table = kind.table;
+    let remembered = number(&format!(
+        "SELECT coalesce(max(seq), 0) FROM sqlite_sequence WHERE name = '{table}'"
+    ))?;
+    let last = number(&format!("SELECT coalesce(max(id), 0) FROM {table}"))?;
+    let last = last.max(stats::last_given(journal, table)?);
+    let what = || format!("the last number of {table} is {last}, and not {remembered}");
+    Ok((remembered < last).then(what))
+}

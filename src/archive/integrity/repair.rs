@@ -1,0 +1,464 @@
+//! Repair: damaged files go to the quarantine, and a damaged journal is replaced by a fresh one.
+//!
+//! The fresh journal gets every row and every catalog line that plain SQL can read and whose checksum matches. Row
+//! numbers stay. Where rows may be lost, the days that the journal had rows of become gaps of every known exchange.
+//!
+//! The fresh journal is built under a temporary name and synced. Then the damaged journal moves to `quarantine` and the
+//! fresh one takes its name. A repair that is interrupted between the two renames is finished by the next one.
+
+use std::collections::BTreeSet;
+use std::fs::{self, File};
+use std::path::{Path, PathBuf};
+
+use rusqlite::types::{ToSqlOutput, ValueRef};
+use rusqlite::{Connection, ErrorCode, params_from_iter};
+use uuid::Uuid;
+
+use crate::archive::archive::{Archive, GoesOn};
+use crate::archive::catalog::manifest::Day;
+use crate::archive::catalog::stats;
+use crate::archive::clock::wall_clock;
+use crate::archive::coverage::sessions::{Gap, add_gap, lost_row};
+use crate::archive::integrity::crc::{self, COLUMN, FUNCTION};
+use crate::archive::integrity::journal_check;
+use crate::archive::integrity::row_checksums::{self, Summed};
+use crate::archive::integrity::verify::Verification;
+use crate::archive::journal::database;
+use crate::archive::lock::{self, Lock};
+use crate::archive::rows::maps::MapRow;
+use crate::archive::rows::row::Row as _;
+use crate::archive::rows::row_kind::{ROW_KINDS, RowKind};
+use crate::archive::{ArchiveError, files};
+use crate::model::Millis;
+
+/// What is said of an archive whose repair was interrupted.
+pub(crate) const INTERRUPTED: &str =
+    "a repair of its journal was interrupted; run `liqdata verify --repair` again";
+/// Larger row numbers are taken for damaged ones.
+const LARGEST_NUMBER: i64 = 1 << 52;
+/// Rows between two checks whether to go on.
+const CHECK_EVERY: u32 = 4096;
+
+impl Archive {
+    /// Quarantines damaged files, replaces a damaged journal, and records what is lost as gaps.
+    ///
+    /// # Errors
+    ///
+    /// As [`Archive::create_or_open`], and [`ArchiveError::Damaged`] where the journal's catalog cannot be read.
+    pub fn repair(path: impl AsRef<Path>) -> Result<Verification, ArchiveError> {
+        let goes_on: GoesOn = std::sync::Arc::new(|| true);
+        Self::repair_while(path, &goes_on, &|_, _| ())
+    }
+
+    /// Repairs as [`Archive::repair`] does as long as `goes_on` says so, and reports how many files are done of how many.
+    ///
+    /// # Errors
+    ///
+    /// As [`Archive::repair`].
+    pub fn repair_while(
+        path: impl AsRef<Path>,
+        goes_on: &GoesOn,
+        progress: &dyn Fn(usize, usize),
+    ) -> Result<Verification, ArchiveError> {
+        let folder = &files::settled(path.as_ref())?;
+        Self::finish_repair(folder)?;
+        let archive = Self::to_verify(folder)?;
+        let lock = Lock::take(folder, wall_clock())?;
+        archive.look_while(goes_on)?;
+        let mut faults = archive.journal_faults()?;
+        let is_journal_damaged = !faults.is_empty();
+        if is_journal_damaged {
+            if !build_fresh(&archive, goes_on)? {
+                return Ok(Verification {
+                    journal: faults,
+                    ..Verification::default()
+                });
+            }
+            drop(archive);
+            let moved_to = replace_journal(folder)?;
+            let advice = format!(
+                "the damaged journal is now {moved}; `sqlite3 {moved} .recover` may read more of it",
+                moved = moved_to.display()
+            );
+            log::error!(target: "liqdata::archive", "{}: {advice}", folder.display());
+            if let Some(first) = faults.first_mut() {
+                *first = format!("{first}; {advice}");
+            }
+        }
+        let mut writer = Self::to_write(folder, lock, is_journal_damaged)?;
+        writer.look_while(goes_on)?;
+        let mut found = writer.quarantine_observed(&mut |read, of| {
+            progress(read, of);
+            goes_on()
+        })?;
+        found.repaired = faults;
+        Ok(found)
+    }
+
+    /// Finishes a repair that was interrupted while it replaced the journal.
+    ///
+    /// # Errors
+    ///
+    /// As [`Archive::repair`].
+    pub fn finish_repair(path: impl AsRef<Path>) -> Result<(), ArchiveError> {
+        let folder = &files::settled(path.as_ref())?;
+        if !is_interrupted(folder) {
+            return Ok(());
+        }
+        lock::refuse_network(folder)?;
+        let _lock = Lock::take(folder, wall_clock())?;
+        replace_journal(folder).map(drop)
+    }
+}
+
+/// The temporary name of the fresh journal.
+fn fresh_path(folder: &Path) -> PathBuf {
+    files::unfinished(&folder.join(database::FILE))
+}
+
+/// Whether a repair ended after it moved the damaged journal away and before the fresh one got its name.
+pub(crate) fn is_interrupted(folder: &Path) -> bool {
+    let is_there = |path: &Path| fs::symlink_metadata(path).is_ok();
+    is_there(&fresh_path(folder)) && !is_there(&folder.join(database::FILE))
+}
+
+/// Moves the damaged journal to the quarantine and gives the fresh one its name; returns the path in the quarantine.
+fn replace_journal(folder: &Path) -> Result<PathBuf, ArchiveError> {
+    let (path, fresh) = (folder.join(database::FILE), fresh_path(folder));
+    files::refuse_other_than_file(&fresh)?;
+    let name = format!("{}-{}", Uuid::now_v7(), database::FILE);
+    let moved_to = Path::new(files::QUARANTINE).join(name);
+    files::refuse_link(folder, &moved_to)?;
+    let quarantine = folder.join(files::QUARANTINE);
+    files::make_folder(folder, &quarantine)?;
+    // The journal goes first: without its log it would seem whole and lack the log's rows.
+    for ending in ["", "-wal", "-shm"] {
+        let from = database::beside(&path, ending);
+        match fs::rename(&from, database::beside(&folder.join(&moved_to), ending)) {
+            Ok(()) => {}
+            Err(source) if source.kind() == std::io::ErrorKind::NotFound => continue,
+            Err(source) => return Err(ArchiveError::of_file(&from, source)),
+        }
+        files::sync_folder(&quarantine)?;
+        files::sync_folder(folder)?;
+    }
+    fs::rename(&fresh, &path).map_err(|source| ArchiveError::of_file(&fresh, source))?;
+    files::sync_folder(folder)?;
+    Ok(moved_to)
+}
+
+/// Builds the fresh journal of a damaged archive; returns false where `goes_on` ended it.
+fn build_fresh(archive: &Archive, goes_on: &GoesOn) -> Result<bool, ArchiveError> {
+    let path = fresh_path(&archive.folder);
+    files::refuse_other_than_file(&path)?;
+    files::remove_if_there(&path)?;
+    let refused = |what: &str| {
+        let message = format!(
+            "{what}; restore the archive from a copy, or see what `sqlite3 {} .recover` reads",
+            database::FILE
+        );
+        ArchiveError::Damaged {
+            path: archive.folder.join(database::FILE),
+            message,
+        }
+    };
+    let built = archive.ask_in_steps(|damaged| build(damaged, &path, goes_on));
+    let end = match built {
+        Ok(Built::Whole) => {
+            let synced = File::open(&path).and_then(|fresh| fresh.sync_all());
+            synced.map_err(|source| ArchiveError::of_file(&path, source))?;
+            files::sync_folder(&archive.folder)?;
+            return Ok(true);
+        }
+        Ok(Built::Stopped) => Ok(false),
+        Ok(Built::Refused(what)) => Err(refused(&what)),
+        Err(ArchiveError::Damaged { message, .. }) => Err(refused(&format!(
+            "the journal's catalog cannot be read ({message})"
+        ))),
+        Err(fault) => Err(fault),
+    };
+    files::remove_if_there(&path)?;
+    end
+}
+
+/// How building a fresh journal ended.
+enum Built {
+    Whole,
+    Stopped,
+    Refused(String),
+}
+
+/// What became of the lines of a table.
+#[derive(Default)]
+struct Copied {
+    /// Whether reading met a damaged page.
+    met_damage: bool,
+    /// Whether a line may be missing from the copy.
+    is_lossy: bool,
+    /// The days that lines seem to be of.
+    days: BTreeSet<Day>,
+    is_stopped: bool,
+}
+
+/// Fills a fresh journal at `path` with the sound lines of a damaged one.
+fn build(damaged: &Connection, path: &Path, goes_on: &GoesOn) -> rusqlite::Result<Built> {
+    let schema = journal_check::schema_faults(damaged)?;
+    if let Some(fault) = schema.first() {
+        return Ok(Built::Refused(fault.clone()));
+    }
+    let mut fresh = Connection::open(path)?;
+    crc::register(&fresh)?;
+    // Nothing reads it before all of it is synced.
+    fresh.execute_batch(
+        "PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF; PRAGMA foreign_keys = OFF;",
+    )?;
+    database::create(&mut fresh)?;
+    let transaction = fresh.transaction()?;
+    transaction.execute("DELETE FROM state", [])?;
+    let mut is_catalog_lossy = false;
+    let mut lossy: Vec<(&RowKind, Copied)> = Vec::new();
+    for summed in row_checksums::tables() {
+        let table = summed.table;
+        let mut copied = copy(damaged, &transaction, &summed, goes_on)?;
+        if copied.is_stopped {
+            return Ok(Built::Stopped);
+        }
+        copied.is_lossy |= !is_table_whole(damaged, table)?;
+        if !copied.is_lossy {
+            continue;
+        }
+        if let Some(kind) = ROW_KINDS.iter().find(|kind| kind.table == table) {
+            lossy.push((kind, copied));
+        } else if ["state", "generations"].contains(&table)
+            || table == "manifest" && copied.met_damage
+        {
+            return Ok(Built::Refused(format!(
+                "table {table} of the journal is damaged"
+            )));
+        } else {
+            is_catalog_lossy = true;
+        }
+    }
+    transaction.execute_batch(
+        "DELETE FROM part_venues WHERE path NOT IN (SELECT path FROM manifest);
+         DELETE FROM generations WHERE path NOT IN (SELECT path FROM manifest);",
+    )?;
+    for kind in &ROW_KINDS {
+        let copied = stats::last_given(&transaction, kind.table)?;
+        match stats::last_given(damaged, kind.table)?
+            .min(LARGEST_NUMBER)
+            .max(copied)
+        {
+            0 => {}
+            last => stats::give_behind(&transaction, kind.table, last)?,
+        }
+    }
+    let now = wall_clock();
+    let everything = [(Millis(0), now)];
+    let mut exchanges = known_exchanges(&transaction)?;
+    for (kind, _) in &lossy {
+        exchanges.extend(exchanges_by_name(damaged, kind)?);
+    }
+    exchanges.remove("");
+    if exchanges.is_empty() && (is_catalog_lossy || lossy.iter().any(|(kind, _)| !is_of_maps(kind)))
+    {
+        let what = "rows are lost, and no exchange is known that the gap would be of";
+        return Ok(Built::Refused(what.to_owned()));
+    }
+    for kind in &ROW_KINDS {
+        let spans = match lossy.iter().find(|(one, _)| one.table == kind.table) {
+            _ if is_catalog_lossy => everything.to_vec(),
+            None => continue,
+            Some((_, copied)) => match days_by_index(damaged, kind)? {
+                None => everything.to_vec(),
+                Some(days) => spans(&(&days | &copied.days), now),
+            },
+        };
+        record_gaps(&transaction, kind, &exchanges, &spans, now)?;
+    }
+    transaction.commit()?;
+    fresh.close().map_err(|(_, fault)| fault)?;
+    Ok(Built::Whole)
+}
+
+/// Copies the sound lines of a table: from the first on, and where a page is damaged, back from the last.
+fn copy(
+    damaged: &Connection,
+    fresh: &Connection,
+    summed: &Summed,
+    goes_on: &GoesOn,
+) -> rusqlite::Result<Copied> {
+    let table = summed.table;
+    let names: Vec<String> = fresh
+        .prepare("SELECT '\"' || name || '\"' FROM pragma_table_info(?1) ORDER BY cid")?
+        .query_map([table], |line| line.get(0))?
+        .collect::<rusqlite::Result<_>>()?;
+    let timestamp = names.iter().position(|name| name == "\"timestamp\"");
+    let (columns, places) = (names.join(", "), vec!["?"; names.len()].join(", "));
+    let mut insert = fresh.prepare(&format!(
+        "INSERT OR IGNORE INTO {table} ({columns}) VALUES ({places})"
+    ))?;
+    let mut copied = Copied::default();
+    let mut read = 0_u32;
+    for order in ["ASC", "DESC"] {
+        let lines = damaged.prepare(&format!(
+            "SELECT {columns}, {COLUMN} IS {FUNCTION}({}) AND rowid BETWEEN 1 AND {LARGEST_NUMBER}
+             FROM {table} NOT INDEXED ORDER BY rowid {order}",
+            summed.columns
+        ));
+        let mut lines = match lines {
+            Err(fault) if is_damage(&fault) => {
+                copied.met_damage = true;
+                break;
+            }
+            lines => lines?,
+        };
+        let mut lines = lines.query([])?;
+        copied.met_damage = false;
+        loop {
+            let line = match lines.next() {
+                Err(fault) if is_damage(&fault) => {
+                    copied.met_damage = true;
+                    break;
+                }
+                line => line?,
+            };
+            let Some(line) = line else { break };
+            read = read.wrapping_add(1);
+            if read.is_multiple_of(CHECK_EVERY) && !goes_on() {
+                copied.is_stopped = true;
+                return Ok(copied);
+            }
+            if let Some(timestamp) = timestamp
+                && let ValueRef::Integer(at) = line.get_ref(timestamp)?
+            {
+                copied.days.insert(Day::of(Millis(at)));
+            }
+            if line.get(names.len())? {
+                let cells =
+                    (0..names.len()).map(|cell| line.get_ref(cell).map(ToSqlOutput::Borrowed));
+                let cells = cells.collect::<rusqlite::Result<Vec<_>>>()?;
+                insert.execute(params_from_iter(cells))?;
+            } else {
+                copied.is_lossy = true;
+            }
+        }
+        if !copied.met_damage {
+            break;
+        }
+    }
+    copied.is_lossy |= copied.met_damage;
+    Ok(copied)
+}
+
+fn is_damage(fault: &rusqlite::Error) -> bool {
+    fault.sqlite_error_code() == Some(ErrorCode::DatabaseCorrupt)
+}
+
+/// What a query gives; nothing where it meets a damaged page.
+fn unless_damaged<T>(asked: rusqlite::Result<T>) -> rusqlite::Result<Option<T>> {
+    match asked {
+        Err(fault) if is_damage(&fault) => Ok(None),
+        asked => asked.map(Some),
+    }
+}
+
+/// Whether `SQLite` finds a table and its indexes complete and in order.
+fn is_table_whole(journal: &Connection, table: &str) -> rusqlite::Result<bool> {
+    let found = journal
+        .prepare(&format!("PRAGMA integrity_check({table})"))
+        .and_then(|mut check| check.query_row([], |line| line.get::<_, String>(0)));
+    Ok(unless_damaged(found)?.is_some_and(|found| found == "ok"))
+}
+
+/// The days that the index by time has rows of; nothing where it cannot be read.
+fn days_by_index(journal: &Connection, kind: &RowKind) -> rusqlite::Result<Option<BTreeSet<Day>>> {
+    let days = || -> rusqlite::Result<BTreeSet<Day>> {
+        journal
+            .prepare(&format!(
+                "SELECT timestamp FROM {table} INDEXED BY {table}_by_time",
+                table = kind.table
+            ))?
+            .query_map([], |line| line.get(0).map(|at| Day::of(Millis(at))))?
+            .collect()
+    };
+    unless_damaged(days())
+}
+
+/// The exchanges that the index of unique rows names; nothing where it cannot be read.
+fn exchanges_by_name(journal: &Connection, kind: &RowKind) -> rusqlite::Result<BTreeSet<String>> {
+    if is_of_maps(kind) {
+        return Ok(BTreeSet::new());
+    }
+    let names = || -> rusqlite::Result<BTreeSet<String>> {
+        journal
+            .prepare(&format!(
+                "SELECT DISTINCT exchange FROM {table} INDEXED BY sqlite_autoindex_{table}_1",
+                table = kind.table
+            ))?
+            .query_map([], |line| line.get(0))?
+            .collect()
+    };
+    unless_damaged(names()).map(Option::unwrap_or_default)
+}
+
+/// Every exchange that the journal has a row, a session, a gap or a file of.
+fn known_exchanges(journal: &Connection) -> rusqlite::Result<BTreeSet<String>> {
+    let of_rows = ROW_KINDS.iter().filter(|kind| !is_of_maps(kind));
+    let tables = of_rows.map(|kind| kind.table);
+    let mut all = BTreeSet::new();
+    for table in tables.chain(["runs", "gaps", "part_venues"]) {
+        let mut names = journal.prepare(&format!("SELECT DISTINCT exchange FROM {table}"))?;
+        for name in names.query_map([], |line| line.get(0))? {
+            all.insert(name?);
+        }
+    }
+    Ok(all)
+}
+
+fn is_of_maps(kind: &RowKind) -> bool {
+    kind.table == MapRow::TABLE
+}
+
+/// Days up to now as stretches of time.
+fn spans(days: &BTreeSet<Day>, now: Millis) -> Vec<(Millis, Millis)> {
+    let mut spans: Vec<(Millis, Millis)> = Vec::new();
+    for day in days.iter().filter(|day| day.0 >= 0 && day.start() < now) {
+        let end = day.end().min(now);
+        match spans.last_mut() {
+            Some((_, last)) if *last == day.start() => *last = end,
+            _ => spans.push((day.start(), end)),
+        }
+    }
+    spans
+}
+
+/// Records that rows of a kind may be missing.
+fn record_gaps(
+    journal: &Connection,
+    kind: &RowKind,
+    exchanges: &BTreeSet<String>,
+    spans: &[(Millis, Millis)],
+    now: Millis,
+) -> rusqlite::Result<()> {
+    // Maps are of no exchange.
+    let of_maps = BTreeSet::from([String::new()]);
+    let exchanges = if is_of_maps(kind) {
+        &of_maps
+    } else {
+        exchanges
+    };
+    for exchange in exchanges {
+        for (start, end) in spans {
+            let gap = Gap {
+                exchange: exchange.clone(),
+                start: *start,
+                end: *end,
+                reason: lost_row(kind.table),
+                recorded_at: now,
+            };
+            add_gap(journal, &gap)?;
+        }
+    }
+    Ok(())
+}
