@@ -11,6 +11,9 @@ use liqdata::model::{Completeness, Millis, OrderBrief};
 use crate::place::{Folder, files};
 use crate::rows::{START, all_orders, bar, of_orders, order, sorted, sound};
 
+/// The first day.
+const DAY: (Millis, Millis) = (Millis(START), Millis(START + Millis::DAY));
+
 /// An archive of three days, one file each, and the rows of the second and the others.
 fn three_days(folder: &Folder) -> (Writer, Vec<OrderRow>, Vec<OrderRow>) {
     let mut writer = Archive::create_or_open(folder.archive()).unwrap();
@@ -156,7 +159,7 @@ fn a_damaged_file_is_moved_over_no_other_in_quarantine() {
     let theirs = folder.archive().join("quarantine").join(below);
     fs::create_dir_all(theirs.parent().unwrap()).unwrap();
     fs::write(&theirs, "somebody else's").unwrap();
-    writer.repair().unwrap();
+    writer.quarantine().unwrap();
     assert!(!damaged.exists());
     assert_eq!(fs::read(&theirs).unwrap(), b"somebody else's");
     assert_eq!(fs::read_dir(theirs.parent().unwrap()).unwrap().count(), 2);
@@ -235,16 +238,17 @@ fn a_damaged_row_is_refused_and_a_repair_leaves_a_gap_and_a_copy() {
     let mut writer = Archive::create_or_open(folder.archive()).unwrap();
     let refused = writer.roll(Millis(START + Millis::DAY)).unwrap_err();
     assert!(matches!(refused, ArchiveError::Damaged { .. }), "{refused}");
-    let repaired = writer.repair().unwrap();
+    drop(writer);
+    let repaired = Archive::repair(folder.archive()).unwrap();
     assert!(repaired.is_sound(), "{repaired:?}");
-    assert_eq!(repaired.mended.len(), 2);
+    assert_eq!(repaired.repaired.len(), 2);
+    assert!(repaired.repaired[0].contains(".recover"), "{repaired:?}");
     let findings = repaired.findings(&folder.archive());
     assert!(
         findings
             .iter()
             .all(|found| found.repaired && found.holds == "journal")
     );
-    drop(writer);
 
     let reader = Archive::read(folder.archive()).unwrap();
     let mut left = rows;
@@ -255,10 +259,7 @@ fn a_damaged_row_is_refused_and_a_repair_leaves_a_gap_and_a_copy() {
         .gaps(Millis(START), Millis(START + Millis::DAY))
         .unwrap();
     let gap = gaps.iter().find(|gap| gap.reason == "damaged row").unwrap();
-    assert_eq!(
-        (gap.start, gap.end),
-        (Millis(START + 29_000), Millis(START + 31_001))
-    );
+    assert_eq!((gap.start, gap.end), DAY);
     assert!(gaps.iter().any(|gap| gap.exchange == "binance"));
     // The bar is on record as missing too, and no order by it.
     assert!(gaps.iter().all(|gap| !gap.reason.contains("bars")));
@@ -269,13 +270,12 @@ fn a_damaged_row_is_refused_and_a_repair_leaves_a_gap_and_a_copy() {
         bars.iter().any(|gap| gap.exchange == "binance"
             && gap.holds.as_deref() == Some("bars")
             && gap.reason == "damaged row of bars"
-            && (gap.start, gap.end) == (Millis(START), Millis(START + 60_001))),
+            && (gap.start, gap.end) == DAY),
         "{missed:?}"
     );
-    let aside: Vec<_> = fs::read_dir(folder.archive().join("quarantine"))
-        .unwrap()
-        .collect();
-    assert_eq!(aside.len(), 1);
+    let moved = files(&folder.archive().join("quarantine"), "sqlite");
+    assert_eq!(moved.len(), 1);
+    assert!(!folder.archive().join(".journal.sqlite.tmp").exists());
 }
 
 #[test]
@@ -335,8 +335,8 @@ fn a_damaged_row_that_was_brought_in_later_leaves_a_gap_where_it_happened() {
         .execute("UPDATE orders SET price = '1' WHERE timestamp = ?1", [past])
         .unwrap();
     drop(journal);
-    let mut writer = Archive::to_repair(folder.archive()).unwrap();
-    assert!(writer.repair().unwrap().is_sound());
+    assert!(Archive::repair(folder.archive()).unwrap().is_sound());
+    let writer = Archive::create_or_open(folder.archive()).unwrap();
     let gaps = writer.gaps(Millis(0), Millis(i64::MAX)).unwrap();
     let is_missed = |at: i64| {
         gaps.iter()
@@ -398,7 +398,7 @@ fn damage_first(
 }
 
 #[test]
-fn lines_that_a_damaged_tree_hides_are_summed_by_nobody_and_a_repair_calls_their_time_a_gap() {
+fn rows_behind_a_damaged_page_are_never_summed_and_a_repair_records_their_time_as_a_gap() {
     // One line less than the page has, a page of nothing, and one with nothing sound in it.
     let damages: [fn(&mut [u8]); 3] = [
         |page| page[4] -= 1,
@@ -418,11 +418,10 @@ fn lines_that_a_damaged_tree_hides_are_summed_by_nobody_and_a_repair_calls_their
         assert!(matches!(refused, ArchiveError::Damaged { .. }), "{refused}");
         drop(reader);
 
-        let mut writer = Archive::create_or_open(folder.archive()).unwrap();
-        let found = writer.repair().unwrap();
+        let found = Archive::repair(folder.archive()).unwrap();
         assert_eq!(found.journal, Vec::<String>::new(), "{kind}");
-        assert!(!found.mended.is_empty());
-        // What is left is told, and what is not is missing, to the second.
+        assert!(!found.repaired.is_empty());
+        let mut writer = Archive::create_or_open(folder.archive()).unwrap();
         let left = writer.orders(&everything).unwrap().rows;
         let gaps = writer.gaps(Millis(0), Millis(i64::MAX)).unwrap();
         let is_missed = |at: Millis| gaps.iter().any(|gap| gap.start <= at && at < gap.end);
@@ -432,10 +431,7 @@ fn lines_that_a_damaged_tree_hides_are_summed_by_nobody_and_a_repair_calls_their
             .collect();
         assert!(!lost.is_empty() && lost.len() < 40, "{kind}: {lost:?}");
         assert!(lost.iter().all(|at| is_missed(*at)), "{kind}: {gaps:?}");
-        assert!(
-            left.iter().all(|row| !is_missed(row.order.timestamp)),
-            "{kind}: {gaps:?}"
-        );
+        assert!(!is_missed(Millis(START - 1)) && !is_missed(Millis(START + Millis::DAY)));
         assert!(gaps.iter().all(|gap| gap.reason == "damaged row"));
         assert_eq!(count(&writer, &everything).unwrap(), left.len() as u64);
         // Nothing is damaged any more, and what comes next gets a number that nobody had.
@@ -463,8 +459,8 @@ fn a_gap_of_lost_lines_is_also_theirs_of_whom_nothing_else_is_left() {
     let journal = large(&folder, 400);
     damage_first(&folder, journal, "orders", |page| page.fill(0));
 
-    let mut writer = Archive::create_or_open(folder.archive()).unwrap();
-    writer.repair().unwrap();
+    Archive::repair(folder.archive()).unwrap();
+    let writer = Archive::create_or_open(folder.archive()).unwrap();
     let left = writer.orders(&Filter::default()).unwrap().rows;
     assert!(left.iter().all(|row| row.order.exchange != "gate"));
     let gaps = writer.gaps(Millis(0), Millis(i64::MAX)).unwrap();
@@ -474,65 +470,98 @@ fn a_gap_of_lost_lines_is_also_theirs_of_whom_nothing_else_is_left() {
     assert!(missed.start <= Millis(START) && Millis(START) < missed.end);
 }
 
-/// Where the number of a line of a table of lines lies in a journal's file, in a page of them at `leaf`; it takes two bytes.
-fn number_of(bytes: &[u8], leaf: usize, id: u16) -> usize {
-    let number = [
-        0x80 | u8::try_from(id >> 7).unwrap(),
-        u8::try_from(id & 0x7F).unwrap(),
-    ];
-    let cells = usize::from(u16::from_be_bytes([bytes[leaf + 3], bytes[leaf + 4]]));
-    let mut places = (0..cells).map(|cell| {
-        let at = leaf + 8 + 2 * cell;
-        let cell = leaf + usize::from(u16::from_be_bytes([bytes[at], bytes[at + 1]]));
-        // Behind the length of the line.
-        let length = (cell..bytes.len())
-            .take_while(|at| bytes[*at] >= 0x80)
-            .count()
-            + 1;
-        cell + length
-    });
-    places.find(|at| bytes[*at..*at + 2] == number).unwrap()
+#[test]
+fn a_repair_that_was_interrupted_between_its_two_renames_is_finished() {
+    let folder = Folder::new();
+    let mut writer = Archive::create_or_open(folder.archive()).unwrap();
+    writer.append(&of_orders(vec![order(1, START)])).unwrap();
+    drop(writer);
+    let journal = folder.archive().join("journal.sqlite");
+    fs::rename(&journal, folder.archive().join(".journal.sqlite.tmp")).unwrap();
+    fs::write(
+        folder.archive().join("journal.sqlite-wal"),
+        "of the damaged one",
+    )
+    .unwrap();
+    for refused in [
+        Archive::read(folder.archive()).map(drop),
+        Archive::create_or_open(folder.archive()).map(drop),
+    ] {
+        let refused = refused.unwrap_err().to_string();
+        assert!(
+            refused.contains("was interrupted; run `liqdata verify --repair`"),
+            "{refused}"
+        );
+    }
+    assert!(Archive::repair(folder.archive()).unwrap().is_sound());
+    let reader = Archive::read(folder.archive()).unwrap();
+    assert_eq!(all_orders(&reader).len(), 1);
+    assert_eq!(files(&folder.archive().join("quarantine"), "").len(), 1);
 }
 
 #[test]
-fn a_line_whose_number_changes_hides_no_other_and_gets_one_that_is_nobodys() {
-    // Beyond all that were given, and that of another line.
-    for number in [8_484, 147_u16] {
-        let folder = Folder::new();
-        let journal = large(&folder, 400);
-        let path = folder.archive().join("journal.sqlite");
-        let mut bytes = fs::read(&path).unwrap();
-        let (page, first) = pages(&journal, &bytes, "orders");
-        drop(journal);
-        let leaf = (first..bytes.len())
-            .step_by(page)
-            .filter(|leaf| bytes[*leaf] == 13)
-            .find(|leaf| std::panic::catch_unwind(|| number_of(&bytes, *leaf, 145)).is_ok());
-        let at = number_of(&bytes, leaf.unwrap(), 145);
-        let changed = [
-            0x80 | u8::try_from(number >> 7).unwrap(),
-            u8::try_from(number & 0x7F).unwrap(),
-        ];
-        bytes[at..at + 2].copy_from_slice(&changed);
-        fs::write(&path, bytes).unwrap();
+fn a_repair_that_was_interrupted_earlier_begins_again() {
+    let folder = Folder::new();
+    let mut writer = Archive::create_or_open(folder.archive()).unwrap();
+    writer
+        .append(&of_orders((0..3).map(|key| order(key, START)).collect()))
+        .unwrap();
+    drop(writer);
+    let journal = rusqlite::Connection::open(folder.archive().join("journal.sqlite")).unwrap();
+    journal
+        .execute_batch("UPDATE orders SET price = '1' WHERE id = 2")
+        .unwrap();
+    drop(journal);
+    fs::write(
+        folder.archive().join(".journal.sqlite.tmp"),
+        "half of a journal",
+    )
+    .unwrap();
+    assert!(Archive::repair(folder.archive()).unwrap().is_sound());
+    let reader = Archive::read(folder.archive()).unwrap();
+    assert_eq!(all_orders(&reader).len(), 2);
+}
 
-        let mut writer = Archive::create_or_open(folder.archive()).unwrap();
-        let found = writer.repair().unwrap();
-        assert_eq!(found.journal, Vec::<String>::new());
-        assert!(!found.mended.is_empty());
-        let mut left = all_orders(&writer);
-        left.sort_by_key(|row| row.order.timestamp);
-        let all: Vec<_> = (0..400)
-            .map(|key| order(key, START + i64::try_from(key).unwrap() * 1000))
-            .collect();
-        assert_eq!(left, all, "{number}");
-        writer
-            .append(&of_orders(vec![order(400, START + 400_000)]))
+#[test]
+fn a_repair_keeps_the_catalog_and_a_lost_line_of_it_is_a_gap_of_all_time() {
+    let folder = Folder::new();
+    let (mut writer, hit, rest) = three_days(&folder);
+    let late = order(500, START + 50 * Millis::DAY);
+    writer.append(&of_orders(vec![late.clone()])).unwrap();
+    drop(writer);
+    let change = |what: &str| {
+        let journal = rusqlite::Connection::open(folder.archive().join("journal.sqlite")).unwrap();
+        journal
+            .execute_batch("DROP TRIGGER manifest_summed_again")
             .unwrap();
-        drop(writer);
-        let reader = Archive::read(folder.archive()).unwrap();
-        assert_eq!(count(&reader, &Filter::default()).unwrap(), 401);
-    }
+        journal.execute_batch(what).unwrap();
+        let trigger =
+            "CREATE TRIGGER manifest_summed_again AFTER UPDATE ON manifest BEGIN SELECT 1; END";
+        journal.execute_batch(trigger).unwrap();
+    };
+    change("UPDATE orders SET price = '1'");
+    assert!(Archive::repair(folder.archive()).unwrap().is_sound());
+    let reader = Archive::read(folder.archive()).unwrap();
+    let mut rolled = rest.clone();
+    rolled.extend(hit.clone());
+    assert_eq!(all_orders(&reader), sorted(rolled));
+    let gaps = reader.gaps(Millis(0), Millis(i64::MAX)).unwrap();
+    assert_eq!(gaps.len(), 3, "{gaps:?}");
+    assert!(gaps.iter().all(|gap| gap.start == late.order.timestamp));
+    drop(reader);
+
+    let second = second(&folder);
+    let name = second.file_name().unwrap().to_string_lossy();
+    change(&format!(
+        "UPDATE manifest SET rows = 31 WHERE path LIKE '%{name}'"
+    ));
+    let found = Archive::repair(folder.archive()).unwrap();
+    assert!(found.is_sound());
+    assert_eq!(found.unlisted, [second]);
+    let reader = Archive::read(folder.archive()).unwrap();
+    assert_eq!(all_orders(&reader), rest);
+    let gaps = reader.gaps(Millis(1), Millis(2)).unwrap();
+    assert_eq!(gaps.len(), 3, "{gaps:?}");
 }
 
 #[test]
@@ -552,10 +581,13 @@ fn what_is_remembered_of_numbers_may_not_be_less_than_what_was_given() {
         refused.contains("the last number of orders is 10, and not 3"),
         "{refused}"
     );
+    drop(journal);
+    assert!(Archive::repair(folder.archive()).unwrap().is_sound());
     let mut writer = Archive::create_or_open(folder.archive()).unwrap();
-    assert!(writer.repair().unwrap().is_sound());
+    assert_eq!(writer.gaps(Millis(0), Millis(i64::MAX)).unwrap(), []);
     let next = START + 20 * Millis::DAY;
     writer.append(&of_orders(vec![order(10, next)])).unwrap();
+    let journal = rusqlite::Connection::open(folder.archive().join("journal.sqlite")).unwrap();
     let number: i64 = journal
         .query_row("SELECT id FROM orders", [], |row| row.get(0))
         .unwrap();
@@ -583,15 +615,8 @@ fn a_name_of_a_column_that_changes_costs_no_row() {
     };
     let (name, other) = (b"\"qty\" TEXT NOT N", b"\"quy\" TEXT NOT N");
     renamed(fs::read(&path).unwrap(), name, other);
-    let repaired = Archive::create_or_open(folder.archive()).and_then(|mut writer| writer.repair());
-    let told = match repaired {
-        Ok(found) => {
-            assert_eq!(found.mended, Vec::<String>::new());
-            found.journal.join("; ")
-        }
-        Err(fault) => fault.to_string(),
-    };
-    assert!(told.contains("qty"), "{told}");
+    let refused = Archive::repair(folder.archive()).unwrap_err().to_string();
+    assert!(refused.contains("qty"), "{refused}");
     let refused =
         Archive::read(folder.archive()).and_then(|reader| reader.orders(&Filter::default()));
     assert!(refused.is_err());
@@ -664,8 +689,9 @@ fn bars_that_a_damaged_tree_hides_leave_a_gap_even_where_no_index_tells_their_ti
 
         let refused = Archive::read(folder.archive()).unwrap_err();
         assert!(matches!(refused, ArchiveError::Damaged { .. }), "{refused}");
-        let mut writer = Archive::create_or_open(folder.archive()).unwrap();
-        assert_eq!(writer.repair().unwrap().journal, Vec::<String>::new());
+        let found = Archive::repair(folder.archive()).unwrap();
+        assert_eq!(found.journal, Vec::<String>::new());
+        let writer = Archive::create_or_open(folder.archive()).unwrap();
         let left = sound(writer.observed_bars(&Filter::default()).unwrap()).len();
         assert!((200..400).contains(&left), "{left}");
         let reader = Archive::read(folder.archive()).unwrap();
@@ -675,13 +701,11 @@ fn bars_that_a_damaged_tree_hides_leave_a_gap_even_where_no_index_tells_their_ti
         assert_eq!(missed.len(), 1, "{missed:?}");
         assert_eq!(missed[0].reason, "damaged row of bars");
         let (start, end) = (missed[0].start, missed[0].end);
-        let minutes = usize::try_from((end.0 - start.0) / Millis::MINUTE).unwrap();
         if is_index_lost {
             assert_eq!(start, Millis(0));
             assert!(end > Millis(START + 400 * Millis::MINUTE));
         } else {
-            // Each up to its close.
-            assert_eq!(minutes, 400 - left, "{missed:?}");
+            assert_eq!((start, end), DAY);
         }
     }
 }

@@ -97,8 +97,9 @@ fn frames_are_read_as_they_came_and_a_file_that_was_cut_to_its_last_whole_line()
         .iter()
         .map(|one| (one.holds.as_str(), one.problem.as_str(), one.repaired));
     assert_eq!(told.collect::<Vec<_>>(), [("raw", "damaged", false)]);
-    let mended = writer.repair().unwrap().findings(&folder.archive());
-    assert_eq!((mended.len(), mended[0].repaired), (1, true));
+    let found = writer.quarantine().unwrap();
+    let findings = found.findings(&folder.archive());
+    assert_eq!((findings.len(), findings[0].repaired), (1, true));
     assert!(writer.verify().unwrap().is_sound());
     assert!(parts(&writer).is_empty());
 }

@@ -384,8 +384,7 @@ fn a_journal_that_is_found_damaged_marks_all_answers_until_it_is_repaired() {
     assert_eq!(lines.len(), 1, "{lines:?}");
     assert!(lines[0].contains("is not as it was written"), "{lines:?}");
 
-    let mut writer = Archive::create_or_open(folder.archive()).unwrap();
-    assert!(writer.repair().unwrap().is_sound());
+    assert!(Archive::repair(folder.archive()).unwrap().is_sound());
     becomes(&market, 0);
     assert_eq!(told(&market), (all - 1, 0));
     // Should it be damaged again, that is news.
