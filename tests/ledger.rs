@@ -14,7 +14,7 @@ mod oracle;
 use std::collections::BTreeMap;
 
 use liqdata::engine::{Clock, Forming, Ledger, Parameters, Step, Tier};
-use liqdata::model::{FineGrid, Model, Prior, Side, Specification};
+use liqdata::model::{FineGrid, Side};
 use oracle::Oracle;
 use proptest::prelude::*;
 
@@ -36,21 +36,28 @@ fn tiers(leverages: &[f64], margin: f64, power: f64) -> Vec<Tier> {
         .collect()
 }
 
-fn exposure() -> Parameters {
-    Parameters::new(tiers(&[10.0, 25.0, 50.0, 100.0], 0.0065, 0.0))
+/// Equal weights and one clock of a quarter a day.
+fn one_clock(leverages: &[f64]) -> Parameters {
+    Parameters {
+        clocks: vec![clock(1.0, 0.25)],
+        ..Parameters::new(tiers(leverages, 0.0065, 0.0))
+    }
 }
 
-fn expected() -> Parameters {
-    let leverages = [5.0, 10.0, 15.0, 20.0, 25.0, 33.0, 50.0, 75.0, 100.0, 125.0];
-    Parameters::new(tiers(&leverages, 0.0065, 0.0))
+fn four_tiers() -> Parameters {
+    one_clock(&[10.0, 25.0, 50.0, 100.0])
+}
+
+fn ten_tiers() -> Parameters {
+    one_clock(&[5.0, 10.0, 15.0, 20.0, 25.0, 33.0, 50.0, 75.0, 100.0, 125.0])
 }
 
 fn clock(share: f64, per_day: f64) -> Clock {
     Clock { share, per_day }
 }
 
-/// Version 2 of the prior as it is documented.
-fn second() -> Parameters {
+/// The default parameters as `docs/model.md` lists them.
+fn documented() -> Parameters {
     let leverages = [
         2.0, 3.0, 4.0, 5.0, 7.0, 10.0, 15.0, 20.0, 25.0, 33.0, 50.0, 75.0, 100.0, 125.0,
     ];
@@ -61,13 +68,18 @@ fn second() -> Parameters {
     }
 }
 
-/// Every documented set of parameters, and clocks that nobody documented.
+/// The documented parameters, and others with one clock or two arbitrary ones.
 fn parameters() -> impl Strategy<Value = Parameters> {
     let clocks = (0.01..0.99, 0.0..3.0, 0.0..40.0).prop_map(|(share, slow, fast)| Parameters {
         clocks: vec![clock(share, slow), clock(1.0 - share, fast)],
-        ..exposure()
+        ..four_tiers()
     });
-    prop_oneof![Just(exposure()), Just(expected()), Just(second()), clocks]
+    prop_oneof![
+        Just(four_tiers()),
+        Just(ten_tiers()),
+        Just(documented()),
+        clocks
+    ]
 }
 
 /// A tick: the price, what of the price range so far turns out to be no price, and what else is known by then.
@@ -127,22 +139,11 @@ proptest! {
 }
 
 #[test]
-fn the_documented_parameters_are_those_of_the_priors() {
-    let first = Specification {
-        prior: Prior::First,
-        ..Specification::default()
-    };
-    for (own, model, documented) in [
-        (Some(&first), Model::Exposure, exposure()),
-        (Some(&first), Model::Expected, expected()),
-        (None, Model::Exposure, second()),
-        (None, Model::Expected, second()),
-    ] {
-        let parameters = Parameters::of(own, model, "BTC");
-        assert_eq!(parameters, documented, "{model}");
-        let weights: f64 = parameters.tiers.iter().map(|tier| tier.weight).sum();
-        assert!(close(weights, 1.0, 1e-12));
-    }
+fn the_default_parameters_are_the_documented_ones() {
+    let parameters = Parameters::of(None, "BTC");
+    assert_eq!(parameters, documented());
+    let weights: f64 = parameters.tiers.iter().map(|tier| tier.weight).sum();
+    assert!(close(weights, 1.0, 1e-12));
 }
 
 /// One bar relative to the one before it.
@@ -516,7 +517,7 @@ fn certain() -> Parameters {
     Parameters {
         clocks: vec![clock(1.0, 0.0)],
         phi0: 1.0,
-        ..exposure()
+        ..four_tiers()
     }
 }
 
@@ -698,7 +699,7 @@ fn a_gap_forgets_where_positions_were_but_not_that_they_are() {
 
 #[test]
 fn an_open_interest_of_zero_empties_the_ledger_and_it_fills_again() {
-    let mut ledger = Ledger::new(exposure(), 1000.0);
+    let mut ledger = Ledger::new(four_tiers(), 1000.0);
     ledger.step(&still(100.0, 1200.0));
     ledger.step(&still(100.0, 0.0));
     assert_eq!(ledger.located_share(), [0.0; 2]);

@@ -1,7 +1,7 @@
 """The parameters of an estimate: :class:`Model`.
 
-Every source that estimates takes one wherever it takes ``model=``: 2 and 3 are the documented defaults in their two
-views, a :class:`Model` is the caller's own.
+Every source that estimates takes one wherever it takes ``model=``. The numbers 2 and 3 name the two views of the
+default parameters; a :class:`Model` sets its own.
 """
 
 from __future__ import annotations
@@ -18,54 +18,52 @@ from .errors import BadQuery
 
 __all__ = ["Model"]
 
-_PARAMETERS = ("prior", "tiers", "weights", "mmr", "clocks", "entries", "grid", "phi0", "kappa0", "nu", "name")
+_PARAMETERS = ("tiers", "weights", "mmr", "clocks", "entries", "grid", "phi0", "kappa0", "nu", "name")
 
 
 @public_methods
 class Model:
     """The parameters of an estimate, checked and with a version.
 
-    What is left out is the prior's. Parameters are those of the ledger that ``docs/model.md`` describes.
+    A parameter that is left out has its default. ``docs/model.md`` describes the parameters and lists the defaults.
 
     Parameters
     ----------
-    prior : {1, 2}
-        Where all that is left out comes from: 1 is the first version (four or ten tiers of equal weight, one clock),
-        2 the present one (fourteen tiers weighted by leverage to the power of -3/4, two clocks).
     tiers : sequence of int, optional
-        Leverages, ascending, 2 to 1000; at most 64.
+        Leverages, ascending, 2 to 1000; at most 64. Default: fourteen from 2 to 125.
     weights : sequence of float, optional
-        How much of the open interest each tier holds, in any unit; normalised. Equal where only ``tiers`` are given.
+        Share of the open interest in each tier, in any unit; normalised. Default: leverage to the power of -3/4, or
+        equal weights if ``tiers`` is given.
     mmr : float or sequence of float, optional
-        Maintenance margin rate of all tiers (never more than ``1 / (2 * leverage)`` is used), or one for each;
-        :func:`brackets` has what venues publish.
+        Maintenance margin rate of all tiers, or one for each. One rate for all is capped at ``1 / (2 * leverage)``.
+        :func:`brackets` has the rates that exchanges publish.
     clocks : sequence of (float, float), optional
-        Share of what is opened, and turnover a day of average volume, of each clock; shares sum to 1.
+        Share of new positions and turnover per day of average volume, for each clock; the shares sum to 1.
     entries : int, optional
-        Entry prices that what is opened in a bar is spread over, 1 to 255.
+        Number of entry prices per bar, 1 to 255. Positions that open in a bar are spread over them.
     grid : float, optional
-        Width of a fine bin in log price, 1e-5 to 0.1.
+        Width of a grid bin in log price, 1e-5 to 0.1.
     phi0 : float, optional
-        Share of what the price crossed that counts as liquidated where nothing realised is known, 0 to 1.
+        Share of the crossed open interest that counts as liquidated if no liquidations are known, 0 to 1.
     kappa0 : float, optional
-        USD reported per USD crossed before anything is fitted, 1e-6 to 1. Asks for the expected view.
+        USD reported per USD crossed before anything is fitted, 1e-6 to 1. Selects the expected view.
     nu : float, optional
-        How many liquidations of mean size the prior counts for in the fit, ten times as many for each tier beside the
-        others, as many for its level: 1e-3 to 1e6. Asks for the expected view.
+        Weight of the Gamma prior in the fit, in liquidations of mean size, 1e-3 to 1e6. The differences between tiers
+        have ten times this weight. Selects the expected view.
     name : str, optional
-        What you call it; enters no cell and no version.
+        A label. It changes no cell and no version.
 
     Attributes
     ----------
     version : str
-        The prior, and a digest of everything that enters a cell: two models of one version give the same maps.
+        A digest of everything that enters a cell: two models of one version give the same maps.
     view : {"exposure", "expected"}
-        What a cell counts: USD of open interest, or, where ``kappa0`` or ``nu`` is given, USD expected to be reported.
+        What a cell counts: USD of open interest, or USD expected to be reported if ``kappa0`` or ``nu`` is given.
 
     Raises
     ------
     BadQuery
-        For a parameter that is not allowed; ``parameter`` names it.
+        If a parameter is not allowed; ``parameter`` names it.
 
     Examples
     --------
@@ -83,7 +81,6 @@ class Model:
 
     _core: _core.Specification
     _given: dict[str, Any]
-    prior: int
     tiers: tuple[int, ...]
     weights: tuple[float, ...]
     mmr: float | tuple[float, ...] | None
@@ -100,7 +97,6 @@ class Model:
     def __init__(
         self,
         *,
-        prior: int = 2,
         tiers: Iterable[int] | None = None,
         weights: Iterable[float] | None = None,
         mmr: float | Iterable[float] | None = None,
@@ -112,11 +108,7 @@ class Model:
         nu: float | None = None,
         name: str | None = None,
     ) -> None:
-        if isinstance(prior, bool) or not isinstance(prior, Integral) or prior not in (1, 2):
-            msg = f"prior: {prior!r} is not allowed; allowed: 1 or 2"
-            raise BadQuery(msg, parameter="prior")
         given = {
-            "prior": prior,
             "tiers": tiers,
             "weights": weights,
             "mmr": mmr,
@@ -137,7 +129,6 @@ class Model:
         found = {
             "_core": core,
             "_given": given,
-            "prior": given["prior"],
             "tiers": tuple(int(tier) for tier in tiers),
             "weights": tuple(weights),
             "mmr": tuple(mmr) if isinstance(mmr, list) else mmr,
@@ -166,8 +157,8 @@ class Model:
 
     def __repr__(self) -> str:
         """As it was called, with its version."""
-        said = "".join(f", {key}={value!r}" for key, value in self._given.items() if key != "prior")
-        return f"Model(prior={self.prior}{said})  # version {self.version}, {self.view}"
+        given = ", ".join(f"{key}={value!r}" for key, value in self._given.items())
+        return f"Model({given})  # version {self.version}, {self.view}"
 
     def __eq__(self, other: object) -> bool:
         """Whether both give the same cells in the same view and have the same name."""

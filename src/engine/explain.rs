@@ -25,7 +25,7 @@ pub struct Explain {
     pub closed: Millis,
     /// Model number, 2 or 3.
     pub model: i64,
-    /// Its prior, and a digest of everything that enters a cell.
+    /// The version of the model: a digest of everything that enters a cell.
     pub model_version: String,
     /// The exchange whose ledger it is, where it is of one: its open interest and its orders. Bars and the relative volume
     /// are the coin's.

@@ -4,7 +4,7 @@ use super::liqmap::liqmap;
 use super::parameters::SHOWN;
 use super::{EngineError, Estimate, View};
 use crate::model::{
-    Chosen, LevelTier, LiquidationMap, MapRange, Model, Side, TierLevels, liquidation_price,
+    Chosen, LevelTier, LiquidationMap, MapRange, Side, TierLevels, liquidation_price,
 };
 
 /// The key liquidation levels of a coin: per tier and side the bin of the seven-day map with the most USD.
@@ -26,9 +26,7 @@ pub fn levels(
         explain,
     } = liqmap(view, coin, MapRange::D7, model)?;
     let largest = map.tiers.iter().copied().fold(0.0, f64::max);
-    let parameters = view
-        .under(model.and_then(Chosen::own))
-        .parameters(Model::Exposure, coin);
+    let parameters = view.under(model.and_then(Chosen::own)).parameters(coin);
     let tiers = map
         .leverages
         .iter()

@@ -5,8 +5,7 @@ use std::num::NonZeroU8;
 use sha2::{Digest, Sha256};
 
 use crate::model::{
-    FineGrid, Margins, Model, Prior, Side, Specification, first_margin, liquidation_price,
-    maintenance_margin,
+    FineGrid, Margins, Model, Side, Specification, liquidation_price, maintenance_margin,
 };
 
 /// The leverages that the contract shows.
@@ -59,7 +58,7 @@ pub struct Parameters {
     pub tiers: Vec<Tier>,
     /// USD expected to be reported as liquidated per USD swept, over all tiers, before anything is fitted.
     pub kappa: f64,
-    /// How many events of mean size the prior counts for, tier by tier, in a fit.
+    /// Weight of the Gamma prior of each tier in a fit, in events of mean size.
     pub nu: f64,
     /// How fast positions change hands.
     pub clocks: Vec<Clock>,
@@ -72,18 +71,24 @@ pub struct Parameters {
 }
 
 impl Parameters {
-    /// The first version's defaults with these tiers: 25 % a day, five entries, 5 % taken to be liquidated, 2 % reported.
+    /// The documented defaults with these tiers.
     #[must_use]
     pub fn new(tiers: Vec<Tier>) -> Self {
         Self {
             grid: FineGrid::default(),
             tiers,
-            kappa: 0.02,
+            kappa: 0.30,
             nu: 2.0,
-            clocks: vec![Clock {
-                share: 1.0,
-                per_day: 0.25,
-            }],
+            clocks: vec![
+                Clock {
+                    share: 0.3,
+                    per_day: 0.1,
+                },
+                Clock {
+                    share: 0.7,
+                    per_day: 16.0,
+                },
+            ],
             entries: const {
                 match NonZeroU8::new(5) {
                     Some(entries) => entries,
@@ -95,19 +100,14 @@ impl Parameters {
         }
     }
 
-    /// The parameters of `model` for `coin`: what `own` chooses, and of its prior what it leaves out.
+    /// The parameters for `coin`: those that `own` chooses, and the defaults of the others.
     #[must_use]
-    pub fn of(own: Option<&Specification>, model: Model, coin: &str) -> Self {
+    pub fn of(own: Option<&Specification>, coin: &str) -> Self {
         let usual = Specification::default();
         let own = own.unwrap_or(&usual);
-        let (margin, power, kappa, clocks): (fn(&str, f64) -> f64, _, _, &[_]) = match own.prior {
-            Prior::First => (first_margin, 0.0, 0.02, &[(1.0, 0.25)]),
-            Prior::Second => (maintenance_margin, -0.75, 0.30, &[(0.3, 0.1), (0.7, 16.0)]),
-        };
-        let leverages = own.tiers.as_deref();
-        let leverages = leverages.unwrap_or_else(|| own.prior.leverages(model));
-        // Tiers that the caller chose without weights weigh the same.
-        let power = if own.tiers.is_some() { 0.0 } else { power };
+        let leverages = own.leverages();
+        // Tiers that the caller chooses without weights have equal weights.
+        let power = if own.tiers.is_some() { 0.0 } else { -0.75 };
         let weights = own.weights.clone().unwrap_or_else(|| {
             let weight = |leverage: &u16| f64::from(*leverage).powf(power);
             leverages.iter().map(weight).collect()
@@ -119,7 +119,7 @@ impl Parameters {
             Tier {
                 leverage,
                 maintenance: match &own.mmr {
-                    None => margin(coin, leverage),
+                    None => maintenance_margin(coin, leverage),
                     Some(Margins::One(rate)) => rate.min(0.5 / leverage),
                     Some(Margins::Each(rates)) => rates.get(place).copied().unwrap_or_default(),
                 },
@@ -139,15 +139,14 @@ impl Parameters {
                 h: own.grid.unwrap_or(usual.grid.h),
                 ..usual.grid
             },
-            kappa: own.kappa0.unwrap_or(kappa),
+            kappa: own.kappa0.unwrap_or(usual.kappa),
             nu: own.nu.unwrap_or(usual.nu),
-            clocks: own
-                .clocks
-                .as_deref()
-                .unwrap_or(clocks)
-                .iter()
-                .map(|&(share, per_day)| Clock { share, per_day })
-                .collect(),
+            clocks: own.clocks.as_deref().map_or(usual.clocks, |clocks| {
+                clocks
+                    .iter()
+                    .map(|&(share, per_day)| Clock { share, per_day })
+                    .collect()
+            }),
             entries: own
                 .entries
                 .and_then(NonZeroU8::new)
@@ -197,7 +196,7 @@ const LEDGER: u8 = 2;
 /// Of how shares are fitted, likewise.
 const FIT: f64 = 2.0;
 
-/// The version of a model: its prior, and a digest of everything that enters a cell.
+/// The version of a model: a digest of everything that enters a cell.
 #[must_use]
 pub fn version(own: Option<&Specification>, model: Model) -> String {
     let mut digest = Sha256::new();
@@ -209,7 +208,7 @@ pub fn version(own: Option<&Specification>, model: Model) -> String {
     };
     // Maintenance margins differ from coin to coin: those of the coins that are told apart.
     for coin in ["BTC", ""] {
-        let found = Parameters::of(own, model, coin);
+        let found = Parameters::of(own, coin);
         for tier in &found.tiers {
             take(&[tier.leverage, tier.maintenance, tier.weight]);
         }
@@ -222,11 +221,10 @@ pub fn version(own: Option<&Specification>, model: Model) -> String {
             take(&[found.kappa, found.nu, FIT]);
         }
     }
-    let prior = u8::from(own.map_or_else(Prior::default, |own| own.prior));
     let digest = digest.finalize();
     let short = digest
         .first_chunk()
         .map_or(0, |bytes| u64::from_be_bytes(*bytes))
         >> 16;
-    format!("{prior}-{short:012x}")
+    format!("{short:012x}")
 }

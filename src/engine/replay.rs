@@ -141,7 +141,7 @@ impl<'a> Frame<'a> {
             view,
             coin: coin.to_owned(),
             model,
-            parameters: view.parameters(model, coin),
+            parameters: view.parameters(coin),
             history,
             bars,
             derived: match derived {

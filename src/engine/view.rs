@@ -133,8 +133,8 @@ impl<'a> View<'a> {
     }
 
     /// What an estimate is made with.
-    pub(super) fn parameters(self, model: Model, coin: &str) -> Parameters {
-        Parameters::of(self.own, model, coin)
+    pub(super) fn parameters(self, coin: &str) -> Parameters {
+        Parameters::of(self.own, coin)
     }
 
     /// Where the orders stand.

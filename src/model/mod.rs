@@ -28,10 +28,10 @@ pub use estimate::heatmap::{HeatmapGrid, Model};
 pub use estimate::levels::{LevelTier, TierLevels};
 pub use estimate::liquidation_map::{BinWidth, LiquidationMap, MapBin, MapSource, Measured};
 pub use estimate::max_pain::{Cluster, MaxPain, Pain};
-pub use estimate::specification::{BadSpecification, Chosen, Margins, Prior, Specification};
+pub use estimate::specification::{BadSpecification, Chosen, LEVERAGES, Margins, Specification};
 pub use margin::brackets::{BracketRow, Brackets};
 pub use margin::liquidation_price::{
-    Contract, MarginOf, Terms, first_margin, liquidation_price, maintenance_margin,
+    Contract, MarginOf, Terms, liquidation_price, maintenance_margin,
 };
 pub use orders::grouped_order::{GroupedOrder, Groups};
 pub use orders::order::Order;

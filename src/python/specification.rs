@@ -21,7 +21,7 @@ impl Specification {
 
 #[pymethods]
 impl Specification {
-    /// What `json` chooses; the prior's where it says nothing.
+    /// Parses the parameters that `json` chooses; the others have their defaults.
     #[new]
     fn new(py: Python<'_>, json: &str) -> PyResult<Self> {
         let own = api::specification(json.as_bytes()).map_err(|refusal| bad_query(py, &refusal))?;
@@ -44,13 +44,13 @@ impl Specification {
         self.own.view().number()
     }
 
-    /// Leverages, weights, clocks, entries, width of a fine bin, phi0 and kappa0 with what the prior gives.
+    /// Leverages, weights, clocks, entries, width of a fine bin, phi0 and kappa0, with defaults filled in.
     #[expect(
         clippy::type_complexity,
         reason = "a tuple that Python takes apart at once"
     )]
     fn resolved(&self) -> (Vec<f64>, Vec<f64>, Vec<(f64, f64)>, u8, f64, f64, f64) {
-        let found = engine::Parameters::of(Some(&self.own), self.own.view(), "BTC");
+        let found = engine::Parameters::of(Some(&self.own), "BTC");
         (
             found.tiers.iter().map(|tier| tier.leverage).collect(),
             found.tiers.iter().map(|tier| tier.weight).collect(),

@@ -20,7 +20,7 @@ THEN = NOW - 7 * DAY
 # More than are asked for at a time.
 MANY = [THEN - place * HOUR for place in range(5)]
 COUNT = 31
-OWN = liqdata.Model(prior=1, nu=1.5, name="ours")
+OWN = liqdata.Model(tiers=[10, 25, 50, 100], nu=1.5, name="ours")
 
 # What is asked of each method; a refusal has to be the same as well.
 ASKED = {

@@ -45,7 +45,7 @@ BEYOND = {
 VALUES = [
     *(("heatmap", {"range": name}, f"range={name}") for name in ("3M", "6M", "1y", "all")),
     *(("liqmap", {"range": name}, f"range={name}") for name in ("12h", "3d", "1M", "3M", "6M", "1y", "all")),
-    ("heatmap", {"model": Model(prior=1)}, "model=Model"),
+    ("heatmap", {"model": Model(tiers=[10, 50])}, "model=Model"),
 ]
 EXTENSIONS = [endpoint.name for endpoint in TABLE.values() if endpoint.extension and endpoint.reply != "events"]
 NOWHERE = answer({"success": False}, 404)

@@ -31,7 +31,7 @@ def same(found, wanted):
     assert found.swept(low, high) == wanted.swept(low, high)
 
 
-@pytest.mark.parametrize("model", [None, 2, 3, liqdata.Model(prior=1, kappa0=0.1)], ids=str)
+@pytest.mark.parametrize("model", [None, 2, 3, liqdata.Model(tiers=[10, 25, 50, 100], kappa0=0.1)], ids=str)
 def test_all_instants_of_one_ledger_are_the_single_answers(market, model):
     chance = random.Random(3)
     ends = [NOW - chance.randrange(29 * 60) * MINUTE for _ in range(25)]

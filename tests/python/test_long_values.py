@@ -73,7 +73,6 @@ ASKED = {
     "host": lambda: liqdata.serve(market(), hosts=[LONG + "/"]),
     "limits": lambda: liqdata.serve(market(), limits={LONG: 1}),
     "specification": lambda: liqdata.Model(weights=LONG),
-    "prior": lambda: liqdata.Model(prior=LONG),
 }
 
 

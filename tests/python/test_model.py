@@ -22,9 +22,8 @@ def market():
         yield market
 
 
-def test_the_default_is_the_second_prior():
+def test_the_default_is_the_documented_model():
     model = Model()
-    assert model.prior == 2
     assert model.tiers == (2, 3, 4, 5, 7, 10, 15, 20, 25, 33, 50, 75, 100, 125)
     weights = np.array(model.tiers) ** -0.75
     np.testing.assert_allclose(model.weights, weights / weights.sum(), rtol=1e-12)
@@ -33,19 +32,9 @@ def test_the_default_is_the_second_prior():
     assert (model.mmr, model.nu, model.name, model.view) == (None, None, None, "exposure")
 
 
-def test_the_first_prior_stays_selectable():
-    first = Model(prior=1)
-    assert first.tiers == (10, 25, 50, 100)
-    assert first.weights == (0.25,) * 4
-    assert first.clocks == ((1.0, 0.25),)
-    assert Model(prior=1, kappa0=0.02).tiers == (5, 10, 15, 20, 25, 33, 50, 75, 100, 125)
-
-
 @pytest.mark.parametrize(
     "name,value",
     [
-        ("prior", 3),
-        ("prior", True),
         ("tiers", [5, 3]),
         ("tiers", [1, 3]),
         ("tiers", [2.5]),
@@ -105,7 +94,6 @@ def test_a_model_made_of_anothers_parameters_is_that_model():
 def test_versions_tell_apart_what_gives_other_cells_and_nothing_else():
     variants = [
         Model(),
-        Model(prior=1),
         Model(tiers=[10, 50]),
         Model(weights=[1.0] * 14),
         Model(mmr=0.004),
@@ -130,9 +118,9 @@ def test_a_model_compares_pickles_and_does_not_change():
     assert "tiers=[10, 50]" in repr(OWN)
     assert OWN.version in repr(OWN)
     with pytest.raises(AttributeError, match="does not change"):
-        OWN.prior = 1
+        OWN.phi0 = 1
     with pytest.raises(AttributeError, match="does not change"):
-        del OWN.prior
+        del OWN.phi0
 
 
 def test_numpy_numbers_count():

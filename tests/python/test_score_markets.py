@@ -107,11 +107,11 @@ def test_a_record_of_several_versions_is_scored_version_by_version(kept):
 def test_models_are_scored_on_bars_and_open_interest(kept):
     _, market, orders = kept
     tables = {"bars": market.bars("BTC"), "open_interest": market.open_interest("BTC")}
-    models = {"now": liqdata.Model(), "before": liqdata.Model(prior=1)}
+    models = {"now": liqdata.Model(), "other": liqdata.Model(tiers=[10, 25, 50, 100])}
     card = liqdata.score(models, orders, **tables)
     own = line(liqdata.score(market, orders).rows(), state="frozen")
     assert {**line(card.rows(), map="now", state="frozen"), "map": "market"} == own
-    assert line(card.rows(), map="before", state="frozen")["ig"] != own["ig"]
+    assert line(card.rows(), map="other", state="frozen")["ig"] != own["ig"]
     assert len(card.paired()) == 2 * 3
     coinless = tables["bars"].to_pandas().drop(columns="symbol")
     named = liqdata.Model(name="mine")

@@ -42,7 +42,7 @@ MISTAKES = [
     'liqdata.symbols.parse("???")',
     'liqdata.feeds.decode("binance", "{")',
     "liqdata.score(3, 3)",
-    "liqdata.Model(prior=9)",
+    "liqdata.Model(phi0=9)",
     "liqdata.join_asof(1, 2)",
     'client.coins(range="2h")',
     'client.heatmap("NOPE")',

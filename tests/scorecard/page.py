@@ -7,23 +7,23 @@ import numpy as np
 import pandas as pd
 import realised as liquidations
 import simulated
+from simulated import MODEL
 from tables import number, passed, prose, signed, table, usd
 
 import liqdata
 from liqdata import _core
 
 VERSIONS = {
-    "1": ("version 1 of the prior, `Model(prior=1)`", simulated.MODELS["1"].version),
-    "2": ("version 2, the default, `Model()`", simulated.MODELS["2"].version),
+    MODEL: ("the model, `Model()`", simulated.MODELS[MODEL].version),
     "expected": (
-        "version 2, expected view, `Model(kappa0=0.3)`, fitted where anything is realised",
+        "the model, expected view, `Model(kappa0=0.3)`, fitted if liquidations are known",
         liquidations.EXPECTED.version,
     ),
     "served": ("answered as model 2", _core.model_version(2)),
     "served expected": ("answered as model 3", _core.model_version(3)),
 }
 
-OTHERS = {"pool": "pool of these 6"}
+OTHERS = {"pool": "pool of these 5"}
 
 Gate = tuple[str, str, str, str]
 """What is held, what is wanted, what was found, and whether that passes."""
@@ -75,8 +75,8 @@ def _seeds(frame: pd.DataFrame) -> str:
 
 
 def as_it_is(found: dict[str, pd.DataFrame], gated: list[Gate]) -> str:
-    means = found["2"][list(simulated.SCORES)].mean()
-    spread = found["2"]["ratio_5pct"].quantile([0.1, 0.9])
+    means = found[MODEL][list(simulated.SCORES)].mean()
+    spread = found[MODEL]["ratio_5pct"].quantile([0.1, 0.9])
     for what, name, low, high in (
         ("simulated: overlap with the true positions", "overlap", 0.73, 1.0),
         ("simulated: USD within 5 % over the true ones", "ratio_5pct", 0.7, 1.5),
@@ -84,12 +84,12 @@ def as_it_is(found: dict[str, pd.DataFrame], gated: list[Gate]) -> str:
         wanted = f"≥ {low}" if high == 1.0 else f"{low} to {high}"
         gated.append((what, wanted, number(means[name]), passed(truth=low <= means[name] <= high)))
     intro = prose(
-        f"""Simulated: the seven-day map of `liqdata.demo(seed=)`, {_seeds(found["2"])},
+        f"""Simulated: the seven-day map of `liqdata.demo(seed=)`, {_seeds(found[MODEL])},
         {", ".join(simulated.COINS)}, both sides, by `liqdata.score_truth`; means. The ratios are USD of the map over
         true USD within so much of the price."""
     )
     told = prose(
-        f"""Of single coins and sides the ratio within 5 % of version 2 lies between {number(spread[0.1])} and
+        f"""Of single coins and sides the ratio within 5 % of the model lies between {number(spread[0.1])} and
         {number(spread[0.9])} in eight of ten cases. Within 1 % of the price the map tells several times what is
         there. The expected view counts other USD and has no score here."""
     )
@@ -98,7 +98,7 @@ def as_it_is(found: dict[str, pd.DataFrame], gated: list[Gate]) -> str:
         f"""The [baselines](scoring.md#baselines) are what they hold at the market's end, of all its 30 days and fading
         as theirs do. What the template's lines are worth is arbitrary, so it has no ratios. The pool is all of these
         maps together, weighted by a fit to the orders of the market's last day in quarters of an hour. The most that
-        one of them overlaps is {number(max(overlaps.values(), default=0.0))}, where version 2 overlaps
+        one of them overlaps is {number(max(overlaps.values(), default=0.0))}, where the model overlaps
         {number(means["overlap"])}."""
     )
     rows = []
@@ -112,7 +112,7 @@ def as_it_is(found: dict[str, pd.DataFrame], gated: list[Gate]) -> str:
 
 def seen_badly(found: pd.DataFrame) -> str:
     told = prose(
-        f"""Simulated: such markets ({_seeds(found)}) as a reader of worse feeds has them, version 2 against all true
+        f"""Simulated: such markets ({_seeds(found)}) as a reader of worse feeds has them, the model against all true
         positions. With some venues' open interest the map tells theirs alone; without any it counts a multiple of the
         volume, which is no USD. A reading older than 15 minutes is not summed: an hour's silence of a venue hardly
         shows, but of venues that are read one after the other the map tells a part. A feed of liquidations that is
@@ -126,38 +126,34 @@ def of_habits(found: pd.DataFrame) -> str:
     rows = []
     for habits in simulated.HABITS:
         mine = found[found["habits"] == habits]
-        first, second = (mine[mine["model"] == name] for name in ("1", "2"))
+        own = mine[mine["model"] == MODEL]
         cells = [
             number(mine["leverage"].mean(), 1),
             number(100 * mine["within_6"].mean(), 0),
-            *(number(first[name].mean()) for name in ("overlap", "ratio_5pct")),
-            *(number(second[name].mean()) for name in ("overlap", "rank_correlation", "ratio_5pct", "ratio_10pct")),
+            *(number(own[name].mean()) for name in ("overlap", "rank_correlation", "ratio_5pct", "ratio_10pct")),
         ]
         rows.append((habits, *cells))
-    one, two = (found[found["model"] == name].groupby("habits", sort=False) for name in ("1", "2"))
-    better = int((two["overlap"].mean() > one["overlap"].mean()).sum())
-    ratios = two["ratio_5pct"].mean()
+    ratios = found[found["model"] == MODEL].groupby("habits", sort=False)["ratio_5pct"].mean()
     failing = [f"{name} ({number(ratio)})" for name, ratio in ratios.items() if not 0.7 <= round(ratio, 2) <= 1.5]
     intro = prose(
-        f"""The prior must not be one simulation's. Simulated with other leverages and lives ([what they
+        f"""The model must not fit one simulation only. Simulated with other leverages and lives ([what they
         are](simulation.md#other-habits)), {_seeds(found)}, nothing refitted. First the market's own, of BTC: mean
         leverage by quantity, and of the open USD that are liquidated within {simulated.REACH} % of the price the share
-        within 6 %; then how the two versions do."""
+        within 6 %; then the scores of the model."""
     )
-    told = f"Version 2 overlaps more than version 1 in {better} of these {len(ratios)} markets. "
     if failing:
-        told += (
-            f"Its amount within 5 % leaves .7 to 1.5 in {len(failing)}: {'; '.join(failing)}. So its scale fits the "
+        told = (
+            f"The ratio within 5 % is outside .7 to 1.5 in {len(failing)} of {len(ratios)} markets: "
+            f"{'; '.join(failing)}. The scale of the model fits the usual habits; other habits shift it by this much."
         )
-        told += "usual habits, and where traders differ it is off by as much."
     else:
-        told += "Its amount within 5 % stays within .7 to 1.5 in all of them."
-    chosen = {"k^(−3/4), version 2": "2", **{name: name for name in simulated.OTHERS}}
-    priors = []
+        told = f"The ratio within 5 % is within .7 to 1.5 in all {len(ratios)} markets."
+    chosen = {"k^(−3/4), the model": MODEL, **{name: name for name in simulated.OTHERS}}
+    weightings = []
     for said, name in chosen.items():
         means = found[found["model"] == name].groupby("habits", sort=False)[["overlap", "ratio_5pct"]].mean()
         ratio = means["ratio_5pct"]
-        priors.append(
+        weightings.append(
             (
                 said,
                 *(number(means.loc["usual", column]) for column in ("overlap", "ratio_5pct")),
@@ -172,14 +168,14 @@ def of_habits(found: pd.DataFrame) -> str:
         1.5."""
     )
     heads = ("", "usual: overlap", "5 %", "all: overlap", "least", "5 %", "within")
-    columns = ("", "leverage", "within 6 %", "1: overlap", "1: 5 %", "2: overlap", "2: rank", "2: 5 %", "2: 10 %")
+    columns = ("", "leverage", "within 6 %", "overlap", "rank", "5 %", "10 %")
     return "\n\n".join(
-        ["## Of traders with other habits", intro, table(columns, rows), prose(told), asked, table(heads, priors)]
+        ["## Of traders with other habits", intro, table(columns, rows), prose(told), asked, table(heads, weightings)]
     )
 
 
 def measured(truth: pd.DataFrame, used: int, prices: float, logs: pd.DataFrame, gated: list[Gate]) -> str:
-    scores = logs[(logs["window"] == positions.GATED) & (logs["model"] == "2")].set_index("side")["score"]
+    scores = logs[(logs["window"] == positions.GATED) & (logs["model"] == MODEL)].set_index("side")["score"]
     gated.append(
         (
             "recorded: Hyperliquid, log score against uniform, long \\| short",
@@ -190,11 +186,11 @@ def measured(truth: pd.DataFrame, used: int, prices: float, logs: pd.DataFrame, 
     )
     rows = []
     for window in logs["window"].unique():
-        for model in logs["model"].unique() if window == positions.GATED else ("1", "2"):
+        for model in logs["model"].unique() if window == positions.GATED else (MODEL,):
             of = logs[(logs["window"] == window) & (logs["model"] == model)].set_index("side")
             cells = [signed(of.loc[side, "score"]) for side in ("long", "short")]
             cells += [number(100 * of.loc[side, "inside"], 0) for side in ("long", "short")]
-            rows.append((f"{window}, {'version ' if model in simulated.MODELS else ''}{model}", *cells))
+            rows.append((f"{window}, {model}", *cells))
     intro = prose(
         f"""Recorded: liquidation prices of 100 to 200 leaderboard wallets on Hyperliquid, BTC, {used} snapshots from
         2026-01-26 to 2026-02-22 (one mock left out), against the seven-day map of Binance's open interest and spot
@@ -206,12 +202,11 @@ def measured(truth: pd.DataFrame, used: int, prices: float, logs: pd.DataFrame, 
     beaten = [side for side in ("long", "short") if scores[side] >= 0]
     where = {0: "on neither side", 1: f"for {''.join(beaten)}s alone", 2: "on both sides"}[len(beaten)]
     told = prose(
-        f"""Over that window version 2 beats a uniform map {where}. A snapshot has {round(prices)} prices in the mean,
+        f"""Over that window the model beats a uniform map {where}. A snapshot has {round(prices)} prices in the mean,
         so few large positions decide; what collateral stands behind them no public price tells."""
     )
     shapes = [
-        (f"version {row.model}, {row.side}", number(row.overlap), number(row.rank_correlation))
-        for row in truth.itertuples()
+        (f"{row.model}, {row.side}", number(row.overlap), number(row.rank_correlation)) for row in truth.itertuples()
     ]
     return "\n\n".join(
         [
@@ -229,7 +224,7 @@ def realised(card: liqdata.scoring.Scorecard, expected: liqdata.scoring.Scorecar
     for row in (*card.rows(), *expected.rows(), *card.references()):
         if row["side"] != "both" or not row["n"]:
             continue
-        if row["map"].startswith("version") and ": " in row["map"]:
+        if row["map"].startswith(MODEL) and ": " in row["map"]:
             nulls.append(row["dig"])
             continue
         gains = [
@@ -243,8 +238,8 @@ def realised(card: liqdata.scoring.Scorecard, expected: liqdata.scoring.Scorecar
         f"""Simulated liquidations, recorded prices: {liquidations.TRADERS:,} traders enter where and when BTC was
         traded ({meta["start"]:%Y-%m-%d} to {meta["end"]:%Y-%m-%d}, {meta["periods"]:,} hours), with leverages,
         sizes and lives that are neither the estimate's nor the demo's, and are liquidated where the bars get to them.
-        `liqdata.score`, over the adaptive path. It shows what the scorer can tell and how the versions differ, not
-        skill on real liquidations."""
+        `liqdata.score`, over the adaptive path. It shows what the scorer can measure, not skill on real
+        liquidations."""
     )
     weeks = [row for row in expected.kappa() if row["side"] == "both" and row["state"] == "frozen"]
     own = sum(row["swept_usd"] for row in weeks) / sum(row["realised_usd"] for row in weeks)
@@ -260,7 +255,7 @@ def realised(card: liqdata.scoring.Scorecard, expected: liqdata.scoring.Scorecar
 def by_day(found: pd.DataFrame) -> str:
     days = found["day"].nunique()
     rows = []
-    for name, column in (("how far the price went", "moved"), ("version 1", "1"), ("version 2", "2")):
+    for name, column in (("how far the price went", "moved"), (MODEL, MODEL)):
         cells = []
         for side in ("long", "short"):
             mine = found[found["side"] == side]
@@ -295,7 +290,7 @@ def _resampled(one: np.ndarray, other: np.ndarray) -> tuple[float, float]:
 
 
 def _usual(found: pd.DataFrame) -> pd.Series:
-    usual = found[(found["habits"] == "usual") & (found["model"] == "2")]
+    usual = found[(found["habits"] == "usual") & (found["model"] == MODEL)]
     return usual.drop_duplicates("seed").mean(numeric_only=True)
 
 

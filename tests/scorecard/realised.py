@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 from measured import recorded
-from simulated import MODELS
+from simulated import MODEL, MODELS
 
 import liqdata
 
@@ -65,10 +65,9 @@ def on_recorded_bars(folder: Path) -> tuple[liqdata.scoring.Scorecard, liqdata.s
     bars, interest = recorded(folder, "2025-12-01", "2026-06-12")
     told = traders(bars, 0).iloc[24:]
     options = {"bars": bars, "open_interest": interest, "period": "1h"}
-    both = {f"version {name}": model for name, model in MODELS.items()}
     return (
-        liqdata.score(both, told, baselines=BASELINES, **options),
-        liqdata.score({"version 2, fitted": EXPECTED}, told, **options),
+        liqdata.score(MODELS, told, baselines=BASELINES, **options),
+        liqdata.score({f"{MODEL}, fitted": EXPECTED}, told, **options),
     )
 
 
@@ -86,7 +85,7 @@ def by_day(folder: Path) -> pd.DataFrame:
         low, high = of_day["low"].min(), of_day["high"].max()
         at = int(day.timestamp.timestamp() * 1000)
         found = {name: market.liqmap("BTC", "7d", model=model, as_of=at) for name, model in MODELS.items()}
-        price = found["2"].current_price
+        price = found[MODEL].current_price
         for side, realised in (("long", day.long_usd), ("short", day.short_usd)):
             moved = max(1 - low / price, 0.0) if side == "long" else max(high / price - 1, 0.0)
             swept = {

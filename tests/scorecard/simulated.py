@@ -10,16 +10,17 @@ import liqdata
 from liqdata.market import _demo
 
 COINS = ("BTC", "ETH", "SOL")
-MODELS = {"1": liqdata.Model(prior=1), "2": liqdata.Model()}
+MODEL = "the model"
+MODELS = {MODEL: liqdata.Model()}
 
 
 def weighted(power: float) -> liqdata.Model:
-    """Version 2 with another weighting of its leverages."""
-    tiers = MODELS["2"].tiers
+    """The model with other weights of its leverages."""
+    tiers = MODELS[MODEL].tiers
     return liqdata.Model(tiers=tiers, weights=[tier**power for tier in tiers])
 
 
-# What was not chosen: version 2 weighs by the power of -3/4.
+# Alternatives; the model itself has the power of -3/4.
 OTHERS = {"k^(−1/4)": weighted(-0.25), "k^(−1/2)": weighted(-0.5), "1/k": weighted(-1.0)}
 NOW = 1_780_272_000_000
 REACH = 30
@@ -161,7 +162,7 @@ def seen_badly(seeds: Iterable[int]) -> pd.DataFrame:
             seen, positions = Seen(market), truth(market)
         for quality, worse in QUALITIES.items():
             with worse(seen) as made:
-                rows.append(scored(made, positions, MODELS["2"]).assign(quality=quality, seed=seed))
+                rows.append(scored(made, positions, MODELS[MODEL]).assign(quality=quality, seed=seed))
     return pd.concat(rows, ignore_index=True)
 
 

@@ -83,7 +83,7 @@ def others(folder: Path) -> pd.DataFrame:
     }
     options = {"bars": bars, "open_interest": interest, "baselines": rest}
     spans = {"whole": {}, "second half": {"start": "2026-03-12"}}
-    return gains({"version 2": liqdata.Model()}, told, options, spans)
+    return gains({"the model": liqdata.Model()}, told, options, spans)
 
 
 def of_venue(folder: Path) -> pd.DataFrame:

@@ -50,7 +50,7 @@ impl View<'_> {
     }
 
     fn prior(self, coin: &str, instant: Millis) -> Fit {
-        let parameters = self.parameters(Model::Expected, coin);
+        let parameters = self.parameters(coin);
         Fit::prior(day_of(instant), &parameters.shares(), parameters.kappa)
     }
 
@@ -89,7 +89,7 @@ impl View<'_> {
         if told.rows.is_empty() {
             return None;
         }
-        let parameters = self.parameters(Model::Expected, coin);
+        let parameters = self.parameters(coin);
         // Bars that are longer than a period, or none at all, leave the prior.
         let exposure = &history.exposure;
         let study = self.study(coin, &told, exposure).ok()?;

@@ -10,7 +10,7 @@ use crate::model::{Millis, Vocabulary};
 /// Which read-out of the ledger a heatmap shows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Model {
-    /// Model 2: the documented prior, in USD of open interest exposed.
+    /// Model 2: the documented weights, in USD of open interest exposed.
     Exposure,
     /// Model 3: fitted weights, in USD expected to be reported as liquidated.
     Expected,

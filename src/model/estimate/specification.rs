@@ -1,55 +1,12 @@
-//! What a caller chooses of an estimate; all that is left out is the documented prior's.
+//! The parameters of an estimate that a caller chooses; the others have their documented defaults.
 
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
 use crate::model::Model;
 
-/// A documented version of an estimate's parameters.
-#[derive(
-    Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize,
-)]
-#[serde(try_from = "u8", into = "u8")]
-pub enum Prior {
-    /// Model 2: leverages 10, 25, 50 and 100; model 3: ten from 5 to 125. Equal weights, one clock of 25 % a day.
-    First,
-    /// Fourteen leverages from 2 to 125, weighted by their power of −3/4; two clocks, 10 % and 1600 % a day.
-    #[default]
-    Second,
-}
-
-impl Prior {
-    /// The leverages of its tiers as `model` has them.
-    #[must_use]
-    pub fn leverages(self, model: Model) -> &'static [u16] {
-        match (self, model) {
-            (Self::First, Model::Exposure) => &[10, 25, 50, 100],
-            (Self::First, Model::Expected) => &[5, 10, 15, 20, 25, 33, 50, 75, 100, 125],
-            (Self::Second, _) => &[2, 3, 4, 5, 7, 10, 15, 20, 25, 33, 50, 75, 100, 125],
-        }
-    }
-}
-
-impl TryFrom<u8> for Prior {
-    type Error = &'static str;
-
-    fn try_from(number: u8) -> Result<Self, &'static str> {
-        match number {
-            1 => Ok(Self::First),
-            2 => Ok(Self::Second),
-            _ => Err("a prior is 1 or 2"),
-        }
-    }
-}
-
-impl From<Prior> for u8 {
-    fn from(prior: Prior) -> Self {
-        match prior {
-            Prior::First => 1,
-            Prior::Second => 2,
-        }
-    }
-}
+/// The default leverages of the tiers.
+pub const LEVERAGES: [u16; 14] = [2, 3, 4, 5, 7, 10, 15, 20, 25, 33, 50, 75, 100, 125];
 
 /// Maintenance margin rates: one for all tiers, or one for each.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -78,8 +35,6 @@ pub enum Margins {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Specification {
-    /// Where all that is left out comes from.
-    pub prior: Prior,
     /// Leverages, ascending.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub tiers: Option<Vec<u16>>,
@@ -142,7 +97,6 @@ impl Specification {
     #[must_use]
     pub fn allowed(name: &str) -> &'static str {
         match name {
-            "prior" => "1 or 2",
             "tiers" => "1 to 64 whole leverages from 2 to 1000, ascending",
             "weights" => "a number from 0 to 1e100 for each tier, not all of them 0",
             "mmr" => {
@@ -158,7 +112,7 @@ impl Specification {
             "nu" => "a number from 0.001 to 1000000",
             "name" => "text",
             _ => {
-                "prior, tiers, weights, mmr, clocks, entries, grid, phi0, kappa0, nu and name by their names"
+                "tiers, weights, mmr, clocks, entries, grid, phi0, kappa0, nu and name by their names"
             }
         }
     }
@@ -168,7 +122,7 @@ impl Specification {
     pub fn leverages(&self) -> &[u16] {
         match &self.tiers {
             Some(tiers) => tiers,
-            None => self.prior.leverages(self.view()),
+            None => &LEVERAGES,
         }
     }
 

@@ -15,15 +15,6 @@ pub fn maintenance_margin(coin: &str, leverage: f64) -> f64 {
     f64::min(rate, 0.5 / leverage)
 }
 
-/// The rate that the first version of the prior assumes: for BTC and ETH 0.65 % below a leverage of 100.
-#[must_use]
-pub fn first_margin(coin: &str, leverage: f64) -> f64 {
-    match coin {
-        "BTC" | "ETH" if leverage < 100.0 => f64::min(0.0065, 0.5 / leverage),
-        _ => maintenance_margin(coin, leverage),
-    }
-}
-
 /// The price at which a linear isolated position is liquidated: equity equals maintenance margin at the mark price.
 ///
 /// `P = E (1 − 1/L) / (1 − m)` for a long, `P = E (1 + 1/L) / (1 + m)` for a short.

@@ -2,8 +2,7 @@
 
 MISTAKES = {
     "models, scores, margins": [
-        ("liqdata.Model(prior=9)", "BadQuery", "prior", "allowed: 1 or 2"),
-        ('liqdata.Model(prior="2")', "BadQuery", "prior", "allowed: 1 or 2"),
+        ("liqdata.Model(phi0=9)", "BadQuery", "phi0", "9.0; allowed: a number from 0 to 1"),
         (
             "liqdata.Model(tiers=[0, 10], weights=[1, 1])",
             "BadQuery",
