@@ -13,8 +13,8 @@ use super::View;
 use super::exposure::share;
 use super::grouped::Grouped;
 use crate::model::{
-    ExactSum, FiledColumns, FiledOrders, Interner, Millis, Numbered, OrderBrief, PeriodRow, Side,
-    Symbol, TimeRange, Vocabulary, decimal_of_attos,
+    ExactSum, FiledColumns, FiledOrders, FixedPoint, Interner, Millis, Numbered, OrderBrief,
+    PeriodRow, Side, Symbol, TimeRange, Vocabulary,
 };
 
 /// What rows are grouped by beside the period.
@@ -318,11 +318,11 @@ impl Timeline {
                 continue;
             };
             if let Some(usd) = sums.usd.get_mut(side.index()) {
-                *usd += ExactSum::of_attos(run.usd);
+                *usd += ExactSum::from(FixedPoint(run.usd));
             }
             sums.cnt += run.cnt;
             // It was shown to be one that a decimal holds.
-            let largest = decimal_of_attos(run.largest).unwrap_or_default();
+            let largest = FixedPoint(run.largest).decimal().unwrap_or_default();
             sums.largest = sums.largest.max(largest);
         }
     }

@@ -15,8 +15,8 @@ use crate::archive::{
 };
 use crate::engine::{TableFault, in_base_units};
 use crate::model::{
-    Millis, ObservedBar, ObservedOpenInterest, ObservedOrder, Vocabulary, coin_of_pair,
-    short_decimal,
+    Millis, ObservedBar, ObservedOpenInterest, ObservedOrder, ShortDecimal, Vocabulary,
+    coin_of_pair,
 };
 
 /// Writes tables into an archive.
@@ -51,7 +51,8 @@ pub(super) fn decimal(column: &str, value: f64) -> Result<Decimal, String> {
         };
         return Err(format!("{value:?} is not {what}; a number is"));
     }
-    short_decimal(value)
+    ShortDecimal::from_f64(value)
+        .map(ShortDecimal::decimal)
         .or_else(|| Decimal::from_str_exact(&value.to_string()).ok())
         .ok_or_else(|| format!("{value} is no number of at most 28 digits"))
 }

@@ -21,7 +21,7 @@ use pyo3_arrow::PySchema;
 
 use super::columns::{Cells, Column, Columns};
 use super::signals::Progress;
-use crate::model::{Decimals, Labels, power_of_ten};
+use crate::model::{DecimalColumn, Labels, power_of_ten};
 
 /// Most digits an Arrow decimal128 can hold.
 pub(super) const DECIMAL_DIGITS: u32 = 38;
@@ -43,7 +43,7 @@ pub(super) enum Money {
 /// The cells as integers of the smallest common scale, or of `scale`, where 38 digits hold them all.
 pub(super) fn scaled(
     column: &Column,
-    cells: &Decimals,
+    cells: &DecimalColumn,
     scale: Option<u32>,
 ) -> PyResult<(Vec<i128>, u32)> {
     let finest = || cells.iter().map(|value| value.normalize().scale()).max();

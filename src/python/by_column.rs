@@ -14,7 +14,7 @@ use super::signals::look_around;
 use super::tables::{FURTHEST, Reader, SECONDS};
 use crate::archive::GivenOrders;
 use crate::model::{
-    Column, Decimals, Kind, Labels, Millis, ObservedBar, ObservedOpenInterest, ObservedOrder,
+    Column, DecimalColumn, Kind, Labels, Millis, ObservedBar, ObservedOpenInterest, ObservedOrder,
     Record, Side,
 };
 
@@ -27,11 +27,11 @@ pub(super) struct GivenBars {
     pub(super) timestamp: Vec<Millis>,
     /// How long each is, where the table says so.
     pub(super) interval: Vec<Option<i64>>,
-    pub(super) open: Decimals,
-    pub(super) high: Decimals,
-    pub(super) low: Decimals,
-    pub(super) close: Decimals,
-    pub(super) volume: Decimals,
+    pub(super) open: DecimalColumn,
+    pub(super) high: DecimalColumn,
+    pub(super) low: DecimalColumn,
+    pub(super) close: DecimalColumn,
+    pub(super) volume: DecimalColumn,
 }
 
 /// Readings of open interest in base units as a table tells them; an exchange is blank where it does not say it.
@@ -40,7 +40,7 @@ pub(super) struct GivenInterest {
     pub(super) exchange: Labels,
     pub(super) symbol: Labels,
     pub(super) timestamp: Vec<Millis>,
-    pub(super) open_interest: Decimals,
+    pub(super) open_interest: DecimalColumn,
 }
 
 /// Liquidation orders; an exchange is blank where a table has no column of it, and in rows of `is_somebodys` that do not say it.
@@ -274,8 +274,8 @@ impl<'a, 'py> Columns<'a, 'py> {
     }
 
     /// Exact decimals; none of what is looked over and can surely be kept.
-    fn decimals(&mut self, name: &'static str) -> PyResult<Decimals> {
-        let mut decimals = Decimals::with_capacity(self.rows);
+    fn decimals(&mut self, name: &'static str) -> PyResult<DecimalColumn> {
+        let mut decimals = DecimalColumn::with_capacity(self.rows);
         let doubles = self.cells(name).and_then(doubles);
         let doubles = doubles.as_deref();
         if self.can_be_kept(doubles) {
@@ -283,7 +283,7 @@ impl<'a, 'py> Columns<'a, 'py> {
         }
         self.each(name, |reader, cells, row| {
             let double = doubles.and_then(|doubles| doubles.get(row));
-            if !double.is_some_and(|value| decimals.push_short_double(*value)) {
+            if !double.is_some_and(|value| decimals.push_f64(*value)) {
                 decimals.push(reader.decimal(name, cells, row)?);
             }
             Ok(())
@@ -292,8 +292,8 @@ impl<'a, 'py> Columns<'a, 'py> {
     }
 
     /// Doubles, as the decimals that their shortest texts say; none of what is looked over and can surely be kept.
-    fn doubles(&mut self, name: &'static str) -> PyResult<Decimals> {
-        let mut decimals = Decimals::with_capacity(self.rows);
+    fn doubles(&mut self, name: &'static str) -> PyResult<DecimalColumn> {
+        let mut decimals = DecimalColumn::with_capacity(self.rows);
         let doubles = self.cells(name).and_then(doubles);
         let doubles = doubles.as_deref();
         if self.can_be_kept(doubles) {
@@ -304,7 +304,7 @@ impl<'a, 'py> Columns<'a, 'py> {
                 Some(value) => *value,
                 None => reader.float(name, cells, row)?,
             };
-            if decimals.push_short_double(value) {
+            if decimals.push_f64(value) {
                 return Ok(());
             }
             let exact = super::archive::decimal(name, value);

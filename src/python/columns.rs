@@ -4,8 +4,8 @@ use std::borrow::Cow;
 use std::convert::Infallible;
 
 use crate::model::{
-    self, Cell, Decimals, GroupedOrder, Kind, Labels, Millis, Order, OrderColumns, Record, Side,
-    Value, Visitor, Vocabulary, coin_of_pair,
+    self, Cell, DecimalColumn, GroupedOrder, Kind, Labels, Millis, Order, OrderColumns, Record,
+    Side, Value, Visitor, Vocabulary, coin_of_pair,
 };
 
 /// Where orders have their pairs.
@@ -19,7 +19,7 @@ pub(super) enum Cells {
     /// Text, as codes into distinct names.
     Text(Labels),
     /// Exact decimals.
-    Decimal(Decimals),
+    Decimal(DecimalColumn),
     /// Doubles.
     Float(Vec<f64>),
     /// Whole numbers.

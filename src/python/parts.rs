@@ -10,7 +10,7 @@ use pyo3::prelude::*;
 use super::by_column::{GivenBars, GivenInterest};
 use super::foreign;
 use crate::archive::GivenOrders;
-use crate::model::{Decimals, Labels, Millis, Side};
+use crate::model::{DecimalColumn, Labels, Millis, Side};
 
 /// A column, or all columns of a table.
 pub(super) trait Rows: Clone {
@@ -42,7 +42,7 @@ macro_rules! column {
 }
 
 column!(Labels);
-column!(Decimals);
+column!(DecimalColumn);
 
 /// What takes the same room in every row.
 trait Even: Copy {}

@@ -18,7 +18,7 @@ use super::freeing::Unwaited;
 use super::ground::Told;
 use super::signals::{interruptible, look_around, watched};
 use crate::feeds::Event;
-use crate::model::{Decimals, Labels};
+use crate::model::{DecimalColumn, Labels};
 
 /// Fewer rows become columns, of Arrow or here, before anyone could interrupt it.
 const LARGE: usize = 10_000;
@@ -165,9 +165,9 @@ impl<'a, 'py> Maker<'a, 'py> {
         made.ok_or_else(lost)
     }
 
-    fn amount(&self, cells: &Decimals, row: usize) -> PyResult<Bound<'py, PyAny>> {
+    fn amount(&self, cells: &DecimalColumn, row: usize) -> PyResult<Bound<'py, PyAny>> {
         match cells.short(row) {
-            Some((digits, scale)) => self.form.short(self.py, digits, scale),
+            Some(short) => self.form.short(self.py, short),
             None => self.form.decimal(self.py, cells.get(row).ok_or_else(lost)?),
         }
     }

@@ -25,8 +25,8 @@ use crate::api::BadQuery;
 use crate::engine::{InterestUnit, TableFault};
 use crate::model::{
     self, Column, Kind, Millis, ObservedBar, ObservedLiquidations, ObservedOpenInterest,
-    ObservedOpenInterestUsd, ObservedOrder, ObservedPosition, Record, Side, Value, nearest_f64,
-    read_span, short_decimal,
+    ObservedOpenInterestUsd, ObservedOrder, ObservedPosition, Record, ShortDecimal, Side, Value,
+    nearest_f64, read_span,
 };
 use crate::wire::{exact_decimal, nearest_double};
 
@@ -372,7 +372,8 @@ impl<'py> Reader<'py> {
             Cell::Exact(value) => Ok(*value),
             Cell::Int(value) => Ok(Decimal::from(*value)),
             // A whole number is written with a decimal.
-            Cell::Float(value) if value.is_finite() => short_decimal(*value)
+            Cell::Float(value) if value.is_finite() => ShortDecimal::from_f64(*value)
+                .map(ShortDecimal::decimal)
                 .filter(|short| short.scale() > 0)
                 .map_or_else(|| exact_decimal(&format!("{value:?}")), Ok),
             Cell::Single(value) if value.is_finite() => exact_decimal(&format!("{value:?}")),

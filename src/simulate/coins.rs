@@ -2,7 +2,7 @@
 
 use rust_decimal::Decimal;
 
-use crate::model::TENS_F64;
+use crate::model::POWERS_OF_TEN_F64;
 
 /// A venue and its share of the traders.
 #[derive(Clone, Copy, Debug)]
@@ -249,7 +249,10 @@ pub(super) fn nearest(value: f64) -> i64 {
 
 /// Ten to the power of `digits`, of which a tick or lot has few.
 fn power_of_ten(digits: u32) -> f64 {
-    TENS_F64.get(digits as usize).copied().unwrap_or(f64::NAN)
+    POWERS_OF_TEN_F64
+        .get(digits as usize)
+        .copied()
+        .unwrap_or(f64::NAN)
 }
 
 #[cfg(test)]

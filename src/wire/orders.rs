@@ -9,7 +9,7 @@ use super::damage::Damage;
 use super::number::exact_decimal;
 use super::quick::{Cursor, first};
 use super::reply::Reply;
-use crate::model::{GroupedOrder, Millis, OrderColumns, Side};
+use crate::model::{GroupedOrder, Millis, OrderColumns, ShortDecimal, Side};
 
 /// About the fewest bytes of a row.
 const ROW: usize = 100;
@@ -36,7 +36,7 @@ impl Reply for OrderColumns {
                 (&mut columns.value_usd, row.value_usd),
             ] {
                 match amount {
-                    Amount::Short(digits, scale) => column.push_short(digits, scale),
+                    Amount::Short(value) => column.push_short(value),
                     Amount::Long(value) => column.push(value),
                 }
             }
@@ -63,15 +63,14 @@ struct Row<'a> {
 
 /// An exact decimal.
 pub(super) enum Amount {
-    /// Digits, and how many of them stand behind the point.
-    Short(i64, u8),
+    Short(ShortDecimal),
     Long(Decimal),
 }
 
 impl Amount {
     pub(super) fn value(self) -> Decimal {
         match self {
-            Self::Short(digits, scale) => Decimal::new(digits, scale.into()),
+            Self::Short(value) => value.decimal(),
             Self::Long(value) => value,
         }
     }
@@ -82,10 +81,7 @@ impl Amount {
 fn template<'a>(from: &mut Cursor<'a>) -> Option<Row<'a>> {
     let mut row = *from;
     // Each literal stands where it is compared, so that its length is known there.
-    let short = |row: &mut Cursor<'a>| {
-        row.short_decimal()
-            .map(|(digits, scale)| Amount::Short(digits, scale))
-    };
+    let short = |row: &mut Cursor<'a>| row.short_decimal().map(Amount::Short);
     let read = Row {
         exchange: {
             row.exactly("{\"exchange\":\"")?;
@@ -170,11 +166,11 @@ fn members<'a>(from: &mut Cursor<'a>) -> Option<Row<'a>> {
 pub(super) fn amount(from: &mut Cursor<'_>) -> Option<Amount> {
     let quoted = from.takes(b'"');
     let mut short = *from;
-    if let Some((digits, scale)) = short.short_decimal()
+    if let Some(value) = short.short_decimal()
         && (!quoted || short.exactly("\"").is_some())
     {
         *from = short;
-        return Some(Amount::Short(digits, scale));
+        return Some(Amount::Short(value));
     }
     let text = if quoted { from.text()? } else { from.number()? };
     exact_decimal(text).ok().map(Amount::Long)

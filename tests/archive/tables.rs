@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use liqdata::archive::{
     Archive, BarTable, Batch, Filed, Filter, GivenOrders, InterestTable, OrderTable, Tables, Unfit,
 };
-use liqdata::model::{Decimals, Labels, Millis, Side};
+use liqdata::model::{DecimalColumn, Labels, Millis, Side};
 use proptest::prelude::*;
 use rust_decimal::Decimal;
 
@@ -124,7 +124,7 @@ fn orders() -> impl Strategy<Value = OrderTable> {
         (amount(), amount(), amount()),
     );
     (prop::collection::vec(row, 0..80), any::<bool>()).prop_map(|(rows, coined)| {
-        let decimals = |which: fn(&(Decimal, Decimal, Decimal)) -> Decimal| -> Decimals {
+        let decimals = |which: fn(&(Decimal, Decimal, Decimal)) -> Decimal| -> DecimalColumn {
             rows.iter().map(|row| which(&row.4)).collect()
         };
         let given = GivenOrders {
@@ -163,7 +163,7 @@ fn bars() -> impl Strategy<Value = BarTable> {
         (amount(), prop::bool::weighted(0.03)),
     );
     prop::collection::vec(row, 0..80).prop_map(|rows| {
-        let price = |by: i64| -> Decimals {
+        let price = |by: i64| -> DecimalColumn {
             let rows = rows.iter();
             rows.map(|row| Decimal::from(row.3.1 * 100 + if row.4.1 { -by } else { by }))
                 .collect()
@@ -223,7 +223,7 @@ fn many(rows: usize, days: i64) -> Tables {
         // The days of a table may stand in any order.
         Millis(START + row % days * Millis::DAY + row)
     };
-    let whole: Decimals = (0..rows).map(|row| Decimal::from(row + 1)).collect();
+    let whole: DecimalColumn = (0..rows).map(|row| Decimal::from(row + 1)).collect();
     let orders = OrderTable::of(GivenOrders {
         exchange: (0..rows)
             .map(|row| if row % 3 == 0 { "okx" } else { "bybit" })

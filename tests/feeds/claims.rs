@@ -1,6 +1,6 @@
 //! What is claimed of the venues: their names, their pairs, and who tells everything.
 
-use liqdata::feeds::{Completeness, VENUES, Venue, accounts};
+use liqdata::feeds::{Completeness, VENUES, Venue, hyperliquid};
 use liqdata::model::{EXCHANGES, Symbol};
 
 #[test]
@@ -31,7 +31,7 @@ fn only_venues_that_claim_it_count_as_complete() {
 #[test]
 fn the_exchanges_known_by_name_are_those_that_are_listened_to() {
     let mut known = VENUES.map(Venue::name).to_vec();
-    known.push(accounts::EXCHANGE);
+    known.push(hyperliquid::EXCHANGE);
     assert_eq!(known, EXCHANGES);
 }
 

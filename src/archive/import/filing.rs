@@ -26,14 +26,13 @@ use crate::archive::coverage::sessions::ImportedSession;
 use crate::archive::files::SegmentStep;
 use crate::archive::filter::Filter;
 use crate::archive::journal::table;
-use crate::archive::rows::decimal_scale;
 use crate::archive::rows::key_index::Keys;
 use crate::archive::rows::row::{Fault, Row, check_name, check_time};
 use crate::archive::segment::atomic_write::AtomicWrites;
 use crate::archive::segment::parquet;
 use crate::archive::segment::parquet::MOST;
 use crate::archive::writer::Writer;
-use crate::model::{Cell, Column, Millis, Value, Visitor};
+use crate::model::{Cell, Column, FixedPoint, Millis, Value, Visitor};
 
 /// Columns in which the same row may differ: when and how it came and was spelled, and not what happened.
 const BESIDE: [&str; 7] = [
@@ -532,7 +531,10 @@ impl<R: Row> Visitor<R> for Telling<'_, R> {
             Cell::Text(text) => text.hash(&mut self.hasher),
             Cell::Side(side) => side.hash(&mut self.hasher),
             // What was checked fits; the same number has the same units.
-            Cell::Decimal(value) => decimal_scale::scaled(value).ok().hash(&mut self.hasher),
+            Cell::Decimal(value) => FixedPoint::of(value)
+                .ok()
+                .map(|value| value.0)
+                .hash(&mut self.hasher),
             Cell::Float(value) => value.to_bits().hash(&mut self.hasher),
             Cell::Int(value) => value.hash(&mut self.hasher),
             Cell::Time(at) => at.hash(&mut self.hasher),

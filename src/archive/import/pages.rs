@@ -30,7 +30,7 @@ use crate::archive::segment::arrow_columns;
 use crate::archive::segment::parquet::{
     COMPRESSION_LEVEL, KEYS_COMPRESSION_LEVEL, SegmentError, properties,
 };
-use crate::model::{Decimals, Millis, Vocabulary, count};
+use crate::model::{DecimalColumn, Millis, Vocabulary, count};
 
 /// Bytes that decimals have in common, at least, where one is written by another: sixteen of a decimal are few digits between
 /// zeros, of which a strong compression finds no more than a quick one that looks for so little.
@@ -197,7 +197,7 @@ impl<T: Tabled> Pages<T> {
     }
 
     /// Decimals: by number where few are distinct, else one after the other.
-    fn exact(&mut self, decimals: &Decimals, rows: &[usize]) -> Result<Encoded, String> {
+    fn exact(&mut self, decimals: &DecimalColumn, rows: &[usize]) -> Result<Encoded, String> {
         let values: Option<Vec<i128>> = rows.iter().map(|row| attos(decimals, *row)).collect();
         let values = values.ok_or("a value is missing or cannot be held")?;
         let least = values.iter().min().copied().unwrap_or_default();
@@ -435,7 +435,7 @@ mod tests {
             rows in 1_usize..300,
         ) {
             let cycle = || values.iter().cycle().take(rows);
-            let decimals = || cycle().map(|(value, _)| *value).collect::<Decimals>();
+            let decimals = || cycle().map(|(value, _)| *value).collect::<DecimalColumn>();
             let times = |by: i64| cycle().map(|(_, at)| Millis(at + by)).collect::<Vec<_>>();
             let table = OrderTable::of(GivenOrders {
                 exchange: named(&names, rows),

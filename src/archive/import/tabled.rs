@@ -5,7 +5,7 @@
 
 use crate::archive::catalog::manifest::{Day, Partition};
 use crate::archive::rows::row::{Row, check_time};
-use crate::model::{Decimals, Labels, Millis, Side};
+use crate::model::{DecimalColumn, FixedPoint, Labels, Millis, Side};
 
 /// A column of a table, as a file has it.
 pub(crate) enum Cells<'a> {
@@ -18,7 +18,7 @@ pub(crate) enum Cells<'a> {
     /// Sides.
     Sides(&'a [Side]),
     /// Exact decimals.
-    Exact(&'a Decimals),
+    Exact(&'a DecimalColumn),
     /// Instants, and by how much each is later in the file.
     Times(&'a [Millis], i64),
     /// What tells each row from all others, written where it is wanted.
@@ -126,8 +126,8 @@ pub(crate) fn is_time(times: &[Millis], row: usize, later: i64) -> bool {
 
 /// A decimal in units of 10⁻¹⁸, where few digits and decimals are all it has.
 #[inline]
-pub(crate) fn attos(column: &Decimals, row: usize) -> Option<i128> {
-    crate::archive::rows::decimal_scale::of_short(column.short(row)?)
+pub(crate) fn attos(column: &DecimalColumn, row: usize) -> Option<i128> {
+    FixedPoint::of_short(column.short(row)?).map(|value| value.0)
 }
 
 /// Brings rows of a coin and an exchange into the order of a file, by coin, exchange and time, the names of which are those of

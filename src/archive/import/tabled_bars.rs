@@ -3,7 +3,7 @@
 use crate::archive::catalog::manifest::Partition;
 use crate::archive::import::tabled::{Cells, Sound, Tabled, arranged, attos, is_time, taken};
 use crate::archive::rows::bars::BarRow;
-use crate::model::{Decimals, Labels, Millis};
+use crate::model::{DecimalColumn, Labels, Millis};
 
 /// Price bars of a table, in our spelling. Each counts as received when it closed.
 #[derive(Clone, Debug, Default)]
@@ -17,15 +17,15 @@ pub struct BarTable {
     /// Times of the opens.
     pub timestamp: Vec<Millis>,
     /// First prices.
-    pub open: Decimals,
+    pub open: DecimalColumn,
     /// Highest prices.
-    pub high: Decimals,
+    pub high: DecimalColumn,
     /// Lowest prices.
-    pub low: Decimals,
+    pub low: DecimalColumn,
     /// Last prices.
-    pub close: Decimals,
+    pub close: DecimalColumn,
     /// Traded volumes in base units.
-    pub volume: Decimals,
+    pub volume: DecimalColumn,
 }
 
 impl BarTable {

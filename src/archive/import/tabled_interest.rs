@@ -3,7 +3,7 @@
 use crate::archive::catalog::manifest::Partition;
 use crate::archive::import::tabled::{Cells, Sound, Tabled, arranged, attos, is_time, taken};
 use crate::archive::rows::open_interest::OpenInterestRow;
-use crate::model::{Decimals, Labels, Millis};
+use crate::model::{DecimalColumn, Labels, Millis};
 
 /// Readings of a table, in our spelling. Each counts as received when it was made.
 #[derive(Clone, Debug, Default)]
@@ -15,7 +15,7 @@ pub struct InterestTable {
     /// Instants of the readings.
     pub timestamp: Vec<Millis>,
     /// Open interest in base units.
-    pub open_interest: Decimals,
+    pub open_interest: DecimalColumn,
 }
 
 impl InterestTable {

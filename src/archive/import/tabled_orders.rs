@@ -13,8 +13,8 @@ use crate::archive::import::tabled::{Cells, Sound, Tabled, attos, is_time, spell
 use crate::archive::rows::orders::{MOST_USD, OrderRow};
 use crate::archive::rows::row::check_time;
 use crate::model::{
-    Completeness, Decimals, Labels, Millis, Order, Side, Symbol, Vocabulary, coin_of_pair,
-    exchange_name, is_far_from_product, is_worth_its_product, push_decimal, push_short,
+    Completeness, DecimalColumn, FixedPoint, Labels, Millis, Order, Side, Symbol, Vocabulary,
+    coin_of_pair, exchange_name, is_far_from_product, is_worth_its_product, push_decimal,
 };
 
 /// What a price of a table is a price of.
@@ -37,11 +37,11 @@ pub struct GivenOrders {
     /// Sides of the positions.
     pub side: Vec<Side>,
     /// Prices.
-    pub price: Decimals,
+    pub price: DecimalColumn,
     /// Quantities in base units.
-    pub qty: Decimals,
+    pub qty: DecimalColumn,
     /// Notionals in USD.
-    pub value_usd: Decimals,
+    pub value_usd: DecimalColumn,
     /// Event times.
     pub timestamp: Vec<Millis>,
     /// When they were received; when they happened where that is not known.
@@ -275,11 +275,8 @@ impl OrderTable {
 }
 
 /// Writes a decimal behind `text` without zeros at its end.
-fn push_plain(text: &mut String, column: &Decimals, row: usize) {
-    match column.short(row) {
-        Some(short) if short.0 >= 0 => push_short(text, short),
-        _ => push_decimal(text, column.get(row).unwrap_or_default().normalize()),
-    }
+fn push_plain(text: &mut String, column: &DecimalColumn, row: usize) {
+    push_decimal(text, column.get(row).unwrap_or_default());
 }
 
 impl Tabled for OrderTable {
@@ -396,7 +393,7 @@ impl Tabled for OrderTable {
 /// The largest value of an order in units of 10⁻¹⁸.
 const MOST: i128 = {
     assert!(MOST_USD.scale() == 0, "a whole number");
-    MOST_USD.mantissa() * 10_i128.pow(crate::archive::rows::decimal_scale::SCALE)
+    MOST_USD.mantissa() * 10_i128.pow(FixedPoint::SCALE as u32)
 };
 
 #[cfg(test)]
@@ -406,7 +403,7 @@ mod tests {
 
     #[test]
     fn what_tells_an_order_from_all_others_stays_what_it_was() {
-        let decimals = |texts: [&str; 4]| -> Decimals {
+        let decimals = |texts: [&str; 4]| -> DecimalColumn {
             let values = texts.map(|text| text.parse::<Decimal>().unwrap());
             values.into_iter().collect()
         };
@@ -447,7 +444,7 @@ mod tests {
             [1, 1, 1]
                 .map(Decimal::from)
                 .into_iter()
-                .collect::<Decimals>()
+                .collect::<DecimalColumn>()
         };
         let at = [Millis(7), Millis(-1), Millis(5)].to_vec();
         let given = GivenOrders {

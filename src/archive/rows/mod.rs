@@ -3,7 +3,6 @@
 //! `row` is the trait of them all. Journal tables and Parquet columns are derived from it.
 
 pub(super) mod bars;
-pub(super) mod decimal_scale;
 pub(super) mod key_index;
 pub(super) mod maps;
 pub(super) mod open_interest;

@@ -7,8 +7,7 @@ use std::hash::{Hash as _, Hasher};
 use rust_decimal::Decimal;
 
 use crate::archive::ArchiveError;
-use crate::archive::rows::decimal_scale;
-use crate::model::{Column, Millis, Record};
+use crate::model::{Column, FixedPoint, Millis, Record};
 
 /// The first instant whose year has five digits.
 const END_OF_TIME: Millis = Millis(253_402_300_800_000);
@@ -174,7 +173,7 @@ pub(crate) fn check_amount(column: &'static str, value: Decimal) -> Result<(), F
 
 /// Refuses a decimal that cannot be kept exactly.
 pub(crate) fn check_decimal(column: &'static str, value: Decimal) -> Result<(), Fault> {
-    decimal_scale::scaled(value)
+    FixedPoint::of(value)
         .map(drop)
         .map_err(|message| (column, message))
 }

@@ -6,8 +6,7 @@ use rust_decimal::Decimal;
 
 use crate::archive::ArchiveError;
 use crate::archive::rows::bars::BarRow;
-use crate::archive::rows::decimal_scale;
-use crate::model::{Millis, ObservedBar, nearest_f64};
+use crate::model::{FixedPoint, Millis, ObservedBar, nearest_f64};
 
 /// A bar of the size that was asked for.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -140,12 +139,12 @@ pub(crate) fn resize(bars: Vec<BarRow>, size: i64) -> Result<Vec<ResampledBar>, 
 fn volume(bars: &[BarRow]) -> Result<Decimal, ArchiveError> {
     let mut sum: Option<i128> = Some(0);
     for bar in bars {
-        let scaled = decimal_scale::scaled(bar.volume).ok();
+        let scaled = FixedPoint::of(bar.volume).ok();
         sum = sum
             .zip(scaled)
-            .and_then(|(sum, next)| sum.checked_add(next));
+            .and_then(|(sum, next)| sum.checked_add(next.0));
     }
-    sum.and_then(decimal_scale::unscaled)
+    sum.and_then(|units| FixedPoint(units).decimal())
         .ok_or_else(|| ArchiveError::BadRange {
             parameter: "size",
             message: "the volume of such a bar has more digits than a decimal can hold".to_owned(),

@@ -16,9 +16,8 @@ use rusqlite::types::ValueRef;
 use rust_decimal::Decimal;
 
 use crate::archive::journal::table::not_readable;
-use crate::archive::rows::decimal_scale;
 use crate::archive::rows::row::{Fault, unknown_word};
-use crate::model::{Listings, Millis, Numbered, OrderBrief, Side, Vocabulary};
+use crate::model::{FixedPoint, Listings, Millis, Numbered, OrderBrief, Side, Vocabulary};
 
 /// The columns that briefs are made of, of the journal behind a number and of files.
 const COLUMNS: [&str; 9] = [
@@ -192,7 +191,9 @@ pub(crate) fn show_batch(
     };
     for row in 0..batch.num_rows() {
         let decimal = |name: &'static str, values: &[i128]| {
-            let value = values.get(row).copied().and_then(decimal_scale::unscaled);
+            let value = values
+                .get(row)
+                .and_then(|units| FixedPoint(*units).decimal());
             value.ok_or_else(|| absent(name))
         };
         let instant = |name: &'static str, values: &[i64]| {

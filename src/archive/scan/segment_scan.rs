@@ -14,12 +14,11 @@ use arrow_array::{Array, BooleanArray, RecordBatch, StringArray};
 use arrow_schema::ArrowError;
 
 use crate::archive::filter::Filter;
-use crate::archive::rows::decimal_scale;
 use crate::archive::rows::orders::OrderRow;
 use crate::archive::rows::row::{Fault, Row};
 use crate::archive::scan::projection;
 use crate::archive::segment::parquet::{SegmentError, check_rows, groups};
-use crate::model::{FiledColumns, FiledOrders, Millis, Numbered};
+use crate::model::{FiledColumns, FiledOrders, FixedPoint, Millis, Numbered};
 
 /// Amounts below this are held by a decimal however many digits they have: it has 96 bits for them.
 const SURELY_HELD: u128 = 1 << 96;
@@ -122,11 +121,11 @@ fn conditions(
     }
     if let Some(least) = wanted.least {
         // One that cannot be written in the unit lies beyond every amount, or between two of the unit.
-        let least = decimal_scale::least(least);
+        let least = FixedPoint::ceil(least);
         let rows: RowPredicate = Box::new(move |batch| {
             let amounts = amounts(&batch, "value_usd").map_err(refused)?;
             Ok(met(amounts, |amount| {
-                least.is_some_and(|least| *amount >= least)
+                least.is_some_and(|least| *amount >= least.0)
             }))
         });
         add(&["value_usd"], rows);
@@ -210,9 +209,8 @@ fn times<'a>(batch: &'a RecordBatch, name: &'static str) -> Result<&'a [i64], Fa
 fn amounts<'a>(batch: &'a RecordBatch, name: &'static str) -> Result<&'a [i128], Fault> {
     let values = column(batch, name)?.as_primitive_opt::<Decimal128Type>();
     let values: &[i128] = values.ok_or_else(|| absent(name))?.values();
-    let held = |value: &i128| {
-        value.unsigned_abs() < SURELY_HELD || decimal_scale::unscaled(*value).is_some()
-    };
+    let held =
+        |value: &i128| value.unsigned_abs() < SURELY_HELD || FixedPoint(*value).decimal().is_some();
     if !values.iter().all(held) {
         return Err(absent(name));
     }

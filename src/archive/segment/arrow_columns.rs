@@ -11,9 +11,10 @@ use arrow_array::{
 use arrow_schema::{DataType, Field, Fields, Schema, SchemaRef, TimeUnit};
 use rust_decimal::Decimal;
 
-use crate::archive::rows::decimal_scale;
 use crate::archive::rows::row::{Fault, Row, unknown_word};
-use crate::model::{Cell, Column, Kind, Millis, Side, Source, Value, Visitor, Vocabulary};
+use crate::model::{
+    Cell, Column, FixedPoint, Kind, Millis, Side, Source, Value, Visitor, Vocabulary,
+};
 
 /// The schema of a file.
 pub(crate) fn schema<R: Row>() -> SchemaRef {
@@ -25,7 +26,7 @@ pub(crate) fn schema<R: Row>() -> SchemaRef {
 fn type_of(kind: Kind) -> DataType {
     match kind {
         Kind::Text | Kind::Side => DataType::Utf8,
-        Kind::Decimal => DataType::Decimal128(decimal_scale::DIGITS, decimal_scale::SCALE_OF_TYPE),
+        Kind::Decimal => DataType::Decimal128(FixedPoint::DIGITS, FixedPoint::SCALE.cast_signed()),
         Kind::Float => DataType::Float64,
         Kind::Int => DataType::Int64,
         Kind::Time => DataType::Timestamp(TimeUnit::Millisecond, Some("UTC".into())),
@@ -69,8 +70,10 @@ impl<R: Row> Visitor<R> for Encoding<'_, R> {
                     .collect::<StringArray>(),
             ),
             Kind::Decimal => {
-                let scaled =
-                    cells.map(|cell| Decimal::of(cell).map(decimal_scale::scaled).transpose());
+                let scaled = cells.map(|cell| {
+                    let value = Decimal::of(cell).map(FixedPoint::of).transpose();
+                    value.map(|value| value.map(|value| value.0))
+                });
                 let scaled: Decimal128Array = scaled
                     .collect::<Result<_, _>>()
                     .map_err(|message| (column.name, message))?;
@@ -172,9 +175,9 @@ impl Source for ArrowRow<'_> {
                 let word = array.value(row);
                 Side::parse(word).map_or(Cell::Text(word), Cell::Side)
             }
-            Some(ArrowCells::Decimal(array)) if has(*array, row) => {
-                decimal_scale::unscaled(array.value(row)).map_or(Cell::Absent, Cell::Decimal)
-            }
+            Some(ArrowCells::Decimal(array)) if has(*array, row) => FixedPoint(array.value(row))
+                .decimal()
+                .map_or(Cell::Absent, Cell::Decimal),
             Some(ArrowCells::Float(array)) if has(*array, row) => Cell::Float(array.value(row)),
             Some(ArrowCells::Int(array)) if has(*array, row) => Cell::Int(array.value(row)),
             Some(ArrowCells::Time(array)) if has(*array, row) => {

@@ -6,14 +6,14 @@ use std::ops::Range;
 use rust_decimal::Decimal;
 
 use super::spots::{Spot, each, pick};
-use crate::model::{ExactSum, Fixed, TENS_F64};
+use crate::model::{ExactSum, POWERS_OF_TEN_F64, ShortDecimal};
 
 /// Marks a decimal whose digits need more than 64 bits: in their place stands the number under which it lies aside.
 const ASIDE: u8 = u8::MAX;
 
 /// A decimal of a column, or where it lies aside.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Kept(Fixed);
+pub(super) struct Kept(ShortDecimal);
 
 /// A column of decimals.
 #[derive(Debug, Default)]
@@ -27,13 +27,13 @@ pub(super) struct Decimals {
 impl Decimals {
     /// Takes a decimal in, to be put at the end of the column.
     pub(super) fn keep(&mut self, value: Decimal) -> Kept {
-        if let Some(fixed) = Fixed::of(value) {
+        if let Some(fixed) = ShortDecimal::of(value) {
             return Kept(fixed);
         }
         let digits = self.next;
         self.next += 1;
         self.aside.insert(digits, value);
-        Kept(Fixed {
+        Kept(ShortDecimal {
             digits,
             scale: ASIDE,
         })
@@ -66,7 +66,7 @@ impl Decimals {
         self.digits
             .drain(place..)
             .zip(self.scales.drain(place..))
-            .map(|(digits, scale)| Kept(Fixed { digits, scale }))
+            .map(|(digits, scale)| Kept(ShortDecimal { digits, scale }))
     }
 
     /// A decimal as it is summed.
@@ -96,7 +96,7 @@ impl Decimals {
             .map(|(digits, scale)| {
                 #[expect(clippy::cast_precision_loss, reason = "fifteen digits are asked for")]
                 let digits = *digits as f64;
-                TENS_F64
+                POWERS_OF_TEN_F64
                     .get(usize::from(*scale))
                     .map_or(f64::INFINITY, |ten| digits / ten)
             })
@@ -145,7 +145,7 @@ impl Decimals {
     }
 
     fn kept(&self, place: usize) -> Option<Kept> {
-        Some(Kept(Fixed {
+        Some(Kept(ShortDecimal {
             digits: *self.digits.get(place)?,
             scale: *self.scales.get(place)?,
         }))

@@ -8,9 +8,7 @@ use rust_decimal::Decimal;
 
 use crate::feeds::dumps::row::RowOrder;
 use crate::model::seeded;
-use crate::model::{
-    Interner, Millis, Order, Side, Vocabulary as _, count, push_decimal, push_short,
-};
+use crate::model::{Interner, Millis, Order, Side, Vocabulary as _, count, push_decimal};
 
 /// Bytes that a key has beside its contract, as a rule.
 const KEY: usize = 56;
@@ -110,11 +108,7 @@ pub(crate) fn key(contract: &str, side: Side, timestamp: Millis, numbers: [Decim
     key.push_str(itoa::Buffer::new().format(timestamp.0));
     for number in numbers {
         key.push('|');
-        let short = i64::try_from(number.mantissa()).ok();
-        match short.zip(u8::try_from(number.scale()).ok()) {
-            Some(short) if short.0 >= 0 => push_short(&mut key, short),
-            _ => push_decimal(&mut key, number),
-        }
+        push_decimal(&mut key, number);
     }
     key
 }

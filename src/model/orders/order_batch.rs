@@ -7,9 +7,6 @@ use rust_decimal::Decimal;
 
 use crate::model::Side;
 
-/// Digits behind the point of an amount's unit.
-const ATTO_DIGITS: u32 = 18;
-
 /// What is looked at of the orders of a file beside their instants, sides and USD.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct FiledColumns {
@@ -56,43 +53,4 @@ pub struct FiledOrders<'a> {
     pub symbol: Option<Numbered<'a, &'a str>>,
     /// Coins, where they were asked for.
     pub coin: Option<Numbered<'a, &'a str>>,
-}
-
-/// Powers of ten, greatest first, with their number of zeros.
-const POWERS: [(u64, u32); 4] = [(100_000_000, 8), (10_000, 4), (100, 2), (10, 1)];
-/// Ten to the ninth.
-const NINE_ZEROS: u128 = 1_000_000_000;
-
-/// The decimal that is `attos` units of 10⁻¹⁸, without zeros at its end, where a [`Decimal`] can hold it.
-#[must_use]
-pub fn decimal_of_attos(attos: i128) -> Option<Decimal> {
-    let mut magnitude = attos.unsigned_abs();
-    let mut scale = ATTO_DIGITS;
-    // Division of 128 bits is slow: nine zeros at once leave nearly every value in 64 bits.
-    while scale >= 9 {
-        let shorter = magnitude / NINE_ZEROS;
-        if shorter * NINE_ZEROS != magnitude {
-            break;
-        }
-        magnitude = shorter;
-        scale -= 9;
-    }
-    if let Ok(mut small) = u64::try_from(magnitude) {
-        for (unit, zeros) in POWERS {
-            while scale >= zeros && small.is_multiple_of(unit) {
-                small /= unit;
-                scale -= zeros;
-            }
-        }
-        magnitude = u128::from(small);
-    } else {
-        for (unit, zeros) in POWERS {
-            while scale >= zeros && magnitude.is_multiple_of(u128::from(unit)) {
-                magnitude /= u128::from(unit);
-                scale -= zeros;
-            }
-        }
-    }
-    let mantissa = i128::try_from(magnitude).ok()? * attos.signum();
-    Decimal::try_from_i128_with_scale(mantissa, scale).ok()
 }

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use crate::model::{Decimals, GroupedOrder, Labels, Millis, Order, Side};
+use crate::model::{DecimalColumn, GroupedOrder, Labels, Millis, Order, Side};
 
 /// Liquidation orders, column by column: the same values as so many [`Order`]s in a fraction of the room.
 ///
@@ -32,11 +32,11 @@ pub struct OrderColumns {
     /// Sides of the liquidated positions.
     pub side: Vec<Side>,
     /// Prices in the quote currency.
-    pub price: Decimals,
+    pub price: DecimalColumn,
     /// Quantities in base units.
-    pub qty: Decimals,
+    pub qty: DecimalColumn,
     /// Notionals in USD.
-    pub value_usd: Decimals,
+    pub value_usd: DecimalColumn,
     /// Event times.
     pub timestamp: Vec<Millis>,
     /// What fills of one liquidation have in common; empty where nothing of the kind is known of any.
@@ -51,9 +51,9 @@ impl OrderColumns {
             exchange: Labels::with_capacity(rows),
             symbol: Labels::with_capacity(rows),
             side: Vec::with_capacity(rows),
-            price: Decimals::with_capacity(rows),
-            qty: Decimals::with_capacity(rows),
-            value_usd: Decimals::with_capacity(rows),
+            price: DecimalColumn::with_capacity(rows),
+            qty: DecimalColumn::with_capacity(rows),
+            value_usd: DecimalColumn::with_capacity(rows),
             timestamp: Vec::with_capacity(rows),
             group_id: Vec::new(),
         }

@@ -4,8 +4,7 @@ use std::ops::Range;
 
 use rust_decimal::Decimal;
 
-use crate::model::values::fixed_point::{Fixed, nearest_f64};
-use crate::model::values::shortest::short_digits;
+use crate::model::values::short_decimal::{ShortDecimal, nearest_f64};
 
 /// Marks a decimal whose digits need more than 64 bits: in their place stands where it lies aside.
 const ASIDE: u8 = u8::MAX;
@@ -17,21 +16,21 @@ const ASIDE: u8 = u8::MAX;
 /// # Examples
 ///
 /// ```
-/// use liqdata::model::Decimals;
+/// use liqdata::model::DecimalColumn;
 /// use rust_decimal::Decimal;
 ///
-/// let prices: Decimals = ["63250.10", "0.5"].map(|text| text.parse::<Decimal>().unwrap()).into_iter().collect();
+/// let prices: DecimalColumn = ["63250.10", "0.5"].map(|text| text.parse::<Decimal>().unwrap()).into_iter().collect();
 /// assert_eq!(prices.get(0).unwrap().to_string(), "63250.10");
 /// assert_eq!(prices.f64s(), [63250.1, 0.5]);
 /// ```
 #[derive(Clone, Debug, Default)]
-pub struct Decimals {
+pub struct DecimalColumn {
     digits: Vec<i64>,
     scales: Vec<u8>,
     aside: Vec<Decimal>,
 }
 
-impl Decimals {
+impl DecimalColumn {
     /// An empty column with room for so many decimals.
     #[must_use]
     pub fn with_capacity(rows: usize) -> Self {
@@ -56,8 +55,8 @@ impl Decimals {
 
     /// Adds a decimal.
     pub fn push(&mut self, value: Decimal) {
-        match Fixed::of(value) {
-            Some(Fixed { digits, scale }) => self.push_short(digits, scale),
+        match ShortDecimal::of(value) {
+            Some(short) => self.push_short(short),
             None => self.put_aside(value),
         }
     }
@@ -65,16 +64,16 @@ impl Decimals {
     /// Adds the decimal that [`short_decimal`](crate::model::short_decimal) finds; gives whether it finds one.
     #[inline]
     #[must_use]
-    pub fn push_short_double(&mut self, value: f64) -> bool {
-        let short = short_digits(value);
-        if let Some((digits, scale)) = short {
-            self.push_short(digits, scale);
+    pub fn push_f64(&mut self, value: f64) -> bool {
+        let short = ShortDecimal::from_f64(value);
+        if let Some(short) = short {
+            self.push_short(short);
         }
         short.is_some()
     }
 
     /// Adds the decimal of these digits, `scale` of which stand behind the point; a scale is at most 28.
-    pub(crate) fn push_short(&mut self, digits: i64, scale: u8) {
+    pub(crate) fn push_short(&mut self, ShortDecimal { digits, scale }: ShortDecimal) {
         self.digits.push(digits);
         self.scales.push(scale);
     }
@@ -94,14 +93,14 @@ impl Decimals {
         if scale == ASIDE {
             return self.aside.get(usize::try_from(digits).ok()?).copied();
         }
-        Some(Fixed { digits, scale }.decimal())
+        Some(ShortDecimal { digits, scale }.decimal())
     }
 
     /// The digits of `row` and how many of them stand behind the point, where 64 bits hold them.
     #[must_use]
-    pub fn short(&self, row: usize) -> Option<(i64, u8)> {
+    pub fn short(&self, row: usize) -> Option<ShortDecimal> {
         let (digits, scale) = (*self.digits.get(row)?, *self.scales.get(row)?);
-        (scale != ASIDE).then_some((digits, scale))
+        (scale != ASIDE).then_some(ShortDecimal { digits, scale })
     }
 
     /// The decimals, one after the other.
@@ -113,7 +112,7 @@ impl Decimals {
     #[must_use]
     pub fn f64(&self, row: usize) -> Option<f64> {
         match self.short(row) {
-            Some((digits, scale)) => Some(Fixed { digits, scale }.f64()),
+            Some(short) => Some(short.f64()),
             None => self.get(row).map(nearest_f64),
         }
     }
@@ -127,7 +126,7 @@ impl Decimals {
         self.digits
             .iter()
             .zip(&self.scales)
-            .map(|(&digits, &scale)| Fixed { digits, scale }.f64())
+            .map(|(&digits, &scale)| ShortDecimal { digits, scale }.f64())
             .collect()
     }
 
@@ -149,7 +148,7 @@ impl Decimals {
         let mut taken = Self::with_capacity(rows.len());
         for row in rows {
             match self.short(*row) {
-                Some((digits, scale)) => taken.push_short(digits, scale),
+                Some(short) => taken.push_short(short),
                 None => taken.extend(self.get(*row)),
             }
         }
@@ -171,13 +170,13 @@ impl Decimals {
     }
 }
 
-impl PartialEq for Decimals {
+impl PartialEq for DecimalColumn {
     fn eq(&self, other: &Self) -> bool {
         self.len() == other.len() && (0..self.len()).all(|row| self.same(row, other, row))
     }
 }
 
-impl Extend<Decimal> for Decimals {
+impl Extend<Decimal> for DecimalColumn {
     fn extend<T: IntoIterator<Item = Decimal>>(&mut self, values: T) {
         for value in values {
             self.push(value);
@@ -185,7 +184,7 @@ impl Extend<Decimal> for Decimals {
     }
 }
 
-impl FromIterator<Decimal> for Decimals {
+impl FromIterator<Decimal> for DecimalColumn {
     fn from_iter<T: IntoIterator<Item = Decimal>>(values: T) -> Self {
         let values = values.into_iter();
         let mut column = Self::with_capacity(values.size_hint().0);
@@ -209,14 +208,14 @@ mod tests {
         prop_oneof![3 => short, 1 => long]
     }
 
-    fn texts(column: &Decimals) -> Vec<String> {
+    fn texts(column: &DecimalColumn) -> Vec<String> {
         column.iter().map(|value| value.to_string()).collect()
     }
 
     proptest! {
         #[test]
         fn a_column_gives_what_was_put_in(values in prop::collection::vec(decimal(), 0..40)) {
-            let column: Decimals = values.iter().copied().collect();
+            let column: DecimalColumn = values.iter().copied().collect();
             let expected: Vec<String> = values.iter().map(ToString::to_string).collect();
             prop_assert_eq!(texts(&column), expected);
             let doubles: Vec<u64> = column.f64s().iter().map(|value| value.to_bits()).collect();
@@ -232,9 +231,9 @@ mod tests {
             values in prop::collection::vec(decimal(), 0..40),
             at in 0_usize..40,
         ) {
-            let whole: Decimals = values.iter().copied().collect();
+            let whole: DecimalColumn = values.iter().copied().collect();
             let at = at.min(whole.len());
-            let mut joined = Decimals::default();
+            let mut joined = DecimalColumn::default();
             joined.append(&whole, 0..at);
             joined.append(&whole, at..whole.len());
             prop_assert_eq!(texts(&joined), texts(&whole));
@@ -245,12 +244,12 @@ mod tests {
 
     #[test]
     fn a_double_goes_in_as_its_shortest_text_where_that_is_short() {
-        let mut column = Decimals::default();
+        let mut column = DecimalColumn::default();
         for value in [0.1, 60_000.0, 63_250.25] {
-            assert!(column.push_short_double(value));
+            assert!(column.push_f64(value));
         }
         for value in [0.1 + 0.2, f64::NAN, f64::INFINITY, 1e-9] {
-            assert!(!column.push_short_double(value));
+            assert!(!column.push_f64(value));
         }
         assert_eq!(texts(&column), ["0.1", "60000", "63250.25"]);
     }
@@ -260,10 +259,10 @@ mod tests {
         let column = |text: &str| {
             [text.parse::<Decimal>().unwrap()]
                 .into_iter()
-                .collect::<Decimals>()
+                .collect::<DecimalColumn>()
         };
         assert_eq!(column("1.0"), column("1.00"));
         assert_ne!(column("1.0"), column("1.01"));
-        assert_ne!(column("1"), Decimals::default());
+        assert_ne!(column("1"), DecimalColumn::default());
     }
 }

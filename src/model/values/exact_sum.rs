@@ -4,7 +4,9 @@ use std::ops::{AddAssign, SubAssign};
 
 use rust_decimal::Decimal;
 
-use crate::model::values::fixed_point::{Fixed, TENS, power_of_ten};
+use crate::model::values::fixed_point::FixedPoint;
+use crate::model::values::powers_of_ten::{POWERS_OF_TEN, power_of_ten};
+use crate::model::values::short_decimal::ShortDecimal;
 
 /// Most digits behind the point of a [`Decimal`].
 const FRACTION_DIGITS: u32 = 28;
@@ -45,8 +47,8 @@ pub struct ExactSum {
 
 impl From<Decimal> for ExactSum {
     fn from(value: Decimal) -> Self {
-        if let Some(fixed) = Fixed::of(value) {
-            return fixed.into();
+        if let Some(short) = ShortDecimal::of(value) {
+            return short.into();
         }
         let (mantissa, scale) = (value.mantissa(), value.scale());
         // A scale is at most 28.
@@ -62,10 +64,10 @@ impl From<Decimal> for ExactSum {
     }
 }
 
-impl From<Fixed> for ExactSum {
+impl From<ShortDecimal> for ExactSum {
     #[inline]
-    fn from(Fixed { digits, scale }: Fixed) -> Self {
-        let ten = |digits: u32| TENS.get(digits as usize).copied().unwrap_or(NANO);
+    fn from(ShortDecimal { digits, scale }: ShortDecimal) -> Self {
+        let ten = |digits: u32| POWERS_OF_TEN.get(digits as usize).copied().unwrap_or(NANO);
         let scale = u32::from(scale);
         let Some(beyond) = scale.checked_sub(NANO_DIGITS) else {
             // Two numbers of 64 bits have a product of 128.
@@ -82,6 +84,27 @@ impl From<Fixed> for ExactSum {
             return below;
         }
         sum
+    }
+}
+
+impl From<FixedPoint> for ExactSum {
+    fn from(FixedPoint(units): FixedPoint) -> Self {
+        let (unit, fraction) = (i128::from(ATTOS_OF_NANO), REST_OF_ATTO);
+        // What is short is divided in 64 bits, which is several times as fast.
+        let (nanos, rest) = match i64::try_from(units) {
+            Ok(short) => (
+                i128::from(short.div_euclid(ATTOS_OF_NANO)),
+                short.rem_euclid(ATTOS_OF_NANO),
+            ),
+            Err(_) => (
+                units.div_euclid(unit),
+                i64::try_from(units.rem_euclid(unit)).unwrap_or_default(),
+            ),
+        };
+        Self {
+            nanos,
+            rest: rest.unsigned_abs() * fraction,
+        }
     }
 }
 
@@ -138,27 +161,6 @@ impl ExactSum {
     #[must_use]
     pub const fn of_nanos(nanos: i128) -> Self {
         Self { nanos, rest: 0 }
-    }
-
-    /// The sum of so many 10⁻¹⁸.
-    #[must_use]
-    pub fn of_attos(attos: i128) -> Self {
-        let (unit, fraction) = (i128::from(ATTOS_OF_NANO), REST_OF_ATTO);
-        // What is short is divided in 64 bits, which is several times as fast.
-        let (nanos, rest) = match i64::try_from(attos) {
-            Ok(short) => (
-                i128::from(short.div_euclid(ATTOS_OF_NANO)),
-                short.rem_euclid(ATTOS_OF_NANO),
-            ),
-            Err(_) => (
-                attos.div_euclid(unit),
-                i64::try_from(attos.rem_euclid(unit)).unwrap_or_default(),
-            ),
-        };
-        Self {
-            nanos,
-            rest: rest.unsigned_abs() * fraction,
-        }
     }
 
     /// Adds `value`.
@@ -336,11 +338,11 @@ mod tests {
         }
 
         #[test]
-        fn a_sum_of_attos_is_that_of_their_decimal(
-            attos in prop_oneof![any::<i64>().prop_map(i128::from), -(10_i128.pow(28))..10_i128.pow(28)],
+        fn a_sum_of_fixed_points_is_that_of_their_decimals(
+            units in prop_oneof![any::<i64>().prop_map(i128::from), -(10_i128.pow(28))..10_i128.pow(28)],
         ) {
-            let value = Decimal::from_i128_with_scale(attos, 18);
-            prop_assert_eq!(ExactSum::of_attos(attos), ExactSum::from(value));
+            let value = Decimal::from_i128_with_scale(units, 18);
+            prop_assert_eq!(ExactSum::from(FixedPoint(units)), ExactSum::from(value));
         }
 
         #[test]

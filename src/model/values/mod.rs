@@ -1,7 +1,13 @@
-//! Exact decimals, exact sums and notional checks.
+//! Exact numbers.
+//!
+//! [`Decimal`](rust_decimal::Decimal) is the exact decimal: at most 28 digits. [`ShortDecimal`](short_decimal::ShortDecimal)
+//! is its 64-bit form, and [`DecimalColumn`](decimal_column::DecimalColumn) stores many of them.
+//! [`FixedPoint`](fixed_point::FixedPoint) is the fixed point: integers in units of 10⁻¹⁸, as files store amounts.
+//! [`ExactSum`](exact_sum::ExactSum) adds either without rounding.
 
 pub(super) mod decimal_column;
 pub(super) mod exact_sum;
 pub(super) mod fixed_point;
 pub(super) mod notional;
-pub(super) mod shortest;
+pub(super) mod powers_of_ten;
+pub(super) mod short_decimal;

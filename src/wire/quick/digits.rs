@@ -1,6 +1,6 @@
 //! Digits to numbers, eight at a time.
 
-use crate::model::{TENS, TENS_F64};
+use crate::model::{POWERS_OF_TEN, POWERS_OF_TEN_F64, ShortDecimal};
 
 /// Most digits of a number that is read eight at a time.
 const DIGITS: usize = 19;
@@ -85,13 +85,13 @@ pub(super) fn common(from: &[u8]) -> Option<Common> {
     let part = joined(first, second);
     let size = match behind {
         1..=8 => size
-            .wrapping_mul(*TENS.get(behind)?)
+            .wrapping_mul(*POWERS_OF_TEN.get(behind)?)
             .wrapping_add(eight(part << (64 - 8 * behind))),
         9..=16 => {
             let more = behind - 8;
-            size.wrapping_mul(*TENS.get(8)?)
+            size.wrapping_mul(*POWERS_OF_TEN.get(8)?)
                 .wrapping_add(eight(part))
-                .wrapping_mul(*TENS.get(more)?)
+                .wrapping_mul(*POWERS_OF_TEN.get(more)?)
                 .wrapping_add(eight(joined(second, third) << (64 - 8 * more)))
         }
         _ => return None,
@@ -136,7 +136,9 @@ pub(super) fn digits(rest: &mut &[u8], before: u64) -> Option<(u64, usize)> {
     let (mut value, mut count) = (before, 0);
     while let Some(chunk) = rest.first_chunk::<8>() {
         let (part, length) = up_to_eight(u64::from_le_bytes(*chunk));
-        value = value.wrapping_mul(*TENS.get(length)?).wrapping_add(part);
+        value = value
+            .wrapping_mul(*POWERS_OF_TEN.get(length)?)
+            .wrapping_add(part);
         count += length;
         *rest = rest.get(length..)?;
         if length < 8 {
@@ -234,22 +236,24 @@ fn plain(from: &[u8]) -> Option<(Plain, &[u8])> {
 /// A number of at most 18 digits and without an exponent: its digits, how many of them stand behind the point, and what
 /// follows it.
 #[inline]
-pub(super) fn short_decimal(from: &[u8]) -> Option<(i64, u8, &[u8])> {
+pub(super) fn short_decimal(from: &[u8]) -> Option<(ShortDecimal, &[u8])> {
     if let Some(number) = common(from)
         && number.count <= SHORT
         && let Some(rest) = from.get(number.length..)
         && rest.first() == Some(&b'"')
     {
-        let size = i64::try_from(number.size).ok()?;
-        return Some((size, u8::try_from(number.behind).ok()?, rest));
+        let digits = i64::try_from(number.size).ok()?;
+        let scale = u8::try_from(number.behind).ok()?;
+        return Some((ShortDecimal { digits, scale }, rest));
     }
     let (number, rest) = plain(from)?;
     if number.count > SHORT {
         return None;
     }
     let size = i64::try_from(number.size).ok()?;
-    let size = if number.negative { -size } else { size };
-    Some((size, u8::try_from(number.behind).ok()?, rest))
+    let digits = if number.negative { -size } else { size };
+    let scale = u8::try_from(number.behind).ok()?;
+    Some((ShortDecimal { digits, scale }, rest))
 }
 
 /// A number without an exponent and of at most 19 digits, and what follows it.
@@ -272,7 +276,7 @@ pub(super) fn scaled(size: u64, behind: usize, count: usize) -> Option<f64> {
     }
     if count <= EXACT_DIGITS {
         // Both operands are exact, so the quotient is the nearest double (Clinger).
-        return Some(size.cast_signed() as f64 / *TENS_F64.get(behind)?);
+        return Some(size.cast_signed() as f64 / *POWERS_OF_TEN_F64.get(behind)?);
     }
     if size == 0 {
         return Some(0.0);

@@ -7,6 +7,7 @@ mod digits;
 mod text;
 
 use super::number::nearest_double;
+use crate::model::ShortDecimal;
 use digits::{common, digits, leading_digits, scaled, short_double, strip};
 use text::quote;
 
@@ -281,10 +282,10 @@ impl<'a> Cursor<'a> {
 
     /// A number of at most 18 digits and without an exponent: its digits, and how many stand behind the point.
     #[inline]
-    pub(super) fn short_decimal(&mut self) -> Option<(i64, u8)> {
-        let (size, scale, rest) = digits::short_decimal(self.rest)?;
+    pub(super) fn short_decimal(&mut self) -> Option<ShortDecimal> {
+        let (value, rest) = digits::short_decimal(self.rest)?;
         self.rest = rest;
-        Some((size, scale))
+        Some(value)
     }
 
     /// The rows of a list in an envelope, each read by `row`, to the end of the body.
