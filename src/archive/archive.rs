@@ -113,7 +113,7 @@ impl Archive {
         let mut archive = Self::to_verify(path)?;
         archive.refuse_damaged_journal()?;
         archive.notes = true;
-        archive.look_over()?;
+        archive.warn_of_damage()?;
         Ok(archive)
     }
 
@@ -241,7 +241,7 @@ impl Archive {
     /// [`ArchiveError`] where the journal cannot be read.
     pub fn look_anew(&self) -> Result<(), ArchiveError> {
         self.warned().forget_all();
-        self.look_over()
+        self.warn_of_damage()
     }
 
     /// Another reader of the same archive; a damaged file that one of them has warned of the other does not name again, and

@@ -31,7 +31,7 @@ pub struct Batch {
     /// Stretches in which something was missed.
     pub gaps: Vec<Gap>,
     /// Exchanges that are to be listened to and are not heard yet; told again with a later end while that is so.
-    pub awaited: Vec<PendingExchange>,
+    pub pending: Vec<PendingExchange>,
     /// Up to when each run was still being listened to.
     pub seen: Vec<(SessionId, Millis)>,
     /// Stretches in which single topics were not heard; one that goes on is told again with a later end.
@@ -39,9 +39,9 @@ pub struct Batch {
     /// What became of stretches in which something was missed.
     pub outcomes: Vec<GapOutcome>,
     /// What came and could not be told.
-    pub tallies: Vec<Counter>,
+    pub counters: Vec<Counter>,
     /// What was measured of channels.
-    pub marks: Vec<Measurement>,
+    pub measurements: Vec<Measurement>,
 }
 
 impl Batch {
@@ -56,12 +56,12 @@ impl Batch {
         self.rows() > 0
             && self.rows() == self.maps.len()
             && self.gaps.is_empty()
-            && self.awaited.is_empty()
+            && self.pending.is_empty()
             && self.seen.is_empty()
             && self.topic_gaps.is_empty()
             && self.outcomes.is_empty()
-            && self.tallies.is_empty()
-            && self.marks.is_empty()
+            && self.counters.is_empty()
+            && self.measurements.is_empty()
     }
 
     /// Refuses a batch of which something could not be kept as it is.
@@ -72,11 +72,11 @@ impl Batch {
         check_all(MapRow::TABLE, &self.maps, Row::check)?;
         check_all(PositionRow::TABLE, &self.positions, Row::check)?;
         check_all("gaps", &self.gaps, sessions::check)?;
-        check_all("awaited", &self.awaited, pending::check)?;
+        check_all("awaited", &self.pending, pending::check)?;
         check_all("topic_gaps", &self.topic_gaps, events::check_topic_gap)?;
         check_all("outcomes", &self.outcomes, events::check_outcome)?;
-        check_all("tallies", &self.tallies, events::check_tally)?;
-        check_all("marks", &self.marks, events::check_mark)
+        check_all("tallies", &self.counters, events::check_counter)?;
+        check_all("marks", &self.measurements, events::check_measurement)
     }
 
     /// How many rows there are, gaps and what else is noted aside.

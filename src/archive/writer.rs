@@ -88,7 +88,7 @@ impl Archive {
             writer.keep_pending()?;
         }
         writer.recover()?;
-        writer.look_over()?;
+        writer.warn_of_damage()?;
         Ok(writer)
     }
 }
@@ -223,7 +223,7 @@ impl Writer {
     /// # Errors
     ///
     /// [`ArchiveError`] where a name is blank, the instant has no date, or the journal cannot be written.
-    pub fn begin_run(
+    pub fn begin_session(
         &mut self,
         exchange: &str,
         completeness: Completeness,

@@ -56,7 +56,7 @@ impl Collector {
         let settings = &plan.settings;
         let writer = Archive::create_or_open(archive)?;
         let archive = writer.path().to_owned();
-        let keeper = GroupCommitWriter::start_at(
+        let keeper = GroupCommitWriter::start_with(
             writer,
             CommitPolicy {
                 delay: span(settings.pace.commit),
@@ -72,7 +72,7 @@ impl Collector {
             .build()
             .map_err(|error| CollectError::Start(error.to_string()))?;
         let inside = runtime.enter();
-        let listening = Supervisor::begin(&archive, keeper.inbox(), plan, None)?;
+        let listening = Supervisor::begin(&archive, keeper.queue(), plan, None)?;
         drop(inside);
         Ok(Self {
             archive,
@@ -90,8 +90,8 @@ impl Collector {
 
     /// The way into the archive, for what else this process has to keep there.
     #[must_use]
-    pub fn inbox(&self) -> WriteQueue {
-        self.listening.inbox()
+    pub fn queue(&self) -> WriteQueue {
+        self.listening.queue()
     }
 
     /// How it goes.

@@ -169,8 +169,8 @@ impl Supervisor {
     }
 
     /// The way into the archive.
-    pub(crate) fn inbox(&self) -> WriteQueue {
-        self.delivery.inbox()
+    pub(crate) fn queue(&self) -> WriteQueue {
+        self.delivery.queue()
     }
 
     /// How it goes.

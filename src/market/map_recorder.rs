@@ -76,7 +76,7 @@ impl Counts {
 ///
 /// # let folder = std::env::temp_dir().join(format!("liqdata-maps-doc-{}", std::process::id()));
 /// let keeper = GroupCommitWriter::start(Archive::create_or_open(&folder)?)?;
-/// let maps = Arc::new(MapKeeper::start(&folder, keeper.inbox(), 256 << 20)?);
+/// let maps = Arc::new(MapKeeper::start(&folder, keeper.queue(), 256 << 20)?);
 /// let market = Market::open(&folder, None)?.keeping(Arc::clone(&maps));
 /// // … serve it …
 /// maps.finish(std::time::Duration::from_secs(2));

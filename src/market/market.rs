@@ -125,7 +125,7 @@ impl Market {
     ///
     /// A [`Refusal`] where the archive cannot be read.
     pub(crate) fn unheard(&self) -> Result<Vec<MissedStretch>, Refusal> {
-        let unheard = self.archive().map(Archive::unheard).transpose()?;
+        let unheard = self.archive().map(Archive::pending_gaps).transpose()?;
         let gaps = unheard.unwrap_or_default().into_iter();
         Ok(gaps
             .map(|gap| MissedStretch {

@@ -201,7 +201,7 @@ impl ArchiveWriter {
             error::bad_query(py, &refusal)
         })?;
         self.with(py, |writer, _| {
-            let run = writer.begin_run(exchange, completeness, Millis(start))?;
+            let run = writer.begin_session(exchange, completeness, Millis(start))?;
             let batch = Batch {
                 seen: vec![(run, Millis(end))],
                 ..Batch::default()
@@ -266,7 +266,7 @@ impl ArchiveWriter {
     /// Moves the days that were over at `until` into files; gives how many rows.
     fn roll(&self, py: Python<'_>, until: i64) -> PyResult<u64> {
         self.with(py, |writer, _| {
-            writer.roll(Millis(until)).map(|rolled| rolled.rows)
+            writer.compact(Millis(until)).map(|rolled| rolled.rows)
         })
     }
 

@@ -23,7 +23,7 @@ fn told(lists: ArchiveContents) -> Told {
             file.rows,
             file.bytes,
             file.sha256,
-            file.kept,
+            file.in_use,
         )
     });
     let closed = lists.closed.map(|at| at.0);
@@ -49,7 +49,7 @@ pub(super) fn archive_lists(py: Python<'_>, path: PathBuf) -> PyResult<Told> {
 /// Makes a journal in the folder `into` that goes with the files of a part of the archive in the folder `path`, and tells
 /// what the copy consists of.
 #[pyfunction]
-pub(super) fn copy_lists(
+pub(super) fn export_journal(
     py: Python<'_>,
     path: PathBuf,
     into: PathBuf,
@@ -63,7 +63,7 @@ pub(super) fn copy_lists(
         kinds,
     };
     work(py, move || {
-        Archive::to_verify(path)?.copy_lists(&into, &cut)
+        Archive::to_verify(path)?.export_journal(&into, &cut)
     })
     .map(told)
 }

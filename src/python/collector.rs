@@ -81,7 +81,7 @@ impl Collector {
             Some(keeper) => Arc::clone(keeper),
             None => Arc::new(MapKeeper::start(
                 collector.archive(),
-                collector.inbox(),
+                collector.queue(),
                 self.maps_bytes,
             )?),
         };

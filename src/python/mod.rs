@@ -77,7 +77,7 @@ mod _core {
     #[pymodule_export]
     use super::client::Client;
     #[pymodule_export]
-    use super::cloud::{archive_lists, copy_lists, merge_archives};
+    use super::cloud::{archive_lists, export_journal, merge_archives};
     #[pymodule_export]
     use super::collector::Collector;
     #[pymodule_export]

@@ -187,7 +187,7 @@ fn revise(archive: &Path, step: &str) {
         }
     };
     writer
-        .revise_observed(Millis(START), &revision, halt)
+        .supersede_observed(Millis(START), &revision, halt)
         .unwrap();
 }
 
@@ -196,7 +196,7 @@ fn roll(archive: &Path, step: &str, file: usize) {
     let mut writer = Archive::create_or_open(archive).unwrap();
     let mut begun = 0;
     writer
-        .roll_observed(Millis(START + 100 * Millis::DAY), &mut |done, _| {
+        .compact_observed(Millis(START + 100 * Millis::DAY), &mut |done, _| {
             begun += usize::from(done == SegmentStep::Intended);
             if begun == file && format!("{done:?}") == step {
                 tell("reached");
@@ -210,11 +210,11 @@ fn roll(archive: &Path, step: &str, file: usize) {
 /// As [`roll`], beside a keeper that keeps an order at each step.
 fn roll_beside(archive: &Path, step: &str, file: usize) {
     let keeper = GroupCommitWriter::start(Archive::create_or_open(archive).unwrap()).unwrap();
-    let inbox = keeper.inbox();
+    let inbox = keeper.queue();
     let (step, mut begun, mut key) = (step.to_owned(), 0, LATER);
     let rolled = keeper
-        .inbox()
-        .roll_observed(Millis(START + 100 * Millis::DAY), move |done, _| {
+        .queue()
+        .compact_observed(Millis(START + 100 * Millis::DAY), move |done, _| {
             let row = order(key, START + 200 * Millis::DAY);
             let kept = inbox.send_blocking(of_orders(vec![row])).unwrap();
             kept.wait().unwrap();
@@ -274,7 +274,7 @@ pub(crate) fn whole_batches(rows: &[OrderRow]) -> Result<u64, String> {
 fn write(archive: &Path, first: u64) {
     let mut writer = Archive::create_or_open(archive).unwrap();
     let run = writer
-        .begin_run("binance", Completeness::Sampled, Millis(START))
+        .begin_session("binance", Completeness::Sampled, Millis(START))
         .unwrap();
     for number in first.. {
         let mut rows = of_orders(batch(number));
@@ -282,7 +282,7 @@ fn write(archive: &Path, first: u64) {
         writer.append(&rows).unwrap();
         tell(&format!("kept {number}"));
         if number % 5 == 4 {
-            writer.roll(Millis(START + 2 * Millis::DAY)).unwrap();
+            writer.compact(Millis(START + 2 * Millis::DAY)).unwrap();
         }
     }
 }

@@ -23,7 +23,7 @@ fn at(hours: i64) -> Millis {
 fn filled(folder: &Path) {
     let mut writer = Archive::create_or_open(folder).unwrap();
     let run = writer
-        .begin_run("binance", Completeness::Sampled, at(1))
+        .begin_session("binance", Completeness::Sampled, at(1))
         .unwrap();
     let orders = (0..60).map(|hour: i64| order(3 * (1 + hour.unsigned_abs()), at(hour).0));
     writer
@@ -37,7 +37,7 @@ fn filled(folder: &Path) {
         .unwrap();
     // Killed at 30 h, back at 50 h, so that the gap reaches over the end of the second day.
     let again = writer
-        .begin_run("binance", Completeness::Sampled, at(50))
+        .begin_session("binance", Completeness::Sampled, at(50))
         .unwrap();
     let cut = |start, end| Gap {
         exchange: "binance".to_owned(),
@@ -54,7 +54,7 @@ fn filled(folder: &Path) {
         })
         .unwrap();
     writer.append(&noted()).unwrap();
-    writer.roll(at(24)).unwrap();
+    writer.compact(at(24)).unwrap();
     writer
         .append(&Batch {
             orders: vec![order(3000, at(2).0 + 1)],
@@ -103,12 +103,12 @@ fn noted() -> Batch {
             became(30, 50, GapState::Lost, 0),
         ],
         topic_gaps: vec![unheard(6, 8), unheard(40, 52)],
-        tallies: vec![
+        counters: vec![
             counted(2, CounterKind::Hole, 1),
             counted(3, CounterKind::Numbered, 90),
             counted(50, CounterKind::Rejected, 5),
         ],
-        marks: vec![
+        measurements: vec![
             measured(4, MeasurementKind::Topics, 4),
             measured(7, MeasurementKind::ComparedCents, 12_345),
             measured(7, MeasurementKind::VenueCents, 12_445),
@@ -141,7 +141,7 @@ fn every_answer_about_the_days_of_a_copy_is_that_of_the_archive() {
     filled(&folder.archive());
     let archive = Archive::read(folder.archive()).unwrap();
     let into = folder.path().join("copy");
-    let lists = archive.copy_lists(&into, &cut(None, Some(48))).unwrap();
+    let lists = archive.export_journal(&into, &cut(None, Some(48))).unwrap();
     assert_eq!((lists.files.len(), lists.journaled), (3, 3 * 24 + 2));
     assert_eq!(lists.closed, Some(at(48)));
     assert_eq!(lists.series, archive.lists().unwrap().series);
@@ -181,11 +181,11 @@ fn every_answer_about_the_days_of_a_copy_is_that_of_the_archive() {
         }
     }
     // What became of its gaps, those of topics among them, goes along.
-    let missed = |archive: &Archive| archive.missed(at(0), at(24), None).unwrap();
+    let missed = |archive: &Archive| archive.gap_statuses(at(0), at(24), None).unwrap();
     assert_eq!(missed(&copy), missed(&archive));
     let states: Vec<GapState> = missed(&copy).iter().map(|gap| gap.state).collect();
     assert_eq!(states, [GapState::Recovered, GapState::Open]);
-    let lost = copy.missed(at(31), at(40), None).unwrap();
+    let lost = copy.gap_statuses(at(31), at(40), None).unwrap();
     assert_eq!(lost.first().map(|gap| gap.state), Some(GapState::Lost));
     let first = &copy.coverage(at(0), at(24)).unwrap()[0];
     assert_eq!((first.holes, first.numbered), (Some(1), Some(90)));
@@ -213,7 +213,7 @@ fn a_copy_of_nothing_new_is_the_same_to_the_last_byte() {
     let archive = Archive::read(folder.archive()).unwrap();
     let made = |name: &str| {
         let into = folder.path().join(name);
-        archive.copy_lists(&into, &cut(None, Some(24))).unwrap();
+        archive.export_journal(&into, &cut(None, Some(24))).unwrap();
         fs::read(into.join("journal.sqlite")).unwrap()
     };
     let before = made("one");
@@ -232,13 +232,13 @@ fn a_copy_of_a_copy_may_begin_later_and_of_some_tables_has_nothing_else() {
     filled(&folder.archive());
     let archive = Archive::read(folder.archive()).unwrap();
     let (one, two) = (folder.path().join("one"), folder.path().join("two"));
-    archive.copy_lists(&one, &cut(None, Some(48))).unwrap();
+    archive.export_journal(&one, &cut(None, Some(48))).unwrap();
     let copy = Archive::to_verify(&one).unwrap();
-    let lists = copy.copy_lists(&two, &cut(Some(24), None)).unwrap();
+    let lists = copy.export_journal(&two, &cut(Some(24), None)).unwrap();
     assert_eq!((lists.files.len(), lists.closed), (0, Some(at(48))));
     let later = Archive::read(&two).unwrap();
     assert_eq!(journaled(&two), 24);
-    let runs = later.runs(at(0), at(60)).unwrap();
+    let runs = later.sessions(at(0), at(60)).unwrap();
     assert_eq!((runs[0].started, runs[0].seen), (at(24), at(30)));
     assert_eq!(later.gaps(at(0), at(60)).unwrap().len(), 1);
 
@@ -247,7 +247,7 @@ fn a_copy_of_a_copy_may_begin_later_and_of_some_tables_has_nothing_else() {
         ..ExportSelection::default()
     };
     let three = folder.path().join("three");
-    let lists = archive.copy_lists(&three, &bars).unwrap();
+    let lists = archive.export_journal(&three, &bars).unwrap();
     assert!(lists.files.iter().all(|file| file.holds == "bars"));
     let only = Archive::to_verify(&three).unwrap();
     assert!(all_orders(&only).is_empty());
@@ -277,12 +277,14 @@ fn a_cut_is_at_the_ends_of_days_and_a_damaged_journal_is_not_copied() {
             "tables: \"trades\" is not allowed; allowed: orders, bars",
         ),
     ] {
-        let refused = archive.copy_lists(&into, &cut).unwrap_err();
+        let refused = archive.export_journal(&into, &cut).unwrap_err();
         assert!(matches!(refused, ArchiveError::BadRange { .. }));
         assert!(refused.to_string().contains(message), "{refused}");
     }
-    archive.copy_lists(&into, &cut(None, Some(24))).unwrap();
-    let again = archive.copy_lists(&into, &cut(None, Some(24))).unwrap_err();
+    archive.export_journal(&into, &cut(None, Some(24))).unwrap();
+    let again = archive
+        .export_journal(&into, &cut(None, Some(24)))
+        .unwrap_err();
     assert!(again.to_string().contains("in the way"), "{again}");
 
     let journal = rusqlite::Connection::open(folder.archive().join("journal.sqlite")).unwrap();
@@ -290,7 +292,7 @@ fn a_cut_is_at_the_ends_of_days_and_a_damaged_journal_is_not_copied() {
     journal.execute_batch(changed).unwrap();
     let into = folder.path().join("other");
     let refused = archive
-        .copy_lists(&into, &ExportSelection::default())
+        .export_journal(&into, &ExportSelection::default())
         .unwrap_err();
     assert!(matches!(refused, ArchiveError::Damaged { .. }), "{refused}");
     assert!(!into.exists());

@@ -30,7 +30,7 @@ fn a_share_counts_what_was_listened_to_less_what_was_missed() {
     let folder = Folder::new();
     let mut writer = Archive::create_or_open(folder.archive()).unwrap();
     let run = writer
-        .begin_run("binance", Completeness::Sampled, at(0))
+        .begin_session("binance", Completeness::Sampled, at(0))
         .unwrap();
     let batch = Batch {
         orders: vec![order(0, at(10).0), order(3, at(50).0), order(1, at(20).0)],
@@ -58,10 +58,10 @@ fn a_share_counts_what_was_listened_to_less_what_was_missed() {
         },
     ];
     assert_eq!(writer.coverage(at(0), at(60)).unwrap(), expected);
-    assert_eq!(writer.runs(at(0), at(60)).unwrap().len(), 1);
+    assert_eq!(writer.sessions(at(0), at(60)).unwrap().len(), 1);
     // Sent again it stays one gap, and rolled away the counts stay.
     writer.append(&batch).unwrap();
-    writer.roll(at(24 * 60)).unwrap();
+    writer.compact(at(24 * 60)).unwrap();
     assert_eq!(writer.coverage(at(0), at(60)).unwrap(), expected);
     let whole = writer.coverage(at(0), at(24 * 60)).unwrap();
     assert_eq!((whole[0].cnt, whole[1].cnt), (2, 1));
@@ -80,7 +80,7 @@ fn the_time_between_two_runs_is_a_gap() {
     let listen = |from: i64, until: i64| {
         let mut writer = Archive::create_or_open(folder.archive()).unwrap();
         let run = writer
-            .begin_run("binance", Completeness::Complete, at(from))
+            .begin_session("binance", Completeness::Complete, at(from))
             .unwrap();
         writer
             .append(&Batch {
@@ -122,7 +122,7 @@ fn nobody_knows_of_a_gap_before_it_is_recorded() {
     let folder = Folder::new();
     let mut writer = Archive::create_or_open(folder.archive()).unwrap();
     let run = writer
-        .begin_run("binance", Completeness::Sampled, at(0))
+        .begin_session("binance", Completeness::Sampled, at(0))
         .unwrap();
     let mut seen = |minutes: i64, gaps: Vec<Gap>| {
         let batch = Batch {
@@ -198,7 +198,7 @@ fn a_topic_that_was_not_heard_counts_as_its_part_of_all() {
     let folder = Folder::new();
     let mut writer = Archive::create_or_open(folder.archive()).unwrap();
     let run = writer
-        .begin_run("bybit", Completeness::Complete, at(0))
+        .begin_session("bybit", Completeness::Complete, at(0))
         .unwrap();
     let unheard = |end: i64| TopicGap {
         exchange: "bybit".to_owned(),
@@ -219,7 +219,7 @@ fn a_topic_that_was_not_heard_counts_as_its_part_of_all() {
         .append(&Batch {
             seen: vec![(run, at(60))],
             topic_gaps: vec![unheard(20)],
-            marks: vec![
+            measurements: vec![
                 mark(MeasurementKind::Topics, 4),
                 mark(MeasurementKind::TopicsCovered, 3),
             ],
@@ -261,7 +261,7 @@ fn what_was_recovered_is_missing_until_it_was() {
     let folder = Folder::new();
     let mut writer = Archive::create_or_open(folder.archive()).unwrap();
     let run = writer
-        .begin_run("binance", Completeness::Sampled, at(0))
+        .begin_session("binance", Completeness::Sampled, at(0))
         .unwrap();
     writer
         .append(&Batch {
@@ -276,7 +276,7 @@ fn what_was_recovered_is_missing_until_it_was() {
                 how: "asked again".to_owned(),
                 recorded_at: at(40),
             }],
-            tallies: vec![
+            counters: vec![
                 tally(at(5), CounterKind::Rejected, 2),
                 tally(at(6), CounterKind::Rejected, 3),
                 tally(at(6), CounterKind::Unpriced, 1),
@@ -311,7 +311,7 @@ fn a_topic_that_was_recovered_is_missing_from_no_share() {
     let folder = Folder::new();
     let mut writer = Archive::create_or_open(folder.archive()).unwrap();
     let run = writer
-        .begin_run("binance", Completeness::Sampled, at(0))
+        .begin_session("binance", Completeness::Sampled, at(0))
         .unwrap();
     let recovered = |start, end, recorded| GapOutcome {
         exchange: "binance".to_owned(),
@@ -343,7 +343,7 @@ fn a_topic_that_was_recovered_is_missing_from_no_share() {
         covered.unwrap()[0].connected_share.unwrap() * 60.0
     };
     assert_eq!((known(39), known(45), known(50)), (55.0, 57.5, 60.0));
-    let missed = writer.missed(at(0), at(60), None).unwrap();
+    let missed = writer.gap_statuses(at(0), at(60), None).unwrap();
     assert_eq!(missed[0].state, GapState::Recovered);
 }
 
@@ -352,7 +352,7 @@ fn nothing_of_what_was_written_down_later_is_known_before() {
     let folder = Folder::new();
     let mut writer = Archive::create_or_open(folder.archive()).unwrap();
     let run = writer
-        .begin_run("binance", Completeness::Sampled, at(0))
+        .begin_session("binance", Completeness::Sampled, at(0))
         .unwrap();
     let mark = |kind, minutes, value| Measurement {
         exchange: "binance".to_owned(),
@@ -373,8 +373,8 @@ fn nothing_of_what_was_written_down_later_is_known_before() {
         .append(&Batch {
             seen: vec![(run, at(60))],
             topic_gaps: vec![unheard(11), unheard(40)],
-            tallies: vec![tally(at(50), CounterKind::Rejected, 2)],
-            marks: vec![
+            counters: vec![tally(at(50), CounterKind::Rejected, 2)],
+            measurements: vec![
                 mark(MeasurementKind::ClockAhead, 5, 7),
                 mark(MeasurementKind::ClockAhead, 50, 9),
                 mark(MeasurementKind::VenueCents, 50, 100),
@@ -404,7 +404,7 @@ fn nothing_of_what_was_written_down_later_is_known_before() {
     assert_eq!(end(Some(11)), Some(at(11)));
     assert_eq!(end(Some(20)), Some(at(20)));
     assert_eq!([end(Some(45)), end(None)], [Some(at(40)); 2]);
-    let missed = writer.missed(at(0), at(60), Some(at(20))).unwrap();
+    let missed = writer.gap_statuses(at(0), at(60), Some(at(20))).unwrap();
     assert_eq!(missed[0].end, at(20));
 }
 
@@ -414,7 +414,7 @@ fn what_is_missing_by_the_numbers_is_verified_only_once_it_was_told() {
         let folder = Folder::new();
         let mut writer = Archive::create_or_open(folder.archive()).unwrap();
         let run = writer
-            .begin_run("binance", Completeness::Complete, at(0))
+            .begin_session("binance", Completeness::Complete, at(0))
             .unwrap();
         let outcomes = outcome.map(|outcome| GapOutcome {
             exchange: "binance".to_owned(),
@@ -430,7 +430,7 @@ fn what_is_missing_by_the_numbers_is_verified_only_once_it_was_told() {
                 seen: vec![(run, at(60))],
                 gaps: vec![gap(10, 30, &format!("BTC: 2 {NUMBERS_MISSING}"))],
                 outcomes: outcomes.into_iter().collect(),
-                tallies: vec![tally(at(5), CounterKind::Numbered, 20)],
+                counters: vec![tally(at(5), CounterKind::Numbered, 20)],
                 ..Batch::default()
             })
             .unwrap();

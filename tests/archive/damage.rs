@@ -21,7 +21,7 @@ fn three_days(folder: &Folder) -> (Writer, Vec<OrderRow>, Vec<OrderRow>) {
         .map(|key| order(key, START + i64::try_from(key / 30).unwrap() * Millis::DAY))
         .collect();
     writer.append(&of_orders(rows.clone())).unwrap();
-    writer.roll(Millis(START + 100 * Millis::DAY)).unwrap();
+    writer.compact(Millis(START + 100 * Millis::DAY)).unwrap();
     let second = Millis(START + Millis::DAY);
     let (hit, rest) = rows
         .into_iter()
@@ -117,7 +117,7 @@ fn a_damaged_file_is_named_and_the_rest_is_served() {
         // And rows that are sent again are kept again.
         let again = writer.append(&of_orders(hit.clone())).unwrap();
         assert_eq!(again.orders, 30);
-        writer.roll(Millis(START + 100 * Millis::DAY)).unwrap();
+        writer.compact(Millis(START + 100 * Millis::DAY)).unwrap();
         let mut all = rest.clone();
         all.extend(hit);
         assert_eq!(writer.orders(&Filter::default()).unwrap().rows, sorted(all));
@@ -142,7 +142,7 @@ fn a_roll_sets_a_damaged_file_of_its_day_aside() {
     flip(&path);
     // Ten of the lost rows come again, late.
     writer.append(&of_orders(hit[..10].to_vec())).unwrap();
-    let rolled = writer.roll(Millis(START + 100 * Millis::DAY)).unwrap();
+    let rolled = writer.compact(Millis(START + 100 * Millis::DAY)).unwrap();
     assert_eq!((rolled.rows, rolled.repeated), (10, 0));
     assert!(!path.exists());
     let scan = writer.orders(&Filter::default()).unwrap();
@@ -216,7 +216,7 @@ fn a_damaged_row_is_refused_and_a_repair_leaves_a_gap_and_a_copy() {
         })
         .unwrap();
     let run = writer
-        .begin_run("binance", Completeness::Sampled, Millis(START))
+        .begin_session("binance", Completeness::Sampled, Millis(START))
         .unwrap();
     writer
         .append(&Batch {
@@ -236,7 +236,7 @@ fn a_damaged_row_is_refused_and_a_repair_leaves_a_gap_and_a_copy() {
     assert!(fault.contains("line 31 of orders"), "{fault}");
     assert!(fault.contains("1 more"), "{fault}");
     let mut writer = Archive::create_or_open(folder.archive()).unwrap();
-    let refused = writer.roll(Millis(START + Millis::DAY)).unwrap_err();
+    let refused = writer.compact(Millis(START + Millis::DAY)).unwrap_err();
     assert!(matches!(refused, ArchiveError::Damaged { .. }), "{refused}");
     drop(writer);
     let repaired = Archive::repair(folder.archive()).unwrap();
@@ -263,7 +263,7 @@ fn a_damaged_row_is_refused_and_a_repair_leaves_a_gap_and_a_copy() {
     assert!(gaps.iter().any(|gap| gap.exchange == "binance"));
     // The bar is on record as missing too, and no order by it.
     assert!(gaps.iter().all(|gap| !gap.reason.contains("bars")));
-    let missed = reader.missed(Millis(START), Millis(START + Millis::DAY), None);
+    let missed = reader.gap_statuses(Millis(START), Millis(START + Millis::DAY), None);
     let missed = missed.unwrap();
     let bars: Vec<_> = missed.iter().filter(|gap| gap.holds.is_some()).collect();
     assert!(
@@ -317,7 +317,7 @@ impl OrderFold for Counted {
 }
 
 fn count(archive: &Archive, filter: &Filter) -> Result<u64, ArchiveError> {
-    let (shares, _) = archive.gather_orders(filter, Counted::default)?;
+    let (shares, _) = archive.fold_orders(filter, Counted::default)?;
     Ok(shares.iter().map(|share| share.0).sum())
 }
 
@@ -414,7 +414,7 @@ fn rows_behind_a_damaged_page_are_never_summed_and_a_repair_records_their_time_a
         let reader = Archive::read(folder.archive()).unwrap();
         let refused = count(&reader, &everything).unwrap_err();
         assert!(matches!(refused, ArchiveError::Damaged { .. }), "{refused}");
-        let refused = reader.orders_briefly(&everything, &mut |_| ()).unwrap_err();
+        let refused = reader.visit_orders(&everything, &mut |_| ()).unwrap_err();
         assert!(matches!(refused, ArchiveError::Damaged { .. }), "{refused}");
         drop(reader);
 
@@ -570,7 +570,7 @@ fn what_is_remembered_of_numbers_may_not_be_less_than_what_was_given() {
     let mut writer = Archive::create_or_open(folder.archive()).unwrap();
     let rows: Vec<_> = (0..10).map(|key| order(key, START)).collect();
     writer.append(&of_orders(rows)).unwrap();
-    writer.roll(Millis(START + 9 * Millis::DAY)).unwrap();
+    writer.compact(Millis(START + 9 * Millis::DAY)).unwrap();
     drop(writer);
     let journal = rusqlite::Connection::open(folder.archive().join("journal.sqlite")).unwrap();
     journal
@@ -660,7 +660,7 @@ fn bars_that_a_damaged_tree_hides_leave_a_gap_even_where_no_index_tells_their_ti
         let folder = Folder::new();
         let mut writer = Archive::create_or_open(folder.archive()).unwrap();
         let run = writer
-            .begin_run("binance", Completeness::Complete, Millis(START))
+            .begin_session("binance", Completeness::Complete, Millis(START))
             .unwrap();
         let bars = (0..400).map(|minute| bar("BTC", minute, 100));
         let bars = Batch {
@@ -696,7 +696,7 @@ fn bars_that_a_damaged_tree_hides_leave_a_gap_even_where_no_index_tells_their_ti
         assert!((200..400).contains(&left), "{left}");
         let reader = Archive::read(folder.archive()).unwrap();
         let day = Millis(START + Millis::DAY);
-        let missed = reader.missed(Millis(0), day, None).unwrap();
+        let missed = reader.gap_statuses(Millis(0), day, None).unwrap();
         let missed: Vec<_> = missed.iter().filter(|gap| gap.holds.is_some()).collect();
         assert_eq!(missed.len(), 1, "{missed:?}");
         assert_eq!(missed[0].reason, "damaged row of bars");
@@ -746,9 +746,9 @@ fn a_changed_row_of_a_journal_too_large_to_be_checked_at_opening_is_summed_by_no
         let told = [
             count(&reader, &everything).map(drop),
             count(&reader, &of_coin).map(drop),
-            reader.orders_briefly(&everything, &mut |_| ()).map(drop),
+            reader.visit_orders(&everything, &mut |_| ()).map(drop),
             reader.arrivals(0, 100, &mut |_| ()).map(drop),
-            reader.news(Place::default(), 100, &mut |_| ()).map(drop),
+            reader.tail(Place::default(), 100, &mut |_| ()).map(drop),
         ];
         for refused in told {
             let refused = refused.unwrap_err();

@@ -37,7 +37,7 @@ pub(crate) fn live(archive: &Path, days: u64, orders: u64) {
             });
             writer.append(&of_orders(rows.collect())).unwrap();
         }
-        writer.roll(Millis(day(number + 1))).unwrap();
+        writer.compact(Millis(day(number + 1))).unwrap();
         let status = fs::read_to_string("/proc/self/status").unwrap();
         let memory = status.lines().find_map(|line| line.strip_prefix("VmRSS:"));
         let memory = memory.unwrap().trim().trim_end_matches(" kB");

@@ -65,13 +65,13 @@ fn a_roll_on_a_full_disk_leaves_the_rows_in_the_journal() {
     while size > 4096 && fs::write(&ballast, vec![0; size]).is_err() {
         size -= 4096;
     }
-    let fault = writer.roll(Millis(i64::MAX)).unwrap_err();
+    let fault = writer.compact(Millis(i64::MAX)).unwrap_err();
     assert!(matches!(fault, ArchiveError::DiskFull { .. }), "{fault:?}");
     assert_eq!(all_orders(&writer), rows);
     assert_eq!(journaled(&disk.archive()), 2000);
     assert!(files(&disk.archive(), "parquet").is_empty());
     fs::remove_file(&ballast).unwrap();
-    assert_eq!(writer.roll(Millis(i64::MAX)).unwrap().rows, 2000);
+    assert_eq!(writer.compact(Millis(i64::MAX)).unwrap().rows, 2000);
     assert_eq!(all_orders(&writer), rows);
     assert!(writer.verify().unwrap().unlisted.is_empty());
 }
@@ -86,7 +86,7 @@ fn maps_make_room_for_orders_on_a_full_disk() {
         rows: 2,
         ..CommitPolicy::default()
     };
-    let keeper = GroupCommitWriter::start_at(writer, pace).unwrap();
+    let keeper = GroupCommitWriter::start_with(writer, pace).unwrap();
     let mut random = fastrand::Rng::with_seed(3);
     let large = MapRow {
         reply: (0..12 << 20).map(|_| random.alphanumeric()).collect(),
@@ -94,10 +94,10 @@ fn maps_make_room_for_orders_on_a_full_disk() {
     };
     let orders = vec![order(1, START)];
     let of_map = keeper
-        .inbox()
+        .queue()
         .send_blocking(of_maps(vec![large.clone()]))
         .unwrap();
-    let of_order = keeper.inbox().send_blocking(of_orders(orders.clone()));
+    let of_order = keeper.queue().send_blocking(of_orders(orders.clone()));
     assert_eq!(of_order.unwrap().wait().unwrap().orders, 1);
     match of_map.wait() {
         Err(CommitError::Archive(fault)) => {
@@ -105,8 +105,8 @@ fn maps_make_room_for_orders_on_a_full_disk() {
         }
         kept => panic!("{kept:?}"),
     }
-    let status = keeper.inbox().status();
-    assert_eq!((status.waiting, status.kept), (0, 1));
+    let status = keeper.queue().status();
+    assert_eq!((status.waiting, status.committed), (0, 1));
     assert_eq!(status.stalled, None);
     let writer = keeper.stop().unwrap();
     assert_eq!(all_orders(&writer), orders);
@@ -123,7 +123,7 @@ fn an_archive_that_may_not_be_written_to_can_be_read() {
             .collect(),
     );
     writer.append(&of_orders(rows.clone())).unwrap();
-    writer.roll(Millis(START + Millis::DAY)).unwrap();
+    writer.compact(Millis(START + Millis::DAY)).unwrap();
     drop(writer);
     disk.freeze();
     let refused = Archive::create_or_open(disk.archive()).unwrap_err();
@@ -179,7 +179,7 @@ fn maps_are_given_up_at_once_while_orders_wait_for_a_full_disk() {
     let Some(disk) = Disk::of(4) else { return };
     let writer = Archive::create_or_open(disk.archive()).unwrap();
     let keeper = GroupCommitWriter::start(writer).unwrap();
-    let inbox = keeper.inbox();
+    let inbox = keeper.queue();
     let ballast = disk.archive().parent().unwrap().join("ballast");
     let mut size = 4 << 20;
     while std::fs::write(&ballast, vec![0; size]).is_err() {

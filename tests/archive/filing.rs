@@ -52,13 +52,13 @@ fn days_that_are_over_become_files_and_the_others_go_to_the_journal() {
         assert_eq!((again.new, again.repeated), (0, 60));
         assert!(again.parts.is_empty());
     }
-    writer.roll(LATER).unwrap();
+    writer.compact(LATER).unwrap();
     assert_eq!(all_orders(&writer), two_days());
     let verified = writer.verify().unwrap();
     assert!(verified.is_sound() && verified.unlisted.is_empty());
     assert_eq!(verified.rows, 60);
     // What is told twice is one run.
-    let runs = writer.runs(Millis(START), LATER).unwrap();
+    let runs = writer.sessions(Millis(START), LATER).unwrap();
     assert_eq!(runs.len(), 1);
     assert_eq!((runs[0].started, runs[0].seen), (told().start, told().end));
 }
@@ -129,7 +129,7 @@ fn whoever_says_that_it_is_enough_leaves_nothing_behind() {
         assert_eq!(filed, None, "{most}");
         assert!(all_orders(&writer).is_empty());
         assert!(files(&folder.archive(), "parquet").is_empty());
-        assert!(writer.runs(Millis(START), LATER).unwrap().is_empty());
+        assert!(writer.sessions(Millis(START), LATER).unwrap().is_empty());
     }
 }
 
@@ -184,13 +184,13 @@ fn a_reader_that_goes_on_from_a_place_learns_that_it_missed_something() {
         .unwrap()
         .unwrap();
     assert_ne!(reader.version().unwrap(), version);
-    let news = reader.news(place, 1000, &mut |_| ()).unwrap();
-    assert!(news.missed);
+    let news = reader.tail(place, 1000, &mut |_| ()).unwrap();
+    assert!(news.incomplete);
     assert!(news.known.newest > newest);
     // What is appended from now on has a place behind everything.
     writer.append(&of_orders(vec![order(1001, START)])).unwrap();
-    let on = reader.news(news.known.end, 1000, &mut |_| ()).unwrap();
-    assert!(!on.missed);
+    let on = reader.tail(news.known.end, 1000, &mut |_| ()).unwrap();
+    assert!(!on.incomplete);
     assert_eq!(on.known.end.orders, news.known.end.orders + 1);
 }
 
@@ -246,7 +246,7 @@ fn killed(days: u64, step: SegmentStep, file: usize) {
     let verified = writer.verify().unwrap();
     assert!(verified.is_sound() && verified.unlisted.is_empty());
     assert_eq!(verified.rows, rows as u64, "{part}");
-    assert_eq!(writer.runs(Millis(START), LATER).unwrap().len(), 1);
+    assert_eq!(writer.sessions(Millis(START), LATER).unwrap().len(), 1);
 }
 
 #[test]

@@ -26,14 +26,14 @@ fn told(archive: &Archive) -> Result<impl PartialEq + std::fmt::Debug + use<>, A
         archive.bars(&Filter::default(), Millis::MINUTE)?.rows,
         archive.open_interest(&Filter::default())?.rows,
         archive.gaps(start, end)?,
-        archive.runs(start, end)?,
+        archive.sessions(start, end)?,
         archive.damage()?.len(),
     ))
 }
 
 fn fill(writer: &mut Writer) {
     let run = writer
-        .begin_run("binance", Completeness::Sampled, Millis(START))
+        .begin_session("binance", Completeness::Sampled, Millis(START))
         .unwrap();
     for some in 0..8_u64 {
         let at = |key: u64| START + i64::try_from(some * 100 + key).unwrap() * 200_000;
@@ -121,7 +121,7 @@ fn a_flipped_bit_of_the_journal_changes_nothing_or_is_an_error() {
     let folder = Folder::new();
     let mut writer = Archive::create_or_open(folder.archive()).unwrap();
     fill(&mut writer);
-    writer.roll(Millis(START + Millis::DAY)).unwrap();
+    writer.compact(Millis(START + Millis::DAY)).unwrap();
     fill(&mut Archive::create_or_open(folder.path().join("other")).unwrap());
     drop(writer);
     // One with a day in files, one with all of it in the journal.
@@ -175,7 +175,9 @@ fn left_of(right: &Rows, folder: &Path, round: u32) -> Option<Rows> {
         left.is_subset(right),
         "round {round}: rows that nobody wrote"
     );
-    let missed = reader.missed(Millis(0), Millis(i64::MAX), None).unwrap();
+    let missed = reader
+        .gap_statuses(Millis(0), Millis(i64::MAX), None)
+        .unwrap();
     for (at, holds, row) in right.difference(&left) {
         let is_missed = missed
             .iter()
@@ -301,7 +303,7 @@ fn a_flipped_bit_of_a_file_is_found_and_named() {
     let folder = Folder::new();
     let mut writer = Archive::create_or_open(folder.archive()).unwrap();
     fill(&mut writer);
-    writer.roll(Millis(START + 2 * Millis::DAY)).unwrap();
+    writer.compact(Millis(START + 2 * Millis::DAY)).unwrap();
     drop(writer);
     for file in files(&folder.archive(), "parquet") {
         let mut bytes = fs::read(&file).unwrap();
@@ -338,14 +340,14 @@ fn of_all_kinds(folder: &Folder) {
         };
         writer.append(&rows).unwrap();
     }
-    writer.roll(Millis(START + Millis::DAY)).unwrap();
+    writer.compact(Millis(START + Millis::DAY)).unwrap();
     let mut corrected = order(3, START + 3 * 200_000);
     corrected.order.qty += rust_decimal::Decimal::ONE;
     let revision = DayCorrection {
         corrected: vec![corrected],
         ..DayCorrection::default()
     };
-    writer.revise(Millis(START), &revision).unwrap();
+    writer.supersede(Millis(START), &revision).unwrap();
     drop(writer);
     let plenty = RawRetention {
         days: 36_500,
@@ -391,11 +393,11 @@ fn everything(archive: &Archive) -> Result<Everything, ArchiveError> {
     rows.extend(texts("position", &positions.rows));
     let gaps = archive.gaps(start, end)?;
     let is_damage = |gap: &Gap| gap.reason == "damaged file";
-    rows.extend(texts("run", &archive.runs(start, end)?));
+    rows.extend(texts("run", &archive.sessions(start, end)?));
     let mut is_marked = !archive.damage()?.is_empty() || gaps.iter().any(is_damage);
     let kept: Vec<_> = gaps.into_iter().filter(|gap| !is_damage(gap)).collect();
     rows.extend(texts("gap", &kept));
-    for part in archive.raw_parts()? {
+    for part in archive.raw_files()? {
         let mut lines = archive.raw_lines(&part)?;
         let read: Vec<RawLine> = lines.by_ref().collect();
         // What has no checksum behind it is never taken for what came.

@@ -48,7 +48,7 @@ impl OrderFold for Told {
 }
 
 fn gathered(archive: &Archive, filter: &Filter) -> (Vec<String>, Known) {
-    let (shares, known) = archive.gather_orders(filter, Told::default).unwrap();
+    let (shares, known) = archive.fold_orders(filter, Told::default).unwrap();
     assert!(shares.iter().all(|share| share.ended));
     let numbers = shares.iter().flat_map(|share| &share.numbers);
     let journal: Vec<_> = numbers.filter(|number| **number > 0).collect();
@@ -65,7 +65,7 @@ fn gathered(archive: &Archive, filter: &Filter) -> (Vec<String>, Known) {
 fn read(archive: &Archive, filter: &Filter) -> [Vec<String>; 2] {
     let mut briefly = Vec::new();
     archive
-        .orders_briefly(filter, &mut |order| briefly.push(told(&order)))
+        .visit_orders(filter, &mut |order| briefly.push(told(&order)))
         .unwrap();
     let rows = sound(archive.orders(filter).unwrap());
     let whole = rows.iter().map(|row| told(&OrderBrief::from(row)));
@@ -102,7 +102,7 @@ proptest! {
         let mut writer = Archive::create_or_open(folder.archive()).unwrap();
         let (first, second) = rows.split_at(rows.len() / 2);
         writer.append(&of_orders(first.to_vec())).unwrap();
-        writer.roll(Millis(START + rolled * Millis::DAY)).unwrap();
+        writer.compact(Millis(START + rolled * Millis::DAY)).unwrap();
         // Orders of days that are filed, some of them filed already.
         writer.append(&of_orders(second.to_vec())).unwrap();
         writer.append(&of_orders(rows.into_iter().take(again).collect())).unwrap();
@@ -135,8 +135,8 @@ fn more_news_than_asked_for_is_not_told_one_by_one() {
     writer.append(&of_orders(orders.collect())).unwrap();
     for (most, told) in [(3, 3), (2, 0)] {
         let mut shown = 0;
-        let news = writer.news(from, most, &mut |_| shown += 1).unwrap();
-        assert_eq!((shown, news.missed), (told, told == 0));
+        let news = writer.tail(from, most, &mut |_| shown += 1).unwrap();
+        assert_eq!((shown, news.incomplete), (told, told == 0));
         assert_eq!(news.known, writer.summary().unwrap());
     }
 }
@@ -149,7 +149,7 @@ fn a_damaged_file_is_left_out_whole() {
         (0..20).map(|key| order(key, START + i64::try_from(key).unwrap() * Millis::HOUR * 2));
     let rows: Vec<_> = rows.collect();
     writer.append(&of_orders(rows.clone())).unwrap();
-    writer.roll(Millis(START + 2 * Millis::DAY)).unwrap();
+    writer.compact(Millis(START + 2 * Millis::DAY)).unwrap();
     // What was sent again counts once the file that had it is damaged.
     writer.append(&of_orders(rows[..3].to_vec())).unwrap();
     assert_eq!(gathered(&writer, &Filter::default()).0.len(), 20);
@@ -208,7 +208,7 @@ fn beside_a_writer_and_its_rolls_nothing_is_lost_and_nothing_told_twice() {
                 if part % 3 == 0 {
                     let day = i64::try_from(part).unwrap() / 5;
                     writer
-                        .roll(Millis(START + (1 + day) * Millis::DAY))
+                        .compact(Millis(START + (1 + day) * Millis::DAY))
                         .unwrap();
                 }
             }
@@ -220,14 +220,14 @@ fn beside_a_writer_and_its_rolls_nothing_is_lost_and_nothing_told_twice() {
             last = done.load(Ordering::Acquire);
             let reader = Archive::read(folder.archive()).unwrap();
             let (shares, known) = reader
-                .gather_orders(&Filter::default(), Keys::default)
+                .fold_orders(&Filter::default(), Keys::default)
                 .unwrap();
             let mut keys: Vec<u64> = shares.into_iter().flat_map(|share| share.0).collect();
             let count = keys.len();
             assert_eq!(count, usize::try_from(known.end.orders).unwrap());
             // What is appended from then on is news, unless a roll has taken it on.
             let news = reader
-                .news(known.end, i64::MAX, &mut |order| keys.push(key(&order)))
+                .tail(known.end, i64::MAX, &mut |order| keys.push(key(&order)))
                 .unwrap();
             let all: BTreeSet<u64> = keys.iter().copied().collect();
             assert_eq!(all.len(), keys.len());
@@ -236,7 +236,9 @@ fn beside_a_writer_and_its_rolls_nothing_is_lost_and_nothing_told_twice() {
                     .copied()
                     .eq(0..u64::try_from(keys.len()).unwrap())
             );
-            assert!(news.missed || keys.len() == usize::try_from(news.known.end.orders).unwrap());
+            assert!(
+                news.incomplete || keys.len() == usize::try_from(news.known.end.orders).unwrap()
+            );
             rounds += 1;
         }
         assert!(rounds > 1);

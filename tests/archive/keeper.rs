@@ -23,11 +23,11 @@ fn patient(rows: usize) -> CommitPolicy {
 fn batches_of_many_senders_share_a_transaction_and_each_gets_its_own_receipt() {
     let folder = Folder::new();
     let writer = Archive::create_or_open(folder.archive()).unwrap();
-    let keeper = GroupCommitWriter::start_at(writer, patient(12)).unwrap();
+    let keeper = GroupCommitWriter::start_with(writer, patient(12)).unwrap();
     let receipts: Vec<_> = std::thread::scope(|scope| {
         let senders: Vec<_> = (0..4_u64)
             .map(|sender| {
-                let inbox = keeper.inbox();
+                let inbox = keeper.queue();
                 scope.spawn(move || {
                     // The first order of all senders is the same one.
                     let rows = [0, 10 * sender + 1, 10 * sender + 2].map(|key| order(key, START));
@@ -46,8 +46,11 @@ fn batches_of_many_senders_share_a_transaction_and_each_gets_its_own_receipt() {
         .collect();
     assert_eq!(kept.iter().map(|kept| kept.orders).sum::<usize>(), 9);
     assert_eq!(kept.iter().map(|kept| kept.repeated).sum::<usize>(), 3);
-    let status = keeper.inbox().status();
-    assert_eq!((status.commits, status.kept, status.waiting), (1, 12, 0));
+    let status = keeper.queue().status();
+    assert_eq!(
+        (status.commits, status.committed, status.waiting),
+        (1, 12, 0)
+    );
     let writer = keeper.stop().unwrap();
     assert_eq!(all_orders(&writer).len(), 9);
 }
@@ -61,8 +64,8 @@ async fn asynchronous_senders_wait_for_room_and_everything_sent_before_work_is_d
         delay: Duration::ZERO,
         ..CommitPolicy::default()
     };
-    let keeper = GroupCommitWriter::start_at(writer, pace).unwrap();
-    let inbox = keeper.inbox();
+    let keeper = GroupCommitWriter::start_with(writer, pace).unwrap();
+    let inbox = keeper.queue();
     let mut receipts = Vec::new();
     for key in 0..50 {
         // Batches larger than the queue among them.
@@ -79,7 +82,7 @@ async fn asynchronous_senders_wait_for_room_and_everything_sent_before_work_is_d
         receipt.await.unwrap();
     }
     let run = inbox
-        .with(|writer| writer.begin_run("okx", Completeness::Complete, Millis(START)))
+        .with(|writer| writer.begin_session("okx", Completeness::Complete, Millis(START)))
         .unwrap();
     run.await.unwrap();
     drop(keeper);
@@ -93,8 +96,8 @@ async fn asynchronous_senders_wait_for_room_and_everything_sent_before_work_is_d
 fn a_row_that_cannot_be_kept_is_refused_alone() {
     let folder = Folder::new();
     let writer = Archive::create_or_open(folder.archive()).unwrap();
-    let keeper = GroupCommitWriter::start_at(writer, patient(2)).unwrap();
-    let inbox = keeper.inbox();
+    let keeper = GroupCommitWriter::start_with(writer, patient(2)).unwrap();
+    let inbox = keeper.queue();
     let good = inbox
         .send_blocking(of_orders(vec![order(1, START)]))
         .unwrap();
@@ -127,8 +130,8 @@ fn what_finds_no_room_is_a_gap_from_the_first_row_lost_to_the_last() {
         queue: 2,
         ..patient(100)
     };
-    let keeper = GroupCommitWriter::start_at(writer, pace).unwrap();
-    let inbox = keeper.inbox();
+    let keeper = GroupCommitWriter::start_with(writer, pace).unwrap();
+    let inbox = keeper.queue();
     let at = |key: u64, at: i64| {
         let mut row = order(key, at);
         row.order.exchange = "okx".to_owned();
@@ -191,8 +194,8 @@ fn on_a_full_disk_nothing_is_acknowledged_until_there_is_space_again() {
         retry: Duration::from_millis(5),
         ..CommitPolicy::default()
     };
-    let keeper = GroupCommitWriter::start_at(writer, pace).unwrap();
-    let inbox = keeper.inbox();
+    let keeper = GroupCommitWriter::start_with(writer, pace).unwrap();
+    let inbox = keeper.queue();
     let mut sent = Vec::new();
     let mut receipts = Vec::new();
     let mut batch = 0;
@@ -214,7 +217,7 @@ fn on_a_full_disk_nothing_is_acknowledged_until_there_is_space_again() {
         "{status:?}"
     );
     let readable = all_orders(&Archive::read(disk.archive()).unwrap()).len();
-    assert_eq!(u64::try_from(readable).unwrap(), status.kept);
+    assert_eq!(u64::try_from(readable).unwrap(), status.committed);
 
     std::fs::remove_file(&ballast).unwrap();
     for receipt in receipts {
@@ -237,7 +240,7 @@ fn a_keeper_that_is_stopped_on_a_full_disk_says_what_it_gave_up() {
     }
     let keeper = GroupCommitWriter::start(writer).unwrap();
     let rows: Vec<_> = (1..5000).map(|key| order(key, START)).collect();
-    let receipt = keeper.inbox().send_blocking(of_orders(rows)).unwrap();
+    let receipt = keeper.queue().send_blocking(of_orders(rows)).unwrap();
     let writer = keeper.stop().unwrap();
     let fault = receipt.wait().unwrap_err();
     assert!(

@@ -52,10 +52,10 @@ fn rows_come_back_exactly_before_and_after_a_restart_and_a_roll() {
 
     let mut writer = Archive::create_or_open(folder.archive()).unwrap();
     check(&writer, &batch);
-    let rolled = writer.roll(Millis(START + 2 * Millis::DAY)).unwrap();
+    let rolled = writer.compact(Millis(START + 2 * Millis::DAY)).unwrap();
     assert!(rolled.rows > 0 && rolled.rows < 900, "{rolled:?}");
     check(&writer, &batch);
-    let rest = writer.roll(Millis(START + 100 * Millis::DAY)).unwrap();
+    let rest = writer.compact(Millis(START + 100 * Millis::DAY)).unwrap();
     assert_eq!(rolled.rows + rest.rows, 900);
     check(&writer, &batch);
     drop(writer);
@@ -73,7 +73,7 @@ fn the_tree_is_laid_out_for_other_engines() {
     let folder = Folder::new();
     let mut writer = Archive::create_or_open(folder.archive()).unwrap();
     writer.append(&mixed()).unwrap();
-    let rolled = writer.roll(Millis(START + 100 * Millis::DAY)).unwrap();
+    let rolled = writer.compact(Millis(START + 100 * Millis::DAY)).unwrap();
     let mut parts = rolled.parts.clone();
     parts.sort();
     assert_eq!(parts, files(&folder.archive(), "parquet"));
@@ -97,7 +97,7 @@ fn a_file_has_exact_decimals_instants_in_utc_and_plain_text() {
     let mut writer = Archive::create_or_open(folder.archive()).unwrap();
     let batch = of_orders(mixed().orders);
     writer.append(&batch).unwrap();
-    writer.roll(Millis(START + 100 * Millis::DAY)).unwrap();
+    writer.compact(Millis(START + 100 * Millis::DAY)).unwrap();
     let mut sum = 0_i128;
     for path in files(&folder.archive(), "parquet") {
         let file = std::fs::File::open(path).unwrap();
@@ -161,12 +161,12 @@ fn a_row_that_is_sent_again_stays_as_it_was() {
     assert_eq!(all_orders(&writer), sorted(expected.clone()));
 
     // And once more after everything lies in files.
-    writer.roll(Millis(START + 100 * Millis::DAY)).unwrap();
+    writer.compact(Millis(START + 100 * Millis::DAY)).unwrap();
     let before = files(&folder.archive(), "parquet");
     writer.append(&batch).unwrap();
     writer.append(&of_orders(vec![later])).unwrap();
     assert_eq!(all_orders(&writer), sorted(expected.clone()));
-    let rolled = writer.roll(Millis(START + 100 * Millis::DAY)).unwrap();
+    let rolled = writer.compact(Millis(START + 100 * Millis::DAY)).unwrap();
     assert_eq!((rolled.rows, rolled.repeated), (0, 900));
     assert_eq!(files(&folder.archive(), "parquet"), before);
     check(
@@ -185,11 +185,11 @@ fn a_late_row_of_a_rolled_day_gets_a_file_of_its_own() {
     let mut rows: Vec<_> = (0..10).map(|key| order(key, START + 5)).collect();
     writer.append(&of_orders(rows.clone())).unwrap();
     let end = Millis(START + Millis::DAY);
-    assert_eq!(writer.roll(end).unwrap().parts.len(), 1);
+    assert_eq!(writer.compact(end).unwrap().parts.len(), 1);
     rows.push(order(10, START + 6));
     writer.append(&of_orders(rows.clone())).unwrap();
     assert_eq!(all_orders(&writer), sorted(rows.clone()));
-    let rolled = writer.roll(end).unwrap();
+    let rolled = writer.compact(end).unwrap();
     assert_eq!((rolled.rows, rolled.repeated), (1, 10));
     assert_eq!(all_orders(&writer), sorted(rows));
 }
@@ -202,7 +202,7 @@ fn a_heavy_day_has_files_for_each_exchange() {
         .map(|key| order(key, START + i64::try_from(key).unwrap()))
         .collect();
     writer.append(&of_orders(rows.clone())).unwrap();
-    let rolled = writer.roll(Millis(START + Millis::DAY)).unwrap();
+    let rolled = writer.compact(Millis(START + Millis::DAY)).unwrap();
     assert_eq!((rolled.parts.len(), rolled.rows), (3, 50_001));
     assert_eq!(all_orders(&writer), sorted(rows));
     let one = Filter {
@@ -243,7 +243,7 @@ fn what_would_be_rounded_is_refused_and_nothing_of_its_batch_is_kept() {
     edge.order.value_usd = "0.000000000000000001".parse().unwrap();
     writer.append(&of_orders(vec![edge.clone()])).unwrap();
     assert_eq!(all_orders(&writer), [edge.clone()]);
-    writer.roll(Millis(START + Millis::DAY)).unwrap();
+    writer.compact(Millis(START + Millis::DAY)).unwrap();
     assert_eq!(all_orders(&writer), [edge]);
 }
 

@@ -63,7 +63,7 @@ fn a_roll_killed_at_any_step_leaves_every_row_in_one_place() {
             let done = file - usize::from(step != SegmentStep::Committed);
             assert_eq!(files(&folder.archive(), "parquet").len(), done);
 
-            writer.roll(end).unwrap();
+            writer.compact(end).unwrap();
             assert_eq!(all_orders(&writer), rows, "{step:?} {file}");
             each_row_is_in_one_place(&writer, rows.len());
             assert_eq!(journaled(&folder.archive()), 0);
@@ -81,7 +81,7 @@ pub(crate) fn revision() -> DayCorrection {
     DayCorrection {
         corrected,
         new: vec![order(60, START + 7)],
-        gone: vec![("binance".to_owned(), "binance|0".to_owned())],
+        removed: vec![("binance".to_owned(), "binance|0".to_owned())],
     }
 }
 
@@ -111,7 +111,7 @@ fn a_revision_killed_at_any_step_tells_all_of_a_day_as_before_or_all_as_correcte
         let folder = Folder::new();
         let mut writer = Archive::create_or_open(folder.archive()).unwrap();
         writer.append(&of_orders(before[..40].to_vec())).unwrap();
-        writer.roll(Millis(START + Millis::DAY)).unwrap();
+        writer.compact(Millis(START + Millis::DAY)).unwrap();
         writer.append(&of_orders(before[40..].to_vec())).unwrap();
         drop(writer);
         let mut process = Process::start(&folder.archive(), &format!("revise {step:?}"));
@@ -130,7 +130,7 @@ fn a_revision_killed_at_any_step_tells_all_of_a_day_as_before_or_all_as_correcte
         let mut writer = Archive::create_or_open(folder.archive()).unwrap();
         assert_eq!(&all_orders(&writer), told, "{step:?}");
         if step != SegmentStep::Committed {
-            writer.revise(Millis(START), &revision).unwrap();
+            writer.supersede(Millis(START), &revision).unwrap();
         }
         assert_eq!(all_orders(&writer), after, "{step:?}");
         assert_eq!(as_of(&writer), before, "{step:?}");
@@ -174,7 +174,7 @@ fn a_roll_of_maps_killed_at_any_step_leaves_every_map_in_one_place() {
         drop(reader);
         let mut writer = Archive::create_or_open(folder.archive()).unwrap();
         assert_eq!(all(&writer), maps, "{step:?}");
-        writer.roll(end).unwrap();
+        writer.compact(end).unwrap();
         assert_eq!(all(&writer), maps, "{step:?}");
         let verified = writer.verify().unwrap();
         assert!(verified.is_sound() && verified.unlisted.is_empty());

@@ -115,7 +115,7 @@ fn a_folder_in_use_is_not_made_an_archive() {
 
     let mut writer = Archive::create_or_open(folder.archive()).unwrap();
     writer.append(&of_orders(vec![order(0, START)])).unwrap();
-    writer.roll(liqdata::model::Millis(i64::MAX)).unwrap();
+    writer.compact(liqdata::model::Millis(i64::MAX)).unwrap();
     drop(writer);
     fs::remove_file(folder.archive().join("journal.sqlite")).unwrap();
     let refused = Archive::create_or_open(folder.archive()).unwrap_err();
@@ -154,7 +154,7 @@ fn a_writer_whose_lock_file_is_gone_moves_no_damaged_file() {
     let folder = Folder::new();
     let mut writer = Archive::create_or_open(folder.archive()).unwrap();
     writer.append(&of_orders(vec![order(0, START)])).unwrap();
-    writer.roll(liqdata::model::Millis(i64::MAX)).unwrap();
+    writer.compact(liqdata::model::Millis(i64::MAX)).unwrap();
     let file = files(&folder.archive(), "parquet").remove(0);
     fs::write(&file, "short").unwrap();
     fs::remove_file(folder.archive().join("writer.lock")).unwrap();

@@ -92,10 +92,10 @@ fn maps_come_back_to_the_last_byte_from_the_journal_and_from_files() {
         verified.rows
     };
     assert_eq!(check(&writer), 0);
-    assert_eq!(writer.roll(day(2)).unwrap().rows, 2 * 24 * 4);
+    assert_eq!(writer.compact(day(2)).unwrap().rows, 2 * 24 * 4);
     assert_eq!(check(&writer), 2 * 24 * 4);
     assert_eq!(files(&folder.archive().join("maps"), "parquet").len(), 2);
-    writer.roll(day(3)).unwrap();
+    writer.compact(day(3)).unwrap();
     assert_eq!(check(&writer), 3 * 24 * 4);
     assert_eq!(check(&Archive::read(folder.archive()).unwrap()), 3 * 24 * 4);
     assert!(writer.map_bytes(day(1)).unwrap() > 0);
@@ -125,10 +125,10 @@ fn a_map_that_is_sent_again_is_told_once_and_another_reply_is_another_map() {
     assert_eq!((acknowledged.maps, acknowledged.repeated), (1, 1));
     let wanted = vec![first, other];
     assert_eq!(read(&writer, &Filter::default(), None), wanted);
-    writer.roll(Millis(START + Millis::DAY)).unwrap();
+    writer.compact(Millis(START + Millis::DAY)).unwrap();
     writer.append(&of_maps(vec![again])).unwrap();
     assert_eq!(read(&writer, &Filter::default(), None), wanted);
-    let rolled = writer.roll(Millis(START + Millis::DAY)).unwrap();
+    let rolled = writer.compact(Millis(START + Millis::DAY)).unwrap();
     assert_eq!((rolled.rows, rolled.repeated), (0, 1));
     assert_eq!(read(&writer, &Filter::default(), None), wanted);
 }
@@ -189,7 +189,7 @@ fn maps_that_say_nothing_or_too_much_are_refused_by_name() {
         read(&writer, &Filter::default(), None),
         std::slice::from_ref(&long)
     );
-    writer.roll(Millis(START + Millis::DAY)).unwrap();
+    writer.compact(Millis(START + Millis::DAY)).unwrap();
     assert_eq!(read(&writer, &Filter::default(), None), [long]);
 }
 
@@ -213,7 +213,7 @@ fn maps_are_told_by_the_version_of_the_model() {
     writer.append(&of_maps(kept.to_vec())).unwrap();
     for rolled in [false, true] {
         if rolled {
-            writer.roll(Millis(START + Millis::DAY)).unwrap();
+            writer.compact(Millis(START + Millis::DAY)).unwrap();
         }
         let told = |version: Option<&str>| -> Vec<Option<String>> {
             let filter = Filter {
@@ -271,7 +271,7 @@ fn an_archive_from_before_the_versions_is_read_and_then_written() {
     let seen = read(&reader, &all, None);
     assert_eq!(seen.len(), 2);
     assert_eq!(seen[0], both[0]);
-    writer.roll(Millis(START + Millis::DAY)).unwrap();
+    writer.compact(Millis(START + Millis::DAY)).unwrap();
     assert_eq!(read(&writer, &all, None), both);
     drop(writer);
     assert_eq!(
@@ -306,7 +306,7 @@ fn a_damaged_file_of_maps_is_named_and_no_gap_of_an_exchange() {
     let mut writer = Archive::create_or_open(folder.archive()).unwrap();
     let maps = vec![map("heatmap", "BTC", 1), map("heatmap", "BTC", 300)];
     writer.append(&of_maps(maps.clone())).unwrap();
-    writer.roll(Millis(START + 2 * Millis::DAY)).unwrap();
+    writer.compact(Millis(START + 2 * Millis::DAY)).unwrap();
     let file = files(&folder.archive().join("maps"), "parquet").remove(0);
     let mut bytes = std::fs::read(&file).unwrap();
     let middle = bytes.len() / 2;
@@ -343,7 +343,7 @@ fn a_day_of_large_maps_is_rolled_into_several_files() {
         writer.append(&of_maps(vec![one.clone()])).unwrap();
         wanted.push(one);
     }
-    let rolled = writer.roll(Millis(START + Millis::DAY)).unwrap();
+    let rolled = writer.compact(Millis(START + Millis::DAY)).unwrap();
     assert_eq!((rolled.rows, rolled.parts.len()), (10, 2));
     let found = read(&writer, &Filter::default(), None);
     assert!(found == wanted, "{} maps", found.len());

@@ -28,7 +28,7 @@ fn orders(numbers: std::ops::Range<i64>, late: i64) -> Vec<OrderRow> {
 fn collected(folder: &Path, orders: Vec<OrderRow>, run: (i64, i64), rolled: i64) -> Archive {
     let mut writer = Archive::create_or_open(folder).unwrap();
     let id = writer
-        .begin_run("binance", Completeness::Sampled, at(run.0))
+        .begin_session("binance", Completeness::Sampled, at(run.0))
         .unwrap();
     let hours = run.0..run.1;
     writer
@@ -43,7 +43,7 @@ fn collected(folder: &Path, orders: Vec<OrderRow>, run: (i64, i64), rolled: i64)
             ..Batch::default()
         })
         .unwrap();
-    writer.roll(at(rolled)).unwrap();
+    writer.compact(at(rolled)).unwrap();
     drop(writer);
     Archive::read(folder).unwrap()
 }

@@ -44,7 +44,7 @@ fn the_last_snapshot_is_told_as_of_any_instant_wherever_its_rows_lie() {
     let first = START + 10 * Millis::HOUR;
     for rolled in [false, true] {
         if rolled {
-            assert_eq!(writer.roll(Millis(START + Millis::DAY)).unwrap().rows, 4);
+            assert_eq!(writer.compact(Millis(START + Millis::DAY)).unwrap().rows, 4);
             assert_eq!(files(&folder.archive(), "parquet").len(), 1);
         }
         let reader = Archive::read(folder.archive()).unwrap();
@@ -68,7 +68,7 @@ fn the_last_snapshot_is_told_as_of_any_instant_wherever_its_rows_lie() {
     }
     // What lies in a file already is known again when it is sent again.
     assert_eq!(writer.append(&of(snapshots())).unwrap().positions, 4);
-    writer.roll(Millis(START + Millis::DAY)).unwrap();
+    writer.compact(Millis(START + Millis::DAY)).unwrap();
     assert_eq!(
         sound(writer.positions(&Filter::default()).unwrap()),
         snapshots()
@@ -82,7 +82,7 @@ fn positions_go_with_copies_and_merges() {
     writer.append(&of(snapshots())).unwrap();
     let copy = folder.path().join("copy");
     let lists = writer
-        .copy_lists(&copy, &ExportSelection::default())
+        .export_journal(&copy, &ExportSelection::default())
         .unwrap();
     assert_eq!(lists.journaled, 5);
     writer

@@ -16,7 +16,7 @@ fn rolled() -> Folder {
     let mut writer = Archive::create_or_open(folder.archive()).unwrap();
     let rows = (0..30).map(|key| order(key, START)).collect();
     writer.append(&of_orders(rows)).unwrap();
-    writer.roll(Millis(START + Millis::DAY)).unwrap();
+    writer.compact(Millis(START + Millis::DAY)).unwrap();
     drop(writer);
     folder
 }
@@ -232,7 +232,7 @@ fn nothing_is_written_or_listed_behind_a_link() {
         } else {
             symlink(&elsewhere, &inside).unwrap();
         }
-        let refused = writer.roll(Millis(START + Millis::DAY)).unwrap_err();
+        let refused = writer.compact(Millis(START + Millis::DAY)).unwrap_err();
         assert!(refused.to_string().contains("a link"), "{refused}");
         assert_eq!(fs::read_dir(&elsewhere).unwrap().count(), 1);
         assert_eq!(all_orders(&writer).len(), 30);

@@ -52,7 +52,7 @@ fn keep(folder: &Path, bounds: RawRetention, at: i64, count: i64) -> RawStatus {
 }
 
 fn parts(archive: &Archive) -> Vec<RawFileEntry> {
-    archive.raw_parts().unwrap()
+    archive.raw_files().unwrap()
 }
 
 #[test]
@@ -159,7 +159,7 @@ fn frames_make_room_for_rows_on_a_full_disk_and_what_is_missing_is_told() {
         from: Some(Millis(START)),
         until: Some(Millis(START + 2)),
         frames: Some(2),
-        ..RawLine::new("okx", Millis(START + 2), RawLineKind::Missed)
+        ..RawLine::new("okx", Millis(START + 2), RawLineKind::Dropped)
     };
     assert_eq!(lines, [missed, line(2, START)]);
 }

@@ -58,7 +58,7 @@ proptest! {
         // Whatever comes after it, and wherever the rows lie, the answer stays.
         writer.append(&of_orders(later.clone())).unwrap();
         prop_assert_eq!(&sound(writer.orders(&filter).unwrap()), &expected);
-        writer.roll(Millis(START + rolled * Millis::DAY)).unwrap();
+        writer.compact(Millis(START + rolled * Millis::DAY)).unwrap();
         writer.append(&of_orders(later)).unwrap();
         prop_assert_eq!(&sound(writer.orders(&filter).unwrap()), &expected);
         let days: Vec<_> = writer
@@ -171,7 +171,9 @@ fn bars_of_any_size_are_those_of_a_naive_count() {
         },
     ];
     for rolled in 0..=2 {
-        writer.roll(Millis(START + rolled * Millis::DAY)).unwrap();
+        writer
+            .compact(Millis(START + rolled * Millis::DAY))
+            .unwrap();
         for filter in &filters {
             for size in [1, 3, 5, 7, 15, 60, 240, 1440, 2880] {
                 let size = size * Millis::MINUTE;
@@ -220,7 +222,7 @@ fn of_two_lengths_the_one_that_observed_more_counts_and_none_twice() {
         assert_eq!(halves[0].observed, 5 * Millis::MINUTE);
     };
     check(&writer);
-    let rolled = writer.roll(Millis(START + Millis::DAY)).unwrap();
+    let rolled = writer.compact(Millis(START + Millis::DAY)).unwrap();
     assert_eq!(rolled.parts.len(), 2);
     check(&writer);
 }
@@ -234,7 +236,9 @@ fn a_filter_by_name_and_time_leaves_the_rest_out_wherever_it_lies() {
         .collect();
     writer.append(&of_orders(rows.clone())).unwrap();
     for rolled in 0..4 {
-        writer.roll(Millis(START + rolled * Millis::DAY)).unwrap();
+        writer
+            .compact(Millis(START + rolled * Millis::DAY))
+            .unwrap();
         for exchange in [None, Some("bybit"), Some("nowhere")] {
             for (symbol, coin) in [
                 (None, None),

@@ -37,7 +37,7 @@ fn keeper_of(folder: &Path, rows: &[OrderRow]) -> GroupCommitWriter {
         delay: Duration::ZERO,
         ..CommitPolicy::default()
     };
-    GroupCommitWriter::start_at(writer, pace).unwrap()
+    GroupCommitWriter::start_with(writer, pace).unwrap()
 }
 
 /// Hands a batch over, and gives what became of it; fails where nothing does.
@@ -62,7 +62,7 @@ fn paused(inbox: &WriteQueue) -> Paused {
     let (reached, steps) = mpsc::channel();
     let (go, going) = mpsc::channel();
     let rolled = inbox
-        .roll_observed(END, move |step, _| {
+        .compact_observed(END, move |step, _| {
             let _ = reached.send(step);
             let _ = going.recv();
         })
@@ -75,7 +75,7 @@ fn whatever_comes_in_becomes_durable_at_every_step_of_a_roll() {
     let folder = Folder::new();
     let mut rows = of_days(3);
     let keeper = keeper_of(&folder.archive(), &rows);
-    let inbox = keeper.inbox();
+    let inbox = keeper.queue();
     let (rolled, steps, go) = paused(&inbox);
     let mut reached = Vec::new();
     let mut key = 1000;
@@ -98,7 +98,7 @@ fn whatever_comes_in_becomes_durable_at_every_step_of_a_roll() {
     let rolled = rolled.wait().unwrap();
     // What came in meanwhile is not of this roll.
     assert_eq!((rolled.parts.len(), rolled.rows), (3, 180));
-    let rest = inbox.roll(END).unwrap().wait().unwrap();
+    let rest = inbox.compact(END).unwrap().wait().unwrap();
     assert_eq!((rest.parts.len(), rest.rows), (3, 3 * 18));
     let writer = keeper.stop().unwrap();
     assert_eq!(all_orders(&writer), sorted(rows));
@@ -111,7 +111,7 @@ fn a_row_that_is_sent_again_while_it_moves_is_told_once() {
     let folder = Folder::new();
     let rows = of_days(1);
     let keeper = keeper_of(&folder.archive(), &rows);
-    let inbox = keeper.inbox();
+    let inbox = keeper.queue();
     let (rolled, steps, go) = paused(&inbox);
     while let Ok(step) = steps.recv_timeout(PATIENCE) {
         let again = kept(&inbox, of_orders(rows.clone()));
@@ -125,7 +125,7 @@ fn a_row_that_is_sent_again_while_it_moves_is_told_once() {
     }
     assert_eq!(rolled.wait().unwrap().rows, 60);
     // The next roll finds them in the file.
-    let rest = inbox.roll(END).unwrap().wait().unwrap();
+    let rest = inbox.compact(END).unwrap().wait().unwrap();
     assert_eq!((rest.rows, rest.repeated), (0, 60));
     let writer = keeper.stop().unwrap();
     assert_eq!(all_orders(&writer), sorted(rows));
@@ -138,10 +138,10 @@ fn rows_that_another_roll_moved_meanwhile_are_in_one_file() {
     let folder = Folder::new();
     let rows = of_days(2);
     let keeper = keeper_of(&folder.archive(), &rows);
-    let inbox = keeper.inbox();
+    let inbox = keeper.queue();
     let (rolled, steps, go) = paused(&inbox);
     assert_eq!(steps.recv_timeout(PATIENCE).unwrap(), SegmentStep::Intended);
-    let other = inbox.with(|writer| writer.roll(END)).unwrap();
+    let other = inbox.with(|writer| writer.compact(END)).unwrap();
     assert_eq!(other.wait().unwrap().rows, 120);
     drop(go);
     // What it had read had gone from the journal when it was to be deleted there.
@@ -159,8 +159,8 @@ fn rows_whose_file_went_out_of_use_meanwhile_stay_in_the_journal() {
     let folder = Folder::new();
     let rows = of_days(1);
     let keeper = keeper_of(&folder.archive(), &rows);
-    let inbox = keeper.inbox();
-    inbox.roll(END).unwrap().wait().unwrap();
+    let inbox = keeper.queue();
+    inbox.compact(END).unwrap().wait().unwrap();
     // All of them once more, and one that is new, so that there is a file to stop at.
     let mut again = rows.clone();
     again.push(order(1000, START + 1));
@@ -184,10 +184,10 @@ fn a_roll_ends_with_its_keeper_and_its_rows_stay() {
     let rows = of_days(2);
     for step in SegmentStep::ALL {
         let keeper = keeper_of(&folder.archive(), &rows);
-        let inbox = keeper.inbox();
+        let inbox = keeper.queue();
         let (rolled, steps, go) = paused(&inbox);
         // Another one waits for it.
-        let next = inbox.roll(END).unwrap();
+        let next = inbox.compact(END).unwrap();
         while steps.recv_timeout(PATIENCE).unwrap() != step {
             go.send(()).unwrap();
         }
@@ -201,7 +201,7 @@ fn a_roll_ends_with_its_keeper_and_its_rows_stay() {
             let fault = rolled.wait().unwrap_err();
             assert!(matches!(fault, CommitError::Stopped), "{step:?}: {fault}");
         }
-        assert!(matches!(inbox.roll(END), Err(CommitError::Stopped)));
+        assert!(matches!(inbox.compact(END), Err(CommitError::Stopped)));
         assert_eq!(all_orders(&writer), sorted(rows.clone()), "{step:?}");
         drop(writer);
         // The next opening puts right what was left.
@@ -245,7 +245,7 @@ fn a_roll_beside_the_keeping_killed_at_any_step_leaves_every_row_in_one_place() 
             assert!(verified.unlisted.is_empty(), "{step:?}: {verified:?}");
             let count = journaled(&folder.archive()) + verified.rows;
             assert_eq!(count, u64::try_from(rows.len()).unwrap());
-            writer.roll(END).unwrap();
+            writer.compact(END).unwrap();
         }
         assert_eq!(journaled(&folder.archive()), meanwhile);
     }
@@ -262,7 +262,7 @@ fn a_day_of_many_bars_is_divided_by_coins() {
         ..Batch::default()
     };
     writer.append(&batch).unwrap();
-    let rolled = writer.roll(END).unwrap();
+    let rolled = writer.compact(END).unwrap();
     assert_eq!((rolled.parts.len(), rolled.rows), (3, 70 * 1440));
     let found = sound(writer.observed_bars(&Filter::default()).unwrap());
     assert_eq!(found.len(), 70 * 1440);

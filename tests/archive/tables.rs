@@ -50,7 +50,7 @@ fn all(archive: &Archive) -> impl PartialEq + std::fmt::Debug {
     (
         (orders.rows, bars.rows, interest.rows),
         archive.coins(None).unwrap(),
-        archive.runs(Millis(0), UNTIL).unwrap(),
+        archive.sessions(Millis(0), UNTIL).unwrap(),
         (summary.newest, summary.end, summary.rolled),
     )
 }
@@ -288,7 +288,7 @@ fn whoever_says_of_a_table_that_it_is_enough_leaves_nothing_behind() {
         });
         assert!(!filed.unwrap().1, "{most}");
         assert!(files(&folder.archive(), "parquet").is_empty());
-        assert!(writer.runs(Millis(START), until).unwrap().is_empty());
+        assert!(writer.sessions(Millis(START), until).unwrap().is_empty());
     }
     drop(writer);
     let pending = || {

@@ -69,7 +69,7 @@ proptest! {
         let mut writer = Archive::create_or_open(folder.archive()).unwrap();
         writer.append(&all).unwrap();
         if roll {
-            writer.roll(Millis(START + Millis::DAY)).unwrap();
+            writer.compact(Millis(START + Millis::DAY)).unwrap();
         }
         let market = Market::open(folder.archive(), None).unwrap();
         for instant in instants {

@@ -60,7 +60,7 @@ fn in_journal() -> Folder {
 fn rolled() -> Folder {
     let folder = in_journal();
     let mut writer = Archive::create_or_open(folder.archive()).unwrap();
-    writer.roll(Millis(START + 2 * Millis::DAY)).unwrap();
+    writer.compact(Millis(START + 2 * Millis::DAY)).unwrap();
     folder
 }
 

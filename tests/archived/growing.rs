@@ -47,7 +47,7 @@ fn a_reader_sees_what_a_writer_appends_and_answers_as_one_that_opens_anew() {
             // A day that is over leaves the journal; nothing has changed by that.
             let now = market.now();
             let seen = market.revision();
-            writer.roll(now).unwrap();
+            writer.compact(now).unwrap();
             assert_eq!(market.revision(), seen);
         }
         let fresh = Market::open(folder.archive(), None).unwrap();
@@ -64,7 +64,7 @@ fn a_reader_that_slept_through_a_roll_reads_anew() {
     let mut writer = Archive::create_or_open(folder.archive()).unwrap();
     let market = Market::open(folder.archive(), None).unwrap();
     writer.append(&two_days()).unwrap();
-    writer.roll(Millis(START + 2 * Millis::DAY)).unwrap();
+    writer.compact(Millis(START + 2 * Millis::DAY)).unwrap();
     let fresh = Market::open(folder.archive(), None).unwrap();
     assert_eq!(everything(&market, None), everything(&fresh, None));
 }
@@ -206,7 +206,7 @@ fn orders_come_in_their_order_of_arrival_to_readers_that_come_back() {
     assert_eq!(arrived(&fresh, Some(start), 100), wanted);
 
     // Compacted orders have no number any more; who was there goes on, who comes later is told.
-    writer.roll(Millis(START + Millis::DAY)).unwrap();
+    writer.compact(Millis(START + Millis::DAY)).unwrap();
     writer.append(&batch(30..31)).unwrap();
     assert_eq!(arrived(&market, Some(start), 100).len(), 21);
     let fresh = Market::open(folder.archive(), None).unwrap();
@@ -253,7 +253,7 @@ fn an_open_market_goes_over_to_the_archive_that_a_restore_puts_in_its_place() {
     let put = |days: i64, path: &Path| {
         let mut writer = Archive::create_or_open(path).unwrap();
         writer.append(&some_days(days)).unwrap();
-        writer.roll(Millis(START + Millis::DAY)).unwrap();
+        writer.compact(Millis(START + Millis::DAY)).unwrap();
     };
     put(2, &folder.archive());
     put(3, &other);

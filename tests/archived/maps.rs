@@ -35,8 +35,8 @@ impl Writing {
     fn start(archive: &Path, pace: CommitPolicy, bytes_a_day: u64) -> Self {
         let mut writer = Archive::create_or_open(archive).unwrap();
         writer.append(&two_days()).unwrap();
-        let keeper = GroupCommitWriter::start_at(writer, pace).unwrap();
-        let maps = Arc::new(MapKeeper::start(archive, keeper.inbox(), bytes_a_day).unwrap());
+        let keeper = GroupCommitWriter::start_with(writer, pace).unwrap();
+        let maps = Arc::new(MapKeeper::start(archive, keeper.queue(), bytes_a_day).unwrap());
         let market = Market::open(archive, None)
             .unwrap()
             .keeping(Arc::clone(&maps));
@@ -48,7 +48,7 @@ impl Writing {
     }
 
     fn append(&self, batch: Batch) {
-        let inbox = self.keeper.as_ref().unwrap().inbox();
+        let inbox = self.keeper.as_ref().unwrap().queue();
         inbox.send_blocking(batch).unwrap().wait().unwrap();
     }
 

@@ -82,9 +82,9 @@ fn an_archive_answers_as_tables_of_the_same_rows_do() {
         market
     };
     drop(check());
-    writer.roll(Millis(START + Millis::DAY)).unwrap();
+    writer.compact(Millis(START + Millis::DAY)).unwrap();
     drop(check());
-    writer.roll(Millis(end)).unwrap();
+    writer.compact(Millis(end)).unwrap();
     let market = check();
     // As of the end nothing has been received later but the last rows.
     let at = Some(Millis(end + 1000));
@@ -105,7 +105,7 @@ fn an_archive_is_fitted_to_its_orders_as_tables_are() {
     let near = |a: f64, b: f64| (a - b).abs() <= 1e-7 * a.abs();
     for roll in [None, Some(5), Some(11)] {
         if let Some(days) = roll {
-            writer.roll(Millis(START + days * Millis::DAY)).unwrap();
+            writer.compact(Millis(START + days * Millis::DAY)).unwrap();
         }
         let market = Market::open(folder.archive(), None).unwrap();
         for as_of in [None, Some(Millis(end - 30 * Millis::HOUR + 1_000))] {
@@ -332,7 +332,7 @@ fn an_estimate_names_the_exchanges_it_is_made_of() {
     writer.append(&batch).unwrap();
     for rolled in [false, true] {
         if rolled {
-            writer.roll(Millis(at(2 * day))).unwrap();
+            writer.compact(Millis(at(2 * day))).unwrap();
         }
         let market = Market::open(folder.archive(), None).unwrap();
         let map = explain(
@@ -394,7 +394,7 @@ fn coverage_counts_orders_and_tells_of_runs_and_gaps() {
     let mut batch = two_days();
     let end = Millis(START + 2 * Millis::DAY);
     let run = writer
-        .begin_run(
+        .begin_session(
             "okx",
             liqdata::archive::Completeness::Complete,
             end.back(12 * Millis::HOUR),

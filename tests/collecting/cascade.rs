@@ -193,7 +193,7 @@ async fn a_cascade_of_ten_thousand_events_a_second_is_kept_whole_while_a_server_
     settings.pace.commit = liqdata::collect::Settings::default().pace.commit;
     let bound = u64::try_from(settings.queue_rows).unwrap();
     let collecting = Collecting::start(&archive, &doubles.plan(settings));
-    let inbox = collecting.collector.as_ref().unwrap().inbox();
+    let inbox = collecting.collector.as_ref().unwrap().queue();
     collecting.until_live().await;
     let served = Served::start(&archive);
     let binance = doubles.of("binance");

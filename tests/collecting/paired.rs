@@ -170,7 +170,7 @@ async fn the_loss_of_one_of_two_is_no_gap_and_that_of_both_is() {
     assert!(gaps.iter().all(|gap| gap.end >= until), "{gaps:?}");
     // Until then all was covered.
     let archive = Archive::read(folder.archive()).unwrap();
-    let first = archive.runs(Millis(0), until).unwrap();
+    let first = archive.sessions(Millis(0), until).unwrap();
     let begun = first.iter().map(|run| run.started).max().unwrap();
     let from = gaps.iter().map(|gap| gap.start).min().unwrap();
     for covered in archive.coverage(begun, from).unwrap() {

@@ -231,7 +231,7 @@ async fn coinex_is_covered_from_poll_to_poll_and_not_before() {
     collecting.until_kept(old.len()).await;
     let runs = || {
         let archive = Archive::read(folder.archive()).unwrap();
-        archive.runs(Millis(0), Millis(i64::MAX / 2)).unwrap()
+        archive.sessions(Millis(0), Millis(i64::MAX / 2)).unwrap()
     };
     collecting
         .until("a second poll was answered", |_| {
@@ -380,7 +380,7 @@ async fn an_htx_that_changes_its_mind_leaves_no_row_of_the_wrong_side() {
     let reader = Archive::read(folder.archive()).unwrap();
     let doubted = || {
         let missed = reader
-            .missed(Millis(0), Millis(i64::MAX / 2), None)
+            .gap_statuses(Millis(0), Millis(i64::MAX / 2), None)
             .unwrap();
         missed
             .into_iter()
@@ -397,7 +397,7 @@ async fn an_htx_that_changes_its_mind_leaves_no_row_of_the_wrong_side() {
     assert_kept(&folder.archive(), &happened);
     // Neither a roll nor reading the frames anew brings back what was withdrawn.
     let mut writer = Archive::create_or_open(folder.archive()).unwrap();
-    writer.roll(Millis(i64::MAX / 2)).unwrap();
+    writer.compact(Millis(i64::MAX / 2)).unwrap();
     drop(writer);
     assert_kept(&folder.archive(), &happened);
     rebuild(
@@ -448,7 +448,7 @@ async fn a_row_that_a_polled_venue_tells_late_is_kept_over_a_restart() {
     let happened_at = venues.map(at);
     let runs = || {
         let archive = Archive::read(folder.archive()).unwrap();
-        archive.runs(Millis(0), Millis(i64::MAX / 2)).unwrap()
+        archive.sessions(Millis(0), Millis(i64::MAX / 2)).unwrap()
     };
     collecting
         .until("it was polled since", |status| {

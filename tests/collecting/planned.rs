@@ -459,7 +459,7 @@ async fn a_venue_that_is_never_reached_is_on_record_since_the_start() {
     let read = || Archive::read(folder.archive()).unwrap();
     let open = || {
         read()
-            .missed(Millis(0), Millis(i64::MAX / 2), None)
+            .gap_statuses(Millis(0), Millis(i64::MAX / 2), None)
             .unwrap()
     };
     collecting
@@ -481,7 +481,7 @@ async fn a_venue_that_is_never_reached_is_on_record_since_the_start() {
         .map(|one| (one.exchange.as_str(), one.connected_share, one.gaps))
         .collect();
     assert_eq!(told, [("bybit", Some(0.0), 1), ("okx", Some(0.0), 1)]);
-    assert_eq!(read().unheard().unwrap().len(), 2);
+    assert_eq!(read().pending_gaps().unwrap().len(), 2);
     // Stopped and begun again it is one gap, since the first start.
     collecting.stop().await;
     let collecting = Collecting::start(&folder.archive(), &doubles.plan(quick()));
@@ -498,7 +498,7 @@ async fn a_venue_that_is_never_reached_is_on_record_since_the_start() {
         .await;
     let lives = now(doubles.of("bybit"));
     until_covered(&collecting, &folder, "bybit", lives).await;
-    assert!(read().unheard().unwrap().is_empty());
+    assert!(read().pending_gaps().unwrap().is_empty());
     collecting.stop().await;
     let (start, ..) = *covered(&folder, "bybit").first().unwrap();
     let of_bybit: Vec<_> = open()

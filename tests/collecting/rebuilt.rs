@@ -23,7 +23,7 @@ fn total(archive: &Path, as_of: Option<Millis>) -> (Decimal, usize) {
     let sum = rows.iter().map(|row| row.order.value_usd).sum();
     let mut briefly = (Decimal::ZERO, 0);
     reader
-        .orders_briefly(&filter, &mut |brief| {
+        .visit_orders(&filter, &mut |brief| {
             briefly.0 += brief.value_usd;
             briefly.1 += 1;
         })
@@ -159,7 +159,7 @@ async fn rows_in_a_wrong_unit_are_mended_and_answers_as_of_before_stay() {
     copy(&folder.archive().join("raw"), &path.join("raw"));
     let (filed, journaled) = wrong.split_at(wrong.len() / 2);
     writer.append(&of_orders(filed)).unwrap();
-    writer.roll(Millis(i64::MAX / 2)).unwrap();
+    writer.compact(Millis(i64::MAX / 2)).unwrap();
     writer.append(&of_orders(journaled)).unwrap();
     let place = writer.summary().unwrap().end;
     drop(writer);
@@ -181,9 +181,9 @@ async fn rows_in_a_wrong_unit_are_mended_and_answers_as_of_before_stay() {
     let reader = Archive::read(&path).unwrap();
     assert!(
         reader
-            .news(place, i64::MAX / 2, &mut |_| ())
+            .tail(place, i64::MAX / 2, &mut |_| ())
             .unwrap()
-            .missed
+            .incomplete
     );
     assert!(reader.verify().unwrap().is_sound());
     drop(reader);
@@ -203,7 +203,7 @@ async fn rows_in_a_wrong_unit_are_mended_and_answers_as_of_before_stay() {
     assert_eq!(Archive::read(&path).unwrap().lists().unwrap(), listed);
     // The days roll on as ever, and what was answered before is answered still.
     let mut writer = Archive::create_or_open(&path).unwrap();
-    writer.roll(Millis(i64::MAX / 2)).unwrap();
+    writer.compact(Millis(i64::MAX / 2)).unwrap();
     drop(writer);
     assert_eq!(total(&path, now), before);
     assert_eq!(total(&path, None), (sum + old, count + 1));

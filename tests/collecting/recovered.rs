@@ -247,7 +247,7 @@ async fn the_past_that_comes_with_a_subscription_and_finds_no_room_is_no_gap_of_
     collecting
         .until("that is covered", |_| {
             let archive = Archive::read(folder.archive()).unwrap();
-            let runs = archive.runs(Millis(0), Millis(i64::MAX / 2)).unwrap();
+            let runs = archive.sessions(Millis(0), Millis(i64::MAX / 2)).unwrap();
             runs.iter().any(|run| run.seen.0 >= last)
         })
         .await;

@@ -30,7 +30,7 @@ fn of_unlisted(exchange: &Exchange, count: i64) -> Vec<Truth> {
 fn of_topics(archive: &Path) -> Vec<MissedStretch> {
     let archive = Archive::read(archive).unwrap();
     let mut missed = archive
-        .missed(Millis(0), Millis(i64::MAX / 2), None)
+        .gap_statuses(Millis(0), Millis(i64::MAX / 2), None)
         .unwrap();
     missed.retain(|one| one.topic.is_some());
     missed

@@ -86,14 +86,14 @@ fn batch(day: i64) -> Batch {
 
 fn fill(folder: &Path) -> Result<(), ArchiveError> {
     let mut writer: Writer = Archive::create_or_open(folder)?;
-    let run = writer.begin_run("okx", Completeness::Sampled, Millis(START))?;
+    let run = writer.begin_session("okx", Completeness::Sampled, Millis(START))?;
     for day in 0..2 {
         writer.append(&Batch {
             seen: vec![(run, Millis(START + (day + 1) * Millis::DAY))],
             ..batch(day)
         })?;
     }
-    writer.roll(Millis(START + Millis::DAY))?;
+    writer.compact(Millis(START + Millis::DAY))?;
     Ok(())
 }
 
@@ -103,7 +103,7 @@ fn told(folder: &Path) -> Result<(Vec<String>, usize), ArchiveError> {
     let all = Filter::default();
     let orders = archive.orders(&all)?.rows;
     let bars = archive.bars(&all, Millis::HOUR)?.rows;
-    let runs = archive.runs(Millis(START), Millis(START + 3 * Millis::DAY))?;
+    let runs = archive.sessions(Millis(START), Millis(START + 3 * Millis::DAY))?;
     let mut told: Vec<String> = orders.iter().map(|row| format!("{row:?}")).collect();
     told.extend(bars.iter().map(|row| format!("{row:?}")));
     told.extend(runs.iter().map(|run| format!("{run:?}")));

@@ -17,7 +17,7 @@ use crate::model::Millis;
 /// A keeper's writer, from beside it.
 struct QueuedWriter {
     archive: Archive,
-    inbox: WriteQueue,
+    queue: WriteQueue,
 }
 
 impl WriterAccess for QueuedWriter {
@@ -31,7 +31,7 @@ impl WriterAccess for QueuedWriter {
         &mut self,
         change: impl FnOnce(&mut Writer) -> Result<T, ArchiveError> + Send + 'static,
     ) -> Result<T, CommitError> {
-        self.inbox.with(change)?.wait()
+        self.queue.with(change)?.wait()
     }
 }
 
@@ -39,33 +39,33 @@ impl WriteQueue {
     /// Moves every day that was over at `until` into files, while whatever is handed over goes on becoming durable.
     ///
     /// A roll waits for the one before it. One that is at work when the keeper stops ends there: what was rolled until
-    /// then stays rolled, the rest stays in the journal.
+    /// then stays report, the rest stays in the journal.
     ///
     /// # Errors
     ///
     /// [`CommitError::Stopped`] after the keeper has stopped, [`CommitError::Archive`] where no thread can be had; the receipt
     /// tells how the roll itself went.
-    pub fn roll(&self, until: Millis) -> Result<CommitHandle<CompactionReport>, CommitError> {
-        self.roll_observed(until, |_, _| ())
+    pub fn compact(&self, until: Millis) -> Result<CommitHandle<CompactionReport>, CommitError> {
+        self.compact_observed(until, |_, _| ())
     }
 
-    /// As [`WriteQueue::roll`], and tells of every step of every file once it is done.
+    /// As [`WriteQueue::compact`], and tells of every step of every file once it is done.
     ///
     /// # Errors
     ///
-    /// As [`WriteQueue::roll`].
-    pub fn roll_observed(
+    /// As [`WriteQueue::compact`].
+    pub fn compact_observed(
         &self,
         until: Millis,
         mut done: impl FnMut(SegmentStep, &Path) + Send + 'static,
     ) -> Result<CommitHandle<CompactionReport>, CommitError> {
         let (reply, receipt) = oneshot::channel();
-        let inbox = self.clone();
+        let queue = self.clone();
         let work = move || {
             // Whoever asked may have gone.
-            let _ = reply.send(beside(inbox, until, &mut done));
+            let _ = reply.send(compact_through_queue(queue, until, &mut done));
         };
-        match self.rolls().begin(work) {
+        match self.compactions().begin(work) {
             Ok(true) => Ok(CommitHandle::of(receipt)),
             Ok(false) => Err(CommitError::Stopped),
             Err(source) => Err(ArchiveError::of_file(Path::new("liqdata-roll"), source).into()),
@@ -73,16 +73,16 @@ impl WriteQueue {
     }
 }
 
-fn beside(
-    inbox: WriteQueue,
+fn compact_through_queue(
+    queue: WriteQueue,
     until: Millis,
     done: &mut dyn FnMut(SegmentStep, &Path),
 ) -> Result<CompactionReport, CommitError> {
     // Everything that was handed over before the roll was asked for is durable when this is answered.
-    let folder = inbox.with(|writer| Ok(writer.path().to_owned()))?.wait()?;
-    let mut hand = QueuedWriter {
+    let folder = queue.with(|writer| Ok(writer.path().to_owned()))?.wait()?;
+    let mut access = QueuedWriter {
         archive: Archive::read(folder)?,
-        inbox,
+        queue,
     };
-    compactor::roll(&mut hand, until, done)
+    compactor::compact(&mut access, until, done)
 }

@@ -84,30 +84,30 @@ impl Writer {
     ///
     /// # Errors
     ///
-    /// [`ArchiveError`] where a file or the journal cannot be written. What was rolled until then stays rolled, the rest
+    /// [`ArchiveError`] where a file or the journal cannot be written. What was rolled until then stays report, the rest
     /// stays in the journal.
-    pub fn roll(&mut self, until: Millis) -> Result<CompactionReport, ArchiveError> {
-        self.roll_observed(until, &mut |_, _| ())
+    pub fn compact(&mut self, until: Millis) -> Result<CompactionReport, ArchiveError> {
+        self.compact_observed(until, &mut |_, _| ())
     }
 
-    /// As [`Writer::roll`], and tells of every step of every file once it is done.
+    /// As [`Writer::compact`], and tells of every step of every file once it is done.
     ///
     /// # Errors
     ///
-    /// As [`Writer::roll`].
-    pub fn roll_observed(
+    /// As [`Writer::compact`].
+    pub fn compact_observed(
         &mut self,
         until: Millis,
         done: &mut dyn FnMut(SegmentStep, &Path),
     ) -> Result<CompactionReport, ArchiveError> {
-        roll(self, until, done)
+        compact(self, until, done)
     }
 
     /// Deletes the journal's rows `ids`, which files have: `part`, made of those rows, or those in `filed`.
     ///
     /// Gives whether it was done. It is not where something else has changed since the roll looked: a row has left the
     /// journal, or a file is out of use.
-    fn hand_over<R: Row>(
+    fn finish_segment<R: Row>(
         &mut self,
         part: Option<(&str, &Venues)>,
         filed: &[String],
@@ -134,31 +134,31 @@ impl Writer {
 }
 
 /// Moves every day that was over at `until` into files, and tells `done` of every step of every file.
-pub(crate) fn roll<H: WriterAccess>(
-    hand: &mut H,
+pub(crate) fn compact<H: WriterAccess>(
+    access: &mut H,
     until: Millis,
     done: &mut dyn FnMut(SegmentStep, &Path),
 ) -> Result<CompactionReport, H::Fault> {
-    let mut roll = Compaction {
-        hand,
+    let mut compaction = Compaction {
+        access,
         until,
         done,
-        rolled: CompactionReport::default(),
+        report: CompactionReport::default(),
     };
-    roll.kind::<OrderRow>()?;
-    roll.kind::<BarRow>()?;
-    roll.kind::<OpenInterestRow>()?;
-    roll.kind::<MapRow>()?;
-    roll.kind::<PositionRow>()?;
-    Ok(roll.rolled)
+    compaction.kind::<OrderRow>()?;
+    compaction.kind::<BarRow>()?;
+    compaction.kind::<OpenInterestRow>()?;
+    compaction.kind::<MapRow>()?;
+    compaction.kind::<PositionRow>()?;
+    Ok(compaction.report)
 }
 
 /// A roll under way.
 struct Compaction<'a, H> {
-    hand: &'a mut H,
+    access: &'a mut H,
     until: Millis,
     done: &'a mut dyn FnMut(SegmentStep, &Path),
-    rolled: CompactionReport,
+    report: CompactionReport,
 }
 
 /// Rows of a partition that are rolled together.
@@ -167,7 +167,7 @@ struct RowBatch<'a> {
     partition: Partition,
     /// One exchange, say, where they are too many for one file.
     group: Option<&'a str>,
-    /// The last row to be rolled. What is appended meanwhile waits for the next roll, which looks into the files that
+    /// The last row to be report. What is appended meanwhile waits for the next roll, which looks into the files that
     /// this one makes: it may be a row again that has just moved.
     last: i64,
 }
@@ -181,7 +181,7 @@ struct ExistingRows {
 
 impl<H: WriterAccess> Compaction<'_, H> {
     fn kind<R: Row>(&mut self) -> Result<(), H::Fault> {
-        let archive = self.hand.archive();
+        let archive = self.access.archive();
         let (last, partitions) = archive.ask(|journal| {
             Ok((
                 database::last::<R>(journal)?,
@@ -192,7 +192,7 @@ impl<H: WriterAccess> Compaction<'_, H> {
             if partition.day.end() > self.until {
                 continue;
             }
-            let archive = self.hand.archive();
+            let archive = self.access.archive();
             let groups = archive.ask(|journal| database::groups::<R>(journal, partition))?;
             let filed = self.filed::<R>(partition)?;
             let all = RowBatch {
@@ -201,11 +201,11 @@ impl<H: WriterAccess> Compaction<'_, H> {
                 last,
             };
             if groups.iter().map(|(_, rows)| rows).sum::<u64>() <= HEAVY {
-                self.lot::<R>(all, &filed)?;
+                self.batch::<R>(all, &filed)?;
             } else {
                 for (group, _) in &groups {
                     let group = Some(group.as_str());
-                    self.lot::<R>(RowBatch { group, ..all }, &filed)?;
+                    self.batch::<R>(RowBatch { group, ..all }, &filed)?;
                 }
             }
         }
@@ -214,7 +214,7 @@ impl<H: WriterAccess> Compaction<'_, H> {
 
     /// What the files of a partition hold; a damaged one is set aside, so that its rows can be kept anew.
     fn filed<R: Row>(&mut self, partition: Partition) -> Result<ExistingRows, H::Fault> {
-        let archive = self.hand.archive();
+        let archive = self.access.archive();
         let parts = archive
             .ask(|journal| manifest::of_day(journal, R::TABLE, partition.day, State::Kept))?;
         let mut filed = ExistingRows::default();
@@ -222,7 +222,7 @@ impl<H: WriterAccess> Compaction<'_, H> {
             if part.partition != partition {
                 continue;
             }
-            let archive = self.hand.archive();
+            let archive = self.access.archive();
             let file = match archive.fault_of(&part)? {
                 Some(fault) => Err(fault),
                 None => archive.file(&part)?,
@@ -240,7 +240,7 @@ impl<H: WriterAccess> Compaction<'_, H> {
             };
             match fault {
                 Some(reason) => self
-                    .hand
+                    .access
                     .change(move |writer| writer.set_aside(&part, &reason))?,
                 None => filed.paths.push(part.path),
             }
@@ -248,11 +248,17 @@ impl<H: WriterAccess> Compaction<'_, H> {
         Ok(filed)
     }
 
-    fn lot<R: Row>(&mut self, lot: RowBatch<'_>, filed: &ExistingRows) -> Result<(), H::Fault> {
+    fn batch<R: Row>(&mut self, batch: RowBatch<'_>, filed: &ExistingRows) -> Result<(), H::Fault> {
         loop {
-            let found = self.hand.archive().ask(|journal| {
-                let group = lot.group;
-                database::to_roll::<R>(journal, lot.partition, group, lot.last, (MOST, MOST_BYTES))
+            let found = self.access.archive().ask(|journal| {
+                let group = batch.group;
+                database::to_roll::<R>(
+                    journal,
+                    batch.partition,
+                    group,
+                    batch.last,
+                    (MOST, MOST_BYTES),
+                )
             })?;
             if found.is_empty() {
                 return Ok(());
@@ -266,18 +272,18 @@ impl<H: WriterAccess> Compaction<'_, H> {
             let repeated = sent - rows.len();
             let moved = if rows.is_empty() {
                 let filed = filed.paths.clone();
-                self.hand
-                    .change(move |writer| writer.hand_over::<R>(None, &filed, &ids))?
+                self.access
+                    .change(move |writer| writer.finish_segment::<R>(None, &filed, &ids))?
             } else {
                 R::sort_for_file(&mut rows);
-                self.part(lot.partition, &rows, ids, filed)?
+                self.part(batch.partition, &rows, ids, filed)?
             };
             if !moved {
                 // The next roll looks again.
                 log::info!("another change came before rows of {} could move", R::TABLE);
                 return Ok(());
             }
-            self.rolled.repeated += u64::try_from(repeated).unwrap_or(u64::MAX);
+            self.report.repeated += u64::try_from(repeated).unwrap_or(u64::MAX);
         }
     }
 
@@ -290,21 +296,21 @@ impl<H: WriterAccess> Compaction<'_, H> {
         filed: &ExistingRows,
     ) -> Result<bool, H::Fault> {
         let now = wall_clock();
-        let base = self.hand.archive().folder.clone();
+        let base = self.access.archive().folder.clone();
         let name = format!("part-{}.parquet", Uuid::now_v7());
         let relative = partition.folder::<R>().join(name);
         let path = base.join(&relative);
         let bytes = parquet::bytes(rows).map_err(|fault| of_fault(&path, fault))?;
         let part = Part::of(rows, partition, &relative, &bytes);
         let (name, venues, count) = (part.path.clone(), manifest::venues(rows), part.rows);
-        self.hand
+        self.access
             .change(move |writer| writer.change(|journal| manifest::intend(journal, &part, now)))?;
         (self.done)(SegmentStep::Intended, &path);
         let moved = match place(&base, &relative, &bytes, self.done) {
             Ok(()) => {
                 let (name, filed) = (name.clone(), filed.paths.clone());
-                self.hand.change(move |writer| {
-                    writer.hand_over::<R>(Some((&name, &venues)), &filed, &ids)
+                self.access.change(move |writer| {
+                    writer.finish_segment::<R>(Some((&name, &venues)), &filed, &ids)
                 })
             }
             Err(fault) => Err(fault.into()),
@@ -312,13 +318,13 @@ impl<H: WriterAccess> Compaction<'_, H> {
         if !matches!(moved, Ok(true)) {
             // The rows are still the journal's. What is left of the file goes now, or when the archive is opened next.
             let _ = self
-                .hand
+                .access
                 .change(move |writer| writer.withdraw([name.as_str()]));
             return moved;
         }
         (self.done)(SegmentStep::Committed, &path);
-        self.rolled.parts.push(path);
-        self.rolled.rows += count;
+        self.report.parts.push(path);
+        self.report.rows += count;
         Ok(true)
     }
 }

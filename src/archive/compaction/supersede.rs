@@ -42,14 +42,14 @@ pub struct DayCorrection {
     /// Rows that the archive does not have.
     pub new: Vec<OrderRow>,
     /// Rows that are told no more, by exchange and dedupe key.
-    pub gone: Vec<(String, String)>,
+    pub removed: Vec<(String, String)>,
 }
 
 impl DayCorrection {
     /// Whether all is told as before.
     #[must_use]
     pub fn is_empty(&self) -> bool {
-        self.corrected.is_empty() && self.new.is_empty() && self.gone.is_empty()
+        self.corrected.is_empty() && self.new.is_empty() && self.removed.is_empty()
     }
 }
 
@@ -90,32 +90,32 @@ impl Writer {
     ///
     /// [`ArchiveError::BadRow`] where a row cannot be kept exactly, else [`ArchiveError`] where a file or the journal cannot be
     /// read or written: then nothing has changed.
-    pub fn revise(
+    pub fn supersede(
         &mut self,
         day: Millis,
-        revision: &DayCorrection,
+        correction: &DayCorrection,
     ) -> Result<Millis, ArchiveError> {
-        self.revise_observed(day, revision, &mut |_, _| ())
+        self.supersede_observed(day, correction, &mut |_, _| ())
     }
 
-    /// As [`Writer::revise`], and tells of every step of every file once it is done.
+    /// As [`Writer::supersede`], and tells of every step of every file once it is done.
     ///
     /// # Errors
     ///
-    /// As [`Writer::revise`].
-    pub fn revise_observed(
+    /// As [`Writer::supersede`].
+    pub fn supersede_observed(
         &mut self,
         day: Millis,
-        revision: &DayCorrection,
+        correction: &DayCorrection,
         done: &mut dyn FnMut(SegmentStep, &Path),
     ) -> Result<Millis, ArchiveError> {
-        crate::archive::rows::row::check_all(OrderRow::TABLE, &revision.corrected, Row::check)?;
-        crate::archive::rows::row::check_all(OrderRow::TABLE, &revision.new, Row::check)?;
+        crate::archive::rows::row::check_all(OrderRow::TABLE, &correction.corrected, Row::check)?;
+        crate::archive::rows::row::check_all(OrderRow::TABLE, &correction.new, Row::check)?;
         let partition = Partition {
             day: Day::of(day),
             interval: 0,
         };
-        let draft = self.draft(partition, revision)?;
+        let draft = self.draft(partition, correction)?;
         let mut made = Vec::new();
         for (rows, is_superseded) in (draft
             .files
@@ -130,7 +130,7 @@ impl Writer {
         }
         let outcome = self.put(&mut made, done).and_then(|()| {
             let mut noted = Noted::default();
-            noted.take(&revision.new);
+            noted.take(&correction.new);
             self.change(|journal| {
                 let transaction = journal.transaction()?;
                 let at = commit(&transaction, &made, &draft.replaced, &draft.journaled)?;
@@ -158,18 +158,18 @@ impl Writer {
     fn draft(
         &self,
         partition: Partition,
-        revision: &DayCorrection,
+        correction: &DayCorrection,
     ) -> Result<SupersedePlan, ArchiveError> {
-        let mut instead: Replacements<'_> = HashMap::new();
-        for row in &revision.corrected {
-            instead.insert(row.key(), Some(row));
+        let mut replacements: Replacements<'_> = HashMap::new();
+        for row in &correction.corrected {
+            replacements.insert(row.key(), Some(row));
         }
-        for (exchange, key) in &revision.gone {
-            instead.insert(format!("{exchange}\n{key}"), None);
+        for (exchange, key) in &correction.removed {
+            replacements.insert(format!("{exchange}\n{key}"), None);
         }
         let mut draft = SupersedePlan::default();
         let mut filed = HashSet::new();
-        if !instead.is_empty() {
+        if !replacements.is_empty() {
             let day = partition.day;
             let parts =
                 self.ask(|journal| manifest::of_day(journal, OrderRow::TABLE, day, State::Kept))?;
@@ -188,7 +188,7 @@ impl Writer {
                 let rows = rows
                     .into_iter()
                     .filter_map(|row| {
-                        told(row, &instead, &mut |key| {
+                        replace(row, &replacements, &mut |key| {
                             filed.insert(key);
                         })
                     })
@@ -198,16 +198,16 @@ impl Writer {
                     draft.files.push(rows);
                 }
             }
-            for (id, row) in self.ask(|journal| journaled(journal, day, &instead))? {
+            for (id, row) in self.ask(|journal| journaled(journal, day, &replacements))? {
                 draft.journaled.push(id);
                 // One that a file has as well was never told.
                 if !filed.contains(&row.key()) {
                     draft.before.push(row.clone());
-                    draft.loose.extend(told(row, &instead, &mut |_| ()));
+                    draft.loose.extend(replace(row, &replacements, &mut |_| ()));
                 }
             }
         }
-        draft.loose.extend(revision.new.iter().cloned());
+        draft.loose.extend(correction.new.iter().cloned());
         Ok(draft)
     }
 
@@ -265,13 +265,13 @@ impl Writer {
 }
 
 /// A row as it is told from now on; `seen` is told the key of one that is told otherwise.
-fn told(
+fn replace(
     row: OrderRow,
-    instead: &Replacements<'_>,
+    replacements: &Replacements<'_>,
     seen: &mut dyn FnMut(String),
 ) -> Option<OrderRow> {
     let key = row.key();
-    let Some(other) = instead.get(&key) else {
+    let Some(other) = replacements.get(&key) else {
         return Some(row);
     };
     seen(key);
@@ -286,7 +286,7 @@ fn told(
 fn journaled(
     journal: &Connection,
     day: Day,
-    instead: &Replacements<'_>,
+    replacements: &Replacements<'_>,
 ) -> rusqlite::Result<Vec<(i64, OrderRow)>> {
     let columns = table::columns::<OrderRow>();
     let mut statement = journal.prepare_cached(&format!(
@@ -299,7 +299,7 @@ fn journaled(
     })?;
     rows.filter(|row| {
         row.as_ref()
-            .map_or(true, |(_, row)| instead.contains_key(&row.key()))
+            .map_or(true, |(_, row)| replacements.contains_key(&row.key()))
     })
     .collect()
 }

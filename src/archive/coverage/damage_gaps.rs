@@ -7,7 +7,7 @@ use crate::archive::ArchiveError;
 use crate::archive::archive::Archive;
 use crate::archive::catalog::manifest;
 use crate::archive::catalog::manifest::{Part, State};
-use crate::archive::coverage::sessions::{BESIDE_ORDERS, Gap, lost_rows};
+use crate::archive::coverage::sessions::{Gap, OTHER_TABLES, damaged_row_gaps};
 use crate::archive::integrity::damaged_part::DamagedPart;
 use crate::archive::integrity::verify::DAMAGED;
 use crate::archive::rows::orders::OrderRow;
@@ -23,7 +23,7 @@ impl Archive {
     /// # Errors
     ///
     /// [`ArchiveError`] where the journal or a file cannot be read.
-    pub fn gaps_of_damage(&self, start: Millis, end: Millis) -> Result<Vec<Gap>, ArchiveError> {
+    pub fn damage_gaps(&self, start: Millis, end: Millis) -> Result<Vec<Gap>, ArchiveError> {
         let parts = self.ask(|journal| {
             // What others took the place of is missing from no answer but those as of before.
             let mut parts = manifest::told(journal, State::Quarantined)?;
@@ -45,7 +45,7 @@ impl Archive {
                 gaps.extend(
                     exchanges
                         .into_iter()
-                        .map(|exchange| left_by(&part, exchange)),
+                        .map(|exchange| damage_gap(&part, exchange)),
                 );
             }
         }
@@ -62,7 +62,7 @@ impl Archive {
     /// # Errors
     ///
     /// [`ArchiveError`] where the journal cannot be read.
-    pub fn damage_of(
+    pub fn damage_within(
         &self,
         kinds: &[&str],
         start: Millis,
@@ -71,9 +71,9 @@ impl Archive {
         if self.damaged_files()? == 0 {
             return Ok(Vec::new());
         }
-        let (kept, quarantined) = self.parts()?;
+        let (in_use, quarantined) = self.parts()?;
         let mut found: Vec<_> = self.damaged_journal().into_iter().collect();
-        for part in quarantined.iter().chain(&kept) {
+        for part in quarantined.iter().chain(&in_use) {
             if part.end() <= start || part.first >= end || !kinds.contains(&part.holds.as_str()) {
                 continue;
             }
@@ -94,16 +94,16 @@ impl Archive {
     /// # Errors
     ///
     /// [`ArchiveError`] where the journal or a file cannot be looked at.
-    pub(crate) fn missing_beside_orders(
+    pub(crate) fn gaps_of_other_rows(
         &self,
         start: Millis,
         end: Millis,
         as_of: Option<Millis>,
     ) -> Result<Vec<(&'static str, Gap)>, ArchiveError> {
-        let mut missing = self.ask(|journal| lost_rows(journal, start, end, as_of))?;
-        let (kept, quarantined) = self.parts()?;
-        for part in quarantined.iter().chain(&kept) {
-            let Some(holds) = BESIDE_ORDERS.iter().find(|kind| **kind == part.holds) else {
+        let mut missing = self.ask(|journal| damaged_row_gaps(journal, start, end, as_of))?;
+        let (in_use, quarantined) = self.parts()?;
+        for part in quarantined.iter().chain(&in_use) {
+            let Some(holds) = OTHER_TABLES.iter().find(|kind| **kind == part.holds) else {
                 continue;
             };
             if part.end() <= start || part.first >= end {
@@ -123,7 +123,7 @@ impl Archive {
                 }
                 let gaps = exchanges
                     .into_iter()
-                    .map(|name| (*holds, left_by(part, name)));
+                    .map(|name| (*holds, damage_gap(part, name)));
                 missing.extend(gaps);
             }
         }
@@ -141,14 +141,14 @@ impl Archive {
     /// a file cannot be looked at.
     pub fn damage(&self) -> Result<Vec<DamagedPart>, ArchiveError> {
         self.check_journal()?;
-        let (kept, quarantined) = self.parts()?;
+        let (in_use, quarantined) = self.parts()?;
         let mut found: Vec<_> = self.damaged_journal().into_iter().collect();
         for part in &quarantined {
             let reason = part.reason.clone().unwrap_or_default();
             self.warn(part, &reason);
             found.push(self.damaged(part, reason));
         }
-        for part in &kept {
+        for part in &in_use {
             let seen = manifest::fault_at(&self.folder, part)
                 .map_err(|source| ArchiveError::of_file(&self.folder.join(&part.path), source))?;
             if let Some(reason) = &seen {
@@ -173,12 +173,12 @@ impl Archive {
 
     /// Warns of every file that is out of use, missing or of another length than it was written with; one whose length
     /// is right is held against its checksum when it is read.
-    pub(crate) fn look_over(&self) -> Result<(), ArchiveError> {
-        let (kept, quarantined) = self.parts()?;
+    pub(crate) fn warn_of_damage(&self) -> Result<(), ArchiveError> {
+        let (in_use, quarantined) = self.parts()?;
         for part in &quarantined {
             self.warn(part, part.reason.as_deref().unwrap_or_default());
         }
-        for part in &kept {
+        for part in &in_use {
             // One that this process may not look at is not thereby damaged: reading it says what is wrong.
             if let Ok(Some(reason)) = manifest::fault_at(&self.folder, part) {
                 self.warn(part, &reason);
@@ -190,7 +190,7 @@ impl Archive {
 
 /// The gap that a damaged file leaves in what an exchange sent; it became known when it was over, as far as any answer
 /// is concerned.
-fn left_by(part: &Part, exchange: String) -> Gap {
+fn damage_gap(part: &Part, exchange: String) -> Gap {
     Gap {
         exchange,
         start: part.first,

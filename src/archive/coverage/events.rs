@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use rusqlite::{Connection, params};
 
 use crate::archive::catalog::manifest::Day;
-use crate::archive::coverage::sessions::by;
+use crate::archive::coverage::sessions::known_by;
 use crate::archive::journal::table;
 use crate::archive::rows::row::{Fault, check_name, check_text, check_time, unknown_word};
 use crate::model::{GapState, Millis, Record, Vocabulary, record, value};
@@ -186,15 +186,15 @@ record! {
 }
 
 /// Refuses a measure of nobody.
-pub(crate) fn check_mark(mark: &Measurement) -> Result<(), Fault> {
-    check_name("exchange", &mark.exchange)?;
-    check_time("at", mark.at)
+pub(crate) fn check_measurement(measurement: &Measurement) -> Result<(), Fault> {
+    check_name("exchange", &measurement.exchange)?;
+    check_time("at", measurement.at)
 }
 
 /// Refuses a count of nobody.
-pub(crate) fn check_tally(tally: &Counter) -> Result<(), Fault> {
-    check_name("exchange", &tally.exchange)?;
-    check_time("at", tally.at)
+pub(crate) fn check_counter(counter: &Counter) -> Result<(), Fault> {
+    check_name("exchange", &counter.exchange)?;
+    check_time("at", counter.at)
 }
 
 /// Refuses a gap of a topic that says nothing.
@@ -271,39 +271,45 @@ pub(crate) fn add_outcome(journal: &Connection, outcome: &GapOutcome) -> rusqlit
 }
 
 /// Counts some more.
-pub(crate) fn add_tally(journal: &Connection, tally: &Counter) -> rusqlite::Result<()> {
+pub(crate) fn add_counter(journal: &Connection, counter: &Counter) -> rusqlite::Result<()> {
     journal
         .prepare_cached(
             "INSERT INTO tallies (exchange, day, kind, count) VALUES (?1, ?2, ?3, ?4)
              ON CONFLICT (exchange, day, kind) DO UPDATE SET count = count + excluded.count",
         )?
         .execute(params![
-            tally.exchange,
-            Day::of(tally.at).0,
-            tally.kind.name(),
-            i64::try_from(tally.count).unwrap_or(i64::MAX)
+            counter.exchange,
+            Day::of(counter.at).0,
+            counter.kind.name(),
+            i64::try_from(counter.count).unwrap_or(i64::MAX)
         ])
         .map(drop)
 }
 
 /// Writes a measure down.
-pub(crate) fn add_mark(journal: &Connection, mark: &Measurement) -> rusqlite::Result<()> {
+pub(crate) fn add_measurement(
+    journal: &Connection,
+    measurement: &Measurement,
+) -> rusqlite::Result<()> {
     journal
         .prepare_cached(
             "INSERT INTO marks (exchange, kind, at, value) VALUES (?1, ?2, ?3, ?4)
              ON CONFLICT (exchange, kind, at) DO UPDATE SET value = excluded.value",
         )?
         .execute(params![
-            mark.exchange,
-            mark.kind.name(),
-            mark.at.0,
-            mark.value
+            measurement.exchange,
+            measurement.kind.name(),
+            measurement.at.0,
+            measurement.value
         ])
         .map(drop)
 }
 
 /// What was measured before `end`, in order.
-pub(crate) fn all_marks(journal: &Connection, end: Millis) -> rusqlite::Result<Vec<Measurement>> {
+pub(crate) fn all_measurements(
+    journal: &Connection,
+    end: Millis,
+) -> rusqlite::Result<Vec<Measurement>> {
     journal
         .prepare_cached(&format!(
             "SELECT {} FROM marks WHERE at < ?1 ORDER BY at, id",
@@ -319,14 +325,14 @@ fn known_until(end: Millis, as_of: Option<Millis>) -> Millis {
 }
 
 /// What was measured last before `end` of every exchange, and no later than `as_of`.
-pub(crate) fn marks(
+pub(crate) fn measurements(
     journal: &Connection,
     end: Millis,
     as_of: Option<Millis>,
 ) -> rusqlite::Result<BTreeMap<(String, MeasurementKind), i64>> {
-    let marks = all_marks(journal, known_until(end, as_of))?.into_iter();
-    Ok(marks
-        .map(|mark| ((mark.exchange, mark.kind), mark.value))
+    let measurements = all_measurements(journal, known_until(end, as_of))?.into_iter();
+    Ok(measurements
+        .map(|measurement| ((measurement.exchange, measurement.kind), measurement.value))
         .collect())
 }
 
@@ -357,9 +363,13 @@ pub(crate) fn compared(
 ) -> rusqlite::Result<BTreeMap<(String, MeasurementKind), i64>> {
     let mut sums = BTreeMap::new();
     let both = [MeasurementKind::ComparedCents, MeasurementKind::VenueCents];
-    let marks = all_marks(journal, known_until(end, as_of))?.into_iter();
-    for mark in marks.filter(|mark| mark.at >= start && both.contains(&mark.kind)) {
-        *sums.entry((mark.exchange, mark.kind)).or_default() += mark.value;
+    let measurements = all_measurements(journal, known_until(end, as_of))?.into_iter();
+    for measurement in measurements
+        .filter(|measurement| measurement.at >= start && both.contains(&measurement.kind))
+    {
+        *sums
+            .entry((measurement.exchange, measurement.kind))
+            .or_default() += measurement.value;
     }
     Ok(sums)
 }
@@ -371,7 +381,7 @@ pub(crate) fn topic_gaps(
     end: Millis,
     as_of: Option<Millis>,
 ) -> rusqlite::Result<Vec<TopicGap>> {
-    let mut gaps = of_stretch::<TopicGap>(journal, "topic_gaps", start, end, as_of)?;
+    let mut gaps = within::<TopicGap>(journal, "topic_gaps", start, end, as_of)?;
     if let Some(at) = as_of {
         // Its end moves on while it lasts, and never lies behind the moment in which it was written down.
         for gap in &mut gaps {
@@ -389,10 +399,10 @@ pub(crate) fn outcomes(
     end: Millis,
     as_of: Option<Millis>,
 ) -> rusqlite::Result<Vec<GapOutcome>> {
-    of_stretch::<GapOutcome>(journal, "outcomes", start, end, as_of)
+    within::<GapOutcome>(journal, "outcomes", start, end, as_of)
 }
 
-fn of_stretch<R: Record>(
+fn within<R: Record>(
     journal: &Connection,
     table: &str,
     start: Millis,
@@ -405,12 +415,12 @@ fn of_stretch<R: Record>(
              ORDER BY start, exchange, \"end\", id",
             table::columns::<R>()
         ))?
-        .query_map([start.0, end.0, by(as_of)], |row| table::read(row, 0))?
+        .query_map([start.0, end.0, known_by(as_of)], |row| table::read(row, 0))?
         .collect()
 }
 
 /// What was counted on the days that a stretch reaches into, each at the start of its day.
-pub(crate) fn days_of_tallies(
+pub(crate) fn daily_counters(
     journal: &Connection,
     start: Millis,
     end: Millis,
@@ -435,18 +445,18 @@ pub(crate) fn days_of_tallies(
 
 /// How many of each kind every exchange has on the days that a stretch reaches into. As of an instant, on those that were over
 /// by then: of a day only its whole count is on record.
-pub(crate) fn tallies(
+pub(crate) fn counters(
     journal: &Connection,
     start: Millis,
     end: Millis,
     as_of: Option<Millis>,
 ) -> rusqlite::Result<BTreeMap<(String, CounterKind), u64>> {
     let mut counts = BTreeMap::new();
-    for tally in days_of_tallies(journal, start, end)? {
-        if as_of.is_some_and(|at| at < tally.at.on(Millis::DAY)) {
+    for counter in daily_counters(journal, start, end)? {
+        if as_of.is_some_and(|at| at < counter.at.on(Millis::DAY)) {
             continue;
         }
-        *counts.entry((tally.exchange, tally.kind)).or_default() += tally.count;
+        *counts.entry((counter.exchange, counter.kind)).or_default() += counter.count;
     }
     Ok(counts)
 }

@@ -17,7 +17,7 @@ impl Archive {
     /// # Errors
     ///
     /// As [`Archive::gaps`].
-    pub fn missed(
+    pub fn gap_statuses(
         &self,
         start: Millis,
         end: Millis,
@@ -47,11 +47,11 @@ impl Archive {
             let mut outcomes = self.outcomes(from, until, as_of)?;
             outcomes.sort_by_key(|outcome| outcome.recorded_at);
             for gap in &mut missed {
-                settle(gap, &outcomes);
+                apply_outcomes(gap, &outcomes);
             }
         }
-        let beside_orders = self.missing_beside_orders(start, end, as_of)?.into_iter();
-        missed.extend(beside_orders.map(|(holds, gap)| MissedStretch {
+        let other = self.gaps_of_other_rows(start, end, as_of)?.into_iter();
+        missed.extend(other.map(|(holds, gap)| MissedStretch {
             exchange: gap.exchange,
             start: gap.start,
             end: gap.end,
@@ -78,8 +78,8 @@ impl Archive {
     /// # Errors
     ///
     /// [`ArchiveError`] where the journal cannot be read.
-    pub fn unheard(&self) -> Result<Vec<Gap>, ArchiveError> {
-        self.ask(pending::unheard)
+    pub fn pending_gaps(&self) -> Result<Vec<Gap>, ArchiveError> {
+        self.ask(pending::open_gaps)
     }
 
     /// The parts of an exchange's gaps that are neither recovered nor known to be lost, in order and apart from each other;
@@ -88,14 +88,14 @@ impl Archive {
     /// # Errors
     ///
     /// As [`Archive::gaps`].
-    pub fn unsettled(
+    pub fn open_ranges(
         &self,
         exchange: &str,
         damaged_since: Millis,
     ) -> Result<Vec<TimeRange>, ArchiveError> {
         let (start, end) = (Millis(i64::MIN), Millis(i64::MAX));
         let mut gaps = self.ask(|journal| gaps(journal, start, end, None))?;
-        gaps.extend(self.gaps_of_damage(damaged_since, end)?);
+        gaps.extend(self.damage_gaps(damaged_since, end)?);
         let gaps = gaps
             .into_iter()
             .map(|gap| (gap.exchange, gap.start, gap.end));
@@ -117,7 +117,7 @@ impl Archive {
 }
 
 /// Says of a gap what became of it, by outcomes in the order in which they became known.
-fn settle(gap: &mut MissedStretch, outcomes: &[GapOutcome]) {
+fn apply_outcomes(gap: &mut MissedStretch, outcomes: &[GapOutcome]) {
     let mut left = vec![TimeRange::new(gap.start, gap.end)];
     let mut lost = Vec::new();
     let touching = outcomes.iter().filter(|outcome| {
@@ -151,7 +151,9 @@ fn settle(gap: &mut MissedStretch, outcomes: &[GapOutcome]) {
 mod tests {
     use crate::archive::coverage::gap_status::*;
 
-    fn fate(outcomes: &[(i64, i64, GapState, u64, i64)]) -> (GapState, Option<i64>, Option<u64>) {
+    fn status_after(
+        outcomes: &[(i64, i64, GapState, u64, i64)],
+    ) -> (GapState, Option<i64>, Option<u64>) {
         let mut gap = MissedStretch {
             exchange: "okx".to_owned(),
             start: Millis(100),
@@ -170,24 +172,27 @@ mod tests {
                 recorded_at: Millis(at),
             })
             .collect();
-        settle(&mut gap, &outcomes);
+        apply_outcomes(&mut gap, &outcomes);
         (gap.state, gap.recovered_at.map(|at| at.0), gap.recovered)
     }
 
     #[test]
     fn a_gap_is_recovered_once_all_of_it_is_and_lost_as_soon_as_a_part_is() {
         use GapState::{Lost, Open, Recovered};
-        assert_eq!(fate(&[]), (Open, None, None));
+        assert_eq!(status_after(&[]), (Open, None, None));
         assert_eq!(
-            fate(&[(0, 100, Lost, 0, 1), (200, 300, Recovered, 1, 2)]),
+            status_after(&[(0, 100, Lost, 0, 1), (200, 300, Recovered, 1, 2)]),
             (Open, None, None)
         );
-        assert_eq!(fate(&[(90, 150, Recovered, 3, 1)]), (Open, None, Some(3)));
+        assert_eq!(
+            status_after(&[(90, 150, Recovered, 3, 1)]),
+            (Open, None, Some(3))
+        );
         let whole = [(90, 150, Recovered, 3, 1), (150, 210, Recovered, 4, 2)];
-        assert_eq!(fate(&whole), (Recovered, Some(2), Some(7)));
+        assert_eq!(status_after(&whole), (Recovered, Some(2), Some(7)));
         let part = [(90, 150, Lost, 0, 1), (150, 210, Recovered, 4, 2)];
-        assert_eq!(fate(&part), (Lost, None, Some(4)));
+        assert_eq!(status_after(&part), (Lost, None, Some(4)));
         let after_all = [(100, 200, Lost, 0, 1), (100, 200, Recovered, 0, 2)];
-        assert_eq!(fate(&after_all), (Recovered, Some(2), Some(0)));
+        assert_eq!(status_after(&after_all), (Recovered, Some(2), Some(0)));
     }
 }

@@ -14,7 +14,7 @@ impl Archive {
     /// # Errors
     ///
     /// [`ArchiveError`] where the lock cannot be looked at.
-    pub fn is_written(&self) -> Result<bool, ArchiveError> {
+    pub fn has_writer(&self) -> Result<bool, ArchiveError> {
         lock::is_held(&self.folder)
     }
 
@@ -23,7 +23,7 @@ impl Archive {
     /// # Errors
     ///
     /// [`ArchiveError`] where the journal cannot be read.
-    pub fn listened_until(&self) -> Result<BTreeMap<String, Millis>, ArchiveError> {
+    pub fn connected_until(&self) -> Result<BTreeMap<String, Millis>, ArchiveError> {
         self.ask(|journal| {
             journal
                 .prepare_cached("SELECT exchange, max(seen) FROM runs GROUP BY exchange")?

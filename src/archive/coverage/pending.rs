@@ -15,10 +15,10 @@ use crate::model::{Completeness, Millis};
 const REASON: &str = "not heard yet";
 
 /// The condition that a gap is one.
-const IS_AWAITED: &str = "reason GLOB 'not heard yet*'";
+const IS_PENDING: &str = "reason GLOB 'not heard yet*'";
 
 /// Characters of what stands in the way that are kept.
-const MOST: usize = 300;
+const MAX_REASON_CHARS: usize = 300;
 
 /// An exchange that is to be listened to and was not heard by an instant.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -36,9 +36,9 @@ pub struct PendingExchange {
 impl PendingExchange {
     fn reason(&self) -> String {
         match &self.why {
-            Some(why) if why.chars().count() > MOST => {
-                let kept: String = why.chars().take(MOST).collect();
-                format!("{REASON}: {kept}…")
+            Some(why) if why.chars().count() > MAX_REASON_CHARS => {
+                let cut: String = why.chars().take(MAX_REASON_CHARS).collect();
+                format!("{REASON}: {cut}…")
             }
             Some(why) => format!("{REASON}: {why}"),
             None => REASON.to_owned(),
@@ -47,10 +47,10 @@ impl PendingExchange {
 }
 
 /// Refuses one that says nothing.
-pub(crate) fn check(awaited: &PendingExchange) -> Result<(), Fault> {
-    check_name("exchange", &awaited.exchange)?;
-    check_time("since", awaited.since)?;
-    check_time("until", awaited.until)
+pub(crate) fn check(pending: &PendingExchange) -> Result<(), Fault> {
+    check_name("exchange", &pending.exchange)?;
+    check_time("since", pending.since)?;
+    check_time("until", pending.until)
 }
 
 /// Until when an exchange is known to have been listened to.
@@ -62,13 +62,13 @@ fn last_seen(journal: &Connection, exchange: &str) -> rusqlite::Result<Option<Mi
 }
 
 /// Takes the gap of an exchange that is awaited out; one that is over stays.
-fn take(
+fn remove_gap(
     journal: &Connection,
     exchange: &str,
     seen: Option<Millis>,
 ) -> rusqlite::Result<Option<Gap>> {
     let mut statement = journal.prepare_cached(&format!(
-        "DELETE FROM gaps WHERE exchange = ?1 AND \"end\" > ?2 AND {IS_AWAITED}
+        "DELETE FROM gaps WHERE exchange = ?1 AND \"end\" > ?2 AND {IS_PENDING}
          RETURNING {}",
         table::columns::<Gap>()
     ))?;
@@ -87,37 +87,37 @@ fn take(
 }
 
 /// Writes down that an exchange is still awaited; the gap begins where it was heard last, or was to be heard first.
-pub(crate) fn note(journal: &Connection, awaited: &PendingExchange) -> rusqlite::Result<()> {
-    let seen = last_seen(journal, &awaited.exchange)?;
-    let end = awaited.until.max(awaited.since.on(1));
-    let is_heard = journal
+pub(crate) fn record(journal: &Connection, pending: &PendingExchange) -> rusqlite::Result<()> {
+    let seen = last_seen(journal, &pending.exchange)?;
+    let end = pending.until.max(pending.since.on(1));
+    let is_connected = journal
         .prepare_cached(
             "SELECT 1 FROM runs WHERE exchange = ?1 AND (started >= ?2 OR seen >= ?3) LIMIT 1",
         )?
         .query_row(
-            params![awaited.exchange, awaited.since.0, awaited.until.0],
+            params![pending.exchange, pending.since.0, pending.until.0],
             |_| Ok(()),
         )
         .optional()?;
     // What was handed over before the listening began may come after that.
-    if is_heard.is_some() {
+    if is_connected.is_some() {
         return Ok(());
     }
-    let known = take(journal, &awaited.exchange, seen)?;
+    let known = remove_gap(journal, &pending.exchange, seen)?;
     let begun = known
         .as_ref()
-        .map_or(awaited.since, |gap| gap.start.min(awaited.since));
+        .map_or(pending.since, |gap| gap.start.min(pending.since));
     add_gap(
         journal,
         &Gap {
-            exchange: awaited.exchange.clone(),
+            exchange: pending.exchange.clone(),
             start: seen.unwrap_or(begun),
             end: known.as_ref().map_or(end, |gap| gap.end.max(end)),
             reason: match &known {
-                Some(gap) if awaited.why.is_none() => gap.reason.clone(),
-                _ => awaited.reason(),
+                Some(gap) if pending.why.is_none() => gap.reason.clone(),
+                _ => pending.reason(),
             },
-            recorded_at: known.map_or(awaited.until, |gap| gap.recorded_at),
+            recorded_at: known.map_or(pending.until, |gap| gap.recorded_at),
         },
     )
 }
@@ -131,7 +131,7 @@ pub(crate) fn begin(
     at: Millis,
 ) -> rusqlite::Result<SessionId> {
     let transaction = journal.transaction()?;
-    let gap = take(&transaction, exchange, last_seen(&transaction, exchange)?)?;
+    let gap = remove_gap(&transaction, exchange, last_seen(&transaction, exchange)?)?;
     if let Some(gap) = gap.filter(|gap| gap.reason != REASON && gap.start < at) {
         add_gap(&transaction, &Gap { end: at, ..gap })?;
     }
@@ -144,17 +144,17 @@ pub(crate) fn begin(
 pub(crate) fn exchanges(journal: &Connection, as_of: i64) -> rusqlite::Result<Vec<String>> {
     journal
         .prepare_cached(&format!(
-            "SELECT DISTINCT exchange FROM gaps WHERE recorded_at <= ?1 AND {IS_AWAITED}"
+            "SELECT DISTINCT exchange FROM gaps WHERE recorded_at <= ?1 AND {IS_PENDING}"
         ))?
         .query_map([as_of], |row| row.get(0))?
         .collect()
 }
 
-/// The open gaps of exchanges that are awaited, where none has been heard since the first of them was.
-pub(crate) fn unheard(journal: &Connection) -> rusqlite::Result<Vec<Gap>> {
+/// The open gaps of exchanges that are pending, where none has been heard since the first of them was.
+pub(crate) fn open_gaps(journal: &Connection) -> rusqlite::Result<Vec<Gap>> {
     let gaps: Vec<Gap> = journal
         .prepare_cached(&format!(
-            "SELECT {} FROM gaps WHERE {IS_AWAITED}
+            "SELECT {} FROM gaps WHERE {IS_PENDING}
              AND \"end\" > coalesce((SELECT max(seen) FROM runs WHERE runs.exchange = gaps.exchange), \"end\" - 1)
              ORDER BY exchange",
             table::columns::<Gap>()
@@ -164,9 +164,13 @@ pub(crate) fn unheard(journal: &Connection) -> rusqlite::Result<Vec<Gap>> {
     let Some(first) = gaps.iter().map(|gap| gap.start).min() else {
         return Ok(gaps);
     };
-    let heard = journal
+    let connected = journal
         .prepare_cached("SELECT 1 FROM runs WHERE seen > ?1 LIMIT 1")?
         .query_row([first.0], |_| Ok(()))
         .optional()?;
-    Ok(if heard.is_some() { Vec::new() } else { gaps })
+    Ok(if connected.is_some() {
+        Vec::new()
+    } else {
+        gaps
+    })
 }

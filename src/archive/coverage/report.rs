@@ -15,7 +15,7 @@ use crate::archive::coverage::events::{
 };
 use crate::archive::coverage::intervals::without;
 use crate::archive::coverage::pending;
-use crate::archive::coverage::sessions::{Gap, Session, by, gaps, runs, silences};
+use crate::archive::coverage::sessions::{Gap, Session, gaps, known_by, sessions, silent_ranges};
 use crate::archive::filter::Filter;
 use crate::archive::rows::orders::OrderRow;
 use crate::archive::rows::row::Row;
@@ -25,7 +25,7 @@ use crate::model::{Completeness, GapState, Millis, TimeRange, VenueCoverage, sor
 type EventCount = (String, u64, Millis);
 
 /// Refuses a stretch that is empty.
-fn check_stretch(start: Millis, end: Millis) -> Result<(), ArchiveError> {
+fn check_range(start: Millis, end: Millis) -> Result<(), ArchiveError> {
     if start < end {
         Ok(())
     } else {
@@ -58,12 +58,12 @@ impl Archive {
         end: Millis,
         as_of: Option<Millis>,
     ) -> Result<Vec<Gap>, ArchiveError> {
-        check_stretch(start, end)?;
+        check_range(start, end)?;
         let mut known = self.ask(|journal| gaps(journal, start, end, as_of))?;
         let same = |a: &Gap, b: &Gap| {
             (&a.exchange, a.start, a.end, &a.reason) == (&b.exchange, b.start, b.end, &b.reason)
         };
-        for gap in self.gaps_of_damage(start, end)? {
+        for gap in self.damage_gaps(start, end)? {
             if !known.iter().any(|one| same(one, &gap)) {
                 known.push(gap);
             }
@@ -74,14 +74,14 @@ impl Archive {
         Ok(known)
     }
 
-    /// The runs that reach into the time from `start` until before `end`, by their start.
+    /// The sessions that reach into the time from `start` until before `end`, by their start.
     ///
     /// # Errors
     ///
     /// [`ArchiveError`] where the stretch is empty or the journal cannot be read.
-    pub fn runs(&self, start: Millis, end: Millis) -> Result<Vec<Session>, ArchiveError> {
-        check_stretch(start, end)?;
-        self.ask(|journal| runs(journal, start, end))
+    pub fn sessions(&self, start: Millis, end: Millis) -> Result<Vec<Session>, ArchiveError> {
+        check_range(start, end)?;
+        self.ask(|journal| sessions(journal, start, end))
     }
 
     /// How well each exchange is covered from `start` until before `end`, by name.
@@ -90,7 +90,7 @@ impl Archive {
     ///
     /// [`ArchiveError`] where the stretch is empty or the archive cannot be read.
     pub fn coverage(&self, start: Millis, end: Millis) -> Result<Vec<VenueCoverage>, ArchiveError> {
-        check_stretch(start, end)?;
+        check_range(start, end)?;
         self.coverage_of(start, end, &self.counts(start, end)?, None)
     }
 
@@ -107,17 +107,17 @@ impl Archive {
         counts: &BTreeMap<String, (u64, Millis)>,
         as_of: Option<Millis>,
     ) -> Result<Vec<VenueCoverage>, ArchiveError> {
-        check_stretch(start, end)?;
-        let listening = self.listening(start, end, as_of)?;
+        check_range(start, end)?;
+        let records = self.coverage_records(start, end, as_of)?;
         let mut venues: BTreeMap<String, VenueCoverage> = BTreeMap::new();
-        let listened_to = listening.listened_to.iter();
-        let gaps = listening.gaps.iter().map(|gap| &gap.exchange);
-        for name in listened_to.chain(gaps).chain(counts.keys()) {
+        let known_exchanges = records.known_exchanges.iter();
+        let gaps = records.gaps.iter().map(|gap| &gap.exchange);
+        for name in known_exchanges.chain(gaps).chain(counts.keys()) {
             if !venues.contains_key(name) {
                 let (cnt, last_event) = counts
                     .get(name)
                     .map_or((0, None), |(cnt, last)| (*cnt, Some(*last)));
-                let covered = listening.of(name, cnt, last_event);
+                let covered = records.of(name, cnt, last_event);
                 venues.insert(name.clone(), covered);
             }
         }
@@ -137,10 +137,10 @@ impl Archive {
         end: Millis,
         as_of: Option<Millis>,
     ) -> Result<BTreeMap<String, Vec<TimeRange>>, ArchiveError> {
-        let listening = self.listening(start, end, as_of)?;
-        let venues = listening.listened_to.iter();
+        let records = self.coverage_records(start, end, as_of)?;
+        let venues = records.known_exchanges.iter();
         Ok(venues
-            .map(|name| (name.clone(), listening.covered(name)))
+            .map(|name| (name.clone(), records.covered(name)))
             .collect())
     }
 
@@ -149,25 +149,25 @@ impl Archive {
     /// # Errors
     ///
     /// As [`Archive::covered`].
-    pub fn covered_whole(
+    pub fn fully_covered(
         &self,
         start: Millis,
         end: Millis,
         as_of: Option<Millis>,
     ) -> Result<BTreeMap<String, Vec<TimeRange>>, ArchiveError> {
-        let mut listening = self.listening(start, end, as_of)?;
-        listening
-            .runs
-            .retain(|run| run.completeness == Completeness::Complete);
+        let mut records = self.coverage_records(start, end, as_of)?;
+        records
+            .sessions
+            .retain(|session| session.completeness == Completeness::Complete);
         let whole = |name: &String| {
-            let topics = listening.topic_gaps.iter();
-            let unheard: Vec<TimeRange> = topics
+            let topics = records.topic_gaps.iter();
+            let unsubscribed: Vec<TimeRange> = topics
                 .filter(|gap| gap.exchange == *name)
                 .map(|gap| TimeRange::new(gap.start, gap.end))
                 .collect();
-            (name.clone(), without(&listening.covered(name), &unheard))
+            (name.clone(), without(&records.covered(name), &unsubscribed))
         };
-        Ok(listening.listened_to.iter().map(whole).collect())
+        Ok(records.known_exchanges.iter().map(whole).collect())
     }
 
     /// The gaps of single topics that reach into the time from `start` until before `end`, by their start; those that had
@@ -182,7 +182,7 @@ impl Archive {
         end: Millis,
         as_of: Option<Millis>,
     ) -> Result<Vec<TopicGap>, ArchiveError> {
-        check_stretch(start, end)?;
+        check_range(start, end)?;
         self.ask(|journal| events::topic_gaps(journal, start, end, as_of))
     }
 
@@ -198,12 +198,12 @@ impl Archive {
         end: Millis,
         as_of: Option<Millis>,
     ) -> Result<Vec<GapOutcome>, ArchiveError> {
-        check_stretch(start, end)?;
+        check_range(start, end)?;
         self.ask(|journal| events::outcomes(journal, start, end, as_of))
     }
 
-    /// What is on record of the listening in a stretch of time.
-    fn listening(
+    /// What is on record of the records in a stretch of time.
+    fn coverage_records(
         &self,
         start: Millis,
         end: Millis,
@@ -214,13 +214,13 @@ impl Archive {
             Ok(CoverageRecords {
                 range: TimeRange::new(start, end),
                 gaps,
-                silences: silences(journal, start, end, as_of)?,
-                runs: runs(journal, start, end)?,
-                listened_to: listened_to(journal, as_of)?,
+                silent_ranges: silent_ranges(journal, start, end, as_of)?,
+                sessions: sessions(journal, start, end)?,
+                known_exchanges: known_exchanges(journal, as_of)?,
                 topic_gaps: events::topic_gaps(journal, start, end, as_of)?,
                 outcomes: events::outcomes(journal, start, end, as_of)?,
-                tallies: events::tallies(journal, start, end, as_of)?,
-                marks: events::marks(journal, end, as_of)?,
+                counters: events::counters(journal, start, end, as_of)?,
+                measurements: events::measurements(journal, end, as_of)?,
                 compared: events::compared(journal, start, end, as_of)?,
             })
         })
@@ -244,7 +244,7 @@ impl Archive {
             ..Filter::default()
         };
         for day in self.days::<OrderRow>(&filter)? {
-            match self.listed(day, start.max(day.start()), end.min(day.end()))? {
+            match self.counts_without_rows(day, start.max(day.start()), end.min(day.end()))? {
                 Some(venues) => venues
                     .into_iter()
                     .for_each(|(exchange, rows, last)| add(exchange, rows, last)),
@@ -260,7 +260,7 @@ impl Archive {
 
     /// The counts of a day that need no row to be read: those of a day that lies in the journal alone, or whole in
     /// sound files.
-    fn listed(
+    fn counts_without_rows(
         &self,
         day: Day,
         start: Millis,
@@ -283,12 +283,12 @@ impl Archive {
                 )?
                 .query_map([start.0, end.0], counted)?
                 .collect::<rusqlite::Result<Vec<_>>>()?;
-            let is_told = file_versions::is_told("?2");
+            let is_current = file_versions::is_told("?2");
             let listed = journal
                 .prepare_cached(&format!(
                     "SELECT exchange, sum(part_venues.rows), max(part_venues.last) FROM part_venues
                      JOIN manifest USING (path)
-                     WHERE holds = 'orders' AND day = ?1 AND state = 'kept' AND {is_told} GROUP BY exchange"
+                     WHERE holds = 'orders' AND day = ?1 AND state = 'kept' AND {is_current} GROUP BY exchange"
                 ))?
                 .query_map([day.0, file_versions::at(None)], counted)?
                 .collect::<rusqlite::Result<Vec<_>>>()?;
@@ -306,12 +306,12 @@ impl Archive {
 }
 
 /// The exchanges that had been listened to by `as_of`, or were to be.
-fn listened_to(journal: &Connection, as_of: Option<Millis>) -> rusqlite::Result<Vec<String>> {
+fn known_exchanges(journal: &Connection, as_of: Option<Millis>) -> rusqlite::Result<Vec<String>> {
     let mut known: Vec<String> = journal
         .prepare_cached("SELECT DISTINCT exchange FROM runs WHERE started <= ?1")?
-        .query_map([by(as_of)], |row| row.get(0))?
+        .query_map([known_by(as_of)], |row| row.get(0))?
         .collect::<rusqlite::Result<_>>()?;
-    for name in pending::exchanges(journal, by(as_of))? {
+    for name in pending::exchanges(journal, known_by(as_of))? {
         if !known.contains(&name) {
             known.push(name);
         }
@@ -319,11 +319,12 @@ fn listened_to(journal: &Connection, as_of: Option<Millis>) -> rusqlite::Result<
     Ok(known)
 }
 
-fn least(runs: &[&Session]) -> Completeness {
-    let all = |is| !runs.is_empty() && runs.iter().all(|run| run.completeness == is);
-    if runs
+fn weakest_completeness(sessions: &[&Session]) -> Completeness {
+    let all =
+        |is| !sessions.is_empty() && sessions.iter().all(|session| session.completeness == is);
+    if sessions
         .iter()
-        .any(|run| run.completeness == Completeness::Sampled)
+        .any(|session| session.completeness == Completeness::Sampled)
     {
         Completeness::Sampled
     } else if all(Completeness::Complete) {
@@ -333,17 +334,17 @@ fn least(runs: &[&Session]) -> Completeness {
     }
 }
 
-/// What is on record of the listening in a stretch of time.
+/// What is on record of the records in a stretch of time.
 struct CoverageRecords {
     range: TimeRange,
     gaps: Vec<Gap>,
-    silences: Vec<(String, Millis, Millis)>,
-    runs: Vec<Session>,
-    listened_to: Vec<String>,
+    silent_ranges: Vec<(String, Millis, Millis)>,
+    sessions: Vec<Session>,
+    known_exchanges: Vec<String>,
     topic_gaps: Vec<TopicGap>,
     outcomes: Vec<GapOutcome>,
-    tallies: BTreeMap<(String, CounterKind), u64>,
-    marks: BTreeMap<(String, MeasurementKind), i64>,
+    counters: BTreeMap<(String, CounterKind), u64>,
+    measurements: BTreeMap<(String, MeasurementKind), i64>,
     compared: BTreeMap<(String, MeasurementKind), i64>,
 }
 
@@ -361,19 +362,22 @@ impl CoverageRecords {
 
     /// When an exchange was listened to and nothing is known to be missing, in order.
     fn covered(&self, name: &str) -> Vec<TimeRange> {
-        let runs = self.runs.iter().filter(|run| run.exchange == name);
-        let heard: Vec<TimeRange> = runs
-            .map(|run| TimeRange::new(run.started, run.seen).intersection(self.range))
+        let sessions = self
+            .sessions
+            .iter()
+            .filter(|session| session.exchange == name);
+        let connected: Vec<TimeRange> = sessions
+            .map(|session| TimeRange::new(session.started, session.seen).intersection(self.range))
             .collect();
         let gaps = self.gaps.iter().filter(|gap| gap.exchange == name);
         let gaps: Vec<TimeRange> = gaps.map(|gap| TimeRange::new(gap.start, gap.end)).collect();
         let mut missing = without(&gaps, &self.recovered(name));
-        let silences = self
-            .silences
+        let silent = self
+            .silent_ranges
             .iter()
             .filter(|(exchange, ..)| exchange == name);
-        missing.extend(silences.map(|(_, from, to)| TimeRange::new(*from, *to)));
-        without(&heard, &missing)
+        missing.extend(silent.map(|(_, from, to)| TimeRange::new(*from, *to)));
+        without(&connected, &missing)
     }
 
     /// The share of the stretch that is covered; a topic that was not heard counts as its part of all topics.
@@ -382,17 +386,17 @@ impl CoverageRecords {
         let length = |ranges: &[TimeRange]| -> f64 {
             as_float(ranges.iter().map(|range| range.length()).sum())
         };
-        let unheard: f64 = self
+        let unsubscribed: f64 = self
             .topic_gaps
             .iter()
             .filter(|gap| gap.exchange == name)
             .map(|gap| {
-                let unheard = without(&[TimeRange::new(gap.start, gap.end)], &recovered);
-                let rest = length(&without(&covered, &unheard));
+                let unsubscribed = without(&[TimeRange::new(gap.start, gap.end)], &recovered);
+                let rest = length(&without(&covered, &unsubscribed));
                 (length(&covered) - rest) / as_float(i64::try_from(gap.topics).unwrap_or(i64::MAX))
             })
             .sum();
-        ((length(&covered) - unheard) / as_float(self.range.length())).max(0.0)
+        ((length(&covered) - unsubscribed) / as_float(self.range.length())).max(0.0)
     }
 
     /// Whether by an exchange's own numbers something is missing that was not told after all.
@@ -408,12 +412,12 @@ impl CoverageRecords {
 
     fn of(&self, name: &str, cnt: u64, last_event: Option<Millis>) -> VenueCoverage {
         let of_venue = |gap: &&Gap| gap.exchange == name;
-        let runs: Vec<&Session> = self
-            .runs
+        let sessions: Vec<&Session> = self
+            .sessions
             .iter()
-            .filter(|run| run.exchange == name)
+            .filter(|session| session.exchange == name)
             .collect();
-        let is_listened_to = self.listened_to.iter().any(|one| one == name);
+        let was_connected = self.known_exchanges.iter().any(|one| one == name);
         let gaps = self.gaps.iter().filter(of_venue).count()
             + self
                 .topic_gaps
@@ -421,9 +425,9 @@ impl CoverageRecords {
                 .filter(|gap| gap.exchange == name)
                 .count();
         // Where nothing was written down nobody says that there was nothing.
-        let tally = |kind| self.tallies.get(&(name.to_owned(), kind)).copied();
-        let mark = |kind| self.marks.get(&(name.to_owned(), kind)).copied();
-        let topics = |kind| mark(kind).and_then(|count| u64::try_from(count).ok());
+        let counter = |kind| self.counters.get(&(name.to_owned(), kind)).copied();
+        let measurement = |kind| self.measurements.get(&(name.to_owned(), kind)).copied();
+        let topics = |kind| measurement(kind).and_then(|count| u64::try_from(count).ok());
         let outcomes = self
             .outcomes
             .iter()
@@ -436,10 +440,13 @@ impl CoverageRecords {
             let cents = self.compared.get(&(name.to_owned(), kind))?;
             Some(as_float(*cents) / 100.0)
         };
-        let (completeness, numbered) = (least(&runs), tally(CounterKind::Numbered));
+        let (completeness, numbered) = (
+            weakest_completeness(&sessions),
+            counter(CounterKind::Numbered),
+        );
         VenueCoverage {
             exchange: name.to_owned(),
-            connected_share: is_listened_to.then(|| self.share(name)),
+            connected_share: was_connected.then(|| self.share(name)),
             completeness,
             known_by: completeness.known_by(numbered, self.is_missing_numbers(name)),
             last_event,
@@ -448,13 +455,13 @@ impl CoverageRecords {
             topics: topics(MeasurementKind::Topics),
             topics_covered: topics(MeasurementKind::TopicsCovered),
             recovered,
-            rejected: tally(CounterKind::Rejected),
-            unpriced: tally(CounterKind::Unpriced),
-            quarantined: tally(CounterKind::Quarantined),
-            unjudged: tally(CounterKind::Unjudged),
-            holes: tally(CounterKind::Hole),
+            rejected: counter(CounterKind::Rejected),
+            unpriced: counter(CounterKind::Unpriced),
+            quarantined: counter(CounterKind::Quarantined),
+            unjudged: counter(CounterKind::Unjudged),
+            holes: counter(CounterKind::Hole),
             numbered,
-            clock_ahead: mark(MeasurementKind::ClockAhead),
+            clock_ahead: measurement(MeasurementKind::ClockAhead),
             compared_usd: usd(MeasurementKind::ComparedCents),
             venue_usd: usd(MeasurementKind::VenueCents),
         }

@@ -22,7 +22,7 @@ pub(crate) fn create() -> String {
 }
 
 /// The reason of a gap between two runs that nobody gave another reason for.
-const SILENT: &str = "not listening";
+const NOT_CONNECTED: &str = "not listening";
 record! {
     /// A stretch of time in which orders of an exchange may have been missed.
     #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -41,25 +41,25 @@ record! {
 }
 
 /// The tables whose rows are no orders.
-pub(crate) const BESIDE_ORDERS: [&str; 4] = ["bars", "open_interest", "maps", "positions"];
+pub(crate) const OTHER_TABLES: [&str; 4] = ["bars", "open_interest", "maps", "positions"];
 
 /// What a gap's reason begins with where rows of one of those tables are lost: no order is.
-const LOST_ROW: &str = "damaged row of ";
+const DAMAGED_ROW: &str = "damaged row of ";
 
 /// The condition that orders may be lost.
 const OF_ORDERS: &str = "reason NOT GLOB 'damaged row of *'";
 
 /// The reason of a gap that damaged rows of a table leave.
-pub(crate) fn lost_row(table: &str) -> String {
+pub(crate) fn damaged_row_reason(table: &str) -> String {
     if table == OrderRow::TABLE {
         "damaged row".to_owned()
     } else {
-        format!("{LOST_ROW}{table}")
+        format!("{DAMAGED_ROW}{table}")
     }
 }
 
 /// The gaps that damaged rows of other tables than that of orders left, with their tables.
-pub(crate) fn lost_rows(
+pub(crate) fn damaged_row_gaps(
     journal: &Connection,
     start: Millis,
     end: Millis,
@@ -71,18 +71,18 @@ pub(crate) fn lost_rows(
          WHERE start < ?2 AND \"end\" > ?1 AND recorded_at <= ?3 AND NOT ({OF_ORDERS})",
         table::columns::<Gap>()
     ))?;
-    let mut rows = statement.query([start.0, end.0, by(as_of)])?;
+    let mut rows = statement.query([start.0, end.0, known_by(as_of)])?;
     while let Some(row) = rows.next()? {
         let gap: Gap = table::read(row, 0)?;
-        let of = BESIDE_ORDERS
+        let of = OTHER_TABLES
             .into_iter()
-            .find(|table| gap.reason == lost_row(table));
+            .find(|table| gap.reason == damaged_row_reason(table));
         lost.extend(of.map(|table| (table, gap)));
     }
     Ok(lost)
 }
 
-/// The name of a stretch of listening, as [`Writer::begin_run`](crate::archive::Writer::begin_run) gives it.
+/// The name of a stretch of listening, as [`Writer::begin_session`](crate::archive::Writer::begin_session) gives it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct SessionId(pub(crate) i64);
 
@@ -119,12 +119,15 @@ pub struct ImportedSession {
 }
 
 /// Writes down of which time somebody else's record tells: as a run of its own, or as more of one that it continues.
-pub(crate) fn tell(journal: &Connection, told: &ImportedSession) -> rusqlite::Result<()> {
+pub(crate) fn add_imported(
+    journal: &Connection,
+    imported: &ImportedSession,
+) -> rusqlite::Result<()> {
     let cells = params![
-        told.exchange,
-        told.completeness.name(),
-        told.start.0,
-        told.end.0
+        imported.exchange,
+        imported.completeness.name(),
+        imported.start.0,
+        imported.end.0
     ];
     let joined = journal
         .prepare_cached(
@@ -261,7 +264,7 @@ pub(crate) fn begin(
                     exchange: exchange.to_owned(),
                     start: Millis(seen),
                     end: at,
-                    reason: SILENT.to_owned(),
+                    reason: NOT_CONNECTED.to_owned(),
                     recorded_at: at,
                 },
             )?;
@@ -288,12 +291,12 @@ pub(crate) fn gaps(
              ORDER BY start, exchange, \"end\", reason",
             table::columns::<Gap>()
         ))?
-        .query_map([start.0, end.0, by(as_of)], |row| table::read(row, 0))?
+        .query_map([start.0, end.0, known_by(as_of)], |row| table::read(row, 0))?
         .collect()
 }
 
 /// The stretches of which nobody knew at `as_of` that an exchange was being listened to, although its run went on later.
-pub(crate) fn silences(
+pub(crate) fn silent_ranges(
     journal: &Connection,
     start: Millis,
     end: Millis,
@@ -304,18 +307,18 @@ pub(crate) fn silences(
             "SELECT exchange, silent_from, \"end\" FROM gaps
              WHERE silent_from < ?2 AND \"end\" > ?1 AND recorded_at > ?3 AND {OF_ORDERS}"
         ))?
-        .query_map([start.0, end.0, by(as_of)], |row| {
+        .query_map([start.0, end.0, known_by(as_of)], |row| {
             Ok((row.get(0)?, Millis(row.get(1)?), Millis(row.get(2)?)))
         })?
         .collect()
 }
 
 /// The last instant at which something may have become known.
-pub(crate) fn by(as_of: Option<Millis>) -> i64 {
+pub(crate) fn known_by(as_of: Option<Millis>) -> i64 {
     as_of.map_or(i64::MAX, |at| at.0)
 }
 
-pub(crate) fn runs(
+pub(crate) fn sessions(
     journal: &Connection,
     start: Millis,
     end: Millis,

@@ -53,7 +53,7 @@ pub struct ExportedFile {
     /// Its SHA-256, in hexadecimal.
     pub sha256: String,
     /// Whether it is in use; else it was damaged, and is not served.
-    pub kept: bool,
+    pub in_use: bool,
 }
 
 /// What an archive consists of.
@@ -140,7 +140,7 @@ impl Archive {
                         rows: part.rows,
                         bytes: part.bytes,
                         sha256: part.sha256,
-                        kept: state == State::Kept,
+                        in_use: state == State::Kept,
                     });
                 }
             }
@@ -158,12 +158,12 @@ impl Archive {
     ///
     /// [`ArchiveError::BadRange`] where the cut is not at the ends of days, [`ArchiveError::Damaged`] where the journal is
     /// not as it was written, else [`ArchiveError`] where it cannot be read, or the copy not be written: it must not exist.
-    pub fn copy_lists(
+    pub fn export_journal(
         &self,
         into: &Path,
-        cut: &ExportSelection,
+        selection: &ExportSelection,
     ) -> Result<ArchiveContents, ArchiveError> {
-        cut.check()?;
+        selection.check()?;
         let path = into.join(database::FILE);
         self.refuse_faults()?;
         if path.exists() {
@@ -172,12 +172,12 @@ impl Archive {
                 message: "it is in the way of a copy".to_owned(),
             });
         }
-        let coins = self.coins_within(cut)?;
+        let coins = self.coins_within(selection)?;
         fs::create_dir_all(into).map_err(|source| ArchiveError::of_file(into, source))?;
         let mut copy = database::open_to_write(&path)?;
         let written = |source| ArchiveError::of_journal(&path, source);
         let transaction = copy.transaction().map_err(written)?;
-        match self.ask(|journal| Ok(fill(journal, &transaction, cut, &coins)))? {
+        match self.ask(|journal| Ok(fill(journal, &transaction, selection, &coins)))? {
             Ok(()) => {}
             Err(ExportFault::Read(source)) => return Err(self.of_journal(source)),
             Err(ExportFault::Written(source)) => return Err(written(source)),
@@ -200,22 +200,22 @@ impl Archive {
     }
 
     /// The coins that have bars in a part of the archive.
-    fn coins_within(&self, cut: &ExportSelection) -> Result<BTreeSet<String>, ArchiveError> {
+    fn coins_within(&self, selection: &ExportSelection) -> Result<BTreeSet<String>, ArchiveError> {
         let mut within = BTreeSet::new();
-        if !cut.has(BarRow::TABLE) {
+        if !selection.has(BarRow::TABLE) {
             return Ok(within);
         }
         for coin in self.coins(None)? {
-            if coin.last_close <= cut.first() {
+            if coin.last_close <= selection.first() {
                 continue;
             }
             // Bars that came after the end may still be of days before it.
             let filter = Filter {
-                end: cut.until,
+                end: selection.until,
                 symbol: Some(coin.symbol.clone()),
                 ..Filter::default()
             };
-            if coin.known_from < cut.end() || self.first_bar(&filter)?.is_some() {
+            if coin.known_from < selection.end() || self.first_bar(&filter)?.is_some() {
                 within.insert(coin.symbol);
             }
         }
@@ -227,13 +227,13 @@ impl Archive {
 fn fill(
     from: &Connection,
     into: &Transaction<'_>,
-    cut: &ExportSelection,
+    selection: &ExportSelection,
     coins: &BTreeSet<String>,
 ) -> Result<(), ExportFault> {
-    known_of(from, into, cut, coins)?;
+    known_of(from, into, selection, coins)?;
     // Without the orders there is nothing that could be covered.
-    if cut.has(OrderRow::TABLE) {
-        let stretch = params![cut.first().0, cut.end().0];
+    if selection.has(OrderRow::TABLE) {
+        let stretch = params![selection.first().0, selection.end().0];
         lines(
             (
                 from,
@@ -260,22 +260,22 @@ fn fill(
                  VALUES (?1, ?2, ?3, ?4, ?5, ?6) ON CONFLICT DO NOTHING",
             ),
         )?;
-        notes(from, into, cut)?;
+        notes(from, into, selection)?;
     }
-    kind::<OrderRow>(from, into, cut)?;
-    kind::<BarRow>(from, into, cut)?;
-    kind::<OpenInterestRow>(from, into, cut)?;
-    kind::<MapRow>(from, into, cut)?;
-    kind::<PositionRow>(from, into, cut)
+    kind::<OrderRow>(from, into, selection)?;
+    kind::<BarRow>(from, into, selection)?;
+    kind::<OpenInterestRow>(from, into, selection)?;
+    kind::<MapRow>(from, into, selection)?;
+    kind::<PositionRow>(from, into, selection)
 }
 
 /// Copies what is noted of the listening beside runs and gaps.
 fn notes(
     from: &Connection,
     into: &Transaction<'_>,
-    cut: &ExportSelection,
+    selection: &ExportSelection,
 ) -> Result<(), ExportFault> {
-    let (first, end) = (cut.first(), cut.end());
+    let (first, end) = (selection.first(), selection.end());
     let within = |start: &mut Millis, until: &mut Millis| {
         (*start, *until) = ((*start).max(first), (*until).min(end));
     };
@@ -287,11 +287,11 @@ fn notes(
         within(&mut outcome.start, &mut outcome.end);
         events::add_outcome(into, &outcome).map_err(ExportFault::Written)?;
     }
-    for tally in events::days_of_tallies(from, first, end).map_err(ExportFault::Read)? {
-        events::add_tally(into, &tally).map_err(ExportFault::Written)?;
+    for tally in events::daily_counters(from, first, end).map_err(ExportFault::Read)? {
+        events::add_counter(into, &tally).map_err(ExportFault::Written)?;
     }
-    for mark in events::all_marks(from, end).map_err(ExportFault::Read)? {
-        events::add_mark(into, &mark).map_err(ExportFault::Written)?;
+    for mark in events::all_measurements(from, end).map_err(ExportFault::Read)? {
+        events::add_measurement(into, &mark).map_err(ExportFault::Written)?;
     }
     Ok(())
 }
@@ -321,16 +321,16 @@ fn lines(
 fn known_of(
     from: &Connection,
     into: &Connection,
-    cut: &ExportSelection,
+    selection: &ExportSelection,
     coins: &BTreeSet<String>,
 ) -> Result<(), ExportFault> {
     let all = stats::known(from).map_err(ExportFault::Read)?;
     let before = stats::closed(from).map_err(ExportFault::Read)?;
-    let closed = match (before, cut.until) {
+    let closed = match (before, selection.until) {
         (Some(before), Some(until)) => Some(before.min(until)),
         (before, until) => before.or(until),
     };
-    let newest = all.newest.map(|newest| newest.min(cut.end()));
+    let newest = all.newest.map(|newest| newest.min(selection.end()));
     stats::begin_as(into, all.series, newest, closed).map_err(ExportFault::Written)?;
     let mut select = from
         .prepare("SELECT symbol, known_from, last_close FROM coins ORDER BY symbol")
@@ -340,7 +340,7 @@ fn known_of(
         let read = || Ok::<(String, i64, i64), _>((line.get(0)?, line.get(1)?, line.get(2)?));
         let (symbol, known_from, last_close) = read().map_err(ExportFault::Read)?;
         if coins.contains(&symbol) {
-            let last_close = last_close.min(cut.end().0);
+            let last_close = last_close.min(selection.end().0);
             stats::note_coin(into, &symbol, known_from, last_close)
                 .map_err(ExportFault::Written)?;
         }
@@ -352,12 +352,12 @@ fn known_of(
 fn kind<R: Row>(
     from: &Connection,
     into: &Transaction<'_>,
-    cut: &ExportSelection,
+    selection: &ExportSelection,
 ) -> Result<(), ExportFault> {
-    if !cut.has(R::TABLE) {
+    if !selection.has(R::TABLE) {
         return Ok(());
     }
-    let (first, end) = (cut.first(), cut.end());
+    let (first, end) = (selection.first(), selection.end());
     for day in manifest::days(from, R::TABLE).map_err(ExportFault::Read)? {
         if day.start() >= first && day.end() <= end {
             for line in manifest_entry::of_day(from, R::TABLE, day).map_err(ExportFault::Read)? {

@@ -44,15 +44,15 @@ use crate::model::{Millis, TimeRange, Vocabulary, sort_small};
 /// An archive that is being merged, with its lists.
 struct MergeSource<'a> {
     archive: &'a Archive,
-    runs: Vec<Session>,
+    sessions: Vec<Session>,
     /// Its gaps as they are on record, each with the start of what was not known then.
     gaps: Vec<(Gap, Millis)>,
     /// The time it is silent about, those of damaged files included.
     missed: Vec<Gap>,
     topic_gaps: Vec<TopicGap>,
     outcomes: Vec<GapOutcome>,
-    tallies: Vec<Counter>,
-    marks: Vec<Measurement>,
+    counters: Vec<Counter>,
+    measurements: Vec<Measurement>,
 }
 
 impl Archive {
@@ -107,37 +107,40 @@ impl<'a> MergeSource<'a> {
         })?;
         Ok(Self {
             archive,
-            runs: archive.runs(start, end)?,
+            sessions: archive.sessions(start, end)?,
             gaps,
             missed: archive.gaps(start, end)?,
             topic_gaps: archive.topic_gaps(start, end, None)?,
             outcomes: archive.outcomes(start, end, None)?,
-            tallies: archive.ask(|journal| events::days_of_tallies(journal, start, end))?,
-            marks: archive.ask(|journal| events::all_marks(journal, end))?,
+            counters: archive.ask(|journal| events::daily_counters(journal, start, end))?,
+            measurements: archive.ask(|journal| events::all_measurements(journal, end))?,
         })
     }
 
     /// The time in which all of an exchange was heard.
-    fn heard(&self, exchange: &str) -> Vec<TimeRange> {
-        let runs = self.runs.iter().filter(|run| run.exchange == exchange);
-        let runs: Vec<TimeRange> = runs
-            .map(|run| TimeRange::new(run.started, run.seen))
+    fn connected(&self, exchange: &str) -> Vec<TimeRange> {
+        let sessions = self
+            .sessions
+            .iter()
+            .filter(|session| session.exchange == exchange);
+        let sessions: Vec<TimeRange> = sessions
+            .map(|session| TimeRange::new(session.started, session.seen))
             .collect();
         let missed = self.missed.iter().filter(|gap| gap.exchange == exchange);
         let missed: Vec<TimeRange> = missed
             .map(|gap| TimeRange::new(gap.start, gap.end))
             .collect();
-        intervals::without(&runs, &missed)
+        intervals::without(&sessions, &missed)
     }
 
     /// The time in which a topic of an exchange was heard.
-    fn heard_topic(&self, exchange: &str, topic: &str) -> Vec<TimeRange> {
+    fn topic_connected(&self, exchange: &str, topic: &str) -> Vec<TimeRange> {
         let missed = self.topic_gaps.iter();
         let missed: Vec<TimeRange> = missed
             .filter(|gap| gap.exchange == exchange && gap.topic == topic)
             .map(|gap| TimeRange::new(gap.start, gap.end))
             .collect();
-        intervals::without(&self.heard(exchange), &missed)
+        intervals::without(&self.connected(exchange), &missed)
     }
 }
 
@@ -309,12 +312,12 @@ impl Merge<'_> {
         let mut gaps: Vec<(Gap, Millis)> = Vec::new();
         for (place, source) in self.sources.iter().enumerate() {
             for (gap, silent_from) in &source.gaps {
-                let heard: Vec<TimeRange> = (self.sources.iter().enumerate())
+                let others: Vec<TimeRange> = (self.sources.iter().enumerate())
                     .filter(|(other, _)| *other != place)
-                    .flat_map(|(_, other)| other.heard(&gap.exchange))
+                    .flat_map(|(_, other)| other.connected(&gap.exchange))
                     .collect();
                 let missing = [TimeRange::new(gap.start, gap.end)];
-                for TimeRange { start, end } in intervals::without(&missing, &heard) {
+                for TimeRange { start, end } in intervals::without(&missing, &others) {
                     let gap = Gap {
                         start,
                         end,
@@ -327,14 +330,14 @@ impl Merge<'_> {
         sort_small(&mut gaps, |(one, _), (other, _)| {
             one.recorded_at.cmp(&other.recorded_at)
         });
-        let mut runs: Vec<&Session> = self
+        let mut sessions: Vec<&Session> = self
             .sources
             .iter()
-            .flat_map(|source| &source.runs)
+            .flat_map(|source| &source.sessions)
             .collect();
-        sort_small(&mut runs, |one, other| one.started.cmp(&other.started));
+        sort_small(&mut sessions, |one, other| one.started.cmp(&other.started));
         let topic_gaps = self.topic_gaps();
-        let tallies = self.tallies();
+        let counters = self.counters();
         let sources = self.sources;
         let mut coins = Vec::new();
         let (mut newest, mut closed) = (None, None);
@@ -345,10 +348,10 @@ impl Merge<'_> {
         }
         self.writer.change(|journal| {
             let transaction = journal.transaction()?;
-            for run in runs {
+            for session in sessions {
                 transaction.execute(
                     "INSERT INTO runs (exchange, completeness, started, seen) VALUES (?1, ?2, ?3, ?4)",
-                    params![run.exchange, run.completeness.name(), run.started.0, run.seen.0],
+                    params![session.exchange, session.completeness.name(), session.started.0, session.seen.0],
                 )?;
             }
             for (gap, silent_from) in &gaps {
@@ -363,11 +366,11 @@ impl Merge<'_> {
             for outcome in sources.iter().flat_map(|source| &source.outcomes) {
                 events::add_outcome(&transaction, outcome)?;
             }
-            for tally in tallies.values() {
-                events::add_tally(&transaction, tally)?;
+            for counter in counters.values() {
+                events::add_counter(&transaction, counter)?;
             }
-            for mark in sources.iter().flat_map(|source| &source.marks) {
-                events::add_mark(&transaction, mark)?;
+            for measurement in sources.iter().flat_map(|source| &source.measurements) {
+                events::add_measurement(&transaction, measurement)?;
             }
             let series = stats::known(&transaction)?.series;
             stats::begin_as(&transaction, series, newest, closed)?;
@@ -382,12 +385,12 @@ impl Merge<'_> {
         let mut gaps = Vec::new();
         for (place, source) in self.sources.iter().enumerate() {
             for gap in &source.topic_gaps {
-                let heard: Vec<TimeRange> = (self.sources.iter().enumerate())
+                let others: Vec<TimeRange> = (self.sources.iter().enumerate())
                     .filter(|(other, _)| *other != place)
-                    .flat_map(|(_, other)| other.heard_topic(&gap.exchange, &gap.topic))
+                    .flat_map(|(_, other)| other.topic_connected(&gap.exchange, &gap.topic))
                     .collect();
                 let missing = [TimeRange::new(gap.start, gap.end)];
-                for TimeRange { start, end } in intervals::without(&missing, &heard) {
+                for TimeRange { start, end } in intervals::without(&missing, &others) {
                     gaps.push(TopicGap {
                         start,
                         end,
@@ -400,12 +403,12 @@ impl Merge<'_> {
     }
 
     /// What was counted, the larger count of a day: two who listen count the same rows.
-    fn tallies(&self) -> BTreeMap<(String, Millis, CounterKind), Counter> {
+    fn counters(&self) -> BTreeMap<(String, Millis, CounterKind), Counter> {
         let mut most: BTreeMap<(String, Millis, CounterKind), Counter> = BTreeMap::new();
-        for tally in self.sources.iter().flat_map(|source| &source.tallies) {
-            let key = (tally.exchange.clone(), tally.at, tally.kind);
-            let known = most.entry(key).or_insert_with(|| tally.clone());
-            known.count = known.count.max(tally.count);
+        for counter in self.sources.iter().flat_map(|source| &source.counters) {
+            let key = (counter.exchange.clone(), counter.at, counter.kind);
+            let known = most.entry(key).or_insert_with(|| counter.clone());
+            known.count = known.count.max(counter.count);
         }
         most
     }

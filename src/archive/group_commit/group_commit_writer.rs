@@ -24,7 +24,7 @@ use crate::archive::group_commit::write_queue::{
 use crate::archive::writer::Writer;
 
 /// The reason of a gap that a full queue leaves.
-const REFUSED: &str = "could not be written in time";
+const QUEUE_FULL: &str = "could not be written in time";
 
 /// How the keeper groups and waits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -61,12 +61,12 @@ impl Default for CommitPolicy {
 ///
 /// # let folder = std::env::temp_dir().join(format!("liqdata-keeper-doc-{}", std::process::id()));
 /// let keeper = GroupCommitWriter::start(Archive::create_or_open(&folder)?)?;
-/// let inbox = keeper.inbox();
-/// let run = inbox
-///     .with(|writer| writer.begin_run("okx", Completeness::Complete, Millis(1_781_136_000_000)))?
+/// let queue = keeper.queue();
+/// let run = queue
+///     .with(|writer| writer.begin_session("okx", Completeness::Complete, Millis(1_781_136_000_000)))?
 ///     .wait()?;
 /// let seen = Batch { seen: vec![(run, Millis(1_781_136_060_000))], ..Batch::default() };
-/// inbox.send_blocking(seen)?.wait()?;
+/// queue.send_blocking(seen)?.wait()?;
 /// let writer = keeper.stop()?;
 /// # drop(writer);
 /// # std::fs::remove_dir_all(&folder)?;
@@ -74,7 +74,7 @@ impl Default for CommitPolicy {
 /// ```
 #[derive(Debug)]
 pub struct GroupCommitWriter {
-    inbox: WriteQueue,
+    queue: WriteQueue,
     thread: Option<JoinHandle<Writer>>,
 }
 
@@ -85,7 +85,7 @@ impl GroupCommitWriter {
     ///
     /// [`ArchiveError::Io`] where no thread can be had.
     pub fn start(writer: Writer) -> Result<Self, ArchiveError> {
-        Self::start_at(writer, CommitPolicy::default())
+        Self::start_with(writer, CommitPolicy::default())
     }
 
     /// Starts to keep what is handed over.
@@ -93,24 +93,24 @@ impl GroupCommitWriter {
     /// # Errors
     ///
     /// [`ArchiveError::Io`] where no thread can be had.
-    pub fn start_at(writer: Writer, pace: CommitPolicy) -> Result<Self, ArchiveError> {
-        let (inbox, side) = WriteQueue::of(pace.queue);
+    pub fn start_with(writer: Writer, policy: CommitPolicy) -> Result<Self, ArchiveError> {
+        let (queue, side) = WriteQueue::of(policy.queue);
         let path = writer.path().to_owned();
-        let desk = CommitLoop::of(writer, pace, side);
+        let commit_loop = CommitLoop::of(writer, policy, side);
         let thread = thread::Builder::new()
             .name("liqdata-keeper".to_owned())
-            .spawn(move || desk.work())
+            .spawn(move || commit_loop.work())
             .map_err(|source| ArchiveError::of_file(&path, source))?;
         Ok(Self {
-            inbox,
+            queue,
             thread: Some(thread),
         })
     }
 
-    /// A place to hand batches over, for as many senders as there are.
+    /// A permit to hand batches over, for as many senders as there are.
     #[must_use]
-    pub fn inbox(&self) -> WriteQueue {
-        self.inbox.clone()
+    pub fn queue(&self) -> WriteQueue {
+        self.queue.clone()
     }
 
     /// Keeps what has been handed over and stops; what cannot be written now is given up, and its receipts say so.
@@ -125,10 +125,10 @@ impl GroupCommitWriter {
     fn finish(&mut self) -> Option<Writer> {
         let thread = self.thread.take()?;
         // A thread that has failed hears nothing, and joining it tells.
-        let _ = self.inbox.messages.send(QueueMessage::Stop);
+        let _ = self.queue.messages.send(QueueMessage::Stop);
         let writer = thread.join().ok();
         // Nobody else may write to the archive before its files are let alone.
-        self.inbox.rolls().end();
+        self.queue.compactions().end();
         writer
     }
 }
@@ -141,15 +141,15 @@ impl Drop for GroupCommitWriter {
 
 /// A keeper without a thread: whoever has it says when it works. For a time that is not this machine's.
 pub struct ManualGroupCommitWriter {
-    inbox: WriteQueue,
+    queue: WriteQueue,
     /// Absent once it has stopped.
-    desk: Option<CommitLoop>,
+    commit_loop: Option<CommitLoop>,
 }
 
 impl fmt::Debug for ManualGroupCommitWriter {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("ManualGroupCommitWriter")
-            .field("inbox", &self.inbox)
+            .field("queue", &self.queue)
             .finish_non_exhaustive()
     }
 }
@@ -157,34 +157,34 @@ impl fmt::Debug for ManualGroupCommitWriter {
 impl ManualGroupCommitWriter {
     /// A keeper that has done nothing yet.
     #[must_use]
-    pub fn new(writer: Writer, pace: CommitPolicy) -> Self {
-        let (inbox, side) = WriteQueue::of(pace.queue);
-        let pace = CommitPolicy {
+    pub fn new(writer: Writer, policy: CommitPolicy) -> Self {
+        let (queue, side) = WriteQueue::of(policy.queue);
+        let policy = CommitPolicy {
             delay: Duration::ZERO,
-            ..pace
+            ..policy
         };
-        let desk = Some(CommitLoop::of(writer, pace, side));
-        Self { inbox, desk }
+        let commit_loop = Some(CommitLoop::of(writer, policy, side));
+        Self { queue, commit_loop }
     }
 
-    /// A place to hand batches over.
+    /// A permit to hand batches over.
     #[must_use]
-    pub fn inbox(&self) -> WriteQueue {
-        self.inbox.clone()
+    pub fn queue(&self) -> WriteQueue {
+        self.queue.clone()
     }
 
     /// Says why nothing is written, until something is.
     pub fn stall(&self, why: &str) {
-        if let Some(desk) = &self.desk {
-            desk.lock().status.stalled = Some(why.to_owned());
+        if let Some(commit_loop) = &self.commit_loop {
+            commit_loop.lock().status.stalled = Some(why.to_owned());
         }
     }
 
     /// Does all that was handed over so far.
     pub fn work(&mut self) {
-        if let Some(desk) = &mut self.desk {
-            while let Ok(first) = desk.messages.try_recv() {
-                desk.serve(first);
+        if let Some(commit_loop) = &mut self.commit_loop {
+            while let Ok(first) = commit_loop.messages.try_recv() {
+                commit_loop.handle(first);
             }
         }
     }
@@ -193,39 +193,39 @@ impl ManualGroupCommitWriter {
 impl Drop for ManualGroupCommitWriter {
     fn drop(&mut self) {
         // What was not done is not done any more; whoever waits for it hears so.
-        self.desk = None;
-        self.inbox.rolls().end();
+        self.commit_loop = None;
+        self.queue.compactions().end();
     }
 }
 
 /// The keeper's own side.
 struct CommitLoop {
     writer: Writer,
-    pace: CommitPolicy,
+    policy: CommitPolicy,
     messages: mpsc::Receiver<QueueMessage>,
     /// What arrived while a transaction was to be tried again.
-    held: VecDeque<QueueMessage>,
+    deferred: VecDeque<QueueMessage>,
     stopping: bool,
-    room: QueueCapacity,
+    capacity: QueueCapacity,
     shared: Arc<Mutex<QueueState>>,
 }
 
 impl CommitLoop {
-    fn of(writer: Writer, pace: CommitPolicy, (messages, room, shared): WriterSide) -> Self {
+    fn of(writer: Writer, policy: CommitPolicy, (messages, capacity, shared): WriterSide) -> Self {
         Self {
             writer,
-            pace,
+            policy,
             messages,
-            held: VecDeque::new(),
+            deferred: VecDeque::new(),
             stopping: false,
-            room,
+            capacity,
             shared,
         }
     }
 
-    fn serve(&mut self, first: QueueMessage) {
-        let (taken, job) = self.gather(first);
-        self.keep(taken);
+    fn handle(&mut self, first: QueueMessage) {
+        let (taken, job) = self.collect_group(first);
+        self.commit(taken);
         if let Some(job) = job {
             job(&mut self.writer);
         }
@@ -233,10 +233,10 @@ impl CommitLoop {
 
     fn work(mut self) -> Writer {
         while let Some(first) = self.next(None) {
-            self.serve(first);
+            self.handle(first);
         }
-        self.room.close();
-        self.keep(Vec::new());
+        self.capacity.close();
+        self.commit(Vec::new());
         self.writer
     }
 
@@ -247,7 +247,7 @@ impl CommitLoop {
     /// The next message; `None` where none comes until then, or all have been read and the end was asked for.
     fn next(&mut self, until: Option<Instant>) -> Option<QueueMessage> {
         loop {
-            let message = match self.held.pop_front() {
+            let message = match self.deferred.pop_front() {
                 Some(message) => message,
                 None if self.stopping => self.messages.try_recv().ok()?,
                 None => match until {
@@ -266,21 +266,21 @@ impl CommitLoop {
     }
 
     /// Takes what arrives within the delay, up to the number of rows or to something else that is to be done.
-    fn gather(&mut self, first: QueueMessage) -> (Vec<QueuedBatch>, Option<WriterTask>) {
-        let until = Instant::now() + self.pace.delay;
+    fn collect_group(&mut self, first: QueueMessage) -> (Vec<QueuedBatch>, Option<WriterTask>) {
+        let until = Instant::now() + self.policy.delay;
         let mut taken = Vec::new();
         let mut rows = 0;
         let mut next = Some(first);
         while let Some(message) = next {
             match message {
-                QueueMessage::Keep(one) => {
+                QueueMessage::Append(one) => {
                     rows += one.rows.max(1);
                     taken.push(*one);
                 }
-                QueueMessage::Do(job) => return (taken, Some(job)),
+                QueueMessage::Run(job) => return (taken, Some(job)),
                 QueueMessage::Stop => self.stopping = true,
             }
-            if rows >= self.pace.rows {
+            if rows >= self.policy.rows {
                 break;
             }
             next = self.next(Some(until));
@@ -289,30 +289,29 @@ impl CommitLoop {
     }
 
     /// Makes batches durable, however long that takes; tries once only where the end was asked for.
-    fn keep(&mut self, taken: Vec<QueuedBatch>) {
+    fn commit(&mut self, taken: Vec<QueuedBatch>) {
         let (mut batches, mut senders): (Vec<_>, Vec<PendingReply>) = taken
             .into_iter()
-            .map(|taken| (taken.batch, (taken.rows, taken.receipt, taken.place)))
+            .map(|taken| (taken.batch, (taken.rows, taken.reply, taken.permit)))
             .unzip();
         loop {
-            let missed = self.lock().missed.clone();
-            if batches.is_empty() && missed.values().all(Vec::is_empty) {
+            let refused = self.lock().refused.clone();
+            if batches.is_empty() && refused.values().all(Vec::is_empty) {
                 return;
             }
-            let gaps: Vec<Gap> = missed.iter().flat_map(gaps).collect();
+            let gaps: Vec<Gap> = refused.iter().flat_map(gaps).collect();
             let fault = match self.writer.append_all(&batches, &gaps) {
                 Ok(acknowledged) => {
                     let mut shared = self.lock();
-                    shared.forget(&missed);
+                    shared.forget(&refused);
                     shared.status.commits += 1;
                     shared.status.stalled = None;
                     shared.status.is_full = false;
-                    for ((rows, receipt, _), acknowledged) in senders.into_iter().zip(acknowledged)
-                    {
+                    for ((rows, reply, _), acknowledged) in senders.into_iter().zip(acknowledged) {
                         shared.status.waiting -= rows;
-                        shared.status.kept += count(rows);
+                        shared.status.committed += count(rows);
                         // Whoever sent it may have gone; it is kept all the same.
-                        let _ = receipt.send(Ok(acknowledged));
+                        let _ = reply.send(Ok(acknowledged));
                     }
                     return;
                 }
@@ -326,11 +325,11 @@ impl CommitLoop {
                     .into_iter()
                     .zip(senders)
                     .partition(|(batch, _)| batch.is_of_maps());
-                self.give_up(spare.into_iter().map(|(_, sender)| sender), fault);
+                self.fail_batches(spare.into_iter().map(|(_, sender)| sender), fault);
                 (batches, senders) = rest.into_iter().unzip();
                 continue;
             }
-            if may_pass(&fault) && !self.stopping {
+            if is_transient(&fault) && !self.stopping {
                 let is_full = matches!(fault, ArchiveError::DiskFull { .. });
                 let before = {
                     let mut shared = self.lock();
@@ -340,42 +339,42 @@ impl CommitLoop {
                 if before.is_none() {
                     log::warn!("writing to the archive has stalled: {fault}");
                 }
-                self.pause(is_full);
+                self.wait_before_retry(is_full);
                 continue;
             }
             log::error!("rows were given up: {fault}");
-            self.give_up(senders.into_iter(), fault);
+            self.fail_batches(senders.into_iter(), fault);
             return;
         }
     }
 
     /// Tells who sent batches that they are not kept, and why.
-    fn give_up(&self, senders: impl Iterator<Item = PendingReply>, fault: ArchiveError) {
+    fn fail_batches(&self, senders: impl Iterator<Item = PendingReply>, fault: ArchiveError) {
         let fault = Arc::new(fault);
         let mut shared = self.lock();
-        for (rows, receipt, _) in senders {
+        for (rows, reply, _) in senders {
             shared.status.waiting -= rows;
-            let _ = receipt.send(Err(CommitError::Archive(Arc::clone(&fault))));
+            let _ = reply.send(Err(CommitError::Archive(Arc::clone(&fault))));
         }
     }
 
     /// Waits until it is time to try again, or the end is asked for; gives up maps that come meanwhile where the disk is
     /// full.
-    fn pause(&mut self, is_full: bool) {
-        let until = Instant::now() + self.pace.retry;
+    fn wait_before_retry(&mut self, is_full: bool) {
+        let until = Instant::now() + self.policy.retry;
         while !self.stopping {
             let left = until.saturating_duration_since(Instant::now());
             match self.messages.recv_timeout(left) {
                 Ok(QueueMessage::Stop) | Err(RecvTimeoutError::Disconnected) => {
                     self.stopping = true
                 }
-                Ok(QueueMessage::Keep(taken)) if is_full && taken.batch.is_of_maps() => {
+                Ok(QueueMessage::Append(taken)) if is_full && taken.batch.is_of_maps() => {
                     let fault = ArchiveError::DiskFull {
                         path: self.writer.path().to_owned(),
                     };
-                    self.give_up(std::iter::once(taken.sender()), fault);
+                    self.fail_batches(std::iter::once(taken.sender()), fault);
                 }
-                Ok(message) => self.held.push_back(message),
+                Ok(message) => self.deferred.push_back(message),
                 Err(RecvTimeoutError::Timeout) => return,
             }
         }
@@ -383,7 +382,7 @@ impl CommitLoop {
 }
 
 /// Whether the same transaction may succeed later.
-fn may_pass(fault: &ArchiveError) -> bool {
+fn is_transient(fault: &ArchiveError) -> bool {
     matches!(
         fault,
         ArchiveError::DiskFull { .. }
@@ -394,14 +393,12 @@ fn may_pass(fault: &ArchiveError) -> bool {
     )
 }
 
-fn gaps<'a>(
-    (exchange, stretches): (&'a String, &'a Vec<RefusedRange>),
-) -> impl Iterator<Item = Gap> {
-    stretches.iter().map(|missed| Gap {
+fn gaps<'a>((exchange, ranges): (&'a String, &'a Vec<RefusedRange>)) -> impl Iterator<Item = Gap> {
+    ranges.iter().map(|refused| Gap {
         exchange: exchange.clone(),
-        start: missed.start,
-        end: missed.end,
-        reason: REFUSED.to_owned(),
+        start: refused.start,
+        end: refused.end,
+        reason: QUEUE_FULL.to_owned(),
         recorded_at: wall_clock(),
     })
 }

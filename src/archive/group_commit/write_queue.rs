@@ -1,4 +1,4 @@
-//! The inbox of a keeper: what is handed over waits here until it is durable, and whoever handed it over for a receipt.
+//! The queue of a keeper: what is handed over waits here until it is durable, and whoever handed it over for a reply.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -42,7 +42,7 @@ impl From<ArchiveError> for CommitError {
 
 /// The promise of an outcome: a future, or something to wait for on a thread that may wait.
 #[derive(Debug)]
-#[must_use = "a batch is durable only once its receipt says so"]
+#[must_use = "a batch is durable only once its reply says so"]
 pub struct CommitHandle<T = Acknowledged>(oneshot::Receiver<Result<T, CommitError>>);
 
 impl<T> CommitHandle<T> {
@@ -56,7 +56,7 @@ impl<T> CommitHandle<T> {
     ///
     /// [`CommitError`] where it was not done and will not be.
     pub fn wait(self) -> Result<T, CommitError> {
-        wait_for(self)
+        block_on(self)
     }
 }
 
@@ -76,7 +76,7 @@ pub struct WriteQueueStatus {
     /// Rows that were taken and are not durable yet.
     pub waiting: usize,
     /// Rows made durable, those that were there before included.
-    pub kept: u64,
+    pub committed: u64,
     /// Rows that were not taken because the queue was full.
     pub refused: u64,
     /// Transactions made.
@@ -92,23 +92,23 @@ pub struct WriteQueueStatus {
 pub(crate) struct RefusedRange {
     pub(crate) start: Millis,
     pub(crate) end: Millis,
-    /// Whether rows have been taken again since, so that the stretch grows no more.
-    over: bool,
+    /// Whether rows have been taken again since, so that the range grows no more.
+    closed: bool,
 }
 
 #[derive(Debug, Default)]
 pub(crate) struct QueueState {
     pub(crate) status: WriteQueueStatus,
-    pub(crate) missed: BTreeMap<String, Vec<RefusedRange>>,
+    pub(crate) refused: BTreeMap<String, Vec<RefusedRange>>,
 }
 
 impl QueueState {
-    /// Forgets the stretches that are over and were written down as they still are.
+    /// Forgets the ranges that are over and were written down as they still are.
     pub(crate) fn forget(&mut self, written: &BTreeMap<String, Vec<RefusedRange>>) {
-        self.missed.retain(|exchange, stretches| {
+        self.refused.retain(|exchange, ranges| {
             let known = written.get(exchange).map(Vec::as_slice).unwrap_or_default();
-            stretches.retain(|missed| !missed.over || !known.contains(missed));
-            !stretches.is_empty()
+            ranges.retain(|refused| !refused.closed || !known.contains(refused));
+            !ranges.is_empty()
         });
     }
 }
@@ -116,44 +116,44 @@ impl QueueState {
 pub(crate) type WriterTask = Box<dyn FnOnce(&mut Writer) + Send>;
 
 pub(crate) enum QueueMessage {
-    Keep(Box<QueuedBatch>),
-    Do(WriterTask),
+    Append(Box<QueuedBatch>),
+    Run(WriterTask),
     Stop,
 }
 
-/// A batch that was taken; it gives its place in the queue back when it is dropped.
+/// A batch that was taken; it gives its permit in the queue back when it is dropped.
 pub(crate) struct QueuedBatch {
     pub(crate) batch: Batch,
     pub(crate) rows: usize,
-    pub(crate) receipt: oneshot::Sender<Result<Acknowledged, CommitError>>,
-    pub(crate) place: QueuePermit,
+    pub(crate) reply: oneshot::Sender<Result<Acknowledged, CommitError>>,
+    pub(crate) permit: QueuePermit,
 }
 
-/// A place in the queue, and in the part of it that is for what can be asked for again.
+/// A permit in the queue, and in the part of it that is for what can be asked for again.
 #[derive(Debug)]
 pub(crate) struct QueuePermit {
-    _of_all: OwnedSemaphorePermit,
-    _of_part: Option<OwnedSemaphorePermit>,
+    _all: OwnedSemaphorePermit,
+    _backfill: Option<OwnedSemaphorePermit>,
 }
 
 impl QueuedBatch {
     pub(crate) fn sender(self) -> PendingReply {
-        (self.rows, self.receipt, self.place)
+        (self.rows, self.reply, self.permit)
     }
 }
 
-/// Rows of a batch, who waits to hear of them, and their place in the queue.
+/// Rows of a batch, who waits to hear of them, and their permit in the queue.
 pub(crate) type PendingReply = (
     usize,
     oneshot::Sender<Result<Acknowledged, CommitError>>,
     QueuePermit,
 );
 
-/// The places of a queue.
+/// The permits of a queue.
 #[derive(Clone, Debug)]
 pub(crate) struct QueueCapacity {
     all: Arc<Semaphore>,
-    /// Those that what can be asked for again may take: half of them, so that what is heard once finds room beside it.
+    /// Those that what can be asked for again may take: half of them, so that what is heard once finds capacity beside it.
     part: Arc<Semaphore>,
     /// How many there are of each.
     most: (usize, usize),
@@ -170,14 +170,14 @@ impl QueueCapacity {
         }
     }
 
-    /// Nobody gets a place any more.
+    /// Nobody gets a permit any more.
     pub(crate) fn close(&self) {
         self.all.close();
         self.part.close();
     }
 }
 
-/// A keeper's side of an inbox: what is sent to it, its room, and what both know.
+/// A keeper's side of an queue: what is sent to it, its capacity, and what both know.
 pub(crate) type WriterSide = (
     mpsc::Receiver<QueueMessage>,
     QueueCapacity,
@@ -188,9 +188,9 @@ pub(crate) type WriterSide = (
 #[derive(Clone)]
 pub struct WriteQueue {
     pub(crate) messages: mpsc::Sender<QueueMessage>,
-    room: QueueCapacity,
+    capacity: QueueCapacity,
     shared: Arc<Mutex<QueueState>>,
-    rolls: CompactionThreads,
+    compactions: CompactionThreads,
 }
 
 impl fmt::Debug for WriteQueue {
@@ -202,33 +202,33 @@ impl fmt::Debug for WriteQueue {
 }
 
 impl WriteQueue {
-    /// An inbox of so many rows, what is sent to it, its room and what it shares.
+    /// An queue of so many rows, what is sent to it, its capacity and what it shares.
     pub(crate) fn of(queue: usize) -> (Self, WriterSide) {
         let (messages, received) = mpsc::channel();
-        let room = QueueCapacity::of(queue);
+        let capacity = QueueCapacity::of(queue);
         let shared = Arc::new(Mutex::new(QueueState::default()));
-        let side = (received, room.clone(), Arc::clone(&shared));
-        let inbox = Self {
+        let side = (received, capacity.clone(), Arc::clone(&shared));
+        let queue = Self {
             messages,
-            room,
+            capacity,
             shared,
-            rolls: CompactionThreads::default(),
+            compactions: CompactionThreads::default(),
         };
-        (inbox, side)
+        (queue, side)
     }
 
-    /// Hands over a batch once there is room for it.
+    /// Hands over a batch once there is capacity for it.
     ///
     /// # Errors
     ///
     /// [`CommitError::Archive`] for a row that cannot be kept exactly, [`CommitError::Stopped`] after the keeper has stopped.
     pub async fn send(&self, batch: Batch) -> Result<CommitHandle, CommitError> {
         batch.check()?;
-        let place = QueuePermit {
-            _of_all: acquire(&self.room.all, places(&batch, self.room.most.0)).await?,
-            _of_part: None,
+        let permit = QueuePermit {
+            _all: acquire(&self.capacity.all, permits(&batch, self.capacity.most.0)).await?,
+            _backfill: None,
         };
-        self.take(batch, place)
+        self.take(batch, permit)
     }
 
     /// As [`WriteQueue::send`], for rows that can be asked for again: all that wait of these take half of the queue at most.
@@ -236,15 +236,15 @@ impl WriteQueue {
     /// # Errors
     ///
     /// As [`WriteQueue::send`].
-    pub(crate) async fn send_aside(&self, batch: Batch) -> Result<CommitHandle, CommitError> {
+    pub(crate) async fn send_backfill(&self, batch: Batch) -> Result<CommitHandle, CommitError> {
         batch.check()?;
-        let places = places(&batch, self.room.most.1);
-        let part = acquire(&self.room.part, places).await?;
-        let place = QueuePermit {
-            _of_all: acquire(&self.room.all, places).await?,
-            _of_part: Some(part),
+        let permits = permits(&batch, self.capacity.most.1);
+        let part = acquire(&self.capacity.part, permits).await?;
+        let permit = QueuePermit {
+            _all: acquire(&self.capacity.all, permits).await?,
+            _backfill: Some(part),
         };
-        self.take(batch, place)
+        self.take(batch, permit)
     }
 
     /// As [`WriteQueue::send`], waiting on this thread; not for threads that drive asynchronous tasks.
@@ -253,28 +253,28 @@ impl WriteQueue {
     ///
     /// As [`WriteQueue::send`].
     pub fn send_blocking(&self, batch: Batch) -> Result<CommitHandle, CommitError> {
-        wait_for(self.send(batch))
+        block_on(self.send(batch))
     }
 
-    /// Hands over a batch if there is room for it now, and never waits.
+    /// Hands over a batch if there is capacity for it now, and never waits.
     ///
-    /// Orders that find no room are lost, and the time from the first of them to the last becomes a gap of their
+    /// Orders that find no capacity are lost, and the time from the first of them to the last becomes a gap of their
     /// exchange, which is kept as soon as anything is. For what arrives whether it is taken or not.
     ///
     /// # Errors
     ///
-    /// [`CommitError::Full`] where there is no room, else as [`WriteQueue::send`] gives.
+    /// [`CommitError::Full`] where there is no capacity, else as [`WriteQueue::send`] gives.
     pub fn offer(&self, batch: Batch) -> Result<CommitHandle, CommitError> {
         batch.check()?;
-        let places = places(&batch, self.room.most.0);
-        match Arc::clone(&self.room.all).try_acquire_many_owned(places) {
-            Ok(of_all) => {
+        let permits = permits(&batch, self.capacity.most.0);
+        match Arc::clone(&self.capacity.all).try_acquire_many_owned(permits) {
+            Ok(all) => {
                 self.resume(&batch);
-                let place = QueuePermit {
-                    _of_all: of_all,
-                    _of_part: None,
+                let permit = QueuePermit {
+                    _all: all,
+                    _backfill: None,
                 };
-                self.take(batch, place)
+                self.take(batch, permit)
             }
             Err(tokio::sync::TryAcquireError::NoPermits) => Err(self.refuse(&batch)),
             Err(tokio::sync::TryAcquireError::Closed) => Err(CommitError::Stopped),
@@ -282,24 +282,24 @@ impl WriteQueue {
     }
 
     /// Does something else with the writer, after everything that was handed over before it is durable: begins a run,
-    /// verifies. Nothing becomes durable meanwhile; [`WriteQueue::roll`] is for what takes long.
+    /// verifies. Nothing becomes durable meanwhile; [`WriteQueue::compact`] is for what takes long.
     ///
     /// # Errors
     ///
-    /// [`CommitError::Stopped`] after the keeper has stopped; the receipt tells how the work itself went.
+    /// [`CommitError::Stopped`] after the keeper has stopped; the reply tells how the work itself went.
     pub fn with<T: Send + 'static>(
         &self,
         work: impl FnOnce(&mut Writer) -> Result<T, ArchiveError> + Send + 'static,
     ) -> Result<CommitHandle<T>, CommitError> {
-        let (done, receipt) = oneshot::channel();
+        let (done, reply) = oneshot::channel();
         let job: WriterTask = Box::new(move |writer| {
             // Whoever asked may have gone.
             let _ = done.send(work(writer).map_err(CommitError::from));
         });
         self.messages
-            .send(QueueMessage::Do(job))
+            .send(QueueMessage::Run(job))
             .map_err(|_| CommitError::Stopped)?;
-        Ok(CommitHandle(receipt))
+        Ok(CommitHandle(reply))
     }
 
     /// How the keeper is doing.
@@ -308,52 +308,55 @@ impl WriteQueue {
         self.lock().status.clone()
     }
 
-    pub(crate) fn rolls(&self) -> &CompactionThreads {
-        &self.rolls
+    pub(crate) fn compactions(&self) -> &CompactionThreads {
+        &self.compactions
     }
 
     fn lock(&self) -> MutexGuard<'_, QueueState> {
         self.shared.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn take(&self, batch: Batch, place: QueuePermit) -> Result<CommitHandle, CommitError> {
-        let (settle, receipt) = oneshot::channel();
+    fn take(&self, batch: Batch, permit: QueuePermit) -> Result<CommitHandle, CommitError> {
+        let (settle, reply) = oneshot::channel();
         let rows = batch.rows();
         self.lock().status.waiting += rows;
         let taken = QueuedBatch {
             batch,
             rows,
-            receipt: settle,
-            place,
+            reply: settle,
+            permit,
         };
         if self
             .messages
-            .send(QueueMessage::Keep(Box::new(taken)))
+            .send(QueueMessage::Append(Box::new(taken)))
             .is_err()
         {
             self.lock().status.waiting -= rows;
             return Err(CommitError::Stopped);
         }
-        Ok(CommitHandle(receipt))
+        Ok(CommitHandle(reply))
     }
 
-    /// Notes what is lost for want of room.
+    /// Notes what is lost for want of capacity.
     fn refuse(&self, batch: &Batch) -> CommitError {
         let mut shared = self.lock();
         shared.status.refused = shared.status.refused.saturating_add(count(batch.rows()));
         for row in &batch.orders {
             let start = row.order.timestamp.min(row.received_at);
             let end = row.order.timestamp.max(row.received_at).on(1);
-            let stretches = shared.missed.entry(row.order.exchange.clone()).or_default();
-            match stretches.last_mut().filter(|stretch| !stretch.over) {
-                Some(stretch) => {
-                    stretch.start = stretch.start.min(start);
-                    stretch.end = stretch.end.max(end);
+            let ranges = shared
+                .refused
+                .entry(row.order.exchange.clone())
+                .or_default();
+            match ranges.last_mut().filter(|range| !range.closed) {
+                Some(range) => {
+                    range.start = range.start.min(start);
+                    range.end = range.end.max(end);
                 }
-                None => stretches.push(RefusedRange {
+                None => ranges.push(RefusedRange {
                     start,
                     end,
-                    over: false,
+                    closed: false,
                 }),
             }
         }
@@ -365,22 +368,22 @@ impl WriteQueue {
     /// Notes that orders of these exchanges are being taken again.
     fn resume(&self, batch: &Batch) {
         let mut shared = self.lock();
-        if shared.missed.is_empty() {
+        if shared.refused.is_empty() {
             return;
         }
         for row in &batch.orders {
-            if let Some(stretch) = shared
-                .missed
+            if let Some(range) = shared
+                .refused
                 .get_mut(&row.order.exchange)
-                .and_then(|stretches| stretches.last_mut())
+                .and_then(|ranges| ranges.last_mut())
             {
-                stretch.over = true;
+                range.closed = true;
             }
         }
     }
 }
 
-/// The rolls of a keeper: one at a time, and none once it has stopped.
+/// The compactions of a keeper: one at a time, and none once it has stopped.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct CompactionThreads(Arc<Mutex<LastCompaction>>);
 
@@ -388,7 +391,7 @@ pub(crate) struct CompactionThreads(Arc<Mutex<LastCompaction>>);
 struct LastCompaction {
     /// The last roll that was begun; it waits for the one before it.
     last: Option<JoinHandle<()>>,
-    over: bool,
+    closed: bool,
 }
 
 impl CompactionThreads {
@@ -399,7 +402,7 @@ impl CompactionThreads {
     /// Runs `work` on a thread, after every work before it; gives whether it will run.
     pub(crate) fn begin(&self, work: impl FnOnce() + Send + 'static) -> std::io::Result<bool> {
         let mut turn = self.turn();
-        if turn.over {
+        if turn.closed {
             return Ok(false);
         }
         let before = turn.last.take();
@@ -418,20 +421,23 @@ impl CompactionThreads {
     pub(crate) fn end(&self) {
         let last = {
             let mut turn = self.turn();
-            turn.over = true;
+            turn.closed = true;
             turn.last.take()
         };
         let _ = last.map(JoinHandle::join);
     }
 }
 
-/// The places a batch takes up: never more than there are, so that the largest still gets its turn.
-fn places(batch: &Batch, most: usize) -> u32 {
+/// The permits a batch takes up: never more than there are, so that the largest still gets its turn.
+fn permits(batch: &Batch, most: usize) -> u32 {
     u32::try_from(batch.rows().clamp(1, most)).unwrap_or(u32::MAX)
 }
 
-async fn acquire(room: &Arc<Semaphore>, places: u32) -> Result<OwnedSemaphorePermit, CommitError> {
-    let acquired = Arc::clone(room).acquire_many_owned(places).await;
+async fn acquire(
+    capacity: &Arc<Semaphore>,
+    permits: u32,
+) -> Result<OwnedSemaphorePermit, CommitError> {
+    let acquired = Arc::clone(capacity).acquire_many_owned(permits).await;
     acquired.map_err(|_| CommitError::Stopped)
 }
 
@@ -448,7 +454,7 @@ impl Wake for ThreadWaker {
 }
 
 /// Waits for a future on this thread.
-fn wait_for<F: Future>(future: F) -> F::Output {
+fn block_on<F: Future>(future: F) -> F::Output {
     let mut future = pin!(future);
     let waker = Waker::from(Arc::new(ThreadWaker(thread::current())));
     let mut context = Context::from_waker(&waker);

@@ -454,7 +454,7 @@ impl<'a> Filing<'a> {
             table::insert(&transaction, &open.positions)?;
             noted.write(&transaction)?;
             for told in told {
-                sessions::tell(&transaction, told)?;
+                sessions::add_imported(&transaction, told)?;
             }
             transaction.commit()
         })?;

@@ -18,7 +18,7 @@ use crate::archive::archive::{Archive, GoesOn};
 use crate::archive::catalog::manifest::Day;
 use crate::archive::catalog::stats;
 use crate::archive::clock::wall_clock;
-use crate::archive::coverage::sessions::{Gap, add_gap, lost_row};
+use crate::archive::coverage::sessions::{Gap, add_gap, damaged_row_reason};
 use crate::archive::integrity::crc::{self, COLUMN, FUNCTION};
 use crate::archive::integrity::journal_check;
 use crate::archive::integrity::row_checksums::{self, Summed};
@@ -454,7 +454,7 @@ fn record_gaps(
                 exchange: exchange.clone(),
                 start: *start,
                 end: *end,
-                reason: lost_row(kind.table),
+                reason: damaged_row_reason(kind.table),
                 recorded_at: now,
             };
             add_gap(journal, &gap)?;

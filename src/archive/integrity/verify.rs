@@ -441,7 +441,7 @@ impl Writer {
         let mut found = self.verify_observed(goes_on)?;
         for (path, _) in &found.raw_damaged {
             self.change(|_| Ok(()))?;
-            self.set_raw_aside(path)?;
+            self.quarantine_raw_file(path)?;
             found.set_aside.insert(path.clone());
         }
         Ok(found)

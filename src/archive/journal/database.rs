@@ -312,8 +312,8 @@ pub(crate) fn append(
             for (run, at) in &batch.seen {
                 sessions::extend(&transaction, *run, *at)?;
             }
-            for one in &batch.awaited {
-                pending::note(&transaction, one)?;
+            for one in &batch.pending {
+                pending::record(&transaction, one)?;
             }
             for gap in &batch.topic_gaps {
                 events::add_topic_gap(&transaction, gap)?;
@@ -321,11 +321,11 @@ pub(crate) fn append(
             for outcome in &batch.outcomes {
                 events::add_outcome(&transaction, outcome)?;
             }
-            for tally in &batch.tallies {
-                events::add_tally(&transaction, tally)?;
+            for tally in &batch.counters {
+                events::add_counter(&transaction, tally)?;
             }
-            for mark in &batch.marks {
-                events::add_mark(&transaction, mark)?;
+            for mark in &batch.measurements {
+                events::add_measurement(&transaction, mark)?;
             }
             stats::note(&transaction, batch)?;
             Ok(Acknowledged {

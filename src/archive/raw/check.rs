@@ -33,7 +33,7 @@ impl Archive {
 
 impl Writer {
     /// Moves a file of frames to the quarantine.
-    pub(crate) fn set_raw_aside(&self, path: &Path) -> Result<(), ArchiveError> {
+    pub(crate) fn quarantine_raw_file(&self, path: &Path) -> Result<(), ArchiveError> {
         let fault = |source| ArchiveError::of_file(path, source);
         let Ok(relative) = path.strip_prefix(&self.folder) else {
             return Ok(());

@@ -39,10 +39,11 @@ pub enum RawLineKind {
     Request,
     /// A page of a list of markets.
     Markets,
-    /// Nothing came: a collector began here, which takes `coins` alone where it names some.
+    /// Nothing kind: a collector began here, which takes `coins` alone where it names some.
     Start,
     /// Nothing is here: so many `frames` that came from one instant `until` another could not be kept.
-    Missed,
+    #[serde(rename = "missed")]
+    Dropped,
 }
 
 /// A line: a frame and what has to be known to read it, or what has to be known of the lines around it.
@@ -53,7 +54,8 @@ pub struct RawLine {
     /// When it was received.
     pub received_at: Millis,
     /// How it came about.
-    pub came: RawLineKind,
+    #[serde(rename = "came")]
+    pub kind: RawLineKind,
     /// The market that was asked about, of a body that does not name it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub market: Option<String>,
@@ -70,8 +72,8 @@ pub struct RawLine {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub page: Option<u32>,
     /// Path and query by which it was asked for.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub asked: Option<String>,
+    #[serde(rename = "asked", default, skip_serializing_if = "Option::is_none")]
+    pub request: Option<String>,
     /// Coins whose orders alone are wanted.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub coins: Option<Vec<String>>,
@@ -86,17 +88,17 @@ pub struct RawLine {
 impl RawLine {
     /// A line of an exchange without anything.
     #[must_use]
-    pub fn new(exchange: &str, received_at: Millis, came: RawLineKind) -> Self {
+    pub fn new(exchange: &str, received_at: Millis, kind: RawLineKind) -> Self {
         Self {
             exchange: exchange.to_owned(),
             received_at,
-            came,
+            kind,
             market: None,
             from: None,
             until: None,
             list: None,
             page: None,
-            asked: None,
+            request: None,
             coins: None,
             frames: None,
             frame: String::new(),
@@ -339,7 +341,7 @@ impl Archive {
     /// # Errors
     ///
     /// [`ArchiveError`] where the folder cannot be looked through.
-    pub fn raw_parts(&self) -> Result<Vec<RawFileEntry>, ArchiveError> {
+    pub fn raw_files(&self) -> Result<Vec<RawFileEntry>, ArchiveError> {
         Ok(self.raw_listing()?.0)
     }
 

@@ -139,7 +139,7 @@ impl RawQueue {
         }
         let (messages, received) = mpsc::channel();
         let (waiting, shared) = (Arc::new(AtomicUsize::new(0)), Arc::default());
-        let desk = RawWriterLoop {
+        let writer = RawWriterLoop {
             base: base.to_owned(),
             bounds,
             rows_need_room: Box::new(rows_need_room),
@@ -152,7 +152,7 @@ impl RawQueue {
         };
         let thread = thread::Builder::new()
             .name("liqdata-raw".to_owned())
-            .spawn(move || desk.work(&received))
+            .spawn(move || writer.work(&received))
             .map_err(|source| ArchiveError::of_file(base, source))?;
         Ok(Self(Some(Arc::new(RawThread {
             messages,
@@ -165,22 +165,22 @@ impl RawQueue {
 
     /// Hands over a line; never waits. What is handed over where nothing is kept is let go.
     pub fn offer(&self, line: RawLine) {
-        let Some(side) = &self.0 else { return };
+        let Some(thread) = &self.0 else { return };
         let bytes = line.frame.len();
-        if side.waiting.load(Ordering::Relaxed).saturating_add(bytes) > QUEUE {
-            let mut shared = locked(&side.shared);
+        if thread.waiting.load(Ordering::Relaxed).saturating_add(bytes) > QUEUE {
+            let mut shared = locked(&thread.shared);
             shared.drop_line(&line.exchange, line.received_at);
             shared.status.trouble = Some("frames came faster than they could be kept".to_owned());
             return;
         }
-        side.waiting.fetch_add(bytes, Ordering::Relaxed);
-        let _ = side.messages.send(RawMessage::Line(Box::new(line)));
+        thread.waiting.fetch_add(bytes, Ordering::Relaxed);
+        let _ = thread.messages.send(RawMessage::Line(Box::new(line)));
     }
 
     /// Hands over the pages of one of an exchange's lists of markets, by which what comes from now on is read.
     pub fn markets(&self, exchange: &str, list: u32, pages: Vec<RawLine>) {
-        if let Some(side) = &self.0 {
-            let _ = side
+        if let Some(thread) = &self.0 {
+            let _ = thread
                 .messages
                 .send(RawMessage::Markets(exchange.to_owned(), list, pages));
         }
@@ -197,16 +197,16 @@ impl RawQueue {
     pub fn status(&self) -> RawStatus {
         self.0
             .as_ref()
-            .map(|side| locked(&side.shared).status.clone())
+            .map(|thread| locked(&thread.shared).status.clone())
             .unwrap_or_default()
     }
 
     /// Writes what was handed over and ends; not for threads that drive asynchronous tasks.
     pub fn stop(&self) {
-        if let Some(side) = &self.0 {
-            let _ = side.messages.send(RawMessage::Stop);
+        if let Some(thread) = &self.0 {
+            let _ = thread.messages.send(RawMessage::Stop);
             // One that failed has nothing more to write.
-            let _ = locked(&side.thread).take().map(JoinHandle::join);
+            let _ = locked(&thread.thread).take().map(JoinHandle::join);
         }
     }
 }
@@ -281,7 +281,7 @@ impl RawWriterLoop {
 
     fn line(&mut self, line: &RawLine) {
         self.waiting.fetch_sub(line.frame.len(), Ordering::Relaxed);
-        if line.came == RawLineKind::Start {
+        if line.kind == RawLineKind::Start {
             let opening = self.openings.entry(line.exchange.clone()).or_default();
             opening.start = Some(text_of(line));
             return;
@@ -327,7 +327,7 @@ impl RawWriterLoop {
                 from: Some(from),
                 until: Some(until.on(1)),
                 frames: Some(frames),
-                ..RawLine::new(exchange, at, RawLineKind::Missed)
+                ..RawLine::new(exchange, at, RawLineKind::Dropped)
             }))?;
         }
         file = file.write(lines)?;

@@ -122,7 +122,7 @@ mod tests {
     /// Minute by minute: a bar counts where no minute of it has been told of by a shorter one of whichever exchange.
     fn plain(bars: &[BarRow]) -> Vec<(i64, Millis, String)> {
         let mut of_minute: BTreeMap<i64, i64> = BTreeMap::new();
-        let mut kept = Vec::new();
+        let mut chosen = Vec::new();
         for bar in bars {
             let first = bar.timestamp.0 / Millis::MINUTE;
             let mut minutes = first..first + bar.interval / Millis::MINUTE;
@@ -135,9 +135,9 @@ mod tests {
             for minute in minutes.by_ref() {
                 of_minute.insert(minute, bar.interval);
             }
-            kept.push(bar.key_of());
+            chosen.push(bar.key_of());
         }
-        kept
+        chosen
     }
 
     proptest! {

@@ -72,7 +72,7 @@ impl Archive {
         Ok(all)
     }
 
-    /// How many bytes the maps of the day of `at` take, compressed as they are kept.
+    /// How many bytes the maps of the day of `at` take, compressed as they are in_use.
     ///
     /// # Errors
     ///
@@ -133,7 +133,7 @@ mod tests {
         // In the journal, in files, and in both.
         for rolled in [false, true, true] {
             if rolled {
-                writer.roll(Millis(Millis::DAY)).unwrap();
+                writer.compact(Millis(Millis::DAY)).unwrap();
             }
             let of_kind = |kind| Filter {
                 kind: Some(String::from(kind)),

@@ -42,7 +42,7 @@ const LEAST: i64 = 16_384;
 /// Orders that are looked at to guess how many of the journal's are wanted.
 const PROBES: i64 = 64;
 
-/// What takes in the orders of a share; see [`Archive::gather_orders`].
+/// What takes in the orders of a share; see [`Archive::fold_orders`].
 pub trait OrderFold: Send + 'static {
     /// Takes in an order.
     fn take(&mut self, order: OrderBrief<'_>);
@@ -116,8 +116,8 @@ impl ScanPlan {
         let mut quarantined = Vec::new();
         for (day, _) in &filed {
             let state = State::Quarantined;
-            let aside = manifest::of_day_at(journal, OrderRow::TABLE, *day, state, filter.as_of)?;
-            quarantined.extend(aside);
+            let parts = manifest::of_day_at(journal, OrderRow::TABLE, *day, state, filter.as_of)?;
+            quarantined.extend(parts);
             let (start, end) = (start.max(day.start()), end.min(day.end()));
             late.extend(database::rows::<OrderRow>(journal, start, end, filter)?);
         }
@@ -465,7 +465,7 @@ impl Archive {
     /// # Errors
     ///
     /// [`ArchiveError`] as [`Archive::orders`] gives; a damaged file is left out, which is logged.
-    pub fn gather_orders<G: OrderFold>(
+    pub fn fold_orders<G: OrderFold>(
         &self,
         filter: &Filter,
         new: impl Fn() -> G + Sync,
@@ -562,7 +562,7 @@ impl Archive {
     /// # Errors
     ///
     /// [`ArchiveError`] where the journal cannot be read.
-    pub fn filed_until(&self) -> Result<Option<Millis>, ArchiveError> {
+    pub fn compacted_until(&self) -> Result<Option<Millis>, ArchiveError> {
         self.ask(|journal| {
             let days = manifest::days(journal, OrderRow::TABLE)?.into_iter();
             Ok(days.map(Day::end).max())
@@ -571,12 +571,12 @@ impl Archive {
 
     /// Shows `sink` every order that `filter` asks for, in no order, and gives what is known at that instant.
     ///
-    /// As [`Archive::gather_orders`], for few orders or where what is made of them cannot be divided.
+    /// As [`Archive::fold_orders`], for few orders or where what is made of them cannot be divided.
     ///
     /// # Errors
     ///
     /// [`ArchiveError`] as [`Archive::orders`] gives; a damaged file is left out, which is logged.
-    pub fn orders_briefly(
+    pub fn visit_orders(
         &self,
         filter: &Filter,
         sink: &mut dyn FnMut(OrderBrief<'_>),

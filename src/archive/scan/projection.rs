@@ -218,7 +218,7 @@ pub(crate) fn show_batch(
     Ok(())
 }
 
-/// The side of its name, as it is kept.
+/// The side of its name, as it is in_use.
 pub(crate) fn side_of(name: &str) -> Result<Side, String> {
     match name {
         "LONG" => Ok(Side::Long),

@@ -21,7 +21,7 @@ use crate::archive::segment::parquet::{SegmentError, check_rows, groups};
 use crate::model::{FiledColumns, FiledOrders, FixedPoint, Millis, Numbered};
 
 /// Amounts below this are held by a decimal however many digits they have: it has 96 bits for them.
-const SURELY_HELD: u128 = 1 << 96;
+const MAX_DECIMAL: u128 = 1 << 96;
 
 /// Shows `sink` the orders of a file that `filter` asks for, as many columns of them as are `wanted`.
 pub(crate) fn show(
@@ -209,9 +209,9 @@ fn times<'a>(batch: &'a RecordBatch, name: &'static str) -> Result<&'a [i64], Fa
 fn amounts<'a>(batch: &'a RecordBatch, name: &'static str) -> Result<&'a [i128], Fault> {
     let values = column(batch, name)?.as_primitive_opt::<Decimal128Type>();
     let values: &[i128] = values.ok_or_else(|| absent(name))?.values();
-    let held =
-        |value: &i128| value.unsigned_abs() < SURELY_HELD || FixedPoint(*value).decimal().is_some();
-    if !values.iter().all(held) {
+    let fits =
+        |value: &i128| value.unsigned_abs() < MAX_DECIMAL || FixedPoint(*value).decimal().is_some();
+    if !values.iter().all(fits) {
         return Err(absent(name));
     }
     Ok(values)

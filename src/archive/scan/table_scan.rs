@@ -323,14 +323,14 @@ impl Archive {
     ) -> Result<Scan<R>, ArchiveError> {
         let start = filter.start.map_or(day.start(), |at| at.max(day.start()));
         let end = filter.end.map_or(day.end(), |at| at.min(day.end()));
-        let (rows, kept, quarantined) = self.ask(|journal| {
+        let (rows, in_use, quarantined) = self.ask(|journal| {
             Ok((
                 database::rows_within::<R>(journal, start, end, filter, room)?,
                 manifest::of_day_at(journal, R::TABLE, day, State::Kept, filter.as_of)?,
                 manifest::of_day_at(journal, R::TABLE, day, State::Quarantined, filter.as_of)?,
             ))
         })?;
-        self.together(day, filter, rows, (kept, &quarantined), room)
+        self.together(day, filter, rows, (in_use, &quarantined), room)
     }
 
     /// The rows of one day that `filter` asks for, of the journal's and those of its files as long as there is room.
@@ -339,7 +339,7 @@ impl Archive {
         day: Day,
         filter: &Filter,
         mut rows: Vec<R>,
-        (kept, quarantined): (Vec<Part>, &[Part]),
+        (in_use, quarantined): (Vec<Part>, &[Part]),
         room: &mut Room,
     ) -> Result<Scan<R>, ArchiveError> {
         let start = filter.start.map_or(day.start(), |at| at.max(day.start()));
@@ -350,7 +350,7 @@ impl Archive {
             .collect();
         self.warn_of_quarantined(quarantined, start, end);
         // A row that was sent again after its day was rolled is in both; the file's was there first.
-        let again: HashMap<String, usize> = if kept.is_empty() {
+        let again: HashMap<String, usize> = if in_use.is_empty() {
             HashMap::new()
         } else {
             rows.iter()
@@ -360,7 +360,7 @@ impl Archive {
         };
         let mut repeated = HashSet::new();
         let mut filed = Vec::new();
-        for part in kept {
+        for part in in_use {
             if part.last < start || part.first >= end {
                 continue;
             }

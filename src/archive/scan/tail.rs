@@ -19,7 +19,7 @@ pub struct TailUpdate {
     pub coins: BTreeMap<String, Millis>,
     /// Whether it was not told: there are more new orders than were asked for, or some of what is new has left the
     /// journal already.
-    pub missed: bool,
+    pub incomplete: bool,
 }
 
 impl Archive {
@@ -29,7 +29,7 @@ impl Archive {
     /// # Errors
     ///
     /// [`ArchiveError`] where the journal cannot be read.
-    pub fn news(
+    pub fn tail(
         &self,
         place: Place,
         most: i64,
@@ -37,12 +37,12 @@ impl Archive {
     ) -> Result<TailUpdate, ArchiveError> {
         self.ask(|journal| {
             let known = known(journal)?;
-            let missed = known.end.orders - place.orders > most
+            let incomplete = known.end.orders - place.orders > most
                 || known.rolled.orders > place.orders
                 || known.rolled.bars > place.bars
                 || known.rolled.open_interest > place.open_interest;
             let mut coins = BTreeMap::new();
-            if !missed {
+            if !incomplete {
                 if known.end.orders > place.orders {
                     self.refuse_changed_orders(journal)?;
                     let mut statement = journal.prepare_cached(&format!(
@@ -67,7 +67,7 @@ impl Archive {
             Ok(TailUpdate {
                 known,
                 coins,
-                missed,
+                incomplete,
             })
         })
     }

@@ -158,7 +158,7 @@ impl AtomicWrites {
         all_of(mem::take(&mut self.folders))?;
         let waits = shares(folders).into_iter();
         self.folders = waits
-            .map(|some| beside(some, |some| sync_folders(some)))
+            .map(|some| spawn_sync(some, |some| sync_folders(some)))
             .collect();
         Ok(())
     }
@@ -177,7 +177,7 @@ fn begin(written: Vec<WrittenFile>) -> SyncBatch {
     };
     SyncBatch {
         paths,
-        synced: beside(written, sync),
+        synced: spawn_sync(written, sync),
     }
 }
 
@@ -187,7 +187,7 @@ pub(crate) fn sync_all(folders: impl IntoIterator<Item = PathBuf>) -> Result<(),
     // Nothing else is done meanwhile: this thread waits for a share of them.
     let own = shares.next().unwrap_or_default();
     let mut waits: Vec<SyncTask> = shares
-        .map(|some| beside(some, |some| sync_folders(some)))
+        .map(|some| spawn_sync(some, |some| sync_folders(some)))
         .collect();
     waits.push(SyncTask::Already(sync_folders(&own)));
     all_of(waits)
@@ -214,7 +214,10 @@ fn shares<T>(all: Vec<T>) -> Vec<Vec<T>> {
 }
 
 /// Does `work` on a thread of its own, or at once where none can be had.
-fn beside<T: Send + Sync + 'static>(what: T, work: fn(&T) -> Result<(), ArchiveError>) -> SyncTask {
+fn spawn_sync<T: Send + Sync + 'static>(
+    what: T,
+    work: fn(&T) -> Result<(), ArchiveError>,
+) -> SyncTask {
     let what = Arc::new(what);
     let theirs = Arc::clone(&what);
     let thread = thread::Builder::new().name("liqdata-sync".to_owned());

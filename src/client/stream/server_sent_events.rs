@@ -98,7 +98,7 @@ impl Events {
 mod tests {
     use proptest::prelude::*;
 
-    use crate::client::stream::server_sent_events::*;
+    use super::*;
 
     fn read(text: &str) -> Vec<Event> {
         let mut events = Vec::new();

@@ -70,10 +70,10 @@ impl VenueTasks {
         let (keyed, late) = (self.intake.venue.keyed(), self.late().max(MARGIN));
         let read = move || -> Result<_, ArchiveError> {
             let archive = Archive::read(path)?;
-            let runs = archive.runs(Millis(0), now.on(1))?;
+            let runs = archive.sessions(Millis(0), now.on(1))?;
             let of_venue = runs.into_iter().filter(|run| run.exchange == name);
             let last_seen = of_venue.map(|run| run.seen).max();
-            let unsettled = archive.unsettled(name, furthest)?.into_iter();
+            let unsettled = archive.open_ranges(name, furthest)?.into_iter();
             let mut missing: Vec<Stretch> =
                 unsettled.map(|range| (range.start, range.end)).collect();
             match last_seen {
@@ -451,7 +451,7 @@ impl VenueTasks {
             in_vain |= !answered;
             if answered {
                 if run.is_none() {
-                    run = self.begin_run(now).await.map(|run| (run, now));
+                    run = self.begin_session(now).await.map(|run| (run, now));
                 }
                 // What was told up to then is all that there was.
                 let told_until = now.back(late);

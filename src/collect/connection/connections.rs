@@ -127,7 +127,7 @@ impl VenueTasks {
     async fn begin_when_heard(&self, begun: Millis) -> Option<SessionId> {
         self.intake.board.seen()?;
         let now = self.intake.clock.now();
-        let run = self.begin_run(now).await?;
+        let run = self.begin_session(now).await?;
         // What happened while the markets were read and the sockets opened.
         self.intake.owe((begun, now));
         Some(run)
@@ -195,7 +195,7 @@ impl VenueTasks {
     }
 
     /// Writes down that the listening begins; `None` where the archive has been closed.
-    pub(crate) async fn begin_run(&self, at: Millis) -> Option<SessionId> {
+    pub(crate) async fn begin_session(&self, at: Millis) -> Option<SessionId> {
         let completeness = recorded(self.intake.venue.completeness());
         let delivery = &self.intake.delivery;
         self.heard.store(true, Ordering::Release);

@@ -27,7 +27,7 @@ impl VenueTasks {
         if awaited {
             let why = self.intake.board.notes().status.trouble.clone();
             self.intake.delivery.note(Batch {
-                awaited: vec![PendingExchange {
+                pending: vec![PendingExchange {
                     exchange: self.intake.name().to_owned(),
                     since,
                     until: self.intake.clock.now(),

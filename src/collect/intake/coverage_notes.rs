@@ -157,7 +157,7 @@ impl Intake {
             value: i64::try_from(count).unwrap_or(i64::MAX),
         };
         self.delivery.note(Batch {
-            marks: vec![
+            measurements: vec![
                 mark(MeasurementKind::Topics, found.0),
                 mark(MeasurementKind::TopicsCovered, found.1),
             ],
@@ -209,7 +209,7 @@ impl Intake {
         let tallies = locked(&self.counts).take(self.name(), self.clock.now());
         if !tallies.is_empty() {
             self.delivery.note(Batch {
-                tallies,
+                counters: tallies,
                 ..Batch::default()
             });
         }
@@ -225,7 +225,7 @@ impl Intake {
         if let Some(ahead) = of_venue {
             self.board.notes().status.clock_ahead = Some(ahead);
             self.delivery.note(Batch {
-                marks: vec![Measurement {
+                measurements: vec![Measurement {
                     exchange: self.name().to_owned(),
                     kind: MeasurementKind::ClockAhead,
                     at: now,

@@ -123,7 +123,7 @@ impl Delivery {
     }
 
     /// The way into the archive itself.
-    pub(crate) fn inbox(&self) -> WriteQueue {
+    pub(crate) fn queue(&self) -> WriteQueue {
         self.inbox.clone()
     }
 
@@ -175,7 +175,7 @@ impl Delivery {
             let sending = async {
                 match way {
                     Way::Socket => self.inbox.send(batch.clone()).await,
-                    Way::Request => self.inbox.send_aside(batch.clone()).await,
+                    Way::Request => self.inbox.send_backfill(batch.clone()).await,
                 }
             };
             // What is asked for has a room of its own, and nobody's socket waits for it.
@@ -286,7 +286,7 @@ impl Delivery {
         loop {
             let begun = self
                 .inbox
-                .with(move |writer| writer.begin_run(exchange, completeness, at))
+                .with(move |writer| writer.begin_session(exchange, completeness, at))
                 .ok()?;
             match begun.await {
                 Ok(run) => return Some(run),
@@ -403,7 +403,7 @@ async fn roll(inbox: WriteQueue, rolling: Arc<AtomicBool>, clock: Arc<AdjustedCl
     loop {
         let until = clock.now().back(LATE);
         rolling.store(true, Ordering::Release);
-        let rolled = match inbox.roll(until) {
+        let rolled = match inbox.compact(until) {
             Ok(rolled) => rolled.await,
             Err(fault) => Err(fault),
         };
@@ -457,7 +457,7 @@ mod tests {
         let mut by_hand = ManualGroupCommitWriter::new(writer, pace);
         let delivery = {
             let clock = Arc::new(AdjustedClock::new(None));
-            Delivery::new(by_hand.inbox(), &folder, &Settings::default(), &clock)
+            Delivery::new(by_hand.queue(), &folder, &Settings::default(), &clock)
         };
         // A page of more rows than there is room for, and one that finds none.
         let first = delivery.send(readings(100), Way::Request).await.unwrap();
@@ -489,10 +489,10 @@ mod tests {
             delay: Duration::from_millis(100),
             ..CommitPolicy::default()
         };
-        let keeper = GroupCommitWriter::start_at(writer, pace).unwrap();
+        let keeper = GroupCommitWriter::start_with(writer, pace).unwrap();
         let delivery = {
             let clock = Arc::new(AdjustedClock::new(None));
-            Delivery::new(keeper.inbox(), &folder, &Settings::default(), &clock)
+            Delivery::new(keeper.queue(), &folder, &Settings::default(), &clock)
         };
         let gap = |at: i64| Gap {
             exchange: "okx".to_owned(),
@@ -507,7 +507,7 @@ mod tests {
         delivery.flush().await;
         let kept = Archive::read(&folder).unwrap();
         assert_eq!(kept.gaps(Millis(0), Millis(1000)).unwrap().len(), 200);
-        let commits = keeper.inbox().status().commits;
+        let commits = keeper.queue().status().commits;
         assert!(commits < 100, "{commits}");
         drop(keeper);
         std::fs::remove_dir_all(&folder).unwrap();

@@ -50,7 +50,7 @@ impl VenueTasks {
         self.intake.delivery.raw.is_on().then(|| RawLine {
             list: number(list),
             page: number(page),
-            asked: Some(asked(ask)),
+            request: Some(asked(ask)),
             frame: body.to_owned(),
             ..RawLine::new(
                 self.intake.name(),

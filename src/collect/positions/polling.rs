@@ -243,7 +243,7 @@ impl PositionPoller {
         // Also where nobody holds anything: what was held before is not any more.
         self.keep(Batch {
             positions: rows,
-            marks: vec![
+            measurements: vec![
                 mark(MeasurementKind::Accounts, of - missing),
                 mark(MeasurementKind::AccountsMissing, missing),
             ],

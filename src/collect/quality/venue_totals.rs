@@ -80,7 +80,7 @@ impl VenueTasks {
             value: cents(usd),
         };
         self.intake.delivery.note(Batch {
-            marks: vec![
+            measurements: vec![
                 mark(MeasurementKind::ComparedCents, ours),
                 mark(MeasurementKind::VenueCents, theirs),
             ],

@@ -34,7 +34,7 @@ impl Doubted {
 
 /// The times of which an archive says that what an exchange told was in doubt.
 pub(crate) fn doubted(archive: &Archive, exchange: &str) -> Result<Vec<Doubted>, ArchiveError> {
-    let gaps = archive.missed(Millis(0), Millis(i64::MAX), None)?;
+    let gaps = archive.gap_statuses(Millis(0), Millis(i64::MAX), None)?;
     let of_doubt = |gap: &MissedStretch| gap.exchange == exchange && gap.reason.starts_with(DOUBT);
     Ok(gaps
         .into_iter()
@@ -88,10 +88,10 @@ fn withdraw(
         withdrawn.rows += 1;
         withdrawn.first = withdrawn.first.min(at);
         let revision = days.entry(day_of(at)).or_default();
-        revision.gone.push((row.order.exchange, row.dedupe_key));
+        revision.removed.push((row.order.exchange, row.dedupe_key));
     }
     for (day, revision) in days {
-        writer.revise(day, &revision)?;
+        writer.supersede(day, &revision)?;
     }
     Ok(Some(withdrawn))
 }

@@ -1,5 +1,5 @@
 //! Reading anew what was kept as it came: frames become rows once more, by the decoders of today, and where these differ from
-//! the rows that are kept they take their place ([`Writer::revise`](crate::archive::Writer::revise)).
+//! the rows that are kept they take their place ([`Writer::supersede`](crate::archive::Writer::supersede)).
 //!
 //! A row is mended by the very frame that it was read from, which is known by when both were received. So nothing changes
 //! that came in another way, or whose frame is kept no more.
@@ -46,7 +46,7 @@ pub fn rebuild(
         ArchiveAccess::Write(Archive::create_or_open(path)?)
     };
     let mut days: BTreeMap<Millis, Vec<RawFileEntry>> = BTreeMap::new();
-    for part in open.archive().raw_parts()? {
+    for part in open.archive().raw_files()? {
         let begins_late = again.end.is_some_and(|end| part.date >= end);
         let ends_early = again
             .start

@@ -171,7 +171,7 @@ impl VenueReplay {
 
     /// Learns a page of a list of markets; one that is not asked for any more, or cannot be read, tells nothing.
     fn learn(&mut self, line: &RawLine) {
-        let said = line.asked.as_deref().unwrap_or_default();
+        let said = line.request.as_deref().unwrap_or_default();
         let requests = self.venue.listing_requests();
         let path = |text: &str| text.split('?').next().map(str::to_owned);
         let ask: Option<&Ask> = requests.iter().find(|ask| asked(ask) == said).or_else(|| {
@@ -268,9 +268,9 @@ impl Replay {
     }
 
     fn of_venue(&mut self, one: &mut VenueReplay, line: RawLine) -> Result<(), CollectError> {
-        match line.came {
+        match line.kind {
             RawLineKind::Start => one.coins = line.coins,
-            RawLineKind::Missed => {
+            RawLineKind::Dropped => {
                 let within = |at: Millis| {
                     line.from.is_none_or(|from| at >= from)
                         && line.until.is_none_or(|until| at < until)
@@ -309,7 +309,7 @@ impl Replay {
                 self.done.of(name).gone += 1;
                 one.marks.by_key.remove(&row.key);
                 let revision = self.days.entry(row.day).or_default();
-                revision.gone.push((name.to_owned(), row.key));
+                revision.removed.push((name.to_owned(), row.key));
             }
         }
     }
@@ -325,7 +325,7 @@ impl Replay {
     fn look(&self, one: &mut VenueReplay, line: &RawLine) -> Result<(), ArchiveError> {
         let at = line.received_at;
         let first = match line.from {
-            Some(from) if line.came == RawLineKind::Request => from.max(at.back(BACK)).min(at),
+            Some(from) if line.kind == RawLineKind::Request => from.max(at.back(BACK)).min(at),
             _ => at.back(Millis::DAY),
         };
         let mut day = day_of(first);
@@ -479,7 +479,7 @@ impl Replay {
                 }
                 if let Some(before) = moved {
                     let key = (name.to_owned(), row.dedupe_key.clone());
-                    self.days.entry(before).or_default().gone.push(key);
+                    self.days.entry(before).or_default().removed.push(key);
                 }
                 let stays = known.is_some() && moved.is_none();
                 one.marks.by_key.insert(row.dedupe_key.clone(), fresh);
@@ -519,7 +519,7 @@ impl Replay {
             }
             let (day, revision) = day.remove_entry();
             if !revision.is_empty() {
-                writer.revise(day, &revision)?;
+                writer.supersede(day, &revision)?;
             }
         }
         Ok(())
@@ -534,7 +534,7 @@ fn read(one: &mut VenueReplay, line: &RawLine) -> Option<(Vec<Event>, Way)> {
     let frame = one.venue.frame(&line.frame, Some(at), &instruments);
     let frame = frame.keeping(&faults);
     let mut events = one.venue.decode(&frame).ok()?;
-    let way = match line.came {
+    let way = match line.kind {
         RawLineKind::Socket if events.is_empty() || !one.venue.recalls(&frame) => Way::Socket,
         _ => Way::Request,
     };

@@ -50,9 +50,9 @@ impl MarketState {
             readable: readable && venues.is_ok(),
             now: market.known_until(),
             venues: venues.unwrap_or_default(),
-            written: archive.and_then(|archive| archive.is_written().ok()),
+            written: archive.and_then(|archive| archive.has_writer().ok()),
             listened_until: archive
-                .and_then(|archive| archive.listened_until().ok())
+                .and_then(|archive| archive.connected_until().ok())
                 .unwrap_or_default(),
             filling: market.filling(),
             // Whatever was read may have met more.

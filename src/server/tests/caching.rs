@@ -327,7 +327,7 @@ async fn a_gap_makes_an_explanation_another_answer_and_leaves_the_plain_one() {
     let mut writer = crate::archive::Archive::create_or_open(&folder).unwrap();
     let at = |minutes: i64| Millis(1_781_136_000_000 + minutes * Millis::MINUTE);
     let complete = crate::archive::Completeness::Complete;
-    let run = writer.begin_run("okx", complete, at(0)).unwrap();
+    let run = writer.begin_session("okx", complete, at(0)).unwrap();
     let market = Market::open(&folder, None).unwrap();
     let service = routes(Shared::new(Arc::new(market)));
     let uri = "/api/liquidations/exchanges";

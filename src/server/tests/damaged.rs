@@ -19,7 +19,7 @@ fn rolled(folder: &Folder) -> Vec<PathBuf> {
             .append(&recorded(u32::try_from(day).unwrap(), minutes))
             .unwrap();
     }
-    let mut parts = writer.roll(NOW.on(Millis::DAY)).unwrap().parts;
+    let mut parts = writer.compact(NOW.on(Millis::DAY)).unwrap().parts;
     assert_eq!(parts.len(), 3);
     parts.sort();
     parts

@@ -249,7 +249,7 @@ impl Questions<'_> {
 
     /// Nothing is missing for longer than it must be.
     fn is_missing_of_need(&mut self, venue: &str) {
-        let runs = self.archive.runs(ALWAYS.0, ALWAYS.1).unwrap();
+        let runs = self.archive.sessions(ALWAYS.0, ALWAYS.1).unwrap();
         let runs = runs.iter().filter(|run| run.exchange == venue);
         let heard: Vec<Span> = runs
             .map(|run| (since(run.started), since(run.seen)))
@@ -319,7 +319,7 @@ pub(super) fn tell(folder: &Path) -> String {
         let (start, end) = (shown(start), shown(end));
         writeln!(text, "{what} {of} from {start} to {end}: {why}").unwrap();
     };
-    for run in archive.runs(first, last).unwrap() {
+    for run in archive.sessions(first, last).unwrap() {
         line("run", &run.exchange, run.started, run.seen, "");
     }
     for gap in archive.gaps(first, last).unwrap() {

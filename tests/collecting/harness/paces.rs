@@ -126,7 +126,7 @@ async fn polls() {
     }
     // What may come late of the last half minute is not covered, and the next process asks for it, too.
     let last = before.last().unwrap().1;
-    let runs = coinex.archive().runs(Millis(0), Millis(i64::MAX / 2));
+    let runs = coinex.archive().sessions(Millis(0), Millis(i64::MAX / 2));
     let seen = runs.unwrap().iter().map(|run| run.seen).max();
     assert_eq!(seen, Some(last.back(30_000)));
     let process = coinex.start(Settings::default());

@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use liqdata::archive::{Archive, CommitPolicy, ManualGroupCommitWriter};
-use liqdata::collect::{CollectPlan, CommitPolicy, ExchangeAddress, Settings, Supervisor};
+use liqdata::collect::{CollectPlan, ExchangeAddress, Pace, Settings, Supervisor};
 use tokio::runtime::Builder;
 use tokio::task::{JoinHandle, JoinSet};
 use tokio::time::{Instant, advance, sleep, sleep_until};
@@ -96,7 +96,7 @@ impl Process {
             ..CommitPolicy::default()
         };
         let keeper = ManualGroupCommitWriter::new(archive, keeping);
-        let inbox = keeper.inbox();
+        let inbox = keeper.queue();
         let keeper = Arc::new(Mutex::new(keeper));
         let full = Arc::new(AtomicBool::new(false));
         let (desk, is_full) = (Arc::clone(&keeper), Arc::clone(&full));
@@ -401,11 +401,11 @@ fn settings(schedule: &Schedule) -> Settings {
         history_days: 0,
         missed_hours: Some(1),
         queue_rows: schedule.queue,
-        pace: CommitPolicy {
+        pace: Pace {
             rotate: schedule.rotate,
             instruments: schedule.instruments,
             poll: schedule.poll,
-            ..CommitPolicy::default()
+            ..Pace::default()
         },
         ..Settings::default()
     }

@@ -83,7 +83,7 @@ fn read(
             break;
         }
         filter.end = Some(end);
-        let (shares, known) = archive.gather_orders(&filter, || Gathered(Clusters::new(asked)))?;
+        let (shares, known) = archive.fold_orders(&filter, || Gathered(Clusters::new(asked)))?;
         steps.push(Step {
             end,
             number: known.end.orders,
@@ -132,7 +132,7 @@ impl Tail {
             ..asked.clone()
         });
         let known = archive.summary()?;
-        let filed = archive.filed_until()?.unwrap_or(Millis(i64::MIN));
+        let filed = archive.compacted_until()?.unwrap_or(Millis(i64::MIN));
         let settled = filed.max(now.back(SETTLED));
         let Read { clusters, steps } = read(archive, &asked, None, settled)?;
         Ok(Self {

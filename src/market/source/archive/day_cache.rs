@@ -481,7 +481,7 @@ fn read_orders(archive: &Archive, filter: &Filter) -> Result<Part, Refusal> {
             group_id: None,
         });
     };
-    archive.orders_briefly(filter, &mut |brief| {
+    archive.visit_orders(filter, &mut |brief| {
         part.known_by = part.known_by.max(brief.received_at).max(brief.timestamp);
         let value = nearest_f64(brief.value_usd);
         match part.usd.get_mut(brief.exchange) {

@@ -61,7 +61,7 @@ fn filled(archive: &Archive, now: Millis, as_of: Option<Millis>) -> Result<(Ring
         as_of,
         ..Filter::default()
     };
-    let (shares, known) = archive.gather_orders(&filter, || Share(Ok(RingPart::new(now))))?;
+    let (shares, known) = archive.fold_orders(&filter, || Share(Ok(RingPart::new(now))))?;
     let parts: Result<Vec<RingPart>, RingFault> = shares.into_iter().map(|share| share.0).collect();
     Ok((Ring::of_parts(now, parts?)?, known))
 }
@@ -122,7 +122,7 @@ impl Live {
         let mut late: HashMap<String, Millis> = HashMap::new();
         let ring = &mut self.ring;
         let arrived = &mut self.arrived;
-        let news = archive.news(self.known.end, FAR, &mut |brief| {
+        let news = archive.tail(self.known.end, FAR, &mut |brief| {
             if fault.is_some() {
                 return;
             }
@@ -146,7 +146,7 @@ impl Live {
                 return Err(fault.into());
             }
         };
-        if news.missed {
+        if news.incomplete {
             return self.reload(archive, days);
         }
         let changed_at = wall_clock();

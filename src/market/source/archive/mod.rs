@@ -357,7 +357,7 @@ impl Source for Archived {
             &["bars", "open_interest"]
         };
         let from = day_cache::rests_from(needed, closed);
-        let found = self.back.archive.damage_of(kinds, from, closed.on(1))?;
+        let found = self.back.archive.damage_within(kinds, from, closed.on(1))?;
         Ok(found.into_iter().map(Into::into).collect())
     }
 
@@ -480,7 +480,7 @@ impl Source for Archived {
                     as_of: self.as_of,
                     ..Filter::default()
                 };
-                let gathered = self.past.archive.gather_orders(&filter, Met::default)?;
+                let gathered = self.past.archive.fold_orders(&filter, Met::default)?;
                 let mut names = Names::default();
                 gathered.0.into_iter().for_each(|Met(met)| names.join(met));
                 let coins = self.past.archive.coins(self.as_of)?;
@@ -532,7 +532,7 @@ impl Source for Archived {
         let now = if now > Millis::default() {
             now
         } else {
-            let unheard = archive.unheard()?;
+            let unheard = archive.pending_gaps()?;
             let until = unheard.iter().map(|gap| gap.end).max();
             until.unwrap_or(now)
         };
@@ -558,7 +558,7 @@ impl Source for Archived {
         let known_by = self.instant(as_of)?;
         let start = now.back(window.millis());
         let archive = &self.desk(as_of).archive;
-        Ok(archive.covered_whole(start.on(1), now.on(1), known_by)?)
+        Ok(archive.fully_covered(start.on(1), now.on(1), known_by)?)
     }
 
     fn gaps(&self, as_of: Option<Millis>, range: TimeRange) -> Result<Vec<MissedStretch>, Refusal> {
@@ -566,7 +566,7 @@ impl Source for Archived {
         Ok(self
             .desk(as_of)
             .archive
-            .missed(range.start, range.end, known_by)?)
+            .gap_statuses(range.start, range.end, known_by)?)
     }
 
     fn timeline(
@@ -592,7 +592,7 @@ impl Source for Archived {
         };
         let (shares, _) = desk
             .archive
-            .gather_orders(&filter, || Summed(Timeline::new(asked)))?;
+            .fold_orders(&filter, || Summed(Timeline::new(asked)))?;
         let mut all = Timeline::new(asked);
         for share in &shares {
             all.join(&share.0);
