@@ -17,7 +17,7 @@ use liqdata::api::{
 };
 use liqdata::client::{Client, Config, Error, Question, Walk};
 use liqdata::engine::Observations;
-use liqdata::market::{Answer, Market};
+use liqdata::market::{Market, MarketQuery};
 use liqdata::model::{
     GroupedOrder, HeatmapRange, MapRange, Millis, Model, Side, Vocabulary, Window,
 };
@@ -76,7 +76,7 @@ impl Server {
 /// Asks over the socket and in this process, and gives what both say.
 async fn same<E>(client: &Client, question: E) -> E::Reply
 where
-    E: Answer + Question,
+    E: MarketQuery + Question,
     E::Reply: Debug,
 {
     let wanted = market().answer(&question, None).unwrap().reply;
@@ -407,7 +407,12 @@ async fn every_encoding_carries_the_same_bytes() {
 
 #[tokio::test]
 async fn as_of_over_the_socket_is_as_of_in_this_process() {
-    async fn check<E: Answer>(http: &reqwest::Client, server: &Server, question: E, then: Millis) {
+    async fn check<E: MarketQuery>(
+        http: &reqwest::Client,
+        server: &Server,
+        question: E,
+        then: Millis,
+    ) {
         let mut url = reqwest::Url::parse(&format!("{}{}", server.url, E::PATH)).unwrap();
         url.query_pairs_mut()
             .extend_pairs(question.to_query())

@@ -13,7 +13,7 @@ use std::time::{Duration, Instant};
 
 use liqdata::api::{Overview, Stream};
 use liqdata::client::{Client, Config, Error, OrderStream};
-use liqdata::market::{Feed, Market};
+use liqdata::market::{Market, MarketFeed};
 use liqdata::model::{Millis, ObservedOrder, Order, Side};
 use liqdata::server::{Limits, Settings, router, run_with};
 use proptest::prelude::*;
@@ -46,7 +46,7 @@ fn order(number: i64) -> ObservedOrder {
     }
 }
 
-fn grow(feed: &Feed, numbers: impl IntoIterator<Item = i64>) {
+fn grow(feed: &MarketFeed, numbers: impl IntoIterator<Item = i64>) {
     let orders = numbers.into_iter().map(order).collect();
     feed.append((orders, Vec::new(), Vec::new())).unwrap();
 }
@@ -58,7 +58,7 @@ fn number(order: &Order) -> i64 {
 struct Server {
     address: SocketAddr,
     market: Arc<Market>,
-    feed: Feed,
+    feed: MarketFeed,
     stop: oneshot::Sender<()>,
     task: JoinHandle<std::io::Result<()>>,
 }

@@ -5,18 +5,18 @@
 
 use std::fmt;
 
-use super::endpoint::Entry;
+use super::endpoint::EndpointEntry;
 use super::parameter::Parameter;
 
 /// A parameter of the contract, with its values where it lists them.
-type Known = (&'static str, &'static [&'static str]);
+type ContractParameter = (&'static str, &'static [&'static str]);
 
-const WINDOWS: Known = ("range", &["1h", "4h", "12h", "24h"]);
-const SYMBOL: Known = ("symbol", &[]);
-const LIMIT: Known = ("limit", &[]);
+const WINDOWS: ContractParameter = ("range", &["1h", "4h", "12h", "24h"]);
+const SYMBOL: ContractParameter = ("symbol", &[]);
+const LIMIT: ContractParameter = ("limit", &[]);
 
 /// The contract's endpoints, each with what it can be asked.
-const CONTRACT: &[(&str, &[Known])] = &[
+const CONTRACT: &[(&str, &[ContractParameter])] = &[
     ("overview", &[]),
     ("coins", &[WINDOWS, LIMIT]),
     ("exchanges", &[WINDOWS]),
@@ -41,14 +41,14 @@ const CONTRACT: &[(&str, &[Known])] = &[
 
 /// Something of a question that only some services have.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Beyond {
+pub struct Extension {
     /// The parameter.
     pub parameter: &'static str,
     /// The value of it, by the name that it is announced under; none where the parameter itself is not the contract's.
     pub value: Option<&'static str>,
 }
 
-impl Beyond {
+impl Extension {
     /// The parameter itself.
     #[must_use]
     pub fn parameter(parameter: &'static str) -> Self {
@@ -59,7 +59,7 @@ impl Beyond {
     }
 }
 
-impl fmt::Display for Beyond {
+impl fmt::Display for Extension {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.value {
             None => f.write_str(self.parameter),
@@ -68,7 +68,7 @@ impl fmt::Display for Beyond {
     }
 }
 
-impl Entry {
+impl EndpointEntry {
     /// Whether `parameter` is asked of a service only that says it has it.
     #[must_use]
     pub fn is_beside(&self, parameter: &str) -> bool {
@@ -83,16 +83,16 @@ impl Entry {
 
     /// What of a query string is asked of a service only that says it has it: parameters first, then values.
     #[must_use]
-    pub fn beyond(&self, query: &[(&'static str, String)]) -> Vec<Beyond> {
+    pub fn beyond(&self, query: &[(&'static str, String)]) -> Vec<Extension> {
         let asked = |parameter: &Parameter| {
             let name = parameter.name;
             let (_, text) = query.iter().find(|(given, _)| *given == name)?;
             if self.is_beside(name) {
-                return Some(Beyond::parameter(name));
+                return Some(Extension::parameter(name));
             }
             let (_, values) = contract(self)?.iter().find(|(known, _)| *known == name)?;
             let known = values.is_empty() || values.contains(&text.as_str());
-            (!known).then(|| Beyond {
+            (!known).then(|| Extension {
                 parameter: name,
                 value: parameter.called(text),
             })
@@ -104,7 +104,7 @@ impl Entry {
 }
 
 /// What the contract has of an endpoint; none where the endpoint itself stands beside it.
-fn contract(entry: &Entry) -> Option<&'static [Known]> {
+fn contract(entry: &EndpointEntry) -> Option<&'static [ContractParameter]> {
     let known = CONTRACT.iter().find(|(name, _)| *name == entry.name);
     known.map(|(_, parameters)| *parameters)
 }

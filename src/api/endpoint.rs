@@ -34,11 +34,11 @@ pub trait Endpoint: Clone + Debug + Send + Sync + Sized + 'static {
     /// Names of the query parameters, in the contract's order.
     const PARAMETERS: &'static [&'static str];
     /// All there is to say of it.
-    const ENTRY: Entry;
+    const ENTRY: EndpointEntry;
     /// What comes back.
-    type Reply: Reply;
+    type Reply: EndpointReply;
     /// The same where it is best held otherwise, such as thousands of rows by their columns.
-    type Held: Into<Self::Reply> + Send + 'static;
+    type Decoded: Into<Self::Reply> + Send + 'static;
 
     /// The query of these arguments; a parameter without one takes its default.
     ///
@@ -52,18 +52,20 @@ pub trait Endpoint: Clone + Debug + Send + Sync + Sized + 'static {
 }
 
 /// What comes back, and what it is made of.
-pub trait Reply: Serialize + Clone + Debug + PartialEq + Send + Sync + 'static {
+pub trait EndpointReply: Serialize + Clone + Debug + PartialEq + Send + Sync + 'static {
     /// How it stands in the body.
-    const SHAPE: Shape;
+    const SHAPE: ReplyShape;
 }
 
-impl<R: Record + Serialize + Clone + Debug + PartialEq + Send + Sync + 'static> Reply for Vec<R> {
-    const SHAPE: Shape = Shape::Rows(R::COLUMNS);
+impl<R: Record + Serialize + Clone + Debug + PartialEq + Send + Sync + 'static> EndpointReply
+    for Vec<R>
+{
+    const SHAPE: ReplyShape = ReplyShape::Rows(R::COLUMNS);
 }
 
 /// How a reply stands in the body, with what it is made of.
 #[derive(Clone, Copy, Debug)]
-pub enum Shape {
+pub enum ReplyShape {
     /// A list of objects with the same members.
     Rows(&'static [Column]),
     /// One object.
@@ -72,7 +74,7 @@ pub enum Shape {
     Events(&'static [Column]),
 }
 
-impl Shape {
+impl ReplyShape {
     fn name(self) -> &'static str {
         match self {
             Self::Rows(_) => "rows",
@@ -141,7 +143,7 @@ impl Member {
 
 /// One row of the table of endpoints, as `/api` lists it.
 #[derive(Clone, Copy, Debug)]
-pub struct Entry {
+pub struct EndpointEntry {
     /// The endpoint's one name in every layer.
     pub name: &'static str,
     /// Path below the base address.
@@ -153,14 +155,14 @@ pub struct Entry {
     /// What it answers, in a line.
     pub meaning: &'static str,
     /// How the reply stands in the body, with what it is made of.
-    pub reply: Shape,
+    pub reply: ReplyShape,
     /// Whether the reply may be large, so that reading it takes longer than handing it from thread to thread.
     pub large: bool,
 }
 
-impl Serialize for Entry {
+impl Serialize for EndpointEntry {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut object = serializer.serialize_struct("Entry", 7)?;
+        let mut object = serializer.serialize_struct("EndpointEntry", 7)?;
         object.serialize_field("name", self.name)?;
         object.serialize_field("path", self.path)?;
         object.serialize_field("enveloped", &self.enveloped)?;
@@ -172,7 +174,7 @@ impl Serialize for Entry {
     }
 }
 
-/// Makes an endpoint of its row: the question with its check, its way to a query string and back, and its [`Entry`].
+/// Makes an endpoint of its row: the question with its check, its way to a query string and back, and its [`EndpointEntry`].
 ///
 /// A parameter is `name: Rule = "default", "meaning";`, without the default where nothing at all may be given. Behind them
 /// stand those with `[beside]` before it, which `new` leaves out. Behind the reply
@@ -183,7 +185,7 @@ macro_rules! endpoint {
         $endpoint:ident = $name:literal at $path:literal, $meaning:literal;
         $($parameter:ident: $rule:ty $(= $default:literal)?, $means:literal;)*
         $([beside] $beside:ident: $beside_rule:ty, $beside_means:literal;)*
-        => $envelope:ident $reply:ty $(, held as $held:ty)? $(; $large:ident)?
+        => $envelope:ident $reply:ty $(, decoded as $decoded:ty)? $(; $large:ident)?
     ) => {
         endpoint!(@question [$(#[$about])*] $endpoint
             $($parameter $rule, $means;)* $($beside $beside_rule, $beside_means;)*);
@@ -209,7 +211,7 @@ macro_rules! endpoint {
             const PATH: &'static str = $path;
             const ENVELOPED: bool = endpoint!(@$envelope);
             const PARAMETERS: &'static [&'static str] = &[$(stringify!($parameter),)* $(stringify!($beside)),*];
-            const ENTRY: $crate::api::Entry = $crate::api::Entry {
+            const ENTRY: $crate::api::EndpointEntry = $crate::api::EndpointEntry {
                 name: $name,
                 path: $path,
                 enveloped: Self::ENVELOPED,
@@ -226,11 +228,11 @@ macro_rules! endpoint {
                     ),)*
                 ],
                 meaning: $meaning,
-                reply: <$reply as $crate::api::Reply>::SHAPE,
+                reply: <$reply as $crate::api::EndpointReply>::SHAPE,
                 large: endpoint!(@large $($large)?),
             };
             type Reply = $reply;
-            type Held = endpoint!(@held $reply $(, $held)?);
+            type Decoded = endpoint!(@decoded $reply $(, $decoded)?);
 
             fn from_arguments(
                 _arguments: &$crate::api::Arguments,
@@ -279,8 +281,8 @@ macro_rules! endpoint {
             )+
         }
     };
-    (@held $reply:ty) => { $reply };
-    (@held $reply:ty, $held:ty) => { $held };
+    (@decoded $reply:ty) => { $reply };
+    (@decoded $reply:ty, $decoded:ty) => { $decoded };
     (@default) => { None };
     (@default $default:literal) => { Some($default) };
     (@large) => { false };
@@ -295,8 +297,8 @@ macro_rules! object {
     (@within) => { None };
     (@within $within:expr) => { Some($within) };
     ($reply:ty; $($name:literal $kind:ident $($unit:literal)?: $meaning:literal $(=> $within:expr)?;)+) => {
-        impl $crate::api::Reply for $reply {
-            const SHAPE: $crate::api::Shape = $crate::api::Shape::Object(&[$(
+        impl $crate::api::EndpointReply for $reply {
+            const SHAPE: $crate::api::ReplyShape = $crate::api::ReplyShape::Object(&[$(
                 $crate::api::Member::new(
                     $name,
                     stringify!($kind),

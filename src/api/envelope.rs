@@ -7,14 +7,14 @@ use crate::model::shortened;
 
 /// `{"success": true, "data": …}`.
 #[derive(Clone, Debug, Serialize)]
-pub struct Envelope<T> {
+pub struct ReplyEnvelope<T> {
     /// Always true around data.
     pub success: bool,
     /// The reply.
     pub data: T,
 }
 
-impl<T> Envelope<T> {
+impl<T> ReplyEnvelope<T> {
     /// The envelope of a good reply.
     pub fn around(data: T) -> Self {
         Self {
@@ -28,11 +28,11 @@ impl<T> Envelope<T> {
 #[derive(Clone, Debug, Serialize)]
 pub struct RefusedBody {
     success: bool,
-    error: Fault,
+    error: RefusalBody,
 }
 
 #[derive(Clone, Debug, Serialize)]
-struct Fault {
+struct RefusalBody {
     parameter: Option<String>,
     message: String,
     allowed: Option<String>,
@@ -44,7 +44,7 @@ impl RefusedBody {
     pub fn new(parameter: Option<&str>, message: impl Into<String>, allowed: Option<&str>) -> Self {
         Self {
             success: false,
-            error: Fault {
+            error: RefusalBody {
                 parameter: parameter.map(|name| shortened(name).into_owned()),
                 message: shortened(&message.into()).into_owned(),
                 allowed: allowed.map(str::to_owned),
@@ -55,12 +55,12 @@ impl RefusedBody {
 
 /// A refusal of a value outside the contract, as it is read.
 #[derive(Deserialize)]
-struct Read {
-    error: Blamed,
+struct RefusedReply {
+    error: RefusedParameter,
 }
 
 #[derive(Deserialize)]
-struct Blamed {
+struct RefusedParameter {
     parameter: String,
     message: String,
     allowed: String,
@@ -71,7 +71,7 @@ impl RefusedBody {
     /// parameter or nothing that is allowed.
     #[must_use]
     pub fn bad_query(body: &[u8]) -> Option<BadQuery> {
-        let Read { error } = serde_json::from_slice(body).ok()?;
+        let RefusedReply { error } = serde_json::from_slice(body).ok()?;
         Some(BadQuery::new(error.parameter, error.message, error.allowed))
     }
 }

@@ -17,14 +17,14 @@ mod refusal;
 mod time;
 
 pub use arguments::{Argument, ArgumentValue, Arguments};
-pub use contract::Beyond;
-pub use endpoint::{Endpoint, Entry, Member, Reply, Shape};
-pub use envelope::{Envelope, RefusedBody};
+pub use contract::Extension;
+pub use endpoint::{Endpoint, EndpointEntry, EndpointReply, Member, ReplyShape};
+pub use envelope::{RefusedBody, ReplyEnvelope};
 pub use estimates::heatmap::Heatmap;
 pub use estimates::levels::Levels;
 pub use estimates::liqmap::Liqmap;
 pub use estimates::maps::Maps;
-pub use estimates::maps::Version;
+pub use estimates::maps::ModelVersion;
 pub use estimates::maxpain::Maxpain;
 pub use observations::bars::Bars;
 pub use observations::coverage::Coverage;
@@ -34,19 +34,19 @@ pub use observations::positions::Positions;
 pub use openapi::{OPENAPI, openapi};
 pub(crate) use parameter::text_of;
 pub use parameter::{
-    EVERYWHERE, EXPLAINED, Exchange, Limit, Modelled, Offset, Parameter, RawModel, Rule,
+    EVERYWHERE, EXPLAINED, Exchange, ModelChoice, Offset, Parameter, RawModel, RowLimit, Rule,
     specification,
 };
-pub use realised::cascades::{Cascades, Gap};
+pub use realised::cascades::{CascadeGap, Cascades};
 pub use realised::chart::Chart;
 pub use realised::coins::Coins;
 pub use realised::exchanges::Exchanges;
 pub use realised::history::History;
-pub use realised::history::{Group, Groups, Symbols, Usd};
+pub use realised::history::{GroupBy, GroupColumn, SymbolList, UsdAmount};
 pub use realised::largest::Largest;
 pub use realised::orders::Orders;
 pub use realised::overview::Overview;
-pub use realised::stream::{Events, Stream};
+pub use realised::stream::{Stream, StreamEvents};
 pub use realised::undercount::Undercount;
 pub use refusal::BadQuery;
 pub use time::{At, Period};
@@ -105,10 +105,10 @@ pub(crate) use endpoints;
 macro_rules! entries {
     ([$($_name:ident($of_contract:ident))+] [$($_other:ident($beside:ident))*]) => {
         /// The contract's endpoints, in its order.
-        pub const ENDPOINTS: &[Entry] = &[$($of_contract::ENTRY),+];
+        pub const ENDPOINTS: &[EndpointEntry] = &[$($of_contract::ENTRY),+];
 
         /// What a service of ours has beside them.
-        pub const EXTENSIONS: &[Entry] = &[Stream::ENTRY $(, $beside::ENTRY)*];
+        pub const EXTENSIONS: &[EndpointEntry] = &[Stream::ENTRY $(, $beside::ENTRY)*];
     };
 }
 endpoints!(entries);

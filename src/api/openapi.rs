@@ -4,7 +4,7 @@
 
 use serde_json::{Map, Value, json};
 
-use super::endpoint::{Endpoint, Entry, Member, Shape};
+use super::endpoint::{Endpoint, EndpointEntry, Member, ReplyShape};
 use super::parameter::{EVERYWHERE, EXPLAINED, Parameter};
 use crate::api::realised::cascades::Cascades;
 use crate::api::realised::stream::Stream;
@@ -48,7 +48,12 @@ const REFUSALS: [(&str, &str); 7] = [
 /// The description of a service: of `version`, of the contract's endpoints and those beside them, and of whether a token
 /// opens it.
 #[must_use]
-pub fn openapi(version: &str, contract: &[Entry], beside: &[Entry], guarded: bool) -> Value {
+pub fn openapi(
+    version: &str,
+    contract: &[EndpointEntry],
+    beside: &[EndpointEntry],
+    guarded: bool,
+) -> Value {
     let mut paths = Map::new();
     for (tag, entries) in [("contract", contract), ("extensions", beside)] {
         for entry in entries {
@@ -85,8 +90,8 @@ pub fn openapi(version: &str, contract: &[Entry], beside: &[Entry], guarded: boo
     told
 }
 
-fn operation(entry: &Entry, tag: &str) -> Value {
-    let events = matches!(entry.reply, Shape::Events(_));
+fn operation(entry: &EndpointEntry, tag: &str) -> Value {
+    let events = matches!(entry.reply, ReplyShape::Events(_));
     let mut parameters: Vec<Value> = entry
         .parameters
         .iter()
@@ -167,7 +172,7 @@ fn parameter(parameter: &Parameter, beside: bool) -> Value {
 }
 
 /// The schema of a whole reply.
-fn reply(entry: &Entry) -> Value {
+fn reply(entry: &EndpointEntry) -> Value {
     let explained = json!({"$ref": "#/components/schemas/Explanation"});
     if entry.enveloped {
         return object(
@@ -187,11 +192,11 @@ fn reply(entry: &Entry) -> Value {
 }
 
 /// The schema of a reply without what stands around it; of events, of one of them.
-fn schema_of(shape: Shape) -> Value {
+fn schema_of(shape: ReplyShape) -> Value {
     match shape {
-        Shape::Rows(columns) => json!({"type": "array", "items": row(columns)}),
-        Shape::Events(columns) => row(columns),
-        Shape::Object(members) => {
+        ReplyShape::Rows(columns) => json!({"type": "array", "items": row(columns)}),
+        ReplyShape::Events(columns) => row(columns),
+        ReplyShape::Object(members) => {
             let needed: Vec<&str> = members
                 .iter()
                 .filter(|member| !member.may_be_missing())

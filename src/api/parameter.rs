@@ -71,7 +71,7 @@ pub struct Parameter {
     /// Whether nothing at all may be given.
     pub optional: bool,
     /// Whether it came to a question that stands beside the contract after that question did, so that a service with the
-    /// one need not have the other; [`Entry::is_beside`](super::Entry::is_beside) says it of any.
+    /// one need not have the other; [`EndpointEntry::is_beside`](super::Entry::is_beside) says it of any.
     pub beside: bool,
     allowed: fn() -> String,
     schema: fn() -> Value,
@@ -385,7 +385,7 @@ macro_rules! numbers {
 }
 
 numbers! {
-    impl [const MAX: u16] for Limit<MAX> = u16 {
+    impl [const MAX: u16] for RowLimit<MAX> = u16 {
         format!("a whole number from 1 to {MAX}");
         |number| u16::try_from(number).ok().filter(|limit| (1..=MAX).contains(limit));
         "is out of bounds";
@@ -401,7 +401,7 @@ numbers! {
 
 /// Most rows wanted, 1 to `MAX`.
 #[derive(Debug)]
-pub struct Limit<const MAX: u16>;
+pub struct RowLimit<const MAX: u16>;
 
 /// Rows to pass over.
 #[derive(Debug)]
@@ -446,7 +446,7 @@ impl Rule for BinWidth {
 
 /// A model: one of the contract's by its number, or a caller's own as [`Specification`] in JSON in base64url.
 #[derive(Debug)]
-pub struct Modelled;
+pub struct ModelChoice;
 
 /// A model that has not been checked yet.
 #[derive(Clone, Copy, Debug)]
@@ -465,7 +465,7 @@ impl From<i128> for RawModel<'_> {
     }
 }
 
-impl Rule for Modelled {
+impl Rule for ModelChoice {
     type Value = Chosen;
     type Raw<'a> = RawModel<'a>;
     const WHOLE: bool = true;

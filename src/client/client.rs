@@ -199,7 +199,7 @@ impl Client {
     /// # Errors
     ///
     /// As [`Client::send`].
-    pub async fn fetch<E: Question>(&self, question: &E) -> Result<(E::Held, Remarks), Error> {
+    pub async fn fetch<E: Question>(&self, question: &E) -> Result<(E::Decoded, Remarks), Error> {
         self.fetch_beside(question, Beside::default()).await
     }
 
@@ -212,7 +212,7 @@ impl Client {
         &self,
         question: &E,
         beside: Beside,
-    ) -> Result<(E::Held, Remarks), Error> {
+    ) -> Result<(E::Decoded, Remarks), Error> {
         let mut beyond = beside.names();
         beyond.extend(E::ENTRY.beyond(&question.to_query()));
         let asked = async {

@@ -3,7 +3,7 @@
 //! A client asks through a [`Dialect`]. The contract is the first ([`dialects`](super::dialects)); a service with a way
 //! of its own is one more file there, which names paths and parameters, reads envelopes and units with the parts that
 //! [`wire`](crate::wire) offers, and leaves out what the service does not have. Nothing is written in a dialect: who
-//! serves, serves the contract, and [`Envelope`](crate::api::Envelope) stands in a room that both sides may use.
+//! serves, serves the contract, and [`ReplyEnvelope`](crate::api::ReplyEnvelope) stands in a room that both sides may use.
 
 use std::borrow::Cow;
 use std::fmt::{self, Debug};
@@ -77,7 +77,7 @@ pub trait Question: Endpoint {
     /// # Errors
     ///
     /// [`BadQuery`] where the service does not answer it.
-    fn request(&self, dialect: &dyn Dialect) -> Result<Request<Self::Held>, BadQuery>;
+    fn request(&self, dialect: &dyn Dialect) -> Result<Request<Self::Decoded>, BadQuery>;
 }
 
 macro_rules! dialect {
@@ -110,7 +110,7 @@ macro_rules! dialect {
                 fn $name(
                     &self,
                     _question: &api::$question,
-                ) -> Result<Request<<api::$question as Endpoint>::Held>, BadQuery> {
+                ) -> Result<Request<<api::$question as Endpoint>::Decoded>, BadQuery> {
                     Err(unanswered(self.name(), stringify!($name)))
                 }
             )+
@@ -140,7 +140,7 @@ macro_rules! dialect {
 
         $(
             impl Question for api::$question {
-                fn request(&self, dialect: &dyn Dialect) -> Result<Request<Self::Held>, BadQuery> {
+                fn request(&self, dialect: &dyn Dialect) -> Result<Request<Self::Decoded>, BadQuery> {
                     dialect.$name(self)
                 }
             }

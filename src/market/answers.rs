@@ -4,10 +4,12 @@ use crate::api::Orders;
 use crate::engine::{self, EngineError, View};
 use crate::market::market::Market;
 use crate::market::names::{is_exchange, is_well_known};
-use crate::market::query::market_query::{Answer, Answered, Asked, Material, wanted};
-use crate::market::refusal::{Code, Refusal};
+use crate::market::query::market_query::{
+    ExplainedReply, MarketQuery, QueryInputs, QueryNames, wanted,
+};
+use crate::market::refusal::{Refusal, RefusalCode};
 use crate::market::revision::wall_clock;
-use crate::market::source::traits::{Needed, shown};
+use crate::market::source::traits::{RequiredHistory, shown};
 use crate::model::{Chosen, GroupedOrder, Millis, Model, Symbol};
 
 impl Market {
@@ -16,11 +18,11 @@ impl Market {
     /// # Errors
     ///
     /// A [`Refusal`] that says why there is none.
-    pub fn answer<E: Answer>(
+    pub fn answer<E: MarketQuery>(
         &self,
         question: &E,
         as_of: Option<Millis>,
-    ) -> Result<Answered<E::Reply>, Refusal> {
+    ) -> Result<ExplainedReply<E::Reply>, Refusal> {
         self.answer_within(question, as_of, usize::MAX)
     }
 
@@ -29,21 +31,21 @@ impl Market {
     /// # Errors
     ///
     /// As [`Market::answer`], and where more would be read.
-    pub(crate) fn answer_within<E: Answer>(
+    pub(crate) fn answer_within<E: MarketQuery>(
         &self,
         question: &E,
         as_of: Option<Millis>,
         most: usize,
-    ) -> Result<Answered<E::Reply>, Refusal> {
+    ) -> Result<ExplainedReply<E::Reply>, Refusal> {
         self.check_instant(as_of)?;
         if let Some(told) = question.of_market(self, as_of, most) {
             let reply = told.map_err(Refusal::blaming::<E>)?;
             self.check_answer(question, &reply)?;
-            return Ok(Answered::realised(reply));
+            return Ok(ExplainedReply::realised(reply));
         }
         let needed = match question.material() {
-            Material::Realised(_) | Material::Recorded(_) | Material::Stretch => None,
-            Material::Estimated(needed) => Some(needed),
+            QueryInputs::Realised(_) | QueryInputs::Recorded(_) | QueryInputs::Stretch => None,
+            QueryInputs::Estimated(needed) => Some(needed),
         };
         let answered = shown(&*self.source, as_of, needed.as_ref(), |view| {
             question.answer(view)
@@ -79,7 +81,7 @@ impl Market {
     }
 
     /// Refuses an empty answer to a name that nobody knows.
-    pub(crate) fn check_answer<E: Answer>(
+    pub(crate) fn check_answer<E: MarketQuery>(
         &self,
         question: &E,
         reply: &E::Reply,
@@ -95,8 +97,8 @@ impl Market {
     /// # Errors
     ///
     /// A [`Refusal`] naming the first of them and those that are nearest to it, and where the archive cannot be read.
-    pub fn check_names(&self, asked: &Asked<'_>) -> Result<(), Refusal> {
-        let Asked { symbols, exchange } = asked;
+    pub fn check_names(&self, asked: &QueryNames<'_>) -> Result<(), Refusal> {
+        let QueryNames { symbols, exchange } = asked;
         let mut unsure = symbols
             .iter()
             .filter(|symbol| !is_well_known(symbol))
@@ -112,7 +114,7 @@ impl Market {
 
     /// The same refusal about a coin that somebody knows, and another about one that nobody does.
     fn of_coin(&self, coin: &str, refusal: Refusal) -> Refusal {
-        if refusal.code != Code::UnknownCoin {
+        if refusal.code != RefusalCode::UnknownCoin {
             return refusal;
         }
         self.check_coin(coin).err().unwrap_or(refusal)
@@ -125,7 +127,7 @@ impl Market {
     /// A [`Refusal`] as of [`Market::check_names`].
     pub fn check_coin(&self, coin: &str) -> Result<(), Refusal> {
         let symbol = Symbol::read(coin);
-        self.check_names(&Asked {
+        self.check_names(&QueryNames {
             symbols: symbol.iter().collect(),
             exchange: None,
         })
@@ -137,12 +139,12 @@ impl Market {
     /// # Errors
     ///
     /// Of each a [`Refusal`] as of [`Market::answer`].
-    pub fn answers<E: Answer>(
+    pub fn answers<E: MarketQuery>(
         &self,
         question: &E,
         instants: &[Millis],
-    ) -> Option<Vec<Result<Answered<E::Reply>, Refusal>>> {
-        let Material::Estimated(needed) = question.material() else {
+    ) -> Option<Vec<Result<ExplainedReply<E::Reply>, Refusal>>> {
+        let QueryInputs::Estimated(needed) = question.material() else {
             return None;
         };
         if !question.is_one_ledger() || !self.source.shows_the_past() {
@@ -172,7 +174,7 @@ impl Market {
         model: &Chosen,
         work: impl FnOnce(&View<'_>) -> Result<T, EngineError>,
     ) -> Result<T, Refusal> {
-        let needed = Needed {
+        let needed = RequiredHistory {
             coin: coin.to_owned(),
             range: Millis::ALL,
             range_name: "all",

@@ -29,7 +29,7 @@ pub struct ArrivalId {
 /// A text that names no place in an order of arrival.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("not the id of an order")]
-pub struct NoArrivalId;
+pub struct InvalidArrivalId;
 
 impl fmt::Display for ArrivalId {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -38,18 +38,18 @@ impl fmt::Display for ArrivalId {
 }
 
 impl FromStr for ArrivalId {
-    type Err = NoArrivalId;
+    type Err = InvalidArrivalId;
 
-    fn from_str(text: &str) -> Result<Self, NoArrivalId> {
-        let (series, number) = text.split_once('-').ok_or(NoArrivalId)?;
+    fn from_str(text: &str) -> Result<Self, InvalidArrivalId> {
+        let (series, number) = text.split_once('-').ok_or(InvalidArrivalId)?;
         let place = Self {
-            series: u64::from_str_radix(series, 16).map_err(|_| NoArrivalId)?,
-            number: number.parse().map_err(|_| NoArrivalId)?,
+            series: u64::from_str_radix(series, 16).map_err(|_| InvalidArrivalId)?,
+            number: number.parse().map_err(|_| InvalidArrivalId)?,
         };
         // One place has one name: no signs, leading zeros or capitals.
         (place.to_string() == text)
             .then_some(place)
-            .ok_or(NoArrivalId)
+            .ok_or(InvalidArrivalId)
     }
 }
 

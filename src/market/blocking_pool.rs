@@ -8,7 +8,7 @@ use tokio::task::spawn_blocking;
 use crate::market::refusal::Refusal;
 
 /// What `work` makes on a blocking thread, once there is room in `lane`.
-pub(crate) async fn in_lane<T, F>(
+pub(crate) async fn run_blocking<T, F>(
     lane: Option<Arc<Semaphore>>,
     work: impl FnOnce() -> Result<T, F> + Send + 'static,
 ) -> Result<T, F>

@@ -6,9 +6,9 @@ use crate::model::Millis;
 
 /// A collector at an instant. Counts are since its start.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Filling {
+pub struct CollectorStatus {
     /// The venues, in the order asked for.
-    pub venues: Vec<VenueFilling>,
+    pub venues: Vec<VenueStatus>,
     /// Rows that wait to be committed.
     pub waiting: u64,
     /// Whether nothing can be written.
@@ -17,7 +17,7 @@ pub struct Filling {
 
 /// One venue of it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct VenueFilling {
+pub struct VenueStatus {
     /// Exchange, lower case.
     pub exchange: &'static str,
     /// Whether everything of it is listened to.
@@ -43,7 +43,7 @@ pub struct VenueFilling {
 }
 
 /// A collector whose state can be asked for.
-pub trait Fills: Debug + Send + Sync {
+pub trait CollectorMonitor: Debug + Send + Sync {
     /// How it goes; none once it has ended.
-    fn filling(&self) -> Option<Filling>;
+    fn filling(&self) -> Option<CollectorStatus>;
 }

@@ -5,16 +5,16 @@ use std::sync::{Arc, Mutex};
 
 use crate::archive::{Archive, Watch};
 use crate::engine::Observations;
-use crate::market::collector_status::Fills;
-use crate::market::map_recorder::MapKeeper;
+use crate::market::collector_status::CollectorMonitor;
+use crate::market::map_recorder::MapRecorder;
 use crate::market::market::Market;
 use crate::market::refusal::Refusal;
 use crate::market::revision::wall_clock;
 use crate::market::shared_refresh::SharedLook;
-use crate::market::source::archive::Archived;
-use crate::market::source::growing_tables::{Feed, Growing};
-use crate::market::source::replay::{Clock, Moving};
-use crate::market::source::tables::Fixed;
+use crate::market::source::archive::ArchiveSource;
+use crate::market::source::growing_tables::{GrowingTables, MarketFeed};
+use crate::market::source::replay::{ReplayClock, ReplaySource};
+use crate::market::source::tables::TableSource;
 use crate::market::source::traits::Source;
 use crate::model::{Millis, TimeRange};
 
@@ -35,7 +35,7 @@ impl Market {
     /// A market of tables that never change.
     #[must_use]
     pub fn fixed(observations: Observations, origin: impl Into<String>) -> Self {
-        Self::of(Arc::new(Fixed::new(observations)), origin)
+        Self::of(Arc::new(TableSource::new(observations)), origin)
     }
 
     /// A market of tables that a simulation made.
@@ -53,12 +53,12 @@ impl Market {
     pub fn simulated_live(
         observations: Observations,
         start: Millis,
-        clock: impl FnOnce(Millis) -> Arc<dyn Clock>,
+        clock: impl FnOnce(Millis) -> Arc<dyn ReplayClock>,
         origin: impl Into<String>,
     ) -> Self {
-        let fixed = Arc::new(Fixed::new(observations));
+        let fixed = Arc::new(TableSource::new(observations));
         let place = Arc::clone(&fixed) as Arc<dyn Source>;
-        let moving = Moving::of_observations(place, fixed.observations(), start, clock);
+        let moving = ReplaySource::of_observations(place, fixed.observations(), start, clock);
         Self {
             simulated: true,
             ..Self::of_moving(moving, origin)
@@ -75,18 +75,18 @@ impl Market {
     pub fn replayed(
         path: impl AsRef<Path>,
         range: TimeRange,
-        clock: impl FnOnce(Millis) -> Arc<dyn Clock>,
+        clock: impl FnOnce(Millis) -> Arc<dyn ReplayClock>,
         read: &dyn Fn(usize, usize),
     ) -> Result<Self, Refusal> {
         let path = path.as_ref();
-        let place = Arc::new(Archived::open(path, None)?);
+        let place = Arc::new(ArchiveSource::open(path, None)?);
         let archive = Archive::read(path)?;
-        let moving = Moving::of_archive(place, archive, range, clock, read)?;
+        let moving = ReplaySource::of_archive(place, archive, range, clock, read)?;
         let origin = format!("replay of archive {}", path.display());
         Ok(Self::of_moving(moving, origin))
     }
 
-    fn of_moving(moving: Moving, origin: impl Into<String>) -> Self {
+    fn of_moving(moving: ReplaySource, origin: impl Into<String>) -> Self {
         let moving = Arc::new(moving);
         Self {
             moving: Some(Arc::clone(&moving)),
@@ -96,9 +96,12 @@ impl Market {
 
     /// An empty market in memory, and the feed that it grows by; it keeps the place of its last `kept` orders.
     #[must_use]
-    pub fn growing(kept: usize, origin: impl Into<String>) -> (Self, Feed) {
-        let growing = Arc::new(Growing::new(kept));
-        (Self::of(Arc::clone(&growing) as _, origin), Feed(growing))
+    pub fn growing(kept: usize, origin: impl Into<String>) -> (Self, MarketFeed) {
+        let growing = Arc::new(GrowingTables::new(kept));
+        (
+            Self::of(Arc::clone(&growing) as _, origin),
+            MarketFeed(growing),
+        )
     }
 
     /// A market that lies in the archive in the folder `path`, as it grows, or as it was known at `as_of`.
@@ -114,7 +117,7 @@ impl Market {
         {
             return Err(Refusal::unknown_yet(at, wall_clock()));
         }
-        let archived = Archived::open(path, as_of)?;
+        let archived = ArchiveSource::open(path, as_of)?;
         Ok(Self::of(
             Arc::new(archived),
             format!("archive {}", path.display()),
@@ -134,7 +137,7 @@ impl Market {
 
     /// The same market, whose archive `collector` fills.
     #[must_use]
-    pub fn filled_by(self, collector: Arc<dyn Fills>) -> Self {
+    pub fn filled_by(self, collector: Arc<dyn CollectorMonitor>) -> Self {
         Self {
             filled_by: Some(collector),
             ..self
@@ -143,7 +146,7 @@ impl Market {
 
     /// The same market, with a keeper of the maps that servers of it answer with.
     #[must_use]
-    pub fn keeping(self, maps: Arc<MapKeeper>) -> Self {
+    pub fn keeping(self, maps: Arc<MapRecorder>) -> Self {
         Self {
             maps: Some(maps),
             ..self

@@ -26,7 +26,7 @@ const LOOK: Duration = Duration::from_millis(5);
 
 /// A map as it was served.
 #[derive(Debug)]
-pub(crate) struct Served {
+pub(crate) struct ServedMap {
     pub(crate) kind: &'static str,
     pub(crate) symbol: String,
     pub(crate) params: String,
@@ -46,7 +46,7 @@ pub struct MapStatus {
 }
 
 #[derive(Debug, Default)]
-struct Counts {
+struct MapCounts {
     waiting: AtomicUsize,
     kept: AtomicU64,
     lost: AtomicU64,
@@ -54,7 +54,7 @@ struct Counts {
     losing: AtomicBool,
 }
 
-impl Counts {
+impl MapCounts {
     fn lose(&self, maps: usize, why: &dyn std::fmt::Display) {
         let count = u64::try_from(maps).unwrap_or(u64::MAX);
         self.lost.fetch_add(count, Ordering::Relaxed);
@@ -72,11 +72,11 @@ impl Counts {
 /// use std::sync::Arc;
 ///
 /// use liqdata::archive::{Archive, GroupCommitWriter};
-/// use liqdata::market::{MapKeeper, Market};
+/// use liqdata::market::{MapRecorder, Market};
 ///
 /// # let folder = std::env::temp_dir().join(format!("liqdata-maps-doc-{}", std::process::id()));
 /// let keeper = GroupCommitWriter::start(Archive::create_or_open(&folder)?)?;
-/// let maps = Arc::new(MapKeeper::start(&folder, keeper.queue(), 256 << 20)?);
+/// let maps = Arc::new(MapRecorder::start(&folder, keeper.queue(), 256 << 20)?);
 /// let market = Market::open(&folder, None)?.keeping(Arc::clone(&maps));
 /// // … serve it …
 /// maps.finish(std::time::Duration::from_secs(2));
@@ -86,13 +86,13 @@ impl Counts {
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Debug)]
-pub struct MapKeeper {
-    sender: Mutex<Option<Sender<Served>>>,
+pub struct MapRecorder {
+    sender: Mutex<Option<Sender<ServedMap>>>,
     thread: JoinHandle<()>,
-    counts: Arc<Counts>,
+    counts: Arc<MapCounts>,
 }
 
-impl MapKeeper {
+impl MapRecorder {
     /// Starts to keep maps in the archive in the folder `archive` by way of `inbox`, until those of a day take
     /// `bytes_a_day`, compressed.
     ///
@@ -105,7 +105,7 @@ impl MapKeeper {
         bytes_a_day: u64,
     ) -> Result<Self, ArchiveError> {
         let path = archive.as_ref();
-        let recorder = Recorder {
+        let recorder = MapWriter {
             archive: Archive::read(path)?,
             inbox,
             bytes_a_day,
@@ -128,7 +128,7 @@ impl MapKeeper {
     }
 
     /// Hands a map over to be kept; never waits.
-    pub(crate) fn keep(&self, map: Served) {
+    pub(crate) fn keep(&self, map: ServedMap) {
         let size = map.body.len();
         let waiting = self.counts.waiting.fetch_add(size, Ordering::Relaxed);
         let why = if waiting > 0 && waiting.saturating_add(size) > ROOM {
@@ -172,15 +172,15 @@ impl MapKeeper {
 }
 
 /// The thread's own side: writes what it receives.
-struct Recorder {
+struct MapWriter {
     archive: Archive,
     inbox: WriteQueue,
     bytes_a_day: u64,
-    counts: Arc<Counts>,
+    counts: Arc<MapCounts>,
 }
 
-impl Recorder {
-    fn work(&self, received: &Receiver<Served>) {
+impl MapWriter {
+    fn work(&self, received: &Receiver<ServedMap>) {
         while let Ok(first) = received.recv() {
             let mut bytes = first.body.len();
             let mut maps = vec![first];
@@ -195,7 +195,7 @@ impl Recorder {
         }
     }
 
-    fn keep(&self, maps: Vec<Served>) {
+    fn keep(&self, maps: Vec<ServedMap>) {
         let sent = maps.len();
         match maps
             .first()
@@ -240,7 +240,7 @@ impl Recorder {
 }
 
 /// The row of a map.
-fn row(map: Served) -> Result<MapRow, Box<dyn std::error::Error>> {
+fn row(map: ServedMap) -> Result<MapRow, Box<dyn std::error::Error>> {
     let explain = map
         .explain
         .as_ref()

@@ -5,13 +5,13 @@
 use std::sync::{Arc, Mutex, PoisonError};
 
 use crate::archive::{Archive, DamagedPart, Watch};
-use crate::market::blocking_pool::in_lane;
-use crate::market::collector_status::{Filling, Fills};
-use crate::market::map_recorder::MapKeeper;
+use crate::market::blocking_pool::run_blocking;
+use crate::market::collector_status::{CollectorMonitor, CollectorStatus};
+use crate::market::map_recorder::MapRecorder;
 use crate::market::refusal::Refusal;
-use crate::market::revision::{Basis, Revision, Standing};
+use crate::market::revision::{Dependency, Revision, SourceState};
 use crate::market::shared_refresh::SharedLook;
-use crate::market::source::replay::Moving;
+use crate::market::source::replay::ReplaySource;
 use crate::market::source::traits::Source;
 use crate::model::{Millis, MissedStretch};
 
@@ -37,12 +37,12 @@ pub struct Market {
     /// Where the observations come from, in a few words.
     pub(crate) origin: String,
     /// Keeps the maps that servers of this market answer with.
-    pub(crate) maps: Option<Arc<MapKeeper>>,
+    pub(crate) maps: Option<Arc<MapRecorder>>,
     /// Where it moves by a clock of its own.
-    pub(crate) moving: Option<Arc<Moving>>,
+    pub(crate) moving: Option<Arc<ReplaySource>>,
     pub(crate) look: SharedLook,
-    /// Fills its archive in this process, where something does.
-    pub(crate) filled_by: Option<Arc<dyn Fills>>,
+    /// CollectorMonitor its archive in this process, where something does.
+    pub(crate) filled_by: Option<Arc<dyn CollectorMonitor>>,
     /// Reads all files of its archive once, where somebody wanted that.
     pub(crate) watch: Mutex<Option<Watch>>,
 }
@@ -78,7 +78,7 @@ impl Market {
     }
 
     /// What keeps the maps that servers of this market answer with, where something does.
-    pub(crate) fn maps_kept(&self) -> Option<&MapKeeper> {
+    pub(crate) fn maps_kept(&self) -> Option<&MapRecorder> {
         self.maps.as_deref()
     }
 
@@ -89,7 +89,7 @@ impl Market {
     }
 
     /// How the collector goes that fills its archive, where one in this process does.
-    pub(crate) fn filling(&self) -> Option<Filling> {
+    pub(crate) fn filling(&self) -> Option<CollectorStatus> {
         self.filled_by.as_ref()?.filling()
     }
 
@@ -183,7 +183,7 @@ impl Market {
     /// The instant questions are about where they name none.
     #[must_use]
     pub fn now(&self) -> Millis {
-        self.source.last_standing(&Basis::Observations).now
+        self.source.last_standing(&Dependency::Observations).now
     }
 
     /// The same, where anything has been observed: the epoch itself stands for nothing.
@@ -206,14 +206,16 @@ impl Market {
     /// What every answer depends on.
     #[must_use]
     pub fn revision(&self) -> Revision {
-        self.source.last_standing(&Basis::Observations).revision
+        self.source
+            .last_standing(&Dependency::Observations)
+            .revision
     }
 
     /// What the estimates of `coin` depend on: another number once a bar of it has closed, or its past has changed.
     #[must_use]
     pub fn estimate_revision(&self, coin: &str) -> Revision {
         self.source
-            .last_standing(&Basis::Coin(coin.to_owned()))
+            .last_standing(&Dependency::Coin(coin.to_owned()))
             .revision
     }
 
@@ -226,16 +228,19 @@ impl Market {
             return Ok(look(self));
         }
         let market = Arc::clone(self);
-        in_lane(None, move || Ok(look(&market))).await
+        run_blocking(None, move || Ok(look(&market))).await
     }
 
     /// Where `basis` stands, with all that was there when this was asked; one look is shared by all who ask meanwhile.
-    pub(crate) async fn look_at(self: &Arc<Self>, basis: &Basis) -> Result<Standing, Refusal> {
+    pub(crate) async fn look_at(
+        self: &Arc<Self>,
+        basis: &Dependency,
+    ) -> Result<SourceState, Refusal> {
         if !self.is_on_disk() {
             return self.standing(basis);
         }
         let look = async {
-            self.look(|market| market.standing(&Basis::Observations).map(drop))
+            self.look(|market| market.standing(&Dependency::Observations).map(drop))
                 .await?
         };
         self.look.fresh(look).await?;
@@ -252,7 +257,7 @@ impl Market {
     /// # Errors
     ///
     /// A [`Refusal`] where what is new cannot be read.
-    pub(crate) fn standing(&self, basis: &Basis) -> Result<Standing, Refusal> {
+    pub(crate) fn standing(&self, basis: &Dependency) -> Result<SourceState, Refusal> {
         self.source.standing(basis)
     }
 

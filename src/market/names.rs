@@ -14,7 +14,7 @@ const LISTED: usize = 20;
 
 /// The names that were ever observed.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Names {
+pub(crate) struct KnownNames {
     /// Symbols of listings, with the coins they are of.
     pub(crate) listings: BTreeMap<String, BTreeSet<String>>,
     /// Coins, of listings or of bars.
@@ -23,7 +23,7 @@ pub(crate) struct Names {
     pub(crate) exchanges: BTreeSet<String>,
 }
 
-impl Names {
+impl KnownNames {
     /// Whether nothing was observed yet.
     pub(crate) fn is_empty(&self) -> bool {
         self.coins.is_empty()
@@ -158,8 +158,8 @@ fn unknown(
 mod tests {
     use crate::market::names::*;
 
-    fn names() -> Names {
-        let mut names = Names::default();
+    fn names() -> KnownNames {
+        let mut names = KnownNames::default();
         for (exchange, symbol, coin) in [
             ("binance", "BTCUSDT", "BTC"),
             ("nowhere", "FARTUSDT", "FART"),
@@ -187,7 +187,7 @@ mod tests {
         for exchange in ["binance", "nowhere", "okx"] {
             names().check_exchange(exchange).unwrap();
         }
-        Names::default()
+        KnownNames::default()
             .check_symbol(&Symbol::read("NOPE").unwrap())
             .unwrap();
     }

@@ -21,11 +21,11 @@ type Series = BTreeMap<(String, i64), Vec<Bar>>;
 type Days = RangeInclusive<i64>;
 
 /// What a reading is in coins, or why it is not brought to them.
-pub type InCoins = Result<ObservedOpenInterest, NotInCoins>;
+pub type CoinReading = Result<ObservedOpenInterest, NotInCoins>;
 
 /// Why nothing is brought to coins.
 #[derive(Debug, thiserror::Error)]
-pub enum NoPrices {
+pub enum PriceError {
     /// The archive cannot be read.
     #[error(transparent)]
     Archive(#[from] ArchiveError),
@@ -36,7 +36,7 @@ pub enum NoPrices {
 
 /// The prices of an archive.
 #[derive(Debug)]
-pub struct Prices {
+pub struct PriceHistory {
     archive: Option<Archive>,
     /// Bars by the day's number and the coin; none of a coin that has none.
     days: BTreeMap<i64, BTreeMap<String, Series>>,
@@ -44,7 +44,7 @@ pub struct Prices {
     held: usize,
 }
 
-impl Prices {
+impl PriceHistory {
     /// Those of the archive in the folder `path`, which has none before it is begun.
     ///
     /// # Errors
@@ -63,14 +63,14 @@ impl Prices {
     ///
     /// # Errors
     ///
-    /// [`NoPrices`] where the archive's bars cannot be read.
+    /// [`PriceError`] where the archive's bars cannot be read.
     pub fn in_coins(
         &mut self,
         files: Vec<Vec<ObservedOpenInterest>>,
         goes_on: &mut dyn FnMut() -> bool,
-    ) -> Result<Option<Vec<Vec<InCoins>>>, NoPrices> {
+    ) -> Result<Option<Vec<Vec<CoinReading>>>, PriceError> {
         let coins: BTreeSet<String> = files.iter().flatten().map(coin_of).collect();
-        let mut made: Vec<Vec<Option<InCoins>>> = files
+        let mut made: Vec<Vec<Option<CoinReading>>> = files
             .iter()
             .map(|file| file.iter().map(|_| None).collect())
             .collect();

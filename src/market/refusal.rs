@@ -13,7 +13,7 @@ const NOT_LATER: &str = "an instant that is not later";
 
 /// What a refusal is for; each face has a table of them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Code {
+pub enum RefusalCode {
     /// A value outside the contract.
     BadQuery,
     /// No bar of the coin has closed yet.
@@ -49,7 +49,7 @@ pub enum Code {
 #[error("{message}")]
 pub struct Refusal {
     /// The reason.
-    pub code: Code,
+    pub code: RefusalCode,
     /// The parameter to blame, where one is.
     pub parameter: Option<Cow<'static, str>>,
     /// What is wrong, with the value.
@@ -61,7 +61,7 @@ pub struct Refusal {
 }
 
 impl Refusal {
-    fn new(code: Code, parameter: Option<&'static str>, message: impl Into<String>) -> Self {
+    fn new(code: RefusalCode, parameter: Option<&'static str>, message: impl Into<String>) -> Self {
         Self {
             code,
             parameter: parameter.map(Cow::Borrowed),
@@ -82,20 +82,20 @@ impl Refusal {
     pub(crate) fn later(asked: Millis, opened: Millis) -> Self {
         let message =
             format!("{asked} is after {opened}, the instant the archive was opened as of");
-        Self::new(Code::Later, Some("as_of"), message).allowing(NOT_LATER)
+        Self::new(RefusalCode::Later, Some("as_of"), message).allowing(NOT_LATER)
     }
 
     /// An instant is asked about that lies after all that can be known.
     pub(crate) fn unknown_yet(asked: Millis, newest: Millis) -> Self {
         let message =
             format!("nothing is known of {asked}: the newest that is known is of {newest}");
-        Self::new(Code::Later, Some("as_of"), message).allowing(NOT_LATER)
+        Self::new(RefusalCode::Later, Some("as_of"), message).allowing(NOT_LATER)
     }
 
     /// All observations of an archive are asked for.
     pub(crate) fn not_tables() -> Self {
         let message = "an archive is not handed over as tables; open it again by its path";
-        Self::new(Code::NotTables, None, message)
+        Self::new(RefusalCode::NotTables, None, message)
     }
 
     /// An order of arrival cannot go on from the place `asked`, and does from `newest`.
@@ -107,7 +107,7 @@ impl Refusal {
             asked.unwrap_or_default(),
             newest.to_string(),
         );
-        Self::new(Code::Gone, None, message)
+        Self::new(RefusalCode::Gone, None, message)
     }
 
     /// Whether the archive's journal is damaged, which is said where that is met.
@@ -117,12 +117,13 @@ impl Refusal {
 
     /// A bug, and what is known of it.
     pub(crate) fn defect(known: impl fmt::Display) -> Self {
-        Self::new(Code::Defect, None, known.to_string())
+        Self::new(RefusalCode::Defect, None, known.to_string())
     }
 
     /// The same in answer to an endpoint: what may be blamed is one of its parameters.
     pub(crate) fn blaming<E: Endpoint>(mut self) -> Self {
-        if matches!(self.code, Code::TooCoarse | Code::TooShort) && E::PARAMETERS.contains(&"range")
+        if matches!(self.code, RefusalCode::TooCoarse | RefusalCode::TooShort)
+            && E::PARAMETERS.contains(&"range")
         {
             self.parameter = Some(Cow::Borrowed("range"));
         }
@@ -135,7 +136,7 @@ impl From<BadQuery> for Refusal {
         Self {
             parameter: Some(query.parameter),
             allowed: Some(query.allowed),
-            ..Self::new(Code::BadQuery, None, query.message)
+            ..Self::new(RefusalCode::BadQuery, None, query.message)
         }
     }
 }
@@ -143,14 +144,14 @@ impl From<BadQuery> for Refusal {
 impl From<EngineError> for Refusal {
     fn from(error: EngineError) -> Self {
         let (code, parameter) = match &error {
-            EngineError::UnknownCoin { .. } => (Code::UnknownCoin, "symbol"),
-            EngineError::NoBars { .. } => (Code::NoBars, "symbol"),
-            EngineError::NoPositions { .. } => (Code::NoPositions, "symbol"),
-            EngineError::TooCoarse { .. } => (Code::TooCoarse, "symbol"),
-            EngineError::UnknownVenue { .. } => (Code::BadQuery, "exchange"),
-            EngineError::BadBin { .. } => (Code::BadQuery, "bin"),
-            EngineError::TooShort { .. } => (Code::TooShort, "symbol"),
-            EngineError::NoSuchLength { .. } => (Code::NoSuchLength, "interval"),
+            EngineError::UnknownCoin { .. } => (RefusalCode::UnknownCoin, "symbol"),
+            EngineError::NoBars { .. } => (RefusalCode::NoBars, "symbol"),
+            EngineError::NoPositions { .. } => (RefusalCode::NoPositions, "symbol"),
+            EngineError::TooCoarse { .. } => (RefusalCode::TooCoarse, "symbol"),
+            EngineError::UnknownVenue { .. } => (RefusalCode::BadQuery, "exchange"),
+            EngineError::BadBin { .. } => (RefusalCode::BadQuery, "bin"),
+            EngineError::TooShort { .. } => (RefusalCode::TooShort, "symbol"),
+            EngineError::NoSuchLength { .. } => (RefusalCode::NoSuchLength, "interval"),
         };
         let mut refusal = Self::new(code, Some(parameter), error.to_string());
         match &error {
@@ -180,13 +181,13 @@ impl From<ArchiveError> for Refusal {
     fn from(error: ArchiveError) -> Self {
         match error {
             ArchiveError::BadRange { parameter, message } => {
-                Self::new(Code::EmptyRange, Some(parameter), message)
+                Self::new(RefusalCode::EmptyRange, Some(parameter), message)
                     .allowing("a stretch of time that is not empty")
             }
             error => Self {
                 message: error.to_string(),
                 source: Some(Box::new(error)),
-                ..Self::new(Code::Unreadable, None, "")
+                ..Self::new(RefusalCode::Unreadable, None, "")
             },
         }
     }
@@ -194,12 +195,12 @@ impl From<ArchiveError> for Refusal {
 
 impl From<RingFault> for Refusal {
     fn from(fault: RingFault) -> Self {
-        Self::new(Code::Inexact, None, fault.to_string())
+        Self::new(RefusalCode::Inexact, None, fault.to_string())
     }
 }
 
 impl From<TableFault> for Refusal {
     fn from(fault: TableFault) -> Self {
-        Self::new(Code::Inexact, None, fault.to_string())
+        Self::new(RefusalCode::Inexact, None, fault.to_string())
     }
 }

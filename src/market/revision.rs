@@ -33,7 +33,7 @@ impl Revision {
 
 /// The part of a market that an answer depends on.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Basis {
+pub(crate) enum Dependency {
     /// The observations.
     Observations,
     /// The observations, and what is recorded of how they were made.
@@ -44,7 +44,7 @@ pub(crate) enum Basis {
 
 /// Where a part of a market stands, as of one look.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Standing {
+pub(crate) struct SourceState {
     pub(crate) revision: Revision,
     /// The instant every window ends at. It moves with the observations, never with the clock alone.
     pub(crate) now: Millis,

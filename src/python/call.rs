@@ -17,7 +17,7 @@ use tokio::task::AbortHandle;
 use super::bridge::Wakeup;
 use super::error::{self, Failure};
 use super::logs;
-use super::question::Answer;
+use super::question::UnconvertedReply;
 use super::runtime::{self, Threads};
 use super::signals::SIGNAL_TICK;
 
@@ -25,9 +25,9 @@ use super::signals::SIGNAL_TICK;
 #[derive(Debug)]
 pub(super) enum Outcome {
     /// One answer; `None` where a walk has ended.
-    One(Option<Answer>),
+    One(Option<UnconvertedReply>),
     /// Many answers in the order asked.
-    Many(Vec<Answer>),
+    Many(Vec<UnconvertedReply>),
     /// The failure of the question with this label.
     Failed(Failure, Option<String>),
 }

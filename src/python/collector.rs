@@ -11,7 +11,7 @@ use super::error::Failure;
 use super::market::Market;
 use super::{error, logs};
 use crate::collect::{self, CollectError, CollectPlan, Settings, Status, VenueState};
-use crate::market::{self, Filling, Fills, MapKeeper, VenueFilling};
+use crate::market::{self, CollectorMonitor, CollectorStatus, MapRecorder, VenueStatus};
 
 /// How often a closing thread looks whether the collector has ended, and for signals.
 const TICK: Duration = Duration::from_millis(10);
@@ -27,7 +27,7 @@ type Running = Mutex<Option<collect::Collector>>;
 pub(super) struct Collector {
     running: Arc<Running>,
     /// Keeps the maps that are served of the archive, once it is served.
-    maps: Mutex<Option<Arc<MapKeeper>>>,
+    maps: Mutex<Option<Arc<MapRecorder>>>,
     maps_bytes: u64,
     /// How it went, once it has been stopped.
     ended: Arc<Mutex<Option<Status>>>,
@@ -61,7 +61,7 @@ impl Collector {
         running.as_ref().map(look)
     }
 
-    fn maps(&self) -> MutexGuard<'_, Option<Arc<MapKeeper>>> {
+    fn maps(&self) -> MutexGuard<'_, Option<Arc<MapRecorder>>> {
         self.maps.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -79,7 +79,7 @@ impl Collector {
         let mut maps = self.maps();
         let keeper = match &*maps {
             Some(keeper) => Arc::clone(keeper),
-            None => Arc::new(MapKeeper::start(
+            None => Arc::new(MapRecorder::start(
                 collector.archive(),
                 collector.queue(),
                 self.maps_bytes,
@@ -226,8 +226,8 @@ struct Seen {
     pid: u32,
 }
 
-impl Fills for Seen {
-    fn filling(&self) -> Option<Filling> {
+impl CollectorMonitor for Seen {
+    fn filling(&self) -> Option<CollectorStatus> {
         // After a fork another thread may hold the lock for ever.
         let running = self
             .running
@@ -235,7 +235,7 @@ impl Fills for Seen {
             .filter(|_| self.pid == std::process::id())?;
         let running = running.lock().unwrap_or_else(PoisonError::into_inner);
         let status = running.as_ref()?.status();
-        let venues = status.venues.into_iter().map(|venue| VenueFilling {
+        let venues = status.venues.into_iter().map(|venue| VenueStatus {
             exchange: venue.exchange,
             is_live: venue.state == VenueState::Live,
             connections: venue.connections,
@@ -248,7 +248,7 @@ impl Fills for Seen {
             quarantined: venue.quarantined,
             lost: venue.lost,
         });
-        Some(Filling {
+        Some(CollectorStatus {
             venues: venues.collect(),
             waiting: status.waiting,
             is_stalled: status.trouble.is_some(),

@@ -11,7 +11,7 @@ use pyo3::types::{IntoPyDict, PyDict};
 use crate::api::BadQuery;
 use crate::archive::ArchiveError;
 use crate::engine::TableFault;
-use crate::market::{Code, Refusal};
+use crate::market::{Refusal, RefusalCode};
 use crate::{client, feeds, server};
 
 /// What went wrong with a call, before it meets Python.
@@ -165,24 +165,24 @@ fn from_market(py: Python<'_>, refusal: &Refusal) -> PyErr {
         bad_query(py, &BadQuery::new(parameter, message, allowed))
     };
     match refusal.code {
-        Code::BadQuery | Code::Later | Code::EmptyRange => {
+        RefusalCode::BadQuery | RefusalCode::Later | RefusalCode::EmptyRange => {
             bad_query(refusal.allowed.as_deref().unwrap_or_default())
         }
-        Code::UnknownCoin
-        | Code::NoBars
-        | Code::NoPositions
-        | Code::TooCoarse
-        | Code::TooShort
-        | Code::NoSuchLength
-        | Code::Gone => {
+        RefusalCode::UnknownCoin
+        | RefusalCode::NoBars
+        | RefusalCode::NoPositions
+        | RefusalCode::TooCoarse
+        | RefusalCode::TooShort
+        | RefusalCode::NoSuchLength
+        | RefusalCode::Gone => {
             let status = server::status(refusal.code).as_u16();
             refused(py, message, status, "", None)
         }
-        Code::Unreadable | Code::Inexact | Code::NotTables => {
+        RefusalCode::Unreadable | RefusalCode::Inexact | RefusalCode::NotTables => {
             let path = refusal.source.as_ref().and_then(|error| error.path());
             archive_at(py, message, path)
         }
-        Code::Defect => bug(py, message),
+        RefusalCode::Defect => bug(py, message),
     }
 }
 

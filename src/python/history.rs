@@ -13,7 +13,7 @@ use super::question::{MAX_ROWS, PAGE_SIZES, orders, whole};
 use super::rows::Table;
 use crate::api::BadQuery;
 use crate::archive::Filter;
-use crate::market::{self, Asked};
+use crate::market::{self, QueryNames};
 use crate::model::{GroupedOrder, Millis, Symbol};
 
 /// Orders that are handed over at a time.
@@ -80,7 +80,7 @@ impl History {
             while left.orders.is_empty() {
                 let (Some(day), Some(archive)) = (left.days.last(), self.market.archive()) else {
                     if !left.any {
-                        self.market.check_names(&Asked {
+                        self.market.check_names(&QueryNames {
                             symbols: self.symbol.iter().collect(),
                             exchange: self.filter.exchange.as_deref(),
                         })?;

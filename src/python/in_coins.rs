@@ -10,7 +10,7 @@ use super::archive::decimal;
 use super::{error, foreign, tables};
 use crate::collect::FilesInCoins;
 use crate::feeds::dumps::RowReading;
-use crate::market::{InCoins, NoPrices, Prices};
+use crate::market::{CoinReading, PriceError, PriceHistory};
 use crate::model::{NotInCoins, ObservedOpenInterest, nearest_f64};
 
 /// A reading that is not brought to coins: its row, the reason, what stands there, and whether it is implausible as USD.
@@ -20,7 +20,7 @@ type Left = (usize, &'static str, String, bool);
 #[pyclass(frozen, module = "liqdata._core")]
 pub(super) struct ArchivePrices {
     path: PathBuf,
-    known: Mutex<Option<Prices>>,
+    known: Mutex<Option<PriceHistory>>,
 }
 
 #[pymethods]
@@ -64,7 +64,7 @@ impl ArchivePrices {
         &self,
         py: Python<'_>,
         rows: Vec<ObservedOpenInterest>,
-    ) -> PyResult<Vec<InCoins>> {
+    ) -> PyResult<Vec<CoinReading>> {
         let mut raised = None;
         let mut goes_on = || {
             raised = Python::attach(|py| py.check_signals().err());
@@ -75,8 +75,8 @@ impl ArchivePrices {
             return Err(raised);
         }
         let made = made.map_err(|fault| match fault {
-            NoPrices::Archive(fault) => error::archive(py, &fault),
-            NoPrices::Bars(fault) => error::bad_table(py, &fault),
+            PriceError::Archive(fault) => error::archive(py, &fault),
+            PriceError::Bars(fault) => error::bad_table(py, &fault),
         })?;
         Ok(made.into_iter().flatten().flatten().collect())
     }
@@ -98,7 +98,7 @@ impl ArchivePrices {
         let Some(made) = made.map_err(|fault| fault.to_string())? else {
             return Ok(None);
         };
-        let in_coins = |(made, row): (InCoins, RowReading)| {
+        let in_coins = |(made, row): (CoinReading, RowReading)| {
             let made = decimal("open_interest", made?.open_interest);
             Ok(RowReading {
                 open_interest: made.map_err(NotInCoins::NoAmount)?,
@@ -114,12 +114,12 @@ impl ArchivePrices {
         &self,
         files: Vec<Vec<ObservedOpenInterest>>,
         goes_on: &mut dyn FnMut() -> bool,
-    ) -> Result<Option<Vec<Vec<InCoins>>>, NoPrices> {
+    ) -> Result<Option<Vec<Vec<CoinReading>>>, PriceError> {
         let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
         let known = &mut *known;
         let prices = match known {
             Some(prices) => prices,
-            None => known.insert(Prices::of(&self.path)?),
+            None => known.insert(PriceHistory::of(&self.path)?),
         };
         prices.in_coins(files, goes_on)
     }

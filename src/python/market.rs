@@ -16,7 +16,7 @@ use super::foreign;
 use super::freeing::Unwaited;
 use super::history::History;
 use super::moving::{Live, Pace};
-use super::question::{self, Answer, AskedQuestion};
+use super::question::{self, AskedQuestion, UnconvertedReply};
 use super::rows::Table;
 use super::signals::{Progress, interruptible, watched};
 use super::stream::Stream;
@@ -43,7 +43,7 @@ const LARGE: usize = 10_000;
 pub(super) struct Market {
     market: Arc<market::Market>,
     positions: Vec<Position>,
-    feed: Option<market::Feed>,
+    feed: Option<market::MarketFeed>,
     /// How the time of one that moves passes.
     pace: Option<Pace>,
     /// What a simulated one that moves was made of, and its last known positions.
@@ -72,7 +72,7 @@ impl Market {
         market: &market::Market,
         questions: &[AskedQuestion],
         instants: &[Millis],
-    ) -> Vec<Vec<Result<Answer, Failure>>> {
+    ) -> Vec<Vec<Result<UnconvertedReply, Failure>>> {
         let together = on_all_cores(questions, |question| question.answers(market, instants));
         let alone = questions.iter().zip(&together);
         let alone: Vec<(&AskedQuestion, Millis)> = alone
@@ -91,7 +91,7 @@ impl Market {
 /// The answers as a list; the first failure, with what it was about.
 fn listed(
     py: Python<'_>,
-    answers: Vec<Result<Answer, Failure>>,
+    answers: Vec<Result<UnconvertedReply, Failure>>,
     labels: impl Iterator<Item = String>,
 ) -> PyResult<Py<PyAny>> {
     let made = PyList::empty(py);

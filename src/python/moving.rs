@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use pyo3::prelude::*;
 
 use super::signals::{Progress, watched};
-use crate::market::{Clock, Driven, Scaled};
+use crate::market::{ManualClock, ReplayClock, ScaledClock};
 use crate::model::{Millis, Position};
 use crate::simulate::{self, Habits, Simulation};
 
@@ -20,7 +20,7 @@ pub(super) enum Pace {
     /// So many times as fast as here.
     Speed(f64),
     /// As it is told to.
-    Driven(Arc<Driven>),
+    Driven(Arc<ManualClock>),
 }
 
 impl Pace {
@@ -28,14 +28,14 @@ impl Pace {
     pub(super) fn of(speed: Option<f64>, at: Millis) -> Self {
         match speed {
             Some(speed) => Self::Speed(speed),
-            None => Self::Driven(Arc::new(Driven::new(at))),
+            None => Self::Driven(Arc::new(ManualClock::new(at))),
         }
     }
 
     /// A clock that stands at `at`.
-    pub(super) fn clock(&self, at: Millis) -> Arc<dyn Clock> {
+    pub(super) fn clock(&self, at: Millis) -> Arc<dyn ReplayClock> {
         match self {
-            Self::Speed(speed) => Arc::new(Scaled::new(at, *speed)),
+            Self::Speed(speed) => Arc::new(ScaledClock::new(at, *speed)),
             Self::Driven(clock) => {
                 clock.advance(at);
                 Arc::clone(clock) as _

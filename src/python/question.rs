@@ -19,7 +19,7 @@ use super::rows::Table;
 use super::specification::Specification;
 use super::untaken::{UntakenArrivals, UntakenOrders};
 use crate::api::{
-    self, ArgumentValue, Arguments, BadQuery, ENDPOINTS, EXTENSIONS, Endpoint as _, Entry,
+    self, ArgumentValue, Arguments, BadQuery, ENDPOINTS, EXTENSIONS, Endpoint as _, EndpointEntry,
     Parameter,
 };
 use crate::client::{self, Beside, Client};
@@ -32,7 +32,7 @@ use crate::wire::Decode;
 
 /// A reply that has not met Python yet.
 #[derive(Debug)]
-pub(super) enum Answer {
+pub(super) enum UnconvertedReply {
     Overview(TotalsByWindow, Told),
     Rows(Columns, Told),
     Heatmap(HeatmapGrid, Ground),
@@ -45,7 +45,7 @@ pub(super) enum Answer {
     Arrivals(Arc<UntakenArrivals>),
 }
 
-impl Answer {
+impl UnconvertedReply {
     /// Dicts, a [`Table`], or the fields of a grid; on the caller's own thread.
     pub(super) fn into_python(self, py: Python<'_>) -> PyResult<Py<PyAny>> {
         Ok(match self {
@@ -79,21 +79,21 @@ impl Answer {
 
 /// A reply on its way to Python.
 trait Delivered {
-    fn into_answer(self, ground: Ground) -> Answer;
+    fn into_answer(self, ground: Ground) -> UnconvertedReply;
 }
 
 impl<R> Delivered for Vec<R>
 where
     Columns: From<Self>,
 {
-    fn into_answer(self, _: Ground) -> Answer {
-        Answer::Rows(self.into(), Told::default())
+    fn into_answer(self, _: Ground) -> UnconvertedReply {
+        UnconvertedReply::Rows(self.into(), Told::default())
     }
 }
 
 impl Delivered for OrderColumns {
-    fn into_answer(self, _: Ground) -> Answer {
-        Answer::Rows(self.into(), Told::default())
+    fn into_answer(self, _: Ground) -> UnconvertedReply {
+        UnconvertedReply::Rows(self.into(), Told::default())
     }
 }
 
@@ -101,7 +101,7 @@ impl Delivered for OrderColumns {
 macro_rules! objects {
     ($($reply:ty => |$it:ident, $ground:pat_param| $answer:expr;)+) => {$(
         impl Delivered for $reply {
-            fn into_answer(self, $ground: Ground) -> Answer {
+            fn into_answer(self, $ground: Ground) -> UnconvertedReply {
                 let $it = self;
                 $answer
             }
@@ -110,17 +110,17 @@ macro_rules! objects {
 }
 
 objects! {
-    TotalsByWindow => |reply, _| Answer::Overview(reply, Told::default());
-    HeatmapGrid => |reply, ground| Answer::Heatmap(reply, ground);
-    LiquidationMap => |reply, ground| Answer::Liqmap(reply, ground);
-    TierLevels => |reply, ground| Answer::Levels(reply, ground);
-    MaxPain => |reply, ground| Answer::Maxpain(reply, ground);
+    TotalsByWindow => |reply, _| UnconvertedReply::Overview(reply, Told::default());
+    HeatmapGrid => |reply, ground| UnconvertedReply::Heatmap(reply, ground);
+    LiquidationMap => |reply, ground| UnconvertedReply::Liqmap(reply, ground);
+    TierLevels => |reply, ground| UnconvertedReply::Levels(reply, ground);
+    MaxPain => |reply, ground| UnconvertedReply::Maxpain(reply, ground);
 }
 
 /// A checked query of one endpoint, whatever the endpoint.
 pub(super) trait Question: Debug + Send + Sync {
     /// The row of the endpoint in the table of endpoints.
-    fn entry(&self) -> Entry;
+    fn entry(&self) -> EndpointEntry;
 
     /// The parameters as a query string spells them.
     fn parameters(&self) -> Vec<(&'static str, String)>;
@@ -133,23 +133,26 @@ pub(super) trait Question: Debug + Send + Sync {
         &'a self,
         client: &'a Client,
         beside: Beside,
-    ) -> BoxFuture<'a, Result<Answer, Failure>>;
+    ) -> BoxFuture<'a, Result<UnconvertedReply, Failure>>;
 
     /// Asks a market in this process.
-    fn answer(&self, market: &Market, as_of: Option<Millis>) -> Result<Answer, Failure>;
+    fn answer(&self, market: &Market, as_of: Option<Millis>) -> Result<UnconvertedReply, Failure>;
 
     /// Asks a market as of each instant; `None` unless one replay answers all of them.
-    fn answers(&self, market: &Market, instants: &[Millis])
-    -> Option<Vec<Result<Answer, Failure>>>;
+    fn answers(
+        &self,
+        market: &Market,
+        instants: &[Millis],
+    ) -> Option<Vec<Result<UnconvertedReply, Failure>>>;
 }
 
 impl<E> Question for E
 where
-    E: market::Answer + client::Question,
+    E: market::MarketQuery + client::Question,
     E::Reply: Delivered,
-    E::Held: Delivered,
+    E::Decoded: Delivered,
 {
-    fn entry(&self) -> Entry {
+    fn entry(&self) -> EndpointEntry {
         E::ENTRY
     }
 
@@ -158,14 +161,14 @@ where
     }
 
     fn covered(&self) -> Option<Window> {
-        market::Answer::covered(self)
+        market::MarketQuery::covered(self)
     }
 
     fn send<'a>(
         &'a self,
         client: &'a Client,
         beside: Beside,
-    ) -> BoxFuture<'a, Result<Answer, Failure>> {
+    ) -> BoxFuture<'a, Result<UnconvertedReply, Failure>> {
         Box::pin(async move {
             let covered = Question::covered(self);
             let beside = Beside {
@@ -183,7 +186,7 @@ where
         })
     }
 
-    fn answer(&self, market: &Market, as_of: Option<Millis>) -> Result<Answer, Failure> {
+    fn answer(&self, market: &Market, as_of: Option<Millis>) -> Result<UnconvertedReply, Failure> {
         let answered = market.answer(self, as_of)?;
         let told = Told {
             earlier: self.earlier(market, as_of, &answered.reply)?,
@@ -197,7 +200,7 @@ where
         &self,
         market: &Market,
         instants: &[Millis],
-    ) -> Option<Vec<Result<Answer, Failure>>> {
+    ) -> Option<Vec<Result<UnconvertedReply, Failure>>> {
         let answers = market.answers(self, instants)?.into_iter();
         let answers = answers.map(|answered| {
             let answered = answered?;
@@ -210,20 +213,20 @@ where
 /// How an endpoint makes a question of arguments and reads a reply.
 struct Endpoint {
     ask: fn(&Arguments) -> Result<Arc<dyn Question>, BadQuery>,
-    read: fn(&[u8], Option<usize>) -> Result<Answer, Failure>,
+    read: fn(&[u8], Option<usize>) -> Result<UnconvertedReply, Failure>,
 }
 
 impl Endpoint {
     fn of<E>() -> Self
     where
-        E: market::Answer + client::Question,
+        E: market::MarketQuery + client::Question,
         E::Reply: Delivered,
-        E::Held: Delivered + Decode,
+        E::Decoded: Delivered + Decode,
     {
         Self {
             ask: |arguments| Ok(Arc::new(E::from_arguments(arguments)?)),
             read: |body, pieces| {
-                let reply = reading::<E, E::Held>(body, pieces)?;
+                let reply = reading::<E, E::Decoded>(body, pieces)?;
                 Ok(reply.into_answer(Ground::Untold))
             },
         }
@@ -244,7 +247,7 @@ impl Endpoint {
     }
 }
 
-impl Answer {
+impl UnconvertedReply {
     /// Reads a body as the reply of an endpoint; `None` if there is no such endpoint.
     pub(super) fn read(
         endpoint: &str,
@@ -286,12 +289,16 @@ impl AskedQuestion {
     }
 
     /// Asks a service over HTTP.
-    pub(super) async fn send(&self, client: &Client) -> Result<Answer, Failure> {
+    pub(super) async fn send(&self, client: &Client) -> Result<UnconvertedReply, Failure> {
         self.question.send(client, self.beside).await
     }
 
     /// Asks a market in this process.
-    pub(super) fn answer(&self, market: &Market, as_of: Option<Millis>) -> Result<Answer, Failure> {
+    pub(super) fn answer(
+        &self,
+        market: &Market,
+        as_of: Option<Millis>,
+    ) -> Result<UnconvertedReply, Failure> {
         self.question.answer(market, as_of)
     }
 
@@ -300,7 +307,7 @@ impl AskedQuestion {
         &self,
         market: &Market,
         instants: &[Millis],
-    ) -> Option<Vec<Result<Answer, Failure>>> {
+    ) -> Option<Vec<Result<UnconvertedReply, Failure>>> {
         self.question.answers(market, instants)
     }
 }
@@ -460,7 +467,7 @@ fn argument(parameter: &Parameter, value: &Bound<'_, PyAny>) -> PyResult<Option<
 /// The arguments for the parameters of `entry`, as `given` has them.
 fn arguments<'py>(
     py: Python<'py>,
-    entry: &Entry,
+    entry: &EndpointEntry,
     given: impl Fn(&'static str) -> PyResult<Option<Bound<'py, PyAny>>>,
 ) -> PyResult<Arguments> {
     let mut pairs = Vec::with_capacity(entry.parameters.len());
@@ -582,7 +589,7 @@ pub(super) fn cascade_stream(
     last_event_id: &Bound<'_, PyAny>,
 ) -> PyResult<api::Stream> {
     let py = symbol.py();
-    let events = PyString::new(py, api::Events::Cascades.name()).into_any();
+    let events = PyString::new(py, api::StreamEvents::Cascades.name()).into_any();
     let arguments = arguments(py, &api::Stream::ENTRY, |name| {
         Ok(match name {
             "symbol" => Some(symbol.clone()),

@@ -6,7 +6,7 @@ use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 
 use super::error;
-use super::question::Answer;
+use super::question::UnconvertedReply;
 
 /// What the answer of `endpoint` with this body gives; read in pieces of so many bytes, or whole.
 #[pyfunction]
@@ -17,7 +17,7 @@ pub(super) fn read_reply(
     body: &[u8],
     pieces: Option<usize>,
 ) -> PyResult<Py<PyAny>> {
-    py.detach(|| Answer::read(endpoint, body, pieces))
+    py.detach(|| UnconvertedReply::read(endpoint, body, pieces))
         .ok_or_else(|| PyValueError::new_err(format!("endpoint: there is no {endpoint:?}")))?
         .map_err(|failure| error::python(py, &failure))?
         .into_python(py)

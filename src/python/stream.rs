@@ -11,12 +11,12 @@ use super::bridge::{Bridge, wakeup};
 use super::call::{Call, Outcome};
 use super::columns::Columns;
 use super::error::Failure;
-use super::question::Answer;
+use super::question::UnconvertedReply;
 use super::signals::SIGNAL_TICK;
 use super::untaken::{Batch, UntakenArrivals};
-use crate::api::{self, Events};
+use crate::api::{self, StreamEvents};
 use crate::client;
-use crate::market::{CascadeFollower, Followed, FollowedCascades, Follower, Market, Refusal};
+use crate::market::{CascadeFollower, CascadeUpdate, Market, OrderFollower, OrderUpdate, Refusal};
 
 /// Orders read from a market at a time.
 const PAGE: usize = 1024;
@@ -24,7 +24,7 @@ const PAGE: usize = 1024;
 /// Where the rows come from.
 enum Source {
     Service(Box<client::OrderStream>),
-    Market(Box<Follower>),
+    Market(Box<OrderFollower>),
     CascadesOfService(Box<client::CascadeStream>),
     CascadesOfMarket(Box<CascadeFollower>),
     /// The stream has been closed.
@@ -57,14 +57,14 @@ impl Source {
             Self::Service(stream) => Ok(Some(told(stream.next().await?))),
             Self::CascadesOfService(stream) => Ok(Some(told(stream.next().await?))),
             Self::Market(follower) => match follower.next().await? {
-                Followed::Orders(orders) => Ok(Some(batch(orders))),
-                Followed::Gap { asked, newest } => Err(Refusal::gone(asked, newest).into()),
-                Followed::End => Ok(None),
+                OrderUpdate::Orders(orders) => Ok(Some(batch(orders))),
+                OrderUpdate::Gap { asked, newest } => Err(Refusal::gone(asked, newest).into()),
+                OrderUpdate::End => Ok(None),
             },
             Self::CascadesOfMarket(follower) => match follower.next().await? {
-                FollowedCascades::Cascades(cascades) => Ok(Some(batch(cascades))),
-                FollowedCascades::Gap { asked, newest } => Err(Refusal::gone(asked, newest).into()),
-                FollowedCascades::End => Ok(None),
+                CascadeUpdate::Cascades(cascades) => Ok(Some(batch(cascades))),
+                CascadeUpdate::Gap { asked, newest } => Err(Refusal::gone(asked, newest).into()),
+                CascadeUpdate::End => Ok(None),
             },
             Self::Ended => Ok(None),
         }
@@ -101,8 +101,10 @@ impl Stream {
         closed: Arc<AtomicBool>,
     ) -> Self {
         let source = match question.events {
-            Events::Orders => Source::Service(client::OrderStream::new(client, question).into()),
-            Events::Cascades => {
+            StreamEvents::Orders => {
+                Source::Service(client::OrderStream::new(client, question).into())
+            }
+            StreamEvents::Cascades => {
                 Source::CascadesOfService(client::CascadeStream::new(client, question).into())
             }
         };
@@ -112,8 +114,10 @@ impl Stream {
     /// The stream of a market: behind the place asked for, or from now on.
     pub(super) fn of_market(market: Arc<Market>, question: api::Stream) -> Result<Self, Refusal> {
         let source = match question.events {
-            Events::Orders => Source::Market(Follower::new(market, question, PAGE)?.into()),
-            Events::Cascades => {
+            StreamEvents::Orders => {
+                Source::Market(OrderFollower::new(market, question, PAGE)?.into())
+            }
+            StreamEvents::Cascades => {
                 Source::CascadesOfMarket(CascadeFollower::new(market, question, PAGE)?.into())
             }
         };
@@ -181,7 +185,7 @@ impl Stream {
         let (closed, ended) = (Arc::clone(&self.closed), Arc::clone(&self.ended));
         let work = async move {
             match fill(&source, &untaken, &closed, &ended).await {
-                Ok(true) => Outcome::One(Some(Answer::Arrivals(untaken))),
+                Ok(true) => Outcome::One(Some(UnconvertedReply::Arrivals(untaken))),
                 Ok(false) => Outcome::One(None),
                 Err(failure) => Outcome::Failed(failure, None),
             }

@@ -6,7 +6,7 @@ use pyo3::prelude::*;
 
 use super::bridge::{Bridge, wakeup};
 use super::call::{Call, Outcome};
-use super::question::Answer;
+use super::question::UnconvertedReply;
 use super::untaken::UntakenOrders;
 use crate::client;
 
@@ -55,7 +55,7 @@ impl Walk {
                     Err(error) => return Outcome::Failed(error.into(), None),
                 }
             }
-            Outcome::One(Some(Answer::Walked(untaken, groups)))
+            Outcome::One(Some(UnconvertedReply::Walked(untaken, groups)))
         };
         Call::begin(work, wakeup(bridge, token))
     }

@@ -7,7 +7,7 @@ use axum::http::{HeaderName, HeaderValue, Method, StatusCode};
 use axum::response::{IntoResponse, Response};
 
 use crate::api::{BadQuery, RefusedBody};
-use crate::market::{Code, Refusal};
+use crate::market::{Refusal, RefusalCode};
 use crate::model::MissedStretch;
 
 /// The methods every path takes.
@@ -142,18 +142,22 @@ impl From<BadQuery> for Rejection {
 
 /// The HTTP status of what a market refuses.
 #[must_use]
-pub fn status(code: Code) -> StatusCode {
+pub fn status(code: RefusalCode) -> StatusCode {
     match code {
-        Code::BadQuery
-        | Code::TooCoarse
-        | Code::TooShort
-        | Code::NoSuchLength
-        | Code::Later
-        | Code::EmptyRange => StatusCode::BAD_REQUEST,
-        Code::UnknownCoin | Code::NoBars | Code::NoPositions => StatusCode::NOT_FOUND,
-        Code::Gone => StatusCode::GONE,
-        Code::Unreadable | Code::Inexact | Code::NotTables => StatusCode::SERVICE_UNAVAILABLE,
-        Code::Defect => StatusCode::INTERNAL_SERVER_ERROR,
+        RefusalCode::BadQuery
+        | RefusalCode::TooCoarse
+        | RefusalCode::TooShort
+        | RefusalCode::NoSuchLength
+        | RefusalCode::Later
+        | RefusalCode::EmptyRange => StatusCode::BAD_REQUEST,
+        RefusalCode::UnknownCoin | RefusalCode::NoBars | RefusalCode::NoPositions => {
+            StatusCode::NOT_FOUND
+        }
+        RefusalCode::Gone => StatusCode::GONE,
+        RefusalCode::Unreadable | RefusalCode::Inexact | RefusalCode::NotTables => {
+            StatusCode::SERVICE_UNAVAILABLE
+        }
+        RefusalCode::Defect => StatusCode::INTERNAL_SERVER_ERROR,
     }
 }
 
@@ -235,27 +239,27 @@ fn unheard(gaps: &[MissedStretch]) -> String {
 /// What a client is told of a refusal: where an archive lies, or a bug, is nobody else's business.
 fn told(refusal: &Refusal) -> String {
     match refusal.code {
-        Code::Unreadable => {
+        RefusalCode::Unreadable => {
             if !refusal.is_of_damage() {
                 log::error!("{refusal}");
             }
             "the archive behind this service cannot be read".to_owned()
         }
-        Code::Defect => {
+        RefusalCode::Defect => {
             log::error!("{refusal}");
             DEFECT.to_owned()
         }
-        Code::BadQuery
-        | Code::UnknownCoin
-        | Code::NoBars
-        | Code::NoPositions
-        | Code::TooCoarse
-        | Code::TooShort
-        | Code::NoSuchLength
-        | Code::Later
-        | Code::EmptyRange
-        | Code::Gone
-        | Code::Inexact
-        | Code::NotTables => refusal.to_string(),
+        RefusalCode::BadQuery
+        | RefusalCode::UnknownCoin
+        | RefusalCode::NoBars
+        | RefusalCode::NoPositions
+        | RefusalCode::TooCoarse
+        | RefusalCode::TooShort
+        | RefusalCode::NoSuchLength
+        | RefusalCode::Later
+        | RefusalCode::EmptyRange
+        | RefusalCode::Gone
+        | RefusalCode::Inexact
+        | RefusalCode::NotTables => refusal.to_string(),
     }
 }

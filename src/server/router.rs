@@ -20,7 +20,7 @@ use tower_http::compression::predicate::{NotForContentType, Predicate, SizeAbove
 use super::reject::Rejection;
 use super::shared::{Lane, Shared};
 use crate::api::{self, ENDPOINTS, EXTENSIONS, OPENAPI, Stream, openapi};
-use crate::market::{Answer, Market, Visit, every_endpoint};
+use crate::market::{EndpointVisitor, Market, MarketQuery, every_endpoint};
 use crate::server::access::guard::Guarded;
 use crate::server::admission::limits::Limits;
 use crate::server::answers::answer_cache::Key;
@@ -83,8 +83,8 @@ pub(crate) fn pages(shared: Shared) -> Router {
 
 struct Routes(Router<Shared>);
 
-impl Visit for Routes {
-    fn endpoint<E: Answer>(self) -> Self {
+impl EndpointVisitor for Routes {
+    fn endpoint<E: MarketQuery>(self) -> Self {
         Self(self.0.route(E::PATH, get(Page::of::<E>())))
     }
 }

@@ -7,7 +7,7 @@ use std::time::Duration;
 use tokio::sync::Semaphore;
 
 use super::reject::Rejection;
-use crate::market::{Market, in_lane};
+use crate::market::{Market, run_blocking};
 use crate::server::admission::history_limit::Past;
 use crate::server::admission::limits::Limits;
 use crate::server::admission::memory::Memory;
@@ -138,6 +138,6 @@ impl Shared {
             Lane::Past => &self.past.workers,
         };
         let market = Arc::clone(&self.market);
-        in_lane(Some(Arc::clone(lane)), move || work(&market)).await
+        run_blocking(Some(Arc::clone(lane)), move || work(&market)).await
     }
 }

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use liqdata::api::Stream;
 use liqdata::archive::{Archive, Batch};
-use liqdata::market::{Followed, Follower, Market};
+use liqdata::market::{Market, OrderFollower, OrderUpdate};
 use liqdata::model::Millis;
 use proptest::prelude::*;
 
@@ -102,12 +102,12 @@ async fn the_stream_of_an_instant_tells_of_what_is_missing_once_and_ends() {
     let market = Arc::new(Market::open(folder.archive(), as_of).unwrap());
     for (id, gaps) in [(None, 0), (Some("beef-7"), 1)] {
         let question = Stream::new(None, None, id).unwrap();
-        let mut follower = Follower::new(Arc::clone(&market), question, 16).unwrap();
+        let mut follower = OrderFollower::new(Arc::clone(&market), question, 16).unwrap();
         for _ in 0..gaps {
             let next = follower.next().await.unwrap();
-            assert!(matches!(next, Followed::Gap { .. }), "{next:?}");
+            assert!(matches!(next, OrderUpdate::Gap { .. }), "{next:?}");
         }
         let next = follower.next().await.unwrap();
-        assert!(matches!(next, Followed::End), "{next:?}");
+        assert!(matches!(next, OrderUpdate::End), "{next:?}");
     }
 }

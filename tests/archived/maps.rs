@@ -9,7 +9,7 @@ use axum::body::{Body, to_bytes};
 use axum::http::header::ACCEPT_ENCODING;
 use axum::http::{Request, StatusCode};
 use liqdata::archive::{Archive, Batch, CommitPolicy, Filter, GroupCommitWriter, MapRow};
-use liqdata::market::{MapKeeper, MapStatus, Market};
+use liqdata::market::{MapRecorder, MapStatus, Market};
 use liqdata::model::{Millis, TimeRange};
 use liqdata::server::router;
 use tower::ServiceExt;
@@ -27,7 +27,7 @@ const END: i64 = START + 2 * Millis::DAY;
 /// The process that writes, with a server of what it writes.
 struct Writing {
     keeper: Option<GroupCommitWriter>,
-    maps: Arc<MapKeeper>,
+    maps: Arc<MapRecorder>,
     service: Router,
 }
 
@@ -36,7 +36,7 @@ impl Writing {
         let mut writer = Archive::create_or_open(archive).unwrap();
         writer.append(&two_days()).unwrap();
         let keeper = GroupCommitWriter::start_with(writer, pace).unwrap();
-        let maps = Arc::new(MapKeeper::start(archive, keeper.queue(), bytes_a_day).unwrap());
+        let maps = Arc::new(MapRecorder::start(archive, keeper.queue(), bytes_a_day).unwrap());
         let market = Market::open(archive, None)
             .unwrap()
             .keeping(Arc::clone(&maps));

@@ -3,7 +3,7 @@
 use liqdata::api::{Heatmap, Liqmap, Maxpain, RawModel};
 use liqdata::archive::{Archive, Batch};
 use liqdata::engine::{Explain, Observations, Sources, State};
-use liqdata::market::{Answer, Code, Market};
+use liqdata::market::{Market, MarketQuery, RefusalCode};
 use liqdata::model::{Millis, ObservedBar, TimeRange, Vocabulary, Window};
 use liqdata::server::status;
 
@@ -203,7 +203,10 @@ fn the_longest_observed_exchange_gives_the_price_and_all_of_them_the_volume() {
             .is_err()
     );
     assert_eq!(market.bars("SOL", None).unwrap(), []);
-    assert_eq!(market.bars("NOPE", None).unwrap_err().code, Code::BadQuery);
+    assert_eq!(
+        market.bars("NOPE", None).unwrap_err().code,
+        RefusalCode::BadQuery
+    );
 }
 
 #[test]
@@ -287,7 +290,7 @@ fn a_length_that_bars_cannot_be_made_into_is_a_400() {
 #[test]
 fn an_estimate_names_the_exchanges_it_is_made_of() {
     type Venues<'a> = Vec<(&'a str, usize)>;
-    fn explain<E: Answer>(market: &Market, question: &E, as_of: Option<Millis>) -> Explain {
+    fn explain<E: MarketQuery>(market: &Market, question: &E, as_of: Option<Millis>) -> Explain {
         market.answer(question, as_of).unwrap().explain.unwrap()
     }
     fn venues(explain: &Explain) -> [Venues<'_>; 3] {

@@ -4,7 +4,7 @@ use liqdata::api::{
     Chart, Coins, Exchanges, Heatmap, Largest, Levels, Liqmap, Maxpain, Orders, Overview, RawModel,
 };
 use liqdata::archive::{BarRow, Batch, Completeness, OpenInterestRow, OrderRow};
-use liqdata::market::{Answer, Market};
+use liqdata::market::{Market, MarketQuery};
 use liqdata::model::{Millis, Order, Side};
 use liqdata::server::Rejection;
 use rust_decimal::Decimal;
@@ -102,7 +102,7 @@ pub(crate) fn some_days(days: i64) -> Batch {
     }
 }
 
-fn said<E: Answer>(market: &Market, question: &E, as_of: Option<Millis>) -> String {
+fn said<E: MarketQuery>(market: &Market, question: &E, as_of: Option<Millis>) -> String {
     match market.answer(question, as_of) {
         Ok(answered) => format!(
             "{} {:?}",

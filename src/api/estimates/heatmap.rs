@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use crate::api::endpoint::{endpoint, object};
-use crate::api::parameter::{Exchange, Modelled};
+use crate::api::parameter::{Exchange, ModelChoice};
 use crate::model::{Coin, HeatmapGrid, HeatmapRange};
 
 endpoint! {
@@ -11,7 +11,7 @@ endpoint! {
     Heatmap = "heatmap" at "/api/liq-heatmap", "estimated liquidations over price and time";
     symbol: Coin = "BTC", "coin";
     range: HeatmapRange = "24h", "12h, 24h, 3d, 7d or 1M; 3M, 6M, 1y and all are an extension of our server";
-    model: Modelled = "2", "2: open interest exposed; 3: expected to be reported; or a model of your own parameters";
+    model: ModelChoice = "2", "2: open interest exposed; 3: expected to be reported; or a model of your own parameters";
     exchange: Option<Exchange>, "exchange, for its ledger alone; all together where absent; an extension of our server";
     => bare HeatmapGrid; large
 }

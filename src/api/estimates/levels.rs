@@ -4,14 +4,14 @@ use serde_json::{Value, json};
 
 use crate::api::endpoint::{endpoint, object};
 use crate::api::openapi;
-use crate::api::parameter::Modelled;
+use crate::api::parameter::ModelChoice;
 use crate::model::{Coin, TierLevels};
 
 endpoint! {
     /// Asks for the key liquidation levels of a coin.
     Levels = "levels" at "/api/liq-levels", "the strongest estimated levels by leverage";
     symbol: Coin = "BTC", "coin";
-    model: Option<Modelled>, "2, 3 or a model of your own parameters; an extension of our server";
+    model: Option<ModelChoice>, "2, 3 or a model of your own parameters; an extension of our server";
     => enveloped TierLevels
 }
 

@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use crate::api::endpoint::{endpoint, object};
 use crate::api::openapi;
-use crate::api::parameter::{Exchange, Modelled};
+use crate::api::parameter::{Exchange, ModelChoice};
 use crate::model::{BinWidth, Coin, LiquidationMap, MapRange, MapSource};
 
 endpoint! {
@@ -12,7 +12,7 @@ endpoint! {
     Liqmap = "liqmap" at "/api/liq-map", "estimated liquidations by price and leverage";
     symbol: Coin = "BTC", "coin";
     range: MapRange = "1d", "1d or 7d; 12h, 3d, 1M, 3M, 6M, 1y and all are an extension of our server";
-    model: Option<Modelled>, "2, 3 or a model of your own parameters; an extension of our server";
+    model: Option<ModelChoice>, "2, 3 or a model of your own parameters; an extension of our server";
     bin: Option<BinWidth>, "how much price a bin spans; about 0.1 % of the price where absent; an extension of our server";
     exchange: Option<Exchange>, "exchange, for its ledger alone; all together where absent; an extension of our server";
     [beside] source: Option<MapSource>, "estimate, or positions for the map of those that were seen, whatever their age; an extension of our server";

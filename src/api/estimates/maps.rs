@@ -9,7 +9,7 @@ endpoint! {
     Maps = "maps" at "/api/maps", "estimated maps as they were served";
     symbol: Option<Coin>, "coin; all where absent";
     kind: Option<MapKind>, "only answers to this question";
-    version: Option<Version>, "only those of this version of a model; unknown for those of which none was kept";
+    version: Option<ModelVersion>, "only those of this version of a model; unknown for those of which none was kept";
     start: Option<At>, "only maps whose last bar closed then or later";
     end: Option<At>, "only maps whose last bar closed before then";
     => enveloped Vec<MapRow>; large
@@ -17,7 +17,7 @@ endpoint! {
 
 words! {
     /// The version of a model.
-    Version = String {
+    ModelVersion = String {
         "the version of a model, as its maps have it, or unknown";
         |text| (!text.trim().is_empty()).then(|| text.to_owned());
         |version| version.clone()

@@ -4,14 +4,14 @@ use serde_json::{Value, json};
 
 use crate::api::endpoint::{endpoint, object};
 use crate::api::openapi;
-use crate::api::parameter::Modelled;
+use crate::api::parameter::ModelChoice;
 use crate::model::{Coin, MaxPain};
 
 endpoint! {
     /// Asks for the strongest long and short clusters of a coin.
     Maxpain = "maxpain" at "/api/liq-maxpain", "the strongest estimated clusters of a day and a week";
     symbol: Coin = "BTC", "coin";
-    model: Option<Modelled>, "2, 3 or a model of your own parameters; an extension of our server";
+    model: Option<ModelChoice>, "2, 3 or a model of your own parameters; an extension of our server";
     => enveloped MaxPain
 }
 

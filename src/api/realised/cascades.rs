@@ -3,7 +3,7 @@
 use crate::api::arguments::Argument;
 use crate::api::endpoint::endpoint;
 use crate::api::parameter::{Rule, text_of};
-use crate::api::realised::history::{Symbols, Usd};
+use crate::api::realised::history::{SymbolList, UsdAmount};
 use crate::api::refusal::BadQuery;
 use crate::api::time::At;
 use crate::model::{CascadeRow, Millis, read_span};
@@ -11,9 +11,9 @@ use crate::model::{CascadeRow, Millis, read_span};
 endpoint! {
     /// Asks for events: orders of one coin and side that follow each other closely.
     Cascades = "cascades" at "/api/liquidations/cascades", "orders that follow each other closely, as events";
-    symbol: Option<Symbols>, "coins or trading pairs, such as BTC or BTCUSDT,ETHUSDT; all where absent";
-    gap: Gap = "60s", "the most time between one order of an event and the next";
-    min_usd: Usd = "100000", "only events of at least so many USD";
+    symbol: Option<SymbolList>, "coins or trading pairs, such as BTC or BTCUSDT,ETHUSDT; all where absent";
+    gap: CascadeGap = "60s", "the most time between one order of an event and the next";
+    min_usd: UsdAmount = "100000", "only events of at least so many USD";
     start: Option<At>, "only events that began then or later; 24 hours before the end where absent";
     end: Option<At>, "only events that began before then; up to and with now where absent";
     => enveloped Vec<CascadeRow>; large
@@ -30,9 +30,9 @@ pub(crate) fn gap_text(gap: i64) -> String {
 
 /// The time between two orders that belong together, in milliseconds.
 #[derive(Debug)]
-pub struct Gap;
+pub struct CascadeGap;
 
-impl Rule for Gap {
+impl Rule for CascadeGap {
     type Value = i64;
     type Raw<'a> = &'a str;
 
@@ -69,14 +69,14 @@ mod tests {
 
     #[test]
     fn a_gap_without_a_unit_that_would_be_less_than_a_second_is_refused() {
-        let refusal = Gap::check("gap", "60").unwrap_err();
+        let refusal = CascadeGap::check("gap", "60").unwrap_err();
         assert_eq!(
             refusal.to_string(),
             "gap: 60 has no unit: it would be 60 milliseconds; allowed: \"60s\" for seconds, or \"60ms\""
         );
         for gap in [1, 60, 999, 1000, 60_000, Millis::DAY] {
-            let text = Gap::text(&gap).unwrap();
-            assert_eq!(Gap::check("gap", &text).unwrap(), gap, "{text}");
+            let text = CascadeGap::text(&gap).unwrap();
+            assert_eq!(CascadeGap::check("gap", &text).unwrap(), gap, "{text}");
         }
     }
 }

@@ -1,7 +1,7 @@
 //! `/api/liquidations/coins`: the coin ranking.
 
 use crate::api::endpoint::endpoint;
-use crate::api::parameter::Limit;
+use crate::api::parameter::RowLimit;
 use crate::model::{CoinTotals, Window};
 
 endpoint! {
@@ -9,6 +9,6 @@ endpoint! {
     #[derive(Copy)]
     Coins = "coins" at "/api/liquidations/coins", "coins ranked by liquidated USD";
     range: Window = "24h", "1h, 4h, 12h or 24h";
-    limit: Limit<200> = "30", "most rows, 1 to 200";
+    limit: RowLimit<200> = "30", "most rows, 1 to 200";
     => enveloped Vec<CoinTotals>
 }

@@ -14,19 +14,19 @@ use crate::model::{PeriodRow, Symbol, Vocabulary};
 endpoint! {
     /// Asks for what was liquidated, period by period.
     History = "history" at "/api/liquidations/history", "what was liquidated, period by period";
-    symbol: Option<Symbols>, "coins or trading pairs, such as BTC or BTCUSDT,ETHUSDT; all where absent";
+    symbol: Option<SymbolList>, "coins or trading pairs, such as BTC or BTCUSDT,ETHUSDT; all where absent";
     interval: Period = "1h", "length of a period";
-    by: Groups = "coin", "what rows are grouped by, each a column; none for totals";
+    by: GroupBy = "coin", "what rows are grouped by, each a column; none for totals";
     start: Option<At>, "only orders from then on; 24 hours before the end where absent";
     end: Option<At>, "only orders before then; up to and with now where absent";
     exchange: Option<Exchange>, "exchange, such as binance";
-    min_usd: Option<Usd>, "only orders of at least so many USD";
+    min_usd: Option<UsdAmount>, "only orders of at least so many USD";
     => enveloped Vec<PeriodRow>; large
 }
 
 /// What rows of liquidations over time can be grouped by beside the period.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Group {
+pub enum GroupColumn {
     /// By coin.
     Coin,
     /// By trading pair.
@@ -37,7 +37,7 @@ pub enum Group {
     Side,
 }
 
-impl Vocabulary for Group {
+impl Vocabulary for GroupColumn {
     const ALL: &'static [Self] = &[Self::Coin, Self::Symbol, Self::Exchange, Self::Side];
 
     fn name(self) -> &'static str {
@@ -50,7 +50,7 @@ impl Vocabulary for Group {
     }
 }
 
-impl fmt::Display for Group {
+impl fmt::Display for GroupColumn {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.name())
     }
@@ -58,9 +58,9 @@ impl fmt::Display for Group {
 
 /// Coins and trading pairs.
 #[derive(Debug)]
-pub struct Symbols;
+pub struct SymbolList;
 
-impl Rule for Symbols {
+impl Rule for SymbolList {
     type Value = Vec<Symbol>;
     type Raw<'a> = &'a str;
 
@@ -88,12 +88,12 @@ impl Rule for Symbols {
 
 words! {
     /// Columns, each once; none is written as `none`.
-    Groups = Vec<Group> {
+    GroupBy = Vec<GroupColumn> {
         "coin, symbol, exchange and side, several with commas between them, or none";
         |text| if text == "none" {
             Some(Vec::new())
         } else {
-            let groups: Option<Vec<Group>> = text.split(',').map(|name| Group::parse(name.trim())).collect();
+            let groups: Option<Vec<GroupColumn>> = text.split(',').map(|name| GroupColumn::parse(name.trim())).collect();
             groups.filter(|groups| {
                 let mut rest = groups.as_slice();
                 std::iter::from_fn(|| rest.split_first().map(|(group, others)| {
@@ -110,7 +110,7 @@ words! {
         }
     }
     /// An amount of USD.
-    Usd = Decimal {
+    UsdAmount = Decimal {
         "USD from 0 on, of at most 28 digits";
         |text| Decimal::from_str_exact(text)
             .or_else(|_| Decimal::from_scientific(text))

@@ -1,17 +1,17 @@
 //! `/api/liquidations/largest`: the largest single orders.
 
 use crate::api::endpoint::endpoint;
-use crate::api::parameter::{Exchange, Limit};
-use crate::api::realised::history::Usd;
+use crate::api::parameter::{Exchange, RowLimit};
+use crate::api::realised::history::UsdAmount;
 use crate::model::{Order, OrderColumns, Symbol, Window};
 
 endpoint! {
     /// Asks for the largest single liquidation orders in a window.
     Largest = "largest" at "/api/liquidations/largest", "the largest single liquidation orders";
     range: Window = "24h", "1h, 4h, 12h or 24h";
-    limit: Limit<1000> = "20", "most rows, 1 to 1000";
+    limit: RowLimit<1000> = "20", "most rows, 1 to 1000";
     [beside] symbol: Option<Symbol>, "trading pair, or coin for all its pairs; an extension of our server";
     [beside] exchange: Option<Exchange>, "exchange, such as binance; an extension of our server";
-    [beside] min_usd: Option<Usd>, "only orders of at least so many USD; an extension of our server";
-    => enveloped Vec<Order>, held as OrderColumns; large
+    [beside] min_usd: Option<UsdAmount>, "only orders of at least so many USD; an extension of our server";
+    => enveloped Vec<Order>, decoded as OrderColumns; large
 }

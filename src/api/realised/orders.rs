@@ -1,8 +1,8 @@
 //! `/api/liquidations`: the order feed, newest first, in pages.
 
 use crate::api::endpoint::endpoint;
-use crate::api::parameter::{Exchange, Limit, Offset};
-use crate::api::realised::history::Usd;
+use crate::api::parameter::{Exchange, Offset, RowLimit};
+use crate::api::realised::history::UsdAmount;
 use crate::api::time::At;
 use crate::model::{GroupedOrder, Groups, OrderColumns, Symbol};
 
@@ -11,13 +11,13 @@ endpoint! {
     Orders = "orders" at "/api/liquidations", "liquidation orders, newest first";
     symbol: Option<Symbol>, "trading pair such as BTCUSDT, or coin for all its pairs";
     exchange: Option<Exchange>, "exchange, such as binance";
-    limit: Limit<{ Orders::MAX }> = "50", "most rows, 1 to 1000";
+    limit: RowLimit<{ Orders::MAX }> = "50", "most rows, 1 to 1000";
     offset: Offset = "0", "rows to pass over";
-    [beside] min_usd: Option<Usd>, "only orders of at least so many USD; an extension of our server";
+    [beside] min_usd: Option<UsdAmount>, "only orders of at least so many USD; an extension of our server";
     [beside] start: Option<At>, "only orders from then on, however old; an extension of our server";
     [beside] end: Option<At>, "only orders before then, however old; an extension of our server";
     [beside] groups: Option<Groups>, "1 to tell what fills of one liquidation have in common, where that is known (group_id); an extension of our server";
-    => enveloped Vec<GroupedOrder>, held as OrderColumns; large
+    => enveloped Vec<GroupedOrder>, decoded as OrderColumns; large
 }
 
 impl Orders {

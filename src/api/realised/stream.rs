@@ -6,17 +6,17 @@ use std::fmt;
 use rust_decimal::Decimal;
 
 use crate::api::arguments::{Argument, Arguments};
-use crate::api::contract::Beyond;
-use crate::api::endpoint::{Entry, Shape};
+use crate::api::contract::Extension;
+use crate::api::endpoint::{EndpointEntry, ReplyShape};
 use crate::api::parameter::{EVERYWHERE, Exchange, Parameter, Rule, text_of};
-use crate::api::realised::cascades::{Gap, gap_text};
-use crate::api::realised::history::{Symbols, Usd};
+use crate::api::realised::cascades::{CascadeGap, gap_text};
+use crate::api::realised::history::{SymbolList, UsdAmount};
 use crate::api::refusal::BadQuery;
 use crate::model::{Millis, Order, Record, Symbol, Vocabulary, coin_of_pair};
 
 /// What a stream tells of.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Events {
+pub enum StreamEvents {
     /// The orders as they arrive.
     #[default]
     Orders,
@@ -24,7 +24,7 @@ pub enum Events {
     Cascades,
 }
 
-impl Vocabulary for Events {
+impl Vocabulary for StreamEvents {
     const ALL: &'static [Self] = &[Self::Orders, Self::Cascades];
 
     fn name(self) -> &'static str {
@@ -35,7 +35,7 @@ impl Vocabulary for Events {
     }
 }
 
-impl fmt::Display for Events {
+impl fmt::Display for StreamEvents {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.name())
     }
@@ -66,7 +66,7 @@ pub struct Stream {
     /// Only orders, or cascades, of at least so many USD.
     pub min_usd: Option<Decimal>,
     /// What it tells of.
-    pub events: Events,
+    pub events: StreamEvents,
     /// The most milliseconds between one order of a cascade and the next.
     pub gap: i64,
     /// The place to go on from; the newest order's where absent.
@@ -79,7 +79,7 @@ impl Default for Stream {
             symbols: Vec::new(),
             exchange: None,
             min_usd: None,
-            events: Events::Orders,
+            events: StreamEvents::Orders,
             gap: Self::GAP_MILLIS,
             last_event_id: None,
         }
@@ -101,7 +101,7 @@ impl Stream {
         "last_event_id",
     ];
     /// All there is to say of it.
-    pub const ENTRY: Entry = Entry {
+    pub const ENTRY: EndpointEntry = EndpointEntry {
         name: Self::NAME,
         path: Self::PATH,
         enveloped: false,
@@ -112,19 +112,19 @@ impl Stream {
                 "trading pair such as BTCUSDT, or coin for all its pairs; of cascades several, such as BTC,ETH",
             ),
             Parameter::new::<Option<Exchange>>("exchange", None, "exchange, such as binance"),
-            Parameter::new::<Events>(
+            Parameter::new::<StreamEvents>(
                 "events",
                 Some("orders"),
                 "what it tells of: orders as they arrive, or cascades as they close",
             )
             .beside(),
-            Parameter::new::<Option<Gap>>(
+            Parameter::new::<Option<CascadeGap>>(
                 "gap",
                 None,
                 "the most time between one order of a cascade and the next; 60s where absent",
             )
             .beside(),
-            Parameter::new::<Option<Usd>>(
+            Parameter::new::<Option<UsdAmount>>(
                 "min_usd",
                 None,
                 "only orders, or cascades, of at least so many USD; of cascades 100000 where absent",
@@ -137,7 +137,7 @@ impl Stream {
             ),
         ],
         meaning: "the orders as they arrive, or the cascades as they close",
-        reply: Shape::Events(Order::COLUMNS),
+        reply: ReplyShape::Events(Order::COLUMNS),
         large: false,
     };
     /// The event that tells of a gap; orders come under no name.
@@ -189,28 +189,29 @@ impl Stream {
                 ));
             }
         }
-        let events = Option::<Events>::check("events", query.text("events"))?.unwrap_or_default();
+        let events =
+            Option::<StreamEvents>::check("events", query.text("events"))?.unwrap_or_default();
         let symbol = query.text("symbol");
         let (one, several) = match events {
-            Events::Orders => (symbol, None),
-            Events::Cascades => (None, Option::<Symbols>::check("symbol", symbol)?),
+            StreamEvents::Orders => (symbol, None),
+            StreamEvents::Cascades => (None, Option::<SymbolList>::check("symbol", symbol)?),
         };
         let mut asked = Self::new(one, query.text("exchange"), query.text("last_event_id"))?;
         asked.symbols.extend(several.unwrap_or_default());
-        let gap = Option::<Gap>::check("gap", query.text("gap"))?;
+        let gap = Option::<CascadeGap>::check("gap", query.text("gap"))?;
         match events {
-            Events::Orders if gap.is_some() => {
+            StreamEvents::Orders if gap.is_some() => {
                 let problem = "is not asked of a stream of orders";
                 return Err(BadQuery::new("gap", problem, "with events=cascades"));
             }
-            Events::Cascades if asked.exchange.is_some() => {
+            StreamEvents::Cascades if asked.exchange.is_some() => {
                 let problem = "a cascade has orders of all exchanges";
                 return Err(BadQuery::new("exchange", problem, "with events=orders"));
             }
             _ => {}
         }
         Ok(Self {
-            min_usd: Option::<Usd>::check("min_usd", query.text("min_usd"))?,
+            min_usd: Option::<UsdAmount>::check("min_usd", query.text("min_usd"))?,
             events,
             gap: gap.unwrap_or(Self::GAP_MILLIS),
             ..asked
@@ -237,7 +238,7 @@ impl Stream {
         if let Some(least) = &self.min_usd {
             pairs.push(("min_usd", least.to_string()));
         }
-        if self.events == Events::Cascades {
+        if self.events == StreamEvents::Cascades {
             pairs.push(("events", self.events.to_string()));
             pairs.push(("gap", gap_text(self.gap)));
         }
@@ -246,7 +247,7 @@ impl Stream {
 
     /// What is asked for that not every service with such a stream has.
     #[must_use]
-    pub fn beyond(&self) -> Vec<Beyond> {
+    pub fn beyond(&self) -> Vec<Extension> {
         Self::ENTRY.beyond(&self.to_query())
     }
 

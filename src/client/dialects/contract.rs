@@ -62,7 +62,7 @@ macro_rules! contract {
                 fn $name(
                     &self,
                     question: &api::$question,
-                ) -> Result<Request<<api::$question as Endpoint>::Held>, BadQuery> {
+                ) -> Result<Request<<api::$question as Endpoint>::Decoded>, BadQuery> {
                     Ok(as_it_stands(question))
                 }
             )+

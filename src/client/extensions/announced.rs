@@ -2,7 +2,7 @@
 
 use reqwest::header::HeaderMap;
 
-use crate::api::{BadQuery, Beyond, EXTENSIONS, Stream};
+use crate::api::{BadQuery, EXTENSIONS, Extension, Stream};
 use crate::client::client::Client;
 use crate::client::dialect::Request;
 use crate::client::error::Error;
@@ -50,7 +50,7 @@ impl Client {
     pub(crate) async fn require(
         &self,
         endpoint: &'static str,
-        wanted: &[Beyond],
+        wanted: &[Extension],
     ) -> Result<(), Error> {
         match self.missing(endpoint, wanted).await? {
             None => Ok(()),
@@ -66,7 +66,7 @@ impl Client {
     pub(crate) async fn takes(
         &self,
         endpoint: &'static str,
-        wanted: &[Beyond],
+        wanted: &[Extension],
     ) -> Result<bool, Error> {
         Ok(self.missing(endpoint, wanted).await?.is_none())
     }
@@ -75,8 +75,8 @@ impl Client {
     async fn missing<'a>(
         &self,
         endpoint: &str,
-        wanted: &'a [Beyond],
-    ) -> Result<Option<&'a Beyond>, Error> {
+        wanted: &'a [Extension],
+    ) -> Result<Option<&'a Extension>, Error> {
         let known = &self.shared.announced;
         if wanted.is_empty() || known.takes(endpoint, wanted) {
             return Ok(None);

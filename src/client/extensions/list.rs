@@ -5,7 +5,7 @@ use std::sync::{Mutex, PoisonError};
 
 use serde_json::Value;
 
-use crate::api::{Beyond, EVERYWHERE};
+use crate::api::{EVERYWHERE, Extension};
 
 /// The last list of a service in which something was found that was looked for.
 #[derive(Debug, Default)]
@@ -13,7 +13,7 @@ pub(crate) struct Known(Mutex<Option<List>>);
 
 impl Known {
     /// Whether it lists all of `wanted` of `question`.
-    pub(crate) fn takes(&self, question: &str, wanted: &[Beyond]) -> bool {
+    pub(crate) fn takes(&self, question: &str, wanted: &[Extension]) -> bool {
         let list = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let takes = |list: &List| wanted.iter().all(|beyond| list.takes(question, beyond));
         list.as_ref().is_some_and(takes)
@@ -59,7 +59,7 @@ impl List {
     }
 
     /// Whether `question` can be asked with what is none of the contract.
-    pub(crate) fn takes(&self, question: &str, beyond: &Beyond) -> bool {
+    pub(crate) fn takes(&self, question: &str, beyond: &Extension) -> bool {
         if EVERYWHERE
             .iter()
             .any(|known| known.name == beyond.parameter)

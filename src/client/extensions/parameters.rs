@@ -4,7 +4,7 @@ use reqwest::header::{HeaderMap, HeaderValue};
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
-use crate::api::{At, Beyond, EXPLAINED, PREFER, PREFERENCE_APPLIED, Rule};
+use crate::api::{At, EXPLAINED, Extension, PREFER, PREFERENCE_APPLIED, Rule};
 use crate::model::{EarlierBar, Millis, VenueCoverage};
 use crate::wire::{self, Damage, Feed, Intake, Reading};
 
@@ -21,9 +21,9 @@ pub struct Beside {
 
 impl Beside {
     /// The names of what is asked.
-    pub(crate) fn names(self) -> Vec<Beyond> {
+    pub(crate) fn names(self) -> Vec<Extension> {
         self.to_query()
-            .map(|(name, _)| Beyond::parameter(name))
+            .map(|(name, _)| Extension::parameter(name))
             .collect()
     }
 

@@ -15,7 +15,7 @@ use tokio::time::{Instant, sleep, timeout};
 use tokio_util::task::AbortOnDropHandle;
 use url::Url;
 
-use crate::api::{Beyond, Stream};
+use crate::api::{Extension, Stream};
 use crate::client::call::attempts::{Failed, LOG};
 use crate::client::call::fault::Fault;
 use crate::client::call::retries::Retries;
@@ -89,7 +89,7 @@ pub(super) struct Reconnection {
     /// Connections in a row that brought nothing.
     pub(super) fruitless: u32,
     /// What the service has to announce before it is asked.
-    pub(super) beyond: Vec<Beyond>,
+    pub(super) beyond: Vec<Extension>,
 }
 
 /// What became of it.

@@ -11,7 +11,7 @@ use std::collections::{HashSet, VecDeque};
 
 use super::dialect::{Dialect, Request};
 use super::error::Error;
-use crate::api::{BadQuery, Beyond, Stream};
+use crate::api::{BadQuery, Extension, Stream};
 use crate::client::call::fault::Fault;
 use crate::client::call::retries::Kind;
 use crate::client::client::Client;
@@ -89,7 +89,7 @@ pub struct RowStream<R> {
     /// How the rows are asked for, or why they cannot be.
     request: Result<Request<Vec<R>>, BadQuery>,
     /// What is asked for that not every service with a stream has.
-    beyond: Vec<Beyond>,
+    beyond: Vec<Extension>,
     open: Option<Open>,
     /// The connection that is being made, if one is.
     connecting: Option<Connecting>,

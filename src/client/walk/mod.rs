@@ -18,7 +18,7 @@ pub(super) mod in_flight;
 use std::sync::{Arc, OnceLock};
 
 use super::error::Error;
-use crate::api::{BadQuery, Beyond, Endpoint, Orders};
+use crate::api::{BadQuery, Endpoint, Extension, Orders};
 use crate::client::client::Client;
 use crate::client::extensions::parameters::Beside;
 use crate::model::{Millis, OrderColumns};
@@ -215,7 +215,7 @@ impl Walk {
             self.ends(End::Complete);
             return Ok(None);
         }
-        let stretch = ["start", "end"].map(Beyond::parameter);
+        let stretch = ["start", "end"].map(Extension::parameter);
         match self.client.takes(Orders::NAME, &stretch).await {
             Ok(true) => {
                 let oldest = std::mem::take(&mut self.oldest);

@@ -14,13 +14,13 @@ use tokio::sync::Semaphore;
 
 use crate::api::Stream;
 use crate::engine::CascadeQuestion;
-use crate::market::arrivals::{ArrivalId, Arrivals, NoArrivalId};
-use crate::market::blocking_pool::in_lane;
-use crate::market::follow::cascade_tracker::{Closed, Closing, LATE};
-use crate::market::follow::order_follower::{Followed, Follower};
+use crate::market::arrivals::{ArrivalId, Arrivals, InvalidArrivalId};
+use crate::market::blocking_pool::run_blocking;
+use crate::market::follow::cascade_tracker::{CascadeTracker, ClosedCascade, LATE};
+use crate::market::follow::order_follower::{OrderFollower, OrderUpdate};
 use crate::market::market::Market;
 use crate::market::query::cascades::{MOST, row_of};
-use crate::market::query::market_query::Asked;
+use crate::market::query::market_query::QueryNames;
 use crate::market::query::time_ranges::Stretches;
 use crate::market::refusal::Refusal;
 use crate::model::{CascadeRow, Millis, Order};
@@ -40,7 +40,7 @@ const SOME: usize = 64;
 /// let place: CascadeId = "beef-0-7-0".parse()?;
 /// assert_eq!((place.series, place.number), (0xbeef, 7));
 /// assert_eq!(place.to_string(), "beef-0-7-0");
-/// # Ok::<(), liqdata::market::NoArrivalId>(())
+/// # Ok::<(), liqdata::market::InvalidArrivalId>(())
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct CascadeId {
@@ -67,16 +67,16 @@ impl fmt::Display for CascadeId {
 }
 
 impl FromStr for CascadeId {
-    type Err = NoArrivalId;
+    type Err = InvalidArrivalId;
 
-    fn from_str(text: &str) -> Result<Self, NoArrivalId> {
+    fn from_str(text: &str) -> Result<Self, InvalidArrivalId> {
         let parts: Vec<&str> = text.split('-').collect();
         let [series, anchor, number, told] = parts.as_slice() else {
-            return Err(NoArrivalId);
+            return Err(InvalidArrivalId);
         };
-        let whole = |text: &str| text.parse::<u64>().map_err(|_| NoArrivalId);
+        let whole = |text: &str| text.parse::<u64>().map_err(|_| InvalidArrivalId);
         let place = Self {
-            series: u64::from_str_radix(series, 16).map_err(|_| NoArrivalId)?,
+            series: u64::from_str_radix(series, 16).map_err(|_| InvalidArrivalId)?,
             anchor: whole(anchor)?,
             number: whole(number)?,
             told: whole(told)?,
@@ -84,13 +84,13 @@ impl FromStr for CascadeId {
         // One place has one name.
         (place.to_string() == text && place.anchor <= place.number)
             .then_some(place)
-            .ok_or(NoArrivalId)
+            .ok_or(InvalidArrivalId)
     }
 }
 
 /// What a reader of cascades comes upon.
 #[derive(Debug)]
-pub enum FollowedCascades {
+pub enum CascadeUpdate {
     /// Cascades that have closed, each with the place behind it; at least one.
     Cascades(Vec<(CascadeId, CascadeRow)>),
     /// Cascades are missing: it cannot go on from the place that was asked for.
@@ -113,8 +113,8 @@ pub struct CascadeFollower {
     question: Stream,
     least: Decimal,
     lane: Option<Arc<Semaphore>>,
-    orders: Follower,
-    closing: Closing,
+    orders: OrderFollower,
+    closing: CascadeTracker,
     /// What closed before it is not told.
     told: CascadeId,
     /// The place behind what has been told; none where the one asked for makes no sense.
@@ -122,7 +122,7 @@ pub struct CascadeFollower {
     /// The number of the last order taken in.
     taken: u64,
     /// Those that have closed and are not told yet.
-    waiting: VecDeque<(CascadeId, Closed)>,
+    waiting: VecDeque<(CascadeId, ClosedCascade)>,
     /// What the market says of them, where it has been asked.
     asked: Option<BoxFuture<'static, Result<Vec<CascadeRow>, Refusal>>>,
 }
@@ -135,7 +135,7 @@ impl CascadeFollower {
     /// A [`Refusal`] where the market cannot be read, and for a symbol that nobody knows.
     pub fn new(market: Arc<Market>, question: Stream, page: usize) -> Result<Self, Refusal> {
         let symbols: Vec<_> = question.symbols.iter().collect();
-        market.check_names(&Asked {
+        market.check_names(&QueryNames {
             symbols,
             exchange: None,
         })?;
@@ -172,8 +172,8 @@ impl CascadeFollower {
         };
         let least = question.least();
         Ok(Self {
-            orders: Follower::new(Arc::clone(&market), orders, page)?,
-            closing: Closing::new(
+            orders: OrderFollower::new(Arc::clone(&market), orders, page)?,
+            closing: CascadeTracker::new(
                 question.gap,
                 least,
                 question.symbols.clone(),
@@ -200,7 +200,7 @@ impl CascadeFollower {
         lane: Arc<Semaphore>,
     ) -> Result<Self, Refusal> {
         let make = move || Self::new(market, question, page);
-        let follower = in_lane(Some(Arc::clone(&lane)), make).await?;
+        let follower = run_blocking(Some(Arc::clone(&lane)), make).await?;
         Ok(Self {
             orders: follower.orders.within(Arc::clone(&lane)),
             lane: Some(lane),
@@ -243,35 +243,40 @@ impl CascadeFollower {
     /// # Errors
     ///
     /// A [`Refusal`] where the market cannot be read; the next call tries again.
-    pub async fn next(&mut self) -> Result<FollowedCascades, Refusal> {
+    pub async fn next(&mut self) -> Result<CascadeUpdate, Refusal> {
         loop {
             if !self.waiting.is_empty() {
                 let rows = self.ask().await?;
                 let told = self.tell(&rows);
                 if !told.is_empty() {
-                    return Ok(FollowedCascades::Cascades(told));
+                    return Ok(CascadeUpdate::Cascades(told));
                 }
             }
             match self.orders.next().await? {
-                Followed::Orders(orders) => {
+                OrderUpdate::Orders(orders) => {
                     for (id, order) in orders {
                         self.take(id, &order);
                     }
                 }
-                Followed::Gap { newest, .. } => {
+                OrderUpdate::Gap { newest, .. } => {
                     let asked = self.place.map(|place| place.to_string());
                     let asked = asked.or_else(|| self.question.last_event_id.clone());
                     let Stream { gap, symbols, .. } = &self.question;
-                    self.closing =
-                        Closing::new(*gap, self.least, symbols.clone(), newest.number, false);
+                    self.closing = CascadeTracker::new(
+                        *gap,
+                        self.least,
+                        symbols.clone(),
+                        newest.number,
+                        false,
+                    );
                     self.taken = newest.number;
                     self.told.series = newest.series;
                     self.told = self.behind(newest.number);
                     self.place = Some(self.told);
                     let newest = self.told;
-                    return Ok(FollowedCascades::Gap { asked, newest });
+                    return Ok(CascadeUpdate::Gap { asked, newest });
                 }
-                Followed::End => return Ok(FollowedCascades::End),
+                OrderUpdate::End => return Ok(CascadeUpdate::End),
             }
         }
     }
@@ -316,7 +321,7 @@ impl CascadeFollower {
                 });
                 let market = Arc::clone(&self.market);
                 let look = move || Stretches::cascades(&*market, &asked, None);
-                none.insert(Box::pin(in_lane(self.lane.clone(), look)))
+                none.insert(Box::pin(run_blocking(self.lane.clone(), look)))
             }
         };
         let looked = looking.await;

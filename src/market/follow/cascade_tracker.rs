@@ -18,7 +18,7 @@ const STEP: u64 = 64;
 
 /// Orders of one coin and side of which each is near to the next.
 #[derive(Clone, Debug)]
-struct Run {
+struct CascadeRun {
     end: Millis,
     usd: ExactSum,
     cnt: u64,
@@ -28,7 +28,7 @@ struct Run {
     told: Option<u64>,
 }
 
-impl Run {
+impl CascadeRun {
     fn join(&mut self, other: Self) {
         self.end = self.end.max(other.end);
         self.usd += other.usd;
@@ -48,7 +48,7 @@ impl Run {
 
 /// An event that is over.
 #[derive(Clone, Debug)]
-pub(crate) struct Closed {
+pub(crate) struct ClosedCascade {
     /// As far as its orders were taken in: without prices and comparison.
     pub(crate) row: CascadeRow,
     /// The how-manieth it is.
@@ -59,12 +59,12 @@ pub(crate) struct Closed {
 
 /// What has been taken in.
 #[derive(Debug)]
-pub(crate) struct Closing {
+pub(crate) struct CascadeTracker {
     gap: i64,
     least: Decimal,
     symbols: Vec<Symbol>,
     newest: Millis,
-    lines: HashMap<(String, Side), BTreeMap<Millis, Run>>,
+    lines: HashMap<(String, Side), BTreeMap<Millis, CascadeRun>>,
     /// When runs end, as far as is known, those that end first on top.
     ends: BinaryHeap<Reverse<(Millis, String, Side, Millis)>>,
     /// The coin of each pair that was met; none of one that is not asked for.
@@ -80,7 +80,7 @@ pub(crate) struct Closing {
     tidied: Millis,
 }
 
-impl Closing {
+impl CascadeTracker {
     /// Nothing taken in yet; what will be arrives behind the number `from`. Where nobody has `begun` there, events may reach
     /// further back.
     pub(crate) fn new(
@@ -122,7 +122,7 @@ impl Closing {
     }
 
     /// Takes in an order, the one that arrived as `number`: the events that are over with it.
-    pub(crate) fn take(&mut self, order: &Order, number: u64) -> Vec<Closed> {
+    pub(crate) fn take(&mut self, order: &Order, number: u64) -> Vec<ClosedCascade> {
         self.taken += 1;
         let at = order.timestamp;
         let mut closed = Vec::new();
@@ -159,7 +159,7 @@ impl Closing {
     fn put(&mut self, name: &(String, Side), order: &Order) -> Millis {
         let (at, gap) = (order.timestamp, self.gap);
         let line = self.lines.entry(name.clone()).or_default();
-        let alone = Run {
+        let alone = CascadeRun {
             end: at,
             usd: order.value_usd.into(),
             cnt: 1,
@@ -202,7 +202,7 @@ impl Closing {
         name: &(String, Side),
         start: Millis,
         grown: bool,
-        closed: &mut Vec<Closed>,
+        closed: &mut Vec<ClosedCascade>,
     ) {
         let (gap, least, newest, edge) = (self.gap, self.least, self.newest, self.edge);
         let line = self.lines.get_mut(name);
@@ -216,7 +216,7 @@ impl Closing {
         }
         self.turns += 1;
         run.told = Some(self.turns);
-        closed.push(Closed {
+        closed.push(ClosedCascade {
             row: CascadeRow {
                 start,
                 end: run.end,
@@ -307,12 +307,16 @@ mod tests {
         }
     }
 
-    fn closing(least: i64, from: u64) -> Closing {
-        Closing::new(GAP, least.into(), Vec::new(), from, true)
+    fn closing(least: i64, from: u64) -> CascadeTracker {
+        CascadeTracker::new(GAP, least.into(), Vec::new(), from, true)
     }
 
     /// What closes at each order, by the number of the order.
-    fn told(closing: &mut Closing, orders: &[Order], from: usize) -> Vec<(u64, CascadeRow, u64)> {
+    fn told(
+        closing: &mut CascadeTracker,
+        orders: &[Order],
+        from: usize,
+    ) -> Vec<(u64, CascadeRow, u64)> {
         let mut told = Vec::new();
         for (order, number) in orders.iter().zip(1..).skip(from) {
             for closed in closing.take(order, number) {

@@ -11,16 +11,16 @@ use tokio::sync::Semaphore;
 
 use crate::api::Stream;
 use crate::market::arrivals::{ArrivalId, Arrivals};
-use crate::market::blocking_pool::in_lane;
+use crate::market::blocking_pool::run_blocking;
 use crate::market::market::Market;
-use crate::market::query::market_query::Asked;
+use crate::market::query::market_query::QueryNames;
 use crate::market::refusal::Refusal;
 use crate::market::revision::Revision;
 use crate::model::Order;
 
 /// What a reader comes upon.
 #[derive(Debug)]
-pub enum Followed {
+pub enum OrderUpdate {
     /// Orders it wants, each with the place behind it; at least one.
     Orders(Vec<(ArrivalId, Order)>),
     /// Orders are missing: the order of arrival cannot go on from the place that was asked for.
@@ -35,7 +35,7 @@ pub enum Followed {
 }
 
 /// One reader.
-pub struct Follower {
+pub struct OrderFollower {
     market: Arc<Market>,
     question: Stream,
     /// Orders read from the market at a time.
@@ -47,28 +47,28 @@ pub struct Follower {
     /// The revision at which there was nothing behind the place.
     read: Option<Revision>,
     /// The look that is under way; what it has begun goes on where nobody waits for it.
-    look: Option<BoxFuture<'static, Result<Look, Refusal>>>,
+    look: Option<BoxFuture<'static, Result<MarketPoll, Refusal>>>,
 }
 
 /// A look at a market: how it stood before, so that what comes meanwhile is a change, and what it has found.
-struct Look {
+struct MarketPoll {
     revision: Revision,
     /// Whether anything could still arrive.
     growing: bool,
-    found: Found,
+    found: Polled,
 }
 
 /// What a look at a market has found: orders, or else the newest place where the one to go on from is not known.
-type Found = Result<Vec<(ArrivalId, Order)>, ArrivalId>;
+type Polled = Result<Vec<(ArrivalId, Order)>, ArrivalId>;
 
-impl Follower {
+impl OrderFollower {
     /// A reader behind the place that `question` names, or else from now on, of `page` orders at a time.
     ///
     /// # Errors
     ///
     /// A [`Refusal`] where what is newest cannot be read, and for names that nobody knows: nothing would ever come.
     pub fn new(market: Arc<Market>, question: Stream, page: usize) -> Result<Self, Refusal> {
-        market.check_names(&Asked {
+        market.check_names(&QueryNames {
             symbols: question.symbols.iter().collect(),
             exchange: question.exchange.as_deref(),
         })?;
@@ -95,7 +95,7 @@ impl Follower {
         lane: Arc<Semaphore>,
     ) -> Result<Self, Refusal> {
         let make = move || Self::new(market, question, page);
-        let follower = in_lane(Some(Arc::clone(&lane)), make).await?;
+        let follower = run_blocking(Some(Arc::clone(&lane)), make).await?;
         Ok(follower.within(lane))
     }
 
@@ -125,7 +125,7 @@ impl Follower {
     /// # Errors
     ///
     /// A [`Refusal`] where the market cannot be read; the next call tries again.
-    pub async fn next(&mut self) -> Result<Followed, Refusal> {
+    pub async fn next(&mut self) -> Result<OrderUpdate, Refusal> {
         loop {
             if let Some(read) = self.read {
                 self.market.changed(read).await;
@@ -142,30 +142,30 @@ impl Follower {
                         // It ended during the look, which may have missed the last of it.
                         continue;
                     } else {
-                        return Ok(Followed::End);
+                        return Ok(OrderUpdate::End);
                     }
                     orders.retain(|(_, order)| self.question.wants(order));
                     if !orders.is_empty() {
-                        return Ok(Followed::Orders(orders));
+                        return Ok(OrderUpdate::Orders(orders));
                     }
                 }
                 Err(newest) => {
                     let asked = self.place.replace(newest).map(|place| place.to_string());
                     let asked = asked.or_else(|| self.question.last_event_id.clone());
-                    return Ok(Followed::Gap { asked, newest });
+                    return Ok(OrderUpdate::Gap { asked, newest });
                 }
             }
         }
     }
 
     /// Looks at the market, on a thread where that may take its time.
-    async fn look(&mut self) -> Result<Look, Refusal> {
+    async fn look(&mut self) -> Result<MarketPoll, Refusal> {
         let look = match &mut self.look {
             Some(look) => look,
             none => {
                 let (market, place, page) = (Arc::clone(&self.market), self.place, self.page);
                 let look = move || look_at(&market, place, page);
-                none.insert(Box::pin(in_lane(self.lane.clone(), look)))
+                none.insert(Box::pin(run_blocking(self.lane.clone(), look)))
             }
         };
         let looked = look.await;
@@ -175,7 +175,7 @@ impl Follower {
 }
 
 /// What has arrived behind `place`.
-fn look_at(market: &Market, place: Option<ArrivalId>, page: usize) -> Result<Look, Refusal> {
+fn look_at(market: &Market, place: Option<ArrivalId>, page: usize) -> Result<MarketPoll, Refusal> {
     let (growing, revision) = (market.is_growing(), market.revision());
     let known = place
         .map(|place| market.arrivals(Some(place), page))
@@ -184,7 +184,7 @@ fn look_at(market: &Market, place: Option<ArrivalId>, page: usize) -> Result<Loo
         Some(Arrivals::Known(orders)) => Ok(orders),
         _ => Err(market.newest()?),
     };
-    Ok(Look {
+    Ok(MarketPoll {
         revision,
         growing,
         found,

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use crate::api::{BadQuery, Cascades};
 use crate::engine::{self, CascadeQuestion, EngineError, View, priced, reach};
-use crate::market::query::market_query::{Answer, Answered, Asked, Material};
+use crate::market::query::market_query::{ExplainedReply, MarketQuery, QueryInputs, QueryNames};
 use crate::market::query::time_ranges::Stretches;
 use crate::market::refusal::Refusal;
 use crate::model::{Bar, CascadeRow, Millis, Window, sort_small};
@@ -54,7 +54,7 @@ fn check(question: &Cascades, asked: &CascadeQuestion) -> Result<(), BadQuery> {
     Err(BadQuery::new(parameter, message, "a start before the end"))
 }
 
-/// Fills in the prices around events, which are in order of their starts; `read` reads the bars of a coin from an open to a
+/// CollectorMonitor in the prices around events, which are in order of their starts; `read` reads the bars of a coin from an open to a
 /// close.
 pub(crate) fn price(
     rows: &mut [CascadeRow],
@@ -81,11 +81,11 @@ pub(crate) fn price(
     Ok(())
 }
 
-impl Answer for Cascades {
-    fn answer(&self, view: &View<'_>) -> Result<Answered<Self::Reply>, EngineError> {
+impl MarketQuery for Cascades {
+    fn answer(&self, view: &View<'_>) -> Result<ExplainedReply<Self::Reply>, EngineError> {
         let asked = Arc::new(about(self, view.now()));
         let rows = engine::cascades(view, &asked).rows(&asked);
-        Ok(Answered::realised(rows.unwrap_or_default()))
+        Ok(ExplainedReply::realised(rows.unwrap_or_default()))
     }
 
     fn of_market(
@@ -102,9 +102,9 @@ impl Answer for Cascades {
         Some(told())
     }
 
-    fn doubtful(&self, reply: &Self::Reply) -> Option<Asked<'_>> {
+    fn doubtful(&self, reply: &Self::Reply) -> Option<QueryNames<'_>> {
         let symbols = self.symbol.iter().flatten();
-        Some(Asked {
+        Some(QueryNames {
             symbols: symbols
                 .filter(|symbol| reply.iter().all(|row| row.coin != symbol.coin()))
                 .collect(),
@@ -112,8 +112,8 @@ impl Answer for Cascades {
         })
     }
 
-    fn material(&self) -> Material {
-        Material::Stretch
+    fn material(&self) -> QueryInputs {
+        QueryInputs::Stretch
     }
 
     fn covered(&self) -> Option<Window> {

@@ -2,9 +2,9 @@
 
 use std::sync::Arc;
 
-use crate::api::{BadQuery, Group, History};
+use crate::api::{BadQuery, GroupColumn, History};
 use crate::engine::{self, Covered, EngineError, Grouping, TimelineQuestion, View};
-use crate::market::query::market_query::{Answer, Answered, Asked, Material};
+use crate::market::query::market_query::{ExplainedReply, MarketQuery, QueryInputs, QueryNames};
 use crate::market::query::time_ranges::Stretches;
 use crate::market::refusal::Refusal;
 use crate::model::{Millis, Symbol, Window};
@@ -21,10 +21,10 @@ fn about(question: &History, now: Millis) -> TimelineQuestion {
         end,
         interval: question.interval,
         by: Grouping {
-            coin: is(Group::Coin),
-            symbol: is(Group::Symbol),
-            exchange: is(Group::Exchange),
-            side: is(Group::Side),
+            coin: is(GroupColumn::Coin),
+            symbol: is(GroupColumn::Symbol),
+            exchange: is(GroupColumn::Exchange),
+            side: is(GroupColumn::Side),
         },
         symbols: question.symbol.clone().unwrap_or_default(),
         exchange: question.exchange.clone(),
@@ -68,11 +68,11 @@ fn check(question: &History, asked: &TimelineQuestion, now: Millis) -> Result<()
     Ok(())
 }
 
-impl Answer for History {
-    fn answer(&self, view: &View<'_>) -> Result<Answered<Self::Reply>, EngineError> {
+impl MarketQuery for History {
+    fn answer(&self, view: &View<'_>) -> Result<ExplainedReply<Self::Reply>, EngineError> {
         let asked = Arc::new(about(self, view.now()));
         let rows = engine::timeline(view, &asked).rows(&Covered::Unknown);
-        Ok(Answered::realised(rows.unwrap_or_default()))
+        Ok(ExplainedReply::realised(rows.unwrap_or_default()))
     }
 
     fn of_market(
@@ -90,7 +90,7 @@ impl Answer for History {
         Some(told())
     }
 
-    fn doubtful(&self, reply: &Self::Reply) -> Option<Asked<'_>> {
+    fn doubtful(&self, reply: &Self::Reply) -> Option<QueryNames<'_>> {
         let told = |symbol: &Symbol| {
             reply.iter().any(|row| match (&row.symbol, &row.coin) {
                 (Some(listed), coin) => {
@@ -103,14 +103,14 @@ impl Answer for History {
             })
         };
         let symbols = self.symbol.iter().flatten();
-        Some(Asked {
+        Some(QueryNames {
             symbols: symbols.filter(|symbol| !told(symbol)).collect(),
             exchange: self.exchange.as_deref().filter(|_| reply.is_empty()),
         })
     }
 
-    fn material(&self) -> Material {
-        Material::Stretch
+    fn material(&self) -> QueryInputs {
+        QueryInputs::Stretch
     }
 
     fn covered(&self) -> Option<Window> {

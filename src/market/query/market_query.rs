@@ -6,21 +6,21 @@ use crate::market::market::Market;
 use crate::market::query::measured_map::{is_measured, measured};
 use crate::market::query::time_ranges::Stretches;
 use crate::market::refusal::Refusal;
-use crate::market::source::traits::Needed;
+use crate::market::source::traits::RequiredHistory;
 use crate::model::{
     Chosen, Coin, EarlierBar, HeatmapRange, MapRange, Millis, Model, Symbol, Vocabulary, Window,
 };
 
 /// A reply with what there is to say about how it came to be.
 #[derive(Clone, Debug)]
-pub struct Answered<T> {
+pub struct ExplainedReply<T> {
     /// The reply.
     pub reply: T,
     /// How an estimate was made; `None` for realised totals.
     pub explain: Option<Explain>,
 }
 
-impl<T> Answered<T> {
+impl<T> ExplainedReply<T> {
     pub(crate) fn realised(reply: T) -> Self {
         Self {
             reply,
@@ -29,7 +29,7 @@ impl<T> Answered<T> {
     }
 }
 
-impl<T> From<Estimate<T>> for Answered<T> {
+impl<T> From<Estimate<T>> for ExplainedReply<T> {
     fn from(estimate: Estimate<T>) -> Self {
         Self {
             reply: estimate.reply,
@@ -39,11 +39,11 @@ impl<T> From<Estimate<T>> for Answered<T> {
 }
 
 /// The answers to one question as of several instants.
-pub(crate) type Answers<T> = Vec<Result<Answered<T>, EngineError>>;
+pub(crate) type Answers<T> = Vec<Result<ExplainedReply<T>, EngineError>>;
 
 /// What an answer is made of.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Material {
+pub enum QueryInputs {
     /// The realised orders of a window.
     Realised(Window),
     /// The record of what was listened to in a window, and its orders.
@@ -51,13 +51,13 @@ pub enum Material {
     /// Rows of any stretch of time, and the record of what was listened to.
     Stretch,
     /// A coin's history. Estimating its positions takes long enough that small answers should not have to queue behind it.
-    Estimated(Needed),
+    Estimated(RequiredHistory),
 }
 
-impl Material {
+impl QueryInputs {
     /// What the map of `range` is made of, which is good for as long as `lasts`.
     fn map(coin: &Coin, model: Option<&Chosen>, range: MapRange, lasts: MapRange) -> Self {
-        Self::Estimated(Needed {
+        Self::Estimated(RequiredHistory {
             coin: coin.to_string(),
             range: range.millis(),
             range_name: range.name(),
@@ -71,7 +71,7 @@ impl Material {
 
 /// The names that a question asks about.
 #[derive(Clone, Debug, Default)]
-pub struct Asked<'a> {
+pub struct QueryNames<'a> {
     /// Its coins and pairs.
     pub symbols: Vec<&'a Symbol>,
     /// Its exchange.
@@ -79,13 +79,13 @@ pub struct Asked<'a> {
 }
 
 /// An endpoint that the engine can answer.
-pub trait Answer: Endpoint {
+pub trait MarketQuery: Endpoint {
     /// The answer.
     ///
     /// # Errors
     ///
     /// [`EngineError`] where the observations cannot carry an estimate.
-    fn answer(&self, view: &View<'_>) -> Result<Answered<Self::Reply>, EngineError>;
+    fn answer(&self, view: &View<'_>) -> Result<ExplainedReply<Self::Reply>, EngineError>;
 
     /// The reply of a market, of what it knows of any stretch of time; `None` where a view shows all that it takes. Where more
     /// than `most` bytes would be read for it, it may be refused.
@@ -103,17 +103,17 @@ pub trait Answer: Endpoint {
     }
 
     /// What it is made of.
-    fn material(&self) -> Material;
+    fn material(&self) -> QueryInputs;
 
     /// The window whose coverage belongs beside its numbers: of what was realised in a window, not of a stretch of its own.
     fn covered(&self) -> Option<Window> {
         match self.material() {
-            Material::Realised(window) => Some(window),
-            Material::Recorded(_) | Material::Stretch | Material::Estimated(_) => None,
+            QueryInputs::Realised(window) => Some(window),
+            QueryInputs::Recorded(_) | QueryInputs::Stretch | QueryInputs::Estimated(_) => None,
         }
     }
 
-    /// Whether there is something to be told beside `reply` that [`Answer::earlier`] looks for.
+    /// Whether there is something to be told beside `reply` that [`MarketQuery::earlier`] looks for.
     fn leaves_out(&self) -> bool {
         false
     }
@@ -138,7 +138,7 @@ pub trait Answer: Endpoint {
     }
 
     /// The names it asks about of which `reply` tells nothing, so that they may be misspelt.
-    fn doubtful(&self, _reply: &Self::Reply) -> Option<Asked<'_>> {
+    fn doubtful(&self, _reply: &Self::Reply) -> Option<QueryNames<'_>> {
         None
     }
 
@@ -147,7 +147,7 @@ pub trait Answer: Endpoint {
         false
     }
 
-    /// The answers as of each of `instants`: those that [`Answer::answer`] gives one by one.
+    /// The answers as of each of `instants`: those that [`MarketQuery::answer`] gives one by one.
     fn answers(&self, view: &View<'_>, instants: &[Millis]) -> Answers<Self::Reply> {
         if self.is_one_ledger() {
             return self.of_one_ledger(view, instants);
@@ -156,63 +156,65 @@ pub trait Answer: Endpoint {
         instants.iter().map(one).collect()
     }
 
-    /// The answers from one replay, where [`Answer::is_one_ledger`]; none of an endpoint that knows no such question.
+    /// The answers from one replay, where [`MarketQuery::is_one_ledger`]; none of an endpoint that knows no such question.
     fn of_one_ledger(&self, _view: &View<'_>, _instants: &[Millis]) -> Answers<Self::Reply> {
         Vec::new()
     }
 }
 
-impl Answer for api::Overview {
-    fn answer(&self, view: &View<'_>) -> Result<Answered<Self::Reply>, EngineError> {
-        Ok(Answered::realised(engine::overview(view)))
+impl MarketQuery for api::Overview {
+    fn answer(&self, view: &View<'_>) -> Result<ExplainedReply<Self::Reply>, EngineError> {
+        Ok(ExplainedReply::realised(engine::overview(view)))
     }
 
-    fn material(&self) -> Material {
-        Material::Realised(Window::H24)
+    fn material(&self) -> QueryInputs {
+        QueryInputs::Realised(Window::H24)
     }
 }
 
-impl Answer for api::Coins {
-    fn answer(&self, view: &View<'_>) -> Result<Answered<Self::Reply>, EngineError> {
+impl MarketQuery for api::Coins {
+    fn answer(&self, view: &View<'_>) -> Result<ExplainedReply<Self::Reply>, EngineError> {
         let rows = engine::coins(view, self.range, self.limit.into());
-        Ok(Answered::realised(rows))
+        Ok(ExplainedReply::realised(rows))
     }
 
-    fn material(&self) -> Material {
-        Material::Realised(self.range)
-    }
-}
-
-impl Answer for api::Exchanges {
-    fn answer(&self, view: &View<'_>) -> Result<Answered<Self::Reply>, EngineError> {
-        Ok(Answered::realised(engine::exchanges(view, self.range)))
-    }
-
-    fn material(&self) -> Material {
-        Material::Realised(self.range)
+    fn material(&self) -> QueryInputs {
+        QueryInputs::Realised(self.range)
     }
 }
 
-impl Answer for api::Largest {
-    fn answer(&self, view: &View<'_>) -> Result<Answered<Self::Reply>, EngineError> {
+impl MarketQuery for api::Exchanges {
+    fn answer(&self, view: &View<'_>) -> Result<ExplainedReply<Self::Reply>, EngineError> {
+        Ok(ExplainedReply::realised(engine::exchanges(
+            view, self.range,
+        )))
+    }
+
+    fn material(&self) -> QueryInputs {
+        QueryInputs::Realised(self.range)
+    }
+}
+
+impl MarketQuery for api::Largest {
+    fn answer(&self, view: &View<'_>) -> Result<ExplainedReply<Self::Reply>, EngineError> {
         let wanted = Wanted {
             symbol: self.symbol.as_ref(),
             exchange: self.exchange.as_deref(),
             least: self.min_usd,
         };
         let rows = engine::largest(view, self.range, wanted, self.limit.into());
-        Ok(Answered::realised(rows))
+        Ok(ExplainedReply::realised(rows))
     }
 
-    fn doubtful(&self, reply: &Self::Reply) -> Option<Asked<'_>> {
-        reply.is_empty().then(|| Asked {
+    fn doubtful(&self, reply: &Self::Reply) -> Option<QueryNames<'_>> {
+        reply.is_empty().then(|| QueryNames {
             symbols: self.symbol.iter().collect(),
             exchange: self.exchange.as_deref(),
         })
     }
 
-    fn material(&self) -> Material {
-        Material::Realised(self.range)
+    fn material(&self) -> QueryInputs {
+        QueryInputs::Realised(self.range)
     }
 }
 
@@ -225,14 +227,14 @@ pub(crate) fn wanted(question: &api::Orders) -> Wanted<'_> {
     }
 }
 
-impl Answer for api::Orders {
-    fn answer(&self, view: &View<'_>) -> Result<Answered<Self::Reply>, EngineError> {
+impl MarketQuery for api::Orders {
+    fn answer(&self, view: &View<'_>) -> Result<ExplainedReply<Self::Reply>, EngineError> {
         let rows = engine::orders(view, wanted(self), self.limit.into(), self.offset);
-        Ok(Answered::realised(self.shown(rows)))
+        Ok(ExplainedReply::realised(self.shown(rows)))
     }
 
-    fn doubtful(&self, reply: &Self::Reply) -> Option<Asked<'_>> {
-        reply.is_empty().then(|| Asked {
+    fn doubtful(&self, reply: &Self::Reply) -> Option<QueryNames<'_>> {
+        reply.is_empty().then(|| QueryNames {
             symbols: self.symbol.iter().collect(),
             exchange: self.exchange.as_deref(),
         })
@@ -253,11 +255,11 @@ impl Answer for api::Orders {
         is_read.then(|| Ok(self.shown(market.orders(self, as_of, most)?)))
     }
 
-    fn material(&self) -> Material {
+    fn material(&self) -> QueryInputs {
         if self.is_of_stretch() || self.tells_groups() {
-            Material::Stretch
+            QueryInputs::Stretch
         } else {
-            Material::Realised(Window::H24)
+            QueryInputs::Realised(Window::H24)
         }
     }
 
@@ -266,26 +268,26 @@ impl Answer for api::Orders {
     }
 }
 
-impl Answer for api::Chart {
-    fn answer(&self, view: &View<'_>) -> Result<Answered<Self::Reply>, EngineError> {
+impl MarketQuery for api::Chart {
+    fn answer(&self, view: &View<'_>) -> Result<ExplainedReply<Self::Reply>, EngineError> {
         let rows = engine::chart(view, &self.symbol);
-        Ok(Answered::realised(rows))
+        Ok(ExplainedReply::realised(rows))
     }
 
-    fn doubtful(&self, reply: &Self::Reply) -> Option<Asked<'_>> {
-        reply.is_empty().then(|| Asked {
+    fn doubtful(&self, reply: &Self::Reply) -> Option<QueryNames<'_>> {
+        reply.is_empty().then(|| QueryNames {
             symbols: vec![&self.symbol],
             exchange: None,
         })
     }
 
-    fn material(&self) -> Material {
-        Material::Realised(Window::H24)
+    fn material(&self) -> QueryInputs {
+        QueryInputs::Realised(Window::H24)
     }
 }
 
-impl Answer for api::Heatmap {
-    fn answer(&self, view: &View<'_>) -> Result<Answered<Self::Reply>, EngineError> {
+impl MarketQuery for api::Heatmap {
+    fn answer(&self, view: &View<'_>) -> Result<ExplainedReply<Self::Reply>, EngineError> {
         let view = view
             .under(self.model.own())
             .of_venue(self.exchange.as_deref());
@@ -293,8 +295,8 @@ impl Answer for api::Heatmap {
         Ok(map.into())
     }
 
-    fn material(&self) -> Material {
-        Material::Estimated(Needed {
+    fn material(&self) -> QueryInputs {
+        QueryInputs::Estimated(RequiredHistory {
             coin: self.symbol.to_string(),
             range: self.range.millis(),
             range_name: self.range.name(),
@@ -317,8 +319,8 @@ impl Answer for api::Heatmap {
     }
 }
 
-impl Answer for api::Liqmap {
-    fn answer(&self, view: &View<'_>) -> Result<Answered<Self::Reply>, EngineError> {
+impl MarketQuery for api::Liqmap {
+    fn answer(&self, view: &View<'_>) -> Result<ExplainedReply<Self::Reply>, EngineError> {
         let view = view.of_venue(self.exchange.as_deref());
         let (coin, model) = (self.symbol.as_str(), self.model.as_ref());
         Ok(engine::binned(&view, coin, self.range, model, self.bin)?.into())
@@ -333,13 +335,13 @@ impl Answer for api::Liqmap {
         is_measured(self).then(|| measured(market, self, as_of))
     }
 
-    fn material(&self) -> Material {
+    fn material(&self) -> QueryInputs {
         if is_measured(self) {
-            return Material::Stretch;
+            return QueryInputs::Stretch;
         }
-        let material = Material::map(&self.symbol, self.model.as_ref(), self.range, self.range);
+        let material = QueryInputs::map(&self.symbol, self.model.as_ref(), self.range, self.range);
         match material {
-            Material::Estimated(needed) => Material::Estimated(Needed {
+            QueryInputs::Estimated(needed) => QueryInputs::Estimated(RequiredHistory {
                 exchange: self.exchange.clone(),
                 ..needed
             }),
@@ -359,13 +361,13 @@ impl Answer for api::Liqmap {
     }
 }
 
-impl Answer for api::Levels {
-    fn answer(&self, view: &View<'_>) -> Result<Answered<Self::Reply>, EngineError> {
+impl MarketQuery for api::Levels {
+    fn answer(&self, view: &View<'_>) -> Result<ExplainedReply<Self::Reply>, EngineError> {
         Ok(engine::levels(view, self.symbol.as_str(), self.model.as_ref())?.into())
     }
 
-    fn material(&self) -> Material {
-        Material::map(
+    fn material(&self) -> QueryInputs {
+        QueryInputs::map(
             &self.symbol,
             self.model.as_ref(),
             MapRange::D7,
@@ -374,13 +376,13 @@ impl Answer for api::Levels {
     }
 }
 
-impl Answer for api::Maxpain {
-    fn answer(&self, view: &View<'_>) -> Result<Answered<Self::Reply>, EngineError> {
+impl MarketQuery for api::Maxpain {
+    fn answer(&self, view: &View<'_>) -> Result<ExplainedReply<Self::Reply>, EngineError> {
         Ok(engine::maxpain(view, self.symbol.as_str(), self.model.as_ref())?.into())
     }
 
-    fn material(&self) -> Material {
-        Material::map(
+    fn material(&self) -> QueryInputs {
+        QueryInputs::map(
             &self.symbol,
             self.model.as_ref(),
             MapRange::D7,
@@ -390,15 +392,15 @@ impl Answer for api::Maxpain {
 }
 
 /// Takes the endpoints one by one.
-pub(crate) trait Visit {
+pub(crate) trait EndpointVisitor {
     /// Takes one endpoint.
-    fn endpoint<E: Answer>(self) -> Self;
+    fn endpoint<E: MarketQuery>(self) -> Self;
 }
 
 macro_rules! visits {
     ([$($_name:ident($of_contract:ident))+] [$($_beside:ident($beside:ident))*]) => {
         /// Shows `visitor` every endpoint of the table.
-        pub(crate) fn every_endpoint<V: Visit>(visitor: V) -> V {
+        pub(crate) fn every_endpoint<V: EndpointVisitor>(visitor: V) -> V {
             visitor
                 $(.endpoint::<api::$of_contract>())+
                 $(.endpoint::<api::$beside>())*

@@ -3,14 +3,14 @@
 use crate::api::{Bars, Coverage, Gaps, Maps, OpenInterest};
 use crate::engine::{self, EngineError, View};
 use crate::market::market::Market;
-use crate::market::query::market_query::{Answer, Answered, Material};
+use crate::market::query::market_query::{ExplainedReply, MarketQuery, QueryInputs};
 use crate::market::query::time_ranges::Stretches;
 use crate::market::refusal::Refusal;
 use crate::model::{Bar, ClosedBar, Coin, EarlierBar, Millis, TimeRange};
 
-impl Answer for Coverage {
-    fn answer(&self, view: &View<'_>) -> Result<Answered<Self::Reply>, EngineError> {
-        Ok(Answered::realised(engine::coverage(view, self.range)))
+impl MarketQuery for Coverage {
+    fn answer(&self, view: &View<'_>) -> Result<ExplainedReply<Self::Reply>, EngineError> {
+        Ok(ExplainedReply::realised(engine::coverage(view, self.range)))
     }
 
     fn of_market(
@@ -22,15 +22,15 @@ impl Answer for Coverage {
         Some(market.coverage(as_of, self.range))
     }
 
-    fn material(&self) -> Material {
-        Material::Recorded(self.range)
+    fn material(&self) -> QueryInputs {
+        QueryInputs::Recorded(self.range)
     }
 }
 
-impl Answer for Gaps {
+impl MarketQuery for Gaps {
     /// Tables know of none.
-    fn answer(&self, _: &View<'_>) -> Result<Answered<Self::Reply>, EngineError> {
-        Ok(Answered::realised(Vec::new()))
+    fn answer(&self, _: &View<'_>) -> Result<ExplainedReply<Self::Reply>, EngineError> {
+        Ok(ExplainedReply::realised(Vec::new()))
     }
 
     fn of_market(
@@ -42,16 +42,16 @@ impl Answer for Gaps {
         Some(market.gaps(as_of, TimeRange::bounded(self.start, self.end)))
     }
 
-    fn material(&self) -> Material {
-        Material::Stretch
+    fn material(&self) -> QueryInputs {
+        QueryInputs::Stretch
     }
 }
 
-impl Answer for Bars {
-    fn answer(&self, view: &View<'_>) -> Result<Answered<Self::Reply>, EngineError> {
+impl MarketQuery for Bars {
+    fn answer(&self, view: &View<'_>) -> Result<ExplainedReply<Self::Reply>, EngineError> {
         let range = TimeRange::bounded(self.start, self.end);
         let bars = engine::bars(view, self.symbol.as_str(), range, self.interval)?;
-        Ok(Answered::realised(told(&self.symbol, &bars)))
+        Ok(ExplainedReply::realised(told(&self.symbol, &bars)))
     }
 
     fn of_market(
@@ -65,8 +65,8 @@ impl Answer for Bars {
         Some(bars.map(|bars| told(&self.symbol, &bars)))
     }
 
-    fn material(&self) -> Material {
-        Material::Stretch
+    fn material(&self) -> QueryInputs {
+        QueryInputs::Stretch
     }
 
     /// As they are, none is left out.
@@ -100,11 +100,11 @@ fn told(coin: &Coin, bars: &[Bar]) -> Vec<ClosedBar> {
         .collect()
 }
 
-impl Answer for OpenInterest {
-    fn answer(&self, view: &View<'_>) -> Result<Answered<Self::Reply>, EngineError> {
+impl MarketQuery for OpenInterest {
+    fn answer(&self, view: &View<'_>) -> Result<ExplainedReply<Self::Reply>, EngineError> {
         let range = TimeRange::bounded(self.start, self.end);
         let readings = engine::open_interest(view, self.symbol.as_str(), range);
-        Ok(Answered::realised(readings))
+        Ok(ExplainedReply::realised(readings))
     }
 
     fn of_market(
@@ -117,15 +117,15 @@ impl Answer for OpenInterest {
         Some(market.open_interest(self.symbol.as_str(), as_of, range))
     }
 
-    fn material(&self) -> Material {
-        Material::Stretch
+    fn material(&self) -> QueryInputs {
+        QueryInputs::Stretch
     }
 }
 
-impl Answer for Maps {
+impl MarketQuery for Maps {
     /// Tables keep none.
-    fn answer(&self, _: &View<'_>) -> Result<Answered<Self::Reply>, EngineError> {
-        Ok(Answered::realised(Vec::new()))
+    fn answer(&self, _: &View<'_>) -> Result<ExplainedReply<Self::Reply>, EngineError> {
+        Ok(ExplainedReply::realised(Vec::new()))
     }
 
     fn of_market(
@@ -137,7 +137,7 @@ impl Answer for Maps {
         Some(market.maps(self, as_of, most))
     }
 
-    fn material(&self) -> Material {
-        Material::Stretch
+    fn material(&self) -> QueryInputs {
+        QueryInputs::Stretch
     }
 }

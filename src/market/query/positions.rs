@@ -2,15 +2,15 @@
 
 use crate::api::Positions;
 use crate::engine::{EngineError, View};
-use crate::market::query::market_query::{Answer, Answered, Material};
+use crate::market::query::market_query::{ExplainedReply, MarketQuery, QueryInputs};
 use crate::market::query::time_ranges::Stretches;
 use crate::market::refusal::Refusal;
 use crate::model::Millis;
 
-impl Answer for Positions {
+impl MarketQuery for Positions {
     /// Tables know of none.
-    fn answer(&self, _: &View<'_>) -> Result<Answered<Self::Reply>, EngineError> {
-        Ok(Answered::realised(Vec::new()))
+    fn answer(&self, _: &View<'_>) -> Result<ExplainedReply<Self::Reply>, EngineError> {
+        Ok(ExplainedReply::realised(Vec::new()))
     }
 
     fn of_market(
@@ -22,7 +22,7 @@ impl Answer for Positions {
         Some(market.positions(self.symbol.as_str(), None, as_of))
     }
 
-    fn material(&self) -> Material {
-        Material::Stretch
+    fn material(&self) -> QueryInputs {
+        QueryInputs::Stretch
     }
 }

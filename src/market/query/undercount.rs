@@ -2,15 +2,15 @@
 
 use crate::api::Undercount;
 use crate::engine::{self, EngineError, Spans, View, WholeTapes};
-use crate::market::query::market_query::{Answer, Answered, Material};
+use crate::market::query::market_query::{ExplainedReply, MarketQuery, QueryInputs};
 use crate::market::query::time_ranges::Stretches;
 use crate::market::refusal::Refusal;
 use crate::model::{Millis, Window};
 
-impl Answer for Undercount {
-    fn answer(&self, view: &View<'_>) -> Result<Answered<Self::Reply>, EngineError> {
+impl MarketQuery for Undercount {
+    fn answer(&self, view: &View<'_>) -> Result<ExplainedReply<Self::Reply>, EngineError> {
         let rows = engine::undercount(view, self.range, &WholeTapes::At(Spans::new()));
-        Ok(Answered::realised(rows))
+        Ok(ExplainedReply::realised(rows))
     }
 
     fn of_market(
@@ -22,8 +22,8 @@ impl Answer for Undercount {
         Some(market.undercount(self.range, as_of))
     }
 
-    fn material(&self) -> Material {
-        Material::Realised(self.range)
+    fn material(&self) -> QueryInputs {
+        QueryInputs::Realised(self.range)
     }
 
     /// Its rows say themselves what each venue tells.

@@ -12,8 +12,8 @@ use tokio::sync::watch;
 use crate::engine::{Observations, Rows, TableFault, View};
 use crate::market::arrivals::{ArrivalId, Arrivals};
 use crate::market::refusal::Refusal;
-use crate::market::revision::{Basis, Revision, Standing, wall_clock};
-use crate::market::source::traits::{Needed, Source};
+use crate::market::revision::{Dependency, Revision, SourceState, wall_clock};
+use crate::market::source::traits::{RequiredHistory, Source};
 use crate::model::{Millis, ObservedOrder, Order};
 
 /// What a market in memory grows by.
@@ -42,9 +42,9 @@ use crate::model::{Millis, ObservedOrder, Order};
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Clone, Debug)]
-pub struct Feed(pub(crate) Arc<Growing>);
+pub struct MarketFeed(pub(crate) Arc<GrowingTables>);
 
-impl Feed {
+impl MarketFeed {
     /// Adds rows: all of them, or in case of an error none. Orders of one growth arrive in the order they were received.
     ///
     /// # Errors
@@ -57,8 +57,8 @@ impl Feed {
 
 /// Observations that grow, and the orders of late in their order of arrival.
 #[derive(Debug)]
-pub(crate) struct Growing {
-    state: Mutex<State>,
+pub(crate) struct GrowingTables {
+    state: Mutex<GrowingState>,
     revision: watch::Sender<u64>,
     kept: usize,
     /// Tells this order of arrival from any other.
@@ -68,7 +68,7 @@ pub(crate) struct Growing {
 }
 
 #[derive(Debug)]
-struct State {
+struct GrowingState {
     rows: Rows,
     observations: Arc<Observations>,
     revision: Revision,
@@ -79,12 +79,12 @@ struct State {
     forgotten: u64,
 }
 
-impl Growing {
+impl GrowingTables {
     /// An empty market that keeps the place of its last `kept` orders.
     pub(crate) fn new(kept: usize) -> Self {
         let first = Revision::first();
         Self {
-            state: Mutex::new(State {
+            state: Mutex::new(GrowingState {
                 rows: Rows::default(),
                 observations: Arc::new(Observations::default()),
                 revision: first,
@@ -99,7 +99,7 @@ impl Growing {
         }
     }
 
-    fn state(&self) -> MutexGuard<'_, State> {
+    fn state(&self) -> MutexGuard<'_, GrowingState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -151,11 +151,11 @@ impl Growing {
     }
 }
 
-impl Source for Growing {
+impl Source for GrowingTables {
     fn view(
         &self,
         as_of: Option<Millis>,
-        _needed: Option<&Needed>,
+        _needed: Option<&RequiredHistory>,
         work: &mut dyn FnMut(&View<'_>),
     ) -> Result<(), Refusal> {
         let observations = Arc::clone(&self.state().observations);
@@ -168,12 +168,12 @@ impl Source for Growing {
     }
 
     /// Estimates of a coin depend on its bars, its open interest, and orders of before the last close.
-    fn last_standing(&self, basis: &Basis) -> Standing {
+    fn last_standing(&self, basis: &Dependency) -> SourceState {
         let state = self.state();
-        Standing {
+        SourceState {
             revision: match basis {
-                Basis::Observations | Basis::Record => state.revision,
-                Basis::Coin(coin) => state.estimates.get(coin).copied().unwrap_or(self.first),
+                Dependency::Observations | Dependency::Record => state.revision,
+                Dependency::Coin(coin) => state.estimates.get(coin).copied().unwrap_or(self.first),
             },
             now: state.observations.now(),
         }

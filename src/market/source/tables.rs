@@ -5,13 +5,13 @@ use std::sync::OnceLock;
 use crate::engine::{Observations, View};
 use crate::market::arrivals::{ArrivalId, Arrivals};
 use crate::market::refusal::Refusal;
-use crate::market::revision::{Basis, Revision, Standing};
-use crate::market::source::traits::{Needed, Source};
+use crate::market::revision::{Dependency, Revision, SourceState};
+use crate::market::source::traits::{RequiredHistory, Source};
 use crate::model::Millis;
 
 /// The tables.
 #[derive(Debug)]
-pub(crate) struct Fixed {
+pub(crate) struct TableSource {
     observations: Observations,
     /// Places of the orders, in order of arrival; found when first asked for.
     arrived: OnceLock<Vec<usize>>,
@@ -20,7 +20,7 @@ pub(crate) struct Fixed {
     revision: Revision,
 }
 
-impl Fixed {
+impl TableSource {
     pub(crate) fn new(observations: Observations) -> Self {
         Self {
             observations,
@@ -40,11 +40,11 @@ impl Fixed {
     }
 }
 
-impl Source for Fixed {
+impl Source for TableSource {
     fn view(
         &self,
         as_of: Option<Millis>,
-        _needed: Option<&Needed>,
+        _needed: Option<&RequiredHistory>,
         work: &mut dyn FnMut(&View<'_>),
     ) -> Result<(), Refusal> {
         work(&self.observations.at(as_of));
@@ -55,8 +55,8 @@ impl Source for Fixed {
         false
     }
 
-    fn last_standing(&self, _basis: &Basis) -> Standing {
-        Standing {
+    fn last_standing(&self, _basis: &Dependency) -> SourceState {
+        SourceState {
             revision: self.revision,
             now: self.observations.now(),
         }

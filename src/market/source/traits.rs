@@ -12,9 +12,9 @@ use futures_util::future::BoxFuture;
 use crate::archive::Archive;
 use crate::engine::{self, CascadeQuestion, Covered, Rows, Spans, TimelineQuestion, View};
 use crate::market::arrivals::{ArrivalId, Arrivals};
-use crate::market::names::Names;
+use crate::market::names::KnownNames;
 use crate::market::refusal::Refusal;
-use crate::market::revision::{Basis, Revision, Standing};
+use crate::market::revision::{Dependency, Revision, SourceState};
 use crate::model::{
     Bar, CascadeRow, Damage, MapRow, Millis, MissedStretch, ObservedOpenInterest, PeriodRow,
     PositionRow, TimeRange, VenueCoverage, Window,
@@ -22,7 +22,7 @@ use crate::model::{
 
 /// Which coin's history an answer needs, and how much of it.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub struct Needed {
+pub struct RequiredHistory {
     /// Coin symbol.
     pub coin: String,
     /// Length of the window in milliseconds.
@@ -43,12 +43,16 @@ pub(crate) trait Source: Debug + Send + Sync {
     fn view(
         &self,
         as_of: Option<Millis>,
-        needed: Option<&Needed>,
+        needed: Option<&RequiredHistory>,
         work: &mut dyn FnMut(&View<'_>),
     ) -> Result<(), Refusal>;
 
     /// The damaged files of the time that an estimate rests on of what `needed` says, whose last bar closed at `closed`.
-    fn damage_behind(&self, _needed: &Needed, _closed: Millis) -> Result<Vec<Damage>, Refusal> {
+    fn damage_behind(
+        &self,
+        _needed: &RequiredHistory,
+        _closed: Millis,
+    ) -> Result<Vec<Damage>, Refusal> {
         Ok(Vec::new())
     }
 
@@ -66,15 +70,15 @@ pub(crate) trait Source: Debug + Send + Sync {
     }
 
     /// Where `basis` stands; the last that is known where what is new cannot be read.
-    fn last_standing(&self, basis: &Basis) -> Standing;
+    fn last_standing(&self, basis: &Dependency) -> SourceState;
 
     /// Where `basis` stands, of one look at what is new.
-    fn standing(&self, basis: &Basis) -> Result<Standing, Refusal> {
+    fn standing(&self, basis: &Dependency) -> Result<SourceState, Refusal> {
         Ok(self.last_standing(basis))
     }
 
     /// Where `basis` stood at the last look; none where one is taking in what is new.
-    fn seen(&self, basis: &Basis) -> Option<Standing> {
+    fn seen(&self, basis: &Dependency) -> Option<SourceState> {
         Some(self.last_standing(basis))
     }
 
@@ -118,9 +122,9 @@ pub(crate) trait Source: Debug + Send + Sync {
     }
 
     /// The names that were ever observed.
-    fn names(&self) -> Result<Names, Refusal> {
+    fn names(&self) -> Result<KnownNames, Refusal> {
         shown(self, None, None, |view| {
-            let mut names = Names::default();
+            let mut names = KnownNames::default();
             for [exchange, symbol, coin] in engine::listings(view) {
                 names.note(exchange, symbol, coin);
             }
@@ -246,7 +250,7 @@ pub(crate) trait Source: Debug + Send + Sync {
 pub(crate) fn shown<T>(
     source: &(impl Source + ?Sized),
     as_of: Option<Millis>,
-    needed: Option<&Needed>,
+    needed: Option<&RequiredHistory>,
     work: impl FnOnce(&View<'_>) -> T,
 ) -> Result<T, Refusal> {
     let (mut work, mut made) = (Some(work), None);

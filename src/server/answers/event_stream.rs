@@ -15,8 +15,8 @@ use futures_util::stream::unfold;
 use serde::Serialize;
 use tokio::time::{Instant, sleep_until, timeout_at};
 
-use crate::api::{Arguments, Events, Stream};
-use crate::market::{CascadeFollower, Followed, FollowedCascades, Follower};
+use crate::api::{Arguments, Stream, StreamEvents};
+use crate::market::{CascadeFollower, CascadeUpdate, OrderFollower, OrderUpdate};
 use crate::server::answers::query::pairs;
 use crate::server::answers::response::EVENTS;
 use crate::server::reject::Rejection;
@@ -48,10 +48,12 @@ pub(crate) async fn follow(
     let named = question.last_event_id.is_some();
     let (market, lane) = (shared.market, shared.stream);
     let follower = match question.events {
-        Events::Orders => {
-            Reader::Orders(Follower::begin(market, question, PAGE, lane).await?.into())
-        }
-        Events::Cascades => {
+        StreamEvents::Orders => Reader::Orders(
+            OrderFollower::begin(market, question, PAGE, lane)
+                .await?
+                .into(),
+        ),
+        StreamEvents::Cascades => {
             let follower = CascadeFollower::begin(market, question, PAGE, lane).await?;
             Reader::Cascades(follower.into())
         }
@@ -97,7 +99,7 @@ struct Gap<'a> {
 
 /// Who reads, and of what.
 enum Reader {
-    Orders(Box<Follower>),
+    Orders(Box<OrderFollower>),
     Cascades(Box<CascadeFollower>),
 }
 
@@ -115,24 +117,24 @@ impl Reader {
         let mut events = Vec::new();
         match self {
             Self::Orders(follower) => match follower.next().await? {
-                Followed::Orders(orders) => {
+                OrderUpdate::Orders(orders) => {
                     for (id, order) in orders {
                         event(&mut events, None, id, &order)?;
                     }
                 }
-                Followed::Gap { asked, newest } => gap(&mut events, asked.as_deref(), newest)?,
-                Followed::End => return Ok(None),
+                OrderUpdate::Gap { asked, newest } => gap(&mut events, asked.as_deref(), newest)?,
+                OrderUpdate::End => return Ok(None),
             },
             Self::Cascades(follower) => match follower.next().await? {
-                FollowedCascades::Cascades(cascades) => {
+                CascadeUpdate::Cascades(cascades) => {
                     for (id, cascade) in cascades {
                         event(&mut events, Some(Stream::CASCADE), id, &cascade)?;
                     }
                 }
-                FollowedCascades::Gap { asked, newest } => {
+                CascadeUpdate::Gap { asked, newest } => {
                     gap(&mut events, asked.as_deref(), newest)?;
                 }
-                FollowedCascades::End => return Ok(None),
+                CascadeUpdate::End => return Ok(None),
             },
         }
         Ok(Some(events.into()))

@@ -2,8 +2,8 @@
 
 use serde::Serialize;
 
-use crate::api::{ENDPOINTS, EVERYWHERE, EXPLAINED, EXTENSIONS, Entry, Parameter};
-use crate::market::{Basis, Market, wall_clock};
+use crate::api::{ENDPOINTS, EVERYWHERE, EXPLAINED, EXTENSIONS, EndpointEntry, Parameter};
+use crate::market::{Dependency, Market, wall_clock};
 use crate::model::{Damage, Millis, MissedStretch};
 use crate::server::reject::Rejection;
 
@@ -21,11 +21,11 @@ pub(crate) struct Index<'a> {
     /// Absent where nothing has been observed yet, as below.
     now: Option<Millis>,
     coins: Vec<String>,
-    endpoints: &'static [Entry],
+    endpoints: &'static [EndpointEntry],
     everywhere: [Parameter; 2],
     /// What the header `Prefer` may ask for.
     preferences: [&'static str; 1],
-    extensions: &'static [Entry],
+    extensions: &'static [EndpointEntry],
 }
 
 /// What `GET /health` says.
@@ -71,7 +71,7 @@ impl Readiness {
     /// milliseconds or there is none, or none of those who are to be listened to for it has been heard.
     pub(crate) fn of(market: &Market, max_age: Option<i64>) -> Result<Self, Rejection> {
         // Cannot be answered where the journal cannot be.
-        market.standing(&Basis::Record)?;
+        market.standing(&Dependency::Record)?;
         let (clock, now) = (wall_clock(), market.known_until());
         let age = now.map(|now| (clock.0 - now.0).max(0));
         let unheard = market.unheard()?;

@@ -9,9 +9,10 @@ use axum::response::{IntoResponse, Response};
 use futures_util::future::BoxFuture;
 use serde::Serialize;
 
-use crate::api::{self, CARRIED, Envelope, RELATIVE};
+use crate::api::{self, CARRIED, RELATIVE, ReplyEnvelope};
 use crate::market::{
-    Answer, Basis, Explain, Market, Material, Needed, Revision, Served, VenueCoverage, wall_clock,
+    Dependency, Explain, Market, MarketQuery, QueryInputs, RequiredHistory, Revision, ServedMap,
+    VenueCoverage, wall_clock,
 };
 use crate::model::{EarlierBar, FineCells, Millis, Sides, Window};
 use crate::server::answers::answer_cache::{Estimated, Key, Realised};
@@ -81,7 +82,7 @@ struct Made {
 /// What is to be done about a question.
 struct Plan {
     asked: Asked,
-    material: Material,
+    material: QueryInputs,
     make: Make,
 }
 
@@ -90,7 +91,7 @@ struct Plan {
 pub(crate) struct Page(fn(&Shared, &str, bool) -> Result<Plan, Rejection>);
 
 impl Page {
-    pub(crate) fn of<E: Answer>() -> Self {
+    pub(crate) fn of<E: MarketQuery>() -> Self {
         Self(plan::<E>)
     }
 }
@@ -120,7 +121,7 @@ impl Handler<(), Shared> for Page {
 }
 
 /// What a query string asks of an endpoint, where an explained answer may be preferred.
-fn plan<E: Answer>(shared: &Shared, query: &str, preferred: bool) -> Result<Plan, Rejection> {
+fn plan<E: MarketQuery>(shared: &Shared, query: &str, preferred: bool) -> Result<Plan, Rejection> {
     let Question {
         endpoint,
         explain,
@@ -130,7 +131,7 @@ fn plan<E: Answer>(shared: &Shared, query: &str, preferred: bool) -> Result<Plan
     let material = endpoint.material();
     if as_of.is_some() {
         shared.past.check("as_of")?;
-    } else if material == Material::Stretch {
+    } else if material == QueryInputs::Stretch {
         let stretch = E::PARAMETERS.contains(&"start");
         shared.past.check(if stretch { "start" } else { "as_of" })?;
     }
@@ -139,8 +140,8 @@ fn plan<E: Answer>(shared: &Shared, query: &str, preferred: bool) -> Result<Plan
         query: endpoint.to_query(),
         as_of,
         explain,
-        of_record: matches!(material, Material::Recorded(_) | Material::Stretch),
-        of_stretch: material == Material::Stretch,
+        of_record: matches!(material, QueryInputs::Recorded(_) | QueryInputs::Stretch),
+        of_stretch: material == QueryInputs::Stretch,
     };
     let most = if asked.of_stretch {
         shared.longest
@@ -174,11 +175,11 @@ async fn respond(shared: Shared, headers: &HeaderMap, plan: Plan) -> Result<Resp
         make,
     } = plan;
     match material {
-        Material::Estimated(needed) => estimated(shared, headers, asked, needed, make).await,
-        Material::Realised(window) | Material::Recorded(window) => {
+        QueryInputs::Estimated(needed) => estimated(shared, headers, asked, needed, make).await,
+        QueryInputs::Realised(window) | QueryInputs::Recorded(window) => {
             realised(shared, headers, asked, window, make).await
         }
-        Material::Stretch => realised(shared, headers, asked, Window::H24, make).await,
+        QueryInputs::Stretch => realised(shared, headers, asked, Window::H24, make).await,
     }
 }
 
@@ -201,9 +202,9 @@ async fn realised(
     };
     // An explanation tells of runs and gaps, which change without an order.
     let basis = if asked.explain || asked.of_record {
-        Basis::Record
+        Dependency::Record
     } else {
-        Basis::Observations
+        Dependency::Observations
     };
     let current = shared.market.look_at(&basis).await?.revision;
     let named = name(current);
@@ -256,10 +257,10 @@ async fn estimated(
     shared: Shared,
     headers: &HeaderMap,
     asked: Asked,
-    needed: Needed,
+    needed: RequiredHistory,
     make: Make,
 ) -> Result<Response, Rejection> {
-    let basis = Basis::Coin(needed.coin.clone());
+    let basis = Dependency::Coin(needed.coin.clone());
     let standing = shared.market.look_at(&basis).await?;
     let revision = standing.revision.number;
     let key = Key::Estimate {
@@ -303,13 +304,19 @@ async fn estimated(
         tag: format!("{}-{:x}", plain.tag, revision.number),
         changed_at: plain.changed_at.max(revision.changed_at),
     };
-    let current = name(shared.market.look_at(&Basis::Observations).await?.revision);
+    let current = name(
+        shared
+            .market
+            .look_at(&Dependency::Observations)
+            .await?
+            .revision,
+    );
     if current.is_held(headers) {
         return Ok(current.not_modified());
     }
     let scale = kept.explain.clone();
     let work = move |market: &Market| {
-        at_one_revision(market, &Basis::Observations, TRIES, || {
+        at_one_revision(market, &Dependency::Observations, TRIES, || {
             let estimate = kept.explain.as_ref();
             explained(&kept.body, market, as_of, (None, None), estimate)
         })
@@ -340,7 +347,7 @@ fn warn_of_units(response: &mut Response, explain: Option<&Explain>) {
 async fn estimate(
     shared: Shared,
     asked: Asked,
-    needed: Needed,
+    needed: RequiredHistory,
     make: Make,
 ) -> Result<Estimated, Rejection> {
     let lane = asked.lane(Lane::Slow);
@@ -371,14 +378,14 @@ async fn estimate(
 }
 
 /// An estimate as it is kept for good.
-fn served(asked: &Asked, coin: &str, closed: Millis, estimated: &Estimated) -> Served {
+fn served(asked: &Asked, coin: &str, closed: Millis, estimated: &Estimated) -> ServedMap {
     let params: Vec<String> = asked
         .query
         .iter()
         .filter(|(name, _)| *name != "symbol")
         .map(|(name, value)| format!("{name}={value}"))
         .collect();
-    Served {
+    ServedMap {
         kind: asked.name,
         symbol: coin.to_owned(),
         params: params.join("&"),
@@ -392,7 +399,7 @@ fn served(asked: &Asked, coin: &str, closed: Millis, estimated: &Estimated) -> S
 /// What `work` makes, and the revision of the market that all of it is of; none where the market would not keep still.
 fn at_one_revision<T>(
     market: &Market,
-    basis: &Basis,
+    basis: &Dependency,
     tries: usize,
     work: impl Fn() -> Result<T, Rejection>,
 ) -> Result<(Option<Revision>, T), Rejection> {
@@ -440,9 +447,9 @@ fn encode(
     explained(&plain.body, market, asked.as_of, beside, None)
 }
 
-fn enveloped<E: Answer, T: Serialize>(reply: T, most: usize) -> Result<Vec<u8>, Rejection> {
+fn enveloped<E: MarketQuery, T: Serialize>(reply: T, most: usize) -> Result<Vec<u8>, Rejection> {
     if E::ENVELOPED {
-        encoded_within(&Envelope::around(reply), most)
+        encoded_within(&ReplyEnvelope::around(reply), most)
     } else {
         encoded_within(&reply, most)
     }

@@ -4,7 +4,7 @@ use axum::http::HeaderMap;
 use percent_encoding::percent_decode_str;
 
 use crate::api::{self, Arguments, BadQuery};
-use crate::market::Answer;
+use crate::market::MarketQuery;
 use crate::model::Millis;
 
 /// What a request asks.
@@ -18,7 +18,7 @@ pub(crate) struct Question<E> {
     pub(crate) as_of: Option<Millis>,
 }
 
-impl<E: Answer> Question<E> {
+impl<E: MarketQuery> Question<E> {
     /// The question of a query string.
     pub(crate) fn read(query: &str) -> Result<Self, BadQuery> {
         let query = Arguments::from_query(pairs(query)?, E::PARAMETERS)?;

@@ -23,7 +23,7 @@ use quick_cache::sync::{Cache, DefaultLifecycle};
 use quick_cache::{DefaultHashBuilder, Equivalent, OptionsBuilder, Weighter};
 use tower::{Service, ServiceExt};
 
-use crate::market::{Basis, Standing, wall_clock};
+use crate::market::{Dependency, SourceState, wall_clock};
 use crate::model::Millis;
 use crate::server::answers::query::prefers_explained;
 use crate::server::answers::response::{DAMAGED, sign};
@@ -40,7 +40,7 @@ const ASIDE: usize = 4096;
 #[derive(Clone, Debug)]
 pub(crate) struct Lasting {
     /// What it depends on.
-    pub(crate) basis: Basis,
+    pub(crate) basis: Dependency,
     /// Where that stood.
     pub(crate) revision: u64,
     /// The market's instant from which on the question has another answer all the same.
@@ -50,7 +50,7 @@ pub(crate) struct Lasting {
 
 impl Lasting {
     /// Whether the answer is what the page would give, where what it depends on stands so.
-    fn holds(&self, standing: &Standing) -> bool {
+    fn holds(&self, standing: &SourceState) -> bool {
         standing.revision.number == self.revision
             && self.until.is_none_or(|until| standing.now < until)
     }

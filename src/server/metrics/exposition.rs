@@ -11,7 +11,7 @@ use axum::http::{HeaderValue, Uri};
 use axum::response::{IntoResponse, Response};
 use rust_decimal::Decimal;
 
-use crate::market::{Filling, VenueFilling, wall_clock};
+use crate::market::{CollectorStatus, VenueStatus, wall_clock};
 use crate::server::answers::query::nothing;
 use crate::server::metrics::market_state::MarketState;
 use crate::server::metrics::traffic::{BOUNDS, Traffic};
@@ -279,7 +279,7 @@ impl Page {
     }
 
     /// What a collector in this process tells of itself; without one there are no samples.
-    fn collector(&mut self, filling: Option<&Filling>) {
+    fn collector(&mut self, filling: Option<&CollectorStatus>) {
         let of_all = [
             (
                 "liqdata_collector_waiting_rows",
@@ -363,11 +363,11 @@ impl Page {
     /// A metric with a sample of each venue that has one.
     fn of_venues(
         &mut self,
-        venues: &[VenueFilling],
+        venues: &[VenueStatus],
         name: &str,
         kind: &str,
         help: &str,
-        value: impl Fn(&VenueFilling) -> Option<Decimal>,
+        value: impl Fn(&VenueStatus) -> Option<Decimal>,
     ) {
         self.metric(name, kind, help);
         for venue in venues {

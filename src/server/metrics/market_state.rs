@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use tokio::sync::Mutex;
 use tokio::task::spawn_blocking;
 
-use crate::market::{Basis, Filling, Market, Refusal, VenueCoverage};
+use crate::market::{CollectorStatus, Dependency, Market, Refusal, VenueCoverage};
 use crate::model::{Millis, Window};
 
 /// How long what was read is told again, where no other files are damaged than were.
@@ -30,7 +30,7 @@ pub(crate) struct MarketState {
     /// Until when each exchange was listened to, as its archive says.
     pub(crate) listened_until: BTreeMap<String, Millis>,
     /// How the collector goes that fills it in this process.
-    pub(crate) filling: Option<Filling>,
+    pub(crate) filling: Option<CollectorStatus>,
 }
 
 /// What was read, and when.
@@ -43,7 +43,7 @@ pub(crate) struct LastState(Arc<Mutex<Option<Read>>>);
 impl MarketState {
     fn of(market: &Market) -> Self {
         let changes = market.changes_of_damage();
-        let readable = market.standing(&Basis::Record).is_ok();
+        let readable = market.standing(&Dependency::Record).is_ok();
         let venues = market.coverage(None, Window::H24);
         let archive = market.archive();
         Self {

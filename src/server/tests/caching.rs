@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use axum::http::header::{CACHE_CONTROL, ETAG, IF_MODIFIED_SINCE, IF_NONE_MATCH, LAST_MODIFIED};
 use futures_util::future::join_all;
 
-use crate::market::Feed;
+use crate::market::MarketFeed;
 use crate::server::tests::*;
 
 const PREFER: HeaderName = HeaderName::from_static(api::PREFER);
@@ -28,7 +28,7 @@ pub(crate) fn text<'a>(headers: &'a HeaderMap, name: &HeaderName) -> &'a str {
 }
 
 /// A growing market with the observations of the fixed one.
-fn growing() -> (Shared, Router, Feed) {
+fn growing() -> (Shared, Router, MarketFeed) {
     let (market, feed) = Market::growing(1000, "a test");
     feed.append(observed().rows()).unwrap();
     let shared = Shared::new(Arc::new(market));

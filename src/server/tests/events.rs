@@ -9,7 +9,7 @@ use proptest::prelude::*;
 use tokio::time::timeout;
 
 use super::*;
-use crate::market::{ArrivalId, Feed};
+use crate::market::{ArrivalId, MarketFeed};
 
 /// Far more than any test here takes; what is still pending then is stuck.
 const STUCK: Duration = Duration::from_secs(20);
@@ -101,13 +101,13 @@ impl Reader {
     }
 }
 
-pub(super) fn growing(kept: usize) -> (Arc<Market>, Router, Feed) {
+pub(super) fn growing(kept: usize) -> (Arc<Market>, Router, MarketFeed) {
     let (market, feed) = Market::growing(kept, "a test");
     let market = Arc::new(market);
     (Arc::clone(&market), router(market), feed)
 }
 
-pub(super) fn grow(feed: &Feed, orders: impl IntoIterator<Item = ObservedOrder>) {
+pub(super) fn grow(feed: &MarketFeed, orders: impl IntoIterator<Item = ObservedOrder>) {
     feed.append((orders.into_iter().collect(), Vec::new(), Vec::new()))
         .unwrap();
 }

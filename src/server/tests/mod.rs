@@ -35,9 +35,11 @@ use tower::ServiceExt;
 use super::Rejection;
 use super::router::{SIMULATED, finish, pages, router, routes};
 use super::shared::{Lane, Shared};
-use crate::api::{self, Arguments, Endpoint, Envelope};
+use crate::api::{self, Arguments, Endpoint, ReplyEnvelope};
 use crate::engine::{self, Observations, Wanted};
-use crate::market::{Answer, Market, Material, Visit, every_endpoint, wall_clock};
+use crate::market::{
+    EndpointVisitor, Market, MarketQuery, QueryInputs, every_endpoint, wall_clock,
+};
 use crate::model::{
     HeatmapRange, Millis, Model, ObservedBar, ObservedOpenInterest, ObservedOrder, Order, Side,
     Window,
@@ -131,10 +133,10 @@ async fn get_json(service: &Router, uri: &str) -> (StatusCode, Value) {
 /// What is the same for every endpoint, as a list to loop over.
 struct Paths(Vec<(&'static str, bool, bool)>);
 
-impl Visit for Paths {
-    fn endpoint<E: Answer>(mut self) -> Self {
+impl EndpointVisitor for Paths {
+    fn endpoint<E: MarketQuery>(mut self) -> Self {
         let question = E::from_arguments(&Arguments::default()).unwrap();
-        let slow = matches!(question.material(), Material::Estimated(_));
+        let slow = matches!(question.material(), QueryInputs::Estimated(_));
         self.0.push((E::PATH, E::ENVELOPED, slow));
         self
     }
@@ -168,7 +170,7 @@ async fn an_answer_is_the_encoded_reply_of_the_engine() {
     let view = observations.at(None);
     let largest = engine::largest(&view, Window::H4, Wanted::default(), 7);
     assert_eq!(largest.len(), 7);
-    let wanted = serde_json::to_vec(&Envelope::around(largest)).unwrap();
+    let wanted = serde_json::to_vec(&ReplyEnvelope::around(largest)).unwrap();
     let request_ = request(Method::GET, "/api/liquidations/largest?range=4h&limit=7");
     let (_, _, body) = ask(&service, request_.body(Body::empty()).unwrap()).await;
     assert_eq!(body, wanted);

@@ -328,7 +328,7 @@ impl Feed {
                 self.closed = None;
             } else if known == length {
                 self.closed = Some(length);
-                // Beyond what it takes to line up, no page may hold a row.
+                // Extension what it takes to line up, no page may hold a row.
                 self.beyond = length <= self.known.needed();
             }
             if !self.ended {

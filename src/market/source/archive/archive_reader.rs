@@ -8,10 +8,10 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use crate::archive::Archive;
 use crate::engine::{self, Fit, Fitted, Ring};
-use crate::market::refusal::{Code, Refusal};
-use crate::market::source::archive::day_cache::{Days, Room};
+use crate::market::refusal::{Refusal, RefusalCode};
+use crate::market::source::archive::day_cache::{CacheLimits, DayCache};
 use crate::market::source::archive::live_day;
-use crate::market::source::traits::Needed;
+use crate::market::source::traits::RequiredHistory;
 use crate::model::{Millis, Model, Specification};
 
 /// What a fit rests on.
@@ -25,10 +25,10 @@ const ROW: usize = 60;
 
 /// A reader of an archive with what it has read.
 #[derive(Debug)]
-pub(crate) struct Desk {
+pub(crate) struct ArchiveReader {
     pub(crate) archive: Archive,
-    pub(crate) days: Days,
-    rings: Mutex<Vec<Past>>,
+    pub(crate) days: DayCache,
+    rings: Mutex<Vec<PastRing>>,
     /// Orders in them together, at most; a single one may be larger.
     ring_orders: AtomicUsize,
     /// Held while a ring is made: who asks for the same instant meanwhile waits for that one.
@@ -37,19 +37,19 @@ pub(crate) struct Desk {
 
 /// The last day as it was known at an instant.
 #[derive(Debug)]
-struct Past {
+struct PastRing {
     at: Millis,
     /// The revision it was read at, where it may have grown since.
     number: u64,
     ring: Arc<Ring>,
 }
 
-impl Desk {
+impl ArchiveReader {
     /// A reader that keeps up to `bytes`, about, and as many ready histories as `histories`.
     pub(crate) fn new(archive: Archive, bytes: usize, histories: usize) -> Self {
         let desk = Self {
             archive,
-            days: Days::in_room(Room { rows: 0, histories }),
+            days: DayCache::in_room(CacheLimits { rows: 0, histories }),
             rings: Mutex::default(),
             ring_orders: AtomicUsize::new(0),
             making: Mutex::default(),
@@ -71,14 +71,14 @@ impl Desk {
         self.rings().clear();
     }
 
-    fn rings(&self) -> MutexGuard<'_, Vec<Past>> {
+    fn rings(&self) -> MutexGuard<'_, Vec<PastRing>> {
         self.rings.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Lets go of the rings that were asked for longest ago, as far as there are too many.
-    fn tidy(&self, rings: &mut Vec<Past>) {
+    fn tidy(&self, rings: &mut Vec<PastRing>) {
         let most = self.ring_orders.load(Ordering::Relaxed);
-        let orders = |rings: &[Past]| rings.iter().map(|past| past.ring.len()).sum::<usize>();
+        let orders = |rings: &[PastRing]| rings.iter().map(|past| past.ring.len()).sum::<usize>();
         while rings.len() > RINGS || rings.len() > 1 && orders(rings) > most {
             rings.remove(0);
         }
@@ -86,7 +86,7 @@ impl Desk {
 
     fn kept(&self, at: Millis, number: u64) -> Option<Arc<Ring>> {
         let mut rings = self.rings();
-        let of = |past: &Past| past.at == at && past.number == number;
+        let of = |past: &PastRing| past.at == at && past.number == number;
         let place = rings.iter().position(of)?;
         let past = rings.remove(place);
         let ring = Arc::clone(&past.ring);
@@ -106,7 +106,7 @@ impl Desk {
         let ring = Arc::new(live_day::past(&self.archive, at)?);
         let mut rings = self.rings();
         rings.retain(|past| past.at != at);
-        rings.push(Past {
+        rings.push(PastRing {
             at,
             number,
             ring: Arc::clone(&ring),
@@ -116,7 +116,7 @@ impl Desk {
     }
 }
 
-impl Fitted for Desk {
+impl Fitted for ArchiveReader {
     fn fit(
         &self,
         own: Option<&Specification>,
@@ -127,7 +127,7 @@ impl Fitted for Desk {
         let version = engine::version(own, Model::Expected);
         let exchange = venue.map(str::to_owned);
         let name = (day, coin.to_owned(), version, exchange.clone());
-        let needed = Needed {
+        let needed = RequiredHistory {
             coin: coin.to_owned(),
             range: FITTED_TO,
             range_name: "1M",
@@ -144,7 +144,9 @@ impl Fitted for Desk {
                     known.at(Some(day)).under(own).of_venue(venue).fit(coin),
                 )),
                 // No bars by then.
-                Err(refusal) if matches!(refusal.code, Code::UnknownCoin | Code::NoBars) => {
+                Err(refusal)
+                    if matches!(refusal.code, RefusalCode::UnknownCoin | RefusalCode::NoBars) =>
+                {
                     Ok(None)
                 }
                 Err(refusal) => Err(refusal),

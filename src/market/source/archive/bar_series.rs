@@ -16,7 +16,7 @@ const FIRST: [&str; 3] = ["binance", "bybit", "okx"];
 
 /// A bar of one exchange.
 #[derive(Clone, Copy, Debug)]
-struct Short {
+struct VenueBar {
     bar: Bar,
     /// How much of it there were bars for, in milliseconds.
     observed: i64,
@@ -24,7 +24,7 @@ struct Short {
 
 /// The bars of a coin's day by exchange, of each time all of one length.
 #[derive(Debug, Default)]
-pub(crate) struct DayBars(BTreeMap<String, Vec<Short>>);
+pub(crate) struct DayBars(BTreeMap<String, Vec<VenueBar>>);
 
 impl DayBars {
     pub(crate) fn len(&self) -> usize {
@@ -42,13 +42,13 @@ impl DayBars {
     }
 
     fn of(rows: Vec<ResampledBar>) -> (Self, Millis) {
-        let mut venues: BTreeMap<String, Vec<Short>> = BTreeMap::new();
+        let mut venues: BTreeMap<String, Vec<VenueBar>> = BTreeMap::new();
         let mut known_by = Millis::default();
         for row in rows {
             known_by = known_by
                 .max(row.received_at)
                 .max(row.timestamp.on(row.interval));
-            let short = Short {
+            let short = VenueBar {
                 bar: Bar::nearest(
                     row.timestamp,
                     row.interval,
@@ -97,8 +97,8 @@ fn ranked<'a>(days: impl Iterator<Item = &'a DayBars>) -> Vec<&'a str> {
 }
 
 /// A bar of the series.
-struct Joined<'a> {
-    short: Short,
+struct MergedBar<'a> {
+    short: VenueBar,
     /// The exchange of the price, and the others whose volume is in the sum.
     venues: Vec<&'a str>,
 }
@@ -109,8 +109,8 @@ fn joined<'a>(
     ranked: &[&'a str],
     start: Millis,
     now: Millis,
-) -> impl Iterator<Item = Joined<'a>> {
-    let mut series: BTreeMap<Millis, Joined<'a>> = BTreeMap::new();
+) -> impl Iterator<Item = MergedBar<'a>> {
+    let mut series: BTreeMap<Millis, MergedBar<'a>> = BTreeMap::new();
     for venue in ranked {
         for short in day.0.get(*venue).into_iter().flatten() {
             if short.bar.open_time < start || short.bar.close_time() > now {
@@ -122,7 +122,7 @@ fn joined<'a>(
                     first.short.bar.volume += short.bar.volume;
                     first.venues.push(venue);
                 })
-                .or_insert_with(|| Joined {
+                .or_insert_with(|| MergedBar {
                     short: *short,
                     venues: vec![venue],
                 });
@@ -141,7 +141,7 @@ pub(crate) fn together<'a>(
     now: Millis,
 ) -> (Vec<ObservedBar>, Sources) {
     let ranked = ranked(days.clone());
-    let mut series: Vec<Joined<'_>> = days
+    let mut series: Vec<MergedBar<'_>> = days
         .flat_map(|day| joined(day, &ranked, start, now))
         .collect();
     if series
@@ -156,7 +156,7 @@ pub(crate) fn together<'a>(
     }
     let bars = series
         .into_iter()
-        .map(|Joined { short, .. }| short.bar.of_coin(coin))
+        .map(|MergedBar { short, .. }| short.bar.of_coin(coin))
         .collect();
     (bars, sources)
 }

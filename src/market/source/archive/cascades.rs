@@ -27,9 +27,9 @@ const MOST: usize = 1_000_000;
 const PAGE: usize = 16_384;
 
 /// The events of a share of the orders.
-struct Gathered(Clusters);
+struct ClusterShare(Clusters);
 
-impl OrderFold for Gathered {
+impl OrderFold for ClusterShare {
     fn take(&mut self, order: OrderBrief<'_>) {
         self.0.take(&order);
     }
@@ -37,16 +37,16 @@ impl OrderFold for Gathered {
 
 /// The orders of before an instant, behind those of earlier steps, were read as they were up to an order of this number.
 #[derive(Clone, Copy, Debug)]
-struct Step {
+struct ReadStep {
     end: Millis,
     number: i64,
 }
 
 /// What was read.
-struct Read {
+struct ReadClusters {
     clusters: Clusters,
     /// In order of time, without holes; the last has no end, unless what follows is of events that are not asked for.
-    steps: Vec<Step>,
+    steps: Vec<ReadStep>,
 }
 
 /// The events that `asked` is about. Those that were over before `settled` and had not gathered enough are left out.
@@ -55,7 +55,7 @@ fn read(
     asked: &Arc<CascadeQuestion>,
     as_of: Option<Millis>,
     settled: Millis,
-) -> Result<Read, Refusal> {
+) -> Result<ReadClusters, Refusal> {
     // What an archive keeps has the coin of its pair.
     let coin = match asked.symbols.as_slice() {
         [one] => Some(one.coin().to_owned()),
@@ -83,8 +83,9 @@ fn read(
             break;
         }
         filter.end = Some(end);
-        let (shares, known) = archive.fold_orders(&filter, || Gathered(Clusters::new(asked)))?;
-        steps.push(Step {
+        let (shares, known) =
+            archive.fold_orders(&filter, || ClusterShare(Clusters::new(asked)))?;
+        steps.push(ReadStep {
             end,
             number: known.end.orders,
         });
@@ -94,7 +95,7 @@ fn read(
         clusters.settle(end.min(settled));
         filter.start = Some(end);
     }
-    Ok(Read { clusters, steps })
+    Ok(ReadClusters { clusters, steps })
 }
 
 /// The events of a stretch, read as they lie.
@@ -109,12 +110,12 @@ pub(crate) fn of_stretch(
 
 /// Events of late, of one question.
 #[derive(Debug)]
-struct Tail {
+struct RecentCascades {
     /// The question, from when on they are kept.
     asked: Arc<CascadeQuestion>,
     clusters: Clusters,
     /// What has been taken in.
-    steps: Vec<Step>,
+    steps: Vec<ReadStep>,
     /// Tells the order of arrival from any other.
     series: u64,
     /// Another number whenever days have become files.
@@ -123,7 +124,7 @@ struct Tail {
     settled: Millis,
 }
 
-impl Tail {
+impl RecentCascades {
     /// Reads what `asked` asks for, at `now`.
     fn read(archive: &Archive, asked: &CascadeQuestion, now: Millis) -> Result<Self, Refusal> {
         let asked = Arc::new(CascadeQuestion {
@@ -134,7 +135,7 @@ impl Tail {
         let known = archive.summary()?;
         let filed = archive.compacted_until()?.unwrap_or(Millis(i64::MIN));
         let settled = filed.max(now.back(SETTLED));
-        let Read { clusters, steps } = read(archive, &asked, None, settled)?;
+        let ReadClusters { clusters, steps } = read(archive, &asked, None, settled)?;
         Ok(Self {
             asked,
             clusters,
@@ -180,7 +181,7 @@ impl Tail {
             }
         }
         let end = Millis(i64::MAX);
-        self.steps = vec![Step { end, number }];
+        self.steps = vec![ReadStep { end, number }];
         Ok(true)
     }
 
@@ -202,9 +203,9 @@ impl Tail {
 
 /// The events of late that are kept, those asked for last behind.
 #[derive(Debug, Default)]
-pub(crate) struct Tails(Mutex<VecDeque<Tail>>);
+pub(crate) struct RecentCascadeCache(Mutex<VecDeque<RecentCascades>>);
 
-impl Tails {
+impl RecentCascadeCache {
     /// Whether a question asked at `now` is about events of late.
     pub(crate) fn are_asked(asked: &CascadeQuestion, now: Millis) -> bool {
         asked.start >= now.back(LATE)
@@ -215,7 +216,7 @@ impl Tails {
         self.lock().clear();
     }
 
-    fn lock(&self) -> MutexGuard<'_, VecDeque<Tail>> {
+    fn lock(&self) -> MutexGuard<'_, VecDeque<RecentCascades>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -238,7 +239,7 @@ impl Tails {
         };
         let mut tail = match going_on {
             Some(tail) => tail,
-            None => Tail::read(archive, asked, now)?,
+            None => RecentCascades::read(archive, asked, now)?,
         };
         let rows = tail.clusters.rows(asked);
         tail.tidy(asked, now);

@@ -13,8 +13,8 @@ use crate::engine::{EngineError, Exposure, Observations};
 use crate::market::refusal::Refusal;
 use crate::market::source::archive::bar_series;
 use crate::market::source::archive::bar_series::DayBars;
-use crate::market::source::archive::fit_cache::Fits;
-use crate::market::source::traits::Needed;
+use crate::market::source::archive::fit_cache::FitCache;
+use crate::market::source::traits::RequiredHistory;
 use crate::model::{Millis, ObservedOpenInterest, ObservedOrder, Order, Side, nearest_f64};
 
 /// Before the window: what its first bars' volume is compared with, and a reading of open interest.
@@ -28,15 +28,15 @@ const BUCKET: i64 = 5 * Millis::MINUTE;
 
 /// What is kept of a coin's day.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-struct Name {
+struct DayKey {
     coin: String,
     day: i64,
-    content: Content,
+    content: DayContent,
 }
 
 /// What of a day is kept.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-enum Content {
+enum DayContent {
     /// Bars and open interest.
     Series,
     /// Orders, of one exchange where one is named.
@@ -45,7 +45,7 @@ enum Content {
 
 /// From when on what `needed` says may rest on rows, where the last bar closed at `closed`: its own history, and that of the
 /// fit, whose last bar may have closed as long before its day as it reaches back.
-pub(crate) fn rests_from(needed: &Needed, closed: Millis) -> Millis {
+pub(crate) fn rests_from(needed: &RequiredHistory, closed: Millis) -> Millis {
     let own = closed.back(length(needed.range));
     let from = if needed.orders {
         let day = Millis(day_of(closed).saturating_mul(Millis::DAY));
@@ -64,7 +64,7 @@ fn length(range: i64) -> i64 {
 
 /// One day of one coin: its bars and open interest, or its orders.
 #[derive(Debug, Default)]
-struct Part {
+struct CoinDay {
     bars: DayBars,
     open_interest: Vec<ObservedOpenInterest>,
     orders: Vec<ObservedOrder>,
@@ -74,7 +74,7 @@ struct Part {
     known_by: Millis,
 }
 
-impl Part {
+impl CoinDay {
     fn rows(&self) -> usize {
         1 + self.bars.len() + self.open_interest.len() + self.orders.len()
     }
@@ -82,18 +82,18 @@ impl Part {
 
 /// What a history was made of.
 #[derive(Clone, Debug, PartialEq, Eq)]
-struct Made {
+struct HistoryKey {
     coin: String,
     length: i64,
     /// Which orders, where any are part of it.
-    orders: Option<Content>,
+    orders: Option<DayContent>,
     as_of: Option<Millis>,
     number: Option<u64>,
 }
 
 /// How much is kept.
 #[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Room {
+pub(crate) struct CacheLimits {
     /// Bars, readings and orders that are kept as days.
     pub(crate) rows: usize,
     /// Histories that are kept ready.
@@ -101,35 +101,35 @@ pub(crate) struct Room {
 }
 
 #[derive(Debug, Default)]
-struct Kept {
-    room: Room,
-    parts: HashMap<Name, Arc<Part>>,
+struct CacheState {
+    room: CacheLimits,
+    parts: HashMap<DayKey, Arc<CoinDay>>,
     /// Names in the order in which they were last asked for, some of them several times.
-    asked: VecDeque<Name>,
+    asked: VecDeque<DayKey>,
     rows: usize,
-    histories: VecDeque<(Made, Arc<Observations>)>,
+    histories: VecDeque<(HistoryKey, Arc<Observations>)>,
     /// Another one whenever something was forgotten: what was begun to be read before is out of date.
     generation: u64,
 }
 
 /// Days of coins, and histories made of them.
 #[derive(Debug, Default)]
-pub(crate) struct Days {
-    kept: Mutex<Kept>,
-    pub(crate) fits: Fits,
+pub(crate) struct DayCache {
+    kept: Mutex<CacheState>,
+    pub(crate) fits: FitCache,
 }
 
 fn day_of(at: Millis) -> i64 {
     at.0.div_euclid(Millis::DAY)
 }
 
-impl Days {
-    fn lock(&self) -> MutexGuard<'_, Kept> {
+impl DayCache {
+    fn lock(&self) -> MutexGuard<'_, CacheState> {
         self.kept.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// No days yet, and what may be kept of them.
-    pub(crate) fn in_room(room: Room) -> Self {
+    pub(crate) fn in_room(room: CacheLimits) -> Self {
         let days = Self::default();
         days.lock().room = room;
         days
@@ -146,10 +146,10 @@ impl Days {
     pub(crate) fn clear(&self) {
         self.fits.clear();
         let mut kept = self.lock();
-        *kept = Kept {
+        *kept = CacheState {
             room: kept.room,
             generation: kept.generation + 1,
-            ..Kept::default()
+            ..CacheState::default()
         };
     }
 
@@ -174,17 +174,17 @@ impl Days {
     pub(crate) fn observations(
         &self,
         archive: &Archive,
-        needed: &Needed,
+        needed: &RequiredHistory,
         now: Millis,
         as_of: Option<Millis>,
         number: Option<u64>,
     ) -> Result<Arc<Observations>, Refusal> {
-        let made = Made {
+        let made = HistoryKey {
             coin: needed.coin.clone(),
             length: length(needed.range),
             orders: needed
                 .orders
-                .then(|| Content::Orders(needed.exchange.clone())),
+                .then(|| DayContent::Orders(needed.exchange.clone())),
             as_of,
             number,
         };
@@ -218,7 +218,7 @@ impl Days {
     fn last_close(
         &self,
         archive: &Archive,
-        needed: &Needed,
+        needed: &RequiredHistory,
         now: Millis,
         as_of: Option<Millis>,
     ) -> Result<Option<Millis>, Refusal> {
@@ -228,7 +228,7 @@ impl Days {
         };
         let first = day_of(start);
         for day in (first..=day_of(now)).rev() {
-            let part = self.part(archive, &needed.coin, day, &Content::Series, as_of)?;
+            let part = self.part(archive, &needed.coin, day, &DayContent::Series, as_of)?;
             if let Some(close) = part.bars.last_close(now)
                 && close > now.back(needed.range)
             {
@@ -241,7 +241,7 @@ impl Days {
     fn history(
         &self,
         archive: &Archive,
-        made: &Made,
+        made: &HistoryKey,
         last: Millis,
         now: Millis,
     ) -> Result<Observations, Refusal> {
@@ -252,7 +252,7 @@ impl Days {
         let mut orders = Vec::new();
         let mut usd: BTreeMap<String, f64> = BTreeMap::new();
         for day in day_of(start)..=day_of(now) {
-            let part = self.part(archive, &made.coin, day, &Content::Series, made.as_of)?;
+            let part = self.part(archive, &made.coin, day, &DayContent::Series, made.as_of)?;
             open_interest.extend(
                 part.open_interest
                     .iter()
@@ -290,15 +290,15 @@ impl Days {
         archive: &Archive,
         coin: &str,
         day: i64,
-        content: &Content,
+        content: &DayContent,
         as_of: Option<Millis>,
-    ) -> Result<Arc<Part>, Refusal> {
-        let name = Name {
+    ) -> Result<Arc<CoinDay>, Refusal> {
+        let name = DayKey {
             coin: coin.to_owned(),
             day,
             content: content.clone(),
         };
-        let usable = |part: &Part| as_of.is_none_or(|at| part.known_by <= at);
+        let usable = |part: &CoinDay| as_of.is_none_or(|at| part.known_by <= at);
         let generation = {
             let mut kept = self.lock();
             if let Some(part) = kept.parts.get(&name).cloned() {
@@ -326,8 +326,8 @@ impl Days {
     }
 }
 
-impl Kept {
-    fn put(&mut self, name: Name, part: Arc<Part>) {
+impl CacheState {
+    fn put(&mut self, name: DayKey, part: Arc<CoinDay>) {
         self.rows += part.rows();
         if let Some(before) = self.parts.insert(name.clone(), part) {
             self.rows -= before.rows();
@@ -351,7 +351,7 @@ impl Kept {
         // A name that is asked for again stands here twice; only the last place counts.
         if self.asked.len() > 4 * self.parts.len() + 1024 {
             let mut seen = std::collections::HashSet::new();
-            let mut latest: VecDeque<Name> = VecDeque::new();
+            let mut latest: VecDeque<DayKey> = VecDeque::new();
             for name in self.asked.drain(..).rev() {
                 if self.parts.contains_key(&name) && seen.insert(name.clone()) {
                     latest.push_front(name);
@@ -390,7 +390,7 @@ fn first_day(
 /// Why there is no history: the coin is unknown, or has no bars in the window.
 fn unanswered(
     archive: &Archive,
-    needed: &Needed,
+    needed: &RequiredHistory,
     now: Millis,
     as_of: Option<Millis>,
 ) -> Result<EngineError, Refusal> {
@@ -429,7 +429,7 @@ fn unanswered(
     })
 }
 
-fn read(archive: &Archive, name: &Name, as_of: Option<Millis>) -> Result<Part, Refusal> {
+fn read(archive: &Archive, name: &DayKey, as_of: Option<Millis>) -> Result<CoinDay, Refusal> {
     let start = Millis(name.day.saturating_mul(Millis::DAY));
     let filter = Filter {
         start: Some(start),
@@ -438,7 +438,7 @@ fn read(archive: &Archive, name: &Name, as_of: Option<Millis>) -> Result<Part, R
         coin: Some(name.coin.clone()),
         ..Filter::default()
     };
-    if let Content::Orders(exchange) = &name.content {
+    if let DayContent::Orders(exchange) = &name.content {
         let filter = Filter {
             exchange: exchange.clone(),
             ..filter
@@ -446,10 +446,10 @@ fn read(archive: &Archive, name: &Name, as_of: Option<Millis>) -> Result<Part, R
         return read_orders(archive, &filter);
     }
     let (bars, bars_known_by) = bar_series::of_day(archive, &filter)?;
-    let mut part = Part {
+    let mut part = CoinDay {
         bars,
         known_by: bars_known_by,
-        ..Part::default()
+        ..CoinDay::default()
     };
     for row in archive.open_interest(&filter)?.rows {
         part.known_by = part.known_by.max(row.received_at).max(row.timestamp);
@@ -459,8 +459,8 @@ fn read(archive: &Archive, name: &Name, as_of: Option<Millis>) -> Result<Part, R
 }
 
 /// The orders of a coin's day, those of a pair and side summed over [`BUCKET`]: an estimate looks no closer.
-fn read_orders(archive: &Archive, filter: &Filter) -> Result<Part, Refusal> {
-    let mut part = Part::default();
+fn read_orders(archive: &Archive, filter: &Filter) -> Result<CoinDay, Refusal> {
+    let mut part = CoinDay::default();
     let mut sums: HashMap<(String, Side, Millis), [Decimal; 2]> = HashMap::new();
     let mut whole = Vec::new();
     let coin = filter.coin.as_deref().unwrap_or_default();

@@ -10,14 +10,14 @@ use crate::model::Millis;
 const MOST: usize = 1024;
 
 /// Day, coin, version of the model, and the exchange if it is of one.
-pub(crate) type Name = (Millis, String, String, Option<String>);
+pub(crate) type FitKey = (Millis, String, String, Option<String>);
 
 /// Fits by name; none of a coin that had no bars then.
 #[derive(Debug, Default)]
-pub(crate) struct Fits(Mutex<BTreeMap<Name, Option<Arc<Fit>>>>);
+pub(crate) struct FitCache(Mutex<BTreeMap<FitKey, Option<Arc<Fit>>>>);
 
-impl Fits {
-    fn lock(&self) -> MutexGuard<'_, BTreeMap<Name, Option<Arc<Fit>>>> {
+impl FitCache {
+    fn lock(&self) -> MutexGuard<'_, BTreeMap<FitKey, Option<Arc<Fit>>>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -35,7 +35,7 @@ impl Fits {
     /// The fit of a name; one that is not known yet is `made`, and kept unless that fails.
     pub(crate) fn of<E>(
         &self,
-        name: Name,
+        name: FitKey,
         made: impl FnOnce() -> Result<Option<Arc<Fit>>, E>,
     ) -> Result<Option<Arc<Fit>>, E> {
         if let Some(fit) = self.lock().get(&name) {

@@ -7,7 +7,7 @@ use crate::engine::{Ring, RingFault, RingPart};
 use crate::market::arrivals::ArrivalId;
 use crate::market::refusal::Refusal;
 use crate::market::revision::{Revision, last_close, wall_clock};
-use crate::market::source::archive::day_cache::Days;
+use crate::market::source::archive::day_cache::DayCache;
 use crate::model::{Millis, Order, OrderBrief};
 
 /// Orders that are kept in their order of arrival, for readers that come back for more.
@@ -17,7 +17,7 @@ const FAR: i64 = 100_000;
 
 /// The last day, and how far the archive has been read.
 #[derive(Debug)]
-pub(crate) struct Live {
+pub(crate) struct LiveDay {
     pub(crate) version: i64,
     pub(crate) known: Known,
     pub(crate) ring: Ring,
@@ -28,7 +28,7 @@ pub(crate) struct Live {
     coins: HashMap<String, Revision>,
     /// The same of every other coin.
     others: Revision,
-    /// The orders behind the number [`Live::from`], as they arrived.
+    /// The orders behind the number [`LiveDay::from`], as they arrived.
     arrived: VecDeque<(i64, Order)>,
     from: i64,
     /// Whether the ring lacks something.
@@ -36,9 +36,9 @@ pub(crate) struct Live {
 }
 
 /// A share of the last day on its way into the ring.
-struct Share(Result<RingPart, RingFault>);
+struct RingShare(Result<RingPart, RingFault>);
 
-impl OrderFold for Share {
+impl OrderFold for RingShare {
     fn take(&mut self, order: OrderBrief<'_>) {
         if let Ok(part) = &mut self.0
             && let Err(fault) = part.push(&order)
@@ -61,7 +61,7 @@ fn filled(archive: &Archive, now: Millis, as_of: Option<Millis>) -> Result<(Ring
         as_of,
         ..Filter::default()
     };
-    let (shares, known) = archive.fold_orders(&filter, || Share(Ok(RingPart::new(now))))?;
+    let (shares, known) = archive.fold_orders(&filter, || RingShare(Ok(RingPart::new(now))))?;
     let parts: Result<Vec<RingPart>, RingFault> = shares.into_iter().map(|share| share.0).collect();
     Ok((Ring::of_parts(now, parts?)?, known))
 }
@@ -71,7 +71,7 @@ pub(crate) fn past(archive: &Archive, at: Millis) -> Result<Ring, Refusal> {
     Ok(filled(archive, at, Some(at))?.0)
 }
 
-impl Live {
+impl LiveDay {
     fn of(version: i64, known: Known, ring: Ring) -> Self {
         let revision = Revision::first();
         Self {
@@ -93,7 +93,7 @@ impl Live {
 
     /// The last day of the archive as it is.
     pub(crate) fn load(archive: &Archive) -> Result<Self, Refusal> {
-        // Asked first: what is committed meanwhile is another version.
+        // QueryNames first: what is committed meanwhile is another version.
         let version = archive.version()?;
         let newest = archive.summary()?.newest.unwrap_or_default();
         let (mut ring, known) = filled(archive, newest, None)?;
@@ -112,7 +112,7 @@ impl Live {
         &mut self,
         archive: &Archive,
         version: i64,
-        days: &[&Days],
+        days: &[&DayCache],
     ) -> Result<(), Refusal> {
         if self.broken {
             return self.reload(archive, days);
@@ -178,7 +178,7 @@ impl Live {
     }
 
     /// Reads all of it again.
-    fn reload(&mut self, archive: &Archive, days: &[&Days]) -> Result<(), Refusal> {
+    fn reload(&mut self, archive: &Archive, days: &[&DayCache]) -> Result<(), Refusal> {
         let fresh = Self::load(archive)?;
         for days in days {
             days.clear();

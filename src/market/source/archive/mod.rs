@@ -25,13 +25,13 @@ use crate::engine::{
     View,
 };
 use crate::market::arrivals::{ArrivalId, Arrivals};
-use crate::market::names::Names;
+use crate::market::names::KnownNames;
 use crate::market::refusal::Refusal;
-use crate::market::revision::{Basis, Revision, Standing};
-use crate::market::source::archive::archive_reader::Desk;
-use crate::market::source::archive::cascades::{Tails, of_stretch};
-use crate::market::source::archive::live_day::Live;
-use crate::market::source::traits::{Needed, Source, shown};
+use crate::market::revision::{Dependency, Revision, SourceState};
+use crate::market::source::archive::archive_reader::ArchiveReader;
+use crate::market::source::archive::cascades::{RecentCascadeCache, of_stretch};
+use crate::market::source::archive::live_day::LiveDay;
+use crate::market::source::traits::{RequiredHistory, Source, shown};
 use crate::model::{
     Bar, CascadeRow, Damage, FiledColumns, FiledOrders, MapRow, Millis, MissedStretch,
     ObservedOpenInterest, Order, OrderBrief, PeriodRow, PositionRow, TimeRange, VenueCoverage,
@@ -51,9 +51,9 @@ const PAST_HISTORIES: usize = 8;
 const NAMES_LAST: Duration = Duration::from_mins(10);
 
 /// Liquidations over time, of a share of the orders.
-struct Summed(Timeline);
+struct TimelineShare(Timeline);
 
-impl OrderFold for Summed {
+impl OrderFold for TimelineShare {
     fn take(&mut self, order: OrderBrief<'_>) {
         self.0.take(&order);
     }
@@ -69,9 +69,9 @@ impl OrderFold for Summed {
 
 /// The names of a share of the orders.
 #[derive(Default)]
-struct Met(Names);
+struct NameCollector(KnownNames);
 
-impl OrderFold for Met {
+impl OrderFold for NameCollector {
     fn take(&mut self, order: OrderBrief<'_>) {
         self.0.note(order.exchange, order.symbol, order.coin);
     }
@@ -79,21 +79,21 @@ impl OrderFold for Met {
 
 /// An archive that questions are asked of.
 #[derive(Debug)]
-pub(crate) struct Archived {
+pub(crate) struct ArchiveSource {
     as_of: Option<Millis>,
-    /// Asked for what is new; a reader of its own, so that a long read beside it keeps nobody waiting.
+    /// QueryNames for what is new; a reader of its own, so that a long read beside it keeps nobody waiting.
     front: Archive,
-    /// Asked for what is old.
-    back: Desk,
-    /// Asked as of another instant than the one it was opened for.
-    past: Desk,
-    live: RwLock<Live>,
+    /// QueryNames for what is old.
+    back: ArchiveReader,
+    /// QueryNames as of another instant than the one it was opened for.
+    past: ArchiveReader,
+    live: RwLock<LiveDay>,
     /// The last look of those who wait for a change.
     looked: tokio::sync::Mutex<Option<(Instant, Revision)>>,
     /// The cascades of late.
-    tails: Tails,
+    tails: RecentCascadeCache,
     /// The names of all that was ever kept, and when they were read.
-    names: Mutex<Option<(Instant, Names)>>,
+    names: Mutex<Option<(Instant, KnownNames)>>,
     nothing: Observations,
     /// How often what is known of damage had changed when what was read of days was last let go of.
     damage_seen: AtomicU64,
@@ -101,16 +101,16 @@ pub(crate) struct Archived {
     mended_seen: AtomicU64,
 }
 
-impl Archived {
+impl ArchiveSource {
     pub(crate) fn open(path: &Path, as_of: Option<Millis>) -> Result<Self, Refusal> {
         let front = Archive::read(path)?;
-        let back = Desk::new(front.another()?, OF_NOW, HISTORIES);
-        let past = Desk::new(front.another()?, OF_THE_PAST, PAST_HISTORIES);
+        let back = ArchiveReader::new(front.another()?, OF_NOW, HISTORIES);
+        let past = ArchiveReader::new(front.another()?, OF_THE_PAST, PAST_HISTORIES);
         let (damage_seen, _) = front.changes_of_damage();
         let live = if let Some(at) = as_of {
-            Live::still(&front, at)?
+            LiveDay::still(&front, at)?
         } else {
-            Live::load(&front)?
+            LiveDay::load(&front)?
         };
         Ok(Self {
             as_of,
@@ -119,7 +119,7 @@ impl Archived {
             past,
             live: RwLock::new(live),
             looked: tokio::sync::Mutex::default(),
-            tails: Tails::default(),
+            tails: RecentCascadeCache::default(),
             names: Mutex::default(),
             nothing: Observations::new(Vec::new(), Vec::new(), Vec::new(), as_of)?,
             damage_seen: AtomicU64::new(damage_seen),
@@ -128,7 +128,7 @@ impl Archived {
     }
 
     /// The last day with everything that is new.
-    fn live(&self) -> Result<RwLockReadGuard<'_, Live>, Refusal> {
+    fn live(&self) -> Result<RwLockReadGuard<'_, LiveDay>, Refusal> {
         self.current()?;
         if self.as_of.is_none() {
             let version = self.front.version()?;
@@ -191,7 +191,7 @@ impl Archived {
     }
 
     /// Reads on in a journal that was damaged and is sound again: what a handle has in memory of it may still be the damage.
-    fn read_mended(&self, live: &mut Live) -> Result<(), Refusal> {
+    fn read_mended(&self, live: &mut LiveDay) -> Result<(), Refusal> {
         self.reopen()?;
         self.read_anew(live)?;
         log::warn!(
@@ -215,11 +215,11 @@ impl Archived {
     }
 
     /// Forgets all that was read.
-    fn read_anew(&self, live: &mut Live) -> Result<(), Refusal> {
+    fn read_anew(&self, live: &mut LiveDay) -> Result<(), Refusal> {
         self.front.look_anew()?;
         match self.as_of {
             None => live.forget(),
-            Some(at) => live.replace(Live::still(&self.front, at)?),
+            Some(at) => live.replace(LiveDay::still(&self.front, at)?),
         }
         self.back.clear();
         self.past.clear();
@@ -237,7 +237,7 @@ impl Archived {
     }
 
     /// The last day as it was when it was last looked at.
-    fn peek(&self) -> RwLockReadGuard<'_, Live> {
+    fn peek(&self) -> RwLockReadGuard<'_, LiveDay> {
         self.live.read().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -256,19 +256,19 @@ impl Archived {
         })
     }
 
-    fn standing_in(&self, live: &Live, basis: &Basis) -> Standing {
-        Standing {
+    fn standing_in(&self, live: &LiveDay, basis: &Dependency) -> SourceState {
+        SourceState {
             revision: match basis {
-                Basis::Observations => live.revision,
+                Dependency::Observations => live.revision,
                 // Runs and gaps too, those of files that are found damaged among them.
-                Basis::Record => {
+                Dependency::Record => {
                     let (changes, changed_at) = self.back.archive.changes_of_damage();
                     Revision {
                         number: live.recorded.number + changes,
                         changed_at: live.recorded.changed_at.max(changed_at),
                     }
                 }
-                Basis::Coin(coin) => live.of_coin(coin),
+                Dependency::Coin(coin) => live.of_coin(coin),
             },
             now: live.ring.now(),
         }
@@ -284,10 +284,11 @@ impl Archived {
         }
         let archived = Arc::clone(self);
         let standing =
-            tokio::task::spawn_blocking(move || archived.last_standing(&Basis::Observations)).await;
+            tokio::task::spawn_blocking(move || archived.last_standing(&Dependency::Observations))
+                .await;
         let standing = standing.unwrap_or_else(|failure| {
             log::error!("a look at the archive failed: {failure}");
-            self.standing_in(&self.peek(), &Basis::Observations)
+            self.standing_in(&self.peek(), &Dependency::Observations)
         });
         let revision = standing.revision;
         *looked = Some((Instant::now(), revision));
@@ -295,7 +296,7 @@ impl Archived {
     }
 
     /// Where questions about `as_of`, or about now, are read.
-    fn desk(&self, as_of: Option<Millis>) -> &Desk {
+    fn desk(&self, as_of: Option<Millis>) -> &ArchiveReader {
         if as_of.is_some() {
             &self.past
         } else {
@@ -304,7 +305,7 @@ impl Archived {
     }
 
     /// The last day as it was known at `at`.
-    fn ring(&self, desk: &Desk, at: Millis) -> Result<Arc<Ring>, Refusal> {
+    fn ring(&self, desk: &ArchiveReader, at: Millis) -> Result<Arc<Ring>, Refusal> {
         // What was received by then may still be on its way into the archive.
         let number = if self.as_of.is_some() {
             0
@@ -320,11 +321,11 @@ impl Archived {
     }
 }
 
-impl Source for Archived {
+impl Source for ArchiveSource {
     fn view(
         &self,
         as_of: Option<Millis>,
-        needed: Option<&Needed>,
+        needed: Option<&RequiredHistory>,
         work: &mut dyn FnMut(&View<'_>),
     ) -> Result<(), Refusal> {
         let desk = self.desk(as_of);
@@ -350,7 +351,11 @@ impl Source for Archived {
         Ok(())
     }
 
-    fn damage_behind(&self, needed: &Needed, closed: Millis) -> Result<Vec<Damage>, Refusal> {
+    fn damage_behind(
+        &self,
+        needed: &RequiredHistory,
+        closed: Millis,
+    ) -> Result<Vec<Damage>, Refusal> {
         let kinds: &[&str] = if needed.orders {
             &["bars", "open_interest", "orders"]
         } else {
@@ -375,9 +380,9 @@ impl Source for Archived {
         self.is_growing()
     }
 
-    fn last_standing(&self, basis: &Basis) -> Standing {
+    fn last_standing(&self, basis: &Dependency) -> SourceState {
         self.standing(basis).unwrap_or_else(|fault| {
-            // Asked for again and again while somebody waits.
+            // QueryNames for again and again while somebody waits.
             if !fault.is_of_damage() {
                 log::warn!("{fault}");
             }
@@ -385,11 +390,11 @@ impl Source for Archived {
         })
     }
 
-    fn standing(&self, basis: &Basis) -> Result<Standing, Refusal> {
+    fn standing(&self, basis: &Dependency) -> Result<SourceState, Refusal> {
         Ok(self.standing_in(&*self.live()?, basis))
     }
 
-    fn seen(&self, basis: &Basis) -> Option<Standing> {
+    fn seen(&self, basis: &Dependency) -> Option<SourceState> {
         match self.live.try_read() {
             Ok(live) => Some(self.standing_in(&live, basis)),
             Err(TryLockError::Poisoned(live)) => Some(self.standing_in(&live.into_inner(), basis)),
@@ -470,7 +475,7 @@ impl Source for Archived {
     }
 
     /// Those of all that was ever kept, read anew after a while.
-    fn names(&self) -> Result<Names, Refusal> {
+    fn names(&self) -> Result<KnownNames, Refusal> {
         self.current()?;
         let mut known = self.names.lock().unwrap_or_else(PoisonError::into_inner);
         let mut names = match &*known {
@@ -480,9 +485,15 @@ impl Source for Archived {
                     as_of: self.as_of,
                     ..Filter::default()
                 };
-                let gathered = self.past.archive.fold_orders(&filter, Met::default)?;
-                let mut names = Names::default();
-                gathered.0.into_iter().for_each(|Met(met)| names.join(met));
+                let gathered = self
+                    .past
+                    .archive
+                    .fold_orders(&filter, NameCollector::default)?;
+                let mut names = KnownNames::default();
+                gathered
+                    .0
+                    .into_iter()
+                    .for_each(|NameCollector(met)| names.join(met));
                 let coins = self.past.archive.coins(self.as_of)?;
                 names
                     .coins
@@ -592,7 +603,7 @@ impl Source for Archived {
         };
         let (shares, _) = desk
             .archive
-            .fold_orders(&filter, || Summed(Timeline::new(asked)))?;
+            .fold_orders(&filter, || TimelineShare(Timeline::new(asked)))?;
         let mut all = Timeline::new(asked);
         for share in &shares {
             all.join(&share.0);
@@ -611,7 +622,7 @@ impl Source for Archived {
         let at = self.instant(as_of)?;
         if at.is_none() {
             let now = self.live()?.ring.now();
-            if Tails::are_asked(asked, now) {
+            if RecentCascadeCache::are_asked(asked, now) {
                 return self.tails.rows(archive, asked, now);
             }
         }

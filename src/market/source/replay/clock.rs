@@ -14,7 +14,7 @@ use crate::model::Millis;
 const LONGEST: Duration = Duration::from_hours(1);
 
 /// Tells what time it is in a market that moves. It never goes back.
-pub trait Clock: Debug + Send + Sync {
+pub trait ReplayClock: Debug + Send + Sync {
     /// The instant it is there.
     fn now(&self) -> Millis;
 
@@ -27,14 +27,14 @@ pub trait Clock: Debug + Send + Sync {
 
 /// A clock that goes so many times as fast as this machine's.
 #[derive(Clone, Copy, Debug)]
-pub struct Scaled {
+pub struct ScaledClock {
     from: Millis,
     begun: Instant,
     begun_here: Millis,
     speed: f64,
 }
 
-impl Scaled {
+impl ScaledClock {
     /// One that stands at `from` now and goes `speed` times as fast as time does here; it stands still where that is no
     /// number above zero.
     #[must_use]
@@ -64,7 +64,7 @@ impl Scaled {
     }
 }
 
-impl Clock for Scaled {
+impl ReplayClock for ScaledClock {
     #[expect(
         clippy::cast_possible_truncation,
         reason = "what is beyond saturates, which is later than any end"
@@ -91,21 +91,21 @@ impl Clock for Scaled {
 /// # Examples
 ///
 /// ```
-/// use liqdata::market::{Clock, Driven};
+/// use liqdata::market::{ReplayClock, ManualClock};
 /// use liqdata::model::Millis;
 ///
-/// let clock = Driven::new(Millis(1000));
+/// let clock = ManualClock::new(Millis(1000));
 /// clock.advance(Millis(5000));
 /// clock.advance(Millis(2000)); // it never goes back
 /// assert_eq!(clock.now(), Millis(5000));
 /// ```
 #[derive(Debug)]
-pub struct Driven {
+pub struct ManualClock {
     now: watch::Sender<Millis>,
     begun_here: Millis,
 }
 
-impl Driven {
+impl ManualClock {
     /// One that stands at `from`.
     #[must_use]
     pub fn new(from: Millis) -> Self {
@@ -125,7 +125,7 @@ impl Driven {
     }
 }
 
-impl Clock for Driven {
+impl ReplayClock for ManualClock {
     fn now(&self) -> Millis {
         *self.now.borrow()
     }

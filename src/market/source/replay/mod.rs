@@ -5,7 +5,7 @@
 //! same place gives the same answers, in the same order, however fast it moves and however often it is asked.
 
 mod clock;
-mod timetable;
+mod schedule;
 
 use std::future::pending;
 use std::sync::Arc;
@@ -17,12 +17,12 @@ use tokio::sync::watch;
 use crate::archive::Archive;
 use crate::engine::{Observations, Rows, Spans, TimelineQuestion, View};
 use crate::market::arrivals::{ArrivalId, Arrivals};
-use crate::market::names::Names;
+use crate::market::names::KnownNames;
 use crate::market::refusal::Refusal;
-use crate::market::revision::{Basis, Revision, Standing};
-pub use crate::market::source::replay::clock::{Clock, Driven, Scaled};
-use crate::market::source::replay::timetable::{Stand, Timetable};
-use crate::market::source::traits::{Needed, Source};
+use crate::market::revision::{Dependency, Revision, SourceState};
+pub use crate::market::source::replay::clock::{ManualClock, ReplayClock, ScaledClock};
+use crate::market::source::replay::schedule::{ReplayPosition, ReplaySchedule};
+use crate::market::source::traits::{RequiredHistory, Source};
 use crate::model::{
     Bar, Damage, MapRow, Millis, MissedStretch, ObservedOpenInterest, PeriodRow, PositionRow,
     TimeRange, VenueCoverage, Window,
@@ -33,25 +33,25 @@ const AGAIN: Duration = Duration::from_secs(1);
 
 /// A place whose observations arrive.
 #[derive(Debug)]
-pub(crate) struct Moving {
+pub(crate) struct ReplaySource {
     place: Arc<dyn Source>,
-    timetable: Timetable,
-    clock: Arc<dyn Clock>,
+    timetable: ReplaySchedule,
+    clock: Arc<dyn ReplayClock>,
     /// When it was ended before its time.
     ended: watch::Sender<Option<Millis>>,
     /// Tells this order of arrival from any other.
     series: u64,
 }
 
-impl Moving {
+impl ReplaySource {
     /// What of `place`, which shows `observations`, arrives after `start`.
     pub(crate) fn of_observations(
         place: Arc<dyn Source>,
         observations: &Observations,
         start: Millis,
-        clock: impl FnOnce(Millis) -> Arc<dyn Clock>,
+        clock: impl FnOnce(Millis) -> Arc<dyn ReplayClock>,
     ) -> Self {
-        let timetable = Timetable::of_observations(observations, start);
+        let timetable = ReplaySchedule::of_observations(observations, start);
         Self::by(place, timetable, clock)
     }
 
@@ -60,18 +60,18 @@ impl Moving {
         place: Arc<dyn Source>,
         archive: Archive,
         range: TimeRange,
-        clock: impl FnOnce(Millis) -> Arc<dyn Clock>,
+        clock: impl FnOnce(Millis) -> Arc<dyn ReplayClock>,
         read: &dyn Fn(usize, usize),
     ) -> Result<Self, Refusal> {
         let timetable =
-            Timetable::of_archive(archive, range.lower_bound(), range.upper_bound(), read)?;
+            ReplaySchedule::of_archive(archive, range.lower_bound(), range.upper_bound(), read)?;
         Ok(Self::by(place, timetable, clock))
     }
 
     fn by(
         place: Arc<dyn Source>,
-        timetable: Timetable,
-        clock: impl FnOnce(Millis) -> Arc<dyn Clock>,
+        timetable: ReplaySchedule,
+        clock: impl FnOnce(Millis) -> Arc<dyn ReplayClock>,
     ) -> Self {
         Self {
             place,
@@ -109,8 +109,8 @@ impl Moving {
     }
 
     /// Where it stands, and whether nothing more arrives.
-    fn look(&self) -> Result<(Stand, bool), Refusal> {
-        // Asked first: what arrives meanwhile is another look's.
+    fn look(&self) -> Result<(ReplayPosition, bool), Refusal> {
+        // QueryNames first: what arrives meanwhile is another look's.
         let over = self.is_over();
         Ok((self.timetable.stand(self.clock())?, over))
     }
@@ -136,7 +136,7 @@ impl Moving {
         }
     }
 
-    async fn looked(self: Arc<Self>) -> Result<(Stand, bool), Refusal> {
+    async fn looked(self: Arc<Self>) -> Result<(ReplayPosition, bool), Refusal> {
         if !self.is_on_disk() {
             return self.look();
         }
@@ -145,11 +145,11 @@ impl Moving {
     }
 }
 
-impl Source for Moving {
+impl Source for ReplaySource {
     fn view(
         &self,
         as_of: Option<Millis>,
-        needed: Option<&Needed>,
+        needed: Option<&RequiredHistory>,
         work: &mut dyn FnMut(&View<'_>),
     ) -> Result<(), Refusal> {
         self.place.view(self.at(as_of)?, needed, work)
@@ -168,23 +168,23 @@ impl Source for Moving {
         self.timetable.is_on_disk()
     }
 
-    fn last_standing(&self, basis: &Basis) -> Standing {
+    fn last_standing(&self, basis: &Dependency) -> SourceState {
         self.standing(basis).unwrap_or_else(|fault| {
             log::warn!("{fault}");
             let start = self.timetable.start;
-            Standing {
+            SourceState {
                 revision: self.revision(start, false),
                 now: start,
             }
         })
     }
 
-    fn standing(&self, basis: &Basis) -> Result<Standing, Refusal> {
+    fn standing(&self, basis: &Dependency) -> Result<SourceState, Refusal> {
         let (stand, over) = self.look()?;
-        Ok(Standing {
+        Ok(SourceState {
             revision: match basis {
-                Basis::Observations | Basis::Record => self.revision(stand.now, over),
-                Basis::Coin(_) => self.revision(stand.settled, false),
+                Dependency::Observations | Dependency::Record => self.revision(stand.now, over),
+                Dependency::Coin(_) => self.revision(stand.settled, false),
             },
             now: stand.now,
         })
@@ -245,7 +245,11 @@ impl Source for Moving {
         })
     }
 
-    fn damage_behind(&self, needed: &Needed, closed: Millis) -> Result<Vec<Damage>, Refusal> {
+    fn damage_behind(
+        &self,
+        needed: &RequiredHistory,
+        closed: Millis,
+    ) -> Result<Vec<Damage>, Refusal> {
         self.place.damage_behind(needed, closed)
     }
 
@@ -280,7 +284,7 @@ impl Source for Moving {
     }
 
     /// Those of all that ever arrives: which names there are is no observation.
-    fn names(&self) -> Result<Names, Refusal> {
+    fn names(&self) -> Result<KnownNames, Refusal> {
         self.place.names()
     }
 

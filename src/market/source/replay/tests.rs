@@ -3,7 +3,7 @@ use rust_decimal::Decimal;
 
 use crate::api::{Overview, Stream};
 use crate::market::source::replay::*;
-use crate::market::{Followed, Follower, Market};
+use crate::market::{Market, OrderFollower, OrderUpdate};
 use crate::model::{ObservedBar, ObservedOrder, Order, Side};
 
 const START: i64 = 1_781_136_000_000;
@@ -44,10 +44,10 @@ fn observed(received: &[i64]) -> Observations {
 }
 
 /// A market that moves, the clock it moves by, and the same tables as they are.
-fn moving(received: &[i64]) -> (Arc<Market>, Arc<Driven>, Market) {
-    let clock = Arc::new(Driven::new(Millis(START)));
+fn moving(received: &[i64]) -> (Arc<Market>, Arc<ManualClock>, Market) {
+    let clock = Arc::new(ManualClock::new(Millis(START)));
     let driven = Arc::clone(&clock);
-    let made = |_| driven as Arc<dyn Clock>;
+    let made = |_| driven as Arc<dyn ReplayClock>;
     let market = Market::simulated_live(observed(received), Millis(START), made, "a test");
     (
         Arc::new(market),
@@ -112,15 +112,15 @@ proptest! {
     }
 }
 
-fn follower(market: &Arc<Market>) -> Follower {
+fn follower(market: &Arc<Market>) -> OrderFollower {
     let question = Stream::new(Some("BTC"), None, None).unwrap();
-    Follower::new(Arc::clone(market), question, 10).unwrap()
+    OrderFollower::new(Arc::clone(market), question, 10).unwrap()
 }
 
-async fn next(follower: &mut Follower) -> Vec<Decimal> {
+async fn next(follower: &mut OrderFollower) -> Vec<Decimal> {
     match follower.next().await.unwrap() {
-        Followed::Orders(orders) => usd(&orders),
-        Followed::Gap { .. } | Followed::End => Vec::new(),
+        OrderUpdate::Orders(orders) => usd(&orders),
+        OrderUpdate::Gap { .. } | OrderUpdate::End => Vec::new(),
     }
 }
 
@@ -139,7 +139,7 @@ async fn who_follows_is_woken_when_an_order_is_due_and_told_of_the_end() {
     assert!(market.is_growing());
     clock.advance(Millis(START + 9_000_000));
     assert_eq!(next(&mut follower).await, [Decimal::from(4)]);
-    assert!(matches!(follower.next().await.unwrap(), Followed::End));
+    assert!(matches!(follower.next().await.unwrap(), OrderUpdate::End));
     assert!(!market.is_growing());
 }
 
@@ -149,7 +149,7 @@ async fn what_is_ended_stands_still_and_wakes_who_waits() {
     clock.advance(Millis(START + 10));
     let mut follower = follower(&market);
     let (ended, ()) = tokio::join!(follower.next(), async { market.end() });
-    assert!(matches!(ended.unwrap(), Followed::End));
+    assert!(matches!(ended.unwrap(), OrderUpdate::End));
     clock.advance(Millis(START + 20));
     assert_eq!(market.now(), Millis(START + 10));
     assert_eq!(arrived(&market, None, 9).len(), 1);
@@ -172,12 +172,15 @@ fn an_estimate_is_another_only_once_a_bar_has_closed() {
 
 #[test]
 fn a_clock_goes_as_fast_as_it_is_told_and_names_the_time_here() {
-    let clock = Scaled::new(Millis(START), 1000.0);
+    let clock = ScaledClock::new(Millis(START), 1000.0);
     let (first, second) = (clock.now(), clock.now());
     assert!(Millis(START) <= first && first <= second);
     assert_eq!(
         clock.here(Millis(START + 60_000)),
         clock.here(Millis(START)).on(60)
     );
-    assert_eq!(Scaled::new(Millis(START), f64::NAN).now(), Millis(START));
+    assert_eq!(
+        ScaledClock::new(Millis(START), f64::NAN).now(),
+        Millis(START)
+    );
 }

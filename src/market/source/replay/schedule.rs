@@ -18,14 +18,14 @@ const KEPT: usize = 3;
 
 /// What arrives in a UTC day.
 #[derive(Debug, Default)]
-pub(crate) struct Page {
+pub(crate) struct ReplayDay {
     /// The instants at which anything does, each once, and whether an estimate may be another by it.
     dues: Vec<(Millis, bool)>,
     /// The orders and when they do.
     orders: Vec<(Millis, Order)>,
 }
 
-impl Page {
+impl ReplayDay {
     /// How many orders have arrived by `at`.
     fn arrived(&self, at: Millis) -> usize {
         self.orders.partition_point(|(due, _)| *due <= at)
@@ -34,7 +34,7 @@ impl Page {
 
 /// A page in the making.
 #[derive(Debug, Default)]
-struct Draft {
+struct DayDraft {
     dues: BTreeMap<Millis, bool>,
     /// How many orders there are, also where they are not kept.
     count: u64,
@@ -43,7 +43,7 @@ struct Draft {
     events: Option<(Millis, Millis)>,
 }
 
-impl Draft {
+impl DayDraft {
     fn note(&mut self, due: Millis, event: Millis, settles: bool) {
         *self.dues.entry(due).or_default() |= settles;
         let (first, last) = self.events.unwrap_or((event, event));
@@ -56,10 +56,10 @@ impl Draft {
         self.note(due, order.timestamp, late);
     }
 
-    fn page(mut self) -> Page {
+    fn page(mut self) -> ReplayDay {
         // Stable: what is due together stays as it lies.
         self.orders.sort_by_key(|(due, _)| *due);
-        Page {
+        ReplayDay {
             dues: self.dues.into_iter().collect(),
             orders: self.orders,
         }
@@ -74,7 +74,7 @@ fn due_of(order: &Order, received_at: Millis) -> (Millis, bool) {
 
 /// What a page holds, where it is not at hand.
 #[derive(Clone, Copy, Debug)]
-struct Outline {
+struct DayOutline {
     first: Millis,
     last: Millis,
     /// The last instant at which an estimate may have become another.
@@ -87,26 +87,26 @@ struct Outline {
 
 /// Where the pages are.
 #[derive(Debug)]
-enum Pages {
-    Kept(Vec<Arc<Page>>),
-    Read {
+enum DayStore {
+    InMemory(Vec<Arc<ReplayDay>>),
+    OnDisk {
         archive: Box<Archive>,
-        kept: Mutex<VecDeque<(usize, Arc<Page>)>>,
+        kept: Mutex<VecDeque<(usize, Arc<ReplayDay>)>>,
     },
 }
 
 /// What arrives after `start`, until `end`.
 #[derive(Debug)]
-pub(crate) struct Timetable {
+pub(crate) struct ReplaySchedule {
     pub(crate) start: Millis,
     pub(crate) end: Millis,
-    outlines: Vec<Outline>,
-    pages: Pages,
+    outlines: Vec<DayOutline>,
+    pages: DayStore,
 }
 
 /// Where a market that moves stands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Stand {
+pub(crate) struct ReplayPosition {
     /// When anything last arrived.
     pub(crate) now: Millis,
     /// When an estimate last may have become another.
@@ -117,21 +117,21 @@ pub(crate) struct Stand {
 
 /// Drafts by day, and the outlines of what they become.
 #[derive(Default)]
-struct Drafts(BTreeMap<Millis, Draft>);
+struct DayDrafts(BTreeMap<Millis, DayDraft>);
 
-impl Drafts {
-    fn of(&mut self, due: Millis) -> &mut Draft {
+impl DayDrafts {
+    fn of(&mut self, due: Millis) -> &mut DayDraft {
         let day = Millis(due.0.div_euclid(Millis::DAY).saturating_mul(Millis::DAY));
         self.0.entry(day).or_default()
     }
 
-    fn outlines(&self) -> Vec<Outline> {
+    fn outlines(&self) -> Vec<DayOutline> {
         let mut before = 0;
         let made = self.0.values().filter_map(|draft| {
             let (first, _) = draft.dues.first_key_value()?;
             let (last, _) = draft.dues.last_key_value()?;
             let settling = draft.dues.iter().rev().find(|(_, settles)| **settles);
-            let outline = Outline {
+            let outline = DayOutline {
                 first: *first,
                 last: *last,
                 settled: settling.map(|(due, _)| *due),
@@ -146,10 +146,10 @@ impl Drafts {
     }
 }
 
-impl Timetable {
+impl ReplaySchedule {
     /// What of these observations arrives after `start`, all of it at hand.
     pub(crate) fn of_observations(observations: &Observations, start: Millis) -> Self {
-        let mut drafts = Drafts::default();
+        let mut drafts = DayDrafts::default();
         let (orders, bars, readings) = observations.rows();
         for place in observations.in_order_of_arrival() {
             let Some(row) = orders.get(place) else {
@@ -175,7 +175,7 @@ impl Timetable {
             start,
             end: outlines.last().map_or(start, |outline| outline.last),
             outlines,
-            pages: Pages::Kept(pages.collect()),
+            pages: DayStore::InMemory(pages.collect()),
         }
     }
 
@@ -193,7 +193,7 @@ impl Timetable {
             ..Filter::default()
         };
         let after = start.unwrap_or(Millis(i64::MIN));
-        let mut drafts = Drafts::default();
+        let mut drafts = DayDrafts::default();
         let days = archive.days_of_rows(&all)?;
         let of = days.len();
         for (done, day) in days.into_iter().enumerate() {
@@ -224,7 +224,7 @@ impl Timetable {
             start: start.unwrap_or(first.first.back(1)),
             end: end.unwrap_or(last.last),
             outlines,
-            pages: Pages::Read {
+            pages: DayStore::OnDisk {
                 archive: Box::new(archive),
                 kept: Mutex::default(),
             },
@@ -233,14 +233,14 @@ impl Timetable {
 
     /// Whether a page may have to be read from a disk.
     pub(crate) fn is_on_disk(&self) -> bool {
-        matches!(self.pages, Pages::Read { .. })
+        matches!(self.pages, DayStore::OnDisk { .. })
     }
 
     /// The page of an outline.
-    fn page(&self, number: usize) -> Result<Arc<Page>, Refusal> {
+    fn page(&self, number: usize) -> Result<Arc<ReplayDay>, Refusal> {
         let (archive, kept) = match &self.pages {
-            Pages::Kept(pages) => return Ok(pages.get(number).cloned().unwrap_or_default()),
-            Pages::Read { archive, kept } => (archive, kept),
+            DayStore::InMemory(pages) => return Ok(pages.get(number).cloned().unwrap_or_default()),
+            DayStore::OnDisk { archive, kept } => (archive, kept),
         };
         let mut kept = kept.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some((_, page)) = kept.iter().find(|(of, _)| *of == number) {
@@ -257,14 +257,14 @@ impl Timetable {
         Ok(page)
     }
 
-    fn read(archive: &Archive, outline: &Outline) -> Result<Page, Refusal> {
+    fn read(archive: &Archive, outline: &DayOutline) -> Result<ReplayDay, Refusal> {
         let filter = Filter {
             start: Some(outline.events.0),
             end: Some(outline.events.1.on(1)),
             as_of: Some(outline.last),
             ..Filter::default()
         };
-        let mut draft = Draft::default();
+        let mut draft = DayDraft::default();
         for row in archive.orders(&filter)?.rows {
             let (due, late) = due_of(&row.order, row.received_at);
             if due >= outline.first {
@@ -281,9 +281,9 @@ impl Timetable {
     }
 
     /// Where it stands at `at`.
-    pub(crate) fn stand(&self, at: Millis) -> Result<Stand, Refusal> {
+    pub(crate) fn stand(&self, at: Millis) -> Result<ReplayPosition, Refusal> {
         let begun = self.outlines.partition_point(|outline| outline.first <= at);
-        let mut stand = Stand {
+        let mut stand = ReplayPosition {
             now: self.start,
             settled: self.start,
             next: self.outlines.get(begun).map(|outline| outline.first),
@@ -332,7 +332,7 @@ impl Timetable {
         limit: usize,
         at: Millis,
     ) -> Result<Vec<Order>, Refusal> {
-        let of = |outline: &Outline| outline.before + outline.orders <= known;
+        let of = |outline: &DayOutline| outline.before + outline.orders <= known;
         let mut found = Vec::new();
         for number in self.outlines.partition_point(of)..self.outlines.len() {
             let Some(outline) = self.outlines.get(number) else {
