@@ -98,7 +98,7 @@ fn ask(market: &Market, holds: &str) {
             assert_eq!(bars.unwrap().len(), 1440);
         }
         _ => {
-            let readings = market.open_interest("BTC", None, (None, None));
+            let readings = market.open_interest("BTC", None, TimeRange::ALL);
             assert_eq!(readings.unwrap().len(), 288);
         }
     }

@@ -163,7 +163,7 @@ async fn a_map_is_kept_as_it_was_served_once_for_every_bar() {
                 Some("BTC"),
                 None,
                 None,
-                (None, Some(Millis(END + 1))),
+                TimeRange::bounded(None, Some(Millis(END + 1))),
                 usize::MAX
             )
             .unwrap()
