@@ -1,5 +1,7 @@
-//! Rolling beside the keeping: the files are read and written on a thread of their own, and the keeper does each of the
-//! short transactions in its turn, so that batches become durable between them.
+//! Compaction on a thread of its own while the group commit writer goes on.
+//!
+//! The thread reads rows and writes segments. It hands each short transaction to the writer's queue, so that
+//! batches become durable in between.
 
 use std::path::Path;
 
@@ -14,7 +16,7 @@ use crate::archive::group_commit::write_queue::{CommitError, CommitHandle, Write
 use crate::archive::writer::Writer;
 use crate::model::Millis;
 
-/// A keeper's writer, from beside it.
+/// Access to the writer through its queue.
 struct QueuedWriter {
     archive: Archive,
     queue: WriteQueue,
@@ -36,20 +38,20 @@ impl WriterAccess for QueuedWriter {
 }
 
 impl WriteQueue {
-    /// Moves every day that was over at `until` into files, while whatever is handed over goes on becoming durable.
+    /// Moves every day that ended by `until` into segments, while appends go on.
     ///
-    /// A roll waits for the one before it. One that is at work when the keeper stops ends there: what was rolled until
-    /// then stays report, the rest stays in the journal.
+    /// Compactions run one after the other. When the writer stops, the running one ends: moved rows stay moved,
+    /// the others stay in the journal.
     ///
     /// # Errors
     ///
-    /// [`CommitError::Stopped`] after the keeper has stopped, [`CommitError::Archive`] where no thread can be had; the receipt
-    /// tells how the roll itself went.
+    /// [`CommitError::Stopped`] after the writer has stopped, [`CommitError::Archive`] if no thread can be
+    /// started; the handle returns the outcome of the compaction.
     pub fn compact(&self, until: Millis) -> Result<CommitHandle<CompactionReport>, CommitError> {
         self.compact_observed(until, |_, _| ())
     }
 
-    /// As [`WriteQueue::compact`], and tells of every step of every file once it is done.
+    /// As [`WriteQueue::compact`]; calls `done` after every step of every segment.
     ///
     /// # Errors
     ///
@@ -62,7 +64,7 @@ impl WriteQueue {
         let (reply, receipt) = oneshot::channel();
         let queue = self.clone();
         let work = move || {
-            // Whoever asked may have gone.
+            // The caller may have dropped the handle.
             let _ = reply.send(compact_through_queue(queue, until, &mut done));
         };
         match self.compactions().begin(work) {
@@ -78,7 +80,7 @@ fn compact_through_queue(
     until: Millis,
     done: &mut dyn FnMut(SegmentStep, &Path),
 ) -> Result<CompactionReport, CommitError> {
-    // Everything that was handed over before the roll was asked for is durable when this is answered.
+    // Everything that was queued before this compaction is durable when this call returns.
     let folder = queue.with(|writer| Ok(writer.path().to_owned()))?.wait()?;
     let mut access = QueuedWriter {
         archive: Archive::read(folder)?,

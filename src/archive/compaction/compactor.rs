@@ -1,12 +1,12 @@
-//! Rolling: days that are over move from the journal into Parquet files, so that a kill at any step leaves every row
-//! in exactly one place.
+//! Compaction: moves rows of finished days from the journal into Parquet segments.
 //!
-//! The journal is the judge. A file's name stands in its list as *pending* before the file exists; the rows stay in the
-//! journal until the file is durable under its final name; and one transaction turns the entry into *kept* and deletes
-//! the rows. A pending entry that is found on opening names a file to remove.
+//! The journal decides where a row is. A segment is listed as *pending* before its file exists. The rows stay in
+//! the journal until the file is durable under its final name. One transaction then marks the segment as in use
+//! and deletes the rows. A crash at any step therefore leaves each row in exactly one place, and opening the
+//! archive removes the files of pending segments.
 //!
-//! A roll reads and writes files by itself and asks a [`WriterAccess`] for each of its transactions, so that whatever else is to
-//! be made durable has its turn between any two of them.
+//! Compaction reads and writes files itself, and asks a [`WriterAccess`] for each transaction, so that other
+//! commits can run between them.
 
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
@@ -33,31 +33,31 @@ use crate::archive::segment::parquet::{MOST, SegmentError};
 use crate::archive::writer::Writer;
 use crate::model::Millis;
 
-/// A day of more rows than this gets files of its own for each exchange, or for each kind of map.
+/// Rows of a day above which each exchange, or each kind of map, gets its own segments.
 pub(crate) const HEAVY: u64 = 50_000;
-/// What a file may take in bytes, for rows that are large.
+/// Largest size of a segment in bytes, for tables with large rows.
 pub(crate) const MOST_BYTES: usize = 64 << 20;
 
-/// What a roll did.
+/// Outcome of a compaction.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct CompactionReport {
-    /// Files written.
+    /// Segments written.
     pub parts: Vec<PathBuf>,
     /// Rows in them.
     pub rows: u64,
-    /// Rows left out because a file had them already.
+    /// Rows that were dropped because a segment had them already.
     pub repeated: u64,
 }
 
-/// What makes a roll's changes: the writer itself, or whoever has it.
+/// Runs the transactions of a compaction: the writer itself, or its queue.
 pub(crate) trait WriterAccess {
-    /// Why a change was not made.
+    /// Error of a transaction.
     type Fault: From<ArchiveError>;
 
-    /// The archive, to be read.
+    /// The archive, for reading.
     fn archive(&self) -> &Archive;
 
-    /// Makes one change, and waits until it is durable.
+    /// Runs one transaction and waits until it is durable.
     fn change<T: Send + 'static>(
         &mut self,
         change: impl FnOnce(&mut Writer) -> Result<T, ArchiveError> + Send + 'static,
@@ -80,17 +80,17 @@ impl WriterAccess for Writer {
 }
 
 impl Writer {
-    /// Moves every day that was over at `until` into files.
+    /// Moves every day that ended by `until` into segments.
     ///
     /// # Errors
     ///
-    /// [`ArchiveError`] where a file or the journal cannot be written. What was rolled until then stays report, the rest
-    /// stays in the journal.
+    /// [`ArchiveError`] if a segment or the journal cannot be written. Moved rows stay moved, the others stay in
+    /// the journal.
     pub fn compact(&mut self, until: Millis) -> Result<CompactionReport, ArchiveError> {
         self.compact_observed(until, &mut |_, _| ())
     }
 
-    /// As [`Writer::compact`], and tells of every step of every file once it is done.
+    /// As [`Writer::compact`]; calls `done` after every step of every segment.
     ///
     /// # Errors
     ///
@@ -103,10 +103,9 @@ impl Writer {
         compact(self, until, done)
     }
 
-    /// Deletes the journal's rows `ids`, which files have: `part`, made of those rows, or those in `filed`.
+    /// Deletes the journal rows `ids`, which the new segment `part` or the segments `filed` contain.
     ///
-    /// Gives whether it was done. It is not where something else has changed since the roll looked: a row has left the
-    /// journal, or a file is out of use.
+    /// Returns false and changes nothing if a row has left the journal, or a segment is no longer in use.
     fn finish_segment<R: Row>(
         &mut self,
         part: Option<(&str, &Venues)>,
@@ -133,7 +132,7 @@ impl Writer {
     }
 }
 
-/// Moves every day that was over at `until` into files, and tells `done` of every step of every file.
+/// Moves every day that ended by `until` into segments.
 pub(crate) fn compact<H: WriterAccess>(
     access: &mut H,
     until: Millis,
@@ -153,7 +152,7 @@ pub(crate) fn compact<H: WriterAccess>(
     Ok(compaction.report)
 }
 
-/// A roll under way.
+/// A compaction in progress.
 struct Compaction<'a, H> {
     access: &'a mut H,
     until: Millis,
@@ -161,18 +160,20 @@ struct Compaction<'a, H> {
     report: CompactionReport,
 }
 
-/// Rows of a partition that are rolled together.
+/// Rows of a partition that are moved together.
 #[derive(Clone, Copy)]
 struct RowBatch<'a> {
     partition: Partition,
-    /// One exchange, say, where they are too many for one file.
+    /// The exchange or kind, if the day is split by it.
     group: Option<&'a str>,
-    /// The last row to be report. What is appended meanwhile waits for the next roll, which looks into the files that
-    /// this one makes: it may be a row again that has just moved.
+    /// Largest row id to move.
+    ///
+    /// Rows that are appended later wait for the next compaction: it reads the segments that this one writes,
+    /// and so detects duplicates.
     last: i64,
 }
 
-/// What the files of a partition hold already.
+/// What the segments of a partition contain already.
 #[derive(Default)]
 struct ExistingRows {
     paths: Vec<String>,
@@ -212,7 +213,8 @@ impl<H: WriterAccess> Compaction<'_, H> {
         Ok(())
     }
 
-    /// What the files of a partition hold; a damaged one is set aside, so that its rows can be kept anew.
+    /// Reads the keys in a partition's segments; quarantines damaged ones, so that their rows can be stored
+    /// again.
     fn filed<R: Row>(&mut self, partition: Partition) -> Result<ExistingRows, H::Fault> {
         let archive = self.access.archive();
         let parts = archive
@@ -279,7 +281,7 @@ impl<H: WriterAccess> Compaction<'_, H> {
                 self.part(batch.partition, &rows, ids, filed)?
             };
             if !moved {
-                // The next roll looks again.
+                // The next compaction retries.
                 log::info!("another change came before rows of {} could move", R::TABLE);
                 return Ok(());
             }
@@ -287,7 +289,7 @@ impl<H: WriterAccess> Compaction<'_, H> {
         }
     }
 
-    /// Writes `rows` to a file and deletes the journal's rows `ids`; gives whether that was done.
+    /// Writes `rows` to a segment and deletes the journal rows `ids`; returns whether it did.
     fn part<R: Row>(
         &mut self,
         partition: Partition,
@@ -316,7 +318,8 @@ impl<H: WriterAccess> Compaction<'_, H> {
             Err(fault) => Err(fault.into()),
         };
         if !matches!(moved, Ok(true)) {
-            // The rows are still the journal's. What is left of the file goes now, or when the archive is opened next.
+            // The rows are still in the journal. The pending file is removed now, or when the archive is next
+            // opened.
             let _ = self
                 .access
                 .change(move |writer| writer.withdraw([name.as_str()]));
@@ -329,7 +332,7 @@ impl<H: WriterAccess> Compaction<'_, H> {
     }
 }
 
-/// The error that a fault of the file at `path` means.
+/// Converts a segment error of the file at `path`.
 pub(crate) fn of_fault(path: &Path, fault: SegmentError) -> ArchiveError {
     match fault {
         SegmentError::Io(source) => ArchiveError::of_file(path, source),

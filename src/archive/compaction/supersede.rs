@@ -1,8 +1,8 @@
-//! Telling orders of a day otherwise than before: rows that were read anew take the place of those that were kept.
+//! Replacing orders of a day, for example after raw frames were decoded again.
 //!
-//! A file that is kept never changes and never goes. So files with the corrected rows are made beside it, and one transaction
-//! lets them take its place: it stays, and is told as of every instant before. Rows of the journal that are superseded are
-//! moved into such files. Killed at any point, all of a day's rows are told as before, or all as corrected.
+//! A segment never changes and is never deleted. Corrected rows go into new segments, and one transaction
+//! supersedes the old ones: they stay, for reads as of an earlier instant. Superseded journal rows are moved
+//! into such segments too. After a crash at any step, either all rows of the day are corrected or none.
 
 use std::collections::{HashMap, HashSet};
 use std::mem;
@@ -33,30 +33,29 @@ use crate::archive::segment::parquet;
 use crate::archive::writer::Writer;
 use crate::model::Millis;
 
-/// How orders of one day are told from now on.
+/// Corrections to the orders of one day.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct DayCorrection {
-    /// Rows that take the place of those of the same exchange and dedupe key; what these say of their receipt, and the
-    /// message they were kept with, stays.
+    /// Rows that replace those of the same exchange and dedupe key; `received_at` and `raw` of the old row stay.
     pub corrected: Vec<OrderRow>,
     /// Rows that the archive does not have.
     pub new: Vec<OrderRow>,
-    /// Rows that are told no more, by exchange and dedupe key.
+    /// Rows to remove, by exchange and dedupe key.
     pub removed: Vec<(String, String)>,
 }
 
 impl DayCorrection {
-    /// Whether all is told as before.
+    /// Whether there is nothing to correct.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.corrected.is_empty() && self.new.is_empty() && self.removed.is_empty()
     }
 }
 
-/// Files that are in use together: how many are put into their places at once.
+/// Number of segments that are written together.
 const TOGETHER: usize = 16;
 
-/// A file that is made, and from when until when it will be told.
+/// A new segment, and whether it holds superseded rows.
 struct NewSegment {
     part: Part,
     venues: Venues,
@@ -65,31 +64,33 @@ struct NewSegment {
     bytes: Vec<u8>,
 }
 
-/// What becomes of the rows by their keys: others in their place, or none.
+/// The replacement of each row by key; `None` removes the row.
 type Replacements<'a> = HashMap<String, Option<&'a OrderRow>>;
 
-/// A revision of one day, on its way.
+/// What a correction changes, and where.
 #[derive(Default)]
 struct SupersedePlan {
-    /// Files whose place others take.
+    /// Segments to supersede.
     replaced: Vec<String>,
-    /// Rows as they are told from now on, by the files they lie in.
+    /// New rows of each superseded segment.
     files: Vec<Vec<OrderRow>>,
-    /// Rows of the journal that are told otherwise, by their numbers, and as they were.
+    /// Ids of the journal rows to replace, and the rows before the correction.
     journaled: Vec<i64>,
     before: Vec<OrderRow>,
-    /// Rows that lie in no file yet.
+    /// Corrected and new rows that are in no segment yet.
     loose: Vec<OrderRow>,
 }
 
 impl Writer {
-    /// Tells the orders of the day that begins at `day` as a revision says, all of it or nothing; answers as of an instant
-    /// before stay as they were. Gives since when they are told so.
+    /// Applies a correction to the orders of the day that begins at `day`, completely or not at all.
+    ///
+    /// Reads as of an earlier instant return the old rows. Returns the instant from which the correction is
+    /// valid.
     ///
     /// # Errors
     ///
-    /// [`ArchiveError::BadRow`] where a row cannot be kept exactly, else [`ArchiveError`] where a file or the journal cannot be
-    /// read or written: then nothing has changed.
+    /// [`ArchiveError::BadRow`] if a row cannot be stored exactly, else [`ArchiveError`] if a segment or the
+    /// journal cannot be read or written. Nothing has changed then.
     pub fn supersede(
         &mut self,
         day: Millis,
@@ -98,7 +99,7 @@ impl Writer {
         self.supersede_observed(day, correction, &mut |_, _| ())
     }
 
-    /// As [`Writer::supersede`], and tells of every step of every file once it is done.
+    /// As [`Writer::supersede`]; calls `done` after every step of every segment.
     ///
     /// # Errors
     ///
@@ -147,14 +148,14 @@ impl Writer {
                 Ok(at)
             }
             Err(fault) => {
-                // What is left of the files goes now, or when the archive is opened next.
+                // The pending files are removed now, or when the archive is next opened.
                 let _ = self.withdraw(made.iter().map(|one| one.part.path.as_str()));
                 Err(fault)
             }
         }
     }
 
-    /// Looks for the rows of a revision in the files of its day, and in the journal.
+    /// Finds the rows to replace in the segments of the day and in the journal.
     fn draft(
         &self,
         partition: Partition,
@@ -174,7 +175,7 @@ impl Writer {
             let parts =
                 self.ask(|journal| manifest::of_day(journal, OrderRow::TABLE, day, State::Kept))?;
             for part in parts {
-                // What is damaged is told by nobody, and stays as it is.
+                // Damaged segments are never read and stay as they are.
                 if self.fault_of(&part)?.is_some() {
                     continue;
                 }
@@ -200,7 +201,7 @@ impl Writer {
             }
             for (id, row) in self.ask(|journal| journaled(journal, day, &replacements))? {
                 draft.journaled.push(id);
-                // One that a file has as well was never told.
+                // A journal row that is also in a segment was never visible.
                 if !filed.contains(&row.key()) {
                     draft.before.push(row.clone());
                     draft.loose.extend(replace(row, &replacements, &mut |_| ()));
@@ -230,7 +231,7 @@ impl Writer {
         })
     }
 
-    /// Puts files into their places.
+    /// Writes the new segments.
     fn put(
         &mut self,
         made: &mut [NewSegment],
@@ -264,7 +265,7 @@ impl Writer {
     }
 }
 
-/// A row as it is told from now on; `seen` is told the key of one that is told otherwise.
+/// The row after the correction, if any; passes the keys of replaced rows to `seen`.
 fn replace(
     row: OrderRow,
     replacements: &Replacements<'_>,
@@ -282,7 +283,7 @@ fn replace(
     })
 }
 
-/// The rows of the journal that are told otherwise, with their numbers.
+/// Journal rows that are replaced, with their ids.
 fn journaled(
     journal: &Connection,
     day: Day,
@@ -304,14 +305,14 @@ fn journaled(
     .collect()
 }
 
-/// Lets everything be told otherwise; gives since when.
+/// Marks the new segments as valid; returns the instant from which they are.
 fn commit(
     transaction: &Transaction<'_>,
     made: &[NewSegment],
     replaced: &[String],
     journaled: &[i64],
 ) -> rusqlite::Result<Millis> {
-    // A clock that was set back does not make two revisions one.
+    // Two corrections never have the same instant, even if the clock was set back.
     let last = file_versions::last(transaction)?;
     let at = last.map_or_else(wall_clock, |last| wall_clock().max(last.on(1)));
     let superseded = Generation {
@@ -339,7 +340,7 @@ fn commit(
         file_versions::set(transaction, path, superseded)?;
     }
     database::delete(transaction, OrderRow::TABLE, journaled)?;
-    // Whoever reads on from a place in the order of arrival reads all of it again.
+    // Readers that follow the journal by row id must read this day again.
     stats::pass_over(transaction, OrderRow::TABLE, rows.max(1))?;
     Ok(at)
 }

@@ -1,7 +1,7 @@
-//! What damaged files leave unknown: said when the archive is opened, and a gap from the moment it is met.
+//! Gaps that damaged segments and damaged journal rows leave.
 //!
-//! A reader cannot write a gap down, and need not wait for a writer that does: what a file was to hold stands in the
-//! journal's list.
+//! A reader cannot write to the journal, and need not wait for a writer that can: the manifest lists what each
+//! segment held, so the reader computes the gap itself.
 
 use crate::archive::ArchiveError;
 use crate::archive::archive::Archive;
@@ -15,17 +15,17 @@ use crate::archive::rows::row::Row;
 use crate::model::{Millis, sort_small};
 
 impl Archive {
-    /// The gaps that damaged files of orders leave in the time from `start` until before `end`, by their start: those
-    /// that are out of use, and those that nobody has set aside yet.
+    /// Gaps that damaged order segments leave between `start` and `end`, by start.
     ///
-    /// The rows are missing from every answer, so no `as_of` hides them.
+    /// Includes quarantined segments and damaged ones that no writer has quarantined yet. The rows are missing
+    /// from every answer, so no `as_of` hides these gaps.
     ///
     /// # Errors
     ///
-    /// [`ArchiveError`] where the journal or a file cannot be read.
+    /// [`ArchiveError`] if the journal or a segment cannot be read.
     pub fn damage_gaps(&self, start: Millis, end: Millis) -> Result<Vec<Gap>, ArchiveError> {
         let parts = self.ask(|journal| {
-            // What others took the place of is missing from no answer but those as of before.
+            // Superseded segments are missing only from answers as of an earlier time.
             let mut parts = manifest::told(journal, State::Quarantined)?;
             parts.extend(manifest::told(journal, State::Kept)?);
             parts.retain(|part| {
@@ -54,14 +54,14 @@ impl Archive {
         Ok(gaps)
     }
 
-    /// Of the files of these kinds that are known to be damaged, those that had rows from `start` until before `end`; and the
-    /// journal where it is damaged, which may have held any.
+    /// Known damaged segments of these tables that had rows between `start` and `end`.
     ///
-    /// Nothing is looked at anew: what a read did without it has met.
+    /// Includes the journal if it is damaged, because it may have held such rows. No file is read: only damage
+    /// that earlier reads and checks found is reported.
     ///
     /// # Errors
     ///
-    /// [`ArchiveError`] where the journal cannot be read.
+    /// [`ArchiveError`] if the journal cannot be read.
     pub fn damage_within(
         &self,
         kinds: &[&str],
@@ -88,12 +88,14 @@ impl Archive {
         Ok(found)
     }
 
-    /// What damaged files of other rows than orders, and damaged rows of the journal, leave unknown in the time from `start`
-    /// until before `end`, with what they held; the exchange is empty where such rows are of none.
+    /// Gaps of tables other than `orders` between `start` and `end`, each with its table.
+    ///
+    /// They come from damaged segments and from damaged journal rows. The exchange is empty if the table has
+    /// none.
     ///
     /// # Errors
     ///
-    /// [`ArchiveError`] where the journal or a file cannot be looked at.
+    /// [`ArchiveError`] if the journal or a segment cannot be read.
     pub(crate) fn gaps_of_other_rows(
         &self,
         start: Millis,
@@ -132,13 +134,15 @@ impl Archive {
         Ok(missing)
     }
 
-    /// The files that are out of use, and those that are known to be damaged: missing or of another length now, or met by
-    /// a read or a check.
+    /// All quarantined and all known damaged segments.
+    ///
+    /// A segment is known to be damaged if it is missing, if its length has changed, or if a read or a check
+    /// found it damaged.
     ///
     /// # Errors
     ///
-    /// [`ArchiveError::Replaced`] where the journal is no longer the one that was opened, else [`ArchiveError`] where it or
-    /// a file cannot be looked at.
+    /// [`ArchiveError::Replaced`] if the journal is no longer the one that was opened, else [`ArchiveError`] if
+    /// it or a segment cannot be read.
     pub fn damage(&self) -> Result<Vec<DamagedPart>, ArchiveError> {
         self.check_journal()?;
         let (in_use, quarantined) = self.parts()?;
@@ -161,7 +165,7 @@ impl Archive {
         Ok(found)
     }
 
-    /// The files that are in use, and those that are out of it.
+    /// Segments in use, and quarantined segments.
     pub(crate) fn parts(&self) -> Result<(Vec<Part>, Vec<Part>), ArchiveError> {
         self.ask(|journal| {
             Ok((
@@ -171,15 +175,16 @@ impl Archive {
         })
     }
 
-    /// Warns of every file that is out of use, missing or of another length than it was written with; one whose length
-    /// is right is held against its checksum when it is read.
+    /// Logs a warning for every segment that is quarantined, missing or of a changed length.
+    ///
+    /// The checksum of a segment of the right length is verified when it is read.
     pub(crate) fn warn_of_damage(&self) -> Result<(), ArchiveError> {
         let (in_use, quarantined) = self.parts()?;
         for part in &quarantined {
             self.warn(part, part.reason.as_deref().unwrap_or_default());
         }
         for part in &in_use {
-            // One that this process may not look at is not thereby damaged: reading it says what is wrong.
+            // A file that this process may not access is not damaged; reading it returns the error.
             if let Ok(Some(reason)) = manifest::fault_at(&self.folder, part) {
                 self.warn(part, &reason);
             }
@@ -188,8 +193,9 @@ impl Archive {
     }
 }
 
-/// The gap that a damaged file leaves in what an exchange sent; it became known when it was over, as far as any answer
-/// is concerned.
+/// The gap that a damaged segment leaves for one exchange.
+///
+/// It counts as recorded at its end, so that every `as_of` after the gap includes it.
 fn damage_gap(part: &Part, exchange: String) -> Gap {
     Gap {
         exchange,

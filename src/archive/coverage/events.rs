@@ -1,6 +1,4 @@
-//! What else is known of the listening, beside runs and gaps: topics that were not heard while their venue was, what became
-//! of gaps, how much of what came could not be told, and what was measured of the channel. Tables of the journal, only ever
-//! added to.
+//! Topic gaps, gap outcomes, counters and measurements of exchanges: append-only tables of the journal.
 
 use std::collections::BTreeMap;
 
@@ -12,10 +10,10 @@ use crate::archive::journal::table;
 use crate::archive::rows::row::{Fault, check_name, check_text, check_time, unknown_word};
 use crate::model::{GapState, Millis, Record, Vocabulary, record, value};
 
-/// How the reason of a gap ends that the exchange's own numbers tell of.
+/// Suffix of the reason of a gap that the exchange's own sequence numbers revealed.
 pub const NUMBERS_MISSING: &str = "missing in the exchange's own numbers";
 
-/// The tables in SQL.
+/// SQL that creates the tables.
 pub(crate) fn create() -> String {
     format!(
         "CREATE TABLE topic_gaps (id INTEGER PRIMARY KEY AUTOINCREMENT, {},
@@ -32,61 +30,61 @@ pub(crate) fn create() -> String {
 }
 
 record! {
-    /// A stretch of time in which one topic of an exchange was not heard, while others were.
+    /// A time range in which one topic of an exchange was not received while others were.
     #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
     pub struct TopicGap {
         /// Exchange, lower case.
         pub exchange: String,
-        /// The topic, as the exchange names it.
+        /// Topic, as the exchange names it.
         pub topic: String,
-        /// When it began.
+        /// Start of the gap.
         pub start: Millis,
-        /// Until when it is known to have gone on.
+        /// End of the gap so far.
         pub end: Millis,
-        /// Why, in a few words.
+        /// Reason, in a few words.
         pub reason: String,
-        /// How many topics were asked for in all.
+        /// Number of subscribed topics, this one included.
         pub topics: u64,
-        /// When it became known.
+        /// When the gap became known.
         pub recorded_at: Millis,
     }
 }
 
 record! {
-    /// What became of a stretch of time in which something was missed.
+    /// What became of a time range in which orders were missed.
     #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
     pub struct GapOutcome {
         /// Exchange, lower case.
         pub exchange: String,
-        /// Start of the stretch.
+        /// Start of the range.
         pub start: Millis,
-        /// Its end.
+        /// End of the range.
         pub end: Millis,
-        /// What became of it.
+        /// State of the gap after this outcome.
         pub outcome: GapState,
-        /// Orders that became known by it.
+        /// Number of orders that were recovered.
         pub rows: u64,
-        /// How, in a few words.
+        /// How it was determined, in a few words.
         pub how: String,
-        /// When it became known.
+        /// When the outcome became known.
         pub recorded_at: Millis,
     }
 }
 
-/// What is counted of what came and could not be told.
+/// Kind of event that is counted per exchange and day.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum CounterKind {
-    /// Rows that could not be read or were out of their time.
+    /// Rows that could not be decoded or had an implausible time.
     Rejected,
     /// Orders without a value in USD.
     Unpriced,
-    /// Orders whose unit is in doubt.
+    /// Orders in quarantine because their unit is doubtful.
     Quarantined,
-    /// Orders that are kept though nothing measured them.
+    /// Orders that were stored without an outlier check.
     Unjudged,
-    /// Holes in the exchange's own numbering.
+    /// Holes in the exchange's sequence numbers.
     Hole,
-    /// Numbers of the exchange's own that were held against the one before.
+    /// Sequence numbers that were compared with their predecessor.
     Numbered,
 }
 
@@ -112,35 +110,35 @@ impl Vocabulary for CounterKind {
     }
 }
 
-/// So many more on the day of an instant.
+/// An increment of a counter on the day of an instant.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Counter {
     /// Exchange, lower case.
     pub exchange: String,
-    /// When they came.
+    /// When the events happened.
     pub at: Millis,
     /// What is counted.
     pub kind: CounterKind,
-    /// How many more.
+    /// How many to add.
     pub count: u64,
 }
 
-/// What is measured of a channel.
+/// Kind of measurement of an exchange's data channel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum MeasurementKind {
-    /// How many topics were asked for.
+    /// Number of subscribed topics.
     Topics,
-    /// How many of them are heard.
+    /// Number of topics that are being received.
     TopicsCovered,
     /// How far this machine's clock is ahead of the exchange's, in milliseconds.
     ClockAhead,
-    /// What is kept of an hour that the exchange's own total tells, in cents of a USD …
+    /// Notional of the stored orders of an hour for which the exchange publishes a total, in US cents.
     ComparedCents,
-    /// … and that total.
+    /// The total that the exchange publishes for that hour, in US cents.
     VenueCents,
-    /// How many accounts the snapshot of positions of that instant is of.
+    /// Number of accounts in the position snapshot of that instant.
     Accounts,
-    /// … and how many could not be looked at.
+    /// Number of accounts that could not be queried for that snapshot.
     AccountsMissing,
 }
 
@@ -171,33 +169,33 @@ impl Vocabulary for MeasurementKind {
 value!(MeasurementKind as words);
 
 record! {
-    /// What was measured of an exchange's channel; it holds until it is measured again.
+    /// A measurement of an exchange's data channel; valid until the next one of its kind.
     #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
     pub struct Measurement {
         /// Exchange, lower case.
         pub exchange: String,
         /// What was measured.
         pub kind: MeasurementKind,
-        /// When.
+        /// When it was measured.
         pub at: Millis,
-        /// The measure.
+        /// The measured value.
         pub value: i64,
     }
 }
 
-/// Refuses a measure of nobody.
+/// Refuses a measurement without an exchange or with an invalid time.
 pub(crate) fn check_measurement(measurement: &Measurement) -> Result<(), Fault> {
     check_name("exchange", &measurement.exchange)?;
     check_time("at", measurement.at)
 }
 
-/// Refuses a count of nobody.
+/// Refuses a counter without an exchange or with an invalid time.
 pub(crate) fn check_counter(counter: &Counter) -> Result<(), Fault> {
     check_name("exchange", &counter.exchange)?;
     check_time("at", counter.at)
 }
 
-/// Refuses a gap of a topic that says nothing.
+/// Refuses a topic gap with missing fields or an empty time range.
 pub(crate) fn check_topic_gap(gap: &TopicGap) -> Result<(), Fault> {
     check_name("exchange", &gap.exchange)?;
     check_text("topic", &gap.topic)?;
@@ -214,7 +212,7 @@ pub(crate) fn check_topic_gap(gap: &TopicGap) -> Result<(), Fault> {
     Ok(())
 }
 
-/// Refuses an outcome that says nothing.
+/// Refuses an outcome with missing fields or an empty time range.
 pub(crate) fn check_outcome(outcome: &GapOutcome) -> Result<(), Fault> {
     check_name("exchange", &outcome.exchange)?;
     check_text("how", &outcome.how)?;
@@ -230,7 +228,7 @@ pub(crate) fn check_outcome(outcome: &GapOutcome) -> Result<(), Fault> {
     Ok(())
 }
 
-/// Writes the gap of a topic down; one that goes on is written again with a later end.
+/// Records a topic gap, or extends the recorded one with the same start.
 pub(crate) fn add_topic_gap(journal: &Connection, gap: &TopicGap) -> rusqlite::Result<()> {
     journal
         .prepare_cached(
@@ -251,7 +249,7 @@ pub(crate) fn add_topic_gap(journal: &Connection, gap: &TopicGap) -> rusqlite::R
         .map(drop)
 }
 
-/// Writes down what became of a stretch.
+/// Records a gap outcome.
 pub(crate) fn add_outcome(journal: &Connection, outcome: &GapOutcome) -> rusqlite::Result<()> {
     journal
         .prepare_cached(
@@ -270,7 +268,7 @@ pub(crate) fn add_outcome(journal: &Connection, outcome: &GapOutcome) -> rusqlit
         .map(drop)
 }
 
-/// Counts some more.
+/// Adds to a counter.
 pub(crate) fn add_counter(journal: &Connection, counter: &Counter) -> rusqlite::Result<()> {
     journal
         .prepare_cached(
@@ -286,7 +284,7 @@ pub(crate) fn add_counter(journal: &Connection, counter: &Counter) -> rusqlite::
         .map(drop)
 }
 
-/// Writes a measure down.
+/// Records a measurement.
 pub(crate) fn add_measurement(
     journal: &Connection,
     measurement: &Measurement,
@@ -305,7 +303,7 @@ pub(crate) fn add_measurement(
         .map(drop)
 }
 
-/// What was measured before `end`, in order.
+/// All measurements before `end`, in order.
 pub(crate) fn all_measurements(
     journal: &Connection,
     end: Millis,
@@ -319,12 +317,12 @@ pub(crate) fn all_measurements(
         .collect()
 }
 
-/// When what was known at `as_of` ends, of a stretch until before `end`.
+/// The end of a range, or the instant `as_of` if that is earlier.
 fn known_until(end: Millis, as_of: Option<Millis>) -> Millis {
     as_of.map_or(end, |at| end.min(at.on(1)))
 }
 
-/// What was measured last before `end` of every exchange, and no later than `as_of`.
+/// The latest measurements before `end` and up to `as_of`, by exchange and kind.
 pub(crate) fn measurements(
     journal: &Connection,
     end: Millis,
@@ -336,7 +334,7 @@ pub(crate) fn measurements(
         .collect())
 }
 
-/// When something was measured last before `end`, of every exchange, or of the one that is named.
+/// Time of the latest measurement of a kind before `end`, by exchange.
 pub(crate) fn last(
     journal: &Connection,
     kind: MeasurementKind,
@@ -354,7 +352,7 @@ pub(crate) fn last(
         .collect()
 }
 
-/// The sums that were compared in a stretch, of every exchange, and no later than `as_of`.
+/// Sums of the notionals that were compared in a time range, by exchange and kind.
 pub(crate) fn compared(
     journal: &Connection,
     start: Millis,
@@ -374,7 +372,7 @@ pub(crate) fn compared(
     Ok(sums)
 }
 
-/// The gaps of topics that reach into a stretch and were known at `as_of`; one that went on behind that, until then.
+/// Topic gaps that overlap a time range and were known at `as_of`, cut at that instant.
 pub(crate) fn topic_gaps(
     journal: &Connection,
     start: Millis,
@@ -383,7 +381,7 @@ pub(crate) fn topic_gaps(
 ) -> rusqlite::Result<Vec<TopicGap>> {
     let mut gaps = within::<TopicGap>(journal, "topic_gaps", start, end, as_of)?;
     if let Some(at) = as_of {
-        // Its end moves on while it lasts, and never lies behind the moment in which it was written down.
+        // The end moves while the gap lasts, and is never before the instant at which it was recorded.
         for gap in &mut gaps {
             gap.end = gap.end.min(at.max(gap.start.on(1)));
         }
@@ -392,7 +390,7 @@ pub(crate) fn topic_gaps(
     Ok(gaps)
 }
 
-/// What became of stretches that reach into one, as far as it was known at `as_of`.
+/// Gap outcomes that overlap a time range and were known at `as_of`.
 pub(crate) fn outcomes(
     journal: &Connection,
     start: Millis,
@@ -419,7 +417,7 @@ fn within<R: Record>(
         .collect()
 }
 
-/// What was counted on the days that a stretch reaches into, each at the start of its day.
+/// Daily counters of all days that overlap a time range, each at the start of its day.
 pub(crate) fn daily_counters(
     journal: &Connection,
     start: Millis,
@@ -443,8 +441,9 @@ pub(crate) fn daily_counters(
     lines.collect()
 }
 
-/// How many of each kind every exchange has on the days that a stretch reaches into. As of an instant, on those that were over
-/// by then: of a day only its whole count is on record.
+/// Sums of the daily counters of a time range, by exchange and kind.
+///
+/// With `as_of`, only days that had ended by then count, because a day has a single total.
 pub(crate) fn counters(
     journal: &Connection,
     start: Millis,

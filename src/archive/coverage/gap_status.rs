@@ -1,4 +1,4 @@
-//! What became of gaps: whether what was missed was told after all, is lost, or may still be asked for.
+//! The status of gaps: open, recovered or lost.
 
 use crate::archive::ArchiveError;
 use crate::archive::archive::Archive;
@@ -9,10 +9,10 @@ use crate::archive::coverage::sessions::{Gap, gaps};
 use crate::model::{GapState, Millis, MissedStretch, TimeRange};
 
 impl Archive {
-    /// The gaps that reach into the time from `start` until before `end`, those of single topics among them, each with what
-    /// became of it; by their start, and as far as it had been recorded by `as_of`.
+    /// Gaps of exchanges and of single topics between `start` and `end`, each with its status, by start.
     ///
-    /// Where several gaps were asked for at once, all that became known by it is told with each of them.
+    /// The status is the one that was known at `as_of`. If one request covered several gaps, all orders that it
+    /// recovered are counted for each of them.
     ///
     /// # Errors
     ///
@@ -72,18 +72,20 @@ impl Archive {
         Ok(missed)
     }
 
-    /// The open gaps of exchanges that are to be listened to, where none of them and no other has been heard since the
-    /// first of these gaps began; by exchange.
+    /// Open gaps of exchanges that have never connected, if no exchange has connected since the first of these
+    /// gaps began.
     ///
     /// # Errors
     ///
-    /// [`ArchiveError`] where the journal cannot be read.
+    /// [`ArchiveError`] if the journal cannot be read.
     pub fn pending_gaps(&self) -> Result<Vec<Gap>, ArchiveError> {
         self.ask(pending::open_gaps)
     }
 
-    /// The parts of an exchange's gaps that are neither recovered nor known to be lost, in order and apart from each other;
-    /// those of damaged files among them that reach beyond `damaged_since`, for that takes a look at the files.
+    /// Parts of an exchange's gaps that are neither recovered nor lost, in order and disjoint.
+    ///
+    /// Gaps of damaged segments are included if they end after `damaged_since`, because finding them reads the
+    /// files.
     ///
     /// # Errors
     ///
@@ -116,7 +118,7 @@ impl Archive {
     }
 }
 
-/// Says of a gap what became of it, by outcomes in the order in which they became known.
+/// Sets the status of a gap from outcomes that are ordered by the time they became known.
 fn apply_outcomes(gap: &mut MissedStretch, outcomes: &[GapOutcome]) {
     let mut left = vec![TimeRange::new(gap.start, gap.end)];
     let mut lost = Vec::new();

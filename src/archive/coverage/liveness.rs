@@ -1,5 +1,4 @@
-//! Whether an archive is being filled, as far as it tells by itself: its writer's lock, and until when each exchange was
-//! listened to.
+//! Whether an archive is being written: the writer's lock, and the end of each exchange's last session.
 
 use std::collections::BTreeMap;
 
@@ -9,20 +8,20 @@ use crate::archive::lock;
 use crate::model::Millis;
 
 impl Archive {
-    /// Whether anybody, this process included, has the archive open for writing.
+    /// Whether any process, this one included, has the archive open for writing.
     ///
     /// # Errors
     ///
-    /// [`ArchiveError`] where the lock cannot be looked at.
+    /// [`ArchiveError`] if the lock cannot be inspected.
     pub fn has_writer(&self) -> Result<bool, ArchiveError> {
         lock::is_held(&self.folder)
     }
 
-    /// Until when each exchange is known to have been listened to.
+    /// The end of each exchange's last session.
     ///
     /// # Errors
     ///
-    /// [`ArchiveError`] where the journal cannot be read.
+    /// [`ArchiveError`] if the journal cannot be read.
     pub fn connected_until(&self) -> Result<BTreeMap<String, Millis>, ArchiveError> {
         self.ask(|journal| {
             journal

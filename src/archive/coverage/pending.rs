@@ -1,7 +1,7 @@
-//! Exchanges that are to be listened to and are not heard yet: one gap each, open from the start of whoever collects on,
-//! that grows until the listening begins.
+//! Exchanges that are to be collected but have not connected yet.
 //!
-//! It is written down at once, so that neither an end by force nor a venue that is never reached leaves nothing behind.
+//! Each has one gap that starts with the collector and grows until the first session begins. The gap is recorded
+//! at once, so that it survives a crash and an exchange that is never reached.
 
 use rusqlite::{Connection, OptionalExtension, params};
 
@@ -11,25 +11,25 @@ use crate::archive::journal::table;
 use crate::archive::rows::row::{Fault, check_name, check_time};
 use crate::model::{Completeness, Millis};
 
-/// The reason of such a gap, before what stands in the way.
+/// Reason of the gap of a pending exchange; the cause may follow.
 const REASON: &str = "not heard yet";
 
-/// The condition that a gap is one.
+/// SQL condition that a gap belongs to a pending exchange.
 const IS_PENDING: &str = "reason GLOB 'not heard yet*'";
 
-/// Characters of what stands in the way that are kept.
+/// Longest cause that is stored, in characters.
 const MAX_REASON_CHARS: usize = 300;
 
-/// An exchange that is to be listened to and was not heard by an instant.
+/// An exchange that had not connected by an instant.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PendingExchange {
     /// Exchange, lower case.
     pub exchange: String,
-    /// Since when it is to be listened to.
+    /// When collection was to begin.
     pub since: Millis,
-    /// Until when it is known not to have been heard.
+    /// Until when it is known not to be connected.
     pub until: Millis,
-    /// What stands in the way, as far as that is known.
+    /// Why it is not connected, if known.
     pub why: Option<String>,
 }
 
@@ -46,14 +46,14 @@ impl PendingExchange {
     }
 }
 
-/// Refuses one that says nothing.
+/// Refuses a pending exchange without a name or with invalid times.
 pub(crate) fn check(pending: &PendingExchange) -> Result<(), Fault> {
     check_name("exchange", &pending.exchange)?;
     check_time("since", pending.since)?;
     check_time("until", pending.until)
 }
 
-/// Until when an exchange is known to have been listened to.
+/// The end of an exchange's last session.
 fn last_seen(journal: &Connection, exchange: &str) -> rusqlite::Result<Option<Millis>> {
     journal
         .prepare_cached("SELECT max(seen) FROM runs WHERE exchange = ?1")?
@@ -61,7 +61,7 @@ fn last_seen(journal: &Connection, exchange: &str) -> rusqlite::Result<Option<Mi
         .map(|seen| seen.map(Millis))
 }
 
-/// Takes the gap of an exchange that is awaited out; one that is over stays.
+/// Deletes the gap of a pending exchange and returns it, unless a session has ended it.
 fn remove_gap(
     journal: &Connection,
     exchange: &str,
@@ -86,7 +86,9 @@ fn remove_gap(
     }))
 }
 
-/// Writes down that an exchange is still awaited; the gap begins where it was heard last, or was to be heard first.
+/// Records that an exchange is still pending.
+///
+/// The gap begins at the end of its last session, or when collection was to begin.
 pub(crate) fn record(journal: &Connection, pending: &PendingExchange) -> rusqlite::Result<()> {
     let seen = last_seen(journal, &pending.exchange)?;
     let end = pending.until.max(pending.since.on(1));
@@ -99,7 +101,7 @@ pub(crate) fn record(journal: &Connection, pending: &PendingExchange) -> rusqlit
             |_| Ok(()),
         )
         .optional()?;
-    // What was handed over before the listening began may come after that.
+    // A message that was queued before the session began may arrive after it.
     if is_connected.is_some() {
         return Ok(());
     }
@@ -122,8 +124,9 @@ pub(crate) fn record(journal: &Connection, pending: &PendingExchange) -> rusqlit
     )
 }
 
-/// Begins a run, with which the gap of an exchange that was awaited ends; a start in which nothing stood in the way leaves
-/// none.
+/// Begins a session and ends the gap of a pending exchange.
+///
+/// The gap is dropped if nothing prevented the connection.
 pub(crate) fn begin(
     journal: &mut Connection,
     exchange: &str,
@@ -140,7 +143,7 @@ pub(crate) fn begin(
     Ok(run)
 }
 
-/// The exchanges that were awaited by `as_of`, whether or not they were heard later.
+/// Exchanges that were pending at some time up to `as_of`.
 pub(crate) fn exchanges(journal: &Connection, as_of: i64) -> rusqlite::Result<Vec<String>> {
     journal
         .prepare_cached(&format!(
@@ -150,7 +153,7 @@ pub(crate) fn exchanges(journal: &Connection, as_of: i64) -> rusqlite::Result<Ve
         .collect()
 }
 
-/// The open gaps of exchanges that are pending, where none has been heard since the first of them was.
+/// Open gaps of pending exchanges; none if an exchange has connected since the first of them began.
 pub(crate) fn open_gaps(journal: &Connection) -> rusqlite::Result<Vec<Gap>> {
     let gaps: Vec<Gap> = journal
         .prepare_cached(&format!(

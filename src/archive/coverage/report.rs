@@ -1,4 +1,4 @@
-//! What was listened to and what was missed: completeness is data, too.
+//! Coverage of exchanges over a time range, computed from sessions, gaps and events.
 
 use std::collections::BTreeMap;
 
@@ -21,10 +21,10 @@ use crate::archive::rows::orders::OrderRow;
 use crate::archive::rows::row::Row;
 use crate::model::{Completeness, GapState, Millis, TimeRange, VenueCoverage, sort_small};
 
-/// An exchange, how many orders it has, and the time of the last.
+/// An exchange, its number of orders, and the time of the last one.
 type EventCount = (String, u64, Millis);
 
-/// Refuses a stretch that is empty.
+/// Refuses an empty time range.
 fn check_range(start: Millis, end: Millis) -> Result<(), ArchiveError> {
     if start < end {
         Ok(())
@@ -37,17 +37,18 @@ fn check_range(start: Millis, end: Millis) -> Result<(), ArchiveError> {
 }
 
 impl Archive {
-    /// The known gaps that reach into the time from `start` until before `end`, by their start; those of files that are
-    /// damaged now among them, whether a writer has set them aside or not.
+    /// Known gaps between `start` and `end`, by start.
+    ///
+    /// Includes the gaps of segments that are damaged now, whether a writer has quarantined them or not.
     ///
     /// # Errors
     ///
-    /// [`ArchiveError`] where the stretch is empty or the journal cannot be read.
+    /// [`ArchiveError`] if the range is empty or the journal cannot be read.
     pub fn gaps(&self, start: Millis, end: Millis) -> Result<Vec<Gap>, ArchiveError> {
         self.gaps_known(start, end, None)
     }
 
-    /// As [`Archive::gaps`], those that had been recorded by `as_of`.
+    /// As [`Archive::gaps`], limited to gaps that were recorded by `as_of`.
     ///
     /// # Errors
     ///
@@ -74,28 +75,27 @@ impl Archive {
         Ok(known)
     }
 
-    /// The sessions that reach into the time from `start` until before `end`, by their start.
+    /// Sessions that overlap the range from `start` to `end`, by start.
     ///
     /// # Errors
     ///
-    /// [`ArchiveError`] where the stretch is empty or the journal cannot be read.
+    /// [`ArchiveError`] if the range is empty or the journal cannot be read.
     pub fn sessions(&self, start: Millis, end: Millis) -> Result<Vec<Session>, ArchiveError> {
         check_range(start, end)?;
         self.ask(|journal| sessions(journal, start, end))
     }
 
-    /// How well each exchange is covered from `start` until before `end`, by name.
+    /// Coverage of each exchange from `start` to `end`, by name.
     ///
     /// # Errors
     ///
-    /// [`ArchiveError`] where the stretch is empty or the archive cannot be read.
+    /// [`ArchiveError`] if the range is empty or the archive cannot be read.
     pub fn coverage(&self, start: Millis, end: Millis) -> Result<Vec<VenueCoverage>, ArchiveError> {
         check_range(start, end)?;
         self.coverage_of(start, end, &self.counts(start, end)?, None)
     }
 
-    /// As [`Archive::coverage`], where it is known already how many orders each exchange has and when the last was; with
-    /// the gaps that had been recorded by `as_of`.
+    /// As [`Archive::coverage`], with given order counts and last event times, and as of an instant.
     ///
     /// # Errors
     ///
@@ -124,13 +124,14 @@ impl Archive {
         Ok(venues.into_values().collect())
     }
 
-    /// When each exchange was listened to and nothing is known to be missing, from `start` until before `end`: in order and
-    /// apart from each other, of every exchange that was ever listened to before; with the gaps that had been recorded by
-    /// `as_of`, but for what had been recovered by then. A single topic that was not heard makes no hole here.
+    /// Time ranges in which each exchange was connected and no gap is known, in order and disjoint.
+    ///
+    /// Lists every exchange that ever had a session. Gaps that were recovered by `as_of` count as covered; so
+    /// does a gap of a single topic.
     ///
     /// # Errors
     ///
-    /// [`ArchiveError`] where the stretch is empty or the archive cannot be read.
+    /// [`ArchiveError`] if the range is empty or the archive cannot be read.
     pub fn covered(
         &self,
         start: Millis,
@@ -144,7 +145,7 @@ impl Archive {
             .collect())
     }
 
-    /// As [`Archive::covered`], of channels that tell every order alone, and without the time in which a topic was not heard.
+    /// As [`Archive::covered`], of complete channels only, and without the gaps of single topics.
     ///
     /// # Errors
     ///
@@ -170,8 +171,7 @@ impl Archive {
         Ok(records.known_exchanges.iter().map(whole).collect())
     }
 
-    /// The gaps of single topics that reach into the time from `start` until before `end`, by their start; those that had
-    /// been recorded by `as_of`.
+    /// Gaps of single topics between `start` and `end`, by start, as recorded by `as_of`.
     ///
     /// # Errors
     ///
@@ -186,8 +186,7 @@ impl Archive {
         self.ask(|journal| events::topic_gaps(journal, start, end, as_of))
     }
 
-    /// What became of stretches that reach into the time from `start` until before `end`, by their start; as far as it had
-    /// been recorded by `as_of`.
+    /// Gap outcomes between `start` and `end`, by start, as recorded by `as_of`.
     ///
     /// # Errors
     ///
@@ -202,7 +201,7 @@ impl Archive {
         self.ask(|journal| events::outcomes(journal, start, end, as_of))
     }
 
-    /// What is on record of the records in a stretch of time.
+    /// Reads everything that the coverage of a time range is computed from.
     fn coverage_records(
         &self,
         start: Millis,
@@ -226,7 +225,9 @@ impl Archive {
         })
     }
 
-    /// Orders and the last event time of each exchange; whole days that lie in files are read off their list.
+    /// Number of orders and time of the last order of each exchange.
+    ///
+    /// Whole days in segments are counted from the manifest.
     fn counts(
         &self,
         start: Millis,
@@ -258,8 +259,9 @@ impl Archive {
         Ok(counts)
     }
 
-    /// The counts of a day that need no row to be read: those of a day that lies in the journal alone, or whole in
-    /// sound files.
+    /// The counts of a day if they need no scan; `None` if rows must be read.
+    ///
+    /// No scan is needed if the day lies in the journal only, or completely in sound segments.
     fn counts_without_rows(
         &self,
         day: Day,
@@ -305,7 +307,7 @@ impl Archive {
     }
 }
 
-/// The exchanges that had been listened to by `as_of`, or were to be.
+/// Exchanges that had a session, or were pending, by `as_of`.
 fn known_exchanges(journal: &Connection, as_of: Option<Millis>) -> rusqlite::Result<Vec<String>> {
     let mut known: Vec<String> = journal
         .prepare_cached("SELECT DISTINCT exchange FROM runs WHERE started <= ?1")?
@@ -334,7 +336,7 @@ fn weakest_completeness(sessions: &[&Session]) -> Completeness {
     }
 }
 
-/// What is on record of the records in a stretch of time.
+/// Everything that the coverage of a time range is computed from.
 struct CoverageRecords {
     range: TimeRange,
     gaps: Vec<Gap>,
@@ -349,7 +351,7 @@ struct CoverageRecords {
 }
 
 impl CoverageRecords {
-    /// What was told after all of what an exchange had told while it was not heard.
+    /// Time ranges of an exchange that were recovered after a gap.
     fn recovered(&self, name: &str) -> Vec<TimeRange> {
         let recovered = self
             .outcomes
@@ -360,7 +362,7 @@ impl CoverageRecords {
             .collect()
     }
 
-    /// When an exchange was listened to and nothing is known to be missing, in order.
+    /// Time ranges in which an exchange was connected and no gap is known, in order.
     fn covered(&self, name: &str) -> Vec<TimeRange> {
         let sessions = self
             .sessions
@@ -380,7 +382,7 @@ impl CoverageRecords {
         without(&connected, &missing)
     }
 
-    /// The share of the stretch that is covered; a topic that was not heard counts as its part of all topics.
+    /// Covered share of the range; a gap of one topic counts as its part of all topics.
     fn share(&self, name: &str) -> f64 {
         let (covered, recovered) = (self.covered(name), self.recovered(name));
         let length = |ranges: &[TimeRange]| -> f64 {
@@ -399,7 +401,7 @@ impl CoverageRecords {
         ((length(&covered) - unsubscribed) / as_float(self.range.length())).max(0.0)
     }
 
-    /// Whether by an exchange's own numbers something is missing that was not told after all.
+    /// Whether the exchange's sequence numbers reveal a gap that was not recovered.
     fn is_missing_numbers(&self, name: &str) -> bool {
         let gaps = self.gaps.iter();
         let holes =
@@ -424,7 +426,7 @@ impl CoverageRecords {
                 .iter()
                 .filter(|gap| gap.exchange == name)
                 .count();
-        // Where nothing was written down nobody says that there was nothing.
+        // An absent counter means that it is unknown, not that it is zero.
         let counter = |kind| self.counters.get(&(name.to_owned(), kind)).copied();
         let measurement = |kind| self.measurements.get(&(name.to_owned(), kind)).copied();
         let topics = |kind| measurement(kind).and_then(|count| u64::try_from(count).ok());

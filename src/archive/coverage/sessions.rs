@@ -1,4 +1,4 @@
-//! When which exchange was listened to, and when something was missed: two tables of the journal.
+//! Sessions of exchanges and the gaps between them: two tables of the journal.
 
 use rusqlite::{Connection, OptionalExtension, params};
 
@@ -7,9 +7,9 @@ use crate::archive::rows::orders::OrderRow;
 use crate::archive::rows::row::{Fault, Row as _, check_name, check_text, check_time};
 use crate::model::{Completeness, Millis, Record, Vocabulary, record, value};
 
-/// The tables in SQL.
+/// SQL that creates the tables.
 pub(crate) fn create() -> String {
-    // A run's own column is its number.
+    // The `id` column of a session is the table's primary key.
     let run = Session::COLUMNS.get(1..).unwrap_or_default();
     format!(
         "CREATE TABLE gaps (id INTEGER PRIMARY KEY AUTOINCREMENT, {}, silent_from INTEGER NOT NULL,
@@ -21,35 +21,35 @@ pub(crate) fn create() -> String {
     )
 }
 
-/// The reason of a gap between two runs that nobody gave another reason for.
+/// Reason of a gap between two sessions for which no other reason is recorded.
 const NOT_CONNECTED: &str = "not listening";
 record! {
-    /// A stretch of time in which orders of an exchange may have been missed.
+    /// A time range in which orders of an exchange may be missing.
     #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
     pub struct Gap {
         /// Exchange, lower case.
         pub exchange: String,
-        /// When it began.
+        /// Start of the gap.
         pub start: Millis,
-        /// When it was over.
+        /// End of the gap.
         pub end: Millis,
-        /// Why, in a few words.
+        /// Reason, in a few words.
         pub reason: String,
-        /// When it became known.
+        /// When the gap became known.
         pub recorded_at: Millis,
     }
 }
 
-/// The tables whose rows are no orders.
+/// Tables other than `orders`.
 pub(crate) const OTHER_TABLES: [&str; 4] = ["bars", "open_interest", "maps", "positions"];
 
-/// What a gap's reason begins with where rows of one of those tables are lost: no order is.
+/// Prefix of the reason of a gap in one of those tables; no orders are missing.
 const DAMAGED_ROW: &str = "damaged row of ";
 
-/// The condition that orders may be lost.
+/// SQL condition that orders may be missing.
 const OF_ORDERS: &str = "reason NOT GLOB 'damaged row of *'";
 
-/// The reason of a gap that damaged rows of a table leave.
+/// Reason of the gap that damaged rows of a table leave.
 pub(crate) fn damaged_row_reason(table: &str) -> String {
     if table == OrderRow::TABLE {
         "damaged row".to_owned()
@@ -58,7 +58,7 @@ pub(crate) fn damaged_row_reason(table: &str) -> String {
     }
 }
 
-/// The gaps that damaged rows of other tables than that of orders left, with their tables.
+/// Gaps of damaged rows of tables other than `orders`, each with its table.
 pub(crate) fn damaged_row_gaps(
     journal: &Connection,
     start: Millis,
@@ -82,43 +82,43 @@ pub(crate) fn damaged_row_gaps(
     Ok(lost)
 }
 
-/// The name of a stretch of listening, as [`Writer::begin_session`](crate::archive::Writer::begin_session) gives it.
+/// Identifies a session; returned by [`Writer::begin_session`](crate::archive::Writer::begin_session).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct SessionId(pub(crate) i64);
 
 value!(SessionId as Int, run => run.0, number => Some(Self(number)));
 
 record! {
-    /// A stretch of time in which an exchange was listened to.
+    /// A time range in which an exchange was connected.
     #[derive(Clone, Debug, PartialEq, Eq)]
     pub struct Session {
-        /// Its name.
+        /// Identifier.
         pub id: SessionId,
         /// Exchange, lower case.
         pub exchange: String,
-        /// Whether the channel tells every order.
+        /// Whether the channel reports every order.
         pub completeness: Completeness,
-        /// When the listening began.
+        /// When the session began.
         pub started: Millis,
-        /// Until when it is known to have gone on.
+        /// Last instant at which it is known to have been connected.
         pub seen: Millis,
     }
 }
 
-/// A stretch of time of which somebody else's record tells an exchange's orders.
+/// A time range for which a file of another source contains an exchange's orders.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct ImportedSession {
     /// Exchange, lower case.
     pub exchange: String,
-    /// Whether it tells every order.
+    /// Whether it contains every order.
     pub completeness: Completeness,
-    /// From when.
+    /// Start of the range.
     pub start: Millis,
-    /// Until before when.
+    /// End of the range, exclusive.
     pub end: Millis,
 }
 
-/// Writes down of which time somebody else's record tells: as a run of its own, or as more of one that it continues.
+/// Records an imported time range as a session, or extends one that it overlaps.
 pub(crate) fn add_imported(
     journal: &Connection,
     imported: &ImportedSession,
@@ -146,7 +146,7 @@ pub(crate) fn add_imported(
     Ok(())
 }
 
-/// Refuses a gap that says nothing.
+/// Refuses a gap with missing fields or an empty time range.
 pub(crate) fn check(gap: &Gap) -> Result<(), Fault> {
     check_name("exchange", &gap.exchange)?;
     check_text("reason", &gap.reason)?;
@@ -160,10 +160,11 @@ pub(crate) fn check(gap: &Gap) -> Result<(), Fault> {
     }
 }
 
-/// Writes a gap down.
+/// Records a gap.
 ///
-/// Beside it stands from when nobody had seen that its exchange was being listened to, at the time it was recorded:
-/// whoever asked in between could not know of the gap, and knew of no listening either.
+/// `silent_from` is stored with it: the end of the last session that was known when the gap was recorded. A read
+/// as of an instant before `recorded_at` knows neither the gap nor that the exchange was connected after
+/// `silent_from`.
 pub(crate) fn add_gap(journal: &Connection, gap: &Gap) -> rusqlite::Result<()> {
     journal
         .prepare_cached(
@@ -182,7 +183,7 @@ pub(crate) fn add_gap(journal: &Connection, gap: &Gap) -> rusqlite::Result<()> {
         .map(drop)
 }
 
-/// Writes down a gap of another archive, with the instant from which nobody knew that there was listening.
+/// Records a gap of another archive, with its `silent_from`.
 pub(crate) fn add_gap_as(
     journal: &Connection,
     gap: &Gap,
@@ -204,7 +205,7 @@ pub(crate) fn add_gap_as(
         .map(drop)
 }
 
-/// Writes down a gap that may have been shorter when it was last written down; known it was since then.
+/// Records a gap that may have grown since it was last recorded; `recorded_at` stays.
 pub(crate) fn grow_gap(journal: &Connection, gap: &Gap) -> rusqlite::Result<()> {
     let known: Option<i64> = journal
         .prepare_cached(
@@ -225,7 +226,7 @@ pub(crate) fn grow_gap(journal: &Connection, gap: &Gap) -> rusqlite::Result<()> 
     )
 }
 
-/// Writes down that a run still goes on; it never moves back.
+/// Extends a session; its end never moves back.
 pub(crate) fn extend(journal: &Connection, run: SessionId, at: Millis) -> rusqlite::Result<()> {
     journal
         .prepare_cached("UPDATE runs SET seen = max(seen, ?2) WHERE id = ?1")?
@@ -233,7 +234,9 @@ pub(crate) fn extend(journal: &Connection, run: SessionId, at: Millis) -> rusqli
         .map(drop)
 }
 
-/// Begins a run; the time since the exchange's last run is a gap, unless one is on record that covers it.
+/// Begins a session.
+///
+/// The time since the exchange's last session becomes a gap, unless a recorded one covers it.
 pub(crate) fn begin(
     journal: &Connection,
     exchange: &str,
@@ -277,7 +280,7 @@ pub(crate) fn begin(
     Ok(SessionId(journal.last_insert_rowid()))
 }
 
-/// The gaps of orders that reach into a stretch and were known at `as_of`.
+/// Gaps of orders that overlap a time range and were known at `as_of`.
 pub(crate) fn gaps(
     journal: &Connection,
     start: Millis,
@@ -295,7 +298,8 @@ pub(crate) fn gaps(
         .collect()
 }
 
-/// The stretches of which nobody knew at `as_of` that an exchange was being listened to, although its run went on later.
+/// Ranges in which, as far as was known at `as_of`, an exchange was not connected although its session
+/// continued.
 pub(crate) fn silent_ranges(
     journal: &Connection,
     start: Millis,
@@ -313,7 +317,7 @@ pub(crate) fn silent_ranges(
         .collect()
 }
 
-/// The last instant at which something may have become known.
+/// The last instant at which a record may have become known.
 pub(crate) fn known_by(as_of: Option<Millis>) -> i64 {
     as_of.map_or(i64::MAX, |at| at.0)
 }

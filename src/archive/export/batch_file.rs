@@ -1,4 +1,4 @@
-//! Batches of columns into a Parquet file, one after the other: what leaves an archive, or another market, for other tools.
+//! Writes Arrow batches to one Parquet file.
 
 use std::fs::File;
 use std::path::Path;
@@ -10,21 +10,21 @@ use ::parquet::file::properties::WriterProperties;
 use arrow_array::RecordBatch;
 use arrow_schema::SchemaRef;
 
-/// Rows of a group of a file: what a writer has in memory.
+/// Rows per row group; a group is held in memory.
 const GROUP: usize = 1 << 17;
 
-/// A Parquet file in the making.
+/// A Parquet file that is being written.
 #[derive(Debug)]
 pub struct ParquetBatchWriter {
     writer: ArrowWriter<File>,
 }
 
 impl ParquetBatchWriter {
-    /// Begins a file at `path`, which is there already and empty, of batches with these columns.
+    /// Opens the existing empty file at `path` for batches of this schema.
     ///
     /// # Errors
     ///
-    /// [`std::io::Error`] where the file cannot be written.
+    /// [`std::io::Error`] if the file cannot be written.
     pub fn begin(path: &Path, schema: SchemaRef) -> std::io::Result<Self> {
         let file = File::options().write(true).open(path)?;
         let properties = WriterProperties::builder()
@@ -35,7 +35,7 @@ impl ParquetBatchWriter {
         Ok(Self { writer })
     }
 
-    /// Adds the rows of a batch.
+    /// Appends the rows of a batch.
     ///
     /// # Errors
     ///
@@ -44,7 +44,7 @@ impl ParquetBatchWriter {
         self.writer.write(batch).map_err(failed)
     }
 
-    /// Writes what is left; the file is whole and on the disk then.
+    /// Writes the footer and syncs the file.
     ///
     /// # Errors
     ///
@@ -54,7 +54,7 @@ impl ParquetBatchWriter {
     }
 }
 
-/// What a writer fails of is the file below it.
+/// Converts a Parquet error; only the file below can fail.
 fn failed(fault: ParquetError) -> std::io::Error {
     std::io::Error::other(fault)
 }

@@ -1,8 +1,8 @@
-//! What goes with the files of days that are over, so that the two make an archive in another place: a journal that holds
-//! the lists, cut to those days, and the rows of them that lie in no file yet.
+//! Exports finished days: a journal for another place, to go with copies of the segments.
 //!
-//! Nothing is left out that an answer about those days rests on, so that every one of them, coverage included, is the same
-//! from the copy. The copy is one plain file without a log.
+//! The exported journal contains the manifest, coverage and statistics of the selected days, and their rows that
+//! are in no segment. Every answer about these days, coverage included, is therefore the same from the copy. The
+//! copy is a single file without a write-ahead log.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -28,55 +28,55 @@ use crate::archive::rows::row_kind::ROW_KINDS;
 use crate::archive::{ArchiveError, files};
 use crate::model::Millis;
 
-/// Which part of an archive a copy is of.
+/// The part of an archive to export.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ExportSelection {
-    /// Only days from the one that begins at this instant.
+    /// Start of the first day.
     pub from: Option<Millis>,
-    /// Only days before the one that begins at this instant.
+    /// End of the last day, exclusive.
     pub until: Option<Millis>,
-    /// The kinds of rows that go along, by the names of their tables; all of them where none is named.
+    /// Tables to export; all if empty.
     pub kinds: Vec<String>,
 }
 
-/// A file that an archive lists.
+/// A segment in the manifest of an archive.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ExportedFile {
-    /// The path below the archive's folder, with `/` between names.
+    /// Path below the archive's folder, with `/` as separator.
     pub path: String,
     /// `orders`, `bars`, `open_interest`, `maps` or `positions`.
     pub holds: String,
-    /// Rows in it.
+    /// Number of rows.
     pub rows: u64,
-    /// Its length.
+    /// Length in bytes.
     pub bytes: u64,
     /// Its SHA-256, in hexadecimal.
     pub sha256: String,
-    /// Whether it is in use; else it was damaged, and is not served.
+    /// Whether it is in use; false if it is quarantined.
     pub in_use: bool,
 }
 
-/// What an archive consists of.
+/// Contents of an archive.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ArchiveContents {
-    /// Tells the archive from any other; a copy has that of what it was made of.
+    /// Identifies the archive; an export has the number of its source.
     pub series: u64,
-    /// The end of the last day of a copy.
+    /// End of the last exported day.
     pub closed: Option<Millis>,
-    /// Its files.
+    /// Segments.
     pub files: Vec<ExportedFile>,
-    /// Rows in its journal.
+    /// Number of rows in the journal.
     pub journaled: u64,
 }
 
-/// Which of two journals a failure is of.
+/// Error of the source or of the exported journal.
 enum ExportFault {
     Read(rusqlite::Error),
     Written(rusqlite::Error),
 }
 
 impl ExportSelection {
-    /// Refuses instants at which no day begins, and names that are none.
+    /// Refuses instants that are not the start of a day, and unknown tables.
     fn check(&self) -> Result<(), ArchiveError> {
         let refused = |parameter, message| Err(ArchiveError::BadRange { parameter, message });
         for (parameter, at) in [("start", self.from), ("end", self.until)] {
@@ -118,12 +118,11 @@ impl ExportSelection {
 }
 
 impl Archive {
-    /// What the archive consists of.
+    /// Lists the contents of the archive.
     ///
     /// # Errors
     ///
-    /// [`ArchiveError::Damaged`] where the journal is not as it was written, whatever its size, else [`ArchiveError`] where
-    /// it cannot be read.
+    /// [`ArchiveError::Damaged`] if the journal is damaged, else [`ArchiveError`] if it cannot be read.
     pub fn lists(&self) -> Result<ArchiveContents, ArchiveError> {
         self.refuse_faults()?;
         self.ask(|journal| {
@@ -151,13 +150,15 @@ impl Archive {
         })
     }
 
-    /// Makes a journal in the folder `into` that goes with the files of a part of this archive, and says what the copy
-    /// consists of. Nothing is written here, and whoever writes may go on.
+    /// Writes a journal for the selected part of this archive into the folder `into`, and lists its contents.
+    ///
+    /// This archive is only read, and its writer may go on.
     ///
     /// # Errors
     ///
-    /// [`ArchiveError::BadRange`] where the cut is not at the ends of days, [`ArchiveError::Damaged`] where the journal is
-    /// not as it was written, else [`ArchiveError`] where it cannot be read, or the copy not be written: it must not exist.
+    /// [`ArchiveError::BadRange`] if the selection does not start and end at day boundaries,
+    /// [`ArchiveError::Damaged`] if the journal is damaged, else [`ArchiveError`] if it cannot be read, or the
+    /// copy cannot be written or exists already.
     pub fn export_journal(
         &self,
         into: &Path,
@@ -199,7 +200,7 @@ impl Archive {
         }
     }
 
-    /// The coins that have bars in a part of the archive.
+    /// Coins that have bars in the selected part.
     fn coins_within(&self, selection: &ExportSelection) -> Result<BTreeSet<String>, ArchiveError> {
         let mut within = BTreeSet::new();
         if !selection.has(BarRow::TABLE) {
@@ -209,7 +210,7 @@ impl Archive {
             if coin.last_close <= selection.first() {
                 continue;
             }
-            // Bars that came after the end may still be of days before it.
+            // A bar that was received after the end may belong to a day before it.
             let filter = Filter {
                 end: selection.until,
                 symbol: Some(coin.symbol.clone()),
@@ -223,7 +224,7 @@ impl Archive {
     }
 }
 
-/// Copies what a cut leaves of every table.
+/// Copies the selected rows of every table.
 fn fill(
     from: &Connection,
     into: &Transaction<'_>,
@@ -231,7 +232,7 @@ fn fill(
     coins: &BTreeSet<String>,
 ) -> Result<(), ExportFault> {
     known_of(from, into, selection, coins)?;
-    // Without the orders there is nothing that could be covered.
+    // Coverage is about orders only.
     if selection.has(OrderRow::TABLE) {
         let stretch = params![selection.first().0, selection.end().0];
         lines(
@@ -246,7 +247,7 @@ fn fill(
                 "INSERT INTO runs (id, exchange, completeness, started, seen) VALUES (?1, ?2, ?3, ?4, ?5)",
             ),
         )?;
-        // Of gaps that are the same within the cut the one counts that was known first.
+        // Gaps that are equal after they are cut to the selection count once, as recorded first.
         lines(
             (
                 from,
@@ -269,7 +270,7 @@ fn fill(
     kind::<PositionRow>(from, into, selection)
 }
 
-/// Copies what is noted of the listening beside runs and gaps.
+/// Copies topic gaps, outcomes, counters and measurements.
 fn notes(
     from: &Connection,
     into: &Transaction<'_>,
@@ -296,7 +297,7 @@ fn notes(
     Ok(())
 }
 
-/// Runs one statement with each line that another one gives.
+/// Runs an insert statement with each row of a query.
 fn lines(
     (from, select, parameters): (&Connection, &str, &[&dyn rusqlite::ToSql]),
     (into, insert): (&Connection, &str),
@@ -317,7 +318,7 @@ fn lines(
     Ok(())
 }
 
-/// Copies what is known of the whole: its name, its newest instant, its coins.
+/// Copies the archive's number, newest instant and coins.
 fn known_of(
     from: &Connection,
     into: &Connection,
@@ -348,7 +349,7 @@ fn known_of(
     Ok(())
 }
 
-/// Copies the list of one kind's files, and the rows that lie in none.
+/// Copies the manifest of one table, and its rows that are in no segment.
 fn kind<R: Row>(
     from: &Connection,
     into: &Transaction<'_>,

@@ -1,8 +1,9 @@
-//! Several archives as one: what each of several collectors kept, told once, and covered where any of them listened.
+//! Merges several archives into a new one.
 //!
-//! A day that one of them alone has is taken over as it is, its files linked. Of a day that several have the rows are
-//! brought together by their keys and written anew; of the same row the one counts that was received first, so that what
-//! was known at an instant is what any of them knew.
+//! A row is stored once, and a time range is covered if any of the archives covers it. A day that only one
+//! archive has is taken over: its segments are hard-linked. A day that several have is merged by key and written
+//! to new segments; of equal rows the one that was received first counts, so that reads as of an instant return
+//! what any archive knew then.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::fs;
@@ -41,13 +42,13 @@ use crate::archive::segment::parquet::MOST;
 use crate::archive::writer::Writer;
 use crate::model::{Millis, TimeRange, Vocabulary, sort_small};
 
-/// An archive that is being merged, with its lists.
+/// An archive to merge, with its coverage records.
 struct MergeSource<'a> {
     archive: &'a Archive,
     sessions: Vec<Session>,
-    /// Its gaps as they are on record, each with the start of what was not known then.
+    /// Recorded gaps, each with its `silent_from`.
     gaps: Vec<(Gap, Millis)>,
-    /// The time it is silent about, those of damaged files included.
+    /// Gaps for which coverage is computed; includes those of damaged segments.
     missed: Vec<Gap>,
     topic_gaps: Vec<TopicGap>,
     outcomes: Vec<GapOutcome>,
@@ -56,13 +57,15 @@ struct MergeSource<'a> {
 }
 
 impl Archive {
-    /// Makes an archive in the folder `into`, which must be missing or empty, of everything that is in `archives`; `goes_on`
-    /// is asked before each day, with how many are done of how many. Gives whether it was made to the end.
+    /// Merges `archives` into a new archive in the folder `into`, which must be missing or empty.
+    ///
+    /// Calls `goes_on` before each day with the number of finished days and the total; returns false if it
+    /// stopped the merge.
     ///
     /// # Errors
     ///
-    /// [`ArchiveError`] where one of them cannot be read or the new one not be written. Damaged files are no error: they are
-    /// out of use in what is made, and told as they are in any archive.
+    /// [`ArchiveError`] if an archive cannot be read or the new one cannot be written. Damaged segments are no
+    /// error: they are listed as quarantined in the new archive.
     pub fn merge(
         archives: &[Self],
         into: &Path,
@@ -117,7 +120,7 @@ impl<'a> MergeSource<'a> {
         })
     }
 
-    /// The time in which all of an exchange was heard.
+    /// Time ranges in which the exchange was connected without a gap.
     fn connected(&self, exchange: &str) -> Vec<TimeRange> {
         let sessions = self
             .sessions
@@ -133,7 +136,7 @@ impl<'a> MergeSource<'a> {
         intervals::without(&sessions, &missed)
     }
 
-    /// The time in which a topic of an exchange was heard.
+    /// Time ranges in which the topic was received.
     fn topic_connected(&self, exchange: &str, topic: &str) -> Vec<TimeRange> {
         let missed = self.topic_gaps.iter();
         let missed: Vec<TimeRange> = missed
@@ -144,7 +147,7 @@ impl<'a> MergeSource<'a> {
     }
 }
 
-/// The days of which sources have rows, each with those that have some.
+/// Days with rows, each with the positions of the archives that have some.
 fn days<R: Row>(sources: &[MergeSource<'_>]) -> Result<BTreeMap<Day, Vec<usize>>, ArchiveError> {
     let mut days: BTreeMap<Day, Vec<usize>> = BTreeMap::new();
     for (place, source) in sources.iter().enumerate() {
@@ -159,7 +162,7 @@ fn count<R: Row>(sources: &[MergeSource<'_>]) -> Result<usize, ArchiveError> {
     Ok(days::<R>(sources)?.len())
 }
 
-/// A merge under way.
+/// A merge in progress.
 struct Merge<'a> {
     sources: &'a [MergeSource<'a>],
     writer: &'a mut Writer,
@@ -169,7 +172,7 @@ struct Merge<'a> {
 }
 
 impl Merge<'_> {
-    /// Merges one kind of rows, day by day; gives whether it came to the end.
+    /// Merges one table day by day; returns whether it reached the end.
     fn kind<R: Row>(&mut self) -> Result<bool, ArchiveError> {
         for (day, owners) in days::<R>(self.sources)? {
             if !(self.goes_on)(self.done, self.days) {
@@ -188,7 +191,7 @@ impl Merge<'_> {
         Ok(true)
     }
 
-    /// Takes a day over as it is.
+    /// Takes over a day that only one archive has.
     fn take_over<R: Row>(&mut self, from: &Archive, day: Day) -> Result<(), ArchiveError> {
         let (listed, rows) = from.ask(|journal| {
             let rows = database::rows::<R>(journal, day.start(), day.end(), &Filter::default())?;
@@ -209,7 +212,7 @@ impl Merge<'_> {
         })
     }
 
-    /// Brings together what several have of a day.
+    /// Merges a day that several archives have.
     fn join<R: Row>(&mut self, several: &[&Archive], day: Day) -> Result<(), ArchiveError> {
         let mut total = 0;
         let mut exchanges = BTreeSet::new();
@@ -230,7 +233,7 @@ impl Merge<'_> {
                     .filter_map(|row| row.exchange().map(str::to_owned)),
             );
         }
-        // Memory holds one exchange's rows of a heavy day, not all of them.
+        // Memory holds the rows of one exchange of a heavy day, not of all of them.
         let lots: Vec<Option<String>> = if total <= 4 * HEAVY || exchanges.is_empty() {
             vec![None]
         } else {
@@ -252,7 +255,7 @@ impl Merge<'_> {
             }
             self.write(day, first.into_values().collect())?;
         }
-        // What could not be read is told as damaged, and never read.
+        // Damaged segments are listed as quarantined.
         for archive in several {
             for mut line in archive.ask(|journal| manifest_entry::of_day(journal, R::TABLE, day))? {
                 if let Some(reason) = line.part.reason.clone().or(archive.fault_of(&line.part)?) {
@@ -269,7 +272,7 @@ impl Merge<'_> {
         Ok(())
     }
 
-    /// Writes rows of a day to files.
+    /// Writes rows of a day to segments.
     fn write<R: Row>(&mut self, day: Day, mut rows: Vec<R>) -> Result<(), ArchiveError> {
         R::sort_for_file(&mut rows);
         let mut partitions: BTreeMap<i64, Vec<R>> = BTreeMap::new();
@@ -307,7 +310,7 @@ impl Merge<'_> {
         })
     }
 
-    /// Brings runs, gaps, coins and the newest instant together.
+    /// Merges sessions, gaps, coins and the newest instant.
     fn lists(&mut self) -> Result<(), ArchiveError> {
         let mut gaps: Vec<(Gap, Millis)> = Vec::new();
         for (place, source) in self.sources.iter().enumerate() {
@@ -380,7 +383,7 @@ impl Merge<'_> {
 }
 
 impl Merge<'_> {
-    /// What of the topics' gaps nobody else heard.
+    /// Parts of topic gaps that no other archive covers.
     fn topic_gaps(&self) -> Vec<TopicGap> {
         let mut gaps = Vec::new();
         for (place, source) in self.sources.iter().enumerate() {
@@ -402,7 +405,7 @@ impl Merge<'_> {
         gaps
     }
 
-    /// What was counted, the larger count of a day: two who listen count the same rows.
+    /// The largest counter of each day: redundant collectors count the same events.
     fn counters(&self) -> BTreeMap<(String, Millis, CounterKind), Counter> {
         let mut most: BTreeMap<(String, Millis, CounterKind), Counter> = BTreeMap::new();
         for counter in self.sources.iter().flat_map(|source| &source.counters) {
@@ -414,7 +417,7 @@ impl Merge<'_> {
     }
 }
 
-/// How many of some rows one file takes, at least one.
+/// How many of the rows fit into one segment, at least one.
 fn fitting<R: Row>(rows: &[R]) -> usize {
     let mut taken = 0_usize;
     let fit = rows.iter().take(MOST).take_while(|row| {
@@ -425,8 +428,9 @@ fn fitting<R: Row>(rows: &[R]) -> usize {
     fit.count().max(1)
 }
 
-/// Gives a file of one archive a second name in another; where the system cannot, copies it. One that is missing is told
-/// by the list, as in any archive.
+/// Hard-links a segment into another archive, or copies it if the file system cannot.
+///
+/// A missing segment is skipped; the manifest reports it as damaged.
 fn link(from: &Path, into: &Path, relative: &Path) -> Result<(), ArchiveError> {
     files::refuse_link(from, relative)?;
     let (from, to) = (from.join(relative), into.join(relative));
