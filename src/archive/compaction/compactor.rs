@@ -282,7 +282,10 @@ impl<H: WriterAccess> Compaction<'_, H> {
             };
             if !moved {
                 // The next compaction retries.
-                log::info!("another change came before rows of {} could move", R::TABLE);
+                log::info!(
+                    "another change came before rows of {} were moved; the next compaction retries",
+                    R::TABLE
+                );
                 return Ok(());
             }
             self.report.repeated += u64::try_from(repeated).unwrap_or(u64::MAX);

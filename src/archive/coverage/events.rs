@@ -207,7 +207,10 @@ pub(crate) fn check_topic_gap(gap: &TopicGap) -> Result<(), Fault> {
         return Err(("end", format!("{} is not after {}", gap.end, gap.start)));
     }
     if gap.topics == 0 {
-        return Err(("topics", "0 cannot be: this is one".to_owned()));
+        return Err((
+            "topics",
+            "0 is not allowed; the topic itself counts".to_owned(),
+        ));
     }
     Ok(())
 }

@@ -170,7 +170,7 @@ impl Archive {
         if path.exists() {
             return Err(ArchiveError::NotAnArchive {
                 path,
-                message: "it is in the way of a copy".to_owned(),
+                message: "the target already contains a journal".to_owned(),
             });
         }
         let coins = self.coins_within(selection)?;

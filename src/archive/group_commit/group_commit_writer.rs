@@ -1,10 +1,10 @@
-//! The keeper: a thread that writes what many senders hand it, several batches in each transaction.
+//! A writer thread that commits the batches of many senders in shared transactions.
 //!
-//! A sync to the disk costs milliseconds however little it carries, so batches that arrive close together share one.
-//! Whoever sends a batch gets a [`CommitHandle`](crate::archive::CommitHandle), which is settled once the batch is durable and never before. While the disk
-//! is full or fails, nothing is settled: what was taken waits and is tried again, and what cannot be taken any more is
-//! written down as a gap as soon as anything can be written. Batches of nothing but estimated maps are given up at once where
-//! the disk is full.
+//! A sync of the disk takes milliseconds however little it writes, so batches that arrive close together share
+//! one. A sender gets a [`CommitHandle`](crate::archive::CommitHandle), which returns once the batch is durable.
+//! While the disk is full or fails, queued batches wait and are retried. Batches that no longer fit into the
+//! queue are refused, and a gap is recorded for them as soon as writing works again. Batches that contain only
+//! estimated maps fail at once if the disk is full.
 
 use std::collections::VecDeque;
 use std::fmt;
@@ -23,19 +23,19 @@ use crate::archive::group_commit::write_queue::{
 };
 use crate::archive::writer::Writer;
 
-/// The reason of a gap that a full queue leaves.
+/// Reason of a gap that a full queue leaves.
 const QUEUE_FULL: &str = "could not be written in time";
 
-/// How the keeper groups and waits.
+/// When batches are committed together, and how many may wait.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CommitPolicy {
-    /// Longest time a batch waits for others before the transaction begins.
+    /// Longest time a batch waits for others before its transaction begins.
     pub delay: Duration,
-    /// Rows after which a transaction begins at once.
+    /// Number of rows at which a transaction begins at once.
     pub rows: usize,
-    /// Most rows that may wait; at least 1. A batch of more rows waits until it is alone.
+    /// Capacity of the queue in rows, at least 1. A larger batch waits until the queue is empty.
     pub queue: usize,
-    /// Time after which a failed transaction is tried again.
+    /// Time between a failed transaction and the next attempt.
     pub retry: Duration,
 }
 
@@ -79,26 +79,26 @@ pub struct GroupCommitWriter {
 }
 
 impl GroupCommitWriter {
-    /// Starts to keep what is handed over, at the default [`CommitPolicy`].
+    /// Starts the thread with the default [`CommitPolicy`].
     ///
     /// # Errors
     ///
-    /// [`ArchiveError::Io`] where no thread can be had.
+    /// [`ArchiveError::Io`] if the thread cannot be started.
     pub fn start(writer: Writer) -> Result<Self, ArchiveError> {
         Self::start_with(writer, CommitPolicy::default())
     }
 
-    /// Starts to keep what is handed over.
+    /// Starts the thread.
     ///
     /// # Errors
     ///
-    /// [`ArchiveError::Io`] where no thread can be had.
+    /// [`ArchiveError::Io`] if the thread cannot be started.
     pub fn start_with(writer: Writer, policy: CommitPolicy) -> Result<Self, ArchiveError> {
         let (queue, side) = WriteQueue::of(policy.queue);
         let path = writer.path().to_owned();
         let commit_loop = CommitLoop::of(writer, policy, side);
         let thread = thread::Builder::new()
-            .name("liqdata-keeper".to_owned())
+            .name("liqdata-writer".to_owned())
             .spawn(move || commit_loop.work())
             .map_err(|source| ArchiveError::of_file(&path, source))?;
         Ok(Self {
@@ -107,27 +107,27 @@ impl GroupCommitWriter {
         })
     }
 
-    /// A permit to hand batches over, for as many senders as there are.
+    /// Returns the queue; any number of senders may use it.
     #[must_use]
     pub fn queue(&self) -> WriteQueue {
         self.queue.clone()
     }
 
-    /// Keeps what has been handed over and stops; what cannot be written now is given up, and its receipts say so.
+    /// Commits what is queued and stops. Batches that cannot be written now fail.
     ///
     /// # Errors
     ///
-    /// [`CommitError::Stopped`] where the thread failed, which is a defect.
+    /// [`CommitError::Stopped`] if the thread panicked, which is a bug.
     pub fn stop(mut self) -> Result<Writer, CommitError> {
         self.finish().ok_or(CommitError::Stopped)
     }
 
     fn finish(&mut self) -> Option<Writer> {
         let thread = self.thread.take()?;
-        // A thread that has failed hears nothing, and joining it tells.
+        // If the thread has panicked, sending fails and `join` reports it.
         let _ = self.queue.messages.send(QueueMessage::Stop);
         let writer = thread.join().ok();
-        // Nobody else may write to the archive before its files are let alone.
+        // A compaction must end before another process may write to the archive.
         self.queue.compactions().end();
         writer
     }
@@ -139,10 +139,10 @@ impl Drop for GroupCommitWriter {
     }
 }
 
-/// A keeper without a thread: whoever has it says when it works. For a time that is not this machine's.
+/// A group commit writer without a thread, driven by its owner; for simulated time.
 pub struct ManualGroupCommitWriter {
     queue: WriteQueue,
-    /// Absent once it has stopped.
+    /// `None` once it has stopped.
     commit_loop: Option<CommitLoop>,
 }
 
@@ -155,7 +155,7 @@ impl fmt::Debug for ManualGroupCommitWriter {
 }
 
 impl ManualGroupCommitWriter {
-    /// A keeper that has done nothing yet.
+    /// Creates a writer that has committed nothing yet.
     #[must_use]
     pub fn new(writer: Writer, policy: CommitPolicy) -> Self {
         let (queue, side) = WriteQueue::of(policy.queue);
@@ -167,20 +167,20 @@ impl ManualGroupCommitWriter {
         Self { queue, commit_loop }
     }
 
-    /// A permit to hand batches over.
+    /// Returns the queue.
     #[must_use]
     pub fn queue(&self) -> WriteQueue {
         self.queue.clone()
     }
 
-    /// Says why nothing is written, until something is.
+    /// Reports `why` as the reason of a stall, until the next commit.
     pub fn stall(&self, why: &str) {
         if let Some(commit_loop) = &self.commit_loop {
             commit_loop.lock().status.stalled = Some(why.to_owned());
         }
     }
 
-    /// Does all that was handed over so far.
+    /// Handles everything that is queued.
     pub fn work(&mut self) {
         if let Some(commit_loop) = &mut self.commit_loop {
             while let Ok(first) = commit_loop.messages.try_recv() {
@@ -192,18 +192,18 @@ impl ManualGroupCommitWriter {
 
 impl Drop for ManualGroupCommitWriter {
     fn drop(&mut self) {
-        // What was not done is not done any more; whoever waits for it hears so.
+        // Queued batches fail with [`CommitError::Stopped`].
         self.commit_loop = None;
         self.queue.compactions().end();
     }
 }
 
-/// The keeper's own side.
+/// State of the writer thread.
 struct CommitLoop {
     writer: Writer,
     policy: CommitPolicy,
     messages: mpsc::Receiver<QueueMessage>,
-    /// What arrived while a transaction was to be tried again.
+    /// Messages that arrived while a transaction waited for its next attempt.
     deferred: VecDeque<QueueMessage>,
     stopping: bool,
     capacity: QueueCapacity,
@@ -244,7 +244,7 @@ impl CommitLoop {
         self.shared.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The next message; `None` where none comes until then, or all have been read and the end was asked for.
+    /// The next message; `None` at `until`, or once everything is handled after a stop message.
     fn next(&mut self, until: Option<Instant>) -> Option<QueueMessage> {
         loop {
             let message = match self.deferred.pop_front() {
@@ -265,7 +265,7 @@ impl CommitLoop {
         }
     }
 
-    /// Takes what arrives within the delay, up to the number of rows or to something else that is to be done.
+    /// Collects batches until the delay has passed, the number of rows is reached, or another task arrives.
     fn collect_group(&mut self, first: QueueMessage) -> (Vec<QueuedBatch>, Option<WriterTask>) {
         let until = Instant::now() + self.policy.delay;
         let mut taken = Vec::new();
@@ -288,7 +288,7 @@ impl CommitLoop {
         (taken, None)
     }
 
-    /// Makes batches durable, however long that takes; tries once only where the end was asked for.
+    /// Commits batches and retries until that works; after a stop message there is only one attempt.
     fn commit(&mut self, taken: Vec<QueuedBatch>) {
         let (mut batches, mut senders): (Vec<_>, Vec<PendingReply>) = taken
             .into_iter()
@@ -310,7 +310,7 @@ impl CommitLoop {
                     for ((rows, reply, _), acknowledged) in senders.into_iter().zip(acknowledged) {
                         shared.status.waiting -= rows;
                         shared.status.committed += count(rows);
-                        // Whoever sent it may have gone; it is kept all the same.
+                        // The sender may have dropped the handle; the batch is committed anyway.
                         let _ = reply.send(Ok(acknowledged));
                     }
                     return;
@@ -320,7 +320,7 @@ impl CommitLoop {
             if matches!(fault, ArchiveError::DiskFull { .. })
                 && batches.iter().any(Batch::is_of_maps)
             {
-                // What space there is belongs to what was observed, which cannot be made again.
+                // Remaining space is for observed rows; maps can be computed again.
                 let (spare, rest): (Vec<_>, Vec<_>) = batches
                     .into_iter()
                     .zip(senders)
@@ -342,13 +342,13 @@ impl CommitLoop {
                 self.wait_before_retry(is_full);
                 continue;
             }
-            log::error!("rows were given up: {fault}");
+            log::error!("rows could not be written and are lost: {fault}");
             self.fail_batches(senders.into_iter(), fault);
             return;
         }
     }
 
-    /// Tells who sent batches that they are not kept, and why.
+    /// Fails batches with the error.
     fn fail_batches(&self, senders: impl Iterator<Item = PendingReply>, fault: ArchiveError) {
         let fault = Arc::new(fault);
         let mut shared = self.lock();
@@ -358,8 +358,7 @@ impl CommitLoop {
         }
     }
 
-    /// Waits until it is time to try again, or the end is asked for; gives up maps that come meanwhile where the disk is
-    /// full.
+    /// Waits for the next attempt or a stop message; fails batches of maps that arrive while the disk is full.
     fn wait_before_retry(&mut self, is_full: bool) {
         let until = Instant::now() + self.policy.retry;
         while !self.stopping {
@@ -381,7 +380,7 @@ impl CommitLoop {
     }
 }
 
-/// Whether the same transaction may succeed later.
+/// Whether a later attempt may succeed.
 fn is_transient(fault: &ArchiveError) -> bool {
     matches!(
         fault,

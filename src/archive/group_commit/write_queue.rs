@@ -1,4 +1,4 @@
-//! The queue of a keeper: what is handed over waits here until it is durable, and whoever handed it over for a reply.
+//! Queue of batches that are not durable yet.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -16,20 +16,20 @@ use crate::archive::batch::{Acknowledged, Batch};
 use crate::archive::writer::Writer;
 use crate::model::Millis;
 
-/// Why a batch, or a piece of work, was not done.
+/// Why a batch, or another task, was not committed.
 #[derive(Clone, Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum CommitError {
-    /// The queue is full: the disk is too slow, full or failing. The rows were not taken; a gap will say so.
-    #[error("{waiting} rows are waiting to be written; no more are taken")]
+    /// The queue is full because the disk is slow, full or failing. The rows are refused, and a gap is recorded.
+    #[error("the write queue is full: {waiting} rows wait to be written")]
     Full {
-        /// Rows that are waiting.
+        /// Number of rows in the queue.
         waiting: usize,
     },
-    /// The keeper has stopped.
-    #[error("the archive's keeper has stopped")]
+    /// The writer has stopped.
+    #[error("the archive's writer has stopped")]
     Stopped,
-    /// The archive refused it, and trying again would not help.
+    /// The archive refused the batch; a retry would not help.
     #[error(transparent)]
     Archive(Arc<ArchiveError>),
 }
@@ -40,9 +40,9 @@ impl From<ArchiveError> for CommitError {
     }
 }
 
-/// The promise of an outcome: a future, or something to wait for on a thread that may wait.
+/// Handle of a commit: a future, or something a thread can wait for.
 #[derive(Debug)]
-#[must_use = "a batch is durable only once its reply says so"]
+#[must_use = "a batch is durable only after its handle has returned"]
 pub struct CommitHandle<T = Acknowledged>(oneshot::Receiver<Result<T, CommitError>>);
 
 impl<T> CommitHandle<T> {
@@ -50,11 +50,11 @@ impl<T> CommitHandle<T> {
         Self(outcome)
     }
 
-    /// Waits on this thread; not for threads that drive asynchronous tasks.
+    /// Blocks this thread until the commit; do not call it on an async task.
     ///
     /// # Errors
     ///
-    /// [`CommitError`] where it was not done and will not be.
+    /// [`CommitError`] if it was not committed and will not be.
     pub fn wait(self) -> Result<T, CommitError> {
         block_on(self)
     }
@@ -70,29 +70,29 @@ impl<T> Future for CommitHandle<T> {
     }
 }
 
-/// How the keeper is doing.
+/// State of the queue and its writer.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct WriteQueueStatus {
-    /// Rows that were taken and are not durable yet.
+    /// Rows that are queued and not durable yet.
     pub waiting: usize,
-    /// Rows made durable, those that were there before included.
+    /// Rows committed, duplicates included.
     pub committed: u64,
-    /// Rows that were not taken because the queue was full.
+    /// Rows refused because the queue was full.
     pub refused: u64,
-    /// Transactions made.
+    /// Number of transactions.
     pub commits: u64,
-    /// Why nothing is being written at the moment, if so.
+    /// Why nothing can be written, if so.
     pub stalled: Option<String>,
-    /// Whether that is because no space is left.
+    /// Whether that is because the disk is full.
     pub is_full: bool,
 }
 
-/// Rows of one exchange that were not taken, since the last that were.
+/// Time range of consecutive refused rows of one exchange.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct RefusedRange {
     pub(crate) start: Millis,
     pub(crate) end: Millis,
-    /// Whether rows have been taken again since, so that the range grows no more.
+    /// Whether rows were accepted since, so that the range no longer grows.
     closed: bool,
 }
 
@@ -103,7 +103,7 @@ pub(crate) struct QueueState {
 }
 
 impl QueueState {
-    /// Forgets the ranges that are over and were written down as they still are.
+    /// Removes closed ranges that were recorded as gaps.
     pub(crate) fn forget(&mut self, written: &BTreeMap<String, Vec<RefusedRange>>) {
         self.refused.retain(|exchange, ranges| {
             let known = written.get(exchange).map(Vec::as_slice).unwrap_or_default();
@@ -121,7 +121,7 @@ pub(crate) enum QueueMessage {
     Stop,
 }
 
-/// A batch that was taken; it gives its permit in the queue back when it is dropped.
+/// A queued batch; its permit is released when it is dropped.
 pub(crate) struct QueuedBatch {
     pub(crate) batch: Batch,
     pub(crate) rows: usize,
@@ -129,7 +129,7 @@ pub(crate) struct QueuedBatch {
     pub(crate) permit: QueuePermit,
 }
 
-/// A permit in the queue, and in the part of it that is for what can be asked for again.
+/// Capacity that a batch uses, and its part of the capacity for backfills.
 #[derive(Debug)]
 pub(crate) struct QueuePermit {
     _all: OwnedSemaphorePermit,
@@ -142,20 +142,20 @@ impl QueuedBatch {
     }
 }
 
-/// Rows of a batch, who waits to hear of them, and their permit in the queue.
+/// Number of rows of a batch, where to send the outcome, and its permit.
 pub(crate) type PendingReply = (
     usize,
     oneshot::Sender<Result<Acknowledged, CommitError>>,
     QueuePermit,
 );
 
-/// The permits of a queue.
+/// Capacity of a queue.
 #[derive(Clone, Debug)]
 pub(crate) struct QueueCapacity {
     all: Arc<Semaphore>,
-    /// Those that what can be asked for again may take: half of them, so that what is heard once finds capacity beside it.
+    /// Backfills may use half of the queue, so that live rows always find room.
     part: Arc<Semaphore>,
-    /// How many there are of each.
+    /// Total of each, in rows.
     most: (usize, usize),
 }
 
@@ -170,21 +170,21 @@ impl QueueCapacity {
         }
     }
 
-    /// Nobody gets a permit any more.
+    /// Wakes all senders that wait; they get [`CommitError::Stopped`].
     pub(crate) fn close(&self) {
         self.all.close();
         self.part.close();
     }
 }
 
-/// A keeper's side of an queue: what is sent to it, its capacity, and what both know.
+/// The writer's side of a queue: messages, capacity and shared state.
 pub(crate) type WriterSide = (
     mpsc::Receiver<QueueMessage>,
     QueueCapacity,
     Arc<Mutex<QueueState>>,
 );
 
-/// Where batches are handed to a [`GroupCommitWriter`](crate::archive::GroupCommitWriter); clones hand to the same one.
+/// Accepts batches for a [`GroupCommitWriter`](crate::archive::GroupCommitWriter); clones share the queue.
 #[derive(Clone)]
 pub struct WriteQueue {
     pub(crate) messages: mpsc::Sender<QueueMessage>,
@@ -202,7 +202,7 @@ impl fmt::Debug for WriteQueue {
 }
 
 impl WriteQueue {
-    /// An queue of so many rows, what is sent to it, its capacity and what it shares.
+    /// Creates a queue with a capacity of `queue` rows, and the writer's side of it.
     pub(crate) fn of(queue: usize) -> (Self, WriterSide) {
         let (messages, received) = mpsc::channel();
         let capacity = QueueCapacity::of(queue);
@@ -217,11 +217,12 @@ impl WriteQueue {
         (queue, side)
     }
 
-    /// Hands over a batch once there is capacity for it.
+    /// Queues a batch; waits until there is room.
     ///
     /// # Errors
     ///
-    /// [`CommitError::Archive`] for a row that cannot be kept exactly, [`CommitError::Stopped`] after the keeper has stopped.
+    /// [`CommitError::Archive`] if a row cannot be stored exactly, [`CommitError::Stopped`] after the writer has
+    /// stopped.
     pub async fn send(&self, batch: Batch) -> Result<CommitHandle, CommitError> {
         batch.check()?;
         let permit = QueuePermit {
@@ -231,7 +232,7 @@ impl WriteQueue {
         self.take(batch, permit)
     }
 
-    /// As [`WriteQueue::send`], for rows that can be asked for again: all that wait of these take half of the queue at most.
+    /// As [`WriteQueue::send`], for rows that can be requested again; they use at most half of the queue.
     ///
     /// # Errors
     ///
@@ -247,7 +248,7 @@ impl WriteQueue {
         self.take(batch, permit)
     }
 
-    /// As [`WriteQueue::send`], waiting on this thread; not for threads that drive asynchronous tasks.
+    /// As [`WriteQueue::send`]; blocks this thread, so do not call it on an async task.
     ///
     /// # Errors
     ///
@@ -256,14 +257,14 @@ impl WriteQueue {
         block_on(self.send(batch))
     }
 
-    /// Hands over a batch if there is capacity for it now, and never waits.
+    /// Queues a batch if there is room; never waits.
     ///
-    /// Orders that find no capacity are lost, and the time from the first of them to the last becomes a gap of their
-    /// exchange, which is kept as soon as anything is. For what arrives whether it is taken or not.
+    /// Refused orders are lost, and their time range becomes a gap of the exchange, recorded with the next
+    /// commit. Use it for live data that cannot wait.
     ///
     /// # Errors
     ///
-    /// [`CommitError::Full`] where there is no capacity, else as [`WriteQueue::send`] gives.
+    /// [`CommitError::Full`] if there is no room, else as [`WriteQueue::send`].
     pub fn offer(&self, batch: Batch) -> Result<CommitHandle, CommitError> {
         batch.check()?;
         let permits = permits(&batch, self.capacity.most.0);
@@ -281,19 +282,20 @@ impl WriteQueue {
         }
     }
 
-    /// Does something else with the writer, after everything that was handed over before it is durable: begins a run,
-    /// verifies. Nothing becomes durable meanwhile; [`WriteQueue::compact`] is for what takes long.
+    /// Runs `work` with the writer after everything that was queued before is durable.
+    ///
+    /// Nothing else is committed meanwhile, so use [`WriteQueue::compact`] for long work.
     ///
     /// # Errors
     ///
-    /// [`CommitError::Stopped`] after the keeper has stopped; the reply tells how the work itself went.
+    /// [`CommitError::Stopped`] after the writer has stopped; the handle returns the outcome of `work`.
     pub fn with<T: Send + 'static>(
         &self,
         work: impl FnOnce(&mut Writer) -> Result<T, ArchiveError> + Send + 'static,
     ) -> Result<CommitHandle<T>, CommitError> {
         let (done, reply) = oneshot::channel();
         let job: WriterTask = Box::new(move |writer| {
-            // Whoever asked may have gone.
+            // The caller may have dropped the handle.
             let _ = done.send(work(writer).map_err(CommitError::from));
         });
         self.messages
@@ -302,7 +304,7 @@ impl WriteQueue {
         Ok(CommitHandle(reply))
     }
 
-    /// How the keeper is doing.
+    /// Current state.
     #[must_use]
     pub fn status(&self) -> WriteQueueStatus {
         self.lock().status.clone()
@@ -337,7 +339,7 @@ impl WriteQueue {
         Ok(CommitHandle(reply))
     }
 
-    /// Notes what is lost for want of capacity.
+    /// Notes the time range of refused orders.
     fn refuse(&self, batch: &Batch) -> CommitError {
         let mut shared = self.lock();
         shared.status.refused = shared.status.refused.saturating_add(count(batch.rows()));
@@ -365,7 +367,7 @@ impl WriteQueue {
         }
     }
 
-    /// Notes that orders of these exchanges are being taken again.
+    /// Closes the refused ranges of exchanges whose orders are accepted again.
     fn resume(&self, batch: &Batch) {
         let mut shared = self.lock();
         if shared.refused.is_empty() {
@@ -383,13 +385,13 @@ impl WriteQueue {
     }
 }
 
-/// The compactions of a keeper: one at a time, and none once it has stopped.
+/// Compaction threads: they run one after the other, and none after the writer has stopped.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct CompactionThreads(Arc<Mutex<LastCompaction>>);
 
 #[derive(Debug, Default)]
 struct LastCompaction {
-    /// The last roll that was begun; it waits for the one before it.
+    /// The last thread that was started; it waits for the one before.
     last: Option<JoinHandle<()>>,
     closed: bool,
 }
@@ -399,7 +401,7 @@ impl CompactionThreads {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Runs `work` on a thread, after every work before it; gives whether it will run.
+    /// Runs `work` on a thread after all earlier work; returns whether it will run.
     pub(crate) fn begin(&self, work: impl FnOnce() + Send + 'static) -> std::io::Result<bool> {
         let mut turn = self.turn();
         if turn.closed {
@@ -409,7 +411,7 @@ impl CompactionThreads {
         let next = thread::Builder::new()
             .name("liqdata-roll".to_owned())
             .spawn(move || {
-                // One that panicked has told so, and left nothing that the next opening does not put right.
+                // A panic was reported by its thread, and the next opening of the archive cleans up.
                 let _ = before.map(JoinHandle::join);
                 work();
             })?;
@@ -417,7 +419,7 @@ impl CompactionThreads {
         Ok(true)
     }
 
-    /// Waits for the roll at work, which finds the keeper stopped at its next change, and lets none begin.
+    /// Waits for the running compaction, which fails at its next transaction, and starts no more.
     pub(crate) fn end(&self) {
         let last = {
             let mut turn = self.turn();
@@ -428,7 +430,7 @@ impl CompactionThreads {
     }
 }
 
-/// The permits a batch takes up: never more than there are, so that the largest still gets its turn.
+/// Permits that a batch needs; at most the capacity, so that the largest batch fits too.
 fn permits(batch: &Batch, most: usize) -> u32 {
     u32::try_from(batch.rows().clamp(1, most)).unwrap_or(u32::MAX)
 }
@@ -453,7 +455,7 @@ impl Wake for ThreadWaker {
     }
 }
 
-/// Waits for a future on this thread.
+/// Blocks this thread until a future completes.
 fn block_on<F: Future>(future: F) -> F::Output {
     let mut future = pin!(future);
     let waker = Waker::from(Arc::new(ThreadWaker(thread::current())));

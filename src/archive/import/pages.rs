@@ -199,7 +199,7 @@ impl<T: Tabled> Pages<T> {
     /// Decimals: by number where few are distinct, else one after the other.
     fn exact(&mut self, decimals: &DecimalColumn, rows: &[usize]) -> Result<Encoded, String> {
         let values: Option<Vec<i128>> = rows.iter().map(|row| attos(decimals, *row)).collect();
-        let values = values.ok_or("a value is missing or cannot be held")?;
+        let values = values.ok_or("a value is missing or does not fit its type")?;
         let least = values.iter().min().copied().unwrap_or_default();
         let most = values.iter().max().copied().unwrap_or_default();
         let end = |value: i128| {

@@ -1,4 +1,4 @@
-//! Looking whether the files of frames can be read, and taking those out of the way that cannot.
+//! Verifies files of raw frames and quarantines damaged ones.
 
 use std::fs;
 use std::path::Path;
@@ -8,12 +8,13 @@ use crate::archive::raw::line::RawFileEntry;
 use crate::archive::writer::Writer;
 use crate::archive::{ArchiveError, files};
 
-/// Lines between two looks whether to go on.
+/// Lines between two calls of `goes_on`.
 const LOOK: u32 = 1024;
 
 impl Archive {
-    /// What is wrong with a file of frames, if anything is, as far as it was read while `goes_on` said so; that it ends in
-    /// the middle is not.
+    /// Reads a file of raw frames while `goes_on` returns true; returns what is wrong with it.
+    ///
+    /// A file that ends in the middle of a frame is not damaged.
     pub(crate) fn raw_fault(
         &self,
         part: &RawFileEntry,
@@ -32,7 +33,7 @@ impl Archive {
 }
 
 impl Writer {
-    /// Moves a file of frames to the quarantine.
+    /// Moves a file of raw frames to the quarantine.
     pub(crate) fn quarantine_raw_file(&self, path: &Path) -> Result<(), ArchiveError> {
         let fault = |source| ArchiveError::of_file(path, source);
         let Ok(relative) = path.strip_prefix(&self.folder) else {

@@ -1,7 +1,7 @@
-//! A file of frames that is being written.
+//! A file of raw frames that is being written.
 //!
-//! What was written is handed to the system at every [`RawFileWriter::flush`], so that a process that is killed loses what came
-//! after the last one. A file of which a write failed is given up: what was to come goes into another.
+//! [`RawFileWriter::flush`] hands written lines to the operating system, so that a crash of the process loses
+//! only later lines. After a failed write the file is abandoned, and a new one is begun.
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, Write};
@@ -15,14 +15,14 @@ use crate::archive::catalog::manifest::Day;
 use crate::archive::raw::line;
 use crate::archive::{ArchiveError, files};
 
-/// The strength of the compression.
+/// Compression level.
 const LEVEL: i32 = 3;
-/// How far back what repeats is looked for, as a power of two: it is held in memory for every exchange.
+/// Compression window as a power of two; each exchange needs this much memory.
 const WINDOW: u32 = 19;
-/// Bytes that are compressed together; then comes a checksum.
+/// Bytes of text per compressed frame, which ends with a checksum.
 const TOGETHER: usize = 4 << 20;
 
-/// A file that counts what it takes.
+/// A file that counts the bytes written to it.
 #[derive(Debug)]
 struct CountingWriter {
     file: File,
@@ -42,7 +42,7 @@ impl Write for CountingWriter {
     }
 }
 
-/// A file of frames of one exchange and day.
+/// Writer for a file of raw frames of one exchange and day.
 pub(crate) struct RawFileWriter {
     pub(crate) day: Day,
     pub(crate) path: PathBuf,
@@ -50,7 +50,7 @@ pub(crate) struct RawFileWriter {
     bytes: Arc<AtomicU64>,
     /// Bytes of text since the last checksum.
     text: usize,
-    /// Whether something was written since the last flush.
+    /// Whether lines were written since the last flush.
     is_dirty: bool,
 }
 
@@ -62,7 +62,7 @@ fn encoder(file: CountingWriter) -> io::Result<Encoder<'static, CountingWriter>>
 }
 
 impl RawFileWriter {
-    /// Makes a file for what comes from an exchange on a day.
+    /// Creates a file for an exchange and day.
     pub(crate) fn create(base: &Path, exchange: &str, day: Day) -> Result<Self, ArchiveError> {
         let relative = line::name(exchange, &day.name());
         files::refuse_link(base, &relative)?;
@@ -92,12 +92,12 @@ impl RawFileWriter {
         })
     }
 
-    /// Bytes of the file so far.
+    /// Size of the file so far, in bytes.
     pub(crate) fn bytes(&self) -> u64 {
         self.bytes.load(Ordering::Relaxed)
     }
 
-    /// Writes lines that end as lines do; gives the file back unless that failed.
+    /// Writes complete lines; returns the writer unless that failed.
     pub(crate) fn write(mut self, lines: &[u8]) -> Result<Self, ArchiveError> {
         let path = self.path.clone();
         let fault = |source| ArchiveError::of_file(&path, source);
@@ -113,7 +113,7 @@ impl RawFileWriter {
         Ok(self)
     }
 
-    /// Hands what was written to the system.
+    /// Hands written lines to the operating system.
     pub(crate) fn flush(&mut self) -> Result<(), ArchiveError> {
         if self.is_dirty {
             self.is_dirty = false;
@@ -124,13 +124,13 @@ impl RawFileWriter {
         Ok(())
     }
 
-    /// Ends the file, and waits until it is durable.
+    /// Ends the file and waits until it is durable.
     pub(crate) fn finish(self) -> Result<(), ArchiveError> {
         let fault = |source| ArchiveError::of_file(&self.path, source);
         let counting = if self.text > 0 {
             self.encoder.finish().map_err(fault)?
         } else {
-            // Nothing has been begun that would have to end.
+            // No compressed frame is open.
             return Ok(());
         };
         counting.file.sync_all().map_err(fault)

@@ -1,8 +1,9 @@
-//! Frames as they came in, kept beside the rows, so that what was read of them can be read anew.
+//! Format of raw frames: received messages, stored so that they can be decoded again.
 //!
-//! A file holds what came from one exchange on one day, as lines of JSON in zstd: `raw/date=2026-11-20/okx-….jsonl.zst`.
-//! It begins with the markets as they were listed last, so that every file can be read by itself. What is compressed
-//! together ends now and then, with a checksum; a file that ends in the middle is read up to its last whole line.
+//! A file holds what one exchange sent on one day, as zstd-compressed JSON lines:
+//! `raw/date=2026-11-20/okx-….jsonl.zst`. It starts with the latest instrument lists, so that it can be decoded
+//! by itself. The compressed stream is split into zstd frames with a checksum each. A truncated file is readable
+//! up to its last complete line.
 
 use std::fs::{self, File};
 use std::io::{self, BufRead, BufReader, Read};
@@ -16,77 +17,77 @@ use crate::archive::archive::Archive;
 use crate::archive::catalog::manifest::Day;
 use crate::model::{Millis, sort_small};
 
-/// The folder of the frames below the archive's own.
+/// Folder of raw frames in an archive.
 pub(crate) const FOLDER: &str = "raw";
-/// The end of the names of their files.
+/// File name extension.
 const ENDING: &str = ".jsonl.zst";
-/// The length of an identifier in a name.
+/// Length of the UUID in a file name.
 const ID: usize = 36;
-/// Bytes that are read, or lines of them passed over, between two looks whether to go on.
+/// Bytes, or lines of them skipped, between two calls of `goes_on`.
 const LOOK: usize = 1 << 20;
-/// What is compressed together may be next to nothing: after so many, too, it is looked.
+/// Zstd frames between two calls of `goes_on`; a frame may be tiny.
 const MANY: u32 = 512;
-/// Most bytes that what is compressed together may come to; a frame has 16 MiB at most where nobody says otherwise.
+/// Largest decompressed zstd frame; a message has at most 16 MiB unless configured otherwise.
 const MOST: u64 = 256 << 20;
 
-/// How a line came about.
+/// Kind of a line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum RawLineKind {
-    /// A frame over a socket, as it happened.
+    /// A message received on a socket.
     Socket,
-    /// The body of a reply about liquidations of the past.
+    /// Body of a REST response of a backfill.
     Request,
-    /// A page of a list of markets.
+    /// A page of an instrument list.
     Markets,
-    /// Nothing kind: a collector began here, which takes `coins` alone where it names some.
+    /// Start of a collector, limited to `coins` if that is set; without a message.
     Start,
-    /// Nothing is here: so many `frames` that came from one instant `until` another could not be kept.
+    /// Record of `frames` messages between `from` and `until` that were dropped.
     #[serde(rename = "missed")]
     Dropped,
 }
 
-/// A line: a frame and what has to be known to read it, or what has to be known of the lines around it.
+/// A line: a received message with what is needed to decode it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RawLine {
     /// The exchange.
     pub exchange: String,
-    /// When it was received.
+    /// When the message was received.
     pub received_at: Millis,
-    /// How it came about.
+    /// Kind of the line.
     #[serde(rename = "came")]
     pub kind: RawLineKind,
-    /// The market that was asked about, of a body that does not name it.
+    /// Requested instrument, if the body does not name it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub market: Option<String>,
-    /// The time asked about: from here …
+    /// Start of the requested time range.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub from: Option<Millis>,
-    /// … until before here.
+    /// End of the requested time range, exclusive.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub until: Option<Millis>,
-    /// Which of the exchange's lists of markets it is of.
+    /// Number of the instrument list.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub list: Option<u32>,
-    /// Which page of it, from 0.
+    /// Page of the instrument list, from 0.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub page: Option<u32>,
-    /// Path and query by which it was asked for.
+    /// Path and query of the request.
     #[serde(rename = "asked", default, skip_serializing_if = "Option::is_none")]
     pub request: Option<String>,
-    /// Coins whose orders alone are wanted.
+    /// Coins that the collector is limited to.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub coins: Option<Vec<String>>,
-    /// How many frames are missing.
+    /// Number of dropped messages.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub frames: Option<u64>,
-    /// The frame or the body, to the letter.
+    /// The unchanged message or body.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub frame: String,
 }
 
 impl RawLine {
-    /// A line of an exchange without anything.
+    /// A line with all optional fields empty.
     #[must_use]
     pub fn new(exchange: &str, received_at: Millis, kind: RawLineKind) -> Self {
         Self {
@@ -106,22 +107,22 @@ impl RawLine {
     }
 }
 
-/// A file of frames.
+/// A file of raw frames.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct RawFileEntry {
-    /// The first instant of its day.
+    /// Start of its day.
     pub date: Millis,
-    /// Tells it from the others; later ones have greater ones.
+    /// UUID that orders files by creation.
     id: String,
-    /// Whose frames it holds.
+    /// Exchange.
     pub exchange: String,
-    /// Where it is.
+    /// Path of the file.
     pub path: PathBuf,
-    /// Its length.
+    /// Length in bytes.
     pub bytes: u64,
 }
 
-/// The name of a new file below the archive's folder.
+/// Path of a new file, relative to the archive's folder.
 pub(crate) fn name(exchange: &str, date: &str) -> PathBuf {
     let file = format!("{exchange}-{}{ENDING}", Uuid::now_v7());
     PathBuf::from(FOLDER)
@@ -129,7 +130,7 @@ pub(crate) fn name(exchange: &str, date: &str) -> PathBuf {
         .join(file)
 }
 
-/// The files of frames below the archive's folder by day and then as they were begun, and what else lies there.
+/// Lists the files of raw frames by day and creation, and everything else in their folder.
 pub(crate) fn parts(base: &Path) -> io::Result<(Vec<RawFileEntry>, Vec<PathBuf>)> {
     let (mut found, mut strange) = (Vec::new(), Vec::new());
     for (folder, is_folder) in entries(&base.join(FOLDER))? {
@@ -152,8 +153,9 @@ pub(crate) fn parts(base: &Path) -> io::Result<(Vec<RawFileEntry>, Vec<PathBuf>)
     Ok((found, strange))
 }
 
-/// What lies in a folder, and whether it is a folder: links are none, and are not followed. What should be the folder and is
-/// none is all there is.
+/// Entries of a folder, and whether each is a folder. Links are not followed.
+///
+/// If the path is not a folder, it is the only entry.
 fn entries(folder: &Path) -> io::Result<Vec<(PathBuf, bool)>> {
     let read = match fs::symlink_metadata(folder) {
         Ok(found) if found.is_dir() => fs::read_dir(folder)?,
@@ -182,19 +184,19 @@ fn part(path: &Path, date: Millis) -> Option<RawFileEntry> {
     })
 }
 
-/// What comes next of what was read.
+/// Outcome of looking for a line in the current zstd frame.
 enum NextLine {
     Line(Box<RawLine>),
     Nothing,
-    /// It is not to go on.
+    /// `goes_on` returned false.
     Stop,
 }
 
-/// The lines of a file, in order, as far as it can be read.
+/// Iterator over the lines of a file, up to the first error.
 #[derive(Debug)]
 pub struct RawLines {
     source: BufReader<File>,
-    /// What was compressed together last, and where in it the next line begins.
+    /// The current decompressed zstd frame, and the position of the next line in it.
     bytes: Vec<u8>,
     next: usize,
     fault: Option<String>,
@@ -214,20 +216,19 @@ impl RawLines {
         })
     }
 
-    /// What is wrong with the file, as far as it has been read: not that it ends in the middle, as a killed process leaves
-    /// it.
+    /// Why the file is damaged, as far as it was read; truncation is not damage.
     #[must_use]
     pub fn fault(&self) -> Option<&str> {
         self.fault.as_deref()
     }
 
-    /// Whether it was found to end in the middle.
+    /// Whether the file was found to be truncated.
     #[must_use]
     pub fn is_cut(&self) -> bool {
         self.is_cut
     }
 
-    /// The next line; none at the end, or where `goes_on` says so, which is asked now and then however long the way to it.
+    /// The next line; `None` at the end, or when `goes_on` returns false.
     pub fn next_while(&mut self, goes_on: &mut dyn FnMut() -> bool) -> Option<RawLine> {
         let mut read: u32 = 0;
         loop {
@@ -251,7 +252,7 @@ impl RawLines {
         }
     }
 
-    /// The next line of what was read.
+    /// The next line of the current zstd frame.
     fn line(&mut self, goes_on: &mut dyn FnMut() -> bool) -> NextLine {
         let line = loop {
             let left = self.bytes.get(self.next..).unwrap_or_default();
@@ -264,7 +265,7 @@ impl RawLines {
             if end > 0 {
                 break self.bytes.get(begin..begin + end).unwrap_or_default();
             }
-            // Lines may be empty, any number of them.
+            // There may be any number of empty lines.
             if self.next.is_multiple_of(LOOK) && !goes_on() {
                 return NextLine::Stop;
             }
@@ -272,13 +273,13 @@ impl RawLines {
         match serde_json::from_slice(line) {
             Ok(line) => NextLine::Line(Box::new(line)),
             Err(fault) => {
-                self.over(format!("a line cannot be read: {fault}"));
+                self.over(format!("invalid line: {fault}"));
                 NextLine::Nothing
             }
         }
     }
 
-    /// Reads what was compressed together next; gives whether to go on.
+    /// Decompresses the next zstd frame; returns whether to go on.
     fn read(&mut self, goes_on: &mut dyn FnMut() -> bool) -> io::Result<bool> {
         if self.source.fill_buf()?.is_empty() {
             self.is_over = true;
@@ -292,7 +293,7 @@ impl RawLines {
             match some {
                 Ok(0) => break Ok(()),
                 Ok(_) if bytes.len() as u64 >= MOST => {
-                    self.over(format!("more than {MOST} bytes are compressed together"));
+                    self.over(format!("a compressed frame is larger than {MOST} bytes"));
                     return Ok(true);
                 }
                 Ok(_) if !goes_on() => return Ok(false),
@@ -308,7 +309,7 @@ impl RawLines {
                 let whole = bytes.iter().rposition(|byte| *byte == b'\n');
                 bytes.truncate(whole.map_or(0, |end| end + 1));
             }
-            // A checksum that is another, or no zstd at all: nothing of it is as it was written.
+            // A wrong checksum or invalid zstd data: nothing in this frame is reliable.
             Err(source) => {
                 self.over(source.to_string());
                 return Ok(true);
@@ -319,7 +320,7 @@ impl RawLines {
         Ok(true)
     }
 
-    /// Nothing more is read.
+    /// Ends the iteration.
     fn over(&mut self, fault: String) {
         self.is_over = true;
         self.fault = Some(fault);
@@ -336,38 +337,37 @@ impl Iterator for RawLines {
 }
 
 impl Archive {
-    /// The files of frames that are kept, by day and then as they were begun.
+    /// Files of raw frames, by day and creation.
     ///
     /// # Errors
     ///
-    /// [`ArchiveError`] where the folder cannot be looked through.
+    /// [`ArchiveError`] if the folder cannot be read.
     pub fn raw_files(&self) -> Result<Vec<RawFileEntry>, ArchiveError> {
         Ok(self.raw_listing()?.0)
     }
 
-    /// The links among what lies in the folder of the frames: none of them is followed.
+    /// Links in the folder of raw frames; they are not followed.
     ///
     /// # Errors
     ///
-    /// [`ArchiveError`] where the folder cannot be looked through.
+    /// [`ArchiveError`] if the folder cannot be read.
     pub fn raw_links(&self) -> Result<Vec<PathBuf>, ArchiveError> {
         let (_, mut strange) = self.raw_listing()?;
         strange.retain(|path| path.is_symlink());
         Ok(strange)
     }
 
-    /// The same, and what else lies in their folder.
+    /// Files of raw frames, and everything else in their folder.
     pub(crate) fn raw_listing(&self) -> Result<(Vec<RawFileEntry>, Vec<PathBuf>), ArchiveError> {
         parts(&self.folder)
             .map_err(|source| ArchiveError::of_file(&self.folder.join(FOLDER), source))
     }
 
-    /// The lines of a file of frames.
+    /// Lines of a file of raw frames.
     ///
     /// # Errors
     ///
-    /// [`ArchiveError`] where it cannot be opened. One that cannot be read to its end is no error: what is wrong with it is
-    /// told by [`RawLines::fault`].
+    /// [`ArchiveError`] if the file cannot be opened. Damage is no error; see [`RawLines::fault`].
     pub fn raw_lines(&self, part: &RawFileEntry) -> Result<RawLines, ArchiveError> {
         RawLines::open(part).map_err(|source| ArchiveError::of_file(&part.path, source))
     }

@@ -1,8 +1,8 @@
-//! The keeper of frames: a thread of its own that writes them beside the rows, and never in their way.
+//! Thread that writes raw frames without delaying rows.
 //!
-//! What is handed over waits in a queue of so many bytes; what finds no room there, or cannot be written, is dropped,
-//! counted and written down as missing. While the rows themselves find no room on the disk nothing is written here, and
-//! the oldest files make room for them.
+//! Frames wait in a queue of limited size. Frames that do not fit, or cannot be written, are dropped, counted
+//! and recorded as dropped. While the disk is full for rows, no frames are written, and the oldest files are
+//! deleted.
 
 use std::collections::{BTreeMap, HashMap};
 use std::fmt;
@@ -22,44 +22,44 @@ use crate::archive::raw::line::{RawLine, RawLineKind};
 use crate::archive::{ArchiveError, files};
 use crate::model::Millis;
 
-/// How often what came is handed to the system, and it is looked whether the rows need room.
+/// Interval of flushes and of checks whether rows need space.
 const TICK: Duration = Duration::from_secs(1);
-/// How long nothing is written after a write failed.
+/// Pause after a failed write.
 const PAUSE: Duration = Duration::from_secs(10);
-/// How often it is looked whether files are too old or too many.
+/// Interval of checks whether files exceed the retention.
 const LOOK: Duration = Duration::from_mins(10);
-/// Bytes that may wait to be written.
+/// Capacity of the queue in bytes.
 const QUEUE: usize = 32 << 20;
-/// Bytes of a file after which the next one begins: the oldest are let go one by one.
+/// File size after which a new file begins; the retention deletes whole files.
 const LARGE: u64 = 64 << 20;
 
-/// How many frames are kept.
+/// How many raw frames to store.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RawRetention {
-    /// For so many days.
+    /// Maximum age in days.
     pub days: u32,
-    /// So many bytes of them, as they lie on the disk.
+    /// Maximum size on the disk in bytes.
     pub bytes: u64,
 }
 
 impl RawRetention {
-    /// Whether none are.
+    /// Whether no frames are stored.
     #[must_use]
     pub fn is_off(self) -> bool {
         self.days == 0 || self.bytes == 0
     }
 }
 
-/// How the keeping of frames goes.
+/// State of raw frame storage.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct RawStatus {
     /// Frames written.
     pub frames: u64,
-    /// Frames that could not be kept.
+    /// Frames dropped.
     pub dropped: u64,
-    /// Bytes of all frames on the disk, as of the last look.
+    /// Size of all files at the last check, in bytes.
     pub bytes: u64,
-    /// Why frames are not being kept at the moment, if so.
+    /// Why frames are not being stored, if so.
     pub trouble: Option<String>,
 }
 
@@ -69,7 +69,7 @@ enum RawMessage {
     Stop,
 }
 
-/// Frames of an exchange that were dropped: since when, until when, how many.
+/// Dropped frames of an exchange: first and last time, and count.
 type DroppedFrames = (Millis, Millis, u64);
 
 #[derive(Default)]
@@ -99,14 +99,14 @@ struct RawThread {
 
 impl Drop for RawThread {
     fn drop(&mut self) {
-        // After a fork the thread is the parent's.
+        // After a fork the thread belongs to the parent process.
         if self.pid != std::process::id() {
             std::mem::forget(locked(&self.thread).take());
         }
     }
 }
 
-/// Where frames are handed to their keeper; clones hand to the same one. It ends with the last of them.
+/// Queue of frames to write; clones share it. The thread ends with the last clone.
 #[derive(Clone, Default)]
 pub struct RawQueue(Option<Arc<RawThread>>);
 
@@ -123,12 +123,13 @@ fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 }
 
 impl RawQueue {
-    /// Starts to keep frames in the archive in the folder `base`, whose writer this process is; `rows_need_room` says
-    /// whether the rows find no room on the disk. Keeps none where the bounds say so.
+    /// Starts the thread for the archive in the folder `base`, which this process has open for writing.
+    ///
+    /// `rows_need_room` returns whether the disk is full for rows. Stores nothing if the retention is zero.
     ///
     /// # Errors
     ///
-    /// [`ArchiveError::Io`] where no thread can be had.
+    /// [`ArchiveError::Io`] if the thread cannot be started.
     pub fn start(
         base: &Path,
         bounds: RawRetention,
@@ -163,21 +164,22 @@ impl RawQueue {
         }))))
     }
 
-    /// Hands over a line; never waits. What is handed over where nothing is kept is let go.
+    /// Queues a line; never waits. Does nothing if storage is off.
     pub fn offer(&self, line: RawLine) {
         let Some(thread) = &self.0 else { return };
         let bytes = line.frame.len();
         if thread.waiting.load(Ordering::Relaxed).saturating_add(bytes) > QUEUE {
             let mut shared = locked(&thread.shared);
             shared.drop_line(&line.exchange, line.received_at);
-            shared.status.trouble = Some("frames came faster than they could be kept".to_owned());
+            shared.status.trouble =
+                Some("frames arrive faster than they can be written".to_owned());
             return;
         }
         thread.waiting.fetch_add(bytes, Ordering::Relaxed);
         let _ = thread.messages.send(RawMessage::Line(Box::new(line)));
     }
 
-    /// Hands over the pages of one of an exchange's lists of markets, by which what comes from now on is read.
+    /// Queues the pages of an instrument list, with which later frames are decoded.
     pub fn markets(&self, exchange: &str, list: u32, pages: Vec<RawLine>) {
         if let Some(thread) = &self.0 {
             let _ = thread
@@ -186,13 +188,13 @@ impl RawQueue {
         }
     }
 
-    /// Whether frames are kept.
+    /// Whether frames are stored.
     #[must_use]
     pub fn is_on(&self) -> bool {
         self.0.is_some()
     }
 
-    /// How it goes.
+    /// Current state.
     #[must_use]
     pub fn status(&self) -> RawStatus {
         self.0
@@ -201,22 +203,22 @@ impl RawQueue {
             .unwrap_or_default()
     }
 
-    /// Writes what was handed over and ends; not for threads that drive asynchronous tasks.
+    /// Writes what is queued and stops; blocks, so do not call it on an async task.
     pub fn stop(&self) {
         if let Some(thread) = &self.0 {
             let _ = thread.messages.send(RawMessage::Stop);
-            // One that failed has nothing more to write.
+            // A thread that panicked has nothing left to write.
             let _ = locked(&thread.thread).take().map(JoinHandle::join);
         }
     }
 }
 
-/// What stands at the begin of every file of an exchange.
+/// First lines of every file of an exchange.
 #[derive(Default)]
 struct FileHeader {
-    /// The line by which the collector began.
+    /// Line with which the collector started.
     start: Option<Vec<u8>>,
-    /// The lists of markets as they are, compressed.
+    /// Current instrument lists, compressed.
     lists: BTreeMap<u32, Vec<u8>>,
 }
 
@@ -226,7 +228,7 @@ struct RawWriterLoop {
     rows_need_room: Box<dyn Fn() -> bool + Send>,
     waiting: Arc<AtomicUsize>,
     shared: Arc<Mutex<RawState>>,
-    /// The files that are being written, by exchange.
+    /// Open files by exchange.
     files: HashMap<String, RawFileWriter>,
     openings: HashMap<String, FileHeader>,
     /// Until when nothing is written.
@@ -252,7 +254,7 @@ impl RawWriterLoop {
                 flush_at = Instant::now() + TICK;
             }
         }
-        // What was handed over before the end was asked for stands before it in the queue.
+        // Everything that was queued before the stop message has been handled.
         for (_, file) in std::mem::take(&mut self.files) {
             if let Err(fault) = file.finish() {
                 self.fail(&fault);
@@ -307,11 +309,11 @@ impl RawWriterLoop {
         }
     }
 
-    /// Writes lines of an exchange, behind what was missed before them.
+    /// Writes lines of an exchange, after a record of frames that were dropped before.
     fn write(&mut self, exchange: &str, at: Millis, lines: &[u8]) -> Result<(), ArchiveError> {
         let day = Day::of(at);
         let mut file = match self.files.remove(exchange) {
-            // A clock that is set back is no new day.
+            // A clock that is set back does not begin a new day.
             Some(file) if file.day >= day && file.bytes() < LARGE => file,
             before => {
                 if let Some(before) = before {
@@ -332,7 +334,7 @@ impl RawWriterLoop {
         }
         file = file.write(lines)?;
         if missed.is_some() {
-            // What was dropped by another thread meanwhile is told once more, with this.
+            // If more frames were dropped meanwhile, the record is written again with the new count.
             let mut shared = locked(&self.shared);
             if shared.dropped.get(exchange).copied() == missed {
                 shared.dropped.remove(exchange);
@@ -363,7 +365,7 @@ impl RawWriterLoop {
             let opening = self.openings.entry(exchange.to_owned()).or_default();
             opening.lists.insert(list, packed);
         }
-        // A file that is not begun yet will begin with them.
+        // If no file is open, the next one begins with the lists.
         if let Some(file) = self.files.remove(exchange) {
             match file.write(&text) {
                 Ok(file) => {
@@ -380,18 +382,18 @@ impl RawWriterLoop {
         let mut shared = locked(&self.shared);
         if shared.status.trouble.replace(fault.clone()).is_none() {
             drop(shared);
-            log::warn!(target: "liqdata::archive", "frames are not being kept: {fault}");
+            log::warn!(target: "liqdata::archive", "raw frames cannot be written: {fault}");
         }
     }
 
-    /// Gives the oldest file up for rows that find no room.
+    /// Deletes the oldest file to make space for rows.
     fn make_room(&mut self) {
         let Some(oldest) = self.not_being_written().into_iter().next() else {
             return;
         };
         log::warn!(
             target: "liqdata::archive",
-            "the disk is full: {} bytes of frames are given up for rows: {}",
+            "the disk is full: deleting {} bytes of raw frames: {}",
             oldest.bytes,
             oldest.path.display()
         );
@@ -406,7 +408,7 @@ impl RawWriterLoop {
         parts
     }
 
-    /// Lets files go that are too old or too many, the oldest first.
+    /// Deletes files beyond the retention, oldest first.
     fn look(&mut self) {
         self.looked = Some(Instant::now());
         let closed = self.not_being_written();
@@ -422,7 +424,7 @@ impl RawWriterLoop {
             match files::remove(&part.path) {
                 Ok(()) => {
                     bytes = bytes.saturating_sub(part.bytes);
-                    // Folders go with their last file.
+                    // Removes the folder if it is empty now.
                     let _ = part.path.parent().map(std::fs::remove_dir);
                 }
                 Err(fault) => {
@@ -435,9 +437,9 @@ impl RawWriterLoop {
     }
 }
 
-/// A line as it is written.
+/// Encodes a line.
 fn text_of(line: &RawLine) -> Vec<u8> {
-    // Texts and numbers always become JSON.
+    // Serialization of strings and numbers cannot fail.
     let mut text = serde_json::to_vec(line).unwrap_or_default();
     text.push(b'\n');
     text

@@ -1,4 +1,4 @@
-//! Bars of any size, made of smaller ones.
+//! Resampling of price bars to a larger size.
 
 use std::collections::BTreeMap;
 
@@ -8,18 +8,18 @@ use crate::archive::ArchiveError;
 use crate::archive::rows::bars::BarRow;
 use crate::model::{FixedPoint, Millis, ObservedBar, nearest_f64};
 
-/// A bar of the size that was asked for.
+/// A bar of the requested size.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ResampledBar {
     /// Exchange, lower case.
     pub exchange: String,
     /// Coin symbol.
     pub symbol: String,
-    /// Time of the open, a multiple of the size.
+    /// Open time, a multiple of the size.
     pub timestamp: Millis,
-    /// The size in milliseconds.
+    /// Size in milliseconds.
     pub interval: i64,
-    /// How many of those milliseconds were observed; fewer than `interval` where bars are missing.
+    /// Milliseconds of the bar that were observed; less than `interval` if source bars are missing.
     pub observed: i64,
     /// First price.
     pub open: Decimal,
@@ -31,7 +31,7 @@ pub struct ResampledBar {
     pub close: Decimal,
     /// Traded volume in base units.
     pub volume: Decimal,
-    /// When the last of the bars it is made of was received.
+    /// When the last of the source bars was received.
     pub received_at: Millis,
 }
 
@@ -51,7 +51,7 @@ impl From<ResampledBar> for ObservedBar {
     }
 }
 
-/// Refuses a size that bars are not kept for.
+/// Refuses a size that is not a positive number of whole minutes.
 pub(crate) fn check(size: i64) -> Result<(), ArchiveError> {
     if size > 0 && size % Millis::MINUTE == 0 {
         Ok(())
@@ -63,22 +63,22 @@ pub(crate) fn check(size: i64) -> Result<(), ArchiveError> {
     }
 }
 
-/// The open time of the bar of `size` that `at` lies in.
+/// Open time of the bar of `size` that contains `at`.
 pub(crate) fn open_time(at: Millis, size: i64) -> Millis {
     Millis(at.0.div_euclid(size).saturating_mul(size))
 }
 
-/// The bars that a larger one can be made of, by their length.
+/// Source bars of one resampled bar, by length.
 type BarsByLength = BTreeMap<i64, Vec<BarRow>>;
 
-/// Bars of `size` milliseconds made of `bars`, by exchange, coin and time.
+/// Resamples `bars` to `size` milliseconds, ordered by exchange, coin and time.
 ///
-/// Bars whose length does not divide `size` are left out. Where a bar can be made of several lengths, those that
-/// observed the most of it count, the finest of equals.
+/// Bars whose length does not divide `size` are ignored. If a bar can be made from several lengths, the length
+/// that covers most of it is used, and the shortest of equals.
 ///
 /// # Errors
 ///
-/// [`ArchiveError::BadRange`] where a volume is too large to be told exactly.
+/// [`ArchiveError::BadRange`] if a volume has too many digits.
 pub(crate) fn resize(bars: Vec<BarRow>, size: i64) -> Result<Vec<ResampledBar>, ArchiveError> {
     let mut series: BTreeMap<(String, String), BTreeMap<Millis, BarsByLength>> = BTreeMap::new();
     for bar in bars {
@@ -102,7 +102,7 @@ pub(crate) fn resize(bars: Vec<BarRow>, size: i64) -> Result<Vec<ResampledBar>, 
             let Some((length, most)) = lengths
                 .iter()
                 .map(|(length, bars)| (*length, observed(*length, bars)))
-                // Finest first, so that only more than it observed replaces it.
+                // In order of length, so that a longer length must cover more to be chosen.
                 .reduce(|best, next| if next.1 > best.1 { next } else { best })
             else {
                 continue;
@@ -147,6 +147,6 @@ fn volume(bars: &[BarRow]) -> Result<Decimal, ArchiveError> {
     sum.and_then(|units| FixedPoint(units).decimal())
         .ok_or_else(|| ArchiveError::BadRange {
             parameter: "size",
-            message: "the volume of such a bar has more digits than a decimal can hold".to_owned(),
+            message: "the volume of a resampled bar has more digits than a decimal has".to_owned(),
         })
 }

@@ -1,4 +1,4 @@
-//! Bars of several lengths as one: of each time the shortest there are, and longer ones where there are none.
+//! Combines bars of several lengths: the shortest available at each time.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -7,17 +7,17 @@ use crate::archive::rows::bars::BarRow;
 use crate::archive::scan::bar_resampling::{ResampledBar, resize};
 use crate::model::Millis;
 
-/// The times that bars of a coin take up: the close of each by its open. No two overlap.
+/// Times that bars of a coin occupy: open time to close time. Disjoint.
 type OccupiedTimes = BTreeMap<Millis, Millis>;
 
-/// Of each coin the shortest bars, and a longer one where no shorter one of any exchange lies in its time: of no instant are
-/// there bars of two lengths, so that nothing is counted twice. By length, exchange, coin and time, the shortest first.
+/// The shortest bars of each coin, and longer ones where no exchange has a shorter one.
 ///
-/// Where a `size` is given bars of it are made of those whose length divides it, and come before all others.
+/// No instant is in bars of two lengths, so that nothing counts twice. Ordered by length, exchange, coin and
+/// time. If `size` is given, bars of that size are resampled from the lengths that divide it, and come first.
 ///
 /// # Errors
 ///
-/// [`ArchiveError::BadRange`] where a volume is too large to be told exactly.
+/// [`ArchiveError::BadRange`] if a volume has too many digits.
 pub(crate) fn finest(
     bars: Vec<BarRow>,
     size: Option<i64>,
@@ -61,7 +61,7 @@ pub(crate) fn finest(
     Ok(all)
 }
 
-/// Whether nothing was taken of a time.
+/// Whether a time range is not occupied.
 fn is_free(taken: &OccupiedTimes, open: Millis, close: Millis) -> bool {
     let last = taken.range(..close).next_back();
     last.is_none_or(|(_, end)| *end <= open)
@@ -95,7 +95,7 @@ mod tests {
         }
     }
 
-    /// Bars of two exchanges, each there or not.
+    /// Bars of two exchanges, each present or absent.
     fn bars() -> impl Strategy<Value = Vec<BarRow>> {
         let some = prop::collection::vec((0..2_usize, 0..LENGTHS.len(), 0..1_000_i64), 0..120);
         some.prop_map(|some| {
@@ -119,7 +119,7 @@ mod tests {
         }
     }
 
-    /// Minute by minute: a bar counts where no minute of it has been told of by a shorter one of whichever exchange.
+    /// Reference implementation by minutes: a bar counts unless a shorter one occupies one of its minutes.
     fn plain(bars: &[BarRow]) -> Vec<(i64, Millis, String)> {
         let mut of_minute: BTreeMap<i64, i64> = BTreeMap::new();
         let mut chosen = Vec::new();

@@ -1,4 +1,4 @@
-//! Reading the estimated maps that were served, which are large: no read takes more than it may.
+//! Reads the estimated maps that were served, with a limit on their size.
 
 use crate::archive::ArchiveError;
 use crate::archive::archive::Archive;
@@ -8,25 +8,24 @@ use crate::archive::rows::maps::MapRow;
 use crate::archive::scan::table_scan::Scan;
 use crate::model::Millis;
 
-/// Bytes of replies that one read gives, at most.
+/// Largest result of one read, in bytes.
 const MOST_READ: usize = 1 << 30;
 
 impl Archive {
-    /// The maps that `filter` asks for and, where one is named, of one kind, by time, coin, kind and parameters; those
-    /// of one bar in the order in which they were computed.
+    /// The maps that match `filter` and `kind`, by time, coin, kind, parameters and time of computation.
     ///
-    /// `start` and `end` are about the close of the last bar, `as_of` about when a map was computed.
+    /// `start` and `end` apply to the close of the last bar, `as_of` to the time of computation.
     ///
     /// # Errors
     ///
-    /// [`ArchiveError::BadRange`] where the filter's end is before its start, or the maps take more than a gibibyte;
-    /// else [`ArchiveError`] where the archive cannot be read. A damaged file is no error: it is named beside the rows
-    /// that are left.
+    /// [`ArchiveError::BadRange`] if the filter ends before it starts, or the maps are larger than 1 GiB; else
+    /// [`ArchiveError`] if the archive cannot be read. Damaged segments are no error: they are listed in the
+    /// result.
     pub fn maps(&self, filter: &Filter, kind: Option<&str>) -> Result<Scan<MapRow>, ArchiveError> {
         self.maps_within(filter, kind, MOST_READ)
     }
 
-    /// As [`Archive::maps`], of at most so many bytes, and never more than a gibibyte: a read that finds more ends there.
+    /// As [`Archive::maps`], with a limit of `most` bytes, at most 1 GiB.
     ///
     /// # Errors
     ///
@@ -51,8 +50,7 @@ impl Archive {
                 return Err(ArchiveError::BadRange {
                     parameter: "start",
                     message: format!(
-                        "the maps asked for take more than {} MiB; ask for a shorter stretch of time, one coin or one \
-                         kind",
+                        "the maps are larger than {} MiB; request a shorter time range, one coin or one kind",
                         most >> 20
                     ),
                 });
@@ -72,11 +70,11 @@ impl Archive {
         Ok(all)
     }
 
-    /// How many bytes the maps of the day of `at` take, compressed as they are in_use.
+    /// Compressed size of the maps of the day of `at`, in bytes.
     ///
     /// # Errors
     ///
-    /// [`ArchiveError`] where the journal cannot be read.
+    /// [`ArchiveError`] if the journal cannot be read.
     pub fn map_bytes(&self, at: Millis) -> Result<u64, ArchiveError> {
         let day = Day::of(at);
         self.ask(|journal| {
@@ -130,7 +128,7 @@ mod tests {
         let folder = std::env::temp_dir().join(format!("liqdata-maps-{}", std::process::id()));
         let mut writer = Archive::create_or_open(&folder).unwrap();
         writer.append(&day()).unwrap();
-        // In the journal, in files, and in both.
+        // In the journal, in segments, and in both.
         for rolled in [false, true, true] {
             if rolled {
                 writer.compact(Millis(Millis::DAY)).unwrap();
@@ -146,9 +144,9 @@ mod tests {
                 assert!(room.is_over());
                 assert!(weight <= 5 << 20, "{weight}");
                 let fault = writer.maps_within(&filter, None, 5 << 20).unwrap_err();
-                assert!(fault.to_string().contains("more than 5 MiB"), "{fault}");
+                assert!(fault.to_string().contains("larger than 5 MiB"), "{fault}");
             }
-            // What is not asked for takes no room.
+            // Maps that the filter excludes do not count towards the limit.
             let all = Filter::default();
             let levels = writer.maps_within(&all, Some("levels"), 24_000).unwrap();
             assert_eq!(levels.rows.len(), 24);
@@ -162,7 +160,7 @@ mod tests {
                 .maps_within(&stretch, None, (2 << 20) + 2000)
                 .unwrap();
             assert_eq!(some.rows.len(), 4);
-            // Nor does what is sent again once it has moved.
+            // Nor do duplicates of compacted maps.
             writer.append(&day()).unwrap();
         }
         drop(writer);

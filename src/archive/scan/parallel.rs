@@ -1,8 +1,8 @@
-//! Going through all orders of a stretch of time, fast: by several threads, and looking only at what totals are made of.
+//! Parallel scan of orders for aggregates, reading only the columns they need.
 //!
-//! The journal is divided by the orders' numbers, and every thread reads its shares on a handle of its own. All of them
-//! see the same orders: a thread whose view of the journal was opened after a roll leaves its shares to the first one,
-//! and what was appended behind the first one's view is left out by its number.
+//! Threads share the journal by ranges of row ids, each with a connection of its own. All see the same orders: a
+//! thread whose snapshot was taken after a compaction leaves its ranges to the first thread, and rows that were
+//! appended after the first thread's snapshot are excluded by their id.
 
 use std::collections::{HashMap, HashSet};
 use std::ops::Range;
@@ -31,55 +31,55 @@ use crate::archive::scan::segment_scan;
 use crate::archive::segment::parquet;
 use crate::model::{FiledColumns, FiledOrders, Listings, Millis, OrderBrief, sort_small};
 
-/// Threads at most: beyond, the disk and what is done by one decide.
+/// Maximum number of threads; more are limited by the disk.
 const THREADS: usize = 8;
-/// Shares of the journal for each thread: the last one to finish is waited for.
+/// Shares of the journal per thread; small shares even out the end of the scan.
 const SHARES: i64 = 8;
-/// Pieces at most in which the journal is held against its checksums.
+/// Maximum number of pieces in which row checksums are verified.
 const PIECES: i64 = 4096;
-/// Orders of a share at least.
+/// Minimum number of orders per share.
 const LEAST: i64 = 16_384;
-/// Orders that are looked at to guess how many of the journal's are wanted.
+/// Orders that are sampled to estimate how much of the journal matches.
 const PROBES: i64 = 64;
 
-/// What takes in the orders of a share; see [`Archive::fold_orders`].
+/// An aggregate of orders; see [`Archive::fold_orders`].
 pub trait OrderFold: Send + 'static {
-    /// Takes in an order.
+    /// Adds an order.
     fn take(&mut self, order: OrderBrief<'_>);
-    /// Which columns it looks at of the orders of a file, where it takes those as columns: several times as fast.
+    /// Columns that it needs, if it takes orders of segments as columns, which is several times as fast.
     fn columns(&self) -> Option<FiledColumns> {
         None
     }
-    /// Takes in orders of a file, where it said which [columns](OrderFold::columns) it looks at.
+    /// Adds orders of a segment, if [`columns`](OrderFold::columns) are given.
     fn take_columns(&mut self, orders: &FiledOrders<'_>) {
         let _ = orders;
     }
-    /// Is told, in the thread that has shown it everything, that there is no more.
+    /// Called after the last order, on the same thread.
     fn end(&mut self) {}
 }
 
 /// A share of the journal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum ScanShare {
-    /// From one number to another, both included, as the table lies.
+    /// A range of row ids, both included, read in table order.
     Numbers(i64, i64),
-    /// From one instant until before another, by way of the index.
+    /// A time range, read through the index.
     Instants(Millis, Millis),
 }
 
-/// What there is to read, as of one transaction.
+/// What to read, as of one snapshot of the journal.
 #[derive(Debug)]
 struct ScanPlan {
     known: Known,
-    /// The days of which there are files, with the files.
+    /// Days that have segments, with their segments.
     filed: Vec<(Day, Vec<Part>)>,
-    /// Files of those days that are out of use.
+    /// Quarantined segments of those days.
     quarantined: Vec<Part>,
-    /// What the journal has of those days: orders that came after the files were written, or came again.
+    /// Journal rows of those days: orders that arrived after compaction, or duplicates.
     late: Vec<OrderRow>,
 }
 
-/// Places of the late orders by their dedupe keys.
+/// Positions of late orders by dedupe key.
 type LateOrderIndex<'a> = HashMap<&'a str, Vec<usize>>;
 
 fn span(filter: &Filter) -> (Millis, Millis) {
@@ -89,12 +89,12 @@ fn span(filter: &Filter) -> (Millis, Millis) {
     )
 }
 
-/// A name as a parameter of a statement, if there is one.
+/// A name as a statement parameter, if there is one.
 fn name(name: Option<&String>) -> Option<&dyn ToSql> {
     name.map(|name| name as &dyn ToSql)
 }
 
-/// The days that `filter` asks for of which there are files, with the files.
+/// The days that match `filter` and have segments, with the segments.
 fn files(journal: &Connection, filter: &Filter) -> rusqlite::Result<Vec<(Day, Vec<Part>)>> {
     let (start, end) = span(filter);
     let days = manifest::days(journal, OrderRow::TABLE)?.into_iter();
@@ -129,17 +129,17 @@ impl ScanPlan {
         })
     }
 
-    /// Whether a later view of the journal has every order that this plan's view has, in the same place.
+    /// Whether a later snapshot contains every order of this plan in the same place.
     fn holds_in(&self, journal: &Connection, filter: &Filter) -> rusqlite::Result<bool> {
         let later = known(journal)?;
-        // An order leaves the journal when a new file is listed, or because a listed file has it.
+        // An order leaves the journal only if a new segment is listed or a listed one contains it.
         Ok(later.series == self.known.series
             && later.end.orders >= self.known.end.orders
             && later.rolled == self.known.rolled
             && files(journal, filter)? == self.filed)
     }
 
-    /// The files that may hold what `filter` asks for.
+    /// Segments that may contain matching orders.
     fn parts(&self, filter: &Filter) -> Vec<&Part> {
         let (start, end) = span(filter);
         let days = self.filed.iter();
@@ -151,7 +151,7 @@ impl ScanPlan {
         .collect()
     }
 
-    /// Whether orders of a file's day came after it was written, or came again.
+    /// Whether the journal has orders of the segment's day.
     fn is_late_on(&self, part: &Part) -> bool {
         let day = part.partition.day;
         let mut late = self.late.iter();
@@ -166,7 +166,7 @@ impl ScanPlan {
         late
     }
 
-    /// Shows `sink` the late orders but those that a file has, which was there first.
+    /// Passes the late orders to `sink`, without those that a segment contains.
     fn show_late(
         &self,
         filter: &Filter,
@@ -180,7 +180,7 @@ impl ScanPlan {
         }
     }
 
-    /// Shows `sink` what `filter` asks for of a share of the journal, the days left out of which there are files.
+    /// Passes the matching orders of a share to `sink`, without days that have segments.
     fn show(
         &self,
         journal: &Connection,
@@ -204,8 +204,9 @@ impl ScanPlan {
         )
     }
 
-    /// As [`ScanPlan::show`], for shares of many orders: the database calls `gather` for each, which is quicker than to ask
-    /// it for one after the other.
+    /// As [`ScanPlan::show`], for large shares.
+    ///
+    /// `SQLite` calls the fold as an aggregate function, which is faster than stepping through rows.
     fn show_many<G: OrderFold>(
         &self,
         journal: &Connection,
@@ -227,12 +228,12 @@ impl ScanPlan {
         });
         journal.remove_function(GATHER, projection::COUNT)?;
         let mut slot = slot.lock();
-        // The fault itself says more than that the function failed.
+        // The stored error is more specific than the error of the function.
         slot.fault.take().map_or(outcome, Err)?;
         slot.gather.take().ok_or(rusqlite::Error::InvalidQuery)
     }
 
-    /// Runs a query for `columns` of the orders that `filter` asks for of a share of the journal.
+    /// Queries `columns` of the matching orders of a share.
     fn query<T>(
         &self,
         share: ScanShare,
@@ -252,7 +253,7 @@ impl ScanPlan {
         let known_by = filter.as_of.map(|as_of| as_of.0);
         let mut query = format!("SELECT {columns} FROM orders {hint} WHERE id >= ?1 AND id <= ?2");
         let mut parameters: Vec<&dyn ToSql> = vec![&numbers.0, &numbers.1];
-        // What is not asked for stays out of the statement, which is run for every order.
+        // Conditions that are not needed are left out, because the statement runs for every order.
         for (condition, value) in [
             (
                 "timestamp >=",
@@ -278,16 +279,16 @@ impl ScanPlan {
     }
 }
 
-/// The function by which the database hands orders over.
+/// Name of the aggregate function.
 const GATHER: &str = "liqdata_gather";
 
-/// What a share is gathered into, while the database has it and afterwards.
+/// The fold of a share, outside of the query.
 struct FoldSlot<G> {
     gather: Option<G>,
     fault: Option<rusqlite::Error>,
 }
 
-/// A slot that the function and whoever waits for it share.
+/// A slot shared by the aggregate function and its caller.
 struct SharedFold<G>(Mutex<FoldSlot<G>>);
 
 impl<G> SharedFold<G> {
@@ -303,14 +304,14 @@ impl<G> SharedFold<G> {
     }
 }
 
-/// The function [`GATHER`].
+/// The aggregate function [`GATHER`].
 struct FoldTask<G> {
     slot: Arc<SharedFold<G>>,
-    /// The days of which there are files.
+    /// Days that have segments.
     filed: Vec<Day>,
 }
 
-/// What the function has in hand while a query runs; a panic on the way ends the query and what was gathered by it.
+/// State of the aggregate function during a query; discarded on panic.
 type FoldState<G> = AssertUnwindSafe<(Option<G>, Listings)>;
 
 impl<G: OrderFold> Aggregate<FoldState<G>, bool> for FoldTask<G> {
@@ -344,7 +345,7 @@ impl<G: OrderFold> Aggregate<FoldState<G>, bool> for FoldTask<G> {
         _: &mut Context<'_>,
         in_hand: Option<FoldState<G>>,
     ) -> rusqlite::Result<bool> {
-        // Without rows it is where it was.
+        // Without rows the fold is still in the slot.
         if let Some(AssertUnwindSafe((gather, _))) = in_hand {
             self.slot.lock().gather = gather;
         }
@@ -352,7 +353,7 @@ impl<G: OrderFold> Aggregate<FoldState<G>, bool> for FoldTask<G> {
     }
 }
 
-/// The shares of the journal that may have what `filter` asks for, for so many threads.
+/// Splits the matching part of the journal into shares for a number of threads.
 fn shares(
     journal: &Connection,
     end: i64,
@@ -373,7 +374,7 @@ fn shares(
     };
     let most = i64::try_from(threads).unwrap_or(1).saturating_mul(SHARES);
     let (start, stop) = span(filter);
-    // Reading the table as it lies is several times as fast as by way of the index, if much of it is wanted.
+    // Reading in table order is several times as fast as the index if many rows match.
     if wanted(journal, first..end.saturating_add(1), start..stop)? * 4 > PROBES {
         let len = (end.saturating_sub(first) / most + 1).max(LEAST);
         let firsts = (0..most).map_while(|share| first.checked_add(share.checked_mul(len)?));
@@ -391,7 +392,7 @@ fn shares(
         .collect())
 }
 
-/// Of [`PROBES`] orders at even distances, how many happened in a stretch of time.
+/// How many of [`PROBES`] evenly spaced orders are in a time range.
 fn wanted(
     journal: &Connection,
     numbers: Range<i64>,
@@ -408,7 +409,7 @@ fn wanted(
     Ok(wanted)
 }
 
-/// Numbers of orders in pieces, each for one thread; few, however far apart the numbers are.
+/// Splits a range of row ids into pieces, each for one thread; few, however sparse the ids are.
 fn pieces((before, last): Numbers) -> Vec<Numbers> {
     let length = (last.saturating_sub(before) / PIECES).max(LEAST);
     let mut pieces = Vec::new();
@@ -421,23 +422,23 @@ fn pieces((before, last): Numbers) -> Vec<Numbers> {
     pieces
 }
 
-/// What one thread made of its shares, each with the number of the share.
+/// Results of one thread, each with the number of its share.
 type ShareResults<G> = Vec<(usize, G)>;
 
-/// The next share that nobody has taken, and its number.
+/// The next share to process, with its number.
 fn taken<'a, T>(next: &AtomicUsize, all: &'a [T]) -> (usize, Option<&'a T>) {
     let number = next.fetch_add(1, Ordering::Relaxed);
     (number, all.get(number))
 }
 
-/// Runs `first` here and `other` in so many more threads, and gives everything they return.
+/// Runs `first` on this thread and `other` on `more` threads; returns all results in order.
 fn side_by_side<G: Send, E: Send>(
     more: usize,
     first: impl FnOnce() -> Result<ShareResults<G>, E>,
     other: impl Fn() -> Result<ShareResults<G>, E> + Sync,
 ) -> Result<Vec<G>, E> {
     let mut made = thread::scope(|scope| {
-        // Where no thread can be had, there is one less.
+        // If a thread cannot be started, the others do its work.
         let others: Vec<_> = (0..more)
             .filter_map(|_| thread::Builder::new().spawn_scoped(scope, &other).ok())
             .collect();
@@ -456,15 +457,14 @@ fn side_by_side<G: Send, E: Send>(
 }
 
 impl Archive {
-    /// Shows every order that `filter` asks for to what `new` makes, and gives that and what is known at that instant.
+    /// Folds all matching orders into values that `new` makes, and returns these with the state of the archive.
     ///
-    /// The orders are divided among several threads, each share with a [`OrderFold`] of its own; they come back in order.
-    /// Orders of one share, and of one share after the other, are in their order of arrival as long as they are in the
-    /// journal; those of files come behind them, by time in each file.
+    /// The orders are split among threads, each share with its own fold. Folds are returned in order: first the
+    /// journal in order of arrival, then the segments, each in order of time.
     ///
     /// # Errors
     ///
-    /// [`ArchiveError`] as [`Archive::orders`] gives; a damaged file is left out, which is logged.
+    /// As [`Archive::orders`]; a damaged segment is skipped and logged.
     pub fn fold_orders<G: OrderFold>(
         &self,
         filter: &Filter,
@@ -493,7 +493,7 @@ impl Archive {
                 }
                 Ok(made)
             };
-            // Whatever stands against another view of the journal, the first thread reads what is left.
+            // If another connection cannot be used, the first thread reads everything.
             let other = || {
                 let path = self.folder.join(database::FILE);
                 let Ok(mut journal) = database::open_to_read(&path) else {
@@ -506,7 +506,7 @@ impl Archive {
             };
             let most = shares.len().max(pieces.len());
             let more = threads.min(most).saturating_sub(1);
-            // Where one of the orders has changed, nothing of what was made of the others is told.
+            // If a row is damaged, no result of any thread is returned.
             let gathered = side_by_side(more, || read(journal), other)?;
             self.hold(journal, unheld, found.into_inner())?;
             Ok((plan, gathered))
@@ -514,7 +514,7 @@ impl Archive {
 
         let (start, end) = span(filter);
         self.warn_of_quarantined(&plan.quarantined, start, end);
-        // Files that are listed never change, so they are read when the journal is free again.
+        // Segments never change, so they are read after the journal transaction ends.
         let parts = plan.parts(filter);
         let late = plan.late();
         let next = AtomicUsize::new(0);
@@ -523,7 +523,7 @@ impl Archive {
             while let (number, Some(part)) = taken(&next, &parts) {
                 let mut one = new();
                 let mut repeated = Vec::new();
-                // Of late orders the keys are wanted, so that each is counted once.
+                // Late orders need the dedupe keys, so that each counts once.
                 let columns = one.columns().filter(|_| !plan.is_late_on(part));
                 let sound = if let Some(columns) = columns {
                     let mut show = |orders: &FiledOrders<'_>| one.take_columns(orders);
@@ -533,7 +533,7 @@ impl Archive {
                     self.show_part(part, filter, (&plan, &late), &mut repeated, &mut show)?
                 };
                 if !sound {
-                    // A file counts whole or not at all.
+                    // A damaged segment is skipped completely.
                     (one, repeated) = (new(), Vec::new());
                 }
                 one.end();
@@ -556,12 +556,13 @@ impl Archive {
         Ok((gathered, plan.known))
     }
 
-    /// The end of the last day of which orders lie in files: an order of before then may lie in one as well when it comes
-    /// again. None where none do.
+    /// End of the last day that has order segments, if any.
+    ///
+    /// A late order of an earlier time may be a duplicate of one in a segment.
     ///
     /// # Errors
     ///
-    /// [`ArchiveError`] where the journal cannot be read.
+    /// [`ArchiveError`] if the journal cannot be read.
     pub fn compacted_until(&self) -> Result<Option<Millis>, ArchiveError> {
         self.ask(|journal| {
             let days = manifest::days(journal, OrderRow::TABLE)?.into_iter();
@@ -569,13 +570,14 @@ impl Archive {
         })
     }
 
-    /// Shows `sink` every order that `filter` asks for, in no order, and gives what is known at that instant.
+    /// Passes all matching orders to `sink` in no particular order; returns the state of the archive.
     ///
-    /// As [`Archive::fold_orders`], for few orders or where what is made of them cannot be divided.
+    /// Use it for few orders, or for an aggregate that cannot be split; otherwise [`Archive::fold_orders`] is
+    /// faster.
     ///
     /// # Errors
     ///
-    /// [`ArchiveError`] as [`Archive::orders`] gives; a damaged file is left out, which is logged.
+    /// As [`Archive::orders`]; a damaged segment is skipped and logged.
     pub fn visit_orders(
         &self,
         filter: &Filter,
@@ -601,7 +603,8 @@ impl Archive {
         Ok(plan.known)
     }
 
-    /// Shows `sink` what `filter` asks for of a file, and notes which late orders it has; gives whether it is sound.
+    /// Passes the matching orders of a segment to `sink` and notes which late orders it contains; returns
+    /// whether it is sound.
     fn show_part(
         &self,
         part: &Part,
@@ -638,7 +641,7 @@ impl Archive {
         Ok(fault.is_none())
     }
 
-    /// Shows `sink` what `filter` asks for of a file as columns; gives whether it is sound.
+    /// Passes the matching orders of a segment to `sink` as columns; returns whether it is sound.
     fn show_columns(
         &self,
         part: &Part,

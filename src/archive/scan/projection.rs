@@ -1,4 +1,4 @@
-//! Orders in brief: what totals are made of, read without copying a name or making a value twice.
+//! Projection of orders to the columns that aggregates need, without allocation per row.
 
 use std::sync::Arc;
 
@@ -19,7 +19,7 @@ use crate::archive::journal::table::not_readable;
 use crate::archive::rows::row::{Fault, unknown_word};
 use crate::model::{FixedPoint, Listings, Millis, Numbered, OrderBrief, Side, Vocabulary};
 
-/// The columns that briefs are made of, of the journal behind a number and of files.
+/// Columns of a projected order, in the journal after the row id, and in segments.
 const COLUMNS: [&str; 9] = [
     "exchange",
     "symbol",
@@ -32,15 +32,15 @@ const COLUMNS: [&str; 9] = [
     "received_at",
 ];
 
-/// The columns that [`show`] reads, of the table of orders.
+/// Columns of the `orders` table that [`show`] reads.
 pub(crate) fn columns() -> String {
     format!("id, {}", COLUMNS.join(", "))
 }
 
-/// How many columns that are.
+/// Number of those columns.
 pub(crate) const COUNT: i32 = 10;
 
-/// Shows `sink` every order of a query for [`columns`].
+/// Passes every order of a query for [`columns`] to `sink`.
 pub(crate) fn show(
     statement: &mut Statement<'_>,
     parameters: impl rusqlite::Params,
@@ -50,7 +50,7 @@ pub(crate) fn show(
     let mut rows = statement.query(parameters)?;
     while let Some(row) = rows.next()? {
         let brief = brief(|column| row.get_ref(column), &mut names)?;
-        // The sink may be shown other queries' orders, too.
+        // Numbers of names differ between queries, so they are not passed on.
         sink(OrderBrief {
             names: None,
             ..brief
@@ -59,7 +59,7 @@ pub(crate) fn show(
     Ok(())
 }
 
-/// The order of a row of [`columns`], whose names are or become those of `names`.
+/// Projects a row of [`columns`]; names are interned in `names`.
 pub(crate) fn brief<'a>(
     value: impl Fn(usize) -> rusqlite::Result<ValueRef<'a>>,
     names: &mut Listings,
@@ -110,22 +110,22 @@ pub(crate) fn brief<'a>(
     })
 }
 
-/// The text of a column.
+/// Text of a column.
 fn text_of(column: usize, bytes: &[u8]) -> rusqlite::Result<&str> {
     std::str::from_utf8(bytes).map_err(|source| not_readable(column, source))
 }
 
-/// The column that tells an order from every other of its exchange.
+/// Column that identifies an order within its exchange.
 const KEY: &str = "dedupe_key";
-/// The columns of a file of which few values differ, so that each is read once.
+/// Columns with few distinct values, read as dictionaries.
 const FEW: [&str; 4] = ["exchange", "symbol", "coin", "side"];
 
-/// Names the columns to be read of a file of orders; `keyed` where the dedupe keys are wanted, too.
+/// Columns to read from a segment; `keyed` adds the dedupe key.
 pub(crate) fn columns_of_files(keyed: bool) -> impl Iterator<Item = &'static str> {
     COLUMNS.into_iter().chain(keyed.then_some(KEY))
 }
 
-/// A file of orders to be read with numbers in place of the names that repeat.
+/// Opens a segment of orders with dictionary columns.
 pub(crate) fn open<F: ChunkReader + 'static>(
     file: F,
 ) -> Result<ParquetRecordBatchReaderBuilder<F>, ParquetError> {
@@ -137,7 +137,7 @@ pub(crate) fn open<F: ChunkReader + 'static>(
     ))
 }
 
-/// A schema with numbers in place of the names that repeat.
+/// The schema with dictionary types for columns with few distinct values.
 fn numbered(schema: &SchemaRef) -> SchemaRef {
     let fields = schema.fields().iter().map(|field| {
         if FEW.contains(&field.name().as_str()) {
@@ -150,12 +150,17 @@ fn numbered(schema: &SchemaRef) -> SchemaRef {
     Arc::new(Schema::new(fields.collect::<Fields>()))
 }
 
-/// Shows `sink` every order of a file's batch, and its dedupe key where that was read.
+/// Passes every order of a batch to `sink`, with its dedupe key if that was read.
 pub(crate) fn show_batch(
     batch: &RecordBatch,
     sink: &mut dyn FnMut(OrderBrief<'_>, &str),
 ) -> Result<(), Fault> {
-    let absent = |name: &'static str| (name, "a value is missing or cannot be held".to_owned());
+    let absent = |name: &'static str| {
+        (
+            name,
+            "a value is missing or does not fit its type".to_owned(),
+        )
+    };
     let column = |name: &'static str| {
         let column = batch.column_by_name(name);
         column
@@ -218,7 +223,7 @@ pub(crate) fn show_batch(
     Ok(())
 }
 
-/// The side of its name, as it is in_use.
+/// Parses a side.
 pub(crate) fn side_of(name: &str) -> Result<Side, String> {
     match name {
         "LONG" => Ok(Side::Long),
@@ -227,7 +232,7 @@ pub(crate) fn side_of(name: &str) -> Result<Side, String> {
     }
 }
 
-/// A decimal of at most 18 digits, as the journal spells it; `None` leaves it to the general reader.
+/// Parses a decimal of at most 18 digits; `None` leaves it to the general parser.
 fn short(text: &[u8]) -> Option<Decimal> {
     const DIGITS: usize = 18;
     if text.len() > DIGITS + 1 {
@@ -246,7 +251,7 @@ fn short(text: &[u8]) -> Option<Decimal> {
             _ => return None,
         }
     }
-    // Nineteen digits are too many; a point that nothing follows is not ours.
+    // More than 18 digits, or a trailing point, is left to the general parser.
     let mantissa = i64::try_from(mantissa).ok()?;
     let short = text.len() <= DIGITS || scale.is_some();
     (short && scale != Some(0) && !text.is_empty())

@@ -1,4 +1,4 @@
-//! Orders of a file as columns: only those that are looked at are read, and of them only the rows that are asked for.
+//! Scan of order segments by column: only needed columns and matching rows are decoded.
 
 use std::sync::Arc;
 
@@ -20,17 +20,17 @@ use crate::archive::scan::projection;
 use crate::archive::segment::parquet::{SegmentError, check_rows, groups};
 use crate::model::{FiledColumns, FiledOrders, FixedPoint, Millis, Numbered};
 
-/// Amounts below this are held by a decimal however many digits they have: it has 96 bits for them.
+/// Every amount below this fits into the 96 bits of a `Decimal`.
 const MAX_DECIMAL: u128 = 1 << 96;
 
-/// Shows `sink` the orders of a file that `filter` asks for, as many columns of them as are `wanted`.
+/// Passes the matching orders of a segment to `sink`, with the columns in `wanted`.
 pub(crate) fn show(
     file: impl ChunkReader + 'static,
     filter: &Filter,
     wanted: &FiledColumns,
     sink: &mut dyn FnMut(&FiledOrders<'_>),
 ) -> Result<(), SegmentError> {
-    // Orders are of no kind and no version.
+    // Orders have neither a kind nor a version.
     if filter.kind.is_some() || filter.version.is_some() {
         return Ok(());
     }
@@ -44,7 +44,7 @@ pub(crate) fn show(
     let conditions = conditions(filter, wanted, &within, reader.parquet_schema());
     let names = filter.all_names().into_iter();
     let names = names.filter_map(|(column, name)| Some((column, name?)));
-    // Names are looked at where they are read: to pass over single rows costs more.
+    // Names are compared after decoding: a row selection would cost more.
     let names: Vec<(&'static str, &str)> = names
         .filter(|(column, name)| !within.iter().all(|group| is_only(group, column, name)))
         .collect();
@@ -68,7 +68,7 @@ pub(crate) fn show(
     Ok(())
 }
 
-/// The columns that are read of every row that is asked for.
+/// Columns to decode for matching rows.
 fn columns(wanted: &FiledColumns) -> impl Iterator<Item = &'static str> {
     let named = [
         ("exchange", wanted.exchange),
@@ -81,7 +81,7 @@ fn columns(wanted: &FiledColumns) -> impl Iterator<Item = &'static str> {
     ["timestamp", "value_usd", "side"].into_iter().chain(named)
 }
 
-/// What rows have to meet that not all of these row groups are known to meet, the cheapest to look at first.
+/// Conditions that some of the row groups may not meet, cheapest first.
 fn conditions(
     filter: &Filter,
     wanted: &FiledColumns,
@@ -120,7 +120,7 @@ fn conditions(
         }
     }
     if let Some(least) = wanted.least {
-        // One that cannot be written in the unit lies beyond every amount, or between two of the unit.
+        // A bound that cannot be represented is above every amount, or between two of them.
         let least = FixedPoint::ceil(least);
         let rows: RowPredicate = Box::new(move |batch| {
             let amounts = amounts(&batch, "value_usd").map_err(refused)?;
@@ -133,10 +133,10 @@ fn conditions(
     conditions
 }
 
-/// Which rows of a batch meet a condition.
+/// Evaluates a condition for the rows of a batch.
 type RowPredicate = Box<dyn FnMut(RecordBatch) -> Result<BooleanArray, ArrowError> + Send>;
 
-/// The least and greatest instant of a column, as far as is known.
+/// Smallest and largest instant of a column, as far as statistics say.
 #[derive(Clone, Copy)]
 struct ColumnRange {
     least: Millis,
@@ -177,12 +177,15 @@ fn is_only(group: &RowGroupMetaData, column: &str, name: &str) -> bool {
     let is = |end: Option<&::parquet::data_type::ByteArray>| {
         end.is_some_and(|end| end.data() == name.as_bytes())
     };
-    // Of what was cut nothing is known.
+    // Truncated statistics prove nothing.
     range.min_is_exact() && range.max_is_exact() && is(range.min_opt()) && is(range.max_opt())
 }
 
 fn absent(name: &'static str) -> Fault {
-    (name, "a value is missing or cannot be held".to_owned())
+    (
+        name,
+        "a value is missing or does not fit its type".to_owned(),
+    )
 }
 
 fn refused((column, message): Fault) -> ArrowError {
@@ -205,7 +208,7 @@ fn times<'a>(batch: &'a RecordBatch, name: &'static str) -> Result<&'a [i64], Fa
     Ok(values.ok_or_else(|| absent(name))?.values())
 }
 
-/// Amounts in 10⁻¹⁸, each of which a decimal can hold.
+/// Amounts as integers of 10⁻¹⁸, each checked to fit a `Decimal`.
 fn amounts<'a>(batch: &'a RecordBatch, name: &'static str) -> Result<&'a [i128], Fault> {
     let values = column(batch, name)?.as_primitive_opt::<Decimal128Type>();
     let values: &[i128] = values.ok_or_else(|| absent(name))?.values();
@@ -217,7 +220,7 @@ fn amounts<'a>(batch: &'a RecordBatch, name: &'static str) -> Result<&'a [i128],
     Ok(values)
 }
 
-/// A column of names by their numbers, all of which are names.
+/// A dictionary column of names; null is an error.
 fn names_of<'a>(
     batch: &'a RecordBatch,
     name: &'static str,
@@ -237,12 +240,12 @@ fn names_of<'a>(
     of().ok_or_else(|| absent(name))
 }
 
-/// Which of some cells meet a condition.
+/// Which cells meet a condition.
 fn met<T>(cells: &[T], condition: impl Fn(&T) -> bool) -> BooleanArray {
     BooleanArray::from(cells.iter().map(condition).collect::<Vec<bool>>())
 }
 
-/// The rows that have all of `names`, each of its column; none where that is every row.
+/// Rows that match all `names`; `None` if every row does.
 fn rows_of(
     batch: &RecordBatch,
     names: &[(&'static str, &str)],
@@ -263,7 +266,7 @@ fn rows_of(
     Ok(rows)
 }
 
-/// Shows `sink` some rows of a batch.
+/// Passes some rows of a batch to `sink`.
 fn show_some(orders: &FiledOrders<'_>, rows: &[usize], sink: &mut dyn FnMut(&FiledOrders<'_>)) {
     fn some<T: Copy>(cells: &[T], rows: &[usize]) -> Vec<T> {
         rows.iter()
@@ -296,7 +299,7 @@ fn show_some(orders: &FiledOrders<'_>, rows: &[usize], sink: &mut dyn FnMut(&Fil
     });
 }
 
-/// A batch as columns.
+/// Borrows a batch as columns.
 fn orders<'a>(batch: &'a RecordBatch, wanted: &FiledColumns) -> Result<FiledOrders<'a>, Fault> {
     let sides = names_of(batch, "side")?;
     let values: Result<Vec<_>, Fault> = sides

@@ -1,4 +1,4 @@
-//! Reading positions of single accounts: all of them, or the last snapshot.
+//! Reads positions of single accounts: all, or the last snapshot.
 
 use crate::archive::ArchiveError;
 use crate::archive::archive::Archive;
@@ -14,24 +14,25 @@ use crate::archive::scan::table_scan::Scan;
 use crate::model::Millis;
 
 impl Archive {
-    /// The positions that `filter` asks for, by snapshot, exchange, coin and account.
+    /// Positions that match `filter`, by snapshot, exchange, coin and account.
     ///
     /// # Errors
     ///
-    /// [`ArchiveError`] as [`Archive::orders`] gives.
+    /// As [`Archive::orders`].
     pub fn positions(&self, filter: &Filter) -> Result<Scan<PositionRow>, ArchiveError> {
         let mut scan = self.scan::<PositionRow>(filter)?;
         PositionRow::sort_for_file(&mut scan.rows);
         Ok(scan)
     }
 
-    /// The positions of a coin in the last snapshot that each exchange has by `as_of`, or else in the last of all, by
-    /// exchange and account; of `exchange` alone where it is named. An exchange whose last snapshot is more than an hour
-    /// older than the newest is left out. A snapshot in which the coin, or all of them, have none gives none.
+    /// Positions of a coin in the last snapshot of each exchange, by exchange and account.
+    ///
+    /// Uses snapshots up to `as_of`, and only `exchange` if it is given. An exchange whose last snapshot is more
+    /// than an hour older than the newest is left out. An empty snapshot returns no positions.
     ///
     /// # Errors
     ///
-    /// [`ArchiveError`] as [`Archive::orders`] gives.
+    /// As [`Archive::orders`].
     pub fn last_positions(
         &self,
         coin: &str,
@@ -43,7 +44,7 @@ impl Archive {
             exchange: exchange.map(str::to_owned),
             ..Filter::default()
         };
-        // One in which nobody held anything has no row, and is a snapshot all the same.
+        // A snapshot without positions has no rows, but is the last snapshot.
         let end = filter.end.unwrap_or(Millis(i64::MAX));
         let taken =
             self.ask(|journal| events::last(journal, MeasurementKind::Accounts, exchange, end))?;
@@ -70,7 +71,7 @@ impl Archive {
         })
     }
 
-    /// When the newest snapshot was that a filter of an end and an exchange asks for.
+    /// Time of the newest snapshot that matches a filter of end and exchange.
     fn newest_snapshot(&self, filter: &Filter) -> Result<Option<Millis>, ArchiveError> {
         let end = filter.end.unwrap_or(Millis(i64::MAX));
         for day in self.days::<PositionRow>(filter)?.into_iter().rev() {
@@ -82,7 +83,7 @@ impl Archive {
                 ))
             })?;
             let filed = filed.iter().map(|part| part.last).max();
-            // The lists tell it, unless an exchange is named or a file reaches past the end.
+            // The manifest has the answer unless an exchange is given or a segment ends after the filter.
             if filter.exchange.is_none() && filed.is_none_or(|last| last < end) {
                 if let Some(at) = journaled.max(filed) {
                     return Ok(Some(at));

@@ -1,4 +1,4 @@
-//! Reading a stretch of time: the journal and the files together, each row once.
+//! Reads a time range from the journal and the segments, each row once.
 
 use std::cmp::Reverse;
 use std::collections::{HashMap, HashSet};
@@ -21,12 +21,12 @@ use crate::archive::scan::finest_bars::finest;
 use crate::archive::segment::parquet;
 use crate::model::{GroupedOrder, Millis};
 
-/// What a read found, and what it could not.
+/// Result of a read.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Scan<R> {
     /// The rows.
     pub rows: Vec<R>,
-    /// Files of the days read that are damaged: their rows are missing above.
+    /// Damaged segments; their rows are missing.
     pub damaged: Vec<DamagedPart>,
 }
 
@@ -39,7 +39,7 @@ impl<R> Default for Scan<R> {
     }
 }
 
-/// The orders of a filter, one UTC day after the other; see [`Archive::order_days`].
+/// Matching orders, one UTC day at a time; see [`Archive::order_days`].
 #[derive(Debug)]
 pub struct OrderDays<'a> {
     archive: &'a Archive,
@@ -60,12 +60,12 @@ impl Iterator for OrderDays<'_> {
 }
 
 impl Archive {
-    /// The orders that `filter` asks for, by time, exchange and dedupe key.
+    /// Orders that match `filter`, by time, exchange and dedupe key.
     ///
     /// # Errors
     ///
-    /// [`ArchiveError`] where the filter's end is before its start, or the archive cannot be read. A damaged file is no
-    /// error: it is named beside the rows that are left.
+    /// [`ArchiveError`] if the filter ends before it starts, or the archive cannot be read. Damaged segments are
+    /// no error: they are listed in the result.
     pub fn orders(&self, filter: &Filter) -> Result<Scan<OrderRow>, ArchiveError> {
         let mut all = Scan::default();
         for day in self.order_days(filter)? {
@@ -76,13 +76,13 @@ impl Archive {
         Ok(all)
     }
 
-    /// The orders that `filter` asks for, day by day, for histories that memory does not hold.
+    /// Orders that match `filter`, one day at a time, for results that exceed memory.
     ///
-    /// Each day is read as it is when its turn comes.
+    /// Each day is read when it is requested.
     ///
     /// # Errors
     ///
-    /// [`ArchiveError`] as [`Archive::orders`] gives.
+    /// As [`Archive::orders`].
     pub fn order_days(&self, filter: &Filter) -> Result<OrderDays<'_>, ArchiveError> {
         filter.check()?;
         Ok(OrderDays {
@@ -92,23 +92,22 @@ impl Archive {
         })
     }
 
-    /// The first instants of the days that may have orders that `filter` asks for, in order.
+    /// Start of each day that may have matching orders.
     ///
     /// # Errors
     ///
-    /// [`ArchiveError`] as [`Archive::orders`] gives.
+    /// As [`Archive::orders`].
     pub fn days_with_orders(&self, filter: &Filter) -> Result<Vec<Millis>, ArchiveError> {
         filter.check()?;
         let days = self.days::<OrderRow>(filter)?;
         Ok(days.into_iter().map(Day::start).collect())
     }
 
-    /// The first instants of the days that may have orders, bars or readings of open interest that `filter` asks for, in
-    /// order.
+    /// Start of each day that may have matching orders, bars or open interest.
     ///
     /// # Errors
     ///
-    /// [`ArchiveError`] as [`Archive::orders`] gives.
+    /// As [`Archive::orders`].
     pub fn days_of_rows(&self, filter: &Filter) -> Result<Vec<Millis>, ArchiveError> {
         filter.check()?;
         let mut days = self.days::<OrderRow>(filter)?;
@@ -119,13 +118,13 @@ impl Archive {
         Ok(days.into_iter().map(Day::start).collect())
     }
 
-    /// The orders that `filter` asks for of the day that `at` lies in, newest first; those of one instant in the order
-    /// they were received, and those received together in the order they arrived. A damaged file is left out, which is
-    /// logged.
+    /// Matching orders of the day of `at`, newest first.
+    ///
+    /// Orders of one instant are in order of receipt, then of arrival. Damaged segments are skipped and logged.
     ///
     /// # Errors
     ///
-    /// [`ArchiveError`] as [`Archive::orders`] gives.
+    /// As [`Archive::orders`].
     pub fn day_of_orders(
         &self,
         at: Millis,
@@ -134,11 +133,11 @@ impl Archive {
         Ok(in_order(self.day(Day::of(at), filter)?.rows))
     }
 
-    /// As [`Archive::day_of_orders`]; none where they take more than about so many bytes.
+    /// As [`Archive::day_of_orders`]; `None` if they take more than about `most` bytes.
     ///
     /// # Errors
     ///
-    /// [`ArchiveError`] as [`Archive::orders`] gives.
+    /// As [`Archive::orders`].
     pub fn part_of_orders(
         &self,
         at: Millis,
@@ -150,11 +149,11 @@ impl Archive {
         Ok((!room.is_over()).then(|| in_order(rows.rows)))
     }
 
-    /// The bars that `filter` asks for as they were observed, of every length, by exchange, coin, length and time.
+    /// Matching bars of every length as they were observed, by exchange, coin, length and time.
     ///
     /// # Errors
     ///
-    /// [`ArchiveError`] as [`Archive::orders`] gives.
+    /// As [`Archive::orders`].
     pub fn observed_bars(&self, filter: &Filter) -> Result<Scan<BarRow>, ArchiveError> {
         let mut scan = self.scan::<BarRow>(filter)?;
         scan.rows.sort_by(|a, b| {
@@ -168,11 +167,11 @@ impl Archive {
         Ok(scan)
     }
 
-    /// The bar that closed last of those that `filter` asks for.
+    /// The matching bar that closes last.
     ///
     /// # Errors
     ///
-    /// [`ArchiveError`] as [`Archive::orders`] gives.
+    /// As [`Archive::orders`].
     pub fn last_bar(&self, filter: &Filter) -> Result<Option<BarRow>, ArchiveError> {
         filter.check()?;
         for day in self.days::<BarRow>(filter)?.into_iter().rev() {
@@ -184,11 +183,11 @@ impl Archive {
         Ok(None)
     }
 
-    /// The bar that opened first, as [`Archive::last_bar`].
+    /// The matching bar that opens first.
     ///
     /// # Errors
     ///
-    /// [`ArchiveError`] as [`Archive::orders`] gives.
+    /// As [`Archive::orders`].
     pub fn first_bar(&self, filter: &Filter) -> Result<Option<BarRow>, ArchiveError> {
         filter.check()?;
         for day in self.days::<BarRow>(filter)? {
@@ -202,13 +201,13 @@ impl Archive {
 
     /// Bars of `size` milliseconds, a whole number of minutes, by exchange, coin and time.
     ///
-    /// A bar opens at a multiple of its size since the epoch, and is given where it lies whole between the filter's
-    /// start and end and had closed by `as_of`. One for which some smaller bars are missing says so in
-    /// [`ResampledBar::observed`].
+    /// A bar opens at a multiple of its size. It is returned if it lies completely between the filter's start
+    /// and end and had closed by `as_of`. [`ResampledBar::observed`] is smaller than the size if source bars are
+    /// missing.
     ///
     /// # Errors
     ///
-    /// [`ArchiveError::BadRange`] where the size is no such number, else as [`Archive::orders`] gives.
+    /// [`ArchiveError::BadRange`] if the size is invalid, else as [`Archive::orders`].
     pub fn bars(&self, filter: &Filter, size: i64) -> Result<Scan<ResampledBar>, ArchiveError> {
         bar_resampling::check(size)?;
         filter.check()?;
@@ -220,7 +219,7 @@ impl Archive {
             end: filter.end.map(|end| bar_resampling::open_time(end, size)),
             ..filter.clone()
         };
-        // No whole bar fits between a start and an end that are closer than one.
+        // No whole bar fits into a range shorter than one.
         if whole.start.zip(whole.end).is_some_and(|(a, b)| a >= b) {
             return Ok(Scan::default());
         }
@@ -235,9 +234,10 @@ impl Archive {
         })
     }
 
-    /// The bars that `filter` asks for, each that lies whole between its start and end: of each time the shortest there are, and
-    /// longer ones where no exchange has a shorter one. Where a `size` is given bars of it are made of those whose length
-    /// divides it, and come before all others.
+    /// Matching bars of the shortest length available at each time.
+    ///
+    /// A longer bar is returned where no exchange has a shorter one. If `size` is given, bars of that size are
+    /// resampled from the lengths that divide it, and come first.
     ///
     /// # Errors
     ///
@@ -265,11 +265,11 @@ impl Archive {
         })
     }
 
-    /// The readings of open interest that `filter` asks for, by time, coin and exchange.
+    /// Matching open interest readings, by time, coin and exchange.
     ///
     /// # Errors
     ///
-    /// [`ArchiveError`] as [`Archive::orders`] gives.
+    /// As [`Archive::orders`].
     pub fn open_interest(&self, filter: &Filter) -> Result<Scan<OpenInterestRow>, ArchiveError> {
         let mut scan = self.scan::<OpenInterestRow>(filter)?;
         scan.rows.sort_by(|a, b| {
@@ -289,7 +289,7 @@ impl Archive {
         Ok(all)
     }
 
-    /// The days that may have rows that `filter` asks for, in order.
+    /// Days that may have matching rows, in order.
     pub(crate) fn days<R: Row>(&self, filter: &Filter) -> Result<Vec<Day>, ArchiveError> {
         let start = filter.start.unwrap_or(Millis(i64::MIN));
         let end = filter.end.unwrap_or(Millis(i64::MAX));
@@ -306,15 +306,15 @@ impl Archive {
         })
     }
 
-    /// The rows of one day that `filter` asks for, in no order.
+    /// Matching rows of one day, in no particular order.
     ///
-    /// Journal and list of files are read in one transaction, so a roll beside it moves no row past the reader: files
-    /// that are listed never change and never go.
+    /// Journal rows and manifest are read in one transaction. Segments never change, so compaction during the
+    /// read moves no row past the reader.
     pub(crate) fn day<R: Row>(&self, day: Day, filter: &Filter) -> Result<Scan<R>, ArchiveError> {
         self.day_within(day, filter, &mut Room::plenty())
     }
 
-    /// As [`Archive::day`], as long as there is room.
+    /// As [`Archive::day`], until `room` is used up.
     pub(crate) fn day_within<R: Row>(
         &self,
         day: Day,
@@ -333,7 +333,7 @@ impl Archive {
         self.together(day, filter, rows, (in_use, &quarantined), room)
     }
 
-    /// The rows of one day that `filter` asks for, of the journal's and those of its files as long as there is room.
+    /// Combines the matching journal rows of a day with those of its segments, until `room` is used up.
     fn together<R: Row>(
         &self,
         day: Day,
@@ -349,7 +349,7 @@ impl Archive {
             .map(|part| self.damaged(part, part.reason.clone().unwrap_or_default()))
             .collect();
         self.warn_of_quarantined(quarantined, start, end);
-        // A row that was sent again after its day was rolled is in both; the file's was there first.
+        // A row that was sent again after compaction is in both; the segment's row counts.
         let again: HashMap<String, usize> = if in_use.is_empty() {
             HashMap::new()
         } else {
@@ -381,7 +381,7 @@ impl Archive {
             match outcome {
                 Ok(()) => repeated.extend(same),
                 Err(reason) => {
-                    // A file counts whole or not at all.
+                    // A damaged segment is skipped completely.
                     filed.truncate(before);
                     self.warn(&part, &reason);
                     damaged.push(self.damaged(&part, reason));
@@ -400,7 +400,8 @@ impl Archive {
         Ok(Scan { rows, damaged })
     }
 
-    /// Shows `sink` the rows of a file that `filter` may ask for, as long as it wants more; or what is wrong with the file.
+    /// Passes the rows of a segment that may match to `sink` until it returns false; or returns why it cannot be
+    /// read.
     fn part<R: Row>(
         &self,
         part: &Part,
@@ -420,7 +421,7 @@ impl Archive {
         )
     }
 
-    /// Warns of those of some files out of use that had rows from `start` until before `end`.
+    /// Logs a warning for quarantined segments that had rows between `start` and `end`.
     pub(crate) fn warn_of_quarantined(&self, parts: &[Part], start: Millis, end: Millis) {
         for part in parts {
             if part.last >= start && part.first < end {
@@ -441,9 +442,9 @@ impl Archive {
     }
 }
 
-/// Orders newest first, those of one instant in the order they were received.
+/// Orders newest first, those of one instant in order of receipt.
 fn in_order(mut rows: Vec<OrderRow>) -> Vec<GroupedOrder> {
-    // As they lie, so they have arrived.
+    // The sort is stable: rows are in order of arrival.
     rows.sort_by_key(|row| (Reverse(row.order.timestamp), row.received_at));
     rows.into_iter().map(Into::into).collect()
 }

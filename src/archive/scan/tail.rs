@@ -1,4 +1,4 @@
-//! What is new: what has been appended behind a place in the order of arrival.
+//! Rows that were appended after a cursor.
 
 use std::collections::BTreeMap;
 
@@ -10,25 +10,23 @@ use crate::archive::catalog::stats::{Known, Place, known};
 use crate::archive::scan::projection::{columns, show};
 use crate::model::{Millis, OrderBrief};
 
-/// What has been appended behind a place.
+/// Rows that were appended after a cursor.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TailUpdate {
-    /// What is known of the archive now; the next place to go on from is its end.
+    /// State of the archive now; its `end` is the next cursor.
     pub known: Known,
-    /// Per coin, the earliest instant that new bars or readings of open interest are about.
+    /// Earliest instant that new bars or open interest readings are about, by coin.
     pub coins: BTreeMap<String, Millis>,
-    /// Whether it was not told: there are more new orders than were asked for, or some of what is new has left the
-    /// journal already.
+    /// Whether rows are missing: too many are new, or some have left the journal already.
     pub incomplete: bool,
 }
 
 impl Archive {
-    /// Shows `sink` the orders behind `place` in their order of arrival, unless there are more than `most`, and says what
-    /// else is new.
+    /// Passes the orders after `place` to `sink` in order of arrival, unless there are more than `most`.
     ///
     /// # Errors
     ///
-    /// [`ArchiveError`] where the journal cannot be read.
+    /// [`ArchiveError`] if the journal cannot be read.
     pub fn tail(
         &self,
         place: Place,
@@ -72,11 +70,11 @@ impl Archive {
         })
     }
 
-    /// Shows `sink` up to `limit` orders behind the one of this number that are still in the journal, as they arrived.
+    /// Passes up to `limit` journal orders with an id above `after` to `sink`, in order of arrival.
     ///
     /// # Errors
     ///
-    /// [`ArchiveError`] where the journal cannot be read.
+    /// [`ArchiveError`] if the journal cannot be read.
     pub fn arrivals(
         &self,
         after: i64,
@@ -97,7 +95,7 @@ impl Archive {
     }
 }
 
-/// Notes the earliest instant that rows behind a number are about, per coin.
+/// Records the earliest instant of rows after an id, by coin.
 fn earliest(
     journal: &Connection,
     table: &str,

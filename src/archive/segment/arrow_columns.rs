@@ -1,4 +1,4 @@
-//! Rows as the columns of a Parquet file, and back.
+//! Conversion of rows to Arrow columns and back.
 
 use std::sync::Arc;
 
@@ -16,7 +16,7 @@ use crate::model::{
     Cell, Column, FixedPoint, Kind, Millis, Side, Source, Value, Visitor, Vocabulary,
 };
 
-/// The schema of a file.
+/// Arrow schema of a table.
 pub(crate) fn schema<R: Row>() -> SchemaRef {
     let fields =
         R::filed().map(|column| Field::new(column.name, type_of(column.kind), column.optional));
@@ -34,7 +34,7 @@ fn type_of(kind: Kind) -> DataType {
     }
 }
 
-/// The rows as columns.
+/// Converts rows to columns.
 pub(crate) fn encode<R: Row>(rows: &[R]) -> Result<Vec<ArrayRef>, Fault> {
     let arrays = Vec::with_capacity(R::COLUMNS.len());
     let mut encoding = Encoding { rows, arrays };
@@ -93,7 +93,7 @@ impl<R: Row> Visitor<R> for Encoding<'_, R> {
     }
 }
 
-/// The rows of a file's batch, one after the other; `interval` is that of the folder.
+/// Converts a batch to rows; `interval` comes from the name of the folder.
 pub(crate) fn decode<R: Row>(
     batch: &RecordBatch,
     interval: i64,
@@ -114,7 +114,7 @@ pub(crate) fn decode<R: Row>(
     }))
 }
 
-/// The cells of a column of a file.
+/// Cells of a column.
 enum ArrowCells<'a> {
     Text(&'a StringArray),
     Side(&'a StringArray),
@@ -123,7 +123,7 @@ enum ArrowCells<'a> {
     Int(&'a Int64Array),
     Time(&'a TimestampMillisecondArray),
     Bool(&'a BooleanArray),
-    /// What the name of the file's folder says for all rows.
+    /// A value from the name of the folder, equal for all rows.
     Folder(i64),
 }
 
@@ -137,7 +137,7 @@ fn array<'a>(batch: &'a RecordBatch, column: &'static Column) -> Result<ArrowCel
         None => return Err(fault()),
     };
     if column.kind == Kind::Decimal && array.data_type() != &type_of(column.kind) {
-        let message = format!("{} is another type", array.data_type());
+        let message = format!("the column has type {}", array.data_type());
         return Err((column.name, message));
     }
     let cells = match column.kind {
@@ -158,7 +158,7 @@ fn array<'a>(batch: &'a RecordBatch, column: &'static Column) -> Result<ArrowCel
     cells.ok_or_else(fault)
 }
 
-/// The cells of a row of a batch, one after the other.
+/// Cursor over the cells of one row.
 struct ArrowRow<'a> {
     columns: std::slice::Iter<'a, ArrowCells<'a>>,
     row: usize,
@@ -190,7 +190,7 @@ impl Source for ArrowRow<'_> {
         T::of(cell).ok_or_else(|| {
             let message = match cell {
                 Cell::Text(word) => unknown_word(word),
-                _ => "a value is missing or cannot be held".to_owned(),
+                _ => "a value is missing or does not fit its type".to_owned(),
             };
             (column.name, message)
         })

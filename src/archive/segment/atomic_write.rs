@@ -1,9 +1,7 @@
-//! Putting files into their places: each is there whole or not at all, and the disk is waited for while others are made.
+//! Atomic file writes: a file is complete under its final name, or does not exist.
 //!
-//! A file is written under a name that no engine reads, becomes durable, and gets its own name; once the folders are
-//! durable, too, it is there to stay. Threads wait for the content of the files of a lot, and for their folders once they
-//! have their names, and whoever makes files goes on meanwhile with the next; of two lots the first is settled before the
-//! second is written.
+//! A file is written under a temporary name, synced, renamed, and its folder is synced. Threads wait for the
+//! disk while the caller writes more files. Each group of files is renamed before the next is written.
 
 use std::collections::BTreeSet;
 use std::fs::{self, File, OpenOptions};
@@ -16,10 +14,10 @@ use std::thread::{self, JoinHandle};
 use crate::archive::ArchiveError;
 use crate::archive::files::{SegmentStep, made_folder, refuse_link, sync_folder, unfinished};
 
-/// Files that are waited for at the same time: a disk takes waits together.
+/// Number of concurrent syncs; a disk handles several together.
 const TOGETHER: usize = 8;
 
-/// Makes the file at `relative` below `base` durable with `bytes` in it: it is there whole or not at all.
+/// Writes `bytes` to the file at `relative` below `base`, atomically and durably.
 pub(crate) fn place(
     base: &Path,
     relative: &Path,
@@ -29,8 +27,9 @@ pub(crate) fn place(
     place_all(base, &[(relative, bytes)], done)
 }
 
-/// Makes several files durable as [`place`] does one: they are waited for together, so that many take little longer
-/// than one. Where one fails, none of them counts as there.
+/// As [`place`], for several files whose syncs run concurrently.
+///
+/// If one fails, none of them counts as written.
 pub(crate) fn place_all(
     base: &Path,
     files: &[(&Path, &[u8])],
@@ -41,30 +40,30 @@ pub(crate) fn place_all(
     placing.finish(done)
 }
 
-/// Files on their way into their places.
+/// File writes in progress.
 #[derive(Debug, Default)]
 pub(crate) struct AtomicWrites {
-    /// Those whose content is on its way to the disk.
+    /// Files whose content is being synced.
     under_way: Vec<SyncBatch>,
-    /// Those that have their names, which are not durable yet.
+    /// Renamed files that are not durable yet.
     named: Vec<PathBuf>,
-    /// Folders that have new names in them.
+    /// Folders with new names that are not being synced yet.
     changed: BTreeSet<PathBuf>,
-    /// Folders on their way to the disk.
+    /// Folders that are being synced.
     folders: Vec<SyncTask>,
 }
 
-/// A file that is written, by its path.
+/// A written file and its path.
 type WrittenFile = (PathBuf, File);
 
-/// Files that are waited for one after the other.
+/// Files that one thread syncs.
 #[derive(Debug)]
 struct SyncBatch {
     paths: Vec<PathBuf>,
     synced: SyncTask,
 }
 
-/// How a wait for the disk went.
+/// A sync that a thread runs, or the result of one that has run.
 #[derive(Debug)]
 enum SyncTask {
     Already(Result<(), ArchiveError>),
@@ -72,7 +71,7 @@ enum SyncTask {
 }
 
 impl AtomicWrites {
-    /// Writes these files, and does not wait for them; those before get their names first.
+    /// Writes files without waiting for the disk; renames the previous group first.
     pub(crate) fn write(
         &mut self,
         base: &Path,
@@ -104,7 +103,7 @@ impl AtomicWrites {
         Ok(())
     }
 
-    /// Waits until everything that was written is there to stay.
+    /// Waits until all files are durable.
     pub(crate) fn finish(
         &mut self,
         done: &mut dyn FnMut(SegmentStep, &Path),
@@ -119,12 +118,12 @@ impl AtomicWrites {
         Ok(())
     }
 
-    /// Lets what is on its way be: whoever gives up removes the files, and nobody waits for the disk.
+    /// Forgets all writes; the caller removes the files.
     pub(crate) fn give_up(&mut self) {
         *self = Self::default();
     }
 
-    /// Gives the files that are durable their names; the folders that have those are to be waited for.
+    /// Renames files whose content is durable; returns the folders to sync.
     fn settle(
         &mut self,
         done: &mut dyn FnMut(SegmentStep, &Path),
@@ -143,7 +142,8 @@ impl AtomicWrites {
             fs::rename(unfinished(&path), &path)
                 .map_err(|source| ArchiveError::of_file(&path, source))?;
             done(SegmentStep::Renamed, &path);
-            // What comes into it later has it waited for again; one above it may yet have more come into it.
+            // A file that is added later adds its folder again; files may still be added to the folders above
+            // it.
             if let Some(folder) = path.parent().and_then(|folder| self.changed.take(folder)) {
                 folders.push(folder);
             }
@@ -152,8 +152,9 @@ impl AtomicWrites {
         Ok(folders)
     }
 
-    /// Begins to wait for the names in these folders, once those before are there to stay: they had all the time since, and of
-    /// years the threads would be thousands.
+    /// Starts to sync folders, after the previous ones are durable.
+    ///
+    /// The wait bounds the number of threads.
     fn begin_folders(&mut self, folders: Vec<PathBuf>) -> Result<(), ArchiveError> {
         all_of(mem::take(&mut self.folders))?;
         let waits = shares(folders).into_iter();
@@ -164,10 +165,10 @@ impl AtomicWrites {
     }
 }
 
-/// Begins to wait for these files.
+/// Starts to sync files.
 fn begin(written: Vec<WrittenFile>) -> SyncBatch {
     let paths = written.iter().map(|(path, _)| path.clone()).collect();
-    // A failed fsync is not tried again: the file is given up, and its rows are still in the journal.
+    // A failed fsync is never retried: the file is abandoned, and its rows are still in the journal.
     let sync = |written: &Vec<WrittenFile>| {
         let mut written = written.iter();
         written.try_for_each(|(path, file)| {
@@ -181,10 +182,10 @@ fn begin(written: Vec<WrittenFile>) -> SyncBatch {
     }
 }
 
-/// Waits for the names in these folders, for many at a time.
+/// Syncs folders, several at a time.
 pub(crate) fn sync_all(folders: impl IntoIterator<Item = PathBuf>) -> Result<(), ArchiveError> {
     let mut shares = shares(folders.into_iter().collect()).into_iter();
-    // Nothing else is done meanwhile: this thread waits for a share of them.
+    // This thread syncs a share itself.
     let own = shares.next().unwrap_or_default();
     let mut waits: Vec<SyncTask> = shares
         .map(|some| spawn_sync(some, |some| sync_folders(some)))
@@ -193,13 +194,13 @@ pub(crate) fn sync_all(folders: impl IntoIterator<Item = PathBuf>) -> Result<(),
     all_of(waits)
 }
 
-/// Waits for the names in these folders.
+/// Syncs folders one after the other.
 fn sync_folders(folders: &[PathBuf]) -> Result<(), ArchiveError> {
     let mut folders = folders.iter();
     folders.try_for_each(|folder| sync_folder(folder))
 }
 
-/// Divides these into what threads of their own wait for.
+/// Splits a list among the sync threads.
 fn shares<T>(all: Vec<T>) -> Vec<Vec<T>> {
     let most = all.len().div_ceil(TOGETHER).max(1);
     let mut shares = Vec::new();
@@ -213,7 +214,7 @@ fn shares<T>(all: Vec<T>) -> Vec<Vec<T>> {
     }
 }
 
-/// Does `work` on a thread of its own, or at once where none can be had.
+/// Runs `work` on a new thread, or on this one if none can be started.
 fn spawn_sync<T: Send + Sync + 'static>(
     what: T,
     work: fn(&T) -> Result<(), ArchiveError>,
@@ -227,7 +228,7 @@ fn spawn_sync<T: Send + Sync + 'static>(
     }
 }
 
-/// Waits for all of these, and gives the first fault.
+/// Waits for all syncs; returns the first error.
 fn all_of(waits: Vec<SyncTask>) -> Result<(), ArchiveError> {
     let mut first = Ok(());
     for wait in waits {

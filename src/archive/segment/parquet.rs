@@ -1,4 +1,4 @@
-//! Rows to and from the bytes of a Parquet file.
+//! Encodes rows as Parquet and decodes them.
 
 use std::fs::File;
 
@@ -20,16 +20,18 @@ use crate::archive::scan::projection;
 use crate::archive::segment::arrow_columns;
 use crate::model::{Kind, Millis, OrderBrief};
 
-/// The strength of the compression.
+/// Compression level of all columns except keys.
 pub(crate) const COMPRESSION_LEVEL: i32 = 3;
-/// That of what tells rows from each other, which takes longest and shrinks to nearly the same.
+/// Compression level of dedupe keys: a higher one takes long and saves little.
 pub(crate) const KEYS_COMPRESSION_LEVEL: i32 = 1;
 
-/// Rows of a file at most. They are deleted from the journal in one transaction, and whatever else is to become durable
-/// waits as long; and a small file that claims to hold more is not read into memory.
+/// Maximum number of rows of a segment.
+///
+/// One transaction deletes them from the journal, and other commits wait for it. A file that claims more is not
+/// read.
 pub(crate) const MOST: usize = 50_000;
 
-/// Why a file could not be written or read.
+/// Error of encoding or decoding a segment.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum SegmentError {
     #[error(transparent)]
@@ -38,18 +40,18 @@ pub(crate) enum SegmentError {
     Arrow(#[from] arrow_schema::ArrowError),
     #[error(transparent)]
     Io(#[from] std::io::Error),
-    #[error("it claims {0} rows, and no file is written with more than {MOST}")]
+    #[error("it claims {0} rows; a segment has at most {MOST}")]
     TooMany(i64),
     #[error("column {:?}: {}", .0.0, .0.1)]
     Column(Fault),
 }
 
-/// What is wrong with a file that cannot be read although it is as it was written.
+/// Message for a segment whose checksum is right but which cannot be decoded.
 pub(crate) fn unreadable(fault: &SegmentError) -> String {
     format!("the file cannot be read although its SHA-256 is right: {fault}")
 }
 
-/// How a file is written.
+/// Writer properties of a table.
 pub(crate) fn properties<R: Row>() -> Result<WriterPropertiesBuilder, SegmentError> {
     let level = ZstdLevel::try_new(COMPRESSION_LEVEL)?;
     Ok(WriterProperties::builder()
@@ -58,11 +60,11 @@ pub(crate) fn properties<R: Row>() -> Result<WriterPropertiesBuilder, SegmentErr
         .set_created_by(concat!("liqdata ", env!("CARGO_PKG_VERSION")).to_owned()))
 }
 
-/// The bytes of a file that holds `rows` as they are ordered.
+/// Encodes `rows` in their order.
 pub(crate) fn bytes<R: Row>(rows: &[R]) -> Result<Vec<u8>, SegmentError> {
     let mut properties = properties::<R>()?;
     if let Some(bulk) = R::BULK {
-        // Neither a dictionary nor a least and greatest value would serve anybody.
+        // Dictionaries and statistics are useless for large values.
         let column = ColumnPath::from(bulk);
         properties = properties
             .set_column_dictionary_enabled(column.clone(), false)
@@ -91,7 +93,7 @@ pub(crate) fn bytes<R: Row>(rows: &[R]) -> Result<Vec<u8>, SegmentError> {
     Ok(writer.into_inner()?)
 }
 
-/// The rows of a file; row groups that cannot hold what `filter` asks for are left out.
+/// Decodes the rows of a file; skips row groups that cannot match `filter`.
 pub(crate) fn rows<R: Row>(
     file: File,
     interval: i64,
@@ -105,7 +107,7 @@ pub(crate) fn rows<R: Row>(
     Ok(rows)
 }
 
-/// Shows `sink` what [`rows`] gives, one row group after the other, as long as it wants more.
+/// Passes the rows of a file to `sink` until it returns false; skips row groups that cannot match `filter`.
 pub(crate) fn show_rows<R: Row>(
     file: File,
     interval: i64,
@@ -130,7 +132,7 @@ pub(crate) fn show_rows<R: Row>(
     Ok(())
 }
 
-/// Shows `sink` in brief the orders of a file of these bytes that `filter` may ask for, with their dedupe keys if `keyed`.
+/// Passes projected orders of a file to `sink`, with dedupe keys if `keyed`; skips row groups that cannot match.
 pub(crate) fn briefs(
     bytes: Bytes,
     filter: &Filter,
@@ -142,7 +144,7 @@ pub(crate) fn briefs(
     let columns =
         ProjectionMask::columns(reader.parquet_schema(), projection::columns_of_files(keyed));
     let groups = groups::<OrderRow>(reader.metadata(), filter);
-    // A batch that is a row group keeps its numbers of names.
+    // With one batch per row group, dictionary keys stay valid for a whole batch.
     for batch in reader
         .with_row_groups(groups)
         .with_projection(columns)
@@ -154,7 +156,7 @@ pub(crate) fn briefs(
     Ok(())
 }
 
-/// Refuses a file of more rows than are ever written to one, by its own account of every row group.
+/// Refuses a file that claims more than [`MOST`] rows.
 pub(crate) fn check_rows(file: &ParquetMetaData) -> Result<(), SegmentError> {
     let claimed = file.row_groups().iter().try_fold(0_i64, |sum, group| {
         (group.num_rows() >= 0).then(|| sum.saturating_add(group.num_rows()))
@@ -165,7 +167,7 @@ pub(crate) fn check_rows(file: &ParquetMetaData) -> Result<(), SegmentError> {
     }
 }
 
-/// The row groups that may hold what `filter` asks for.
+/// Row groups that may contain matching rows.
 pub(crate) fn groups<R: Row>(file: &ParquetMetaData, filter: &Filter) -> Vec<usize> {
     let groups = file.row_groups().iter().enumerate();
     groups
@@ -174,7 +176,7 @@ pub(crate) fn groups<R: Row>(file: &ParquetMetaData, filter: &Filter) -> Vec<usi
         .collect()
 }
 
-/// Whether the least and greatest values of a row group leave room for a row that `filter` asks for.
+/// Whether the statistics of a row group allow a matching row.
 fn may_hold<R: Row>(group: &RowGroupMetaData, filter: &Filter) -> bool {
     group.columns().iter().all(|column| {
         let Some(statistics) = column.statistics() else {
@@ -183,7 +185,7 @@ fn may_hold<R: Row>(group: &RowGroupMetaData, filter: &Filter) -> bool {
         match column.column_descr().name() {
             "timestamp" => may_hold_instant(statistics, filter.start, filter.end),
             "exchange" => may_hold_text(statistics, filter.exchange.as_deref()),
-            // For bars and open interest the symbol is the coin: both questions are asked of one column.
+            // The symbol of bars and open interest is the coin, so both filters apply to this column.
             "symbol" if R::COIN == "symbol" => {
                 may_hold_text(statistics, filter.symbol.as_deref())
                     && may_hold_text(statistics, filter.coin.as_deref())
@@ -215,7 +217,7 @@ fn may_hold_text(statistics: &Statistics, wanted: Option<&str>) -> bool {
         return true;
     };
     let wanted = wanted.as_bytes();
-    // Long values are cut in the statistics, the least downwards and the greatest upwards, so this stays right.
+    // Truncated statistics are rounded outwards, so the comparison stays correct.
     range.min_opt().is_none_or(|min| wanted >= min.data())
         && range.max_opt().is_none_or(|max| wanted <= max.data())
 }
