@@ -234,13 +234,13 @@ fn fill(
     known_of(from, into, selection, coins)?;
     // Coverage is about orders only.
     if selection.has(OrderRow::TABLE) {
-        let stretch = params![selection.first().0, selection.end().0];
+        let range = params![selection.first().0, selection.end().0];
         lines(
             (
                 from,
                 "SELECT id, exchange, completeness, max(started, ?1), min(seen, ?2) FROM runs
                  WHERE started < ?2 AND seen >= ?1 ORDER BY id",
-                stretch,
+                range,
             ),
             (
                 into,
@@ -253,7 +253,7 @@ fn fill(
                 from,
                 "SELECT exchange, max(start, ?1), min(\"end\", ?2), reason, recorded_at, max(silent_from, ?1)
                  FROM gaps WHERE start < ?2 AND \"end\" > ?1 ORDER BY recorded_at, id",
-                stretch,
+                range,
             ),
             (
                 into,

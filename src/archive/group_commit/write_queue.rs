@@ -367,7 +367,7 @@ impl WriteQueue {
         }
     }
 
-    /// Closes the refused ranges of exchanges whose orders are accepted again.
+    /// Closes the refused ranges of the exchanges in an accepted batch.
     fn resume(&self, batch: &Batch) {
         let mut shared = self.lock();
         if shared.refused.is_empty() {

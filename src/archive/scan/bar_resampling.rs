@@ -73,7 +73,7 @@ type BarsByLength = BTreeMap<i64, Vec<BarRow>>;
 
 /// Resamples `bars` to `size` milliseconds, ordered by exchange, coin and time.
 ///
-/// Bars whose length does not divide `size` are ignored. If a bar can be made from several lengths, the length
+/// Bars of a length that does not divide `size` are ignored. If a bar can be made from several lengths, the length
 /// that covers most of it is used, and the shortest of equals.
 ///
 /// # Errors

@@ -142,7 +142,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn a_longer_bar_stands_where_no_shorter_one_lies_and_nothing_is_told_twice(bars in bars()) {
+        fn a_longer_bar_is_used_where_no_shorter_one_lies_and_nothing_counts_twice(bars in bars()) {
             let found = finest(bars.clone(), None).unwrap();
             let keys = found
                 .iter()

@@ -151,14 +151,12 @@ mod tests {
             let levels = writer.maps_within(&all, Some("levels"), 24_000).unwrap();
             assert_eq!(levels.rows.len(), 24);
             assert!(writer.maps_within(&all, Some("levels"), 23_999).is_err());
-            let stretch = Filter {
+            let range = Filter {
                 start: Some(Millis(3 * HOUR)),
                 end: Some(Millis(5 * HOUR)),
                 ..Filter::default()
             };
-            let some = writer
-                .maps_within(&stretch, None, (2 << 20) + 2000)
-                .unwrap();
+            let some = writer.maps_within(&range, None, (2 << 20) + 2000).unwrap();
             assert_eq!(some.rows.len(), 4);
             // Nor do duplicates of compacted maps.
             writer.append(&day()).unwrap();

@@ -1,7 +1,6 @@
 //! Parallel scan of orders for aggregates, reading only the columns they need.
 //!
-//! Threads share the journal by ranges of row ids, each with a connection of its own. All see the same orders: a
-//! thread whose snapshot was taken after a compaction leaves its ranges to the first thread, and rows that were
+//! Threads share the journal by ranges of row ids, each with a connection of its own. All see the same orders: a thread with a snapshot taken after a compaction leaves its ranges to the first thread, and rows that were
 //! appended after the first thread's snapshot are excluded by their id.
 
 use std::collections::{HashMap, HashSet};

@@ -27,7 +27,7 @@ impl Archive {
 
     /// Positions of a coin in the last snapshot of each exchange, by exchange and account.
     ///
-    /// Uses snapshots up to `as_of`, and only `exchange` if it is given. An exchange whose last snapshot is more
+    /// Uses snapshots up to `as_of`, and only `exchange` if it is given. An exchange with a last snapshot more
     /// than an hour older than the newest is left out. An empty snapshot returns no positions.
     ///
     /// # Errors

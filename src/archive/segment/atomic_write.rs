@@ -27,7 +27,7 @@ pub(crate) fn place(
     place_all(base, &[(relative, bytes)], done)
 }
 
-/// As [`place`], for several files whose syncs run concurrently.
+/// As [`place`], for several files that are synced concurrently.
 ///
 /// If one fails, none of them counts as written.
 pub(crate) fn place_all(
@@ -43,7 +43,7 @@ pub(crate) fn place_all(
 /// File writes in progress.
 #[derive(Debug, Default)]
 pub(crate) struct AtomicWrites {
-    /// Files whose content is being synced.
+    /// Files with content that is being synced.
     under_way: Vec<SyncBatch>,
     /// Renamed files that are not durable yet.
     named: Vec<PathBuf>,
@@ -123,7 +123,7 @@ impl AtomicWrites {
         *self = Self::default();
     }
 
-    /// Renames files whose content is durable; returns the folders to sync.
+    /// Renames files with durable content; returns the folders to sync.
     fn settle(
         &mut self,
         done: &mut dyn FnMut(SegmentStep, &Path),

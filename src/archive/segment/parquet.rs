@@ -46,7 +46,7 @@ pub(crate) enum SegmentError {
     Column(Fault),
 }
 
-/// Message for a segment whose checksum is right but which cannot be decoded.
+/// Message for a segment with a right checksum that cannot be decoded.
 pub(crate) fn unreadable(fault: &SegmentError) -> String {
     format!("the file cannot be read although its SHA-256 is right: {fault}")
 }
