@@ -30,6 +30,7 @@ mod settings_error;
 mod state_file;
 mod subscription;
 mod supervisor;
+mod venue_context;
 mod venue_runner;
 mod venue_tasks;
 

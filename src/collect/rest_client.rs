@@ -16,9 +16,9 @@ use url::Url;
 
 use crate::collect::environment::{CustomEnvironment, HttpReply};
 use crate::collect::health::cooldown::{REQUESTS, ban_length, cooldown_length, is_refusal, said};
-use crate::collect::intake::intake::Intake;
 use crate::collect::lock::locked;
 use crate::collect::settings::{Settings, span};
+use crate::collect::venue_context::VenueContext;
 use crate::feeds::Ask;
 use crate::net::{self, Backoff, Connector, Limiter, date, is_loopback, is_passing};
 
@@ -184,7 +184,7 @@ fn builder(settings: &Settings) -> reqwest::ClientBuilder {
 
 /// The requests of one venue.
 pub(crate) struct RestClient {
-    intake: Arc<Intake>,
+    context: Arc<VenueContext>,
     pub(crate) http: HttpClients,
     limiters: Mutex<HashMap<&'static str, Arc<Limiter>>>,
     /// How long the venue is left alone at least that refuses.
@@ -192,10 +192,10 @@ pub(crate) struct RestClient {
 }
 
 impl RestClient {
-    pub(crate) fn new(intake: Arc<Intake>, http: HttpClients) -> Self {
-        let pause = intake.settings.pace.backoff();
+    pub(crate) fn new(context: Arc<VenueContext>, http: HttpClients) -> Self {
+        let pause = context.settings.pace.backoff();
         Self {
-            intake,
+            context,
             http,
             limiters: Mutex::default(),
             pause: Mutex::new(pause),
@@ -208,7 +208,7 @@ impl RestClient {
     ///
     /// [`RestError`] where all attempts failed, or the first one for good.
     pub(crate) async fn get(&self, ask: &Ask) -> Result<String, RestError> {
-        let mut backoff = self.intake.settings.pace.backoff();
+        let mut backoff = self.context.settings.pace.backoff();
         let mut attempt = 1;
         loop {
             self.wait(ask).await;
@@ -237,7 +237,7 @@ impl RestClient {
 
     /// Waits until the venue is to be asked again, and until this kind of request has an allowance left.
     async fn wait(&self, ask: &Ask) {
-        self.intake.cooldowns.over(REQUESTS).await;
+        self.context.cooldowns.over(REQUESTS).await;
         let limit = ask.limit;
         let limiter = Arc::clone(
             locked(&self.limiters)
@@ -250,18 +250,18 @@ impl RestClient {
     /// Leaves the venue alone for as long as it says, or for a growing random time.
     fn pause(&self, after: Option<Duration>) {
         let wait = cooldown_length(after, locked(&self.pause).next());
-        self.intake.leave_alone(REQUESTS, wait);
+        self.context.cool_down(REQUESTS, wait);
         if wait >= LONG {
             let seconds = wait.as_secs();
-            self.intake.board.trouble(format!(
+            self.context.board.trouble(format!(
                 "left alone: nothing is asked for {seconds} s, as it says"
             ));
         }
     }
 
     async fn once(&self, ask: &Ask) -> Result<String, (RestError, Option<Duration>)> {
-        let settings = &self.intake.settings;
-        let address = settings.address(self.intake.venue, ask.host, &ask.path);
+        let settings = &self.context.settings;
+        let address = settings.address(self.context.venue, ask.host, &ask.path);
         let parsed = Url::parse(&address);
         let known = parsed.as_ref().ok();
         let place = match known.and_then(|url| self.http.connector.proxy(url)) {
@@ -278,7 +278,7 @@ impl RestClient {
         }
         let heard = |headers: &HeaderMap, took: Duration| {
             if let Some(date) = date(headers) {
-                self.intake.measure_clock(date, took);
+                self.context.measure_clock(date, took);
             }
         };
         let patience = span(settings.pace.request);
@@ -286,7 +286,7 @@ impl RestClient {
         let reply = reply.map_err(no_answer)?;
         if reply.status != StatusCode::OK {
             let text = String::from_utf8_lossy(&reply.body);
-            let (venue, now) = (self.intake.venue, self.intake.clock.now());
+            let (venue, now) = (self.context.venue, self.context.clock.now());
             let after =
                 said(&reply.headers).or_else(|| ban_length(venue, reply.status, &text, now));
             let fault = RestError::Status {

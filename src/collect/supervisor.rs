@@ -20,13 +20,14 @@ use crate::collect::lock::locked;
 use crate::collect::plan::{CollectError, CollectPlan};
 use crate::collect::positions::discovery;
 use crate::collect::positions::polling::PositionPoller;
-use crate::collect::quality::reference_price::Yardstick;
+use crate::collect::quality::reference_price::ReferencePrices;
 use crate::collect::reference_data::instrument_cache::recall;
 use crate::collect::rest_client::{HttpClients, RestClient};
 use crate::collect::settings::Settings;
 use crate::collect::subscription::coin_selection::coins_of;
 use crate::collect::subscription::unlisted_coins;
-use crate::collect::venue_runner::tend;
+use crate::collect::venue_context::VenueContext;
+use crate::collect::venue_runner::run_venue;
 use crate::collect::venue_tasks::VenueTasks;
 use crate::model::Millis;
 
@@ -83,7 +84,7 @@ impl Supervisor {
             RawQueue::default()
         };
         let delivery = Delivery::new(inbox, archive, &settings, &clock).keeping(raw.clone());
-        let yardstick = Arc::new(Yardstick::default());
+        let prices = Arc::new(ReferencePrices::default());
         let wanted = (!coins.is_empty()).then_some(coins);
         let of_settings = coins_of(&settings.coins);
         let of_settings = of_settings.map_err(|message| CollectError::Coin { message })?;
@@ -96,33 +97,34 @@ impl Supervisor {
                 coins: wanted.clone(),
                 ..RawLine::new(venue.name(), clock.now(), RawLineKind::Start)
             });
-            let intake = Arc::new(Intake::new(
+            let context = Arc::new(VenueContext::new(
                 venue,
                 &settings,
                 wanted.clone(),
                 delivery.clone(),
-                Arc::clone(&yardstick),
                 Arc::clone(&clock),
             ));
-            intake.show_cooldowns();
+            context.report_cooldowns();
             let one = Arc::new(VenueTasks {
                 rest: {
                     let http = http.of_venue(&settings, venue.name());
-                    RestClient::new(Arc::clone(&intake), http.map_err(CollectError::Start)?)
+                    RestClient::new(Arc::clone(&context), http.map_err(CollectError::Start)?)
                 },
                 recalled: recall(archive, venue, clock.now()),
                 is_compared: Mutex::default(),
-                intake,
-                archive: archive.to_owned(),
+                intake: Arc::new(Intake::new(&context, Arc::clone(&prices))),
+                context,
                 history_coins: history_coins.clone(),
-                yardstick: Arc::clone(&yardstick),
+                prices: Arc::clone(&prices),
                 once: plan.once,
                 filled: false.into(),
-                heard: false.into(),
+                has_begun: false.into(),
                 known: watch::Sender::new(false),
                 renewal: watch::Sender::new(None),
             });
-            tasks.venues.spawn(tend(Arc::clone(&one), stopped.clone()));
+            tasks
+                .venues
+                .spawn(run_venue(Arc::clone(&one), stopped.clone()));
             venues.push(one);
         }
         // What nobody named is nobody's mistake.
@@ -184,7 +186,7 @@ impl Supervisor {
             venues: self
                 .venues
                 .iter()
-                .map(|one| one.intake.board.picture(now))
+                .map(|one| one.context.board.picture(now))
                 .collect(),
             orders: count(&self.delivery.counts.orders),
             bars: count(&self.delivery.counts.bars),
@@ -204,7 +206,7 @@ impl Supervisor {
     /// Whether every venue has ended, and no day is on its way into a file.
     pub(crate) fn is_over(&self) -> bool {
         let mut venues = self.venues.iter();
-        venues.all(|one| one.intake.board.picture(self.since).state == VenueState::Stopped)
+        venues.all(|one| one.context.board.picture(self.since).state == VenueState::Stopped)
             && !self.delivery.is_rolling()
     }
 

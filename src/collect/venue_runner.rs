@@ -1,156 +1,165 @@
-//! Everything about one venue, together: its markets, its sockets, what was missed, its history. Nothing that happens here
-//! touches another venue.
+//! Runs everything about one exchange: markets, connections, backfill, history and checks.
+//!
+//! No task of one exchange affects another exchange.
 
 use std::sync::Arc;
 use std::time::Duration;
 
 use tokio::sync::watch;
-use tokio::time::{Instant, sleep};
+use tokio::time::sleep;
 
+use crate::collect::backfill::backfill::Backfill;
 use crate::collect::backfill::history::History;
+use crate::collect::backfill::missing::missing_ranges;
+use crate::collect::backfill::poll::poll;
+use crate::collect::health::startup_gap::{extend_startup_gap, note_startup_gap};
+use crate::collect::quality::unit_check::UnitCheck;
+use crate::collect::quality::venue_totals::compare_totals;
+use crate::collect::quarantine::retract::retract_doubtful;
 use crate::collect::settings::span;
-use crate::collect::venue_tasks::{VenueTasks, said};
-use crate::model::Millis;
+use crate::collect::venue_tasks::{VenueTasks, is_set};
+use crate::model::{Millis, TimeRange};
 
-/// Why the listening to a venue ended.
+/// Why a run ended.
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum End {
-    /// It was told to.
-    Wanted,
-    /// What the venue tells must not be kept: since when that is known, and the reason of the gap.
+    /// It was asked to stop.
+    Stopped,
+    /// The unit check failed: when that was requested, and the reason of the gap.
     Disproved(Millis, String),
 }
 
-/// Tends a venue until `stop`, or until its past is filled where that is all that is wanted.
-pub(crate) async fn tend(venue: Arc<VenueTasks>, mut stop: watch::Receiver<bool>) {
-    if venue.once {
+/// Runs an exchange until `stop`, or until its past is complete where that is all that is wanted.
+pub(crate) async fn run_venue(tasks: Arc<VenueTasks>, mut stop: watch::Receiver<bool>) {
+    if tasks.once {
         tokio::select! {
-            () = venue.run_once() => {}
-            () = said(&mut stop) => {}
+            () = run_once(&tasks) => {}
+            () = is_set(&mut stop) => {}
         }
     } else {
-        let since = venue.intake.clock.now();
+        let since = tasks.context.clock.now();
         tokio::select! {
-            () = venue.listen(stop) => {}
-            () = venue.record_startup_gap(since) => {}
+            () = run_until_stopped(&tasks, stop) => {}
+            () = extend_startup_gap(&tasks, since) => {}
         }
-        venue.note_startup_gap(since);
+        note_startup_gap(&tasks, since);
     }
-    venue.intake.give_up_held();
-    venue.intake.end_loss();
-    venue.intake.write_counts();
-    venue.is_filled();
-    venue.intake.board.notes().stopped = true;
+    tasks.intake.close();
+    tasks.set_filled();
+    tasks.context.board.notes().stopped = true;
 }
 
-impl VenueTasks {
-    /// Listens until `stop`, as long as what the venue tells may be kept.
-    async fn listen(&self, mut stop: watch::Receiver<bool>) {
-        loop {
-            tokio::select! {
-                () = async {
-                    self.withdraw_doubted().await;
-                    self.until_proven().await;
-                } => {}
-                () = said(&mut stop) => return,
-            }
-            if self.run(stop.clone()).await == End::Wanted {
-                return;
-            }
-        }
+/// Requests the past and returns.
+async fn run_once(tasks: &VenueTasks) {
+    retract_doubtful(tasks).await;
+    if !UnitCheck::new(tasks).passes().await {
+        return;
     }
+    tasks.read_markets_until_known().await;
+    let now = tasks.context.clock.now();
+    let missing = missing_ranges(&tasks.context, now).await;
+    let history = async {
+        if let Some(mut history) = History::of(tasks) {
+            history.fill().await;
+        }
+    };
+    tokio::join!(Backfill::new(tasks, missing).run_once(), history);
+    tasks.intake.retry_pending().await;
+}
 
-    /// Asks for the past and ends.
-    async fn run_once(&self) {
-        self.withdraw_doubted().await;
-        if !self.is_proven().await {
+/// Collects until `stop`. Collection pauses while the unit check fails.
+async fn run_until_stopped(tasks: &VenueTasks, mut stop: watch::Receiver<bool>) {
+    loop {
+        tokio::select! {
+            () = async {
+                retract_doubtful(tasks).await;
+                UnitCheck::new(tasks).until_passed().await;
+            } => {}
+            () = is_set(&mut stop) => return,
+        }
+        if run(tasks, stop.clone()).await == End::Stopped {
             return;
         }
-        self.read_markets_until_known().await;
-        let missing = self.missing(self.intake.clock.now()).await;
-        let history = async {
-            if let Some(mut history) = History::of(self) {
-                history.begin().await;
-            }
-        };
-        tokio::join!(self.fill_all(missing), history);
-        self.intake.try_held().await;
     }
+}
 
-    /// Listens until `stop`, or until what the venue tells must not be kept; returns once the sockets are closed.
-    async fn run(&self, mut stop: watch::Receiver<bool>) -> End {
-        let begun = self.intake.clock.now();
-        let missing = self.missing(begun).await;
-        let beside = async {
-            tokio::join!(
-                self.run_market_refresh(),
-                self.tend_missed(missing),
-                self.tend_history(),
-                self.tend_held(),
-                self.tend_counts(),
-                self.tend_totals(),
-            );
-            std::future::pending::<()>().await;
-        };
-        let (leave, leaving) = watch::channel(false);
-        let end = async {
-            let end = tokio::select! {
-                () = said(&mut stop) => End::Wanted,
-                (asked, reason) = self.until_disproved(), if self.is_in_doubt() => {
-                    End::Disproved(asked, reason)
-                }
-            };
-            leave.send_replace(true);
-            end
-        };
+/// Collects until `stop`, or until the unit check fails; returns once the connections are closed.
+async fn run(tasks: &VenueTasks, mut stop: watch::Receiver<bool>) -> End {
+    let context = &tasks.context;
+    let begun = context.clock.now();
+    let missing = missing_ranges(context, begun).await;
+    let unit_check = UnitCheck::new(tasks);
+    let others = async {
+        tokio::join!(
+            tasks.run_market_refresh(),
+            backfill(tasks, missing),
+            collect_history(tasks),
+            expire_pending(tasks),
+            write_counts(tasks),
+            compare_totals(tasks),
+        );
+        std::future::pending::<()>().await;
+    };
+    let (leave, leaving) = watch::channel(false);
+    let end = async {
         let end = tokio::select! {
-            (end, ()) = async { tokio::join!(end, self.run_connections(begun, leaving)) } => end,
-            () = beside => End::Wanted,
+            () = is_set(&mut stop) => End::Stopped,
+            (asked, reason) = unit_check.until_disproved(), if unit_check.is_needed() => {
+                End::Disproved(asked, reason)
+            }
         };
-        if let End::Disproved(asked, reason) = &end {
-            // What came until the sockets were closed.
-            self.intake.gap(*asked, self.intake.clock.now(), reason);
-        }
+        leave.send_replace(true);
         end
+    };
+    let end = tokio::select! {
+        (end, ()) = async { tokio::join!(end, tasks.run_connections(begun, leaving)) } => end,
+        () = others => End::Stopped,
+    };
+    if let End::Disproved(asked, reason) = &end {
+        // Frames arrived until the connections were closed.
+        let now = context.clock.now();
+        tasks.intake.coverage.gap(*asked, now, reason);
     }
+    end
+}
 
-    /// Asks for bars and open interest, where the venue's are collected.
-    async fn tend_history(&self) {
-        self.markets_are_known().await;
-        let Some(mut history) = History::of(self) else {
-            return self.is_filled();
-        };
-        history.begin().await;
-        self.is_filled();
-        let pace = &self.intake.settings.pace;
-        let mut readings = Instant::now();
-        loop {
-            sleep(span(pace.bars)).await;
-            let due = readings <= Instant::now();
-            if due {
-                readings = Instant::now() + span(pace.poll);
-            }
-            history.go_on(due).await;
-        }
+/// Requests what is missing; an exchange without connections is polled.
+async fn backfill(tasks: &VenueTasks, missing: Vec<TimeRange>) {
+    tasks.markets_are_known().await;
+    if tasks.context.venue.is_polled() {
+        poll(tasks, missing).await;
+    } else {
+        Backfill::new(tasks, missing).run().await;
     }
+}
 
-    /// Writes down what could not be told.
-    async fn tend_counts(&self) {
-        let each = span(self.intake.settings.pace.seen).max(Duration::from_millis(10));
-        loop {
-            self.intake.write_counts();
-            sleep(each).await;
-        }
+/// Collects bars and open interest, if the exchange has any.
+async fn collect_history(tasks: &VenueTasks) {
+    tasks.markets_are_known().await;
+    let Some(mut history) = History::of(tasks) else {
+        return tasks.set_filled();
+    };
+    history.fill().await;
+    tasks.set_filled();
+    history.run().await;
+}
+
+/// Writes the daily counts from time to time.
+async fn write_counts(tasks: &VenueTasks) {
+    let each = span(tasks.context.settings.pace.seen).max(Duration::from_millis(10));
+    loop {
+        tasks.intake.coverage.write_counts();
+        sleep(each).await;
     }
+}
 
-    /// Gives up the rows that have waited too long.
-    async fn tend_held(&self) {
-        let each = span(self.intake.settings.pace.hold).div_f64(4.0);
-        loop {
-            sleep(each.max(Duration::from_millis(10))).await;
-            if self.intake.held() > 0 {
-                self.intake.try_held().await;
-            }
+/// Retries pending rows from time to time, which gives up those that have waited too long.
+async fn expire_pending(tasks: &VenueTasks) {
+    let each = span(tasks.context.settings.pace.hold).div_f64(4.0);
+    loop {
+        sleep(each.max(Duration::from_millis(10))).await;
+        if tasks.intake.pending.len() > 0 {
+            tasks.intake.retry_pending().await;
         }
     }
 }

@@ -33,7 +33,7 @@ fn markets() -> RawLine {
     RawLine {
         list: Some(0),
         page: Some(0),
-        asked: Some("/markets?".to_owned()),
+        request: Some("/markets?".to_owned()),
         frame: "[\"BTC\"]".to_owned(),
         ..RawLine::new("okx", Millis(START), RawLineKind::Markets)
     }

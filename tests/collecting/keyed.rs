@@ -1,7 +1,5 @@
 //! What the exchanges do not tell apart by themselves: equal rows of a second, matches of one instant, the same amount twice.
 
-use liqdata::archive::{Archive, Batch};
-
 use crate::bench::{Collecting, Doubles, Folder, orders, quick};
 use crate::doubles::{Act, Ending};
 
@@ -80,38 +78,4 @@ async fn matches_of_bitfinex_in_one_instant_are_all_kept_and_an_amount_only_once
         .collect();
     kept.sort();
     assert_eq!(kept, ["0.0392", "0.25", "0.5"]);
-}
-
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_match_of_bitfinex_that_is_kept_under_its_former_key_is_not_told_again() {
-    let (folder, doubles) = (Folder::new(), Doubles::open(&["bitfinex"]).await);
-    let bitfinex = doubles.of("bitfinex");
-    bitfinex.record(&bitfinex.imagine([bitfinex.book().now() - 60_000]));
-    let mut plan = doubles.plan(quick());
-    plan.once = true;
-    let first = Collecting::start(&folder.archive(), &plan);
-    first.until_kept(1).await;
-    first.stop().await;
-    let mut row = orders(&folder.archive()).remove(0);
-    let fields: Vec<&str> = row.dedupe_key.split('|').collect();
-    assert_eq!(fields.len(), 7, "{fields:?}");
-    row.dedupe_key = fields[..5].join("|");
-    let before = Folder::new();
-    let mut writer = Archive::create_or_open(before.archive()).unwrap();
-    let batch = Batch {
-        orders: vec![row],
-        ..Batch::default()
-    };
-    writer.append(&batch).unwrap();
-    drop(writer);
-    let again = Collecting::start(&before.archive(), &plan);
-    again
-        .until("all is told again", |_| {
-            again.collector.as_ref().unwrap().is_over()
-        })
-        .await;
-    let status = again.of("bitfinex");
-    assert_eq!((status.repeated, status.events), (1, 0), "{status:?}");
-    again.stop().await;
-    assert_eq!(orders(&before.archive()).len(), 1);
 }

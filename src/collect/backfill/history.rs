@@ -1,7 +1,6 @@
-//! Bars and open interest by REST: what is missing of the last days at the start, then what is new.
+//! Bars and open interest by REST: those that are missing of the last days, then new ones.
 //!
-//! What the archive has is not asked for again. The newest comes first, of all coins alike, so that pictures of every
-//! range fill up soon.
+//! Stored data is not requested again. The newest comes first, for all coins alike, so that every chart fills soon.
 
 use std::cell::RefCell;
 use std::collections::{HashMap, HashSet};
@@ -9,51 +8,50 @@ use std::sync::Arc;
 
 use futures_util::StreamExt;
 use futures_util::stream;
-use tokio::time::{Instant, sleep_until};
+use tokio::time::{Instant, sleep, sleep_until};
 
 use crate::archive::{Archive, ArchiveError, BarRow, Batch, Filter, OpenInterestRow};
-use crate::collect::backfill::queue::Stretch;
-use crate::collect::intake::intake::Intake;
 use crate::collect::settings::{millis, span};
+use crate::collect::venue_context::VenueContext;
 use crate::collect::venue_tasks::VenueTasks;
 use crate::feeds::{Ask, Bar, Error, Listing, Reading, price_of_one, unscaled};
-use crate::model::{Millis, sort_small};
+use crate::model::{Millis, TimeRange, sort_small};
 use crate::net::Backoff;
 
-/// Requests of one venue under way at once.
+/// Concurrent requests to one exchange.
 const AT_ONCE: usize = 4;
-/// Time between two readings of open interest.
+/// Interval of open interest readings, in milliseconds.
 const FIVE_MINUTES: i64 = 5 * Millis::MINUTE;
 
-/// What is filled.
+/// A series of history.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-enum Kind {
+enum Series {
     Bars,
     OpenInterest,
 }
 
-/// One request with what it is for.
+/// A request with its series and market.
 #[derive(Clone, Debug)]
-struct Errand {
-    kind: Kind,
+struct HistoryRequest {
+    series: Series,
     listing: Arc<Listing>,
     ask: Ask,
 }
 
-/// The history of one venue.
+/// Collects the bars and open interest of one exchange.
 pub(crate) struct History<'a> {
-    venue: &'a VenueTasks,
-    /// Until when each coin is known.
-    known: HashMap<(Kind, String), Millis>,
-    /// What came to nothing at the start, to be asked for again.
-    failed: Vec<Errand>,
-    /// When that is.
-    again: Instant,
+    tasks: &'a VenueTasks,
+    /// The end of what is stored of each series.
+    stored_until: HashMap<(Series, String), Millis>,
+    /// Requests that failed.
+    failed: Vec<HistoryRequest>,
+    /// When these are sent again.
+    retry_at: Instant,
     attempts: u32,
     backoff: Backoff,
 }
 
-/// The market whose history stands for a coin; one that is listed by single units where there is a choice.
+/// The market whose history stands for a coin, preferably one that is listed by single units.
 fn leading(listings: &[Listing], coin: &str) -> Option<Arc<Listing>> {
     listings
         .iter()
@@ -64,16 +62,16 @@ fn leading(listings: &[Listing], coin: &str) -> Option<Arc<Listing>> {
         .map(|(_, listing)| Arc::new(listing.clone()))
 }
 
-/// The stretches of `step` from `from` until before `until` of which no instant is in `have`, by time.
-fn missing(have: &HashSet<Millis>, from: Millis, until: Millis, step: i64) -> Vec<Stretch> {
-    let mut found: Vec<Stretch> = Vec::new();
+/// The ranges from `from` until before `until` without an instant in `have`, in steps of `step`.
+fn missing(have: &HashSet<Millis>, from: Millis, until: Millis, step: i64) -> Vec<TimeRange> {
+    let mut found: Vec<TimeRange> = Vec::new();
     let mut at = from;
     while at < until {
         let next = at.on(step);
         if !have.contains(&at) {
             match found.last_mut() {
-                Some((_, end)) if *end == at => *end = next,
-                _ => found.push((at, next)),
+                Some(range) if range.end == at => range.end = next,
+                _ => found.push(TimeRange::new(at, next)),
             }
         }
         at = next;
@@ -81,264 +79,291 @@ fn missing(have: &HashSet<Millis>, from: Millis, until: Millis, step: i64) -> Ve
     found
 }
 
-/// `at` moved back to a whole `step`.
-fn whole(at: Millis, step: i64) -> Millis {
+/// `at` rounded down to a multiple of `step`.
+fn floor(at: Millis, step: i64) -> Millis {
     Millis(at.0.div_euclid(step).saturating_mul(step))
 }
 
 impl<'a> History<'a> {
-    /// The history of a venue, where it is collected.
-    pub(crate) fn of(venue: &'a VenueTasks) -> Option<Self> {
-        let look_back = venue.intake.venue.open_interest_look_back();
-        (look_back > 0 && !venue.history_coins.is_empty()).then(|| Self {
-            venue,
-            known: HashMap::new(),
+    /// The history of an exchange, if it has any for the coins to collect.
+    pub(crate) fn of(tasks: &'a VenueTasks) -> Option<Self> {
+        let look_back = tasks.context.venue.open_interest_look_back();
+        (look_back > 0 && !tasks.history_coins.is_empty()).then(|| Self {
+            tasks,
+            stored_until: HashMap::new(),
             failed: Vec::new(),
-            again: Instant::now(),
+            retry_at: Instant::now(),
             attempts: 0,
             backoff: {
-                let pace = &venue.intake.settings.pace;
+                let pace = &tasks.context.settings.pace;
                 Backoff::new(span(pace.bars), span(pace.bars) * 60)
             },
         })
     }
 
-    fn intake(&self) -> &Intake {
-        &self.venue.intake
+    fn context(&self) -> &VenueContext {
+        &self.tasks.context
     }
 
-    /// Until when bars are closed and settled.
-    fn settled(&self) -> Millis {
-        let settle = millis(self.intake().settings.pace.settle);
-        let there = self.intake().clock.now_at(self.intake().name());
-        whole(there.back(settle), Millis::MINUTE)
+    /// The end of the last bar that is closed and final.
+    fn settled_until(&self) -> Millis {
+        let settle = millis(self.context().settings.pace.settle);
+        let there = self.context().clock.now_at(self.context().name());
+        floor(there.back(settle), Millis::MINUTE)
     }
 
-    /// Asks for what is missing of the last days.
-    pub(crate) async fn begin(&mut self) {
+    /// Requests what is missing of the last days.
+    pub(crate) async fn fill(&mut self) {
         let listings = self.listings();
-        let days = i64::from(self.intake().settings.history_days);
-        let until = self.settled();
+        let days = i64::from(self.context().settings.history_days);
+        let until = self.settled_until();
         let from = until.back(days.saturating_mul(Millis::DAY));
-        let readings_from = from.max(until.back(self.intake().venue.open_interest_look_back()));
-        let mut errands = Vec::new();
+        let readings_from = from.max(until.back(self.context().venue.open_interest_look_back()));
+        let mut requests = Vec::new();
         for listing in &listings {
             let (coin, _) = listing.coin();
-            for (kind, from, step) in [
-                (Kind::Bars, from, Millis::MINUTE),
-                (Kind::OpenInterest, readings_from, FIVE_MINUTES),
+            for (series, from, step) in [
+                (Series::Bars, from, Millis::MINUTE),
+                (Series::OpenInterest, readings_from, FIVE_MINUTES),
             ] {
-                let from = whole(from.on(step - 1), step);
-                self.known.insert((kind, coin.clone()), until);
-                let have = self.have(kind, &coin, (from, until)).await;
-                for stretch in missing(&have, from, until, step) {
-                    errands.extend(self.errands(kind, listing, stretch));
+                let from = floor(from.on(step - 1), step);
+                self.stored_until.insert((series, coin.clone()), until);
+                let have = self.have(series, &coin, TimeRange::new(from, until)).await;
+                for range in missing(&have, from, until, step) {
+                    requests.extend(self.requests(series, listing, range));
                 }
             }
         }
-        sort_small(&mut errands, |one, other| {
+        sort_small(&mut requests, |one, other| {
             other.ask.until.cmp(&one.ask.until)
         });
-        self.intake().board.will_ask(errands.len());
-        self.run_again(errands).await;
-        while self.venue.once && !self.failed.is_empty() && self.attempts < 3 {
-            sleep_until(self.again).await;
-            self.try_failed().await;
+        self.context().board.will_ask(requests.len());
+        self.send_or_retry(requests).await;
+        while self.tasks.once && !self.failed.is_empty() && self.attempts < 3 {
+            sleep_until(self.retry_at).await;
+            self.retry_failed().await;
         }
     }
 
-    /// Runs errands; those that come to nothing are kept for another time.
-    async fn run_again(&mut self, errands: Vec<Errand>) {
-        let (_, failed) = self.run(errands).await;
+    /// Sends requests; those that fail are sent again later.
+    async fn send_or_retry(&mut self, requests: Vec<HistoryRequest>) {
+        let (_, failed) = self.send(requests).await;
         self.failed = failed;
         self.attempts += 1;
-        self.again = Instant::now() + self.backoff.next();
+        self.retry_at = Instant::now() + self.backoff.next();
     }
 
-    /// Runs those again that came to nothing, where it is time.
-    async fn try_failed(&mut self) {
-        if !self.failed.is_empty() && self.again <= Instant::now() {
+    /// Sends failed requests again when it is time.
+    async fn retry_failed(&mut self) {
+        if !self.failed.is_empty() && self.retry_at <= Instant::now() {
             let failed = std::mem::take(&mut self.failed);
-            self.run_again(failed).await;
+            self.send_or_retry(failed).await;
         }
     }
 
-    /// Asks for what is new: bars always, open interest where it is time.
-    pub(crate) async fn go_on(&mut self, readings_too: bool) {
-        self.try_failed().await;
-        let until = self.settled();
-        let mut errands = Vec::new();
+    /// Requests new bars and open interest as they appear; never returns.
+    pub(crate) async fn run(&mut self) {
+        let pace = &self.tasks.context.settings.pace;
+        let mut readings_at = Instant::now();
+        loop {
+            sleep(span(pace.bars)).await;
+            let is_due = readings_at <= Instant::now();
+            if is_due {
+                readings_at = Instant::now() + span(pace.poll);
+            }
+            self.update(is_due).await;
+        }
+    }
+
+    /// Requests new bars, and new open interest if it is due.
+    async fn update(&mut self, readings_too: bool) {
+        self.retry_failed().await;
+        let until = self.settled_until();
+        let mut requests = Vec::new();
         let mut reached = Vec::new();
         for listing in self.listings() {
             let (coin, _) = listing.coin();
-            for kind in [Kind::Bars, Kind::OpenInterest] {
-                if kind == Kind::OpenInterest && !readings_too {
+            for series in [Series::Bars, Series::OpenInterest] {
+                if series == Series::OpenInterest && !readings_too {
                     continue;
                 }
-                let end = match kind {
-                    Kind::Bars => until,
-                    Kind::OpenInterest => self.intake().clock.now().on(1),
+                let end = match series {
+                    Series::Bars => until,
+                    Series::OpenInterest => self.context().clock.now().on(1),
                 };
-                let key = (kind, coin.clone());
-                // One step earlier: a reading may have come late.
-                let from =
-                    self.known
-                        .get(&key)
-                        .map_or(end.back(Millis::HOUR), |known| match kind {
-                            Kind::Bars => *known,
-                            Kind::OpenInterest => whole(known.back(FIVE_MINUTES), FIVE_MINUTES),
-                        });
+                let key = (series, coin.clone());
+                // One step earlier, because a reading may be late.
+                let from = self
+                    .stored_until
+                    .get(&key)
+                    .map_or(end.back(Millis::HOUR), |known| match series {
+                        Series::Bars => *known,
+                        Series::OpenInterest => floor(known.back(FIVE_MINUTES), FIVE_MINUTES),
+                    });
                 if from < end {
-                    let asks = self.errands(kind, &listing, (from, end));
+                    let asks = self.requests(series, &listing, TimeRange::new(from, end));
                     reached.push((key, end, asks.len()));
-                    errands.extend(asks);
+                    requests.extend(asks);
                 }
             }
         }
-        let (done, _) = self.run(errands).await;
+        let (done, _) = self.send(requests).await;
         for (key, end, asks) in reached {
             if done.get(&key).copied().unwrap_or(0) == asks {
-                self.known.insert(key, end);
+                self.stored_until.insert(key, end);
             }
         }
     }
 
     fn listings(&self) -> Vec<Arc<Listing>> {
-        let markets = self.intake().markets.load();
-        self.venue
+        let markets = self.context().markets.load();
+        self.tasks
             .history_coins
             .iter()
             .filter_map(|coin| leading(&markets.listings, coin))
             .collect()
     }
 
-    fn errands(&self, kind: Kind, listing: &Arc<Listing>, (from, until): Stretch) -> Vec<Errand> {
-        let venue = self.intake().venue;
-        let asks = match kind {
-            Kind::Bars => venue.bar_requests(listing, from, until),
-            Kind::OpenInterest => venue.open_interest_requests(listing, from, until),
+    fn requests(
+        &self,
+        series: Series,
+        listing: &Arc<Listing>,
+        TimeRange { start, end }: TimeRange,
+    ) -> Vec<HistoryRequest> {
+        let venue = self.context().venue;
+        let asks = match series {
+            Series::Bars => venue.bar_requests(listing, start, end),
+            Series::OpenInterest => venue.open_interest_requests(listing, start, end),
         };
         asks.into_iter()
-            .map(|ask| Errand {
-                kind,
+            .map(|ask| HistoryRequest {
+                series,
                 listing: Arc::clone(listing),
                 ask,
             })
             .collect()
     }
 
-    /// The instants of which the archive has a bar or reading.
-    async fn have(&self, kind: Kind, coin: &str, (from, until): Stretch) -> HashSet<Millis> {
-        let path = self.venue.archive.clone();
+    /// The instants of stored bars or readings.
+    async fn have(
+        &self,
+        series: Series,
+        coin: &str,
+        TimeRange { start, end }: TimeRange,
+    ) -> HashSet<Millis> {
+        let path = self.context().delivery.archive.clone();
         let filter = Filter {
-            start: Some(from),
-            end: Some(until),
-            exchange: Some(self.intake().name().to_owned()),
+            start: Some(start),
+            end: Some(end),
+            exchange: Some(self.context().name().to_owned()),
             symbol: Some(coin.to_owned()),
             ..Filter::default()
         };
         let read = move || -> Result<HashSet<Millis>, ArchiveError> {
             let archive = Archive::read(path)?;
-            Ok(match kind {
-                Kind::Bars => archive
+            Ok(match series {
+                Series::Bars => archive
                     .bars(&filter, Millis::MINUTE)?
                     .rows
                     .into_iter()
                     .map(|bar| bar.timestamp)
                     .collect(),
-                Kind::OpenInterest => archive
+                Series::OpenInterest => archive
                     .open_interest(&filter)?
                     .rows
                     .into_iter()
-                    .map(|row| whole(row.timestamp, FIVE_MINUTES))
+                    .map(|row| floor(row.timestamp, FIVE_MINUTES))
                     .collect(),
             })
         };
         let read = tokio::task::spawn_blocking(read).await;
         read.unwrap_or_else(|_| Ok(HashSet::new()))
             .unwrap_or_else(|fault| {
-                let venue = self.venue;
-                venue.trouble(format!("the archive cannot be read: {fault}"));
+                self.context()
+                    .trouble(format!("the archive cannot be read: {fault}"));
                 HashSet::new()
             })
     }
 
-    /// Runs errands, a few at once; how many succeeded of each kind and coin, and those that did not.
-    async fn run(&self, errands: Vec<Errand>) -> (HashMap<(Kind, String), usize>, Vec<Errand>) {
+    /// Sends requests, a few at a time. Returns the number that succeeded by series and coin, and those that failed.
+    async fn send(
+        &self,
+        requests: Vec<HistoryRequest>,
+    ) -> (HashMap<(Series, String), usize>, Vec<HistoryRequest>) {
         let (mut done, mut failed) = (HashMap::new(), Vec::new());
-        let mut under_way = stream::iter(errands)
-            .map(|errand| async move {
-                let succeeded = self.run_one(&errand).await;
-                (errand, succeeded)
+        let mut under_way = stream::iter(requests)
+            .map(|request| async move {
+                let succeeded = self.send_one(&request).await;
+                (request, succeeded)
             })
             .buffer_unordered(AT_ONCE);
-        while let Some((errand, succeeded)) = under_way.next().await {
-            self.intake().board.was_answered();
+        while let Some((request, succeeded)) = under_way.next().await {
+            self.context().board.was_answered();
             if succeeded {
                 *done
-                    .entry((errand.kind, errand.listing.coin().0))
+                    .entry((request.series, request.listing.coin().0))
                     .or_insert(0) += 1;
             } else {
-                failed.push(errand);
+                failed.push(request);
             }
         }
         (done, failed)
     }
 
-    async fn run_one(&self, errand: &Errand) -> bool {
-        let body = match self.venue.rest.get(&errand.ask).await {
+    async fn send_one(&self, request: &HistoryRequest) -> bool {
+        let body = match self.tasks.rest.get(&request.ask).await {
             Ok(body) => body,
             Err(fault) => {
-                self.venue.trouble(fault.to_string());
+                self.context().trouble(fault.to_string());
                 return false;
             }
         };
-        let received_at = self.intake().clock.now();
-        match self.read(errand, &body, received_at) {
+        let received_at = self.context().clock.now();
+        match self.read(request, &body, received_at) {
             Ok(batch) => {
                 let (bars, readings) = (batch.bars.len(), batch.open_interest.len());
-                self.intake().board.count_history(bars, readings);
-                self.intake().delivery.rows_patiently(batch).await;
+                self.context().board.count_history(bars, readings);
+                self.context().delivery.rows_patiently(batch).await;
                 true
             }
             Err(fault) => {
-                self.intake().reject(&body, &[fault], received_at);
+                self.tasks.intake.reject(&body, &[fault], received_at);
                 false
             }
         }
     }
 
-    fn read(&self, errand: &Errand, body: &str, now: Millis) -> Result<Batch, Error> {
-        let venue = self.intake().venue;
-        let markets = self.intake().markets.load();
+    fn read(&self, request: &HistoryRequest, body: &str, now: Millis) -> Result<Batch, Error> {
+        let venue = self.context().venue;
+        let markets = self.context().markets.load();
         let faults = RefCell::default();
-        let intake = self.intake();
+        let intake = &self.tasks.intake;
         let frame = venue.frame(body, Some(now), &markets.instruments);
         let frame = frame.keeping(&faults);
-        let (coin, scale) = errand.listing.coin();
-        let ask = &errand.ask;
+        let (coin, scale) = request.listing.coin();
+        let ask = &request.ask;
         let inside = |at: Millis| ask.from <= at && at < ask.until;
         let too_fine = || Error::whole("a figure fits no decimal exactly".to_owned());
         let mut batch = Batch::default();
-        match errand.kind {
-            Kind::Bars => {
+        match request.series {
+            Series::Bars => {
                 for bar in venue.read_bars(&frame)? {
                     if inside(bar.timestamp) {
                         let row =
                             bar_row(venue.name(), &coin, scale, &bar, now).ok_or_else(too_fine)?;
-                        self.venue
-                            .yardstick
-                            .close(&coin, row.close_time(), row.close);
+                        self.tasks
+                            .prices
+                            .add_close(&coin, row.close_time(), row.close);
                         batch.bars.push(row);
                     }
                 }
             }
-            Kind::OpenInterest => {
+            Series::OpenInterest => {
                 for reading in venue.read_open_interest(&frame)? {
                     if inside(reading.timestamp) {
                         let row = reading_row(venue.name(), &coin, scale, reading, now)
                             .ok_or_else(too_fine)?;
-                        self.venue.yardstick.open_interest(
+                        self.tasks.prices.add_open_interest(
                             &coin,
                             venue.name(),
                             row.timestamp,
@@ -391,19 +416,19 @@ mod tests {
     use crate::collect::backfill::history::*;
 
     #[test]
-    fn what_is_missing_is_found_in_whole_steps() {
+    fn missing_ranges_are_whole_steps() {
         let have: HashSet<Millis> = [10, 20, 50].into_iter().map(Millis).collect();
         let of = |from, until| missing(&have, Millis(from), Millis(until), 10);
         assert_eq!(
             of(0, 70),
             [
-                (Millis(0), Millis(10)),
-                (Millis(30), Millis(50)),
-                (Millis(60), Millis(70)),
+                TimeRange::new(Millis(0), Millis(10)),
+                TimeRange::new(Millis(30), Millis(50)),
+                TimeRange::new(Millis(60), Millis(70)),
             ]
         );
         assert_eq!(of(10, 30), []);
-        assert_eq!(of(60, 80), [(Millis(60), Millis(80))]);
+        assert_eq!(of(60, 80), [TimeRange::new(Millis(60), Millis(80))]);
     }
 
     #[test]

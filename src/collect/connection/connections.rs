@@ -1,7 +1,6 @@
 //! The sockets of one venue: those that its markets ask for, kept open.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
-use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
@@ -14,12 +13,11 @@ use crate::collect::connection::reconnect;
 use crate::collect::connection::reconnect::{ConnectionCommand, ConnectionEvent};
 use crate::collect::connection::redundancy::{Ears, Place};
 use crate::collect::health::liveness::IgnoredControl;
-use crate::collect::intake::intake::recorded;
 use crate::collect::reference_data::markets::Markets;
 use crate::collect::settings::span;
-use crate::collect::venue_tasks::{VenueTasks, said};
+use crate::collect::venue_tasks::{VenueTasks, is_set};
 use crate::feeds::Line;
-use crate::model::Millis;
+use crate::model::{Millis, TimeRange};
 
 /// The lines that are kept open, by name, each with the ways to change it: one to each socket that listens to it.
 type Lines = HashMap<String, (Line, Vec<mpsc::UnboundedSender<ConnectionCommand>>)>;
@@ -29,11 +27,11 @@ impl VenueTasks {
     ///
     /// What was missed has been looked for up to `begun`.
     pub(crate) async fn run_connections(&self, begun: Millis, mut stop: watch::Receiver<bool>) {
-        let pace = &self.intake.settings.pace;
-        if self.intake.venue.listens_by_market() {
+        let pace = &self.context.settings.pace;
+        if self.context.venue.listens_by_market() {
             tokio::select! {
                 () = self.markets_are_known() => {}
-                () = said(&mut stop) => return,
+                () = is_set(&mut stop) => return,
             }
         }
         let (news, mut heard) = mpsc::unbounded_channel();
@@ -47,18 +45,18 @@ impl VenueTasks {
         // What is to be kept once that which is written down of it is, too.
         let mut to_keep = None;
         loop {
-            let markets = self.intake.markets.load_full();
+            let markets = self.context.markets.load_full();
             let known = planned.as_ref();
             if known.is_none_or(|known| !Arc::ptr_eq(known, &markets)) {
-                let plan = self.intake.venue.lines(&self.wanted_of(&markets));
+                let plan = self.context.venue.lines(&self.context.wanted_of(&markets));
                 if run.is_some() {
                     let topics = lines.values().flat_map(|(line, _)| line.topics());
                     let topics = topics.cloned().collect();
                     self.note_listed(known.and_then(|known| known.known_until()), &plan, &topics);
                 }
-                if self.is_all(&markets) {
+                if self.context.is_complete(&markets) {
                     if let Some(before) = self.take_known_before() {
-                        let lines = self.intake.venue.lines(&self.wanted_of(&before));
+                        let lines = self.context.venue.lines(&self.context.wanted_of(&before));
                         let topics = lines.iter().flat_map(Line::topics).cloned().collect();
                         self.note_listed(before.known_until(), &plan, &topics);
                     }
@@ -67,17 +65,17 @@ impl VenueTasks {
                 // A line that is no longer wanted ends with the way to change it.
                 lines.retain(|name, _| plan.iter().any(|line| line.name == *name));
                 // Until all are heard for the first time nothing is called covered.
-                let since = run.map(|_| self.intake.clock.now());
+                let since = run.map(|_| self.context.clock.now());
                 for line in plan {
                     self.plan(line, since, &mut lines, &mut tasks, &news);
                 }
                 if markets.are_all_read() {
-                    self.intake.board.notes().unplanned = false;
+                    self.context.board.notes().unplanned = false;
                 }
                 planned = Some(markets);
             }
             tokio::select! {
-                () = said(&mut stop) => break,
+                () = is_set(&mut stop) => break,
                 Some(ConnectionEvent::Live) = heard.recv() => {
                     if run.is_none() {
                         run = self.begin_when_heard(begun).await;
@@ -116,28 +114,34 @@ impl VenueTasks {
             .map(|topic| (topic, (since, reason.to_owned())))
             .collect();
         if !new.is_empty() {
-            let now = self.intake.clock.now();
+            let now = self.context.clock.now();
             let asked = plan.iter().flat_map(Line::topics).count();
-            self.intake.unheard_of(&new, asked, now);
-            self.intake.owe((since, now));
+            self.intake.coverage.topic_gaps_among(&new, asked, now);
+            self.intake
+                .coverage
+                .backfill
+                .request(TimeRange::new(since, now));
         }
     }
 
     /// Writes down that the listening begins, once all sockets listen.
     async fn begin_when_heard(&self, begun: Millis) -> Option<SessionId> {
-        self.intake.board.seen()?;
-        let now = self.intake.clock.now();
+        self.context.board.seen()?;
+        let now = self.context.clock.now();
         let run = self.begin_session(now).await?;
         // What happened while the markets were read and the sockets opened.
-        self.intake.owe((begun, now));
+        self.intake
+            .coverage
+            .backfill
+            .request(TimeRange::new(begun, now));
         Some(run)
     }
 
     /// Writes down until when all of the sockets certainly listened.
     fn note_seen(&self, run: Option<SessionId>) {
-        if let (Some(run), Some(at)) = (run, self.intake.board.seen()) {
-            let at = self.intake.kept_until(at);
-            self.intake.delivery.note_seen(run, at);
+        if let (Some(run), Some(at)) = (run, self.context.board.seen()) {
+            let at = self.intake.delivered_until(at);
+            self.context.delivery.note_seen(run, at);
         }
     }
 
@@ -159,12 +163,12 @@ impl VenueTasks {
                 }
             }
             None => {
-                let count = self.intake.ears();
+                let count = self.context.redundancy();
                 let topics = line.topics().cloned().collect();
-                let now = self.intake.clock.now();
+                let now = self.context.clock.now();
                 let ears = Arc::new(Mutex::new(Ears::new(count, &line.name, topics, since, now)));
                 // Before anybody may take the venue for heard.
-                let mut notes = self.intake.board.notes();
+                let mut notes = self.context.board.notes();
                 let note = notes.lines.entry(line.name.clone()).or_default();
                 note.ears = Some(Arc::clone(&ears));
                 drop(notes);
@@ -192,13 +196,5 @@ impl VenueTasks {
                 lines.insert(line.name.clone(), (line, ways));
             }
         }
-    }
-
-    /// Writes down that the listening begins; `None` where the archive has been closed.
-    pub(crate) async fn begin_session(&self, at: Millis) -> Option<SessionId> {
-        let completeness = recorded(self.intake.venue.completeness());
-        let delivery = &self.intake.delivery;
-        self.heard.store(true, Ordering::Release);
-        delivery.begin(self.intake.name(), completeness, at).await
     }
 }

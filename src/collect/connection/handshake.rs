@@ -11,7 +11,7 @@ use tokio_tungstenite::{WebSocketStream, client_async_with_config};
 use url::Url;
 
 use crate::collect::health::cooldown::{ban_length, cooldown_length, is_refusal, said};
-use crate::collect::intake::intake::Intake;
+use crate::collect::venue_context::VenueContext;
 use crate::feeds::Line;
 use crate::net::{Connector, Stream, date};
 
@@ -19,11 +19,13 @@ pub(crate) type Socket = WebSocketStream<Box<dyn Stream>>;
 
 /// Opens the socket of a line.
 pub(crate) async fn open(
-    intake: &Intake,
+    context: &VenueContext,
     connector: &Connector,
     line: &Line,
 ) -> Result<Socket, String> {
-    let address = intake.settings.address(intake.venue, line.host, &line.path);
+    let address = context
+        .settings
+        .address(context.venue, line.host, &line.path);
     let url = Url::parse(&address).map_err(|error| format!("{address}: {error}"))?;
     let mut request = address
         .as_str()
@@ -37,22 +39,22 @@ pub(crate) async fn open(
     }
     let wire = connector.open(&url).await;
     let wire = wire.map_err(|error| format!("{address}: {error}"))?;
-    let most = Some(intake.settings.frame_bytes);
+    let most = Some(context.settings.frame_bytes);
     let config = WebSocketConfig::default()
         .max_message_size(most)
         .max_frame_size(most);
     let asked = Instant::now();
     let (stream, reply) = client_async_with_config(request, wire, Some(config))
         .await
-        .map_err(|error| format!("{address}: {}", refusal(intake, line.host, &error)))?;
+        .map_err(|error| format!("{address}: {}", refusal(context, line.host, &error)))?;
     if let Some(date) = date(reply.headers()) {
-        intake.measure_clock(date, asked.elapsed());
+        context.measure_clock(date, asked.elapsed());
     }
     Ok(stream)
 }
 
 /// Why there is no socket, without the body of a reply. Where the venue says how long it refuses, its host is left alone.
-fn refusal(intake: &Intake, host: &'static str, error: &WebSocketError) -> String {
+fn refusal(context: &VenueContext, host: &'static str, error: &WebSocketError) -> String {
     let WebSocketError::Http(reply) = error else {
         return error.to_string();
     };
@@ -63,13 +65,13 @@ fn refusal(intake: &Intake, host: &'static str, error: &WebSocketError) -> Strin
     }
     let body = reply.body().as_deref().unwrap_or_default();
     let body = String::from_utf8_lossy(body);
-    let (venue, now) = (intake.venue, intake.clock.now());
+    let (venue, now) = (context.venue, context.clock.now());
     let said = said(reply.headers()).or_else(|| ban_length(venue, status.as_u16(), &body, now));
     let wait = cooldown_length(said, Duration::ZERO);
     if wait.is_zero() {
         return told;
     }
-    intake.leave_alone(host, wait);
+    context.cool_down(host, wait);
     let seconds = wait.as_secs();
     format!("{told}: not tried again for {seconds} s, as it says")
 }

@@ -22,7 +22,7 @@ use crate::collect::intake::intake::Intake;
 use crate::collect::lock::locked;
 use crate::collect::settings::{span, span_or};
 use crate::feeds::Line;
-use crate::model::Millis;
+use crate::model::{Millis, TimeRange};
 use crate::net::{Backoff, Connector};
 
 /// What a line is told.
@@ -166,7 +166,9 @@ pub(crate) async fn tend(
 /// Records what none of those who listen heard.
 fn record(intake: &Intake, silences: Vec<Silence>) {
     for silence in silences {
-        intake.gap(silence.start, silence.end, &silence.reason);
+        intake
+            .coverage
+            .gap(silence.start, silence.end, &silence.reason);
     }
 }
 
@@ -200,7 +202,7 @@ impl Reconnector {
         place: Place,
         news: mpsc::UnboundedSender<ConnectionEvent>,
     ) -> Self {
-        let backoff = intake.settings.pace.backoff();
+        let backoff = intake.context.settings.pace.backoff();
         let current = Connection::open(&intake, &connector, &line, &place);
         let mut keeper = Self {
             intake,
@@ -227,8 +229,12 @@ impl Reconnector {
             return None;
         }
         let age = span_or(
-            self.intake.settings.pace.rotate,
-            self.intake.venue.rotation().unwrap_or(Duration::ZERO),
+            self.intake.context.settings.pace.rotate,
+            self.intake
+                .context
+                .venue
+                .rotation()
+                .unwrap_or(Duration::ZERO),
         );
         let since = self.current.as_ref()?.live_since?;
         let due = if self.stale {
@@ -249,7 +255,7 @@ impl Reconnector {
             ConnectionCommand::Replace(line) => {
                 self.line = *line;
                 self.stale = true;
-                let (topics, now) = (self.topics(), self.intake.clock.now());
+                let (topics, now) = (self.topics(), self.intake.context.clock.now());
                 self.change(|ears| ears.replan(topics, now));
                 // Of a replacement under way the topics are old as well.
                 self.next = None;
@@ -260,7 +266,7 @@ impl Reconnector {
 
     /// Takes the connection for lost where it tells nothing of what another tells.
     fn look_for_news(&mut self) {
-        let patience = span(self.intake.settings.pace.owed);
+        let patience = span(self.intake.context.settings.pace.owed);
         let ear = self.place.ear;
         let (count, mute_at) = self.ears(|ears| (ears.count(), ears.is_mute_at(ear, patience)));
         let now = Instant::now();
@@ -284,21 +290,24 @@ impl Reconnector {
 
     /// Changes what is heard, and writes down until when topics were not.
     fn change(&mut self, change: impl FnOnce(&mut Ears)) {
-        let now = self.intake.clock.now();
+        let now = self.intake.context.clock.now();
         let (before, after) = self.ears(|ears| {
             let before = ears.unheard();
             change(ears);
             (before, ears.unheard())
         });
         if !before.is_empty() {
-            self.intake.unheard(&before, now);
+            self.intake.coverage.topic_gaps(&before, now);
         }
         // What was missed of those that are heard now is asked for like everything else.
         let over = before
             .iter()
             .filter(|(topic, _)| !after.contains_key(*topic));
         if let Some(since) = over.map(|(_, (since, _))| *since).min() {
-            self.intake.owe((since, now));
+            self.intake
+                .coverage
+                .backfill
+                .request(TimeRange::new(since, now));
         }
         self.note_unheard();
         self.show();
@@ -306,7 +315,7 @@ impl Reconnector {
 
     /// Notes which topics the socket that listens does not cover.
     fn covers(&mut self, uncovered: &BTreeSet<String>) {
-        let (own, now) = (self.topics(), self.intake.clock.now());
+        let (own, now) = (self.topics(), self.intake.context.clock.now());
         let (ear, stale) = (self.place.ear, self.stale);
         self.change(|ears| ears.covers(ear, &own, uncovered, stale, now));
     }
@@ -316,7 +325,7 @@ impl Reconnector {
         let topics = self.topics();
         let (live, count, unheard) = self.ears(|ears| (ears.live(), ears.count(), ears.unheard()));
         {
-            let mut notes = self.intake.board.notes();
+            let mut notes = self.intake.context.board.notes();
             let note = notes.lines.entry(self.line.name.clone()).or_default();
             note.is_live = live > 0;
             note.was_live |= live > 0;
@@ -331,7 +340,7 @@ impl Reconnector {
                 notes.status.trouble = None;
             }
         }
-        self.intake.mark_topics();
+        self.intake.coverage.topic_counts();
     }
 
     /// Writes down which topics have not been heard so far: whatever ends this process, they are on record.
@@ -341,14 +350,16 @@ impl Reconnector {
         if unheard.is_empty() {
             return;
         }
-        self.intake.unheard(&unheard, self.intake.clock.now());
-        let each = span(self.intake.settings.pace.seen).max(Duration::from_millis(10));
+        self.intake
+            .coverage
+            .topic_gaps(&unheard, self.intake.context.clock.now());
+        let each = span(self.intake.context.settings.pace.seen).max(Duration::from_millis(10));
         self.note_at = Some(Instant::now() + each);
     }
 
     fn on_live(&mut self, uncovered: &BTreeSet<String>) {
-        let (ear, now) = (self.place.ear, self.intake.clock.now());
-        log::info!(target: "liqdata::feeds", "{}: {} is live", self.intake.name(), self.line.name);
+        let (ear, now) = (self.place.ear, self.intake.context.clock.now());
+        log::info!(target: "liqdata::feeds", "{}: {} is live", self.intake.context.name(), self.line.name);
         let (own, stale) = (self.topics(), self.stale);
         let intake = Arc::clone(&self.intake);
         self.change(|ears| {
@@ -361,7 +372,7 @@ impl Reconnector {
     }
 
     fn on_loss(&mut self, loss: &Loss) {
-        let healthy = span(self.intake.settings.pace.healthy);
+        let healthy = span(self.intake.context.settings.pace.healthy);
         let lived = self
             .current
             .take()
@@ -371,7 +382,7 @@ impl Reconnector {
         }
         let reason = format!("{}: {}", self.line.name, loss.reason);
         if lived.is_some() {
-            let (ear, now) = (self.place.ear, self.intake.clock.now());
+            let (ear, now) = (self.place.ear, self.intake.context.clock.now());
             let since = loss.last_sign.unwrap_or(now);
             let (why, mut found) = (reason.clone(), Vec::new());
             self.change(|ears| found = ears.is_lost(ear, since, why, now));
@@ -379,7 +390,7 @@ impl Reconnector {
             self.place.proof.notify_waiters();
         }
         self.show();
-        self.intake.board.trouble(reason);
+        self.intake.context.board.trouble(reason);
         match self.next.take() {
             // The replacement is on its way already.
             Some(next) => self.current = Some(next),
@@ -407,8 +418,8 @@ impl Reconnector {
 
     fn on_replaced(&mut self, uncovered: &BTreeSet<String>) {
         if let Some(old) = self.current.take() {
-            let overlap = span(self.intake.settings.pace.overlap);
-            let replaced = self.intake.clock.now();
+            let overlap = span(self.intake.context.settings.pace.overlap);
+            let replaced = self.intake.context.clock.now();
             let ear = self.place.ear;
             self.ears(|ears| ears.doubt(ear, replaced));
             self.parting.spawn(async move {
@@ -434,7 +445,7 @@ impl Reconnector {
             && last_sign < replaced
         {
             let reason = format!("{}: replaced, and silent since before", self.line.name);
-            let (ear, now) = (self.place.ear, self.intake.clock.now());
+            let (ear, now) = (self.place.ear, self.intake.context.clock.now());
             let silence = Silence {
                 start: last_sign,
                 end: replaced,
@@ -452,7 +463,7 @@ impl Reconnector {
     fn on_failed_replacement(&mut self, loss: &Loss) {
         self.next = None;
         self.no_rotation_before = Some(Instant::now() + self.backoff.next());
-        self.intake.board.trouble(format!(
+        self.intake.context.board.trouble(format!(
             "{}: not replaced yet: {}",
             self.line.name, loss.reason
         ));
@@ -468,13 +479,18 @@ impl Reconnector {
         while let Some(parted) = self.parting.join_next().await {
             self.on_parted(parted.ok().as_ref());
         }
-        let (ear, now) = (self.place.ear, self.intake.clock.now());
+        let (ear, now) = (self.place.ear, self.intake.context.clock.now());
         let mut over = Vec::new();
         self.change(|ears| over = ears.end(ear, now));
         record(&self.intake, over);
         if self.ears(|ears| ears.have_ended()) {
-            self.intake.board.notes().lines.remove(&self.line.name);
+            self.intake
+                .context
+                .board
+                .notes()
+                .lines
+                .remove(&self.line.name);
         }
-        self.intake.mark_topics();
+        self.intake.coverage.topic_counts();
     }
 }

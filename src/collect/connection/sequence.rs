@@ -1,4 +1,4 @@
-//! The venue's own numbers on one connection: where one is missing, something was not heard.
+//! Sequence numbers of one connection: a missing number is a lost message.
 
 use std::collections::HashMap;
 use std::time::Duration;
@@ -8,58 +8,58 @@ use tokio::time::Instant;
 use crate::feeds::Numbered;
 use crate::model::Millis;
 
-/// How long before it came something may have happened at most, in milliseconds: who is under way for longer is given up.
-const UNDER_WAY: i64 = 60_000;
+/// Greatest delay of a message, in milliseconds.
+const MOST_DELAY: i64 = 60_000;
 
-/// Numbers that did not come.
+/// Sequence numbers that have not arrived.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Hole {
     first: u64,
-    /// The first that came again.
+    /// The first number after the hole.
     next: u64,
-    /// Not before the last before them happened, and not behind when the first behind them came.
+    /// The lost messages happened between these instants.
     since: Millis,
     until: Millis,
-    /// Until when they may still come.
+    /// When the numbers count as lost.
     due: Instant,
 }
 
-/// What is counted by itself, such as the trades of a market.
+/// A stream with its own sequence numbers, such as the trades of a market.
 #[derive(Debug)]
 struct NumberedStream {
     next: u64,
-    /// When the last number came.
+    /// When the last number arrived.
     at: Millis,
-    /// When the newest of what was told happened.
-    told: Option<Millis>,
+    /// The newest event time.
+    newest: Option<Millis>,
     holes: Vec<Hole>,
 }
 
 impl NumberedStream {
-    /// The earliest instant at which what comes behind the last number can have happened.
+    /// The earliest time of a message after the last number.
     fn since(&self) -> Millis {
-        let told = self.told.unwrap_or(self.at);
-        told.max(self.at.back(UNDER_WAY)).min(self.at)
+        let newest = self.newest.unwrap_or(self.at);
+        newest.max(self.at.back(MOST_DELAY)).min(self.at)
     }
 }
 
-/// Something that was not heard.
+/// Messages that were lost.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct SequenceGap {
-    /// What is counted; empty where that is everything on the connection.
+pub(crate) struct SequenceHole {
+    /// Name of the stream; empty if the whole connection is one stream.
     pub(crate) stream: String,
     pub(crate) count: u64,
     pub(crate) since: Millis,
     pub(crate) until: Millis,
 }
 
-/// All that is counted on one connection.
+/// The sequence numbers of one connection.
 #[derive(Debug)]
 pub(crate) struct Sequences {
     streams: HashMap<String, NumberedStream>,
-    /// How much later than those behind it a number may come.
+    /// How long after its successors a number may arrive.
     late: Duration,
-    /// When the next hole is due.
+    /// When the next hole counts as lost.
     due: Option<Instant>,
 }
 
@@ -72,23 +72,23 @@ impl Sequences {
         }
     }
 
-    /// Takes the numbers of a frame that came `at`; how many were held against the one before.
-    pub(crate) fn hear(&mut self, mut numbers: Vec<Numbered>, at: Millis, now: Instant) -> u64 {
-        // What comes together may stand in any order.
+    /// Takes the numbers of a frame received `at`; returns how many were compared with their predecessor.
+    pub(crate) fn receive(&mut self, mut numbers: Vec<Numbered>, at: Millis, now: Instant) -> u64 {
+        // Numbers of one frame may stand in any order.
         numbers.sort_unstable_by(|a, b| (&a.stream, a.number).cmp(&(&b.stream, b.number)));
-        let mut held = 0;
+        let mut compared = 0;
         for Numbered {
             stream,
             number,
             begins,
-            at: told,
+            at: timestamp,
         } in numbers
         {
             let Some(known) = self.streams.get_mut(&stream) else {
                 let begun = NumberedStream {
                     next: number.saturating_add(1),
                     at,
-                    told,
+                    newest: timestamp,
                     holes: Vec::new(),
                 };
                 self.streams.insert(stream, begun);
@@ -106,15 +106,15 @@ impl Sequences {
                     self.due = Some(self.due.map_or(hole.due, |due| due.min(hole.due)));
                     known.holes.push(hole);
                 }
-                held += u64::from(!begins);
+                compared += u64::from(!begins);
                 (known.next, known.at) = (number.saturating_add(1), at);
-                known.told = known.told.max(told);
+                known.newest = known.newest.max(timestamp);
             } else if let Some(place) = known
                 .holes
                 .iter()
                 .position(|hole| (hole.first..hole.next).contains(&number))
             {
-                held += 1;
+                compared += 1;
                 let hole = known.holes.swap_remove(place);
                 let parts = [(hole.first, number), (number.saturating_add(1), hole.next)];
                 let left = parts.into_iter().filter(|(first, next)| first < next);
@@ -125,29 +125,29 @@ impl Sequences {
                 }));
             }
         }
-        held
+        compared
     }
 
-    /// When it is to be looked whether something is missing.
-    pub(crate) fn next(&self) -> Option<Instant> {
+    /// When the next hole counts as lost.
+    pub(crate) fn next_due(&self) -> Option<Instant> {
         self.due
     }
 
-    /// Whether a number is missing and may still come.
+    /// Whether a number is missing and may still arrive.
     pub(crate) fn is_waiting(&self) -> bool {
         self.due.is_some()
     }
 
-    /// What does not come any more `now`; all that is missing where nothing comes at all.
-    pub(crate) fn missed(&mut self, now: Option<Instant>) -> Vec<SequenceGap> {
+    /// Removes the holes that count as lost `now`, or all holes when the connection ends.
+    pub(crate) fn take_lost(&mut self, now: Option<Instant>) -> Vec<SequenceHole> {
         let is_due = |hole: &Hole| now.is_none_or(|now| hole.due <= now);
         if self.due.is_none_or(|due| now.is_some_and(|now| now < due)) {
             return Vec::new();
         }
-        let mut missed = Vec::new();
+        let mut lost = Vec::new();
         for (name, stream) in &mut self.streams {
             let due = stream.holes.iter().filter(|hole| is_due(hole));
-            missed.extend(due.map(|hole| SequenceGap {
+            lost.extend(due.map(|hole| SequenceHole {
                 stream: name.clone(),
                 count: hole.next.saturating_sub(hole.first),
                 since: hole.since,
@@ -157,7 +157,7 @@ impl Sequences {
         }
         let left = self.streams.values().flat_map(|stream| &stream.holes);
         self.due = left.map(|hole| hole.due).min();
-        missed
+        lost
     }
 }
 
@@ -172,80 +172,79 @@ mod tests {
         numbers.iter().map(number).collect()
     }
 
-    fn missed(sequences: &mut Sequences, now: Instant) -> Vec<(String, u64, i64, i64)> {
-        let missed = sequences.missed(Some(now)).into_iter();
-        missed
-            .map(|one| (one.stream, one.count, one.since.0, one.until.0))
+    fn lost(sequences: &mut Sequences, now: Instant) -> Vec<(String, u64, i64, i64)> {
+        let lost = sequences.take_lost(Some(now)).into_iter();
+        lost.map(|one| (one.stream, one.count, one.since.0, one.until.0))
             .collect()
     }
 
     #[test]
-    fn a_number_that_does_not_come_is_missed_once_between_its_neighbours() {
+    fn a_missing_number_is_lost_once_between_its_neighbours() {
         let now = Instant::now();
         let mut sequences = Sequences::new(Duration::ZERO);
-        let mut hear = |stream, numbers: &[u64], at| {
-            let held = sequences.hear(numbered(stream, numbers), Millis(at), now);
-            (held, missed(&mut sequences, now))
+        let mut receive = |stream, numbers: &[u64], at| {
+            let compared = sequences.receive(numbered(stream, numbers), Millis(at), now);
+            (compared, lost(&mut sequences, now))
         };
-        assert_eq!(hear("a", &[7], 1), (0, vec![]));
-        assert_eq!(hear("b", &[100, 101], 2), (1, vec![]));
-        assert_eq!(hear("a", &[9, 8], 3), (2, vec![]));
-        assert_eq!(hear("a", &[13], 9), (1, vec![("a".to_owned(), 3, 3, 9)]));
-        // The same again is nothing new.
-        assert_eq!(hear("a", &[13, 8], 10), (0, vec![]));
-        assert_eq!(hear("a", &[14], 11), (1, vec![]));
+        assert_eq!(receive("a", &[7], 1), (0, vec![]));
+        assert_eq!(receive("b", &[100, 101], 2), (1, vec![]));
+        assert_eq!(receive("a", &[9, 8], 3), (2, vec![]));
+        assert_eq!(receive("a", &[13], 9), (1, vec![("a".to_owned(), 3, 3, 9)]));
+        // Repeated numbers are not compared.
+        assert_eq!(receive("a", &[13, 8], 10), (0, vec![]));
+        assert_eq!(receive("a", &[14], 11), (1, vec![]));
     }
 
     #[test]
-    fn what_is_missing_happened_behind_the_one_before_it_however_long_that_was_under_way() {
+    fn a_hole_starts_after_the_message_before_it_however_long_its_delay() {
         let now = Instant::now();
-        let hole = |came: i64, told: Option<i64>| {
+        let hole = |came: i64, newest: Option<i64>| {
             let mut sequences = Sequences::new(Duration::ZERO);
             let number = |number, at: Option<i64>| {
                 let of = Numbered::of("a".to_owned(), number);
                 let at = at.map(Millis);
                 vec![Numbered { at, ..of }]
             };
-            sequences.hear(number(1, told), Millis(came), now);
-            sequences.hear(number(3, None), Millis(came + 9), now);
-            let (_, _, since, until) = missed(&mut sequences, now).remove(0);
+            sequences.receive(number(1, newest), Millis(came), now);
+            sequences.receive(number(3, None), Millis(came + 9), now);
+            let (_, _, since, until) = lost(&mut sequences, now).remove(0);
             (since, until)
         };
         let came = 1_000_000;
         assert_eq!(hole(came, Some(came - 10_000)), (came - 10_000, came + 9));
         assert_eq!(hole(came, None), (came, came + 9));
-        // A clock that is ahead makes it no narrower, and what is long over no wider than anything is under way.
+        // A clock that is ahead does not shorten the hole, and an old event time does not widen it beyond the greatest delay.
         assert_eq!(hole(came, Some(came + 70)), (came, came + 9));
         let of_yesterday = Some(came - 90_000);
-        assert_eq!(hole(came, of_yesterday), (came - UNDER_WAY, came + 9));
+        assert_eq!(hole(came, of_yesterday), (came - MOST_DELAY, came + 9));
     }
 
     #[test]
-    fn what_comes_late_is_not_missed_and_the_rest_is() {
+    fn a_late_number_is_not_lost() {
         let now = Instant::now();
         let mut sequences = Sequences::new(LATE);
-        let hear = |sequences: &mut Sequences, number, at| {
-            sequences.hear(numbered("", &[number]), Millis(at), now);
+        let receive = |sequences: &mut Sequences, number, at| {
+            sequences.receive(numbered("", &[number]), Millis(at), now);
         };
-        hear(&mut sequences, 0, 1);
-        hear(&mut sequences, 4, 2);
-        assert!(sequences.is_waiting() && missed(&mut sequences, now).is_empty());
-        hear(&mut sequences, 2, 3);
+        receive(&mut sequences, 0, 1);
+        receive(&mut sequences, 4, 2);
+        assert!(sequences.is_waiting() && lost(&mut sequences, now).is_empty());
+        receive(&mut sequences, 2, 3);
         let later = now + LATE;
-        let mut found = missed(&mut sequences, later);
+        let mut found = lost(&mut sequences, later);
         found.sort();
         let one = (String::new(), 1, 1, 2);
         assert_eq!(found, [one.clone(), one]);
         assert!(!sequences.is_waiting());
-        hear(&mut sequences, 6, 5);
-        hear(&mut sequences, 5, 6);
-        assert!(missed(&mut sequences, later + LATE).is_empty());
-        hear(&mut sequences, 8, 7);
-        assert_eq!(sequences.missed(None).len(), 1);
+        receive(&mut sequences, 6, 5);
+        receive(&mut sequences, 5, 6);
+        assert!(lost(&mut sequences, later + LATE).is_empty());
+        receive(&mut sequences, 8, 7);
+        assert_eq!(sequences.take_lost(None).len(), 1);
     }
 
     #[test]
-    fn where_a_count_begins_anew_nothing_is_missed() {
+    fn a_restart_of_the_numbers_is_no_hole() {
         let now = Instant::now();
         let mut sequences = Sequences::new(Duration::ZERO);
         let begin = |number| {
@@ -255,10 +254,10 @@ mod tests {
                 ..begins
             }]
         };
-        sequences.hear(begin(10), Millis(1), now);
-        sequences.hear(begin(20), Millis(2), now);
-        assert!(sequences.missed(Some(now)).is_empty());
-        sequences.hear(numbered("a", &[22]), Millis(3), now);
-        assert_eq!(sequences.missed(Some(now)).len(), 1);
+        sequences.receive(begin(10), Millis(1), now);
+        sequences.receive(begin(20), Millis(2), now);
+        assert!(sequences.take_lost(Some(now)).is_empty());
+        sequences.receive(numbered("a", &[22]), Millis(3), now);
+        assert_eq!(sequences.take_lost(Some(now)).len(), 1);
     }
 }

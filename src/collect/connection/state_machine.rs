@@ -77,11 +77,11 @@ pub(crate) async fn listen(
         last_sign: None,
     };
     tokio::select! {
-        () = intake.cooldowns.over(line.host) => {}
+        () = intake.context.cooldowns.over(line.host) => {}
         () = ended(&mut ending) => return never("closed".to_owned()),
     }
-    let patience = span(intake.settings.pace.connect);
-    let opening = tokio::time::timeout(patience, open(&intake, &connector, &line));
+    let patience = span(intake.context.settings.pace.connect);
+    let opening = tokio::time::timeout(patience, open(&intake.context, &connector, &line));
     let stream = tokio::select! {
         opened = opening => match opened {
             Ok(Ok(stream)) => stream,
@@ -90,7 +90,7 @@ pub(crate) async fn listen(
         },
         () = ended(&mut ending) => return never("closed".to_owned()),
     };
-    intake.board.notes().status.connections += 1;
+    intake.context.board.notes().status.connections += 1;
     StateMachine::new(intake, line, place, covers, stream)
         .run(ending)
         .await
@@ -136,14 +136,15 @@ impl StateMachine {
         stream: Socket,
     ) -> Self {
         let now = Instant::now();
-        let times = intake.settings.pace;
+        let times = intake.context.settings.pace;
         let messages = u32::try_from(line.batches.len()).unwrap_or(u32::MAX);
-        let heartbeat = intake.venue.heartbeat();
-        let next_ask = intake.turn(now);
+        let heartbeat = intake.context.venue.heartbeat();
+        let next_ask = intake.context.pacer.reserve(now);
         Self {
             subscriptions: Subscriptions::of(&line),
             sequences: Sequences::new(
                 intake
+                    .context
                     .venue
                     .numbers_late()
                     .unwrap_or_default()
@@ -154,7 +155,7 @@ impl StateMachine {
             next_beat: now + span_or(times.ping, heartbeat.every),
             give_up_waiting: next_ask + line.between * messages + span(times.acknowledge),
             life: HeartbeatMonitor::new(&heartbeat, &times, now, line.control != Control::None),
-            opened: intake.clock.now(),
+            opened: intake.context.clock.now(),
             pings: Pings::default(),
             last_sign: None,
             covers,
@@ -187,12 +188,12 @@ impl StateMachine {
     /// Says farewell. Where it is our wish, what was on its way before the other end heard of it is still taken: its own
     /// farewell comes behind all of that, and proves that all of it was heard.
     async fn part(&mut self, is_our_wish: bool) {
-        let at = self.intake.clock.now();
+        let at = self.intake.context.clock.now();
         if is_our_wish {
             let _ = tokio::time::timeout(FAREWELL, self.beat()).await;
             // Who answers may be mute: where there is a control stream it has to go on behind the answer. One that tells more
             // rarely than that is not waited for.
-            let within = self.intake.venue.heartbeat().within(Sign::Control);
+            let within = self.intake.context.venue.heartbeat().within(Sign::Control);
             let is_soon = within.is_some_and(|within| within <= SOON);
             let deadline = Instant::now() + IN_TURN;
             while self.pulse.is_watched()
@@ -222,7 +223,7 @@ impl StateMachine {
     }
 
     async fn greet(&mut self) -> Result<(), String> {
-        for greeting in self.intake.venue.greeting() {
+        for greeting in self.intake.context.venue.greeting() {
             self.say(Message::text(*greeting)).await?;
         }
         // Where the path of the socket asked for it, the answer may be there already.
@@ -247,7 +248,7 @@ impl StateMachine {
                     return match &*ending.borrow() {
                         Ending::Renew(reason) => {
                             // It answered all the while and told nothing: only events prove what was heard.
-                            let of_venue = || self.intake.board.notes().last_event_at;
+                            let of_venue = || self.intake.context.board.notes().last_event_at;
                             let own = self.is_mute_since(Duration::ZERO);
                             let last_event = own.or_else(of_venue).or(Some(self.opened));
                             self.last_sign = self.last_sign.min(last_event);
@@ -275,7 +276,7 @@ impl StateMachine {
     fn due(&self) -> Instant {
         let ask = self.subscriptions.are_to_ask().then_some(self.next_ask);
         let give_up = (!self.is_ready && !self.is_settled).then_some(self.give_up_waiting);
-        let numbers = self.sequences.next();
+        let numbers = self.sequences.next_due();
         [self.life.next(), ask, give_up, self.again, numbers]
             .into_iter()
             .flatten()
@@ -292,7 +293,7 @@ impl StateMachine {
             let since = i64::try_from(missing.since.as_millis()).unwrap_or(i64::MAX);
             self.last_sign = self
                 .last_sign
-                .min(Some(self.intake.clock.now().back(since)));
+                .min(Some(self.intake.context.clock.now().back(since)));
             return Err(format!(
                 "no {} for {} s",
                 missing.sign.name(),
@@ -303,8 +304,8 @@ impl StateMachine {
             && let Some((number, topics)) = self.subscriptions.next()
         {
             self.wait_for_turn(now + self.line.between);
-            let venue = self.intake.venue;
-            let text = venue.subscription(number, &topics, self.intake.clock.now());
+            let venue = self.intake.context.venue;
+            let text = venue.subscription(number, &topics, self.intake.context.clock.now());
             // Where the path of the socket says what is wanted, there is nothing to say.
             if !text.is_empty() {
                 self.say(Message::text(text)).await?;
@@ -312,8 +313,8 @@ impl StateMachine {
         }
         if now >= self.next_beat {
             let every = span_or(
-                self.intake.settings.pace.ping,
-                self.intake.venue.heartbeat().every,
+                self.intake.context.settings.pace.ping,
+                self.intake.context.venue.heartbeat().every,
             );
             self.next_beat = now + every;
             self.beat().await?;
@@ -327,7 +328,7 @@ impl StateMachine {
             if self.subscriptions.cover_nothing() {
                 return Err(format!(
                     "no subscription was acknowledged within {} s",
-                    self.intake.settings.pace.acknowledge
+                    self.intake.context.settings.pace.acknowledge
                 ));
             }
             self.is_live();
@@ -337,7 +338,9 @@ impl StateMachine {
 
     /// Whether the venue says nothing of the topic of the control stream, as on sockets before this one: then it is done without.
     fn passes_over_control(&mut self) -> bool {
-        if !self.intake.venue.answers_steady() || !self.subscriptions.is_control_passed_over() {
+        if !self.intake.context.venue.answers_steady()
+            || !self.subscriptions.is_control_passed_over()
+        {
             return false;
         }
         if !self.place.ignored_control.is_certain() {
@@ -352,19 +355,21 @@ impl StateMachine {
     fn wait_for_turn(&mut self, least: Instant) {
         self.next_ask = least;
         if self.subscriptions.are_to_ask() {
-            self.next_ask = self.intake.turn(least);
-            let patience = span(self.intake.settings.pace.acknowledge);
+            self.next_ask = self.intake.context.pacer.reserve(least);
+            let patience = span(self.intake.context.settings.pace.acknowledge);
             self.give_up_waiting = self.give_up_waiting.max(self.next_ask + patience);
         }
     }
 
     async fn beat(&mut self) -> Result<(), String> {
-        let number = self.pings.say(self.intake.clock.now(), Instant::now());
-        let message = match self.intake.venue.heartbeat().beat {
+        let number = self
+            .pings
+            .say(self.intake.context.clock.now(), Instant::now());
+        let message = match self.intake.context.venue.heartbeat().beat {
             Beat::Protocol => Message::Ping(number.to_be_bytes().to_vec().into()),
             Beat::Text(text) => Message::text(text),
             Beat::Stamped(before, behind) => {
-                let seconds = self.intake.clock.now().0 / 1000;
+                let seconds = self.intake.context.clock.now().0 / 1000;
                 Message::text(format!("{before}{seconds}{behind}"))
             }
         };
@@ -372,7 +377,7 @@ impl StateMachine {
     }
 
     async fn say(&mut self, message: Message) -> Result<(), String> {
-        let patience = span(self.intake.settings.pace.connect);
+        let patience = span(self.intake.context.settings.pace.connect);
         match tokio::time::timeout(patience, self.stream.send(message)).await {
             Ok(Ok(())) => Ok(()),
             Ok(Err(error)) => Err(format!("the connection broke: {error}")),
@@ -387,7 +392,7 @@ impl StateMachine {
         match message {
             Message::Text(text) => self.on_text(text.as_str()).await,
             Message::Binary(bytes) => {
-                let unzipped = unzipped(&bytes, self.intake.settings.frame_bytes);
+                let unzipped = unzipped(&bytes, self.intake.context.settings.frame_bytes);
                 let text = match &unzipped {
                     Ok(bytes) => text(bytes),
                     Err(fault) => Err(fault.clone()),
@@ -424,13 +429,16 @@ impl StateMachine {
 
     /// Records what was not heard by the venue's own numbers, as far as it does not come any more.
     fn note_holes(&mut self, now: Option<Instant>) {
-        for missed in self.sequences.missed(now) {
-            self.intake.hole(&self.line.name, &self.place, &missed);
+        for hole in self.sequences.take_lost(now) {
+            self.intake
+                .coverage
+                .sequence_hole(&self.line.name, &self.place, &hole);
         }
     }
 
     fn reject(&self, text: &str, fault: Error) {
-        self.intake.reject(text, &[fault], self.intake.clock.now());
+        self.intake
+            .reject(text, &[fault], self.intake.context.clock.now());
     }
 
     /// Counts a message that broke the protocol or the bound of a frame.
@@ -455,14 +463,14 @@ impl StateMachine {
         let subscriptions = &self.subscriptions;
         let (asked, all_taken) = (subscriptions.asked(), subscriptions.are_settled());
         let sequences = &mut self.sequences;
-        let came = self.intake.clock.now();
+        let came = self.intake.context.clock.now();
         let place = &self.place;
         let hearing = self
             .intake
-            .hear(text, asked, all_taken, sequences, place, came);
+            .receive_frame(text, asked, all_taken, sequences, place, came);
         let (heard, told) = hearing.await;
         self.note_holes(Some(Instant::now()));
-        if told.any {
+        if told.has_events {
             locked(&self.place.ears).tells(self.place.ear, told.news, came);
             if !told.is_past {
                 // A heartbeat that comes where nothing else does is not owed meanwhile.
@@ -491,7 +499,7 @@ impl StateMachine {
                 // It may come several times a second: the board is told what is news to it.
                 if !self.pulse.is_watched() && self.line.control != Control::None {
                     self.pulse.come_back();
-                    self.intake.board.tells(&self.line.name);
+                    self.intake.context.board.tells(&self.line.name);
                 }
                 if self.subscriptions.note_control(ControlStatus::Taken)
                     != Some(ControlStatus::Taken)
@@ -519,7 +527,7 @@ impl StateMachine {
     }
 
     fn on_refusal(&mut self, topics: &[String], message: &str) -> Result<(), String> {
-        let board = &self.intake.board;
+        let board = &self.intake.context.board;
         match self.subscriptions.refuse(topics) {
             RefusalOutcome::Unknown => board.trouble(format!("a request was refused: {message}")),
             RefusalOutcome::Topic(topic) => {
@@ -554,7 +562,7 @@ impl StateMachine {
         }
         if !self.is_ready {
             // From here on all is heard that is proven to be; the first proof is asked for at once.
-            self.last_sign = Some(self.intake.clock.now());
+            self.last_sign = Some(self.intake.context.clock.now());
             self.next_beat = Instant::now();
         }
         self.is_ready = true;
@@ -575,7 +583,7 @@ impl StateMachine {
 
     /// A ping of ours is answered: that one, or the oldest where it does not say which.
     fn is_answered(&mut self, number: Option<u64>) {
-        let (at, by) = (self.intake.clock.now(), Instant::now());
+        let (at, by) = (self.intake.context.clock.now(), Instant::now());
         let said = self.pings.hear(number, at, by);
         if let Some(said) = self.pulse.answer(said) {
             self.proves(said);
@@ -603,7 +611,9 @@ impl StateMachine {
         if !self.pulse.is_watched() {
             return;
         }
-        self.intake.note_unwatched(&self.line.name, topic, why);
+        self.intake
+            .coverage
+            .no_heartbeat(&self.line.name, topic, why);
         self.life.remit(Sign::Control, Instant::now());
         if let Some(said) = self.pulse.leave() {
             self.proves(said);
@@ -616,10 +626,10 @@ impl StateMachine {
     /// All that was said until then was heard.
     fn proves(&mut self, at: Millis) {
         // What has waited while this process had no turn does not prove that it listened.
-        if !self.intake.clock.is_present() || !self.is_ready {
+        if !self.intake.context.clock.is_present() || !self.is_ready {
             return;
         }
-        let at = at.min(self.intake.clock.now());
+        let at = at.min(self.intake.context.clock.now());
         self.last_sign = self.last_sign.max(Some(at));
         // One that may have missed something proves nothing.
         if !self.sequences.is_waiting()

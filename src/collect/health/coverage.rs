@@ -32,9 +32,11 @@ pub(crate) async fn watch(
         };
         archive = Some(kept);
         for one in covered {
-            let venue = venues.iter().find(|it| it.intake.name() == one.exchange);
+            let venue = venues
+                .iter()
+                .find(|it| it.intake.context.name() == one.exchange);
             if let Some(venue) = venue {
-                venue.intake.board.notes().covered = Some(one);
+                venue.intake.context.board.notes().covered = Some(one);
             }
         }
     }

@@ -27,8 +27,8 @@ pub(crate) async fn watch(
     let last_event = |name: &str| {
         venues
             .iter()
-            .find(|one| one.intake.name() == name)
-            .and_then(|one| one.intake.board.notes().last_event_at)
+            .find(|one| one.context.name() == name)
+            .and_then(|one| one.context.board.notes().last_event_at)
     };
     loop {
         tokio::time::sleep(tick).await;
@@ -37,12 +37,12 @@ pub(crate) async fn watch(
             rounds.sum_up(now);
         }
         for one in &venues {
-            let venue = one.intake.venue;
-            one.intake.board.sum_up(now);
+            let venue = one.context.venue;
+            one.context.board.sum_up(now);
             if venue.witnesses().is_empty() {
                 continue;
             }
-            let live = one.intake.board.notes().state() == VenueState::Live;
+            let live = one.context.board.notes().state() == VenueState::Live;
             let since = quiet_from.entry(venue.name()).or_insert(now);
             if !live {
                 *since = now;

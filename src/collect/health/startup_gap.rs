@@ -1,5 +1,4 @@
-//! A venue that is to be heard and is not yet: written down from the collector's start on, with what stands in the way, until
-//! the listening begins.
+//! The startup gap: the time from the start of collection until an exchange is covered.
 
 use std::sync::atomic::Ordering;
 use std::time::Duration;
@@ -11,31 +10,30 @@ use crate::collect::settings::span;
 use crate::collect::venue_tasks::VenueTasks;
 use crate::model::Millis;
 
-impl VenueTasks {
-    /// Writes it down as long as it lasts; never returns.
-    pub(crate) async fn record_startup_gap(&self, since: Millis) {
-        let each = span(self.intake.settings.pace.seen).max(Duration::from_millis(10));
-        while self.note_startup_gap(since) {
-            sleep(each).await;
-        }
-        std::future::pending::<()>().await;
+/// Extends the startup gap from time to time until a session begins; never returns.
+pub(crate) async fn extend_startup_gap(tasks: &VenueTasks, since: Millis) {
+    let each = span(tasks.context.settings.pace.seen).max(Duration::from_millis(10));
+    while note_startup_gap(tasks, since) {
+        sleep(each).await;
     }
+    std::future::pending::<()>().await;
+}
 
-    /// Writes down that the venue has been awaited since `since`, where it still is; whether it is.
-    pub(crate) fn note_startup_gap(&self, since: Millis) -> bool {
-        let awaited = !self.heard.load(Ordering::Acquire);
-        if awaited {
-            let why = self.intake.board.notes().status.trouble.clone();
-            self.intake.delivery.note(Batch {
-                pending: vec![PendingExchange {
-                    exchange: self.intake.name().to_owned(),
-                    since,
-                    until: self.intake.clock.now(),
-                    why,
-                }],
-                ..Batch::default()
-            });
-        }
-        awaited
+/// Records the startup gap with the last problem; returns whether it goes on.
+pub(crate) fn note_startup_gap(tasks: &VenueTasks, since: Millis) -> bool {
+    let goes_on = !tasks.has_begun.load(Ordering::Acquire);
+    if goes_on {
+        let context = &tasks.context;
+        let why = context.board.notes().status.trouble.clone();
+        context.delivery.note(Batch {
+            pending: vec![PendingExchange {
+                exchange: context.name().to_owned(),
+                since,
+                until: context.clock.now(),
+                why,
+            }],
+            ..Batch::default()
+        });
     }
+    goes_on
 }

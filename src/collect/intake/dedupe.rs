@@ -1,107 +1,88 @@
-//! Which events of a venue have been heard lately, across sockets and reconnects.
-//!
-//! The archive has the last word: its keys are unique. This keeps the bulk of repetitions (two sockets at a rotation,
-//! a partial after a reconnect, a back-fill of what was heard) from getting that far. Keys are remembered as 128 bits of
-//! a keyed hash.
+//! Deduplication: decides whether an event of one exchange is a duplicate.
 
-use std::collections::{HashSet, VecDeque};
-use std::hash::{BuildHasher, RandomState};
+use std::sync::Mutex;
 
+use crate::collect::intake::dedupe_keys::{DedupeKeys, Origin};
+use crate::collect::intake::recent_keys::RecentKeys;
+use crate::collect::lock::locked;
+use crate::collect::settings::{Settings, millis};
+use crate::feeds::{Announced, Event, Keyed};
 use crate::model::Millis;
 
-/// Keys in the order they were heard.
-#[derive(Debug)]
-pub(crate) struct HeardKeys {
-    keys: HashSet<u128>,
-    order: VecDeque<(Millis, u128)>,
-    hashers: [RandomState; 2],
-    keep: i64,
-    most: usize,
+/// Whether an event is a duplicate.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Novelty {
+    New,
+    Duplicate,
+    /// The event is new by its key, but repeats an amount that was counted before.
+    Excess(String),
 }
 
-impl HeardKeys {
-    /// Remembers keys for `keep` milliseconds, and `most` of them.
-    pub(crate) fn new(keep: i64, most: usize) -> Self {
+/// Assigns dedupe keys to events and finds duplicates among them, over all connections and requests of one exchange.
+pub(crate) struct Deduplicator {
+    keyed: Keyed,
+    state: Mutex<State>,
+}
+
+struct State {
+    keys: DedupeKeys,
+    recent: RecentKeys,
+}
+
+impl Deduplicator {
+    pub(crate) fn new(keyed: Keyed, settings: &Settings) -> Self {
+        let memory = millis(settings.pace.remember);
         Self {
-            keys: HashSet::new(),
-            order: VecDeque::new(),
-            hashers: [RandomState::new(), RandomState::new()],
-            keep,
-            most,
+            keyed,
+            state: Mutex::new(State {
+                keys: DedupeKeys::default(),
+                recent: RecentKeys::new(memory, settings.remembered),
+            }),
         }
     }
 
-    fn hash(&self, key: &str) -> u128 {
-        let [high, low] = &self.hashers;
-        u128::from(high.hash_one(key)) << 64 | u128::from(low.hash_one(key))
-    }
-
-    /// Whether `key` is new; it is not from now on.
-    pub(crate) fn is_new(&mut self, key: &str, now: Millis) -> bool {
-        while self.order.len() >= self.most
-            || self
-                .order
-                .front()
-                .is_some_and(|(heard, _)| heard.0 < now.0.saturating_sub(self.keep))
-        {
-            match self.order.pop_front() {
-                Some((_, old)) => self.keys.remove(&old),
-                None => break,
-            };
+    /// Assigns the events of one frame their final dedupe keys.
+    pub(crate) fn assign(
+        &self,
+        events: &mut [Event],
+        announced: Vec<Announced>,
+        origin: Origin,
+        now: Millis,
+    ) {
+        if self.keyed == Keyed::Whole {
+            return;
         }
-        let hash = self.hash(key);
-        let new = self.keys.insert(hash);
-        if new {
-            self.order.push_back((now, hash));
+        let mut state = locked(&self.state);
+        state.keys.announce(announced, now);
+        state.keys.assign(self.keyed, events, origin, now);
+    }
+
+    /// Decides whether an event with its final key is a duplicate, and remembers the key.
+    pub(crate) fn check(&self, event: &Event, now: Millis) -> Novelty {
+        let mut state = locked(&self.state);
+        let excess = state.keys.excess(self.keyed, event);
+        if !state.recent.insert(&event.dedupe_key, now) {
+            return Novelty::Duplicate;
         }
-        new
+        excess.map_or(Novelty::New, Novelty::Excess)
     }
 
-    /// Forgets all keys: the archive has the last word.
-    pub(crate) fn forget_all(&mut self) {
-        self.keys.clear();
-        self.order.clear();
+    /// Whether a frame that was not stored is reported for the first time; redundant connections receive it twice.
+    pub(crate) fn is_first_report(&self, message: &str, now: Millis) -> bool {
+        let key = format!("not taken|{message}");
+        locked(&self.state).recent.insert(&key, now)
     }
 
-    /// Forgets a key whose event was not kept, so that it counts when it comes again.
-    pub(crate) fn forget(&mut self, key: &str) {
-        let hash = self.hash(key);
-        // Its place in the order stays until its time is over; only the set is asked.
-        self.keys.remove(&hash);
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use crate::collect::intake::dedupe::*;
-
-    #[test]
-    fn a_key_is_new_once_until_its_time_is_over() {
-        let mut heard = HeardKeys::new(100, 10);
-        assert!(heard.is_new("a", Millis(0)));
-        assert!(heard.is_new("b", Millis(50)));
-        assert!(!heard.is_new("a", Millis(100)));
-        assert!(heard.is_new("a", Millis(101)));
-        assert!(!heard.is_new("b", Millis(101)));
-    }
-
-    #[test]
-    fn what_was_not_kept_counts_again() {
-        let mut heard = HeardKeys::new(100, 10);
-        assert!(heard.is_new("a", Millis(0)));
-        heard.forget("a");
-        assert!(heard.is_new("a", Millis(1)));
-        assert!(!heard.is_new("a", Millis(2)));
-    }
-
-    #[test]
-    fn it_does_not_grow_beyond_its_bound() {
-        let mut heard = HeardKeys::new(i64::MAX, 3);
-        for key in 0..1000 {
-            assert!(heard.is_new(&key.to_string(), Millis(key)));
+    /// Forgets keys whose events were not stored, so that repeats count as new.
+    pub(crate) fn forget(&self, keys: &[String]) {
+        let mut state = locked(&self.state);
+        for key in keys {
+            state.recent.remove(key);
         }
-        assert_eq!(heard.order.len(), 3);
-        assert_eq!(heard.keys.len(), 3);
-        assert!(!heard.is_new("999", Millis(1000)));
+    }
+
+    /// Forgets all recent keys.
+    pub(crate) fn forget_all(&self) {
+        locked(&self.state).recent.clear();
     }
 }

@@ -1,12 +1,12 @@
-//! The way of what came in to the archive's [`WriteQueue`], and to the file of what was set aside.
+//! Delivery of rows to the archive's write queue.
 //!
-//! Rows are handed over as soon as there is room for them. Where there is none for too long (a full disk, say) they are
-//! handed back, for whoever has them to record a gap.
+//! Rows are delivered as soon as the queue has room. If there is none for too long (for example because the disk is full),
+//! they are handed back and the caller records a gap.
 
 use std::collections::VecDeque;
 use std::path::Path;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use tokio::sync::{mpsc, oneshot};
@@ -16,118 +16,115 @@ use crate::archive::{
     SessionId, WriteQueue, Writer,
 };
 use crate::collect::clock::AdjustedClock;
-use crate::collect::intake::dedupe_keys::Way;
-use crate::collect::lock::locked;
-use crate::collect::quarantine::dead_letter::{Aside, AsideFile};
-use crate::collect::quarantine::readmit::Quarantined;
+use crate::collect::intake::dedupe_keys::Origin;
+use crate::collect::quarantine::dead_letter::{DeadLetter, DeadLetterKind};
+use crate::collect::quarantine::quarantine::Quarantine;
 use crate::collect::settings::{Settings, span};
 use crate::model::Millis;
 
-/// How often days that are over are looked for.
+/// How often past days are compacted.
 const ROLL: Duration = Duration::from_hours(1);
-/// How long after its end a day is left in the journal, for orders that come late.
+/// How long a past day stays in the journal, for late events; in milliseconds.
 const LATE: i64 = Millis::HOUR;
 
-/// What has become durable so far.
+/// Durable rows so far.
 #[derive(Debug, Default)]
-pub(crate) struct Counts {
+pub(crate) struct StoredCounts {
     pub(crate) orders: AtomicU64,
     pub(crate) bars: AtomicU64,
     pub(crate) open_interest: AtomicU64,
     pub(crate) repeated: AtomicU64,
 }
 
-/// What is done beside the rows, in the order it is asked for.
+/// Work for the background task of a delivery, in order.
 #[derive(Debug)]
-enum Posted {
+enum Job {
     CommitHandle(CommitHandle),
     Note(Box<Batch>),
-    Handed(oneshot::Sender<()>),
+    Sync(oneshot::Sender<()>),
     Flush(oneshot::Sender<()>),
 }
 
-/// The way to the archive; as many as there are tasks.
+/// Delivery of rows and notes to the archive; clones share one write queue.
 #[derive(Clone, Debug)]
 pub(crate) struct Delivery {
     inbox: WriteQueue,
-    /// Where the frames themselves go.
+    /// The queue of raw frames.
     pub(crate) raw: RawQueue,
-    posted: mpsc::UnboundedSender<Posted>,
-    aside: Arc<Mutex<AsideFile>>,
-    /// The orders that were quarantined.
-    pub(crate) quarantined: Arc<Mutex<Quarantined>>,
+    jobs: mpsc::UnboundedSender<Job>,
+    pub(crate) quarantine: Arc<Quarantine>,
     /// The archive's folder.
     pub(crate) archive: Arc<Path>,
+    /// How long to wait for room in the write queue.
     patience: Duration,
-    again: Duration,
-    /// Whether patience has run out lately: until rows are written again nobody waits, or every socket would stand
-    /// still.
+    /// Wait after a failure of the archive.
+    retry: Duration,
+    /// Whether the write queue had no room lately. Until it has, live rows do not wait, so that connections keep reading.
     overflowing: Arc<AtomicBool>,
-    /// Whether days that are over are on their way into files.
+    /// Whether past days are being compacted.
     rolling: Arc<AtomicBool>,
-    pub(crate) counts: Arc<Counts>,
+    pub(crate) counts: Arc<StoredCounts>,
 }
 
-/// What was handed over.
+/// Rows that were delivered.
 #[derive(Debug, Default)]
 pub(crate) struct Sent {
-    /// Why rows can never be kept, of each that was set aside.
-    pub(crate) unfit: Vec<String>,
-    /// What says that the others are durable; absent where there were none.
+    /// Why the archive can never store some rows, each in the dead-letter file.
+    pub(crate) unstorable: Vec<String>,
+    /// Resolves once the other rows are durable; absent if there are none.
     pub(crate) receipt: Option<CommitHandle>,
 }
 
-/// Rows that were not taken.
+/// Rows that the archive did not take.
 #[derive(Debug)]
 pub(crate) struct NotTaken {
-    /// The keys of the orders among them.
+    /// Dedupe keys of the orders.
     pub(crate) keys: Vec<String>,
-    /// Why.
     pub(crate) reason: String,
 }
 
 impl Delivery {
-    /// A way to `inbox`; what is to be done beside it is done on the runtime of the caller.
+    /// A delivery into `inbox`, with a background task on the runtime of the caller.
     pub(crate) fn new(
         inbox: WriteQueue,
         archive: &Path,
         settings: &Settings,
         clock: &Arc<AdjustedClock>,
     ) -> Self {
-        let (posted, received) = mpsc::unbounded_channel();
-        let counts = Arc::new(Counts::default());
+        let (jobs, received) = mpsc::unbounded_channel();
+        let counts = Arc::new(StoredCounts::default());
         tokio::spawn(settle(inbox.clone(), received, Arc::clone(&counts)));
         let rolling = Arc::new(AtomicBool::new(true));
         tokio::spawn(roll(inbox.clone(), Arc::clone(&rolling), Arc::clone(clock)));
         Self {
             inbox,
             raw: RawQueue::default(),
-            posted,
-            aside: Arc::new(Mutex::new(AsideFile::new(archive, settings.aside_bytes))),
-            quarantined: {
-                let known = Quarantined::read(archive, settings.remembered);
-                Arc::new(Mutex::new(known))
-            },
+            jobs,
+            quarantine: Arc::new(Quarantine::open(
+                archive,
+                settings.remembered,
+                settings.aside_bytes,
+            )),
             archive: archive.into(),
             patience: span(settings.pace.patience),
-            again: span(settings.pace.rewrite),
+            retry: span(settings.pace.rewrite),
             overflowing: Arc::default(),
             rolling,
             counts,
         }
     }
 
-    /// The same way, on which the frames go to `raw`.
+    /// The same delivery, with a queue of raw frames.
     pub(crate) fn keeping(self, raw: RawQueue) -> Self {
         Self { raw, ..self }
     }
 
-    /// The way into the archive itself.
+    /// The write queue itself.
     pub(crate) fn queue(&self) -> WriteQueue {
         self.inbox.clone()
     }
 
-    /// Whether days that are over are on their way into files.
+    /// Whether past days are being compacted.
     pub(crate) fn is_rolling(&self) -> bool {
         self.rolling.load(Ordering::Acquire)
     }
@@ -137,64 +134,67 @@ impl Delivery {
         u64::try_from(self.inbox.status().waiting).unwrap_or(u64::MAX)
     }
 
-    /// Why nothing can be written, where nothing can.
+    /// Why the archive cannot be written, if it cannot.
     pub(crate) fn trouble(&self) -> Option<String> {
         self.inbox.status().stalled
     }
 
-    /// Hands rows over as soon as there is room; gives up where there is none for too long. Rows that the archive can
-    /// never keep are set aside, and the others handed over; why is said of each.
-    pub(crate) async fn rows(&self, batch: Batch, way: Way) -> Result<Vec<String>, NotTaken> {
-        let Sent { unfit, receipt } = self.send(batch, way).await?;
+    /// Delivers rows as soon as there is room; fails if there is none for too long.
+    ///
+    /// Returns the reasons of rows that the archive can never store. They go to the dead-letter file.
+    pub(crate) async fn rows(&self, batch: Batch, origin: Origin) -> Result<Vec<String>, NotTaken> {
+        let Sent {
+            unstorable,
+            receipt,
+        } = self.send(batch, origin).await?;
         if let Some(receipt) = receipt {
-            let _ = self.posted.send(Posted::CommitHandle(receipt));
+            let _ = self.jobs.send(Job::CommitHandle(receipt));
         }
-        Ok(unfit)
+        Ok(unstorable)
     }
 
-    /// How many orders of what was handed over are new, once that is durable; `None` where it was not kept.
-    pub(crate) async fn kept(&self, receipt: CommitHandle) -> Option<u64> {
+    /// Number of new orders of a delivery, once they are durable; `None` if they were not stored.
+    pub(crate) async fn stored(&self, receipt: CommitHandle) -> Option<u64> {
         match receipt.await {
             Ok(done) => {
                 count(&self.counts, done);
                 Some(u64::try_from(done.orders).unwrap_or(u64::MAX))
             }
             Err(fault) => {
-                log::error!(target: "liqdata::archive", "rows could not be kept: {fault}");
+                log::error!(target: "liqdata::archive", "rows could not be stored: {fault}");
                 None
             }
         }
     }
 
-    /// As [`Self::rows`], with the receipt in the hands of the caller. What came as an answer can be asked for again, and
-    /// leaves room in the queue for what comes once.
-    pub(crate) async fn send(&self, batch: Batch, way: Way) -> Result<Sent, NotTaken> {
+    /// As [`Self::rows`], and returns the receipt. Past rows can be requested again, so they leave room for live ones.
+    pub(crate) async fn send(&self, batch: Batch, origin: Origin) -> Result<Sent, NotTaken> {
         let mut batch = batch;
-        let mut unfit = Vec::new();
+        let mut unstorable = Vec::new();
         loop {
             let sending = async {
-                match way {
-                    Way::Socket => self.inbox.send(batch.clone()).await,
-                    Way::Request => self.inbox.send_backfill(batch.clone()).await,
+                match origin {
+                    Origin::Live => self.inbox.send(batch.clone()).await,
+                    Origin::Past => self.inbox.send_backfill(batch.clone()).await,
                 }
             };
-            // What is asked for has a room of its own, and nobody's socket waits for it.
-            let is_once = way == Way::Socket;
+            // Past rows have a part of the queue for themselves, and no connection waits for them.
+            let is_live = origin == Origin::Live;
             let hopeless =
-                is_once && self.overflowing.load(Ordering::Relaxed) && self.trouble().is_some();
+                is_live && self.overflowing.load(Ordering::Relaxed) && self.trouble().is_some();
             let patience = if hopeless {
                 Duration::ZERO
             } else {
                 self.patience
             };
             let sent = tokio::time::timeout(patience, sending).await;
-            if is_once {
+            if is_live {
                 self.overflowing.store(sent.is_err(), Ordering::Relaxed);
             }
             let reason = match sent {
                 Ok(Ok(receipt)) => {
                     return Ok(Sent {
-                        unfit,
+                        unstorable,
                         receipt: Some(receipt),
                     });
                 }
@@ -206,11 +206,11 @@ impl Delivery {
                         message,
                     } => {
                         let reason = format!("{table}: column {column:?}: {message}");
-                        self.take_out(&mut batch, table, *row, &reason);
-                        unfit.push(reason);
+                        self.remove_unstorable(&mut batch, table, *row, &reason);
+                        unstorable.push(reason);
                         if batch.is_empty() {
                             return Ok(Sent {
-                                unfit,
+                                unstorable,
                                 receipt: None,
                             });
                         }
@@ -220,7 +220,7 @@ impl Delivery {
                 },
                 Ok(Err(fault)) => fault.to_string(),
                 Err(_) => self.trouble().map_or_else(
-                    || "rows came faster than they could be kept".to_owned(),
+                    || "rows came faster than they could be stored".to_owned(),
                     |trouble| format!("the archive could not be written: {trouble}"),
                 ),
             };
@@ -231,15 +231,15 @@ impl Delivery {
         }
     }
 
-    /// Hands rows over however long that takes; for what can be asked for again and is in no hurry.
+    /// Delivers past rows, however long that takes.
     pub(crate) async fn rows_patiently(&self, batch: Batch) {
-        while self.rows(batch.clone(), Way::Request).await.is_err() {
-            tokio::time::sleep(self.again).await;
+        while self.rows(batch.clone(), Origin::Past).await.is_err() {
+            tokio::time::sleep(self.retry).await;
         }
     }
 
-    fn take_out(&self, batch: &mut Batch, table: &str, row: usize, reason: &str) {
-        let taken = match table {
+    fn remove_unstorable(&self, batch: &mut Batch, table: &str, row: usize, reason: &str) {
+        let removed = match table {
             "orders" if row < batch.orders.len() => format!("{:?}", batch.orders.remove(row)),
             "bars" if row < batch.bars.len() => format!("{:?}", batch.bars.remove(row)),
             "open_interest" if row < batch.open_interest.len() => {
@@ -248,14 +248,17 @@ impl Delivery {
             "positions" if row < batch.positions.len() => {
                 format!("{:?}", batch.positions.remove(row))
             }
-            // Nothing tells which row is at fault: better to lose the batch than to turn in circles.
+            // It is unknown which row is at fault. Without the batch, this would loop forever.
             _ => format!("{:?}", std::mem::take(batch)),
         };
-        log::warn!(target: "liqdata::archive", "a row cannot be kept: {reason}");
-        self.aside(&serde_json::json!({"reason": reason, "row": taken}).to_string());
+        log::warn!(target: "liqdata::archive", "a row cannot be stored: {reason}");
+        self.quarantine.write(&DeadLetter {
+            row: Some(&removed),
+            ..DeadLetter::new(DeadLetterKind::Unstorable, reason)
+        });
     }
 
-    /// Writes a gap down.
+    /// Writes a gap.
     pub(crate) fn note_gap(&self, gap: Gap) {
         self.note(Batch {
             gaps: vec![gap],
@@ -263,7 +266,7 @@ impl Delivery {
         });
     }
 
-    /// Writes down until when a run went on.
+    /// Writes until when a session is covered.
     pub(crate) fn note_seen(&self, run: SessionId, at: Millis) {
         self.note(Batch {
             seen: vec![(run, at)],
@@ -271,12 +274,12 @@ impl Delivery {
         });
     }
 
-    /// Writes down what is no row.
+    /// Writes records other than rows.
     pub(crate) fn note(&self, batch: Batch) {
-        let _ = self.posted.send(Posted::Note(Box::new(batch)));
+        let _ = self.jobs.send(Job::Note(Box::new(batch)));
     }
 
-    /// Begins a run as soon as the archive can be written; `None` where it has been closed.
+    /// Begins a session as soon as the archive can be written; `None` if it was closed.
     pub(crate) async fn begin(
         &self,
         exchange: &'static str,
@@ -291,12 +294,12 @@ impl Delivery {
             match begun.await {
                 Ok(run) => return Some(run),
                 Err(CommitError::Stopped) => return None,
-                Err(_) => tokio::time::sleep(self.again).await,
+                Err(_) => tokio::time::sleep(self.retry).await,
             }
         }
     }
 
-    /// Does something else with the writer, after everything that was handed over before it.
+    /// Runs work on the archive writer, after everything delivered before.
     pub(crate) async fn change<T: Send + 'static>(
         &self,
         work: impl FnOnce(&mut Writer) -> Result<T, ArchiveError> + Send + 'static,
@@ -304,65 +307,56 @@ impl Delivery {
         self.inbox.with(work)?.await
     }
 
-    /// Waits until what failed may be tried again.
+    /// Waits before another attempt.
     pub(crate) async fn pause(&self) {
-        tokio::time::sleep(self.again).await;
+        tokio::time::sleep(self.retry).await;
     }
 
-    /// Sets a line aside, as far as there is room in the file.
-    pub(crate) fn aside(&self, line: &str) -> Aside {
-        let written = locked(&self.aside).write(line);
-        if let Aside::Full(why) = &written {
-            log::warn!(target: "liqdata::archive", "{why}");
-        }
-        written
-    }
-
-    /// Returns once the archive's keeper has everything so far, which does not wait for the disk; or has not got it for
-    /// too long, because it has no room.
+    /// Returns once everything so far is in the write queue, without a wait for the disk, or patience runs out.
     pub(crate) async fn hand_over(&self, patience: Duration) {
         let (reply, done) = oneshot::channel();
-        if self.posted.send(Posted::Handed(reply)).is_ok() {
+        if self.jobs.send(Job::Sync(reply)).is_ok() {
             let _ = tokio::time::timeout(patience, done).await;
         }
     }
 
-    /// Returns once everything so far is durable, or has not become so for too long.
+    /// Returns once everything so far is durable, or patience runs out.
     pub(crate) async fn flush(&self) {
         let (reply, done) = oneshot::channel();
-        if self.posted.send(Posted::Flush(reply)).is_ok() {
+        if self.jobs.send(Job::Flush(reply)).is_ok() {
             let _ = tokio::time::timeout(self.patience, done).await;
         }
     }
 }
 
-/// What is settled in the order in which it was handed over.
+/// Work that waits for the archive, in the order of delivery.
 #[derive(Debug)]
 enum Unsettled {
     CommitHandle(CommitHandle),
     Flush(oneshot::Sender<()>),
 }
 
-/// Hands over what was noted, and counts what became durable. Nothing waits for the receipt of anything before it: a
-/// transaction takes as long as many of them are made of, and they share one.
+/// Delivers notes and counts durable rows.
+///
+/// A note does not wait for the receipt of the note before it, so that many share one transaction.
 async fn settle(
     inbox: WriteQueue,
-    mut received: mpsc::UnboundedReceiver<Posted>,
-    counts: Arc<Counts>,
+    mut received: mpsc::UnboundedReceiver<Job>,
+    counts: Arc<StoredCounts>,
 ) {
     let mut unsettled = VecDeque::new();
     let mut is_open = true;
     while is_open || !unsettled.is_empty() {
         tokio::select! {
             next = received.recv(), if is_open => match next {
-                Some(Posted::CommitHandle(receipt)) => unsettled.push_back(Unsettled::CommitHandle(receipt)),
-                // Whoever asked may have lost patience.
-                Some(Posted::Handed(reply)) => drop(reply.send(())),
-                Some(Posted::Flush(reply)) => unsettled.push_back(Unsettled::Flush(reply)),
-                Some(Posted::Note(batch)) => match inbox.send(*batch).await {
+                Some(Job::CommitHandle(receipt)) => unsettled.push_back(Unsettled::CommitHandle(receipt)),
+                // The caller may have lost patience.
+                Some(Job::Sync(reply)) => drop(reply.send(())),
+                Some(Job::Flush(reply)) => unsettled.push_back(Unsettled::Flush(reply)),
+                Some(Job::Note(batch)) => match inbox.send(*batch).await {
                     Ok(receipt) => unsettled.push_back(Unsettled::CommitHandle(receipt)),
                     Err(fault) => {
-                        log::error!(target: "liqdata::archive", "a gap could not be recorded: {fault}");
+                        log::error!(target: "liqdata::archive", "a record could not be written: {fault}");
                     }
                 },
                 None => is_open = false,
@@ -372,23 +366,23 @@ async fn settle(
     }
 }
 
-/// Settles the first of those that are not settled; whoever stops waiting has lost nothing.
-async fn settle_first(unsettled: &mut VecDeque<Unsettled>, counts: &Counts) {
+/// Waits for the first receipt and counts it. It may be cancelled without a loss.
+async fn settle_first(unsettled: &mut VecDeque<Unsettled>, counts: &StoredCounts) {
     if let Some(Unsettled::CommitHandle(receipt)) = unsettled.front_mut() {
         match receipt.await {
             Ok(done) => count(counts, done),
             Err(fault) => {
-                log::error!(target: "liqdata::archive", "rows could not be kept: {fault}");
+                log::error!(target: "liqdata::archive", "rows could not be stored: {fault}");
             }
         }
     }
-    // Whoever asked may have lost patience.
+    // The caller may have lost patience.
     if let Some(Unsettled::Flush(reply)) = unsettled.pop_front() {
         let _ = reply.send(());
     }
 }
 
-fn count(counts: &Counts, done: Acknowledged) {
+fn count(counts: &StoredCounts, done: Acknowledged) {
     let add = |counter: &AtomicU64, rows: usize| {
         counter.fetch_add(u64::try_from(rows).unwrap_or(0), Ordering::Relaxed);
     };
@@ -398,7 +392,7 @@ fn count(counts: &Counts, done: Acknowledged) {
     add(&counts.repeated, done.repeated);
 }
 
-/// Moves the days that are over into files, at the start and once an hour.
+/// Compacts past days at the start and once an hour.
 async fn roll(inbox: WriteQueue, rolling: Arc<AtomicBool>, clock: Arc<AdjustedClock>) {
     loop {
         let until = clock.now().back(LATE);
@@ -413,12 +407,14 @@ async fn roll(inbox: WriteQueue, rolling: Arc<AtomicBool>, clock: Arc<AdjustedCl
             Ok(rolled) if rolled.rows > 0 => {
                 log::info!(
                     target: "liqdata::archive",
-                    "rolled {} rows into {} files", rolled.rows, rolled.parts.len()
+                    "compacted {} rows into {} files", rolled.rows, rolled.parts.len()
                 );
             }
             Ok(_) => {}
-            // The rows stay in the journal and are rolled another time.
-            Err(fault) => log::warn!(target: "liqdata::archive", "not rolled: {fault}"),
+            // The rows stay in the journal until the next attempt.
+            Err(fault) => {
+                log::warn!(target: "liqdata::archive", "past days are not compacted yet: {fault}")
+            }
         }
         tokio::time::sleep(ROLL).await;
     }
@@ -447,7 +443,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn what_is_asked_for_leaves_room_for_what_comes_once() {
+    async fn past_rows_leave_room_for_live_rows() {
         let folder = std::env::temp_dir().join(format!("liqdata-room-{}", std::process::id()));
         let writer = Archive::create_or_open(&folder).unwrap();
         let pace = CommitPolicy {
@@ -459,21 +455,21 @@ mod tests {
             let clock = Arc::new(AdjustedClock::new(None));
             Delivery::new(by_hand.queue(), &folder, &Settings::default(), &clock)
         };
-        // A page of more rows than there is room for, and one that finds none.
-        let first = delivery.send(readings(100), Way::Request).await.unwrap();
+        // A page with more rows than there is room for, and one without any room.
+        let first = delivery.send(readings(100), Origin::Past).await.unwrap();
         let next = tokio::spawn({
             let delivery = delivery.clone();
-            async move { delivery.send(readings(1), Way::Request).await }
+            async move { delivery.send(readings(1), Origin::Past).await }
         });
         let soon = Duration::from_millis(1);
         for _ in 0..10 {
-            let heard = delivery.send(readings(1), Way::Socket);
-            tokio::time::timeout(soon, heard).await.unwrap().unwrap();
+            let live = delivery.send(readings(1), Origin::Live);
+            tokio::time::timeout(soon, live).await.unwrap().unwrap();
         }
         assert!(!next.is_finished());
-        let heard = delivery.send(readings(1), Way::Socket);
-        let heard = tokio::time::timeout(soon, heard).await;
-        assert!(heard.is_err(), "all places are taken");
+        let live = delivery.send(readings(1), Origin::Live);
+        let live = tokio::time::timeout(soon, live).await;
+        assert!(live.is_err(), "the queue is full");
         by_hand.work();
         first.receipt.unwrap().await.unwrap();
         next.await.unwrap().unwrap();
@@ -505,8 +501,8 @@ mod tests {
             delivery.note_gap(gap(at));
         }
         delivery.flush().await;
-        let kept = Archive::read(&folder).unwrap();
-        assert_eq!(kept.gaps(Millis(0), Millis(1000)).unwrap().len(), 200);
+        let stored = Archive::read(&folder).unwrap();
+        assert_eq!(stored.gaps(Millis(0), Millis(1000)).unwrap().len(), 200);
         let commits = keeper.queue().status().commits;
         assert!(commits < 100, "{commits}");
         drop(keeper);

@@ -1,32 +1,32 @@
-//! Rows that wait until the multiplier of their market is known.
-//!
-//! A row is kept with the frame it was read from: once the markets have been read anew the frame
-//! is decoded again, and what can be priced then is. What still cannot after its time is given up by name.
+//! Pending rows: events that wait until the contract size of their market is known.
 
-use std::collections::VecDeque;
-use std::sync::Arc;
+use std::collections::{BTreeMap, VecDeque};
+use std::sync::{Arc, Mutex};
 
+use tokio::sync::Notify;
+
+use crate::collect::intake::coverage_log::CoverageLog;
+use crate::collect::lock::locked;
+use crate::collect::quarantine::rejections::Rejections;
+use crate::collect::venue_context::VenueContext;
 use crate::feeds::Event;
-use crate::model::Millis;
+use crate::model::{GapState, Millis, TimeRange};
 
-/// A row that waits.
+/// A row that waits, with the frame that it is decoded from again.
 #[derive(Clone, Debug)]
-pub(crate) struct Waiting {
-    /// Its event, as far as it is known.
+pub(crate) struct PendingRow {
+    /// The event as far as it is known.
     pub(crate) event: Event,
-    /// The frame it is in.
     pub(crate) frame: Arc<str>,
-    /// The only market of a body that does not name it.
+    /// The market of a body that does not name it.
     pub(crate) market: Option<String>,
-    /// When it was received.
     pub(crate) received_at: Millis,
 }
 
-impl Waiting {
-    /// The row among the events of its frame.
+impl PendingRow {
+    /// Finds the event of this row among the events of its frame, decoded again.
     ///
-    /// Where the unit of a size has to be found out, the key counts in another unit once it is known; side, price and
-    /// time stay.
+    /// Some exchanges count sizes in a unit that depends on the market, which changes the key. Side, price and time stay.
     pub(crate) fn find_in<'e>(&self, events: &'e [Event]) -> Option<&'e Event> {
         let known = &self.event;
         let by_key = |event: &&Event| event.dedupe_key == known.dedupe_key;
@@ -39,53 +39,140 @@ impl Waiting {
             })
         })
     }
+
+    /// The event time, or the time of receipt where the event has none.
+    pub(crate) fn timestamp(&self) -> Millis {
+        self.event.timestamp.unwrap_or(self.received_at)
+    }
 }
 
-/// The rows of one venue that wait.
-#[derive(Debug, Default)]
-pub(crate) struct Hold {
-    rows: VecDeque<Waiting>,
+/// The pending rows of one exchange.
+///
+/// A pending row is on record as a gap of its market from the start, so that a crash does not hide it. The gap is settled
+/// once the row is stored or given up.
+pub(crate) struct PendingRows {
+    context: Arc<VenueContext>,
+    coverage: Arc<CoverageLog>,
+    rejections: Arc<Rejections>,
+    rows: Mutex<VecDeque<PendingRow>>,
+    added: Notify,
 }
 
-impl Hold {
-    /// Lets a row wait; the oldest is handed back where more than `most` wait.
-    pub(crate) fn wait(&mut self, row: Waiting, most: usize) -> Option<Waiting> {
-        self.rows.push_back(row);
-        if self.rows.len() > most {
-            self.rows.pop_front()
-        } else {
-            None
+impl PendingRows {
+    pub(crate) fn new(
+        context: Arc<VenueContext>,
+        coverage: Arc<CoverageLog>,
+        rejections: Arc<Rejections>,
+    ) -> Self {
+        Self {
+            context,
+            coverage,
+            rejections,
+            rows: Mutex::default(),
+            added: Notify::new(),
         }
     }
 
-    /// How many wait.
+    /// Number of pending rows.
     pub(crate) fn len(&self) -> usize {
-        self.rows.len()
+        locked(&self.rows).len()
     }
 
-    /// All rows that wait, to be tried again.
-    pub(crate) fn take(&mut self) -> Vec<Waiting> {
-        std::mem::take(&mut self.rows).into()
+    /// Returns once a row was added.
+    pub(crate) async fn added(&self) {
+        self.added.notified().await;
     }
 
-    /// The rows that have waited since before `since`.
-    pub(crate) fn expired(&mut self, since: Millis) -> Vec<Waiting> {
-        let (expired, rest) = std::mem::take(&mut self.rows)
-            .into_iter()
-            .partition(|row| row.received_at < since);
-        self.rows = rest;
-        Vec::from_iter::<VecDeque<Waiting>>(expired)
+    /// Adds a row. The oldest row is given up if there are too many.
+    pub(crate) fn add(&self, row: PendingRow) {
+        let at = row.timestamp();
+        let reason = "its multiplier is not known yet".to_owned();
+        let gap = BTreeMap::from([(row.event.native_id.clone(), (at, reason))]);
+        self.coverage.topic_gaps(&gap, at.on(1));
+        let evicted = push(
+            &mut locked(&self.rows),
+            row,
+            self.context.settings.held_rows,
+        );
+        if let Some(row) = evicted {
+            self.give_up(&[row], "too many rows wait for their market");
+        }
+        self.update_status();
+        self.added.notify_one();
     }
+
+    /// Removes all rows, to be tried again.
+    pub(crate) fn take(&self) -> Vec<PendingRow> {
+        std::mem::take(&mut *locked(&self.rows)).into()
+    }
+
+    /// Puts back a row that still cannot be priced.
+    pub(crate) fn put_back(&self, row: PendingRow) {
+        locked(&self.rows).push_back(row);
+    }
+
+    /// Gives up the rows received before an instant.
+    pub(crate) fn expire(&self, before: Millis) {
+        let expired = take_expired(&mut locked(&self.rows), before);
+        self.give_up(&expired, "its multiplier is not known");
+        self.update_status();
+    }
+
+    /// Gives up all rows because collection ends.
+    pub(crate) fn give_up_all(&self) {
+        let reason = "the collecting ended before its multiplier was known";
+        self.give_up(&self.take(), reason);
+        self.update_status();
+    }
+
+    fn give_up(&self, rows: &[PendingRow], reason: &str) {
+        let outcomes = rows.iter().map(|row| {
+            let at = row.timestamp();
+            self.coverage
+                .outcome(TimeRange::new(at, at.on(1)), GapState::Lost, 0, reason)
+        });
+        self.coverage.settle_all(outcomes.collect());
+        for row in rows {
+            let event = &row.event;
+            let reason = format!("{}: {}: {reason}", event.dedupe_key, event.native_id);
+            self.rejections
+                .unpriced(&row.frame, &reason, row.received_at);
+        }
+    }
+
+    fn update_status(&self) {
+        let count = u64::try_from(self.len()).unwrap_or(u64::MAX);
+        self.context.board.notes().status.held = count;
+    }
+}
+
+/// Appends a row and returns the oldest if there are more than `most`.
+fn push(rows: &mut VecDeque<PendingRow>, row: PendingRow, most: usize) -> Option<PendingRow> {
+    rows.push_back(row);
+    if rows.len() > most {
+        rows.pop_front()
+    } else {
+        None
+    }
+}
+
+/// Removes the rows received before an instant.
+fn take_expired(rows: &mut VecDeque<PendingRow>, before: Millis) -> Vec<PendingRow> {
+    let (expired, rest): (Vec<PendingRow>, Vec<PendingRow>) = std::mem::take(rows)
+        .into_iter()
+        .partition(|row| row.received_at < before);
+    *rows = rest.into();
+    expired
 }
 
 #[cfg(test)]
 mod tests {
-    use crate::collect::intake::pending_rows::*;
+    use super::*;
     use crate::feeds::PriceKind;
     use crate::model::Side;
 
-    fn row(key: &str, received_at: i64) -> Waiting {
-        Waiting {
+    fn row(key: &str, received_at: i64) -> PendingRow {
+        PendingRow {
             event: Event {
                 exchange: "okx",
                 native_id: "X".to_owned(),
@@ -109,20 +196,18 @@ mod tests {
     }
 
     #[test]
-    fn the_oldest_gives_way_and_the_expired_are_handed_out_once() {
-        let mut hold = Hold::default();
-        assert!(hold.wait(row("a", 1), 2).is_none());
-        assert!(hold.wait(row("b", 2), 2).is_none());
-        let given_up = hold.wait(row("c", 3), 2);
+    fn the_oldest_row_is_evicted_and_expired_rows_are_taken_once() {
+        let mut rows = VecDeque::new();
+        assert!(push(&mut rows, row("a", 1), 2).is_none());
+        assert!(push(&mut rows, row("b", 2), 2).is_none());
+        let evicted = push(&mut rows, row("c", 3), 2);
         assert_eq!(
-            given_up.map(|row| row.event.dedupe_key).as_deref(),
+            evicted.map(|row| row.event.dedupe_key).as_deref(),
             Some("a")
         );
-        let expired = hold.expired(Millis(3));
+        let expired = take_expired(&mut rows, Millis(3));
         assert_eq!(expired.len(), 1);
-        assert_eq!(hold.len(), 1);
-        assert!(hold.expired(Millis(3)).is_empty());
-        assert_eq!(hold.take().len(), 1);
-        assert_eq!(hold.len(), 0);
+        assert_eq!(rows.len(), 1);
+        assert!(take_expired(&mut rows, Millis(3)).is_empty());
     }
 }

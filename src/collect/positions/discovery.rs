@@ -15,7 +15,7 @@ use url::Url;
 
 use crate::collect::positions::polling::PositionPoller;
 use crate::collect::settings::span;
-use crate::collect::venue_tasks::said;
+use crate::collect::venue_tasks::is_set;
 use crate::feeds::hyperliquid;
 
 /// Time between two pings: the venue closes what it has not heard of for a minute.
@@ -35,7 +35,7 @@ pub(crate) async fn listen(
         let began = Instant::now();
         let lost = tokio::select! {
             lost = hear(&rounds, &coins) => lost,
-            () = said(&mut stop) => return,
+            () = is_set(&mut stop) => return,
         };
         rounds.note(|status| status.live = false);
         if began.elapsed() >= span(pace.healthy) {
@@ -44,7 +44,7 @@ pub(crate) async fn listen(
         rounds.trouble(format!("the tape was lost: {lost}"));
         tokio::select! {
             () = sleep(backoff.next()) => {}
-            () = said(&mut stop) => return,
+            () = is_set(&mut stop) => return,
         }
     }
 }

@@ -22,13 +22,13 @@ use crate::collect::clock::{AdjustedClock, machine};
 use crate::collect::health::cooldown::cooldown_length;
 use crate::collect::health::log_limit::LogLimit;
 use crate::collect::health::status::PositionsStatus;
-use crate::collect::intake::dedupe_keys::Way;
+use crate::collect::intake::dedupe_keys::Origin;
 use crate::collect::intake::delivery::Delivery;
 use crate::collect::lock::locked;
 use crate::collect::positions::watch_list::WatchList;
 use crate::collect::rest_client::{HttpClients, full};
 use crate::collect::settings::{Settings, span};
-use crate::collect::venue_tasks::said;
+use crate::collect::venue_tasks::is_set;
 use crate::feeds::hyperliquid;
 use crate::model::{Millis, nearest_f64};
 use crate::net::{Limiter, is_passing, retry_after};
@@ -168,14 +168,14 @@ impl PositionPoller {
         loop {
             tokio::select! {
                 () = sleep_until(next) => {}
-                () = said(&mut stop) => return,
+                () = is_set(&mut stop) => return,
             }
             next = Instant::now() + every;
             tokio::select! {
                 done = self.round() => if let Err(message) = done {
                     self.trouble(message);
                 },
-                () = said(&mut stop) => return,
+                () = is_set(&mut stop) => return,
             }
         }
     }
@@ -260,13 +260,13 @@ impl PositionPoller {
 
     /// Returns once a snapshot is durable.
     async fn keep(&self, batch: Batch) -> Result<(), String> {
-        let sent = self.delivery.send(batch, Way::Socket).await;
+        let sent = self.delivery.send(batch, Origin::Live).await;
         let sent = sent.map_err(|fault| format!("a snapshot was lost: {}", fault.reason))?;
-        for reason in sent.unfit {
+        for reason in sent.unstorable {
             self.trouble(format!("a position cannot be kept: {reason}"));
         }
         if let Some(receipt) = sent.receipt
-            && self.delivery.kept(receipt).await.is_none()
+            && self.delivery.stored(receipt).await.is_none()
         {
             return Err("a snapshot was lost: it could not be kept".to_owned());
         }

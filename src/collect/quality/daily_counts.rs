@@ -17,7 +17,7 @@ const NUMBERS: [CounterKind; 2] = [CounterKind::Hole, CounterKind::Numbered];
 
 /// Counts that are not written down yet.
 #[derive(Debug, Default)]
-pub(crate) struct Counts {
+pub(crate) struct DailyCounts {
     by_day: BTreeMap<(i64, CounterKind), (Millis, u64)>,
     /// The day of which it is on record that it is counted.
     begun: Option<i64>,
@@ -29,9 +29,9 @@ fn day(at: Millis) -> i64 {
     at.0.div_euclid(Millis::DAY)
 }
 
-impl Counts {
+impl DailyCounts {
     /// Of a venue that numbers what it tells, or of one that does not.
-    pub(crate) fn of(is_numbered: bool) -> Self {
+    pub(crate) fn new(is_numbered: bool) -> Self {
         Self {
             is_numbered,
             ..Self::default()
@@ -71,8 +71,8 @@ mod tests {
 
     #[test]
     fn counts_are_handed_out_once_and_each_day_begins_with_nothing() {
-        let mut counts = Counts::default();
-        let take = |counts: &mut Counts, at| {
+        let mut counts = DailyCounts::default();
+        let take = |counts: &mut DailyCounts, at| {
             let taken = counts.take("okx", Millis(at));
             let mut found: Vec<(CounterKind, u64)> = taken
                 .into_iter()

@@ -1,90 +1,111 @@
-//! Whether a venue's rows mean what they are taken for: asked of the venue itself, where the documents can be read in more
-//! than one way.
+//! The unit check: requests data that shows whether the rows of an exchange are read as they are meant.
+//!
+//! Only exchanges whose documentation is ambiguous have such requests.
 
-use crate::collect::quarantine::retract::DOUBT;
+use tokio::time::sleep;
+
 use crate::collect::settings::span;
 use crate::collect::venue_tasks::{Failure, VenueTasks};
 use crate::model::Millis;
 
-/// What a venue's own replies say of how its rows are read.
+/// How the reason of a gap begins whose rows were read in a way that is disproved.
+pub(crate) const DOUBT: &str = "its rows may mean something else";
+
+/// Result of one check.
 #[derive(Debug)]
-enum Proof {
-    /// They bear it out, or nothing is in doubt.
-    Holds,
-    /// They disprove it.
-    Fails(String),
-    /// They could not be had.
-    Open(String),
+enum Answer {
+    /// The replies confirm how rows are read, or there is nothing to check.
+    Confirmed,
+    /// They contradict it.
+    Disproved(String),
+    /// There was no reply.
+    Missing(String),
 }
 
-impl VenueTasks {
-    async fn proof(&self) -> Proof {
-        let asking = async {
-            for ask in self.intake.venue.proofs(self.intake.clock.now()) {
-                let body = self.rest.get(&ask).await?;
-                if let Some(disproof) = self.intake.disproof(&body)? {
-                    return Ok(Proof::Fails(disproof));
-                }
-            }
-            Ok::<_, Failure>(Proof::Holds)
-        };
-        let patience = span(self.intake.settings.pace.request);
-        match tokio::time::timeout(patience, asking).await {
-            Ok(Ok(proof)) => proof,
-            Ok(Err(fault)) => Proof::Open(fault.to_string()),
-            Err(_) => Proof::Open(format!("no reply within {} s", patience.as_secs_f64())),
-        }
+/// The unit check of one exchange.
+#[derive(Clone, Copy)]
+pub(crate) struct UnitCheck<'a> {
+    tasks: &'a VenueTasks,
+}
+
+impl<'a> UnitCheck<'a> {
+    pub(crate) fn new(tasks: &'a VenueTasks) -> Self {
+        Self { tasks }
     }
 
-    /// Whether the venue's rows may be kept: not where its own replies disprove how they are read. What cannot be asked
-    /// disproves nothing.
-    pub(crate) async fn is_proven(&self) -> bool {
-        let board = &self.intake.board;
-        match self.proof().await {
-            Proof::Holds => {}
-            Proof::Fails(disproof) => {
+    /// Whether the exchange has to be checked.
+    pub(crate) fn is_needed(self) -> bool {
+        let context = &self.tasks.context;
+        !context.venue.proofs(context.clock.now()).is_empty()
+    }
+
+    /// Whether rows may be stored. They may if the check is not answered.
+    pub(crate) async fn passes(self) -> bool {
+        let board = &self.tasks.context.board;
+        match self.check().await {
+            Answer::Confirmed => {}
+            Answer::Disproved(why) => {
                 board.notes().polled = Some(false);
                 board.trouble(format!(
-                    "nothing is kept, its rows do not mean what they are taken for: {disproof}"
+                    "nothing is stored, because the rows do not mean what the decoder assumes: {why}"
                 ));
                 return false;
             }
-            Proof::Open(doubt) => {
-                board.trouble(format!("what its rows mean is not proven: {doubt}"));
+            Answer::Missing(why) => {
+                board.trouble(format!("the unit check was not answered: {why}"));
             }
         }
         true
     }
 
-    /// Returns once nothing disproves how the venue's rows are read; that is asked as often as for its markets.
-    pub(crate) async fn until_proven(&self) {
-        while !self.is_proven().await {
-            tokio::time::sleep(span(self.intake.settings.pace.instruments)).await;
+    /// Returns once rows may be stored. The check is repeated as often as the markets are read.
+    pub(crate) async fn until_passed(self) {
+        let context = &self.tasks.context;
+        while !self.passes().await {
+            sleep(span(context.settings.pace.instruments)).await;
         }
-        self.intake.board.notes().polled = None;
+        context.board.notes().polled = None;
     }
 
-    /// Returns once the venue's replies disprove how its rows are read, with when that was asked, and the reason of the gap:
-    /// what was kept since they last bore it out is in doubt.
-    pub(crate) async fn until_disproved(&self) -> (Millis, String) {
-        let mut borne_out = self.intake.clock.now();
+    /// Returns once the check fails, with the time of its request and the reason of the gap.
+    ///
+    /// The time since the check passed last is recorded as a gap.
+    pub(crate) async fn until_disproved(self) -> (Millis, String) {
+        let context = &self.tasks.context;
+        let mut confirmed = context.clock.now();
         loop {
-            tokio::time::sleep(span(self.intake.settings.pace.instruments)).await;
-            let asked = self.intake.clock.now();
-            match self.proof().await {
-                Proof::Holds => borne_out = asked,
-                Proof::Fails(disproof) => {
-                    let reason = format!("{DOUBT}: {disproof}");
-                    self.intake.gap(borne_out, asked, &reason);
+            sleep(span(context.settings.pace.instruments)).await;
+            let asked = context.clock.now();
+            match self.check().await {
+                Answer::Confirmed => confirmed = asked,
+                Answer::Disproved(why) => {
+                    let reason = format!("{DOUBT}: {why}");
+                    self.tasks.intake.coverage.gap(confirmed, asked, &reason);
                     return (asked, reason);
                 }
-                Proof::Open(_) => {}
+                Answer::Missing(_) => {}
             }
         }
     }
 
-    /// Whether the venue has to prove what its rows mean.
-    pub(crate) fn is_in_doubt(&self) -> bool {
-        !self.intake.venue.proofs(self.intake.clock.now()).is_empty()
+    async fn check(self) -> Answer {
+        let context = &self.tasks.context;
+        let asking = async {
+            for ask in context.venue.proofs(context.clock.now()) {
+                let body = self.tasks.rest.get(&ask).await?;
+                let markets = context.markets.load();
+                let frame = context.venue.frame(&body, None, &markets.instruments);
+                if let Some(why) = context.venue.disproof(&frame)? {
+                    return Ok(Answer::Disproved(why));
+                }
+            }
+            Ok::<_, Failure>(Answer::Confirmed)
+        };
+        let patience = span(context.settings.pace.request);
+        match tokio::time::timeout(patience, asking).await {
+            Ok(Ok(answer)) => answer,
+            Ok(Err(fault)) => Answer::Missing(fault.to_string()),
+            Err(_) => Answer::Missing(format!("no reply within {} s", patience.as_secs_f64())),
+        }
     }
 }

@@ -1,58 +1,110 @@
-//! The file of what was set aside: what was refused, could not be read or could not be priced, `set_aside.jsonl` beside the
-//! journal.
+//! The dead-letter file: frames and rows that were not stored, one JSON object a line, in `set_aside.jsonl` of the archive.
 
 use std::fs::{File, OpenOptions};
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
-/// Its name.
-pub(crate) const ASIDE: &str = "set_aside.jsonl";
+use serde::Serialize;
 
-/// The file of what was set aside, which only grows so large.
+use crate::collect::quarantine::quarantined_order::QuarantinedOrder;
+use crate::model::Millis;
+
+/// Name of the dead-letter file in the archive's folder.
+pub(crate) const DEAD_LETTER_FILE: &str = "set_aside.jsonl";
+
+/// Why something was not stored.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum DeadLetterKind {
+    /// It could not be decoded, or contradicts itself.
+    Rejected,
+    /// It has no value in USD.
+    Unpriced,
+    /// It is in quarantine.
+    Quarantined,
+    /// The archive cannot store one of its values.
+    Unstorable,
+}
+
+/// One line of the dead-letter file.
+#[derive(Clone, Debug, Serialize)]
+pub(crate) struct DeadLetter<'t> {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) exchange: Option<&'static str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) received_at: Option<Millis>,
+    pub(crate) kind: DeadLetterKind,
+    pub(crate) reason: &'t str,
+    /// The frame or body as it was received.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) frame: Option<&'t str>,
+    /// The row that could not be stored.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) row: Option<&'t str>,
+    /// The order in quarantine.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) quarantined: Option<QuarantinedOrder>,
+}
+
+impl<'t> DeadLetter<'t> {
+    pub(crate) fn new(kind: DeadLetterKind, reason: &'t str) -> Self {
+        Self {
+            exchange: None,
+            received_at: None,
+            kind,
+            reason,
+            frame: None,
+            row: None,
+            quarantined: None,
+        }
+    }
+}
+
+/// The dead-letter file, up to a size.
 #[derive(Debug)]
-pub(crate) struct AsideFile {
+pub(crate) struct DeadLetterFile {
     path: PathBuf,
     file: Option<File>,
     most: u64,
     left: u64,
-    /// Whether it was said that nothing more is written.
-    is_said: bool,
+    /// Whether a caller was given the reason why nothing is written.
+    is_reported: bool,
 }
 
-/// What became of a line.
+/// Whether a line was written.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Aside {
-    Written,
-    /// It is left out, and so will be the next; why is said once.
+pub(crate) enum Written {
+    Yes,
+    /// It was dropped, for this reason, which is given once.
     Full(String),
-    /// It is left out like others before.
-    LeftOut,
+    /// It was dropped, like the one before.
+    Dropped,
 }
 
-impl AsideFile {
+impl DeadLetterFile {
     pub(crate) fn new(archive: &Path, most: u64) -> Self {
-        let path = archive.join(ASIDE);
+        let path = archive.join(DEAD_LETTER_FILE);
         let size = std::fs::symlink_metadata(&path).map_or(0, |file| file.len());
         Self {
             path,
             file: None,
             most,
             left: most.saturating_sub(size),
-            is_said: false,
+            is_reported: false,
         }
     }
 
-    /// Writes a line, as far as there is room.
-    pub(crate) fn write(&mut self, line: &str) -> Aside {
+    /// Appends a line if there is room.
+    pub(crate) fn write(&mut self, line: &str) -> Written {
         match self.try_write(line) {
             Ok(()) => {
-                self.is_said = false;
-                Aside::Written
+                self.is_reported = false;
+                Written::Yes
             }
-            Err(_) if self.is_said => Aside::LeftOut,
+            Err(_) if self.is_reported => Written::Dropped,
             Err(why) => {
-                self.is_said = true;
-                Aside::Full(why)
+                self.is_reported = true;
+                Written::Full(why)
             }
         }
     }
@@ -63,16 +115,18 @@ impl AsideFile {
             .saturating_add(1);
         if size > self.left {
             return Err(format!(
-                "{ASIDE} is full ({} bytes, aside_bytes); what comes is counted and not kept there: move it away and start \
-                 anew, or allow more",
+                "{DEAD_LETTER_FILE} is full ({} bytes, aside_bytes), so further dead letters are only counted; move the \
+                 file away or raise aside_bytes",
                 self.most
             ));
         }
         let fault = |error: std::io::Error| {
-            format!("{ASIDE} cannot be written ({error}); what comes is counted and not kept there")
+            format!(
+                "{DEAD_LETTER_FILE} cannot be written ({error}), so dead letters are only counted"
+            )
         };
         if self.file.is_none() {
-            // Behind a link lies somebody else's file, and a pipe lets whoever opens it wait.
+            // A link may point to a file of somebody else, and opening a pipe blocks.
             match std::fs::symlink_metadata(&self.path) {
                 Ok(found) if !found.is_file() => {
                     let why = "it is a link or no plain file";
@@ -97,24 +151,24 @@ impl AsideFile {
 #[cfg(test)]
 #[expect(clippy::unwrap_used, reason = "tests")]
 mod tests {
-    use crate::collect::quarantine::dead_letter::*;
+    use super::*;
 
     #[test]
-    fn a_full_file_says_so_once() {
-        let folder = std::env::temp_dir().join(format!("liqdata-aside-{}", std::process::id()));
+    fn a_full_file_is_reported_once() {
+        let folder = std::env::temp_dir().join(format!("liqdata-letters-{}", std::process::id()));
         std::fs::create_dir_all(&folder).unwrap();
-        let mut aside = AsideFile::new(&folder, 10);
-        assert_eq!(aside.write("1234"), Aside::Written);
-        let full = aside.write("123456");
+        let mut letters = DeadLetterFile::new(&folder, 10);
+        assert_eq!(letters.write("1234"), Written::Yes);
+        let full = letters.write("123456");
         assert!(
-            matches!(&full, Aside::Full(why) if why.contains("full (10 bytes")),
+            matches!(&full, Written::Full(why) if why.contains("full (10 bytes")),
             "{full:?}"
         );
-        assert_eq!(aside.write("123456"), Aside::LeftOut);
-        // A shorter one may still have room.
-        assert_eq!(aside.write("1234"), Aside::Written);
+        assert_eq!(letters.write("123456"), Written::Dropped);
+        // A shorter line may still have room.
+        assert_eq!(letters.write("1234"), Written::Yes);
         assert_eq!(
-            std::fs::read_to_string(folder.join(ASIDE)).unwrap(),
+            std::fs::read_to_string(folder.join(DEAD_LETTER_FILE)).unwrap(),
             "1234\n1234\n"
         );
         std::fs::remove_dir_all(&folder).unwrap();
@@ -122,16 +176,16 @@ mod tests {
 
     #[cfg(unix)]
     #[test]
-    fn nothing_is_written_behind_a_link() {
+    fn a_link_is_not_followed() {
         let folder = std::env::temp_dir().join(format!("liqdata-linked-{}", std::process::id()));
         std::fs::create_dir_all(&folder).unwrap();
         let mine = folder.join("thesis.txt");
         std::fs::write(&mine, "years of work").unwrap();
-        std::os::unix::fs::symlink(&mine, folder.join(ASIDE)).unwrap();
-        let said = AsideFile::new(&folder, 1000).write("1234");
+        std::os::unix::fs::symlink(&mine, folder.join(DEAD_LETTER_FILE)).unwrap();
+        let written = DeadLetterFile::new(&folder, 1000).write("1234");
         assert!(
-            matches!(&said, Aside::Full(why) if why.contains("a link")),
-            "{said:?}"
+            matches!(&written, Written::Full(why) if why.contains("a link")),
+            "{written:?}"
         );
         assert_eq!(std::fs::read_to_string(&mine).unwrap(), "years of work");
         std::fs::remove_dir_all(&folder).unwrap();

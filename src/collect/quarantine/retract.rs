@@ -1,45 +1,47 @@
-//! What was kept while the rows of a venue may have meant something else than they were taken for: it is told no more, before
-//! that time is asked for again. Told again it may be under other keys, so both would stand side by side.
+//! Retraction: removes stored rows of a time in which the rows of an exchange were read in a way that was disproved.
+//!
+//! The time is requested again. The same orders may then have other keys, so both versions would be stored.
 
 use std::collections::BTreeMap;
 
 use crate::archive::{Archive, ArchiveError, CommitError, DayCorrection, Filter, GapState, Writer};
-use crate::collect::backfill::task::MARGIN;
+use crate::collect::backfill::backfill::MARGIN;
+use crate::collect::quality::unit_check::{DOUBT, UnitCheck};
 use crate::collect::venue_tasks::VenueTasks;
 use crate::model::{Millis, MissedStretch};
 
-/// How the reason of a gap begins in which it is in doubt what rows mean.
-pub(crate) const DOUBT: &str = "its rows may mean something else";
-
-/// When the day of an instant begins.
+/// The start of the UTC day of an instant.
 pub(crate) fn day_of(at: Millis) -> Millis {
     Millis(at.0.div_euclid(Millis::DAY).saturating_mul(Millis::DAY))
 }
 
-/// A time of doubt, both of its ends in it.
+/// A time whose rows are in doubt, both ends included.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Doubted {
+pub(crate) struct DoubtfulTime {
     start: Millis,
     end: Millis,
-    /// Whether it has neither been told again nor is lost.
+    /// Whether it is neither recovered nor lost.
     is_open: bool,
 }
 
-impl Doubted {
-    /// Whether what was received at an instant is in doubt.
-    pub(crate) fn holds(self, received_at: Millis) -> bool {
+impl DoubtfulTime {
+    /// Whether an instant of receipt lies in it.
+    pub(crate) fn contains(self, received_at: Millis) -> bool {
         self.start <= received_at && received_at <= self.end
     }
 }
 
-/// The times of which an archive says that what an exchange told was in doubt.
-pub(crate) fn doubted(archive: &Archive, exchange: &str) -> Result<Vec<Doubted>, ArchiveError> {
+/// The doubtful times of an exchange that an archive has on record.
+pub(crate) fn doubtful_times(
+    archive: &Archive,
+    exchange: &str,
+) -> Result<Vec<DoubtfulTime>, ArchiveError> {
     let gaps = archive.gap_statuses(Millis(0), Millis(i64::MAX), None)?;
     let of_doubt = |gap: &MissedStretch| gap.exchange == exchange && gap.reason.starts_with(DOUBT);
     Ok(gaps
         .into_iter()
         .filter(of_doubt)
-        .map(|gap| Doubted {
+        .map(|gap| DoubtfulTime {
             start: gap.start,
             end: gap.end,
             is_open: gap.state == GapState::Open,
@@ -47,24 +49,25 @@ pub(crate) fn doubted(archive: &Archive, exchange: &str) -> Result<Vec<Doubted>,
         .collect())
 }
 
-/// What is told no more.
+/// What a retraction removed.
 #[derive(Clone, Copy, Debug)]
-struct Withdrawn {
+struct Retracted {
     rows: usize,
-    /// When the first of them happened, if that was before the doubt began.
+    /// Event time of the first row, where it is before `start`.
     first: Millis,
-    /// When the doubt began.
+    /// Start of the doubtful time.
     start: Millis,
 }
 
-/// Lets nothing be told any more that was received in a time of doubt which is still open; `reach` is how long ago at most it
-/// had happened. `None` where there is no such time.
-fn withdraw(
+/// Removes the rows received in open doubtful times; `None` if there are no such times.
+///
+/// `reach` is the greatest age of an event at its receipt, in milliseconds.
+fn retract(
     writer: &mut Writer,
     exchange: &str,
     reach: i64,
-) -> Result<Option<Withdrawn>, ArchiveError> {
-    let mut open = doubted(writer, exchange)?;
+) -> Result<Option<Retracted>, ArchiveError> {
+    let mut open = doubtful_times(writer, exchange)?;
     open.retain(|time| time.is_open);
     let Some(start) = open.iter().map(|time| time.start).min() else {
         return Ok(None);
@@ -75,63 +78,62 @@ fn withdraw(
         ..Filter::default()
     };
     let mut days: BTreeMap<Millis, DayCorrection> = BTreeMap::new();
-    let mut withdrawn = Withdrawn {
+    let mut retracted = Retracted {
         rows: 0,
         first: start,
         start,
     };
     for row in writer.orders(&filter)?.rows {
-        if !open.iter().any(|time| time.holds(row.received_at)) {
+        if !open.iter().any(|time| time.contains(row.received_at)) {
             continue;
         }
         let at = row.order.timestamp;
-        withdrawn.rows += 1;
-        withdrawn.first = withdrawn.first.min(at);
+        retracted.rows += 1;
+        retracted.first = retracted.first.min(at);
         let revision = days.entry(day_of(at)).or_default();
         revision.removed.push((row.order.exchange, row.dedupe_key));
     }
     for (day, revision) in days {
         writer.supersede(day, &revision)?;
     }
-    Ok(Some(withdrawn))
+    Ok(Some(retracted))
 }
 
-impl VenueTasks {
-    /// Returns once nothing is told any more of what was received in times of doubt that are to be asked for again.
-    pub(crate) async fn withdraw_doubted(&self) {
-        if !self.is_in_doubt() {
-            return;
-        }
-        let intake = &self.intake;
-        let name = intake.name();
-        let margin = self.late().max(MARGIN);
-        let limit = intake.settings.missed_reach();
-        let reach = limit.unwrap_or(Millis::DAY.max(intake.venue.look_back()));
-        let reach = reach.saturating_add(margin);
-        // The gaps are on record first.
-        intake.delivery.flush().await;
-        let work = move |writer: &mut Writer| withdraw(writer, name, reach);
-        let withdrawn = loop {
-            match intake.delivery.change(work).await {
-                Ok(done) => break done,
-                Err(CommitError::Stopped) => return,
-                Err(fault) => {
-                    self.trouble(format!("what is in doubt is still told: {fault}"));
-                    intake.delivery.pause().await;
-                }
+/// Removes the rows of open doubtful times of an exchange, and returns once they are gone.
+pub(crate) async fn retract_doubtful(tasks: &VenueTasks) {
+    if !UnitCheck::new(tasks).is_needed() {
+        return;
+    }
+    let context = &tasks.context;
+    let name = context.name();
+    let margin = context.lateness().max(MARGIN);
+    let limit = context.settings.missed_reach();
+    let reach = limit.unwrap_or(Millis::DAY.max(context.venue.look_back()));
+    let reach = reach.saturating_add(margin);
+    // The gaps have to be on record first.
+    context.delivery.flush().await;
+    let work = move |writer: &mut Writer| retract(writer, name, reach);
+    let retracted = loop {
+        match context.delivery.change(work).await {
+            Ok(done) => break done,
+            Err(CommitError::Stopped) => return,
+            Err(fault) => {
+                context.trouble(format!("doubtful rows are not retracted yet: {fault}"));
+                context.delivery.pause().await;
             }
-        };
-        let Some(Withdrawn { rows, first, start }) = withdrawn else {
-            return;
-        };
-        intake.forget_all();
-        log::warn!(
-            target: "liqdata::feeds",
-            "{name}: {rows} orders are told no more, they may mean something else"
-        );
-        // A back-fill may have told of longer ago than is asked for with the time of doubt.
-        if first < start.back(margin) {
-            intake.gap(first, start, "what was told of it may mean something else");
         }
+    };
+    let Some(Retracted { rows, first, start }) = retracted else {
+        return;
+    };
+    tasks.intake.forget_all();
+    log::warn!(
+        target: "liqdata::feeds",
+        "{name}: {rows} orders are retracted, because they may mean something else"
+    );
+    // A backfill may have stored older rows than the backfill of the doubtful time requests.
+    if first < start.back(margin) {
+        let reason = "its retracted rows may mean something else";
+        tasks.intake.coverage.gap(first, start, reason);
     }
 }

@@ -9,7 +9,7 @@ use std::path::Path;
 
 use crate::archive::{Archive, ArchiveError, RawFileEntry, RawLine, RawLines};
 use crate::collect::plan::CollectError;
-use crate::collect::quarantine::readmit::Quarantined;
+use crate::collect::quarantine::quarantine::QuarantinedOrders;
 use crate::collect::rebuild::replay::Replay;
 use crate::collect::rebuild::report::{ArchiveAccess, RebuildOptions, RebuildReport};
 use crate::feeds::Venue;
@@ -57,7 +57,7 @@ pub fn rebuild(
     }
     let all = days.values().flatten().map(|part| part.bytes).sum();
     let mut read = 0;
-    let quarantined = Quarantined::read(path, usize::MAX);
+    let quarantined = QuarantinedOrders::read(path, usize::MAX);
     let mut reread = Replay::new(open, quarantined, again, &chosen);
     for link in reread.archive().raw_links()? {
         let fault = "it is a link, which is not followed: what lies behind it corrects nothing";
@@ -213,7 +213,7 @@ mod tests {
             let open = ArchiveAccess::Write(Archive::create_or_open(&folder).unwrap());
             let mut reread = Replay::new(
                 open,
-                Quarantined::read(&folder, usize::MAX),
+                QuarantinedOrders::read(&folder, usize::MAX),
                 &RebuildOptions::default(),
                 &[],
             );

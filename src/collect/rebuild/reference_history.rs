@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 use rust_decimal::Decimal;
 
 use crate::archive::{Archive, ArchiveError, Filter};
-use crate::collect::quality::reference_price::Yardstick;
+use crate::collect::quality::reference_price::ReferencePrices;
 use crate::feeds::venue;
 use crate::model::{Millis, sort_small};
 
@@ -68,11 +68,11 @@ impl ReferenceHistory {
     }
 
     /// Tells what had been received by an instant.
-    pub(crate) fn tell(&mut self, yardstick: &Yardstick, by: Millis) {
+    pub(crate) fn tell(&mut self, prices: &ReferencePrices, by: Millis) {
         while let Some(one) = self.left.pop_front_if(|one| one.received_at <= by) {
             match one.exchange {
-                None => yardstick.close(&one.coin, one.at, one.value),
-                Some(exchange) => yardstick.open_interest(&one.coin, exchange, one.at, one.value),
+                None => prices.add_close(&one.coin, one.at, one.value),
+                Some(exchange) => prices.add_open_interest(&one.coin, exchange, one.at, one.value),
             }
         }
     }

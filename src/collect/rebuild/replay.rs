@@ -12,14 +12,15 @@ use std::sync::Arc;
 use crate::archive::{
     Archive, ArchiveError, DayCorrection, Filter, OrderRow, RawLine, RawLineKind,
 };
-use crate::collect::intake::dedupe_keys::{Kept, Keys, Way};
-use crate::collect::intake::intake::order_row;
-use crate::collect::intake::pending_rows::Waiting;
-use crate::collect::intake::raw_frames::asked;
+use crate::collect::intake::dedupe_keys::{DedupeKeys, Origin};
+use crate::collect::intake::pending_rows::PendingRow;
+use crate::collect::intake::raw_frames::path_and_query;
 use crate::collect::plan::CollectError;
-use crate::collect::quality::reference_price::{Doubt, Yardstick};
-use crate::collect::quarantine::readmit::{Figures, Quarantined};
-use crate::collect::quarantine::retract::{Doubted, day_of, doubted};
+use crate::collect::quality::order_check::order_row;
+use crate::collect::quality::reference_price::{Outlier, ReferencePrices};
+use crate::collect::quarantine::quarantine::QuarantinedOrders;
+use crate::collect::quarantine::quarantined_order::Figures;
+use crate::collect::quarantine::retract::{DoubtfulTime, day_of, doubtful_times};
 use crate::collect::rebuild::reference_history::ReferenceHistory;
 use crate::collect::rebuild::report::{ArchiveAccess, RebuildOptions, RebuildReport};
 use crate::collect::reference_data::markets::Markets;
@@ -67,8 +68,8 @@ struct VenueReplay {
     coins: Option<Vec<String>>,
     lists: Vec<Option<Vec<Listing>>>,
     markets: Markets,
-    keys: Keys,
-    held: Vec<Waiting>,
+    keys: DedupeKeys,
+    held: Vec<PendingRow>,
     marks: StoredRows,
     /// By the instants at which frames came lately: the rows received then that none of them has told so far. Of one that is
     /// not fully known there are none.
@@ -76,19 +77,19 @@ struct VenueReplay {
     /// The last instant of which that is settled.
     settled: Option<Millis>,
     /// When it was in doubt what its rows mean.
-    doubted: Vec<Doubted>,
+    doubtful: Vec<DoubtfulTime>,
 }
 
-/// Frames on their way through the decoders of today.
+/// Frames on their way through the current decoders.
 pub(crate) struct Replay {
     open: ArchiveAccess,
     start: Option<Millis>,
     end: Option<Millis>,
     venues: HashMap<&'static str, VenueReplay>,
     chosen: Vec<&'static str>,
-    yardstick: Yardstick,
+    prices: ReferencePrices,
     /// What was not kept then, since its unit had to be another.
-    quarantined: Quarantined,
+    quarantined: QuarantinedOrders,
     measures: ReferenceHistory,
     pace: Pace,
     days: BTreeMap<Millis, DayCorrection>,
@@ -160,12 +161,12 @@ impl VenueReplay {
             coins: None,
             lists: Vec::new(),
             markets: Markets::default(),
-            keys: Keys::default(),
+            keys: DedupeKeys::default(),
             held: Vec::new(),
             marks: StoredRows::default(),
             untold: BTreeMap::new(),
             settled: None,
-            doubted: Vec::new(),
+            doubtful: Vec::new(),
         }
     }
 
@@ -174,12 +175,15 @@ impl VenueReplay {
         let said = line.request.as_deref().unwrap_or_default();
         let requests = self.venue.listing_requests();
         let path = |text: &str| text.split('?').next().map(str::to_owned);
-        let ask: Option<&Ask> = requests.iter().find(|ask| asked(ask) == said).or_else(|| {
-            let place = usize::try_from(line.list?).ok()?;
-            requests
-                .get(place)
-                .filter(|ask| path(&asked(ask)) == path(said))
-        });
+        let ask: Option<&Ask> = requests
+            .iter()
+            .find(|ask| path_and_query(ask) == said)
+            .or_else(|| {
+                let place = usize::try_from(line.list?).ok()?;
+                requests
+                    .get(place)
+                    .filter(|ask| path(&path_and_query(ask)) == path(said))
+            });
         let (Some(ask), Some(place)) = (ask, line.list.and_then(|list| usize::try_from(list).ok()))
         else {
             return;
@@ -214,7 +218,7 @@ impl VenueReplay {
 impl Replay {
     pub(crate) fn new(
         open: ArchiveAccess,
-        quarantined: Quarantined,
+        quarantined: QuarantinedOrders,
         again: &RebuildOptions,
         chosen: &[&'static Venue],
     ) -> Self {
@@ -224,7 +228,7 @@ impl Replay {
             end: again.end,
             venues: HashMap::new(),
             chosen: chosen.iter().map(|venue| venue.name()).collect(),
-            yardstick: Yardstick::default(),
+            prices: ReferencePrices::default(),
             quarantined,
             measures: ReferenceHistory::default(),
             pace: Pace::default(),
@@ -258,7 +262,7 @@ impl Replay {
         let mut one = match self.venues.remove(name) {
             Some(one) => one,
             None => VenueReplay {
-                doubted: doubted(self.archive(), name)?,
+                doubtful: doubtful_times(self.archive(), name)?,
                 ..VenueReplay::new(venue, is_chosen)
             },
         };
@@ -285,7 +289,7 @@ impl Replay {
             RawLineKind::Socket | RawLineKind::Request => {
                 // What was taken in while it was in doubt what rows mean was withdrawn, and is no news.
                 let at = line.received_at;
-                if !one.doubted.iter().any(|time| time.holds(at)) {
+                if !one.doubtful.iter().any(|time| time.contains(at)) {
                     self.frame(one, &line)?;
                 }
             }
@@ -343,7 +347,7 @@ impl Replay {
     fn frame(&mut self, one: &mut VenueReplay, line: &RawLine) -> Result<(), CollectError> {
         let (name, at) = (one.venue.name(), line.received_at);
         let counts = one.is_chosen && self.is_within(at);
-        self.measures.tell(&self.yardstick, at);
+        self.measures.tell(&self.prices, at);
         if counts && !one.untold.contains_key(&at) {
             self.settle_untold(one, Some(at.back(AMONG)));
             self.look(one, line)?;
@@ -356,7 +360,7 @@ impl Replay {
             self.done.of(name).frames += 1;
         }
         let read = read(one, line);
-        let Some((events, way)) = read else {
+        let Some((events, origin)) = read else {
             if counts {
                 self.done.of(name).unread += 1;
                 one.untold.entry(at).or_default().clear();
@@ -376,17 +380,17 @@ impl Replay {
             });
         }
         for event in events {
-            if !one.is_asked_for(&event.coin) || self.is_out_of_time(&event, way, at) {
+            if !one.is_asked_for(&event.coin) || self.is_out_of_time(&event, origin, at) {
                 continue;
             }
-            if matches!(one.keys.look(one.venue.keyed(), &event), Kept::Twice(_)) {
+            if one.keys.excess(one.venue.keyed(), &event).is_some() {
                 continue;
             }
             if event.is_held() {
                 if one.held.len() >= MOST_HELD {
                     continue;
                 }
-                one.held.push(Waiting {
+                one.held.push(PendingRow {
                     event,
                     frame: Arc::from(line.frame.as_str()),
                     market: line.market.clone(),
@@ -399,10 +403,10 @@ impl Replay {
         Ok(())
     }
 
-    fn is_out_of_time(&self, event: &Event, way: Way, now: Millis) -> bool {
+    fn is_out_of_time(&self, event: &Event, origin: Origin, now: Millis) -> bool {
         event.timestamp.is_some_and(|at| {
             at > now.on(millis(self.pace.ahead))
-                || way == Way::Socket && at < now.back(millis(self.pace.oldest))
+                || origin == Origin::Live && at < now.back(millis(self.pace.oldest))
         })
     }
 
@@ -444,13 +448,13 @@ impl Replay {
         let Some(row) = order_row(event, one.venue.completeness(), None, at) else {
             return Ok(());
         };
-        let doubt = self.yardstick.doubt_row(name, &row, None);
+        let outlier = self.prices.check_row(name, &row, None);
         if !one.is_chosen || !self.is_within(at) {
             return Ok(());
         }
         let day = day_of(row.order.timestamp);
         one.marks.look(self.open.archive(), name, day)?;
-        let is_doubtful = matches!(doubt, Some(Doubt::Impossible(_))) || row.fault().is_some();
+        let is_doubtful = matches!(outlier, Some(Outlier::Impossible(..))) || row.fault().is_some();
         let fresh = StoredRow {
             received_at: at,
             day,
@@ -460,7 +464,7 @@ impl Replay {
         // What it was measured by then is not all known any more, such as the exchange's own price.
         let is_doubtful = is_doubtful || {
             let quarantined = &self.quarantined;
-            known.is_none() && quarantined.has(&row.dedupe_key, &Figures::of_row(&row))
+            known.is_none() && quarantined.contains(&row.dedupe_key, &Figures::from(&row))
         };
         let compared = self.done.of(name);
         match known {
@@ -527,21 +531,21 @@ impl Replay {
 }
 
 /// The events of a frame with their keys, and how they came; `None` where not all of it can be read.
-fn read(one: &mut VenueReplay, line: &RawLine) -> Option<(Vec<Event>, Way)> {
+fn read(one: &mut VenueReplay, line: &RawLine) -> Option<(Vec<Event>, Origin)> {
     let at = line.received_at;
     let instruments = one.markets.of_body(line.market.as_deref());
     let faults = RefCell::default();
     let frame = one.venue.frame(&line.frame, Some(at), &instruments);
     let frame = frame.keeping(&faults);
     let mut events = one.venue.decode(&frame).ok()?;
-    let way = match line.kind {
-        RawLineKind::Socket if events.is_empty() || !one.venue.recalls(&frame) => Way::Socket,
-        _ => Way::Request,
+    let origin = match line.kind {
+        RawLineKind::Socket if events.is_empty() || !one.venue.recalls(&frame) => Origin::Live,
+        _ => Origin::Past,
     };
     let keyed = one.venue.keyed();
     if keyed != Keyed::Whole {
         one.keys.announce(one.venue.announced(&frame), at);
-        one.keys.assign(keyed, &mut events, way, at);
+        one.keys.assign(keyed, &mut events, origin, at);
     }
     events.retain(|event| {
         event.timestamp.is_none_or(|happened| {
@@ -549,5 +553,5 @@ fn read(one: &mut VenueReplay, line: &RawLine) -> Option<(Vec<Event>, Way)> {
                 && line.until.is_none_or(|until| happened < until)
         })
     });
-    faults.take().is_empty().then_some((events, way))
+    faults.take().is_empty().then_some((events, origin))
 }

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
 
-use crate::collect::quality::reference_price::Read;
+use crate::collect::quality::reference_price::Reading;
 use crate::collect::reference_data::instrument_cache::CachedMarkets;
 use crate::feeds::Instruments;
 use crate::feeds::Listing;
@@ -45,7 +45,7 @@ pub(crate) struct Markets {
     /// Those that are not traded any more, by name, and when that was read first.
     closed: HashMap<String, (Listing, Millis)>,
     /// The price that the venue told of each market last, and when it was asked.
-    prices: HashMap<String, Read>,
+    prices: HashMap<String, Reading>,
 }
 
 impl Markets {
@@ -133,7 +133,7 @@ impl Markets {
         for (at, told) in told {
             let read = |quoted: Quoted| {
                 let value = quoted.price;
-                (quoted.native_id, Read { at, value })
+                (quoted.native_id, Reading { at, value })
             };
             self.prices.extend(told.into_iter().map(read));
         }
@@ -147,7 +147,7 @@ impl Markets {
     }
 
     /// The price that the venue told of a market last.
-    pub(crate) fn price(&self, native_id: &str) -> Option<Read> {
+    pub(crate) fn price(&self, native_id: &str) -> Option<Reading> {
         self.prices.get(native_id).copied()
     }
 

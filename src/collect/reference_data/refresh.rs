@@ -7,6 +7,7 @@ use std::sync::Arc;
 use tokio::time::{Instant, sleep, sleep_until};
 
 use crate::archive::RawLine;
+use crate::collect::intake::raw_frames::{keep_markets, market_page};
 use crate::collect::lock::locked;
 use crate::collect::reference_data::instrument_cache;
 use crate::collect::reference_data::markets::Markets;
@@ -31,11 +32,14 @@ impl VenueTasks {
 
     /// Keeps the lists, once it is written down what is new in them.
     pub(crate) fn keep_lists(&self, markets: &Markets) {
-        let kept = instrument_cache::keep(&self.archive, self.intake.venue, |place| {
-            markets.list(place)
-        });
+        let kept = instrument_cache::keep(
+            &self.context.delivery.archive,
+            self.context.venue,
+            |place| markets.list(place),
+        );
         if let Err(fault) = kept {
-            self.trouble(format!("the lists of markets cannot be kept: {fault}"));
+            self.context
+                .trouble(format!("the lists of markets cannot be kept: {fault}"));
         }
     }
 
@@ -43,14 +47,20 @@ impl VenueTasks {
     /// nothing; gives why, where that happened. Nor does a list that is told as empty, or as not there, end the listening to
     /// what it had: that is believed once it has been told for long enough.
     async fn read_markets(&self) -> Result<Option<Failure>, Failure> {
-        let known = self.intake.markets.load_full();
+        let known = self.context.markets.load_full();
         let (mut lists, mut read_at) = (known.lists.clone(), known.read.clone());
         let mut doubts = known.doubts.clone();
         let (mut told, mut gone) = (Vec::new(), None);
         let mut failed = None;
-        let after = millis(self.intake.settings.pace.gone);
-        for (place, ask) in self.intake.venue.listing_requests().into_iter().enumerate() {
-            let asked = self.intake.clock.now();
+        let after = millis(self.context.settings.pace.gone);
+        for (place, ask) in self
+            .context
+            .venue
+            .listing_requests()
+            .into_iter()
+            .enumerate()
+        {
+            let asked = self.context.clock.now();
             let listed = known.lists.get(place).and_then(Option::as_ref);
             let recalled = self.recalled.get(place).and_then(Option::as_ref);
             let before = listed.or(recalled.map(|list| &list.listings));
@@ -60,7 +70,7 @@ impl VenueTasks {
                     doubts.remove(&place);
                     told.push((asked, prices));
                     if listed != Some(&listings) {
-                        self.keep_markets(place, pages);
+                        keep_markets(&self.context, place, pages);
                     }
                     Some(listings)
                 }
@@ -71,7 +81,8 @@ impl VenueTasks {
                     let doubt = (is_absent && !has_none).then(|| doubts.entry(place).or_default());
                     let believed = doubt.and_then(|doubt| doubt.is_believed(asked, after));
                     if let Some(since) = believed {
-                        self.trouble(format!("some markets are gone: {fault}"));
+                        self.context
+                            .trouble(format!("some markets are gone: {fault}"));
                         gone = Some(gone.map_or(since, |gone: Millis| gone.min(since)));
                         doubts.remove(&place);
                         Some(Vec::new())
@@ -99,9 +110,9 @@ impl VenueTasks {
             return Err(failed.unwrap_or(Failure::NoMarkets));
         }
         let before = self.topics();
-        let at = self.intake.clock.now();
+        let at = self.context.clock.now();
         // Those of a process before may stand there by now.
-        let known = self.intake.markets.load_full();
+        let known = self.context.markets.load_full();
         markets = markets.closing(&known, at).priced(&known, told);
         markets.doubts = doubts;
         self.publish(markets);
@@ -118,13 +129,13 @@ impl VenueTasks {
         tokio::pin!(reading);
         tokio::select! {
             read = &mut reading => return read,
-            () = sleep(span(self.intake.settings.pace.request)) => {}
+            () = sleep(span(self.context.settings.pace.request)) => {}
         }
         let before_us = self.known_before();
         let is_needed = !*self.known.borrow() && !before_us.listings.is_empty();
         if let Some(at) = before_us.recalled_as_of().filter(|_| is_needed) {
             self.publish(before_us);
-            self.trouble(format!(
+            self.context.trouble(format!(
                 "the markets are not told yet; those of {at} stand in for them"
             ));
         }
@@ -135,18 +146,18 @@ impl VenueTasks {
     fn publish(&self, markets: Markets) {
         let is_partial = markets.lists.iter().any(Option::is_none);
         {
-            let mut notes = self.intake.board.notes();
-            notes.unplanned |= notes.unlisted && !is_partial && !self.intake.venue.is_polled();
+            let mut notes = self.context.board.notes();
+            notes.unplanned |= notes.unlisted && !is_partial && !self.context.venue.is_polled();
             notes.unlisted = is_partial;
             notes.status.markets_as_of = markets.recalled_as_of();
         }
-        self.intake.markets.store(Arc::new(markets));
+        self.context.markets.store(Arc::new(markets));
         self.known.send_replace(true);
     }
 
     /// The topics that the markets ask for.
     fn topics(&self) -> BTreeSet<String> {
-        let lines = self.intake.venue.lines(&self.wanted());
+        let lines = self.context.venue.lines(&self.context.wanted());
         lines
             .iter()
             .flat_map(|line| line.topics().cloned().collect::<Vec<_>>())
@@ -162,7 +173,9 @@ impl VenueTasks {
             .map(|topic| (topic, (since, reason.to_owned())))
             .collect();
         if !lost.is_empty() {
-            self.intake.unheard(&lost, self.intake.clock.now());
+            self.intake
+                .coverage
+                .topic_gaps(&lost, self.context.clock.now());
         }
     }
 
@@ -178,10 +191,10 @@ impl VenueTasks {
         while let Some(ask) = asks.pop_front() {
             let body = self.rest.get(&ask).await?;
             let page = self.read_listings(&ask, &body)?;
-            if self.intake.venue.lists_prices() {
+            if self.context.venue.lists_prices() {
                 prices.extend(self.prices_in(&body)?);
             }
-            pages.extend(self.page(place, pages.len(), &ask, &body));
+            pages.extend(market_page(&self.context, place, pages.len(), &ask, &body));
             listings.extend(page.rows);
             asks.extend(page.rest);
         }
@@ -191,42 +204,44 @@ impl VenueTasks {
     /// Reads the prices of the markets, where they are asked for by themselves. Orders can be kept without them, so what
     /// cannot be read is said and no more.
     async fn read_prices(&self) {
-        for ask in self.intake.venue.price_requests() {
-            let asked = self.intake.clock.now();
+        for ask in self.context.venue.price_requests() {
+            let asked = self.context.clock.now();
             let read = self.rest.get(&ask).await.map_err(Failure::from);
             match read.and_then(|body| Ok(self.prices_in(&body)?)) {
                 Ok(prices) => {
-                    let known = self.intake.markets.load_full();
+                    let known = self.context.markets.load_full();
                     let markets = (*known).clone().priced(&known, [(asked, prices)]);
-                    self.intake.markets.store(Arc::new(markets));
+                    self.context.markets.store(Arc::new(markets));
                 }
-                Err(fault) => self.trouble(format!("the prices cannot be read: {fault}")),
+                Err(fault) => self
+                    .context
+                    .trouble(format!("the prices cannot be read: {fault}")),
             }
         }
     }
 
     /// The same of a venue of which no list of markets is read, at the start and every hour.
     async fn run_price_refresh(&self) {
-        while !self.intake.venue.price_requests().is_empty() {
+        while !self.context.venue.price_requests().is_empty() {
             self.read_prices().await;
-            sleep(span(self.intake.settings.pace.instruments)).await;
+            sleep(span(self.context.settings.pace.instruments)).await;
         }
     }
 
     fn prices_in(&self, body: &str) -> Result<Vec<Quoted>, Error> {
         let none = Instruments::default();
-        let venue = self.intake.venue;
+        let venue = self.context.venue;
         venue.read_prices(&venue.frame(body, None, &none))
     }
 
     fn read_listings(&self, ask: &Ask, body: &str) -> Result<Page<Listing>, Error> {
         let faults = RefCell::new(Vec::new());
         let none = Instruments::default();
-        let venue = self.intake.venue;
+        let venue = self.context.venue;
         let page = venue.read_listings(ask, &venue.frame(body, None, &none).keeping(&faults))?;
         // Options and other kinds of contract stand in these lists as well; what a market lacks shows when a row needs it.
         for fault in faults.take() {
-            log::debug!(target: "liqdata::feeds", "{}: a market is passed over: {fault}", self.intake.name());
+            log::debug!(target: "liqdata::feeds", "{}: a market is passed over: {fault}", self.context.name());
         }
         Ok(page)
     }
@@ -234,30 +249,33 @@ impl VenueTasks {
     /// Reads the markets until all of them are known, or three times where only the past is asked for. What is known is
     /// listened to meanwhile.
     pub(crate) async fn read_markets_until_known(&self) {
-        if self.intake.venue.listing_requests().is_empty() {
+        if self.context.venue.listing_requests().is_empty() {
             return;
         }
-        let mut backoff = self.intake.settings.pace.backoff();
+        let mut backoff = self.context.settings.pace.backoff();
         let mut attempts = 0;
         loop {
             let fault = match self.read_or_recall_markets().await {
                 Ok(None) => return,
-                Ok(Some(fault)) if !self.intake.board.notes().unlisted => {
-                    return self.trouble(format!("some markets cannot be read: {fault}"));
+                Ok(Some(fault)) if !self.context.board.notes().unlisted => {
+                    return self
+                        .context
+                        .trouble(format!("some markets cannot be read: {fault}"));
                 }
                 Ok(Some(fault)) | Err(fault) => fault,
             };
-            let as_of = self.intake.board.notes().status.markets_as_of;
+            let as_of = self.context.board.notes().status.markets_as_of;
             let instead = as_of.map_or_else(String::new, |at| {
                 format!("; those of {at} stand in for them")
             });
-            self.trouble(format!("the markets cannot be read: {fault}{instead}"));
+            self.context
+                .trouble(format!("the markets cannot be read: {fault}{instead}"));
             attempts += 1;
             if self.once && attempts >= 3 {
                 return;
             }
             // What waits for a market that is known by now is not held up by one that is not.
-            self.intake.try_held().await;
+            self.intake.retry_pending().await;
             sleep(backoff.next()).await;
         }
     }
@@ -265,27 +283,27 @@ impl VenueTasks {
     /// Reads the markets at the start, every hour, and soon after an unknown one turned up; their prices, where these are
     /// asked for by themselves, at the start and every hour.
     pub(crate) async fn run_market_refresh(&self) {
-        if self.intake.venue.listing_requests().is_empty() {
+        if self.context.venue.listing_requests().is_empty() {
             return self.run_price_refresh().await;
         }
         self.read_markets_until_known().await;
-        let pace = &self.intake.settings.pace;
+        let pace = &self.context.settings.pace;
         let mut priced: Option<Instant> = None;
         loop {
             if priced.is_none_or(|at| at.elapsed() >= span(pace.instruments)) {
                 priced = Some(Instant::now());
                 self.read_prices().await;
             }
-            self.intake.try_held().await;
+            self.intake.retry_pending().await;
             let read = Instant::now();
             // A market may be traded before it is listed, so it is looked for as long as rows wait for it.
-            let seconds = match self.intake.held() {
+            let seconds = match self.intake.pending.len() {
                 0 => pace.instruments,
                 _ => pace.instruments.min(pace.instruments_least),
             };
             tokio::select! {
                 () = sleep(span(seconds)) => {}
-                () = self.intake.unknown.notified() => {
+                () = self.intake.pending.added() => {
                     sleep_until(read + span(pace.instruments_least)).await;
                 }
             }

@@ -1,0 +1,204 @@
+//! Backfill of one exchange: requests gaps again until they are recovered or lost.
+
+use std::time::Duration;
+
+use tokio::time::{Instant, sleep_until};
+
+use crate::archive::GapState;
+use crate::collect::backfill::pass::{Answer, request_range};
+use crate::collect::backfill::queue::{BackfillQueue, BackfillTask};
+use crate::collect::settings::span;
+use crate::collect::venue_tasks::VenueTasks;
+use crate::model::{Millis, TimeRange};
+use crate::net::Backoff;
+
+/// A backfill starts this much before a gap, because clocks differ; in milliseconds.
+pub(crate) const MARGIN: i64 = 5000;
+/// The shortest part that a time range is split into.
+const SHORTEST: i64 = 10 * Millis::MINUTE;
+/// Attempts of a task where collection ends once the past is complete.
+const ATTEMPTS: u32 = 3;
+
+/// The backfill of one exchange.
+pub(crate) struct Backfill<'a> {
+    tasks: &'a VenueTasks,
+    queue: BackfillQueue,
+}
+
+impl<'a> Backfill<'a> {
+    /// A backfill of some time ranges.
+    pub(crate) fn new(tasks: &'a VenueTasks, missing: Vec<TimeRange>) -> Self {
+        let mut backfill = Self {
+            tasks,
+            queue: BackfillQueue::default(),
+        };
+        for range in missing {
+            backfill.add(range);
+        }
+        backfill
+    }
+
+    /// Runs the tasks, and those that connections request meanwhile; never returns.
+    pub(crate) async fn run(mut self) {
+        loop {
+            self.run_due().await;
+            let next = self.queue.next_due();
+            tokio::select! {
+                () = self.tasks.intake.coverage.backfill.added() => {}
+                () = async { sleep_until(next.unwrap_or_else(Instant::now)).await }, if next.is_some() => {}
+            }
+        }
+    }
+
+    /// Runs each task until it succeeds or has failed often enough.
+    pub(crate) async fn run_once(mut self) {
+        while let Some(next) = self.queue.next_due() {
+            sleep_until(next).await;
+            if let Some(task) = self.queue.take_due(Instant::now())
+                && let Some(task) = self.attempt(task).await
+                && task.attempts < ATTEMPTS
+            {
+                self.queue.put_back(task);
+            }
+        }
+    }
+
+    /// Runs all tasks that are due, newest first, and those that connections request meanwhile.
+    pub(crate) async fn run_due(&mut self) {
+        loop {
+            for range in self.tasks.intake.coverage.backfill.take() {
+                self.add(range);
+            }
+            let Some(task) = self.queue.take_due(Instant::now()) else {
+                return;
+            };
+            if let Some(task) = self.attempt(task).await {
+                self.queue.put_back(task);
+            }
+        }
+    }
+
+    /// Adds a task that is due now.
+    pub(crate) fn add(&mut self, range: TimeRange) {
+        let tasks = self.tasks;
+        let backoff = || backoff(tasks);
+        self.queue.add(range, MARGIN, Instant::now(), backoff);
+    }
+
+    /// Takes the task of the newest time range.
+    pub(crate) fn take_newest(&mut self) -> Option<BackfillTask> {
+        self.queue.take_newest()
+    }
+
+    /// Requests a time range once and records the outcome. Returns the task if another attempt is needed.
+    ///
+    /// A range that takes too many requests is split in halves.
+    async fn attempt(&mut self, mut task: BackfillTask) -> Option<BackfillTask> {
+        let (context, intake) = (&self.tasks.context, &self.tasks.intake);
+        let (venue, late) = (context.venue, context.lateness());
+        let asked = context.clock.now();
+        let forgotten = asked.back(venue.look_back());
+        if task.start < forgotten {
+            let how = if venue.look_back() == 0 {
+                "the exchange cannot be asked for it"
+            } else {
+                "older than what the exchange still answers"
+            };
+            let lost = TimeRange::new(task.start, task.end.min(forgotten));
+            intake.coverage.settle(lost, GapState::Lost, 0, how);
+            task.start = forgotten;
+        }
+        if task.start >= task.end {
+            return None;
+        }
+        // Late events from before the range are missing as well, and clocks differ.
+        let from = task.start.back(late.max(MARGIN)).max(forgotten);
+        let lost = context.board.notes().status.lost;
+        let until = task.end.on(MARGIN);
+        let mut pass = request_range(self.tasks, from, until, task.watermark).await;
+        // A duplicate of a live row is dropped, although the live row may not have reached the archive yet.
+        let is_delivered = intake.delivered_until(task.end) >= task.end
+            && lost == context.board.notes().status.lost;
+        if pass.answer == Answer::Whole && !is_delivered {
+            pass.answer = Answer::Partial;
+        }
+        task.rows += pass.rows;
+        task.attempts += 1;
+        task.due = Instant::now();
+        match pass.answer {
+            Answer::Whole => {
+                let complete_at = task.end.on(late);
+                let reached = if self.tasks.once {
+                    task.end.min(asked.back(late))
+                } else {
+                    task.end
+                };
+                if asked >= complete_at || self.tasks.once {
+                    let requests = pass.requests;
+                    let how = format!("asked again: {requests} requests answered");
+                    if task.start < reached {
+                        let range = TimeRange::new(task.start, reached);
+                        intake
+                            .coverage
+                            .settle(range, GapState::Recovered, task.rows, &how);
+                    }
+                    return None;
+                }
+                task.watermark = task.watermark.max(Some(asked.back(late)));
+                let left = complete_at.0.saturating_sub(asked.0);
+                task.due += Duration::from_millis(u64::try_from(left).unwrap_or(0));
+            }
+            Answer::Partial => task.due += task.backoff.next(),
+            Answer::Gone => task.due += span(context.settings.pace.instruments),
+            Answer::TooMany => match self.split(&task, pass.planned) {
+                Ok(middle) => {
+                    context.trouble(format!("{}: asked for in halves", pass.given_up()));
+                    task.due += task.backoff.next();
+                    // The rows so far count once.
+                    self.queue.put_back(BackfillTask {
+                        end: middle,
+                        rows: 0,
+                        backoff: backoff(self.tasks),
+                        ..task
+                    });
+                    // Attempted halves are not joined again.
+                    (task.start, task.attempts) = (middle, 1);
+                }
+                // The next process may be allowed more requests.
+                Err(why) => {
+                    let reason = format!("{}; {why}", pass.given_up());
+                    context.trouble(reason.clone());
+                    intake.coverage.note_gap(task.start, task.end, &reason);
+                    return None;
+                }
+            },
+        }
+        Some(task)
+    }
+
+    /// Where to split a time range that took too many requests of `planned` ones; why not, otherwise.
+    fn split(&self, task: &BackfillTask, planned: usize) -> Result<Millis, &'static str> {
+        let length = task.end.0.saturating_sub(task.start.0);
+        if length < 2 * SHORTEST {
+            return Err("it is too short to be split");
+        }
+        let context = &self.tasks.context;
+        let middle = task.start.on(length / 2);
+        let from = middle.back(context.lateness().max(MARGIN));
+        let until = task.end.on(MARGIN);
+        let asks = context
+            .venue
+            .missed(&context.traded_since(from), from, until);
+        let most = usize::try_from(context.settings.missed_requests).unwrap_or(usize::MAX);
+        if asks.len() > most && asks.len() >= planned {
+            return Err("it is not split: a half takes more than that, too");
+        }
+        Ok(middle)
+    }
+}
+
+/// The waits between failed attempts.
+fn backoff(tasks: &VenueTasks) -> Backoff {
+    let pace = &tasks.context.settings.pace;
+    Backoff::new(span(pace.retry_first), span(pace.retry_most) * 10)
+}

@@ -1,0 +1,163 @@
+//! One pass over a time range: requests its orders from an exchange, page by page.
+
+use std::collections::{BTreeMap, VecDeque};
+
+use crate::archive::CommitHandle;
+use crate::collect::rest_client::RestError;
+use crate::collect::venue_tasks::{Failure, VenueTasks};
+use crate::feeds::Ask;
+use crate::model::Millis;
+
+/// Result of one pass.
+#[derive(Debug)]
+pub(crate) struct Pass {
+    /// New orders.
+    pub(crate) rows: u64,
+    /// Requests that were made.
+    pub(crate) requests: u32,
+    /// Requests planned at the start.
+    pub(crate) planned: usize,
+    /// Requests left when the pass was given up.
+    pub(crate) left: usize,
+    pub(crate) answer: Answer,
+}
+
+/// How completely an exchange answered.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Answer {
+    /// All requests were answered, and all rows are durable.
+    Whole,
+    /// Some requests failed.
+    Partial,
+    /// The exchange no longer answers such requests.
+    Gone,
+    /// There are more requests than the settings allow.
+    TooMany,
+}
+
+impl Pass {
+    /// Describes a pass with too many requests.
+    pub(crate) fn given_up(&self) -> String {
+        let (requests, left) = (self.requests, self.left);
+        format!("back-fill given up after {requests} requests (missed_requests); {left} are left")
+    }
+}
+
+/// Requests the orders of a time range. Up to `watermark` nothing is missing.
+pub(crate) async fn request_range(
+    tasks: &VenueTasks,
+    from: Millis,
+    until: Millis,
+    watermark: Option<Millis>,
+) -> Pass {
+    let context = &tasks.context;
+    let venue = context.venue;
+    let mut pass = Pass {
+        rows: 0,
+        requests: 0,
+        planned: 0,
+        left: 0,
+        answer: Answer::Whole,
+    };
+    if venue.look_back() == 0 || from >= until {
+        return pass;
+    }
+    // Markets that are not known yet are not requested.
+    let knows_all = context.knows_all_markets();
+    let mut asks: VecDeque<Ask> = venue
+        .missed(&context.traded_since(from), from, until)
+        .into();
+    pass.planned = asks.len();
+    let board = &context.board;
+    board.will_ask(asks.len());
+    let mut receipts = Vec::new();
+    while let Some(ask) = asks.pop_front() {
+        if pass.requests >= context.settings.missed_requests {
+            pass.left = asks.len() + 1;
+            board.will_not_ask(pass.left);
+            pass.answer = Answer::TooMany;
+            break;
+        }
+        match request(tasks, &ask, &mut receipts).await {
+            Ok(rest) => {
+                board.will_ask(rest.len());
+                asks.extend(rest);
+            }
+            // An exchange may answer nothing about a closed market. The other markets do not wait for it.
+            Err(fault @ (Failure::Rest(RestError::Status { .. }) | Failure::Reply(_)))
+                if note_closed_market(tasks, &ask, watermark, &fault) => {}
+            // The exchange no longer has this endpoint. The live feed goes on.
+            Err(Failure::Rest(fault)) if fault.is_absent() => {
+                context.trouble(format!("no back-fill: {fault}"));
+                pass.answer = Answer::Gone;
+                board.will_not_ask(asks.len());
+                asks.clear();
+            }
+            Err(fault) => {
+                context.trouble(format!("back-fill: {fault}"));
+                pass.answer = Answer::Partial;
+            }
+        }
+        pass.requests += 1;
+        board.notes().status.asked += 1;
+    }
+    for receipt in receipts {
+        match context.delivery.stored(receipt).await {
+            Some(rows) => pass.rows += rows,
+            None => pass.answer = Answer::Partial,
+        }
+    }
+    if pass.answer == Answer::Whole && !knows_all {
+        context.trouble("back-fill: not all markets are known yet".to_owned());
+        pass.answer = Answer::Partial;
+    }
+    pass
+}
+
+async fn request(
+    tasks: &VenueTasks,
+    ask: &Ask,
+    receipts: &mut Vec<CommitHandle>,
+) -> Result<Vec<Ask>, Failure> {
+    let body = tasks.rest.get(ask).await?;
+    let report = match tasks.intake.receive_body(ask, &body).await {
+        Ok(report) => {
+            receipts.extend(report.receipt);
+            if !report.all {
+                return Err(Failure::NotTaken);
+            }
+            report.rest
+        }
+        Err(fault) => Err(fault),
+    };
+    report.map_err(|fault| {
+        let faults = std::slice::from_ref(&fault);
+        let now = tasks.context.clock.now();
+        tasks.intake.reject(&body, faults, now);
+        fault.into()
+    })
+}
+
+/// Records the gap of a closed market whose request was refused; returns whether the request names one.
+fn note_closed_market(
+    tasks: &VenueTasks,
+    ask: &Ask,
+    watermark: Option<Millis>,
+    fault: &Failure,
+) -> bool {
+    let markets = tasks.context.markets.load();
+    let mut closed = markets.closed_since(ask.from);
+    let Some(closed) = closed.find(|listing| ask.names(&listing.native_id)) else {
+        return false;
+    };
+    let reason = format!("closed since, and no longer answered: {fault}");
+    tasks
+        .context
+        .trouble(format!("{}: {reason}", closed.native_id));
+    let since = watermark.map_or(ask.from, |watermark| watermark.max(ask.from));
+    if since < ask.until {
+        let topics = BTreeMap::from([(closed.native_id.clone(), (since, reason))]);
+        tasks.intake.coverage.topic_gaps(&topics, ask.until);
+    }
+    true
+}

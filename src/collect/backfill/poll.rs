@@ -1,0 +1,104 @@
+//! Polling of an exchange that has no connections for liquidations.
+
+use std::sync::Arc;
+
+use tokio::time::sleep;
+
+use crate::archive::{GapState, SessionId};
+use crate::collect::backfill::backfill::Backfill;
+use crate::collect::backfill::pass::{Answer, request_range};
+use crate::collect::reference_data::markets::Markets;
+use crate::collect::settings::{millis, span};
+use crate::collect::venue_tasks::VenueTasks;
+use crate::model::{Millis, TimeRange};
+
+/// Polls an exchange; never returns.
+///
+/// The time between polls is covered as long as they are answered. Time before the first poll is requested like a gap.
+pub(crate) async fn poll(tasks: &VenueTasks, missing: Vec<TimeRange>) {
+    let (context, coverage) = (&tasks.context, &tasks.intake.coverage);
+    let pace = &context.settings.pace;
+    let late = context.lateness();
+    // Each poll overlaps the one before, because events may be late.
+    let overlap = late.max(millis(pace.poll));
+    let mut backfill = Backfill::new(tasks, missing);
+    // The first poll includes the newest range.
+    let mut from = context.clock.now();
+    let mut before = None;
+    if let Some(mut newest) = backfill.take_newest() {
+        // Of a long range only the last day, so that live events do not wait for the rest.
+        let day = from.back(Millis::DAY);
+        if newest.start < day {
+            backfill.add(TimeRange::new(newest.start, day));
+            newest.start = day;
+        }
+        before = Some(newest.start);
+        from = newest.start.back(overlap);
+    }
+    let mut run: Option<(SessionId, Millis)> = None;
+    // The end of the covered time, and whether a poll since then failed.
+    let (mut covered, mut has_failed) = (None, false);
+    let mut kept: Option<Arc<Markets>> = None;
+    let mut known = context.markets.load_full();
+    // Markets listed since the last process are requested, too, after newer ranges.
+    if let Some(before_us) = tasks.take_known_before()
+        && let Some(since) = before_us.known_until()
+        && since < from
+        && known.has_more_than(&before_us)
+    {
+        backfill.add(TimeRange::new(since, from));
+    }
+    loop {
+        let now = context.clock.now();
+        let markets = context.markets.load_full();
+        // A new market may have traded since the markets were read before.
+        if let Some(since) = known
+            .known_until()
+            .filter(|_| markets.has_more_than(&known))
+        {
+            from = from.min(since);
+        }
+        known = markets;
+        let pass = request_range(tasks, from, now, None).await;
+        let answered = pass.answer == Answer::Whole;
+        if pass.answer == Answer::TooMany {
+            context.trouble(pass.given_up());
+            coverage.note_gap(from, now, &pass.given_up());
+        }
+        context.board.notes().polled = Some(answered);
+        has_failed |= !answered;
+        if answered {
+            if run.is_none() {
+                run = tasks.begin_session(now).await.map(|run| (run, now));
+            }
+            let complete_until = now.back(late);
+            let seen = run.map_or(complete_until, |(_, begun)| complete_until.max(begun));
+            if let Some(since) = covered.replace(seen).filter(|_| has_failed) {
+                let range = TimeRange::new(since, seen);
+                coverage.note_gap(since, seen, "a poll was not answered");
+                let how = "recovered by the next poll";
+                coverage.settle(range, GapState::Recovered, pass.rows, how);
+            }
+            has_failed = false;
+            let is_kept = kept.as_ref().is_some_and(|kept| Arc::ptr_eq(kept, &known));
+            if !is_kept && context.is_complete(&known) {
+                tasks.keep_lists(&known);
+                kept = Some(Arc::clone(&known));
+            }
+            if let Some((run, begun)) = run {
+                context.delivery.note_seen(run, seen);
+                // The time from the last session to this one.
+                if let Some(start) = before.take_if(|_| complete_until >= begun)
+                    && start < begun
+                {
+                    let how = "recovered by the first polls";
+                    let range = TimeRange::new(start, begun);
+                    coverage.settle(range, GapState::Recovered, pass.rows, how);
+                }
+            }
+            from = now.back(overlap);
+        }
+        backfill.run_due().await;
+        sleep(span(pace.poll)).await;
+    }
+}

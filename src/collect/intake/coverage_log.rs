@@ -1,0 +1,218 @@
+//! Records of what one exchange's coverage lacks: gaps, their outcomes, topics, and daily counts.
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex};
+
+use crate::archive::{
+    Batch, CounterKind, Gap, GapOutcome, GapState, Measurement, MeasurementKind, NUMBERS_MISSING,
+    TopicGap,
+};
+use crate::collect::backfill::requests::BackfillRequests;
+use crate::collect::connection::redundancy::{Place, Silence};
+use crate::collect::connection::sequence::SequenceHole;
+use crate::collect::lock::locked;
+use crate::collect::quality::daily_counts::DailyCounts;
+use crate::collect::venue_context::VenueContext;
+use crate::model::{Millis, TimeRange};
+
+/// Two redundant connections may receive the same event this far apart, in milliseconds.
+const APART: i64 = 500;
+
+/// Writes gaps, their outcomes, topic gaps and daily counts of one exchange to the archive.
+pub(crate) struct CoverageLog {
+    context: Arc<VenueContext>,
+    /// Time ranges to request again.
+    pub(crate) backfill: BackfillRequests,
+    totals: Mutex<Totals>,
+}
+
+#[derive(Debug)]
+struct Totals {
+    counts: DailyCounts,
+    /// Requested and covered topics, as last written.
+    topics: Option<(u64, u64)>,
+}
+
+impl CoverageLog {
+    pub(crate) fn new(context: Arc<VenueContext>) -> Self {
+        let has_numbers = context.venue.numbers_late().is_some();
+        Self {
+            context,
+            backfill: BackfillRequests::default(),
+            totals: Mutex::new(Totals {
+                counts: DailyCounts::new(has_numbers),
+                topics: None,
+            }),
+        }
+    }
+
+    /// Records a gap and requests its backfill. A gap lasts at least one millisecond.
+    pub(crate) fn gap(&self, start: Millis, end: Millis, reason: &str) {
+        let end = end.max(start.on(1));
+        self.note_gap(start, end, reason);
+        self.backfill.request(TimeRange::new(start, end));
+    }
+
+    /// Records a gap without a backfill.
+    pub(crate) fn note_gap(&self, start: Millis, end: Millis, reason: &str) {
+        let end = end.max(start.on(1));
+        self.context.board.note_gap(reason);
+        log::info!(
+            target: "liqdata::feeds",
+            "{}: gap from {start} until {end}: {reason}",
+            self.context.name()
+        );
+        self.context.delivery.note_gap(Gap {
+            exchange: self.context.name().to_owned(),
+            start,
+            end,
+            reason: reason.to_owned(),
+            recorded_at: self.context.clock.now(),
+        });
+    }
+
+    /// Records the outcome of a gap.
+    pub(crate) fn settle(&self, range: TimeRange, outcome: GapState, rows: u64, how: &str) {
+        self.settle_all(vec![self.outcome(range, outcome, rows, how)]);
+    }
+
+    /// Records the outcomes of several gaps in one place of the write queue.
+    pub(crate) fn settle_all(&self, outcomes: Vec<GapOutcome>) {
+        if !outcomes.is_empty() {
+            self.context.delivery.note(Batch {
+                outcomes,
+                ..Batch::default()
+            });
+        }
+    }
+
+    /// The outcome of a gap, for [`Self::settle_all`].
+    pub(crate) fn outcome(
+        &self,
+        TimeRange { start, end }: TimeRange,
+        outcome: GapState,
+        rows: u64,
+        how: &str,
+    ) -> GapOutcome {
+        GapOutcome {
+            exchange: self.context.name().to_owned(),
+            start,
+            end: end.max(start.on(1)),
+            outcome,
+            rows,
+            how: how.to_owned(),
+            recorded_at: self.context.clock.now(),
+        }
+    }
+
+    /// Records gaps of single topics until `now`, each with its start and reason.
+    pub(crate) fn topic_gaps(&self, topics: &BTreeMap<String, (Millis, String)>, now: Millis) {
+        let (asked, _) = self.context.board.topics();
+        self.topic_gaps_among(topics, usize::try_from(asked).unwrap_or(usize::MAX), now);
+    }
+
+    /// Records gaps of single topics of `asked` requested ones.
+    pub(crate) fn topic_gaps_among(
+        &self,
+        topics: &BTreeMap<String, (Millis, String)>,
+        asked: usize,
+        now: Millis,
+    ) {
+        let asked = u64::try_from(asked).unwrap_or(u64::MAX);
+        let gap = |(topic, (since, reason)): (&String, &(Millis, String))| TopicGap {
+            exchange: self.context.name().to_owned(),
+            topic: topic.clone(),
+            start: *since,
+            end: now.max(since.on(1)),
+            reason: reason.clone(),
+            topics: asked.max(1),
+            recorded_at: now,
+        };
+        self.context.delivery.note(Batch {
+            topic_gaps: topics.iter().map(gap).collect(),
+            ..Batch::default()
+        });
+    }
+
+    /// Records that a connection has no heartbeat topic, so that its staleness goes unnoticed.
+    pub(crate) fn no_heartbeat(&self, line: &str, topic: &str, why: &str) {
+        self.context.board.note_unwatched(line, topic);
+        let reason =
+            format!("no control stream: {line}: {topic} {why}, so nothing shows when it is mute");
+        self.context.trouble(reason.clone());
+        let now = self.context.clock.now();
+        self.topic_gaps(&BTreeMap::from([(topic.to_owned(), (now, reason))]), now);
+    }
+
+    /// Records how many topics are requested and covered, if that has changed.
+    pub(crate) fn topic_counts(&self) {
+        let found = self.context.board.topics();
+        if locked(&self.totals).topics.replace(found) == Some(found) {
+            return;
+        }
+        let now = self.context.clock.now();
+        let mark = |kind, count: u64| Measurement {
+            exchange: self.context.name().to_owned(),
+            kind,
+            at: now,
+            value: i64::try_from(count).unwrap_or(i64::MAX),
+        };
+        self.context.delivery.note(Batch {
+            measurements: vec![
+                mark(MeasurementKind::Topics, found.0),
+                mark(MeasurementKind::TopicsCovered, found.1),
+            ],
+            ..Batch::default()
+        });
+    }
+
+    /// Records a sequence hole that no redundant connection filled.
+    pub(crate) fn sequence_hole(&self, line: &str, place: &Place, hole: &SequenceHole) {
+        let of = if hole.stream.is_empty() {
+            line
+        } else {
+            &hole.stream
+        };
+        let reason = format!("{of}: {} {NUMBERS_MISSING}", hole.count);
+        let (start, end) = (hole.since, hole.until);
+        let mut ears = locked(&place.ears);
+        let gaps = if ears.count() > 1 {
+            // The other connection may have received the same events a little earlier or later.
+            let (start, end) = (start.back(APART), end.on(APART));
+            let silence = Silence { start, end, reason };
+            ears.was_silent(place.ear, silence, self.context.clock.now())
+        } else {
+            vec![Silence { start, end, reason }]
+        };
+        drop(ears);
+        for Silence { start, end, reason } in gaps {
+            self.context.board.notes().status.holes += 1;
+            self.context.trouble(reason.clone());
+            self.count(CounterKind::Hole, 1, self.context.clock.now());
+            self.gap(start, end, &reason);
+        }
+    }
+
+    /// Counts sequence numbers that were compared with their predecessor.
+    pub(crate) fn sequence_numbers(&self, compared: u64, now: Millis) {
+        self.context.board.notes().status.numbered += compared;
+        self.count(CounterKind::Numbered, compared, now);
+    }
+
+    /// Adds to a count of the day.
+    pub(crate) fn count(&self, kind: CounterKind, count: u64, now: Millis) {
+        locked(&self.totals).counts.add(kind, count, now);
+    }
+
+    /// Writes the counts since the last call. The first call of a day writes zeros, which mark the day as counted.
+    pub(crate) fn write_counts(&self) {
+        let (name, now) = (self.context.name(), self.context.clock.now());
+        let tallies = locked(&self.totals).counts.take(name, now);
+        if !tallies.is_empty() {
+            self.context.delivery.note(Batch {
+                counters: tallies,
+                ..Batch::default()
+            });
+        }
+    }
+}

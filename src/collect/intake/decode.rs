@@ -1,0 +1,124 @@
+//! Decoding of frames and reply bodies with the markets of one exchange. It has no state and takes no lock.
+
+use std::cell::RefCell;
+
+use crate::collect::intake::dedupe_keys::Origin;
+use crate::collect::intake::pending_rows::PendingRow;
+use crate::collect::reference_data::markets::Markets;
+use crate::collect::venue_context::VenueContext;
+use crate::feeds::{Announced, Ask, Asked, Error, Event, Frame, Heard, Keyed, Numbered};
+use crate::model::Millis;
+
+/// A decoded frame of a connection.
+pub(crate) struct DecodedFrame {
+    /// Sequence numbers of the frame.
+    pub(crate) numbers: Vec<Numbered>,
+    pub(crate) content: Result<FrameContent, Error>,
+}
+
+/// The content of a frame that could be decoded.
+pub(crate) struct FrameContent {
+    pub(crate) events: Vec<Event>,
+    /// Positions whose liquidation the frame announces.
+    pub(crate) announced: Vec<Announced>,
+    pub(crate) origin: Origin,
+    /// What the frame means for the connection.
+    pub(crate) control: Result<Heard, Error>,
+    /// Rows that could not be decoded.
+    pub(crate) faults: Vec<Error>,
+}
+
+/// A decoded reply body.
+pub(crate) struct DecodedBody {
+    pub(crate) events: Vec<Event>,
+    /// Positions whose liquidation the body announces.
+    pub(crate) announced: Vec<Announced>,
+    /// The requests that continue this one.
+    pub(crate) rest: Result<Vec<Ask>, Error>,
+    /// Rows that could not be decoded.
+    pub(crate) faults: Vec<Error>,
+}
+
+/// Decodes a frame of a connection that waits for the acknowledgement of `asked` unless `all_taken`.
+pub(crate) fn decode_frame(
+    context: &VenueContext,
+    text: &str,
+    asked: &Asked,
+    all_taken: bool,
+    now: Millis,
+) -> DecodedFrame {
+    let venue = context.venue;
+    let markets = context.markets.load();
+    let faults = RefCell::default();
+    let frame = venue.frame(text, Some(now), &markets.instruments);
+    let frame = frame.keeping(&faults);
+    let numbers = venue.numbers(&frame);
+    let content = venue.decode(&frame).map(|events| {
+        let faults = faults.take();
+        // Some exchanges acknowledge with a frame that carries data.
+        let control = if events.is_empty() || !all_taken {
+            match venue.answer(&frame) {
+                Ok(Some(answer)) => Ok(Heard::Ping(answer)),
+                Ok(None) => venue.control(&frame, asked),
+                Err(fault) => Err(fault),
+            }
+        } else {
+            Ok(Heard::Data)
+        };
+        let origin = if !events.is_empty() && venue.recalls(&frame) {
+            Origin::Past
+        } else {
+            Origin::Live
+        };
+        FrameContent {
+            announced: announced(context, &frame),
+            events,
+            origin,
+            control,
+            faults,
+        }
+    });
+    DecodedFrame { numbers, content }
+}
+
+/// Decodes the reply to a request.
+pub(crate) fn decode_body(
+    context: &VenueContext,
+    ask: &Ask,
+    body: &str,
+    now: Millis,
+) -> Result<DecodedBody, Error> {
+    let venue = context.venue;
+    let markets = context.markets.load();
+    let instruments = markets.of_body(ask.market.as_deref());
+    let faults = RefCell::default();
+    let frame = venue.frame(body, Some(now), &instruments);
+    let frame = frame.keeping(&faults);
+    let events = venue.decode(&frame)?;
+    Ok(DecodedBody {
+        announced: announced(context, &frame),
+        rest: venue.go_on(ask, &frame),
+        events,
+        faults: faults.take(),
+    })
+}
+
+/// Decodes the frame of a pending row again, with newer markets.
+pub(crate) fn decode_again(
+    context: &VenueContext,
+    row: &PendingRow,
+    markets: &Markets,
+) -> Vec<Event> {
+    let faults = RefCell::default();
+    let instruments = markets.of_body(row.market.as_deref());
+    let venue = context.venue;
+    let frame = venue.frame(&row.frame, Some(row.received_at), &instruments);
+    venue.decode(&frame.keeping(&faults)).unwrap_or_default()
+}
+
+fn announced(context: &VenueContext, frame: &Frame<'_>) -> Vec<Announced> {
+    match context.venue.keyed() {
+        Keyed::Whole => Vec::new(),
+        Keyed::BySecond | Keyed::ByAmount => context.venue.announced(frame),
+    }
+}

@@ -1,0 +1,112 @@
+//! Live rows on their way to the archive, and those that it could not take.
+
+use std::sync::{Arc, Mutex};
+
+use crate::archive::OrderRow;
+use crate::collect::intake::coverage_log::CoverageLog;
+use crate::collect::lock::locked;
+use crate::collect::venue_context::VenueContext;
+use crate::model::Millis;
+
+/// Tracks live rows that are in flight or lost, so that no coverage is claimed for them.
+pub(crate) struct InFlight {
+    context: Arc<VenueContext>,
+    coverage: Arc<CoverageLog>,
+    state: Mutex<State>,
+}
+
+#[derive(Debug, Default)]
+struct State {
+    /// The earliest event time of each batch in flight.
+    starts: Vec<Millis>,
+    lost: Option<LostRows>,
+}
+
+/// Rows lost since the archive stopped taking any.
+#[derive(Debug)]
+struct LostRows {
+    since: Millis,
+    rows: u64,
+    reason: String,
+}
+
+/// A batch in flight, until it is dropped.
+pub(crate) struct BatchInFlight<'a> {
+    all: &'a InFlight,
+    /// Earliest event time of the batch.
+    pub(crate) start: Millis,
+}
+
+impl Drop for BatchInFlight<'_> {
+    fn drop(&mut self) {
+        let mut state = locked(&self.all.state);
+        if let Some(place) = state.starts.iter().position(|start| *start == self.start) {
+            state.starts.swap_remove(place);
+        }
+    }
+}
+
+impl InFlight {
+    pub(crate) fn new(context: Arc<VenueContext>, coverage: Arc<CoverageLog>) -> Self {
+        Self {
+            context,
+            coverage,
+            state: Mutex::default(),
+        }
+    }
+
+    /// StoredRows a batch as in flight.
+    pub(crate) fn begin(&self, rows: &[OrderRow]) -> BatchInFlight<'_> {
+        let start = self.start_of(rows);
+        locked(&self.state).starts.push(start);
+        BatchInFlight { all: self, start }
+    }
+
+    /// The earliest event time of some rows.
+    fn start_of(&self, rows: &[OrderRow]) -> Millis {
+        let times = rows.iter().map(|row| {
+            let at = row.order.timestamp;
+            // Where the time of receipt stands in, the frame may have waited before it was read.
+            let seen = (at == row.received_at)
+                .then(|| self.context.board.seen())
+                .flatten();
+            seen.map_or(at, |seen| seen.min(at)).min(row.received_at)
+        });
+        times.min().unwrap_or_else(|| self.context.clock.now())
+    }
+
+    /// Counts rows that the archive did not take.
+    pub(crate) fn lose(&self, rows: u64, since: Millis, reason: String) {
+        self.context.board.notes().status.lost += rows;
+        self.context.trouble(format!("orders are lost: {reason}"));
+        let mut state = locked(&self.state);
+        let lost = state.lost.get_or_insert_with(|| LostRows {
+            since,
+            rows: 0,
+            reason,
+        });
+        lost.since = lost.since.min(since);
+        lost.rows += rows;
+    }
+
+    /// Records the gap of lost rows, once the archive takes rows again.
+    pub(crate) fn end_loss(&self) {
+        let Some(lost) = locked(&self.state).lost.take() else {
+            return;
+        };
+        let reason = format!("{} orders lost: {}", lost.rows, lost.reason);
+        self.coverage
+            .gap(lost.since, self.context.clock.now(), &reason);
+    }
+
+    /// The end of the time up to `at` whose rows the archive has taken, or whose gap is on record.
+    pub(crate) fn delivered_until(&self, at: Millis) -> Millis {
+        if self.context.delivery.trouble().is_none() {
+            self.end_loss();
+        }
+        let state = locked(&self.state);
+        let lost = state.lost.as_ref().map(|lost| lost.since);
+        let starts = state.starts.iter().copied();
+        lost.into_iter().chain(starts).fold(at, Millis::min)
+    }
+}

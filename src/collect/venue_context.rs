@@ -1,0 +1,170 @@
+//! What all tasks of one exchange share: its feed, settings, clock, status and markets.
+
+use std::sync::Arc;
+use std::time::{Duration, SystemTime};
+
+use arc_swap::ArcSwap;
+
+use crate::archive::{Batch, Measurement, MeasurementKind};
+use crate::collect::clock::{AdjustedClock, ClockUpdate};
+use crate::collect::health::cooldown::Cooldowns;
+use crate::collect::health::status_board::StatusBoard;
+use crate::collect::intake::delivery::Delivery;
+use crate::collect::reference_data::markets::Markets;
+use crate::collect::settings::{Settings, span_or};
+use crate::collect::subscription::pacer::SubscriptionPacer;
+use crate::feeds::{Listing, Venue};
+use crate::model::Millis;
+
+/// What all tasks of one exchange share.
+pub(crate) struct VenueContext {
+    pub(crate) venue: &'static Venue,
+    pub(crate) settings: Arc<Settings>,
+    pub(crate) clock: Arc<AdjustedClock>,
+    pub(crate) board: StatusBoard,
+    pub(crate) delivery: Delivery,
+    /// The markets as they were last read.
+    pub(crate) markets: ArcSwap<Markets>,
+    /// Cooldowns of requests and of hosts that refused a handshake.
+    pub(crate) cooldowns: Cooldowns,
+    pub(crate) pacer: SubscriptionPacer,
+    /// Start of this process's collection.
+    pub(crate) begun: Millis,
+    /// The coins to collect; all where absent.
+    coins: Option<Vec<String>>,
+}
+
+impl VenueContext {
+    pub(crate) fn new(
+        venue: &'static Venue,
+        settings: &Arc<Settings>,
+        coins: Option<Vec<String>>,
+        delivery: Delivery,
+        clock: Arc<AdjustedClock>,
+    ) -> Self {
+        Self {
+            venue,
+            settings: Arc::clone(settings),
+            board: StatusBoard::new(venue.name()),
+            markets: ArcSwap::default(),
+            cooldowns: Cooldowns::of(&delivery.archive, venue.name(), clock.now()),
+            pacer: SubscriptionPacer::new(venue.between()),
+            begun: clock.now(),
+            delivery,
+            clock,
+            coins,
+        }
+    }
+
+    pub(crate) fn name(&self) -> &'static str {
+        self.venue.name()
+    }
+
+    /// Number of redundant connections that carry the same feeds.
+    pub(crate) fn redundancy(&self) -> usize {
+        self.venue.ears().min(self.settings.ears)
+    }
+
+    /// Whether rows of a coin are collected.
+    pub(crate) fn is_collected(&self, coin: &str) -> bool {
+        self.coins
+            .as_ref()
+            .is_none_or(|coins| coins.iter().any(|wanted| wanted == coin))
+    }
+
+    /// Records a problem for the status and the log.
+    pub(crate) fn trouble(&self, message: String) {
+        self.board.trouble(message);
+    }
+
+    /// Whether every list of markets that the exchange has was read.
+    pub(crate) fn knows_all_markets(&self) -> bool {
+        self.is_complete(&self.markets.load())
+    }
+
+    /// Whether `markets` come from all lists of the exchange.
+    pub(crate) fn is_complete(&self, markets: &Markets) -> bool {
+        let lists = self.venue.listing_requests().len();
+        markets.lists.iter().flatten().count() >= lists
+    }
+
+    /// The markets of the coins to collect.
+    pub(crate) fn wanted(&self) -> Vec<Listing> {
+        self.wanted_of(&self.markets.load())
+    }
+
+    /// Those of `markets` whose coins are collected.
+    pub(crate) fn wanted_of(&self, markets: &Markets) -> Vec<Listing> {
+        let listings = markets.listings.iter();
+        let wanted = listings.filter(|listing| self.is_collected(&listing.coin().0));
+        wanted.cloned().collect()
+    }
+
+    /// The wanted markets, including those that closed or were delisted after `from`.
+    pub(crate) fn traded_since(&self, from: Millis) -> Vec<Listing> {
+        let mut wanted = self.wanted();
+        let markets = self.markets.load();
+        let closed = markets.closed_since(from);
+        for listing in closed.filter(|listing| self.is_collected(&listing.coin().0)) {
+            wanted.retain(|known| known.native_id != listing.native_id);
+            wanted.push(Listing {
+                trading: true,
+                ..listing.clone()
+            });
+        }
+        wanted
+    }
+
+    /// How late an event may arrive, in milliseconds.
+    pub(crate) fn lateness(&self) -> i64 {
+        let late = Duration::from_millis(u64::try_from(self.venue.late()).unwrap_or(0));
+        let late = span_or(self.settings.pace.late, late).as_millis();
+        i64::try_from(late).unwrap_or(i64::MAX)
+    }
+
+    /// Starts a cooldown of one host or of all requests.
+    pub(crate) fn cool_down(&self, place: &str, wait: Duration) {
+        if let Err(fault) = self.cooldowns.begin(place, wait, self.clock.now()) {
+            self.trouble(format!("the cooldown cannot be saved: {fault}"));
+        }
+    }
+
+    /// Reports the cooldowns that an earlier process left.
+    pub(crate) fn report_cooldowns(&self) {
+        for (place, left) in self.cooldowns.left() {
+            let seconds = left.as_secs();
+            self.trouble(format!(
+                "cooldown: {place} for another {seconds} s, as the exchange demanded before the restart"
+            ));
+        }
+    }
+
+    /// Updates the clock offset from the `Date` of a reply that took so long.
+    pub(crate) fn measure_clock(&self, date: SystemTime, took: Duration) {
+        let ClockUpdate {
+            of_venue,
+            corrected,
+        } = self.clock.measure(self.name(), date, took);
+        let now = self.clock.now();
+        if let Some(ahead) = of_venue {
+            self.board.notes().status.clock_ahead = Some(ahead);
+            self.delivery.note(Batch {
+                measurements: vec![Measurement {
+                    exchange: self.name().to_owned(),
+                    kind: MeasurementKind::ClockAhead,
+                    at: now,
+                    value: ahead,
+                }],
+                ..Batch::default()
+            });
+        }
+        match corrected {
+            Some(0) => log::info!(target: "liqdata::feeds", "the clock of this machine is right"),
+            Some(ahead) => log::warn!(
+                target: "liqdata::feeds",
+                "the clock of this machine is {ahead} ms ahead of the exchanges; timestamps are corrected"
+            ),
+            None => {}
+        }
+    }
+}
