@@ -1,8 +1,7 @@
-//! What the market data is: values, units and closed vocabularies.
+//! Market data types: values, units, row types, symbols and time.
 //!
-//! Nothing here does I/O or reads a clock. Every reply type of the contract lives here and knows how to
-//! encode itself exactly as the contract spells it; how a tolerant reader takes one apart is the
-//! [`wire`](crate::wire) room's business.
+//! Nothing here does I/O or reads a clock. Each reply type of the API encodes itself exactly as the contract
+//! specifies. The [`wire`](crate::wire) room decodes them.
 
 mod coverage;
 mod estimate;

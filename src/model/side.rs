@@ -6,9 +6,9 @@ use serde::{Serialize, Serializer};
 
 use super::Vocabulary;
 
-/// The side of the liquidated position: a long dies when price falls, a short when it rises.
+/// The side of the liquidated position: longs are liquidated when price falls, shorts when it rises.
 ///
-/// Encodes in upper case, as rows do; liquidation map bins use [`Side::lower`].
+/// Serializes in upper case. Liquidation map bins use [`Side::lower`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Side {
     /// A long position; its liquidation price lies below the current price.
@@ -27,7 +27,7 @@ impl Side {
         }
     }
 
-    /// The side spelled `text`, in upper, lower or mixed case.
+    /// Parses a side, ignoring case.
     #[must_use]
     pub fn read(text: &str) -> Option<Self> {
         Self::ALL
@@ -36,7 +36,7 @@ impl Side {
             .find(|side| side.name().eq_ignore_ascii_case(text))
     }
 
-    /// 0 for long, 1 for short: the place of this side in a pair of tables.
+    /// 0 for long, 1 for short: the index in a pair of values.
     #[must_use]
     pub fn index(self) -> usize {
         match self {

@@ -1,9 +1,8 @@
-//! Sorting where it is not in anybody's way: the standard library's is as quick as can be, and so large that every place
-//! it is called from costs kilobytes of code.
+//! A small sort: the standard library's adds kilobytes of code at every call site.
 
 use std::cmp::Ordering;
 
-/// Sorts like [`slice::sort_by`], in a twentieth of the code and several times the time; for what is sorted seldom, or few.
+/// Sorts like [`slice::sort_by`] with a twentieth of the code. Slower, so use it for short or rare lists.
 ///
 /// # Examples
 ///
@@ -22,7 +21,7 @@ pub fn sort_small<T>(things: &mut [T], mut compare: impl FnMut(&T, &T) -> Orderi
         (Some(one), Some(other)) => compare(one, other),
         _ => Ordering::Equal,
     });
-    // Each thing goes where it belongs, one round of exchanges after the other.
+    // Apply the permutation in place, one cycle at a time.
     for first in 0..places.len() {
         let mut at = first;
         while let Some(from) = places.get_mut(at) {
@@ -36,7 +35,7 @@ pub fn sort_small<T>(things: &mut [T], mut compare: impl FnMut(&T, &T) -> Orderi
     }
 }
 
-/// The numbers below `count` in the order of what they stand for; equal ones as they are.
+/// The indices below `count` in sorted order; equal items keep their order.
 #[inline(never)]
 fn order(count: usize, compare: &mut dyn FnMut(usize, usize) -> Ordering) -> Vec<usize> {
     let mut places: Vec<usize> = (0..count).collect();

@@ -1,20 +1,20 @@
-//! What a damaged file leaves unknown.
+//! Damaged archive files and the rows they lose.
 
 use serde::Serialize;
 
 use crate::model::Millis;
 
-/// A file of an archive that is damaged, by what it was to hold: its rows are missing from every answer.
+/// A damaged archive file. Its rows are missing from every answer.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Damage {
-    /// `orders`, `bars`, `open_interest`, `maps` or `journal`.
+    /// The table: `orders`, `bars`, `open_interest`, `maps` or `journal`.
     pub holds: String,
-    /// Rows in it; 0 of a journal, of which that is not known.
+    /// Rows in the file; 0 for a journal, where the number is unknown.
     pub rows: u64,
-    /// Time of its first row.
+    /// Time of the first row.
     pub first: Millis,
-    /// Time of its last row.
+    /// Time of the last row.
     pub last: Millis,
-    /// What is wrong with it.
+    /// A description of the damage.
     pub reason: String,
 }

@@ -1,4 +1,4 @@
-//! What the orders on record cover: exchanges, gaps, damage and sampling.
+//! Coverage of the recorded orders: exchanges, gaps, damage and sampling.
 
 pub(super) mod damage;
 pub(super) mod sampling;

@@ -1,4 +1,4 @@
-//! Which of its liquidations an exchange publishes, and what is estimated of the others.
+//! Which liquidations an exchange publishes, and the estimate of the others.
 
 use rust_decimal::Decimal;
 use serde::{Serialize, Serializer};
@@ -6,23 +6,23 @@ use serde::{Serialize, Serializer};
 use crate::model::record;
 use crate::model::{Vocabulary, value};
 
-/// Which of its liquidations an exchange publishes.
+/// Which liquidations an exchange publishes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Sampling {
-    /// All of them.
+    /// All liquidations.
     Complete,
-    /// The latest of each symbol and second.
+    /// The latest per symbol and second.
     Latest,
-    /// The largest of each symbol, side and second.
+    /// The largest per symbol, side and second.
     LargestOfSide,
-    /// One of each symbol and second; its documentation says the latest here and the largest there, or neither.
+    /// One per symbol and second. The documentation names the latest, the largest or neither.
     LatestOrLargest,
-    /// It does not say.
+    /// The documentation does not say.
     Unknown,
 }
 
 impl Sampling {
-    /// Which liquidations the exchange of this name, in our spelling, publishes today.
+    /// The sampling of the exchange `name` as of today.
     #[must_use]
     pub fn of_venue(name: &str) -> Self {
         match name {
@@ -65,26 +65,26 @@ impl Serialize for Sampling {
 }
 
 record! {
-    /// What one exchange published in a window, and what is estimated of all that it liquidated.
+    /// Published liquidations of one exchange in a window, and the estimated total.
     #[derive(Clone, Debug, PartialEq, Serialize)]
     pub struct UndercountRow {
         /// Exchange, lower case.
         pub exchange: String,
-        /// Which of its liquidations it publishes.
+        /// Which liquidations the exchange publishes.
         pub sampling: Sampling,
-        /// USD of the orders it published.
+        /// USD of the published orders.
         #[unit("USD")]
         pub observed_usd: Decimal,
-        /// Estimated USD of all its orders.
+        /// Estimated USD of all orders.
         #[unit("USD")]
         pub estimated_usd: Option<f64>,
-        /// Lower end of the interval of the estimate.
+        /// Lower bound of the estimate.
         #[unit("USD")]
         pub low_usd: Option<f64>,
-        /// Upper end of the interval of the estimate.
+        /// Upper bound of the estimate.
         #[unit("USD")]
         pub high_usd: Option<f64>,
-        /// How the estimate came to be.
+        /// Method of the estimate.
         pub method: String,
     }
 }

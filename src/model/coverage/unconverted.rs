@@ -1,32 +1,32 @@
-//! Why a reading of open interest in USD is not brought to coins.
+//! Open interest in USD that cannot be converted to coins.
 
-/// Why a reading in USD is not brought to coins, with its value and what there is beside it.
+/// Why a reading in USD cannot be converted to coins, with a description.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum NotInCoins {
-    /// It is no amount of a coin.
+    /// The value is not an amount.
     NoAmount(String),
-    /// The price of its time is not known.
+    /// No price is known for its time.
     Unpriced(String),
-    /// It is implausible as USD beside price and volume, and would not be as coins.
+    /// The value is implausible as USD and as coins, compared with price and volume.
     Implausible(String),
 }
 
 impl NotInCoins {
-    /// What it has in common with others.
+    /// The reason without the details of this reading.
     #[must_use]
     pub fn reason(&self) -> &'static str {
         match self {
             Self::NoAmount(_) => "open_interest_usd: not an amount of a coin",
             Self::Unpriced(_) => {
-                "open_interest_usd: the archive has no bar of its time to bring it to coins with"
+                "open_interest_usd: the archive has no bar at that time, which the conversion to coins needs"
             }
             Self::Implausible(_) => {
-                "open_interest_usd: implausible as USD beside price and volume, and not as coins"
+                "open_interest_usd: implausible as USD and as coins, compared with price and volume"
             }
         }
     }
 
-    /// What stands there, and what is wrong with it.
+    /// The value and what is wrong with it.
     #[must_use]
     pub fn why(&self) -> &str {
         match self {

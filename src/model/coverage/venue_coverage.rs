@@ -1,18 +1,18 @@
-//! How much of what happened is told, and how well a venue is covered.
+//! Completeness and coverage of an exchange's liquidation feed.
 
 use serde::{Serialize, Serializer};
 
 use crate::model::record;
 use crate::model::{Millis, Vocabulary, value};
 
-/// How much of what happened a channel tells.
+/// How many of its liquidations a channel publishes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Completeness {
-    /// Some orders are left out by the exchange, such as all but the largest of each second.
+    /// The exchange leaves out orders, for example all but the largest of each second.
     Sampled,
-    /// Every order is told.
+    /// The channel publishes every order.
     Complete,
-    /// The exchange does not say.
+    /// The exchange does not document it.
     #[default]
     Unknown,
 }
@@ -37,14 +37,14 @@ impl Serialize for Completeness {
     }
 }
 
-/// How it is known how much of what happened a channel tells.
+/// The evidence for a channel's completeness.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Evidence {
-    /// The exchange says so: of a sample, too.
+    /// The exchange documents it.
     Documented,
-    /// The exchange numbers what it tells, its numbers were followed, and none is missing.
+    /// The exchange numbers its messages, and no number is missing.
     Verified,
-    /// Nobody says.
+    /// There is no evidence.
     #[default]
     Unknown,
 }
@@ -70,7 +70,9 @@ impl Serialize for Evidence {
 }
 
 impl Completeness {
-    /// How that is known, where so many numbers of the exchange's own were followed, and some of them may be missing still.
+    /// The evidence, given the sequence numbers that were followed.
+    ///
+    /// `numbered` counts them. `is_missing` says whether any is still missing.
     #[must_use]
     pub fn known_by(self, numbered: Option<u64>, is_missing: bool) -> Evidence {
         let are_followed = numbered.is_some_and(|numbers| numbers > 0);
@@ -82,15 +84,15 @@ impl Completeness {
     }
 }
 
-/// What became of a gap.
+/// The state of a gap.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum GapState {
-    /// Nobody has told what was missed, and it is not known to be lost.
+    /// The gap is neither backfilled nor known to be lost.
     #[default]
     Open,
-    /// It was asked for, and the exchange told all that it tells of that time.
+    /// The backfill returned everything that the exchange publishes of that time.
     Recovered,
-    /// It was not told, and cannot be asked for any more.
+    /// The gap was not backfilled, and the exchange no longer offers that time.
     Lost,
 }
 
@@ -115,78 +117,77 @@ impl Serialize for GapState {
 }
 
 record! {
-    /// How well one venue is covered in a stretch of time.
+    /// Coverage of one exchange in a range of time.
     #[derive(Clone, Debug, Default, PartialEq, Serialize)]
     pub struct VenueCoverage {
         /// Exchange, lower case.
         pub exchange: String,
-        /// Share of the stretch in which it was listened to and nothing is known to be missing, a topic that was not heard
-        /// counted as its part of all topics; absent where nobody kept a record.
+        /// Share of the range that was covered: connected, with no known gap. A missing topic counts as its share of
+        /// all topics. Absent if no collector ran.
         pub connected_share: Option<f64>,
-        /// The least complete of the channels that were listened to.
+        /// The completeness of the least complete channel in use.
         pub completeness: Completeness,
-        /// How that is known: `documented` where the exchange says so, `verified` where its own numbers were followed and
-        /// none is missing that was not told after all, or `unknown`.
+        /// Evidence for the completeness: `documented` by the exchange, `verified` by sequence numbers without a hole,
+        /// or `unknown`.
         pub known_by: Evidence,
-        /// Event time of its last order.
+        /// Event time of the last order.
         pub last_event: Option<Millis>,
-        /// Known gaps that reach into the stretch.
+        /// Known gaps that overlap the range.
         pub gaps: u64,
-        /// Orders in the stretch.
+        /// Orders in the range.
         pub cnt: u64,
-        /// How many topics were asked for; absent where nobody kept a record.
+        /// Subscribed topics; absent if no collector ran.
         pub topics: Option<u64>,
-        /// How many of them were heard at the end of the stretch.
+        /// Topics that were live at the end of the range.
         pub topics_covered: Option<u64>,
-        /// Orders that became known by asking again for what had been missed.
+        /// Orders that a backfill added.
         pub recovered: Option<u64>,
-        /// Rows that could not be read or were out of their time, on the days of the stretch.
+        /// Rows that could not be decoded or had an implausible time, on the days of the range.
         pub rejected: Option<u64>,
-        /// Orders without a value in USD, on the days of the stretch.
+        /// Orders without a value in USD, on the days of the range.
         pub unpriced: Option<u64>,
-        /// Orders set aside because their unit is in doubt, on the days of the stretch.
+        /// Orders in quarantine because their unit is in doubt, on the days of the range.
         pub quarantined: Option<u64>,
-        /// Orders that are kept though nothing measured their unit, on the days of the stretch.
+        /// Orders stored although no reference price could check their unit, on the days of the range.
         pub unjudged: Option<u64>,
-        /// Holes in the exchange's own numbering, on the days of the stretch.
+        /// Holes in the exchange's sequence numbers, on the days of the range.
         pub holes: Option<u64>,
-        /// Numbers of the exchange's own that were held against the one before, on the days of the stretch; absent where it
-        /// numbers nothing.
+        /// Sequence numbers that were checked, on the days of the range; absent if the exchange sends none.
         pub numbered: Option<u64>,
-        /// How far the clock that listened was ahead of the exchange's, in milliseconds; absent where it was not measured.
+        /// Lead of the collector's clock over the exchange's clock, in milliseconds; absent if not measured.
         pub clock_ahead: Option<i64>,
-        /// What is kept of the hours and contracts that were held against the exchange's own totals in the stretch; absent
-        /// where it tells none.
+        /// Recorded USD of the hours and contracts for which the exchange publishes totals; absent if it publishes
+        /// none.
         #[unit("USD")]
         pub compared_usd: Option<f64>,
-        /// What the exchange itself says it liquidated of these.
+        /// The exchange's own totals for the same hours and contracts.
         #[unit("USD")]
         pub venue_usd: Option<f64>,
     }
 }
 
 record! {
-    /// A stretch of time in which orders of an exchange may have been missed, or other rows are lost.
+    /// A range of time in which orders of an exchange, or other rows, may be missing.
     #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
     pub struct MissedStretch {
         /// Exchange, lower case.
         pub exchange: String,
-        /// When it began.
+        /// Start of the gap.
         pub start: Millis,
-        /// When it was over.
+        /// End of the gap.
         pub end: Millis,
-        /// Why, in a few words.
+        /// The reason in a few words.
         pub reason: String,
-        /// The topic that was not heard, as the exchange names it; absent where nothing of the exchange was.
+        /// The missing topic, as the exchange names it; absent if the whole exchange is missing.
         pub topic: Option<String>,
-        /// What became of it.
+        /// State of the gap.
         pub state: GapState,
-        /// When it became known that all is told that the exchange tells of it; absent while that is not so.
+        /// When the gap was completely backfilled; absent if it was not.
         pub recovered_at: Option<Millis>,
-        /// Orders that became known by asking for it again; absent where nothing came of that yet.
+        /// Orders that the backfill added; absent if there was none.
         pub recovered: Option<u64>,
-        /// What is missing where it is no orders: `bars`, `open_interest`, `positions` or `maps` of damaged files or rows,
-        /// those of maps under an empty exchange.
+        /// The table that the gap is in, if not orders: `bars`, `open_interest`, `positions` or `maps`. Gaps in maps
+        /// have an empty exchange.
         pub holds: Option<String>,
     }
 }

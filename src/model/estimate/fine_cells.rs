@@ -1,22 +1,24 @@
-//! What an estimate tells beside the contract: the sides of a heatmap's cells, and a map on the ledger's own grid.
+//! Estimate details beyond the contract: cells by side, and maps on the ledger's grid.
 
 use serde::{Deserialize, Serialize};
 
-/// Where each column of a heatmap turns from longs to shorts: below a row all are longs, above it all are shorts.
+/// The split of each heatmap column into longs and shorts.
+///
+/// Rows below the split row are longs, rows above it are shorts.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Sides {
-    /// The row that may hold both, counted from 0; -1 where there are no longs.
+    /// The row that may hold both sides, counted from 0; -1 if there are no longs.
     pub row: Vec<i64>,
-    /// What it holds of longs.
+    /// USD of longs in that row.
     pub long: Vec<f64>,
-    /// What it holds of shorts.
+    /// USD of shorts in that row.
     pub short: Vec<f64>,
-    /// The last price at the column's end.
+    /// Last price at the end of the column.
     pub price: Vec<f64>,
 }
 
 impl Sides {
-    /// Whether they are those of so many columns.
+    /// Whether all vectors have `columns` entries.
     #[must_use]
     pub fn has(&self, columns: usize) -> bool {
         let lengths = [
@@ -29,7 +31,7 @@ impl Sides {
     }
 }
 
-/// USD of a map by bin of the ledger's own grid.
+/// USD of a map, by bin of the ledger's own grid.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct FineCells {
@@ -37,16 +39,16 @@ pub struct FineCells {
     pub p0: f64,
     /// Width of a bin in log price.
     pub h: f64,
-    /// The bin of the first USD.
+    /// Number of the first bin in `usd`.
     pub first: i64,
-    /// The first bin that holds no longs.
+    /// The first bin without longs.
     pub longs_end: i64,
     /// USD by leverage and bin: all bins of the first leverage, then those of the next.
     pub usd: Vec<f64>,
 }
 
 impl FineCells {
-    /// How many bins there are, where each of so many leverages has as many.
+    /// Number of bins per leverage; `None` if the vector does not divide evenly.
     #[must_use]
     pub fn bins(&self, leverages: usize) -> Option<usize> {
         let whole = leverages > 0 && self.usd.len().is_multiple_of(leverages);

@@ -10,7 +10,7 @@ pub struct FineGrid {
 }
 
 impl Default for FineGrid {
-    /// Five basis points from a price of one.
+    /// Bins of five basis points, starting at a price of one.
     fn default() -> Self {
         Self { p0: 1.0, h: 5e-4 }
     }
@@ -23,39 +23,40 @@ impl FineGrid {
         self.bin_of_ln(price.ln() - self.p0.ln())
     }
 
-    /// The bin of a price given by its logarithm over that of `p0`.
+    /// The bin of a price, given as its logarithm relative to `p0`.
     #[must_use]
     #[inline]
     #[expect(
         clippy::cast_possible_truncation,
         clippy::cast_precision_loss,
-        reason = "a log price over 1e-5 lies far inside i64, and the bins are counted in millions"
+        reason = "a log price over 1e-5 lies far inside i64, and bins are counted in millions"
     )]
     pub fn bin_of_ln(&self, ln: f64) -> i64 {
-        // The floor without the call that it is on processors of no particular kind.
+        // `floor` is a function call on generic processors; this is not.
         let bins = ln / self.h;
         let towards_zero = bins as i64;
         towards_zero - i64::from(towards_zero as f64 > bins)
     }
 
-    /// Writes into `bins` those of prices given by their logarithms over that of `p0`, none below the first nor above the
-    /// second of `within`: the nearest of these instead.
+    /// Writes the bins of prices into `bins`, clamped to `within`.
     ///
-    /// As of [`FineGrid::bin_of_ln`], without a division where it is not needed: a product with `1 / h` is off by less than
-    /// a millionth of a bin, so it decides wherever a price lies farther than that from an edge.
+    /// Prices are given as logarithms relative to `p0`.
+    ///
+    /// Equals [`FineGrid::bin_of_ln`] without a division in the common case. A product with `1 / h` is off by less
+    /// than a millionth of a bin, so it decides unless a price lies that close to an edge.
     #[inline]
     #[expect(
         clippy::cast_precision_loss,
         reason = "bounds within 2^40 are exact in a double"
     )]
     pub fn bins_of_lns(&self, lns: &[f64], within: (i64, i64), bins: &mut [i64]) {
-        // Added to a number of moderate size, its last bits are that number to the nearest whole.
+        // Adding this constant rounds a number of moderate size to an integer in its low bits.
         const WHOLE: f64 = 6_755_399_441_055_744.0;
         const MOST: i64 = 1 << 40;
         let per_bin = 1.0 / self.h;
         let [least, most] = [within.0, within.1].map(|bin| WHOLE + bin.clamp(-MOST, MOST) as f64);
         let mut sure = true;
-        // Without a branch, so that a processor goes through several at once.
+        // Branch-free, so that the compiler vectorizes it.
         for (bin, ln) in bins.iter_mut().zip(lns) {
             let middle = ln * per_bin - 0.5;
             let shifted = middle + WHOLE;
@@ -75,14 +76,14 @@ impl FineGrid {
         }
     }
 
-    /// The middle of bin `j`, halfway in log price.
+    /// Centre of bin `j` in log price.
     #[must_use]
     #[expect(clippy::cast_precision_loss, reason = "bins are counted in thousands")]
     pub fn mid(&self, j: i64) -> f64 {
         self.p0 * ((j as f64 + 0.5) * self.h).exp()
     }
 
-    /// The middle of a coarse bin of `factor` fine bins, halfway in log price.
+    /// Centre of a coarse bin of `factor` fine bins, in log price.
     #[must_use]
     #[expect(clippy::cast_precision_loss, reason = "bins are counted in thousands")]
     pub fn coarse_mid(&self, coarse: i64, factor: i64) -> f64 {
@@ -90,7 +91,7 @@ impl FineGrid {
     }
 }
 
-/// The bin width of a liquidation map: the 1-2-5 step nearest to 0.1 % of `price`, the smaller one of two as near.
+/// The bin width of a liquidation map: the 1-2-5 step nearest to 0.1 % of `price`. Ties take the smaller step.
 ///
 /// # Examples
 ///
@@ -107,7 +108,7 @@ pub fn map_step(price: f64) -> f64 {
     let exponent = target.log10().floor();
     let mut best = (f64::INFINITY, target);
     for (digit, decade) in [(1_u8, 0), (2, 0), (5, 0), (1, 1)] {
-        // Parsed from text, so that the step is the double nearest to 1, 2 or 5 times a power of ten.
+        // Parsing gives the double nearest to 1, 2 or 5 times a power of ten.
         let step: f64 = format!("{digit}e{}", exponent + f64::from(decade))
             .parse()
             .unwrap_or(target);

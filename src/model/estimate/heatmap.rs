@@ -7,7 +7,7 @@ use serde::{Serialize, Serializer};
 
 use crate::model::{Millis, Vocabulary};
 
-/// Which read-out of the ledger a heatmap shows.
+/// The view of the ledger that a heatmap shows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Model {
     /// Model 2: the documented weights, in USD of open interest exposed.
@@ -17,7 +17,7 @@ pub enum Model {
 }
 
 impl Model {
-    /// The contract's number of the model.
+    /// The model number in the API.
     #[must_use]
     pub fn number(self) -> i64 {
         match self {
@@ -59,13 +59,13 @@ pub struct HeatmapGrid {
     pub current_price: f64,
     /// Price levels, P of them.
     pub prices: Vec<f64>,
-    /// Column ends, T of them.
+    /// Column end times, T of them.
     pub times: Vec<Millis>,
     /// P × T cells, row after row (a row is one price level).
     pub matrix: Vec<f64>,
 }
 
-/// The flat buffer as the contract's array of rows.
+/// Serializes the flat buffer as an array of rows.
 struct Rows<'a> {
     cells: &'a [f64],
     prices: usize,

@@ -6,17 +6,17 @@ use serde::Serialize;
 
 use crate::model::Millis;
 
-/// The strongest cluster of one leverage tier on either side.
+/// The strongest cluster of one leverage tier on each side.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct LevelTier {
     /// Price of the strongest long cluster, below the current price.
     pub long_price: f64,
-    /// Its USD over that of the largest cluster of all tiers and sides, 0 to 1.
+    /// Its USD divided by that of the largest cluster of all tiers and sides, 0 to 1.
     pub long_intensity: f64,
     /// Price of the strongest short cluster, above the current price.
     pub short_price: f64,
-    /// Its USD over that of the largest cluster of all tiers and sides, 0 to 1.
+    /// Its USD divided by that of the largest cluster of all tiers and sides, 0 to 1.
     pub short_intensity: f64,
 }
 
@@ -30,6 +30,6 @@ pub struct TierLevels {
     /// Time of the last input.
     #[serde(rename = "updatedAt")]
     pub updated_at: Millis,
-    /// By leverage; a tier a service leaves out stays absent.
+    /// By leverage; a tier that a service omits is absent.
     pub tiers: BTreeMap<i64, LevelTier>,
 }

@@ -7,7 +7,7 @@ use serde::{Serialize, Serializer};
 
 use crate::model::{Millis, Side, Vocabulary};
 
-/// How much price a bin of a liquidation map is to span.
+/// The requested price width of a bin of a liquidation map.
 ///
 /// # Examples
 ///
@@ -21,11 +21,11 @@ use crate::model::{Millis, Side, Vocabulary};
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct BinWidth(f64);
 
-// It is a number.
+// A bin width is never NaN.
 impl Eq for BinWidth {}
 
 impl BinWidth {
-    /// The width, if it is a finite number above zero.
+    /// A bin width; `None` unless `width` is finite and above zero.
     #[must_use]
     pub fn new(width: f64) -> Option<Self> {
         (width.is_finite() && width > 0.0).then_some(Self(width))
@@ -38,12 +38,12 @@ impl BinWidth {
     }
 }
 
-/// What a liquidation map is made of.
+/// The source of a liquidation map.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum MapSource {
-    /// A ledger that is estimated from bars and open interest.
+    /// The ledger estimated from bars and open interest.
     Estimate,
-    /// Positions of single accounts as they were seen.
+    /// Observed positions of single accounts.
     Positions,
 }
 
@@ -64,27 +64,26 @@ impl fmt::Display for MapSource {
     }
 }
 
-/// What a map that is measured, not estimated, is of.
+/// Facts about a measured map, which comes from observed positions.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Measured {
-    /// The share of the coin's open interest, both sides of it, that the positions make up, 0 to 1; none where that is not
-    /// known.
+    /// Share of the coin's open interest, both sides, that the positions make up, 0 to 1; none if unknown.
     pub seen_share: Option<f64>,
-    /// When the snapshot was complete.
+    /// Completion time of the snapshot.
     pub observed_at: Millis,
-    /// How many positions were seen.
+    /// Number of observed positions.
     pub positions: i64,
-    /// How many accounts hold them.
+    /// Number of accounts that hold them.
     pub accounts: i64,
-    /// USD of positions that no price liquidates, or of which no price is told: they are in no bin.
+    /// USD of positions without a liquidation price. They are in no bin.
     pub unplaced_usd: f64,
-    /// USD of positions whose price was passed since the snapshot: they are in no bin.
+    /// USD of positions that price crossed since the snapshot. They are in no bin.
     pub crossed_usd: f64,
 }
 
 impl Measured {
-    /// What no measured map can be of: the member as it is spelled, and its value with what is allowed.
+    /// The first invalid member: its name, its value and the allowed values.
     #[must_use]
     pub fn fault(&self) -> Option<(&'static str, String)> {
         if let Some(share) = self.seen_share
@@ -137,9 +136,9 @@ pub struct LiquidationMap {
     pub leverages: Vec<i64>,
     /// N bins.
     pub bins: Vec<MapBin>,
-    /// N × L cells, bin after bin; NaN marks a tier the bin does not name.
+    /// N × L cells, bin after bin; NaN marks a tier that the bin omits.
     pub tiers: Vec<f64>,
-    /// What it is of, where it is measured.
+    /// Facts about a measured map; none for an estimated one.
     pub measured: Option<Measured>,
 }
 

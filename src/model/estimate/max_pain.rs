@@ -31,7 +31,7 @@ pub struct Pain {
     pub total_short: f64,
 }
 
-/// Max pain of a coin; a range a service leaves out stays absent.
+/// Max pain of a coin; a range that a service omits is absent.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct MaxPain {
     /// Coin symbol.

@@ -8,13 +8,13 @@ use crate::model::Model;
 /// The default leverages of the tiers.
 pub const LEVERAGES: [u16; 14] = [2, 3, 4, 5, 7, 10, 15, 20, 25, 33, 50, 75, 100, 125];
 
-/// Maintenance margin rates: one for all tiers, or one for each.
+/// Maintenance margin rates: one for all tiers, or one per tier.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(untagged)]
 pub enum Margins {
-    /// One for all tiers, and never more than half of the initial margin of one.
+    /// One rate for all tiers, capped at half of each initial margin.
     One(f64),
-    /// One for each.
+    /// One rate per tier.
     Each(Vec<f64>),
 }
 
@@ -38,52 +38,52 @@ pub struct Specification {
     /// Leverages, ascending.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub tiers: Option<Vec<u16>>,
-    /// How much of the open interest each tier is taken to hold, in any unit; equal where only the tiers are chosen.
+    /// Share of open interest per tier, in any unit; equal shares if only tiers are given.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub weights: Option<Vec<f64>>,
     /// Maintenance margin rates.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub mmr: Option<Margins>,
-    /// Share of what is opened, and turnover a day, of each clock.
+    /// Share of new positions and daily turnover of each clock.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub clocks: Option<Vec<(f64, f64)>>,
-    /// Entry prices in a bar.
+    /// Number of entry prices per bar.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub entries: Option<u8>,
     /// Width of a fine bin in log price.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub grid: Option<f64>,
-    /// Share of what price crossed that counts as liquidated where nothing realised is known.
+    /// Share of crossed USD that counts as liquidated where no realised liquidations are known.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub phi0: Option<f64>,
-    /// USD reported per USD crossed before anything is fitted; asks for the expected view.
+    /// USD reported per crossed USD before the fit; implies the expected view.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub kappa0: Option<f64>,
-    /// Weight of the prior in the fit; asks for the expected view.
+    /// Weight of the prior in the fit; implies the expected view.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub nu: Option<f64>,
-    /// What the caller calls it; enters no cell.
+    /// The caller's name for it; it changes no cell.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
 }
 
-// No number that has been checked is none.
+// A checked parameter is never NaN.
 impl Eq for Specification {}
 
-/// A parameter that no estimate can be made with.
+/// An estimate parameter with an invalid value.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[error("{name}: {problem}; allowed: {allowed}")]
 pub struct BadSpecification {
     /// The parameter.
     pub name: &'static str,
-    /// What is wrong with it.
+    /// What is wrong with the value.
     pub problem: String,
-    /// What is allowed.
+    /// The allowed values.
     pub allowed: String,
 }
 
 impl Specification {
-    /// Which read-out it is shown in: the expected one where a parameter of that is named, else the exposed.
+    /// The view it implies: expected if it sets `kappa0` or `nu`, otherwise exposure.
     #[must_use]
     pub fn view(&self) -> Model {
         if self.kappa0.is_some() || self.nu.is_some() {
@@ -93,7 +93,7 @@ impl Specification {
         }
     }
 
-    /// What the parameter of this name may be, whatever the others are.
+    /// The allowed values of the parameter `name`, independent of the others.
     #[must_use]
     pub fn allowed(name: &str) -> &'static str {
         match name {
@@ -117,7 +117,7 @@ impl Specification {
         }
     }
 
-    /// Its leverages.
+    /// The leverages of the tiers.
     #[must_use]
     pub fn leverages(&self) -> &[u16] {
         match &self.tiers {
@@ -126,11 +126,11 @@ impl Specification {
         }
     }
 
-    /// Whether an estimate can be made with it.
+    /// Checks that an estimate can be computed with these parameters.
     ///
     /// # Errors
     ///
-    /// [`BadSpecification`] for the first parameter that is not allowed.
+    /// [`BadSpecification`] for the first invalid parameter.
     pub fn check(&self) -> Result<(), BadSpecification> {
         let bad = |name, problem: String, allowed: &str| {
             Err(BadSpecification {
@@ -169,7 +169,7 @@ impl Specification {
                     if !(0.0..=half).contains(rate) {
                         let problem = format!("entry {place} is {rate:?}, of leverage {tier}");
                         let allowed = format!(
-                            "from 0 to {half:?} there, half of 1/leverage; one rate for all is cut to it by itself"
+                            "from 0 to {half:?} there, half of 1/leverage; a single rate for all tiers is capped automatically"
                         );
                         return bad("mmr", problem, &allowed);
                     }
@@ -207,17 +207,17 @@ impl Specification {
     }
 }
 
-/// The model a question asks for.
+/// The model that a query asks for.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Chosen {
-    /// One of the contract's.
+    /// A model of the API.
     Numbered(Model),
-    /// The caller's own.
+    /// The caller's parameters.
     Own(Box<Specification>),
 }
 
 impl Chosen {
-    /// Which read-out is asked for.
+    /// The requested view.
     #[must_use]
     pub fn view(&self) -> Model {
         match self {
@@ -226,7 +226,7 @@ impl Chosen {
         }
     }
 
-    /// What the caller chose of it, if anything.
+    /// The caller's parameters, if any.
     #[must_use]
     pub fn own(&self) -> Option<&Specification> {
         match self {

@@ -1,52 +1,52 @@
-//! Maintenance margins as venues publish them: brackets by the size of a position, with the day they are of.
+//! Maintenance margin brackets that exchanges publish, each table with its date.
 //!
-//! A position pays the rate of each bracket on the part of it that lies there, which is said as one rate less a deduction:
-//! `margin = rate · notional − deduction`, with `deduction_i = deduction_{i−1} + floor_i (rate_i − rate_{i−1})`. Venues
-//! change their brackets, so these tell what held on a day; no estimate depends on them.
+//! A position pays the rate of each bracket on the part of its notional inside that bracket. Equivalently `margin =
+//! rate · notional − deduction`, with `deduction_i = deduction_{i−1} + floor_i (rate_i − rate_{i−1})`. Exchanges
+//! change their brackets, so each table is valid for its date. No estimate depends on them.
 
 use crate::model::margin::liquidation_price::Terms;
 use crate::model::record;
 use crate::model::{Coin, Millis, Side, exchange_name};
 
-/// Binance's, from its endpoint of leverage brackets as recorded in the release of freqtrade of that day.
+/// Binance's leverage bracket endpoint, as recorded in the freqtrade release of that day.
 const BINANCE: (Millis, &str) = (
     Millis(1_790_640_000_000),
     "leverage brackets of the venue as recorded by freqtrade 2026.9, 2026-09-29",
 );
-/// Hyperliquid's, from its list of markets and its page on margin tiers.
+/// Hyperliquid's market list and its documentation of margin tiers.
 const HYPERLIQUID: (Millis, &str) = (
     Millis(1_790_467_200_000),
     "margin tables of the venue's meta, recorded 2026-09-27; maintenance is half of the initial margin",
 );
 
 record! {
-    /// One bracket of a venue's maintenance margins.
+    /// One maintenance margin bracket of an exchange.
     #[derive(Clone, Debug, PartialEq)]
     pub struct BracketRow {
-        /// Venue.
+        /// Exchange.
         pub exchange: &'static str,
-        /// The venue's name of the market.
+        /// The exchange's name of the market.
         pub symbol: &'static str,
         /// Number of the bracket, from 1.
         pub tier: i64,
-        /// Largest notional of the bracket; absent where it has no end.
+        /// Upper bound of the notional; absent for the last bracket.
         #[unit("USD")]
         pub notional_cap_usd: Option<f64>,
         /// Maintenance margin rate.
         pub maintenance_margin: f64,
-        /// Highest leverage that may be chosen.
+        /// Highest allowed leverage.
         pub max_leverage: f64,
-        /// What the margin is less than the rate of the notional, because lower parts pay lower rates.
+        /// Deduction from rate times notional, because lower parts pay lower rates.
         #[unit("USD")]
         pub deduction_usd: f64,
-        /// Day it is known of.
+        /// Date of the table.
         pub as_of: Millis,
-        /// Where it was published.
+        /// Source of the table.
         pub source: &'static str,
     }
 }
 
-/// Largest notional in USD, maintenance margin rate, highest leverage.
+/// Upper notional bound in USD, maintenance margin rate, highest leverage.
 type Step = (f64, f64, f64);
 
 /// The brackets of one market.
@@ -58,7 +58,7 @@ pub struct Brackets {
     steps: &'static [Step],
 }
 
-/// All that are known.
+/// All recorded tables.
 const ALL: &[Brackets] = &[
     of("binance", "BTCUSDT", BINANCE, BTC),
     of("binance", "ETHUSDT", BINANCE, ETH),
@@ -164,13 +164,13 @@ const PEPE: &[Step] = &[
 const BTC_THERE: &[Step] = &[(150e6, 0.5 / 40.0, 40.0), (f64::INFINITY, 0.5 / 20.0, 20.0)];
 const ETH_THERE: &[Step] = &[(100e6, 0.5 / 25.0, 25.0), (f64::INFINITY, 0.5 / 15.0, 15.0)];
 
-/// The coin that a market's name is of, unscaled.
+/// The unscaled coin of a market name.
 fn coin(symbol: &str) -> Option<Coin> {
     Coin::new(symbol)
 }
 
 impl Brackets {
-    /// Those of `symbol`, a coin or a pair, on `exchange`, both in any spelling; none where they are not known here.
+    /// The brackets of `symbol`, a coin or pair in any spelling, on `exchange`; `None` if not recorded.
     ///
     /// # Examples
     ///
@@ -188,7 +188,7 @@ impl Brackets {
         ALL.iter().find(held)
     }
 
-    /// The markets whose brackets are known, as exchange and symbol.
+    /// The markets with recorded brackets, as exchange and symbol.
     pub fn known() -> impl Iterator<Item = (&'static str, &'static str)> {
         ALL.iter().map(|own| (own.exchange, own.symbol))
     }
@@ -210,12 +210,12 @@ impl Brackets {
         (1..).zip(deducted(self.steps)).map(row).collect()
     }
 
-    /// Rate and deduction in USD of a position of this notional; those of the last bracket beyond its end.
+    /// Rate and deduction in USD at this notional; the last bracket's beyond its end.
     #[must_use]
     pub fn at(&self, notional: f64) -> (f64, f64) {
         let mut found = (0.0, 0.0);
         for ((_, rate, _), deduction) in deducted(self.steps) {
-            // The margin is the largest that any bracket tells: it is convex.
+            // The margin is convex, so it is the maximum over all brackets.
             if found == (0.0, 0.0) || rate * notional - deduction > found.0 * notional - found.1 {
                 found = (rate, deduction);
             }
@@ -223,7 +223,7 @@ impl Brackets {
         found
     }
 
-    /// The highest leverage that a position of this notional may have; none beyond the end.
+    /// The highest leverage at this notional; `None` beyond the last bracket.
     #[must_use]
     pub fn max_leverage(&self, notional: f64) -> Option<f64> {
         self.steps
@@ -234,8 +234,8 @@ impl Brackets {
 
     /// The price at which an isolated position of `notional` USD at its entry is liquidated.
     ///
-    /// The bracket is that of the notional at that price. As the margin is the largest that any bracket tells, so the price
-    /// is the one that is reached first.
+    /// The bracket is that of the notional at the liquidation price. The margin is the maximum over all brackets, so
+    /// the price reached first counts.
     #[must_use]
     pub fn liquidation_price(&self, side: Side, entry: f64, notional: f64, terms: Terms) -> f64 {
         let qty = notional / entry;
@@ -254,12 +254,12 @@ impl Brackets {
     }
 }
 
-/// Steps with what is deducted in each.
+/// The steps with the deduction of each.
 fn deducted(steps: &[Step]) -> impl Iterator<Item = (Step, f64)> {
     let mut before: Option<(f64, f64, f64)> = None;
     steps.iter().map(move |&(cap, rate, leverage)| {
         let deduction = before.map_or(0.0, |(floor, lower, sum)| sum + floor * (rate - lower));
-        // Rates are decimals, so what is beyond the millionth of a dollar is of the doubles.
+        // Rates are decimals, so anything below a millionth of a dollar is rounding error.
         let deduction = (deduction * 1e6).round() / 1e6;
         before = Some((cap, rate, deduction));
         ((cap, rate, leverage), deduction)
@@ -272,7 +272,7 @@ mod tests {
     use crate::model::margin::brackets::*;
     use crate::model::{Contract, MarginOf};
 
-    /// The brackets of BTC that the venue's own explanation of the formula has: an older table.
+    /// The BTC brackets from the exchange's explanation of the formula, an older table.
     const EXPLAINED: Brackets = of(
         "binance",
         "BTCUSDT",
@@ -306,7 +306,7 @@ mod tests {
                 assert!(upper.maintenance_margin > lower.maintenance_margin);
                 assert!(upper.max_leverage < lower.max_leverage);
                 assert!(upper.notional_cap_usd.is_none_or(|next| next > cap));
-                // Inside, the bracket is the one whose stretch it is.
+                // Within a bracket, `at` returns that bracket.
                 let at = |notional: f64| brackets.at(notional);
                 assert_eq!(
                     at(cap * 0.999),

@@ -1,11 +1,11 @@
-//! Margin: maintenance rates of the estimate and the price at which a position is liquidated.
+//! Maintenance margin rates of the estimate, and liquidation prices.
 
 use crate::model::Side;
 
-/// The maintenance margin rate the estimate assumes for `coin` at `leverage`.
+/// The maintenance margin rate that the estimate assumes for `coin` at `leverage`.
 ///
-/// 0.5 % for BTC and ETH, 1 % for every other coin; never more than half of the initial margin, so that no position is
-/// born dead.
+/// 0.5 % for BTC and ETH, 1 % for every other coin; at most half of the initial margin, so that no position is
+/// liquidated at entry.
 #[must_use]
 pub fn maintenance_margin(coin: &str, leverage: f64) -> f64 {
     let rate = match coin {
@@ -15,7 +15,7 @@ pub fn maintenance_margin(coin: &str, leverage: f64) -> f64 {
     f64::min(rate, 0.5 / leverage)
 }
 
-/// The price at which a linear isolated position is liquidated: equity equals maintenance margin at the mark price.
+/// The liquidation price of a linear isolated position, where equity equals maintenance margin at the mark price.
 ///
 /// `P = E (1 − 1/L) / (1 − m)` for a long, `P = E (1 + 1/L) / (1 + m)` for a short.
 ///
@@ -35,43 +35,43 @@ pub fn liquidation_price(side: Side, entry: f64, leverage: f64, maintenance: f64
     }
 }
 
-/// What a contract is settled in.
+/// The settlement currency of a contract.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Contract {
-    /// Dollars: profit is in proportion to the price.
+    /// USD: profit is proportional to the price.
     Linear,
-    /// The coin: profit is in proportion to one over the price.
+    /// The coin: profit is proportional to 1 / price.
     Inverse,
 }
 
-/// What the maintenance margin is a share of.
+/// The notional that the maintenance margin rate applies to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum MarginOf {
-    /// The position's value at the mark price.
+    /// The notional at the mark price.
     Mark,
-    /// Its value at the entry.
+    /// The notional at the entry price.
     Entry,
 }
 
-/// The terms that an isolated position is held on.
+/// The margin terms of an isolated position.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Terms {
-    /// Value over initial margin.
+    /// Notional divided by initial margin.
     pub leverage: f64,
     /// Maintenance margin rate.
     pub maintenance: f64,
-    /// The fee of closing it, where the venue counts it as margin.
+    /// Closing fee rate, if the exchange counts it as margin.
     pub fee: f64,
-    /// What the maintenance margin is less than its rate tells, per unit of a linear contract.
+    /// Deduction from the maintenance margin, per unit of a linear contract.
     pub deduction: f64,
-    /// What it is settled in.
+    /// Settlement currency.
     pub contract: Contract,
-    /// What the margin of a linear contract is a share of.
+    /// The notional that the rate of a linear contract applies to.
     pub margin_of: MarginOf,
 }
 
 impl Terms {
-    /// The price at which a position from `entry` is liquidated: equity equals maintenance margin.
+    /// The liquidation price of a position opened at `entry`, where equity equals maintenance margin.
     ///
     /// # Examples
     ///
@@ -128,7 +128,7 @@ mod tests {
             let near = |equity: f64, margin: f64| assert!((equity / margin - 1.0).abs() < 1e-9);
             let price = TERMS.liquidation_price(side, 100.0);
             near(100.0 / 25.0 + sign * (price - 100.0), 0.0105 * price);
-            // 100 USD of the coin, in the coin.
+            // 100 USD of the coin, settled in the coin.
             let inverse = Terms {
                 contract: Contract::Inverse,
                 ..TERMS

@@ -1,4 +1,4 @@
-//! One liquidation order of the feed, with what it has in common with others.
+//! A liquidation order with the id of its liquidation.
 
 use std::fmt;
 
@@ -7,13 +7,13 @@ use serde::ser::{Serialize, SerializeStruct, Serializer};
 
 use crate::model::{Millis, Order, Side, Vocabulary};
 
-/// One liquidation order of the feed, with what it has in common with others of the same liquidation.
+/// A liquidation order with the id that its fills share.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct GroupedOrder {
     /// The order.
     pub order: Order,
-    /// What all fills of one liquidation have in common, such as the order or the position they are of; absent where the
-    /// exchange tells no such thing, and where it is not asked for.
+    /// Id shared by all fills of one liquidation, such as an order or position id. Absent if the exchange publishes
+    /// none or the caller does not ask for it.
     pub group_id: Option<String>,
 }
 
@@ -36,8 +36,8 @@ crate::model::record! {
         value_usd: Decimal = order.value_usd,
         /// Event time.
         timestamp: Millis = order.timestamp,
-        /// What all fills of one liquidation have in common, such as the order or the position they are of; there where
-        /// `groups` asks for it and the exchange tells it.
+        /// Id shared by all fills of one liquidation, such as an order or position id; present if `groups` asks for it
+        /// and the exchange publishes it.
         group_id: Option<String> = group_id,
     }
     made of {
@@ -47,7 +47,7 @@ crate::model::record! {
 }
 
 impl GroupedOrder {
-    /// The name of the column that an order alone has not.
+    /// The column that [`Order`] does not have.
     pub const GROUP: &'static str = "group_id";
 }
 
@@ -61,7 +61,7 @@ impl From<Order> for GroupedOrder {
 }
 
 impl Serialize for GroupedOrder {
-    /// An order as the contract has it; the group behind it, where there is one.
+    /// Serializes the order as the contract specifies, followed by the group id if there is one.
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let Some(group) = &self.group_id else {
             return self.order.serialize(serializer);
@@ -80,12 +80,12 @@ impl Serialize for GroupedOrder {
     }
 }
 
-/// Whether the groups of orders are told.
+/// Whether orders carry their group ids.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Groups {
-    /// They are left out.
+    /// Group ids are omitted.
     LeftOut,
-    /// They are told where they are known.
+    /// Group ids are included where known.
     Told,
 }
 

@@ -1,36 +1,36 @@
-//! Orders as they lie in a file: column by column, names by numbers, amounts as whole numbers.
+//! Batches of stored orders: one column each, dictionary-encoded names, fixed-point amounts.
 //!
-//! Sums over millions of orders are made of columns several times as fast as of one order after the other: a name is
-//! looked at once for all rows that have it, and no amount becomes a decimal before it is told.
+//! Totals over millions of orders are several times faster by column than by order. Each distinct name is looked up
+//! once, and no amount is converted to a decimal before the result.
 
 use rust_decimal::Decimal;
 
 use crate::model::Side;
 
-/// What is looked at of the orders of a file beside their instants, sides and USD.
+/// The projection of a batch, in addition to time, side and USD.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct FiledColumns {
-    /// Their exchanges.
+    /// Read exchanges.
     pub exchange: bool,
-    /// Their pairs.
+    /// Read pairs.
     pub symbol: bool,
-    /// Their coins.
+    /// Read coins.
     pub coin: bool,
-    /// Only those of at least so many USD.
+    /// Read only orders of at least this USD value.
     pub least: Option<Decimal>,
 }
 
-/// A column whose values are known by numbers.
+/// A dictionary-encoded column.
 #[derive(Clone, Debug)]
 pub struct Numbered<'a, T> {
-    /// The values; the number of one is its place.
+    /// The distinct values; the index is the code.
     pub values: Vec<T>,
-    /// The number of each row's value; all have one.
+    /// The code of each row.
     pub numbers: &'a [i32],
 }
 
 impl<T: Copy> Numbered<'_, T> {
-    /// The value of a row.
+    /// The value of `row`.
     #[must_use]
     pub fn at(&self, row: usize) -> Option<T> {
         let number = usize::try_from(*self.numbers.get(row)?).ok()?;
@@ -38,19 +38,19 @@ impl<T: Copy> Numbered<'_, T> {
     }
 }
 
-/// Orders of a file, in the order in which they lie there, which is that of time; all columns are of one length.
+/// Orders of a file in time order. All columns have the same length.
 #[derive(Clone, Debug)]
 pub struct FiledOrders<'a> {
     /// Event times, epoch milliseconds.
     pub timestamp: &'a [i64],
-    /// Notionals in 10⁻¹⁸ USD, each of which a [`Decimal`] can hold.
+    /// Notionals in units of 10⁻¹⁸ USD; each fits a `Decimal`.
     pub value_usd: &'a [i128],
     /// Sides of the liquidated positions.
     pub side: Numbered<'a, Side>,
-    /// Exchanges, where they were asked for.
+    /// Exchanges, if requested.
     pub exchange: Option<Numbered<'a, &'a str>>,
-    /// Pairs, where they were asked for.
+    /// Pairs, if requested.
     pub symbol: Option<Numbered<'a, &'a str>>,
-    /// Coins, where they were asked for.
+    /// Coins, if requested.
     pub coin: Option<Numbered<'a, &'a str>>,
 }

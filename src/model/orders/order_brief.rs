@@ -1,13 +1,13 @@
-//! An order in brief: what totals are made of, handed on without copying a name.
+//! A borrowed order, as totals need it.
 
 use rust_decimal::Decimal;
 
 use crate::model::{Millis, ObservedOrder, Order, Side};
 
-/// What a total is made of, of one order; its names are borrowed, so that they need not be copied for every order.
+/// One order with borrowed names, so that totals copy no strings.
 #[derive(Clone, Copy, Debug)]
 pub struct OrderBrief<'a> {
-    /// Its number in the order of arrival; 0 where it has none.
+    /// Arrival number; 0 if it has none.
     pub number: i64,
     /// Exchange, lower case.
     pub exchange: &'a str,
@@ -25,15 +25,14 @@ pub struct OrderBrief<'a> {
     pub value_usd: Decimal,
     /// Event time.
     pub timestamp: Millis,
-    /// When it was received.
+    /// Time of receipt.
     pub received_at: Millis,
-    /// What stands for its exchange, symbol and coin where it comes from, if that is known: no others there have it, and
-    /// it is small.
+    /// A small number that identifies exchange, symbol and coin within the source, if known.
     pub names: Option<u32>,
 }
 
 impl<'a> OrderBrief<'a> {
-    /// An order that has just been met: of this coin, received at this instant, without a number.
+    /// A new order of `coin`, received at `received_at`, without an arrival number.
     #[must_use]
     pub fn of(order: &'a Order, coin: &'a str, received_at: Millis) -> Self {
         Self {
@@ -51,7 +50,7 @@ impl<'a> OrderBrief<'a> {
         }
     }
 
-    /// The order itself, with names of its own.
+    /// The same order with owned names.
     #[must_use]
     pub fn order(&self) -> Order {
         Order {
@@ -67,7 +66,7 @@ impl<'a> OrderBrief<'a> {
 }
 
 impl<'a> From<&'a ObservedOrder> for OrderBrief<'a> {
-    /// An order without a coin stands under the name of its pair, as nothing is derived here.
+    /// An order without a coin uses the name of its pair; nothing is derived here.
     fn from(observed: &'a ObservedOrder) -> Self {
         let order = &observed.order;
         let coin = observed.coin.as_deref().unwrap_or(&order.symbol);

@@ -1,10 +1,10 @@
-//! Many liquidation orders, column by column.
+//! Liquidation orders in columns.
 
 use std::ops::Range;
 
 use crate::model::{DecimalColumn, GroupedOrder, Labels, Millis, Order, Side};
 
-/// Liquidation orders, column by column: the same values as so many [`Order`]s in a fraction of the room.
+/// Liquidation orders in columns: the same values as a list of [`Order`]s in less memory.
 ///
 /// # Examples
 ///
@@ -39,12 +39,12 @@ pub struct OrderColumns {
     pub value_usd: DecimalColumn,
     /// Event times.
     pub timestamp: Vec<Millis>,
-    /// What fills of one liquidation have in common; empty where nothing of the kind is known of any.
+    /// Ids shared by the fills of a liquidation; empty if no order has one.
     pub group_id: Vec<Option<String>>,
 }
 
 impl OrderColumns {
-    /// No orders yet, and room for so many.
+    /// An empty table with capacity for `rows` orders.
     #[must_use]
     pub fn with_capacity(rows: usize) -> Self {
         Self {
@@ -59,13 +59,13 @@ impl OrderColumns {
         }
     }
 
-    /// How many orders there are.
+    /// Number of orders.
     #[must_use]
     pub fn len(&self) -> usize {
         self.timestamp.len()
     }
 
-    /// Whether there are none.
+    /// Whether there are no orders.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.timestamp.is_empty()
@@ -76,7 +76,7 @@ impl OrderColumns {
         self.push_grouped(order, None);
     }
 
-    /// Adds an order that has this in common with others.
+    /// Adds an order with its group id.
     pub(crate) fn push_grouped(&mut self, order: &Order, group: Option<String>) {
         self.exchange.push(&order.exchange);
         self.symbol.push(&order.symbol);
@@ -88,7 +88,7 @@ impl OrderColumns {
         self.push_group(group);
     }
 
-    /// Says of the order that was added last what it has in common with others.
+    /// Sets the group id of the last order.
     pub(crate) fn push_group(&mut self, group: Option<String>) {
         let rows = self.len();
         if group.is_some() || !self.group_id.is_empty() {
@@ -97,7 +97,7 @@ impl OrderColumns {
         }
     }
 
-    /// The order of `row`, with its group.
+    /// The order of `row` with its group id.
     #[must_use]
     pub fn grouped(&self, row: usize) -> Option<GroupedOrder> {
         Some(GroupedOrder {
@@ -120,12 +120,12 @@ impl OrderColumns {
         })
     }
 
-    /// The orders, one after the other.
+    /// Iterates over the orders.
     pub fn iter(&self) -> impl Iterator<Item = Order> + '_ {
         (0..self.len()).filter_map(|row| self.get(row))
     }
 
-    /// Adds the orders that `other` has in `rows`.
+    /// Appends the orders `rows` of `other`.
     pub fn append(&mut self, other: &Self, rows: Range<usize>) {
         let (Some(sides), Some(times)) = (
             other.side.get(rows.clone()),
@@ -149,9 +149,9 @@ impl OrderColumns {
         }
     }
 
-    /// Whether the order of `row` equals that of `theirs` in `other`.
+    /// Whether the order `row` equals the order `theirs` of `other`.
     pub(crate) fn same(&self, row: usize, other: &Self, theirs: usize) -> bool {
-        // What differs most often comes first.
+        // The column that differs most often comes first.
         self.timestamp.get(row) == other.timestamp.get(theirs)
             && self.value_usd.same(row, &other.value_usd, theirs)
             && self.price.same(row, &other.price, theirs)

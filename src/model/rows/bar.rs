@@ -1,4 +1,4 @@
-//! What the estimate is made from: price bars and open interest.
+//! Inputs of the estimate: price bars and open interest.
 
 use rust_decimal::Decimal;
 use serde::{Deserialize, Serialize};
@@ -25,7 +25,7 @@ pub struct Bar {
 }
 
 impl Bar {
-    /// The bar of exact figures: open, high, low, close and volume.
+    /// The bar nearest to exact figures: open, high, low, close and volume.
     #[must_use]
     pub fn nearest(open_time: Millis, interval: i64, figures: [Decimal; 5]) -> Self {
         let [open, high, low, close, volume] = figures.map(nearest_f64);
@@ -40,13 +40,13 @@ impl Bar {
         }
     }
 
-    /// The instant the bar closes; it counts from then on.
+    /// Close time; the bar counts from then on.
     #[must_use]
     pub fn close_time(&self) -> Millis {
         self.open_time.on(self.interval)
     }
 
-    /// The bar as a row of the table of `coin`'s bars.
+    /// The bar as a row of the bars of `coin`.
     #[must_use]
     pub fn of_coin(&self, coin: &str) -> ObservedBar {
         ObservedBar {
@@ -73,14 +73,14 @@ pub struct OpenInterest {
 }
 
 crate::model::record! {
-    /// One price bar of a coin, as it is told.
+    /// One closed price bar of a coin, as the API returns it.
     #[derive(Clone, Debug, PartialEq, Serialize)]
     pub struct ClosedBar {
         /// Coin symbol.
         pub symbol: String,
         /// Time of the open.
         pub timestamp: Millis,
-        /// The instant the bar closes, from which on it is known.
+        /// Close time; the bar is known from then on.
         pub closes_at: Millis,
         /// First price.
         #[unit("quote currency")]
@@ -103,7 +103,7 @@ crate::model::record! {
     }
 }
 
-/// A bar before those of a series, which cannot be made into it.
+/// A bar before the start of a series, with another interval.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct EarlierBar {
     /// Time of the open.
@@ -113,7 +113,7 @@ pub struct EarlierBar {
 }
 
 impl ClosedBar {
-    /// The bar of the coin `symbol`.
+    /// The bar with the coin `symbol`.
     #[must_use]
     pub fn of(symbol: &str, bar: &Bar) -> Self {
         Self {

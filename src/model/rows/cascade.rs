@@ -7,43 +7,43 @@ use crate::model::record;
 use crate::model::{Millis, Side};
 
 record! {
-    /// Orders of one coin and side that followed each other closely, as one event.
+    /// Consecutive orders of one coin and side within a short time, as one event.
     #[derive(Clone, Debug, PartialEq, Serialize)]
     pub struct CascadeRow {
-        /// Event time of its first order.
+        /// Event time of the first order.
         pub start: Millis,
-        /// Event time of its last order.
+        /// Event time of the last order.
         pub end: Millis,
         /// Coin symbol.
         pub coin: String,
         /// Side of the liquidated positions.
         pub side: Side,
-        /// USD of its orders.
+        /// USD of all orders.
         #[unit("USD")]
         pub usd: Decimal,
-        /// Orders.
+        /// Number of orders.
         pub cnt: u64,
-        /// Exchanges that had any of them.
+        /// Number of exchanges with orders in the event.
         pub venues: u64,
         /// USD of the largest order.
         #[unit("USD")]
         pub largest_usd: Decimal,
-        /// Close of the last bar that had closed by the start.
+        /// Close of the last bar that closed at or before the start.
         #[unit("quote currency")]
         pub price_before: Option<f64>,
-        /// Close of the first bar that closed at the end or after it.
+        /// Close of the first bar that closed at or after the end.
         #[unit("quote currency")]
         pub price_after: Option<f64>,
-        /// Change of the price over the minute behind the price after.
+        /// Price change in the minute after `price_after`.
         #[unit("share")]
         pub change_1m: Option<f64>,
-        /// The same over five minutes.
+        /// Price change in the five minutes after `price_after`.
         #[unit("share")]
         pub change_5m: Option<f64>,
-        /// The same over an hour.
+        /// Price change in the hour after `price_after`.
         #[unit("share")]
         pub change_1h: Option<f64>,
-        /// Share of the coin's own events of the 7 days before its start that had less USD.
+        /// Share of the coin's events of the previous 7 days that were smaller in USD.
         #[unit("share")]
         pub percentile_7d: Option<f64>,
     }

@@ -22,7 +22,7 @@ crate::model::record! {
 
 #[expect(
     clippy::trivially_copy_pass_by_ref,
-    reason = "serde hands over a reference"
+    reason = "serde passes a reference"
 )]
 fn as_text<S: Serializer>(hour: &Millis, serializer: S) -> Result<S::Ok, S::Error> {
     serializer.collect_str(&hour.0)

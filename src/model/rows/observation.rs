@@ -1,20 +1,20 @@
-//! What was observed, row by row, as a table, an archive or a simulation hands it to the engine.
+//! Observed rows, as tables, archives and simulations pass them to the engine.
 
 use rust_decimal::Decimal;
 use serde::Serialize;
 
 use crate::model::{Millis, Order, Side};
 
-/// One liquidation order with what is known beside it.
+/// One liquidation order with its coin and time of receipt.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ObservedOrder {
     /// The order.
     pub order: Order,
-    /// Its coin; derived from the pair where absent.
+    /// Coin; derived from the pair if absent.
     pub coin: Option<String>,
-    /// When it was received; the event time where absent.
+    /// Time of receipt; the event time if absent.
     pub received_at: Option<Millis>,
-    /// What it has in common with others of one liquidation, where that is known.
+    /// Id shared by the fills of one liquidation, if known.
     pub group_id: Option<String>,
 }
 
@@ -47,7 +47,7 @@ crate::model::record! {
         pub symbol: String,
         /// Time of the open.
         pub timestamp: Millis,
-        /// The instant the bar closes, from which on it is known; its open and its length where absent.
+        /// Close time, from which on the bar is known; open time plus interval if absent.
         pub closes_at: Option<Millis>,
         /// First price.
         #[unit("quote currency")]
@@ -64,14 +64,14 @@ crate::model::record! {
         /// Traded volume in base units.
         #[unit("base units")]
         pub volume: f64,
-        /// Length in milliseconds; inferred from the spacing of the coin's bars where absent.
+        /// Length in milliseconds; inferred from the spacing of the coin's bars if absent.
         #[unit("ms")]
         pub interval: Option<i64>,
     }
 }
 
 impl ObservedBar {
-    /// The length that is given, or lies between the open and the close.
+    /// The given length, or the time between open and close.
     #[must_use]
     pub fn length(&self) -> Option<i64> {
         let lasting = |closes: Millis| closes.0.saturating_sub(self.timestamp.0);
@@ -85,9 +85,9 @@ crate::model::record! {
     pub struct ObservedOpenInterest {
         /// Coin symbol.
         pub symbol: String,
-        /// The exchange it was read on; absent where the reading is a total.
+        /// Exchange of the reading; absent if the reading is a total.
         pub exchange: Option<String>,
-        /// Instant of the reading.
+        /// Time of the reading.
         pub timestamp: Millis,
         /// Open interest in base units, one side.
         #[unit("base units")]
@@ -96,14 +96,14 @@ crate::model::record! {
 }
 
 crate::model::record! {
-    /// One reading of a coin's open interest in USD, as tables may give it.
+    /// One reading of a coin's open interest in USD.
     #[derive(Clone, Debug, PartialEq)]
     pub struct ObservedOpenInterestUsd {
         /// Coin symbol.
         pub symbol: String,
-        /// The exchange it was read on; absent where the reading is a total.
+        /// Exchange of the reading; absent if the reading is a total.
         pub exchange: Option<String>,
-        /// Instant of the reading.
+        /// Time of the reading.
         pub timestamp: Millis,
         /// Open interest in USD, one side.
         #[unit("USD")]
@@ -112,27 +112,27 @@ crate::model::record! {
 }
 
 crate::model::record! {
-    /// What was liquidated of a coin in one period, where the orders are not at hand.
+    /// Liquidated USD of a coin in one period, for use without single orders.
     #[derive(Clone, Debug, PartialEq)]
     pub struct ObservedLiquidations {
         /// Coin symbol.
         pub symbol: String,
-        /// Open of the period.
+        /// Start of the period.
         pub timestamp: Millis,
-        /// Liquidated longs.
+        /// USD of liquidated longs.
         #[unit("USD")]
         pub long_usd: f64,
-        /// Liquidated shorts.
+        /// USD of liquidated shorts.
         #[unit("USD")]
         pub short_usd: f64,
-        /// Length in milliseconds; inferred from the spacing of the coin's periods where absent.
+        /// Length in milliseconds; inferred from the spacing of the coin's periods if absent.
         #[unit("ms")]
         pub interval: Option<i64>,
     }
 }
 
 crate::model::record! {
-    /// One open position of a simulated market: the truth an estimate can be held against.
+    /// One open position of a simulated market: the ground truth for an estimate.
     #[derive(Clone, Debug, PartialEq)]
     pub struct Position {
         /// Coin symbol.
@@ -144,7 +144,7 @@ crate::model::record! {
         /// Entry price.
         #[unit("quote currency")]
         pub entry_price: f64,
-        /// Mark price at which it is liquidated.
+        /// Mark price at which the position is liquidated.
         #[unit("quote currency")]
         pub liquidation_price: f64,
         /// Quantity in base units.

@@ -7,39 +7,39 @@ use crate::model::Millis;
 use crate::model::record;
 
 record! {
-    /// What was liquidated in one period, of one group.
+    /// Liquidations of one period and group.
     #[derive(Clone, Debug, PartialEq, Serialize)]
     pub struct PeriodRow {
-        /// Open of the period.
+        /// Start of the period.
         pub timestamp: Millis,
-        /// Coin, where rows are grouped by it.
+        /// Coin, if rows are grouped by it.
         #[serde(skip_serializing_if = "Option::is_none")]
         pub coin: Option<String>,
-        /// Trading pair, where rows are grouped by it.
+        /// Trading pair, if rows are grouped by it.
         #[serde(skip_serializing_if = "Option::is_none")]
         pub symbol: Option<String>,
-        /// Exchange, where rows are grouped by it.
+        /// Exchange, if rows are grouped by it.
         #[serde(skip_serializing_if = "Option::is_none")]
         pub exchange: Option<String>,
-        /// Side of the liquidated positions, where rows are grouped by it.
+        /// Side of the liquidated positions, if rows are grouped by it.
         #[serde(skip_serializing_if = "Option::is_none")]
         pub side: Option<String>,
-        /// USD of longs.
+        /// USD of liquidated longs.
         #[unit("USD")]
         pub long_usd: Decimal,
-        /// USD of shorts.
+        /// USD of liquidated shorts.
         #[unit("USD")]
         pub short_usd: Decimal,
-        /// USD of both.
+        /// USD of both sides.
         #[unit("USD")]
         pub total_usd: Decimal,
-        /// Orders.
+        /// Number of orders.
         pub cnt: u64,
         /// USD of the largest order.
         #[unit("USD")]
         pub largest_usd: Decimal,
-        /// Share of the time asked about in which somebody listened and nothing is known to be missing; absent where
-        /// nobody kept a record.
+        /// Share of the period that was covered: a collector was connected and no gap is known. Absent if no collector
+        /// ran.
         #[serde(skip_serializing_if = "Option::is_none")]
         pub covered: Option<f64>,
     }

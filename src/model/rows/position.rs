@@ -1,4 +1,4 @@
-//! Open positions of single accounts, as they were seen on a venue that shows them.
+//! Open positions of single accounts, on exchanges that publish them.
 
 use rust_decimal::Decimal;
 use serde::Serialize;
@@ -6,11 +6,11 @@ use serde::Serialize;
 use crate::model::record;
 use crate::model::{Millis, Side};
 
-/// A leverage above this is none that an exchange gives.
+/// No exchange offers a higher leverage.
 const MOST_LEVERAGE: f64 = 1000.0;
 
 record! {
-    /// One open position of an account, as a snapshot of the accounts that were asked for has it.
+    /// One open position of an account, from a snapshot of the watched accounts.
     #[derive(Clone, Debug, PartialEq, Serialize)]
     #[checked(fault)]
     pub struct PositionRow {
@@ -25,30 +25,30 @@ record! {
         /// Quantity in base units.
         #[unit("base units")]
         pub qty: Decimal,
-        /// Average price at which it was opened, where that is told.
+        /// Average entry price, if published.
         #[unit("quote currency")]
         pub entry_price: Option<Decimal>,
-        /// Leverage that the account has set for the coin, where that is told.
+        /// Leverage setting of the account for the coin, if published.
         pub leverage: Option<f64>,
-        /// Whose margin stands behind it: `cross`, the account's, or `isolated`, its own.
+        /// Margin mode: `cross` (margin of the account) or `isolated` (margin of the position).
         pub margin_mode: Option<String>,
-        /// Price at which the exchange says it is liquidated; none where the margin is enough for any price.
+        /// Liquidation price by the exchange; none if the margin covers any price.
         #[unit("quote currency")]
         pub liquidation_price: Option<Decimal>,
-        /// What it is worth at the price of the snapshot.
+        /// Notional at the price of the snapshot.
         #[unit("USD")]
         pub value_usd: Decimal,
-        /// When the account was looked at.
+        /// When the account was queried.
         pub observed_at: Millis,
-        /// When the snapshot that it is of was complete: all rows of one snapshot have the same.
+        /// Completion time of the snapshot, equal for all its rows.
         pub timestamp: Millis,
-        /// The share of the coin's open interest, both sides of it, that the positions of the snapshot make up, 0 to 1; none
-        /// where open interest was not known.
+        /// Share of the coin's open interest, both sides, that the snapshot's positions make up, 0 to 1; none if open
+        /// interest is unknown.
         pub seen_share: Option<f64>,
     }
 }
 
-/// What no position can be.
+/// The first invalid member: its name, its value and the allowed values.
 fn fault(row: &PositionRow) -> Option<(&'static str, String)> {
     let amounts = [
         ("qty", Some(row.qty)),
@@ -79,46 +79,46 @@ fn fault(row: &PositionRow) -> Option<(&'static str, String)> {
     })
 }
 
-// The numbers that may have fractions are told ones.
+// Checked numbers are never NaN.
 impl Eq for PositionRow {}
 
 record! {
-    /// One open position as a table of measured ones has it.
+    /// One open position from a caller's table of positions.
     #[derive(Clone, Debug, PartialEq)]
     pub struct ObservedPosition {
-        /// Exchange; that of the caller where absent.
+        /// Exchange; the caller's if absent.
         pub exchange: Option<String>,
-        /// The account; numbered within its snapshot where absent.
+        /// The account; numbered within its snapshot if absent.
         pub account: Option<String>,
-        /// Coin symbol; absent where `symbol` tells it.
+        /// Coin symbol; absent if `symbol` is present.
         pub coin: Option<String>,
-        /// Coin, or a pair of it, as other tables name what their rows are of.
+        /// A coin or a trading pair, as in other tables.
         pub symbol: Option<String>,
         /// Side of the position.
         pub side: Side,
-        /// Quantity in base units; what it is worth over the price of the snapshot where absent.
+        /// Quantity in base units; notional divided by the price of the snapshot if absent.
         #[unit("base units")]
         pub qty: Option<Decimal>,
-        /// Average price at which it was opened.
+        /// Average entry price.
         #[unit("quote currency")]
         pub entry_price: Option<Decimal>,
         /// Leverage.
         pub leverage: Option<f64>,
         /// `cross` or `isolated`.
         pub margin_mode: Option<String>,
-        /// Price at which it is liquidated.
+        /// Liquidation price.
         #[unit("quote currency")]
         pub liquidation_price: Option<Decimal>,
-        /// What it is worth.
+        /// Notional in USD.
         #[unit("USD")]
         pub value_usd: Decimal,
-        /// When the account was looked at; the instant of the snapshot where absent.
+        /// When the account was queried; the time of the snapshot if absent.
         pub observed_at: Option<Millis>,
-        /// The instant of the snapshot.
+        /// Time of the snapshot.
         pub timestamp: Millis,
-        /// The share of the coin's open interest that the snapshot shows.
+        /// Share of the coin's open interest that the snapshot covers.
         pub seen_share: Option<f64>,
-        /// The price of the snapshot; the middle of what its positions are worth over their quantities where absent.
+        /// Price of the snapshot; the median notional per quantity of its positions if absent.
         #[unit("quote currency")]
         pub current_price: Option<Decimal>,
     }

@@ -1,13 +1,13 @@
-//! Rows that declare their columns once: the name, type, unit and meaning of each stand beside the field that holds it.
+//! Row types that declare name, type, unit and meaning of each column once.
 //!
-//! Tables in SQL and Parquet, arrays, dicts and what is said of a column all follow from the declaration. A visitor is
-//! shown every column with its type known, so that whole columns are moved and no cell asks what it is.
+//! SQL and Parquet tables, arrays, dicts and column descriptions follow from the declaration. A visitor sees every
+//! column with its static type, so whole columns move without a type check per cell.
 
 use rust_decimal::Decimal;
 
 use crate::model::{Millis, Side, Vocabulary};
 
-/// What the cells of a column are.
+/// The type of a column's cells.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Kind {
     /// Text.
@@ -50,91 +50,91 @@ impl Vocabulary for Kind {
     }
 }
 
-/// One column of a kind of rows.
+/// One column of a row type.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Column {
-    /// Its name, everywhere.
+    /// Its name in every format.
     pub name: &'static str,
-    /// What its cells are.
+    /// The type of its cells.
     pub kind: Kind,
     /// Whether a cell may be absent.
     pub optional: bool,
-    /// What numbers are counted in, such as `USD`; empty where that is plain.
+    /// Unit of numbers, such as `USD`; empty if there is none.
     pub unit: &'static str,
-    /// What it means, in a sentence.
+    /// Its meaning in one sentence.
     pub meaning: &'static str,
 }
 
-/// One cell, lent by its row.
+/// One cell, borrowed from its row.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Cell<'a> {
-    /// Nothing.
+    /// No value.
     Absent,
-    /// Of [`Kind::Text`].
+    /// A cell of [`Kind::Text`].
     Text(&'a str),
-    /// Of [`Kind::Side`].
+    /// A cell of [`Kind::Side`].
     Side(Side),
-    /// Of [`Kind::Decimal`].
+    /// A cell of [`Kind::Decimal`].
     Decimal(Decimal),
-    /// Of [`Kind::Float`].
+    /// A cell of [`Kind::Float`].
     Float(f64),
-    /// Of [`Kind::Int`].
+    /// A cell of [`Kind::Int`].
     Int(i64),
-    /// Of [`Kind::Time`].
+    /// A cell of [`Kind::Time`].
     Time(Millis),
-    /// Of [`Kind::Bool`].
+    /// A cell of [`Kind::Bool`].
     Bool(bool),
 }
 
-/// What may stand in a column.
+/// A type that can be the value of a column.
 pub trait Value: Sized {
-    /// What the column's cells are.
+    /// The type of the column's cells.
     const KIND: Kind;
-    /// Whether they may be absent.
+    /// Whether a cell may be absent.
     const OPTIONAL: bool = false;
 
-    /// The value as a cell.
+    /// Converts the value to a cell.
     fn cell(&self) -> Cell<'_>;
 
-    /// The value of a cell; `None` where the cell cannot be one.
+    /// Converts a cell to the value; `None` if the cell has another type.
     fn of(cell: Cell<'_>) -> Option<Self>;
 }
 
-/// A row that says what its columns are.
+/// A row type that declares its columns.
 pub trait Record: Sized {
     /// Its columns, in order.
     const COLUMNS: &'static [Column];
 
-    /// Shows every column to `visitor`, in order.
+    /// Passes every column to `visitor`, in order.
     ///
     /// # Errors
     ///
-    /// The visitor's own, at which it is shown no more.
+    /// The visitor's error, which ends the visit.
     fn visit<V: Visitor<Self>>(visitor: &mut V) -> Result<(), V::Fault>;
 
-    /// The row whose values `source` gives, in order.
+    /// Builds a row from the values of `source`, in order.
     ///
     /// # Errors
     ///
-    /// The source's own.
+    /// The source's error.
     fn read<S: Source>(source: &mut S) -> Result<Self, S::Fault>;
 
-    /// What the row cannot mean, whoever tells it: the column, and its value with what is allowed.
+    /// The first invalid column: its name, its value and the allowed values.
     fn fault(&self) -> Option<(&'static str, String)> {
         None
     }
 }
 
-/// Who is shown the columns of rows.
+/// Receives the columns of a row type.
 pub trait Visitor<R> {
-    /// Why it wants to see no more.
+    /// The error of the visitor.
     type Fault;
 
-    /// Takes a column, and how its value is found in a row.
+    /// Receives a column and the function that returns its value in a row.
     ///
     /// # Errors
     ///
-    /// Its own.
+    /// An error ends the visit.
     fn column<T: Value>(
         &mut self,
         column: &'static Column,
@@ -142,20 +142,20 @@ pub trait Visitor<R> {
     ) -> Result<(), Self::Fault>;
 }
 
-/// Who has the values of a row.
+/// Supplies the values of a row.
 pub trait Source {
-    /// Why a value cannot be had.
+    /// The error of the source.
     type Fault;
 
-    /// The value of the next column, which is `column`.
+    /// Returns the value of the next column, which is `column`.
     ///
     /// # Errors
     ///
-    /// Its own.
+    /// The source has no such value.
     fn next<T: Value>(&mut self, column: &'static Column) -> Result<T, Self::Fault>;
 }
 
-/// Lets a type stand in columns: as which kind of cell, and how it becomes one and is made of one.
+/// Implements [`Value`](crate::model::Value) for a type: its cell type and both conversions.
 macro_rules! value {
     ($type:ty as $kind:ident, $lent:ident => $cell:expr, $made:ident => $back:expr) => {
         impl $crate::model::Value for $type {
@@ -176,7 +176,7 @@ macro_rules! value {
             }
         }
     };
-    // The words of a closed vocabulary.
+    // A member of a closed vocabulary is stored by name.
     ($type:ty as words) => {
         $crate::model::value!($type as Text, word => $crate::model::Vocabulary::name(*word),
             text => $crate::model::Vocabulary::parse(text));
@@ -184,13 +184,13 @@ macro_rules! value {
 }
 
 value!(String as Text, text => text, text => Some(text.to_owned()));
-// A name of the program's own, which no text that is read becomes.
+// A static name is written but never read back.
 value!(&'static str as Text, text => text, _text => None);
 value!(Side as Side, side => *side, side => Some(side));
 value!(Decimal as Decimal, value => *value, value => Some(value));
 value!(f64 as Float, value => *value, value => Some(value));
 value!(i64 as Int, value => *value, value => Some(value));
-// Counts are read from 64 bits with a sign and counted from memory, so they fit.
+// Counts are stored as signed 64-bit integers; counts in memory are always small enough.
 value!(u64 as Int, value => i64::try_from(*value).unwrap_or(i64::MAX), value => u64::try_from(value).ok());
 value!(Millis as Time, at => *at, at => Some(at));
 value!(bool as Bool, truth => *truth, truth => Some(truth));
@@ -213,9 +213,10 @@ impl<T: Value> Value for Option<T> {
     }
 }
 
-/// Declares the columns of a row: a struct whose documented fields they are, or for a struct that has them in others which
-/// value is which; what a nested struct says of a column need not be said again. `checked` names what tells the faults of a
-/// row.
+/// Declares the columns of a row type.
+///
+/// Either as a struct of documented fields, or as an `impl` block that maps columns to nested fields. Documentation of
+/// a nested field need not be repeated. `checked` names the function that finds invalid rows.
 macro_rules! record {
     (
         $(#[doc = $about:literal])*

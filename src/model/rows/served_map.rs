@@ -1,4 +1,4 @@
-//! Estimated maps as they were served, and kept.
+//! Estimated maps as the server returned them.
 
 use std::fmt;
 
@@ -7,16 +7,16 @@ use serde::Serialize;
 use crate::model::record;
 use crate::model::{Millis, Vocabulary};
 
-/// The endpoint that a map answers.
+/// The endpoint of a map.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum MapKind {
-    /// By price and time.
+    /// Heatmap: by price and time.
     Heatmap,
-    /// By price and leverage.
+    /// Liquidation map: by price and leverage.
     Liqmap,
-    /// The strongest levels.
+    /// Key levels.
     Levels,
-    /// The strongest clusters.
+    /// Max pain.
     Maxpain,
 }
 
@@ -40,24 +40,24 @@ impl fmt::Display for MapKind {
 }
 
 record! {
-    /// One estimated map as it was served.
+    /// One estimated map as the server returned it.
     #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
     pub struct MapRow {
-        /// The endpoint it answers: `heatmap`, `liqmap`, `levels` or `maxpain`.
+        /// Endpoint: `heatmap`, `liqmap`, `levels` or `maxpain`.
         pub kind: String,
         /// Coin symbol.
         pub symbol: String,
-        /// The question's other parameters with their defaults spelled out, as in an address: `range=24h&model=2`.
+        /// The query's other parameters including defaults, as in a URL: `range=24h&model=2`.
         pub params: String,
-        /// Close of the last bar it was made of.
+        /// Close time of the last bar in the estimate.
         pub timestamp: Millis,
-        /// When it was computed, by the server's clock.
+        /// When the server computed it.
         pub computed_at: Millis,
-        /// The reply: the body that was sent, to the last byte.
+        /// The response body, byte for byte.
         pub reply: String,
-        /// What the estimate rested on, as JSON.
+        /// The inputs of the estimate, as JSON.
         pub explain: Option<String>,
-        /// The version of the model that made it, where that is known: the `modelVersion` of `explain`.
+        /// Version of the model, if known: `modelVersion` of `explain`.
         pub version: Option<String>,
     }
 }

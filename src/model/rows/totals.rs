@@ -24,7 +24,7 @@ crate::model::record! {
     }
 }
 
-/// Totals of the four windows; a window a service leaves out stays absent.
+/// Totals of the four windows; a window that a service omits is absent.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct TotalsByWindow {
     /// One slot per window, in the order of [`Window::ALL`].
@@ -32,7 +32,7 @@ pub struct TotalsByWindow {
 }
 
 impl TotalsByWindow {
-    /// The windows that are present, shortest first.
+    /// The present windows, shortest first.
     pub fn present(&self) -> impl Iterator<Item = (Window, WindowTotals)> + '_ {
         Window::ALL
             .iter()

@@ -1,4 +1,4 @@
-//! A coin, as questions and tables name it.
+//! A coin symbol.
 
 use std::fmt;
 
@@ -9,7 +9,7 @@ use crate::model::symbols::symbol::Symbol;
 pub struct Coin(String);
 
 impl Coin {
-    /// The coin that `text` names or is a pair of, in whichever spelling; `None` where it is blank.
+    /// The coin of `text`, a coin or a pair in any spelling; `None` if it is blank.
     #[must_use]
     pub fn new(text: &str) -> Option<Self> {
         Symbol::read(text).map(|symbol| Self(symbol.coin().to_owned()))

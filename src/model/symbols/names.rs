@@ -1,25 +1,25 @@
-//! Names: coins, trading pairs and exchanges, what they are made of, and which are known to everybody.
+//! Names of coins, quote currencies and exchanges.
 
-/// Quotes by which a pair is told from a coin: no coin's own name ends in one of these behind another name.
+/// Quotes that mark a pair: no coin's own name is another name followed by one of these.
 pub(crate) const PLAIN_QUOTES: [&str; 4] = ["USDT", "USDC", "FDUSD", "BUSD"];
 
-/// Quote currencies in the order in which a pair is split; longer ones before their own endings.
+/// Quote currencies in the order in which a pair is split; longer ones precede their own suffixes.
 pub(crate) const QUOTES: [&str; 16] = [
     "FDUSD", "USDT", "USDC", "BUSD", "USD1", "USDE", "TUSD", "USD", "EUR", "TRY", "BRL", "GBP",
     "JPY", "KRW", "BTC", "ETH",
 ];
 
-/// Retired quotes whose first letter is far more often the last of a coin quoted in USD: `BNBUSD`, `DOTUSD`.
+/// Retired quotes. Their first letter usually belongs to a coin quoted in USD: `BNBUSD`, `DOTUSD`.
 const RETIRED_QUOTES: [&str; 2] = ["BUSD", "TUSD"];
 
-/// Bases that venues list in thousands or millions, where the number is no part of the coin's own name.
+/// Bases listed by the thousand or million, where the number is not part of the coin's name.
 const SCALED: [&str; 28] = [
     "PEPE", "SHIB", "BONK", "FLOKI", "LUNC", "XEC", "SATS", "RATS", "CAT", "WHY", "CHEEMS", "MOG",
     "X", "LADYS", "BABYDOGE", "TURBO", "NEIROCTO", "NEIRO", "TOSHI", "APU", "COQ", "STARL", "WEN",
     "QUBIC", "BTT", "ELON", "AIDOGE", "PUMP",
 ];
 
-/// Scale prefixes of listings, longest first.
+/// Scale prefixes, longest first.
 const SCALES: [(&str, u32); 6] = [
     ("1000000", 1_000_000),
     ("100000", 100_000),
@@ -29,7 +29,7 @@ const SCALES: [(&str, u32); 6] = [
     ("K", 1000),
 ];
 
-/// Coins so well known that their bare name is no trading pair.
+/// Well-known coins: their bare name is never a trading pair.
 const WELL_KNOWN: [&str; 40] = [
     "BTC", "ETH", "SOL", "XRP", "BNB", "DOGE", "ADA", "TRX", "LINK", "AVAX", "SUI", "XLM", "HBAR",
     "BCH", "LTC", "DOT", "UNI", "PEPE", "SHIB", "AAVE", "NEAR", "APT", "ICP", "ETC", "ATOM", "FIL",
@@ -37,7 +37,7 @@ const WELL_KNOWN: [&str; 40] = [
     "FARTCOIN",
 ];
 
-/// The quote currency of a pair, where it is one we know.
+/// The quote currency of a pair, if known.
 ///
 /// # Examples
 ///
@@ -75,30 +75,30 @@ pub fn coin_of_base(base: &str) -> (String, u32) {
     (base.to_owned(), 1)
 }
 
-/// Whether some venues list a coin by the thousand or the million.
+/// Whether some exchanges list the coin by the thousand or million.
 #[must_use]
 pub fn may_be_scaled(coin: &str) -> bool {
     SCALED.contains(&coin)
 }
 
-/// The coins so well known that everybody has them.
+/// The well-known coins, which every market has.
 pub fn well_known() -> impl Iterator<Item = &'static str> {
     WELL_KNOWN.into_iter()
 }
 
-/// Whether `name` is a coin so well known that it cannot be meant as a pair.
+/// Whether `name` is a well-known coin, so that it cannot mean a pair.
 #[must_use]
 pub fn is_coin(name: &str) -> bool {
     WELL_KNOWN.contains(&name)
 }
 
-/// How a hint is said.
+/// A suggestion for an error message.
 #[must_use]
 pub fn did_you_mean(meant: &str) -> String {
     format!("did you mean {meant:?}?")
 }
 
-/// A currency's own name where venues write another: `XBT` is `BTC`, `XDG` is `DOGE`.
+/// The common name of a currency with an exchange-specific name: `XBT` is `BTC`, `XDG` is `DOGE`.
 #[must_use]
 pub fn own_name(currency: &str) -> &str {
     match currency {
@@ -108,7 +108,7 @@ pub fn own_name(currency: &str) -> &str {
     }
 }
 
-/// The exchanges that this package listens to, in our spelling, the largest feeds first; the last one for positions alone.
+/// The supported exchanges, largest feeds first; the last one publishes positions only.
 pub const EXCHANGES: [&str; 19] = [
     "binance",
     "bybit",
@@ -131,7 +131,7 @@ pub const EXCHANGES: [&str; 19] = [
     "hyperliquid",
 ];
 
-/// Names that others give them.
+/// Alternative names of exchanges.
 const OTHER_NAMES: [(&str, &str); 21] = [
     ("binanceusdm", "binance"),
     ("binancecoinm", "binance"),
@@ -156,7 +156,7 @@ const OTHER_NAMES: [(&str, &str); 21] = [
     ("okex", "okx"),
 ];
 
-/// Our spelling of an exchange's name: lower case, `gateio` is `gate`, `huobi` is `htx` and `okex` is `okx`.
+/// Normalizes an exchange name: lower case, `gateio` is `gate`, `huobi` is `htx` and `okex` is `okx`.
 #[must_use]
 pub fn exchange_name(text: &str) -> String {
     let name = text.trim().to_lowercase();
@@ -164,7 +164,7 @@ pub fn exchange_name(text: &str) -> String {
     own.map_or(name, |(_, own)| (*own).to_owned())
 }
 
-/// The exchange that `text` names, where it is one of [`EXCHANGES`].
+/// The supported exchange that `text` names.
 #[must_use]
 pub fn known_exchange(text: &str) -> Option<&'static str> {
     let name = exchange_name(text);

@@ -1,16 +1,15 @@
-//! Which known names are most like one that is unknown.
+//! Suggestions for misspelled names.
 
 use crate::model::sorting::sort_small;
 use crate::model::symbols::names::{did_you_mean, exchange_name};
 use strsim::jaro_winkler;
 
-/// So many names are offered.
+/// Most suggestions in a message.
 const OFFERED: usize = 3;
-/// How much a name is like another that may have been meant.
+/// The least similarity of a suggestion.
 pub const ALIKE: f64 = 0.75;
 
-/// The question whether the nearest of `known` was meant by the name of an exchange, as a message ends with it; empty where
-/// none is near.
+/// The suggestion for a misspelled exchange name, to end a message; empty if none is similar.
 #[must_use]
 pub fn exchange_meant<'a>(name: &str, known: impl Iterator<Item = &'a str>) -> String {
     let near = nearest(&exchange_name(name), known, ALIKE);
@@ -19,7 +18,7 @@ pub fn exchange_meant<'a>(name: &str, known: impl Iterator<Item = &'a str>) -> S
         .unwrap_or_default()
 }
 
-/// The names of `known` that are at least so much `alike` to `name`, from 0 to 1 by Jaro and Winkler, the nearest first.
+/// The names of `known` with a Jaro–Winkler similarity of at least `alike`, most similar first.
 ///
 /// # Examples
 ///

@@ -1,7 +1,7 @@
-//! What a symbol means, in whichever way of spelling: exchanges', libraries' and charting sites'.
+//! Parsing of symbols in the spellings of exchanges, libraries and charting sites.
 //!
-//! `BTC`, `BTCUSDT`, `BTC-USDT-SWAP`, `BTC/USDT:USDT`, `PF_XBTUSD` and `BINANCE:BTCUSDT.P` are read by one rule, which every
-//! door asks. Perpetual and dated contracts of a pair share its name, as their orders do.
+//! One parser reads `BTC`, `BTCUSDT`, `BTC-USDT-SWAP`, `BTC/USDT:USDT`, `PF_XBTUSD` and `BINANCE:BTCUSDT.P`. Perpetual
+//! and dated contracts of a pair share its name, and so do their orders.
 
 use std::fmt;
 
@@ -9,7 +9,7 @@ use crate::model::symbols::names::{
     PLAIN_QUOTES, QUOTES, coin_of_base, is_coin, known_exchange, own_name, quote_of_pair,
 };
 
-/// What follows a pair's name where it is a perpetual contract's.
+/// Suffixes of perpetual contracts.
 const PERPETUAL: [&str; 7] = [
     "SWAP",
     "PERP",
@@ -20,34 +20,34 @@ const PERPETUAL: [&str; 7] = [
     "CMCBL",
 ];
 
-/// What stands before it; the first two of perpetual contracts, the others of dated ones.
+/// Prefixes of contracts: two of perpetual ones, then two of dated ones.
 const PREFIXES: [&str; 4] = ["PF_", "PI_", "FI_", "FF_"];
 
-/// What is named so, and nothing else: `USDTM` is no quote.
+/// Spellings of a quote with a margin suffix; `USDTM` is not a quote of its own.
 const WITH_M: [(&str, &str); 3] = [("USDTM", "USDT"), ("USDCM", "USDC"), ("USDM", "USD")];
 
-/// Letters of the delivery months, January to December.
+/// Delivery month letters, January to December.
 const MONTH_LETTERS: &str = "FGHJKMNQUVXZ";
 
-/// Names of the months, as in `27NOV26`.
+/// Month names, as in `27NOV26`.
 const MONTHS: [&str; 12] = [
     "JAN", "FEB", "MAR", "APR", "MAY", "JUN", "JUL", "AUG", "SEP", "OCT", "NOV", "DEC",
 ];
 
-/// What kind of contract a spelling names.
+/// The kind of contract that a spelling names.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum ContractKind {
-    /// It has no end. What does not say otherwise is taken for this.
+    /// Without expiry; the default.
     #[default]
     Perpetual,
-    /// It is delivered on a day.
+    /// With a delivery date.
     Dated,
-    /// None: the coin itself is bought.
+    /// Spot: the coin itself.
     Spot,
 }
 
 impl ContractKind {
-    /// Its name.
+    /// The name of the kind.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -58,7 +58,7 @@ impl ContractKind {
     }
 }
 
-/// A coin or a trading pair, as somebody spelled it.
+/// A parsed coin or trading pair.
 ///
 /// # Examples
 ///
@@ -82,7 +82,7 @@ pub struct Symbol {
 }
 
 impl Symbol {
-    /// What `text` means; `None` where it is blank.
+    /// Parses `text`; `None` if it is blank.
     #[must_use]
     pub fn read(text: &str) -> Option<Self> {
         let text = text.trim();
@@ -111,45 +111,46 @@ impl Symbol {
         })
     }
 
-    /// Its name in the field's spelling: `BTC` of a coin, `BTCUSDT` of a pair; a venue's thousands stay in a pair's.
+    /// The normalized name: `BTC` for a coin, `BTCUSDT` for a pair. A pair keeps its scale prefix.
     #[must_use]
     pub fn name(&self) -> &str {
         &self.name
     }
 
-    /// Its coin.
+    /// The coin.
     #[must_use]
     pub fn coin(&self) -> &str {
         &self.coin
     }
 
-    /// How many of the coin one listed unit holds: 1000 of `1000PEPEUSDT`.
+    /// Coins per listed unit: 1000 for `1000PEPEUSDT`.
     #[must_use]
     pub fn scale(&self) -> u32 {
         self.scale
     }
 
-    /// The quote currency of a pair; `None` of a coin.
+    /// The quote currency of a pair; `None` for a coin.
     #[must_use]
     pub fn quote(&self) -> Option<&str> {
         self.quote.as_deref()
     }
 
-    /// What kind of contract the spelling names.
+    /// The kind of contract.
     #[must_use]
     pub fn kind(&self) -> ContractKind {
         self.kind
     }
 
-    /// The exchange that stands before it, in our spelling.
+    /// The exchange prefix, normalized.
     #[must_use]
     pub fn exchange(&self) -> Option<&'static str> {
         self.exchange
     }
 
-    /// Whether a listing called `symbol`, of the coin `coin`, is one of those that are meant: of a pair those of its name in any
-    /// spelling, of a coin all its pairs. What is listed by the thousand is a pair of its own, so that sums over pairs count
-    /// nothing twice.
+    /// Whether this symbol includes the listing `symbol` of the coin `coin`.
+    ///
+    /// A pair includes its own name in any spelling, a coin all its pairs. A scaled listing is a pair of its own, so
+    /// sums over pairs count nothing twice.
     #[must_use]
     pub fn means(&self, symbol: &str, coin: &str) -> bool {
         self.name == symbol
@@ -157,7 +158,7 @@ impl Symbol {
             || Self::read(symbol).is_some_and(|listed| listed.name == self.name)
     }
 
-    /// Whether `other` is the same pair in another scale: `PEPEUSDT` and `1000PEPEUSDT`.
+    /// Whether `other` is the same pair with another scale: `PEPEUSDT` and `1000PEPEUSDT`.
     #[must_use]
     pub fn is_scaled(&self, other: &Self) -> bool {
         self.quote.is_some()
@@ -166,11 +167,11 @@ impl Symbol {
     }
 }
 
-/// The coin of a pair and how many of it one listed unit holds: `BTCUSDT` → (`BTC`, 1), `1000PEPEUSDT` → (`PEPE`, 1000).
+/// The coin of a pair and the coins per listed unit: `BTCUSDT` → (`BTC`, 1), `1000PEPEUSDT` → (`PEPE`, 1000).
 ///
-/// It is read as [`Symbol::read`] does, but that it cannot be a coin, so that a coin is the same at every door: `BTC-USDT-SWAP`, `BTC/USDT:USDT`,
-/// `XBTUSDTM` and `PF_XBTUSD` are of `BTC`. A pair without a known quote is its own coin. Digits are stripped only where a venue's scale is known, so `1INCH`
-/// stays `1INCH`.
+/// Parses like [`Symbol::read`], except that the text must be a pair: `BTC-USDT-SWAP`, `BTC/USDT:USDT`, `XBTUSDTM` and
+/// `PF_XBTUSD` are all `BTC`. A pair without a known quote is its own coin. Digits are removed only for known scales,
+/// so `1INCH` stays `1INCH`.
 ///
 /// # Examples
 ///
@@ -184,7 +185,7 @@ impl Symbol {
 pub fn coin_of_pair(pair: &str) -> (String, u32) {
     match Symbol::read(pair) {
         Some(named) if named.quote().is_some() => (named.coin().to_owned(), named.scale()),
-        // What could be a coin by itself is a pair here, where it ends in a quote: `GMTUSD`.
+        // A name that could be a coin is a pair here if it ends in a quote: `GMTUSD`.
         Some(named) => {
             let name = named.name();
             let base = quote_of_pair(name).and_then(|quote| name.strip_suffix(quote));
@@ -200,10 +201,10 @@ impl fmt::Display for Symbol {
     }
 }
 
-/// What venues and libraries put between the parts of a symbol.
+/// Separators between the parts of a symbol.
 const SEPARATORS: [char; 4] = ['-', '_', '/', ':'];
 
-/// A spelling taken apart.
+/// The parts of a spelling.
 struct Parts<'a> {
     base: &'a str,
     quote: Option<&'a str>,
@@ -211,7 +212,7 @@ struct Parts<'a> {
 }
 
 impl<'a> Parts<'a> {
-    /// The parts of a spelling in upper case without an exchange.
+    /// Splits an upper-case spelling without exchange.
     fn of(whole: &'a str) -> Option<Self> {
         if let Some(parts) = Self::of_two_currencies(whole) {
             return Some(parts);
@@ -243,7 +244,7 @@ impl<'a> Parts<'a> {
         if let Some((base, quote, kind)) = joined(head) {
             return of(base, Some(quote), kind);
         }
-        // A venue's contract that is counted in USD and does not say so: `BTC-PERPETUAL`, `BTC-27NOV26`.
+        // A contract in USD that does not name its quote: `BTC-PERPETUAL`, `BTC-27NOV26`.
         let in_dollars = others.first().is_some_and(|word| *word == "PERPETUAL") || is_dated;
         of(
             head,
@@ -252,7 +253,7 @@ impl<'a> Parts<'a> {
         )
     }
 
-    /// Of `TBTCF0:USTF0`.
+    /// Parses spellings such as `TBTCF0:USTF0`.
     fn of_two_currencies(whole: &'a str) -> Option<Self> {
         let (base, quote) = whole.strip_prefix('T')?.split_once(':')?;
         let quote = match quote.strip_suffix("F0")? {
@@ -267,7 +268,7 @@ impl<'a> Parts<'a> {
     }
 }
 
-/// Base, quote and kind of a pair in one word, where it is plainly one.
+/// Base, quote and kind of a pair without separators.
 fn joined(word: &str) -> Option<(&str, &str, ContractKind)> {
     if let Some(base) = word.strip_suffix("PERP")
         && !base.is_empty()
@@ -295,7 +296,7 @@ fn joined(word: &str) -> Option<(&str, &str, ContractKind)> {
     }
 }
 
-/// Base and quote of what cannot be a coin's own name.
+/// Base and quote of a name that cannot be a coin.
 fn plain_pair(word: &str) -> Option<(&str, &str)> {
     let quote = quote_of_pair(word)?;
     let base = word.strip_suffix(quote)?;
@@ -307,7 +308,7 @@ fn is_quote(word: &str) -> bool {
     QUOTES.contains(&word)
 }
 
-/// `261225`, `20261225`, `27NOV26`.
+/// Whether a part is a date: `261225`, `20261225`, `27NOV26`.
 fn is_date(word: &str) -> bool {
     let digits = |text: &str| text.bytes().all(|digit| digit.is_ascii_digit());
     if digits(word) {
@@ -320,7 +321,7 @@ fn is_date(word: &str) -> bool {
     })
 }
 
-/// `name` without a delivery month such as `Z26` at its end.
+/// `name` without a delivery month suffix such as `Z26`.
 #[must_use]
 pub fn without_month(name: &str) -> Option<&str> {
     let (head, year) = name.split_at_checked(name.len().checked_sub(2)?)?;

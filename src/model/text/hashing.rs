@@ -1,12 +1,13 @@
-//! Quick hashes of what others wrote, such as the lines of a file.
+//! Fast hashing of untrusted text.
 
 use std::hash::{BuildHasher as _, RandomState};
 
 use foldhash::SharedSeed;
 use foldhash::quality::SeedableRandomState;
 
-/// What hashes by a seed that the system draws anew for each: nobody foresees which keys come to stand together, so that no
-/// file can be made of keys that all do. It is no secret to who can try keys and watch.
+/// A hasher with a random seed, so that crafted input cannot cause collisions.
+///
+/// It resists files prepared in advance, not an attacker who can observe timing.
 #[must_use]
 pub(crate) fn seeded() -> SeedableRandomState {
     let drawn = RandomState::new().hash_one(0);

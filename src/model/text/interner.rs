@@ -1,4 +1,4 @@
-//! Texts of which few are distinct, each kept once and known by a small number.
+//! String interning: each distinct string is stored once and has a small code.
 
 use std::hash::{BuildHasher, RandomState};
 
@@ -6,27 +6,27 @@ use hashbrown::HashTable;
 
 use crate::model::text::short_name::Short;
 
-/// Places for the texts that were asked for last.
+/// Slots for recently used strings.
 const RECENT: usize = 256;
 
-/// Texts, each with a code: its place among them.
+/// Distinct strings; the index of a string is its code.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Interner {
     texts: Vec<String>,
-    /// Codes by a rough hash of their texts: a guess that is looked at before it is believed.
+    /// Codes by a rough hash of their text: guesses that are compared before use.
     recent: Vec<u32>,
-    /// Codes by text, for when a guess has failed.
+    /// Codes by text, used if the guess is wrong.
     known: HashTable<u32>,
     hasher: RandomState,
 }
 
 impl Interner {
-    /// The texts; the code of a text is its place.
+    /// The strings; the index of a string is its code.
     pub(crate) fn texts(&self) -> &[String] {
         &self.texts
     }
 
-    /// Bytes of memory that it holds.
+    /// Bytes of memory in use.
     pub(crate) fn bytes(&self) -> usize {
         let texts = self.texts.iter().map(String::capacity);
         texts.sum::<usize>()
@@ -35,13 +35,13 @@ impl Interner {
             + self.known.allocation_size()
     }
 
-    /// The text of a code.
+    /// The string of a code.
     #[inline]
     pub(crate) fn text(&self, code: u32) -> Option<&str> {
         self.texts.get(code as usize).map(String::as_str)
     }
 
-    /// The code of a text, which is known from now on.
+    /// The code of a string, which is added if new.
     pub(crate) fn code(&mut self, text: &str) -> u32 {
         let place = place(text.as_bytes());
         if let Some(&code) = self.recent.get(place)
@@ -57,7 +57,7 @@ impl Interner {
         code
     }
 
-    /// As [`Interner::code`], by the table.
+    /// Like [`Interner::code`], by the hash table.
     fn number(&mut self, text: &str) -> u32 {
         let (texts, hasher) = (&self.texts, &self.hasher);
         let text_of = |code: u32| texts.get(code as usize).map_or("", String::as_str);
@@ -73,44 +73,44 @@ impl Interner {
     }
 }
 
-/// Names are counted in thousands.
+/// Converts an index; names are counted in thousands.
 pub(crate) fn count(number: usize) -> u32 {
     u32::try_from(number).unwrap_or(u32::MAX)
 }
 
-/// An exchange's name of a pair, and the coin it is counted under.
+/// An exchange, its name of a pair, and the coin.
 type Names<T> = [T; 3];
 
-/// Exchange, symbol and coin together, each such listing with a number: its place among them.
+/// Listings (exchange, symbol and coin), each with a number.
 #[derive(Debug, Default)]
 pub(crate) struct Listings {
     met: Vec<Names<String>>,
-    /// Numbers of those with short names, from the place on that their names give.
+    /// Numbers of listings with short names, in an open-addressing table.
     short: Vec<Option<(Names<Short>, u32)>>,
-    /// Numbers of all.
+    /// Numbers of all listings.
     all: HashTable<u32>,
     hasher: RandomState,
 }
 
-/// Places of the table at first, and once it has grown: some times the pairs of all exchanges that are listened to at once.
+/// Initial slots of the table, and the slots after it has grown: a multiple of all listed pairs.
 const FEW_PLACES: usize = 64;
 const MOST_PLACES: usize = 4096;
-/// Places that are looked at.
+/// Slots that are probed.
 const NEAR: usize = 8;
 
 impl Listings {
-    /// How many there are.
+    /// Number of listings.
     pub(crate) fn len(&self) -> usize {
         self.met.len()
     }
 
-    /// Exchange, symbol and coin of a number.
+    /// Exchange, symbol and coin of a listing.
     #[inline]
     pub(crate) fn get(&self, number: u32) -> Option<Names<&str>> {
         self.met.get(number as usize).map(texts)
     }
 
-    /// The number of a listing, if it has short names and was met before: names need not be text for that.
+    /// The number of a known listing with short names; the names need not be valid text.
     #[inline]
     pub(crate) fn known(&self, names: Names<&[u8]>) -> Option<u32> {
         let short = shorts(names)?;
@@ -120,7 +120,7 @@ impl Listings {
         })
     }
 
-    /// The number of a listing, which is known from now on.
+    /// The number of a listing, which is added if new.
     pub(crate) fn number(&mut self, names: Names<&str>) -> u32 {
         let bytes = names.map(str::as_bytes);
         if let Some(number) = self.known(bytes) {
@@ -134,7 +134,7 @@ impl Listings {
         number
     }
 
-    /// Keeps the places at most a quarter full for as long as there may be more of them.
+    /// Grows the table so that at most a quarter of it is full, up to its limit.
     fn make_room(&mut self) {
         let wanted = (self.met.len() * 4).next_power_of_two();
         let wanted = wanted.clamp(FEW_PLACES, MOST_PLACES);
@@ -182,14 +182,14 @@ fn shorts([exchange, symbol, coin]: Names<&[u8]>) -> Option<Names<Short>> {
     Some([Short::of(exchange)?, Short::of(symbol)?, Short::of(coin)?])
 }
 
-/// Where a listing is looked for among so many places, a power of two.
+/// The probe sequence of a listing in a table of `among` slots, a power of two.
 #[inline]
 fn places(short: &Names<Short>, among: usize) -> impl Iterator<Item = usize> + use<> {
     let first = Short::place(short);
     (first..first + NEAR).map(move |place| place & among.wrapping_sub(1))
 }
 
-/// Where the code of a text is looked for first.
+/// The slot of a string among the recent ones.
 #[inline]
 fn place(text: &[u8]) -> usize {
     let mut mixed = text.len() as u64;

@@ -1,10 +1,10 @@
-//! A column of texts of which few are distinct.
+//! A dictionary-encoded text column.
 
 use std::ops::Range;
 
 use crate::model::text::interner::Interner;
 
-/// A column of texts of which few are distinct: codes into names.
+/// A dictionary-encoded text column: codes into distinct names.
 ///
 /// # Examples
 ///
@@ -23,7 +23,7 @@ pub struct Labels {
 }
 
 impl Labels {
-    /// An empty column with room for so many texts.
+    /// An empty column with capacity for `rows` texts.
     #[must_use]
     pub fn with_capacity(rows: usize) -> Self {
         Self {
@@ -32,7 +32,7 @@ impl Labels {
         }
     }
 
-    /// The column of these codes into these names; `None` where a code has no name.
+    /// The column of codes and names; `None` if a code has no name.
     #[must_use]
     pub fn from_parts(codes: &[u32], names: &[String]) -> Option<Self> {
         if codes.iter().any(|&code| code as usize >= names.len()) {
@@ -47,25 +47,25 @@ impl Labels {
         Some(labels)
     }
 
-    /// How many texts there are.
+    /// Number of rows.
     #[must_use]
     pub fn len(&self) -> usize {
         self.codes.len()
     }
 
-    /// Whether there are none.
+    /// Whether there are no rows.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.codes.is_empty()
     }
 
-    /// The codes, row by row.
+    /// The codes by row.
     #[must_use]
     pub fn codes(&self) -> &[u32] {
         &self.codes
     }
 
-    /// The names; the code of a name is its place.
+    /// The distinct names; the index of a name is its code.
     #[must_use]
     pub fn names(&self) -> &[String] {
         self.names.texts()
@@ -77,7 +77,7 @@ impl Labels {
         self.names.text(*self.codes.get(row)?)
     }
 
-    /// The texts, one after the other.
+    /// Iterates over the texts.
     pub fn iter(&self) -> impl Iterator<Item = &str> {
         (0..self.len()).filter_map(|row| self.get(row))
     }
@@ -88,7 +88,7 @@ impl Labels {
         self.codes.push(code);
     }
 
-    /// Adds the texts that `other` has in `rows`, and learns all its names.
+    /// Appends the rows `rows` of `other`, and all its names.
     pub fn append(&mut self, other: &Self, rows: Range<usize>) {
         let names = other.names().iter();
         let ours: Vec<u32> = names.map(|name| self.names.code(name)).collect();
@@ -107,7 +107,7 @@ impl Labels {
         }
     }
 
-    /// The texts of these rows, in this order; rows that are none are left out.
+    /// The texts of the given rows, in this order; rows out of range are skipped.
     #[must_use]
     pub fn take(&self, rows: &[usize]) -> Self {
         let codes = rows.iter().filter_map(|&row| self.codes.get(row).copied());
@@ -117,19 +117,19 @@ impl Labels {
         }
     }
 
-    /// Bytes of memory that it holds.
+    /// Bytes of memory in use.
     #[must_use]
     pub fn bytes(&self) -> usize {
         self.codes.capacity() * size_of::<u32>() + self.names.bytes()
     }
 
-    /// Whether the text of `row` is that of `theirs` in `other`.
+    /// Whether the text of `row` equals the text `theirs` of `other`.
     pub(crate) fn same(&self, row: usize, other: &Self, theirs: usize) -> bool {
         self.get(row) == other.get(theirs)
     }
 }
 
-/// By text: the same names may have other codes.
+/// Compares texts: equal names may have different codes.
 impl PartialEq for Labels {
     fn eq(&self, other: &Self) -> bool {
         self.len() == other.len()
@@ -169,7 +169,7 @@ mod tests {
             joined.append(&whole, 0..at);
             joined.append(&whole, at..texts.len());
             prop_assert_eq!(&joined, &whole);
-            // Turned round, the names come in another order.
+            // In reverse order the names get other codes.
             let mut turned: Labels = texts.iter().rev().map(String::as_str).collect();
             turned.append(&whole, 0..texts.len());
             prop_assert!(turned.iter().skip(texts.len()).eq(&texts));

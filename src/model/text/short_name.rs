@@ -1,6 +1,6 @@
-//! Short names as numbers, to be compared and looked up without going through their bytes.
+//! Short names as integers, for fast comparison and lookup.
 
-/// A name of at most 16 bytes as numbers, which are those of no other name.
+/// A name of at most 16 bytes, packed into unique integers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Short {
     first: u64,
@@ -9,10 +9,10 @@ pub(crate) struct Short {
 }
 
 impl Short {
-    /// The name, if it is so short.
+    /// Packs a name; `None` if it is longer.
     #[inline]
     pub(crate) fn of(bytes: &[u8]) -> Option<Self> {
-        // Together the first and the last bytes are all of them.
+        // The first and last eight bytes together cover the name.
         let (first, last) = match bytes.len() {
             0..4 => (
                 bytes
@@ -34,7 +34,7 @@ impl Short {
         Some(Self { first, last, len })
     }
 
-    /// Where to look for an exchange, symbol and coin in a table; different ones may share a place.
+    /// The hash slot of an exchange, symbol and coin; different ones may collide.
     #[inline]
     pub(crate) fn place([exchange, symbol, _]: &[Self; 3]) -> usize {
         // Fibonacci hashing: the upper bits of a product with an odd number near 2⁶⁴ divided by the golden ratio.

@@ -1,16 +1,17 @@
-//! What is said of a value that somebody else gave, at a length that can be read.
+//! Truncation of caller-supplied values in messages.
 
 use std::borrow::Cow;
 
-/// The most characters of what is said.
+/// Most characters of a message part.
 const MOST: usize = 500;
-/// So many of them are of its beginning where it is cut …
+/// Characters kept from the start of a longer text.
 const BEGIN: usize = 300;
-/// … and so many of its end, which says what is wrong with what was given.
+/// Characters kept from its end, which usually says what is wrong.
 const END: usize = 150;
 
-/// `said` where it is of a length that can be read; else its beginning and its end, and how many characters were between
-/// them. Done twice it is as done once.
+/// `said`, or its start, the number of omitted characters and its end if it is too long.
+///
+/// Applying it twice changes nothing.
 #[must_use]
 pub fn shortened(said: &str) -> Cow<'_, str> {
     if said.len() <= MOST {

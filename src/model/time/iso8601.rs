@@ -1,20 +1,20 @@
-//! Reading instants and spans of time that people and other programs write.
+//! Parsing of instants and durations as ISO 8601 text.
 //!
-//! The calendar is chrono's, which Arrow brings along anyway; its own readers of text take more than is meant by ISO 8601.
+//! Calendar arithmetic is chrono's, which Arrow depends on anyway. Its own parsers accept more than ISO 8601.
 
 use chrono::{NaiveDate, NaiveTime, Weekday};
 
 use crate::model::Millis;
 
-/// Fewest digits of a text that is taken for epoch milliseconds; fewer may as well be a year, a date or seconds.
+/// Fewest digits of epoch milliseconds; shorter numbers may be a year, a date or seconds.
 const EPOCH_LENGTH: usize = 12;
 
 impl Millis {
-    /// What [`Millis::read_iso`] takes, as a sentence.
+    /// Describes what [`Millis::read_iso`] accepts.
     pub const ISO: &'static str =
         "an ISO 8601 date or time such as 2026-06-11 or 2026-06-11T00:00:00Z";
 
-    /// The instant that somebody names: epoch milliseconds of at least twelve digits, or [ISO 8601](Self::read_iso).
+    /// Parses epoch milliseconds of at least twelve digits, or [ISO 8601](Self::read_iso).
     #[must_use]
     pub fn read(text: &str) -> Option<Self> {
         let digits = text.strip_prefix('-').unwrap_or(text);
@@ -25,14 +25,12 @@ impl Millis {
         text.parse().ok().filter(|_| long).map(Self)
     }
 
-    /// The instant an ISO 8601 text names: a date of the calendar or of a week, or a date and a time with `Z`, an offset, or
-    /// neither (UTC).
+    /// Parses ISO 8601: a calendar or week date, optionally with a time and `Z` or an offset. The default is UTC.
     ///
-    /// Hyphens and colons may be left out, but not of twelve digits alone, which are epoch milliseconds elsewhere. Date and
-    /// time stand apart by `T`, a blank or `_`.
+    /// Hyphens and colons are optional, except that twelve bare digits are not a date: elsewhere they are epoch
+    /// milliseconds. Date and time are separated by `T`, a space or `_`.
     ///
-    /// A fraction finer than a millisecond is taken down to the millisecond it lies in: every instant of the data is a
-    /// whole millisecond, so nothing can lie between the two.
+    /// Finer fractions are truncated to the millisecond. Every instant of the data is a whole millisecond.
     ///
     /// # Examples
     ///
@@ -49,7 +47,7 @@ impl Millis {
         Some(iso(text)?.0)
     }
 
-    /// As [`Millis::read_iso`], of a text that names a whole millisecond.
+    /// Like [`Millis::read_iso`]; `None` unless the text names a whole millisecond.
     #[must_use]
     pub fn read_whole_iso(text: &str) -> Option<Self> {
         iso(text)
@@ -58,7 +56,7 @@ impl Millis {
     }
 }
 
-/// The milliseconds of a span such as `5m`, `4h` or `1d`: a number and a unit.
+/// Parses a duration such as `5m`, `4h` or `1d` to milliseconds.
 ///
 /// # Examples
 ///
@@ -84,7 +82,7 @@ pub fn read_span(text: &str) -> Option<i64> {
     number.parse::<i64>().ok()?.checked_mul(unit)
 }
 
-/// The instant of an ISO 8601 text, and whether what it names is finer than a millisecond.
+/// The instant of an ISO 8601 text, and whether it is finer than a millisecond.
 fn iso(text: &str) -> Option<(Millis, bool)> {
     let mut rest = Rest(text);
     let date = rest.date()?.and_time(NaiveTime::MIN).and_utc();
@@ -98,7 +96,7 @@ fn iso(text: &str) -> Option<(Millis, bool)> {
     rest.0.is_empty().then_some((Millis(millis), finer))
 }
 
-/// What is left to read of a text.
+/// The unread rest of a text.
 struct Rest<'a>(&'a str);
 
 impl Rest<'_> {
@@ -112,7 +110,7 @@ impl Rest<'_> {
         self.0.starts_with(|next: char| next.is_ascii_digit())
     }
 
-    /// The number that the next `count` digits spell, up to `most`.
+    /// Reads a number of `count` digits, at most `most`.
     fn digits(&mut self, count: usize, most: u32) -> Option<u32> {
         let (head, tail) = self.0.split_at_checked(count)?;
         if !head.bytes().all(|byte| byte.is_ascii_digit()) {
@@ -146,7 +144,7 @@ impl Rest<'_> {
         NaiveDate::from_ymd_opt(year, month, self.digits(2, 31)?)
     }
 
-    /// `HH`, `HH:MM` or `HH:MM:SS`, with colons or without, in milliseconds; and whether there were seconds.
+    /// `HH`, `HH:MM` or `HH:MM:SS`, with or without colons, in milliseconds; and whether there were seconds.
     fn clock(&mut self) -> Option<(i64, bool)> {
         let mut millis = i64::from(self.digits(2, 23)?) * Millis::HOUR;
         let colons = self.0.starts_with(':');
@@ -164,7 +162,7 @@ impl Rest<'_> {
         Some((millis, true))
     }
 
-    /// A time of day in milliseconds, whose seconds may have a fraction.
+    /// A time of day in milliseconds; the seconds may have a fraction.
     fn time_of_day(&mut self, finer: &mut bool) -> Option<i64> {
         let (mut millis, seconds) = self.clock()?;
         if seconds && self.eat(&['.', ',']) {
@@ -183,7 +181,7 @@ impl Rest<'_> {
         Some(millis)
     }
 
-    /// `Z`, nothing, or a sign and a time, in milliseconds east of Greenwich; a blank may stand before the sign.
+    /// `Z`, nothing, or a sign and a time, in milliseconds east of Greenwich; a space may precede the sign.
     fn offset(&mut self) -> Option<i64> {
         if self.0.is_empty() || self.eat(&['Z', 'z']) {
             return Some(0);

@@ -1,4 +1,4 @@
-//! Instants, and the closed vocabularies of ranges.
+//! Instants, and closed vocabularies of time ranges.
 
 use std::fmt;
 
@@ -19,30 +19,30 @@ impl Millis {
     pub const HOUR: i64 = 3_600_000;
     /// Milliseconds in a day.
     pub const DAY: i64 = 86_400_000;
-    /// Longer than anything that is observed: the length of a range without a beginning.
+    /// The length of an unbounded range, longer than any data.
     pub const ALL: i64 = 365_000 * Self::DAY;
-    /// The instants that calendars of four-digit years have, which are all that dates of Python can hold.
+    /// The instants of four-digit years, which Python's datetime can represent.
     pub const CALENDAR: std::ops::RangeInclusive<i64> = -62_135_596_800_000..=253_402_300_799_999;
 
-    /// The instant of so many epoch milliseconds; `None` outside the years 1 to 9999.
+    /// The instant of `millis`; `None` outside the years 1 to 9999.
     #[must_use]
     pub fn of_calendar(millis: i64) -> Option<Self> {
         Self::CALENDAR.contains(&millis).then_some(Self(millis))
     }
 
-    /// This instant moved back by `by` milliseconds, stopping at the end of the axis.
+    /// This instant minus `by` milliseconds, saturating.
     #[must_use]
     pub fn back(self, by: i64) -> Self {
         Self(self.0.saturating_sub(by))
     }
 
-    /// This instant moved forward by `by` milliseconds, stopping at the end of the axis.
+    /// This instant plus `by` milliseconds, saturating.
     #[must_use]
     pub fn on(self, by: i64) -> Self {
         Self(self.0.saturating_add(by))
     }
 
-    /// The start of the UTC hour this instant lies in.
+    /// The start of its UTC hour.
     #[must_use]
     pub fn hour(self) -> Self {
         Self(self.0.div_euclid(Self::HOUR).saturating_mul(Self::HOUR))
@@ -50,7 +50,7 @@ impl Millis {
 }
 
 impl fmt::Display for Millis {
-    /// ISO 8601 in UTC with milliseconds, as far as years of four digits go; plain milliseconds beyond.
+    /// ISO 8601 in UTC with milliseconds; plain milliseconds outside four-digit years.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Some(at) =
             DateTime::from_timestamp_millis(self.0).filter(|at| (0..=9999).contains(&at.year()))
@@ -71,20 +71,20 @@ impl fmt::Display for Millis {
     }
 }
 
-/// A closed set of names, in the contract's spelling and order.
+/// A closed set of names, in the spelling and order of the contract.
 pub trait Vocabulary: Copy + PartialEq + 'static {
-    /// Every member, in the contract's order.
+    /// All members in the order of the contract.
     const ALL: &'static [Self];
 
-    /// The contract's spelling.
+    /// The name in the contract.
     fn name(self) -> &'static str;
 
-    /// Another spelling that is understood as well, and never written.
+    /// An alternative spelling that is accepted but never written.
     fn alias(self) -> Option<&'static str> {
         None
     }
 
-    /// The member spelled exactly `text`.
+    /// The member with exactly this spelling.
     fn parse(text: &str) -> Option<Self> {
         Self::ALL
             .iter()
@@ -92,7 +92,7 @@ pub trait Vocabulary: Copy + PartialEq + 'static {
             .find(|member| member.name() == text || member.alias() == Some(text))
     }
 
-    /// All spellings, as a sentence lists them: `"1h", "4h", "12h", "24h" or "1d"`.
+    /// All spellings for a message: `"1h", "4h", "12h", "24h" or "1d"`.
     #[must_use]
     fn spellings() -> String {
         let names: Vec<String> = Self::ALL
@@ -171,9 +171,9 @@ ranges! {
 }
 
 ranges! {
-    /// The range of a heatmap: positions opened in the last so much time.
+    /// The range of a heatmap: positions opened within this time.
     ///
-    /// Those longer than a month are ours: the contract ends there.
+    /// Ranges longer than a month extend the contract.
     HeatmapRange {
         /// Twelve hours.
         H12 = "12h", 12 * Millis::HOUR;
@@ -191,15 +191,15 @@ ranges! {
         M6 = "6M", 180 * Millis::DAY;
         /// 365 days.
         Y1 = "1y", 365 * Millis::DAY;
-        /// Since the data begin.
+        /// Since the start of the data.
         All = "all", Millis::ALL;
     }
 }
 
 ranges! {
-    /// The range of a liquidation map: positions opened in the last so much time.
+    /// The range of a liquidation map: positions opened within this time.
     ///
-    /// The contract has a day and a week; the others are ours, so that every heatmap has its map.
+    /// The contract has a day and a week. The other ranges are extensions, so that every heatmap has its map.
     MapRange {
         /// One day.
         D1 = "1d" or "24h", Millis::DAY;
@@ -217,7 +217,7 @@ ranges! {
         M6 = "6M", 180 * Millis::DAY;
         /// 365 days.
         Y1 = "1y", 365 * Millis::DAY;
-        /// Since the data begin.
+        /// Since the start of the data.
         All = "all", Millis::ALL;
     }
 }

@@ -1,4 +1,4 @@
-//! Instants, time ranges and the reading of ISO 8601.
+//! Instants, time ranges and ISO 8601 parsing.
 
 pub(super) mod iso8601;
 pub(super) mod millis;

@@ -6,12 +6,12 @@ use rust_decimal::Decimal;
 
 use crate::model::values::short_decimal::{ShortDecimal, nearest_f64};
 
-/// Marks a decimal whose digits need more than 64 bits: in their place stands where it lies aside.
-const ASIDE: u8 = u8::MAX;
+/// Marks a decimal that does not fit 64 bits; its digits are an index into `long`.
+const LONG: u8 = u8::MAX;
 
-/// A column of exact decimals, nine bytes each: the digits, and how many of them stand behind the point.
+/// A column of exact decimals, nine bytes each: digits and scale.
 ///
-/// Decimals are equal by value, as [`Decimal`] has it: 1.0 is 1.00.
+/// Decimals compare by value: 1.0 equals 1.00.
 ///
 /// # Examples
 ///
@@ -27,27 +27,27 @@ const ASIDE: u8 = u8::MAX;
 pub struct DecimalColumn {
     digits: Vec<i64>,
     scales: Vec<u8>,
-    aside: Vec<Decimal>,
+    long: Vec<Decimal>,
 }
 
 impl DecimalColumn {
-    /// An empty column with room for so many decimals.
+    /// An empty column with capacity for `rows` decimals.
     #[must_use]
     pub fn with_capacity(rows: usize) -> Self {
         Self {
             digits: Vec::with_capacity(rows),
             scales: Vec::with_capacity(rows),
-            aside: Vec::new(),
+            long: Vec::new(),
         }
     }
 
-    /// How many decimals there are.
+    /// Number of decimals.
     #[must_use]
     pub fn len(&self) -> usize {
         self.digits.len()
     }
 
-    /// Whether there are none.
+    /// Whether there are no decimals.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.digits.is_empty()
@@ -57,11 +57,11 @@ impl DecimalColumn {
     pub fn push(&mut self, value: Decimal) {
         match ShortDecimal::of(value) {
             Some(short) => self.push_short(short),
-            None => self.put_aside(value),
+            None => self.push_long(value),
         }
     }
 
-    /// Adds the decimal that [`short_decimal`](crate::model::short_decimal) finds; gives whether it finds one.
+    /// Adds the decimal of [`ShortDecimal::from_f64`]; returns whether there is one.
     #[inline]
     #[must_use]
     pub fn push_f64(&mut self, value: f64) -> bool {
@@ -72,38 +72,38 @@ impl DecimalColumn {
         short.is_some()
     }
 
-    /// Adds the decimal of these digits, `scale` of which stand behind the point; a scale is at most 28.
+    /// Adds a short decimal.
     pub(crate) fn push_short(&mut self, ShortDecimal { digits, scale }: ShortDecimal) {
         self.digits.push(digits);
         self.scales.push(scale);
     }
 
-    fn put_aside(&mut self, value: Decimal) {
-        // A column's length is far from the bounds of 64 bits.
+    fn push_long(&mut self, value: Decimal) {
+        // A column is far shorter than the range of 64 bits.
         self.digits
-            .push(i64::try_from(self.aside.len()).unwrap_or(i64::MAX));
-        self.scales.push(ASIDE);
-        self.aside.push(value);
+            .push(i64::try_from(self.long.len()).unwrap_or(i64::MAX));
+        self.scales.push(LONG);
+        self.long.push(value);
     }
 
     /// The decimal of `row`.
     #[must_use]
     pub fn get(&self, row: usize) -> Option<Decimal> {
         let (digits, scale) = (*self.digits.get(row)?, *self.scales.get(row)?);
-        if scale == ASIDE {
-            return self.aside.get(usize::try_from(digits).ok()?).copied();
+        if scale == LONG {
+            return self.long.get(usize::try_from(digits).ok()?).copied();
         }
         Some(ShortDecimal { digits, scale }.decimal())
     }
 
-    /// The digits of `row` and how many of them stand behind the point, where 64 bits hold them.
+    /// The decimal of `row`, if it fits 64 bits.
     #[must_use]
     pub fn short(&self, row: usize) -> Option<ShortDecimal> {
         let (digits, scale) = (*self.digits.get(row)?, *self.scales.get(row)?);
-        (scale != ASIDE).then_some(ShortDecimal { digits, scale })
+        (scale != LONG).then_some(ShortDecimal { digits, scale })
     }
 
-    /// The decimals, one after the other.
+    /// Iterates over the decimals.
     pub fn iter(&self) -> impl Iterator<Item = Decimal> + '_ {
         (0..self.len()).filter_map(|row| self.get(row))
     }
@@ -120,7 +120,7 @@ impl DecimalColumn {
     /// The doubles nearest to the decimals.
     #[must_use]
     pub fn f64s(&self) -> Vec<f64> {
-        if !self.aside.is_empty() {
+        if !self.long.is_empty() {
             return self.iter().map(nearest_f64).collect();
         }
         self.digits
@@ -130,9 +130,9 @@ impl DecimalColumn {
             .collect()
     }
 
-    /// Adds the decimals that `other` has in `rows`.
+    /// Appends the decimals `rows` of `other`.
     pub fn append(&mut self, other: &Self, rows: Range<usize>) {
-        if !other.aside.is_empty() {
+        if !other.long.is_empty() {
             self.extend(rows.filter_map(|row| other.get(row)));
         } else if let (Some(digits), Some(scales)) =
             (other.digits.get(rows.clone()), other.scales.get(rows))
@@ -142,28 +142,28 @@ impl DecimalColumn {
         }
     }
 
-    /// The decimals of these rows, in this order; rows that are none are left out.
+    /// The decimals of the given rows, in this order; rows out of range are skipped.
     #[must_use]
     pub fn take(&self, rows: &[usize]) -> Self {
-        let mut taken = Self::with_capacity(rows.len());
+        let mut picked = Self::with_capacity(rows.len());
         for row in rows {
             match self.short(*row) {
-                Some(short) => taken.push_short(short),
-                None => taken.extend(self.get(*row)),
+                Some(short) => picked.push_short(short),
+                None => picked.extend(self.get(*row)),
             }
         }
-        taken
+        picked
     }
 
-    /// Bytes of memory that it holds.
+    /// Bytes of memory in use.
     #[must_use]
     pub fn bytes(&self) -> usize {
         self.digits.capacity() * size_of::<i64>()
             + self.scales.capacity()
-            + self.aside.capacity() * size_of::<Decimal>()
+            + self.long.capacity() * size_of::<Decimal>()
     }
 
-    /// Whether the decimal of `row` is that of `theirs` in `other`.
+    /// Whether the decimal of `row` equals the decimal `theirs` of `other`.
     pub(crate) fn same(&self, row: usize, other: &Self, theirs: usize) -> bool {
         let (one, two) = (self.short(row), other.short(theirs));
         (one.is_some() && one == two) || self.get(row) == other.get(theirs)

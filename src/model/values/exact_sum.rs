@@ -1,4 +1,4 @@
-//! Exact money: decimal sums that never pass through a binary float.
+//! Exact sums of decimals, without binary floats.
 
 use std::ops::{AddAssign, SubAssign};
 
@@ -8,21 +8,23 @@ use crate::model::values::fixed_point::FixedPoint;
 use crate::model::values::powers_of_ten::{POWERS_OF_TEN, power_of_ten};
 use crate::model::values::short_decimal::ShortDecimal;
 
-/// Most digits behind the point of a [`Decimal`].
+/// Most digits after the point of a [`Decimal`].
 const FRACTION_DIGITS: u32 = 28;
-/// Digits behind the point of a nano.
+/// Digits after the point of a nano.
 const NANO_DIGITS: u32 = 9;
-/// Digits behind those: 10⁻²⁸ is the smallest fraction a [`Decimal`] can hold.
+/// Further digits: 10⁻²⁸ is the smallest fraction of a [`Decimal`].
 const REST_DIGITS: u32 = FRACTION_DIGITS - NANO_DIGITS;
-/// One nano, in units of 10⁻¹⁸, and one of those, in those fractions.
+/// Units of 10⁻¹⁸ in a nano, and units of 10⁻²⁸ in one of those.
 const ATTOS_OF_NANO: i64 = 1_000_000_000;
 const REST_OF_ATTO: u64 = 10_u64.pow(REST_DIGITS - 9);
-/// One nano, in those fractions.
+/// Units of 10⁻²⁸ in a nano.
 const NANO: u64 = 10_u64.pow(REST_DIGITS);
 
-/// An exact sum of decimals: whole nanos (10⁻⁹) and the 10⁻²⁸ fractions of one stand apart, so no addend is rounded.
+/// An exact sum of decimals.
 ///
-/// Good for sums up to 10²⁹ on either side of zero; nothing goes further.
+/// Whole nanos (10⁻⁹) and their fractions (10⁻²⁸) are stored separately, so no addend is rounded.
+///
+/// The range is ±10²⁹; sums saturate beyond it.
 ///
 /// # Examples
 ///
@@ -37,11 +39,11 @@ const NANO: u64 = 10_u64.pow(REST_DIGITS);
 /// assert_eq!(sum.decimal(), Decimal::ONE);
 /// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
-// 24 bytes instead of 32: a whole number of 128 bits would have the sum begin at every sixteenth byte only.
+// 24 bytes instead of 32: an `i128` would align the sum to 16 bytes.
 #[repr(Rust, packed(8))]
 pub struct ExactSum {
     nanos: i128,
-    /// What there is above the nanos, less than one.
+    /// Fraction above `nanos` in units of 10⁻²⁸, less than one nano.
     rest: u64,
 }
 
@@ -70,7 +72,7 @@ impl From<ShortDecimal> for ExactSum {
         let ten = |digits: u32| POWERS_OF_TEN.get(digits as usize).copied().unwrap_or(NANO);
         let scale = u32::from(scale);
         let Some(beyond) = scale.checked_sub(NANO_DIGITS) else {
-            // Two numbers of 64 bits have a product of 128.
+            // The product of two 64-bit numbers fits 128 bits.
             let unit = ten(NANO_DIGITS - scale);
             return Self::of_nanos(i128::from(digits) * i128::from(unit));
         };
@@ -90,7 +92,7 @@ impl From<ShortDecimal> for ExactSum {
 impl From<FixedPoint> for ExactSum {
     fn from(FixedPoint(units): FixedPoint) -> Self {
         let (unit, fraction) = (i128::from(ATTOS_OF_NANO), REST_OF_ATTO);
-        // What is short is divided in 64 bits, which is several times as fast.
+        // 64-bit division is several times faster.
         let (nanos, rest) = match i64::try_from(units) {
             Ok(short) => (
                 i128::from(short.div_euclid(ATTOS_OF_NANO)),
@@ -112,7 +114,7 @@ impl AddAssign for ExactSum {
     #[inline]
     fn add_assign(&mut self, other: Self) {
         let mut nanos = other.nanos;
-        // What is money in earnest has no such fractions.
+        // Amounts of money have no such fractions.
         if other.rest != 0 {
             let room = NANO - other.rest;
             let carry = self.rest >= room;
@@ -150,14 +152,14 @@ impl SubAssign for ExactSum {
     }
 }
 
-/// What a sum is that adding `nanos` has brought beyond what can be held.
+/// The saturated sum after adding `nanos` overflowed.
 #[cold]
 fn beyond(nanos: i128) -> i128 {
     if nanos < 0 { i128::MIN } else { i128::MAX }
 }
 
 impl ExactSum {
-    /// The sum of so many 10⁻⁹.
+    /// The sum of `nanos` · 10⁻⁹.
     #[must_use]
     pub const fn of_nanos(nanos: i128) -> Self {
         Self { nanos, rest: 0 }
@@ -168,14 +170,14 @@ impl ExactSum {
         *self += Self::from(value);
     }
 
-    /// This sum and another.
+    /// The sum of both.
     #[must_use]
     pub fn plus(mut self, other: Self) -> Self {
         self += other;
         self
     }
 
-    /// The sum without trailing zeros; beyond 28 significant digits it is rounded once, half to even.
+    /// The sum without trailing zeros, rounded half to even beyond 28 significant digits.
     #[must_use]
     pub fn decimal(&self) -> Decimal {
         if self.rest == 0
@@ -205,12 +207,12 @@ impl ExactSum {
         }
         let (nanos, rest) = self.size();
         let sign = if self.nanos < 0 { "-" } else { "" };
-        // A decimal literal always parses; the standard library rounds it correctly.
+        // A decimal literal always parses, and the standard library rounds correctly.
         let text = format!("{sign}{nanos}.{rest:019}e-9");
         text.parse().unwrap_or(f64::NAN)
     }
 
-    /// Nanos and rest of what the sum is without its sign.
+    /// Nanos and fraction of the absolute value.
     fn size(self) -> (u128, u64) {
         if self.nanos < 0 && self.rest > 0 {
             ((self.nanos + 1).unsigned_abs(), NANO - self.rest)
@@ -219,7 +221,7 @@ impl ExactSum {
         }
     }
 
-    /// The double nearest to a sum of few decimals, as money nearly always is.
+    /// The nearest double if the sum has few decimals, as money nearly always has.
     fn short_f64(self) -> Option<f64> {
         // Both operands are exact below 2^53 and 10^22, so one division rounds correctly (Clinger's fast path).
         const HOLDS: u128 = 1 << 53;
@@ -235,10 +237,7 @@ impl ExactSum {
         ] {
             if self.nanos % nanos == 0 {
                 let units = self.nanos / nanos;
-                #[expect(
-                    clippy::cast_precision_loss,
-                    reason = "the units were just shown to fit in 53 bits"
-                )]
+                #[expect(clippy::cast_precision_loss, reason = "the units fit 53 bits")]
                 return (units.unsigned_abs() < HOLDS).then(|| units as f64 / scale);
             }
         }
@@ -246,7 +245,7 @@ impl ExactSum {
     }
 }
 
-/// Digits without zeros at their end as far as they stand behind the point, and how many stand there then.
+/// Removes trailing zeros after the point; returns digits and scale.
 fn without_zeros(mut digits: i64, mut scale: u32) -> (i64, u32) {
     for (unit, zeros) in [(100_000_000, 8), (10_000, 4), (100, 2), (10, 1)] {
         while scale >= zeros && digits % unit == 0 {
@@ -257,7 +256,7 @@ fn without_zeros(mut digits: i64, mut scale: u32) -> (i64, u32) {
     (digits, scale)
 }
 
-/// The first 28 significant digits of `digits` (which end at scale 28), rounded half to even, with their scale.
+/// The first 28 significant digits of `digits`, rounded half to even, with their scale. `digits` ends at scale 28.
 fn shortest(digits: &str) -> (i128, u32) {
     let drop = digits.len().saturating_sub(FRACTION_DIGITS as usize);
     let (kept, dropped) = digits.split_at(digits.len() - drop);

@@ -1,4 +1,4 @@
-//! What an order is said to be worth, held against its price and its quantity.
+//! Plausibility of an order's notional against price and quantity.
 
 use crate::model::symbols::names::quote_of_pair;
 use crate::model::symbols::symbol::Symbol;
@@ -8,14 +8,14 @@ const DOLLARS: [&str; 8] = [
     "USDT", "USDC", "USD", "FDUSD", "BUSD", "USD1", "USDE", "TUSD",
 ];
 
-/// Exchanges whose contracts in USD are held in coins: what stands as their quantity may be a number of contracts.
+/// Exchanges with coin-margined USD contracts, where the quantity may be a number of contracts.
 const INVERSE: [&str; 10] = [
     "binance", "bybit", "okx", "gate", "bitget", "htx", "bitmex", "deribit", "kraken", "coinex",
 ];
 
-/// By how much a worth may differ that is told of itself.
+/// The largest plausible ratio of notional to price times quantity.
 const FACTOR: f64 = 10.0;
-/// What is less apart in USD may be rounded: files have quantities of two decimals.
+/// Smaller differences in USD may be rounding: some files round quantities to two decimals.
 const ROUNDED: f64 = 100.0;
 
 /// Whether a quote currency counts as USD.
@@ -24,7 +24,7 @@ pub fn is_dollar(quote: &str) -> bool {
     DOLLARS.contains(&quote)
 }
 
-/// Whether a pair of an exchange is surely one whose price times quantity is its worth in USD.
+/// Whether price times quantity of a pair is certainly its notional in USD.
 ///
 /// # Examples
 ///
@@ -40,7 +40,7 @@ pub fn is_worth_its_product(exchange: &str, pair: &str) -> bool {
     let Some(symbol) = Symbol::read(pair) else {
         return false;
     };
-    // What a contract is held in stands behind the colon.
+    // The settlement currency follows the colon.
     if let Some((_, held)) = pair.rsplit_once(':')
         && !is_dollar(&held.trim().to_ascii_uppercase())
     {
@@ -52,7 +52,7 @@ pub fn is_worth_its_product(exchange: &str, pair: &str) -> bool {
         && (quote != Some("USD") || !INVERSE.contains(&exchange))
 }
 
-/// Whether a worth is more than ten times, and a hundred dollars, off price times quantity.
+/// Whether a notional differs from price times quantity more than tenfold and by more than 100 USD.
 ///
 /// # Examples
 ///
