@@ -1,34 +1,34 @@
-//! Why a frame gives no events.
+//! Decoding errors of frames.
 
 use crate::model::exchange_meant;
 
-/// Why a frame could not be decoded.
+/// Why a frame cannot be decoded.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
-    /// Nobody here knows the exchange.
+    /// The exchange has no decoder.
     #[error(
         "{name:?} is not an exchange with a decoder{}; allowed: {known}",
         exchange_meant(.name, .known.split(", "))
     )]
     UnknownExchange {
-        /// The name as it was given.
+        /// The given name.
         name: String,
-        /// Every name there is.
+        /// All supported names.
         known: String,
     },
-    /// The frame is not what the exchange sends, so nothing is taken from it.
+    /// The frame is not what the exchange sends. Nothing of it is used.
     #[error("{}: {message}", place(.path))]
     Unexpected {
-        /// Where, such as `data[3].S`; empty where the frame as a whole is meant.
+        /// The place, such as `data[3].S`; empty for the whole frame.
         path: String,
-        /// What is wrong and what is allowed.
+        /// What is wrong, and what is allowed.
         message: String,
     },
 }
 
 impl Error {
-    /// The same fault of one frame among many.
+    /// The same error, for one frame of a list.
     #[must_use]
     pub fn of_frame(self, place: usize) -> Self {
         match self {
@@ -44,7 +44,7 @@ impl Error {
         }
     }
 
-    /// A fault of the frame as a whole.
+    /// An error about the whole frame.
     pub(crate) fn whole(message: impl Into<String>) -> Self {
         Self::Unexpected {
             path: String::new(),

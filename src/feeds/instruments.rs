@@ -1,4 +1,4 @@
-//! The markets of a venue: what one contract of each holds, and which of them are traded.
+//! Instruments: contract sizes and listings of an exchange's markets.
 
 use std::collections::HashMap;
 
@@ -8,12 +8,12 @@ use crate::feeds::decoding::event::product;
 use crate::model::{Vocabulary, coin_of_base};
 use crate::wire::exact_decimal;
 
-/// What a contract's size is counted in.
+/// The unit of a contract's size.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Kind {
-    /// A contract is so many units of the base.
+    /// Base units.
     Linear,
-    /// A contract is so many USD, whatever the price.
+    /// USD, independent of the price.
     Inverse,
 }
 
@@ -28,21 +28,21 @@ impl Vocabulary for Kind {
     }
 }
 
-/// One market of a venue.
+/// One market of an exchange.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Instrument {
-    /// Base currency, as listed (`1000PEPE` stays so).
+    /// Base currency as listed, such as `1000PEPE`.
     pub base: String,
     /// Quote currency.
     pub quote: String,
-    /// What the contract size is counted in.
+    /// Unit of the contract size.
     pub kind: Kind,
-    /// One contract in base units (linear) or USD (inverse); above zero.
+    /// Contract size in base units (linear) or USD (inverse); above zero.
     pub contract_size: Decimal,
 }
 
 impl Instrument {
-    /// An instrument from its texts.
+    /// Parses an instrument.
     ///
     /// # Errors
     ///
@@ -61,9 +61,7 @@ impl Instrument {
     pub fn read(base: &str, quote: &str, kind: &str, contract_size: &str) -> Result<Self, String> {
         for (field, name) in [("base", base), ("quote", quote)] {
             if name.trim().is_empty() {
-                return Err(format!(
-                    "{field} is blank; the name of a currency is expected"
-                ));
+                return Err(format!("{field} is blank; a currency name is expected"));
             }
         }
         let kind = Kind::parse(kind)
@@ -83,18 +81,18 @@ impl Instrument {
     }
 }
 
-/// The markets of one venue, by native id.
+/// The markets of one exchange by native id.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Instruments(HashMap<String, Instrument>);
 
 impl Instruments {
-    /// The market `native_id`, spelled exactly as the venue spells it.
+    /// The market `native_id`, spelled as the exchange does.
     #[must_use]
     pub fn get(&self, native_id: &str) -> Option<&Instrument> {
         self.0.get(native_id)
     }
 
-    /// The only market there is; `None` where there are none or several.
+    /// The only market; `None` if there are none or several.
     #[must_use]
     pub fn only(&self) -> Option<(&str, &Instrument)> {
         let mut all = self.0.iter();
@@ -120,27 +118,27 @@ impl<'a> FromIterator<&'a Listing> for Instruments {
     }
 }
 
-/// A market as the venue lists it.
+/// A market as the exchange lists it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Listing {
-    /// The venue's own name of the contract.
+    /// The exchange's name of the contract.
     pub native_id: String,
-    /// What a contract holds.
+    /// The instrument with the contract size.
     pub instrument: Instrument,
     /// Whether it never expires.
     pub perpetual: bool,
-    /// Whether it is being traded.
+    /// Whether it is currently traded.
     pub trading: bool,
 }
 
 impl Listing {
-    /// The unscaled coin, and how many of it one listed unit of the base is.
+    /// The unscaled coin, and coins per listed base unit.
     #[must_use]
     pub fn coin(&self) -> (String, u32) {
         coin_of_base(&self.instrument.base.to_uppercase())
     }
 
-    /// Whether this is the market whose bars and open interest stand for its coin: linear, in USDT, without an end.
+    /// Whether its bars and open interest represent the coin: a linear perpetual contract in USDT.
     #[must_use]
     pub fn is_leading(&self) -> bool {
         self.perpetual
@@ -150,17 +148,17 @@ impl Listing {
     }
 }
 
-/// The listings that are being traded.
+/// The currently traded listings.
 pub(crate) fn traded(listings: &[Listing]) -> impl Iterator<Item = &Listing> {
     listings.iter().filter(|listing| listing.trading)
 }
 
-/// `value` of listed units in single units of the coin.
+/// Converts an amount of listed units to single coins.
 pub(crate) fn unscaled(value: Decimal, scale: u32) -> Option<Decimal> {
     product(value, Decimal::from(scale))
 }
 
-/// `price` of a listed unit as the price of a single unit of the coin; scales are powers of ten, so it is exact.
+/// Converts the price of a listed unit to the price of a single coin; exact, because scales are powers of ten.
 pub(crate) fn price_of_one(price: Decimal, scale: u32) -> Option<Decimal> {
     let price = price.normalize();
     let zeros = scale.checked_ilog10()?;

@@ -1,12 +1,11 @@
-//! What the exchanges publish about liquidations, as events of one shape.
+//! Decoders of public liquidation feeds: exchange frames to normalized events.
 //!
-//! One file per venue, each a value of [`Venue`]: how its frames and REST bodies are told apart and read, which sockets to
-//! open, what to say on them, what proves that they live, what can be asked for again. Nothing of that does any input or
-//! output. [`decode`] takes one frame, unzips it where it is gzip, and gives the events in it; acknowledgements, pings,
-//! heartbeats, other channels and ordinary trades have none. Whatever is not what the venue sends is an [`Error`] that
-//! names the place, and nothing is taken from it: an unknown side is never guessed, and an unknown multiplier leaves
-//! quantity and value absent. Numbers are read from the raw text into exact decimals; only quotients are rounded, half to
-//! even at eight places.
+//! Each exchange has one file that ends in a [`Venue`] value. It defines how frames and REST bodies are decoded, which
+//! connections to open, what to subscribe to, which signs of life to expect, and how to backfill. Nothing here does
+//! I/O. [`decode`] decompresses and decodes one frame. Acknowledgements, pings, heartbeats, other channels and
+//! ordinary trades give no events. A frame that the exchange should not send is an [`Error`] that names the place, and
+//! nothing of it is used. A side is never guessed, and an unknown multiplier leaves quantity and value absent. Numbers
+//! are read from raw text into exact decimals; only quotients are rounded, half to even at eight decimals.
 
 mod decoding;
 pub mod dumps;
@@ -39,12 +38,12 @@ pub use websocket::socket_plan::{Announced, Keyed};
 
 use crate::model::{Millis, exchange_name};
 
-/// Most bytes a frame may have once it is unzipped.
+/// Most bytes of a decompressed frame.
 const LARGEST: usize = 64 << 20;
-/// How a gzip stream begins.
+/// The magic bytes of gzip.
 const GZIP: [u8; 2] = [0x1f, 0x8b];
 
-/// Every venue with a decoder, the largest feeds first.
+/// All exchanges with a decoder, largest feeds first.
 pub static VENUES: [&Venue; 18] = [
     &exchanges::centralized::binance::VENUE,
     &exchanges::centralized::bybit::VENUE,
@@ -66,14 +65,14 @@ pub static VENUES: [&Venue; 18] = [
     &exchanges::decentralized::orderly::VENUE,
 ];
 
-/// The venue of that name; other spellings in use (`gateio`, `huobi`) are taken.
+/// The exchange of that name; other common spellings (`gateio`, `huobi`) are accepted.
 ///
 /// # Errors
 ///
-/// [`Error::UnknownExchange`], which lists those there are.
+/// [`Error::UnknownExchange`] with the list of supported names.
 pub fn venue(exchange: &str) -> Result<&'static Venue, Error> {
     let named = |name: &str| VENUES.into_iter().find(|venue| venue.name() == name);
-    // Our own spelling is asked for with every frame, another one hardly ever.
+    // Frames nearly always use the normalized name.
     named(exchange)
         .or_else(|| named(&exchange_name(exchange)))
         .ok_or_else(|| Error::UnknownExchange {
@@ -82,13 +81,13 @@ pub fn venue(exchange: &str) -> Result<&'static Venue, Error> {
         })
 }
 
-/// The events of one frame of an exchange.
+/// Decodes the events of one frame of an exchange.
 ///
-/// A second equal row inside the frame is an event of its own, so its dedupe key ends in `|2`, a third's in `|3`.
+/// Equal rows of one frame are distinct events. The dedupe key of the second ends in `|2`, that of the third in `|3`.
 ///
 /// # Errors
 ///
-/// [`Error::UnknownExchange`] where no venue has that name, [`Error::Unexpected`] where the frame is not what it sends.
+/// [`Error::UnknownExchange`] if there is no such exchange, [`Error::Unexpected`] if the frame is not what it sends.
 ///
 /// # Examples
 ///
@@ -116,7 +115,7 @@ pub fn decode(
     venue.decode(&venue.frame(text(&bytes)?, received_at, instruments))
 }
 
-/// What an exchange wants to hear in return for a frame, such as the pong to a ping.
+/// The reply that an exchange expects to a frame, such as the pong to a ping.
 ///
 /// # Errors
 ///
@@ -137,7 +136,7 @@ pub fn answer(exchange: &str, frame: &[u8]) -> Result<Option<String>, Error> {
     venue.answer(&venue.frame(text(&bytes)?, None, &Instruments::default()))
 }
 
-/// The text that a frame is.
+/// The frame as text.
 pub(crate) fn text(bytes: &[u8]) -> Result<&str, Error> {
     std::str::from_utf8(bytes).map_err(|error| Error::whole(format!("is not UTF-8 text: {error}")))
 }
@@ -147,7 +146,7 @@ pub(crate) fn is_zipped(frame: &[u8]) -> bool {
     frame.starts_with(&GZIP)
 }
 
-/// The frame itself, or what it holds where it is gzip; at most `largest` bytes of it.
+/// The frame, decompressed if it is gzip; at most `largest` bytes.
 pub(crate) fn unzipped(frame: &[u8], largest: usize) -> Result<Cow<'_, [u8]>, Error> {
     let too_large = || Error::whole(format!("is larger than {largest} bytes"));
     if !is_zipped(frame) {
@@ -162,7 +161,7 @@ pub(crate) fn unzipped(frame: &[u8], largest: usize) -> Result<Cow<'_, [u8]>, Er
     let read = MultiGzDecoder::new(frame)
         .take(most)
         .read_to_end(&mut bytes)
-        .map_err(|error| Error::whole(format!("cannot be unzipped: {error}")))?;
+        .map_err(|error| Error::whole(format!("cannot be decompressed: {error}")))?;
     if read <= largest {
         Ok(Cow::Owned(bytes))
     } else {

@@ -1,4 +1,4 @@
-//! What the tests of venues ask of them.
+//! Helpers for the tests of exchange decoders.
 
 use std::cell::RefCell;
 
@@ -7,8 +7,7 @@ use super::instruments::{Instrument, Instruments, Listing};
 use super::venue::Venue;
 use crate::feeds::rest::request::Ask;
 
-/// The listings in a body, each as native id, pair, kind and contract size, marked where it is dated or not traded; and
-/// what is wrong with the others.
+/// The listings of a body as text, and the errors of the others.
 #[expect(clippy::unwrap_used, reason = "tests")]
 pub(crate) fn listed(venue: &Venue, body: &str) -> (Vec<String>, Vec<String>) {
     let faults = RefCell::new(Vec::new());
@@ -55,12 +54,12 @@ pub(crate) fn perpetual(native_id: String, base: &str, quote: &str, trading: boo
     }
 }
 
-/// The requests that go on where `body` ends.
+/// The follow-up requests of `body`.
 pub(crate) fn next(venue: &Venue, ask: &Ask, body: &str) -> Result<Vec<Ask>, Error> {
     venue.go_on(ask, &venue.frame(body, None, &Instruments::default()))
 }
 
-/// Native ids come down to symbol and coin.
+/// Checks that native ids map to symbol and coin.
 pub(crate) fn come_down(venue: &Venue, names: &[[&str; 3]]) {
     for [native_id, symbol, coin] in names {
         let market = (venue.rules.market)(native_id);

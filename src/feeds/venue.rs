@@ -1,5 +1,4 @@
-//! A venue as a value: how its frames and REST bodies are told apart and read, which sockets to open, what to say on them,
-//! what proves that they live, what can be asked for again.
+//! The decoder and connection plan of an exchange, as a value.
 
 use std::collections::{BTreeSet, HashMap};
 use std::time::Duration;
@@ -17,7 +16,7 @@ use crate::feeds::websocket::control::{Asked, Heard, Heartbeat, Line, Numbered};
 use crate::feeds::websocket::socket_plan::{Announced, Keyed, Lines, Listen};
 use crate::model::{ContractKind, Millis, Symbol};
 
-/// An exchange whose public frames can be read, and what listening to it takes. Nothing here does any input or output.
+/// An exchange: its decoder, sockets, REST endpoints and signs of life. No I/O.
 #[derive(Debug)]
 pub struct Venue {
     pub(crate) rules: Rules,
@@ -28,30 +27,31 @@ pub struct Venue {
     pub(crate) rest: Rest,
 }
 
-/// What stands for a market in a [path](Venue::paths).
+/// The placeholder for a market in a [path](Venue::paths).
 pub(crate) const MARKET: &str = "{market}";
 
 impl Venue {
-    /// Our name of it.
+    /// The normalized name.
     #[must_use]
     pub fn name(&self) -> &'static str {
         self.rules.name
     }
 
-    /// How much of what happens it publishes.
+    /// How many of its liquidations it publishes.
     #[must_use]
     pub fn completeness(&self) -> Completeness {
         self.rules.completeness
     }
 
-    /// What its prices mean, the usual one first.
+    /// The meanings of its prices, the usual one first.
     #[must_use]
     pub fn price_kinds(&self) -> &'static [PriceKind] {
         self.price_kinds
     }
 
-    /// Its name of the perpetual contract that `symbol` means; `None` of a coin, of a dated contract, and where the name does
-    /// not follow from base and quote.
+    /// The exchange's name of the perpetual contract of `symbol`.
+    ///
+    /// `None` for a coin, for a dated contract, and if base and quote do not determine the name.
     ///
     /// # Examples
     ///
@@ -73,7 +73,7 @@ impl Venue {
         (self.rules.native)(base, quote)
     }
 
-    /// A frame or a REST body of it, for what it reads; one fault in it is the whole frame's.
+    /// A frame or REST body with its context. An error in one row rejects the whole frame.
     ///
     /// # Examples
     ///
@@ -97,11 +97,11 @@ impl Venue {
         Frame::new(&self.rules, text, received_at, instruments)
     }
 
-    /// The events of a frame, in its order; equal rows of one frame are told apart.
+    /// Decodes the events of a frame in order; equal rows of one frame get distinct keys.
     ///
     /// # Errors
     ///
-    /// [`Error::Unexpected`] where the frame is not what the venue sends.
+    /// [`Error::Unexpected`] if the exchange does not send such frames.
     pub fn decode(&self, frame: &Frame<'_>) -> Result<Vec<Event>, Error> {
         if is_bare(frame) {
             return Ok(Vec::new());
@@ -111,11 +111,11 @@ impl Venue {
         Ok(events)
     }
 
-    /// What the venue wants to hear in return: the pong to a ping, where that is a message of its own.
+    /// The reply that the exchange expects, such as the pong to a ping message.
     ///
     /// # Errors
     ///
-    /// [`Error::Unexpected`] where the frame is not what the venue sends.
+    /// [`Error::Unexpected`] if the exchange does not send such frames.
     pub fn answer(&self, frame: &Frame<'_>) -> Result<Option<String>, Error> {
         if is_bare(frame) {
             return Ok(None);
@@ -123,13 +123,13 @@ impl Venue {
         (self.listen.answer)(frame)
     }
 
-    /// Where it is reached: the names of its hosts with their addresses, each of which a setting may replace.
+    /// Host names with their addresses; settings may replace each address.
     #[must_use]
     pub fn hosts(&self) -> &'static [(&'static str, &'static str)] {
         self.hosts
     }
 
-    /// The paths that it is reached by, each once; where one names a market, `{market}` stands there.
+    /// Its distinct paths; `{market}` stands for a market.
     #[must_use]
     pub fn paths(&self) -> Vec<String> {
         let kinds = [
@@ -167,19 +167,19 @@ impl Venue {
         all.into_iter().collect()
     }
 
-    /// Whether its markets have to be known before a socket can be opened.
+    /// Whether the market list is needed before connecting.
     #[must_use]
     pub fn listens_by_market(&self) -> bool {
         matches!(self.listen.lines, Lines::ByMarket(_))
     }
 
-    /// Whether it has no channel, and is asked again and again instead.
+    /// Whether it has no channel and is polled.
     #[must_use]
     pub fn is_polled(&self) -> bool {
         matches!(self.listen.lines, Lines::Fixed([]))
     }
 
-    /// The sockets to open for these markets; none where there is no channel and the venue is polled.
+    /// The connections to open for these markets; none if the exchange is polled.
     #[must_use]
     pub fn lines(&self, listings: &[Listing]) -> Vec<Line> {
         let mut lines = match self.listen.lines {
@@ -199,23 +199,23 @@ impl Venue {
         lines.into_iter().map(controlled).collect()
     }
 
-    /// What is said on a fresh socket before anything is subscribed to.
+    /// Messages to send before any subscription.
     #[must_use]
     pub fn greeting(&self) -> &'static [&'static str] {
         self.listen.greeting
     }
 
-    /// The message by which request `number` subscribes to `topics`.
+    /// The message that subscribes to `topics` as request `number`.
     #[must_use]
     pub fn subscription(&self, number: usize, topics: &[String], now: Millis) -> String {
         (self.listen.subscription)(number, topics, now)
     }
 
-    /// What a frame without events is.
+    /// Classifies a frame without events.
     ///
     /// # Errors
     ///
-    /// [`Error::Unexpected`] where the frame is not what the venue sends.
+    /// [`Error::Unexpected`] if the exchange does not send such frames.
     pub fn control(&self, frame: &Frame<'_>, asked: &Asked) -> Result<Heard, Error> {
         if frame.trimmed() == "pong" {
             return Ok(Heard::Pong);
@@ -223,75 +223,75 @@ impl Venue {
         (self.listen.control)(frame, asked)
     }
 
-    /// Whether a frame is one of a topic that is never silent, by how it begins; what it tells is not looked at then.
+    /// Whether a frame belongs to the control topic, by its prefix. Its content is not read.
     #[must_use]
     pub fn is_steady(&self, text: &str) -> bool {
         let mut begins = self.listen.steady_frames.iter();
         begins.any(|begin| text.starts_with(begin))
     }
 
-    /// Whether a topic that is never silent is acknowledged for certain, so that one of which nothing is said is none.
+    /// Whether the control topic is always acknowledged, so that a missing acknowledgement means that it does not
+    /// exist.
     #[must_use]
     pub fn answers_steady(&self) -> bool {
         self.listen.answers_steady
     }
 
-    /// Whether a frame of a socket tells what happened before it was subscribed to, which may be long ago.
+    /// Whether a frame contains events from before the subscription, possibly much older.
     #[must_use]
     pub fn recalls(&self, frame: &Frame<'_>) -> bool {
         (self.listen.recalls)(frame)
     }
 
-    /// What the keys of its events do not tell apart.
+    /// The events that dedupe keys do not distinguish.
     #[must_use]
     pub fn keyed(&self) -> Keyed {
         self.listen.keyed
     }
 
-    /// The positions whose liquidation a frame announces. None where the venue announces nothing, or the frame cannot be
-    /// read.
+    /// The positions whose liquidation a frame announces; empty if there are none or if the frame is unreadable.
     #[must_use]
     pub fn announced(&self, frame: &Frame<'_>) -> Vec<Announced> {
         (self.listen.announced)(frame)
     }
 
-    /// How the life of a connection is proved.
+    /// The signs of life that the connection needs.
     #[must_use]
     pub fn heartbeat(&self) -> Heartbeat {
         self.listen.heartbeat
     }
 
-    /// After how long a socket is to be replaced by a fresh one.
+    /// Longest lifetime of a socket.
     #[must_use]
     pub fn rotation(&self) -> Option<Duration> {
         self.listen.rotation
     }
 
-    /// The venues that tell whether this one is mute: while any of them reports, a long silence here is no calm.
+    /// Exchanges for comparison: if they report while this one is silent for long, its feed is mute.
     #[must_use]
     pub fn witnesses(&self) -> &'static [&'static str] {
         self.listen.witnesses
     }
 
-    /// How many sockets are to listen to the same: two where what nobody heard cannot be asked for again.
+    /// Number of redundant sockets: two if gaps cannot be backfilled.
     #[must_use]
     pub fn ears(&self) -> usize {
         self.listen.ears
     }
 
-    /// Least time between two subscriptions of all of its sockets together; zero where a socket has nothing to share.
+    /// Least time between two subscriptions over all sockets; zero if sockets share no limit.
     #[must_use]
     pub fn between(&self) -> Duration {
         self.listen.between
     }
 
-    /// How much later than those behind it a number of the venue's own may come; `None` where it numbers nothing.
+    /// How late a sequence number may arrive after later ones; `None` if there are no sequence numbers.
     #[must_use]
     pub fn numbers_late(&self) -> Option<Duration> {
         self.listen.numbers.map(|numbers| numbers.late)
     }
 
-    /// The venue's own numbers in a frame of a socket: where one is missing, something was not heard.
+    /// The sequence numbers in a frame. A missing number is a gap.
     #[must_use]
     pub fn numbers(&self, frame: &Frame<'_>) -> Vec<Numbered> {
         match self.listen.numbers {
@@ -300,121 +300,119 @@ impl Venue {
         }
     }
 
-    /// The requests that list its markets.
+    /// The requests for its market list.
     #[must_use]
     pub fn listing_requests(&self) -> Vec<Ask> {
         (self.rest.listings)()
     }
 
-    /// The markets in the reply to one of the [listing requests](Self::listing_requests).
+    /// The markets in a reply to a [listing request](Self::listing_requests).
     ///
     /// # Errors
     ///
-    /// [`Error::Unexpected`] where the body is not what the venue sends.
+    /// [`Error::Unexpected`] if the body has another shape.
     pub fn read_listings(&self, ask: &Ask, frame: &Frame<'_>) -> Result<Page<Listing>, Error> {
         (self.rest.read_listings)(ask, frame)
     }
 
-    /// The requests that tell the last price of its markets; none where the [lists of markets](Self::listing_requests) do, or
-    /// where nothing is known to.
+    /// The requests for last prices; empty if the [market lists](Self::listing_requests) contain them or there are
+    /// none.
     #[must_use]
     pub fn price_requests(&self) -> Vec<Ask> {
         let prices = self.rest.prices.as_ref();
         prices.map_or_else(Vec::new, |prices| (prices.asks)())
     }
 
-    /// Whether its lists of markets tell the last price of each.
+    /// Whether market lists contain last prices.
     #[must_use]
     pub fn lists_prices(&self) -> bool {
         self.rest.prices.is_some() && self.price_requests().is_empty()
     }
 
-    /// The last prices in the reply to one of the [price requests](Self::price_requests), or in a list of markets. A market of
-    /// which none is told is left out.
+    /// The last prices in a reply to a [price request](Self::price_requests), or in a market list. Markets without a
+    /// price are omitted.
     ///
     /// # Errors
     ///
-    /// [`Error::Unexpected`] where the body is not what the venue sends.
+    /// [`Error::Unexpected`] if the body has another shape.
     pub fn read_prices(&self, frame: &Frame<'_>) -> Result<Vec<Quoted>, Error> {
         let prices = self.rest.prices.as_ref();
         prices.map_or_else(|| Err(frame.unknown()), |prices| (prices.read)(frame))
     }
 
-    /// The requests by whose replies it shows, at the start and every hour, whether the venue's rows still mean what they
-    /// are taken for; none where nothing is in doubt.
+    /// Requests that verify the side convention, at the start and every hour; empty if it is certain.
     #[must_use]
     pub fn proofs(&self, now: Millis) -> Vec<Ask> {
         (self.rest.proofs)(now)
     }
 
-    /// What in the reply to one of the [proofs](Self::proofs) disproves how its rows are read, if anything does: what
-    /// the venue tells must not be kept then.
+    /// The contradiction between a reply to a [proof](Self::proofs) and the side convention, if any. Events must not
+    /// be stored then.
     ///
     /// # Errors
     ///
-    /// [`Error::Unexpected`] where the body is not what the venue sends, which proves nothing.
+    /// [`Error::Unexpected`] if the body has another shape, which proves nothing.
     pub fn disproof(&self, frame: &Frame<'_>) -> Result<Option<String>, Error> {
         (self.rest.disproof)(frame)
     }
 
-    /// How far back its liquidations can be asked for, in milliseconds; 0 where they cannot.
+    /// How far back liquidations can be requested, in milliseconds; 0 if they cannot.
     #[must_use]
     pub fn look_back(&self) -> i64 {
         self.rest.look_back
     }
 
-    /// How long it turns away with 403 who asked too often, where its documents say that and its replies do not.
+    /// How long it bans a client that exceeds the rate limit with 403, if documented and not in the reply.
     #[must_use]
     pub fn ban(&self) -> Option<Duration> {
         self.rest.ban
     }
 
-    /// How long after it happened a liquidation may be told for the first time, in milliseconds: what was asked for earlier
-    /// is to be asked for once more.
+    /// How late a liquidation may first appear in REST, in milliseconds: recent ranges must be requested again.
     #[must_use]
     pub fn late(&self) -> i64 {
         self.rest.late
     }
 
-    /// The requests for the liquidations of these markets from `from` until before `until`.
+    /// The backfill requests for these markets from `from` until before `until`.
     #[must_use]
     pub fn missed(&self, listings: &[Listing], from: Millis, until: Millis) -> Vec<Ask> {
         (self.rest.missed)(listings, from, until)
     }
 
-    /// The requests that go on where the reply to one of the [missed](Self::missed) ends.
+    /// The follow-up requests to a reply to a [backfill request](Self::missed).
     ///
     /// # Errors
     ///
-    /// [`Error::Unexpected`] where the body is not what the venue sends.
+    /// [`Error::Unexpected`] if the body has another shape.
     pub fn go_on(&self, ask: &Ask, frame: &Frame<'_>) -> Result<Vec<Ask>, Error> {
         (self.rest.go_on)(ask, frame)
     }
 
-    /// The requests for a market's 1-minute bars that open from `from` until before `until`, the newest first; none
-    /// where this venue's bars are not collected.
+    /// The requests for 1-minute bars of a market that open from `from` until before `until`, newest first; empty if
+    /// its bars are not collected.
     #[must_use]
     pub fn bar_requests(&self, listing: &Listing, from: Millis, until: Millis) -> Vec<Ask> {
         requests(self.rest.bars.as_ref(), listing, from, until)
     }
 
-    /// The closed bars in a reply, by time.
+    /// The closed bars in a reply, in time order.
     ///
     /// # Errors
     ///
-    /// [`Error::Unexpected`] where the body is not what the venue sends.
+    /// [`Error::Unexpected`] if the body has another shape.
     pub fn read_bars(&self, frame: &Frame<'_>) -> Result<Vec<Bar>, Error> {
         read(self.rest.bars.as_ref(), frame)
     }
 
-    /// How far back its open interest can be asked for, in milliseconds; 0 where it is not collected.
+    /// How far back open interest can be requested, in milliseconds; 0 if it is not collected.
     #[must_use]
     pub fn open_interest_look_back(&self) -> i64 {
         let series = self.rest.open_interest.as_ref();
         series.map_or(0, |series| series.look_back)
     }
 
-    /// The requests for a market's open interest each 5 minutes, the newest first.
+    /// The requests for a market's open interest every 5 minutes, newest first.
     #[must_use]
     pub fn open_interest_requests(
         &self,
@@ -425,32 +423,32 @@ impl Venue {
         requests(self.rest.open_interest.as_ref(), listing, from, until)
     }
 
-    /// Whether it tells itself how much it liquidated.
+    /// Whether it publishes its own liquidation totals.
     #[must_use]
     pub fn tells_totals(&self) -> bool {
         self.rest.totals.is_some()
     }
 
-    /// The requests for what it says it liquidated of a market, hour by hour.
+    /// The requests for its hourly liquidation totals of a market.
     #[must_use]
     pub fn total_requests(&self, listing: &Listing, from: Millis, until: Millis) -> Vec<Ask> {
         requests(self.rest.totals.as_ref(), listing, from, until)
     }
 
-    /// What a reply says was liquidated, by hour.
+    /// The hourly totals in a reply.
     ///
     /// # Errors
     ///
-    /// [`Error::Unexpected`] where the body is not what the venue sends.
+    /// [`Error::Unexpected`] if the body has another shape.
     pub fn read_totals(&self, frame: &Frame<'_>) -> Result<Vec<Total>, Error> {
         read(self.rest.totals.as_ref(), frame)
     }
 
-    /// The readings of open interest in a reply, by time.
+    /// The readings of open interest in a reply, in time order.
     ///
     /// # Errors
     ///
-    /// [`Error::Unexpected`] where the body is not what the venue sends.
+    /// [`Error::Unexpected`] if the body has another shape.
     pub fn read_open_interest(&self, frame: &Frame<'_>) -> Result<Vec<Reading>, Error> {
         read(self.rest.open_interest.as_ref(), frame)
     }
@@ -471,12 +469,12 @@ fn read<T>(series: Option<&Series<T>>, frame: &Frame<'_>) -> Result<Vec<T>, Erro
     series.map_or_else(|| Err(frame.unknown()), |series| (series.read)(frame))
 }
 
-/// Pings and pongs that are a bare word, not JSON.
+/// Whether a frame is a bare word, such as a ping or pong, not JSON.
 fn is_bare(frame: &Frame<'_>) -> bool {
     matches!(frame.trimmed(), "ping" | "pong")
 }
 
-/// Tells equal rows of one frame apart: they are distinct events.
+/// Gives equal rows of one frame distinct keys, because they are distinct events.
 fn number_equal_rows(events: &mut [Event]) {
     if events.len() < 2 {
         return;

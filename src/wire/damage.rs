@@ -1,4 +1,4 @@
-//! What is wrong with a body, and where.
+//! Decoding errors with their place in the body.
 
 use std::borrow::Cow;
 use std::fmt::{Display, Write};
@@ -6,21 +6,20 @@ use std::fmt::{Display, Write};
 use serde::de;
 use serde_path_to_error::{Path, Segment};
 
-/// How many characters of a value from a body an error message repeats.
+/// Most characters of a body value that a message repeats.
 const SHOWN: usize = 40;
-/// How many characters a message has at most: a hostile body must not come back whole inside an error.
+/// Most characters of a message, so that a hostile body is not echoed in full.
 const MESSAGE: usize = 400;
-/// Sets the place off from the message inside an error that a reader raises; printed values are escaped, so none
-/// contains it.
+/// Separates path and message inside a serde error. Printed values are escaped, so none contains it.
 const MARK: char = '\u{1}';
 
-/// A body that breaks the contract.
+/// An error in a body that breaks the contract.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{}: {message}", place(.path))]
 pub struct Damage {
-    /// Where, such as `data[3].price`; empty where the body as a whole is meant.
+    /// The place, such as `data[3].price`; empty for the whole body.
     pub path: String,
-    /// What is wrong and what is allowed.
+    /// What is wrong, and what is allowed.
     pub message: String,
 }
 
@@ -29,7 +28,7 @@ fn place(path: &str) -> &str {
 }
 
 impl Damage {
-    /// Damage at `path`, such as `data[3].price`.
+    /// An error at `path`, such as `data[3].price`.
     #[must_use]
     pub fn at(path: impl Into<String>, message: impl Into<String>) -> Self {
         Self {
@@ -38,7 +37,7 @@ impl Damage {
         }
     }
 
-    /// This damage, its path below `place`.
+    /// The same error with its path relative to `place`.
     #[must_use]
     pub fn below(self, place: &str) -> Self {
         let mut path = place.to_owned();
@@ -46,19 +45,19 @@ impl Damage {
         Self { path, ..self }
     }
 
-    /// Damage to the body as a whole.
+    /// An error about the whole body.
     pub(super) fn whole(message: impl Into<String>) -> Self {
         Self::at("", message)
     }
 
-    /// This damage as the error of a reader, its path below that reader's own place.
+    /// Converts it to a serde error whose path is relative to the reader.
     pub(super) fn raise<E: de::Error>(self) -> E {
         at(self.path, self.message)
     }
 
-    /// The damage that a failed read tells of.
+    /// The error that a failed read reports.
     ///
-    /// A cell of a matrix is named in the message and its row in the path: rows are what a service can be asked about.
+    /// For a matrix cell the path names the row and the message the cell, because users can ask a service about rows.
     pub(super) fn of(path: &Path, error: &serde_json::Error) -> Self {
         let mut place = String::new();
         let mut column = None;
@@ -99,8 +98,7 @@ fn join(place: &mut String, below: &str) {
     place.push_str(below);
 }
 
-/// `text` as it may be shown, in a message or a log: what steers a terminal, turns the direction of writing or begins a
-/// line of its own is its escape.
+/// `text` with control characters, bidirectional marks and line breaks escaped, safe for a message or a log.
 #[must_use]
 pub fn printable(text: &str) -> Cow<'_, str> {
     let steers = |each: char| {
@@ -130,12 +128,12 @@ pub fn printable(text: &str) -> Cow<'_, str> {
     Cow::Owned(escaped)
 }
 
-/// The error of a reader about what lies at `path` below it.
+/// A serde error about `path`, relative to the reader.
 pub(super) fn at<E: de::Error>(path: impl Display, message: impl Display) -> E {
     E::custom(format_args!("{MARK}{path}{MARK}{message}"))
 }
 
-/// `text`, cut behind `most` characters.
+/// `text`, cut after `most` characters.
 pub(super) fn cut(mut text: String, most: usize) -> String {
     if let Some((end, _)) = text.char_indices().nth(most) {
         text.truncate(end);
@@ -144,12 +142,12 @@ pub(super) fn cut(mut text: String, most: usize) -> String {
     text
 }
 
-/// A member's name as a path spells it: cut where it is long, without control characters.
+/// A member name for a path: shortened if long, without control characters.
 pub(super) fn excerpt(name: &str) -> String {
     cut(name.escape_debug().to_string(), SHOWN)
 }
 
-/// `text` in quotes, cut where it is long.
+/// `text` in quotes, shortened if long.
 pub(super) fn shown(text: &str) -> String {
     match text.char_indices().nth(SHOWN) {
         Some((end, _)) => format!("{:?}…", text.split_at(end).0),

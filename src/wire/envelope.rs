@@ -1,4 +1,4 @@
-//! Bodies: the fast read, the envelope, refusals, and a second read that finds the place where the first one failed.
+//! Response bodies: fast read, envelope, refusals, and a second read that locates an error.
 
 use std::fmt;
 
@@ -10,16 +10,16 @@ use super::intake::{Intake, Reading, Whole};
 use super::reply::Reply;
 use super::token::{Key, Of, Read, Skip, fill, object, settle};
 
-/// How many characters of a service's reason are kept.
+/// Most characters of a service's reason.
 const REASON: usize = 1000;
 
-/// A reply that can be read from JSON: every reply type of the contract.
+/// A reply type that can be decoded from JSON.
 pub trait Decode: Reply {
-    /// Reads a reply that stands alone, without an envelope.
+    /// Decodes a reply without an envelope.
     ///
     /// # Errors
     ///
-    /// [`Damage`] where `json` breaks the contract; it names the place.
+    /// [`DecodeError`] if `json` breaks the contract; it names the place.
     fn decode(json: &[u8]) -> Result<Self, Damage> {
         alone(json, &Self::of)
     }
@@ -27,12 +27,12 @@ pub trait Decode: Reply {
 
 impl<R: Reply> Decode for R {}
 
-/// Reads a body: a reply in its envelope where the endpoint is `enveloped`, else at the top level.
+/// Reads a body: a reply in its envelope if the endpoint is `enveloped`, otherwise a bare reply.
 ///
 /// # Errors
 ///
-/// [`Damage`] where the body breaks the contract; it names the place. A body that says `success: false` is no damage,
-/// whatever else it holds, as long as it is JSON.
+/// [`DecodeError`] if the body breaks the contract; it names the place. A body with `success: false` is a refusal, not
+/// an error, whatever else it contains, as long as it is JSON.
 ///
 /// # Examples
 ///
@@ -58,7 +58,7 @@ pub fn read<R: Decode>(body: &[u8], enveloped: bool) -> Result<Reading<R>, Damag
     }
 }
 
-/// Takes the body of a reply of the type `R`, as [`read`] reads it.
+/// The body reader for replies of type `R`; decodes like [`read`].
 ///
 /// # Examples
 ///
@@ -85,7 +85,7 @@ pub fn intake<R: Decode>(enveloped: bool) -> Box<dyn Intake<R>> {
     arriving.unwrap_or_else(|| Box::new(Whole::read_by(move |body: &[u8]| read(body, enveloped))))
 }
 
-/// Reads a body member by member; `of` makes the reply of what stands in it.
+/// Reads a body member by member; `of` converts the decoded value to the reply.
 pub(super) fn tolerant<S: for<'de> Read<'de>, R>(
     body: &[u8],
     enveloped: bool,
@@ -103,11 +103,11 @@ pub(super) fn tolerant<S: for<'de> Read<'de>, R>(
     }
 }
 
-/// Reads a body of any shape; a member that is read by [`lenient`](super::lenient) may come as a string or as a number.
+/// Reads a body of any shape. A member read with [`lenient`](super::lenient) may be a string or a number.
 ///
 /// # Errors
 ///
-/// [`Damage`] where the body is not of that shape; it names the place.
+/// [`DecodeError`] if the body has another shape; it names the place.
 ///
 /// # Examples
 ///
@@ -129,7 +129,7 @@ pub fn parse<T: DeserializeOwned>(body: &[u8]) -> Result<T, Damage> {
     alone(body, &|Own(value)| Ok(value))
 }
 
-/// A value read by its own [`Deserialize`](serde::Deserialize).
+/// A value with its own [`Deserialize`](serde::Deserialize).
 struct Own<T>(T);
 
 impl<'de, T: DeserializeOwned> Read<'de> for Own<T> {
@@ -138,7 +138,7 @@ impl<'de, T: DeserializeOwned> Read<'de> for Own<T> {
     }
 }
 
-/// Reads a value that stands alone; `of` makes the reply of it.
+/// Reads a bare value; `of` converts it to the reply.
 fn alone<S: for<'de> Read<'de>, R>(
     body: &[u8],
     of: &dyn Fn(S) -> Result<R, Damage>,
@@ -151,13 +151,13 @@ fn alone<S: for<'de> Read<'de>, R>(
     first_read(&alone, json).map_err(|error| second_read(&alone, json, &error))
 }
 
-/// The reason that the body of a refusal gives, in the contract's words.
+/// The reason in the body of a refusal, as the contract defines it.
 #[must_use]
 pub fn reason(body: &[u8]) -> Option<String> {
     refusal(text(body).ok()?, true).ok().flatten()
 }
 
-/// The body as text that may be JSON.
+/// The body as text; rejects what cannot be JSON.
 fn text(body: &[u8]) -> Result<&str, Damage> {
     let json = std::str::from_utf8(body).map_err(|error| {
         Damage::whole(format!("is not UTF-8 from byte {}", error.valid_up_to()))
@@ -175,7 +175,7 @@ fn text(body: &[u8]) -> Result<&str, Damage> {
     }
 }
 
-/// The value, as fast as it goes.
+/// Reads the value without tracking its path.
 fn first_read<S: for<'de> Read<'de>, R>(
     around: &Around<'_, S, R>,
     json: &str,
@@ -186,7 +186,7 @@ fn first_read<S: for<'de> Read<'de>, R>(
     Ok(value)
 }
 
-/// The damage that made the first read fail with `error`: the same read again, keeping track of the place.
+/// Repeats a failed read with path tracking and returns the error.
 fn second_read<S: for<'de> Read<'de>, R>(
     around: &Around<'_, S, R>,
     json: &str,
@@ -197,12 +197,12 @@ fn second_read<S: for<'de> Read<'de>, R>(
     let tracked = serde_path_to_error::Deserializer::new(&mut from, &mut track);
     match around.read(tracked) {
         Err(error) => Damage::of(&track.path(), &error),
-        // The value itself is good, so what follows it is not.
+        // The value is valid, so the error is in what follows it.
         Ok(_) => Damage::whole(error.to_string()),
     }
 }
 
-/// What stands around a reply: `{"success": true, "data": …}`, or nothing.
+/// The envelope of a reply: `{"success": true, "data": …}`, or none.
 struct Around<'f, S, R> {
     enveloped: bool,
     of: &'f dyn Fn(S) -> Result<R, Damage>,
@@ -257,7 +257,7 @@ impl<'de, S: Read<'de>, R> Visitor<'de> for &Around<'_, S, R> {
     }
 }
 
-/// The members of a body that tell whether it refuses, and why.
+/// The members that say whether and why a body is a refusal.
 struct Verdict {
     success: Option<Value>,
     error: Option<Value>,
@@ -273,7 +273,7 @@ impl<'de> Read<'de> for Value {
     }
 }
 
-/// The reason of a body that says `success: false`; `None` where it does not, or is no JSON object.
+/// The reason of a body with `success: false`; `None` for other bodies.
 fn refusal(json: &str, enveloped: bool) -> Result<Option<String>, Damage> {
     let alone = Around {
         enveloped: false,
@@ -294,7 +294,7 @@ fn refusal(json: &str, enveloped: bool) -> Result<Option<String>, Damage> {
 }
 
 impl Verdict {
-    /// The best reason there is.
+    /// The most specific reason in the body.
     fn reason(&self) -> String {
         let error = self.error.as_ref();
         let inside = |key: &str| error.and_then(|error| error.get(key));
@@ -330,7 +330,7 @@ mod tests {
             of: &R::of,
         };
         let general = first_read(&around, json);
-        // Printed, because tiers that are not there are NaN, which equals nothing.
+        // Compares printed values, because missing tiers are NaN and not equal to themselves.
         let quick = R::quick(json.as_bytes(), enveloped).unwrap();
         assert_eq!(format!("{quick:?}"), format!("{:?}", general.unwrap()));
         assert_eq!(R::quick(json.as_bytes(), !enveloped), None);

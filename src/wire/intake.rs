@@ -1,48 +1,48 @@
-//! Bodies on their way in: a reply is made as its body arrives where that is worth it.
+//! Body readers: decode a body on arrival where that saves memory.
 //!
-//! Most replies are small, so [`Whole`] keeps their bodies until they have ended. An intake that takes a body apart while
-//! it arrives keeps no more of it than it must; what is accepted, what is refused and why is the same either way.
+//! Most replies are small, so [`BufferedBody`] buffers them until the end. An incremental reader buffers only what it
+//! must. Both accept the same bodies and report the same errors.
 
 use super::damage::Damage;
 
-/// The most room made for a body on its own word alone.
+/// Most bytes reserved because the body announced its length.
 const EARLY_ROOM: usize = 8 << 20;
 
-/// What a body says.
+/// The outcome of reading a body.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Reading<R> {
-    /// The reply that was asked for.
+    /// The requested reply.
     Reply(R),
-    /// `success: false`.
+    /// A refusal: `success: false`.
     Refused {
-        /// The best reason the body gives.
+        /// The most specific reason in the body.
         message: String,
     },
 }
 
-/// Takes bytes as they arrive.
+/// Receives the bytes of a body.
 pub trait Feed: Send {
-    /// Begins anew, for a body of `announced` bytes where that was said.
+    /// Starts a new body of `announced` bytes, if known.
     fn begin(&mut self, announced: Option<usize>);
 
-    /// Takes what has arrived next.
+    /// Receives the next bytes.
     fn feed(&mut self, chunk: &[u8]);
 }
 
-/// Takes the body of a reply of the type `R`.
+/// Reads the body of a reply of type `R`.
 pub trait Intake<R>: Feed {
-    /// What the body says, which has ended.
+    /// Ends the body and returns its content.
     ///
     /// # Errors
     ///
-    /// [`Damage`] where the body breaks the contract.
+    /// [`DecodeError`] if the body breaks the contract.
     fn finish(&mut self) -> Result<Reading<R>, Damage>;
 
-    /// What is kept of the body, from its beginning; of a body that was read as it arrived less than all of it.
+    /// The buffered start of the body; incomplete if rows were decoded on arrival.
     fn kept(&self) -> &[u8];
 }
 
-/// A body that is kept as it is and read when it has ended.
+/// A body that is buffered and read at its end.
 #[derive(Debug)]
 pub struct Whole<F> {
     body: Vec<u8>,
@@ -50,7 +50,7 @@ pub struct Whole<F> {
 }
 
 impl<F> Whole<F> {
-    /// An intake for bodies that `read` reads.
+    /// A body reader that calls `read` at the end.
     pub fn read_by(read: F) -> Self {
         Self {
             body: Vec::new(),

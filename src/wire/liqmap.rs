@@ -10,7 +10,7 @@ use super::reply::Reply;
 use super::token::object;
 use crate::model::{LiquidationMap, MapBin, Measured, Millis, Side};
 
-/// A map as it stands in the body, its tiers not yet placed: `leverages` may come after `bins`.
+/// A decoded map before its tiers are in place, because `leverages` may follow `bins`.
 #[derive(Debug)]
 pub struct Sheet {
     success: Option<bool>,
@@ -29,7 +29,7 @@ object!(Sheet, "a liquidation map", {
     bin_width: "binWidth", leverages, bins, measured,
 });
 
-object!(Measured, "what a map is of", {
+object!(Measured, "the source of a map", {
     seen_share: "seenShare", observed_at: "observedAt", positions, accounts, unplaced_usd: "unplacedUsd",
     crossed_usd: "crossedUsd",
 });
@@ -99,7 +99,7 @@ impl Sheet {
 }
 
 impl Sheet {
-    /// The members in any order, each once and none besides, whole numbers as keys of tiers.
+    /// Reads the members in any order, each once and no others; tier keys are integers.
     fn quick(from: &mut Cursor<'_>) -> Option<Self> {
         let (mut symbol, mut range, mut updated_at) = (None, None, None);
         let (mut current_price, mut bin_width, mut leverages, mut bins) = (None, None, None, None);

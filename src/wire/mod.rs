@@ -1,13 +1,10 @@
-//! Bytes to values at the machine's speed: tolerant in what it accepts, never silently wrong.
+//! JSON decoding at high speed: tolerant of spelling, never silently wrong.
 //!
-//! [`read`] takes a body apart, an [`intake()`] one that is still arriving. Large replies that are as plain as most are read
-//! in a pass of their own, which leaves all else to the tolerant reader. That goes straight into the values of
-//! [`model`](crate::model), a matrix into one flat buffer, without keeping track of where it is; only when it fails is the
-//! body read again to name the place.
-//! Shapes of other services are read with the same parts: [`parse`] and [`lenient`], [`Matrix`] for the cells of a heatmap,
-//! [`Whole`] for a body that is read when it has ended.
-//! Numbers may arrive as strings and strings as numbers: the field's type in the contract decides. Decimals are exact
-//! or refused.
+//! [`read`] decodes a whole body, [`intake()`] one on arrival. A fast pass reads large plain bodies and leaves all others to
+//! the tolerant reader. Values go directly into the types of [`model`](crate::model), a matrix into one flat buffer. Paths
+//! are only tracked in a second read after an error. Dialects of other services use the same parts: [`parse`], [`lenient`],
+//! [`Matrix`] and [`Whole`]. A number may be a string and a string a number: the type of the field decides. Decimals are
+//! exact or an error.
 
 mod damage;
 mod envelope;

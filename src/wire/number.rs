@@ -1,19 +1,19 @@
-//! Digits to numbers: JSON's grammar, exact decimals, exact whole numbers, nearest doubles.
+//! Number parsing: JSON grammar, exact decimals, exact integers, nearest doubles.
 //!
-//! Everything here works on text, because a service may send a number as a token or as a string, and because a
-//! decimal that passes through a binary float is no longer the decimal that was sent.
+//! All parsers work on text. A service may send a number as a token or as a string, and a decimal must not pass
+//! through a binary float.
 
 use rust_decimal::Decimal;
 
 use super::damage::shown;
 use crate::model;
 
-/// Most significant digits a decimal may have once trailing zeros are dropped.
+/// Most significant digits of a decimal without trailing zeros.
 const DIGITS: i64 = 28;
-/// Most digits a decimal may have behind the point.
+/// Most digits after the point of a decimal.
 const SCALE: i64 = 28;
 
-/// A number split into the parts of JSON's grammar.
+/// A number split according to JSON's grammar.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Number<'a> {
     negative: bool,
@@ -22,18 +22,18 @@ pub(super) struct Number<'a> {
     exponent: i64,
 }
 
-/// The digits of a number: `mantissa · 10^(zeros − scale)`, where the mantissa does not end in a zero.
+/// The digits of a number: `mantissa · 10^(zeros − scale)`. The mantissa does not end in zero.
 struct Digits {
     mantissa: i128,
-    /// Digits of the mantissa.
+    /// Number of digits of the mantissa.
     length: i64,
-    /// Zeros written behind the mantissa.
+    /// Trailing zeros after the mantissa.
     zeros: i64,
-    /// Digits behind the point as written, the exponent taken into account.
+    /// Digits after the point, minus the exponent.
     scale: i64,
 }
 
-/// `text` cut behind its leading decimal digits.
+/// Splits `text` after its leading decimal digits.
 fn leading_digits(text: &str) -> (&str, &str) {
     let end = text.bytes().position(|byte| !byte.is_ascii_digit());
     text.split_at(end.unwrap_or(text.len()))
@@ -44,7 +44,7 @@ fn power_of_ten(exponent: i64) -> Option<i128> {
 }
 
 impl<'a> Number<'a> {
-    /// The parts of `text`; `None` where it is no number by JSON's grammar.
+    /// Splits `text`; `None` unless it is a JSON number.
     pub(super) fn read(text: &'a str) -> Option<Self> {
         let unsigned = text.strip_prefix('-');
         let (integer, rest) = leading_digits(unsigned.unwrap_or(text));
@@ -68,7 +68,7 @@ impl<'a> Number<'a> {
                 if digits.is_empty() || !rest.is_empty() {
                     return None;
                 }
-                // An exponent beyond i64 is as far out of reach as the largest one inside.
+                // An exponent beyond 64 bits is as invalid as the largest one.
                 let size = digits.parse::<i64>().unwrap_or(i64::MAX);
                 if down { -size } else { size }
             }
@@ -83,7 +83,7 @@ impl<'a> Number<'a> {
         })
     }
 
-    /// The digits, where there are few enough significant ones.
+    /// The digits; `None` if there are too many significant ones.
     fn digits(&self) -> Option<Digits> {
         let (mut mantissa, mut length, mut zeros) = (0_i128, 0_i64, 0_i64);
         for byte in self.integer.bytes().chain(self.fraction.bytes()) {
@@ -112,7 +112,7 @@ impl<'a> Number<'a> {
         if self.negative { -size } else { size }
     }
 
-    /// The exact decimal, with the scale as written where that fits.
+    /// The exact decimal; keeps the scale as written if it fits.
     fn decimal(&self) -> Option<Decimal> {
         let digits = self.digits()?;
         let in_reach = 0..=SCALE;
@@ -133,7 +133,7 @@ impl<'a> Number<'a> {
         Decimal::try_from_i128_with_scale(self.signed(size), u32::try_from(scale).ok()?).ok()
     }
 
-    /// The number times 10^`shift`, where that is whole and in reach.
+    /// The number times 10^`shift`, if that is an integer in range.
     pub(super) fn whole(&self, shift: i64) -> Option<i128> {
         let digits = self.digits()?;
         if digits.mantissa == 0 {
@@ -148,7 +148,7 @@ impl<'a> Number<'a> {
     }
 }
 
-/// The decimal of a plain number that fits 64 bits for sure: nearly every price and amount.
+/// Parses a plain decimal of at most 18 characters, as nearly every price and amount is.
 fn short_decimal(text: &str) -> Option<Decimal> {
     const DIGITS: usize = 18;
     let (negative, digits) = match text.as_bytes() {
@@ -183,15 +183,15 @@ fn short_decimal(text: &str) -> Option<Decimal> {
     Some(Decimal::new(size, u32::try_from(scale).ok()?))
 }
 
-/// The exact decimal that `text` writes, by JSON's number grammar.
+/// Parses an exact decimal by JSON's number grammar.
 ///
-/// The scale is kept as written where it fits (`0.190` stays `0.190`); otherwise trailing zeros are dropped. Nothing is
-/// ever rounded and nothing passes through a binary float. A negative zero is zero.
+/// The scale is kept as written if it fits (`0.190` stays `0.190`); otherwise trailing zeros are dropped. Nothing is
+/// rounded, and nothing passes through a binary float. Negative zero becomes zero.
 ///
 /// # Errors
 ///
-/// A sentence that names the text, where it is no JSON number, or where a decimal of at most 28 significant digits and
-/// at most 28 digits behind the point cannot hold it exactly.
+/// A sentence that quotes the text, if it is not a JSON number or does not fit 28 significant digits and 28 digits
+/// after the point.
 ///
 /// # Examples
 ///
@@ -217,11 +217,11 @@ pub fn exact_decimal(text: &str) -> Result<Decimal, String> {
     })
 }
 
-/// The double nearest to what `text` writes, by JSON's number grammar.
+/// Parses the nearest double by JSON's number grammar.
 ///
 /// # Errors
 ///
-/// A sentence that says why `text` is no number, or that it is beyond the largest double.
+/// A sentence that says that `text` is not a number or is beyond the largest double.
 pub fn nearest_double(text: &str) -> Result<f64, String> {
     Number::read(text)
         .and_then(|_| text.parse().ok())
@@ -235,7 +235,7 @@ pub fn nearest_double(text: &str) -> Result<f64, String> {
         })
 }
 
-/// The whole number that `text` writes, by JSON's number grammar; `5.0` and `1e3` are whole.
+/// Parses an integer by JSON's number grammar; `5.0` and `1e3` are integers.
 pub(super) fn whole_number<T>(text: &str, range: &str) -> Result<T, String>
 where
     T: TryFrom<i128>,

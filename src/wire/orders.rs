@@ -1,7 +1,7 @@
-//! Order rows, read into columns.
+//! Order rows, decoded into columns.
 //!
-//! A row that has the members in the contract's order and no blanks is read by comparing it with a template; at the
-//! first surprise the row is read member by member, and a body that is not plain is left to the tolerant readers.
+//! A row with the members in the contract's order and without whitespace is compared with a template. Any other row is
+//! read member by member. A body that is not plain is left to the tolerant reader.
 
 use rust_decimal::Decimal;
 
@@ -11,7 +11,7 @@ use super::quick::{Cursor, first};
 use super::reply::Reply;
 use crate::model::{GroupedOrder, Millis, OrderColumns, ShortDecimal, Side};
 
-/// About the fewest bytes of a row.
+/// Approximate minimum size of a row in bytes.
 const ROW: usize = 100;
 
 impl Reply for OrderColumns {
@@ -48,7 +48,7 @@ impl Reply for OrderColumns {
     }
 }
 
-/// A row as it stands in the body.
+/// A row of the body.
 struct Row<'a> {
     exchange: &'a str,
     symbol: &'a str,
@@ -57,7 +57,7 @@ struct Row<'a> {
     qty: Amount,
     value_usd: Amount,
     timestamp: Millis,
-    /// What it has in common with others, where that is told.
+    /// The group id, if present.
     group: Option<&'a str>,
 }
 
@@ -76,11 +76,11 @@ impl Amount {
     }
 }
 
-/// A row in the contract's order and without blanks; takes nothing where it is another.
+/// Reads a row in the contract's order without whitespace; consumes nothing if it is different.
 #[inline]
 fn template<'a>(from: &mut Cursor<'a>) -> Option<Row<'a>> {
     let mut row = *from;
-    // Each literal stands where it is compared, so that its length is known there.
+    // Each literal is compared in place, so that the compiler knows its length.
     let short = |row: &mut Cursor<'a>| row.short_decimal().map(Amount::Short);
     let read = Row {
         exchange: {
@@ -119,7 +119,7 @@ fn template<'a>(from: &mut Cursor<'a>) -> Option<Row<'a>> {
     Some(read)
 }
 
-/// A row with its members in any order.
+/// Reads a row with its members in any order.
 fn members<'a>(from: &mut Cursor<'a>) -> Option<Row<'a>> {
     let (mut exchange, mut symbol, mut side, mut timestamp) = (None, None, None, None);
     let (mut price, mut qty, mut value_usd) = (None, None, None);
@@ -135,7 +135,7 @@ fn members<'a>(from: &mut Cursor<'a>) -> Option<Row<'a>> {
             "value_usd" => first(&mut value_usd, amount(from))?,
             "timestamp" => first(&mut timestamp, from.whole().and_then(Millis::of_calendar))?,
             "group_id" => {
-                // Nothing is told by `null` as well.
+                // `null` also means absent.
                 let told = if from.peek() == Some(b'"') {
                     from.string().map(Some)
                 } else {
@@ -143,7 +143,7 @@ fn members<'a>(from: &mut Cursor<'a>) -> Option<Row<'a>> {
                 };
                 first(&mut group, told)?;
             }
-            // What is stepped over has to be text all the same.
+            // A skipped value must still be valid UTF-8.
             _ => from.skip_text()?,
         }
         if !from.more(b'}')? {
@@ -162,7 +162,7 @@ fn members<'a>(from: &mut Cursor<'a>) -> Option<Row<'a>> {
     })
 }
 
-/// A decimal, as a string or as a number.
+/// A decimal as a string or a number.
 pub(super) fn amount(from: &mut Cursor<'_>) -> Option<Amount> {
     let quoted = from.takes(b'"');
     let mut short = *from;
@@ -185,7 +185,7 @@ mod tests {
     use crate::wire::token::Read;
     use crate::wire::{Reading, read};
 
-    /// What the tolerant readers make of a body, apart from any quick one.
+    /// The result of the tolerant reader, for comparison.
     fn tolerant(body: &[u8]) -> Result<Vec<GroupedOrder>, String> {
         #[derive(serde::Deserialize)]
         struct Envelope {
@@ -262,7 +262,7 @@ mod tests {
         assert_eq!(OrderColumns::quick(&invalid, true), None);
     }
 
-    /// One member of a row, and what may stand for its value.
+    /// A member of a row with possible values.
     fn member(name: &'static str, value: &'static str) -> impl Strategy<Value = String> {
         let blank = "[ \n\t]{0,2}";
         (blank, value, blank)

@@ -1,39 +1,39 @@
-//! What makes a model type a reply: one shape on the wire, and what is made of it.
+//! The trait of reply types: their decoded form and the conversion to the reply.
 
 use super::damage::Damage;
 use super::intake::Intake;
 use super::token::Read;
 
-/// A reply of the contract.
+/// A reply type of the contract.
 pub trait Reply: Sized {
-    /// The reply as it stands in a body.
+    /// The decoded form of the reply.
     #[doc(hidden)]
     type Sheet: for<'de> Read<'de>;
 
-    /// The reply that stands so in a body.
+    /// Converts the decoded form to the reply.
     #[doc(hidden)]
     fn of(sheet: Self::Sheet) -> Result<Self, Damage>;
 
-    /// What the reply says of the question it answers: names of parameters with what they were taken for.
+    /// The echoed parameters of the query, by name.
     #[doc(hidden)]
     fn echo(&self) -> Vec<(&'static str, String)> {
         Vec::new()
     }
 
-    /// Reads the reply out of a whole body that is as plain as most are; `None` leaves the body to the tolerant reader.
+    /// Reads a plain body quickly; `None` leaves it to the tolerant reader.
     #[doc(hidden)]
     fn quick(_body: &[u8], _enveloped: bool) -> Option<Self> {
         None
     }
 
-    /// What reads the reply, which stands alone, while it arrives; `None` where a body is kept until it is whole.
+    /// The incremental reader of a bare reply; `None` if bodies are buffered.
     #[doc(hidden)]
     fn arriving() -> Option<Box<dyn Intake<Self>>> {
         None
     }
 }
 
-/// A reply whose type is read like any other value, with the fields that echo the question.
+/// Implements [`Reply`] for a type that is read like any other value, with its echoed fields.
 macro_rules! reply {
     ($type:ty $(, $echo:ident)*) => {
         impl $crate::wire::reply::Reply for $type {

@@ -1,4 +1,4 @@
-//! Rows: what a row declares of its columns says how it is read.
+//! Row decoding, driven by the columns that a row type declares.
 
 use std::fmt;
 use std::marker::PhantomData;
@@ -49,14 +49,14 @@ impl<'de, R: Record> Visitor<'de> for Row<R> {
     }
 }
 
-/// What a member was read as, until its row is whole.
+/// A decoded member, until its row is complete.
 enum Held {
     Text(String),
     Other(Cell<'static>),
 }
 
 impl Held {
-    /// The next member, whatever token carries what its column holds.
+    /// Reads the next member; the column decides its type, not the token.
     fn next<'de, A: MapAccess<'de>>(column: &Column, members: &mut A) -> Result<Self, A::Error> {
         fn next<'de, T: Read<'de>, A: MapAccess<'de>>(
             (column, members): (&Column, &mut A),
@@ -96,17 +96,17 @@ impl<E: Error> Source for Slots<E> {
         };
         T::of(cell).ok_or_else(|| match cell {
             Cell::Absent => at(column.name, "is missing"),
-            // Whole numbers that do not take any are counts.
+            // Only counts reject an integer.
             Cell::Int(value) => at(
                 column.name,
                 format_args!("\"{value}\" is not a whole number from 0 to {}", i64::MAX),
             ),
-            cell => at(column.name, format_args!("{cell:?} is not what it may be")),
+            cell => at(column.name, format_args!("{cell:?} is not allowed here")),
         })
     }
 }
 
-/// The members of a row in the order of its columns, as plain as most are.
+/// The members of a plain row in the order of its columns.
 struct Plain<'c, 'a> {
     from: &'c mut Cursor<'a>,
     before: u8,
@@ -146,7 +146,7 @@ impl Source for Plain<'_, '_> {
     }
 }
 
-/// A list that is `null` is an empty list: some services encode "no rows" so.
+/// `null` is an empty list: some services encode "no rows" that way.
 impl<R: Record> Reply for Vec<R> {
     type Sheet = Option<Self>;
 

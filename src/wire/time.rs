@@ -1,16 +1,16 @@
-//! Instants as services write them: epoch milliseconds, epoch seconds, ISO 8601.
+//! Instants in the spellings of services: epoch milliseconds, epoch seconds, ISO 8601.
 
 use super::damage::shown;
 use super::number::Number;
 use crate::model::Millis;
 
-/// Numbers nearer to zero than this are seconds (until the year 5138), others milliseconds (from 1973).
+/// Numbers below this are seconds (until the year 5138), others milliseconds (from 1973).
 const SECONDS_BELOW: i64 = 100_000_000_000;
 
-/// The instant that `text` names.
+/// Parses an instant.
 ///
-/// A number is epoch seconds where it is below 1e11 and epoch milliseconds otherwise; anything else is ISO 8601, in UTC
-/// where it names no zone.
+/// A number below 1e11 is epoch seconds, a larger one epoch milliseconds. Any other text is ISO 8601, in UTC if it has
+/// no zone.
 pub(super) fn instant(text: &str) -> Result<Millis, String> {
     let found = match Number::read(text) {
         Some(number) => epoch(&number),
@@ -28,7 +28,7 @@ pub(super) fn instant(text: &str) -> Result<Millis, String> {
 
 fn epoch(number: &Number<'_>) -> Option<Millis> {
     let millis = |shift| i64::try_from(number.whole(shift)?).ok();
-    // Whole in milliseconds after reading seconds, or whole as milliseconds: finer ones are whole in neither unit.
+    // Accept whole milliseconds, in either unit; finer instants are invalid.
     match millis(3) {
         Some(value) if value.abs() < SECONDS_BELOW * 1000 => Some(Millis(value)),
         _ => millis(0)

@@ -1,4 +1,4 @@
-//! Reading one value: the field's type in the contract decides, not the token it came as.
+//! Reading of single values: the type of the field decides, not the JSON token.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -14,38 +14,37 @@ use super::number::{exact_decimal, nearest_double, whole_number};
 use super::time::instant;
 use crate::model::{Millis, Side, Vocabulary};
 
-/// How deep a body may nest, skipped parts included.
+/// Deepest nesting of a body, skipped parts included.
 const DEPTH: usize = 128;
 
-/// A value of the contract, read from whatever token carries it.
+/// A value of the contract that may be a string or a number token.
 ///
-/// The same as [`serde::Deserialize`], under a name of its own, so that `f64` or `String` can be read as the contract
-/// means them.
+/// Like [`serde::Deserialize`], but with the contract's rules for `f64`, `String` and others.
 pub trait Read<'de>: Sized {
     /// Reads the value.
     fn read<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error>;
 
-    /// What a missing member is read as; `None` where it must be there.
+    /// The value of a missing member; `None` if the member is required.
     fn absent() -> Option<Self> {
         None
     }
 }
 
-/// Reads a value as those of the contract are read: a number may come as a string and a string as a number. For
+/// Reads a value by the contract's rules: numbers may be strings and strings may be numbers. For
 /// `#[serde(deserialize_with)]`.
 ///
 /// # Errors
 ///
-/// Where the token holds no such value.
+/// If the token has another type of value.
 pub fn lenient<'de, T: Read<'de>, D: Deserializer<'de>>(from: D) -> Result<T, D::Error> {
     T::read(from)
 }
 
-/// As [`lenient`], of an instant in epoch milliseconds, in epoch seconds or in ISO 8601.
+/// Like [`lenient`], for an instant in epoch milliseconds, epoch seconds or ISO 8601.
 ///
 /// # Errors
 ///
-/// Where the token holds no instant.
+/// If the token is not an instant.
 pub fn lenient_instant<'de, D: Deserializer<'de>>(from: D) -> Result<Millis, D::Error> {
     Instant::read(from).map(|Instant(time)| time)
 }
@@ -80,13 +79,13 @@ pub(super) fn fill<'de, T: Read<'de>, A: MapAccess<'de>>(
     Ok(())
 }
 
-/// What member `key` was read as.
+/// The value of member `key` after the object was read.
 pub(super) fn settle<'de, T: Read<'de>, E: Error>(slot: Option<T>, key: &str) -> Result<T, E> {
     slot.or_else(T::absent).ok_or_else(|| at(key, "is missing"))
 }
 
-/// Reads a struct from an object: members in any order, none twice, unknown ones skipped. A member has the field's name
-/// where no other is given.
+/// Implements reading of a struct from an object. Members may come in any order, none twice; unknown members are
+/// skipped. The member name is the field name unless another is given.
 macro_rules! object {
     (@key $field:ident) => { stringify!($field) };
     (@key $field:ident $key:literal) => { $key };
@@ -155,7 +154,7 @@ impl<'de> Read<'de> for Key<'de> {
     }
 }
 
-/// A member nobody asked for: checked to be JSON and forgotten.
+/// An unused member: validated as JSON and skipped.
 pub(super) struct Skip;
 
 impl<'de> Read<'de> for Skip {
@@ -170,7 +169,7 @@ impl<'de> Read<'de> for Skip {
     }
 }
 
-/// How deep arrays and objects nest in a JSON text.
+/// Nesting depth of arrays and objects in a JSON text.
 fn depth(json: &str) -> usize {
     let (mut depth, mut deepest) = (0_usize, 0);
     let mut bytes = json.bytes();
@@ -196,7 +195,7 @@ fn depth(json: &str) -> usize {
     deepest
 }
 
-/// The JSON text of a value, kept for a closer look.
+/// The JSON text of a value, to be parsed later.
 pub(super) struct Raw<'de>(pub(super) &'de str);
 
 impl<'de> Read<'de> for Raw<'de> {
@@ -206,7 +205,7 @@ impl<'de> Read<'de> for Raw<'de> {
     }
 }
 
-/// The text of a string or of a number token.
+/// The text of a string or number token.
 fn scalar<'de, D: Deserializer<'de>>(from: D, what: &str) -> Result<Cow<'de, str>, D::Error> {
     let Raw(json) = Raw::read(from)?;
     let string = json
@@ -227,7 +226,7 @@ fn scalar<'de, D: Deserializer<'de>>(from: D, what: &str) -> Result<Cow<'de, str
     }
 }
 
-/// What a JSON text is, where it is neither a string nor a number.
+/// The type of a JSON text that is neither a string nor a number.
 fn kind(json: &str) -> &str {
     match json.bytes().next() {
         Some(b'[') => "an array",
@@ -254,7 +253,7 @@ impl<'de> Read<'de> for i64 {
     }
 }
 
-/// A count; one that 64 bits with a sign do not hold is refused, as those who take it hold it so.
+/// A count; must fit a signed 64-bit integer, because consumers store it as one.
 impl<'de> Read<'de> for u64 {
     fn read<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
         const RANGE: &str = "from 0 to 9223372036854775807";
@@ -280,7 +279,7 @@ impl<'de> Read<'de> for Millis {
     }
 }
 
-/// An instant that may be written in any of the ways of [`instant`].
+/// An instant in any spelling of [`instant`].
 #[derive(Debug)]
 pub(super) struct Instant(pub(super) Millis);
 
@@ -314,12 +313,11 @@ impl<'de> Read<'de> for bool {
     }
 }
 
-/// Takes a double from a number token or a string.
+/// Reads a double from a number token or a string.
 ///
-/// The number token goes straight through the parser, without a detour over its text: matrices have hundreds of
-/// thousands of them.
+/// A number token goes directly through the parser, because matrices have hundreds of thousands of them.
 struct Double {
-    /// Whether `null` is taken, as NaN.
+    /// Whether `null` is allowed, as NaN.
     null: bool,
 }
 
@@ -338,12 +336,18 @@ impl Visitor<'_> for Double {
         Ok(value)
     }
 
-    #[expect(clippy::cast_precision_loss, reason = "the nearest double is meant")]
+    #[expect(
+        clippy::cast_precision_loss,
+        reason = "rounding to the nearest double is intended"
+    )]
     fn visit_u64<E: Error>(self, value: u64) -> Result<f64, E> {
         Ok(value as f64)
     }
 
-    #[expect(clippy::cast_precision_loss, reason = "the nearest double is meant")]
+    #[expect(
+        clippy::cast_precision_loss,
+        reason = "rounding to the nearest double is intended"
+    )]
     fn visit_i64<E: Error>(self, value: i64) -> Result<f64, E> {
         Ok(value as f64)
     }
@@ -366,7 +370,7 @@ impl<'de> Read<'de> for f64 {
     }
 }
 
-/// A cell of a matrix: a number, or `null` for NaN.
+/// A matrix cell: a number, or `null` for NaN.
 pub(super) struct Cell(pub(super) f64);
 
 impl<'de> Read<'de> for Cell {
@@ -431,7 +435,7 @@ impl<'de, T: Read<'de>> Read<'de> for Vec<T> {
     }
 }
 
-/// An object keyed by whole numbers; an entry that is `null` counts as absent.
+/// An object with integer keys; a `null` entry counts as absent.
 impl<'de, T: Read<'de>> Read<'de> for BTreeMap<i64, T> {
     fn read<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
         struct Entries<T>(PhantomData<T>);

@@ -12,8 +12,8 @@ from liqdata.errors import BadQuery
 HOUR = 60 * MINUTE
 PRICES = "time,open,high,low,close,volume_usd"
 OHLC = "time,open,high,low,close"
-NO_PRICE = "open_interest_usd: the archive has no bar of its time to bring it to coins with"
-NO_USD = "open_interest_usd: implausible as USD beside price and volume, and not as coins"
+NO_PRICE = "open_interest_usd: the archive has no bar at that time, which the conversion to coins needs"
+NO_USD = "open_interest_usd: implausible as USD and as coins, compared with price and volume"
 
 
 def prices(folder, hours=3):

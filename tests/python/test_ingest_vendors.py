@@ -76,7 +76,7 @@ def test_a_ticker_gives_open_interest_where_it_changes_and_every_five_minutes(tm
     assert (done.rows, done.new, done.repeated) == (8, 4, 2)
     assert done.refused == {
         "open_interest: blank": 1,
-        "the size is in contracts, and what one of them holds is not known": 1,
+        "the size is in contracts, and the contract size is unknown": 1,
     }
     with liqdata.open(folder) as market:
         read = [
@@ -168,7 +168,7 @@ def test_a_fill_that_is_not_what_it_should_be_is_refused_alone(tmp_path, folder)
         "px",
         "coin",
         "the fill is not as it should be",
-        "the line is no fill and no block of them",
+        "the line is neither a fill nor a block of fills",
     }
     assert done.first["side: not A or B"].startswith(f"{file}:3 ")
     packed = tmp_path / "8.lz4"

@@ -1,4 +1,4 @@
-//! One normalised event: what every venue's frame is brought to.
+//! The normalized liquidation event, the result of every decoder.
 
 use rust_decimal::{Decimal, RoundingStrategy};
 
@@ -6,21 +6,21 @@ pub use crate::model::Completeness;
 use crate::model::record;
 use crate::model::{Millis, Side, Vocabulary, value};
 
-/// Digits behind the point that a quotient is rounded to, half to even.
+/// Decimals of a rounded quotient.
 const QUOTIENT_DIGITS: u32 = 8;
 
-/// What a venue's price means.
+/// The meaning of an exchange's price.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum PriceKind {
     /// Average price of the order's fills.
     AverageFill,
     /// Price of one fill.
     Fill,
-    /// Price at which the position's margin is gone.
+    /// Price at which the position's margin is used up.
     Bankruptcy,
     /// Limit price of the liquidation order.
     Order,
-    /// What the venue calls the liquidation price.
+    /// The liquidation price as the exchange defines it.
     Liquidation,
 }
 
@@ -45,42 +45,41 @@ impl Vocabulary for PriceKind {
 }
 
 record! {
-    /// One liquidation, normalised.
+    /// One normalized liquidation.
     #[derive(Clone, Debug, PartialEq, Eq)]
     pub struct Event {
         /// Exchange, lower case.
         pub exchange: &'static str,
-        /// Base and quote, upper case; dated and perpetual contracts of a pair share one. The native id while the market's
+        /// Base and quote, upper case; dated and perpetual contracts of a pair share it. The native id if the market's
         /// name is unknown.
         pub symbol: String,
-        /// The unscaled base, such as `PEPE` of `1000PEPEUSDT`.
+        /// The unscaled base: `PEPE` for `1000PEPEUSDT`.
         pub coin: String,
-        /// Side of the position that was liquidated.
+        /// Side of the liquidated position.
         pub side: Side,
         /// Price in the quote currency.
         #[unit("quote currency")]
         pub price: Decimal,
-        /// What the price means.
+        /// Meaning of the price.
         pub price_kind: PriceKind,
-        /// Quantity in base units; absent while the contract's multiplier is unknown.
+        /// Quantity in base units; absent until the contract's multiplier is known.
         #[unit("base units")]
         pub qty: Option<Decimal>,
-        /// Notional in USD; absent while the multiplier is unknown, or where the quote currency is not counted as USD.
+        /// Notional in USD; absent until the multiplier is known, or if the quote currency does not count as USD.
         #[unit("USD")]
         pub value_usd: Option<Decimal>,
-        /// Event time; absent only where the venue sends none and no time of receipt was given.
+        /// Event time; absent only if the exchange sends none and the time of receipt is unknown.
         pub timestamp: Option<Millis>,
-        /// When it was received, where that is known.
+        /// Time of receipt, if known.
         pub received_at: Option<Millis>,
-        /// The contract as the venue spells it.
+        /// The exchange's name of the contract.
         pub native_id: String,
-        /// Whether the venue does not claim to publish every liquidation, so that totals are a lower bound.
+        /// Whether the exchange may omit liquidations, so that totals are a lower bound.
         pub sampled: bool,
-        /// The same for the same event, however often and by whichever way it arrives.
+        /// Identical for every copy of the event, from any channel.
         pub dedupe_key: String,
-        /// What the venue tells of what belongs together: the order that closed the position (`order:…`), or the position
-        /// (`position:…`). The same for all fills of one liquidation, and no other's on the exchange; absent where the venue
-        /// tells neither.
+        /// Id shared by the fills of one liquidation: the closing order (`order:…`) or the position (`position:…`).
+        /// Unique on the exchange; absent if it publishes neither.
         pub group_id: Option<String>,
     }
 }
@@ -88,7 +87,7 @@ record! {
 value!(PriceKind as words);
 
 impl Event {
-    /// The event as one of those of an order, of which the venue tells the number.
+    /// Sets the group to the order `id`.
     #[must_use]
     pub(crate) fn of_order(self, id: &str) -> Self {
         Self {
@@ -97,7 +96,7 @@ impl Event {
         }
     }
 
-    /// The event as one of those of a position, of which the venue tells the number.
+    /// Sets the group to the position `id`.
     #[must_use]
     pub(crate) fn of_position(self, id: &str) -> Self {
         Self {
@@ -106,7 +105,7 @@ impl Event {
         }
     }
 
-    /// Whether the row has to wait until the contract's multiplier is known.
+    /// Whether the event waits for the contract's multiplier.
     #[must_use]
     pub fn is_held(&self) -> bool {
         self.qty.is_none()
@@ -119,7 +118,7 @@ pub(crate) fn is_above_zero(value: Decimal) -> bool {
     !value.is_sign_negative() && !value.is_zero()
 }
 
-/// The same number without zeros at the end of its fraction.
+/// The same number without trailing zeros after the point.
 #[inline]
 pub(crate) fn stripped(value: Decimal) -> Decimal {
     match i64::try_from(value.mantissa()) {
@@ -131,7 +130,7 @@ pub(crate) fn stripped(value: Decimal) -> Decimal {
     }
 }
 
-/// A mantissa and its scale without zeros at the end of the fraction.
+/// Removes trailing zeros of the fraction; returns mantissa and scale.
 #[inline]
 fn strip(mut mantissa: i64, mut scale: u32) -> (i64, u32) {
     if mantissa == 0 {
@@ -144,7 +143,7 @@ fn strip(mut mantissa: i64, mut scale: u32) -> (i64, u32) {
     (mantissa, scale)
 }
 
-/// `a · b`, exactly; `None` where no decimal can hold it.
+/// `a · b`, exact; `None` if no decimal can represent it.
 pub(crate) fn product(a: Decimal, b: Decimal) -> Option<Decimal> {
     let (a, b) = (stripped(a), stripped(b));
     let mantissa = a.mantissa().checked_mul(b.mantissa())?;
@@ -153,11 +152,11 @@ pub(crate) fn product(a: Decimal, b: Decimal) -> Option<Decimal> {
         .map(stripped)
 }
 
-/// `a / b` rounded to eight places, half to even; `None` where `b` is zero or no decimal can hold it.
+/// `a / b` rounded half to even at eight decimals; `None` if `b` is zero or no decimal can represent it.
 pub(crate) fn quotient(a: Decimal, b: Decimal) -> Option<Decimal> {
     let rounded = match whole_quotient(a, b) {
         Some(eighths) => Decimal::try_from_i128_with_scale(eighths, QUOTIENT_DIGITS).ok()?,
-        // Beyond 128 bits on the way: 28 digits are kept first.
+        // Too long for 128 bits: round to 28 digits first.
         None => a
             .checked_div(b)?
             .round_dp_with_strategy(QUOTIENT_DIGITS, RoundingStrategy::MidpointNearestEven),
@@ -165,7 +164,7 @@ pub(crate) fn quotient(a: Decimal, b: Decimal) -> Option<Decimal> {
     Some(stripped(rounded))
 }
 
-/// `a / b` in units of the last kept digit, rounded once; both are above zero.
+/// `a / b` in units of the last decimal, rounded once; both are positive.
 fn whole_quotient(a: Decimal, b: Decimal) -> Option<i128> {
     let (mut above, mut below) = (a.mantissa(), b.mantissa());
     let lift = QUOTIENT_DIGITS + b.scale();

@@ -1,7 +1,6 @@
-//! One frame being taken apart: what is known around it, and how its rows become events.
+//! One frame with its context, and the conversion of its rows to events.
 //!
-//! A frame is parsed once, into structs whose members are raw JSON texts; only the members a venue's decoder asks for are
-//! read at all.
+//! A frame is parsed once, into structs of raw JSON texts. Only the members that the decoder asks for are read.
 
 use std::borrow::Cow;
 use std::cell::RefCell;
@@ -19,37 +18,37 @@ use crate::feeds::error::Error;
 use crate::feeds::instruments::{Instrument, Instruments, Kind};
 use crate::model::{Millis, Side};
 
-/// What has to be known of a venue to read its rows.
+/// The exchange's rules for reading rows.
 #[derive(Debug)]
 pub(crate) struct Rules {
     pub(crate) name: &'static str,
     pub(crate) completeness: Completeness,
-    /// Base and quote of a contract by its name.
+    /// Base and quote of a contract, from its name.
     pub(crate) market: for<'n> fn(&'n str) -> Market<'n>,
-    /// The venue's name of the perpetual contract of a base and a quote, where it follows from them.
+    /// The exchange's name of a perpetual contract, if base and quote determine it.
     pub(crate) native: fn(&str, &str) -> Option<String>,
-    /// What a contract holds where the venue fixes it for a whole family of contracts.
+    /// The contract size, if the exchange fixes it for a family of contracts.
     pub(crate) contract: fn(&str) -> Option<(Kind, Decimal)>,
 }
 
-/// What a venue's size says about the quantity.
+/// The unit of an exchange's size.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Size {
-    /// Units of the base.
+    /// Base units.
     Base(Decimal),
-    /// An amount of the quote currency.
+    /// Units of the quote currency.
     Quote(Decimal),
-    /// Units of the base with their worth in the quote currency, both given by the venue.
+    /// Base units and their notional in the quote currency, both from the exchange.
     Turnover(Decimal, Decimal),
-    /// USD, whatever the quote currency.
+    /// USD, for any quote currency.
     Usd(Decimal),
-    /// Contracts, of which the instrument says what they hold.
+    /// Contracts; the instrument has the contract size.
     Contracts(Decimal),
-    /// Unknown: the row is held.
+    /// Unknown: the event waits for the multiplier.
     Unknown,
 }
 
-/// What a decoder has read of one liquidation.
+/// The raw values of one liquidation.
 #[derive(Debug)]
 pub(crate) struct Sighting<'a> {
     pub(crate) native_id: &'a str,
@@ -58,13 +57,14 @@ pub(crate) struct Sighting<'a> {
     pub(crate) price: Decimal,
     pub(crate) price_kind: PriceKind,
     pub(crate) size: Size,
-    /// Absent where the venue sends none: the time of receipt stands in.
+    /// Absent if the exchange sends none; the time of receipt replaces it.
     pub(crate) timestamp: Option<Millis>,
     pub(crate) dedupe_key: String,
 }
 
-/// One frame or REST body of a venue, with what is known around it; one fault in it is the whole frame's, unless
-/// [faults are kept apart](Self::keeping).
+/// One frame or REST body of an exchange, with its context.
+///
+/// An error in one row rejects the whole frame, unless [errors are collected](Self::keeping).
 #[derive(Clone, Copy)]
 pub struct Frame<'a> {
     rules: &'a Rules,
@@ -95,26 +95,26 @@ impl<'a> Named<'a> {
         raw.filter(|raw| raw.text() != "null")
     }
 
-    /// What the member `name` holds; nothing where it is missing.
+    /// Reads the member `name`; the default if it is missing.
     pub(crate) fn read<T: Deserialize<'a> + Default>(&self, name: &str) -> Result<T, Error> {
         self.cell(name)
             .map_or_else(|| Ok(T::default()), |raw| parsed(raw.text()))
     }
 }
 
-/// How a venue says in its replies that all is well.
+/// How a REST reply reports success.
 #[derive(Debug)]
 pub(crate) struct Envelope {
-    /// The member that says so …
+    /// The member with the status code.
     pub(crate) code: &'static str,
-    /// … by this text.
+    /// The code of success.
     pub(crate) fine: &'static str,
-    /// The members that say what is wrong.
+    /// The members with the error message.
     pub(crate) said: &'static [&'static str],
 }
 
 impl Envelope {
-    /// The members of a reply in which all is well.
+    /// The members of a successful reply.
     pub(crate) fn open<'a>(&self, frame: &Frame<'a>) -> Result<Named<'a>, Error> {
         let members = frame.members()?;
         let said: Vec<_> = self.said.iter().map(|name| members.cell(name)).collect();
@@ -122,7 +122,7 @@ impl Envelope {
         Ok(members)
     }
 
-    /// Nothing, where `code` says that all is well; `said` are the members that say what is wrong.
+    /// Succeeds if `code` reports success; `said` are the members with the error message.
     pub(crate) fn judge(
         &self,
         frame: &Frame<'_>,
@@ -137,13 +137,13 @@ impl Envelope {
     }
 }
 
-/// `true` or `false`, where a member is that.
+/// The text of a member that is `true` or `false`.
 fn truth_of(cell: Cell<'_>) -> Option<Cow<'_, str>> {
     let said = cell.map(Raw::text)?;
     matches!(said, "true" | "false").then_some(Cow::Borrowed(said))
 }
 
-/// What a JSON text holds.
+/// Parses a JSON text.
 fn parsed<'a, T: Deserialize<'a>>(json: &'a str) -> Result<T, Error> {
     serde_json::from_str(json)
         .map_err(|error| Error::whole(format!("{} cannot be read: {error}", shown(json))))
@@ -165,7 +165,7 @@ impl<'a> Frame<'a> {
         }
     }
 
-    /// The same frame, where a row's fault goes into `faults` so that the other rows stand.
+    /// The same frame, with errors of single rows collected in `faults`, so that the other rows are decoded.
     #[must_use]
     pub fn keeping(self, faults: &'a RefCell<Vec<Error>>) -> Self {
         Self {
@@ -174,22 +174,22 @@ impl<'a> Frame<'a> {
         }
     }
 
-    /// Its text, blanks around it aside.
+    /// The text without surrounding whitespace.
     pub(crate) fn trimmed(&self) -> &'a str {
         self.text.trim()
     }
 
-    /// The JSON of the frame.
+    /// Parses the frame as JSON.
     pub(crate) fn read<T: Deserialize<'a>>(&self) -> Result<T, Error> {
         parsed(self.text)
     }
 
-    /// The JSON of a frame that is most likely plain.
+    /// Parses a frame that is probably plain.
     pub(crate) fn read_plainly<T: Plain<'a> + Deserialize<'a>>(&self) -> Result<T, Error> {
         plain(self.text).map_or_else(|| self.read(), Ok)
     }
 
-    /// The object that the frame is.
+    /// Parses the frame as an object.
     pub(crate) fn object<T: Plain<'a> + Deserialize<'a>>(&self) -> Result<T, Error> {
         match self.read_plainly()? {
             Part::Object(object) => Ok(object),
@@ -197,28 +197,31 @@ impl<'a> Frame<'a> {
         }
     }
 
-    /// The members of the object that the frame is.
+    /// The members of the frame, which must be an object.
     pub(crate) fn members(&self) -> Result<Named<'a>, Error> {
         self.read().map(Named)
     }
 
-    /// The error of a frame in which nothing is recognised.
+    /// The error for an unrecognized frame.
     pub(crate) fn unknown(&self) -> Error {
         let name = self.rules.name;
-        Error::whole(format!("{} is nothing that {name} sends", shown(self.text)))
+        Error::whole(format!(
+            "{} is not a message that {name} sends",
+            shown(self.text)
+        ))
     }
 
-    /// The error of a reply in which the venue says that something went wrong.
+    /// The error for a reply in which the exchange reports a failure.
     pub(crate) fn refused(&self, place: Place<'_>, said: &str) -> Error {
         place.fault(format!("{} answers {}", self.rules.name, shown(said)))
     }
 
-    /// The venue's name.
+    /// The name of the exchange.
     pub(crate) fn name(&self) -> &'static str {
         self.rules.name
     }
 
-    /// Base and quote of a contract: as the instrument says, else by the venue's rule.
+    /// Base and quote of a contract: from the instrument, otherwise by the exchange's rule.
     pub(crate) fn market<'n>(&self, native_id: &'n str) -> Market<'n>
     where
         'a: 'n,
@@ -229,12 +232,12 @@ impl<'a> Frame<'a> {
         }
     }
 
-    /// Whether the caller gave an instrument for a contract.
+    /// Whether the caller passed an instrument for the contract.
     pub(crate) fn knows(&self, native_id: &str) -> bool {
         self.instruments.get(native_id).is_some()
     }
 
-    /// The market of a reply that does not name its own: the only instrument given.
+    /// The market of a reply that does not name it: the only instrument passed.
     pub(crate) fn only_market(&self, place: &Place<'_>) -> Result<&'a str, Error> {
         self.instruments
             .only()
@@ -244,7 +247,7 @@ impl<'a> Frame<'a> {
             })
     }
 
-    /// A size in base units, unless the contract is inverse: then it is what the instrument says, or unknown.
+    /// A size in base units. For an inverse contract the instrument decides, otherwise the unit is unknown.
     pub(crate) fn base_unless_inverse(
         &self,
         native_id: &str,
@@ -258,7 +261,7 @@ impl<'a> Frame<'a> {
         }
     }
 
-    /// What is read of each object of a list; one's fault stands alone where faults are kept apart.
+    /// Reads each object of a list; errors of single rows may be collected.
     pub(crate) fn rows<T, R>(
         &self,
         place: &Place<'_>,
@@ -271,7 +274,7 @@ impl<'a> Frame<'a> {
         })
     }
 
-    /// What is read of each of `items`; one's fault stands alone where faults are kept apart.
+    /// Reads each of `items`; errors of single rows may be collected.
     pub(crate) fn each<T, R>(
         &self,
         place: &Place<'_>,
@@ -285,7 +288,7 @@ impl<'a> Frame<'a> {
         Ok(found)
     }
 
-    /// What was read of one row; its fault stands alone where faults are kept apart.
+    /// The result of one row; its error may be collected.
     pub(crate) fn alone<R>(&self, read: Result<R, Error>) -> Result<Option<R>, Error> {
         match read {
             Ok(one) => Ok(Some(one)),
@@ -293,7 +296,7 @@ impl<'a> Frame<'a> {
         }
     }
 
-    /// Keeps a fault apart; it is the whole frame's where none are kept.
+    /// Collects an error, or returns it if errors are not collected.
     pub(crate) fn note(&self, fault: Error) -> Result<(), Error> {
         match self.faults {
             Some(faults) => {
@@ -304,7 +307,7 @@ impl<'a> Frame<'a> {
         }
     }
 
-    /// What a contract's size is counted in, and how much one holds, where either is known.
+    /// Type and size of a contract, if known.
     pub(crate) fn contract(&self, native_id: &str) -> Option<(Kind, Decimal)> {
         let held = |known: &Instrument| (known.kind, known.contract_size);
         self.instruments
@@ -313,7 +316,7 @@ impl<'a> Frame<'a> {
             .or_else(|| (self.rules.contract)(native_id))
     }
 
-    /// The event of a sighting; `place` is where its row stands.
+    /// Converts a raw liquidation to an event; `place` is the path of its row.
     pub(crate) fn event(&self, place: &Place<'_>, seen: Sighting<'_>) -> Result<Event, Error> {
         let (qty, value_usd) = self
             .amounts(&seen)
@@ -322,7 +325,7 @@ impl<'a> Frame<'a> {
         let is_named = |name: &str| name.contains(char::is_alphanumeric);
         if !is_named(&symbol) || !is_named(&coin) {
             return Err(place.fault(format!(
-                "{} is no contract: it names no coin",
+                "{} is not a contract: it names no coin",
                 shown(seen.native_id)
             )));
         }
@@ -344,7 +347,7 @@ impl<'a> Frame<'a> {
         })
     }
 
-    /// Quantity in base units and value in USD; `None` where a figure fits no decimal.
+    /// Quantity in base units and value in USD; `None` if a number does not fit a decimal.
     fn amounts(&self, seen: &Sighting<'_>) -> Option<(Option<Decimal>, Option<Decimal>)> {
         let price = seen.price;
         let dollars = |value: Decimal| seen.market.is_in_dollars().then(|| stripped(value));

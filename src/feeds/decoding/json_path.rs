@@ -1,7 +1,7 @@
-//! Where in a frame something stands, and the values that are read there.
+//! Paths into a frame, and typed reading of the values there.
 //!
-//! Numbers are read from raw texts, so nothing passes through a binary float. A [`Place`] follows along, so that an error can
-//! name where it is.
+//! Numbers are read from raw text, so nothing passes through a binary float. Each reader has a path, so that an error
+//! names its place.
 
 use std::borrow::Cow;
 use std::fmt::Write;
@@ -15,14 +15,14 @@ use crate::feeds::instruments::Instrument;
 use crate::model::{Millis, Side};
 use crate::wire::{exact_decimal, leading_number};
 
-/// How many characters of a value an error message repeats.
+/// Most characters of a value that a message repeats.
 const SHOWN: usize = 40;
-/// Epoch numbers below this are seconds.
+/// Smaller epoch numbers are seconds.
 const SECONDS_BELOW: i64 = 1_000_000_000_000;
-/// No event is later than this (the year 5138): a larger number is in micro- or nanoseconds.
+/// Latest event time (year 5138): larger numbers are microseconds or nanoseconds.
 const LATEST: i64 = 100_000_000_000_000;
 
-/// Where in a frame something stands.
+/// A path into a frame.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Place<'p> {
     above: Option<&'p Place<'p>>,
@@ -36,7 +36,7 @@ enum Step<'p> {
     Item(usize),
 }
 
-/// A number with the text it was read from.
+/// A number with its source text.
 #[derive(Debug)]
 pub(crate) struct Number<'a> {
     pub(crate) text: Cow<'a, str>,
@@ -44,20 +44,20 @@ pub(crate) struct Number<'a> {
 }
 
 impl Number<'_> {
-    /// The number as every spelling of it would be written.
+    /// The number without trailing zeros, equal for every spelling.
     pub(crate) fn plain(&self) -> Decimal {
         stripped(self.value)
     }
 }
 
 impl Place<'_> {
-    /// The frame itself.
+    /// The whole frame.
     pub(crate) const ROOT: Place<'static> = Place {
         above: None,
         step: Step::Root,
     };
 
-    /// The member `name` of what stands here; an empty name is this place itself.
+    /// The member `name` of this value; an empty name is the value itself.
     pub(crate) fn member<'q>(&'q self, name: &'q str) -> Place<'q> {
         Place {
             above: Some(self),
@@ -65,7 +65,7 @@ impl Place<'_> {
         }
     }
 
-    /// The item `index` of the list that stands here.
+    /// The item `index` of this list.
     pub(crate) fn item(&self, index: usize) -> Place<'_> {
         Place {
             above: Some(self),
@@ -92,7 +92,7 @@ impl Place<'_> {
         }
     }
 
-    /// An error about what stands here.
+    /// An error at this path.
     pub(crate) fn fault(&self, message: impl Into<String>) -> Error {
         let mut path = String::new();
         self.write(&mut path);
@@ -102,7 +102,7 @@ impl Place<'_> {
         }
     }
 
-    /// The items of the list that stands here.
+    /// The items of the list at this path.
     pub(crate) fn list<'t, T>(&self, part: &'t Part<T>) -> Result<&'t [Part<T>], Error> {
         match part {
             Part::List(items) => Ok(items),
@@ -110,7 +110,7 @@ impl Place<'_> {
         }
     }
 
-    /// The object that stands here.
+    /// The object at this path.
     pub(crate) fn object<'t, T>(&self, part: &'t Part<T>) -> Result<&'t T, Error> {
         match part {
             Part::Object(object) => Ok(object),
@@ -127,7 +127,7 @@ impl Place<'_> {
         })
     }
 
-    /// The text of member `name`: a string, or a number as it is written.
+    /// The text of member `name`: a string, or a number as written.
     pub(crate) fn text<'a>(&self, name: &str, cell: Cell<'a>) -> Result<Cow<'a, str>, Error> {
         let raw = cell.ok_or_else(|| self.member(name).fault("is missing"))?;
         raw.said().ok_or_else(|| {
@@ -141,7 +141,7 @@ impl Place<'_> {
         })
     }
 
-    /// The name in member `name`, not blank.
+    /// The non-blank text of member `name`.
     pub(crate) fn name<'a>(&self, name: &str, cell: Cell<'a>) -> Result<Cow<'a, str>, Error> {
         let text = self.text(name, cell)?;
         if text.chars().all(char::is_whitespace) {
@@ -157,7 +157,7 @@ impl Place<'_> {
         Ok(Number { text, value })
     }
 
-    /// The exact number above zero in member `name`.
+    /// The exact positive number in member `name`.
     pub(crate) fn positive<'a>(&self, name: &str, cell: Cell<'a>) -> Result<Number<'a>, Error> {
         let number = self.number(name, cell)?;
         if is_above_zero(number.value) {
@@ -167,7 +167,7 @@ impl Place<'_> {
         Err(self.member(name).fault(message))
     }
 
-    /// The exact number in member `name`, which may be zero but not below.
+    /// The exact non-negative number in member `name`.
     pub(crate) fn amount<'a>(&self, name: &str, cell: Cell<'a>) -> Result<Number<'a>, Error> {
         let number = self.number(name, cell)?;
         if number.value.is_zero() || is_above_zero(number.value) {
@@ -192,13 +192,13 @@ impl Place<'_> {
             .map(Millis)
             .ok_or_else(|| {
                 self.member(name).fault(format!(
-                    "{} is no instant; whole epoch milliseconds, epoch seconds below 1e12 or ISO 8601 are allowed",
+                    "{} is not an instant; whole epoch milliseconds, epoch seconds below 1e12 or ISO 8601 are allowed",
                     shown(&text)
                 ))
             })
     }
 
-    /// The side in member `name`, where `long` is what the venue says when a long position died.
+    /// The side in member `name`; `long` is the exchange's word for a liquidated long.
     pub(crate) fn side<'a>(
         &self,
         name: &str,
@@ -213,7 +213,7 @@ impl Place<'_> {
             Side::Short
         } else {
             let message = format!(
-                "{} is no side; {long:?} or {short:?} is allowed",
+                "{} is not a side; {long:?} or {short:?} is allowed",
                 shown(&text)
             );
             return Err(self.member(name).fault(message));
@@ -221,7 +221,7 @@ impl Place<'_> {
         Ok((text, side))
     }
 
-    /// The instrument of the market that stands here.
+    /// The instrument of the market at this path.
     pub(crate) fn instrument(
         &self,
         base: &str,
@@ -232,7 +232,7 @@ impl Place<'_> {
         Instrument::read(base, quote, kind, contract_size).map_err(|message| self.fault(message))
     }
 
-    /// The truth of member `name`.
+    /// The boolean in member `name`.
     pub(crate) fn truth(&self, name: &str, cell: Cell<'_>) -> Result<bool, Error> {
         match cell.map(Raw::text) {
             Some("true") => Ok(true),
@@ -251,18 +251,18 @@ pub(crate) fn says(cell: Cell<'_>, wanted: &str) -> bool {
     text_of(cell).is_some_and(|text| text == wanted)
 }
 
-/// The text of a member, where it is one.
+/// The text of a member, if it has one.
 pub(crate) fn text_of(cell: Cell<'_>) -> Option<Cow<'_, str>> {
     cell.and_then(Raw::said)
 }
 
-/// What members say, those that are no text aside.
+/// The texts of members, joined; members without text are skipped.
 pub(crate) fn joined(cells: &[Cell<'_>]) -> String {
     let said: Vec<_> = cells.iter().copied().filter_map(text_of).collect();
     said.join(" ")
 }
 
-/// Epoch milliseconds written as such, as nearly all are.
+/// Epoch milliseconds in plain digits, the common case.
 fn written_millis(text: &str) -> Option<Millis> {
     const DIGITS: usize = 13;
     if text.len() != DIGITS {
@@ -273,7 +273,7 @@ fn written_millis(text: &str) -> Option<Millis> {
     (millis >= SECONDS_BELOW).then_some(Millis(millis))
 }
 
-/// Epoch milliseconds of a number that is below 1e12 where it counts seconds.
+/// Epoch milliseconds; numbers below 1e12 are seconds.
 fn whole_millis(number: Decimal) -> Option<i64> {
     let millis = if number.abs() < Decimal::from(SECONDS_BELOW) {
         product(number, Decimal::ONE_THOUSAND)?
@@ -285,7 +285,7 @@ fn whole_millis(number: Decimal) -> Option<i64> {
         .flatten()
 }
 
-/// `text` in quotes, cut where it is long.
+/// `text` in quotes, shortened if long.
 pub(crate) fn shown(text: &str) -> String {
     match text.char_indices().nth(SHOWN) {
         Some((end, _)) => format!("{:?}…", text.split_at(end).0),

@@ -1,7 +1,7 @@
-//! A venue's name of a contract to base and quote.
+//! Splitting of contract names into base and quote.
 //!
-//! Dated and perpetual contracts of a pair share one symbol, so dates and suffixes go; scales such as `1000PEPE` stay in
-//! the symbol and leave the coin. A name that no rule takes apart stays whole, with an empty quote.
+//! Dated and perpetual contracts of a pair share one symbol, so dates and suffixes are dropped. A scale such as
+//! `1000PEPE` stays in the symbol but not in the coin. An unrecognized name stays whole, with an empty quote.
 
 use std::borrow::Cow;
 
@@ -12,7 +12,7 @@ const DOLLARS: [&str; 8] = [
     "USDT", "USDC", "USD", "FDUSD", "BUSD", "USD1", "USDE", "TUSD",
 ];
 
-/// Base and quote of a contract, in the field's spelling.
+/// Base and quote of a contract, normalized.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Market<'a> {
     pub(crate) base: Cow<'a, str>,
@@ -27,7 +27,7 @@ impl<'a> Market<'a> {
         }
     }
 
-    /// A market that has no name yet.
+    /// A market whose name is unknown.
     pub(crate) fn unnamed(native_id: &'a str) -> Self {
         Self {
             base: Cow::Borrowed(native_id),
@@ -35,7 +35,7 @@ impl<'a> Market<'a> {
         }
     }
 
-    /// A pair written in one word.
+    /// A pair without a separator.
     pub(crate) fn joined(pair: &'a str) -> Self {
         let quote = quote_of_pair(pair).unwrap_or_default();
         Self {
@@ -52,13 +52,13 @@ impl<'a> Market<'a> {
         coin_of_base(&self.base).0
     }
 
-    /// Whether an amount of the quote is that amount of USD.
+    /// Whether the quote currency counts as USD.
     pub(crate) fn is_in_dollars(&self) -> bool {
         DOLLARS.contains(&&*self.quote)
     }
 }
 
-/// A currency in the field's spelling: upper case, `BTC` and `DOGE` by their own names.
+/// A normalized currency: upper case, with the common names of `BTC` and `DOGE`.
 fn plain(name: &str) -> Cow<'_, str> {
     match name {
         _ if own_name(name) != name => Cow::Borrowed(own_name(name)),
@@ -79,7 +79,7 @@ pub(crate) fn before(text: &str, at: u8) -> &str {
     place.and_then(|place| text.get(..place)).unwrap_or(text)
 }
 
-/// `BTCUSDT`, `BTCUSD`, and `BTCPERP` in USDC.
+/// Names such as `BTCUSDT`, `BTCUSD`, and `BTCPERP` in USDC.
 pub(crate) fn perpetual(native_id: &str) -> Market<'_> {
     match native_id.strip_suffix("PERP") {
         Some(base) if !base.is_empty() => Market::new(base, "USDC"),
@@ -87,7 +87,7 @@ pub(crate) fn perpetual(native_id: &str) -> Market<'_> {
     }
 }
 
-/// `BTC-USDT-SWAP`, `BTC-USD-261225`, `BTC-USD_UM_XPERP-310404`, `BTC-USD`.
+/// Names such as `BTC-USDT-SWAP`, `BTC-USD-261225`, `BTC-USD_UM_XPERP-310404`, `BTC-USD`.
 pub(crate) fn dashed(native_id: &str) -> Market<'_> {
     let mut parts = native_id.split('-');
     match (parts.next(), parts.next()) {
@@ -96,13 +96,16 @@ pub(crate) fn dashed(native_id: &str) -> Market<'_> {
     }
 }
 
-/// Base and quote in one word.
-#[expect(clippy::unnecessary_wraps, reason = "not every venue can tell")]
+/// Base and quote without a separator.
+#[expect(
+    clippy::unnecessary_wraps,
+    reason = "not every exchange has such a name"
+)]
 pub(crate) fn joined(base: &str, quote: &str) -> Option<String> {
     Some([base, quote].concat())
 }
 
-/// The same, and `BTCPERP` of what is in USDC.
+/// The same, but `BTCPERP` for USDC.
 pub(crate) fn joined_perpetual(base: &str, quote: &str) -> Option<String> {
     match quote {
         "USDC" => Some(format!("{base}PERP")),

@@ -1,9 +1,8 @@
-//! The members of a frame that a decoder asks for: raw JSON texts, and structs of them under the venue's own names.
+//! Raw JSON members, and structs of them under the exchange's own names.
 //!
-//! Numbers stay the texts they are, so nothing passes through a binary float. Nearly every frame is plain: objects of known
-//! members, strings without escapes, numbers. It is read in one pass of the [`Cursor`] that reads bodies as well, which gives
-//! `None` at the first surprise, and the frame is then read by serde: what is refused and why is for it to say. What is
-//! read plainly is exactly what serde would have read.
+//! Numbers stay text, so nothing passes through a binary float. Nearly every frame is plain: known members, strings
+//! without escapes, numbers. The [`Cursor`] reads such a frame in one pass and returns `None` at the first unexpected
+//! byte. Serde then reads the frame and reports errors. A successful fast read equals that of serde.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -15,13 +14,13 @@ use serde_json::value::RawValue;
 
 use crate::wire::Cursor;
 
-/// What can be read from a plain frame.
+/// A type that can be read from a plain frame.
 pub(crate) trait Plain<'a>: Default {
-    /// Reads the value that comes next into its place, which is empty; `text` is what the cursor began with.
+    /// Reads the next value into `self`, which is empty; `text` is the whole frame.
     fn fill(&mut self, from: &mut Cursor<'a>, text: &'a str) -> Option<()>;
 }
 
-/// Reads a whole frame.
+/// Reads a whole plain frame.
 #[inline]
 pub(crate) fn plain<'a, T: Plain<'a>>(text: &'a str) -> Option<T> {
     let mut from = Cursor::of(text.as_bytes());
@@ -31,21 +30,21 @@ pub(crate) fn plain<'a, T: Plain<'a>>(text: &'a str) -> Option<T> {
     Some(value)
 }
 
-/// A value as it stands in the frame.
+/// A JSON value of the frame, unparsed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Raw<'a> {
     json: &'a str,
-    /// Whether nothing in it is escaped: a string is what stands between its quotes.
+    /// Whether it has no escapes, so that a string is the text between its quotes.
     is_plain: bool,
 }
 
 impl<'a> Raw<'a> {
-    /// Its JSON.
+    /// The JSON text.
     pub(crate) fn text(self) -> &'a str {
         self.json
     }
 
-    /// What it says, where it is a string or a number.
+    /// The text of a string or a number.
     #[inline]
     pub(crate) fn said(self) -> Option<Cow<'a, str>> {
         let json = self.json;
@@ -68,11 +67,11 @@ impl<'de: 'a, 'a> Deserialize<'de> for Raw<'a> {
     }
 }
 
-/// A member as it stands in the frame; `null` counts as missing.
+/// A member of an object; `null` counts as missing.
 pub(crate) type Cell<'a> = Option<Raw<'a>>;
 
-/// A struct of members under the venue's own, case-sensitive names; what is no raw text has its type beside it. Quickest
-/// where they are written in the venue's order, and what is not asked for stands among them as `IgnoredAny`.
+/// Declares a struct of members under the exchange's case-sensitive names. Members that are not raw JSON have a type.
+/// Reading is fastest if the fields have the exchange's order, with unused members as `IgnoredAny`.
 macro_rules! members {
     ($(#[$doc:meta])* $name:ident<$life:lifetime> { $($field:ident $(: $kind:ty)? = $key:literal,)+ }) => {
         $(#[$doc])*
@@ -88,7 +87,7 @@ macro_rules! members {
                     return Some(());
                 }
                 $(let mut $field = false;)+
-                // Members mostly come in the order in which they are written here: no name has to be looked for.
+                // Members mostly come in the declared order, so that no name is searched.
                 $(if from.exactly(concat!("\"", $key, "\":")).is_some() {
                     $field = true;
                     $crate::feeds::decoding::raw_json::Plain::fill(&mut self.$field, from, text)?;
@@ -99,7 +98,7 @@ macro_rules! members {
                 loop {
                     let name = from.name()?;
                     $(if name == $key.as_bytes() {
-                        // A second member of a name is a surprise.
+                        // A repeated member is left to serde.
                         if std::mem::replace(&mut $field, true) {
                             return None;
                         }
@@ -120,17 +119,17 @@ macro_rules! members {
 
 pub(crate) use members;
 
-/// A value of which only the shape is known beforehand.
+/// A value of known shape only.
 #[derive(Debug, Default)]
 pub(crate) enum Part<T> {
-    /// Not there, or `null`.
+    /// Missing or `null`.
     #[default]
     Missing,
     /// An object.
     Object(T),
     /// A list of anything.
     List(Vec<Part<T>>),
-    /// Something else.
+    /// A scalar.
     Other,
 }
 
@@ -186,7 +185,7 @@ impl<'de, T: Deserialize<'de>> Deserialize<'de> for Part<T> {
     }
 }
 
-/// What is not asked for, but stands where it stands.
+/// An unused member, listed for its position.
 impl<'a> Plain<'a> for IgnoredAny {
     #[inline]
     fn fill(&mut self, from: &mut Cursor<'a>, _: &'a str) -> Option<()> {
@@ -271,7 +270,7 @@ mod tests {
         data: Option<Box<Part<Message<'a>>>> = "data",
     });
 
-    /// What serde reads, and what is read plainly where that is anything.
+    /// The results of serde and of the fast reader.
     fn both(text: &str) -> (Option<String>, Option<String>) {
         let by_serde = serde_json::from_str::<Part<Message<'_>>>(text);
         let plainly = plain::<Part<Message<'_>>>(text);
@@ -309,7 +308,7 @@ mod tests {
         }
     }
 
-    /// What is put into a frame, or over what stands there.
+    /// Text inserted into a frame, or written over parts of it.
     const SURPRISES: &[&str] = &[
         "null",
         "true",

@@ -1,9 +1,10 @@
-//! Binance's public files: `liquidationSnapshot`, `metrics` and `klines`, USD-margined and coin-margined.
+//! Binance's public files: `liquidationSnapshot`, `metrics` and `klines`.
 //!
-//! `liquidationSnapshot` has each line twice, and of all liquidations of a contract one a second at most, so it is a sample;
-//! the two lines have one key. Quantities of coin-margined contracts are contracts: of 100 USD for BTC, of 10 USD for every
-//! other coin. `metrics` of coin-margined contracts has the open interest in coins where it has USD for the others, and
-//! `klines` their volume in coins where it has the turnover. A spot file's times are microseconds since 2025.
+//! Covers USD-margined and coin-margined contracts. `liquidationSnapshot` repeats each line, and both lines get one
+//! key. It has at most one liquidation per contract and second, so it is a sample. Quantities of coin-margined
+//! contracts are contracts: 100 USD for BTC, 10 USD for other coins. Their `metrics` have open interest in coins where
+//! the others have USD, and their `klines` have volume in coins where the others have turnover. Times of spot files
+//! are in microseconds since 2025. Source: <https://data.binance.vision>.
 
 use rust_decimal::Decimal;
 
@@ -16,7 +17,7 @@ use crate::feeds::exchanges::centralized::binance::VENUE;
 use crate::feeds::instruments::Instruments;
 use crate::model::{ContractKind, Millis, Side, Symbol, coin_of_base};
 
-/// What one coin-margined contract of Binance's is worth in USD.
+/// USD per coin-margined contract of Binance.
 pub(super) fn coin_margined(native_id: &str) -> Option<Decimal> {
     let (pair, _) = native_id.split_once('_')?;
     let base = pair.strip_suffix("USD")?;
@@ -37,7 +38,7 @@ pub(super) const LIQUIDATIONS: [&[&str]; 6] = [
     &["accumulated_fill_quantity", "accumulated_filled_quantity"],
 ];
 
-/// Where they stand in a file without a header.
+/// Column order of a file without a header.
 pub(super) const LIQUIDATIONS_BARE: [&str; 10] = [
     "time",
     "side",
@@ -103,11 +104,11 @@ impl Liquidations {
     }
 }
 
-/// A contract whose bars and open interest stand for its coin, with the coin and the scale it is listed in.
+/// The coin and its scale, if the contract's bars and open interest represent the coin.
 pub(super) fn leading(exchange: &str, contract: &str) -> Result<(String, u32), Flaw> {
     let read = Symbol::read(contract).ok_or_else(|| Flaw::new("symbol: blank", contract))?;
     if read.kind() == ContractKind::Dated {
-        let reason = "the contract is delivered on a day; a coin's bars and open interest are those of a perpetual contract";
+        let reason = "the contract is dated; a coin's bars and open interest are those of a perpetual contract";
         return Err(Flaw::new(reason, contract));
     }
     let market = crate::feeds::venue(exchange)
@@ -141,7 +142,7 @@ impl Metrics {
         let [time, symbol, contracts, value] = self.columns;
         let contract = line.text(symbol)?;
         let (coin, scale) = leading("binance", contract)?;
-        // The worth of a coin-margined contract is told in coins, and nothing else tells them.
+        // Coin-margined files give this value in coins, and nowhere else.
         let coins = if coin_margined(contract).is_some() {
             value
         } else {
@@ -160,7 +161,7 @@ impl Metrics {
     }
 }
 
-/// Columns of `klines` where they have no header.
+/// Column order of `klines` without a header.
 pub(super) const KLINES_BARE: [&str; 12] = [
     "open_time",
     "open",
@@ -189,7 +190,7 @@ pub(super) struct Klines {
 }
 
 impl Klines {
-    /// What reads a file of this contract and header; `None` where a column is missing.
+    /// The reader for a contract and header; `None` if a column is missing.
     pub(super) fn new(
         exchange: &str,
         contract: &str,
@@ -220,7 +221,7 @@ impl Klines {
     pub(super) fn row(&self, line: Line<'_>) -> Result<Row, Flaw> {
         let [open_time, close_time] = self.times;
         let (timestamp, closes) = (line.epoch(open_time)?, line.epoch(close_time)?);
-        // The last millisecond of the bar, or the last microsecond.
+        // The close time is the last millisecond of the bar, or its last microsecond.
         let interval = closes.0.saturating_sub(timestamp.0).saturating_add(1);
         if interval <= 0 || interval % Millis::MINUTE != 0 || Millis::DAY % interval != 0 {
             return Err(Flaw::new(

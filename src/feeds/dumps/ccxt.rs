@@ -1,7 +1,7 @@
-//! Arrays of `[time, open, high, low, close, volume]`, as ccxt's `fetch_ohlcv` gives them and people write them to JSON.
+//! JSON arrays of `[time, open, high, low, close, volume]`, the result of ccxt's `fetch_ohlcv`.
 //!
-//! They say neither exchange nor symbol nor length: the caller names the exchange, the file's name the symbol, and the
-//! length is the least time between two of them.
+//! The arrays name neither exchange nor symbol nor interval. The caller names the exchange, and the file name has the
+//! symbol. The interval is the smallest distance between two rows.
 
 use csv::ByteRecord;
 use serde_json::value::RawValue;
@@ -9,7 +9,7 @@ use serde_json::value::RawValue;
 /// The columns of an array.
 pub(super) const COLUMNS: [&str; 6] = ["timestamp", "open", "high", "low", "close", "volume"];
 
-/// Whether a text begins as a list of lists of numbers does.
+/// Whether a text starts with a list of lists.
 pub(super) fn is_list(head: &str) -> bool {
     let mut next = head.trim_start().strip_prefix('[').map(str::trim_start);
     next = next
@@ -18,7 +18,7 @@ pub(super) fn is_list(head: &str) -> bool {
     next.is_some_and(|rest| rest.starts_with(|first: char| first.is_ascii_digit()))
 }
 
-/// The arrays as lines of a table; why it is none.
+/// The arrays as lines of a table, or an error.
 pub(super) fn lines(text: &str) -> Result<Vec<ByteRecord>, String> {
     let rows: Vec<Vec<&RawValue>> = serde_json::from_str(text)
         .map_err(|fault| format!("not a list of lists of numbers: {fault}"))?;

@@ -1,4 +1,4 @@
-//! One line of a file taken apart: cells by column, each read as what it has to be.
+//! Typed access to the cells of one line.
 
 use csv::ByteRecord;
 use rust_decimal::Decimal;
@@ -6,19 +6,21 @@ use rust_decimal::Decimal;
 use crate::model::Millis;
 use crate::wire::exact_decimal;
 
-/// Longest text that a message shows.
+/// Most characters of a value in a message.
 const SHOWN: usize = 60;
-/// Epoch milliseconds have fewer digits than this for the next thousand years, epoch microseconds more since 2001.
+/// Epoch milliseconds have fewer digits for the next thousand years, epoch microseconds have more since 2001.
 const MICROS: usize = 15;
 
-/// Why a line gives no row: a reason that is the same for all lines with the same fault, and what this one has.
+/// Why a line has no row.
+///
+/// The reason is equal for all lines with the same error; the value is separate.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Flaw {
     /// What is wrong, and what is allowed.
     pub reason: String,
-    /// What stands there.
+    /// The value.
     pub shown: String,
-    /// Whether nothing can be read behind it.
+    /// Whether the rest of the file cannot be read.
     pub is_last: bool,
 }
 
@@ -35,7 +37,7 @@ impl Flaw {
         }
     }
 
-    /// The flaw of what is cut short: nothing can be read behind it.
+    /// The error of a truncated file; the rest cannot be read.
     pub(crate) fn last(reason: &str, shown: &str) -> Self {
         Self {
             is_last: true,
@@ -44,14 +46,14 @@ impl Flaw {
     }
 }
 
-/// A column: its name, and where it stands.
+/// A column: its name and index.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Column {
     pub(crate) name: &'static str,
     pub(crate) place: usize,
 }
 
-/// The columns of these names in a header; each may have several spellings. `None` where one is missing.
+/// The columns of a header by name, each with alternative spellings; `None` if one is missing.
 pub(crate) fn columns<const N: usize>(
     header: &[String],
     names: [&'static [&'static str]; N],
@@ -61,7 +63,7 @@ pub(crate) fn columns<const N: usize>(
     all?.try_into().ok()
 }
 
-/// The column of one of these spellings.
+/// The column with one of these spellings.
 pub(crate) fn column(header: &[String], spellings: &[&'static str]) -> Option<Column> {
     spellings.iter().find_map(|name| {
         let place = header.iter().position(|cell| cell == name)?;
@@ -69,12 +71,12 @@ pub(crate) fn column(header: &[String], spellings: &[&'static str]) -> Option<Co
     })
 }
 
-/// A line.
+/// One line.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Line<'a>(pub(crate) &'a ByteRecord);
 
 impl<'a> Line<'a> {
-    /// The text of a column, without blanks around it.
+    /// The text of a column without surrounding whitespace.
     pub(crate) fn text(self, column: Column) -> Result<&'a str, Flaw> {
         let name = column.name;
         let bytes = self
@@ -112,7 +114,7 @@ impl<'a> Line<'a> {
         ))
     }
 
-    /// An exact decimal from zero up.
+    /// An exact non-negative decimal.
     pub(crate) fn amount(self, column: Column) -> Result<Decimal, Flaw> {
         let value = self.decimal(column)?;
         if value >= Decimal::ZERO {
@@ -122,7 +124,7 @@ impl<'a> Line<'a> {
         Err(Flaw::new(format!("{name}: below 0"), &value.to_string()))
     }
 
-    /// Epoch microseconds, down to the millisecond they lie in.
+    /// Epoch microseconds, truncated to milliseconds.
     pub(crate) fn micros(self, column: Column) -> Result<Millis, Flaw> {
         let text = self.text(column)?;
         let digits = text.len() > MICROS && text.bytes().all(|byte| byte.is_ascii_digit());
@@ -133,7 +135,7 @@ impl<'a> Line<'a> {
         })
     }
 
-    /// Epoch milliseconds or microseconds, told apart by their digits; down to the millisecond.
+    /// Epoch milliseconds or microseconds, distinguished by their digit count, truncated to milliseconds.
     pub(crate) fn epoch(self, column: Column) -> Result<Millis, Flaw> {
         let text = self.text(column)?;
         let name = column.name;

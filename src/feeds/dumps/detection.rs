@@ -1,11 +1,11 @@
-//! What tells files apart: their first lines, and their names where those do not say it.
+//! Detection of a file's format from its first lines, or else from its name.
 
 use crate::feeds::dumps::cells::{column, columns};
 use crate::feeds::dumps::file_name::Name;
 use crate::feeds::dumps::format::Format;
 use crate::feeds::dumps::{binance, ccxt, hyperliquid, table, tardis};
 
-/// The header of a file that has one: names in lower case.
+/// The header line in lower case, if there is one.
 pub(crate) fn header(first: &[String]) -> Option<Vec<String>> {
     let is_number = |cell: &String| cell.starts_with(|first: char| first.is_ascii_digit());
     if first.first().is_none_or(is_number) {
@@ -19,7 +19,7 @@ pub(crate) fn header(first: &[String]) -> Option<Vec<String>> {
     )
 }
 
-/// What a file is, by its name and its first lines; a sentence why that is not clear.
+/// Detects the format of a file from its name and first lines; an error says why it is ambiguous.
 pub(crate) fn detect(name: &Name, head: &str, first: &[Vec<String>]) -> Result<Format, String> {
     let begin = head.trim_start();
     if ccxt::is_list(begin) {
@@ -45,16 +45,17 @@ pub(crate) fn detect(name: &Name, head: &str, first: &[Vec<String>]) -> Result<F
     }
 }
 
-/// What a file begins with that `lz4` has written.
+/// The magic bytes of an `lz4` file.
 const LZ4: &str = "\u{4}\"M\u{18}";
 const COINGLASS_ANSWER: &str = "it is an answer of CoinGlass': write the rows of its history of prices or of open interest to a \
     CSV file; its orders say a side of which its documents give two meanings: bring the exchange's own";
-const COINGLASS_ORDERS: &str = "CoinGlass' orders say a side of which its documents give two meanings; bring the exchange's own";
+const COINGLASS_ORDERS: &str = "CoinGlass' orders have a side with two documented meanings; use the exchange's own files instead";
 const COINGLASS_OHLC: &str = "it has no volume: where it is CoinGlass' history of open interest, give \
     format=\"coinglass_open_interest_usd\" or, where it was asked for in coins, format=\"coinglass_open_interest_coins\"";
-/// What a file is that has totals of periods.
-pub const TOTALS: &str = "it has totals of periods, which are no orders, and an archive keeps none";
-/// Who takes them.
+/// The message for a file with totals per period.
+pub const TOTALS: &str =
+    "it has totals of periods, not orders, and an archive does not store totals";
+/// Where such totals are accepted.
 pub const TAKES_TOTALS: &str =
     "Market(liquidations=), with the columns timestamp, symbol, long_usd and short_usd";
 
@@ -128,7 +129,7 @@ fn by_header(name: &Name, header: &[String], row: Option<&Vec<String>>) -> Resul
     ))
 }
 
-/// Whose side orders have, by the first of them.
+/// The side convention of a file, from its first order.
 fn side_of(header: &[String], row: Option<&Vec<String>>) -> Result<Format, String> {
     let place = column(header, table::SIDE).map(|column| column.place);
     let word = place.and_then(|place| row?.get(place));

@@ -1,18 +1,18 @@
-//! What the name of a file says: the contract, the length of bars, the exchange and the time it is of.
+//! The parts of a file name: contract, bar interval, exchange and date.
 
 use crate::model::{Millis, quote_of_pair, read_span};
 
-/// The name of a file, taken apart.
+/// A parsed file name.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Name {
-    /// As it is shown: the path, and the member of an archive behind `:`.
+    /// The name for messages: the path, and after `:` the member of an archive.
     pub shown: String,
-    /// The last part without its endings.
+    /// The last part without its extension.
     stem: String,
 }
 
 impl Name {
-    /// The name of a file, and of the member of it where it is an archive of several.
+    /// Parses the name of a file, and of its member if it is an archive.
     #[must_use]
     pub fn new(path: &str, member: Option<&str>) -> Self {
         let last = member.unwrap_or(path);
@@ -33,12 +33,12 @@ impl Name {
         }
     }
 
-    /// Whether a word stands in it.
+    /// Whether the name contains a word.
     pub(crate) fn says(&self, word: &str) -> bool {
         self.stem.to_lowercase().contains(&word.to_lowercase())
     }
 
-    /// The words before `-liquidationSnapshot`, `-metrics` or the length of bars: the contract of a file of Binance's.
+    /// The contract of a Binance file: the words before `-liquidationSnapshot`, `-metrics` or the interval.
     pub(crate) fn contract(&self) -> Option<&str> {
         let (contract, rest) = self.stem.split_once('-')?;
         let word = rest.split('-').next().unwrap_or(rest);
@@ -48,7 +48,7 @@ impl Name {
         (known && !contract.is_empty()).then_some(contract)
     }
 
-    /// The symbol before the length of bars, in files that people name: `BTC_USDT_USDT-5m-futures`, `btc_5m_candles`.
+    /// The symbol before the interval, as users name files: `BTC_USDT_USDT-5m-futures`, `btc_5m_candles`.
     pub(crate) fn symbol(&self) -> Option<String> {
         let words: Vec<&str> = self.words().collect();
         let before = words.iter().position(|word| is_length(word))?;
@@ -64,7 +64,7 @@ impl Name {
         })
     }
 
-    /// The length of bars that it names.
+    /// The bar interval in the name.
     pub(crate) fn interval(&self) -> Option<i64> {
         self.words()
             .find(|word| is_length(word))
@@ -75,7 +75,7 @@ impl Name {
         self.stem.split(['-', '_']).filter(|word| !word.is_empty())
     }
 
-    /// The day or month that it names.
+    /// The day or month in the name.
     #[must_use]
     pub fn span(&self) -> Option<(Millis, Millis)> {
         let bytes = self.stem.as_bytes();
@@ -101,7 +101,7 @@ impl Name {
     }
 }
 
-/// Whether a word is a length of bars: `5m`, `1h`, `1d`.
+/// Whether a word is a bar interval: `5m`, `1h`, `1d`.
 fn is_length(word: &str) -> bool {
     read_span(word).is_some_and(|span| span >= Millis::MINUTE)
 }

@@ -1,27 +1,27 @@
-//! Which files there are.
+//! The supported file formats.
 
 use crate::model::Vocabulary;
 
-/// What a file is.
+/// The format of a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Format {
     /// Binance's `liquidationSnapshot`.
     BinanceLiquidations,
     /// Binance's `metrics`.
     BinanceMetrics,
-    /// Binance's `klines`, and those of exchanges that write the same.
+    /// Binance's `klines`, and those of exchanges with the same format.
     BinanceKlines,
     /// Tardis' `liquidations`.
     TardisLiquidations,
     /// Tardis' `derivative_ticker`.
     TardisDerivativeTicker,
-    /// Fills that a node of Hyperliquid's writes.
+    /// Fills written by a Hyperliquid node.
     HyperliquidFills,
     /// Arrays of bars in JSON.
     CcxtOhlcv,
     /// Orders with the side of the position.
     Orders,
-    /// Orders with the side of the order that closed the position.
+    /// Orders with the side of the closing order.
     ForceOrders,
     /// Bars.
     Bars,
@@ -29,7 +29,7 @@ pub enum Format {
     OpenInterest,
     /// Readings of open interest in USD.
     OpenInterestUsd,
-    /// `CoinGlass`' history of prices, whose volume is in USD.
+    /// `CoinGlass`' price history, with volume in USD.
     CoinGlassPrices,
     /// `CoinGlass`' history of open interest in coins.
     CoinGlassOpenInterestCoins,
@@ -38,7 +38,7 @@ pub enum Format {
 }
 
 impl Format {
-    /// Whether its numbers are brought to coins by prices from elsewhere.
+    /// Whether its values in USD need prices from elsewhere to become coins.
     #[must_use]
     pub fn is_in_usd(self) -> bool {
         matches!(self, Self::OpenInterestUsd | Self::CoinGlassOpenInterestUsd)
@@ -85,12 +85,12 @@ impl Vocabulary for Format {
     }
 }
 
-/// Why it is not clear what a file is, or how to read it.
+/// Why a file's format is ambiguous, or which information is missing.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{file}: {message}")]
 pub struct Unclear {
     /// The file.
     pub file: String,
-    /// What is not clear, and what would make it so.
+    /// What is unclear, and how to resolve it.
     pub message: String,
 }

@@ -1,9 +1,10 @@
-//! Fills of Hyperliquid, as a node writes them: `["0x…", {fill}]` a line (`node_fills`), or a block a line, whose `events` are
-//! such pairs (`node_fills_by_block`).
+//! Fills written by a Hyperliquid node.
 //!
-//! A fill of a liquidation has an object `liquidation`, and so has that of the other side: the row is that of the account which
-//! it names. `A` is a sale: of an account that was long before (`startPosition`) it closed a long. Every other fill is passed
-//! over. What a builder's market (`dex:COIN`) is quoted in is not told.
+//! A line is `["0x…", {fill}]` (`node_fills`), or a block with such pairs in `events` (`node_fills_by_block`).
+//!
+//! A liquidation has two fills with an object `liquidation`, one per side. The row is that of the account named there.
+//! `A` is a sale: if the account was long before (`startPosition`), it closed a long. All other fills are skipped. The
+//! quote currency of a builder's market (`dex:COIN`) is unknown. Source: <https://hyperliquid.gitbook.io>.
 
 use std::borrow::Cow;
 use std::collections::VecDeque;
@@ -24,28 +25,28 @@ use crate::feeds::instruments::Instruments;
 use crate::model::{Millis, Side};
 use crate::wire::exact_decimal;
 
-/// The longest line that is read: a block of many thousands of fills.
+/// Longest line in bytes: a block of many thousands of fills.
 const LONGEST: u64 = 256 << 20;
 
-/// What a fill of a liquidation has somewhere.
+/// Text that every fill of a liquidation contains.
 const MARK: &[u8] = b"\"liquidation\"";
 
-/// How a position was closed whose owner was not liquidated.
+/// The direction of a fill of an account that was deleveraged, not liquidated.
 const DELEVERAGED: &str = "Auto-Deleveraging";
 
-/// What the perpetual contracts of the exchange itself are settled in.
+/// Settlement currency of the exchange's own perpetual contracts.
 const QUOTE: &str = "USDC";
 
 static RULES: Rules = Rules {
     name: "hyperliquid",
-    // A node writes every fill; whether a file has all of its time nobody knows.
+    // A node writes every fill; whether the file is complete is unknown.
     completeness: Completeness::Complete,
     market: |native_id| Market::new(native_id, QUOTE),
     native: |_, _| None,
     contract: |_| None,
 };
 
-/// Whether a text begins as a file of fills does.
+/// Whether a text starts like a file of fills.
 pub(super) fn is_fills(begin: &str) -> bool {
     let pair = begin.strip_prefix('[').map(str::trim_start);
     pair.is_some_and(|rest| rest.starts_with("\"0x"))
@@ -54,12 +55,12 @@ pub(super) fn is_fills(begin: &str) -> bool {
             && begin.contains("\"events\"")
 }
 
-/// Fills being read.
+/// The reader of fills.
 pub(super) struct Fills<'a> {
     from: io::BufReader<Box<dyn io::Read + 'a>>,
     line: u64,
     bytes: Vec<u8>,
-    /// What the line has that was read last.
+    /// Unread rows of the last line.
     rows: VecDeque<Result<Row, Flaw>>,
 }
 
@@ -73,7 +74,7 @@ impl<'a> Fills<'a> {
         }
     }
 
-    /// The next liquidation and the line it stands in, or what is wrong there.
+    /// The next liquidation with its line number, or its error.
     pub(super) fn next(&mut self) -> Option<(u64, Result<Row, Flaw>)> {
         loop {
             if let Some(row) = self.rows.pop_front() {
@@ -99,7 +100,7 @@ impl<'a> Fills<'a> {
     }
 }
 
-/// Whether a line of no interest ends as it begins, which one that is cut short does not.
+/// Whether a skipped line is complete: a truncated one does not end as it starts.
 fn is_whole(line: &[u8]) -> bool {
     let line = line.trim_ascii();
     matches!(
@@ -108,16 +109,16 @@ fn is_whole(line: &[u8]) -> bool {
     )
 }
 
-/// The flaw of a line that has no fills.
+/// The error of a line without fills.
 fn none(line: &[u8]) -> Flaw {
     let shown = line.get(..200).unwrap_or(line);
     Flaw::new(
-        "the line is no fill and no block of them",
+        "the line is neither a fill nor a block of fills",
         &String::from_utf8_lossy(shown),
     )
 }
 
-/// An account, and what it has traded.
+/// An account and its trade.
 type Leg<'a> = (Cow<'a, str>, &'a RawValue);
 
 #[derive(Deserialize)]
@@ -180,10 +181,10 @@ fn rows(line: &[u8]) -> Vec<Result<Row, Flaw>> {
     found.filter_map(Result::transpose).collect()
 }
 
-/// What a fill tells: nothing, where its account was not liquidated by it.
+/// The row of a fill; `None` if it did not liquidate its account.
 fn row(account: &str, fill: &str) -> Result<Option<Row>, Flaw> {
     let wrong = |fault: serde_json::Error| {
-        // Where in the line it stands is not the same for all lines with the fault.
+        // Omit the path, so that equal errors have equal messages.
         let said = fault.to_string();
         let said = said.split(" at line ").next().unwrap_or_default();
         Flaw::new(format!("the fill is not as it should be: {said}"), fill)
@@ -199,7 +200,7 @@ fn row(account: &str, fill: &str) -> Result<Option<Row>, Flaw> {
     let read: Fill<'_> = serde_json::from_str(fill).map_err(wrong)?;
     let coin = &*read.coin;
     if coin.contains(':') {
-        let reason = "coin: of a builder's market, and what that is quoted in is not told";
+        let reason = "coin: a builder's market, and its quote currency is unknown";
         return Err(Flaw::new(reason, coin));
     }
     if coin.contains(['/', '@', '#', '+']) {

@@ -1,8 +1,8 @@
-//! Files of the past, as exchanges, recorders and people publish them: bytes to rows, one file per format.
+//! Readers of historical files from exchanges, recorders and users, one file per format.
 //!
-//! [`Rows`] tells by name and first lines what a file is ([`Format`]), or says why that is not clear, and reads it row by row.
-//! A row that is not what its format says is a [`Flaw`] that names the column; nothing is guessed, and the other rows stand.
-//! Where bytes come from is others' business.
+//! [`Rows`] detects the [`Format`] from name and first lines, or says why it is ambiguous, and reads row by row. An
+//! invalid row is a [`Flaw`] that names the column; nothing is guessed, and the other rows are read. Callers open the
+//! files.
 
 mod binance;
 mod ccxt;

@@ -1,4 +1,4 @@
-//! What tells an order of a table from all others: what it says, and how often the same stood before it.
+//! Unique keys for orders of a table: their values, and a count for repeated rows.
 
 use std::hash::BuildHasher as _;
 
@@ -10,10 +10,10 @@ use crate::feeds::dumps::row::RowOrder;
 use crate::model::seeded;
 use crate::model::{Interner, Millis, Order, Side, Vocabulary as _, count, push_decimal};
 
-/// Bytes that a key has beside its contract, as a rule.
+/// Typical size of a key without its contract.
 const KEY: usize = 56;
 
-/// What an order says beside its worth, numbers without zeros at their end: of two that say the same the keys are the same.
+/// The identifying values of an order; numbers have no trailing zeros.
 #[derive(Debug, PartialEq, Eq, Hash)]
 struct Said {
     exchange: u32,
@@ -24,19 +24,19 @@ struct Said {
     price: [u8; 16],
 }
 
-/// How often each order stood in the file so far.
+/// Counts the occurrences of each order in a file.
 #[derive(Debug)]
 pub(crate) struct Seen {
     orders: Vec<(Said, u32)>,
-    /// The places of orders with the half of their hashes, so that no order is looked at to find another.
+    /// Order indices with half of their hashes, so that lookups need not compare orders.
     places: HashTable<(u32, u32)>,
     hashing: SeedableRandomState,
-    /// Exchanges and contracts by number.
+    /// Interned exchanges and contracts.
     names: Interner,
 }
 
 impl Seen {
-    /// Of a file that begins.
+    /// The state at the start of a file.
     pub(crate) fn new() -> Self {
         Self {
             orders: Vec::new(),
@@ -46,7 +46,7 @@ impl Seen {
         }
     }
 
-    /// Gives an order a key of its own. Two equal lines are two orders: nothing says that one of them stands twice.
+    /// Assigns a unique key to an order. Equal lines are distinct orders, because nothing marks one of them as a copy.
     pub(crate) fn number(&mut self, order: &mut RowOrder, contract: &str) {
         let Order {
             exchange,
@@ -87,17 +87,20 @@ impl Seen {
 }
 
 /// The lower half of a hash.
-#[expect(clippy::cast_possible_truncation, reason = "a half is meant")]
+#[expect(
+    clippy::cast_possible_truncation,
+    reason = "half of the hash is enough"
+)]
 fn half(hash: u64) -> u32 {
     hash as u32
 }
 
-/// A whole hash of a half.
+/// Expands half a hash to a full one.
 fn spread(half: u32) -> u64 {
     u64::from(half).wrapping_mul(0x9e37_79b9_7f4a_7c15)
 }
 
-/// What tells an order from all others, where it stands once. Numbers have no zeros at their end.
+/// The key of the first occurrence of an order; numbers have no trailing zeros.
 pub(crate) fn key(contract: &str, side: Side, timestamp: Millis, numbers: [Decimal; 2]) -> String {
     let mut key = String::with_capacity(contract.len() + KEY);
     key.push_str("file|");
@@ -121,7 +124,7 @@ mod tests {
     use crate::feeds::dumps::occurrence::*;
 
     proptest! {
-        /// An archive that was ingested before has these.
+        /// Keys of existing archives must not change.
         #[test]
         fn a_key_is_what_it_was(digits in 1..i128::from(i64::MAX) * 1_000, scale in 0_u32..=28, at in 0..i64::MAX) {
             let number = stripped(Decimal::from_i128_with_scale(digits, scale));

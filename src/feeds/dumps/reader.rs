@@ -1,4 +1,4 @@
-//! A file being read: what it is, and one line after the other.
+//! The line-by-line reader of a file.
 
 use std::collections::HashMap;
 use std::io::{self, Cursor, Read as _};
@@ -15,14 +15,14 @@ use crate::feeds::dumps::detection::{detect, header};
 use crate::feeds::dumps::file_name::Name;
 use crate::model::{Millis, Vocabulary, exchange_name};
 
-/// Bytes that are looked at to tell what a file is.
+/// Bytes that format detection reads.
 const HEAD: u64 = 64 << 10;
-/// Lines of them.
+/// Lines that format detection reads.
 const LINES: usize = 400;
-/// The largest text of JSON that is read.
+/// The largest JSON file in bytes.
 const LARGEST: u64 = 1 << 30;
 
-/// A file being read.
+/// The reader of one file.
 pub struct Rows<'a> {
     format: Format,
     span: Option<(Millis, Millis)>,
@@ -46,7 +46,7 @@ enum Decoder {
     TardisLiquidations(tardis::Liquidations),
     Ticker(tardis::Ticker),
     Table(Box<Table>),
-    /// The source gives rows itself.
+    /// The source supplies rows itself.
     None,
 }
 
@@ -59,11 +59,11 @@ impl std::fmt::Debug for Rows<'_> {
 }
 
 impl<'a> Rows<'a> {
-    /// Begins to read a file; `format` is what it is, where that is known, and `exchange` whose.
+    /// Opens a file; `format` and `exchange` are the caller's, if known.
     ///
     /// # Errors
     ///
-    /// [`Unclear`] where it cannot be told what the file is, or something that it does not say itself was not given.
+    /// [`Unclear`] if the format is ambiguous, or if required information is missing.
     pub fn open(
         name: &Name,
         format: Option<Format>,
@@ -75,7 +75,7 @@ impl<'a> Rows<'a> {
             message,
         };
         let mut head = Vec::new();
-        // What is cut short still has its beginning, and says so where it ends.
+        // A truncated file is read up to its end, where it reports the error.
         let mut rest: Box<dyn io::Read + 'a> =
             match bytes.by_ref().take(HEAD).read_to_end(&mut head) {
                 Ok(_) => bytes,
@@ -113,20 +113,20 @@ impl<'a> Rows<'a> {
         })
     }
 
-    /// What the file is.
+    /// The format of the file.
     #[must_use]
     pub fn format(&self) -> Format {
         self.format
     }
 
-    /// The time it is of, where its name says so.
+    /// The time range in the file's name.
     #[must_use]
     pub fn span(&self) -> Option<(Millis, Millis)> {
         self.span
     }
 
-    /// Its next line, counted from 1: its row, `None` where it tells nothing new, or what is wrong with it. Nothing is read behind a fault that makes the
-    /// rest unreadable.
+    /// The next line, numbered from 1: its row, `None` if it adds nothing, or its error. Reading stops at an error
+    /// that affects the rest of the file.
     pub fn next_line(&mut self) -> Option<(u64, Result<Option<Row>, Flaw>)> {
         if self.is_over {
             return None;
@@ -175,7 +175,7 @@ impl<'a> Rows<'a> {
     }
 }
 
-/// What cannot be read.
+/// A source that fails to read.
 struct Broken(io::Error);
 
 impl io::Read for Broken {
@@ -184,7 +184,7 @@ impl io::Read for Broken {
     }
 }
 
-/// The cells of the first lines of a text; of its last one only where it has its end.
+/// The cells of the first lines of a text. An incomplete last line is skipped.
 fn first_lines(text: &str) -> Vec<Vec<String>> {
     let whole = match text.rfind('\n') {
         Some(end) => text.get(..end).unwrap_or(text),
@@ -207,7 +207,7 @@ fn plain<R: io::Read>(bytes: R) -> csv::Reader<R> {
 
 type Begun<'a> = (Source<'a>, usize, Decoder);
 
-/// What reads a file of a format, and how many cells its lines have.
+/// The decoder for a format, and the number of cells per line.
 fn begin<'a>(
     format: Format,
     name: &Name,
@@ -255,12 +255,12 @@ fn begin<'a>(
         (Some(header), _) => header.clone(),
         (None, Format::BinanceLiquidations) => names(&binance::LIQUIDATIONS_BARE),
         (None, Format::BinanceKlines) => names(&binance::KLINES_BARE),
-        (None, _) => return Err("its first line is no header".to_owned()),
+        (None, _) => return Err("its first line is not a header".to_owned()),
     };
     let missing = || format!("its columns ({}) are not those", header.join(", "));
     let contract = || {
         name.contract().ok_or(
-            "its name does not begin with the contract, as BTCUSDT-1m-2024-01.csv does, and nothing else says of which it is",
+            "its name does not begin with the contract, as BTCUSDT-1m-2024-01.csv does, and nothing else names it",
         )
     };
     let decoder = match format {
@@ -296,7 +296,7 @@ fn begin<'a>(
     };
     let mut reader = plain(bytes);
     if told.is_some() {
-        // The header has been read already, and is passed over.
+        // The header was read before, so it is skipped.
         let _ = reader.read_byte_record(&mut ByteRecord::new());
     }
     Ok((Source::Csv(Box::new(reader)), line.len(), decoder))

@@ -1,4 +1,4 @@
-//! What a line of a file tells.
+//! The rows of a file.
 
 use rust_decimal::Decimal;
 
@@ -17,36 +17,36 @@ pub enum Row {
     Bar(RowBar),
     /// A reading of open interest.
     Reading(RowReading),
-    /// A reading of open interest in USD, which its number counts.
+    /// A reading of open interest in USD; `open_interest` counts USD.
     ReadingInUsd(RowReading),
 }
 
-/// A liquidation order of a file.
+/// A liquidation order from a file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RowOrder {
     /// The order.
     pub order: Order,
-    /// Its coin.
+    /// The coin.
     pub coin: String,
-    /// What the price means; absent where the file does not say.
+    /// Meaning of the price; absent if the format does not define it.
     pub price_kind: Option<PriceKind>,
-    /// Whether the record has every order of its time.
+    /// Whether the file has every order of its time.
     pub completeness: Completeness,
-    /// The contract as the exchange spells it.
+    /// The exchange's name of the contract.
     pub native_id: Option<String>,
-    /// The same for the same order in whichever file.
+    /// Identical for the same order in any file.
     pub dedupe_key: String,
-    /// When the recorder received it, where it says so.
+    /// When the recorder received it, if recorded.
     pub received_at: Option<Millis>,
 }
 
 impl RowOrder {
-    /// The order of an event; refused while quantity or worth are unknown.
+    /// The order of an event; an error if quantity or value is unknown.
     pub(super) fn of(event: Event) -> Result<Self, Flaw> {
         let unknown = |why: &str| Flaw::new(why, &event.native_id);
-        let qty = event.qty.ok_or_else(|| {
-            unknown("the size is in contracts, and what one of them holds is not known")
-        })?;
+        let qty = event
+            .qty
+            .ok_or_else(|| unknown("the size is in contracts, and the contract size is unknown"))?;
         let value_usd = event
             .value_usd
             .ok_or_else(|| unknown("the quote currency does not count as USD"))?;
@@ -71,7 +71,7 @@ impl RowOrder {
     }
 }
 
-/// What a record of a venue's feed can claim: no recorder hears everything for certain.
+/// The completeness of a recorded feed: no recorder is certain to receive everything.
 fn event_completeness(sampled: bool) -> Completeness {
     if sampled {
         Completeness::Sampled
@@ -80,30 +80,31 @@ fn event_completeness(sampled: bool) -> Completeness {
     }
 }
 
-/// A bar of a file.
+/// A bar from a file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RowBar {
     /// Exchange, lower case.
     pub exchange: String,
     /// Coin.
     pub coin: String,
-    /// The contract as the file spells it.
+    /// The contract as the file names it.
     pub contract: String,
     /// Time of the open.
     pub timestamp: Millis,
     /// Length in milliseconds.
     pub interval: i64,
-    /// Open, high, low and close of one coin.
+    /// Open, high, low and close per coin.
     pub prices: [Decimal; 4],
     /// Volume in coins.
     pub volume: Decimal,
 }
 
 impl RowBar {
-    /// The same with prices and volume of listed units of `scale` coins brought to single ones.
+    /// Converts prices and volume from listed units of `scale` coins to single coins.
     pub(super) fn of_one(mut self, scale: u32) -> Result<Self, Flaw> {
         let fits = |value: Option<Decimal>| {
-            value.ok_or_else(|| Flaw::new("a figure fits no decimal exactly", &self.contract))
+            value
+                .ok_or_else(|| Flaw::new("a number does not fit a decimal exactly", &self.contract))
         };
         let [open, high, low, close] = self.prices;
         let prices = [
@@ -118,28 +119,28 @@ impl RowBar {
     }
 }
 
-/// A reading of open interest of a file.
+/// A reading of open interest from a file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RowReading {
     /// Exchange, lower case.
     pub exchange: String,
     /// Coin.
     pub coin: String,
-    /// The contract as the file spells it.
+    /// The contract as the file names it.
     pub contract: String,
-    /// Instant of the reading.
+    /// Time of the reading.
     pub timestamp: Millis,
     /// Open interest in coins, one side.
     pub open_interest: Decimal,
-    /// When the recorder received it, where it says so.
+    /// When the recorder received it, if recorded.
     pub received_at: Option<Millis>,
 }
 
 impl RowReading {
-    /// The same with listed units of `scale` coins brought to single ones.
+    /// Converts from listed units of `scale` coins to single coins.
     pub(super) fn of_one(mut self, scale: u32) -> Result<Self, Flaw> {
         self.open_interest = unscaled(self.open_interest, scale)
-            .ok_or_else(|| Flaw::new("a figure fits no decimal exactly", &self.contract))?;
+            .ok_or_else(|| Flaw::new("a number does not fit a decimal exactly", &self.contract))?;
         Ok(self)
     }
 }

@@ -1,8 +1,8 @@
-//! Tables that people keep as CSV: orders, bars and readings of open interest under the usual names of columns.
+//! CSV tables of orders, bars and open interest with common column names.
 //!
-//! What a table does not say is asked for: the exchange of the caller, the symbol and the length of bars of the file's name.
-//! The side of an order is that of the position (`LONG`, `SHORT`); that of the order which closed it (`BUY`, `SELL`) is a
-//! format of its own, for nothing in a table tells the two readings of `BUY` apart.
+//! Missing columns come from elsewhere: the exchange from the caller, symbol and bar interval from the file name. The
+//! side of an order is that of the position (`LONG`, `SHORT`). Tables with the side of the closing order (`BUY`,
+//! `SELL`) are a format of their own, because the two meanings of `BUY` cannot be distinguished.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -51,29 +51,29 @@ const INTERVAL: &[&str] = &["interval"];
 pub(super) const OPEN_INTEREST: &[&str] = &["open_interest", "oi"];
 pub(super) const OPEN_INTEREST_USD: &[&str] = &["open_interest_usd", "oi_usd"];
 const CLOSE: &[&str] = &["close"];
-/// Names that are remembered at once.
+/// Capacity of the name cache.
 const MOST_NAMES: usize = 4096;
-/// Decimals of a volume that was divided by a price.
+/// Decimals of a volume divided by a price.
 const PLACES: u32 = 8;
 
-/// A table: what stands in its columns, and what the file's name and the caller say.
+/// The reader of a table.
 #[derive(Debug)]
 pub(super) struct Table {
     kind: Kind,
     time: Column,
     symbol: Option<Column>,
     exchange: Option<Column>,
-    /// What stands in for a column.
+    /// Replacements for missing columns.
     of_symbol: Option<String>,
     of_exchange: Option<String>,
-    /// The orders that stood in the file so far.
+    /// Orders seen in the file so far.
     seen: Seen,
-    /// The few names that stand in it again and again, as they were read.
+    /// Caches of parsed names, of which a table has few.
     exchanges: Names<String>,
     symbols: Names<Arc<Symbol>>,
 }
 
-/// Names as they were read, by what stands in the table.
+/// A cache of parsed names by their text.
 #[derive(Debug)]
 struct Names<T>(HashMap<String, T, SeedableRandomState>);
 
@@ -114,13 +114,13 @@ enum Kind {
     OpenInterest {
         amount: Column,
         in_usd: bool,
-        /// How long after its time a reading is: one at the end of a period is told by its beginning.
+        /// Delay of a reading after its timestamp: a reading at the end of a period may be stamped with its start.
         later: i64,
     },
 }
 
 impl Table {
-    /// What reads a table of this header; what is missing, where something is.
+    /// The reader for a header, or an error that names the missing information.
     pub(super) fn new(
         format: Format,
         header: &[String],
@@ -134,13 +134,12 @@ impl Table {
         let of_exchange = exchange.map(exchange_name);
         let by_exchange = column(header, EXCHANGE);
         if by_exchange.is_none() && of_exchange.is_none() {
-            return Err("nothing says whose it is: give exchange=".to_owned());
+            return Err("no exchange is known: give exchange=".to_owned());
         }
         let of_symbol = name.symbol();
         if symbol.is_none() && of_symbol.is_none() {
             return Err(
-                "nothing says of which symbol it is: name the file after it, as BTC_USDT-5m.csv"
-                    .to_owned(),
+                "no symbol is known: name the file after it, as BTC_USDT-5m.csv".to_owned(),
             );
         }
         let kind = match format {
@@ -254,7 +253,10 @@ impl Table {
                 if *in_usd {
                     let [_, high, low, _] = prices;
                     volume = in_coins(volume, high, low).ok_or_else(|| {
-                        Flaw::new("volume_usd: fits no decimal in coins", &volume.to_string())
+                        Flaw::new(
+                            "volume_usd: does not fit a decimal in coins",
+                            &volume.to_string(),
+                        )
                     })?;
                 }
                 RowBar {
@@ -292,9 +294,10 @@ impl Table {
     }
 }
 
-/// Whose and of when an order is.
+/// Exchange, contract, symbol and time of an order.
 type Of<'a> = (String, &'a str, &'a Symbol, Millis);
-/// Where side, price and quantity stand, value and time of receipt if they do, and whether the side is the closing order's.
+/// Columns of side, price and quantity; optionally of value and time of receipt; and whether the side is the closing
+/// order's.
 type Columns = ([Column; 3], Option<Column>, Option<Column>, bool);
 
 fn order(
@@ -350,7 +353,7 @@ fn position(word: &str, of_order: bool) -> Result<Side, Flaw> {
     Side::read(word).ok_or_else(|| Flaw::new("side: not LONG or SHORT", word))
 }
 
-/// A volume in USD in coins, at the middle of the highest and the lowest price.
+/// Converts a volume in USD to coins at the midpoint of high and low.
 fn in_coins(usd: Decimal, high: Decimal, low: Decimal) -> Option<Decimal> {
     let middle = high.checked_add(low)?.checked_div(Decimal::TWO)?;
     let coins = usd.checked_div(middle)?.round_dp(PLACES);
@@ -359,23 +362,24 @@ fn in_coins(usd: Decimal, high: Decimal, low: Decimal) -> Option<Decimal> {
 
 fn not_dated(symbol: &Symbol, contract: &str) -> Result<(), Flaw> {
     if symbol.kind() == ContractKind::Dated {
-        let reason = "the contract is delivered on a day; a coin's bars and open interest are those of a perpetual contract";
+        let reason = "the contract is dated; a coin's bars and open interest are those of a perpetual contract";
         return Err(Flaw::new(reason, contract));
     }
     Ok(())
 }
 
-/// What an order is worth, where price and quantity say so.
+/// The notional of an order as price times quantity, if that is valid.
 fn worth(symbol: &Symbol, price: Decimal, qty: Decimal, contract: &str) -> Result<Decimal, Flaw> {
     let quote = symbol.quote().or_else(|| quote_of_pair(contract));
     if !quote.is_some_and(is_dollar) {
-        let reason = "there is no value_usd, and the quote currency does not count as USD";
+        let reason = "there is no value_usd column, and the quote currency does not count as USD";
         return Err(Flaw::new(reason, contract));
     }
-    product(price, qty).ok_or_else(|| Flaw::new("price × qty fits no decimal exactly", contract))
+    product(price, qty)
+        .ok_or_else(|| Flaw::new("price × qty does not fit a decimal exactly", contract))
 }
 
-/// How long the bars of a file are: as its name says, where its first rows do not contradict it, else as they stand apart.
+/// The interval of a file's bars: from its name unless the first rows contradict it, otherwise from their distance.
 fn length(
     name: &Name,
     first: &[Vec<String>],
@@ -389,9 +393,9 @@ fn length(
         return apart
             .map(|apart| apart.least)
             .filter(|least| least % Millis::MINUTE == 0 && Millis::DAY % least == 0)
-            .ok_or_else(|| format!("nothing says how long its bars are: {HOW}"));
+            .ok_or_else(|| format!("the bar interval is unknown: {HOW}"));
     };
-    // Where bars are missing the others stand farther apart, but not all of them by the same.
+    // With missing bars the distances are larger, but not all by the same factor.
     let contradicts = |apart: &Apart| {
         let is_regular = apart.least == apart.most && apart.pairs >= ENOUGH;
         apart.least < named || apart.least > named && is_regular
@@ -399,15 +403,15 @@ fn length(
     match apart.filter(contradicts) {
         None => Ok(named),
         Some(Apart { least, .. }) => Err(format!(
-            "its name says bars of {named} ms, its rows stand {least} ms apart; say how long they are: {HOW}"
+            "its name says bars of {named} ms, but its rows are {least} ms apart; state the interval: {HOW}"
         )),
     }
 }
 
-/// So many distances that are all the same are the length of bars.
+/// This many equal distances determine the interval.
 const ENOUGH: usize = 10;
 
-/// How far the first bars of each series stand apart.
+/// Distances between the first bars of each series.
 struct Apart {
     least: i64,
     most: i64,

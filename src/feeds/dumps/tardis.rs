@@ -1,9 +1,10 @@
 //! Tardis' downloadable files: `liquidations` and `derivative_ticker`.
 //!
-//! Times are microseconds; `local_timestamp` is when the recorder received the message. `side` is that of the closing order:
-//! a `sell` closed a long. `amount` and `open_interest` are as the exchange counts them, coins with some and contracts with
-//! others: where what a contract holds does not follow from its name the row is refused, and never taken for coins.
-//! A header of `liquidations` is that of `trades` as well, so the name of the file has to say which.
+//! Times are in microseconds; `local_timestamp` is the recorder's time of receipt. `side` is that of the closing
+//! order: a `sell` closed a long. `amount` and `open_interest` have the exchange's unit, which is coins for some and
+//! contracts for others. If the contract size does not follow from the name, the row is an error and never taken as
+//! coins. `liquidations` and `trades` have the same header, so the file name decides. Source:
+//! <https://docs.tardis.dev/downloadable-csv-files>.
 
 use std::collections::HashMap;
 
@@ -19,20 +20,20 @@ use crate::feeds::instruments::{Instruments, Kind};
 use crate::feeds::venue::Venue;
 use crate::model::{Millis, Side};
 
-/// How an exchange counts.
+/// The unit of an exchange's amounts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Counts {
-    /// In coins.
+    /// Coins.
     Coins,
-    /// In contracts that are worth so many USD: of the coin-margined exchanges of Binance and HTX.
+    /// Contracts of a fixed USD value: the coin-margined exchanges of Binance and HTX.
     CoinMargined,
-    /// In coins where the contract is quoted in a stable coin, in USD where it is quoted in USD.
+    /// Coins for contracts quoted in a stablecoin, USD for contracts quoted in USD.
     ByQuote,
-    /// In contracts, of which the venue's own rule says what they hold, or nothing does.
+    /// Contracts; the exchange's rule gives the contract size, if it has one.
     ByRule,
 }
 
-/// Tardis' names of exchanges, ours, and how each counts.
+/// Tardis' exchange name, our name, and the unit.
 const EXCHANGES: [(&str, &str, Counts); 16] = [
     ("binance-futures", "binance", Counts::Coins),
     ("binance-delivery", "binance", Counts::CoinMargined),
@@ -52,10 +53,10 @@ const EXCHANGES: [(&str, &str, Counts); 16] = [
     ("dydx-v4", "dydx", Counts::Coins),
 ];
 
-/// After so long the same open interest is told again.
+/// Unchanged open interest is reported again after this time.
 const FRESH: i64 = 5 * Millis::MINUTE;
 
-/// The first columns of every file of Tardis'.
+/// First columns of every Tardis file.
 pub(super) const COMMON: [&[&str]; 4] = [
     &["exchange"],
     &["symbol"],
@@ -63,10 +64,10 @@ pub(super) const COMMON: [&[&str]; 4] = [
     &["local_timestamp"],
 ];
 
-/// The others of `liquidations`, and of `trades`.
+/// Further columns of `liquidations` and `trades`.
 pub(super) const LIQUIDATIONS: [&[&str]; 4] = [&["id"], &["side"], &["price"], &["amount"]];
 
-/// Those of `derivative_ticker` that are read.
+/// Columns used from `derivative_ticker`.
 pub(super) const TICKER: [&[&str]; 3] = [&["open_interest"], &["mark_price"], &["last_price"]];
 
 fn exchange(line: Line<'_>, column: Column) -> Result<(&'static Venue, Counts), Flaw> {
@@ -80,7 +81,7 @@ fn exchange(line: Line<'_>, column: Column) -> Result<(&'static Venue, Counts), 
         })
 }
 
-/// What an amount says about the quantity.
+/// The size of an amount in the exchange's unit.
 fn size(frame: &Frame<'_>, counts: Counts, native_id: &str, amount: Decimal) -> Size {
     match counts {
         Counts::Coins => Size::Base(amount),
@@ -120,7 +121,7 @@ impl Liquidations {
             other => return Err(Flaw::new("side: not buy or sell", other)),
         };
         let (price, amount) = (line.positive(price)?, line.positive(amount)?);
-        // Not every exchange gives its liquidations a name.
+        // Not every exchange has ids of liquidations.
         let dedupe_key = if let Ok(id) = line.text(id) {
             format!("tardis|{native_id}|{id}")
         } else {
@@ -149,18 +150,18 @@ impl Liquidations {
     }
 }
 
-/// Reads the open interest of `derivative_ticker`. A line follows every change of any figure: those that tell no other open
-/// interest than the last one are kept every five minutes only, and give nothing else.
+/// Reads open interest from `derivative_ticker`. A line follows every change of any value. Unchanged open interest is
+/// kept every five minutes only.
 #[derive(Debug)]
 pub(super) struct Ticker {
     pub(super) common: [Column; 4],
     pub(super) columns: [Column; 3],
-    /// The last open interest of each contract as it stands in the file, and when it was told.
+    /// The last open interest of each contract, as text, and its time.
     pub(super) last: HashMap<String, (String, Millis)>,
 }
 
 impl Ticker {
-    /// `None` where it is the reading that was told last.
+    /// `None` if the reading repeats the last one.
     pub(super) fn row(&mut self, line: Line<'_>) -> Result<Option<Row>, Flaw> {
         let [of_exchange, symbol, time, received] = self.common;
         let [open_interest, mark, traded] = self.columns;
@@ -181,11 +182,11 @@ impl Ticker {
         let frame = venue.frame("", Some(received_at), &none);
         let unknown = || {
             Flaw::new(
-                "the size is in contracts, and what one of them holds is not known",
+                "the size is in contracts, and the contract size is unknown",
                 native_id,
             )
         };
-        let unfit = || Flaw::new("a figure fits no decimal exactly", text);
+        let unfit = || Flaw::new("a number does not fit a decimal exactly", text);
         let coins = match size(&frame, counts, native_id, amount) {
             Size::Base(coins) => coins,
             Size::Usd(usd) => quotient(usd, price()?).ok_or_else(unfit)?,

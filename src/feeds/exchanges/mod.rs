@@ -1,6 +1,7 @@
 //! One decoder per exchange.
 //!
-//! Each file states its channel, side convention, units and source page, and ends in one `VENUE` value.
+//! The docs of each file state channel, side convention, units, backfill and source page. The file then defines
+//! limits, the `VENUE` value, market names, the decoder, control messages, listings and backfill, in this order.
 
 pub(super) mod centralized;
 pub(super) mod decentralized;

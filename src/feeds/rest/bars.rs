@@ -1,4 +1,4 @@
-//! Bars as most venues send them: lists of `[open time, open, high, low, close, …]`.
+//! Bars in the common format: lists of `[open time, open, high, low, close, …]`.
 
 use crate::feeds::decoding::frame::Frame;
 use crate::feeds::decoding::json_path::Place;
@@ -10,12 +10,12 @@ use crate::model::sort_small;
 /// One row of a table of raw cells.
 pub(crate) type Row<'a> = Vec<Raw<'a>>;
 
-/// Which columns of a row say what, beside time and the four prices, which are the first five.
+/// Columns of a bar after time and the four prices, which are the first five.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Columns {
-    /// Volume in units of the base.
+    /// Volume in base units.
     pub(crate) volume: usize,
-    /// `1` once the bar is closed; without it all bars are.
+    /// `1` if the bar is closed; without this column all bars are closed.
     pub(crate) closed: Option<usize>,
 }
 
@@ -24,7 +24,7 @@ pub(crate) fn cell<'a>(row: &[Raw<'a>], column: usize) -> Cell<'a> {
     row.get(column).copied().filter(|raw| raw.text() != "null")
 }
 
-/// The closed bars of a table, by time, whichever way it is sorted.
+/// The closed bars of a table in time order, however the table is sorted.
 pub(crate) fn bars(
     frame: &Frame<'_>,
     place: &Place<'_>,

@@ -1,4 +1,4 @@
-//! What a venue is asked by REST, as a value.
+//! The REST endpoints of an exchange.
 
 use std::time::Duration;
 
@@ -9,7 +9,7 @@ use crate::feeds::rest::prices::Prices;
 use crate::feeds::rest::request::{Ask, Bar, Page, Reading, Series, Total};
 use crate::model::Millis;
 
-/// What a venue is asked by REST.
+/// The REST endpoints of an exchange.
 #[derive(Debug)]
 pub(crate) struct Rest {
     pub(crate) listings: fn() -> Vec<Ask>,
@@ -27,11 +27,11 @@ pub(crate) struct Rest {
     pub(crate) disproof: fn(&Frame<'_>) -> Result<Option<String>, Error>,
 }
 
-/// How late a venue may tell a row that is asked for, where nothing is known of it: its pages are filled behind the socket.
+/// Default delay with which an exchange may add a row: its pages lag behind the socket.
 const LATE: i64 = 30_000;
 
 impl Rest {
-    /// Nothing.
+    /// No endpoints.
     pub(crate) const NONE: Self = Self {
         listings: Vec::new,
         read_listings: |_, frame| Err(frame.unknown()),

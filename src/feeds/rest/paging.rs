@@ -1,8 +1,8 @@
-//! Going through a venue's trades page by page, where a page ends with an instant and not with a place.
+//! Paging through an exchange's trades by time.
 //!
-//! Trades of the instant at which a page ends may be split between two pages, so that instant is asked for again; what was
-//! kept already is known by its key. Where one instant fills a whole page the rest of it cannot be asked for: that is said,
-//! and the next instant follows.
+//! Trades of the last instant of a page may be split between two pages, so the next page includes that instant.
+//! Duplicates are recognized by their key. If one instant fills a whole page, its rest cannot be requested. This is
+//! reported, and paging continues with the next instant.
 
 use crate::feeds::decoding::frame::Frame;
 use crate::feeds::decoding::json_path::Place;
@@ -10,8 +10,9 @@ use crate::feeds::error::Error;
 use crate::feeds::rest::request::Ask;
 use crate::model::Millis;
 
-/// The request for the page behind this one, where the newest trades come first: this page holds trades of `times`, at most
-/// `most`; `page` asks for what is before an instant.
+/// The request for the next page, newest trades first.
+///
+/// This page has trades at `times`, at most `most`; `page` requests trades before an instant.
 pub(crate) fn earlier(
     ask: &Ask,
     frame: &Frame<'_>,
@@ -32,7 +33,7 @@ pub(crate) fn earlier(
     Ok(back(ask, until, page))
 }
 
-/// The same where nobody knows how long a page may be: pages follow until one is empty.
+/// The same for pages of unknown size: paging ends with an empty page.
 pub(crate) fn until_empty(
     ask: &Ask,
     place: &Place<'_>,
@@ -43,7 +44,7 @@ pub(crate) fn until_empty(
     Ok(until.map_or_else(Vec::new, |(until, _)| back(ask, until, page)))
 }
 
-/// Until when is asked next, and the oldest of a page; nothing where it reaches back far enough.
+/// The end of the next request, and the oldest time of the page; `None` at the start of the range.
 fn before(
     ask: &Ask,
     place: &Place<'_>,
@@ -54,7 +55,7 @@ fn before(
     };
     if oldest >= ask.until {
         let message = format!(
-            "ends at {oldest}, though what came before {} was asked for",
+            "ends at {oldest}, although trades before {} were requested",
             ask.until
         );
         return Err(place.fault(message));
@@ -74,8 +75,8 @@ fn back(ask: &Ask, until: Millis, page: fn(&Ask, Millis, Millis) -> Ask) -> Vec<
     }
 }
 
-/// The request for the page behind this one, where the oldest trades come first and the venue says that there are more
-/// than these of `times`; `page` asks for what is from an instant on.
+/// The request for the next page, oldest trades first, if the exchange reports more than `times`; `page` requests
+/// trades from an instant on.
 pub(crate) fn later(
     ask: &Ask,
     frame: &Frame<'_>,
@@ -89,7 +90,7 @@ pub(crate) fn later(
     };
     if newest < ask.from {
         let message = format!(
-            "ends at {newest}, though what came from {} on was asked for",
+            "ends at {newest}, although trades from {} on were requested",
             ask.from
         );
         return Err(place.fault(message));
@@ -106,11 +107,11 @@ pub(crate) fn later(
     })
 }
 
-/// What is to be said of an instant that has more trades than a page.
+/// The error for an instant with more trades than a page.
 fn overfull(place: &Place<'_>, times: &[Millis], instant: Millis) -> Error {
     let rows = times.len();
     place.fault(format!(
-        "holds {rows} trades of {instant} alone; if there are more of that instant, they cannot be asked for"
+        "has {rows} trades at {instant} alone; further trades at that instant cannot be requested"
     ))
 }
 
@@ -123,7 +124,7 @@ mod tests {
     use crate::feeds::rest::paging::*;
     use crate::feeds::rest::request::Limit;
 
-    /// From when or until when is asked next, and how many faults were named.
+    /// The bound of the next request, and the number of reported errors.
     fn within(
         look: impl Fn(&Ask, &Frame<'_>) -> Result<Vec<Ask>, Error>,
         end: fn(&Ask) -> Millis,
@@ -147,7 +148,7 @@ mod tests {
             let look = |ask: &Ask, _: &Frame<'_>| until_empty(ask, &Place::ROOT, &times, page);
             within(look, |ask| ask.until)
         };
-        // The instant at which a page ends is asked for again, whole; and by itself only once.
+        // The last instant of a page is requested again, in full, and by itself only once.
         assert_eq!(until(&[1800, 1500]), (Ok(Some(1501)), 0));
         assert_eq!(until(&[1999, 1999]), (Ok(Some(1999)), 0));
         assert_eq!(until(&[]), (Ok(None), 0));

@@ -1,7 +1,7 @@
-//! The last price of each market, where a venue tells them all at once: with its lists of markets, or by requests of its own.
+//! Last prices of all markets, from market lists or separate requests.
 //!
-//! They measure the orders of coins that nothing else measures, so a market that tells none, such as one that is not traded
-//! yet, is passed over.
+//! They are the reference prices for coins without another one. Markets without a price, such as ones not traded yet,
+//! are skipped.
 
 use rust_decimal::Decimal;
 
@@ -13,17 +13,17 @@ use crate::feeds::error::Error;
 use crate::feeds::rest::request::Ask;
 use crate::wire::exact_decimal;
 
-/// The last price that a venue tells of a market, of one listed unit.
+/// The last price of a market, per listed unit.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Quoted {
-    /// The venue's own name of the contract.
+    /// The exchange's name of the contract.
     pub native_id: String,
     /// The price.
     pub price: Decimal,
 }
 
 impl Quoted {
-    /// The price of a market, where it tells one.
+    /// The price of a market, if it has one.
     pub(crate) fn read(native_id: Cell<'_>, price: Cell<'_>) -> Option<Self> {
         let native_id = text_of(native_id)?.into_owned();
         let price = exact_decimal(&text_of(price)?).ok()?;
@@ -31,17 +31,17 @@ impl Quoted {
     }
 }
 
-/// How a venue tells the last price of its markets.
+/// How an exchange publishes the last prices of its markets.
 #[derive(Debug)]
 pub(crate) struct Prices {
-    /// The requests that tell them; none where the lists of markets do.
+    /// The requests for prices; empty if the market lists contain them.
     pub(crate) asks: fn() -> Vec<Ask>,
-    /// The prices in a reply.
+    /// Decodes the prices of a reply.
     pub(crate) read: fn(&Frame<'_>) -> Result<Vec<Quoted>, Error>,
 }
 
 impl Prices {
-    /// Those that stand in the lists of markets.
+    /// Prices contained in the market lists.
     pub(crate) const fn listed(read: fn(&Frame<'_>) -> Result<Vec<Quoted>, Error>) -> Self {
         Self {
             asks: Vec::new,
@@ -50,7 +50,7 @@ impl Prices {
     }
 }
 
-/// The prices in a list of markets.
+/// The prices in a market list.
 pub(crate) fn quoted<T>(
     place: &Place<'_>,
     rows: &Part<T>,
@@ -69,7 +69,7 @@ mod tests {
     use crate::feeds::instruments::Instruments;
     use crate::feeds::venue;
 
-    /// What venues send, and the prices in it.
+    /// Recorded replies and their prices.
     const TOLD: [(&str, &str, &[&str]); 12] = [
         (
             "okx",

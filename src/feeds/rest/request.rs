@@ -1,4 +1,4 @@
-//! One request to a venue's REST interface, and how often such requests may be made.
+//! REST requests and rate limits.
 
 use std::time::Duration;
 
@@ -8,14 +8,14 @@ use crate::feeds::decoding::frame::Frame;
 use crate::feeds::error::Error;
 use crate::model::Millis;
 
-/// How much a venue allows of one kind of request.
+/// The rate limit for one kind of request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Limit {
-    /// The kind; requests of one name share the allowance.
+    /// The kind; requests with the same name share the limit.
     pub name: &'static str,
-    /// The weight allowed …
+    /// The allowed weight in `per`.
     pub most: u32,
-    /// … in this time.
+    /// The period of the limit.
     pub per: Duration,
 }
 
@@ -33,33 +33,33 @@ impl Limit {
 /// One GET request.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Ask {
-    /// Which of the venue's [hosts](crate::feeds::Venue::hosts) it goes to.
+    /// The exchange's [host](crate::feeds::Venue::hosts) by name.
     pub host: &'static str,
-    /// The path behind the host.
+    /// The path after the host.
     pub path: String,
-    /// The query, in order.
+    /// The query parameters, in order.
     pub query: Vec<(&'static str, String)>,
-    /// What it counts against the limit.
+    /// The weight against the limit.
     pub weight: u32,
     /// The limit it counts against.
     pub limit: Limit,
-    /// The market asked about, where the body does not say.
+    /// The requested market, if the body does not name it.
     pub market: Option<String>,
-    /// The time asked about: from here …
+    /// Start of the requested range.
     pub from: Millis,
-    /// … until before here.
+    /// End of the requested range, exclusive.
     pub until: Millis,
 }
 
 impl Ask {
-    /// Whether it asks about this market by its name.
+    /// Whether it names this market.
     #[must_use]
     pub fn names(&self, native_id: &str) -> bool {
         let mut values = self.query.iter().map(|(_, value)| value.as_str());
         values.any(|value| value == native_id) || self.path.split('/').any(|part| part == native_id)
     }
 
-    /// A request of weight 1 for all of time.
+    /// A request of weight 1 without a time range.
     pub(crate) fn new(path: &str, limit: Limit) -> Self {
         Self {
             host: "rest",
@@ -77,10 +77,7 @@ impl Ask {
         Self { host, ..self }
     }
 
-    #[expect(
-        clippy::needless_pass_by_value,
-        reason = "numbers and texts alike read better without an ampersand"
-    )]
+    #[expect(clippy::needless_pass_by_value, reason = "accepts numbers and texts")]
     pub(crate) fn with(mut self, name: &'static str, value: impl ToString) -> Self {
         self.query.push((name, value.to_string()));
         self
@@ -91,7 +88,7 @@ impl Ask {
         self.clone().without(name).with(name, value)
     }
 
-    /// The same request with no value of `name`.
+    /// The same request without `name`.
     pub(crate) fn without(mut self, name: &'static str) -> Self {
         self.query.retain(|(known, _)| *known != name);
         self
@@ -125,17 +122,17 @@ impl Ask {
     }
 }
 
-/// What a body holds, and the requests that go on where it ends.
+/// The rows of a body and its follow-up requests.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Page<T> {
-    /// What it holds.
+    /// The rows.
     pub rows: Vec<T>,
-    /// What is still to be asked.
+    /// The follow-up requests.
     pub rest: Vec<Ask>,
 }
 
 impl<T> Page<T> {
-    /// A body after which there is nothing to be asked.
+    /// A body without follow-up requests.
     pub(crate) fn last(rows: Vec<T>) -> Self {
         Self {
             rows,
@@ -144,7 +141,7 @@ impl<T> Page<T> {
     }
 }
 
-/// One closed bar of a market, in single units of its coin.
+/// One closed bar of a market, per single coin.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Bar {
     /// Time of the open.
@@ -157,11 +154,11 @@ pub struct Bar {
     pub low: Decimal,
     /// Last price.
     pub close: Decimal,
-    /// Volume in units of the base.
+    /// Volume in coins.
     pub volume: Decimal,
 }
 
-/// Open interest of a market at an instant, one side, in units of the base.
+/// One-sided open interest of a market at an instant, in coins.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Reading {
     /// The instant.
@@ -170,30 +167,30 @@ pub struct Reading {
     pub open_interest: Decimal,
 }
 
-/// What a venue says it liquidated of a market in an hour.
+/// The exchange's own total of liquidations of a market in an hour.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Total {
-    /// When the hour began.
+    /// Start of the hour.
     pub timestamp: Millis,
-    /// Longs and shorts together, in USD.
+    /// USD of longs and shorts.
     pub usd: Decimal,
 }
 
-/// Something of a market that is asked for stretch by stretch.
+/// A time series of a market, requested in pieces.
 #[derive(Debug)]
 pub(crate) struct Series<T: 'static> {
-    /// How far back it can be asked for, in milliseconds.
+    /// How far back it is available, in milliseconds.
     pub(crate) look_back: i64,
-    /// Longest time that one request asks about.
+    /// Longest range of one request.
     pub(crate) length: i64,
-    /// The request about a market, by its native id, from one instant until before another.
+    /// Builds the request for a market and a range of time.
     pub(crate) ask: fn(&str, Millis, Millis) -> Ask,
-    /// What a reply holds, by time.
+    /// Decodes the values of a reply, in time order.
     pub(crate) read: fn(&Frame<'_>) -> Result<Vec<T>, Error>,
 }
 
 impl<T> Series<T> {
-    /// The requests about a market, the newest stretch first.
+    /// The requests for a market, newest range first.
     pub(crate) fn requests(&self, market: &str, from: Millis, until: Millis) -> Vec<Ask> {
         stretches(from, until, self.length)
             .into_iter()
@@ -206,11 +203,11 @@ impl<T> Series<T> {
 }
 
 impl Reading {
-    /// How far apart they are asked for.
+    /// Distance between requested readings.
     pub(crate) const APART: i64 = 5 * Millis::MINUTE;
 }
 
-/// The time from `from` until before `until` in stretches of at most `length`, the newest first.
+/// Splits the range into pieces of at most `length`, newest first.
 pub(crate) fn stretches(from: Millis, until: Millis, length: i64) -> Vec<(Millis, Millis)> {
     let mut found = Vec::new();
     let mut end = until;

@@ -1,4 +1,4 @@
-//! What listening to a venue takes, without any input or output: sockets, subscriptions, signs of life.
+//! Connection plans, subscriptions and heartbeats, without I/O.
 
 use std::time::Duration;
 
@@ -7,45 +7,45 @@ use crate::feeds::decoding::json_path::{joined, text_of};
 use crate::feeds::decoding::raw_json::Cell;
 use crate::model::Millis;
 
-/// One socket to be opened.
+/// One connection to open.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Line {
-    /// What tells it from the venue's other sockets, such as `linear` or `trades 2`.
+    /// The name among the exchange's connections, such as `linear` or `trades 2`.
     pub name: String,
-    /// Which of the venue's [hosts](crate::feeds::Venue::hosts) it goes to.
+    /// The exchange's [host](crate::feeds::Venue::hosts) by name.
     pub host: &'static str,
-    /// The path behind the host, with its query.
+    /// The path after the host, with query.
     pub path: String,
-    /// Headers that the venue wants with the handshake.
+    /// Headers of the handshake.
     pub headers: &'static [(&'static str, &'static str)],
-    /// The topics to subscribe to; each list goes in one message.
+    /// The topics to subscribe to, one message per list.
     pub batches: Vec<Vec<String>>,
-    /// Least time between two messages of subscription.
+    /// Least time between two subscription messages.
     pub between: Duration,
-    /// What is never silent for long on it, beside what it is for.
+    /// The traffic that proves that the connection is not mute.
     pub control: Control,
 }
 
-/// What is never silent for long on a socket, beside what it is for: who answers pings and leaves that out is mute.
+/// The steady traffic of a connection. A connection that answers pings without it is mute.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Control {
-    /// Nothing is known to be.
+    /// None is known.
     #[default]
     None,
-    /// What comes by itself where nothing else has for a while.
+    /// A heartbeat that the exchange sends if nothing else was sent.
     ByItself,
-    /// What this topic tells, from when it is subscribed to on.
+    /// The frames of this topic, once subscribed.
     Topic(&'static str),
 }
 
 impl Line {
-    /// A socket with one message of subscription.
+    /// A connection with one subscription message.
     pub(crate) fn new(name: &str, path: &str, topics: &[&str]) -> Self {
         let topics = topics.iter().map(|topic| (*topic).to_owned()).collect();
         Self::of(name, path, vec![topics])
     }
 
-    /// A socket with a message of subscription for each of `batches`.
+    /// A connection with one subscription message per list of `batches`.
     pub(crate) fn of(name: &str, path: &str, batches: Vec<Vec<String>>) -> Self {
         Self {
             name: name.to_owned(),
@@ -58,7 +58,7 @@ impl Line {
         }
     }
 
-    /// The same with what is never silent on it, which is asked for before all else where it is not among the topics.
+    /// Sets the steady traffic. Its topic is subscribed first unless it is among the topics.
     pub(crate) fn controlled(mut self, control: Control) -> Self {
         if let Control::Topic(topic) = control
             && !self.batches.iter().flatten().any(|one| one == topic)
@@ -68,7 +68,7 @@ impl Line {
         Self { control, ..self }
     }
 
-    /// The topics that it is for.
+    /// The topics without the control topic.
     pub fn topics(&self) -> impl Iterator<Item = &String> {
         let of_control =
             |topic: &String| matches!(self.control, Control::Topic(one) if one == topic);
@@ -77,7 +77,7 @@ impl Line {
     }
 }
 
-/// Topics in lists of at most `most`.
+/// Splits topics into lists of at most `most`.
 pub(crate) fn batched(topics: impl IntoIterator<Item = String>, most: usize) -> Vec<Vec<String>> {
     let mut batches: Vec<Vec<String>> = Vec::new();
     for topic in topics {
@@ -89,7 +89,7 @@ pub(crate) fn batched(topics: impl IntoIterator<Item = String>, most: usize) -> 
     batches
 }
 
-/// Sockets for `topics`, numbered from 1: at most `most` topics on each, each in a message of its own.
+/// Splits `topics` into connections, numbered from 1, of at most `most` topics with one message each.
 pub(crate) fn spread(
     topics: impl IntoIterator<Item = String>,
     most: usize,
@@ -101,20 +101,20 @@ pub(crate) fn spread(
         .collect()
 }
 
-/// What has been subscribed to on a socket: requests are numbered from 1 in the order they were sent.
+/// The subscriptions sent on a connection, numbered from 1.
 #[derive(Clone, Debug, Default)]
 pub struct Asked {
     requests: Vec<Vec<String>>,
 }
 
 impl Asked {
-    /// The number of the next request, which asks for `topics`.
+    /// Records a request for `topics` and returns its number.
     pub fn number(&mut self, topics: Vec<String>) -> usize {
         self.requests.push(topics);
         self.requests.len()
     }
 
-    /// The topics of the request with that number, as a venue repeats it; of the only one where it repeats none.
+    /// The topics of request `number`; without a number those of the only request.
     pub(crate) fn topics(&self, number: Option<&str>) -> Vec<String> {
         let named = number
             .and_then(|text| text.parse::<usize>().ok())
@@ -126,12 +126,12 @@ impl Asked {
         }
     }
 
-    /// Every topic asked for.
+    /// All requested topics.
     pub(crate) fn all(&self) -> Vec<String> {
         self.requests.concat()
     }
 
-    /// What a venue names, or every topic where it names none.
+    /// The given topics, or all requested ones if there are none.
     pub(crate) fn or_all(&self, topics: Vec<String>) -> Vec<String> {
         if topics.is_empty() {
             self.all()
@@ -141,37 +141,37 @@ impl Asked {
     }
 }
 
-/// What a frame is.
+/// The kind of a frame.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Heard {
-    /// A frame of a channel that was subscribed to; its events are read apart.
+    /// Data of a subscribed channel, to be decoded.
     Data,
-    /// The venue took a subscription.
+    /// An acknowledgement of a subscription.
     Ack {
-        /// What it took.
+        /// The acknowledged topics.
         topics: Vec<String>,
     },
-    /// The venue refused a subscription.
+    /// A refusal of a subscription.
     Refused {
-        /// What it refused; empty where it does not say.
+        /// The refused topics; empty if unknown.
         topics: Vec<String>,
-        /// Its words.
+        /// The exchange's message.
         message: String,
     },
-    /// The answer to our ping.
+    /// The reply to our ping.
     Pong,
-    /// A ping that wants this answer.
+    /// A ping with the expected reply.
     Ping(String),
-    /// The venue announces that it will close the connection.
+    /// An announcement that the exchange will close the connection.
     Notice(String),
-    /// A sign of the control stream.
+    /// A frame of the control topic.
     Control,
-    /// Something else that the venue sends and that tells nothing here.
+    /// Any other valid frame.
     Other,
 }
 
 impl Heard {
-    /// A refusal of `topics`, in the words of these members.
+    /// A refusal of `topics` with the message in these members.
     pub(crate) fn refused(topics: Vec<String>, said: &[Cell<'_>]) -> Self {
         Self::Refused {
             topics,
@@ -180,21 +180,21 @@ impl Heard {
     }
 }
 
-/// A number of the venue's own on what it tells.
+/// A sequence number of the exchange.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Numbered {
-    /// What is counted by itself, such as the trades of a market; empty where that is everything on the connection.
+    /// The numbered stream, such as the trades of a market; empty for the whole connection.
     pub stream: String,
-    /// The number, one more than that of what came before.
+    /// The number, one more than its predecessor.
     pub number: u64,
-    /// Whether what lies between the one before and this is told by other means, or was before anybody listened.
+    /// Whether a missing predecessor is no gap: it came another way or before the connection.
     pub begins: bool,
-    /// When what it stands on happened, where that is told.
+    /// Event time of the numbered message, if known.
     pub at: Option<Millis>,
 }
 
 impl Numbered {
-    /// A number that continues those before it.
+    /// A number that continues its stream.
     #[must_use]
     pub fn of(stream: String, number: u64) -> Self {
         Self {
@@ -205,7 +205,7 @@ impl Numbered {
         }
     }
 
-    /// The same, of what happened at an instant as a venue writes it.
+    /// Sets the event time from a member.
     pub(crate) fn told_at(self, time: Cell<'_>) -> Self {
         let time = text_of(time);
         let at = time.and_then(|text| match text.parse() {
@@ -215,35 +215,35 @@ impl Numbered {
         Self { at, ..self }
     }
 
-    /// The same of what a venue sends; `None` of what is no number.
+    /// Parses a sequence number; `None` if it is not a number.
     pub(crate) fn read(stream: &str, number: Cell<'_>) -> Option<Self> {
         let number = text_of(number)?.parse().ok()?;
         Some(Self::of(stream.to_owned(), number))
     }
 }
 
-/// How a venue numbers what it tells.
+/// How an exchange numbers its messages.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Numbers {
-    /// The numbers of a frame; none where it cannot be read.
+    /// The sequence numbers of a frame; empty if it is unreadable.
     pub(crate) read: fn(&Frame<'_>) -> Vec<Numbered>,
-    /// How much later than those behind it one may come.
+    /// How late a number may arrive after later ones.
     pub(crate) late: Duration,
 }
 
-/// A sign that the other end lives.
+/// A sign of life from the exchange.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Sign {
-    /// An answer to our ping.
+    /// A reply to our ping.
     Pong,
-    /// A ping of theirs.
+    /// A ping from the exchange.
     Ping,
-    /// A frame of the control stream.
+    /// A frame of the control topic.
     Control,
 }
 
 impl Sign {
-    /// As a sentence says it.
+    /// The name for messages.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -254,39 +254,39 @@ impl Sign {
     }
 }
 
-/// What we say to hear whether the other end lives.
+/// The ping that we send.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Beat {
-    /// A ping of the WebSocket protocol.
+    /// A WebSocket protocol ping.
     Protocol,
-    /// A text of the venue's own.
+    /// A text message.
     Text(&'static str),
-    /// A text around the time in whole seconds.
+    /// A text around the current time in whole seconds.
     Stamped(&'static str, &'static str),
 }
 
-/// An answer within two of our usual pings.
+/// A pong within two of our usual ping intervals.
 const PONG: (Sign, Duration) = (Sign::Pong, Duration::from_secs(40));
-/// That, and a word of what tells each few seconds.
+/// That, and a control frame every few seconds.
 pub(crate) const STEADY: &[(Sign, Duration)] = &[PONG, (Sign::Control, Duration::from_secs(15))];
-/// That, and a word of what may be calm for a while.
+/// That, and a control frame that may pause for a while.
 pub(crate) const CALM: &[(Sign, Duration)] = &[PONG, (Sign::Control, Duration::from_secs(30))];
-/// That, and a word of what tells each quarter of a minute.
+/// That, and a control frame every 15 seconds.
 pub(crate) const QUARTERLY: &[(Sign, Duration)] = &[PONG, (Sign::Control, Duration::from_secs(40))];
 
-/// How the life of a connection is proved.
+/// The heartbeat rules of a connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Heartbeat {
-    /// What we say.
+    /// The ping.
     pub beat: Beat,
-    /// How often.
+    /// The ping interval.
     pub every: Duration,
-    /// Which signs have to come, and how far apart at most.
+    /// The required signs of life with their longest intervals.
     pub signs: &'static [(Sign, Duration)],
 }
 
 impl Heartbeat {
-    /// How far apart signs of a kind may be at most; `None` where none is owed.
+    /// Longest interval of a sign of life; `None` if it is not required.
     #[must_use]
     pub fn within(&self, sign: Sign) -> Option<Duration> {
         let mut signs = self.signs.iter();
@@ -295,7 +295,7 @@ impl Heartbeat {
             .map(|(_, within)| *within)
     }
 
-    /// `beat` each 20 seconds, and an answer within two of these.
+    /// Pings with `beat` every 20 seconds and expects a pong within two intervals.
     pub(crate) const fn each_20_seconds(beat: Beat) -> Self {
         Self {
             beat,

@@ -1,4 +1,4 @@
-//! How a venue is listened to, as a value: which sockets, what is said on them, what proves that they live.
+//! How an exchange's feed is subscribed: connections, messages and heartbeats.
 
 use std::time::Duration;
 
@@ -10,38 +10,38 @@ use crate::feeds::instruments::Listing;
 use crate::feeds::websocket::control::{Asked, Beat, Control, Heard, Heartbeat, Line, Numbers};
 use crate::model::Millis;
 
-/// Which sockets a venue wants.
+/// The connections of an exchange.
 #[derive(Debug)]
 pub(crate) enum Lines {
-    /// Always these: name, path and topics of each.
+    /// Fixed: name, path and topics of each.
     Fixed(&'static [(&'static str, &'static str, &'static [&'static str])]),
-    /// As the markets are.
+    /// Depending on the markets.
     ByMarket(fn(&[Listing]) -> Vec<Line>),
 }
 
-/// What the keys of a venue's events do not tell apart.
+/// The events that dedupe keys do not distinguish.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Keyed {
-    /// Nothing that it tells.
+    /// None: keys are unique.
     Whole,
-    /// Equal rows of a second that come over a socket, for its bodies count in seconds.
+    /// Equal rows of one second on a socket, because REST bodies have whole seconds.
     BySecond,
-    /// Matches of a position that differ in amount or price alone.
+    /// Matches of one position that differ only in amount or price.
     ByAmount,
 }
 
-/// A position whose liquidation is announced; what is matched of it belongs to it.
+/// A position whose liquidation is announced; later matches belong to it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Announced {
-    /// How the keys of its events begin.
+    /// Prefix of its events' keys.
     pub key: String,
-    /// When it is announced.
+    /// Time of the announcement.
     pub at: Millis,
-    /// How much there is of it.
+    /// Amount of the position.
     pub amount: Decimal,
 }
 
-/// How a venue is listened to.
+/// How an exchange's feed is subscribed.
 #[derive(Debug)]
 pub(crate) struct Listen {
     pub(crate) keyed: Keyed,
@@ -54,23 +54,23 @@ pub(crate) struct Listen {
     pub(crate) answer: fn(&Frame<'_>) -> Result<Option<String>, Error>,
     pub(crate) recalls: fn(&Frame<'_>) -> bool,
     pub(crate) heartbeat: Heartbeat,
-    /// What is never silent for long on the line of a name.
+    /// The steady traffic of a connection, by its name.
     pub(crate) steady: fn(&str) -> Control,
-    /// Whether it is acknowledged for certain.
+    /// Whether the control topic is always acknowledged.
     pub(crate) answers_steady: bool,
-    /// How the frames of such a topic begin, which tell nothing else.
+    /// Prefixes of control frames, which have nothing else.
     pub(crate) steady_frames: &'static [&'static str],
     pub(crate) rotation: Option<Duration>,
     pub(crate) witnesses: &'static [&'static str],
-    /// How many sockets are to listen to the same.
+    /// Number of redundant connections.
     pub(crate) ears: usize,
-    /// Least time between two subscriptions of all sockets together, where an allowance is for an address.
+    /// Least time between two subscriptions over all connections, if a limit is per IP address.
     pub(crate) between: Duration,
     pub(crate) numbers: Option<Numbers>,
 }
 
 impl Listen {
-    /// No socket at all: the venue is polled.
+    /// No sockets: the exchange is polled.
     pub(crate) const NONE: Self = Self {
         keyed: Keyed::Whole,
         announced: |_| Vec::new(),

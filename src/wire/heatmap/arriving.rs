@@ -1,9 +1,9 @@
-//! A heatmap while it arrives: the cells of each row are read as soon as the row is there, and its bytes forgotten.
+//! Incremental heatmap reader: decodes each row on arrival and drops its bytes.
 //!
-//! What a body needs in memory is then the result and little more. Only plain bodies are read so. Should a surprise come
-//! when rows have been forgotten already, the body is kept from there on and read as a whole in the end, with zeros for
-//! the cells of these rows and as many bytes as they took: the verdict and the place it names are those of the body as
-//! it was sent, and the cells that were read take the zeros' place.
+//! Memory use is little more than the result. Only plain bodies are read this way. If something unexpected follows
+//! after rows were dropped, the reader buffers the rest of the body, puts zeros of equal length in place of the
+//! dropped rows, and reads all of it with the tolerant reader. The result and the error place are those of the
+//! original body. The decoded cells replace the zeros.
 
 use std::mem;
 
@@ -21,11 +21,11 @@ use crate::wire::time::plain_millis;
 use crate::wire::token::Instant;
 
 const MATRIX: &[u8] = b"\"matrix\"";
-/// How much behind the name of the matrix has to be there before its bracket is looked for.
+/// Bytes that must follow the name of the matrix before its bracket is searched.
 const BEHIND: usize = 16;
-/// How much is searched for that name at a time.
+/// Bytes searched for that name per step.
 const PIECE: usize = 64 << 10;
-/// The most cells that room is made for ahead of those that have come, while the length of the body is unknown.
+/// Most cells reserved in advance while the length of the body is unknown.
 const AHEAD: usize = 1 << 16;
 
 impl Reply for HeatmapGrid {
@@ -58,34 +58,34 @@ impl Reply for HeatmapGrid {
     }
 }
 
-/// A heatmap on its way in.
+/// The state of a heatmap read.
 #[derive(Debug, Default)]
 struct Arriving {
     announced: Option<usize>,
     stage: Stage,
-    /// What is kept of the body: up to the bracket that opens the matrix, or as it is read in the end.
+    /// Buffered body: up to the bracket that opens the matrix, or all that the tolerant reader gets.
     kept: Vec<u8>,
-    /// Where zeros begin that it did not have.
+    /// Start of the zeros that replace dropped rows.
     rewritten: Option<usize>,
     members: Members,
     rows: Rows,
-    /// What has arrived behind the rows and has not been read.
+    /// Received bytes after the rows that are not decoded yet.
     rest: Vec<u8>,
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 enum Stage {
-    /// Before the name of the matrix, or at that place.
+    /// Before or at the name of the matrix.
     #[default]
     Head,
     Named(usize),
     /// Before a row of the matrix.
     Row,
-    /// Behind a row of the matrix.
+    /// After a row of the matrix.
     Separator,
-    /// Behind the matrix.
+    /// After the matrix.
     Tail,
-    /// Not as plain as that: all of it is kept.
+    /// Not plain: the rest is buffered.
     Body,
 }
 
@@ -124,7 +124,7 @@ impl Intake<HeatmapGrid> for Arriving {
             }
             sheet.in_order()
         });
-        // What is shown of a refusal is what was sent.
+        // A refusal must show the original bytes.
         if let Ok(Reading::Refused { .. }) = reading {
             self.kept.truncate(self.rewritten.unwrap_or(usize::MAX));
         }
@@ -137,9 +137,9 @@ impl Intake<HeatmapGrid> for Arriving {
 }
 
 impl Arriving {
-    /// Takes a part of what stands before the matrix.
+    /// Searches a piece of the head for the name of the matrix.
     fn search(&mut self, piece: &[u8]) {
-        // The last bytes before it may be the beginning of the name.
+        // The end of the previous piece may be the start of the name.
         let searched = self.kept.len().saturating_sub(MATRIX.len() - 1);
         self.kept.extend_from_slice(piece);
         if self.stage == Stage::Head {
@@ -155,7 +155,7 @@ impl Arriving {
         }
     }
 
-    /// Reads the head, in which the name of the matrix has appeared.
+    /// Reads the head, which contains the name of the matrix.
     fn open(&mut self) {
         let mut from = Cursor::of(&self.kept);
         if self.members.head(&mut from).is_none() {
@@ -164,7 +164,7 @@ impl Arriving {
         }
         let unread = from.left();
         self.rows.expected = self.members.cells();
-        // A cell takes two bytes at least, so the body bounds what its axes may ask for.
+        // A cell takes at least two bytes, so the body length bounds the size of the axes.
         let most = self.announced.map_or(AHEAD, |length| length / 2);
         self.rows.cells.reserve_exact(self.rows.expected.min(most));
         self.stage = Stage::Row;
@@ -172,10 +172,10 @@ impl Arriving {
         self.read(&rest);
     }
 
-    /// Reads the rows that `chunk` completes and keeps what is left.
+    /// Reads the rows that `chunk` completes and buffers the rest.
     fn read(&mut self, mut chunk: &[u8]) {
         if !self.rest.is_empty() {
-            // The row that was cut off ends with the next bracket.
+            // A partial row ends at the next bracket.
             let Some(end) = memchr(b']', chunk) else {
                 self.rest.extend_from_slice(chunk);
                 return;
@@ -185,7 +185,7 @@ impl Arriving {
             whole.extend_from_slice(row);
             let used = self.rows.take(&whole, &mut self.stage);
             whole.drain(..used.unwrap_or_else(|used| used));
-            // Its room serves the next one.
+            // Reuse the buffer for the next partial row.
             self.rest = whole;
             if used.is_err() {
                 self.give_up(behind);
@@ -205,7 +205,7 @@ impl Arriving {
         }
     }
 
-    /// What was read, where all of it was plain.
+    /// The decoded sheet, if the whole body was plain.
     fn plain(&mut self) -> Option<Sheet> {
         if matches!(self.stage, Stage::Named(_)) {
             self.open();
@@ -218,7 +218,7 @@ impl Arriving {
         members.with(|| self.rows.matrix())
     }
 
-    /// Keeps the whole body from here on; `behind` is what follows the bytes that are kept unread.
+    /// Buffers the body from here on; `behind` follows the unread bytes.
     fn give_up(&mut self, behind: &[u8]) {
         if matches!(self.stage, Stage::Row | Stage::Separator | Stage::Tail) {
             self.rewritten = Some(self.kept.len());
@@ -230,21 +230,21 @@ impl Arriving {
     }
 }
 
-/// The rows that have been read.
+/// The decoded rows.
 #[derive(Debug, Default)]
 struct Rows {
     cells: Vec<f64>,
     count: usize,
     width: usize,
-    /// How many bytes they took, with what stood between and behind them.
+    /// Bytes of the rows and their separators.
     bytes: usize,
-    /// How many cells the axes ask for.
+    /// Number of cells by the axes.
     expected: usize,
 }
 
 impl Rows {
-    /// Reads the rows of `bytes`, which end with a bracket if they are plain, and what stands between them: how many
-    /// bytes, to the end of the matrix or to the first surprise.
+    /// Reads the rows in `bytes` and their separators. Returns the bytes up to the end of the matrix, or up to the
+    /// first unexpected byte as an error.
     fn take(&mut self, bytes: &[u8], stage: &mut Stage) -> Result<usize, usize> {
         let mut from = Cursor::of(bytes);
         let used = loop {
@@ -263,7 +263,7 @@ impl Rows {
         used
     }
 
-    /// Reads one row; `None` where it is not plain, or of another length.
+    /// Reads one row; `None` if it is not plain or has another length.
     fn row(&mut self, from: &mut Cursor<'_>) -> Option<()> {
         let before = self.cells.len();
         if self.cells.capacity() - before < self.width {
@@ -285,8 +285,7 @@ impl Rows {
         Matrix::even(mem::take(&mut self.cells), self.count, self.width)
     }
 
-    /// Writes as many rows of zeros, in as many bytes as they took; a cell and what parts it from the next takes two at
-    /// least.
+    /// Writes rows of zeros with the same number of rows and bytes; a cell and its separator take at least two bytes.
     fn stand_in(&self, body: &mut Vec<u8>, stage: Stage) {
         let end = body.len() + self.bytes;
         for row in 0..self.count {
@@ -305,7 +304,7 @@ impl Rows {
     }
 }
 
-/// The members of a plain body so far, each at most once.
+/// The decoded members of a plain body, each at most once.
 #[derive(Debug, Default)]
 struct Members {
     symbol: Option<String>,
@@ -318,7 +317,7 @@ struct Members {
 }
 
 impl Members {
-    /// Reads the members before the matrix, to the bracket that opens it.
+    /// Reads the members before the matrix, up to its opening bracket.
     fn head(&mut self, from: &mut Cursor<'_>) -> Option<()> {
         from.take(b'{')?;
         loop {
@@ -330,7 +329,7 @@ impl Members {
         }
     }
 
-    /// Reads the members behind the matrix and the end.
+    /// Reads the members after the matrix and the end of the body.
     fn tail(&mut self, bytes: &[u8]) -> Option<()> {
         let mut from = Cursor::of(bytes);
         while from.more(b'}')? {
@@ -340,7 +339,7 @@ impl Members {
         from.end()
     }
 
-    /// Reads the value of the member `name`, which is not the matrix, times as whole numbers.
+    /// Reads the member `name`, other than the matrix; times must be integers.
     fn take(&mut self, name: &str, from: &mut Cursor<'_>) -> Option<()> {
         match name {
             "symbol" => first(&mut self.symbol, from.string().map(str::to_owned)),
@@ -361,14 +360,14 @@ impl Members {
         }
     }
 
-    /// How many cells the axes ask for, as far as they are known.
+    /// Number of cells by the axes, as far as known.
     fn cells(&self) -> usize {
         let prices = self.prices.as_ref().map_or(0, Vec::len);
         let times = self.times.as_ref().map_or(0, Vec::len);
         prices.saturating_mul(times)
     }
 
-    /// The whole sheet, if nothing but the matrix is missing.
+    /// The complete sheet, if only the matrix is missing.
     fn with(self, matrix: impl FnOnce() -> Matrix) -> Option<Sheet> {
         Some(Sheet {
             success: None,

@@ -1,4 +1,4 @@
-//! The cells of a matrix: every shape one may have, into one contiguous buffer.
+//! Matrix cells of any supported shape in one contiguous buffer.
 
 use std::fmt;
 
@@ -7,25 +7,25 @@ use serde::de::{DeserializeSeed, Deserializer, SeqAccess, Visitor};
 use crate::wire::damage::Damage;
 use crate::wire::token::{Cell, Of, Read};
 
-/// Most cells that are laid out where the body does not spell each of them.
+/// Most cells allocated without being spelled out in the body.
 ///
-/// A dense matrix is as large as the body it came in. Two long axes and no cells could ask for any amount of memory; this
-/// is 64 MiB, as much as a body may have where nobody says otherwise, and five times a map of 1000 × 1440.
+/// A dense matrix is as large as its body. Two long axes without cells could request any amount of memory. This bound
+/// is 64 MiB, five times a map of 1000 × 1440.
 const SPARSE_CELLS: usize = 1 << 23;
 
-/// Rows of cells, row after row, as a body gives them; `null` is read as NaN.
+/// Rows of cells as the body has them, one after the other; `null` is NaN.
 #[derive(Debug, Default)]
 pub struct Matrix {
     pub(super) cells: Vec<f64>,
     pub(super) rows: usize,
     /// Length of the first row.
     pub(super) width: usize,
-    /// The first row of another length than the first one, with its length.
+    /// The first row with another length than row 0, and its length.
     odd: Option<(usize, usize)>,
 }
 
 impl Matrix {
-    /// Rows of one length.
+    /// A matrix of rows of equal length.
     pub(super) fn even(cells: Vec<f64>, rows: usize, width: usize) -> Self {
         Self {
             cells,
@@ -35,12 +35,14 @@ impl Matrix {
         }
     }
 
-    /// The cells row after row, a row per price level: of rows per price level, of rows per time where the lengths leave
-    /// no doubt, and of [triples](Self::triples) where nothing else fits.
+    /// The cells with one row per price level.
+    ///
+    /// Accepts one row per price level, one row per time if the lengths are unambiguous, and [triples](Self::triples)
+    /// if nothing else fits.
     ///
     /// # Errors
     ///
-    /// [`Damage`] below the matrix's own place, where its shape fits the axes in no way.
+    /// [`DecodeError`] with a path below the matrix, if the shape does not fit the axes.
     pub fn in_order(self, prices: usize, times: usize) -> Result<Vec<f64>, Damage> {
         if let Some(odd) = self.odd {
             return Err(self.ragged(odd, prices, times));
@@ -58,12 +60,11 @@ impl Matrix {
         Err(self.misfit(prices, times))
     }
 
-    /// The cells row after row, a row per price level, of rows `[time_index, price_index, value]`; those that are not
-    /// named are zero.
+    /// The cells of rows `[time_index, price_index, value]`, with one row per price level; unnamed cells are zero.
     ///
     /// # Errors
     ///
-    /// [`Damage`] below the matrix's own place, for a row that is none of these or names a cell again.
+    /// [`DecodeError`] with a path below the matrix, for a malformed row or a repeated cell.
     pub fn triples(&self, prices: usize, times: usize) -> Result<Vec<f64>, Damage> {
         let other = (self.rows > 0 && self.width != 3).then_some((0, self.width));
         if let Some((row, length)) = other.or(self.odd) {
@@ -104,7 +105,7 @@ impl Matrix {
         Ok(laid)
     }
 
-    /// Which of two rows of different length is the wrong one.
+    /// The error for rows of different length.
     fn ragged(&self, (row, odd): (usize, usize), prices: usize, times: usize) -> Damage {
         let first = self.width;
         let first_is_wrong = [times, prices]
@@ -122,7 +123,7 @@ impl Matrix {
         )
     }
 
-    /// Rows of one length that fit the axes in no way.
+    /// The error for rows of equal length that do not fit the axes.
     fn misfit(&self, prices: usize, times: usize) -> Damage {
         let (rows, width) = (self.rows, self.width);
         if width == times || (width == prices && rows != prices) {
@@ -141,7 +142,7 @@ impl Matrix {
     }
 }
 
-/// Cells that came a row per time.
+/// Transposes cells with one row per time.
 fn transposed(cells: &[f64], prices: usize) -> Vec<f64> {
     let mut turned = Vec::with_capacity(cells.len());
     for price in 0..prices {
@@ -179,7 +180,7 @@ impl<'de> Read<'de> for Matrix {
     }
 }
 
-/// Appends one row to the buffer and says how long it was.
+/// Appends one row to the buffer and returns its length.
 struct Row<'a>(&'a mut Vec<f64>);
 
 impl<'de> DeserializeSeed<'de> for Row<'_> {
@@ -206,7 +207,7 @@ impl<'de> Visitor<'de> for Row<'_> {
     }
 }
 
-/// `rows` × `columns` cells of `value`, or why there are too many.
+/// `rows` × `columns` cells of `value`, or an error if they are too many.
 pub(in crate::wire) fn spread(value: f64, rows: usize, columns: usize) -> Result<Vec<f64>, String> {
     rows.checked_mul(columns)
         .filter(|&cells| cells <= SPARSE_CELLS)
@@ -221,7 +222,7 @@ pub(in crate::wire) fn spread(value: f64, rows: usize, columns: usize) -> Result
     clippy::cast_possible_truncation,
     clippy::cast_sign_loss,
     clippy::cast_precision_loss,
-    reason = "a whole number from 0 below a length in memory was just shown to be exact in both types"
+    reason = "compared with a length in memory, which is exact in both types"
 )]
 fn index(value: f64, length: usize) -> Option<usize> {
     (value >= 0.0 && value < length as f64 && value.fract() == 0.0).then_some(value as usize)

@@ -1,9 +1,9 @@
-//! The heatmap: every shape a matrix may have, in one pass into one contiguous buffer.
+//! Heatmap decoding: every supported matrix shape, in one pass into one buffer.
 //!
-//! The contract does not show the shape, so three are read: rows per price level, rows per time where the lengths leave
-//! no doubt, and triples `[time_index, price_index, value]` where nothing else fits. Members may come in any order; the
-//! cells are stored flat as they come and put in order once both axes are known. There are two readers: a plain body is
-//! read while it arrives ([`arriving`]), any other when it is whole ([`sheet`]).
+//! The contract does not specify the shape of the matrix. Three are accepted: rows per price level, rows per time if
+//! the lengths are unambiguous, and triples `[time_index, price_index, value]` if nothing else fits. Members may come
+//! in any order. Cells are stored in the order of the body and reordered once both axes are known. A plain body is
+//! decoded on arrival ([`arriving`]), any other as a whole ([`sheet`]).
 
 mod arriving;
 mod matrix;

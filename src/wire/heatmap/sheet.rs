@@ -1,4 +1,4 @@
-//! A heatmap as it stands in the body, its cells not yet in order.
+//! A decoded heatmap before its cells are put in order.
 
 use super::matrix::Matrix;
 use crate::model::{HeatmapGrid, Millis};
@@ -25,7 +25,7 @@ object!(Sheet, "a heatmap", {
 });
 
 impl Sheet {
-    /// The heatmap, its cells row after row, a row per price level.
+    /// The heatmap with one row of cells per price level.
     pub(super) fn in_order(self) -> Result<HeatmapGrid, Damage> {
         if self.success == Some(false) {
             return Err(Damage::at("success", "is false"));

@@ -1,18 +1,18 @@
-//! Digits to numbers, eight at a time.
+//! Number parsing, eight digits at a time.
 
 use crate::model::{POWERS_OF_TEN, POWERS_OF_TEN_F64, ShortDecimal};
 
-/// Most digits of a number that is read eight at a time.
+/// Most digits of a number that is parsed here.
 const DIGITS: usize = 19;
-/// Most digits whose whole number a double holds for sure.
+/// Digits of an integer that a double represents exactly.
 const EXACT_DIGITS: usize = 15;
-/// Most digits of a decimal whose whole number 64 bits hold for sure.
+/// Digits of a decimal that always fit 64 bits.
 const SHORT: usize = 18;
 
 /// Eight zeros as text.
 const ZEROS: u64 = 0x3030_3030_3030_3030;
 
-/// 5^-1 to 5^-18 as 128 bits, the first one set, rounded up.
+/// 5^-1 to 5^-18 as normalized 128-bit fractions, rounded up.
 const FIFTHS: [(u64, u64); 18] = [
     (0xcccc_cccc_cccc_cccc, 0xcccc_cccc_cccc_cccd),
     (0xa3d7_0a3d_70a3_d70a, 0x3d70_a3d7_0a3d_70a4),
@@ -34,21 +34,22 @@ const FIFTHS: [(u64, u64); 18] = [
     (0x9392_ee8e_921d_5d07, 0x3aff_322e_6243_9fd0),
 ];
 
-/// What a number of the common form writes: at most seven digits, or these, a point and at most 16 digits behind it.
+/// A number of the common form: at most seven digits, optionally a point and at most 16 digits.
 #[derive(Clone, Copy)]
 pub(super) struct Common {
-    /// All digits as one number, and how many they are.
+    /// All digits as one integer.
     pub(super) size: u64,
     pub(super) count: usize,
-    /// How many of them stand behind the point.
+    /// Digits after the point.
     pub(super) behind: usize,
-    /// How many bytes it takes.
+    /// Length in bytes.
     pub(super) length: usize,
 }
 
-/// The number of the common form that `from` starts with, signs apart. It is read out of registers: one look at the
-/// length of what is left is all it takes. Where it ends is found apart from what its digits are, so that a processor
-/// begins with the next number before it is done with this one.
+/// The unsigned number of the common form at the start of `from`.
+///
+/// It is parsed in registers after one length check. The end of the number is found independently of its value, so
+/// that a processor can start on the next number early.
 #[inline]
 pub(super) fn common(from: &[u8]) -> Option<Common> {
     let chunk = from.first_chunk::<24>()?;
@@ -107,13 +108,13 @@ pub(super) fn common(from: &[u8]) -> Option<Common> {
     })
 }
 
-/// The highest bit of each byte that is no digit; the text's zeros have been taken from all.
+/// The high bit of each byte that is not a digit; the input is XORed with `ZEROS`.
 #[inline]
 fn others(digits: u64) -> u64 {
     (digits.wrapping_add(0x7676_7676_7676_7676) | digits) & 0x8080_8080_8080_8080
 }
 
-/// The place of the first byte of which the highest bit is set, 8 where none is.
+/// Index of the first byte with its high bit set; 8 if there is none.
 #[inline]
 fn place(bits: u64) -> usize {
     (bits.trailing_zeros() / 8) as usize
@@ -130,7 +131,8 @@ pub(super) fn strip(rest: &mut &[u8], byte: u8) -> bool {
     }
 }
 
-/// `before` followed by the digits that `rest` starts with, and how many they are; `None` where there are too many.
+/// Appends the leading digits of `rest` to `before`; returns the value and the digit count. `None` if there are too
+/// many.
 #[inline]
 pub(super) fn digits(rest: &mut &[u8], before: u64) -> Option<(u64, usize)> {
     let (mut value, mut count) = (before, 0);
@@ -158,7 +160,7 @@ pub(super) fn digits(rest: &mut &[u8], before: u64) -> Option<(u64, usize)> {
     Some((value, count))
 }
 
-/// How many digits `text` starts with.
+/// Number of leading digits of `text`.
 #[inline]
 pub(super) fn leading_digits(text: &[u8]) -> usize {
     let mut length = 0;
@@ -172,7 +174,7 @@ pub(super) fn leading_digits(text: &[u8]) -> usize {
     length + rest.iter().take_while(|byte| byte.is_ascii_digit()).count()
 }
 
-/// The digits that eight bytes start with: their value and how many.
+/// Value and count of the leading digits of eight bytes.
 #[inline]
 fn up_to_eight(bytes: u64) -> (u64, usize) {
     let digits = bytes ^ ZEROS;
@@ -183,7 +185,7 @@ fn up_to_eight(bytes: u64) -> (u64, usize) {
     }
 }
 
-/// The number that eight digits write, the first one in the lowest byte.
+/// The number of eight digits, first digit in the lowest byte.
 #[inline]
 fn eight(digits: u64) -> u64 {
     const MASK: u64 = 0x0000_00FF_0000_00FF;
@@ -193,7 +195,7 @@ fn eight(digits: u64) -> u64 {
     high.wrapping_add(low) >> 32
 }
 
-/// What a number without an exponent writes, whatever its length up to 19 digits.
+/// A number without an exponent, of at most 19 digits.
 struct Plain {
     negative: bool,
     size: u64,
@@ -201,7 +203,7 @@ struct Plain {
     behind: usize,
 }
 
-/// The number without an exponent that `from` starts with, and what follows it.
+/// The number without an exponent at the start of `from`, and the rest.
 #[inline]
 fn plain(from: &[u8]) -> Option<(Plain, &[u8])> {
     let mut rest = from;
@@ -233,8 +235,7 @@ fn plain(from: &[u8]) -> Option<(Plain, &[u8])> {
     ))
 }
 
-/// A number of at most 18 digits and without an exponent: its digits, how many of them stand behind the point, and what
-/// follows it.
+/// A number of at most 18 digits without an exponent, and the rest.
 #[inline]
 pub(super) fn short_decimal(from: &[u8]) -> Option<(ShortDecimal, &[u8])> {
     if let Some(number) = common(from)
@@ -256,7 +257,7 @@ pub(super) fn short_decimal(from: &[u8]) -> Option<(ShortDecimal, &[u8])> {
     Some((ShortDecimal { digits, scale }, rest))
 }
 
-/// A number without an exponent and of at most 19 digits, and what follows it.
+/// A number of at most 19 digits without an exponent, and the rest.
 #[inline]
 pub(super) fn short_double(from: &[u8]) -> Option<(f64, &[u8])> {
     let (number, rest) = plain(from)?;
@@ -264,11 +265,11 @@ pub(super) fn short_double(from: &[u8]) -> Option<(f64, &[u8])> {
     Some((if number.negative { -value } else { value }, rest))
 }
 
-/// The double nearest to `size · 10^-behind`, `size` having `count` digits; `None` leaves it to a slower way.
+/// The double nearest to `size · 10^-behind`; `None` defers to the slow path. `size` has `count` digits.
 #[inline]
 #[expect(
     clippy::cast_precision_loss,
-    reason = "below 16 digits exact, else the nearest double is meant"
+    reason = "exact below 16 digits, otherwise rounding to the nearest double is intended"
 )]
 pub(super) fn scaled(size: u64, behind: usize, count: usize) -> Option<f64> {
     if behind == 0 {
@@ -284,7 +285,7 @@ pub(super) fn scaled(size: u64, behind: usize, count: usize) -> Option<f64> {
     nearest(size, behind)
 }
 
-/// The same by Eisel and Lemire's method: the product with 128 bits of 5^-behind, rounded half to even.
+/// The same by the Eisel–Lemire algorithm: the product with 5^-behind in 128 bits, rounded half to even.
 #[inline]
 fn nearest(size: u64, behind: usize) -> Option<f64> {
     let (high_fifth, low_fifth) = *FIFTHS.get(behind - 1)?;
@@ -300,22 +301,25 @@ fn nearest(size: u64, behind: usize) -> Option<f64> {
     let upper = high >> 63;
     let drop = upper + 9;
     let mut mantissa = high >> drop;
-    // The binary exponent of 10^-behind, biased: at most 19 digits keep it far from both ends.
+    // The biased binary exponent of 10^-behind; at most 19 digits keep it in range.
     let power = (-i64::try_from(behind).ok()? * 217_706) >> 16;
     let exponent = u64::try_from(power + 63 + 1023 - i64::from(shift)).ok()? + upper;
     if low <= 1 && behind <= 4 && mantissa & 3 == 1 && mantissa << drop == high {
         mantissa &= !1;
     }
     mantissa = (mantissa + (mantissa & 1)) >> 1;
-    // A carry out of the mantissa adds one to the exponent by itself.
+    // A carry out of the mantissa increments the exponent.
     Some(f64::from_bits(
         mantissa.wrapping_sub(1 << 52).wrapping_add(exponent << 52),
     ))
 }
 
-/// The upper and the lower half of a product.
+/// The upper and lower half of a product.
 #[inline]
-#[expect(clippy::cast_possible_truncation, reason = "the halves are meant")]
+#[expect(
+    clippy::cast_possible_truncation,
+    reason = "truncation to the halves is intended"
+)]
 fn wide(a: u64, b: u64) -> (u64, u64) {
     let product = u128::from(a) * u128::from(b);
     ((product >> 64) as u64, product as u64)

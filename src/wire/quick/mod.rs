@@ -1,7 +1,7 @@
-//! A quick read of plain JSON, bodies and frames alike: one pass over the bytes, without the machinery that tolerance takes.
+//! Fast reader for plain JSON bodies and frames: one pass over the bytes.
 //!
-//! Everything here gives `None` at the first surprise, and the body is then read by the tolerant readers: what is
-//! accepted, what is refused and why is theirs to say. What is read here is exactly what they would have read.
+//! Every function returns `None` at the first unexpected byte. The tolerant readers then read the body and report
+//! errors. A successful fast read equals that of the tolerant readers.
 
 mod digits;
 mod text;
@@ -11,28 +11,28 @@ use crate::model::ShortDecimal;
 use digits::{common, digits, leading_digits, scaled, short_double, strip};
 use text::quote;
 
-/// The whole number that `text` starts with, and how many digits it has; `None` where they are more than 19.
+/// The leading integer of `text` and its digit count; `None` beyond 19 digits.
 #[inline]
 pub(crate) fn leading_number(mut text: &[u8]) -> Option<(u64, usize)> {
     digits(&mut text, 0).filter(|(_, count)| *count < 20)
 }
 
-/// Zeros in a row, as sparse matrices have them.
+/// A run of zero cells, common in sparse matrices.
 const ZEROS: &[u8; 16] = b"0,0,0,0,0,0,0,0,";
 
-/// How deep objects and lists go.
+/// Deepest nesting of objects and arrays.
 const DEPTH: u8 = 8;
 
-/// What is left of a text in JSON.
+/// The unread rest of a JSON text.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Cursor<'a> {
     rest: &'a [u8],
-    /// Objects and lists around it, as far as they were entered by [`Cursor::opens`] or [`Cursor::each`].
+    /// Nesting depth, counting what [`Cursor::opens`] and [`Cursor::each`] entered.
     depth: u8,
 }
 
 impl<'a> Cursor<'a> {
-    /// Of bytes that need not be text as a whole: what is taken for text is looked at, what is stepped over is not.
+    /// A cursor over bytes that may not be valid UTF-8. Strings that are read are validated, skipped values are not.
     #[inline]
     pub(crate) fn of(bytes: &'a [u8]) -> Self {
         Self {
@@ -41,13 +41,13 @@ impl<'a> Cursor<'a> {
         }
     }
 
-    /// How many bytes are left.
+    /// Number of unread bytes.
     #[inline]
     pub(crate) fn left(&self) -> usize {
         self.rest.len()
     }
 
-    /// Steps over blanks.
+    /// Skips whitespace.
     #[inline]
     fn blanks(&mut self) {
         while let Some((b' ' | b'\n' | b'\r' | b'\t', rest)) = self.rest.split_first() {
@@ -55,59 +55,59 @@ impl<'a> Cursor<'a> {
         }
     }
 
-    /// The byte that comes next, blanks before it aside.
+    /// The next byte after whitespace.
     #[inline]
     pub(crate) fn peek(&mut self) -> Option<u8> {
         self.blanks();
         self.rest.first().copied()
     }
 
-    /// Takes `byte`, blanks before it aside; whether it was there.
+    /// Consumes `byte` after whitespace; returns whether it was there.
     #[inline]
     pub(super) fn takes(&mut self, byte: u8) -> bool {
         self.blanks();
         strip(&mut self.rest, byte)
     }
 
-    /// Takes `byte`, blanks before it aside.
+    /// Consumes `byte` after whitespace.
     #[inline]
     pub(super) fn take(&mut self, byte: u8) -> Option<()> {
         self.takes(byte).then_some(())
     }
 
-    /// Takes exactly `text`, blanks before it aside.
+    /// Consumes exactly `text` after whitespace.
     pub(super) fn word(&mut self, text: &str) -> Option<()> {
         self.blanks();
         self.exactly(text)
     }
 
-    /// Takes exactly `text`, which no blanks may come before.
+    /// Consumes exactly `text`, without preceding whitespace.
     #[inline]
     pub(crate) fn exactly(&mut self, text: &str) -> Option<()> {
         self.rest = self.rest.strip_prefix(text.as_bytes())?;
         Some(())
     }
 
-    /// Nothing but blanks is left.
+    /// Succeeds if only whitespace is left.
     #[inline]
     pub(crate) fn end(&mut self) -> Option<()> {
         self.blanks();
         self.rest.is_empty().then_some(())
     }
 
-    /// A string without escapes.
+    /// Reads a string without escapes.
     pub(super) fn string(&mut self) -> Option<&'a str> {
         self.take(b'"')?;
         self.text()
     }
 
-    /// What is left of a string without escapes behind its first quote.
+    /// Reads the rest of a string without escapes, after its opening quote.
     #[inline]
     pub(super) fn text(&mut self) -> Option<&'a str> {
         std::str::from_utf8(self.quoted()?).ok()
     }
 
-    /// The same, whether it is text or not.
+    /// The same, not validated as UTF-8.
     #[inline]
     fn quoted(&mut self) -> Option<&'a [u8]> {
         let end = quote(self.rest)?;
@@ -116,7 +116,7 @@ impl<'a> Cursor<'a> {
         Some(text)
     }
 
-    /// The name of a member, with its colon.
+    /// Reads a member name and its colon.
     #[inline]
     pub(crate) fn name(&mut self) -> Option<&'a [u8]> {
         self.take(b'"')?;
@@ -125,12 +125,12 @@ impl<'a> Cursor<'a> {
         Some(name)
     }
 
-    /// The same, as text.
+    /// The same, validated as UTF-8.
     pub(super) fn key(&mut self) -> Option<&'a str> {
         std::str::from_utf8(self.name()?).ok()
     }
 
-    /// A comma (true) or `close` (false).
+    /// Consumes a comma (true) or `close` (false).
     #[inline]
     pub(super) fn more(&mut self, close: u8) -> Option<bool> {
         if self.takes(b',') {
@@ -139,7 +139,7 @@ impl<'a> Cursor<'a> {
         self.take(close).map(|()| false)
     }
 
-    /// Begins what begins with `byte`.
+    /// Enters a container that starts with `byte`.
     #[inline]
     fn enter(&mut self, byte: u8) -> Option<()> {
         self.take(byte)?;
@@ -147,7 +147,7 @@ impl<'a> Cursor<'a> {
         (self.depth <= DEPTH).then_some(())
     }
 
-    /// Begins an object; whether it has members.
+    /// Enters an object; returns whether it has members.
     #[inline]
     pub(crate) fn opens(&mut self) -> Option<bool> {
         self.enter(b'{')?;
@@ -156,7 +156,7 @@ impl<'a> Cursor<'a> {
         Some(!is_empty)
     }
 
-    /// Goes on behind a member of an object that was [begun](Self::opens); whether there is another.
+    /// Continues after a member of an [entered](Self::opens) object; returns whether there is another.
     #[inline]
     pub(crate) fn goes_on(&mut self) -> Option<bool> {
         let more = self.more(b'}')?;
@@ -164,7 +164,7 @@ impl<'a> Cursor<'a> {
         Some(more)
     }
 
-    /// Reads a list, each item by `item`.
+    /// Reads an array, each item with `item`.
     #[inline]
     pub(crate) fn each(&mut self, mut item: impl FnMut(&mut Self) -> Option<()>) -> Option<()> {
         self.enter(b'[')?;
@@ -177,7 +177,7 @@ impl<'a> Cursor<'a> {
         Some(())
     }
 
-    /// Steps over a value that nobody asked for, or that is looked at later.
+    /// Skips a value.
     #[inline]
     pub(crate) fn skip(&mut self) -> Option<()> {
         match self.peek()? {
@@ -190,7 +190,7 @@ impl<'a> Cursor<'a> {
         }
     }
 
-    /// Steps over an object, a list or a word that starts with `first`.
+    /// Skips an object, an array or a literal that starts with `first`.
     #[inline(never)]
     fn skip_other(&mut self, first: u8) -> Option<()> {
         match first {
@@ -210,7 +210,7 @@ impl<'a> Cursor<'a> {
         }
     }
 
-    /// Steps over a value that is text.
+    /// Skips a value and validates it as UTF-8.
     pub(super) fn skip_text(&mut self) -> Option<()> {
         let from = self.rest;
         self.skip()?;
@@ -218,7 +218,7 @@ impl<'a> Cursor<'a> {
         std::str::from_utf8(value).ok().map(drop)
     }
 
-    /// Steps over a number without an exponent.
+    /// Skips a number without an exponent.
     #[inline]
     fn skip_number(&mut self) -> Option<()> {
         let mut rest = self.rest;
@@ -233,7 +233,7 @@ impl<'a> Cursor<'a> {
         (!matches!(rest.first(), Some(b'0'..=b'9' | b'e' | b'E'))).then_some(())
     }
 
-    /// A whole number of at most 18 digits.
+    /// Reads an integer of at most 18 digits.
     pub(super) fn whole(&mut self) -> Option<i64> {
         self.blanks();
         let mut rest = self.rest;
@@ -249,7 +249,7 @@ impl<'a> Cursor<'a> {
         Some(if negative { -value } else { value })
     }
 
-    /// A number.
+    /// Reads a double.
     #[inline]
     pub(super) fn double(&mut self) -> Option<f64> {
         self.blanks();
@@ -262,13 +262,13 @@ impl<'a> Cursor<'a> {
         }
     }
 
-    /// A number with an exponent, or with more digits than usual.
+    /// Reads a number with an exponent or many digits.
     #[cold]
     fn long_double(&mut self) -> Option<f64> {
         nearest_double(self.number()?).ok()
     }
 
-    /// The text of a number, whose grammar is not looked at.
+    /// Reads the text of a number without checking its grammar.
     pub(super) fn number(&mut self) -> Option<&'a str> {
         self.blanks();
         let end = self
@@ -280,7 +280,7 @@ impl<'a> Cursor<'a> {
         std::str::from_utf8(text).ok()
     }
 
-    /// A number of at most 18 digits and without an exponent: its digits, and how many stand behind the point.
+    /// Reads a number of at most 18 digits without an exponent.
     #[inline]
     pub(super) fn short_decimal(&mut self) -> Option<ShortDecimal> {
         let (value, rest) = digits::short_decimal(self.rest)?;
@@ -288,7 +288,7 @@ impl<'a> Cursor<'a> {
         Some(value)
     }
 
-    /// The rows of a list in an envelope, each read by `row`, to the end of the body.
+    /// Reads an enveloped array, each row with `row`, to the end of the body.
     pub(super) fn rows(&mut self, row: impl FnMut(&mut Self) -> Option<()>) -> Option<()> {
         for word in ["{", "\"success\"", ":", "true", ",", "\"data\"", ":"] {
             self.word(word)?;
@@ -298,7 +298,7 @@ impl<'a> Cursor<'a> {
         self.end()
     }
 
-    /// An array of what `item` reads.
+    /// Reads an array of the values that `item` reads.
     pub(super) fn list<T>(&mut self, item: impl Fn(&mut Self) -> Option<T>) -> Option<Vec<T>> {
         let mut items = Vec::new();
         self.each(|from| {
@@ -308,7 +308,7 @@ impl<'a> Cursor<'a> {
         Some(items)
     }
 
-    /// Appends numbers of the common form to `cells` as long as each has a comma behind it.
+    /// Appends numbers of the common form to `cells` while each is followed by a comma.
     #[inline]
     pub(super) fn common(&mut self, cells: &mut Vec<f64>) {
         loop {
@@ -337,7 +337,7 @@ impl<'a> Cursor<'a> {
         }
     }
 
-    /// Appends the numbers of an array to `cells`; how many there were.
+    /// Appends the numbers of an array to `cells` and returns their count.
     pub(super) fn doubles(&mut self, cells: &mut Vec<f64>) -> Option<usize> {
         let start = cells.len();
         self.take(b'[')?;
@@ -354,7 +354,7 @@ impl<'a> Cursor<'a> {
     }
 }
 
-/// Fills `slot`, which must be empty.
+/// Fills `slot`; `None` if it is already full.
 pub(super) fn first<T>(slot: &mut Option<T>, value: Option<T>) -> Option<()> {
     if slot.is_some() {
         return None;
@@ -363,7 +363,7 @@ pub(super) fn first<T>(slot: &mut Option<T>, value: Option<T>) -> Option<()> {
     Some(())
 }
 
-/// What follows the digits that `text` starts with; `None` where there are none.
+/// The rest of `text` after its leading digits; `None` if there are none.
 #[inline]
 fn behind_digits(text: &[u8]) -> Option<&[u8]> {
     let length = leading_digits(text);

@@ -1,12 +1,12 @@
-//! Where a string ends: eight bytes are looked at together, without a branch per byte.
+//! String scanning, eight bytes at a time without a branch per byte.
 
 const WORD: usize = 8;
-/// A one in every byte of a word.
+/// One in every byte of a word.
 const ONES: u64 = u64::from_ne_bytes([1; WORD]);
-/// The highest bit of every byte.
+/// The high bit of every byte.
 const TOPS: u64 = ONES << 7;
 
-/// Where the first quote stands; `None` where there is none, or an escape or a control character before it.
+/// Index of the first quote; `None` if there is none, or if an escape or control character precedes it.
 #[inline]
 pub(super) fn quote(text: &[u8]) -> Option<usize> {
     let (words, tail) = text.as_chunks::<WORD>();
@@ -22,7 +22,7 @@ pub(super) fn quote(text: &[u8]) -> Option<usize> {
     quote_one_by_one(tail).map(|end| at + end)
 }
 
-/// The same of the last few bytes of a text.
+/// The same for the last few bytes of a text.
 #[cold]
 #[inline(never)]
 fn quote_one_by_one(text: &[u8]) -> Option<usize> {
@@ -30,17 +30,16 @@ fn quote_one_by_one(text: &[u8]) -> Option<usize> {
     (text.get(end) == Some(&b'"')).then_some(end)
 }
 
-/// Whether plain text ends at `byte`.
+/// Whether `byte` ends plain text.
 #[inline]
 fn is_end(byte: u8) -> bool {
     matches!(byte, b'"' | b'\\' | ..b' ')
 }
 
-/// The highest bit of each byte that is a quote, and of each at which plain text ends; what is said of bytes behind the
-/// first of these need not be true.
+/// The high bit of each quote, and of each byte that ends plain text. Bits after the first one may be wrong.
 #[inline]
 fn ends(word: u64) -> (u64, u64) {
-    // A byte below a bound borrows into its highest bit, and then from the next byte.
+    // A byte below the bound borrows into its high bit, and then from the next byte.
     let below = |word: u64, bound: u8| word.wrapping_sub(ONES * u64::from(bound)) & !word & TOPS;
     let is = |byte: u8| below(word ^ (ONES * u64::from(byte)), 1);
     let quotes = is(b'"');

@@ -1,10 +1,14 @@
-//! Binance, USD-margined and coin-margined: `!forceOrder@arr`.
+//! Binance, USD-margined and coin-margined.
 //!
-//! Since 2026-06-30 the all-market stream of either host carries both kinds of contract, so one host is listened to;
-//! `st` tells them apart (1 is USD-margined, 2 coin-margined). Only the routed path `/market` sends liquidations: the old
-//! one connects, acknowledges and stays mute, which a mark price on the same socket and a watch over the rate find out.
-//! The price is the average fill `ap`, the quantity the accumulated `z`: base units, or contracts where coin-margined.
-//! Missed liquidations cannot be asked for. `st` stands at the top level or inside `o`; keys differ by case alone.
+//! - Channel: `!forceOrder@arr`. Since 2026-06-30 the stream of either host has both kinds of contract, so one host is
+//!   enough. `st` distinguishes them (1 is USD-margined, 2 coin-margined), at the top level or inside `o`. Only the
+//!   path `/market` sends liquidations: the old path acknowledges but stays silent. A mark price on the same socket
+//!   and a check of the message rate detect that.
+//! - Side: that of the closing order; `SELL` closed a long.
+//! - Units: the price is the average fill `ap`, the quantity the accumulated `z` in base units, or in contracts if
+//!   coin-margined. Keys differ only by case.
+//! - Backfill: none.
+//! - Source: <https://developers.binance.com/docs/derivatives>
 
 use std::time::Duration;
 
@@ -28,20 +32,20 @@ use crate::feeds::websocket::control::{Asked, Beat, Control, Heard, Heartbeat, S
 use crate::feeds::websocket::socket_plan::{Lines, Listen};
 use crate::model::Millis;
 
-/// A channel of the same class that is never silent: silence there is a dead socket, silence of liquidations is not.
+/// A channel of the same class with steady traffic: its silence means a dead socket.
 pub(crate) const CONTROL: &str = "btcusdt@markPrice@1s";
 
-/// Weight of both REST hosts together in a minute; some is left to other programs behind the same address.
+/// Weight per minute for both REST hosts; the rest is left to other programs with the same IP address.
 const WEIGHT: Limit = Limit::of("weight", 2000, 60);
-/// Requests for statistics, which weigh nothing, in five minutes.
+/// Requests for statistics, which have no weight, in five minutes.
 const STATISTICS: Limit = Limit::of("statistics", 900, 300);
 
-/// Most bars of a reply, and what so many weigh.
+/// Most bars of a reply, and their weight.
 const BARS: i64 = 1500;
 const BARS_WEIGHT: u32 = 10;
-/// Up to so many bars weigh little.
+/// Up to this many bars have a low weight.
 const FEW_BARS: i64 = 99;
-/// What the prices of all markets weigh.
+/// Weight of the prices of all markets.
 const PRICES_WEIGHT: u32 = 10;
 /// Most readings of open interest of a reply.
 const READINGS: i64 = 500;
@@ -100,7 +104,7 @@ pub(crate) static VENUE: Venue = Venue {
             },
         }),
         open_interest: Some(Series {
-            // A start of thirty days ago is refused, and the request takes its time.
+            // A start exactly thirty days ago is rejected by the time the request arrives.
             look_back: 30 * Millis::DAY - Millis::HOUR,
             length: READINGS * Reading::APART,
             ask: |market, start, end| {
@@ -117,7 +121,7 @@ pub(crate) static VENUE: Venue = Venue {
     },
 };
 
-/// How this venue and those of its shape are listened to.
+/// The socket plan of Binance and of exchanges with the same API.
 pub(crate) const LISTEN: Listen = Listen {
     lines: Lines::Fixed(&[("liquidations", "/market/ws", &["!forceOrder@arr", CONTROL])]),
     subscription: |number, topics, _| {
@@ -131,13 +135,13 @@ pub(crate) const LISTEN: Listen = Listen {
     },
     steady: |_| Control::Topic(CONTROL),
     steady_frames: &[r#"{"e":"markPriceUpdate""#],
-    // A socket is cut at 24 hours.
+    // The exchange closes a socket after 24 hours.
     rotation: Some(Duration::from_hours(23)),
     ears: 2,
     ..Listen::NONE
 };
 
-/// `BTCUSDT`, `BTCUSDT_261225`, `BTCUSD_PERP`.
+/// Names: `BTCUSDT`, `BTCUSDT_261225`, `BTCUSD_PERP`.
 pub(crate) fn market(native_id: &str) -> Market<'_> {
     Market::joined(before(native_id, b'_'))
 }
@@ -159,7 +163,7 @@ members!(Order<'a> {
 });
 
 members!(
-    /// An event, an envelope around one, or a reply to a request.
+    /// An event, its envelope, or a reply to a request.
     Message<'a> {
     stream = "stream",
     data: Option<Box<Part<Message<'a>>>> = "data",
@@ -171,9 +175,9 @@ members!(
     id = "id",
 });
 
-/// The events of a frame of Binance's shape; Aster speaks it too.
+/// The events of a frame in Binance's format, which Aster shares.
 pub(crate) fn force_orders(frame: &Frame<'_>) -> Result<Vec<Event>, Error> {
-    // A frame has one event, hardly ever more.
+    // A frame nearly always has one event.
     let mut events = Vec::with_capacity(1);
     part(frame, &Place::ROOT, &frame.read_plainly()?, &mut events)?;
     Ok(events)
@@ -239,12 +243,12 @@ fn force_order(
         Some("2") => true,
         Some(class) => {
             let message = format!(
-                "{} is no class of contract; 1 or 2 is allowed",
+                "{} is not a class of contract; 1 or 2 is allowed",
                 shown(class)
             );
             return Err(place.member("st").fault(message));
         }
-        // Dated contracts of either kind carry an underscore; only coin-margined ones are quoted in plain USD.
+        // Dated contracts have an underscore; only coin-margined ones are quoted in plain USD.
         None => native_id
             .split_once('_')
             .is_some_and(|(pair, _)| pair.ends_with("USD")),
@@ -337,7 +341,7 @@ fn read_listings(ask: &Ask, frame: &Frame<'_>) -> Result<Page<Listing>, Error> {
     let is_inverse = ask.host == "rest_coin";
     let place = Place::ROOT.member("symbols");
     let rows = frame.rows(&place, &symbols, |_, place, market| {
-        // Only coin-margined contracts hold something else than one unit of the base.
+        // Only coin-margined contracts have a size other than one base unit.
         let (kind, size) = if is_inverse {
             ("inverse", place.text("contractSize", market.contract_size)?)
         } else {

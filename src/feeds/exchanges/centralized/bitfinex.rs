@@ -1,10 +1,12 @@
-//! Bitfinex: `status` with the key `liq:global`, and the REST body of `/v2/liquidations/hist`.
+//! Bitfinex.
 //!
-//! Everything is a list: `["pos", id, mts, _, symbol, amount, base price, _, is match, is market sold, _, price acquired]`.
-//! An amount above zero is a long position. Only matches count: a trigger announces them and mostly has no price. The base
-//! price is the entry and never given out.
-//! What is kept for long is asked for slowly: three requests a minute. Prices are told of what has a mark price, the perpetual
-//! contracts: of a pair that is traded on margin, none.
+//! - Channel: `status` with the key `liq:global`, and the REST body of `/v2/liquidations/hist`. Every value is a list:
+//!   `["pos", id, mts, _, symbol, amount, base price, _, is match, is market sold, _, price acquired]`.
+//! - Side: an amount above zero is a long position.
+//! - Units: amounts are base units. The base price is the entry price and is not used. Only matches count: a trigger
+//!   announces them and mostly has no price.
+//! - Backfill: slow, with three requests per minute. Last prices exist for perpetual contracts only.
+//! - Source: <https://docs.bitfinex.com/reference/ws-public-status>
 
 use rust_decimal::Decimal;
 use serde_json::json;
@@ -27,14 +29,14 @@ use crate::model::{Millis, Side};
 
 /// The key of all liquidations.
 const LIQUIDATIONS: &str = "liq:global";
-/// What the venue says where a topic is subscribed to already.
+/// The error code of a repeated subscription.
 const REPEATED: &str = "10301";
 
 /// Requests in a minute.
 const HISTORIES: Limit = Limit::of("histories", 3, 60);
-/// Half of those for the state of contracts in a minute.
+/// Requests for contract states per minute, half of the allowed ones.
 const STATES: Limit = Limit::of("states", 45, 60);
-/// Most rows of a reply, triggers among them.
+/// Most rows of a reply, including triggers.
 const ROWS: usize = 500;
 
 const POSITION: usize = 1;
@@ -45,7 +47,7 @@ const IS_MATCH: usize = 8;
 const IS_MARKET_SOLD: usize = 9;
 const PRICE_ACQUIRED: usize = 11;
 
-/// Where the state of a contract has its name and its mark price.
+/// Indices of the name and the mark price in the state of a contract.
 const KEY: usize = 0;
 const MARK_PRICE: usize = 15;
 
@@ -71,7 +73,7 @@ pub(crate) static VENUE: Venue = Venue {
         announced,
         lines: Lines::Fixed(&[("liquidations", "/ws/2", &[LIQUIDATIONS])]),
         subscription: |_, topics, _| {
-            // One message takes one key, and there is one.
+            // A message has one key, and there is only one.
             let key = topics.first().map_or(LIQUIDATIONS, String::as_str);
             json!({"event": "subscribe", "channel": "status", "key": key}).to_string()
         },
@@ -80,7 +82,7 @@ pub(crate) static VENUE: Venue = Venue {
             signs: QUARTERLY,
             ..Heartbeat::each_20_seconds(Beat::Text(r#"{"event":"ping"}"#))
         },
-        // A channel of which there is nothing to tell has a heart that beats each 15 seconds.
+        // A quiet channel sends a heartbeat every 15 seconds.
         steady: |_| Control::ByItself,
         ..Listen::NONE
     },
@@ -89,7 +91,7 @@ pub(crate) static VENUE: Venue = Venue {
             asks: || vec![Ask::new("/v2/status/deriv", STATES).with("keys", "ALL")],
             read: read_prices,
         }),
-        // Three requests a minute reach no further in reasonable time.
+        // Three requests per minute reach no further back in reasonable time.
         look_back: 30 * Millis::DAY,
         missed,
         go_on,
@@ -97,7 +99,7 @@ pub(crate) static VENUE: Venue = Venue {
     },
 };
 
-/// `tBTCF0:USTF0`, `tBTCUSD`, `tDOGE:USD`.
+/// Names: `tBTCF0:USTF0`, `tBTCUSD`, `tDOGE:USD`.
 fn market(native_id: &str) -> Market<'_> {
     fn currency(name: &str) -> &str {
         match name.strip_suffix("F0").unwrap_or(name) {
@@ -138,9 +140,9 @@ fn decode(frame: &Frame<'_>) -> Result<Vec<Event>, Error> {
             let said = items.get(2).copied().and_then(|said| text_of(Some(said)));
             return Err(frame.refused(root, &said.unwrap_or_default()));
         }
-        // A body: every item is a list that holds one row.
+        // A body: every item is a list with one row.
         Some(first) if first.starts_with('[') => rows(frame, &root, &items, &mut events)?,
-        // A frame: the number of a channel, then a row, a list of rows, or a word such as "hb".
+        // A frame: a channel number, then a row, a list of rows, or a word such as "hb".
         Some(channel) if channel.starts_with(|digit: char| digit.is_ascii_digit()) => {
             if let Some(&payload) = items.get(1) {
                 part(frame, &root.item(1), payload, &mut events)?;
@@ -172,7 +174,7 @@ fn part(
     }
 }
 
-/// The amounts of the positions whose triggers stand in a frame or a body.
+/// The amounts of the positions that a frame or body announces by triggers.
 fn announced(frame: &Frame<'_>) -> Vec<Announced> {
     let mut found = Vec::new();
     if let Ok(items) = frame.read::<Vec<Raw<'_>>>() {
@@ -218,7 +220,7 @@ fn rows(
 
 fn position(frame: &Frame<'_>, place: &Place<'_>, row: &[Raw<'_>]) -> Result<Option<Event>, Error> {
     let cell = |index| cell(row, index);
-    // A cell is named by its index, so the names of members are left empty.
+    // Cells are named by index, so the member names are empty.
     let is_match = place.item(IS_MATCH).text("", cell(IS_MATCH))?;
     match &*is_match {
         "1" => {}
@@ -237,7 +239,7 @@ fn position(frame: &Frame<'_>, place: &Place<'_>, row: &[Raw<'_>]) -> Result<Opt
         .item(PRICE_ACQUIRED)
         .positive("", cell(PRICE_ACQUIRED))?;
     if amount.is_zero() {
-        return Err(place.item(AMOUNT).fault("is zero, so it tells no side"));
+        return Err(place.item(AMOUNT).fault("is zero, so the side is unknown"));
     }
     let seen = Sighting {
         native_id: &native_id,
@@ -260,7 +262,7 @@ fn position(frame: &Frame<'_>, place: &Place<'_>, row: &[Raw<'_>]) -> Result<Opt
 fn control(frame: &Frame<'_>, asked: &Asked) -> Result<Heard, Error> {
     let message = match frame.read_plainly::<Part<Message<'_>>>()? {
         Part::Object(message) => message,
-        // Rows without a match, or the channel's own heartbeat.
+        // Rows without a match, or the channel's heartbeat.
         Part::List(_) => return Ok(Heard::Control),
         Part::Missing | Part::Other => return Err(frame.unknown()),
     };
@@ -275,7 +277,7 @@ fn control(frame: &Frame<'_>, asked: &Asked) -> Result<Heard, Error> {
             topics: asked.all(),
         },
         (Some("error"), _) => Heard::refused(asked.all(), &said),
-        // The server restarts; maintenance begins; it is over, and topics have to be subscribed to anew.
+        // Codes: server restart, start of maintenance, end of maintenance (subscribe again).
         (Some("info"), Some("20051" | "20060" | "20061")) => Heard::Notice(joined(&said)),
         _ => Heard::Other,
     })
@@ -287,7 +289,7 @@ fn read_prices(frame: &Frame<'_>) -> Result<Vec<Quoted>, Error> {
     Ok(states.iter().filter_map(told).collect())
 }
 
-/// One request, the newest rows first.
+/// One request, newest rows first.
 fn missed(_listings: &[Listing], from: Millis, until: Millis) -> Vec<Ask> {
     vec![
         Ask::new("/v2/liquidations/hist", HISTORIES)
@@ -299,9 +301,9 @@ fn missed(_listings: &[Listing], from: Millis, until: Millis) -> Vec<Ask> {
     ]
 }
 
-/// A full page is followed by the one before it.
+/// A full page is followed by the previous one.
 fn go_on(ask: &Ask, frame: &Frame<'_>) -> Result<Vec<Ask>, Error> {
-    // Each item is a list that holds one row.
+    // Each item is a list with one row.
     let items: Vec<Vec<Row<'_>>> = frame.read()?;
     let root = Place::ROOT;
     let mut oldest = None;
@@ -313,13 +315,13 @@ fn go_on(ask: &Ask, frame: &Frame<'_>) -> Result<Vec<Ask>, Error> {
             .instant("", row.get(TIME).copied())?;
         oldest = Some(oldest.map_or(time, |oldest: Millis| oldest.min(time)));
     }
-    // Rows of the oldest instant may be split between two pages, so that instant is asked for again.
+    // Rows of the oldest instant may be split between two pages, so that instant is requested again.
     let end = oldest
         .filter(|_| items.len() >= ROWS)
         .map(|oldest| oldest.0.to_string());
     match end {
         Some(end) if ask.value("end") == Some(&end) => Err(root.fault(format!(
-            "{ROWS} rows of one instant; what else happened in it cannot be asked for"
+            "{ROWS} rows at one instant; further rows of that instant cannot be requested"
         ))),
         Some(end) => Ok(vec![ask.again_with("end", end)]),
         None => Ok(Vec::new()),

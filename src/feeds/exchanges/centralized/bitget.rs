@@ -1,10 +1,14 @@
-//! Bitget v3: the topic `liquidation`, and the REST body of `/api/v3/market/liquidations`.
+//! Bitget v3.
 //!
-//! `side` is the side of the position (`buy`: a long died). On the socket `amount` is in the quote coin. The REST body does
-//! not say which coin its amounts are in, so the lots decide: an amount that is a whole number of lots only after division by
-//! the price is in the quote, one that is so only as it stands is in the base. One body has one unit: rows that fit either way go
-//! with those that do not, and count as quote where none decides. A row that fits neither way, or whose lot (the
-//! instrument's contract size) is unknown, is held.
+//! - Channel: the topic `liquidation`, and the REST body of `/api/v3/market/liquidations`.
+//! - Side: `side` is that of the position; `buy` is a liquidated long.
+//! - Units: on the socket `amount` is in the quote coin. The REST body does not name the coin, so the lot size
+//!   decides. An amount that is a multiple of the lot only after division by the price is in the quote; one that is a
+//!   multiple as it stands is in the base. All rows of a body have one unit: ambiguous rows follow the others, and
+//!   count as quote if all are ambiguous. A row that fits neither way, or of an unknown lot (the instrument's contract
+//!   size), waits for the multiplier.
+//! - Backfill: by cursor.
+//! - Source: <https://www.bitget.com/api-doc/uta>
 
 use std::borrow::Cow;
 
@@ -26,15 +30,15 @@ use crate::feeds::websocket::control::{Asked, Beat, CALM, Control, Heard, Heartb
 use crate::feeds::websocket::socket_plan::{Lines, Listen};
 use crate::model::{Millis, Side};
 
-/// The kinds of contract, as topics spell them.
+/// The kinds of contract in topics.
 const KINDS: [&str; 3] = ["usdt-futures", "usdc-futures", "coin-futures"];
 
-/// Digits behind the point that the venue prints: products are cut behind these.
+/// Decimals that the exchange prints; products are truncated to these.
 const DIGITS: u32 = 12;
-/// The finest amount the venue prints.
+/// The smallest amount that the exchange prints.
 const FINEST: Decimal = Decimal::from_parts(1, 0, 0, false, DIGITS);
 
-/// Requests in a second, by path; some are left to others.
+/// Requests per second, by path; some are left to other programs.
 const INSTRUMENTS: Limit = Limit::of("instruments", 15, 1);
 const TICKERS: Limit = Limit::of("tickers", 15, 1);
 const LIQUIDATIONS: Limit = Limit::of("liquidations", 4, 1);
@@ -47,7 +51,7 @@ const REPLY: Envelope = Envelope {
     said: &["code", "msg"],
 };
 
-/// The last price of one contract, which is never silent for long.
+/// The last price of one contract, a topic with steady traffic.
 const CONTROL: &str = "ticker BTCUSDT";
 
 pub(crate) static VENUE: Venue = Venue {
@@ -114,7 +118,7 @@ members!(Argument<'a> {
 });
 
 members!(
-    /// A liquidation, or a page of these.
+    /// A liquidation, or a page of them.
     Liquidation<'a> {
     symbol = "symbol",
     side = "side",
@@ -156,14 +160,14 @@ fn decode(frame: &Frame<'_>) -> Result<Vec<Event>, Error> {
     page(frame, &place, place.object(&message.data)?)
 }
 
-/// What an amount is counted in.
+/// The unit of an amount.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Unit {
     Quote,
     Base,
 }
 
-/// A row with its numbers read.
+/// A row with its parsed numbers.
 struct Read<'a> {
     native_id: Cow<'a, str>,
     word: Cow<'a, str>,
@@ -186,7 +190,7 @@ impl<'a> Read<'a> {
         })
     }
 
-    /// In which units the amount is a whole number of lots: (quote, base).
+    /// Whether the amount is a multiple of the lot in each unit: (quote, base).
     fn fits(&self, frame: &Frame<'_>) -> Option<(bool, bool)> {
         let (_, lot) = frame.contract(&self.native_id)?;
         let quote = quotient(self.amount.value, self.price.value)
@@ -198,7 +202,7 @@ impl<'a> Read<'a> {
         Some((quote, base))
     }
 
-    /// The unit of this row, where other rows of its body prefer `body`.
+    /// The unit of this row; `body` is that of the other rows.
     fn unit(&self, frame: &Frame<'_>, body: Unit) -> Option<Unit> {
         match self.fits(frame)? {
             (true, true) => Some(body),
@@ -220,7 +224,7 @@ impl<'a> Read<'a> {
             Some(Unit::Base) => Size::Base(amount),
             None => Size::Unknown,
         };
-        // The key counts in the quote coin with the digits of the socket, so that socket and REST agree on it.
+        // The key has the amount in the quote coin with the socket's precision, so that socket and REST agree.
         let keyed = match unit {
             Some(Unit::Base) => product(amount, self.price.value)
                 .map(|worth| worth.trunc_with_scale(DIGITS).normalize()),
@@ -250,7 +254,7 @@ impl<'a> Read<'a> {
     }
 }
 
-/// The whole number of lots nearest to `qty`, in base units.
+/// The multiple of the lot nearest to `qty`, in base units.
 fn nearest_lot(qty: Decimal, lot: Decimal) -> Option<Decimal> {
     let lots = qty.checked_div(lot)?.round();
     product(lots, lot).filter(|qty| !qty.is_zero())
@@ -278,7 +282,7 @@ fn page(frame: &Frame<'_>, place: &Place<'_>, page: &Liquidation<'_>) -> Result<
     Ok(events)
 }
 
-/// The rows of a page, of which `place` is the list.
+/// The rows of a page; `place` is the path of the list.
 fn listed<'t, 'a>(
     place: &Place<'_>,
     page: &'t Liquidation<'a>,
@@ -298,7 +302,7 @@ fn control(frame: &Frame<'_>, asked: &Asked) -> Result<Heard, Error> {
     };
     Ok(match text_of(message.event).as_deref() {
         Some("subscribe") => Heard::Ack { topics },
-        // A refusal that names no topic means all.
+        // An error without a topic concerns all topics.
         Some("error") => Heard::refused(asked.or_all(topics), &[message.code, message.msg]),
         None if message.action.is_some() && topics == [CONTROL] => Heard::Control,
         None if message.action.is_some() => Heard::Data,
@@ -317,7 +321,7 @@ members!(Listed<'a> {
     status = "status",
 });
 
-/// The lot stands for the contract's size: sizes are units of the base, whatever a contract is settled in.
+/// The lot serves as the contract size: sizes are base units for every settlement currency.
 fn read_listings(_ask: &Ask, frame: &Frame<'_>) -> Result<Page<Listing>, Error> {
     let markets: Part<Listed<'_>> = REPLY.open(frame)?.read("data")?;
     let rows = frame.rows(&Place::ROOT.member("data"), &markets, |_, place, market| {
@@ -346,7 +350,7 @@ fn read_prices(frame: &Frame<'_>) -> Result<Vec<Quoted>, Error> {
     })
 }
 
-/// One request for each kind of contract: a reply ends with the cursor of the next, and cannot be asked to begin later.
+/// One request per kind of contract. A reply has the cursor of the next page, and a start time cannot be given.
 fn missed(_listings: &[Listing], from: Millis, until: Millis) -> Vec<Ask> {
     let of = |kind: &str| {
         Ask::new("/api/v3/market/liquidations", LIQUIDATIONS)
@@ -357,7 +361,7 @@ fn missed(_listings: &[Listing], from: Millis, until: Millis) -> Vec<Ask> {
     KINDS.map(of).into()
 }
 
-/// Pages follow until one ends before the time asked about.
+/// Paging continues until a page ends before the requested range.
 fn go_on(ask: &Ask, frame: &Frame<'_>) -> Result<Vec<Ask>, Error> {
     let page: Part<Liquidation<'_>> = REPLY.open(frame)?.read("data")?;
     let root = Place::ROOT;
@@ -408,7 +412,7 @@ mod tests {
         };
         assert_eq!(cursor_of([inside, inside], r#""7""#).as_deref(), Some("7"));
         assert_eq!(cursor_of([inside, before], r#""7""#), None);
-        // Where the oldest rows came first there would be more to come.
+        // If the oldest rows came first, further pages would follow.
         assert_eq!(cursor_of([before, inside], r#""7""#).as_deref(), Some("7"));
         assert_eq!(cursor_of([inside, inside], "null"), None);
         assert!(next(&VENUE, ask, r#"{"code":"40017","msg":"Parameter error"}"#).is_err());

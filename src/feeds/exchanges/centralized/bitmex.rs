@@ -1,9 +1,12 @@
-//! `BitMEX`: the table `liquidation`.
+//! `BitMEX`.
 //!
-//! A row is an order, not a fill, and only its insertion counts: partials repeat after a reconnect, updates and deletions
-//! are the same order again. `Sell` closes a long. There is no timestamp, so the time of receipt stands in. Sizes are
-//! contracts; what one holds is built in for XBTUSD (one USD) and comes with the instruments for the others. Missed ones
-//! cannot be asked for: the REST body holds the orders of the moment only.
+//! - Channel: the table `liquidation`. A row is an order, not a fill, and only its insertion counts. Partials repeat
+//!   after a reconnect; updates and deletions repeat the order.
+//! - Side: that of the closing order; `Sell` closed a long.
+//! - Units: contracts. The size is built in for XBTUSD (one USD) and comes from the instruments for the others. There
+//!   is no timestamp, so the time of receipt replaces it.
+//! - Backfill: none, because the REST body has current orders only.
+//! - Source: <https://www.bitmex.com/app/wsAPI>
 
 use rust_decimal::Decimal;
 use serde_json::json;
@@ -23,15 +26,15 @@ use crate::feeds::websocket::control::{Asked, Beat, CALM, Control, Heard, Heartb
 use crate::feeds::websocket::socket_plan::{Lines, Listen};
 use crate::model::{quote_of_pair, without_month};
 
-/// Thirty are allowed in a minute without a login.
+/// The exchange allows thirty per minute without a login.
 const REQUESTS: Limit = Limit::of("requests", 27, 60);
 
-/// How the classes of futures begin; spot markets and indices begin otherwise.
+/// Prefix of futures types; spot markets and indices have other prefixes.
 const FUTURES: &str = "FF";
-/// The class of contracts without an end, on a currency or on something else.
+/// Types of perpetual contracts, on a currency or on something else.
 const PERPETUAL: [&str; 2] = ["FFWCSX", "FFWCSF"];
 
-/// The prices of one contract, which are never silent for long.
+/// The prices of one contract, a topic with steady traffic.
 const CONTROL: &str = "instrument:XBTUSD";
 
 pub(crate) static VENUE: Venue = Venue {
@@ -72,7 +75,7 @@ pub(crate) static VENUE: Venue = Venue {
     },
 };
 
-/// `XBTUSD`, `XBTUSDT`, and `XBTZ26` in USD.
+/// Names: `XBTUSD`, `XBTUSDT`, and `XBTZ26` in USD.
 fn market(native_id: &str) -> Market<'_> {
     match without_month(native_id) {
         Some(name) if quote_of_pair(name).is_some() => Market::joined(name),
@@ -167,7 +170,7 @@ fn control(frame: &Frame<'_>, _asked: &Asked) -> Result<Heard, Error> {
             topics: vec![topic.into_owned()],
         },
         None if says(message.table, "liquidation") => Heard::Data,
-        // The partial before the updates is part of the acknowledgement: who sends it may be mute.
+        // The first partial belongs to the acknowledgement and does not prove that updates follow.
         None if says(message.table, "instrument") && says(message.action, "update") => {
             Heard::Control
         }
@@ -216,30 +219,30 @@ fn read_prices(frame: &Frame<'_>) -> Result<Vec<Quoted>, Error> {
     })
 }
 
-/// What a contract is counted in, and how much of that one holds.
+/// Unit and size of a contract.
 fn contract(place: &Place<'_>, market: &Listed<'_>) -> Result<(&'static str, Decimal), Error> {
     if place.truth("isQuanto", market.is_quanto)? {
-        let message = "is true: a contract holds neither so much of the base nor so many USD";
+        let message = "is true: the contract size is neither fixed in the base nor in USD";
         return Err(place.member("isQuanto").fault(message));
     }
     if place.truth("isInverse", market.is_inverse)? {
-        // Both count the smallest unit of the coin of settlement, and both are negative.
+        // Both count the smallest unit of the settlement coin, and both are negative.
         let multiplier = place.number("multiplier", market.multiplier)?.value;
         let unit = place
             .number("underlyingToSettleMultiplier", market.to_settle)?
             .value;
         let size = divided(multiplier, unit)
-            .ok_or_else(|| place.member("multiplier").fault("is no number of USD"))?;
+            .ok_or_else(|| place.member("multiplier").fault("is not a number of USD"))?;
         return Ok(("inverse", size));
     }
     let name = "underlyingToPositionMultiplier";
     let contracts = place.positive(name, market.to_position)?.value;
     let size = divided(Decimal::ONE, contracts)
-        .ok_or_else(|| place.member(name).fault("does not divide one exactly"))?;
+        .ok_or_else(|| place.member(name).fault("does not divide exactly"))?;
     Ok(("linear", size))
 }
 
-/// The quotient, where it is exact.
+/// The quotient, if it is exact.
 fn divided(value: Decimal, by: Decimal) -> Option<Decimal> {
     let quotient = value.checked_div(by)?.normalize();
     (quotient.checked_mul(by)? == value).then_some(quotient)

@@ -1,10 +1,14 @@
-//! Bybit v5: `allLiquidation.<symbol>`, on two sockets, linear and inverse.
+//! Bybit v5.
 //!
-//! `S` is the side of the position (`Buy`: a long died), `p` the bankruptcy price, `v` base units on linear contracts and
-//! USD on inverse ones, which the instrument has to tell. There is no REST body. The older topic `liquidation.<symbol>` is
-//! dead and counts as another channel. Liquidations are subscribed to market by market, so the markets come first. Missed
-//! ones cannot be asked for. The best bid and ask of one market come beside them, which the documents promise again where
-//! nothing has changed for three seconds: who answers pings and leaves that out is mute.
+//! - Channel: `allLiquidation.<symbol>`, on two sockets, linear and inverse. It is subscribed per market, so the
+//!   listings come first. The older topic `liquidation.<symbol>` is discontinued and counts as another channel. The
+//!   best bid and ask of one market serve as the control topic: the documentation promises them every three seconds
+//!   even without a change.
+//! - Side: `S` is that of the position; `Buy` is a liquidated long.
+//! - Units: `p` is the bankruptcy price, `v` base units on linear contracts and USD on inverse ones, by the
+//!   instrument.
+//! - Backfill: none; there is no REST body.
+//! - Source: <https://bybit-exchange.github.io/docs/v5/websocket/public/all-liquidation>
 
 use std::time::Duration;
 
@@ -30,16 +34,16 @@ use crate::feeds::websocket::control::{
 use crate::feeds::websocket::socket_plan::{Lines, Listen};
 use crate::model::{Millis, quote_of_pair, sort_small, without_month};
 
-/// What is never silent for long on the linear and on the inverse sockets.
+/// Control topics of the linear and inverse sockets, which have steady traffic.
 const LINEAR_CONTROL: &str = "orderbook.1.BTCPERP";
 const INVERSE_CONTROL: &str = "orderbook.1.BTCUSD";
 
-/// Topics of one message; so many were measured to be taken.
+/// Topics per message, as measured.
 const BATCH: usize = 200;
-/// Most characters of all topics of one connection but that.
+/// Most characters of the other topics of a connection.
 const CHARACTERS: usize = 21_000 - LINEAR_CONTROL.len() - 3;
 
-/// Requests in five seconds; a tenth of what is allowed is left to others, for the fine is ten minutes of silence.
+/// Requests in five seconds, a tenth below the limit, because exceeding it costs a ten-minute ban.
 const REQUESTS: Limit = Limit::of("requests", 500, 5);
 /// Most bars of a reply.
 const BARS: i64 = 1000;
@@ -88,7 +92,7 @@ pub(crate) static VENUE: Venue = Venue {
         ..Listen::NONE
     },
     rest: Rest {
-        // Beyond 600 requests in five seconds.
+        // The ban after more than 600 requests in five seconds.
         ban: Some(Duration::from_mins(10)),
         listings: || {
             let of = |category| {
@@ -130,7 +134,7 @@ pub(crate) static VENUE: Venue = Venue {
             },
         }),
         open_interest: Some(Series {
-            // To the launch of the market; a caller asks for less.
+            // Back to the launch of the market; callers request less.
             look_back: 3650 * Millis::DAY,
             length: READINGS * Reading::APART,
             ask: |market, start, end| {
@@ -148,7 +152,7 @@ pub(crate) static VENUE: Venue = Venue {
     },
 };
 
-/// `BTCUSDT`, `BTCPERP`, `BTCUSD`, `BTCUSDZ26`, `BTC-26DEC26`, `BTCUSDT-26DEC26`.
+/// Names: `BTCUSDT`, `BTCPERP`, `BTCUSD`, `BTCUSDZ26`, `BTC-26DEC26`, `BTCUSDT-26DEC26`.
 fn market(native_id: &str) -> Market<'_> {
     if let Some((pair, _)) = native_id.split_once('-') {
         return match quote_of_pair(pair) {
@@ -292,7 +296,7 @@ struct Found<'a, List> {
     cursor: Cell<'a>,
 }
 
-/// What a body holds, unless the venue says that something went wrong.
+/// The content of a successful reply.
 fn found<'a, List>(frame: &Frame<'a>) -> Result<Found<'a, List>, Error>
 where
     List: serde::Deserialize<'a> + Default,
@@ -313,7 +317,7 @@ fn read_listings(ask: &Ask, frame: &Frame<'_>) -> Result<Page<Listing>, Error> {
     let found = found::<Part<Listed<'_>>>(frame)?;
     let kind = ask.value("category").unwrap_or("linear");
     let place = Place::ROOT.member("result");
-    // A contract is one unit of the base, or one USD.
+    // A contract is one base unit or one USD.
     let rows = frame.rows(&place.member("list"), &found.list, |_, place, market| {
         let base = place.text("baseCoin", market.base)?;
         let quote = place.text("quoteCoin", market.quote)?;
@@ -353,8 +357,8 @@ members!(Interest<'a> {
     timestamp = "timestamp",
 });
 
-/// One side's open interest. The plain figure is documented as the sum of both, so it counts half, but only where a row
-/// of the body that has both figures shows that it is twice the single one.
+/// One-sided open interest. The documentation says that the plain figure is the sum of both sides. It is halved, but
+/// only if a row with both figures confirms the ratio.
 fn read_open_interest(frame: &Frame<'_>) -> Result<Vec<Reading>, Error> {
     let found = found::<Part<Interest<'_>>>(frame)?;
     let place = Place::ROOT.member("result");
@@ -385,7 +389,7 @@ fn read_open_interest(frame: &Frame<'_>) -> Result<Vec<Reading>, Error> {
             });
             continue;
         }
-        // Neither figure is known to be one side's: nothing is guessed.
+        // Neither figure is known to be one-sided, so the row is skipped with an error.
         frame.note(list.fault(format!(
             "the row of {timestamp} has {} and no singleOpenInterest, and no row shows their ratio",
             shown(&both.map(|both| both.to_string()).unwrap_or_default())
@@ -397,7 +401,7 @@ fn read_open_interest(frame: &Frame<'_>) -> Result<Vec<Reading>, Error> {
     Ok(readings)
 }
 
-/// Whether `both` is twice `single`, where either may have been rounded to a whole number.
+/// Whether `both` is twice `single`, allowing for rounding to an integer.
 fn is_twice(both: Decimal, single: Decimal) -> bool {
     product(single, Decimal::TWO)
         .and_then(|twice| both.checked_sub(twice))

@@ -1,7 +1,11 @@
-//! `CoinEx`: the REST body of `/v2/futures/liquidation-history`; there is no channel.
+//! `CoinEx`.
 //!
-//! `side` is the side of the position. The price is the liquidation price (the bankruptcy price stands beside it), amounts
-//! are base units on linear markets; the unit on inverse ones, quoted in USD, has to be told by an instrument.
+//! - Channel: none; the REST body of `/v2/futures/liquidation-history` is polled.
+//! - Side: `side` is that of the position.
+//! - Units: the price is the liquidation price, next to the bankruptcy price. Amounts are base units on linear
+//!   markets. The unit on inverse markets, quoted in USD, comes from the instrument.
+//! - Backfill: by time, then by page number.
+//! - Source: <https://docs.coinex.com/api/v2/futures/market/http/list-market-liquidation-history>
 
 use crate::feeds::decoding::event::{Completeness, Event, PriceKind};
 use crate::feeds::decoding::frame::{Envelope, Frame, Rules, Sighting};
@@ -19,7 +23,7 @@ use crate::feeds::venue::Venue;
 use crate::feeds::websocket::socket_plan::Listen;
 use crate::model::Millis;
 
-/// Requests in a second; a quarter of what is allowed, for every market has to be asked about.
+/// Requests per second, a quarter of the limit, because every market is requested.
 const REQUESTS: Limit = Limit::of("requests", 100, 1);
 /// Most rows of a reply.
 const ROWS: usize = 100;
@@ -50,7 +54,7 @@ pub(crate) static VENUE: Venue = Venue {
             asks: || vec![Ask::new("/v2/futures/ticker", REQUESTS)],
             read: read_prices,
         }),
-        // The venue does not say; it answers with fewer rows where it keeps fewer.
+        // Undocumented; the exchange returns fewer rows if it stores fewer.
         look_back: 30 * Millis::DAY,
         missed,
         go_on,
@@ -129,7 +133,7 @@ fn read_listings(_ask: &Ask, frame: &Frame<'_>) -> Result<Page<Listing>, Error> 
         let kind = place.text("contract_type", market.kind)?;
         Ok(Some(Listing {
             native_id: place.name("market", market.native_id)?.into_owned(),
-            // A linear contract is one unit of the base, an inverse one is worth one USD.
+            // A linear contract is one base unit, an inverse one is one USD.
             instrument: place.instrument(&base, &quote, &kind, "1")?,
             perpetual: true,
             trading: market.available.is_none_or(|raw| raw.text() == "true"),
@@ -150,7 +154,7 @@ fn read_prices(frame: &Frame<'_>) -> Result<Vec<Quoted>, Error> {
     })
 }
 
-/// One request for each market.
+/// One request per market.
 fn missed(listings: &[Listing], from: Millis, until: Millis) -> Vec<Ask> {
     traded(listings)
         .map(|listing| {
@@ -169,9 +173,9 @@ members!(Pagination<'a> {
     has_next = "has_next",
 });
 
-/// What is behind a page, where the venue says that there is more. Rows of the instant at which it ends may be cut between two
-/// pages, and rows that are told late push others from one page to the next: that instant is asked for again, whole. A page of
-/// one instant is gone on from by its number.
+/// The next page, if the exchange reports more. Rows of the last instant may be split between two pages, and late rows
+/// shift others to the next page, so that instant is requested again in full. A page of a single instant continues by
+/// page number.
 fn go_on(ask: &Ask, frame: &Frame<'_>) -> Result<Vec<Ask>, Error> {
     let pagination: Part<Pagination<'_>> = REPLY.open(frame)?.read("pagination")?;
     let root = Place::ROOT;
@@ -186,7 +190,7 @@ fn go_on(ask: &Ask, frame: &Frame<'_>) -> Result<Vec<Ask>, Error> {
         place.instant("created_at", row.created_at).map(Some)
     })?;
     if times.is_empty() {
-        return Err(place.fault("has no row whose time can be read, though more are to follow"));
+        return Err(place.fault("has no row with a readable time, although more rows follow"));
     }
     if times.first() > times.last() {
         return paging::earlier(ask, frame, &place, &times, 0, page);
@@ -201,7 +205,7 @@ fn go_on(ask: &Ask, frame: &Frame<'_>) -> Result<Vec<Ask>, Error> {
     Ok(vec![ask.again_with("page", number.saturating_add(1))])
 }
 
-/// The first page of a stretch.
+/// The first page of a range.
 fn page(ask: &Ask, from: Millis, until: Millis) -> Ask {
     ask.again_with("start_time", from.0)
         .again_with("end_time", until.0 - 1)
@@ -239,26 +243,26 @@ mod tests {
         };
         let text =
             |from: i64, until: i64, page: i64| [from, until, page].map(|one| one.to_string());
-        // The instant at which it ends is asked for again, whole, in whichever order it tells.
+        // The last instant is requested again in full, in either order.
         let (second, told) = behind(&ask, &[late, late - 400]);
         assert_eq!(told, text(from, late - 400, 1));
         assert_eq!(
             behind(&ask, &[from, from + 5]).1,
             text(from + 5, from + 999, 1)
         );
-        // Nothing else there: what is behind it is on the next page, and from there it goes on by time again.
+        // If nothing else follows, the next page is requested by number, then paging continues by time.
         let (third, told) = behind(&second, &[late - 400, late - 400]);
         assert_eq!(told, text(from, late - 400, 2));
         assert_eq!(
             behind(&third, &[late - 400, late - 401]).1,
             text(from, late - 401, 1)
         );
-        // It says itself where it ends.
+        // The exchange reports the end.
         assert_eq!(
             next(&VENUE, &ask, &body(&[late], false)).unwrap(),
             Vec::new()
         );
-        // What cannot be read is not asked for without end.
+        // Unreadable pages do not repeat forever.
         assert!(next(&VENUE, &ask, &body(&[], true)).is_err());
     }
 }

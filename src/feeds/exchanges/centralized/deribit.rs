@@ -1,11 +1,14 @@
-//! Deribit: the trade tape `trades.*`, and the reply of `get_last_trades_by_*`.
+//! Deribit.
 //!
-//! A trade's `liquidation` says who was liquidated: `T` the taker, `M` the maker, `MT` both, which makes two events of
-//! opposite sides. `direction` is the taker's. Amounts are USD on contracts settled in the coin and base units on those
-//! settled in a stablecoin. Options and combinations are other markets. The whole tape can be asked for again, by the
-//! currency of settlement.
+//! - Channel: the trade tape `trades.*`, and the reply of `get_last_trades_by_*`. Options and combinations are other
+//!   markets.
+//! - Side: `liquidation` says who was liquidated: `T` the taker, `M` the maker, `MT` both, which gives two events of
+//!   opposite sides. `direction` is the taker's.
+//! - Units: USD on coin-settled contracts, base units on those settled in a stablecoin.
+//! - Backfill: the whole tape, by settlement currency.
+//! - Source: <https://docs.deribit.com>
 //!
-//! One socket and one topic for every future; life is asked for from both sides. The trades of each are numbered.
+//! One socket with one topic covers every future; both sides send heartbeats. The trades of each future are numbered.
 
 use std::time::Duration;
 
@@ -30,21 +33,21 @@ use crate::feeds::websocket::control::{
 use crate::feeds::websocket::socket_plan::{Lines, Listen};
 use crate::model::{Millis, Side};
 
-/// Every perpetual and dated future, in bundles; a bundle for each trade is for those who are logged in.
+/// All futures, in batches; single trades need a login.
 const TOPIC: &str = "trades.future.any.100ms";
 
-/// The last price of one contract, in bundles of two seconds: never silent for long.
+/// The last price of one contract, batched per two seconds: a topic with steady traffic.
 const CONTROL: &str = "ticker.BTC-PERPETUAL.agg2";
 
-/// The venue is to ask for a sign of life, or it would keep a connection that nobody reads.
+/// Makes the exchange send test requests, so that it closes connections that nobody reads.
 const GREETING: &str = r#"{"jsonrpc":"2.0","id":"heartbeat","method":"public/set_heartbeat","params":{"interval":30}}"#;
 
-/// The answer to such a request, and our own request for a sign: the method replies to both.
+/// The reply to a test request, and our own test request: the method answers both.
 const TEST: &str = r#"{"jsonrpc":"2.0","id":"test","method":"public/test","params":{}}"#;
 
-/// Twenty are allowed in a second without a login.
+/// The exchange allows twenty per second without a login.
 const REQUESTS: Limit = Limit::of("requests", 18, 1);
-/// What futures are settled in.
+/// Settlement currencies of futures.
 const CURRENCIES: [&str; 5] = ["BTC", "ETH", "USDC", "USDT", "EURR"];
 /// Most trades of a reply.
 const TRADES: usize = 1000;
@@ -58,7 +61,7 @@ pub(crate) static VENUE: Venue = Venue {
             "USD" => Some(format!("{base}-PERPETUAL")),
             _ => Some(format!("{base}_{quote}-PERPETUAL")),
         },
-        // A stablecoin stands behind an underscore; contracts without one are settled in the coin.
+        // A stablecoin follows an underscore; contracts without one are settled in the coin.
         contract: |native_id| {
             let kind = if native_id.contains('_') {
                 Kind::Linear
@@ -125,7 +128,7 @@ pub(crate) static VENUE: Venue = Venue {
     },
 };
 
-/// `BTC-PERPETUAL`, `BTC-26DEC26`, `BTC_USDC-PERPETUAL`.
+/// Names: `BTC-PERPETUAL`, `BTC-26DEC26`, `BTC_USDC-PERPETUAL`.
 fn market(native_id: &str) -> Market<'_> {
     let name = before(native_id, b'-');
     match name.split_once('_') {
@@ -203,7 +206,7 @@ fn trades(
     Ok(events.into_iter().flatten().collect())
 }
 
-/// The numbers of the trades of each contract, whoever traded.
+/// The sequence numbers of all trades of each contract.
 fn numbers(frame: &Frame<'_>) -> Vec<Numbered> {
     let Ok(message) = frame.object::<Message<'_>>() else {
         return Vec::new();
@@ -225,7 +228,7 @@ fn numbers(frame: &Frame<'_>) -> Vec<Numbered> {
     rows.iter().filter_map(number).collect()
 }
 
-/// One event for each of the two who was liquidated.
+/// One event for each liquidated side.
 fn trade(frame: &Frame<'_>, place: &Place<'_>, row: &Trade<'_>) -> Result<Vec<Event>, Error> {
     let Some(flag) = text_of(row.liquidation) else {
         return Ok(Vec::new());
@@ -245,7 +248,7 @@ fn trade(frame: &Frame<'_>, place: &Place<'_>, row: &Trade<'_>) -> Result<Vec<Ev
         "MT" => &[("T", taker), ("M", maker)],
         other => {
             let message = format!(
-                "{} tells nobody; \"T\", \"M\" or \"MT\" is allowed",
+                "{} names no side; \"T\", \"M\" or \"MT\" is allowed",
                 shown(other)
             );
             return Err(place.member("liquidation").fault(message));
@@ -255,7 +258,7 @@ fn trade(frame: &Frame<'_>, place: &Place<'_>, row: &Trade<'_>) -> Result<Vec<Ev
     let amount = place.positive("amount", row.amount)?;
     let price = place.positive("price", row.price)?;
     let timestamp = place.instant("timestamp", row.timestamp)?;
-    // The amount is in USD or in the base already, so the size of a contract does not matter.
+    // The amount is already in USD or base units, so the contract size does not matter.
     let size = match frame.contract(&native_id) {
         Some((Kind::Inverse, _)) => Size::Usd(amount.value),
         Some((Kind::Linear, _)) => Size::Base(amount.value),
@@ -279,7 +282,7 @@ fn trade(frame: &Frame<'_>, place: &Place<'_>, row: &Trade<'_>) -> Result<Vec<Ev
         .collect()
 }
 
-/// `BTC-PERPETUAL` or `BTC-26DEC26`; options have a strike behind the date, combinations a word before it.
+/// Whether a name is `BTC-PERPETUAL` or `BTC-26DEC26`. Options have a strike after the date, combinations a prefix.
 fn is_future(native_id: &str) -> bool {
     native_id.split('-').count() == 2
 }
@@ -325,7 +328,7 @@ fn control(frame: &Frame<'_>, asked: &Asked) -> Result<Heard, Error> {
         });
     }
     let id = text_of(message.id);
-    // Other requests than subscriptions carry a word.
+    // Other requests have a word as id.
     let is_subscription = id.as_deref().is_some_and(|id| id.parse::<usize>().is_ok());
     let topics = || {
         if is_subscription {
@@ -338,7 +341,7 @@ fn control(frame: &Frame<'_>, asked: &Asked) -> Result<Heard, Error> {
         return Ok(Heard::refused(topics(), &[refusal.code, refusal.words]));
     }
     Ok(match message.result {
-        // A channel that does not exist is left out of the reply, and nothing is said of it.
+        // The reply omits unknown channels without an error.
         Some(result) if is_subscription => match read::<Vec<String>>(result) {
             Some(taken) if !taken.is_empty() => Heard::Ack { topics: taken },
             _ => Heard::Refused {
@@ -353,7 +356,7 @@ fn control(frame: &Frame<'_>, asked: &Asked) -> Result<Heard, Error> {
     })
 }
 
-/// What a result is, where it is that.
+/// The result as `T`, if it has that shape.
 fn read<'a, T: serde::Deserialize<'a>>(result: Raw<'a>) -> Option<T> {
     serde_json::from_str(result.text()).ok()
 }
@@ -368,7 +371,7 @@ members!(Listed<'a> {
     active = "is_active",
 });
 
-/// What a body holds, unless the venue says that something went wrong.
+/// The content of a successful reply.
 fn result<'a, T: serde::Deserialize<'a> + Default>(frame: &Frame<'a>) -> Result<T, Error> {
     let body = frame.members()?;
     match body.cell("error") {
@@ -418,7 +421,7 @@ fn read_prices(frame: &Frame<'_>) -> Result<Vec<Quoted>, Error> {
     })
 }
 
-/// One request for each currency of settlement, so that contracts that have expired meanwhile are among them.
+/// One request per settlement currency, so that contracts that have expired since are included.
 fn missed(listings: &[Listing], from: Millis, until: Millis) -> Vec<Ask> {
     let mut currencies: Vec<&str> = listings
         .iter()

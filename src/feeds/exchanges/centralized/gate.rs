@@ -1,10 +1,14 @@
-//! Gate: `futures.public_liquidates`, and the REST body of `/futures/<settle>/liq_orders`.
+//! Gate.
 //!
-//! On the socket `size` is the order: negative closed a long. In the REST body `size` is the position, the other way round;
-//! `order_size` is the order there too. The socket's price is the order's, the REST body's the fill's. Sizes are contracts;
-//! the instrument says what one holds (`quanto_multiplier`, or one USD on inverse contracts). Since 2026-08-20 the socket
-//! promises every order; frames captured before hold at most one per contract and second. Each currency that contracts are
-//! settled in has its own socket, with one topic for all its contracts, and its own REST path.
+//! - Channel: `futures.public_liquidates`, and the REST body of `/futures/<settle>/liq_orders`. Each settlement
+//!   currency has its own socket, with one topic for all its contracts, and its own REST path. Since 2026-08-20 the
+//!   socket has every order; earlier frames have at most one per contract and second.
+//! - Side: on the socket `size` is the order: negative closed a long. In the REST body `size` is the position, with
+//!   the opposite sign; `order_size` is the order.
+//! - Units: contracts, sized by the instrument (`quanto_multiplier`, or one USD on inverse contracts). The socket has
+//!   the order's price, the REST body the fill's.
+//! - Backfill: by time, in halves if a page is full.
+//! - Source: <https://www.gate.com/docs/developers/futures/ws/en/>
 
 use rust_decimal::Decimal;
 use serde_json::json;
@@ -27,20 +31,20 @@ use crate::model::{Millis, Side};
 
 /// The channel of liquidations.
 const LIQUIDATIONS: &str = "futures.public_liquidates";
-/// The channel of the last prices, and what of it is never silent for long.
+/// The channel of last prices, and its topic with steady traffic.
 const TICKERS: &str = "futures.tickers";
 const USDT_CONTROL: &str = "futures.tickers BTC_USDT";
 const BTC_CONTROL: &str = "futures.tickers BTC_USD";
-/// What stands for all contracts of a socket.
+/// The topic of all contracts of a socket.
 const EVERYTHING: &[&str] = &["!all"];
-/// What contracts are settled in.
+/// Settlement currencies.
 const SETTLES: [&str; 3] = ["usdt", "btc", "usd1"];
 
-/// Requests in ten seconds, by path; a tenth of what is allowed is left to others.
+/// Requests in ten seconds, by path, a tenth below the limit.
 const CONTRACTS: Limit = Limit::of("contracts", 180, 10);
 const ORDERS: Limit = Limit::of("orders", 180, 10);
 
-/// Longest time one request may ask about.
+/// Longest range of one request.
 const WINDOW: i64 = Millis::HOUR;
 const SECOND: i64 = 1000;
 /// Most rows of a reply.
@@ -67,7 +71,7 @@ pub(crate) static VENUE: Venue = Venue {
             ("btc", "/v4/ws/btc", EVERYTHING),
             ("usd1", "/v4/ws/usd1", EVERYTHING),
         ]),
-        // Sizes come as decimal text, not cut to whole contracts.
+        // Requests decimal sizes instead of whole contracts.
         headers: &[("x-gate-size-decimal", "1")],
         subscription: |_, topics, now| {
             let one = topics.first().and_then(|topic| topic.split_once(' '));
@@ -91,7 +95,7 @@ pub(crate) static VENUE: Venue = Venue {
                 r#","channel":"futures.ping"}"#,
             ))
         },
-        // Which contracts are settled in USD1 stands in no document.
+        // Contracts settled in USD1 are not documented.
         steady: |line| match line {
             "usdt" => Control::Topic(USDT_CONTROL),
             "btc" => Control::Topic(BTC_CONTROL),
@@ -109,7 +113,7 @@ pub(crate) static VENUE: Venue = Venue {
         },
         read_listings,
         prices: Some(Prices::listed(read_prices)),
-        // The venue does not say; it answers with fewer rows where it keeps fewer.
+        // Undocumented; the exchange returns fewer rows if it stores fewer.
         look_back: 30 * Millis::DAY,
         missed,
         go_on,
@@ -118,7 +122,7 @@ pub(crate) static VENUE: Venue = Venue {
     },
 };
 
-/// `BTC_USDT`, `BTC_USD`, `BTC_USDT_20261225`.
+/// Names: `BTC_USDT`, `BTC_USD`, `BTC_USDT_20261225`.
 fn market(native_id: &str) -> Market<'_> {
     let mut parts = native_id.split('_');
     match (parts.next(), parts.next()) {
@@ -212,7 +216,7 @@ fn order(frame: &Frame<'_>, place: &Place<'_>, row: &Row<'_>) -> Result<Event, E
     )
 }
 
-/// A row of the REST body; an order of which nothing was filled is no event.
+/// A row of the REST body; an unfilled order is not an event.
 fn liquidated_order(
     frame: &Frame<'_>,
     place: &Place<'_>,
@@ -224,7 +228,7 @@ fn liquidated_order(
     let order_price = place.number("order_price", row.order_price)?;
     let left = place.number("left", row.left)?;
     let timestamp = place.instant("time", row.time)?;
-    // The position may be empty by the time of the report; the order's sign stays.
+    // The position may be empty by the time of the report, but the order's sign remains.
     let side = if position.value.is_zero() {
         position_side(place, "order_size", ordered.value, Side::Short)?
     } else {
@@ -264,7 +268,7 @@ fn liquidated_order(
     frame.event(place, seen).map(Some)
 }
 
-/// The side of the position, where a size above zero means `above`.
+/// The side of the position; a size above zero means `above`.
 fn position_side(
     place: &Place<'_>,
     name: &str,
@@ -272,7 +276,7 @@ fn position_side(
     above: Side,
 ) -> Result<Side, Error> {
     if count.is_zero() {
-        return Err(place.member(name).fault("is zero, so it tells no side"));
+        return Err(place.member(name).fault("is zero, so the side is unknown"));
     }
     Ok(match (count.is_sign_positive(), above) {
         (true, side) => side,
@@ -281,7 +285,7 @@ fn position_side(
     })
 }
 
-/// The key that the socket's row and the REST body's share: the same second, order size and order price.
+/// The key shared by socket and REST: second, order size and order price.
 fn key(native_id: &str, millis: i64, size: Decimal, price: Decimal) -> String {
     format!("gate|{native_id}|{}|{size}|{price}", millis / 1000)
 }
@@ -333,15 +337,15 @@ fn read_listings(ask: &Ask, frame: &Frame<'_>) -> Result<Page<Listing>, Error> {
         })?;
         let kind = place.text("type", contract.kind)?;
         let (kind, size) = match (&*kind, settled_in_coin) {
-            // One USD; the multiplier of these is 0.
+            // One USD; the multiplier of these contracts is 0.
             ("inverse", _) => ("inverse", "1".into()),
             ("direct", false) => (
                 "linear",
                 place.text("quanto_multiplier", contract.multiplier)?,
             ),
-            // Worth in USD, settled in another coin: what a contract holds changes with both prices.
+            // Quanto contracts: the size depends on two prices.
             (other, _) => {
-                let message = format!("{other:?} is no contract whose size is fixed");
+                let message = format!("{other:?} is not a contract with a fixed size");
                 return Err(place.member("type").fault(message));
             }
         };
@@ -366,7 +370,7 @@ fn read_prices(frame: &Frame<'_>) -> Result<Vec<Quoted>, Error> {
     })
 }
 
-/// One request for each settlement currency and hour; the newest come first. Times are whole seconds here.
+/// One request per settlement currency and hour, newest first. Times are whole seconds here.
 fn missed(listings: &[Listing], from: Millis, until: Millis) -> Vec<Ask> {
     let from = Millis(from.0.div_euclid(SECOND) * SECOND);
     let until = Millis(until.on(SECOND - 1).0.div_euclid(SECOND) * SECOND);
@@ -389,7 +393,7 @@ fn missed(listings: &[Listing], from: Millis, until: Millis) -> Vec<Ask> {
         .collect()
 }
 
-/// The request for a part of the time.
+/// The request for a part of the range.
 fn within(ask: &Ask, start: Millis, end: Millis) -> Ask {
     ask.again_with("from", start.0 / SECOND)
         .again_with("to", end.0 / SECOND - 1)
@@ -404,7 +408,7 @@ fn settled_in(listing: &Listing) -> String {
     }
 }
 
-/// A full page may leave rows out, on either side, so its time is asked for again in halves.
+/// A full page may omit rows at either end, so its range is requested again in halves.
 fn go_on(ask: &Ask, frame: &Frame<'_>) -> Result<Vec<Ask>, Error> {
     let rows = frame.read_plainly::<Part<serde::de::IgnoredAny>>()?;
     let root = Place::ROOT;
@@ -414,7 +418,7 @@ fn go_on(ask: &Ask, frame: &Frame<'_>) -> Result<Vec<Ask>, Error> {
     let seconds = (ask.until.0 - ask.from.0) / SECOND;
     if seconds < 2 {
         return Err(root.fault(format!(
-            "{ROWS} rows of one second; what else happened in it cannot be asked for"
+            "{ROWS} rows in one second; further rows of that second cannot be requested"
         )));
     }
     let middle = ask.from.on(seconds / 2 * SECOND);
@@ -445,7 +449,7 @@ mod tests {
     #[test]
     fn a_full_page_is_asked_for_in_halves_down_to_a_second() {
         let listing = perpetual("BTC_USDT".to_owned(), "BTC", "USDT", true);
-        // Both ends are moved outwards to whole seconds.
+        // Both ends are extended to whole seconds.
         let asks = missed(
             &[listing],
             Millis(1_790_000_000_001),

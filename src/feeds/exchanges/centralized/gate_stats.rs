@@ -1,4 +1,4 @@
-//! What Gate itself says it liquidated, hour by hour: `/futures/<settle>/contract_stats`.
+//! Gate's own hourly liquidation totals: `/futures/<settle>/contract_stats`.
 
 use rust_decimal::Decimal;
 
@@ -28,7 +28,7 @@ pub(crate) const TOTALS: Series<Total> = Series {
     read,
 };
 
-/// What a perpetual contract is settled in, by its name.
+/// The settlement currency of a perpetual contract, from its name.
 fn settled_in(contract: &str) -> String {
     match contract.split_once('_') {
         Some((base, "USD")) => base.to_lowercase(),
@@ -43,7 +43,7 @@ members!(Row<'a> {
     short = "short_liq_usd",
 });
 
-/// The totals of a reply; the sides are those of the positions.
+/// The totals of a reply; sides are those of the positions.
 fn read(frame: &Frame<'_>) -> Result<Vec<Total>, Error> {
     let rows: Part<Row<'_>> = frame.read_plainly()?;
     let root = Place::ROOT;

@@ -1,11 +1,15 @@
-//! HTX: `public.*.liquidation_orders`, and the REST body of `/linear-swap-api/v3/swap_liquidation_orders` and its twins.
+//! HTX.
 //!
-//! `direction` is the closing order: `sell` closed a long. The documents can be read otherwise, so before anything is kept
-//! REST is asked for liquidated longs alone, of which each must be a `sell`. The price is the bankruptcy price. Linear rows carry `amount` in
-//! the base and `trade_turnover` in the quote; coin-margined ones count contracts, and the instrument says how many USD one
-//! holds. Frames are gzip, which every venue's may be. A ping is to be answered with the very token it carries.
+//! - Channel: `public.*.liquidation_orders`, and the REST body of `/linear-swap-api/v3/swap_liquidation_orders` and
+//!   its coin-margined counterparts. Frames are gzip. A ping must be answered with its own token.
+//! - Side: `direction` is the closing order; `sell` closed a long. The documentation is ambiguous, so before any event
+//!   is stored, REST is queried for liquidated longs, each of which must be a `sell`.
+//! - Units: the price is the bankruptcy price. Linear rows have `amount` in the base and `trade_turnover` in the
+//!   quote; coin-margined rows count contracts, sized in USD by the instrument.
+//! - Backfill: by contract and two hours.
+//! - Source: <https://www.htx.com/en-us/opend/newApiPages/>
 //!
-//! Three sockets: contracts in USDT, swaps settled in coin, futures settled in coin. The venue pings, we answer.
+//! Three sockets: USDT contracts, coin-settled swaps, coin-settled futures. The exchange pings and we answer.
 
 use std::time::Duration;
 
@@ -30,17 +34,17 @@ use crate::model::Millis;
 
 /// The topic of all contracts of a socket.
 const EVERYTHING: &str = "public.*.liquidation_orders";
-/// What the venue says where a topic is subscribed to already.
+/// The error code of a repeated subscription.
 const REPEATED: &str = "2014";
 
-/// Requests in three seconds; some are left to others.
+/// Requests in three seconds; some are left to other programs.
 const REQUESTS: Limit = Limit::of("requests", 200, 3);
-/// Longest time one request may ask about.
+/// Longest range of one request.
 const WINDOW: i64 = 2 * Millis::HOUR;
 
-/// How far back the proofs look.
+/// The range of the side check.
 const HALF_DAY: i64 = 12 * Millis::HOUR;
-/// The `trade_type` of liquidated longs; 6 is that of shorts, 0 of both.
+/// The `trade_type` of liquidated longs; 6 is shorts, 0 is both.
 const LIQUIDATED_LONGS: i64 = 5;
 
 const ORDERS: &str = "/linear-swap-api/v3/swap_liquidation_orders";
@@ -48,7 +52,7 @@ const LINEAR: &str = "/linear-swap-api/v1/swap_contract_info";
 const SWAPS: &str = "/swap-api/v1/swap_contract_info";
 const FUTURES: &str = "/api/v1/contract_contract_info";
 
-/// Of liquidations, and of markets.
+/// Replies with liquidations, and with markets.
 const REPLY: Envelope = Envelope {
     code: "code",
     fine: "200",
@@ -81,15 +85,14 @@ pub(crate) static VENUE: Venue = Venue {
             ("futures", "/notification", &[EVERYTHING]),
         ]),
         subscription: |number, topics, _| {
-            // One message takes one topic, and a line has one.
+            // A message has one topic, and so has a connection.
             let topic = topics.first().map_or(EVERYTHING, String::as_str);
             json!({"op": "sub", "cid": number.to_string(), "topic": topic}).to_string()
         },
         control,
         answer,
         heartbeat: Heartbeat {
-            // A word of ours keeps the way through the network open; the venue's own pings, five seconds apart, are the
-            // proof.
+            // Our ping keeps the network path open; the exchange's pings, every five seconds, prove liveness.
             beat: Beat::Protocol,
             every: Duration::from_secs(20),
             signs: &[
@@ -97,7 +100,7 @@ pub(crate) static VENUE: Venue = Venue {
                 (Sign::Control, Duration::from_secs(90)),
             ],
         },
-        // Told at once, then each minute.
+        // Sent at once, then every minute.
         steady: |line| {
             Control::Topic(match line {
                 "linear" => "public.BTC-USDT.contract_info",
@@ -118,7 +121,7 @@ pub(crate) static VENUE: Venue = Venue {
         },
         read_listings,
         prices: Some(Prices {
-            // Futures settled in coin go by other names there than in the list of markets.
+            // Coin-settled futures have other names there than in the market list.
             asks: || {
                 vec![
                     Ask::new("/v2/linear-swap-ex/market/detail/batch_merged", REQUESTS)
@@ -137,7 +140,7 @@ pub(crate) static VENUE: Venue = Venue {
     },
 };
 
-/// `BTC-USDT`, `BTC-USDT-261225`, `BTC-USD`, and `BTC261225` in USD.
+/// Names: `BTC-USDT`, `BTC-USDT-261225`, `BTC-USD`, and `BTC261225` in USD.
 fn market(native_id: &str) -> Market<'_> {
     if native_id.contains('-') {
         return dashed(native_id);
@@ -207,7 +210,7 @@ fn decode(frame: &Frame<'_>) -> Result<Vec<Event>, Error> {
     frame.rows(&place, &message.data, order)
 }
 
-/// The pong to a ping, with the very token it carries.
+/// The pong with the ping's token.
 fn answer(frame: &Frame<'_>) -> Result<Option<String>, Error> {
     let message: Message<'_> = frame.object()?;
     if let Some(token) = message.ping {
@@ -309,7 +312,7 @@ fn read_listings(ask: &Ask, frame: &Frame<'_>) -> Result<Page<Listing>, Error> {
         let size = place.text("contract_size", listed.size)?;
         Ok(Some(Listing {
             instrument: place.instrument(&named.base, &named.quote, kind, &size)?,
-            // A third part, or the end of a name in one part, is the day of delivery.
+            // A third part, or the suffix of a one-part name, is the delivery date.
             perpetual: native_id.split('-').count() == 2,
             trading: says(listed.status, "1"),
             native_id: native_id.into_owned(),
@@ -323,7 +326,7 @@ members!(Tick<'a> {
     close = "close",
 });
 
-/// The price of the last trade of each contract.
+/// The last trade price of each contract.
 fn read_prices(frame: &Frame<'_>) -> Result<Vec<Quoted>, Error> {
     let ticks: Part<Tick<'_>> = LISTED.open(frame)?.read("ticks")?;
     quoted(&Place::ROOT.member("ticks"), &ticks, |tick| {
@@ -331,7 +334,7 @@ fn read_prices(frame: &Frame<'_>) -> Result<Vec<Quoted>, Error> {
     })
 }
 
-/// Liquidated longs of the busiest contracts, of the last half day.
+/// Requests for liquidated longs of the busiest contracts in the last half day.
 fn proofs(now: Millis) -> Vec<Ask> {
     stretches(now.back(HALF_DAY), now, WINDOW)
         .into_iter()
@@ -349,7 +352,7 @@ fn proofs(now: Millis) -> Vec<Ask> {
         .collect()
 }
 
-/// The first row in which a liquidated long was not closed by a sell.
+/// The first liquidated long that was not closed by a sell.
 fn disproof(frame: &Frame<'_>) -> Result<Option<String>, Error> {
     let body: Message<'_> = frame.object()?;
     let root = Place::ROOT;
@@ -358,14 +361,14 @@ fn disproof(frame: &Frame<'_>) -> Result<Option<String>, Error> {
         let place = place.item(index);
         let direction = place.text("direction", place.object(item)?.direction)?;
         if direction != "sell" {
-            let message = format!("is {direction:?} where longs were liquidated, not \"sell\"");
+            let message = format!("is {direction:?} although longs were liquidated, not \"sell\"");
             return Ok(Some(place.member("direction").fault(message).to_string()));
         }
     }
     Ok(None)
 }
 
-/// One request for each contract and two hours; the newest come first. Futures settled in coin are asked for by coin.
+/// One request per contract and two hours, newest first. Coin-settled futures are requested by coin.
 fn missed(listings: &[Listing], from: Millis, until: Millis) -> Vec<Ask> {
     let mut contracts: Vec<(&str, &str, &str)> = traded(listings)
         .map(|listing| {
@@ -401,8 +404,8 @@ fn missed(listings: &[Listing], from: Millis, until: Millis) -> Vec<Ask> {
         .collect()
 }
 
-/// How long a page may be is not documented, so pages follow until one is empty: by time, as equal rows are told apart within a
-/// page alone. A page of one instant may not be all of it, and is gone on from by the numbers of its rows.
+/// The page size is undocumented, so paging continues until an empty page. It goes by time, because equal rows are
+/// only distinguished within a page. A page of a single instant may be incomplete and continues by row id.
 fn go_on(ask: &Ask, frame: &Frame<'_>) -> Result<Vec<Ask>, Error> {
     let body: Message<'_> = frame.object()?;
     let place = Place::ROOT.member("data");
@@ -411,7 +414,7 @@ fn go_on(ask: &Ask, frame: &Frame<'_>) -> Result<Vec<Ask>, Error> {
         place.instant("created_at", row.created_at).map(Some)
     })?;
     if times.is_empty() && !list.is_empty() {
-        return Err(place.fault("has no row whose time can be read"));
+        return Err(place.fault("has no row with a readable time"));
     }
     if times.iter().min() != times.iter().max() {
         return paging::until_empty(ask, &place, &times, page);
@@ -429,7 +432,7 @@ fn go_on(ask: &Ask, frame: &Frame<'_>) -> Result<Vec<Ask>, Error> {
     Ok(next.into_iter().collect())
 }
 
-/// The first page of a stretch.
+/// The first page of a range.
 fn page(ask: &Ask, from: Millis, until: Millis) -> Ask {
     ask.again_with("end_time", until.0 - 1)
         .without("from_id")
@@ -475,10 +478,10 @@ mod tests {
             (value("end_time"), value("from_id"))
         };
         let (late, early) = (1_790_000_000_900, 1_790_000_000_500);
-        // The instant at which it ends is asked for again, whole.
+        // The last instant is requested again in full.
         let second = page(&ask, &[(late, 9), (early, 8)]).unwrap();
         assert_eq!(told(&second), (Some(early.to_string()), None));
-        // Nothing else there: what is behind it goes on from its number, and from there by time again.
+        // If nothing else follows, paging continues by row id, then by time again.
         let third = page(&second, &[(early, 8), (early, 7)]).unwrap();
         assert_eq!(
             told(&third),
@@ -487,7 +490,7 @@ mod tests {
         let fourth = page(&third, &[(early, 6), (early - 1, 5)]).unwrap();
         assert_eq!(told(&fourth), (Some((early - 1).to_string()), None));
         assert_eq!(page(&fourth, &[]), None);
-        // What cannot be read is not taken for the end.
+        // Unreadable pages are not taken as the end.
         for body in [
             r#"{"code":200,"data":[{"query_id":1}]}"#.to_owned(),
             format!(r#"{{"code":200,"data":[{{"created_at":{late}}}]}}"#),

@@ -1,9 +1,14 @@
-//! Kraken Futures: the feed `trade` with its snapshot, and the REST body of `/derivatives/api/v3/history`.
+//! Kraken Futures.
 //!
-//! Only trades of type `liquidation` count; `side` is the taker's, who was liquidated: `sell` closed a long. Quantities are
-//! USD on `PI_` and `FI_` contracts and base units on `PF_` ones. The REST body does not name its market: the only
-//! instrument given does. A snapshot holds the last hundred trades of a market, a reply a hundred before a time.
-//! One socket has every market, and the feed `heartbeat` as a control. The trades of each market are numbered.
+//! - Channel: the feed `trade` with its snapshot, and the REST body of `/derivatives/api/v3/history`. Only trades of
+//!   type `liquidation` count. A snapshot has the last hundred trades of a market, a reply a hundred before a time.
+//!   One socket covers every market, with the feed `heartbeat` as control topic. The trades of each market are
+//!   numbered.
+//! - Side: `side` is that of the taker, who was liquidated; `sell` closed a long.
+//! - Units: USD on `PI_` and `FI_` contracts, base units on `PF_` ones. The REST body does not name its market: the
+//!   only instrument passed does.
+//! - Backfill: by market and time.
+//! - Source: <https://docs.kraken.com/api/docs/futures-api/websocket/trade>
 
 use std::time::Duration;
 
@@ -28,10 +33,10 @@ use crate::feeds::websocket::control::{
 use crate::feeds::websocket::socket_plan::{Lines, Listen};
 use crate::model::Millis;
 
-/// Markets of one message: a refusal does not say which of them it means, so a bad one should have little company.
+/// Markets per message; small, because a refusal does not name the invalid market.
 const BATCH: usize = 10;
 
-/// Five hundred are allowed in ten seconds.
+/// The exchange allows five hundred in ten seconds.
 const REQUESTS: Limit = Limit::of("requests", 450, 10);
 /// Most trades of a reply.
 const TRADES: usize = 100;
@@ -42,7 +47,7 @@ const REPLY: Envelope = Envelope {
     said: &["error"],
 };
 
-/// The venue's own heart, which beats every second.
+/// The exchange's heartbeat, once per second.
 const CONTROL: &str = "heartbeat";
 
 pub(crate) static VENUE: Venue = Venue {
@@ -108,7 +113,7 @@ pub(crate) static VENUE: Venue = Venue {
     },
 };
 
-/// `PF_XBTUSD`, `PI_XBTUSD`, `FI_XBTUSD_261225`.
+/// Names: `PF_XBTUSD`, `PI_XBTUSD`, `FI_XBTUSD_261225`.
 fn market(native_id: &str) -> Market<'_> {
     let behind = native_id
         .split_once('_')
@@ -191,7 +196,7 @@ fn liquidation(
     frame.event(place, seen).map(Some)
 }
 
-/// The numbers of the trades of each market; they go on from the newest of its snapshot.
+/// The sequence numbers of each market's trades; they continue from the newest of its snapshot.
 fn numbers(frame: &Frame<'_>) -> Vec<Numbered> {
     let of = |trade: &Trade<'_>| {
         let number = Numbered::read(&text_of(trade.product)?, trade.seq)?;
@@ -256,7 +261,7 @@ fn control(frame: &Frame<'_>, _asked: &Asked) -> Result<Heard, Error> {
     })
 }
 
-/// The markets that a reply names.
+/// The markets named in a reply.
 fn products(cell: Cell<'_>) -> Vec<String> {
     cell.and_then(|list| serde_json::from_str(list.text()).ok())
         .unwrap_or_default()
@@ -282,7 +287,7 @@ fn read_listings(_ask: &Ask, frame: &Frame<'_>) -> Result<Page<Listing>, Error> 
             _ => return Ok(None),
         };
         let native_id = place.name("symbol", listed.symbol)?;
-        // Older lists name the contract only.
+        // Older lists have only the contract name.
         let (base, quote) = if listed.base.is_some() && listed.quote.is_some() {
             (
                 place.text("base", listed.base)?,
@@ -295,7 +300,7 @@ fn read_listings(_ask: &Ask, frame: &Frame<'_>) -> Result<Page<Listing>, Error> 
         let size = place.text("contractSize", listed.size)?;
         Ok(Some(Listing {
             instrument: place.instrument(&base, &quote, kind, &size)?,
-            // A day of delivery stands behind a second underscore.
+            // A delivery date follows a second underscore.
             perpetual: native_id.split('_').count() == 2,
             trading: place.truth("tradeable", listed.tradeable)?,
             native_id: native_id.clone().into_owned(),
@@ -316,7 +321,7 @@ fn read_prices(frame: &Frame<'_>) -> Result<Vec<Quoted>, Error> {
     })
 }
 
-/// One request for each market; the newest come first.
+/// One request per market, newest trades first.
 fn missed(listings: &[Listing], from: Millis, until: Millis) -> Vec<Ask> {
     traded(listings)
         .map(|listing| {

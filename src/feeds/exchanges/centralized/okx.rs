@@ -1,9 +1,13 @@
-//! OKX: `liquidation-orders` for `SWAP` and `FUTURES`, and the REST body of `/api/v5/public/liquidation-orders`.
+//! OKX.
 //!
-//! `posSide` names the side of the position; where it is `net`, a `sell` order closed a long. The price is that of the
-//! transfer to the liquidation account, so the bankruptcy price. Sizes are contracts; the instrument says what one holds
-//! (`ctVal · ctMult`, in the base or in USD). Margin loans and options are no business of ours. The open interest of one swap
-//! comes beside them, which the documents push each three seconds: who answers pings and leaves that out is mute.
+//! - Channel: `liquidation-orders` for `SWAP` and `FUTURES`, and the REST body of `/api/v5/public/liquidation-orders`.
+//!   Margin loans and options are ignored. The open interest of one swap, documented as pushed every three seconds, is
+//!   the control topic.
+//! - Side: `posSide` is that of the position; if it is `net`, a `sell` order closed a long.
+//! - Units: the price is that of the transfer to the liquidation account, the bankruptcy price. Sizes are contracts,
+//!   sized by the instrument (`ctVal · ctMult`, in the base or in USD).
+//! - Backfill: by underlying and kind, newest first.
+//! - Source: <https://www.okx.com/docs-v5/en/#public-data-websocket-liquidation-orders-channel>
 
 use std::borrow::Cow;
 use std::time::Duration;
@@ -26,11 +30,11 @@ use crate::feeds::websocket::control::{Asked, Beat, CALM, Control, Heard, Heartb
 use crate::feeds::websocket::socket_plan::{Lines, Listen};
 use crate::model::{Millis, Side, sort_small};
 
-/// A channel on the same connection that is never silent for long, and whose open interest it tells.
+/// A channel on the same connection with steady traffic, and its market.
 const CONTROL: &str = "open-interest";
 const CONTROL_OF: &str = "BTC-USDT-SWAP";
 
-/// The kinds of contract that are heard.
+/// The subscribed kinds of contract.
 const KINDS: [&str; 2] = ["SWAP", "FUTURES"];
 
 /// Requests in two seconds, by kind.
@@ -40,7 +44,7 @@ const MISSED: Limit = Limit::of("liquidation orders", 18, 2);
 const HISTORY: Limit = Limit::of("history candles", 18, 2);
 const STATISTICS: Limit = Limit::of("statistics", 9, 2);
 
-/// Most bars of a reply, liquidations of a reply, readings of a reply.
+/// Most bars, liquidations and readings of a reply.
 const BARS: i64 = 300;
 const ORDERS: usize = 100;
 const READINGS: i64 = 100;
@@ -115,7 +119,7 @@ pub(crate) static VENUE: Venue = Venue {
                 Ask::new("/api/v5/market/history-candles", HISTORY)
                     .with("instId", market)
                     .with("bar", "1m")
-                    // Both ends are left out of the reply.
+                    // The reply excludes both ends.
                     .with("before", start.0 - 1)
                     .with("after", end.0)
                     .with("limit", BARS)
@@ -130,7 +134,7 @@ pub(crate) static VENUE: Venue = Venue {
             },
         }),
         open_interest: Some(Series {
-            // Documented are 1,440 readings, measured three days at five minutes.
+            // Documented as 1,440 readings, measured as three days at five minutes.
             look_back: 3 * Millis::DAY,
             length: READINGS * Reading::APART,
             ask: |market, start, end| {
@@ -138,7 +142,7 @@ pub(crate) static VENUE: Venue = Venue {
                 Ask::new(path, STATISTICS)
                     .with("instId", market)
                     .with("period", "5m")
-                    // Newer than the one and older than the other.
+                    // Newer than one and older than the other.
                     .with("begin", start.0 - 1)
                     .with("end", end.0)
                     .with("limit", READINGS)
@@ -180,7 +184,7 @@ members!(Message<'a> {
 });
 
 impl Message<'_> {
-    /// Whether it is of the channel of liquidations; `None` where it names no channel.
+    /// Whether it belongs to the liquidation channel; `None` if it names no channel.
     fn is_of_liquidations(&self) -> Option<bool> {
         match &self.arg {
             Part::Object(arg) => Some(says(arg.channel, "liquidation-orders")),
@@ -196,7 +200,7 @@ impl Message<'_> {
 /// The events of a frame.
 fn decode(frame: &Frame<'_>) -> Result<Vec<Event>, Error> {
     let message: Message<'_> = frame.object()?;
-    // `table` marks the channels of version 3, which are gone.
+    // `table` marks channels of version 3, which is discontinued.
     if message.event.or(message.op).or(message.table).is_some() {
         return Ok(Vec::new());
     }
@@ -245,7 +249,7 @@ fn detail(
         "net" => order.1,
         other => {
             let message = format!(
-                "{} is no side; \"long\", \"short\" or \"net\" is allowed",
+                "{} is not a side; \"long\", \"short\" or \"net\" is allowed",
                 shown(other)
             );
             return Err(place.member("posSide").fault(message));
@@ -281,7 +285,7 @@ fn control(frame: &Frame<'_>, asked: &Asked) -> Result<Heard, Error> {
     let said = [message.code, message.msg];
     Ok(match text_of(message.event).as_deref() {
         Some("subscribe") => Heard::Ack { topics },
-        // A refusal does not name its topic where the request could not be read: then it meant all.
+        // A refusal without a topic answers an unreadable request and concerns all topics.
         Some("error") => Heard::refused(asked.or_all(topics), &said),
         Some("notice") => Heard::Notice(joined(&said)),
         None if message.is_of_liquidations() == Some(true) => Heard::Data,
@@ -342,7 +346,7 @@ fn read_prices(frame: &Frame<'_>) -> Result<Vec<Quoted>, Error> {
     })
 }
 
-/// One request for each underlying and kind of contract; the newest come first.
+/// One request per underlying and kind of contract, newest rows first.
 fn missed(listings: &[Listing], from: Millis, until: Millis) -> Vec<Ask> {
     let mut families: Vec<(String, &'static str)> = traded(listings)
         .map(|listing| {
@@ -367,7 +371,7 @@ fn missed(listings: &[Listing], from: Millis, until: Millis) -> Vec<Ask> {
         .collect()
 }
 
-/// A full page that does not reach back far enough is followed by the one before it.
+/// A full page that does not reach the start is followed by the previous one.
 fn go_on(ask: &Ask, frame: &Frame<'_>) -> Result<Vec<Ask>, Error> {
     let contracts: Part<Contract<'_>> = REPLY.open(frame)?.read("data")?;
     let root = Place::ROOT;
@@ -383,7 +387,7 @@ fn go_on(ask: &Ask, frame: &Frame<'_>) -> Result<Vec<Ask>, Error> {
             rows += 1;
         }
     }
-    // Rows of the oldest instant may be split between two pages, so that instant is asked for again.
+    // Rows of the oldest instant may be split between two pages, so that instant is requested again.
     let after = oldest.on(1);
     let moved = ask.value("after") != Some(&after.0.to_string());
     Ok(if rows >= ORDERS && oldest >= ask.from && moved {
@@ -393,7 +397,7 @@ fn go_on(ask: &Ask, frame: &Frame<'_>) -> Result<Vec<Ask>, Error> {
     })
 }
 
-/// Rows of time, contracts, units of the base and USD.
+/// Rows of time, contracts, base units and USD.
 fn read_open_interest(frame: &Frame<'_>) -> Result<Vec<Reading>, Error> {
     const BASE: usize = 2;
     let rows: Vec<Row<'_>> = REPLY.open(frame)?.read("data")?;

@@ -1,8 +1,11 @@
-//! Aster: `!forceOrder@arr`, in Binance's older shape.
+//! Aster, with Binance's older API.
 //!
-//! Base quantities, no `st`, and the latest order of a symbol per second. The paths without a class still send here. A
-//! mark price on the same socket shows whether it sends at all. Missed liquidations cannot be asked for, and no contract holds
-//! anything but units of its base, so nothing but prices is asked by REST.
+//! - Channel: `!forceOrder@arr`, without `st`, and only the latest order of a symbol per second. Paths without a class
+//!   still send here. A mark price on the same socket is the control topic.
+//! - Side: that of the closing order; `SELL` closed a long.
+//! - Units: base units; no contract has another size, so REST is only used for prices.
+//! - Backfill: none.
+//! - Source: <https://github.com/asterdex/api-docs>
 
 use crate::feeds::decoding::event::{Completeness, PriceKind};
 use crate::feeds::decoding::frame::Rules;
@@ -14,7 +17,7 @@ use crate::feeds::rest::request::{Ask, Limit};
 use crate::feeds::venue::Venue;
 use crate::feeds::websocket::socket_plan::{Lines, Listen};
 
-/// Half of the weight that is allowed in a minute.
+/// Half of the allowed weight per minute.
 const WEIGHT: Limit = Limit::of("weight", 1200, 60);
 
 pub(crate) static VENUE: Venue = Venue {

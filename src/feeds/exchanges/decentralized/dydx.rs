@@ -1,9 +1,13 @@
-//! `dYdX` v4: the channel `v4_trades`, and the REST body of `/v4/trades/perpetualMarket/<market>`.
+//! `dYdX` v4.
 //!
-//! Only trades of type `LIQUIDATED` count, not `DELEVERAGED` ones. The taker was liquidated: `SELL` closed a long. Sizes are
-//! base units. The REST body does not name its market: the only instrument given does. Markets are subscribed to one by
-//! one, so many to a connection, and each acknowledgement carries the last trades. The messages of a connection are numbered
-//! from 0; that of an acknowledgement is given out when it is asked for, and it comes once its trades are read.
+//! - Channel: `v4_trades`, and the REST body of `/v4/trades/perpetualMarket/<market>`. Only trades of type
+//!   `LIQUIDATED` count, not `DELEVERAGED` ones. Markets are subscribed one by one, a limited number per connection,
+//!   and each acknowledgement has the last trades. The messages of a connection are numbered from 0. The number of an
+//!   acknowledgement is assigned on request, and it arrives after its trades are read.
+//! - Side: the taker was liquidated; `SELL` closed a long.
+//! - Units: base units. The REST body does not name its market: the only instrument passed does.
+//! - Backfill: by market, newest first.
+//! - Source: <https://docs.dydx.xyz>
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -30,14 +34,14 @@ use crate::feeds::websocket::socket_plan::{Lines, Listen};
 use crate::model::Millis;
 
 const CHANNEL: &str = "v4_trades";
-/// The height of the chain, of which each block tells.
+/// The block height, sent for every block.
 const CONTROL: &str = "v4_block_height";
-/// Most channels of a kind on one connection.
+/// Most subscriptions of one channel per connection.
 const CHANNELS: usize = 32;
-/// Two subscriptions are allowed in a second, and the network may bring some closer together.
+/// The exchange allows two subscriptions per second, and network delay may bring some closer together.
 const BETWEEN: Duration = Duration::from_millis(600);
 
-/// A hundred are allowed in ten seconds.
+/// The exchange allows a hundred in ten seconds.
 const REQUESTS: Limit = Limit::of("requests", 90, 10);
 /// Most trades of a reply.
 const TRADES: usize = 1000;
@@ -62,7 +66,7 @@ pub(crate) static VENUE: Venue = Venue {
             if topics == [CONTROL] {
                 return json!({"type": "subscribe", "channel": CONTROL}).to_string();
             }
-            // A message names one market.
+            // A message has one market.
             let market = topics.first().map(String::as_str).unwrap_or_default();
             json!({"type": "subscribe", "channel": CHANNEL, "id": market}).to_string()
         },
@@ -117,7 +121,7 @@ members!(Message<'a> {
     said = "message",
 });
 
-/// The number of a message, with when its newest trade happened.
+/// The sequence number of a message, with the time of its newest trade.
 fn numbers(frame: &Frame<'_>) -> Vec<Numbered> {
     let Ok(message) = frame.object::<Message<'_>>() else {
         return Vec::new();
@@ -241,7 +245,7 @@ fn control(frame: &Frame<'_>, _asked: &Asked) -> Result<Heard, Error> {
         Some("subscribed") if says(message.channel, CHANNEL) => Heard::Ack {
             topics: id.into_iter().collect(),
         },
-        // It tells the height; who acknowledges may be mute.
+        // It has the height but does not prove that updates follow.
         Some("subscribed") if says(message.channel, CONTROL) => Heard::Ack {
             topics: vec![CONTROL.to_owned()],
         },
@@ -264,7 +268,7 @@ fn control(frame: &Frame<'_>, _asked: &Asked) -> Result<Heard, Error> {
     })
 }
 
-/// The market that a refusal is about, in `... (v4_trades-BTC-USD)` or `... v4_trades-BTC-USD. ...`.
+/// The market in a refusal: `... (v4_trades-BTC-USD)` or `... v4_trades-BTC-USD. ...`.
 fn named(said: &str) -> Option<&str> {
     let (_, behind) = said.split_once(CHANNEL)?;
     let word = behind.strip_prefix('-')?.split([')', ' ']).next()?;
@@ -278,7 +282,7 @@ members!(Listed<'a> {
     oracle = "oraclePrice",
 });
 
-/// The markets of a list, which has them by name.
+/// The markets of a list, keyed by name.
 fn markets<'a>(frame: &Frame<'a>) -> Result<Part<Listed<'a>>, Error> {
     let markets: Option<BTreeMap<String, Part<Listed<'_>>>> = frame.members()?.read("markets")?;
     let markets = markets.ok_or_else(|| frame.unknown())?;
@@ -301,7 +305,7 @@ fn read_listings(_ask: &Ask, frame: &Frame<'_>) -> Result<Page<Listing>, Error> 
                 .member("ticker")
                 .fault("has no dash between base and quote")
         })?;
-        // Behind the base of some markets stand the exchange and the address of its price, with commas between.
+        // Some bases are followed by the exchange and the address of the price, separated by commas.
         let base = name.split_once(',').map_or(name, |(base, _)| base);
         Ok(Some(Listing {
             instrument: place.instrument(base, quote, "linear", "1")?,
@@ -313,7 +317,7 @@ fn read_listings(_ask: &Ask, frame: &Frame<'_>) -> Result<Page<Listing>, Error> 
     Ok(Page::last(rows))
 }
 
-/// One request for each market; the newest come first.
+/// One request per market, newest trades first.
 fn missed(listings: &[Listing], from: Millis, until: Millis) -> Vec<Ask> {
     traded(listings)
         .map(|listing| {

@@ -1,9 +1,12 @@
-//! Extended: `publicTrades` of all markets, where `tT` says what kind a trade is.
+//! Extended.
 //!
-//! Only trades of type `LIQUIDATION` count, not `DELEVERAGE`. The taker was liquidated: `SELL` closed a long. Quantities are
-//! base units. The path of the socket is the subscription: the first frame acknowledges it, and tells the last fifty trades
-//! again. Its frames are numbered one by one, so that one that is missing shows. What REST tells are the last trades of a market
-//! whenever asked, so a stretch of the past cannot be asked for; of its list of markets the prices are read.
+//! - Channel: `publicTrades` of all markets; `tT` is the type of a trade. Only `LIQUIDATION` counts, not `DELEVERAGE`.
+//!   The path of the socket is the subscription: the first frame acknowledges it and repeats the last fifty trades.
+//!   Frames are numbered, so a missing one is noticed.
+//! - Side: the taker was liquidated; `SELL` closed a long.
+//! - Units: base units.
+//! - Backfill: none, because REST only has the last trades of a market. Prices come from its market list.
+//! - Source: <https://api.docs.extended.exchange>
 
 use std::time::Duration;
 
@@ -20,7 +23,7 @@ use crate::feeds::venue::Venue;
 use crate::feeds::websocket::control::{Asked, Beat, Heard, Heartbeat, Numbered, Numbers};
 use crate::feeds::websocket::socket_plan::{Lines, Listen};
 
-/// Half of those that are allowed in a minute.
+/// Half of the allowed requests per minute.
 const REQUESTS: Limit = Limit::of("requests", 500, 60);
 
 const REPLY: Envelope = Envelope {
@@ -49,9 +52,9 @@ pub(crate) static VENUE: Venue = Venue {
             "/stream.extended.exchange/v1/publicTrades",
             &["publicTrades"],
         )]),
-        // Who does not name himself is turned away.
+        // The exchange rejects clients without a user agent.
         headers: &[("user-agent", concat!("liqdata/", env!("CARGO_PKG_VERSION")))],
-        // Nothing is said: the path says it.
+        // The path is the subscription.
         subscription: |_, _, _| String::new(),
         control,
         recalls: |frame| {
@@ -75,7 +78,7 @@ pub(crate) static VENUE: Venue = Venue {
     },
 };
 
-/// `BTC-USD`, and `NVDA_24_5-USD` of what is traded on five days.
+/// Names: `BTC-USD`, and `NVDA_24_5-USD` for markets traded five days a week.
 fn market(native_id: &str) -> Market<'_> {
     match native_id.rsplit_once('-') {
         Some((base, quote)) => Market::new(before(base, b'_'), quote),
@@ -109,7 +112,7 @@ members!(Message<'a> {
 /// The events of a frame or a body.
 fn decode(frame: &Frame<'_>) -> Result<Vec<Event>, Error> {
     let message: Message<'_> = frame.object()?;
-    // Other channels name their kind.
+    // Other channels have a type.
     if message.kind.is_some() {
         return Ok(Vec::new());
     }
@@ -135,7 +138,7 @@ fn liquidation(
         "TRADE" | "DELEVERAGE" => return Ok(None),
         "LIQUIDATION" => {}
         _ => {
-            let message = format!("{} is no type of a trade that is known", shown(&kind));
+            let message = format!("{} is not a known type of trade", shown(&kind));
             return Err(place.member("tT").fault(message));
         }
     }
@@ -155,7 +158,7 @@ fn liquidation(
     frame.event(place, seen).map(Some)
 }
 
-/// The numbers of the frames of a connection: other channels have their own.
+/// The sequence numbers of a connection's frames; other channels have their own.
 fn numbers(frame: &Frame<'_>) -> Vec<Numbered> {
     let message = frame.object::<Message<'_>>().ok();
     let message = message.filter(|message| message.kind.is_none());

@@ -1,7 +1,10 @@
-//! What Hyperliquid tells of single accounts, read: who traded, which positions an account has, how much of each coin is open.
+//! Hyperliquid accounts: traders, open positions and open interest.
 //!
-//! Its trades name the buyer and the seller, and anybody may ask for the positions of an account. Amounts and prices come as
-//! text and stay exact; what is counted in thousands (`kPEPE`) becomes single units of its coin.
+//! - Channel: public trades, which name buyer and seller; REST has the positions of any account.
+//! - Side: that of the position.
+//! - Units: amounts and prices are exact decimals from text. Listings in thousands (`kPEPE`) are converted to single
+//!   coins.
+//! - Source: <https://hyperliquid.gitbook.io/hyperliquid-docs>
 
 use rust_decimal::Decimal;
 use serde::Deserialize;
@@ -10,22 +13,22 @@ use serde::de::IgnoredAny;
 use crate::feeds::error::Error;
 use crate::model::{Millis, PositionRow, Side, coin_of_base};
 
-/// The exchange, as its rows name it.
+/// The name of the exchange in rows.
 pub const EXCHANGE: &str = "hyperliquid";
 
-/// What one trade says of those who traded.
+/// The accounts and notional of one trade.
 #[derive(Clone, Debug, PartialEq)]
 pub struct AccountTrade {
     /// The buyer and the seller.
     pub accounts: [String; 2],
-    /// What was traded.
+    /// Notional of the trade.
     pub usd: f64,
 }
 
-/// How much of a coin is open.
+/// Open interest of a coin.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct OpenCoin {
-    /// The coin as the exchange spells it.
+    /// The exchange's name of the coin.
     pub native: String,
     /// The coin.
     pub coin: String,
@@ -33,23 +36,23 @@ pub struct OpenCoin {
     pub open_interest: Decimal,
 }
 
-/// The message that asks for the trades of a coin.
+/// The subscription to the trades of a coin.
 #[must_use]
 pub fn trades_of(native: &str) -> String {
     let subscription = serde_json::json!({"type": "trades", "coin": native});
     serde_json::json!({"method": "subscribe", "subscription": subscription}).to_string()
 }
 
-/// The message that shows that we live.
+/// The ping message.
 pub const PING: &str = r#"{"method":"ping"}"#;
-/// What is asked for the open interest of all coins, and what that weighs.
+/// The request for the open interest of all coins, and its weight.
 pub const OPEN_COINS: (&str, u32) = (r#"{"type":"metaAndAssetCtxs"}"#, 20);
-/// What one question for the positions of an account weighs.
+/// Weight of a request for the positions of an account.
 pub const STATE_WEIGHT: u32 = 2;
-/// Most weight that the exchange takes of one address in a minute.
+/// Allowed weight per IP address and minute.
 pub const MOST_WEIGHT: u32 = 1200;
 
-/// What is asked for the positions of an account.
+/// The request for the positions of an account.
 #[must_use]
 pub fn state_of(account: &str) -> String {
     serde_json::json!({"type": "clearinghouseState", "user": account}).to_string()
@@ -69,11 +72,11 @@ struct Trade {
     users: [String; 2],
 }
 
-/// The trades of a frame; none of one on another channel.
+/// The trades of a frame; empty for other channels.
 ///
 /// # Errors
 ///
-/// [`Error`] for a frame that is not what the exchange sends.
+/// [`Error`] for an unexpected frame.
 pub fn trades(frame: &str) -> Result<Vec<AccountTrade>, Error> {
     let frame: Channel<'_> = read(frame)?;
     let (true, Some(data)) = (frame.channel == "trades", frame.data) else {
@@ -109,11 +112,11 @@ struct Context {
     open_interest: String,
 }
 
-/// The open interest of every coin, as the reply to [`OPEN_COINS`] tells it.
+/// The open interest of every coin in the reply to [`OPEN_COINS`].
 ///
 /// # Errors
 ///
-/// [`Error`] for a reply that is not what the exchange sends.
+/// [`Error`] for an unexpected reply.
 pub fn open_coins(body: &str) -> Result<Vec<OpenCoin>, Error> {
     let (universe, contexts): (Universe, Vec<Context>) = read(body)?;
     if universe.universe.len() != contexts.len() {
@@ -164,12 +167,13 @@ struct Leverage {
     value: f64,
 }
 
-/// The open positions of `account`, as the reply to [`state_of`] tells them, received at `at`. The snapshot that they are of
-/// is not known yet: it has the same instant, and no share.
+/// The open positions of `account` in the reply to [`state_of`], received at `at`.
+///
+/// The snapshot is not complete yet, so its time is `at` and the share is absent.
 ///
 /// # Errors
 ///
-/// [`Error`] for a reply that is not what the exchange sends.
+/// [`Error`] for an unexpected reply.
 pub fn positions(account: &str, body: &str, at: Millis) -> Result<Vec<PositionRow>, Error> {
     let state: State = read(body)?;
     let mut rows = Vec::with_capacity(state.asset_positions.len());
@@ -186,7 +190,7 @@ pub fn positions(account: &str, body: &str, at: Millis) -> Result<Vec<PositionRo
             if scale == 1 {
                 return Ok(Some(price));
             }
-            // By a power of ten, which is exact.
+            // Division by a power of ten is exact.
             let one = price.checked_div(scale.into()).map(|one| one.normalize());
             one.map(Some).ok_or_else(|| at_place(of(name)(), &text))
         };
@@ -213,7 +217,7 @@ pub fn positions(account: &str, body: &str, at: Millis) -> Result<Vec<PositionRo
     Ok(rows)
 }
 
-/// The coin that the exchange spells so, and how many of it one listed unit holds: `kPEPE` are thousands of `PEPE`.
+/// The coin of a listing, and coins per listed unit: `kPEPE` is 1000 `PEPE`.
 fn coin_of(native: &str) -> (String, u32) {
     match native.strip_prefix('k') {
         Some(coin) if coin.starts_with(|first: char| first.is_ascii_uppercase()) => {
@@ -223,7 +227,7 @@ fn coin_of(native: &str) -> (String, u32) {
     }
 }
 
-/// Whether a frame says that a subscription is there.
+/// Whether a frame acknowledges a subscription.
 #[must_use]
 pub fn is_subscribed(frame: &str) -> bool {
     #[derive(Deserialize)]
@@ -235,7 +239,7 @@ pub fn is_subscribed(frame: &str) -> bool {
     serde_json::from_str(frame).is_ok_and(|said: Said| said.channel == "subscriptionResponse")
 }
 
-/// Why the venue refuses what it was sent, where a frame says that it does.
+/// The error message of a refusal.
 #[must_use]
 pub fn refusal(frame: &str) -> Option<String> {
     let said: Channel<'_> = serde_json::from_str(frame).ok()?;
@@ -266,7 +270,7 @@ fn at(path: String, text: &str, wanted: &str) -> Error {
 }
 
 fn at_place(path: String, text: &str) -> Error {
-    at(path, text, "an amount that can be held exactly")
+    at(path, text, "an amount that fits a decimal exactly")
 }
 
 #[cfg(test)]

@@ -1,10 +1,15 @@
-//! Lighter: `trade/<market>`, the rows in `liquidation_trades`.
+//! Lighter.
 //!
-//! The taker was liquidated: where the maker was not the ask, the taker sold and a long died. The venue gives base units and
-//! USD. A market is a number; its name comes with the list of markets, and a row of an unnamed market is held under its
-//! number. Missed ones cannot be asked for, but each acknowledgement carries the last ones of its market.
-//! There are as many sockets as the markets need, and a message for each market.
-//! The exchange runs a second time on another chain, under [a name of its own](crate::feeds::exchanges::decentralized::lighter_robinhood).
+//! - Channel: `trade/<market>`, the rows in `liquidation_trades`. There are as many sockets as the markets need, and
+//!   one message per market. Each acknowledgement has the last liquidations of its market.
+//! - Side: the taker was liquidated; if the maker was not the ask, the taker sold and a long was closed.
+//! - Units: base units and USD. A market is a number, named by the market list. A row of an unnamed market waits under
+//!   its number.
+//! - Backfill: none.
+//! - Source: <https://apidocs.lighter.xyz>
+//!
+//! The exchange also runs on another chain, as
+//! [`lighter_robinhood`](crate::feeds::exchanges::decentralized::lighter_robinhood).
 
 use std::time::Duration;
 
@@ -29,16 +34,16 @@ use crate::model::Side;
 
 /// Most subscriptions of one connection.
 const CHANNELS: usize = 100;
-/// The height of the chain, of which each block tells.
+/// The block height, sent for every block.
 const CONTROL: &str = "height";
-/// Two hundred messages are allowed in a minute, over all connections and with the pings: a hundred and fifty of these leave
-/// room for the pings of sixteen.
+/// The exchange allows two hundred messages per minute, over all connections and with pings. A hundred and fifty of
+/// these leave room for the pings of sixteen connections.
 const BETWEEN: Duration = Duration::from_millis(400);
 
-/// Sockets that listen to the same.
+/// Redundant sockets per plan.
 const EARS: usize = 2;
 
-/// Sixty are allowed in a minute.
+/// The exchange allows sixty per minute.
 const REQUESTS: Limit = Limit::of("requests", 54, 60);
 
 const REPLY: Envelope = Envelope {
@@ -64,7 +69,7 @@ pub(crate) const fn of(
         rules: Rules {
             name,
             completeness: Completeness::Complete,
-            // A market number: no name until the market list gives one.
+            // A market number; the market list has the name.
             market: |native_id| Market::unnamed(native_id),
             native: |_, _| None,
             contract: |_| None,
@@ -75,7 +80,7 @@ pub(crate) const fn of(
         listen: Listen {
             lines: Lines::ByMarket(lines),
             subscription: |_, topics, _| {
-                // A message names one channel.
+                // A message has one channel.
                 let topic = topics.first().map(String::as_str).unwrap_or_default();
                 json!({"type": "subscribe", "channel": topic}).to_string()
             },
@@ -93,7 +98,7 @@ pub(crate) const fn of(
                 ..Heartbeat::each_20_seconds(Beat::Text(r#"{"type":"ping"}"#))
             },
             steady: |_| Control::Topic(CONTROL),
-            // That stands in no document.
+            // Undocumented.
             answers_steady: false,
             ears: EARS,
             between: BETWEEN,
@@ -140,7 +145,7 @@ members!(Refusal<'a> {
 fn decode(frame: &Frame<'_>) -> Result<Vec<Event>, Error> {
     let message: Message<'_> = frame.object()?;
     match text_of(message.kind).as_deref() {
-        // A market in which nobody was liquidated sends `null`.
+        // A market without liquidations sends `null`.
         Some("update/trade" | "subscribed/trade") => match &message.liquidation_trades {
             Part::Missing => Ok(Vec::new()),
             rows => frame.rows(&Place::ROOT.member("liquidation_trades"), rows, trade),
@@ -179,7 +184,7 @@ fn trade(frame: &Frame<'_>, place: &Place<'_>, row: &Trade<'_>) -> Result<Option
         dedupe_key: format!("{}|{trade_id}", frame.name()),
     };
     let event = frame.event(place, seen)?;
-    // The order of the one who was liquidated takes.
+    // The taker's order is that of the liquidated account.
     let taker = text_of(if is_maker_ask { row.bid } else { row.ask });
     Ok(Some(match taker {
         Some(id) => event.of_order(&id),
@@ -191,10 +196,10 @@ fn lines(listings: &[Listing]) -> Vec<Line> {
     let mut markets: Vec<&str> = traded(listings)
         .map(|listing| listing.native_id.as_str())
         .collect();
-    // Numbers in their order: a new market comes last and leaves the connections of the others alone.
+    // Sorted by number: a new market comes last and does not move the others to another connection.
     markets.sort_unstable_by_key(|market| (market.len(), *market));
     let topics = markets.into_iter().map(|market| format!("trade/{market}"));
-    // One is left for the height.
+    // One subscription is left for the height.
     spread(topics, CHANNELS - 1, "/stream")
 }
 
@@ -208,14 +213,14 @@ fn control(frame: &Frame<'_>, _asked: &Asked) -> Result<Heard, Error> {
         });
     }
     Ok(match text_of(message.kind).as_deref() {
-        // A channel is asked for with a slash and told with a colon.
+        // A channel is requested with a slash and reported with a colon.
         Some("subscribed/trade") => Heard::Ack {
             topics: text_of(message.channel)
                 .map(|channel| channel.replacen(':', "/", 1))
                 .into_iter()
                 .collect(),
         },
-        // Whether it is acknowledged stands in no document; who acknowledges may be mute.
+        // The acknowledgement is undocumented and does not prove that updates follow.
         Some("subscribed/height") => Heard::Ack {
             topics: vec![CONTROL.to_owned()],
         },
@@ -226,7 +231,7 @@ fn control(frame: &Frame<'_>, _asked: &Asked) -> Result<Heard, Error> {
     })
 }
 
-/// The channel that a refusal is about, in `... Invalid Channel: trade/7`.
+/// The channel in a refusal: `... Invalid Channel: trade/7`.
 fn named(said: &str) -> Option<&str> {
     said.split([' ', '(', ')', '"', ',']).find(|word| {
         let is_control = *word == CONTROL;
@@ -248,14 +253,14 @@ fn read_listings(_ask: &Ask, frame: &Frame<'_>) -> Result<Page<Listing>, Error> 
     let markets: Part<Listed<'_>> = REPLY.open(frame)?.read("order_books")?;
     let place = Place::ROOT.member("order_books");
     let rows = frame.rows(&place, &markets, |_, place, market| {
-        // Older replies list perpetuals only and do not say so.
+        // Older replies have only perpetuals, without a type.
         if market.kind.is_some() && !says(market.kind, "perp") {
             return Ok(None);
         }
         let base = place.text("symbol", market.symbol)?;
         Ok(Some(Listing {
             native_id: place.name("market_id", market.id)?.into_owned(),
-            // Every perpetual is settled in dollars, and sizes are units of the base.
+            // Every perpetual is settled in USD, and sizes are base units.
             instrument: place.instrument(&base, "USD", "linear", "1")?,
             perpetual: true,
             trading: says(market.status, "active"),
@@ -270,7 +275,7 @@ members!(Detailed<'a> {
     last = "last_trade_price",
 });
 
-/// The mark price of each perpetual, or that of the last trade where none is told, as in older replies.
+/// The mark price of each perpetual; the last trade price in older replies without one.
 fn read_prices(frame: &Frame<'_>) -> Result<Vec<Quoted>, Error> {
     let markets: Part<Detailed<'_>> = REPLY.open(frame)?.read("order_book_details")?;
     quoted(
@@ -299,7 +304,7 @@ mod tests {
         assert_eq!(counts, [CHANNELS - 1, 51], "and the height is one more");
         assert_eq!(before.first(), after.first());
         assert_ne!(before.last(), after.last());
-        // The subscriptions of all who listen to any line, and the pings of each.
+        // The subscriptions of all redundant sockets, and the pings of each.
         let sockets = u32::try_from(before.len() * VENUE.ears()).unwrap();
         let each = before.iter().map(|line| line.between).sum::<Duration>();
         assert_eq!(

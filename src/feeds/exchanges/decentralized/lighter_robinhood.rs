@@ -1,8 +1,7 @@
-//! Lighter on Robinhood Chain: another exchange of [Lighter](crate::feeds::exchanges::decentralized::lighter)'s make, with markets, numbers and trades of its
-//! own, that speaks the same.
+//! Lighter on Robinhood Chain: a second deployment of [Lighter](crate::feeds::exchanges::decentralized::lighter).
 //!
-//! Its collateral is another dollar, and prices are in dollars as there. What is a number here is another market's number
-//! there, so the two share nothing but how frames are read.
+//! It has its own markets, market numbers and trades, and another collateral, also quoted in USD. Channel, side, units
+//! and source are those of Lighter; only the decoder is shared.
 
 use crate::feeds::exchanges::decentralized::lighter;
 use crate::feeds::venue::Venue;

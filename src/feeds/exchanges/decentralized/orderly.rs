@@ -1,9 +1,13 @@
-//! Orderly: the REST body of `/v1/public/liquidated_positions`, all markets in one.
+//! Orderly.
 //!
-//! A position above zero was a long. What the price means is what the liquidator pays: the mark price at which the position is
-//! handed over. The topic `liquidation` of the socket tells which positions are to be had and at no price, so what became of
-//! them is asked for instead. One liquidation may hand over positions of several markets; a `claim` hands on what the
-//! insurance fund has taken over before, and is none.
+//! - Channel: none; the REST body of `/v1/public/liquidated_positions`, with all markets in one, is polled. The
+//!   socket's topic `liquidation` offers positions without a price, so it is not used.
+//! - Side: a position above zero was a long.
+//! - Units: base units. The price is what the liquidator pays: the mark price at the transfer of the position. One
+//!   liquidation may transfer positions of several markets. A `claim` passes on a position from the insurance fund and
+//!   does not count.
+//! - Backfill: by page.
+//! - Source: <https://orderly.network/docs>
 
 use crate::feeds::decoding::event::{Completeness, Event, PriceKind};
 use crate::feeds::decoding::frame::{Envelope, Frame, Rules, Sighting, Size};
@@ -19,7 +23,7 @@ use crate::feeds::venue::Venue;
 use crate::feeds::websocket::socket_plan::Listen;
 use crate::model::{Millis, Side};
 
-/// Half of the ten that are allowed in a second.
+/// Half of the ten allowed per second.
 const REQUESTS: Limit = Limit::of("requests", 5, 1);
 /// Rows of a page.
 const ROWS: usize = 100;
@@ -47,7 +51,7 @@ pub(crate) static VENUE: Venue = Venue {
             asks: || vec![Ask::new("/v1/public/futures", REQUESTS)],
             read: read_prices,
         }),
-        // The venue does not say; it answers with fewer rows where it keeps fewer.
+        // Undocumented; the exchange returns fewer rows if it stores fewer.
         look_back: 30 * Millis::DAY,
         missed,
         go_on,
@@ -55,7 +59,7 @@ pub(crate) static VENUE: Venue = Venue {
     },
 };
 
-/// `PERP_BTC_USDC`.
+/// Names: `PERP_BTC_USDC`.
 fn market(native_id: &str) -> Market<'_> {
     let pair = native_id.strip_prefix("PERP_").unwrap_or(native_id);
     match pair.rsplit_once('_') {
@@ -90,9 +94,9 @@ members!(Body<'a> {
     event = "event",
 });
 
-/// The events of a body; frames of the socket have none.
+/// The events of a body; socket frames have none.
 fn decode(frame: &Frame<'_>) -> Result<Vec<Event>, Error> {
-    // What a socket sends under `data` is a list.
+    // A socket frame has a list under `data`.
     let Body {
         success,
         data,
@@ -123,7 +127,7 @@ impl Row<'_> {
         if !says(self.kind, "liquidated") {
             let kind = place.text("type", self.kind)?;
             let message = format!(
-                "{} is no kind; \"liquidated\" or \"claim\" is allowed",
+                "{} is not a kind of liquidation; \"liquidated\" or \"claim\" is allowed",
                 shown(&kind)
             );
             return Err(place.member("type").fault(message));
@@ -147,7 +151,7 @@ impl Leg<'_> {
     ) -> Result<Option<Event>, Error> {
         let native_id = place.name("symbol", self.symbol)?;
         let qty = place.number("position_qty", self.qty)?;
-        // Positions of which nothing was handed over are named, too.
+        // Positions of which nothing was transferred are listed, too.
         if qty.value.is_zero() {
             return Ok(None);
         }
@@ -200,7 +204,7 @@ fn missed(_listings: &[Listing], from: Millis, until: Millis) -> Vec<Ask> {
     ]
 }
 
-/// The next page, where this one is full: the venue's own count of the rows ends at five hundred.
+/// The next page after a full one; the exchange's row count stops at five hundred.
 fn go_on(ask: &Ask, frame: &Frame<'_>) -> Result<Vec<Ask>, Error> {
     let data: Part<Rows<'_>> = REPLY.open(frame)?.read("data")?;
     let root = Place::ROOT;

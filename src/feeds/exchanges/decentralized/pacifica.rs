@@ -1,8 +1,12 @@
-//! Pacifica: the channel `trades`, market by market, where `tc` says what caused a trade.
+//! Pacifica.
 //!
-//! The tape has the taker's end of each trade; of a liquidation that is the position which was closed, so `close_long` closed
-//! a long. Amounts are base units. A subscription tells nothing of the past, and what REST tells of it has no ids, so missed
-//! ones cannot be asked for. So many markets go on a connection, and a message for each.
+//! - Channel: `trades`, market by market; `tc` is the cause of a trade. There is a limited number of markets per
+//!   connection, and one message per market.
+//! - Side: a trade has the taker's direction, which for a liquidation is the closed position: `close_long` closed a
+//!   long.
+//! - Units: base units.
+//! - Backfill: none. A subscription has no past trades, and REST has them without ids.
+//! - Source: <https://docs.pacifica.fi>
 
 use std::borrow::Cow;
 use std::time::Duration;
@@ -23,19 +27,19 @@ use crate::feeds::venue::Venue;
 use crate::feeds::websocket::control::{Asked, Beat, Heard, Heartbeat, Line, spread};
 use crate::feeds::websocket::socket_plan::{Lines, Listen};
 
-/// Most subscriptions to a channel on one connection.
+/// Most subscriptions to a channel per connection.
 const CHANNELS: usize = 20;
-/// Between two messages of a connection.
+/// Time between two messages of a connection.
 const BETWEEN: Duration = Duration::from_millis(100);
-/// A connection is closed after a day.
+/// The exchange closes a connection after a day.
 const ROTATION: Duration = Duration::from_hours(23);
-/// A hundred are allowed in a minute to who has no key.
+/// The exchange allows a hundred per minute without a key.
 const REQUESTS: Limit = Limit::of("requests", 90, 60);
 
-/// What the prices of all markets may weigh, as one of the heavy requests, which no document names.
+/// Assumed weight of the prices of all markets: that of a heavy request. It is undocumented.
 const PRICES_WEIGHT: u32 = 12;
 
-/// What every contract is settled in.
+/// Settlement currency of every contract.
 const QUOTE: &str = "USDC";
 
 const REPLY: Envelope = Envelope {
@@ -48,7 +52,7 @@ pub(crate) static VENUE: Venue = Venue {
     rules: Rules {
         name: "pacifica",
         completeness: Completeness::Complete,
-        // `BTC`, `kPEPE`.
+        // Names: `BTC`, `kPEPE`.
         market: |native_id| Market::new(native_id, QUOTE),
         native: |_, _| None,
         contract: |_| None,
@@ -62,7 +66,7 @@ pub(crate) static VENUE: Venue = Venue {
     listen: Listen {
         lines: Lines::ByMarket(lines),
         subscription: |_, topics, _| {
-            // A message names one market.
+            // A message has one market.
             let market = topics.first().map(String::as_str).unwrap_or_default();
             let params = json!({"source": "trades", "symbol": market});
             json!({"method": "subscribe", "params": params}).to_string()
@@ -130,7 +134,7 @@ fn liquidation(
         "normal" | "settlement" => return Ok(None),
         "market_liquidation" | "backstop_liquidation" | "insolvency_liquidation" => {}
         _ => {
-            let message = format!("{} is no cause of a trade that is known", shown(&cause));
+            let message = format!("{} is not a known cause of a trade", shown(&cause));
             return Err(place.member("tc").fault(message));
         }
     }
@@ -186,7 +190,7 @@ fn control(frame: &Frame<'_>, _asked: &Asked) -> Result<Heard, Error> {
             _ => Heard::Other,
         },
         Some(_) => Heard::Other,
-        // It does not say which subscription it refuses.
+        // The refusal does not name its subscription.
         None => {
             let said = [message.code, message.error, message.words];
             Heard::refused(Vec::new(), &said)
@@ -203,7 +207,7 @@ fn read_listings(_ask: &Ask, frame: &Frame<'_>) -> Result<Page<Listing>, Error> 
     let rows = frame.rows(&Place::ROOT.member("data"), &markets, |_, place, market| {
         let native_id = place.name("symbol", market.symbol)?;
         Ok(Some(Listing {
-            // Every market is a perpetual contract of one unit of its base.
+            // Every market is a perpetual contract of one base unit.
             instrument: place.instrument(&native_id, QUOTE, "linear", "1")?,
             perpetual: true,
             trading: true,
