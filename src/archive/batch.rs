@@ -1,4 +1,4 @@
-//! What is appended at once, and what became of it.
+//! A batch of rows and coverage records, and the outcome of appending it.
 
 use super::ArchiveError;
 use crate::archive::coverage::events;
@@ -15,43 +15,43 @@ use crate::archive::rows::positions::PositionRow;
 use crate::archive::rows::row::{Row, check_all};
 use crate::model::Millis;
 
-/// What is appended in one transaction: all of it is kept, or none.
+/// Rows and records that are appended in one transaction.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Batch {
     /// Liquidation orders.
     pub orders: Vec<OrderRow>,
     /// Closed price bars.
     pub bars: Vec<BarRow>,
-    /// Readings of open interest.
+    /// Open interest readings.
     pub open_interest: Vec<OpenInterestRow>,
     /// Estimated maps as they were served.
     pub maps: Vec<MapRow>,
-    /// Positions of single accounts, whole snapshots of them.
+    /// Positions of single accounts, in complete snapshots.
     pub positions: Vec<PositionRow>,
-    /// Stretches in which something was missed.
+    /// Gaps.
     pub gaps: Vec<Gap>,
-    /// Exchanges that are to be listened to and are not heard yet; told again with a later end while that is so.
+    /// Exchanges that have not connected yet; repeated with a later end while that is so.
     pub pending: Vec<PendingExchange>,
-    /// Up to when each run was still being listened to.
+    /// Last instant at which each session was connected.
     pub seen: Vec<(SessionId, Millis)>,
-    /// Stretches in which single topics were not heard; one that goes on is told again with a later end.
+    /// Gaps of single topics; repeated with a later end while they last.
     pub topic_gaps: Vec<TopicGap>,
-    /// What became of stretches in which something was missed.
+    /// Outcomes of gaps.
     pub outcomes: Vec<GapOutcome>,
-    /// What came and could not be told.
+    /// Increments of counters.
     pub counters: Vec<Counter>,
-    /// What was measured of channels.
+    /// Measurements of data channels.
     pub measurements: Vec<Measurement>,
 }
 
 impl Batch {
-    /// Whether there is nothing to keep.
+    /// Whether the batch is empty.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self == &Self::default()
     }
 
-    /// Whether there is nothing in it but maps.
+    /// Whether the batch contains maps only.
     pub(crate) fn is_of_maps(&self) -> bool {
         self.rows() > 0
             && self.rows() == self.maps.len()
@@ -64,7 +64,7 @@ impl Batch {
             && self.measurements.is_empty()
     }
 
-    /// Refuses a batch of which something could not be kept as it is.
+    /// Refuses a batch with anything that cannot be stored exactly.
     pub(crate) fn check(&self) -> Result<(), ArchiveError> {
         check_all(OrderRow::TABLE, &self.orders, Row::check)?;
         check_all(BarRow::TABLE, &self.bars, Row::check)?;
@@ -79,7 +79,7 @@ impl Batch {
         check_all("marks", &self.measurements, events::check_measurement)
     }
 
-    /// How many rows there are, gaps and what else is noted aside.
+    /// Number of rows, without coverage records.
     pub(crate) fn rows(&self) -> usize {
         self.orders.len()
             + self.bars.len()
@@ -89,19 +89,19 @@ impl Batch {
     }
 }
 
-/// What became of a batch, once it is durable.
+/// Outcome of a batch that is durable.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Acknowledged {
-    /// Orders that are new.
+    /// New orders.
     pub orders: usize,
-    /// Bars that are new.
+    /// New bars.
     pub bars: usize,
-    /// Readings of open interest that are new.
+    /// New open interest readings.
     pub open_interest: usize,
-    /// Maps that are new.
+    /// New maps.
     pub maps: usize,
-    /// Positions that are new.
+    /// New positions.
     pub positions: usize,
-    /// Rows that were there before and stayed as they were.
+    /// Duplicate rows, which were ignored.
     pub repeated: usize,
 }

@@ -1,10 +1,10 @@
-//! The time of day, of what is written down with the time at which it became known.
+//! The wall clock, for the time at which something becomes known.
 
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use crate::model::Millis;
 
-/// The instant it is, by this machine's clock.
+/// Current time of this machine's clock.
 pub(crate) fn wall_clock() -> Millis {
     let since = SystemTime::now()
         .duration_since(UNIX_EPOCH)

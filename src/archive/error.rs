@@ -1,62 +1,60 @@
-//! What can go wrong with an archive.
+//! Errors of an archive.
 
 use std::io;
 use std::path::{Path, PathBuf};
 
 use rusqlite::ErrorCode;
 
-/// Why an archive could not do what was asked.
-///
-/// The message says what to do about it where there is something to be done.
+/// Error of an operation on an archive. The message says what to do.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum ArchiveError {
-    /// Another process writes to the archive.
-    #[error("{} is being written by {holder}; a reader may open it all the same", path.display())]
+    /// Another process has the archive open for writing.
+    #[error("{} is being written by {holder}; open it for reading instead", path.display())]
     Locked {
         /// The archive.
         path: PathBuf,
-        /// The process that writes, where the lock file says so.
+        /// The writing process, if the lock file names it.
         pid: Option<u32>,
-        /// The process and since when, in words.
+        /// The writing process and its start, in words.
         holder: String,
     },
-    /// There is no archive of ours at the path.
+    /// The path is not an archive.
     #[error("{} is not an archive: {message}", path.display())]
     NotAnArchive {
-        /// Where an archive was expected.
+        /// The path.
         path: PathBuf,
         /// What is there instead.
         message: String,
     },
-    /// The archive has another format version than the one this build reads.
+    /// The format version is not the one that this build reads.
     #[error("{} has archive format {version}; this build reads format {known}: export its rows with the liqdata that \
              wrote it, then ingest them into a new archive", path.display())]
     OtherVersion {
         /// The journal.
         path: PathBuf,
-        /// The format version of the archive.
+        /// Format version of the archive.
         version: i32,
-        /// The format version that this build reads.
+        /// Format version that this build reads.
         known: i32,
     },
-    /// A file of the archive is not what was written.
+    /// A file of the archive is damaged.
     #[error("{} is damaged: {message}", path.display())]
     Damaged {
         /// The damaged file.
         path: PathBuf,
-        /// How it differs.
+        /// How it differs from what was written.
         message: String,
     },
-    /// The archive cannot be written to, or not even be opened for reading without writing.
+    /// The archive cannot be written, or cannot be opened for reading without writing.
     #[error("{} cannot be written: {message}", path.display())]
     ReadOnly {
         /// The file or folder.
         path: PathBuf,
-        /// What was refused, and a way out.
+        /// What was refused, and what to do.
         message: String,
     },
-    /// This process may not read or write a file as it would have to.
+    /// This process lacks a permission.
     #[error("{}: {message}; see who may read and write it", path.display())]
     Denied {
         /// The file or folder.
@@ -64,44 +62,44 @@ pub enum ArchiveError {
         /// What was denied.
         message: String,
     },
-    /// The journal would lie on a network file system, where its locks and its shared memory do not hold.
+    /// The archive is on a network file system, where locks and shared memory are unreliable.
     #[error("{} lies on a network file system ({kind}), where the journal is not safe; keep the archive on a local \
              disk (other engines may read its Parquet files from anywhere)", path.display())]
     NetworkFileSystem {
         /// The archive.
         path: PathBuf,
-        /// The file system's type, such as `nfs4`.
+        /// Type of the file system, such as `nfs4`.
         kind: String,
     },
-    /// The disk is full. Nothing of the call was kept, everything acknowledged before it is; try again once there is
-    /// space.
-    #[error("no space is left for {}; nothing of this call was kept", path.display())]
+    /// The disk is full. Nothing of this call was stored; earlier commits are safe.
+    #[error("no space is left for {}; nothing of this call was stored", path.display())]
     DiskFull {
-        /// The file being written.
+        /// The file that was being written.
         path: PathBuf,
     },
-    /// A row cannot be kept exactly as it is; nothing of the batch was kept.
+    /// A row cannot be stored exactly. Nothing of the batch was stored.
     #[error("{table}: column {column:?}, row {row}: {message}")]
     BadRow {
-        /// `orders`, `bars`, `open_interest`, `maps`, `gaps` or `runs`.
+        /// `orders`, `bars`, `open_interest`, `maps`, `positions`, `gaps` or another table.
         table: &'static str,
-        /// The column at fault.
+        /// The invalid column.
         column: &'static str,
-        /// The row at fault, counted from 0 in the batch.
+        /// Position of the row in the batch, from 0.
         row: usize,
         /// What is wrong, with the value and what is allowed.
         message: String,
     },
-    /// A read asks for something that cannot be answered.
+    /// A read has an invalid parameter.
     #[error("{parameter}: {message}")]
     BadRange {
-        /// The parameter at fault.
+        /// The parameter.
         parameter: &'static str,
         /// What is wrong, with the value and what is allowed.
         message: String,
     },
-    /// A file that is held open was deleted or replaced: what is written now might never be found again, another might
-    /// write as well, and what is read is no longer the archive's. Nothing of the call was kept.
+    /// An open file was deleted or replaced, so that the archive is no longer the one that was opened.
+    ///
+    /// Nothing of this call was stored.
     #[error("{} was {what} since this process opened its archive: what it has open is no longer the archive's, and nothing \
              of this call was kept; open the archive again (a new liqdata.open, or the server or collector started anew)", path.display())]
     Replaced {
@@ -110,7 +108,7 @@ pub enum ArchiveError {
         /// `deleted` or `replaced`.
         what: &'static str,
     },
-    /// The archive was opened before this process was forked; open it again here.
+    /// The archive was opened before this process was forked; open it again.
     #[error("{} was opened in process {opened_by}, before a fork; open it again in this process", path.display())]
     Forked {
         /// The archive.
@@ -118,7 +116,7 @@ pub enum ArchiveError {
         /// The process that opened it.
         opened_by: u32,
     },
-    /// A file could not be read or written.
+    /// A file cannot be read or written.
     #[error("{}: {source}", path.display())]
     Io {
         /// The file.
@@ -126,7 +124,7 @@ pub enum ArchiveError {
         /// The cause.
         source: io::Error,
     },
-    /// The journal failed in another way.
+    /// Another error of the journal.
     #[error("{}: {source}", path.display())]
     Journal {
         /// The journal.
@@ -137,7 +135,7 @@ pub enum ArchiveError {
 }
 
 impl ArchiveError {
-    /// The file or folder the error is about, where it is about one.
+    /// The file or folder of the error, if any.
     #[must_use]
     pub fn path(&self) -> Option<&Path> {
         match self {
@@ -157,7 +155,7 @@ impl ArchiveError {
         }
     }
 
-    /// The error that `source` means for `path`.
+    /// Converts an I/O error of the file at `path`.
     pub(crate) fn of_file(path: &Path, source: io::Error) -> Self {
         let path = path.to_owned();
         match source.kind() {
@@ -174,7 +172,7 @@ impl ArchiveError {
         }
     }
 
-    /// The error that `source` means for the journal at `path`.
+    /// Converts an error of the journal at `path`.
     pub(crate) fn of_journal(path: &Path, source: rusqlite::Error) -> Self {
         let path = path.to_owned();
         match &source {
@@ -199,7 +197,7 @@ impl ArchiveError {
         }
     }
 
-    /// Whether the journal's file handle can no longer be trusted.
+    /// Whether the journal must be reopened.
     pub(crate) fn is_io(&self) -> bool {
         matches!(self, Self::Journal { source, .. }
             if source.sqlite_error_code() == Some(ErrorCode::SystemIoFailure))

@@ -1,4 +1,4 @@
-//! Names of files while they are made, their folders, links among them, and what tells one file from another.
+//! File system helpers: temporary names, durable folders, links, and file identity.
 
 use std::collections::BTreeSet;
 use std::fs::{self, File};
@@ -8,28 +8,28 @@ use uuid::Uuid;
 
 use super::ArchiveError;
 
-/// The folder that damaged files are moved to.
+/// Folder for damaged files.
 pub(crate) const QUARANTINE: &str = "quarantine";
 
-/// How far a file has come; every step before [`SegmentStep::Committed`] can be lost without losing a row.
+/// Progress of writing a segment; a crash before [`SegmentStep::Committed`] loses no row.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum SegmentStep {
-    /// The journal says that the file will be made.
+    /// The segment is pending in the manifest.
     Intended,
-    /// The unfinished file is written.
+    /// The temporary file is written.
     Written,
-    /// It is durable.
+    /// The temporary file is durable.
     Synced,
-    /// It has its final name.
+    /// The file has its final name.
     Renamed,
     /// The name is durable.
     FolderSynced,
-    /// The rows are the file's, and no longer the journal's.
+    /// The rows belong to the segment and have left the journal.
     Committed,
 }
 
 impl SegmentStep {
-    /// Every step, in order.
+    /// All steps in order.
     pub const ALL: [Self; 6] = [
         Self::Intended,
         Self::Written,
@@ -40,25 +40,25 @@ impl SegmentStep {
     ];
 }
 
-/// `path` from the root: it means the same when this process goes to another folder.
+/// Makes `path` absolute, so that it stays valid if the working directory changes.
 pub(crate) fn settled(path: &Path) -> Result<PathBuf, ArchiveError> {
     std::path::absolute(path).map_err(|source| ArchiveError::of_file(path, source))
 }
 
-/// The name of a file that is not finished: hidden, and of another ending, so that no engine reads it.
+/// Name of a temporary file: hidden and with another extension, so that no engine reads it.
 pub(crate) fn unfinished(path: &Path) -> PathBuf {
     let name = path.file_name().unwrap_or_default().to_string_lossy();
     path.with_file_name(format!(".{name}.tmp"))
 }
 
-/// Removes a file and its unfinished form, where they are, for good.
+/// Deletes a file and its temporary form, durably.
 pub(crate) fn remove(path: &Path) -> Result<(), ArchiveError> {
     let mut changed = BTreeSet::new();
     unlink(path, &mut changed)?;
     changed.iter().try_for_each(|folder| sync_folder(folder))
 }
 
-/// Removes the same, and adds to `changed` its folder, where that is not durable yet.
+/// Deletes a file and its temporary form; adds its folder to `changed` to be synced.
 pub(crate) fn unlink(path: &Path, changed: &mut BTreeSet<PathBuf>) -> Result<(), ArchiveError> {
     for path in [unfinished(path), path.to_owned()] {
         match fs::remove_file(&path) {
@@ -70,14 +70,14 @@ pub(crate) fn unlink(path: &Path, changed: &mut BTreeSet<PathBuf>) -> Result<(),
     Ok(())
 }
 
-/// Makes `folder` and every missing one between it and `base`, each durable in the one above.
+/// Creates `folder` and its missing parents below `base`, durably.
 pub(crate) fn make_folder(base: &Path, folder: &Path) -> Result<(), ArchiveError> {
     let mut changed = BTreeSet::new();
     made_folder(base, folder, &mut changed)?;
     changed.iter().try_for_each(|folder| sync_folder(folder))
 }
 
-/// Makes the same, and adds to `changed` the folders that have a new name in them, which is not durable yet.
+/// Creates `folder` and its missing parents; adds folders with new entries to `changed` to be synced.
 pub(crate) fn made_folder(
     base: &Path,
     folder: &Path,
@@ -99,7 +99,7 @@ pub(crate) fn made_folder(
     Ok(())
 }
 
-/// Makes the names in a folder durable, where the system can.
+/// Makes the entries of a folder durable, if the system supports that.
 pub(crate) fn sync_folder(folder: &Path) -> Result<(), ArchiveError> {
     if cfg!(unix) {
         File::open(folder)
@@ -109,7 +109,7 @@ pub(crate) fn sync_folder(folder: &Path) -> Result<(), ArchiveError> {
     Ok(())
 }
 
-/// Removes a file, if it is there.
+/// Deletes a file, if it exists.
 pub(crate) fn remove_if_there(path: &Path) -> Result<(), ArchiveError> {
     match fs::remove_file(path) {
         Err(source) if source.kind() != std::io::ErrorKind::NotFound => {
@@ -119,8 +119,9 @@ pub(crate) fn remove_if_there(path: &Path) -> Result<(), ArchiveError> {
     }
 }
 
-/// Where a file of the archive at `folder` goes in its quarantine: to its own path below that, and where another file lies there
-/// already while `from` is to be moved, under a name that nothing else has.
+/// Where the file `from` goes in the quarantine.
+///
+/// It keeps its path below the archive, or gets a unique name if that path is taken.
 pub(crate) fn place_aside(
     folder: &Path,
     relative: &Path,
@@ -136,10 +137,10 @@ pub(crate) fn place_aside(
     Ok(folder.join(to))
 }
 
-/// What tells one file from another that comes to its place, where the system says so.
+/// Device and inode of a file, if the system has them.
 pub(crate) type Identity = Option<(u64, u64)>;
 
-/// That of a file by a look at it.
+/// Identity of a file from its metadata.
 #[cfg(unix)]
 #[expect(clippy::unnecessary_wraps, reason = "other systems say nothing")]
 pub(crate) fn identity(found: &fs::Metadata) -> Identity {
@@ -147,13 +148,13 @@ pub(crate) fn identity(found: &fs::Metadata) -> Identity {
     Some((found.dev(), found.ino()))
 }
 
-/// That of a file by a look at it: a file that is open cannot be replaced here.
+/// Identity of a file from its metadata; an open file cannot be replaced on this system.
 #[cfg(not(unix))]
 pub(crate) fn identity(_: &fs::Metadata) -> Identity {
     None
 }
 
-/// Refuses to go on where the file at `path` is no longer the one of this identity.
+/// Returns an error if the file at `path` is no longer the one with this identity.
 pub(crate) fn refuse_another(path: &Path, ours: Identity) -> Result<(), ArchiveError> {
     let what = match fs::symlink_metadata(path) {
         Ok(found) if identity(&found) == ours => return Ok(()),
@@ -167,7 +168,7 @@ pub(crate) fn refuse_another(path: &Path, ours: Identity) -> Result<(), ArchiveE
     })
 }
 
-/// Refuses a link, a pipe or anything else that is no file of the folder; one that is not there is none of those.
+/// Returns an error for a link, a pipe or a folder; a missing file is no error.
 pub(crate) fn refuse_other_than_file(path: &Path) -> Result<(), ArchiveError> {
     match fs::symlink_metadata(path) {
         Ok(found) if found.is_file() => Ok(()),
@@ -189,8 +190,7 @@ pub(crate) fn refuse_other_than_file(path: &Path) -> Result<(), ArchiveError> {
     }
 }
 
-/// What keeps a path below the archive's folder from being one of its own: a link on the way to it, or at its end. What
-/// is not there keeps nothing.
+/// The first link on the path from `base` to a file, if any.
 pub(crate) fn link_in(base: &Path, relative: &Path) -> std::io::Result<Option<PathBuf>> {
     let mut path = base.to_owned();
     for name in relative {
@@ -205,7 +205,7 @@ pub(crate) fn link_in(base: &Path, relative: &Path) -> std::io::Result<Option<Pa
     Ok(None)
 }
 
-/// Refuses to change what lies behind a link: it is not the archive's.
+/// Returns an error if a path contains a link, because its target is not part of the archive.
 pub(crate) fn refuse_link(base: &Path, relative: &Path) -> Result<(), ArchiveError> {
     let link = link_in(base, relative)
         .map_err(|source| ArchiveError::of_file(&base.join(relative), source))?;
@@ -213,7 +213,7 @@ pub(crate) fn refuse_link(base: &Path, relative: &Path) -> Result<(), ArchiveErr
         None => Ok(()),
         Some(path) => Err(ArchiveError::NotAnArchive {
             path,
-            message: "it is a link, and an archive's files and folders are none".to_owned(),
+            message: "it is a link; files and folders of an archive must not be links".to_owned(),
         }),
     }
 }

@@ -1,59 +1,59 @@
-//! What a read is about, and how much it may take.
+//! Filters of reads, and their memory budget.
 
 use super::ArchiveError;
 use crate::archive::rows::row::Row;
 use crate::model::{Millis, OrderBrief};
 
-/// Which rows a read is about; every field left out leaves nothing out.
+/// Which rows to read; an absent field does not restrict them.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Filter {
-    /// Rows from this instant on.
+    /// Rows at or after this instant.
     pub start: Option<Millis>,
     /// Rows before this instant.
     pub end: Option<Millis>,
-    /// Only what had been received by this instant; a bar must have closed by then, too.
+    /// Rows received by this instant; bars must have closed by then too.
     pub as_of: Option<Millis>,
-    /// Rows of this exchange; maps are of none.
+    /// Rows of this exchange; maps have none.
     pub exchange: Option<String>,
     /// Orders of this pair; bars, open interest and maps of this coin.
     pub symbol: Option<String>,
     /// Rows of this coin.
     pub coin: Option<String>,
-    /// Maps of this kind; nothing else is of one.
+    /// Maps of this kind; no other table has kinds.
     pub kind: Option<String>,
-    /// Maps made by this version of a model; [`Filter::UNKNOWN`] are those of which it is not known.
+    /// Maps of this model version; [`Filter::UNKNOWN`] selects maps without a known version.
     pub version: Option<String>,
 }
 
-/// How much a read may take in memory; see [`Row::weight`].
+/// Memory that a read may use; see [`Row::weight`].
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Room(Option<usize>);
+pub(crate) struct MemoryBudget(Option<usize>);
 
-impl Room {
-    /// So many bytes.
+impl MemoryBudget {
+    /// A limit in bytes.
     pub(crate) fn of(bytes: usize) -> Self {
         Self(Some(bytes))
     }
 
-    /// As much as there is of what is small.
-    pub(crate) fn plenty() -> Self {
+    /// No limit.
+    pub(crate) fn unlimited() -> Self {
         Self::of(usize::MAX)
     }
 
-    /// Takes in a row; whether there was room for it, and for all before it.
+    /// Counts a row; returns whether it and all rows before it fit.
     pub(crate) fn take<R: Row>(&mut self, row: &R) -> bool {
         self.0 = self.0.and_then(|left| left.checked_sub(row.weight()));
-        !self.is_over()
+        !self.is_exceeded()
     }
 
-    /// Whether there was too little, so that the read was broken off.
-    pub(crate) fn is_over(self) -> bool {
+    /// Whether the limit was exceeded and the read ended early.
+    pub(crate) fn is_exceeded(self) -> bool {
         self.0.is_none()
     }
 }
 
 impl Filter {
-    /// Stands for the version of what tells none.
+    /// Selects maps without a known version.
     pub const UNKNOWN: &str = "unknown";
 
     pub(crate) fn admits<R: Row>(&self, row: &R) -> bool {
@@ -73,14 +73,14 @@ impl Filter {
             && self.version.is_none()
     }
 
-    /// Whether a row of this instant, that was known by another, is asked for.
+    /// Whether a row of this time matches, given when it became known.
     fn admits_at(&self, at: Millis, known_by: Millis) -> bool {
         self.start.is_none_or(|start| at >= start)
             && self.end.is_none_or(|end| at < end)
             && self.as_of.is_none_or(|as_of| known_by <= as_of)
     }
 
-    /// Whether rows of these names are asked for.
+    /// Whether a row with these names matches.
     fn names(&self, exchange: Option<&str>, symbol: &str, coin: &str) -> bool {
         let named = |wanted: &Option<String>, name: Option<&str>| {
             wanted.is_none() || wanted.as_deref() == name
@@ -90,7 +90,7 @@ impl Filter {
             && named(&self.coin, Some(coin))
     }
 
-    /// The columns of orders that names are asked for in, with the names.
+    /// The name columns of orders, with the requested names.
     pub(crate) fn all_names(&self) -> [(&'static str, Option<&str>); 3] {
         [
             ("exchange", self.exchange.as_deref()),

@@ -1,4 +1,4 @@
-//! One writer at a time: the lock file, and the file systems on which a lock can be trusted.
+//! The lock file that allows one writer, and file systems without reliable locks.
 
 use std::fs::{self, File, OpenOptions, TryLockError};
 use std::io::{Read, Seek, Write};
@@ -9,14 +9,14 @@ use std::time::Duration;
 use super::{ArchiveError, files};
 use crate::model::Millis;
 
-/// The lock file's name in the archive's folder.
+/// Name of the lock file.
 pub(crate) const FILE: &str = "writer.lock";
 
-/// A lock that is held may be another's look at it: it is tried for so many times more, a moment apart.
+/// Attempts to lock; another process may hold the lock for a moment to inspect it.
 const TRIES: u32 = 10;
 const A_MOMENT: Duration = Duration::from_millis(5);
 
-/// File systems whose locks and shared memory other machines do not see.
+/// File systems with locks or shared memory that other machines do not see.
 const NETWORK: [&str; 16] = [
     "nfs",
     "nfs4",
@@ -36,9 +36,9 @@ const NETWORK: [&str; 16] = [
     "davfs",
 ];
 
-/// The right to write, held until it is dropped; the operating system takes it back from a process that dies.
+/// The exclusive right to write, released on drop or when the process dies.
 ///
-/// It belongs to the process that took it: a child that was forked has the same handle, and leaves the lock alone.
+/// It belongs to the process that locked it: a forked child shares the file handle and does not release it.
 #[derive(Debug)]
 pub(crate) struct Lock {
     file: File,
@@ -47,12 +47,12 @@ pub(crate) struct Lock {
 }
 
 impl Lock {
-    /// Takes the lock of the archive in `folder` and writes who holds it.
+    /// Locks the archive in `folder` and writes the owner into the lock file.
     pub(crate) fn take(folder: &Path, now: Millis) -> Result<Self, ArchiveError> {
         Self::take_waiting(folder, now, || thread::sleep(A_MOMENT))
     }
 
-    /// As [`Lock::take`], where `wait` lets a moment pass before another try.
+    /// As [`Lock::take`]; `wait` pauses between attempts.
     fn take_waiting(
         folder: &Path,
         now: Millis,
@@ -86,7 +86,7 @@ impl Lock {
             path,
             taken_by,
         };
-        // Between opening and locking it another may have taken it away, or put a link in its place.
+        // Between opening and locking, another process may have deleted the file or replaced it by a link.
         lock.check()?;
         let fault = |source| ArchiveError::of_file(&lock.path, source);
         lock.file.set_len(0).map_err(fault)?;
@@ -94,7 +94,7 @@ impl Lock {
         Ok(lock)
     }
 
-    /// Refuses to go on where the lock file is no longer the one that is locked: another writer may hold the new one.
+    /// Returns an error if the lock file was replaced: another writer may have locked the new one.
     pub(crate) fn check(&self) -> Result<(), ArchiveError> {
         let ours = self
             .file
@@ -106,29 +106,29 @@ impl Lock {
 
 impl Drop for Lock {
     fn drop(&mut self) {
-        // The lock is the parent's where this is a child that was forked: unlocking here would unlock it there.
+        // In a forked child the lock belongs to the parent, and unlocking here would release it.
         if self.taken_by != std::process::id() {
             return;
         }
-        // Emptied first, so that nobody is named who no longer writes; closing would unlock as well.
+        // Emptied first, so that the file does not name a process that no longer writes.
         let _ = self.file.set_len(0);
         let _ = self.file.unlock();
     }
 }
 
-/// Whether anybody holds the lock of the archive in `folder`.
+/// Whether a process has locked the archive in `folder`.
 pub(crate) fn is_held(folder: &Path) -> Result<bool, ArchiveError> {
     let path = folder.join(FILE);
     let fault = |source| ArchiveError::of_file(&path, source);
     files::refuse_other_than_file(&path)?;
     let file = match File::open(&path) {
         Ok(file) => file,
-        // A copy that nobody has written to.
+        // A copy of an archive that was never written to.
         Err(source) if source.kind() == std::io::ErrorKind::NotFound => return Ok(false),
         Err(source) => return Err(fault(source)),
     };
     match file.try_lock_shared() {
-        // At once, so that a child that is forked this moment has nothing of it.
+        // Unlocked at once, so that a process forked now does not inherit the lock.
         Ok(()) => file.unlock().map(|()| false).map_err(fault),
         Err(TryLockError::WouldBlock) => Ok(true),
         Err(TryLockError::Error(source)) => Err(fault(source)),
@@ -137,7 +137,7 @@ pub(crate) fn is_held(folder: &Path) -> Result<bool, ArchiveError> {
 
 fn held(folder: &Path, file: &mut File) -> ArchiveError {
     let mut text = String::new();
-    // A holder that has not written its name yet is still a holder.
+    // An owner that has not written its name yet is still an owner.
     let _ = file.rewind().and_then(|()| file.read_to_string(&mut text));
     let after = |word: &str| {
         text.lines()
@@ -156,7 +156,7 @@ fn held(folder: &Path, file: &mut File) -> ArchiveError {
     }
 }
 
-/// Refuses a folder on a network file system, as far as this machine tells.
+/// Refuses a folder on a network file system, if it can be detected.
 pub(crate) fn refuse_network(folder: &Path) -> Result<(), ArchiveError> {
     let Ok(mounts) = fs::read_to_string("/proc/self/mountinfo") else {
         return Ok(());
@@ -171,7 +171,7 @@ pub(crate) fn refuse_network(folder: &Path) -> Result<(), ArchiveError> {
     }
 }
 
-/// The type of the file system that `path` lies on, of the mounts as Linux lists them.
+/// Type of the file system of `path`, from the mount table of Linux.
 fn file_system<'a>(mounts: &'a str, path: &Path) -> Option<&'a str> {
     mounts
         .lines()
@@ -182,12 +182,12 @@ fn file_system<'a>(mounts: &'a str, path: &Path) -> Option<&'a str> {
             path.starts_with(&point)
                 .then(|| (point.components().count(), kind))
         })
-        // Of two mounts on one point the later one hides the earlier, and `max_by_key` gives the last.
+        // A later mount on the same point hides the earlier one; `max_by_key` returns the last.
         .max_by_key(|(depth, _)| *depth)
         .map(|(_, kind)| kind)
 }
 
-/// A mount point with its octal escapes of blank, tab, line end and backslash undone.
+/// Undoes the octal escapes in a mount point.
 fn unescaped(text: &str) -> PathBuf {
     PathBuf::from(
         text.replace("\\040", " ")
@@ -230,7 +230,7 @@ mod tests {
         let folder = std::env::temp_dir().join(format!("liqdata-lock-{}", std::process::id()));
         fs::create_dir_all(&folder).unwrap();
         let parents = Lock::take(&folder, Millis(0)).unwrap();
-        // As a child has it: the same open file, and another process.
+        // As in a forked child: the same open file, another process.
         drop(Lock {
             file: parents.file.try_clone().unwrap(),
             path: parents.path.clone(),
@@ -252,7 +252,7 @@ mod tests {
         fs::create_dir_all(&folder).unwrap();
         assert!(!is_held(&folder).unwrap(), "there is none yet");
         drop(Lock::take(&folder, Millis(0)).unwrap());
-        // As a look has it, which lasts longer than any does.
+        // Holds the lock as an inspection does, for longer than any inspection.
         let look = File::open(folder.join(FILE)).unwrap();
         look.try_lock_shared().unwrap();
         let mut waits = 0;

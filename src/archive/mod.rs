@@ -1,12 +1,13 @@
-//! What has been observed, durably and in order of time.
+//! Durable storage of observed market data.
 //!
-//! An archive is a folder. What is new lies in a *journal* (`SQLite`, one writer): a batch is acknowledged once its
-//! transaction is durable. Days that are over are *rolled* into a tree of Parquet files that other engines read as it
-//! is. Reads see both as one, each row once, and readers are welcome beside the writer.
+//! An archive is a folder. New rows are appended to a *journal*, a `SQLite` database with one writer; a batch is
+//! acknowledged once its transaction is durable. *Compaction* moves the rows of finished days into Parquet
+//! *segments*, which other engines can read. Reads combine both and return each row once. Any number of readers
+//! may run during writes.
 //!
-//! Beside the rows the archive keeps what is known of their completeness: *runs* (when which exchange was listened to),
-//! *gaps* (what was missed, and why) and a checksum of every file. Nothing is rounded, and a damaged file is named
-//! beside the rows that are left, and in the log.
+//! The archive also stores *coverage*: sessions (when an exchange was connected) and gaps (what is missing, and
+//! why). Values are never rounded. Every row and file has a checksum; damaged files are reported in results and
+//! in the log.
 //!
 //! # Examples
 //!

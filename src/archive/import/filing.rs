@@ -26,7 +26,7 @@ use crate::archive::coverage::sessions::ImportedSession;
 use crate::archive::files::SegmentStep;
 use crate::archive::filter::Filter;
 use crate::archive::journal::table;
-use crate::archive::rows::key_index::Keys;
+use crate::archive::rows::key_index::KeyIndex;
 use crate::archive::rows::row::{Fault, Row, check_name, check_time};
 use crate::archive::segment::atomic_write::AtomicWrites;
 use crate::archive::segment::parquet;
@@ -317,7 +317,7 @@ impl<'a> Filing<'a> {
         rows: Vec<(usize, R)>,
     ) -> Result<Vec<R>, ArchiveError> {
         let there = self.there::<R>(partition)?;
-        let mut known = Keys::with_capacity(there.len() + rows.len());
+        let mut known = KeyIndex::with_capacity(there.len() + rows.len());
         for row in &there {
             known.add(known.hash(row));
         }

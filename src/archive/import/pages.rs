@@ -112,7 +112,7 @@ impl<T: Tabled> Pages<T> {
                     }
                     Cells::Exact(decimals) => self.exact(decimals, rows),
                     Cells::Times(times, later) => Ok(instants(times, rows, later)),
-                    Cells::Keys => Ok(keys(table, rows)),
+                    Cells::KeyIndex => Ok(keys(table, rows)),
                 };
                 let encoded = encoded.map_err(|why| SegmentError::Column((column.name, why)))?;
                 let (bytes, closed) = self.chunk(schema, encoded, rows.len())?;

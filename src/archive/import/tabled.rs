@@ -22,7 +22,7 @@ pub(crate) enum Cells<'a> {
     /// Instants, and by how much each is later in the file.
     Times(&'a [Millis], i64),
     /// What tells each row from all others, written where it is wanted.
-    Keys,
+    KeyIndex,
 }
 
 /// Rows by columns.

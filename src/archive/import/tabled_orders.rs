@@ -10,7 +10,7 @@ use rust_decimal::Decimal;
 use crate::archive::catalog::manifest::Partition;
 use crate::archive::coverage::sessions::ImportedSession;
 use crate::archive::import::tabled::{Cells, Sound, Tabled, attos, is_time, spelled, taken};
-use crate::archive::rows::orders::{MOST_USD, OrderRow};
+use crate::archive::rows::orders::{MAX_ORDER_USD, OrderRow};
 use crate::archive::rows::row::check_time;
 use crate::model::{
     Completeness, DecimalColumn, FixedPoint, Labels, Millis, Order, Side, Symbol, Vocabulary,
@@ -364,7 +364,7 @@ impl Tabled for OrderTable {
             "timestamp" => Cells::Times(&given.timestamp, 0),
             "received_at" => Cells::Times(&given.received_at, 0),
             "completeness" => Cells::Same(COMPLETENESS.name()),
-            "dedupe_key" => Cells::Keys,
+            "dedupe_key" => Cells::KeyIndex,
             _ => Cells::Nothing,
         }
     }
@@ -392,8 +392,8 @@ impl Tabled for OrderTable {
 
 /// The largest value of an order in units of 10⁻¹⁸.
 const MOST: i128 = {
-    assert!(MOST_USD.scale() == 0, "a whole number");
-    MOST_USD.mantissa() * 10_i128.pow(FixedPoint::SCALE as u32)
+    assert!(MAX_ORDER_USD.scale() == 0, "a whole number");
+    MAX_ORDER_USD.mantissa() * 10_i128.pow(FixedPoint::SCALE as u32)
 };
 
 #[cfg(test)]

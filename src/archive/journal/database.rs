@@ -16,7 +16,7 @@ use crate::archive::coverage::events;
 use crate::archive::coverage::pending;
 use crate::archive::coverage::sessions;
 use crate::archive::coverage::sessions::Gap;
-use crate::archive::filter::{Filter, Room};
+use crate::archive::filter::{Filter, MemoryBudget};
 use crate::archive::integrity::{crc, row_checksums};
 use crate::archive::journal::table;
 use crate::archive::rows::row::Row;
@@ -352,7 +352,7 @@ pub(crate) fn rows<R: Row>(
     end: Millis,
     filter: &Filter,
 ) -> rusqlite::Result<Vec<R>> {
-    rows_within(journal, start, end, filter, &mut Room::plenty())
+    rows_within(journal, start, end, filter, &mut MemoryBudget::unlimited())
 }
 
 /// Whether there is any row of a stretch.
@@ -375,7 +375,7 @@ pub(crate) fn rows_within<R: Row>(
     start: Millis,
     end: Millis,
     filter: &Filter,
-    room: &mut Room,
+    room: &mut MemoryBudget,
 ) -> rusqlite::Result<Vec<R>> {
     // What has no exchange is asked for by none, and what has no kind by none of them.
     if filter.exchange.is_some() && R::APART != "exchange"

@@ -1,4 +1,4 @@
-//! Price bars as they are kept.
+//! Price bars.
 
 use std::hash::{Hash as _, Hasher};
 
@@ -35,13 +35,13 @@ record! {
         /// Traded volume in base units.
         #[unit("base units")]
         pub volume: Decimal,
-        /// When it was received.
+        /// When the bar was received.
         pub received_at: Millis,
     }
 }
 
 impl BarRow {
-    /// The instant the bar closes.
+    /// Close time.
     #[must_use]
     pub fn close_time(&self) -> Millis {
         self.timestamp.on(self.interval)
@@ -79,7 +79,7 @@ impl Row for BarRow {
         if interval <= 0 || interval % Millis::MINUTE != 0 || Millis::DAY % interval != 0 {
             return Err((
                 "interval",
-                format!("{interval} ms is no number of whole minutes that divides a day"),
+                format!("{interval} ms is not a number of whole minutes that divides a day"),
             ));
         }
         check_time("timestamp", self.timestamp)?;
@@ -120,7 +120,7 @@ impl Row for BarRow {
         )
     }
 
-    fn tell_key(&self, hasher: &mut impl Hasher) {
+    fn hash_key(&self, hasher: &mut impl Hasher) {
         (&self.symbol, &self.exchange, self.interval, self.timestamp).hash(hasher);
     }
 

@@ -1,4 +1,4 @@
-//! Rows by what tells them apart, found without a text for each.
+//! Index of rows by the hash of their key, without a string per row.
 
 use std::collections::HashMap;
 use std::hash::{BuildHasher as _, BuildHasherDefault, Hasher};
@@ -8,11 +8,11 @@ use foldhash::quality::SeedableRandomState;
 use crate::archive::rows::row::Row;
 use crate::model::seeded;
 
-/// What is hashed already.
+/// Hasher for values that are hashes already.
 #[derive(Default)]
-struct AsItIs(u64);
+struct PrehashedHasher(u64);
 
-impl Hasher for AsItIs {
+impl Hasher for PrehashedHasher {
     fn finish(&self) -> u64 {
         self.0
     }
@@ -28,16 +28,16 @@ impl Hasher for AsItIs {
     }
 }
 
-/// Places of rows by the hashes of their keys.
-pub(crate) struct Keys {
+/// Positions of rows by the hashes of their keys.
+pub(crate) struct KeyIndex {
     hashing: SeedableRandomState,
-    last: HashMap<u64, usize, BuildHasherDefault<AsItIs>>,
-    /// For each place the one before it of a row of the same hash.
+    last: HashMap<u64, usize, BuildHasherDefault<PrehashedHasher>>,
+    /// For each position, the previous position with the same hash.
     before: Vec<Option<usize>>,
 }
 
-impl Keys {
-    /// Room for so many.
+impl KeyIndex {
+    /// Creates an index for a number of rows.
     pub(crate) fn with_capacity(rows: usize) -> Self {
         Self {
             last: HashMap::with_capacity_and_hasher(rows, BuildHasherDefault::default()),
@@ -46,20 +46,20 @@ impl Keys {
         }
     }
 
-    /// The hash of a row's key.
+    /// Hashes the key of a row.
     pub(crate) fn hash<R: Row>(&self, row: &R) -> u64 {
         let mut hasher = self.hashing.build_hasher();
-        row.tell_key(&mut hasher);
+        row.hash_key(&mut hasher);
         hasher.finish()
     }
 
-    /// Adds the next row, whose place is the number of those before it.
+    /// Adds the next row; its position is the number of rows before it.
     pub(crate) fn add(&mut self, hash: u64) {
         let before = self.last.insert(hash, self.before.len());
         self.before.push(before);
     }
 
-    /// The places of rows of this hash, the last first.
+    /// Positions of rows with this hash, the last first.
     pub(crate) fn of(&self, hash: u64) -> impl Iterator<Item = usize> {
         std::iter::successors(self.last.get(&hash).copied(), |place| {
             self.before.get(*place).copied().flatten()

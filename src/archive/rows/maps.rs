@@ -1,4 +1,4 @@
-//! Estimated maps as they were served: what was shown then, to be held against what is made of it now.
+//! Estimated maps as they were served, for comparison with later estimates.
 
 use crate::archive::integrity::file_checksum::checksum;
 use crate::archive::journal::table::LONGEST;
@@ -7,7 +7,7 @@ pub use crate::model::MapRow;
 use crate::model::Millis;
 
 impl MapRow {
-    /// The SHA-256 of the reply: another reply to the same question, because older bars had come in, is another row.
+    /// SHA-256 of the reply. A different reply to the same question is a different row.
     fn digest(&self) -> String {
         checksum(self.reply.as_bytes())
     }

@@ -1,4 +1,4 @@
-//! Readings of open interest as they are kept.
+//! Open interest readings.
 
 use std::hash::{Hash as _, Hasher};
 
@@ -15,12 +15,12 @@ record! {
         pub exchange: String,
         /// Coin symbol.
         pub symbol: String,
-        /// Instant of the reading.
+        /// Time of the reading.
         pub timestamp: Millis,
         /// Open interest in base units, one side.
         #[unit("base units")]
         pub open_interest: Decimal,
-        /// When it was received.
+        /// When the reading was received.
         pub received_at: Millis,
     }
 }
@@ -55,7 +55,7 @@ impl Row for OpenInterestRow {
         format!("{}\n{}\n{}", self.symbol, self.exchange, self.timestamp.0)
     }
 
-    fn tell_key(&self, hasher: &mut impl Hasher) {
+    fn hash_key(&self, hasher: &mut impl Hasher) {
         (&self.symbol, &self.exchange, self.timestamp).hash(hasher);
     }
 

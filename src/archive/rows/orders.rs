@@ -1,4 +1,4 @@
-//! Liquidation orders as they are kept.
+//! Liquidation orders.
 
 use std::hash::{Hash as _, Hasher};
 
@@ -12,31 +12,32 @@ use crate::model::{
     Symbol, record,
 };
 
-/// The largest value of an order: more than all that is open on all exchanges together, and little enough that a
-/// hundred million of them can be summed to the last digit.
-pub(crate) const MOST_USD: Decimal = Decimal::from_parts(3_567_587_328, 232, 0, false, 0);
+/// Largest value of an order in USD.
+///
+/// It exceeds the open interest of all exchanges together, and a hundred million such values can be summed
+/// exactly.
+pub(crate) const MAX_ORDER_USD: Decimal = Decimal::from_parts(3_567_587_328, 232, 0, false, 0);
 
-/// One liquidation order with everything that is known of it.
+/// One liquidation order with all of its attributes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct OrderRow {
     /// The order.
     pub order: Order,
-    /// Its coin.
+    /// Coin.
     pub coin: String,
-    /// What the price is a price of, such as `avg_fill` or `bankruptcy`.
+    /// Kind of the price, such as `avg_fill` or `bankruptcy`.
     pub price_kind: String,
-    /// Whether the channel tells every order.
+    /// Whether the channel reports every order.
     pub completeness: Completeness,
-    /// The exchange's own name for it, where it has one.
+    /// Identifier given by the exchange, if any.
     pub native_id: Option<String>,
-    /// What tells it from every other order of its exchange, and is the same when it is sent again.
+    /// Identifies the order within its exchange; equal if the order is sent again.
     pub dedupe_key: String,
-    /// When it was received.
+    /// When the order was received.
     pub received_at: Millis,
-    /// The message it was read from, where that is worth keeping.
+    /// The message it was decoded from, if that is worth storing.
     pub raw: Option<String>,
-    /// What the exchange tells of what belongs together, such as the order or the position that all fills of one liquidation
-    /// are of.
+    /// Exchange's identifier of a group, such as all fills of one liquidation.
     pub group_id: Option<String>,
 }
 
@@ -72,7 +73,7 @@ record! {
 }
 
 impl OrderRow {
-    /// What keeps it from being kept exactly, with its column; nothing as a rule.
+    /// The column that prevents exact storage and the reason, if any.
     #[must_use]
     pub fn fault(&self) -> Option<(&'static str, String)> {
         self.check().err()
@@ -105,14 +106,14 @@ impl<'a> From<&'a OrderRow> for OrderBrief<'a> {
     }
 }
 
-/// The contract in the key of an order of a file or table, as it was spelled there, and what the key says behind the side.
-fn as_told(key: &str) -> Option<(&str, &str)> {
+/// Splits the key of an imported order into the contract, as it was spelled, and the rest after the side.
+fn spelled_contract(key: &str) -> Option<(&str, &str)> {
     let told = key.strip_prefix("file|")?;
     let mut sides = ["|LONG|", "|SHORT|"].into_iter();
     sides.find_map(|side| told.rsplit_once(side))
 }
 
-/// Whether a contract is delivered on a day, which the pair does not say.
+/// Whether a contract has a delivery date, which the pair does not contain.
 fn is_dated(contract: &str) -> bool {
     Symbol::read(contract).is_some_and(|symbol| symbol.kind() == ContractKind::Dated)
 }
@@ -136,11 +137,11 @@ impl Row for OrderRow {
             }
             check_decimal(column, value)?;
         }
-        if self.order.value_usd > MOST_USD {
+        if self.order.value_usd > MAX_ORDER_USD {
             return Err((
                 "value_usd",
                 format!(
-                    "{} is more than any order can be worth; at most {MOST_USD} is kept",
+                    "{} is above the largest allowed value of an order, {MAX_ORDER_USD}",
                     self.order.value_usd
                 ),
             ));
@@ -154,9 +155,9 @@ impl Row for OrderRow {
         format!("{}\n{}", self.order.exchange, self.dedupe_key)
     }
 
-    fn tell_key(&self, hasher: &mut impl Hasher) {
+    fn hash_key(&self, hasher: &mut impl Hasher) {
         let key = self.dedupe_key.as_str();
-        let said = as_told(key).map_or(key, |(_, said)| said);
+        let said = spelled_contract(key).map_or(key, |(_, said)| said);
         (&self.order.exchange, said).hash(hasher);
     }
 
@@ -165,7 +166,7 @@ impl Row for OrderRow {
     }
 
     fn is_spelled_otherwise(&self, other: &Self) -> bool {
-        let told = as_told(&self.dedupe_key).zip(as_told(&other.dedupe_key));
+        let told = spelled_contract(&self.dedupe_key).zip(spelled_contract(&other.dedupe_key));
         let of = |row: &Self| (row.order.side, row.order.timestamp);
         told.is_some_and(|((contract, said), (another, as_said))| {
             said == as_said
@@ -199,7 +200,7 @@ impl Row for OrderRow {
     }
 
     fn weight(&self) -> usize {
-        // Its names are a few bytes each.
+        // The names take a few bytes each.
         2 * size_of::<Self>() + self.raw.as_ref().map_or(0, String::len)
     }
 

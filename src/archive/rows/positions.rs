@@ -1,4 +1,4 @@
-//! Positions of single accounts as they are kept: snapshots, each of which has all rows of one round of looking.
+//! Positions of single accounts, in snapshots.
 
 use crate::archive::rows::row::{Fault, Row, check_amount, check_name, check_time};
 pub use crate::model::PositionRow;

@@ -1,6 +1,7 @@
-//! What every kind of kept row has: a table in the journal, a folder of Parquet files, and what both need to know of it.
+//! The trait of all row kinds.
 //!
-//! How the rows stand in either follows from their columns: see [`table`](crate::archive::journal::table) and [`arrays`](crate::archive::segment::arrow_columns).
+//! The [journal table](crate::archive::journal::table) and the [Parquet
+//! columns](crate::archive::segment::arrow_columns) of a kind are derived from its columns.
 
 use std::hash::{Hash as _, Hasher};
 
@@ -9,107 +10,106 @@ use rust_decimal::Decimal;
 use crate::archive::ArchiveError;
 use crate::model::{Column, FixedPoint, Millis, Record};
 
-/// The first instant whose year has five digits.
+/// First instant of the year 10000.
 const END_OF_TIME: Millis = Millis(253_402_300_800_000);
 
-/// What is wrong with a row: the column, and why.
+/// A column and what is wrong with it.
 pub(crate) type Fault = (&'static str, String);
 
-/// One kind of row.
+/// A kind of row.
 pub(crate) trait Row: Record + Clone + Send + 'static {
-    /// The journal's table and the tree's folder.
+    /// Name of the journal table and of the folder of segments.
     const TABLE: &'static str;
-    /// The columns that together are another's in no other row.
+    /// Columns that together are unique.
     const UNIQUE: &'static str;
-    /// Whether rows differ in length and are kept apart by it.
+    /// Whether rows have a length; each length is a partition of its own.
     const HAS_INTERVAL: bool = false;
-    /// Rows of a file's row groups: a reader skips those that cannot hold what it looks for.
+    /// Rows per row group; a reader skips groups that cannot match.
     const GROUP: usize;
-    /// The column that names the coin.
+    /// The column of the coin.
     const COIN: &'static str;
-    /// The column that names the kind, where there is one.
+    /// The column of the kind, if any.
     const KIND: Option<&'static str> = None;
-    /// The column by which a day of many rows is split into files.
+    /// The column by which a heavy day is split into segments.
     const APART: &'static str = "exchange";
-    /// The columns by which the rows of a day that are too many for one file are divided: those that are asked for
-    /// together should lie together.
+    /// Sort columns of the rows of a heavy day, so that rows that are queried together are in the same segment.
     const DIVIDED: &'static str = "timestamp";
-    /// The column of texts that tell rows from each other, where there is one: no two are the same, and nobody asks for one.
+    /// A text column with unique values that is never filtered by, if any.
     const KEY: Option<&'static str> = None;
-    /// The column that nearly all of a row lies in, where there is one: its values are long, and no two are the same.
+    /// The column with long unique values, if any.
     const BULK: Option<&'static str> = None;
 
-    /// Refuses what could not be kept exactly.
+    /// Refuses a row that cannot be stored exactly.
     fn check(&self) -> Result<(), Fault>;
 
-    /// What tells the row from every other of its date, and is the same when the row is sent again.
+    /// Identifies the row within its date; equal if the row is sent again.
     fn key(&self) -> String;
-    /// Tells `hasher` what tells the row from every other of its date, however what it is of is spelled.
-    fn tell_key(&self, hasher: &mut impl Hasher) {
+    /// Hashes the key, independent of how the instrument is spelled.
+    fn hash_key(&self, hasher: &mut impl Hasher) {
         self.key().hash(hasher);
     }
-    /// Whether that is the same of another row.
+    /// Whether another row has the same key, independent of how the instrument is spelled.
     fn has_key_of(&self, other: &Self) -> bool {
         self.key() == other.key()
     }
-    /// Whether another row is the same but for how what it is of is spelled, which the keys have as they were told it.
+    /// Whether another row has the same key except for the spelling of the instrument.
     fn is_spelled_otherwise(&self, _other: &Self) -> bool {
         false
     }
-    /// The exchange it is from, where it is from one.
+    /// Exchange, if any.
     fn exchange(&self) -> Option<&str>;
-    /// The traded pair, or the coin where that is all there is.
+    /// Traded pair, or the coin if there is no pair.
     fn symbol(&self) -> &str;
-    /// The coin.
+    /// Coin.
     fn coin(&self) -> &str {
         self.symbol()
     }
-    /// The kind, where there are several.
+    /// Kind, if the table has kinds.
     fn kind(&self) -> Option<&str> {
         None
     }
-    /// The version of what made it, where that is known.
+    /// Version of the model that made it, if known.
     fn version(&self) -> Option<&str> {
         None
     }
-    /// Its length, where rows have one; else 0.
+    /// Length in milliseconds, or 0.
     fn interval(&self) -> i64 {
         0
     }
-    /// When it happened.
+    /// Time of the event.
     fn timestamp(&self) -> Millis;
-    /// When it was received.
+    /// When the row was received.
     fn received_at(&self) -> Millis;
-    /// When it is known to be final: for a bar the close, else the event itself.
+    /// When the row became final: the close of a bar, else the event time.
     fn known_at(&self) -> Millis {
         self.timestamp()
     }
 
-    /// What it takes in memory, where that is much.
+    /// Approximate memory use in bytes, if it is large.
     fn weight(&self) -> usize {
         0
     }
 
-    /// Brings rows into the order of a file.
+    /// Sorts rows into the order of a segment.
     fn sort_for_file(rows: &mut [Self]);
 
-    /// Whether a column is that of [`Row::BULK`].
+    /// Whether a column is [`Row::BULK`].
     fn is_bulk(column: &Column) -> bool {
         Self::BULK.is_some_and(|bulk| column.name == bulk)
     }
 
-    /// The columns of a file: a length is told by its folder.
+    /// Columns of a segment; the length is in the name of its folder.
     fn filed() -> impl Iterator<Item = &'static Column> {
         Self::COLUMNS.iter().filter(|column| Self::is_filed(column))
     }
 
-    /// Whether a column is one of a file.
+    /// Whether a segment has this column.
     fn is_filed(column: &Column) -> bool {
         !(Self::HAS_INTERVAL && column.name == "interval")
     }
 }
 
-/// Refuses rows of which something could not be kept as it is.
+/// Refuses rows that cannot be stored exactly.
 pub(crate) fn check_all<R>(
     table: &'static str,
     rows: &[R],
@@ -125,7 +125,7 @@ pub(crate) fn check_all<R>(
     })
 }
 
-/// Refuses an instant that no folder is named after.
+/// Refuses an instant outside the years 1970 to 9999.
 pub(crate) fn check_time(column: &'static str, at: Millis) -> Result<(), Fault> {
     if (Millis(0)..END_OF_TIME).contains(&at) {
         Ok(())
@@ -134,10 +134,10 @@ pub(crate) fn check_time(column: &'static str, at: Millis) -> Result<(), Fault> 
     }
 }
 
-/// Characters of the longest name: those that exchanges give have some twenty, accounts and keys less than a hundred.
+/// Longest name in characters; exchanges use about twenty, accounts and keys less than a hundred.
 const LONGEST_NAME: usize = 256;
 
-/// Refuses a text that is blank.
+/// Refuses a blank text.
 pub(crate) fn check_text(column: &'static str, text: &str) -> Result<(), Fault> {
     if text.trim().is_empty() {
         Err((column, format!("{text:?} is blank")))
@@ -146,24 +146,24 @@ pub(crate) fn check_text(column: &'static str, text: &str) -> Result<(), Fault> 
     }
 }
 
-/// Refuses a name that is blank or longer than any.
+/// Refuses a blank or too long name.
 pub(crate) fn check_name(column: &'static str, name: &str) -> Result<(), Fault> {
     check_text(column, name)?;
-    // A character has a byte or more.
+    // A character has at least one byte.
     if name.len() > LONGEST_NAME {
         let long = name.chars().count();
         if long > LONGEST_NAME {
             let begin: String = name.chars().take(40).collect();
             return Err((
                 column,
-                format!("{begin:?}… has {long} characters, a name at most {LONGEST_NAME}"),
+                format!("{begin:?}… has {long} characters; a name has at most {LONGEST_NAME}"),
             ));
         }
     }
     Ok(())
 }
 
-/// Refuses a decimal that is below zero or cannot be kept exactly.
+/// Refuses a negative decimal, or one that cannot be stored exactly.
 pub(crate) fn check_amount(column: &'static str, value: Decimal) -> Result<(), Fault> {
     if value < Decimal::ZERO {
         return Err((column, format!("{value} is below 0")));
@@ -171,14 +171,14 @@ pub(crate) fn check_amount(column: &'static str, value: Decimal) -> Result<(), F
     check_decimal(column, value)
 }
 
-/// Refuses a decimal that cannot be kept exactly.
+/// Refuses a decimal that cannot be stored exactly.
 pub(crate) fn check_decimal(column: &'static str, value: Decimal) -> Result<(), Fault> {
     FixedPoint::of(value)
         .map(drop)
         .map_err(|message| (column, message))
 }
 
-/// What is wrong with a word that is none of those that were written.
+/// Message for a word outside the vocabulary.
 pub(crate) fn unknown_word(word: &str) -> String {
     format!("{word:?} is an unknown word")
 }

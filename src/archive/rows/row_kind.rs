@@ -1,4 +1,4 @@
-//! The kinds of kept rows by name: for what looks over the tables of all of them, and reads no row as what it is.
+//! Row kinds as values, for code that handles all tables alike.
 
 use rusqlite::Connection;
 
@@ -10,15 +10,15 @@ use crate::archive::rows::orders::OrderRow;
 use crate::archive::rows::positions::PositionRow;
 use crate::archive::rows::row::Row;
 
-/// A kind of kept rows, as its [`Row`] describes it.
+/// A row kind, described by its [`Row`] implementation.
 pub(crate) struct RowKind {
-    /// The journal's table.
+    /// Name of the journal table.
     pub(crate) table: &'static str,
     columns: fn() -> String,
     create: fn() -> String,
 }
 
-/// Every kind.
+/// All row kinds.
 pub(crate) static ROW_KINDS: [RowKind; 5] = [
     RowKind::of::<OrderRow>(),
     RowKind::of::<BarRow>(),
@@ -36,17 +36,17 @@ impl RowKind {
         }
     }
 
-    /// The columns, separated by commas.
+    /// Column names, separated by commas.
     pub(crate) fn columns(&self) -> String {
         (self.columns)()
     }
 
-    /// What makes the table and its index, without the checksums.
+    /// SQL that creates the table and its index, without the checksum column.
     pub(crate) fn create(&self) -> String {
         (self.create)()
     }
 
-    /// How many rows the journal has.
+    /// Number of rows in the journal.
     pub(crate) fn count(&self, journal: &Connection) -> rusqlite::Result<u64> {
         let count = format!("SELECT count(*) FROM {}", self.table);
         let rows: i64 = journal.query_row(&count, [], |line| line.get(0))?;

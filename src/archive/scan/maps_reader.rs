@@ -3,7 +3,7 @@
 use crate::archive::ArchiveError;
 use crate::archive::archive::Archive;
 use crate::archive::catalog::manifest::Day;
-use crate::archive::filter::{Filter, Room};
+use crate::archive::filter::{Filter, MemoryBudget};
 use crate::archive::rows::maps::MapRow;
 use crate::archive::scan::table_scan::Scan;
 use crate::model::Millis;
@@ -43,10 +43,10 @@ impl Archive {
             ..filter.clone()
         };
         let mut all = Scan::default();
-        let mut room = Room::of(most);
+        let mut room = MemoryBudget::of(most);
         for day in self.days::<MapRow>(filter)? {
             let found = self.day_within::<MapRow>(day, filter, &mut room)?;
-            if room.is_over() {
+            if room.is_exceeded() {
                 return Err(ArchiveError::BadRange {
                     parameter: "start",
                     message: format!(
@@ -138,10 +138,10 @@ mod tests {
                 ..Filter::default()
             };
             for filter in [Filter::default(), of_kind("heatmap")] {
-                let mut room = Room::of(5 << 20);
+                let mut room = MemoryBudget::of(5 << 20);
                 let rows = writer.day_within::<MapRow>(Day(0), &filter, &mut room);
                 let weight: usize = rows.unwrap().rows.iter().map(Row::weight).sum();
-                assert!(room.is_over());
+                assert!(room.is_exceeded());
                 assert!(weight <= 5 << 20, "{weight}");
                 let fault = writer.maps_within(&filter, None, 5 << 20).unwrap_err();
                 assert!(fault.to_string().contains("larger than 5 MiB"), "{fault}");

@@ -8,7 +8,7 @@ use crate::archive::ArchiveError;
 use crate::archive::archive::Archive;
 use crate::archive::catalog::manifest;
 use crate::archive::catalog::manifest::{Day, Part, State};
-use crate::archive::filter::{Filter, Room};
+use crate::archive::filter::{Filter, MemoryBudget};
 use crate::archive::integrity::damaged_part::DamagedPart;
 use crate::archive::journal::database;
 use crate::archive::rows::bars::BarRow;
@@ -144,9 +144,9 @@ impl Archive {
         filter: &Filter,
         most: usize,
     ) -> Result<Option<Vec<GroupedOrder>>, ArchiveError> {
-        let mut room = Room::of(most);
+        let mut room = MemoryBudget::of(most);
         let rows = self.day_within::<OrderRow>(Day::of(at), filter, &mut room)?;
-        Ok((!room.is_over()).then(|| in_order(rows.rows)))
+        Ok((!room.is_exceeded()).then(|| in_order(rows.rows)))
     }
 
     /// Matching bars of every length as they were observed, by exchange, coin, length and time.
@@ -311,7 +311,7 @@ impl Archive {
     /// Journal rows and manifest are read in one transaction. Segments never change, so compaction during the
     /// read moves no row past the reader.
     pub(crate) fn day<R: Row>(&self, day: Day, filter: &Filter) -> Result<Scan<R>, ArchiveError> {
-        self.day_within(day, filter, &mut Room::plenty())
+        self.day_within(day, filter, &mut MemoryBudget::unlimited())
     }
 
     /// As [`Archive::day`], until `room` is used up.
@@ -319,7 +319,7 @@ impl Archive {
         &self,
         day: Day,
         filter: &Filter,
-        room: &mut Room,
+        room: &mut MemoryBudget,
     ) -> Result<Scan<R>, ArchiveError> {
         let start = filter.start.map_or(day.start(), |at| at.max(day.start()));
         let end = filter.end.map_or(day.end(), |at| at.min(day.end()));
@@ -340,7 +340,7 @@ impl Archive {
         filter: &Filter,
         mut rows: Vec<R>,
         (in_use, quarantined): (Vec<Part>, &[Part]),
-        room: &mut Room,
+        room: &mut MemoryBudget,
     ) -> Result<Scan<R>, ArchiveError> {
         let start = filter.start.map_or(day.start(), |at| at.max(day.start()));
         let end = filter.end.map_or(day.end(), |at| at.min(day.end()));
@@ -364,7 +364,7 @@ impl Archive {
             if part.last < start || part.first >= end {
                 continue;
             }
-            if room.is_over() {
+            if room.is_exceeded() {
                 break;
             }
             let before = filed.len();
@@ -376,7 +376,7 @@ impl Archive {
                 if filter.admits(&row) && room.take(&row) {
                     filed.push(row);
                 }
-                !room.is_over()
+                !room.is_exceeded()
             })?;
             match outcome {
                 Ok(()) => repeated.extend(same),
