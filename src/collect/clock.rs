@@ -1,10 +1,9 @@
-//! The clock that what is received is stamped by: this machine's, held against the venues', and whether this process had a
-//! turn all the while.
+//! The clock of a collector: that of this machine, corrected by the clocks of the exchanges.
 //!
-//! Every venue says in its replies what time it is there (`Date`). Where the middle of what they say is more than two
-//! seconds off, the machine's clock is wrong and is corrected by it: or a bar that is still open would be taken for closed,
-//! and events be refused as of the future. Where the machine's clock is set anew, time goes on here as it did. A process
-//! that was stopped reads first what has waited; that proves nothing of how long it listened.
+//! Every HTTP reply has the time of the exchange (`Date`). If the clock of this machine differs from their median by more
+//! than two seconds, it is corrected; otherwise an open bar could count as closed, and events could be refused as events
+//! of the future. If the system clock is set, time goes on here without a jump. The clock also detects suspensions of this
+//! process, because frames that waited meanwhile prove nothing about coverage.
 
 use std::collections::HashMap;
 use std::sync::Mutex;
@@ -17,18 +16,18 @@ use super::lock::locked;
 use crate::collect::environment::CustomEnvironment;
 use crate::model::Millis;
 
-/// How far off the middle of the venues a clock may be, in milliseconds.
+/// Allowed difference to the median of the exchanges, in milliseconds.
 const OFF: i64 = 2000;
-/// Changes of less than this are the error of the measure: `Date` counts in whole seconds.
+/// Measurement error in milliseconds: `Date` counts in whole seconds.
 const ERROR: i64 = 1000;
-/// A time without a turn that is more than the business of the machine.
+/// A longer pause of this process is a suspension; shorter ones are load.
 const ABSENCE: i64 = 1500;
-/// How long after an absence what comes may have waited.
+/// For so long after a suspension, frames may have waited.
 const WAITED: i64 = 2000;
-/// How often it is noted that there was a turn.
+/// Time between two checks for a suspension.
 const TICK: Duration = Duration::from_millis(250);
 
-/// The time of this machine, whatever the venues say.
+/// The system time of this machine, without correction.
 pub(crate) fn machine() -> Millis {
     let since = SystemTime::now()
         .duration_since(UNIX_EPOCH)
@@ -36,14 +35,14 @@ pub(crate) fn machine() -> Millis {
     Millis(i64::try_from(since.as_millis()).unwrap_or(i64::MAX))
 }
 
-/// How long the machine has been awake and asleep, where it says so.
+/// The time since the machine booted, sleep included, if known.
 fn uptime() -> Option<Duration> {
     let text = std::fs::read_to_string("/proc/uptime").ok()?;
     let seconds = text.split_whitespace().next()?.parse().ok()?;
     Duration::try_from_secs_f64(seconds).ok()
 }
 
-/// What the machine's clock said at an instant that no clock tells, and how much of the time before it was asleep.
+/// A reading of the system clock with the monotonic instant of it, and the sleep before it in milliseconds.
 #[derive(Clone, Copy, Debug)]
 struct Anchor {
     at: Millis,
@@ -51,51 +50,52 @@ struct Anchor {
     asleep: Option<i64>,
 }
 
-/// When this process last had a turn.
+/// When this process was last seen running.
 #[derive(Debug)]
 struct LastRun {
     at: Millis,
-    /// Until when what comes may have waited.
+    /// Until this instant, received frames may have waited.
     doubtful_until: Millis,
 }
 
 /// The clock of one collector.
 #[derive(Debug)]
 pub(crate) struct AdjustedClock {
-    /// Where it runs, if not on this machine.
-    world: CustomEnvironment,
-    /// How far the machine's is ahead, where that is corrected.
+    environment: CustomEnvironment,
+    /// Correction in milliseconds: how far the system clock is ahead.
     ahead: AtomicI64,
-    /// How far it is ahead of each venue's.
+    /// How far it is ahead of each exchange.
     of_venues: Mutex<HashMap<&'static str, i64>>,
     begun: (Instant, Option<Duration>),
     anchor: Mutex<Anchor>,
     turn: Mutex<LastRun>,
 }
 
-/// What a measure came to.
+/// The result of a measurement.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct ClockUpdate {
-    /// How far the machine's clock is ahead of the venue's, where that is news.
+    /// How far the system clock is ahead of the exchange, if that has changed.
     pub(crate) of_venue: Option<i64>,
-    /// By how much it is corrected from now on, where that has changed.
+    /// The new correction, if it has changed.
     pub(crate) corrected: Option<i64>,
 }
 
 impl AdjustedClock {
-    pub(crate) fn new(world: CustomEnvironment) -> Self {
+    pub(crate) fn new(environment: CustomEnvironment) -> Self {
         let (at, by) = (
-            world.as_ref().map_or_else(machine, |world| world.now()),
+            environment
+                .as_ref()
+                .map_or_else(machine, |environment| environment.now()),
             Instant::now(),
         );
         // A custom environment never sleeps.
-        let (up, asleep) = match world {
+        let (up, asleep) = match environment {
             Some(_) => (None, Some(0)),
             None => (uptime(), None),
         };
         let asleep = asleep.or(up.map(|_| 0));
         Self {
-            world,
+            environment,
             ahead: AtomicI64::new(0),
             of_venues: Mutex::default(),
             begun: (by, up),
@@ -108,25 +108,25 @@ impl AdjustedClock {
     }
 
     fn machine(&self) -> Millis {
-        match &self.world {
-            Some(world) => world.now(),
+        match &self.environment {
+            Some(environment) => environment.now(),
             None => machine(),
         }
     }
 
-    /// The instant it is.
+    /// The current time, corrected.
     pub(crate) fn now(&self) -> Millis {
-        self.right().back(self.ahead.load(Ordering::Relaxed))
+        self.system_time().back(self.ahead.load(Ordering::Relaxed))
     }
 
-    /// The time of this machine; where its clock was set anew, by how much is known from here on.
-    fn right(&self) -> Millis {
+    /// The system time; also detects that the system clock was set.
+    fn system_time(&self) -> Millis {
         self.look(self.machine(), Instant::now())
     }
 
-    /// How much of the time since the beginning the machine was asleep.
+    /// Milliseconds of sleep of the machine since the start.
     fn asleep(&self, by: Instant) -> Option<i64> {
-        if self.world.is_some() {
+        if self.environment.is_some() {
             return Some(0);
         }
         let (begun, up) = self.begun;
@@ -137,7 +137,7 @@ impl AdjustedClock {
 
     fn look(&self, at: Millis, by: Instant) -> Millis {
         let mut anchor = locked(&self.anchor);
-        // Of two threads the later may come first.
+        // Another thread may have updated the anchor already.
         if by < anchor.by {
             return at;
         }
@@ -150,7 +150,7 @@ impl AdjustedClock {
         }
         let before = std::mem::replace(&mut anchor.asleep, self.asleep(by));
         let Some((before, asleep)) = before.zip(anchor.asleep) else {
-            // Set anew or asleep: what was measured of it holds no more.
+            // The clock was set or the machine slept: old measurements are invalid.
             locked(&self.of_venues).clear();
             self.ahead.store(0, Ordering::Relaxed);
             return at;
@@ -161,21 +161,20 @@ impl AdjustedClock {
                 *ahead = ahead.saturating_add(moved);
             }
             self.ahead.fetch_add(moved, Ordering::Relaxed);
-            log::warn!(target: "liqdata::feeds", "this machine's clock was moved by {moved} ms");
+            log::warn!(target: "liqdata::feeds", "the clock of this machine was moved by {moved} ms");
         }
         at
     }
 
-    /// The instant it is at a venue, as far as that is known; by this clock where it is earlier. What closes there closes by
-    /// the venue's own time.
+    /// The time of an exchange, or the own time if that is earlier. Bars close by the clock of their exchange.
     pub(crate) fn now_at(&self, venue: &str) -> Millis {
         let ahead = locked(&self.of_venues).get(venue).copied();
-        let there = ahead.map(|ahead| self.right().back(ahead));
+        let there = ahead.map(|ahead| self.system_time().back(ahead));
         there.map_or_else(|| self.now(), |there| there.min(self.now()))
     }
 
-    /// Learns what time it was at a venue between two instants of this machine, the later one being just now. Where these
-    /// are far apart, as of a process that was stopped meanwhile, that is news only if it was none of the times between.
+    /// Takes the `date` of a reply to a request that took `took`. After a slow request, as in a suspended process, the
+    /// measurement only counts if it fits no instant of the request.
     pub(crate) fn measure(
         &self,
         venue: &'static str,
@@ -184,9 +183,9 @@ impl AdjustedClock {
     ) -> ClockUpdate {
         let half = i64::try_from(took.as_millis() / 2).unwrap_or(i64::MAX);
         let there = date.duration_since(UNIX_EPOCH).unwrap_or_default();
-        // It is cut to the second.
+        // The date is rounded down to the second.
         let there = Millis(i64::try_from(there.as_millis()).unwrap_or(i64::MAX)).on(500);
-        let ahead = self.right().back(half).0.saturating_sub(there.0);
+        let ahead = self.system_time().back(half).0.saturating_sub(there.0);
         let known = locked(&self.of_venues).get(venue).copied();
         let known = known.unwrap_or_else(|| self.ahead.load(Ordering::Relaxed));
         if half > ERROR
@@ -197,18 +196,18 @@ impl AdjustedClock {
                 corrected: None,
             };
         }
-        self.learn(venue, ahead)
+        self.update(venue, ahead)
     }
 
-    fn learn(&self, venue: &'static str, ahead: i64) -> ClockUpdate {
+    fn update(&self, venue: &'static str, ahead: i64) -> ClockUpdate {
         let mut of_venues = locked(&self.of_venues);
         let known = of_venues.insert(venue, ahead);
         let is_news = known.is_none_or(|known| known.abs_diff(ahead) > ERROR.unsigned_abs());
         if let Some(known) = known.filter(|_| !is_news) {
             of_venues.insert(venue, known);
         }
-        let middle = middle(of_venues.values().copied().collect());
-        let wanted = if middle.abs() > OFF { middle } else { 0 };
+        let median = median(of_venues.values().copied().collect());
+        let wanted = if median.abs() > OFF { median } else { 0 };
         let current = self.ahead.load(Ordering::Relaxed);
         let changes =
             (wanted == 0) != (current == 0) || wanted.abs_diff(current) > ERROR.unsigned_abs();
@@ -221,7 +220,7 @@ impl AdjustedClock {
         }
     }
 
-    /// Notes that this process has a turn; whether what comes now proves that it has listened up to now.
+    /// Notes that this process runs; returns whether frames received now prove coverage up to now.
     pub(crate) fn is_present(&self) -> bool {
         self.is_present_at(self.now())
     }
@@ -236,7 +235,7 @@ impl AdjustedClock {
         now >= turn.doubtful_until
     }
 
-    /// Notes again and again that this process has a turn.
+    /// Checks for suspensions again and again.
     pub(crate) async fn tick(&self) {
         loop {
             tokio::time::sleep(TICK).await;
@@ -245,8 +244,8 @@ impl AdjustedClock {
     }
 }
 
-/// The middle one of some numbers, of two the one that is nearer to nothing; 0 of none.
-fn middle(mut numbers: Vec<i64>) -> i64 {
+/// The median; of two middle numbers the one nearer to 0; 0 of none.
+fn median(mut numbers: Vec<i64>) -> i64 {
     numbers.sort_unstable();
     let last = numbers.len().saturating_sub(1);
     let of = |place: usize| numbers.get(place).copied().unwrap_or(0);
@@ -259,32 +258,35 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_clock_that_is_off_the_middle_of_the_venues_is_corrected() {
+    fn a_clock_that_is_off_the_median_of_the_exchanges_is_corrected() {
         let clock = AdjustedClock::new(None);
-        let told = |of_venue, corrected| ClockUpdate {
+        let update = |of_venue, corrected| ClockUpdate {
             of_venue,
             corrected,
         };
-        assert_eq!(clock.learn("okx", 300), told(Some(300), None));
-        assert_eq!(clock.learn("okx", 900), told(None, None));
-        // One that is off is a venue's trouble.
-        assert_eq!(clock.learn("gate", 90_000), told(Some(90_000), None));
-        assert_eq!(clock.learn("htx", 89_000), told(Some(89_000), Some(89_000)));
+        assert_eq!(clock.update("okx", 300), update(Some(300), None));
+        assert_eq!(clock.update("okx", 900), update(None, None));
+        // A single exchange that is off changes nothing.
+        assert_eq!(clock.update("gate", 90_000), update(Some(90_000), None));
+        assert_eq!(
+            clock.update("htx", 89_000),
+            update(Some(89_000), Some(89_000))
+        );
         let behind = machine().0 - clock.now().0;
         assert!((88_000..=89_000).contains(&behind), "{behind}");
-        assert_eq!(clock.learn("htx", 89_400), told(None, None));
-        assert_eq!(clock.learn("gate", 100), told(Some(100), Some(0)));
+        assert_eq!(clock.update("htx", 89_400), update(None, None));
+        assert_eq!(clock.update("gate", 100), update(Some(100), Some(0)));
     }
 
     #[test]
-    fn what_was_under_way_for_long_moves_no_clock_that_may_be_right() {
+    fn a_slow_request_does_not_correct_a_clock_that_may_be_right() {
         let clock = AdjustedClock::new(None);
         let none = ClockUpdate {
             of_venue: None,
             corrected: None,
         };
         let minute = Duration::from_mins(1);
-        // Answered at once and read late, and the other way round.
+        // An early answer that was read late, and a late answer.
         for off in [Duration::ZERO, minute] {
             let date = SystemTime::now() - minute + off;
             assert_eq!(clock.measure("okx", date, minute), none, "{off:?}");
@@ -298,10 +300,10 @@ mod tests {
     }
 
     #[test]
-    fn what_closes_at_a_venue_closes_by_its_own_time() {
+    fn bars_close_by_the_clock_of_their_exchange() {
         let clock = AdjustedClock::new(None);
         for (venue, ahead) in [("binance", 9000), ("okx", 0), ("gate", -4000)] {
-            clock.learn(venue, ahead);
+            clock.update(venue, ahead);
         }
         let late = |venue| clock.now().0 - clock.now_at(venue).0;
         assert!((8900..=9000).contains(&late("binance")));
@@ -311,7 +313,7 @@ mod tests {
     }
 
     #[test]
-    fn what_comes_after_an_absence_proves_nothing_for_a_while() {
+    fn frames_after_a_suspension_prove_nothing_for_a_while() {
         let clock = AdjustedClock::new(None);
         let start = machine();
         let at = |millis: i64| clock.is_present_at(start.on(millis));
@@ -322,16 +324,16 @@ mod tests {
         assert!(at(6000));
     }
 
-    /// Asleep, the machine's clock goes on, and what counts for how long it has been awake does not.
+    /// During sleep the system clock goes on, and the monotonic clock does not.
     #[test]
-    fn a_machine_that_was_asleep_was_away_and_its_clock_is_not_taken_for_set_anew() {
+    fn sleep_is_a_suspension_and_no_change_of_the_clock() {
         let mut clock = AdjustedClock::new(None);
         let slept = Duration::from_secs(100);
         let Some(up) = uptime().and_then(|up| up.checked_sub(slept)) else {
             return;
         };
         let (start, by) = (machine(), Instant::now());
-        clock.learn("okx", 300);
+        clock.update("okx", 300);
         assert!(clock.is_present_at(start));
         clock.begun = (by, Some(up));
         let awake = start.on(100_000);
@@ -343,16 +345,16 @@ mod tests {
     }
 
     #[test]
-    fn where_the_machines_clock_is_set_anew_time_goes_on_as_it_did() {
+    fn time_goes_on_without_a_jump_if_the_system_clock_is_set() {
         let clock = AdjustedClock::new(None);
         let (start, by) = (machine(), Instant::now());
-        clock.learn("okx", 90_000);
+        clock.update("okx", 90_000);
         let now = |on: i64, seconds: u64| {
             let at = clock.look(start.on(on), by + Duration::from_secs(seconds));
             at.back(clock.ahead.load(Ordering::Relaxed)).0 - start.0
         };
         assert_eq!(now(1000, 1), -89_000);
-        // It is set right, and then wrong again.
+        // The clock is set right, and then wrong again.
         assert_eq!(now(-88_000, 2), -88_000);
         assert_eq!(now(-87_000, 3), -87_000);
         assert_eq!(now(14_000, 4), -86_000);

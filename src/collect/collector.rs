@@ -1,4 +1,4 @@
-//! Collecting: the listening on a runtime of its own, and one archive that takes what it brings.
+//! The collector: live collection into one archive, on a runtime of its own.
 
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
@@ -13,14 +13,14 @@ use crate::archive::{Archive, CommitError, CommitPolicy, GroupCommitWriter, Writ
 use crate::collect::health::status::Status;
 use crate::collect::supervisor::Supervisor;
 
-/// What runs, until it is stopped.
+/// The parts that run until the collector is stopped.
 #[derive(Debug)]
 struct Running {
     runtime: Runtime,
     keeper: GroupCommitWriter,
 }
 
-/// A collector at work.
+/// A running collector.
 ///
 /// # Examples
 ///
@@ -32,25 +32,25 @@ struct Running {
 ///     ..CollectPlan::default()
 /// })?;
 /// std::thread::sleep(std::time::Duration::from_secs(60));
-/// println!("{} orders kept", collector.status().orders);
+/// println!("{} orders stored", collector.status().orders);
 /// collector.stop()?;
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Debug)]
 pub struct Collector {
     archive: PathBuf,
-    listening: Supervisor,
+    supervisor: Supervisor,
     running: Mutex<Option<Running>>,
     pid: u32,
 }
 
 impl Collector {
-    /// Opens the archive in the folder `archive` for writing (makes it where there is none) and begins to collect.
+    /// Opens or creates the archive in the folder `archive`, and starts collection.
     ///
     /// # Errors
     ///
-    /// [`CollectError`] where a venue, a coin or a setting cannot be used, or the archive cannot be written; nothing has
-    /// been connected to then.
+    /// [`CollectError`] for an invalid exchange, coin or setting, or if the archive cannot be written; nothing was
+    /// connected then.
     pub fn start(archive: impl AsRef<Path>, plan: &CollectPlan) -> Result<Self, CollectError> {
         plan.check()?;
         let settings = &plan.settings;
@@ -72,38 +72,38 @@ impl Collector {
             .build()
             .map_err(|error| CollectError::Start(error.to_string()))?;
         let inside = runtime.enter();
-        let listening = Supervisor::begin(&archive, keeper.queue(), plan, None)?;
+        let supervisor = Supervisor::start(&archive, keeper.queue(), plan, None)?;
         drop(inside);
         Ok(Self {
             archive,
-            listening,
+            supervisor,
             running: Mutex::new(Some(Running { runtime, keeper })),
             pid: std::process::id(),
         })
     }
 
-    /// The archive's folder.
+    /// The folder of the archive.
     #[must_use]
     pub fn archive(&self) -> &Path {
         &self.archive
     }
 
-    /// The way into the archive, for what else this process has to keep there.
+    /// The write queue of the archive, for other rows of this process.
     #[must_use]
     pub fn queue(&self) -> WriteQueue {
-        self.listening.queue()
+        self.supervisor.queue()
     }
 
-    /// How it goes.
+    /// The current status.
     #[must_use]
     pub fn status(&self) -> Status {
-        self.listening.status()
+        self.supervisor.status()
     }
 
-    /// Whether every venue has ended, as it does where only the past was asked for, and no day is on its way into a file.
+    /// Whether collection has ended, as it does without live collection, and no day is being compacted.
     #[must_use]
     pub fn is_over(&self) -> bool {
-        self.listening.is_over()
+        self.supervisor.is_over()
     }
 
     /// Closes the sockets, keeps what came in, ends the runs and lets go of the archive; again is harmless.
@@ -119,10 +119,10 @@ impl Collector {
             return Ok(());
         };
         // What the keeper has it keeps before it stops, however long that takes; the runtime ends with what it has not.
-        runtime.block_on(self.listening.end());
+        runtime.block_on(self.supervisor.stop());
         runtime.shutdown_timeout(Duration::from_secs(1));
         // While the archive is still ours.
-        self.listening.end_raw();
+        self.supervisor.stop_raw();
         keeper.stop().map(drop)
     }
 }
@@ -133,7 +133,7 @@ impl Drop for Collector {
         match running {
             // After a fork its threads are the parent's, and waiting for them would never end.
             Some(running) if self.pid != std::process::id() => {
-                self.listening.forget();
+                self.supervisor.forget();
                 std::mem::forget(running);
             }
             Some(running) => running.runtime.shutdown_background(),

@@ -1,4 +1,4 @@
-//! A world that is not this machine's: its clock and its network. Only tests have one, with time that passes as they want it.
+//! A test environment: a clock and a network in place of those of this machine.
 
 use std::sync::Arc;
 
@@ -9,7 +9,7 @@ use url::Url;
 use crate::model::Millis;
 use crate::net::Dial;
 
-/// What a request is answered.
+/// The reply to a request.
 #[derive(Clone, Debug, Default)]
 pub struct HttpReply {
     /// Its status.
@@ -20,18 +20,18 @@ pub struct HttpReply {
     pub body: Vec<u8>,
 }
 
-/// A clock and a network, in place of this machine's. What waits there waits by the clock of the runtime.
+/// A clock and a network in place of those of this machine. Timers use the clock of the runtime.
 pub trait Environment: Dial {
-    /// What this machine's clock shows there.
+    /// The current time.
     fn now(&self) -> Millis;
 
     /// The answer to a request for `url`.
     ///
     /// # Errors
     ///
-    /// Why there is none.
+    /// The reason why there is no reply.
     fn get(&self, url: &Url) -> BoxFuture<'static, Result<HttpReply, String>>;
 }
 
-/// The world, if it is not this machine's.
+/// The environment, if it is not this machine.
 pub(crate) type CustomEnvironment = Option<Arc<dyn Environment>>;

@@ -1,4 +1,4 @@
-//! Locks that nobody holds for long: what a task that panicked left behind is as good as any state.
+//! Locks a mutex, also after a panic: every critical section here leaves a valid state.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 

@@ -1,59 +1,59 @@
-//! What is to be collected, and why nothing can be.
+//! The plan of a collection, and the errors of an invalid one.
 
 use super::settings::{Settings, SettingsError};
 use crate::archive::ArchiveError;
 use crate::collect::subscription::coin_selection::coins_of;
 use crate::feeds::{Error, VENUES, Venue};
 
-/// Why nothing is collected.
+/// The error of a collection that cannot start.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum CollectError {
-    /// A venue that is none.
+    /// An unknown exchange.
     #[error("venues: {0}")]
     Venue(#[from] Error),
-    /// A coin that cannot be one.
+    /// An invalid coin name.
     #[error("symbols: {message}")]
     Coin {
         /// What is wrong, with the name and what is allowed.
         message: String,
     },
-    /// A setting that cannot be used.
+    /// An invalid setting.
     #[error("settings: {0}")]
     Settings(#[from] SettingsError),
     /// The archive cannot be written.
     #[error(transparent)]
     Archive(#[from] ArchiveError),
-    /// Threads or TLS cannot be had.
-    #[error("nothing can be started: {0}")]
+    /// Threads or TLS are not available.
+    #[error("collection cannot start: {0}")]
     Start(String),
 }
 
-/// What is to be collected.
+/// The plan of a collection.
 #[derive(Clone, Debug, Default)]
 pub struct CollectPlan {
-    /// The venues by name; all of them where there are none.
+    /// The names of exchanges; empty for all.
     pub venues: Vec<String>,
-    /// The coins: orders of no others are kept, and bars and open interest of these. Without any, orders of all coins
-    /// are kept, and bars and open interest of those in the settings.
+    /// The coins to collect. If empty, orders of all coins are collected, and bars and open interest of those in the
+    /// settings.
     pub coins: Vec<String>,
-    /// Whether the positions of single accounts are looked at.
+    /// Whether the positions of single accounts are polled.
     pub positions: bool,
-    /// Whether only the past is asked for.
+    /// Whether to backfill and stop, without live collection.
     pub once: bool,
     /// Everything else.
     pub settings: Settings,
 }
 
 impl CollectPlan {
-    /// Looks over everything.
+    /// Checks the plan and its settings.
     pub(crate) fn check(&self) -> Result<(), CollectError> {
         self.venues()?;
         self.coins()?;
         Ok(self.settings.check()?)
     }
 
-    /// The venues that are meant.
+    /// The selected exchanges.
     pub(crate) fn venues(&self) -> Result<Vec<&'static Venue>, CollectError> {
         if self.venues.is_empty() {
             return Ok(VENUES.to_vec());
@@ -68,7 +68,7 @@ impl CollectPlan {
         Ok(chosen)
     }
 
-    /// The coins that are meant.
+    /// The selected coins.
     pub(crate) fn coins(&self) -> Result<Vec<String>, CollectError> {
         coins_of(&self.coins).map_err(|message| CollectError::Coin { message })
     }

@@ -1,8 +1,7 @@
-//! Requests to the venues' REST interfaces, no more of them than the venues allow.
+//! REST requests to the exchanges, within their rate limits.
 //!
-//! Each kind of request has an allowance of its own, so that no window of the venue's sees more than it grants. Where a
-//! venue refuses (403, 418, 429) everything of that venue stands still for as long as it says, however long that is, or
-//! for a growing random time.
+//! Each kind of request has a rate limit of its own. If an exchange refuses a request (403, 418, 429), all requests to it
+//! pause for as long as it asks, or for a growing random time.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex};
@@ -15,7 +14,9 @@ use tokio::time::Instant;
 use url::Url;
 
 use crate::collect::environment::{CustomEnvironment, HttpReply};
-use crate::collect::health::cooldown::{REQUESTS, ban_length, cooldown_length, is_refusal, said};
+use crate::collect::health::cooldown::{
+    REQUESTS, ban_length, cooldown_length, header_length, is_refusal,
+};
 use crate::collect::lock::locked;
 use crate::collect::settings::{Settings, span};
 use crate::collect::venue_context::VenueContext;
@@ -24,32 +25,32 @@ use crate::net::{self, Backoff, Connector, Limiter, date, is_loopback, is_passin
 
 /// How often a request is tried.
 const ATTEMPTS: u32 = 5;
-/// A wait that is worth a word.
+/// A cooldown of at least this length is logged.
 const LONG: Duration = Duration::from_mins(2);
-/// How many bytes of a refusal an error repeats.
+/// Most characters of a refusal in an error.
 const SHOWN: usize = 200;
-/// Most bytes of a body: the lists of all markets are the largest.
+/// Most bytes of a body; lists of all markets are the largest.
 const LARGEST: usize = 64 << 20;
-/// What this program calls itself.
+/// The user agent.
 const NAME: &str = concat!("liqdata/", env!("CARGO_PKG_VERSION"));
 
-/// Why a request has no body to show for it.
+/// The error of a request.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum RestError {
-    /// The venue answers with a status that says no.
-    #[error("{url} answers {status}{}", shown(.body))]
+    /// The exchange answered with an error status.
+    #[error("{url} answered with {status}{}", shown(.body))]
     Status {
         url: String,
         status: u16,
         body: String,
     },
-    /// There is no answer.
+    /// There was no answer.
     #[error("{url}: {message}")]
     NoAnswer { url: String, message: String },
 }
 
 impl RestError {
-    /// The status that is the answer.
+    /// The status of the answer.
     fn status(&self) -> Option<u16> {
         match self {
             Self::Status { status, .. } => Some(*status),
@@ -57,7 +58,7 @@ impl RestError {
         }
     }
 
-    /// Whether the venue says that there is no such thing.
+    /// Whether the exchange says that the resource does not exist.
     pub(crate) fn is_absent(&self) -> bool {
         self.status() == Some(404)
     }
@@ -71,58 +72,59 @@ fn shown(body: &str) -> String {
     }
 }
 
-/// What a venue is reached by.
+/// The HTTP clients and the connector of an exchange.
 #[derive(Clone, Debug)]
 pub(crate) struct HttpClients {
-    near: reqwest::Client,
-    far: reqwest::Client,
-    /// The same way for sockets.
+    /// For addresses of this machine, without a proxy.
+    loopback: reqwest::Client,
+    remote: reqwest::Client,
+    /// Opens WebSockets by the same route.
     pub(crate) connector: Connector,
-    /// What is asked in their place.
-    world: CustomEnvironment,
+    /// Answers in place of the network, in tests.
+    environment: CustomEnvironment,
 }
 
 impl HttpClients {
-    /// Makes the HTTP clients of all venues.
+    /// Creates the HTTP clients for all exchanges without settings of their own.
     ///
     /// # Errors
     ///
-    /// The library's own, as text.
-    pub(crate) fn new(settings: &Settings, world: CustomEnvironment) -> Result<Self, String> {
+    /// The error of the HTTP library as text.
+    pub(crate) fn new(settings: &Settings, environment: CustomEnvironment) -> Result<Self, String> {
         let mut connector = Connector::of_system();
-        if let Some(world) = world.clone() {
-            connector = connector.over(world);
+        if let Some(environment) = environment.clone() {
+            connector = connector.over(environment);
         }
         Ok(Self {
-            near: Self::made(builder(settings).no_proxy(), &connector)?,
-            far: Self::made(builder(settings), &connector)?,
+            loopback: Self::build(builder(settings).no_proxy(), &connector)?,
+            remote: Self::build(builder(settings), &connector)?,
             connector,
-            world,
+            environment,
         })
     }
 
-    /// The same for one venue, with the proxy that its settings name, where they do.
-    pub(crate) fn of_venue(&self, settings: &Settings, venue: &str) -> Result<Self, String> {
-        let reach = settings.venues.get(venue);
-        let Some(proxy) = reach.and_then(|reach| reach.proxy.as_deref()) else {
+    /// The clients of one exchange, with the proxy in its settings.
+    pub(crate) fn for_venue(&self, settings: &Settings, venue: &str) -> Result<Self, String> {
+        let address = settings.exchanges.get(venue);
+        let Some(proxy) = address.and_then(|address| address.proxy.as_deref()) else {
             return Ok(self.clone());
         };
         let address = Some(proxy).filter(|address| !address.is_empty());
-        let setting = format!("venues.{venue}.proxy");
-        let mut far = builder(settings).no_proxy();
+        let setting = format!("exchanges.{venue}.proxy");
+        let mut remote = builder(settings).no_proxy();
         if let Some(address) = address {
-            far = far.proxy(reqwest::Proxy::all(address).map_err(|error| full(&error))?);
+            remote = remote.proxy(reqwest::Proxy::all(address).map_err(|error| full(&error))?);
         }
         let connector = self.connector.with_proxy(address, &setting);
         Ok(Self {
-            near: self.near.clone(),
-            far: Self::made(far, &connector)?,
+            loopback: self.loopback.clone(),
+            remote: Self::build(remote, &connector)?,
             connector,
-            world: self.world.clone(),
+            environment: self.environment.clone(),
         })
     }
 
-    fn made(
+    fn build(
         builder: reqwest::ClientBuilder,
         connector: &Connector,
     ) -> Result<reqwest::Client, String> {
@@ -130,33 +132,37 @@ impl HttpClients {
         net::client(builder, tls).map_err(|error| full(&error))
     }
 
-    /// The client for `url`; why there can be none, otherwise.
+    /// The client for `url`.
+    ///
+    /// # Errors
+    ///
+    /// The error of TLS.
     pub(crate) fn client(&self, url: &Url) -> Result<&reqwest::Client, String> {
         match self.connector.tls() {
             Err(error) if url.scheme() == "https" => Err(format!("TLS: {error}")),
-            _ if is_loopback(url) => Ok(&self.near),
-            _ => Ok(&self.far),
+            _ if is_loopback(url) => Ok(&self.loopback),
+            _ => Ok(&self.remote),
         }
     }
 
-    /// The answer to a request for `url`; as soon as its head is there, `heard` gets it, and how long that took.
+    /// Requests `url`; `on_headers` is called with the headers as soon as they arrive, and with the time that took.
     async fn get(
         &self,
         url: Url,
         patience: Duration,
-        heard: impl FnOnce(&HeaderMap, Duration),
+        on_headers: impl FnOnce(&HeaderMap, Duration),
     ) -> Result<HttpReply, String> {
-        let asked = Instant::now();
-        if let Some(world) = &self.world {
-            let reply = tokio::time::timeout(patience, world.get(&url)).await;
+        let started = Instant::now();
+        if let Some(environment) = &self.environment {
+            let reply = tokio::time::timeout(patience, environment.get(&url)).await;
             let reply = reply.map_err(|_| "no reply in time".to_owned())??;
-            heard(&reply.headers, asked.elapsed());
+            on_headers(&reply.headers, started.elapsed());
             return Ok(reply);
         }
         let sent = self.client(&url)?.get(url).send().await;
         let reply = sent.map_err(|error| full(&error))?;
         let (status, headers) = (reply.status().as_u16(), reply.headers().clone());
-        heard(&headers, asked.elapsed());
+        on_headers(&headers, started.elapsed());
         let mut body = Vec::new();
         let mut chunks = reply.bytes_stream();
         while let Some(chunk) = chunks.next().await {
@@ -182,12 +188,12 @@ fn builder(settings: &Settings) -> reqwest::ClientBuilder {
         .retry(reqwest::retry::never())
 }
 
-/// The requests of one venue.
+/// The REST client of one exchange.
 pub(crate) struct RestClient {
     context: Arc<VenueContext>,
     pub(crate) http: HttpClients,
     limiters: Mutex<HashMap<&'static str, Arc<Limiter>>>,
-    /// How long the venue is left alone at least that refuses.
+    /// Least cooldown after a refusal.
     pause: Mutex<Backoff>,
 }
 
@@ -202,11 +208,11 @@ impl RestClient {
         }
     }
 
-    /// The body of the reply to `ask`, as soon as the venue's limits let it be asked.
+    /// Sends a request as soon as the rate limit allows it; returns the body.
     ///
     /// # Errors
     ///
-    /// [`RestError`] where all attempts failed, or the first one for good.
+    /// [`RestError`] if all attempts failed, or one failed permanently.
     pub(crate) async fn get(&self, ask: &Ask) -> Result<String, RestError> {
         let mut backoff = self.context.settings.pace.backoff();
         let mut attempt = 1;
@@ -235,9 +241,9 @@ impl RestClient {
         }
     }
 
-    /// Waits until the venue is to be asked again, and until this kind of request has an allowance left.
+    /// Waits for the end of a cooldown and for the rate limit.
     async fn wait(&self, ask: &Ask) {
-        self.context.cooldowns.over(REQUESTS).await;
+        self.context.cooldowns.wait(REQUESTS).await;
         let limit = ask.limit;
         let limiter = Arc::clone(
             locked(&self.limiters)
@@ -247,14 +253,14 @@ impl RestClient {
         limiter.turn(ask.weight).await;
     }
 
-    /// Leaves the venue alone for as long as it says, or for a growing random time.
+    /// Begins a cooldown, for as long as the exchange asks or for a growing random time.
     fn pause(&self, after: Option<Duration>) {
         let wait = cooldown_length(after, locked(&self.pause).next());
         self.context.cool_down(REQUESTS, wait);
         if wait >= LONG {
             let seconds = wait.as_secs();
             self.context.board.trouble(format!(
-                "left alone: nothing is asked for {seconds} s, as it says"
+                "cooldown: no requests for {seconds} s, as the exchange asks"
             ));
         }
     }
@@ -276,19 +282,19 @@ impl RestClient {
         if !ask.query.is_empty() {
             url.query_pairs_mut().extend_pairs(&ask.query);
         }
-        let heard = |headers: &HeaderMap, took: Duration| {
+        let on_headers = |headers: &HeaderMap, took: Duration| {
             if let Some(date) = date(headers) {
                 self.context.measure_clock(date, took);
             }
         };
         let patience = span(settings.pace.request);
-        let reply = self.http.get(url, patience, heard).await;
+        let reply = self.http.get(url, patience, on_headers).await;
         let reply = reply.map_err(no_answer)?;
         if reply.status != StatusCode::OK {
             let text = String::from_utf8_lossy(&reply.body);
             let (venue, now) = (self.context.venue, self.context.clock.now());
-            let after =
-                said(&reply.headers).or_else(|| ban_length(venue, reply.status, &text, now));
+            let after = header_length(&reply.headers)
+                .or_else(|| ban_length(venue, reply.status, &text, now));
             let fault = RestError::Status {
                 url: place,
                 status: reply.status,
@@ -301,7 +307,7 @@ impl RestClient {
     }
 }
 
-/// An error with its causes.
+/// The text of an error with its causes.
 pub(crate) fn full(error: &dyn std::error::Error) -> String {
     let mut text = error.to_string();
     let mut cause = error.source();

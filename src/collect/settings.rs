@@ -1,25 +1,26 @@
-//! What a collector may be told: where each venue is reached, and every time constant.
+//! The settings of a collector: addresses of the exchanges, limits, and times.
 //!
-//! Everything has a default, so an empty file is a complete one. A file is TOML:
+//! Every setting has a default, so an empty file is valid. A file is TOML:
 //!
 //! ```toml
-//! coins = ["BTC", "ETH"]          # whose bars and open interest are collected
+//! coins = ["BTC", "ETH"]          # coins whose bars and open interest are collected
 //! history_days = 30
 //!
-//! [venues.binance]
+//! [exchanges.binance]
 //! socket = "wss://stream.example" # a regional host, a relay, a replay server
 //! rest = "https://rest.example"
 //! paths = { "/fapi/v1/klines" = "/fapi/v2/klines" }
 //!
 //! [pace]
-//! poll = 300.0                    # seconds, as all of these
+//! poll = 300.0                    # all times are in seconds
 //! ```
 
 use std::collections::BTreeMap;
 use std::fmt;
 use std::time::Duration;
 
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
 use url::Url;
 
 use crate::collect::settings_error;
@@ -30,11 +31,11 @@ use crate::feeds::{MARKET, VENUES, Venue, venue};
 use crate::model::Millis;
 use crate::net::Backoff;
 
-/// A setting that cannot be used.
+/// An invalid setting.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{setting}: {message}")]
 pub struct SettingsError {
-    /// Its name, such as `venues.binance.rest`.
+    /// Its name, such as `exchanges.binance.rest`.
     pub setting: String,
     /// What is wrong, with the value and what is allowed.
     pub message: String,
@@ -55,13 +56,13 @@ impl From<ShapeError> for SettingsError {
     }
 }
 
-/// Where one venue is reached.
-#[derive(Clone, Default, PartialEq, Eq, Deserialize)]
+/// The addresses of one exchange.
+#[derive(Clone, Default, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(default)]
 pub struct ExchangeAddress {
-    /// The proxy on the way to it, such as `socks5h://127.0.0.1:1080`; empty for none. Absent, it is that of the environment.
+    /// The proxy, such as `socks5h://127.0.0.1:1080`; empty for none, absent for that of the environment.
     pub proxy: Option<String>,
-    /// Paths that have moved: the known one, and where it is now.
+    /// Replaced paths: the known path, and the one to use.
     pub paths: BTreeMap<String, String>,
     /// Addresses by the name of the host, such as `socket` and `rest`.
     #[serde(flatten)]
@@ -70,7 +71,7 @@ pub struct ExchangeAddress {
 
 impl fmt::Debug for ExchangeAddress {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        // The password in a proxy's address is nobody's business.
+        // The address of a proxy may hold a password.
         let proxy = self
             .proxy
             .as_deref()
@@ -86,117 +87,265 @@ impl fmt::Debug for ExchangeAddress {
     }
 }
 
-macro_rules! settings {
-    ($(#[$of:meta])* $all:ident { $($(#[$doc:meta])* $name:ident: $type:ty = $default:expr,)+ }) => {
-        $(#[$of])*
-        #[derive(Clone, Debug, PartialEq, Deserialize)]
-        #[serde(default, deny_unknown_fields)]
-        pub struct $all {
-            $($(#[$doc])* pub $name: $type,)+
-        }
-
-        impl Default for $all {
-            fn default() -> Self {
-                Self { $($name: $default,)+ }
-            }
-        }
-    };
-}
-
-macro_rules! pace {
-    ($($(#[$doc:meta])* $name:ident: $seconds:literal,)+) => {
-        settings! {
-            /// How long and how often, in seconds.
-            #[derive(Copy)]
-            Pace { $($(#[$doc])* $name: f64 = $seconds,)+ }
-        }
-
-        impl Pace {
-            /// The waits before what failed is tried again.
-            pub(crate) fn backoff(&self) -> Backoff {
-                Backoff::new(span(self.retry_first), span(self.retry_most))
-            }
-
-            fn check(&self) -> Result<(), SettingsError> {
-                $(check_seconds(concat!("pace.", stringify!($name)), self.$name)?;)+
-                Ok(())
-            }
-        }
-    };
-}
-
-pace! {
-    /// Most patience with the opening of a connection.
-    connect: 10.0,
-    /// Most patience with one request.
-    request: 20.0,
-    /// Upper end of the first wait before a connection is tried again; it doubles with every failure.
-    retry_first: 1.0,
-    /// Upper end of the longest wait.
-    retry_most: 60.0,
-    /// After so long a healthy connection the waits begin anew.
-    healthy: 60.0,
-    /// Most patience with the acknowledgement of a subscription.
-    acknowledge: 10.0,
-    /// Upper end of the first wait before a topic that was refused is asked for again; it grows to eight times as long.
-    again: 60.0,
-    /// Time between two pings; 0 leaves it to the venue.
-    ping: 0.0,
-    /// Longest silence of a control stream that tells each second, and of those that tell more rarely in proportion; 0 leaves
-    /// it to the venue.
-    control: 0.0,
-    /// Age at which a socket is replaced; 0 leaves it to the venue.
-    rotate: 0.0,
-    /// How long a socket that was replaced is still listened to.
-    overlap: 2.0,
-    /// A venue that is silent for so long while others report is taken for mute.
-    mute: 600.0,
-    /// One of two sockets that has told nothing for so long since the other told news is taken for mute.
-    owed: 40.0,
-    /// Time between two readings of the markets.
-    instruments: 3600.0,
-    /// Least time between two readings of the markets where an unknown one turned up.
-    instruments_least: 30.0,
-    /// How long a list of markets has to be told as empty, or as not there, until that is believed.
-    gone: 21_600.0,
-    /// How long a row waits for the multiplier of its market.
-    hold: 600.0,
-    /// How long a key is remembered, at least.
-    remember: 900.0,
-    /// Time between two polls of open interest, and of the venues that have no channel.
-    poll: 300.0,
+/// Times in seconds.
+#[derive(Clone, Copy, Debug, PartialEq, Deserialize, Serialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Pace {
+    /// Time limit of opening a connection.
+    pub connect: f64,
+    /// Time limit of a REST request.
+    pub request: f64,
+    /// Longest first wait before a reconnect; it doubles with every failure.
+    pub retry_first: f64,
+    /// Upper bound of that wait.
+    pub retry_most: f64,
+    /// A connection that was live for so long resets the wait.
+    pub healthy: f64,
+    /// Time limit of the acknowledgement of a subscription.
+    pub acknowledge: f64,
+    /// Longest first wait before a refused topic is requested again; it grows to eight times that.
+    pub resubscribe: f64,
+    /// Time between two pings; 0 for the default of the exchange.
+    pub ping: f64,
+    /// Longest silence of a control stream with one message per second, in proportion for slower ones; 0 for the default
+    /// of the exchange.
+    pub control: f64,
+    /// Age at which a socket is replaced; 0 for the default of the exchange.
+    pub rotate: f64,
+    /// How long a replaced socket stays open.
+    pub overlap: f64,
+    /// An exchange that is silent for so long while others report is stale and reconnects.
+    pub stale_exchange: f64,
+    /// A redundant connection that lacks the news of the other one for so long is stale and reconnects.
+    pub stale_connection: f64,
+    /// Time between two reads of the markets.
+    pub instruments: f64,
+    /// Least time between two reads of the markets after an unknown one appeared.
+    pub instruments_least: f64,
+    /// How long a market list must be reported as empty or missing until its markets count as delisted.
+    pub delist: f64,
+    /// How long a row waits for the contract size of its market.
+    pub pending: f64,
+    /// How long dedupe keys are remembered, at least.
+    pub dedupe: f64,
+    /// Time between two polls of open interest, and of exchanges without WebSocket feeds.
+    pub poll: f64,
     /// Time between two polls of bars.
-    bars: 60.0,
-    /// How late a venue may tell what it is asked for; 0 leaves it to the venue.
-    late: 0.0,
-    /// How long a bar is left alone after its close.
-    settle: 5.0,
-    /// How long rows are gathered before they are committed.
-    commit: 0.1,
-    /// How often it is written down that the listening goes on.
-    seen: 5.0,
-    /// Most patience with a full queue before rows are given up.
-    patience: 5.0,
-    /// Time between two attempts to write where the archive refuses.
-    rewrite: 1.0,
-    /// Largest age of an order that comes over a socket.
-    oldest: 86_400.0,
-    /// How far ahead of our clock an order may be.
-    ahead: 60.0,
+    pub bars: f64,
+    /// How late the REST data of an exchange may be; 0 for the default of the exchange.
+    pub late: f64,
+    /// Time between the close of a bar and its request.
+    pub settle: f64,
+    /// How long rows are gathered before a commit.
+    pub commit: f64,
+    /// Time between two checkpoints of the coverage.
+    pub checkpoint: f64,
+    /// How long a full write queue is waited for before rows are dropped.
+    pub patience: f64,
+    /// Time between two attempts to write to an archive that refuses.
+    pub rewrite: f64,
+    /// Largest age of an order from a WebSocket feed.
+    pub oldest: f64,
+    /// Largest time that an order may be ahead of our clock.
+    pub ahead: f64,
+}
+
+impl Default for Pace {
+    fn default() -> Self {
+        Self {
+            connect: 10.0,
+            request: 20.0,
+            retry_first: 1.0,
+            retry_most: 60.0,
+            healthy: 60.0,
+            acknowledge: 10.0,
+            resubscribe: 60.0,
+            ping: 0.0,
+            control: 0.0,
+            rotate: 0.0,
+            overlap: 2.0,
+            stale_exchange: 600.0,
+            stale_connection: 40.0,
+            instruments: 3600.0,
+            instruments_least: 30.0,
+            delist: 21_600.0,
+            pending: 600.0,
+            dedupe: 900.0,
+            poll: 300.0,
+            bars: 60.0,
+            late: 0.0,
+            settle: 5.0,
+            commit: 0.1,
+            checkpoint: 5.0,
+            patience: 5.0,
+            rewrite: 1.0,
+            oldest: 86_400.0,
+            ahead: 60.0,
+        }
+    }
+}
+
+impl Pace {
+    /// The waits between attempts after failures.
+    pub(crate) fn backoff(&self) -> Backoff {
+        Backoff::new(span(self.retry_first), span(self.retry_most))
+    }
+}
+
+/// How the positions of single accounts are polled.
+#[derive(Clone, Debug, PartialEq, Deserialize, Serialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Positions {
+    /// The WebSocket address of trades that name both accounts.
+    pub socket: String,
+    /// The address of requests for the positions of an account.
+    pub rest: String,
+    /// How many accounts are polled in a round.
+    pub accounts: usize,
+    /// Time between the starts of two rounds, in seconds.
+    pub every: f64,
+    /// Most request weight per minute; the exchange allows 1200 for one address.
+    pub weight: u32,
+}
+
+impl Default for Positions {
+    fn default() -> Self {
+        Self {
+            socket: "wss://api.hyperliquid.xyz".to_owned(),
+            rest: "https://api.hyperliquid.xyz".to_owned(),
+            accounts: 400,
+            every: 900.0,
+            weight: 600,
+        }
+    }
+}
+
+/// Coins whose bars and open interest are collected by default.
+const DEFAULT_COINS: [&str; 6] = ["BTC", "ETH", "SOL", "XRP", "DOGE", "BNB"];
+
+/// All settings of a collector.
+#[derive(Clone, Debug, PartialEq, Deserialize, Serialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Settings {
+    /// Addresses by the name of the exchange.
+    pub exchanges: BTreeMap<String, ExchangeAddress>,
+    /// Coins whose bars and open interest are collected.
+    pub coins: Vec<String>,
+    /// Days of bars and open interest that are requested at the start.
+    pub history_days: u32,
+    /// Most hours of missing orders that are backfilled at the start; absent, as many as the exchange has, and one day for
+    /// a new archive.
+    pub backfill_hours: Option<u32>,
+    /// Connections to the same feed of an exchange that has no data to backfill from: 1 or 2.
+    pub redundancy: usize,
+    /// Most requests of one backfill of orders; a longer one is split into halves.
+    pub backfill_requests: u32,
+    /// Days that raw frames of orders are stored; 0 stores none.
+    pub raw_days: u32,
+    /// Most bytes of stored raw frames on disk; 0 stores none.
+    pub raw_bytes: u64,
+    /// Whether each order stores its raw frame.
+    pub raw: bool,
+    /// Most bytes of a frame.
+    pub frame_bytes: usize,
+    /// Most rows in the write queue; beyond that, connections wait.
+    pub queue_rows: usize,
+    /// Most rows of one commit.
+    pub commit_rows: usize,
+    /// Most dedupe keys that are remembered.
+    pub dedupe_keys: usize,
+    /// Most rows that wait for the contract size of their market.
+    pub pending_rows: usize,
+    /// Most bytes of the dead letter file.
+    pub dead_letter_bytes: u64,
+    /// Most bytes of estimated maps per day that a server in the same process stores, compressed; 0 stores none.
+    pub maps_bytes: u64,
+    /// How positions are polled, if that is enabled.
+    pub positions: Positions,
+    /// Times in seconds.
+    pub pace: Pace,
+}
+
+impl Default for Settings {
+    fn default() -> Self {
+        Self {
+            exchanges: BTreeMap::new(),
+            coins: DEFAULT_COINS.map(str::to_owned).to_vec(),
+            history_days: 30,
+            backfill_hours: None,
+            redundancy: 2,
+            backfill_requests: 10_000,
+            raw_days: 30,
+            raw_bytes: 2 << 30,
+            raw: false,
+            frame_bytes: 16 << 20,
+            queue_rows: 65_536,
+            commit_rows: 1000,
+            dedupe_keys: 1_000_000,
+            pending_rows: 100_000,
+            dead_letter_bytes: 64 << 20,
+            maps_bytes: 256 << 20,
+            positions: Positions::default(),
+            pace: Pace::default(),
+        }
+    }
+}
+
+/// Most seconds of a time: a year.
+const YEAR: u32 = 31_536_000;
+
+/// The bounds of numbers: name, least and largest value. The bounds of a table are those of each number in it.
+const BOUNDS: [(&str, u32, u32); 10] = [
+    ("history_days", 0, 3650),
+    ("redundancy", 1, 2),
+    ("frame_bytes", 1, 1 << 30),
+    ("queue_rows", 1, 1 << 30),
+    ("commit_rows", 1, 1 << 30),
+    ("dedupe_keys", 1, 1 << 30),
+    ("positions.accounts", 1, 100_000),
+    ("positions.weight", 20, MOST_WEIGHT),
+    ("positions.every", 0, YEAR),
+    ("pace", 0, YEAR),
+];
+
+/// Checks the numbers of `settings` against [`BOUNDS`].
+fn check_bounds(settings: &Value) -> Result<(), SettingsError> {
+    for (name, least, most) in BOUNDS {
+        let pointer = format!("/{}", name.replace('.', "/"));
+        match settings.pointer(&pointer) {
+            Some(Value::Object(table)) => {
+                for (field, value) in table {
+                    check_number(&format!("{name}.{field}"), value, least, most)?;
+                }
+            }
+            value => check_number(name, value.unwrap_or(&Value::Null), least, most)?,
+        }
+    }
+    Ok(())
+}
+
+fn check_number(name: &str, value: &Value, least: u32, most: u32) -> Result<(), SettingsError> {
+    // JSON has no numbers for infinite values and NaN.
+    let number = value.as_f64().unwrap_or(f64::NAN);
+    if (f64::from(least)..=f64::from(most)).contains(&number) {
+        return Ok(());
+    }
+    let message = format!("{value} is not allowed; allowed: {least} to {most}");
+    refused(name, message)
 }
 
 /// A time of `seconds`.
 pub(crate) fn span(seconds: f64) -> Duration {
-    // Checked when the settings were read.
+    // Bounds were checked when the settings were read.
     Duration::try_from_secs_f64(seconds).unwrap_or(Duration::MAX)
 }
 
-/// `seconds`, or what the venue says where they are 0.
-pub(crate) fn span_or(seconds: f64, otherwise: Duration) -> Duration {
+/// `seconds`, or the default of the exchange if they are 0.
+pub(crate) fn span_or(seconds: f64, default: Duration) -> Duration {
     if seconds > 0.0 {
         span(seconds)
     } else {
-        otherwise
+        default
     }
 }
 
@@ -205,7 +354,7 @@ pub(crate) fn millis(seconds: f64) -> i64 {
     i64::try_from(span(seconds).as_millis()).unwrap_or(i64::MAX)
 }
 
-/// Why a text is neither TOML nor JSON.
+/// The error of text that is no TOML or JSON.
 fn unreadable(error: &impl fmt::Display) -> SettingsError {
     SettingsError::new("settings", error.to_string().trim_end().to_owned())
 }
@@ -214,118 +363,28 @@ fn refused(setting: impl Into<String>, message: String) -> Result<(), SettingsEr
     Err(SettingsError::new(setting, message))
 }
 
-fn check_seconds(setting: &str, seconds: f64) -> Result<(), SettingsError> {
-    if (0.0..=31_536_000.0).contains(&seconds) {
-        Ok(())
-    } else {
-        let message = format!("{seconds} is not allowed; seconds from 0 to 31536000 are");
-        refused(setting, message)
-    }
-}
-
-/// Whose bars and open interest are collected where nobody says.
-const DEFAULT_COINS: [&str; 6] = ["BTC", "ETH", "SOL", "XRP", "DOGE", "BNB"];
-
-settings! {
-    /// How the positions of single accounts are looked at.
-    Positions {
-        /// Where trades are heard that name both accounts.
-        socket: String = "wss://api.hyperliquid.xyz".to_owned(),
-        /// Where an account's positions are asked for.
-        rest: String = "https://api.hyperliquid.xyz".to_owned(),
-        /// How many accounts are looked at in a round.
-        accounts: usize = 400,
-        /// Time between the beginnings of two rounds, in seconds.
-        every: f64 = 900.0,
-        /// Most weight of the questions of a minute; the exchange takes 1200 of one address.
-        weight: u32 = 600,
-    }
-}
-
-impl Positions {
-    fn check(&self) -> Result<(), SettingsError> {
-        check_address("positions.socket", &self.socket, ["ws", "wss"])?;
-        check_address("positions.rest", &self.rest, ["http", "https"])?;
-        if !(1..=MOST_ACCOUNTS).contains(&self.accounts) {
-            let message = format!("{} is not allowed; 1 to {MOST_ACCOUNTS} are", self.accounts);
-            return refused("positions.accounts", message);
-        }
-        if !(20..=MOST_WEIGHT).contains(&self.weight) {
-            let message = format!("{} is not allowed; 20 to {MOST_WEIGHT} are", self.weight);
-            return refused("positions.weight", message);
-        }
-        check_seconds("positions.every", self.every)
-    }
-}
-
-/// Most accounts that are looked at.
-const MOST_ACCOUNTS: usize = 100_000;
-
-settings! {
-    /// Everything a collector may be told.
-    Settings {
-        /// Where the venues are reached, by name.
-        venues: BTreeMap<String, ExchangeAddress> = BTreeMap::new(),
-        /// The coins whose bars and open interest are collected.
-        coins: Vec<String> = DEFAULT_COINS.map(str::to_owned).to_vec(),
-        /// How many days of bars and open interest are asked for at the start.
-        history_days: u32 = 30,
-        /// How many hours of missed liquidations are asked for at the start, at most; absent, as many as the venue has of
-        /// what is missing in the archive, and a day where nothing was recorded yet.
-        missed_hours: Option<u32> = None,
-        /// How many sockets listen to the same where a venue cannot be asked again for what was missed: 1 or 2.
-        ears: usize = 2,
-        /// Most requests of one back-fill of liquidations of one venue; what takes more is asked for in halves.
-        missed_requests: u32 = 10_000,
-        /// For how many days the frames are kept from which orders are read, beside the orders; 0 keeps none.
-        raw_days: u32 = 30,
-        /// Most bytes of them, as they lie on the disk; 0 keeps none.
-        raw_bytes: u64 = 2 << 30,
-        /// Whether each order keeps the frame it was read from.
-        raw: bool = false,
-        /// Most bytes of a frame.
-        frame_bytes: usize = 16 << 20,
-        /// Most rows that wait to be committed; beyond it the sockets are made to wait.
-        queue_rows: usize = 65_536,
-        /// Most rows of one commit.
-        commit_rows: usize = 1000,
-        /// Most keys that are remembered.
-        remembered: usize = 1_000_000,
-        /// Most rows that wait for the multiplier of their market.
-        held_rows: usize = 100_000,
-        /// Most bytes of the file of what was set aside.
-        aside_bytes: u64 = 64 << 20,
-        /// Most bytes of the estimated maps of a day that a server in the same process keeps, compressed; 0 keeps none.
-        maps_bytes: u64 = 256 << 20,
-        /// How positions are looked at, where that is asked for.
-        positions: Positions = Positions::default(),
-        /// Time constants.
-        pace: Pace = Pace::default(),
-    }
-}
-
 impl Settings {
-    /// How far back missed liquidations are asked for at most, in milliseconds, where that is limited.
-    pub(crate) fn missed_reach(&self) -> Option<i64> {
-        let hours = self.missed_hours.map(i64::from);
+    /// Most milliseconds of orders that are backfilled at the start, if that is limited.
+    pub(crate) fn backfill_limit(&self) -> Option<i64> {
+        let hours = self.backfill_hours.map(i64::from);
         hours.map(|hours| hours.saturating_mul(Millis::HOUR))
     }
 
-    /// The settings of a TOML text.
+    /// Reads settings from TOML.
     ///
     /// # Errors
     ///
-    /// [`SettingsError`], which names the setting, its value and what is allowed.
+    /// [`SettingsError`] with the setting, its value and what is allowed.
     ///
     /// # Examples
     ///
     /// ```
     /// use liqdata::collect::Settings;
     ///
-    /// let settings = Settings::read("[venues.okx]\nrest = \"http://127.0.0.1:8080/okx\"")?;
+    /// let settings = Settings::read("[exchanges.okx]\nrest = \"http://127.0.0.1:8080/okx\"")?;
     /// assert_eq!(settings.history_days, 30);
-    /// let refused = Settings::read("[venues.okx]\nrest = \"ftp://example\"").unwrap_err();
-    /// assert_eq!(refused.setting, "venues.okx.rest");
+    /// let refused = Settings::read("[exchanges.okx]\nrest = \"ftp://example\"").unwrap_err();
+    /// assert_eq!(refused.setting, "exchanges.okx.rest");
     /// # Ok::<(), liqdata::collect::SettingsError>(())
     /// ```
     pub fn read(text: &str) -> Result<Self, SettingsError> {
@@ -334,13 +393,13 @@ impl Settings {
         Self::checked(settings_error::read(read)?)
     }
 
-    /// The settings of a JSON object of the same shape.
+    /// Reads settings from a JSON object of the same shape.
     ///
     /// # Errors
     ///
-    /// As of [`Settings::read`].
+    /// As [`Settings::read`].
     pub fn read_json(text: &str) -> Result<Self, SettingsError> {
-        let read = serde_json::from_str::<serde_json::Value>(text);
+        let read = serde_json::from_str::<Value>(text);
         let read = read.map_err(|error| unreadable(&error))?;
         settings_error::check_tables(&read)?;
         Self::checked(settings_error::read(read)?)
@@ -351,53 +410,37 @@ impl Settings {
         Ok(read)
     }
 
-    /// Looks over every setting.
+    /// Checks every setting.
     ///
     /// # Errors
     ///
-    /// [`SettingsError`] for the first one that cannot be used.
+    /// [`SettingsError`] of the first invalid one.
     pub fn check(&self) -> Result<(), SettingsError> {
-        for (name, reach) in &self.venues {
-            check_reach(name, reach)?;
+        for (name, address) in &self.exchanges {
+            check_exchange(name, address)?;
         }
         if let Err(message) = coins_of(&self.coins) {
             return refused("coins", message);
         }
-        for (setting, value) in [
-            ("frame_bytes", self.frame_bytes),
-            ("queue_rows", self.queue_rows),
-            ("commit_rows", self.commit_rows),
-            ("remembered", self.remembered),
-        ] {
-            if !(1..=1 << 30).contains(&value) {
-                let message = format!("{value} is not allowed; 1 to {} are", 1 << 30);
-                return refused(setting, message);
-            }
-        }
-        if !(1..=2).contains(&self.ears) {
-            return refused("ears", format!("{} is not allowed; 1 or 2 are", self.ears));
-        }
-        if self.history_days > 3650 {
-            let message = format!("{} is not allowed; 0 to 3650 are", self.history_days);
-            return refused("history_days", message);
-        }
-        self.positions.check()?;
-        self.pace.check()
+        let all = serde_json::to_value(self).map_err(|error| unreadable(&error))?;
+        check_bounds(&all)?;
+        check_address("positions.socket", &self.positions.socket, ["ws", "wss"])?;
+        check_address("positions.rest", &self.positions.rest, ["http", "https"])
     }
 
-    /// The address of `path` at one of a venue's hosts.
+    /// The URL of `path` at a host of an exchange.
     pub(crate) fn address(&self, venue: &Venue, host: &str, path: &str) -> String {
         let known = venue.hosts();
         let default = known
             .iter()
             .find(|(name, _)| *name == host)
             .map_or("", |(_, address)| *address);
-        let reach = self.venues.get(venue.name());
-        let base = reach
-            .and_then(|reach| reach.hosts.get(host))
+        let replaced = self.exchanges.get(venue.name());
+        let base = replaced
+            .and_then(|address| address.hosts.get(host))
             .map_or(default, String::as_str);
-        let path = reach
-            .and_then(|reach| reach.paths.get(path))
+        let path = replaced
+            .and_then(|address| address.paths.get(path))
             .map_or(path, String::as_str);
         format!("{}{path}", base.trim_end_matches('/'))
     }
@@ -416,28 +459,31 @@ fn check_address(setting: &str, address: &str, schemes: [&str; 2]) -> Result<(),
         return Ok(());
     }
     let message = format!(
-        "{address:?} is not allowed; a {} or {} address without user info, query or fragment is",
+        "{address:?} is not allowed; allowed: a {} or {} address without user info, query or fragment",
         schemes[0], schemes[1]
     );
     refused(setting, message)
 }
 
-fn check_reach(name: &str, reach: &ExchangeAddress) -> Result<(), SettingsError> {
+fn check_exchange(name: &str, exchange: &ExchangeAddress) -> Result<(), SettingsError> {
     let Ok(known) = venue(name) else {
         let names: Vec<&str> = VENUES.iter().map(|venue| venue.name()).collect();
-        let message = format!("{name:?} is no venue; allowed: {}", names.join(", "));
-        return refused("venues", message);
+        let message = format!("{name:?} is not an exchange; allowed: {}", names.join(", "));
+        return refused("exchanges", message);
     };
     if known.name() != name {
-        let message = format!("{name:?} is spelled {:?} here", known.name());
-        return refused("venues", message);
+        let message = format!(
+            "{name:?} is not allowed; its name here is {:?}",
+            known.name()
+        );
+        return refused("exchanges", message);
     }
-    for (host, address) in &reach.hosts {
-        let setting = format!("venues.{name}.{host}");
+    for (host, address) in &exchange.hosts {
+        let setting = format!("exchanges.{name}.{host}");
         let hosts: Vec<&str> = known.hosts().iter().map(|(host, _)| *host).collect();
         if !hosts.contains(&host.as_str()) {
             let message = format!(
-                "is no setting of {name}; allowed: {}, paths, proxy",
+                "is not a setting of {name}; allowed: {}, paths, proxy",
                 hosts.join(", ")
             );
             return refused(setting, message);
@@ -449,30 +495,38 @@ fn check_reach(name: &str, reach: &ExchangeAddress) -> Result<(), SettingsError>
         };
         check_address(&setting, address, schemes)?;
     }
-    if let Some(address) = reach.proxy.as_deref().filter(|address| !address.is_empty()) {
+    if let Some(address) = exchange
+        .proxy
+        .as_deref()
+        .filter(|address| !address.is_empty())
+    {
         let schemes = ["http", "https", "socks5", "socks5h"];
         let usable =
             Url::parse(address).is_ok_and(|url| schemes.contains(&url.scheme()) && url.has_host());
         if !usable {
-            // Not repeated, since there may be a password in it.
+            // The address is not repeated, as it may hold a password.
             let message = format!(
-                "the address is not allowed; one of {} is, or an empty one for no proxy",
+                "the address is not allowed; allowed: {} addresses, or an empty one for no proxy",
                 schemes.map(|scheme| format!("{scheme}://")).join(", ")
             );
-            return refused(format!("venues.{name}.proxy"), message);
+            return refused(format!("exchanges.{name}.proxy"), message);
         }
     }
-    match reach.paths.iter().find(|(_, path)| !path.starts_with('/')) {
+    match exchange
+        .paths
+        .iter()
+        .find(|(_, path)| !path.starts_with('/'))
+    {
         Some((known, path)) => {
-            let message = format!("{path:?} is not allowed; a path begins with /");
-            refused(format!("venues.{name}.paths.{known:?}"), message)
+            let message = format!("{path:?} is not allowed; allowed: a path that begins with /");
+            refused(format!("exchanges.{name}.paths.{known:?}"), message)
         }
-        None => check_paths(known, reach),
+        None => check_paths(known, exchange),
     }
 }
 
-/// Looks whether every path that has moved is one that the venue is asked by.
-fn check_paths(venue: &Venue, reach: &ExchangeAddress) -> Result<(), SettingsError> {
+/// Checks that every replaced path is one that the exchange uses.
+fn check_paths(venue: &Venue, exchange: &ExchangeAddress) -> Result<(), SettingsError> {
     let known = venue.paths();
     let fits = |path: &str, known: &str| match known.split_once(MARKET) {
         Some((before, after)) => path
@@ -481,23 +535,26 @@ fn check_paths(venue: &Venue, reach: &ExchangeAddress) -> Result<(), SettingsErr
             .is_some_and(|market| !market.is_empty() && !market.contains('/')),
         None => path == known,
     };
-    for path in reach.paths.keys() {
+    for path in exchange.paths.keys() {
         if known.iter().any(|known| fits(path, known)) {
             continue;
         }
         let mut allowed: Vec<&str> = known.iter().map(String::as_str).collect();
         allowed.sort_by_key(|known| distance(path, known));
         let message = format!(
-            "is no path of {}; allowed: {}",
+            "is not a path of {}; allowed: {}",
             venue.name(),
             allowed.join(", ")
         );
-        return refused(format!("venues.{}.paths.{path:?}", venue.name()), message);
+        return refused(
+            format!("exchanges.{}.paths.{path:?}", venue.name()),
+            message,
+        );
     }
     Ok(())
 }
 
-/// How many letters have to be put in, taken out or replaced to make one text of another.
+/// The edit distance of two texts.
 fn distance(one: &str, other: &str) -> usize {
     let other: Vec<char> = other.chars().collect();
     let mut row: Vec<usize> = (0..=other.len()).collect();
@@ -528,14 +585,16 @@ mod tests {
 
     #[test]
     fn toml_and_json_of_one_shape_are_the_same_settings() {
-        let toml = "coins = [\"BTC\"]\nhistory_days = 3\n[venues.okx]\nrest = \"http://127.0.0.1:1\"\n[pace]\npoll = 300\n";
-        let json = r#"{"coins": ["BTC"], "history_days": 3, "venues": {"okx": {"rest": "http://127.0.0.1:1"}},
+        let toml = "coins = [\"BTC\"]\nhistory_days = 3\n[exchanges.okx]\nrest = \"http://127.0.0.1:1\"\n[pace]\npoll = 300\n";
+        let json = r#"{"coins": ["BTC"], "history_days": 3, "exchanges": {"okx": {"rest": "http://127.0.0.1:1"}},
             "pace": {"poll": 300}}"#;
         assert_eq!(Settings::read(toml), Settings::read_json(json));
         let refused = Settings::read_json(r#"{"pace": {"pol": 1}}"#).unwrap_err();
         assert_eq!(refused.setting, "pace.pol");
         assert!(
-            refused.message.contains("no setting; allowed: connect, "),
+            refused
+                .message
+                .contains("not a setting; allowed: connect, "),
             "{refused}"
         );
     }
@@ -543,7 +602,7 @@ mod tests {
     #[test]
     fn hosts_and_paths_are_replaced() {
         let settings = Settings::read(
-            "[venues.binance]\nrest = \"http://127.0.0.1:1/b/\"\npaths = {\"/fapi/v1/klines\" = \"/k\"}\n\
+            "[exchanges.binance]\nrest = \"http://127.0.0.1:1/b/\"\npaths = {\"/fapi/v1/klines\" = \"/k\"}\n\
              [pace]\npoll = 2.5\n",
         )
         .unwrap();
@@ -559,12 +618,12 @@ mod tests {
     }
 
     #[test]
-    fn every_path_of_a_venue_may_be_told_to_have_moved() {
+    fn every_path_of_an_exchange_can_be_replaced() {
         for venue in VENUES {
             assert!(!venue.paths().is_empty(), "{}", venue.name());
             for path in venue.paths() {
                 let path = path.replace(MARKET, "XBT_1");
-                let text = format!("[venues.{}.paths]\n{path:?} = \"/moved\"", venue.name());
+                let text = format!("[exchanges.{}.paths]\n{path:?} = \"/moved\"", venue.name());
                 Settings::read(&text).unwrap();
             }
         }
@@ -574,51 +633,59 @@ mod tests {
     }
 
     #[test]
-    fn a_setting_that_cannot_be_used_is_named() {
+    fn an_invalid_setting_is_named() {
         for (text, setting, part) in [
-            ("[venues.mtgox]", "venues", "allowed: binance"),
-            ("[venues.gateio]", "venues", "\"gate\""),
+            ("[exchanges.mtgox]", "exchanges", "allowed: binance"),
+            ("[exchanges.gateio]", "exchanges", "\"gate\""),
             (
-                "[venues.okx]\nrset = \"http://a\"",
-                "venues.okx.rset",
+                "[exchanges.okx]\nrset = \"http://a\"",
+                "exchanges.okx.rset",
                 "allowed: socket, rest, paths",
             ),
             (
-                "[venues.okx]\nsocket = \"http://a\"",
-                "venues.okx.socket",
+                "[exchanges.okx]\nsocket = \"http://a\"",
+                "exchanges.okx.socket",
                 "ws or wss",
             ),
             (
-                "[venues.okx]\nrest = \"http://me:you@a\"",
-                "venues.okx.rest",
+                "[exchanges.okx]\nrest = \"http://me:you@a\"",
+                "exchanges.okx.rest",
                 "without user info",
             ),
             (
-                "[venues.okx]\nproxy = \"ftp://a\"",
-                "venues.okx.proxy",
-                "socks5h:// is, or",
+                "[exchanges.okx]\nproxy = \"ftp://a\"",
+                "exchanges.okx.proxy",
+                "socks5h:// addresses, or",
             ),
             ("[pace]\npoll = -1.0", "pace.poll", "-1"),
             (
                 "[pace]\npol = 1.0",
                 "pace.pol",
-                "no setting; allowed: connect, ",
+                "not a setting; allowed: connect, ",
             ),
-            ("pase = 1", "pase", "no setting; allowed: venues, coins, "),
-            ("queue_rows = 0", "queue_rows", "0 is not allowed"),
-            ("ears = 3", "ears", "3 is not allowed; 1 or 2"),
-            ("coins = [\" \"]", "coins", "is blank; a coin"),
-            ("coins = [\"?\"]", "coins", "no name of a coin"),
             (
-                "[venues.okx.paths]\n\"/api/v5/market/histroy-candles\" = \"/x\"",
-                "venues.okx.paths.\"/api/v5/market/histroy-candles\"",
-                "is no path of okx; allowed: /api/v5/market/history-candles, ",
+                "pase = 1",
+                "pase",
+                "not a setting; allowed: exchanges, coins, ",
+            ),
+            ("queue_rows = 0", "queue_rows", "0 is not allowed"),
+            (
+                "redundancy = 3",
+                "redundancy",
+                "3 is not allowed; allowed: 1 to 2",
+            ),
+            ("coins = [\" \"]", "coins", "is blank; a coin"),
+            ("coins = [\"?\"]", "coins", "not a coin name"),
+            (
+                "[exchanges.okx.paths]\n\"/api/v5/market/histroy-candles\" = \"/x\"",
+                "exchanges.okx.paths.\"/api/v5/market/histroy-candles\"",
+                "is not a path of okx; allowed: /api/v5/market/history-candles, ",
             ),
             ("history_days = ", "settings", "history_days"),
             (
                 "[positions]\nweight = 1300",
                 "positions.weight",
-                "20 to 1200 are",
+                "allowed: 20 to 1200",
             ),
             (
                 "[positions]\nrest = \"ws://a\"",
@@ -631,53 +698,57 @@ mod tests {
             assert!(refused.message.contains(part), "{refused}");
         }
     }
-    /// Each setting of a shape that it cannot have, its name, and what is said of it.
+    /// Settings of a wrong type, the name and the message of the error.
     const MISSHAPEN: [(&str, &str, &str); 9] = [
         (
             "pace = 3",
             "pace",
-            "3 is not allowed; a table of settings is",
+            "3 is not allowed; allowed: a table of settings",
         ),
         (
             "pace = [1]",
             "pace",
-            "a list is not allowed; a table of settings is",
+            "a list is not allowed; allowed: a table of settings",
         ),
         (
             "pace.poll = \"soon\"",
             "pace.poll",
-            "\"soon\" is not allowed; a number is",
+            "\"soon\" is not allowed; allowed: a number",
         ),
         (
             "coins = \"BTC\"",
             "coins",
-            "\"BTC\" is not allowed; a list is",
+            "\"BTC\" is not allowed; allowed: a list",
         ),
-        ("coins = [1.5]", "coins[0]", "1.5 is not allowed; text is"),
         (
-            "ears = -1",
-            "ears",
-            "-1 is not allowed; a whole number of at least 0 is",
+            "coins = [1.5]",
+            "coins[0]",
+            "1.5 is not allowed; allowed: text",
+        ),
+        (
+            "redundancy = -1",
+            "redundancy",
+            "-1 is not allowed; allowed: a whole number of at least 0",
         ),
         (
             "history_days = 5000000000",
             "history_days",
-            "5000000000 is not allowed; a whole number from 0 to 4294967295 is",
+            "5000000000 is not allowed; allowed: a whole number from 0 to 4294967295",
         ),
-        ("raw = 1", "raw", "1 is not allowed; true or false is"),
+        ("raw = 1", "raw", "1 is not allowed; allowed: true or false"),
         (
-            "venues.okx = 1",
-            "venues.okx",
-            "1 is not allowed; a table of settings is",
+            "exchanges.okx = 1",
+            "exchanges.okx",
+            "1 is not allowed; allowed: a table of settings",
         ),
     ];
 
     #[test]
-    fn a_setting_of_another_shape_is_named_with_its_value_and_what_is_allowed() {
+    fn a_setting_of_another_type_is_named_with_its_value_and_what_is_allowed() {
         for (text, setting, message) in MISSHAPEN {
             let refused = Settings::read(text).unwrap_err();
-            let said = (refused.setting.as_str(), refused.message.as_str());
-            assert_eq!(said, (setting, message), "{text}");
+            let error = (refused.setting.as_str(), refused.message.as_str());
+            assert_eq!(error, (setting, message), "{text}");
             let json = toml::from_str::<toml::Value>(text).unwrap();
             let json = serde_json::to_string(&json).unwrap();
             assert_eq!(Settings::read_json(&json), Err(refused), "{json}");
@@ -685,7 +756,7 @@ mod tests {
         for text in ["[1]", "1", "null"] {
             let refused = Settings::read_json(text).unwrap_err();
             assert_eq!(refused.setting, "settings");
-            let allowed = "is not allowed; a table of settings is";
+            let allowed = "is not allowed; allowed: a table of settings";
             assert!(refused.message.ends_with(allowed), "{refused}");
         }
     }

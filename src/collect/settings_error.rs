@@ -1,18 +1,18 @@
-//! Settings of a shape that no setting has, said in the words of the file: which setting, its value, and what is allowed.
+//! Errors of settings with a wrong type or name, in the terms of the file that the user wrote.
 
 use std::fmt::Display;
 
 use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::Value;
 
-/// A setting, and what is wrong with it.
+/// The name of a setting, and the error message.
 pub(crate) type ShapeError = (String, String);
 
-/// The value that `from` gives.
+/// Deserializes settings.
 ///
 /// # Errors
 ///
-/// [`ShapeError`] of the first setting that has another shape.
+/// [`ShapeError`] of the first setting with a wrong type or name.
 pub(crate) fn read<'de, T, D>(from: D) -> Result<T, ShapeError>
 where
     T: Deserialize<'de>,
@@ -20,21 +20,21 @@ where
     D::Error: Display,
 {
     serde_path_to_error::deserialize(from)
-        .map_err(|fault| told(&fault.path().to_string(), &fault.inner().to_string()))
+        .map_err(|fault| shape_error(&fault.path().to_string(), &fault.inner().to_string()))
 }
 
-/// Refuses a list in the place of a table of settings, which a reader would take for its values one after the other.
+/// Refuses a list in place of a table: serde would take it for the values of the fields in order.
 ///
 /// # Errors
 ///
-/// [`ShapeError`] of the first one.
+/// [`ShapeError`] of the first list.
 pub(crate) fn check_tables(all: &impl Serialize) -> Result<(), ShapeError> {
-    // What cannot be told as JSON is no list.
+    // A value that JSON cannot represent is no list.
     let all = serde_json::to_value(all).unwrap_or_default();
     let tables = ["pace", "positions"].map(|name| (name, all.get(name)));
     for (setting, value) in [("settings", Some(&all))].into_iter().chain(tables) {
         if value.is_some_and(Value::is_array) {
-            return Err(told(
+            return Err(shape_error(
                 setting,
                 "invalid type: sequence, expected struct Settings",
             ));
@@ -43,34 +43,38 @@ pub(crate) fn check_tables(all: &impl Serialize) -> Result<(), ShapeError> {
     Ok(())
 }
 
-/// What the reader says of the setting at `path`.
-fn told(path: &str, said: &str) -> ShapeError {
-    let said = said.trim_end();
+/// Translates a message of serde about the setting at `path`.
+fn shape_error(path: &str, message: &str) -> ShapeError {
+    let message = message.trim_end();
     let setting = if path == "." { "settings" } else { path };
-    if let Some(unknown) = said.strip_prefix("unknown field ") {
+    if let Some(unknown) = message.strip_prefix("unknown field ") {
         let mut names = unknown.split('`').skip(1).step_by(2);
         let name = names.next().unwrap_or_default();
         let allowed: Vec<&str> = names.collect();
         let setting = if path == "." { name } else { setting };
-        let message = format!("is no setting; allowed: {}", allowed.join(", "));
+        let message = format!("is not a setting; allowed: {}", allowed.join(", "));
         return (setting.to_owned(), message);
     }
-    let parts = said
+    let parts = message
         .strip_prefix("invalid type: ")
-        .or_else(|| said.strip_prefix("invalid value: "))
+        .or_else(|| message.strip_prefix("invalid value: "))
         .and_then(|rest| rest.split_once(", expected "));
     let message = match parts {
         Some((value, wanted)) => {
-            // What else a reader says stands in lines behind.
+            // The following lines are a hint of the parser.
             let wanted = wanted.lines().next().unwrap_or_default();
-            format!("{} is not allowed; {} is", shown(value), allowed(wanted))
+            format!(
+                "{} is not allowed; allowed: {}",
+                shown(value),
+                allowed(wanted)
+            )
         }
-        None => said.to_owned(),
+        None => message.to_owned(),
     };
     (setting.to_owned(), message)
 }
 
-/// A value as a file has it.
+/// A value as the file spells it.
 fn shown(value: &str) -> String {
     let kinds = ["integer ", "floating point ", "boolean ", "string "];
     let plain = kinds.iter().find_map(|kind| value.strip_prefix(kind));
@@ -78,12 +82,12 @@ fn shown(value: &str) -> String {
         (Some(plain), _) => plain.trim_matches('`').to_owned(),
         (None, "sequence") => "a list".to_owned(),
         (None, "map") => "a table".to_owned(),
-        (None, "null" | "unit value" | "Option value") => "nothing at all".to_owned(),
+        (None, "null" | "unit value" | "Option value") => "null".to_owned(),
         (None, other) => other.to_owned(),
     }
 }
 
-/// What a file may have in its place.
+/// The allowed values, as a file spells them.
 fn allowed(wanted: &str) -> String {
     if wanted.starts_with("struct ") {
         return "a table of settings".to_owned();

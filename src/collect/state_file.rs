@@ -1,8 +1,7 @@
-//! What outlives a process beside the journal: small files in the folder `state` of the archive, each of one line of JSON and
-//! its CRC-32.
+//! Small state files for the next process, in the folder `state` of the archive: one line of JSON and its CRC-32.
 //!
-//! None of them is needed: one that is gone, damaged or not of this kind is taken for not there. So they are not synced, and
-//! are written whole under a hidden name and renamed, which leaves what lies behind a link alone.
+//! State files are optional: a missing, damaged or foreign one is ignored. They are not synced, but written under a hidden
+//! name and renamed, so links are never followed.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Read, Write};
@@ -11,12 +10,12 @@ use std::path::Path;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
-/// The folder.
+/// The folder of the state files.
 const FOLDER: &str = "state";
-/// Most bytes of a file; the markets of a venue take some hundred thousand.
+/// Most bytes of a file; the markets of an exchange take some hundred thousand.
 const MOST: u64 = 16 << 20;
 
-/// What the file of that name says; nothing where there is none that is whole.
+/// Reads a state file; `None` if it is missing or damaged.
 pub(crate) fn read<T: DeserializeOwned>(archive: &Path, name: &str) -> Option<T> {
     let path = archive.join(FOLDER).join(name);
     let found = fs::symlink_metadata(&path).ok()?;
@@ -33,13 +32,13 @@ pub(crate) fn read<T: DeserializeOwned>(archive: &Path, name: &str) -> Option<T>
     serde_json::from_str(line).ok()
 }
 
-/// Has the file of that name say something.
+/// Writes a state file.
 ///
 /// # Errors
 ///
-/// The system's, and where the folder is a link or a file.
-pub(crate) fn write<T: Serialize>(archive: &Path, name: &str, said: &T) -> io::Result<()> {
-    let line = serde_json::to_string(said)?;
+/// An error of the file system, or if the folder is a link or a file.
+pub(crate) fn write<T: Serialize>(archive: &Path, name: &str, state: &T) -> io::Result<()> {
+    let line = serde_json::to_string(state)?;
     let folder = archive.join(FOLDER);
     match fs::create_dir(&folder) {
         Err(fault) if fault.kind() != io::ErrorKind::AlreadyExists => return Err(fault),

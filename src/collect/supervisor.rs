@@ -1,4 +1,4 @@
-//! Every venue's tasks together, on whatever runtime they are begun on, and how they go.
+//! The supervisor: starts and stops the tasks of all exchanges, and reports their status.
 
 use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -21,7 +21,7 @@ use crate::collect::plan::{CollectError, CollectPlan};
 use crate::collect::positions::discovery;
 use crate::collect::positions::polling::PositionPoller;
 use crate::collect::quality::reference_price::ReferencePrices;
-use crate::collect::reference_data::instrument_cache::recall;
+use crate::collect::reference_data::instrument_cache;
 use crate::collect::rest_client::{HttpClients, RestClient};
 use crate::collect::settings::Settings;
 use crate::collect::subscription::coin_selection::coins_of;
@@ -31,50 +31,51 @@ use crate::collect::venue_runner::run_venue;
 use crate::collect::venue_tasks::VenueTasks;
 use crate::model::Millis;
 
-/// How long the venues may take to say goodbye.
-const FAREWELL: Duration = Duration::from_secs(5);
+/// Time limit of a clean stop.
+const STOP_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// The tasks of all venues.
+/// The tasks of all exchanges.
 #[derive(Debug)]
 pub struct Supervisor {
     clock: Arc<AdjustedClock>,
     since: Millis,
     venues: Vec<Arc<VenueTasks>>,
     delivery: Delivery,
-    /// Where positions are looked at.
-    rounds: Option<Arc<PositionPoller>>,
+    /// Present if positions are polled.
+    poller: Option<Arc<PositionPoller>>,
     stop: watch::Sender<bool>,
     tasks: Mutex<Tasks>,
 }
 
-/// What runs.
+/// The running tasks.
 #[derive(Debug, Default)]
 struct Tasks {
     venues: JoinSet<()>,
-    beside: JoinSet<()>,
+    common: JoinSet<()>,
 }
 
 impl Supervisor {
-    /// Begins to listen on the runtime of the caller, in another `world` where there is one; what comes in is handed to
-    /// the keeper of `archive`.
+    /// Starts collection on the runtime of the caller; rows go into `inbox`, the write queue of `archive`.
+    ///
+    /// Tests may replace the clock and the network by an `environment`.
     ///
     /// # Errors
     ///
-    /// [`CollectError`] where a venue, a coin or a setting cannot be used; nothing has been connected to then.
-    pub fn begin(
+    /// [`CollectError`] for an invalid exchange, coin or setting; nothing was connected then.
+    pub fn start(
         archive: &Path,
         inbox: WriteQueue,
         plan: &CollectPlan,
-        world: Option<Arc<dyn Environment>>,
+        environment: Option<Arc<dyn Environment>>,
     ) -> Result<Self, CollectError> {
         let chosen = plan.venues()?;
         let coins = plan.coins()?;
         let settings = Arc::new(plan.settings.clone());
-        let http = HttpClients::new(&settings, world.clone()).map_err(CollectError::Start)?;
-        let world_is_ours = world.is_none();
-        let clock = Arc::new(AdjustedClock::new(world));
-        // Another world is not kept as it came.
-        let raw = if world_is_ours {
+        let http = HttpClients::new(&settings, environment.clone()).map_err(CollectError::Start)?;
+        let is_real = environment.is_none();
+        let clock = Arc::new(AdjustedClock::new(environment));
+        // Raw frames of a test environment are not stored.
+        let raw = if is_real {
             let (days, bytes) = (settings.raw_days, settings.raw_bytes);
             let rows = inbox.clone();
             RawQueue::start(archive, RawRetention { days, bytes }, move || {
@@ -85,32 +86,32 @@ impl Supervisor {
         };
         let delivery = Delivery::new(inbox, archive, &settings, &clock).keeping(raw.clone());
         let prices = Arc::new(ReferencePrices::default());
-        let wanted = (!coins.is_empty()).then_some(coins);
+        let selected = (!coins.is_empty()).then_some(coins);
         let of_settings = coins_of(&settings.coins);
         let of_settings = of_settings.map_err(|message| CollectError::Coin { message })?;
-        let history_coins = wanted.clone().unwrap_or(of_settings);
+        let history_coins = selected.clone().unwrap_or(of_settings);
         let (stop, stopped) = watch::channel(false);
         let mut tasks = Tasks::default();
         let mut venues = Vec::with_capacity(chosen.len());
         for venue in chosen {
             raw.offer(RawLine {
-                coins: wanted.clone(),
+                coins: selected.clone(),
                 ..RawLine::new(venue.name(), clock.now(), RawLineKind::Start)
             });
             let context = Arc::new(VenueContext::new(
                 venue,
                 &settings,
-                wanted.clone(),
+                selected.clone(),
                 delivery.clone(),
                 Arc::clone(&clock),
             ));
             context.report_cooldowns();
             let one = Arc::new(VenueTasks {
                 rest: {
-                    let http = http.of_venue(&settings, venue.name());
+                    let http = http.for_venue(&settings, venue.name());
                     RestClient::new(Arc::clone(&context), http.map_err(CollectError::Start)?)
                 },
-                recalled: recall(archive, venue, clock.now()),
+                cached_lists: instrument_cache::load(archive, venue, clock.now()),
                 is_compared: Mutex::default(),
                 intake: Arc::new(Intake::new(&context, Arc::clone(&prices))),
                 context,
@@ -120,33 +121,36 @@ impl Supervisor {
                 filled: false.into(),
                 has_begun: false.into(),
                 known: watch::Sender::new(false),
-                renewal: watch::Sender::new(None),
+                restart: watch::Sender::new(None),
             });
             tasks
                 .venues
                 .spawn(run_venue(Arc::clone(&one), stopped.clone()));
             venues.push(one);
         }
-        // What nobody named is nobody's mistake.
-        if wanted.is_some() || settings.coins != Settings::default().coins {
-            let looking = unlisted_coins::look(venues.clone(), history_coins.clone());
-            tasks.beside.spawn(looking);
+        // The default coins need no warning.
+        if selected.is_some() || settings.coins != Settings::default().coins {
+            let watch = unlisted_coins::watch(venues.clone(), history_coins.clone());
+            tasks.common.spawn(watch);
         }
-        let mut rounds = None;
+        let mut poller = None;
         if plan.positions && !plan.once {
             let (http, delivery) = (http.clone(), delivery.clone());
-            let of = PositionPoller::new(&settings, http, &clock, delivery, wanted.clone());
-            let of = Arc::new(of);
-            of.remember(archive)?;
-            tasks.venues.spawn(Arc::clone(&of).run(stopped.clone()));
-            let hearing = discovery::listen(Arc::clone(&of), history_coins, stopped.clone());
-            tasks.venues.spawn(hearing);
-            rounds = Some(of);
+            let positions =
+                PositionPoller::new(&settings, http, &clock, delivery, selected.clone());
+            let positions = Arc::new(positions);
+            positions.load_accounts(archive)?;
+            tasks
+                .venues
+                .spawn(Arc::clone(&positions).run(stopped.clone()));
+            let discovery = discovery::run(Arc::clone(&positions), history_coins, stopped.clone());
+            tasks.venues.spawn(discovery);
+            poller = Some(positions);
         }
         if !plan.once {
             // A custom environment has no user who reads the coverage.
-            if world_is_ours {
-                tasks.beside.spawn(coverage::watch(
+            if is_real {
+                tasks.common.spawn(coverage::watch(
                     venues.clone(),
                     archive.to_owned(),
                     Arc::clone(&settings),
@@ -154,28 +158,28 @@ impl Supervisor {
                 ));
             }
             let watch =
-                staleness::watch(venues.clone(), rounds.clone(), settings, Arc::clone(&clock));
-            tasks.beside.spawn(watch);
+                staleness::watch(venues.clone(), poller.clone(), settings, Arc::clone(&clock));
+            tasks.common.spawn(watch);
         }
         let ticking = Arc::clone(&clock);
-        tasks.beside.spawn(async move { ticking.tick().await });
+        tasks.common.spawn(async move { ticking.tick().await });
         Ok(Self {
             since: clock.now(),
             clock,
             venues,
             delivery,
-            rounds,
+            poller,
             stop,
             tasks: Mutex::new(tasks),
         })
     }
 
-    /// The way into the archive.
+    /// The write queue of the archive.
     pub(crate) fn queue(&self) -> WriteQueue {
         self.delivery.queue()
     }
 
-    /// How it goes.
+    /// The current status.
     #[must_use]
     pub fn status(&self) -> Status {
         let now = self.clock.now();
@@ -186,12 +190,12 @@ impl Supervisor {
             venues: self
                 .venues
                 .iter()
-                .map(|one| one.context.board.picture(now))
+                .map(|one| one.context.board.status(now))
                 .collect(),
             orders: count(&self.delivery.counts.orders),
             bars: count(&self.delivery.counts.bars),
             open_interest: count(&self.delivery.counts.open_interest),
-            positions: self.rounds.as_ref().map(|rounds| rounds.status()),
+            positions: self.poller.as_ref().map(|poller| poller.status()),
             repeated: count(&self.delivery.counts.repeated),
             waiting: self.delivery.waiting(),
             trouble: self.delivery.trouble(),
@@ -203,30 +207,30 @@ impl Supervisor {
         }
     }
 
-    /// Whether every venue has ended, and no day is on its way into a file.
+    /// Whether all exchanges have ended and no day is being compacted.
     pub(crate) fn is_over(&self) -> bool {
         let mut venues = self.venues.iter();
-        venues.all(|one| one.context.board.picture(self.since).state == VenueState::Stopped)
+        venues.all(|one| one.context.board.status(self.since).state == VenueState::Stopped)
             && !self.delivery.is_rolling()
     }
 
-    /// Closes the sockets and hands over what came in; returns once that is kept, or has not been for too long.
-    pub async fn end(&self) {
+    /// Closes the connections; returns once all rows are durable, or after a time limit.
+    pub async fn stop(&self) {
         let _ = self.stop.send(true);
         let mut tasks = std::mem::take(&mut locked(&self.tasks).venues);
         let all = async { while tasks.join_next().await.is_some() {} };
-        let _ = tokio::time::timeout(FAREWELL, all).await;
+        let _ = tokio::time::timeout(STOP_TIMEOUT, all).await;
         tasks.shutdown().await;
-        self.delivery.hand_over(FAREWELL).await;
+        self.delivery.hand_over(STOP_TIMEOUT).await;
         self.delivery.flush().await;
     }
 
-    /// Writes what frames are left and ends their keeping; not on a thread that drives asynchronous tasks.
-    pub(crate) fn end_raw(&self) {
+    /// Writes the remaining raw frames. Must not be called on a thread of an asynchronous runtime.
+    pub(crate) fn stop_raw(&self) {
         self.delivery.raw.stop();
     }
 
-    /// Leaves the tasks alone: after a fork they are the parent's.
+    /// Leaks the tasks: after a fork they belong to the parent.
     pub(crate) fn forget(&self) {
         std::mem::forget(std::mem::take(&mut *locked(&self.tasks)));
     }

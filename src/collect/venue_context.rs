@@ -47,7 +47,7 @@ impl VenueContext {
             settings: Arc::clone(settings),
             board: StatusBoard::new(venue.name()),
             markets: ArcSwap::default(),
-            cooldowns: Cooldowns::of(&delivery.archive, venue.name(), clock.now()),
+            cooldowns: Cooldowns::load(&delivery.archive, venue.name(), clock.now()),
             pacer: SubscriptionPacer::new(venue.between()),
             begun: clock.now(),
             delivery,
@@ -60,9 +60,9 @@ impl VenueContext {
         self.venue.name()
     }
 
-    /// Number of redundant connections that carry the same feeds.
-    pub(crate) fn redundancy(&self) -> usize {
-        self.venue.ears().min(self.settings.ears)
+    /// Whether two connections carry the same feeds.
+    pub(crate) fn is_redundant(&self) -> bool {
+        self.settings.redundancy > 1 && self.venue.ears() > 1
     }
 
     /// Whether rows of a coin are collected.
@@ -131,7 +131,7 @@ impl VenueContext {
 
     /// Reports the cooldowns that an earlier process left.
     pub(crate) fn report_cooldowns(&self) {
-        for (place, left) in self.cooldowns.left() {
+        for (place, left) in self.cooldowns.active() {
             let seconds = left.as_secs();
             self.trouble(format!(
                 "cooldown: {place} for another {seconds} s, as the exchange demanded before the restart"

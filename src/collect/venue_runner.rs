@@ -146,7 +146,7 @@ async fn collect_history(tasks: &VenueTasks) {
 
 /// Writes the daily counts from time to time.
 async fn write_counts(tasks: &VenueTasks) {
-    let each = span(tasks.context.settings.pace.seen).max(Duration::from_millis(10));
+    let each = span(tasks.context.settings.pace.checkpoint).max(Duration::from_millis(10));
     loop {
         tasks.intake.coverage.write_counts();
         sleep(each).await;
@@ -155,7 +155,7 @@ async fn write_counts(tasks: &VenueTasks) {
 
 /// Retries pending rows from time to time, which gives up those that have waited too long.
 async fn expire_pending(tasks: &VenueTasks) {
-    let each = span(tasks.context.settings.pace.hold).div_f64(4.0);
+    let each = span(tasks.context.settings.pace.pending).div_f64(4.0);
     loop {
         sleep(each.max(Duration::from_millis(10))).await;
         if tasks.intake.pending.len() > 0 {

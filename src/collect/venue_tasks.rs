@@ -28,14 +28,14 @@ pub(crate) struct VenueTasks {
     pub(crate) filled: AtomicBool,
     /// Whether a session has begun.
     pub(crate) has_begun: AtomicBool,
-    /// The lists of markets as an earlier process read them last.
-    pub(crate) recalled: Vec<Option<CachedMarkets>>,
+    /// The market lists of an earlier process.
+    pub(crate) cached_lists: Vec<Option<CachedMarkets>>,
     /// Whether the current markets were compared with these.
     pub(crate) is_compared: Mutex<bool>,
     /// Whether the markets are known.
     pub(crate) known: watch::Sender<bool>,
     /// Why all connections are to be opened again, for example because they are stale.
-    pub(crate) renewal: watch::Sender<Option<String>>,
+    pub(crate) restart: watch::Sender<Option<String>>,
 }
 
 /// Why a request failed.
@@ -75,7 +75,7 @@ impl VenueTasks {
         }
     }
 
-    /// StoredRows the backfills of the start as over.
+    /// Marks the backfills of the start as over.
     pub(crate) fn set_filled(&self) {
         self.filled.store(true, Ordering::Release);
     }

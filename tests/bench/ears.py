@@ -22,7 +22,7 @@ import report
 ROOT = Path(__file__).parents[2]
 VENUES = "aster,binance,bitmex,bybit"
 DOUBLE = ROOT / "target" / "release" / "examples" / "exchange_double"
-SETTINGS = "ears = {ears}\nhistory_days = 0\nmissed_hours = 0\ncoins = []\n"
+SETTINGS = "redundancy = {ears}\nhistory_days = 0\nbackfill_hours = 0\ncoins = []\n"
 WARM = 5.0
 """Seconds before it is measured: markets are read and sockets opened."""
 
@@ -74,7 +74,7 @@ def section(costs: list[Cost], build: str) -> str:
     return f"""
 ## Two sockets instead of one
 
-What the second socket to aster, binance, bitmex and bybit costs the collector (`ears` in the settings): its processor
+What the second socket to aster, binance, bitmex and bybit costs the collector (`redundancy` in the settings): its processor
 time and resident memory while the doubles tell **simulated** liquidations for {costs[0].seconds:.0f} s, the time before
 they are all heard left out. Measured on {datetime.now(UTC):%Y-%m-%d} with {build}; load average
 {os.getloadavg()[1]:.1f}, this run included.

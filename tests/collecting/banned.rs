@@ -59,5 +59,5 @@ async fn a_ban_of_requests_outlives_a_restart_and_holds_no_socket_back() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_ban_of_handshakes_outlives_a_restart_and_holds_no_request_back() {
     let refuse = |okx: &Exchange| okx.fault(|faults| faults.handshake = Some(HOUR));
-    left_alone(refuse, "not tried again for 3600 s", handshakes, requests).await;
+    left_alone(refuse, "next attempt in 3600 s", handshakes, requests).await;
 }

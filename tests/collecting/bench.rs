@@ -53,7 +53,7 @@ pub(crate) fn quick() -> Settings {
         coins: Vec::new(),
         missed_hours: Some(1),
         // What tells of one connection is plain with one; two have tests of their own.
-        ears: 1,
+        redundancy: 1,
         pace: Pace {
             connect: 5.0,
             retry_first: 0.02,
@@ -62,13 +62,13 @@ pub(crate) fn quick() -> Settings {
             acknowledge: 2.0,
             overlap: 0.0,
             instruments_least: 0.05,
-            gone: 0.0,
-            hold: 5.0,
+            delist: 0.0,
+            pending: 5.0,
             poll: 0.2,
             bars: 0.2,
             settle: 0.0,
             commit: 0.02,
-            seen: 0.05,
+            checkpoint: 0.05,
             rewrite: 0.05,
             ..Pace::default()
         },

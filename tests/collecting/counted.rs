@@ -23,8 +23,8 @@ fn coverage(folder: &Folder, venue: &str) -> Option<VenueCoverage> {
 async fn what_could_not_be_told_is_counted_by_venue_and_day() {
     let (folder, doubles) = (Folder::new(), Doubles::open(&["gate", "okx"]).await);
     let mut settings = quick();
-    settings.pace.hold = 0.2;
-    settings.aside_bytes = 10;
+    settings.pace.pending = 0.2;
+    settings.dead_letter_bytes = 10;
     let collecting = Collecting::start(&folder.archive(), &doubles.plan(settings));
     collecting.until_live().await;
     collecting

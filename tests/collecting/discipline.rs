@@ -25,7 +25,7 @@ fn with(change: impl FnOnce(&mut Settings)) -> Settings {
 async fn a_silent_control_stream_ends_the_connection_and_leaves_a_gap() {
     let venues = ["binance", "aster", "okx", "kraken"];
     let (folder, doubles) = (Folder::new(), Doubles::open(&venues).await);
-    let settings = with(|settings| (settings.ears, settings.pace.control) = (2, 6.0));
+    let settings = with(|settings| (settings.redundancy, settings.pace.control) = (2, 6.0));
     let collecting = Collecting::start(&folder.archive(), &doubles.plan(settings));
     collecting.until_live().await;
     let mut happened = Vec::new();
@@ -67,7 +67,7 @@ async fn a_silent_control_stream_ends_the_connection_and_leaves_a_gap() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_venue_that_is_connected_and_mute_while_others_report_is_reconnected() {
     let (folder, doubles) = (Folder::new(), Doubles::open(&["binance", "bybit"]).await);
-    let settings = with(|settings| settings.pace.mute = 1.0);
+    let settings = with(|settings| settings.pace.stale_exchange = 1.0);
     let collecting = Collecting::start(&folder.archive(), &doubles.plan(settings));
     collecting.until_live().await;
     let mut happened = 0;

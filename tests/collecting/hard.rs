@@ -81,7 +81,7 @@ impl Drop for Process {
 fn collects() {
     let settings = Settings::read(&std::env::var(SETTINGS).unwrap()).unwrap();
     let plan = CollectPlan {
-        venues: settings.venues.keys().cloned().collect(),
+        venues: settings.exchanges.keys().cloned().collect(),
         settings,
         ..CollectPlan::default()
     };
@@ -117,7 +117,7 @@ fn written(doubles: &Doubles) -> String {
                     seen = 0.02\npoll = 0.5\n"
         .to_owned();
     for (venue, exchange) in &doubles.0 {
-        writeln!(text, "[venues.{venue}]").unwrap();
+        writeln!(text, "[exchanges.{venue}]").unwrap();
         for (host, _) in liqdata::feeds::venue(venue).unwrap().hosts() {
             let base = if *host == "socket" {
                 exchange.ws()
@@ -335,8 +335,8 @@ async fn a_full_disk_stops_the_keeping_and_collecting_resumes_with_space() {
     settings.queue_rows = 500;
     settings.pace.patience = 0.2;
     // Every note that the listening goes on takes its pages of a log that is as large as this disk.
-    settings.pace.seen = 60.0;
-    settings.missed_hours = Some(0);
+    settings.pace.checkpoint = 60.0;
+    settings.backfill_hours = Some(0);
     let collecting = Collecting::start(&archive, &doubles.plan(settings));
     collecting.until_live().await;
     let okx = doubles.of("okx");

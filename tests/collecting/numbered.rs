@@ -112,7 +112,7 @@ async fn the_totals_of_a_venue_stand_beside_what_is_kept() {
     let gate = doubles.of("gate");
     let mut settings = quick();
     settings.coins = vec!["BTC".to_owned()];
-    settings.missed_hours = Some(3);
+    settings.backfill_hours = Some(3);
     settings.pace.poll = 2.0;
     // The last hour that is over for long enough.
     let hour = (gate.book().now() - 300_000).div_euclid(3_600_000) - 1;

@@ -62,7 +62,10 @@ async fn until_all_give_a_sign(doubles: &Doubles) {
 
 /// Settings for two that ask for a sign of life again and again.
 fn for_two() -> Settings {
-    let mut settings = Settings { ears: 2, ..quick() };
+    let mut settings = Settings {
+        redundancy: 2,
+        ..quick()
+    };
     settings.pace.ping = 0.5;
     settings
 }
@@ -182,7 +185,7 @@ async fn the_loss_of_one_of_two_is_no_gap_and_that_of_both_is() {
 async fn one_of_two_that_tells_nothing_of_what_the_other_tells_is_replaced() {
     let (folder, doubles) = (Folder::new(), Doubles::open(&VENUES).await);
     let mut settings = for_two();
-    settings.pace.owed = 0.4;
+    settings.pace.stale_connection = 0.4;
     let collecting = Collecting::start(&folder.archive(), &doubles.plan(settings));
     until_whole(&collecting).await;
     let mut happened = until_both_have_told(&collecting, &doubles).await;
@@ -222,7 +225,7 @@ async fn one_of_two_that_tells_nothing_of_what_the_other_tells_is_replaced() {
 async fn what_one_that_is_back_is_told_of_the_past_the_other_does_not_owe() {
     let (folder, doubles) = (Folder::new(), Doubles::open(&VENUES).await);
     let mut settings = for_two();
-    (settings.pace.owed, settings.pace.remember) = (0.4, 0.2);
+    (settings.pace.stale_connection, settings.pace.dedupe) = (0.4, 0.2);
     let collecting = Collecting::start(&folder.archive(), &doubles.plan(settings));
     until_whole(&collecting).await;
     let happened = until_both_have_told(&collecting, &doubles).await;

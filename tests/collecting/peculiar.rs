@@ -547,7 +547,7 @@ async fn bybit_is_left_alone_for_ten_minutes_after_a_403() {
         });
     });
     let collecting = Collecting::start(&folder.archive(), &doubles.plan(quick()));
-    let left = |trouble: &str| trouble.contains("left alone: nothing is asked for 600 s");
+    let left = |trouble: &str| trouble.contains("cooldown: no requests for 600 s");
     collecting
         .until_of("bybit", "it is left alone", |one| {
             one.trouble.as_deref().is_some_and(left)

@@ -299,7 +299,7 @@ async fn a_topic_that_is_refused_is_missing_by_its_name_and_asked_for_again() {
     let topic = "allLiquidation.SOLUSDT";
     bybit.fault(|faults| faults.bad_topics = vec![topic.to_owned()]);
     let mut settings = quick();
-    settings.pace.again = 0.2;
+    settings.pace.resubscribe = 0.2;
     let collecting = Collecting::start(&folder.archive(), &doubles.plan(settings));
     collecting
         .until_of("bybit", "the others are heard", |one| {
@@ -363,7 +363,7 @@ async fn a_list_of_markets_that_is_not_there_is_believed_only_after_a_while() {
     let bybit = doubles.of("bybit");
     let mut settings = quick();
     settings.pace.instruments = 0.1;
-    settings.pace.gone = 4.0;
+    settings.pace.delist = 4.0;
     let collecting = Collecting::start(&folder.archive(), &doubles.plan(settings));
     collecting.until_live().await;
     let list = "/v5/market/instruments-info?category=inverse";
@@ -410,7 +410,7 @@ async fn nothing_is_covered_while_a_list_that_was_never_there_is_not_believed_to
     let list = "/v5/market/instruments-info?category=inverse";
     bybit.fault(|faults| faults.gone = vec![list.to_owned()]);
     let mut settings = quick();
-    settings.pace.gone = 2.0;
+    settings.pace.delist = 2.0;
     let begun = now(bybit);
     let collecting = Collecting::start(&folder.archive(), &doubles.plan(settings));
     collecting.until_live().await;

@@ -122,7 +122,7 @@ async fn a_venue_may_have_a_proxy_of_its_own_for_sockets_and_requests() {
     let folder = Folder::new();
     let doubles = Doubles::open(&["bitget", "okx"]).await;
     let mut plan = plan(&doubles, &["socket", "rest"]);
-    for (venue, reach) in &mut plan.settings.venues {
+    for (venue, reach) in &mut plan.settings.exchanges {
         reach.proxy = Some(match venue.as_str() {
             "okx" => format!("socks5h://me:hunter2@{at}"),
             // Plain requests are not tunnelled by it.
@@ -222,7 +222,7 @@ async fn a_proxy_that_refuses_is_named_with_its_variable_and_without_its_passwor
 /// A plan in which one venue's socket, and what else it is asked, are far away.
 fn plan(doubles: &Doubles, far: &[&str]) -> liqdata::collect::CollectPlan {
     let mut plan = doubles.plan(quick());
-    for (venue, reach) in &mut plan.settings.venues {
+    for (venue, reach) in &mut plan.settings.exchanges {
         let exchange = doubles.of(venue);
         for host in far {
             let address = if *host == "socket" {
@@ -258,7 +258,7 @@ async fn heard_by(proxy: Option<&str>) {
     let folder = Folder::new();
     let doubles = Doubles::open(&["okx"]).await;
     let mut plan = plan(&doubles, &["socket"]);
-    for reach in plan.settings.venues.values_mut() {
+    for reach in plan.settings.exchanges.values_mut() {
         let socket = reach.hosts.get_mut("socket").unwrap();
         *socket = socket.replace("venue.example", "0.0.0.0");
         reach.proxy = proxy.map(str::to_owned);

@@ -64,7 +64,7 @@ async fn lists_of_the_process_before_stand_in_for_those_that_are_refused_from_th
         .until_of("okx", "it is said", |one| {
             one.trouble
                 .as_ref()
-                .is_some_and(|said| said.contains("stand in for them"))
+                .is_some_and(|said| said.contains("are used instead"))
         })
         .await;
     let refused_until = now(doubles.of("okx"));
@@ -100,7 +100,7 @@ async fn known_to_one_before(settings: Settings) -> (Folder, Doubles, CollectPla
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_list_that_is_empty_at_first_does_not_take_the_place_of_that_of_before() {
     let mut settings = quick();
-    settings.pace.gone = 600.0;
+    settings.pace.delist = 600.0;
     let (folder, doubles, plan, wanted) = known_to_one_before(settings).await;
     let bybit = doubles.of("bybit");
     let inverse: Vec<_> = bybit.book().of_class("inverse").collect();

@@ -284,7 +284,7 @@ async fn a_new_archive_begins_with_the_last_day() {
     okx.record(&older);
     okx.record(&within);
     let mut settings = quick();
-    settings.missed_hours = None;
+    settings.backfill_hours = None;
     let mut plan = doubles.plan(settings);
     plan.once = true;
     let collecting = Collecting::start(&folder.archive(), &plan);
@@ -311,7 +311,7 @@ fn busy_hour(doubles: &Doubles) -> usize {
 fn with_requests(most: u32) -> Settings {
     let mut settings = quick();
     settings.pace.late = 0.05;
-    settings.missed_requests = most;
+    settings.backfill_requests = most;
     settings
 }
 

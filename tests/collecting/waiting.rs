@@ -12,7 +12,7 @@ use crate::doubles::{Exchange, Limit, Truth};
 /// Settings under which a row waits for so many seconds.
 fn patient(hold: f64) -> Settings {
     let mut settings = quick();
-    settings.pace.hold = hold;
+    settings.pace.pending = hold;
     settings
 }
 

@@ -214,9 +214,9 @@ fn toml_of(page: &str) -> &str {
 #[test]
 fn the_settings_of_the_pages_are_such_with_their_defaults() {
     let mut told = Settings::read(toml_of(PAGE)).unwrap();
-    let bybit = told.venues.remove("bybit").unwrap();
+    let bybit = told.exchanges.remove("bybit").unwrap();
     assert!(bybit.proxy.is_some() && bybit.hosts.len() == 2 && bybit.paths.len() == 1);
-    assert!(told.venues.is_empty());
+    assert!(told.exchanges.is_empty());
     let default = Settings::default();
     let coins = "the history of BTC, ETH, SOL, XRP, DOGE and BNB";
     assert!(words().contains(coins));
@@ -246,10 +246,14 @@ fn how_long_and_how_much_the_page_says_is_what_the_settings_are() {
         ("anew after 60 healthy seconds", pace.healthy, 60.0),
         (
             "for 40 seconds of what the other told (`owed`",
-            pace.owed,
+            pace.stale_connection,
             40.0,
         ),
-        ("Binance is silent for ten minutes", pace.mute, 600.0),
+        (
+            "Binance is silent for ten minutes",
+            pace.stale_exchange,
+            600.0,
+        ),
         (
             "closed two seconds after that listens (`overlap`",
             pace.overlap,
@@ -265,16 +269,16 @@ fn how_long_and_how_much_the_page_says_is_what_the_settings_are() {
             pace.instruments_least,
             30.0,
         ),
-        ("is missing), ten minutes at most", pace.hold, 600.0),
-        ("for six hours (`gone`", pace.gone, 6.0 * HOUR),
+        ("is missing), ten minutes at most", pace.pending, 600.0),
+        ("for six hours (`delist`", pace.delist, 6.0 * HOUR),
         ("more than a minute ahead", pace.ahead, 60.0),
         ("more than a day ago (`ahead`", pace.oldest, 24.0 * HOUR),
     ] {
         assert!(said.contains(told), "{told}");
         assert!((set - meant).abs() < f64::EPSILON, "{told}: {set}");
     }
-    assert!(said.contains("`missed_requests` (10,000)") && all.missed_requests == 10_000);
-    assert!(said.contains("up to 64 MB;") && all.aside_bytes == 64 << 20);
+    assert!(said.contains("`backfill_requests` (10,000)") && all.backfill_requests == 10_000);
+    assert!(said.contains("up to 64 MB;") && all.dead_letter_bytes == 64 << 20);
     assert!(said.contains("(65,536 rows)") && all.queue_rows == 65_536);
     assert!(said.contains("for 30 days and up to 2 GiB") && all.raw_bytes == 2 << 30);
 }

@@ -114,4 +114,4 @@ def nowhere():
         port = bound.getsockname()[1]
         hosts = f'socket = "ws://127.0.0.1:{port}"\nrest = "http://127.0.0.1:{port}"\n'
         # Bound and not listening: connections are refused, and nobody else can have the port meanwhile.
-        yield QUICK + f"[venues.okx]\n{hosts}[venues.bybit]\n{hosts}"
+        yield QUICK + f"[exchanges.okx]\n{hosts}[exchanges.bybit]\n{hosts}"

@@ -161,7 +161,7 @@ def trouble_of_a_socket(service, folder):
     port = service.port
     settings = (
         "coins = []\n[pace]\nretry_first = 0.01\nretry_most = 0.05\nconnect = 5.0\n"
-        f'[venues.okx]\nsocket = "wss://venue.example:{port}"\nrest = "http://127.0.0.1:9"\n'
+        f'[exchanges.okx]\nsocket = "wss://venue.example:{port}"\nrest = "http://127.0.0.1:9"\n'
     )
     collector = _core.Collector(folder, ["okx"], [], settings, once=False)
     try:
@@ -182,7 +182,7 @@ def test_a_collectors_socket_is_tls_through_the_proxy_of_the_environment(script,
     monkeypatch.setenv("HTTPS_PROXY", proxy.url.replace("//", "//me:hunter2@"))
     venue = script(answer(b"", 503), tls=serving(authority.issue_cert("venue.example")))
     trouble = trouble_of_a_socket(venue, tmp_path / "archive")
-    assert "the handshake is answered 503" in trouble
+    assert "the handshake was answered with 503" in trouble
     assert {request.target for request in proxy.requests} == {f"venue.example:{venue.port}"}
     assert proxy.requests[0].headers["proxy-authorization"] == "Basic bWU6aHVudGVyMg=="
     assert venue.requests[0].headers["upgrade"] == "websocket"

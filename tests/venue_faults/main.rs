@@ -21,10 +21,10 @@ mod sockets;
 /// Times short enough for a test of many venues, whose listening is written down less often.
 fn quick() -> liqdata::collect::Settings {
     let mut settings = bench::quick();
-    settings.pace.seen = 1.0;
+    settings.pace.checkpoint = 1.0;
     // A look at the markets is a request, and venues count those.
     settings.pace.instruments_least = 0.5;
-    settings.pace.hold = 20.0;
+    settings.pace.pending = 20.0;
     settings
 }
 

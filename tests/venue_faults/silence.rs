@@ -36,7 +36,7 @@ async fn the_old_path_that_acknowledges_and_never_sends_is_found_out_by_its_cont
     let mut settings = quick();
     settings.pace.control = 0.3;
     let mut plan = doubles.plan(settings);
-    let reach = plan.settings.venues.get_mut("binance").unwrap();
+    let reach = plan.settings.exchanges.get_mut("binance").unwrap();
     reach
         .paths
         .insert("/market/ws".to_owned(), "/ws".to_owned());
@@ -64,7 +64,7 @@ async fn a_venue_without_events_is_suspected_only_while_others_report() {
     let mut doubles = lively(&["binance"], Duration::from_millis(20)).await;
     doubles.0.insert("bybit", Exchange::open("bybit").await);
     let mut settings = quick();
-    settings.pace.mute = 0.4;
+    settings.pace.stale_exchange = 0.4;
     let collecting = Collecting::start(&folder.archive(), &doubles.plan(settings));
     let started = collecting.until_live().await;
     // Calm everywhere, for several times the patience.
@@ -88,10 +88,7 @@ async fn a_venue_without_events_is_suspected_only_while_others_report() {
         assert!(begun.elapsed() < Duration::from_secs(30), "{binance:?}");
     };
     assert!(
-        mute.last_gap
-            .as_ref()
-            .unwrap()
-            .contains("connected but mute"),
+        mute.last_gap.as_ref().unwrap().contains("stale: no event"),
         "{mute:?}"
     );
     collecting.until_kept(happened.len()).await;
@@ -188,7 +185,7 @@ async fn a_control_stream_that_is_refused_leaves_its_venue_alive_and_is_told() {
     }
     let mut settings = quick();
     (settings.pace.ping, settings.pace.control) = (0.7, 2.0);
-    (settings.pace.acknowledge, settings.pace.again) = (3.0, 1.0);
+    (settings.pace.acknowledge, settings.pace.resubscribe) = (3.0, 1.0);
     let collecting = Collecting::start(&folder.archive(), &doubles.plan(settings));
     for (venue, topics) in &asked {
         // The screen names it.
@@ -308,7 +305,7 @@ async fn a_control_stream_that_a_venue_passes_over_is_done_without_after_three_s
     dydx.fault(|faults| faults.ignored_topics = vec!["v4_block_height".to_owned()]);
     let mut settings = quick();
     (settings.pace.ping, settings.pace.control) = (0.7, 4.0);
-    (settings.pace.acknowledge, settings.pace.again) = (0.5, 1.0);
+    (settings.pace.acknowledge, settings.pace.resubscribe) = (0.5, 1.0);
     let collecting = Collecting::start(&folder.archive(), &doubles.plan(settings));
     let is_alive = |one: &liqdata::collect::VenueStatus| one.state == VenueState::Live;
     let told = collecting
@@ -328,7 +325,7 @@ async fn a_control_stream_that_a_venue_passes_over_is_done_without_after_three_s
     assert_kept(&archive, &happened);
     let told = topic_gaps(&archive);
     let of_control = |gap: &TopicGap| {
-        gap.topic == "v4_block_height" && gap.reason.contains("neither acknowledged nor told")
+        gap.topic == "v4_block_height" && gap.reason.contains("neither acknowledged nor sent")
     };
     assert!(told.iter().any(of_control), "{told:?}");
 }

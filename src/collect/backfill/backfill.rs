@@ -189,7 +189,7 @@ impl<'a> Backfill<'a> {
         let asks = context
             .venue
             .missed(&context.traded_since(from), from, until);
-        let most = usize::try_from(context.settings.missed_requests).unwrap_or(usize::MAX);
+        let most = usize::try_from(context.settings.backfill_requests).unwrap_or(usize::MAX);
         if asks.len() > most && asks.len() >= planned {
             return Err("it is not split: a half takes more than that, too");
         }

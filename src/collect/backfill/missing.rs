@@ -9,7 +9,7 @@ use crate::model::{Millis, TimeRange};
 /// They reach back as far as the settings allow. Parts that the exchange no longer answers are included, to be recorded as
 /// lost.
 pub(crate) async fn missing_ranges(context: &VenueContext, now: Millis) -> Vec<TimeRange> {
-    let limit = context.settings.missed_reach();
+    let limit = context.settings.backfill_limit();
     let look_back = context.venue.look_back();
     let reach = limit.unwrap_or(look_back).min(look_back);
     // A new archive has no gap, but starts with some history.

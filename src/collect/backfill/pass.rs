@@ -72,7 +72,7 @@ pub(crate) async fn request_range(
     board.will_ask(asks.len());
     let mut receipts = Vec::new();
     while let Some(ask) = asks.pop_front() {
-        if pass.requests >= context.settings.missed_requests {
+        if pass.requests >= context.settings.backfill_requests {
             pass.left = asks.len() + 1;
             board.will_not_ask(pass.left);
             pass.answer = Answer::TooMany;

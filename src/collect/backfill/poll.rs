@@ -41,7 +41,7 @@ pub(crate) async fn poll(tasks: &VenueTasks, missing: Vec<TimeRange>) {
     let mut kept: Option<Arc<Markets>> = None;
     let mut known = context.markets.load_full();
     // Markets listed since the last process are requested, too, after newer ranges.
-    if let Some(before_us) = tasks.take_known_before()
+    if let Some(before_us) = tasks.take_cached_markets()
         && let Some(since) = before_us.known_until()
         && since < from
         && known.has_more_than(&before_us)
@@ -82,7 +82,7 @@ pub(crate) async fn poll(tasks: &VenueTasks, missing: Vec<TimeRange>) {
             has_failed = false;
             let is_kept = kept.as_ref().is_some_and(|kept| Arc::ptr_eq(kept, &known));
             if !is_kept && context.is_complete(&known) {
-                tasks.keep_lists(&known);
+                tasks.store_lists(&known);
                 kept = Some(Arc::clone(&known));
             }
             if let Some((run, begun)) = run {

@@ -1,4 +1,4 @@
-//! The sockets of one venue: those that its markets ask for, kept open.
+//! The connections of one exchange: opens what its markets ask for, and records that collection goes on.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::{Arc, Mutex};
@@ -11,7 +11,7 @@ use tokio::time::{MissedTickBehavior, interval};
 use crate::archive::SessionId;
 use crate::collect::connection::reconnect;
 use crate::collect::connection::reconnect::{ConnectionCommand, ConnectionEvent};
-use crate::collect::connection::redundancy::{Ears, Place};
+use crate::collect::connection::redundancy::{FeedGroup, Membership};
 use crate::collect::health::liveness::IgnoredControl;
 use crate::collect::reference_data::markets::Markets;
 use crate::collect::settings::span;
@@ -19,13 +19,13 @@ use crate::collect::venue_tasks::{VenueTasks, is_set};
 use crate::feeds::Line;
 use crate::model::{Millis, TimeRange};
 
-/// The lines that are kept open, by name, each with the ways to change it: one to each socket that listens to it.
-type Lines = HashMap<String, (Line, Vec<mpsc::UnboundedSender<ConnectionCommand>>)>;
+/// The open feed groups by name: their line, and a command channel for each connection.
+type Groups = HashMap<String, (Line, Vec<mpsc::UnboundedSender<ConnectionCommand>>)>;
 
 impl VenueTasks {
-    /// Keeps the sockets open that the markets ask for, and writes down that the listening goes on.
+    /// Keeps the connections open that the markets ask for, and records that collection goes on.
     ///
-    /// What was missed has been looked for up to `begun`.
+    /// Gaps before `begun` are in the backfill queue already.
     pub(crate) async fn run_connections(&self, begun: Millis, mut stop: watch::Receiver<bool>) {
         let pace = &self.context.settings.pace;
         if self.context.venue.listens_by_market() {
@@ -34,40 +34,44 @@ impl VenueTasks {
                 () = is_set(&mut stop) => return,
             }
         }
-        let (news, mut heard) = mpsc::unbounded_channel();
-        let mut lines = Lines::new();
+        let (events, mut received) = mpsc::unbounded_channel();
+        let mut groups = Groups::new();
         let mut tasks = JoinSet::new();
         let mut run = None;
-        let mut renewal = self.renewal.subscribe();
-        let mut seen = interval(span(pace.seen).max(Duration::from_millis(10)));
-        seen.set_missed_tick_behavior(MissedTickBehavior::Delay);
+        let mut restart = self.restart.subscribe();
+        let mut checkpoint = interval(span(pace.checkpoint).max(Duration::from_millis(10)));
+        checkpoint.set_missed_tick_behavior(MissedTickBehavior::Delay);
         let mut planned: Option<Arc<Markets>> = None;
-        // What is to be kept once that which is written down of it is, too.
-        let mut to_keep = None;
+        // Market lists to store, once the gaps of their new topics are recorded.
+        let mut to_store = None;
         loop {
             let markets = self.context.markets.load_full();
             let known = planned.as_ref();
             if known.is_none_or(|known| !Arc::ptr_eq(known, &markets)) {
                 let plan = self.context.venue.lines(&self.context.wanted_of(&markets));
                 if run.is_some() {
-                    let topics = lines.values().flat_map(|(line, _)| line.topics());
+                    let topics = groups.values().flat_map(|(line, _)| line.topics());
                     let topics = topics.cloned().collect();
-                    self.note_listed(known.and_then(|known| known.known_until()), &plan, &topics);
+                    self.record_new_topics(
+                        known.and_then(|known| known.known_until()),
+                        &plan,
+                        &topics,
+                    );
                 }
                 if self.context.is_complete(&markets) {
-                    if let Some(before) = self.take_known_before() {
+                    if let Some(before) = self.take_cached_markets() {
                         let lines = self.context.venue.lines(&self.context.wanted_of(&before));
                         let topics = lines.iter().flat_map(Line::topics).cloned().collect();
-                        self.note_listed(before.known_until(), &plan, &topics);
+                        self.record_new_topics(before.known_until(), &plan, &topics);
                     }
-                    to_keep = Some(Arc::clone(&markets));
+                    to_store = Some(Arc::clone(&markets));
                 }
-                // A line that is no longer wanted ends with the way to change it.
-                lines.retain(|name, _| plan.iter().any(|line| line.name == *name));
-                // Until all are heard for the first time nothing is called covered.
+                // A connection ends when its command channel is dropped.
+                groups.retain(|name, _| plan.iter().any(|line| line.name == *name));
+                // Before all groups have been live once, nothing counts as covered.
                 let since = run.map(|_| self.context.clock.now());
                 for line in plan {
-                    self.plan(line, since, &mut lines, &mut tasks, &news);
+                    self.plan(line, since, &mut groups, &mut tasks, &events);
                 }
                 if markets.are_all_read() {
                     self.context.board.notes().unplanned = false;
@@ -76,36 +80,36 @@ impl VenueTasks {
             }
             tokio::select! {
                 () = is_set(&mut stop) => break,
-                Some(ConnectionEvent::Live) = heard.recv() => {
+                Some(ConnectionEvent::Live) = received.recv() => {
                     if run.is_none() {
-                        run = self.begin_when_heard(begun).await;
+                        run = self.begin_when_live(begun).await;
                     }
                 }
-                Ok(()) = renewal.changed() => {
-                    let reason = renewal.borrow_and_update().clone().unwrap_or_default();
-                    for change in lines.values().flat_map(|(_, changes)| changes) {
-                        let _ = change.send(ConnectionCommand::Renew(reason.clone()));
+                Ok(()) = restart.changed() => {
+                    let reason = restart.borrow_and_update().clone().unwrap_or_default();
+                    for commands in groups.values().flat_map(|(_, commands)| commands) {
+                        let _ = commands.send(ConnectionCommand::Restart(reason.clone()));
                     }
                 }
-                _ = seen.tick() => {
-                    // The last of its markets may be known later than all sockets listen.
+                _ = checkpoint.tick() => {
+                    // The last market list may arrive after all connections are live.
                     if run.is_none() {
-                        run = self.begin_when_heard(begun).await;
+                        run = self.begin_when_live(begun).await;
                     }
-                    self.note_seen(run);
-                    if let Some(markets) = to_keep.take() {
-                        self.keep_lists(&markets);
+                    self.record_checkpoint(run);
+                    if let Some(markets) = to_store.take() {
+                        self.store_lists(&markets);
                     }
                 }
             }
         }
-        self.note_seen(run);
-        drop(lines);
+        self.record_checkpoint(run);
+        drop(groups);
         while tasks.join_next().await.is_some() {}
     }
 
-    /// Writes down that topics that are new may have been told of since the markets were read before.
-    fn note_listed(&self, since: Option<Millis>, plan: &[Line], known: &HashSet<String>) {
+    /// Records a gap for new topics since the markets were read before, and queues its backfill.
+    fn record_new_topics(&self, since: Option<Millis>, plan: &[Line], known: &HashSet<String>) {
         let new = plan.iter().flat_map(Line::topics).cloned();
         let new = new.filter(|topic| !known.contains(topic));
         let Some(since) = since else { return };
@@ -124,12 +128,12 @@ impl VenueTasks {
         }
     }
 
-    /// Writes down that the listening begins, once all sockets listen.
-    async fn begin_when_heard(&self, begun: Millis) -> Option<SessionId> {
-        self.context.board.seen()?;
+    /// Begins the session once all connections are live.
+    async fn begin_when_live(&self, begun: Millis) -> Option<SessionId> {
+        self.context.board.covered_until()?;
         let now = self.context.clock.now();
         let run = self.begin_session(now).await?;
-        // What happened while the markets were read and the sockets opened.
+        // Orders from while the markets were read and the connections opened are backfilled.
         self.intake
             .coverage
             .backfill
@@ -137,63 +141,65 @@ impl VenueTasks {
         Some(run)
     }
 
-    /// Writes down until when all of the sockets certainly listened.
-    fn note_seen(&self, run: Option<SessionId>) {
-        if let (Some(run), Some(at)) = (run, self.context.board.seen()) {
+    /// Records up to when everything was received.
+    fn record_checkpoint(&self, run: Option<SessionId>) {
+        if let (Some(run), Some(at)) = (run, self.context.board.covered_until()) {
             let at = self.intake.delivered_until(at);
             self.context.delivery.note_seen(run, at);
         }
     }
 
-    /// Opens a line, or tells it what has changed.
+    /// Opens a feed group, or changes the topics of an open one.
     fn plan(
         &self,
         line: Line,
         since: Option<Millis>,
-        lines: &mut Lines,
+        groups: &mut Groups,
         tasks: &mut JoinSet<()>,
-        news: &mpsc::UnboundedSender<ConnectionEvent>,
+        events: &mpsc::UnboundedSender<ConnectionEvent>,
     ) {
-        match lines.get_mut(&line.name) {
+        match groups.get_mut(&line.name) {
             Some((known, _)) if *known == line => {}
-            Some((known, changes)) => {
+            Some((known, commands)) => {
                 *known = line.clone();
-                for change in changes {
-                    let _ = change.send(ConnectionCommand::Replace(Box::new(line.clone())));
+                for command in commands {
+                    let _ = command.send(ConnectionCommand::SetLine(Box::new(line.clone())));
                 }
             }
             None => {
-                let count = self.context.redundancy();
                 let topics = line.topics().cloned().collect();
                 let now = self.context.clock.now();
-                let ears = Arc::new(Mutex::new(Ears::new(count, &line.name, topics, since, now)));
-                // Before anybody may take the venue for heard.
+                let group =
+                    FeedGroup::new(self.context.is_redundant(), &line.name, topics, since, now);
+                let slots = group.slots();
+                let group = Arc::new(Mutex::new(group));
+                // On the board first, so that the exchange does not count as live without this group.
                 let mut notes = self.context.board.notes();
-                let note = notes.lines.entry(line.name.clone()).or_default();
-                note.ears = Some(Arc::clone(&ears));
+                let status = notes.groups.entry(line.name.clone()).or_default();
+                status.group = Some(Arc::clone(&group));
                 drop(notes);
                 let ignored_control = Arc::new(IgnoredControl::default());
-                let proof = Arc::new(Notify::new());
-                let mut ways = Vec::with_capacity(count);
-                for ear in 0..count {
-                    let (changes, received) = mpsc::unbounded_channel();
-                    ways.push(changes);
-                    let place = Place {
-                        ear,
-                        ears: Arc::clone(&ears),
+                let prove = Arc::new(Notify::new());
+                let mut channels = Vec::with_capacity(slots.len());
+                for slot in slots {
+                    let (commands, received) = mpsc::unbounded_channel();
+                    channels.push(commands);
+                    let membership = Membership {
+                        slot: *slot,
+                        group: Arc::clone(&group),
                         ignored_control: Arc::clone(&ignored_control),
-                        proof: Arc::clone(&proof),
+                        prove: Arc::clone(&prove),
                     };
-                    tasks.spawn(reconnect::tend(
+                    tasks.spawn(reconnect::run(
                         Arc::clone(&self.intake),
                         self.rest.http.connector.clone(),
                         line.clone(),
-                        place,
+                        membership,
                         received,
-                        news.clone(),
+                        events.clone(),
                     ));
                 }
-                lines.insert(line.name.clone(), (line, ways));
+                groups.insert(line.name.clone(), (line, channels));
             }
         }
     }

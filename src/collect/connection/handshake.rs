@@ -1,4 +1,4 @@
-//! The opening of a socket, and what its refusal means.
+//! The WebSocket handshake, and the cooldown after a refusal.
 
 use std::time::Duration;
 
@@ -10,14 +10,14 @@ use tokio_tungstenite::tungstenite::protocol::WebSocketConfig;
 use tokio_tungstenite::{WebSocketStream, client_async_with_config};
 use url::Url;
 
-use crate::collect::health::cooldown::{ban_length, cooldown_length, is_refusal, said};
+use crate::collect::health::cooldown::{ban_length, cooldown_length, header_length, is_refusal};
 use crate::collect::venue_context::VenueContext;
 use crate::feeds::Line;
 use crate::net::{Connector, Stream, date};
 
 pub(crate) type Socket = WebSocketStream<Box<dyn Stream>>;
 
-/// Opens the socket of a line.
+/// Opens a socket for a line.
 pub(crate) async fn open(
     context: &VenueContext,
     connector: &Connector,
@@ -37,41 +37,42 @@ pub(crate) async fn open(
             HeaderValue::from_static(value),
         );
     }
-    let wire = connector.open(&url).await;
-    let wire = wire.map_err(|error| format!("{address}: {error}"))?;
+    let stream = connector.open(&url).await;
+    let stream = stream.map_err(|error| format!("{address}: {error}"))?;
     let most = Some(context.settings.frame_bytes);
     let config = WebSocketConfig::default()
         .max_message_size(most)
         .max_frame_size(most);
-    let asked = Instant::now();
-    let (stream, reply) = client_async_with_config(request, wire, Some(config))
+    let started = Instant::now();
+    let (stream, reply) = client_async_with_config(request, stream, Some(config))
         .await
         .map_err(|error| format!("{address}: {}", refusal(context, line.host, &error)))?;
     if let Some(date) = date(reply.headers()) {
-        context.measure_clock(date, asked.elapsed());
+        context.measure_clock(date, started.elapsed());
     }
     Ok(stream)
 }
 
-/// Why there is no socket, without the body of a reply. Where the venue says how long it refuses, its host is left alone.
+/// The reason of a failed handshake, without the body of the reply. Starts a cooldown if the exchange names its length.
 fn refusal(context: &VenueContext, host: &'static str, error: &WebSocketError) -> String {
     let WebSocketError::Http(reply) = error else {
         return error.to_string();
     };
     let status = reply.status();
-    let told = format!("the handshake is answered {status}");
+    let reason = format!("the handshake was answered with {status}");
     if !is_refusal(status.as_u16()) {
-        return told;
+        return reason;
     }
     let body = reply.body().as_deref().unwrap_or_default();
     let body = String::from_utf8_lossy(body);
     let (venue, now) = (context.venue, context.clock.now());
-    let said = said(reply.headers()).or_else(|| ban_length(venue, status.as_u16(), &body, now));
-    let wait = cooldown_length(said, Duration::ZERO);
+    let asked =
+        header_length(reply.headers()).or_else(|| ban_length(venue, status.as_u16(), &body, now));
+    let wait = cooldown_length(asked, Duration::ZERO);
     if wait.is_zero() {
-        return told;
+        return reason;
     }
     context.cool_down(host, wait);
     let seconds = wait.as_secs();
-    format!("{told}: not tried again for {seconds} s, as it says")
+    format!("{reason}: next attempt in {seconds} s, as the exchange asks")
 }

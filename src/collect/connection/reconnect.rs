@@ -1,11 +1,10 @@
-//! A socket that is kept open: opened again after a loss, replaced by a fresh one before it grows too old.
+//! Keeps one connection open: reconnects after a loss, and replaces the socket before it grows too old.
 //!
-//! The time from the last sign of a lost connection until the next one listens is a gap, with the reason of the loss. At a
-//! replacement the new socket listens before the old one is closed, so there is none where the old one gives a sign after
-//! that; it may have been dead for a while, and nobody have noticed. It is listened to for a while longer, for what happened
-//! before the new one was heard may still be on its way.
+//! The time from the last proof of a lost connection until the next one is live is an outage, with the reason of the loss.
+//! At a replacement the new socket is live before the old one is closed. The old socket stays open for a short overlap,
+//! because events from before the replacement may still arrive; if it turns out to have been dead, that is an outage too.
 //!
-//! Where a venue cannot be asked again, several listen to the same, and only what none of them heard is a gap (`ears`).
+//! Which outages are gaps is decided by the [`FeedGroup`](super::redundancy::FeedGroup).
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -15,9 +14,10 @@ use tokio::sync::{mpsc, watch};
 use tokio::task::{JoinHandle, JoinSet};
 use tokio::time::Instant;
 
-use crate::collect::connection::redundancy::{Ears, Place, Silence};
+use crate::collect::connection::outages::Outage;
+use crate::collect::connection::redundancy::{FeedGroup, Membership};
 use crate::collect::connection::state_machine;
-use crate::collect::connection::state_machine::{Ending, Loss};
+use crate::collect::connection::state_machine::{Loss, StopSignal};
 use crate::collect::intake::intake::Intake;
 use crate::collect::lock::locked;
 use crate::collect::settings::{span, span_or};
@@ -25,95 +25,103 @@ use crate::feeds::Line;
 use crate::model::{Millis, TimeRange};
 use crate::net::{Backoff, Connector};
 
-/// What a line is told.
+/// A command to one connection.
 #[derive(Clone, Debug)]
 pub(crate) enum ConnectionCommand {
-    /// Its connection is to be taken for lost.
-    Renew(String),
-    /// Its topics have changed.
-    Replace(Box<Line>),
+    /// Treat the connection as lost, for this reason.
+    Restart(String),
+    /// Carry other topics from now on.
+    SetLine(Box<Line>),
 }
 
-/// What a line tells of itself.
+/// An event of one connection.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum ConnectionEvent {
-    /// It listens for the first time, or again.
+    /// It became live, for the first time or again.
     Live,
 }
 
-/// A socket under way.
-struct Connection {
+/// The task of one socket.
+struct SocketTask {
     task: JoinHandle<Loss>,
-    /// The topics that are not covered, as often as that changes; the first time it covers what it can.
-    covers: mpsc::UnboundedReceiver<BTreeSet<String>>,
-    ending: watch::Sender<Ending>,
+    /// The uncovered topics, whenever they change. The first message says that the socket is live.
+    uncovered: mpsc::UnboundedReceiver<BTreeSet<String>>,
+    stop: watch::Sender<StopSignal>,
     live_since: Option<Instant>,
 }
 
-impl Connection {
-    fn open(intake: &Arc<Intake>, connector: &Connector, line: &Line, place: &Place) -> Self {
-        let (said, covers) = mpsc::unbounded_channel();
-        let (ending, heard) = watch::channel(Ending::Listen);
-        let task = tokio::spawn(state_machine::listen(
+impl SocketTask {
+    fn spawn(
+        intake: &Arc<Intake>,
+        connector: &Connector,
+        line: &Line,
+        membership: &Membership,
+    ) -> Self {
+        let (sender, uncovered) = mpsc::unbounded_channel();
+        let (stop, stopped) = watch::channel(StopSignal::Run);
+        let task = tokio::spawn(state_machine::run(
             Arc::clone(intake),
             connector.clone(),
             line.clone(),
-            place.clone(),
-            said,
-            heard,
+            membership.clone(),
+            sender,
+            stopped,
         ));
         Self {
             task,
-            covers,
-            ending,
+            uncovered,
+            stop,
             live_since: None,
         }
     }
 
-    /// Returns once it covers what it can, or is lost.
-    async fn turn(&mut self) -> Turn {
+    /// Returns at the next change of the socket.
+    async fn update(&mut self) -> SocketUpdate {
         let lost = tokio::select! {
             biased;
-            Some(uncovered) = self.covers.recv() => {
+            Some(uncovered) = self.uncovered.recv() => {
                 let is_first = self.live_since.is_none();
                 self.live_since.get_or_insert_with(Instant::now);
-                return if is_first { Turn::Live(uncovered) } else { Turn::Covers(uncovered) };
+                return if is_first {
+                    SocketUpdate::Live(uncovered)
+                } else {
+                    SocketUpdate::Uncovered(uncovered)
+                };
             }
             lost = &mut self.task => lost,
         };
-        Turn::Lost(lost.unwrap_or_else(|error| Loss {
+        SocketUpdate::Lost(lost.unwrap_or_else(|error| Loss {
             reason: format!("a bug in liqdata, please report it: {error}"),
-            last_sign: None,
+            proven_until: None,
         }))
     }
 
-    /// Closes it; until when it listened.
+    /// Closes the socket; returns up to when everything was received.
     async fn close(self) -> Option<Millis> {
-        let _ = self.ending.send(Ending::Close);
-        self.task.await.ok()?.last_sign
+        let _ = self.stop.send(StopSignal::Close);
+        self.task.await.ok()?.proven_until
     }
 }
 
 /// A socket that was replaced and is closed.
 #[derive(Clone, Copy)]
-struct Parted {
-    /// When it was replaced.
-    replaced: Millis,
-    /// Until when it listened.
-    last_sign: Option<Millis>,
+struct Retired {
+    replaced_at: Millis,
+    proven_until: Option<Millis>,
 }
 
-/// Either of what a connection may come to.
-enum Turn {
+/// A change of a socket.
+enum SocketUpdate {
+    /// It is live, without these topics.
     Live(BTreeSet<String>),
-    /// Of the topics others are covered than before.
-    Covers(BTreeSet<String>),
+    /// The uncovered topics have changed.
+    Uncovered(BTreeSet<String>),
     Lost(Loss),
 }
 
-async fn turn(connection: &mut Option<Connection>) -> Turn {
-    match connection {
-        Some(connection) => connection.turn().await,
+async fn update(socket: &mut Option<SocketTask>) -> SocketUpdate {
+    match socket {
+        Some(socket) => socket.update().await,
         None => std::future::pending().await,
     }
 }
@@ -125,50 +133,52 @@ async fn at(instant: Option<Instant>) {
     }
 }
 
-/// Keeps a line open until `changes` ends.
-pub(crate) async fn tend(
+/// Keeps a connection open until `commands` ends.
+pub(crate) async fn run(
     intake: Arc<Intake>,
     connector: Connector,
     line: Line,
-    place: Place,
-    mut changes: mpsc::UnboundedReceiver<ConnectionCommand>,
-    news: mpsc::UnboundedSender<ConnectionEvent>,
+    membership: Membership,
+    mut commands: mpsc::UnboundedReceiver<ConnectionCommand>,
+    events: mpsc::UnboundedSender<ConnectionEvent>,
 ) {
-    let mut keeper = Reconnector::new(intake, connector, line, place, news);
+    let mut connection = Reconnector::new(intake, connector, line, membership, events);
     loop {
-        let rotate_at = keeper.rotate_at();
+        let rotate_at = connection.rotate_at();
         tokio::select! {
-            change = changes.recv() => match change {
-                Some(change) => keeper.on_change(change),
+            command = commands.recv() => match command {
+                Some(command) => connection.on_command(command),
                 None => break,
             },
-            turn = turn(&mut keeper.current) => match turn {
-                Turn::Live(uncovered) => keeper.on_live(&uncovered),
-                Turn::Covers(uncovered) => keeper.covers(&uncovered),
-                Turn::Lost(loss) => keeper.on_loss(&loss),
+            update = update(&mut connection.current) => match update {
+                SocketUpdate::Live(uncovered) => connection.on_live(&uncovered),
+                SocketUpdate::Uncovered(uncovered) => connection.set_uncovered(&uncovered),
+                SocketUpdate::Lost(loss) => connection.on_loss(&loss),
             },
-            turn = turn(&mut keeper.next) => match turn {
-                Turn::Live(uncovered) | Turn::Covers(uncovered) => keeper.on_replaced(&uncovered),
-                Turn::Lost(loss) => keeper.on_failed_replacement(&loss),
+            update = update(&mut connection.next) => match update {
+                SocketUpdate::Live(uncovered) | SocketUpdate::Uncovered(uncovered) => {
+                    connection.on_replaced(&uncovered);
+                }
+                SocketUpdate::Lost(loss) => connection.on_failed_replacement(&loss),
             },
-            Some(parted) = keeper.parting.join_next(), if !keeper.parting.is_empty() => {
-                keeper.on_parted(parted.ok().as_ref());
+            Some(retired) = connection.retiring.join_next(), if !connection.retiring.is_empty() => {
+                connection.on_retired(retired.ok().as_ref());
             }
-            () = at(keeper.retry_at) => keeper.retry(),
-            () = at(rotate_at) => keeper.replace(),
-            () = at(keeper.note_at) => keeper.note_unheard(),
-            () = at(keeper.look_at) => keeper.look_for_news(),
+            () = at(connection.retry_at) => connection.retry(),
+            () = at(rotate_at) => connection.replace(),
+            () = at(connection.record_at) => connection.record_uncovered(),
+            () = at(connection.check_at) => connection.check_staleness(),
         }
     }
-    keeper.end().await;
+    connection.close().await;
 }
 
-/// Records what none of those who listen heard.
-fn record(intake: &Intake, silences: Vec<Silence>) {
-    for silence in silences {
+/// Records gaps of the feed group.
+fn record(intake: &Intake, gaps: Vec<Outage>) {
+    for gap in gaps {
         intake
             .coverage
-            .gap(silence.start, silence.end, &silence.reason);
+            .gap(gap.range.start, gap.range.end, &gap.reason);
     }
 }
 
@@ -176,22 +186,22 @@ struct Reconnector {
     intake: Arc<Intake>,
     connector: Connector,
     line: Line,
-    news: mpsc::UnboundedSender<ConnectionEvent>,
-    current: Option<Connection>,
-    next: Option<Connection>,
-    /// Sockets that were replaced, on their way out.
-    parting: JoinSet<Parted>,
+    events: mpsc::UnboundedSender<ConnectionEvent>,
+    current: Option<SocketTask>,
+    next: Option<SocketTask>,
+    /// Replaced sockets that are still open.
+    retiring: JoinSet<Retired>,
     retry_at: Option<Instant>,
-    /// A replacement that failed is not tried before this.
+    /// A failed replacement is not repeated before this instant.
     no_rotation_before: Option<Instant>,
     backoff: Backoff,
-    place: Place,
-    /// When the topics that are not heard are written down again, as far as they reach then.
-    note_at: Option<Instant>,
-    /// When it is looked whether another is told what this one is not.
-    look_at: Option<Instant>,
-    /// The topics of the socket that listens, where they are not those of the line.
-    stale: bool,
+    membership: Membership,
+    /// When the uncovered topics are recorded again.
+    record_at: Option<Instant>,
+    /// When to check whether the other connection has news that this one lacks.
+    check_at: Option<Instant>,
+    /// Whether the topics of the current socket are no longer those of the line.
+    is_outdated: bool,
 }
 
 impl Reconnector {
@@ -199,31 +209,32 @@ impl Reconnector {
         intake: Arc<Intake>,
         connector: Connector,
         line: Line,
-        place: Place,
-        news: mpsc::UnboundedSender<ConnectionEvent>,
+        membership: Membership,
+        events: mpsc::UnboundedSender<ConnectionEvent>,
     ) -> Self {
         let backoff = intake.context.settings.pace.backoff();
-        let current = Connection::open(&intake, &connector, &line, &place);
-        let mut keeper = Self {
+        let current = SocketTask::spawn(&intake, &connector, &line, &membership);
+        let mut connection = Self {
             intake,
             connector,
             line,
-            news,
+            events,
             current: Some(current),
             next: None,
-            parting: JoinSet::new(),
+            retiring: JoinSet::new(),
             retry_at: None,
             no_rotation_before: None,
             backoff,
-            place,
-            note_at: None,
-            look_at: None,
-            stale: false,
+            membership,
+            record_at: None,
+            check_at: None,
+            is_outdated: false,
         };
-        keeper.look_for_news();
-        keeper
+        connection.check_staleness();
+        connection
     }
 
+    /// When the socket is to be replaced.
     fn rotate_at(&self) -> Option<Instant> {
         if self.next.is_some() {
             return None;
@@ -237,7 +248,7 @@ impl Reconnector {
                 .unwrap_or(Duration::ZERO),
         );
         let since = self.current.as_ref()?.live_since?;
-        let due = if self.stale {
+        let due = if self.is_outdated {
             since
         } else {
             (!age.is_zero()).then(|| since + age)?
@@ -245,37 +256,38 @@ impl Reconnector {
         Some(self.no_rotation_before.map_or(due, |least| due.max(least)))
     }
 
-    fn on_change(&mut self, change: ConnectionCommand) {
-        match change {
-            ConnectionCommand::Renew(reason) => {
-                if let Some(connection) = &self.current {
-                    let _ = connection.ending.send(Ending::Renew(reason));
+    fn on_command(&mut self, command: ConnectionCommand) {
+        match command {
+            ConnectionCommand::Restart(reason) => {
+                if let Some(socket) = &self.current {
+                    let _ = socket.stop.send(StopSignal::Restart(reason));
                 }
             }
-            ConnectionCommand::Replace(line) => {
+            ConnectionCommand::SetLine(line) => {
                 self.line = *line;
-                self.stale = true;
+                self.is_outdated = true;
                 let (topics, now) = (self.topics(), self.intake.context.clock.now());
-                self.change(|ears| ears.replan(topics, now));
-                // Of a replacement under way the topics are old as well.
+                self.change(|group| group.set_topics(topics, now));
+                // A replacement that is being opened has the old topics as well.
                 self.next = None;
                 self.replace();
             }
         }
     }
 
-    /// Takes the connection for lost where it tells nothing of what another tells.
-    fn look_for_news(&mut self) {
-        let patience = span(self.intake.context.settings.pace.owed);
-        let ear = self.place.ear;
-        let (count, mute_at) = self.ears(|ears| (ears.count(), ears.is_mute_at(ear, patience)));
+    /// Restarts the connection if it has lacked the news of the other one for too long.
+    fn check_staleness(&mut self) {
+        let patience = span(self.intake.context.settings.pace.stale_connection);
+        let slot = self.membership.slot;
+        let (is_redundant, stale_at) =
+            self.group(|group| (group.is_redundant(), group.stale_at(slot, patience)));
         let now = Instant::now();
         let each = patience.div_f64(4.0).max(Duration::from_millis(10));
-        self.look_at = (count > 1).then(|| now + each);
-        if mute_at.is_some_and(|at| at <= now) {
+        self.check_at = is_redundant.then(|| now + each);
+        if stale_at.is_some_and(|at| at <= now) {
             let seconds = patience.as_secs_f64();
-            self.on_change(ConnectionCommand::Renew(format!(
-                "no event for {seconds} s while another socket reports: connected but mute"
+            self.on_command(ConnectionCommand::Restart(format!(
+                "stale: no event for {seconds} s while the redundant connection reports"
             )));
         }
     }
@@ -284,22 +296,22 @@ impl Reconnector {
         self.line.topics().cloned().collect()
     }
 
-    fn ears<T>(&self, look: impl FnOnce(&mut Ears) -> T) -> T {
-        look(&mut locked(&self.place.ears))
+    fn group<T>(&self, access: impl FnOnce(&mut FeedGroup) -> T) -> T {
+        access(&mut locked(&self.membership.group))
     }
 
-    /// Changes what is heard, and writes down until when topics were not.
-    fn change(&mut self, change: impl FnOnce(&mut Ears)) {
+    /// Changes the feed group, and records the topics that were uncovered up to now.
+    fn change(&mut self, change: impl FnOnce(&mut FeedGroup)) {
         let now = self.intake.context.clock.now();
-        let (before, after) = self.ears(|ears| {
-            let before = ears.unheard();
-            change(ears);
-            (before, ears.unheard())
+        let (before, after) = self.group(|group| {
+            let before = group.uncovered();
+            change(group);
+            (before, group.uncovered())
         });
         if !before.is_empty() {
             self.intake.coverage.topic_gaps(&before, now);
         }
-        // What was missed of those that are heard now is asked for like everything else.
+        // Topics that are covered again are backfilled like any other gap.
         let over = before
             .iter()
             .filter(|(topic, _)| !after.contains_key(*topic));
@@ -309,90 +321,88 @@ impl Reconnector {
                 .backfill
                 .request(TimeRange::new(since, now));
         }
-        self.note_unheard();
+        self.record_uncovered();
         self.show();
     }
 
-    /// Notes which topics the socket that listens does not cover.
-    fn covers(&mut self, uncovered: &BTreeSet<String>) {
+    fn set_uncovered(&mut self, uncovered: &BTreeSet<String>) {
         let (own, now) = (self.topics(), self.intake.context.clock.now());
-        let (ear, stale) = (self.place.ear, self.stale);
-        self.change(|ears| ears.covers(ear, &own, uncovered, stale, now));
+        let (slot, is_outdated) = (self.membership.slot, self.is_outdated);
+        self.change(|group| group.set_uncovered(slot, &own, uncovered, is_outdated, now));
     }
 
-    /// Shows how the line is listened to.
+    /// Shows the state of the feed group on the status board.
     fn show(&self) {
         let topics = self.topics();
-        let (live, count, unheard) = self.ears(|ears| (ears.live(), ears.count(), ears.unheard()));
+        let (live, wanted, uncovered) =
+            self.group(|group| (group.live(), group.slots().len(), group.uncovered()));
         {
             let mut notes = self.intake.context.board.notes();
-            let note = notes.lines.entry(self.line.name.clone()).or_default();
-            note.is_live = live > 0;
-            note.was_live |= live > 0;
-            (note.sockets, note.wanted) = (live, count);
-            note.topics = topics.len();
-            note.uncovered = if live > 0 {
-                unheard.into_keys().collect()
+            let status = notes.groups.entry(self.line.name.clone()).or_default();
+            status.is_live = live > 0;
+            status.was_live |= live > 0;
+            (status.sockets, status.wanted) = (live, wanted);
+            status.topics = topics.len();
+            status.uncovered = if live > 0 {
+                uncovered.into_keys().collect()
             } else {
                 topics
             };
-            if live == count {
+            if live == wanted {
                 notes.status.trouble = None;
             }
         }
         self.intake.coverage.topic_counts();
     }
 
-    /// Writes down which topics have not been heard so far: whatever ends this process, they are on record.
-    fn note_unheard(&mut self) {
-        self.note_at = None;
-        let unheard = self.ears(|ears| ears.unheard());
-        if unheard.is_empty() {
+    /// Records the uncovered topics, so that they are in the archive however this process ends.
+    fn record_uncovered(&mut self) {
+        self.record_at = None;
+        let uncovered = self.group(|group| group.uncovered());
+        if uncovered.is_empty() {
             return;
         }
         self.intake
             .coverage
-            .topic_gaps(&unheard, self.intake.context.clock.now());
-        let each = span(self.intake.context.settings.pace.seen).max(Duration::from_millis(10));
-        self.note_at = Some(Instant::now() + each);
+            .topic_gaps(&uncovered, self.intake.context.clock.now());
+        let each =
+            span(self.intake.context.settings.pace.checkpoint).max(Duration::from_millis(10));
+        self.record_at = Some(Instant::now() + each);
     }
 
     fn on_live(&mut self, uncovered: &BTreeSet<String>) {
-        let (ear, now) = (self.place.ear, self.intake.context.clock.now());
+        let (slot, now) = (self.membership.slot, self.intake.context.clock.now());
         log::info!(target: "liqdata::feeds", "{}: {} is live", self.intake.context.name(), self.line.name);
-        let (own, stale) = (self.topics(), self.stale);
+        let (own, is_outdated) = (self.topics(), self.is_outdated);
         let intake = Arc::clone(&self.intake);
-        self.change(|ears| {
-            // The gap is recorded before it can be written down that the listening goes on.
-            record(&intake, ears.lives(ear, now));
-            ears.covers(ear, &own, uncovered, stale, now);
+        self.change(|group| {
+            // A gap is recorded before the time behind it can be recorded as covered.
+            record(&intake, group.on_live(slot, now));
+            group.set_uncovered(slot, &own, uncovered, is_outdated, now);
         });
-        self.place.proof.notify_waiters();
-        let _ = self.news.send(ConnectionEvent::Live);
+        self.membership.prove.notify_waiters();
+        let _ = self.events.send(ConnectionEvent::Live);
     }
 
     fn on_loss(&mut self, loss: &Loss) {
         let healthy = span(self.intake.context.settings.pace.healthy);
-        let lived = self
-            .current
-            .take()
-            .and_then(|connection| connection.live_since);
-        if lived.is_some_and(|since| since.elapsed() >= healthy) {
+        let live_since = self.current.take().and_then(|socket| socket.live_since);
+        if live_since.is_some_and(|since| since.elapsed() >= healthy) {
             self.backoff.reset();
         }
         let reason = format!("{}: {}", self.line.name, loss.reason);
-        if lived.is_some() {
-            let (ear, now) = (self.place.ear, self.intake.context.clock.now());
-            let since = loss.last_sign.unwrap_or(now);
-            let (why, mut found) = (reason.clone(), Vec::new());
-            self.change(|ears| found = ears.is_lost(ear, since, why, now));
-            record(&self.intake, found);
-            self.place.proof.notify_waiters();
+        if live_since.is_some() {
+            let (slot, now) = (self.membership.slot, self.intake.context.clock.now());
+            let since = loss.proven_until.unwrap_or(now);
+            let (why, mut gaps) = (reason.clone(), Vec::new());
+            self.change(|group| gaps = group.on_loss(slot, since, why, now));
+            record(&self.intake, gaps);
+            self.membership.prove.notify_waiters();
         }
         self.show();
         self.intake.context.board.trouble(reason);
         match self.next.take() {
-            // The replacement is on its way already.
+            // The replacement is being opened already.
             Some(next) => self.current = Some(next),
             None => self.retry_at = Some(Instant::now() + self.backoff.next()),
         }
@@ -400,15 +410,16 @@ impl Reconnector {
 
     fn retry(&mut self) {
         self.retry_at = None;
-        self.stale = false;
+        self.is_outdated = false;
         self.current = Some(self.open());
     }
 
-    fn open(&self) -> Connection {
-        let (intake, place) = (&self.intake, &self.place);
-        Connection::open(intake, &self.connector, &self.line, place)
+    fn open(&self) -> SocketTask {
+        let (intake, membership) = (&self.intake, &self.membership);
+        SocketTask::spawn(intake, &self.connector, &self.line, membership)
     }
 
+    /// Opens the socket that will replace the current one.
     fn replace(&mut self) {
         if self.current.is_some() && self.next.is_none() {
             self.no_rotation_before = None;
@@ -419,44 +430,39 @@ impl Reconnector {
     fn on_replaced(&mut self, uncovered: &BTreeSet<String>) {
         if let Some(old) = self.current.take() {
             let overlap = span(self.intake.context.settings.pace.overlap);
-            let replaced = self.intake.context.clock.now();
-            let ear = self.place.ear;
-            self.ears(|ears| ears.doubt(ear, replaced));
-            self.parting.spawn(async move {
+            let replaced_at = self.intake.context.clock.now();
+            let slot = self.membership.slot;
+            self.group(|group| group.begin_handover(slot, replaced_at));
+            self.retiring.spawn(async move {
                 tokio::time::sleep(overlap).await;
-                Parted {
-                    replaced,
-                    last_sign: old.close().await,
+                Retired {
+                    replaced_at,
+                    proven_until: old.close().await,
                 }
             });
         }
         self.current = self.next.take();
-        self.stale = false;
+        self.is_outdated = false;
         self.backoff.reset();
         self.on_live(uncovered);
     }
 
-    /// Records the time from the last sign of a socket until it was replaced.
-    fn on_parted(&mut self, parted: Option<&Parted>) {
-        if let Some(&Parted {
-            replaced,
-            last_sign: Some(last_sign),
-        }) = parted
-            && last_sign < replaced
+    /// Records an outage if a replaced socket was dead before its replacement was live.
+    fn on_retired(&mut self, retired: Option<&Retired>) {
+        let (slot, now) = (self.membership.slot, self.intake.context.clock.now());
+        if let Some(&Retired {
+            replaced_at,
+            proven_until: Some(proven_until),
+        }) = retired
+            && proven_until < replaced_at
         {
             let reason = format!("{}: replaced, and silent since before", self.line.name);
-            let (ear, now) = (self.place.ear, self.intake.context.clock.now());
-            let silence = Silence {
-                start: last_sign,
-                end: replaced,
-                reason,
-            };
-            let found = self.ears(|ears| ears.was_silent(ear, silence, now));
-            record(&self.intake, found);
+            let outage = Outage::new(proven_until, replaced_at, reason);
+            let gaps = self.group(|group| group.add_outage(slot, outage, now));
+            record(&self.intake, gaps);
         }
-        if self.parting.is_empty() {
-            let ear = self.place.ear;
-            self.ears(|ears| ears.end_doubt(ear));
+        if self.retiring.is_empty() {
+            self.group(|group| group.end_handover(slot));
         }
     }
 
@@ -464,31 +470,31 @@ impl Reconnector {
         self.next = None;
         self.no_rotation_before = Some(Instant::now() + self.backoff.next());
         self.intake.context.board.trouble(format!(
-            "{}: not replaced yet: {}",
+            "{}: the socket is not replaced yet: {}",
             self.line.name, loss.reason
         ));
     }
 
-    async fn end(mut self) {
-        for connection in [self.current.take(), self.next.take()]
+    async fn close(mut self) {
+        for socket in [self.current.take(), self.next.take()]
             .into_iter()
             .flatten()
         {
-            connection.close().await;
+            socket.close().await;
         }
-        while let Some(parted) = self.parting.join_next().await {
-            self.on_parted(parted.ok().as_ref());
+        while let Some(retired) = self.retiring.join_next().await {
+            self.on_retired(retired.ok().as_ref());
         }
-        let (ear, now) = (self.place.ear, self.intake.context.clock.now());
-        let mut over = Vec::new();
-        self.change(|ears| over = ears.end(ear, now));
-        record(&self.intake, over);
-        if self.ears(|ears| ears.have_ended()) {
+        let (slot, now) = (self.membership.slot, self.intake.context.clock.now());
+        let mut gaps = Vec::new();
+        self.change(|group| gaps = group.close(slot, now));
+        record(&self.intake, gaps);
+        if self.group(|group| group.is_closed()) {
             self.intake
                 .context
                 .board
                 .notes()
-                .lines
+                .groups
                 .remove(&self.line.name);
         }
         self.intake.coverage.topic_counts();

@@ -1,8 +1,9 @@
-//! One socket or several that listen to the same: what one of them misses is no gap while another hears it.
+//! Redundancy: one feed group is carried by one connection, or by two connections to the same topics.
 //!
-//! Of each it is known when it heard nothing, until when it certainly heard, and which topics it does not hear. That it had
-//! died is found out late, so the past is held against the past: a gap is the time in which none of them heard, and what
-//! none of them has proven yet is not called covered. One that tells nothing while another tells news is taken for mute.
+//! A gap is the intersection of the outages of both connections. The death of a connection is often detected late, so
+//! outages are compared after the fact: each connection has a list of outages and an instant up to which it provably
+//! received everything. Time that no connection has proven yet is not reported as covered. A connection that receives
+//! nothing new while the other does becomes stale.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::{Arc, Mutex};
@@ -11,627 +12,652 @@ use std::time::Duration;
 use tokio::sync::Notify;
 use tokio::time::Instant;
 
+use crate::collect::connection::outages::{Outage, difference, intersection};
 use crate::collect::health::liveness::IgnoredControl;
-use crate::model::Millis;
+use crate::model::{Millis, TimeRange};
 
-/// Topics that are not heard, with since when and why.
-pub(crate) type Unheard = BTreeMap<String, (Millis, String)>;
+/// Topics that are not received, with the start and the reason.
+pub(crate) type UncoveredTopics = BTreeMap<String, (Millis, String)>;
 
-/// A time in which nothing was heard, and why.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Silence {
-    pub(crate) start: Millis,
-    pub(crate) end: Millis,
-    pub(crate) reason: String,
+/// One of the connections of a feed group.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Slot {
+    First,
+    Second,
 }
 
-/// One of those who listen to a line: which of them, and all.
+/// The access of one connection to its feed group.
 #[derive(Clone, Debug)]
-pub(crate) struct Place {
-    pub(crate) ear: usize,
-    pub(crate) ears: Arc<Mutex<Ears>>,
+pub(crate) struct Membership {
+    pub(crate) slot: Slot,
+    pub(crate) group: Arc<Mutex<FeedGroup>>,
     pub(crate) ignored_control: Arc<IgnoredControl>,
-    /// Tells those who listen that another has ceased to, or begun: what was heard until now is to be proven.
-    pub(crate) proof: Arc<Notify>,
+    /// Notified when another connection was lost or came back: each connection then proves what it has received.
+    pub(crate) prove: Arc<Notify>,
 }
 
-/// The end of what has none yet.
+/// The end of an outage that goes on.
 const NEVER: Millis = Millis(i64::MAX);
 
-/// How many silences of one are remembered at least. Of more the oldest are forgotten, once it is known whether another
-/// heard what they are of: what another is not yet known to have missed may turn out to be a gap.
+/// Outages per connection that are always remembered. Older ones are dropped once their gaps are settled.
 const REMEMBERED: usize = 64;
-/// How many are remembered at most, whatever is known; of more the oldest two become one, with what lies between.
+/// Most outages per connection; beyond that the two oldest are merged.
 const AT_MOST: usize = 1024;
 
-/// One of those who listen.
+/// The coverage of one connection.
 #[derive(Clone, Debug, Default)]
-struct Ear {
-    /// Since when it hears nothing, and why.
-    missing: Option<(Millis, String)>,
-    /// When it heard nothing before that.
-    past: VecDeque<Silence>,
-    /// Until when it certainly heard.
-    proven: Option<Millis>,
-    /// A time in which it may have heard nothing, until a socket that was replaced shows whether it listened.
-    doubt: Option<(Millis, Millis)>,
-    /// When it last told anything, or began to hear.
-    told: Option<Millis>,
-    /// Since when another tells what it does not, by both clocks.
+struct Member {
+    /// The start and the reason of an outage that goes on.
+    down: Option<(Millis, String)>,
+    /// Outages that are over.
+    outages: VecDeque<Outage>,
+    /// Up to this instant everything was provably received.
+    proven_until: Option<Millis>,
+    /// Time of a replaced socket that may turn out to be an outage.
+    handover: Option<TimeRange>,
+    /// When the last event was received, or the connection became live.
+    last_event: Option<Millis>,
+    /// Since when the other connection has news that this one lacks, by both clocks.
     behind: Option<(Instant, Millis)>,
-    unheard: Unheard,
-    ended: bool,
+    uncovered: UncoveredTopics,
+    closed: bool,
 }
 
-impl Ear {
-    /// All of its silences; the one that goes on ends `now`.
-    fn silences(&self, now: Millis) -> Vec<Silence> {
-        let open = self.missing.iter().map(|(start, reason)| Silence {
-            start: *start,
-            end: now,
-            reason: reason.clone(),
-        });
-        self.past.iter().cloned().chain(open).collect()
+impl Member {
+    fn go_down(&mut self, since: Millis, reason: String) {
+        self.down.get_or_insert((since, reason));
+        self.behind = None;
+        self.uncovered.clear();
     }
 
-    /// All times in which it has heard nothing, or may have.
-    fn unproven(&self) -> Vec<Silence> {
-        let span = |(start, end)| Silence {
-            start,
-            end,
-            reason: String::new(),
-        };
-        let mut all = self.silences(NEVER);
-        all.extend(self.doubt.map(span));
-        // What another told and it has not is not proven to be heard.
-        let proven = self
-            .behind
-            .map_or(self.proven, |_| self.proven.min(self.told));
-        all.extend(proven.map(|proven| span((proven, NEVER))));
+    /// Ends the current outage; returns when it ended.
+    fn end_outage(&mut self, now: Millis) -> Option<Millis> {
+        let (start, reason) = self.down.take()?;
+        let end = now.max(start.on(1));
+        self.outages.push_back(Outage::new(start, end, reason));
+        Some(end)
+    }
+
+    /// All outages; one that goes on ends `now`.
+    fn outages(&self, now: Millis) -> Vec<Outage> {
+        let open = self.down.iter();
+        let open = open.map(|(start, reason)| Outage::new(*start, now, reason.as_str()));
+        self.outages.iter().cloned().chain(open).collect()
+    }
+
+    /// All times in which this connection has received nothing, or may have.
+    fn unproven(&self) -> Vec<Outage> {
+        let mut all = self.outages(NEVER);
+        all.extend(
+            self.handover
+                .map(|range| Outage::new(range.start, range.end, "")),
+        );
+        // What the other connection received and this one did not is not proven.
+        let proven = self.behind.map_or(self.proven_until, |_| {
+            self.proven_until.min(self.last_event)
+        });
+        all.extend(proven.map(|proven| Outage::new(proven, NEVER, "")));
         all
     }
 
-    fn remember(&mut self, silence: Silence) {
-        self.past.push_back(silence);
-    }
-
-    /// Forgets what is long ago and was over before `settled`, until when it is known what was heard.
+    /// Drops old outages that ended before `settled`.
     fn forget(&mut self, settled: Millis) {
-        while self.past.len() > REMEMBERED
-            && self.past.front().is_some_and(|one| one.end <= settled)
+        while self.outages.len() > REMEMBERED
+            && self
+                .outages
+                .front()
+                .is_some_and(|outage| outage.range.end <= settled)
         {
-            self.past.pop_front();
+            self.outages.pop_front();
         }
-        while self.past.len() > AT_MOST
-            && let Some(oldest) = self.past.pop_front()
-            && let Some(next) = self.past.front_mut()
+        while self.outages.len() > AT_MOST
+            && let Some(oldest) = self.outages.pop_front()
+            && let Some(next) = self.outages.front_mut()
         {
-            next.start = next.start.min(oldest.start);
-            next.end = next.end.max(oldest.end);
+            next.range.start = next.range.start.min(oldest.range.start);
+            next.range.end = next.range.end.max(oldest.range.end);
         }
     }
 }
 
-/// All who listen to the topics of one line.
+/// The one or two connections that carry the same topics.
 #[derive(Clone, Debug)]
-pub(crate) struct Ears {
-    all: Vec<Ear>,
-    /// The topics as they were asked for last.
+pub(crate) struct FeedGroup {
+    first: Member,
+    second: Option<Member>,
+    /// The topics that were requested last.
     topics: BTreeSet<String>,
-    /// Whether the time before one lived for the first time is missing.
-    planned: bool,
+    /// Whether the time before the first connection was live counts as an outage.
+    starts_late: bool,
     was_live: bool,
-    /// The silences of all that were told already.
-    told: VecDeque<Silence>,
+    /// Gaps that were already returned, and the time before the first connection was live.
+    reported: Vec<TimeRange>,
 }
 
-impl Ears {
-    /// So many, none of which lives. Where others are listened to already, the time from `planned` on is missing.
+impl FeedGroup {
+    /// A group of two connections if `is_redundant`, none of them live.
+    ///
+    /// `started_late` is set for a group that is added while others are live: the time from then on counts as an outage.
     pub(crate) fn new(
-        count: usize,
+        is_redundant: bool,
         name: &str,
         topics: BTreeSet<String>,
-        planned: Option<Millis>,
+        started_late: Option<Millis>,
         now: Millis,
     ) -> Self {
-        let since = planned.unwrap_or(now);
-        let ear = Ear {
-            missing: Some((since, format!("{name}: not heard yet"))),
-            ..Ear::default()
+        let since = started_late.unwrap_or(now);
+        let member = Member {
+            down: Some((since, format!("{name}: not connected yet"))),
+            ..Member::default()
         };
         Self {
-            all: vec![ear; count.max(1)],
+            second: is_redundant.then(|| member.clone()),
+            first: member,
             topics,
-            planned: planned.is_some(),
+            starts_late: started_late.is_some(),
             was_live: false,
-            told: VecDeque::new(),
+            reported: Vec::new(),
         }
     }
 
-    /// How many there are.
-    pub(crate) fn count(&self) -> usize {
-        self.all.len()
+    fn members(&self) -> impl Iterator<Item = &Member> {
+        std::iter::once(&self.first).chain(&self.second)
     }
 
-    /// How many of them hear anything.
+    fn members_mut(&mut self) -> impl Iterator<Item = &mut Member> {
+        std::iter::once(&mut self.first).chain(&mut self.second)
+    }
+
+    fn member(&self, slot: Slot) -> Option<&Member> {
+        match slot {
+            Slot::First => Some(&self.first),
+            Slot::Second => self.second.as_ref(),
+        }
+    }
+
+    fn member_mut(&mut self, slot: Slot) -> Option<&mut Member> {
+        match slot {
+            Slot::First => Some(&mut self.first),
+            Slot::Second => self.second.as_mut(),
+        }
+    }
+
+    /// The connections of this group.
+    pub(crate) fn slots(&self) -> &'static [Slot] {
+        if self.is_redundant() {
+            &[Slot::First, Slot::Second]
+        } else {
+            &[Slot::First]
+        }
+    }
+
+    /// Whether two connections carry the topics.
+    pub(crate) fn is_redundant(&self) -> bool {
+        self.second.is_some()
+    }
+
+    /// The number of live connections.
     pub(crate) fn live(&self) -> usize {
-        let is_live = |ear: &&Ear| ear.missing.is_none() && !ear.ended;
-        self.all.iter().filter(is_live).count()
+        let is_live = |member: &&Member| member.down.is_none() && !member.closed;
+        self.members().filter(is_live).count()
     }
 
-    /// One lives from `now` on; gives the gaps that are over with that.
-    pub(crate) fn lives(&mut self, number: usize, now: Millis) -> Vec<Silence> {
-        let is_first = !std::mem::replace(&mut self.was_live, true) && !self.planned;
-        if let Some(ear) = self.all.get_mut(number) {
-            let mut lived = now;
-            if let Some((start, reason)) = ear.missing.take() {
-                // A clock that was ahead may have been set right since.
-                let start = start.min(now);
-                let end = now.max(start.on(1));
-                ear.remember(Silence { start, end, reason });
-                lived = end;
+    /// A connection is live from `now` on; returns the gaps that end with that.
+    pub(crate) fn on_live(&mut self, slot: Slot, now: Millis) -> Vec<Outage> {
+        let is_first = !std::mem::replace(&mut self.was_live, true) && !self.starts_late;
+        if let Some(member) = self.member_mut(slot) {
+            // A clock that was ahead may have been set back since.
+            if let Some((start, _)) = &mut member.down {
+                *start = now.min(*start);
             }
+            let live_at = member.end_outage(now).unwrap_or(now);
+            member.proven_until = member.proven_until.max(Some(now));
+            (member.last_event, member.behind) = (Some(now), None);
             if is_first {
-                self.told.push_back(Silence {
-                    start: Millis(i64::MIN),
-                    end: lived,
-                    reason: String::new(),
-                });
-            }
-            ear.proven = ear.proven.max(Some(now));
-            (ear.told, ear.behind) = (Some(now), None);
-        }
-        self.untold(now)
-    }
-
-    /// One certainly heard until then.
-    pub(crate) fn sign(&mut self, number: usize, at: Millis) {
-        if let Some(ear) = self.all.get_mut(number) {
-            ear.proven = ear.proven.max(Some(at));
-        }
-    }
-
-    /// One told something that came at an instant; of `news` since then the others owe it that have told nothing since.
-    pub(crate) fn tells(&mut self, number: usize, news: Option<Millis>, came: Millis) {
-        for (other, ear) in self.all.iter_mut().enumerate() {
-            if other == number {
-                ear.told = ear.told.max(Some(came));
-                // What came before the other's news may be told of after it.
-                ear.behind.take_if(|(_, news)| *news <= came);
-            } else if let Some(news) = news
-                && ear.missing.is_none()
-                && ear.unheard.is_empty()
-                && ear.told < Some(news)
-            {
-                ear.behind.get_or_insert_with(|| (Instant::now(), news));
+                self.reported
+                    .push(TimeRange::new(Millis(i64::MIN), live_at));
             }
         }
+        self.new_gaps(now)
     }
 
-    /// When one will have owed for `patience` what another told.
-    pub(crate) fn is_mute_at(&self, number: usize, patience: Duration) -> Option<Instant> {
-        let ear = self.all.get(number).filter(|ear| ear.missing.is_none())?;
-        ear.behind.map(|(since, _)| since + patience)
+    /// A connection provably received everything up to `at`.
+    pub(crate) fn prove(&mut self, slot: Slot, at: Millis) {
+        if let Some(member) = self.member_mut(slot) {
+            member.proven_until = member.proven_until.max(Some(at));
+        }
     }
 
-    /// When one that tells nothing while another does last told anything.
-    pub(crate) fn is_mute_since(&self, number: usize) -> Option<Millis> {
-        let ear = self.all.get(number)?;
-        ear.behind.and(ear.told)
-    }
-
-    /// The socket of one was replaced at an instant: until it shows whether it listened as long as it had to, nothing is
-    /// proven beyond its last sign.
-    pub(crate) fn doubt(&mut self, number: usize, replaced: Millis) {
-        if let Some(ear) = self.all.get_mut(number)
-            && ear.missing.is_none()
+    /// A connection received events. The other connection falls behind if it has received nothing since `news`.
+    pub(crate) fn on_events(&mut self, slot: Slot, news: Option<Millis>, received: Millis) {
+        let (member, other) = match slot {
+            Slot::First => (Some(&mut self.first), self.second.as_mut()),
+            Slot::Second => (self.second.as_mut(), Some(&mut self.first)),
+        };
+        if let Some(member) = member {
+            member.last_event = member.last_event.max(Some(received));
+            // Events that were received before the news may be processed after it.
+            member.behind.take_if(|(_, news)| *news <= received);
+        }
+        if let Some(other) = other
+            && let Some(news) = news
+            && other.down.is_none()
+            && other.uncovered.is_empty()
+            && other.last_event < Some(news)
         {
-            let since = ear.doubt.map_or(ear.proven, |(since, _)| Some(since));
-            ear.doubt = since.map(|since| (since, replaced));
+            other.behind.get_or_insert_with(|| (Instant::now(), news));
         }
     }
 
-    /// All sockets of one that were replaced have shown it.
-    pub(crate) fn end_doubt(&mut self, number: usize) {
-        if let Some(ear) = self.all.get_mut(number) {
-            ear.doubt = None;
+    /// When a connection that is behind becomes stale.
+    pub(crate) fn stale_at(&self, slot: Slot, patience: Duration) -> Option<Instant> {
+        let member = self.member(slot).filter(|member| member.down.is_none())?;
+        member.behind.map(|(since, _)| since + patience)
+    }
+
+    /// The last event of a connection that is behind.
+    pub(crate) fn behind_since(&self, slot: Slot) -> Option<Millis> {
+        let member = self.member(slot)?;
+        member.behind.and(member.last_event)
+    }
+
+    /// The socket of a connection was replaced at `at`. Nothing after its last proof counts as received until the old
+    /// socket is closed and shows how long it was alive.
+    pub(crate) fn begin_handover(&mut self, slot: Slot, at: Millis) {
+        if let Some(member) = self.member_mut(slot)
+            && member.down.is_none()
+        {
+            let open = member.handover.map(|range| range.start);
+            member.handover = open
+                .or(member.proven_until)
+                .map(|since| TimeRange::new(since, at));
         }
     }
 
-    /// Until when everything was certainly heard by one of them, or is known to be missing; absent while nobody hears.
-    pub(crate) fn seen(&self) -> Option<Millis> {
+    /// All replaced sockets of a connection are closed.
+    pub(crate) fn end_handover(&mut self, slot: Slot) {
+        if let Some(member) = self.member_mut(slot) {
+            member.handover = None;
+        }
+    }
+
+    /// Up to this instant everything was received or is a known gap; `None` while no connection is live.
+    pub(crate) fn covered_until(&self) -> Option<Millis> {
         if self.live() == 0 {
             return None;
         }
-        self.settled()
+        self.settled_until()
     }
 
-    /// Until when it is known of all time whether it was heard, and what is missing of it is told.
-    fn settled(&self) -> Option<Millis> {
-        let mut left = self.common(Ear::unproven);
-        for told in &self.told {
-            left = left.iter().flat_map(|one| outside(one, told)).collect();
+    /// Up to this instant it is known what was received, and every gap was reported.
+    fn settled_until(&self) -> Option<Millis> {
+        let open = difference(self.common(Member::unproven), &self.reported);
+        open.iter().map(|outage| outage.range.start).min()
+    }
+
+    /// The times in which all connections have an outage.
+    fn common(&self, outages: impl Fn(&Member) -> Vec<Outage>) -> Vec<Outage> {
+        let first = outages(&self.first);
+        match &self.second {
+            Some(second) => intersection(&first, &outages(second)),
+            None => first,
         }
-        left.iter().map(|one| one.start).min()
     }
 
-    /// When all were silent, by the silences of each.
-    fn common(&self, silences: impl Fn(&Ear) -> Vec<Silence>) -> Vec<Silence> {
-        let all = self.all.iter().map(silences);
-        all.reduce(|common, silences| both(&common, &silences))
-            .unwrap_or_default()
-    }
-
-    /// One has heard nothing since then; gives the gaps that turn out to have been before it was known.
-    pub(crate) fn is_lost(
+    /// A connection has received nothing since `since`; returns gaps that are over and become known only now.
+    pub(crate) fn on_loss(
         &mut self,
-        number: usize,
+        slot: Slot,
         since: Millis,
         reason: String,
         now: Millis,
-    ) -> Vec<Silence> {
-        if let Some(ear) = self.all.get_mut(number) {
-            ear.missing.get_or_insert((since, reason));
-            ear.behind = None;
-            ear.unheard.clear();
+    ) -> Vec<Outage> {
+        if let Some(member) = self.member_mut(slot) {
+            member.go_down(since, reason);
         }
-        self.untold(now)
+        self.new_gaps(now)
     }
 
-    /// It turns out that one heard nothing for a while that is over; gives what of it is a gap.
-    pub(crate) fn was_silent(
-        &mut self,
-        number: usize,
-        silence: Silence,
-        now: Millis,
-    ) -> Vec<Silence> {
-        if let Some(ear) = self.all.get_mut(number) {
-            ear.remember(silence);
+    /// Adds an outage of a connection that is already over; returns the gaps in it.
+    pub(crate) fn add_outage(&mut self, slot: Slot, outage: Outage, now: Millis) -> Vec<Outage> {
+        if let Some(member) = self.member_mut(slot) {
+            member.outages.push_back(outage);
         }
-        self.untold(now)
+        self.new_gaps(now)
     }
 
-    /// One is closed for good. When the last one is, the gap that goes on is over; all who heard until they were closed
-    /// heard to the end.
-    pub(crate) fn end(&mut self, number: usize, now: Millis) -> Vec<Silence> {
-        if let Some(ear) = self.all.get_mut(number) {
-            ear.ended = true;
-            ear.unheard.clear();
+    /// A connection is closed for good. The last one ends the gap that goes on.
+    pub(crate) fn close(&mut self, slot: Slot, now: Millis) -> Vec<Outage> {
+        if let Some(member) = self.member_mut(slot) {
+            member.closed = true;
+            member.uncovered.clear();
         }
-        if !self.have_ended() || !(self.was_live || self.planned) {
+        if !self.is_closed() || !(self.was_live || self.starts_late) {
             return Vec::new();
         }
-        for ear in &mut self.all {
-            if let Some((start, reason)) = ear.missing.take() {
-                let end = now.max(start.on(1));
-                ear.remember(Silence { start, end, reason });
-            }
+        for member in self.members_mut() {
+            member.end_outage(now);
         }
-        self.untold(now)
+        self.new_gaps(now)
     }
 
-    /// Whether all are closed.
-    pub(crate) fn have_ended(&self) -> bool {
-        self.all.iter().all(|ear| ear.ended)
+    /// Whether all connections are closed.
+    pub(crate) fn is_closed(&self) -> bool {
+        self.members().all(|member| member.closed)
     }
 
-    /// The silences of all that are over and were not told yet.
-    fn untold(&mut self, now: Millis) -> Vec<Silence> {
-        let mut new = self.common(|ear| ear.silences(now));
-        if self.all.iter().all(|ear| ear.missing.is_some()) {
-            // That one goes on.
-            let goes_on = self.all.iter().filter_map(|ear| ear.missing.as_ref());
-            let since = goes_on.map(|(since, _)| *since).max();
-            new.retain(|one| Some(one.start) != since);
+    /// The gaps that are over and were not reported yet.
+    fn new_gaps(&mut self, now: Millis) -> Vec<Outage> {
+        let mut gaps = self.common(|member| member.outages(now));
+        if self.members().all(|member| member.down.is_some()) {
+            // That gap goes on.
+            let open = self.members().filter_map(|member| member.down.as_ref());
+            let since = open.map(|(since, _)| *since).max();
+            gaps.retain(|gap| Some(gap.range.start) != since);
         }
-        for told in &self.told {
-            new = new.iter().flat_map(|one| outside(one, told)).collect();
+        let gaps = difference(gaps, &self.reported);
+        self.reported.extend(gaps.iter().map(|gap| gap.range));
+        let settled = self.settled_until().unwrap_or(NEVER);
+        for member in self.members_mut() {
+            member.forget(settled);
         }
-        self.told.extend(new.iter().cloned());
-        let settled = self.settled().unwrap_or(NEVER);
-        for ear in &mut self.all {
-            ear.forget(settled);
+        // Not the first of the list if the clock of this machine was set.
+        let outages = self.members().flat_map(|member| &member.outages);
+        if let Some(oldest) = outages.map(|outage| outage.range.start).min() {
+            self.reported.retain(|range| range.end > oldest);
         }
-        // Not in order where this machine's clock was moved.
-        let past = self.all.iter().flat_map(|ear| &ear.past);
-        if let Some(oldest) = past.map(|one| one.start).min() {
-            self.told.retain(|one| one.end > oldest);
-        }
-        new
+        gaps
     }
 
-    /// The topics changed at `now`: the new ones are not heard by anyone who listens.
-    pub(crate) fn replan(&mut self, topics: BTreeSet<String>, now: Millis) {
-        let reason = "listed since, and not heard yet";
-        for topic in topics.difference(&self.topics) {
-            for ear in self.all.iter_mut().filter(|ear| ear.missing.is_none()) {
-                let unheard = || (now, reason.to_owned());
-                ear.unheard.entry(topic.clone()).or_insert_with(unheard);
+    /// Changes the topics; no live connection covers the new ones yet.
+    pub(crate) fn set_topics(&mut self, topics: BTreeSet<String>, now: Millis) {
+        let new: Vec<String> = topics.difference(&self.topics).cloned().collect();
+        for member in self.members_mut().filter(|member| member.down.is_none()) {
+            for topic in &new {
+                let uncovered = || (now, "listed since, and not subscribed yet".to_owned());
+                member
+                    .uncovered
+                    .entry(topic.clone())
+                    .or_insert_with(uncovered);
             }
         }
         self.topics = topics;
     }
 
-    /// One does not cover these topics of `own`; it `is_stale` where it is to be replaced, so that it knows nothing of what
-    /// came since.
-    pub(crate) fn covers(
+    /// Sets which of its `own` topics a connection does not cover. A connection with an outdated list of topics
+    /// (`is_outdated`) says nothing about topics that were added since.
+    pub(crate) fn set_uncovered(
         &mut self,
-        number: usize,
+        slot: Slot,
         own: &BTreeSet<String>,
         uncovered: &BTreeSet<String>,
-        is_stale: bool,
+        is_outdated: bool,
         now: Millis,
     ) {
-        let Some(ear) = self.all.get_mut(number) else {
+        let topics = self.topics.clone();
+        let Some(member) = self.member_mut(slot) else {
             return;
         };
-        if !is_stale {
-            ear.unheard.retain(|topic, _| {
-                let known = own.contains(topic) || !self.topics.contains(topic);
-                !known || uncovered.contains(topic)
+        if !is_outdated {
+            member.uncovered.retain(|topic, _| {
+                let is_known = own.contains(topic) || !topics.contains(topic);
+                !is_known || uncovered.contains(topic)
             });
         }
         for topic in uncovered {
-            let unheard = || (now, "not acknowledged, or refused".to_owned());
-            ear.unheard.entry(topic.clone()).or_insert_with(unheard);
+            let reason = || (now, "not acknowledged, or refused".to_owned());
+            member.uncovered.entry(topic.clone()).or_insert_with(reason);
         }
     }
 
-    /// The topics that nobody hears while others are heard.
-    pub(crate) fn unheard(&self) -> Unheard {
-        let mut hearing = self.all.iter().filter(|ear| ear.missing.is_none());
-        let Some(first) = hearing.next() else {
-            return Unheard::new();
+    /// The topics that no connection receives, while other topics are received.
+    pub(crate) fn uncovered(&self) -> UncoveredTopics {
+        let mut up = self.members().filter(|member| member.down.is_none());
+        let Some(first) = up.next() else {
+            return UncoveredTopics::new();
         };
-        let mut unheard = first.unheard.clone();
-        for ear in &self.all {
-            unheard.retain(|topic, (since, why)| {
-                let silent = match ear.unheard.get(topic) {
-                    Some((start, reason)) => Some((*start, reason)),
-                    None => ear.missing.as_ref().map(|(start, reason)| (*start, reason)),
-                };
-                if let Some((start, reason)) = silent.filter(|(start, _)| start > since) {
-                    (*since, *why) = (start, reason.clone());
+        let mut uncovered = first.uncovered.clone();
+        for member in self.members() {
+            uncovered.retain(|topic, (since, why)| {
+                let outage = member.uncovered.get(topic).or(member.down.as_ref());
+                if let Some((start, reason)) = outage.filter(|(start, _)| start > since) {
+                    (*since, *why) = (*start, reason.clone());
                 }
-                silent.is_some()
+                outage.is_some()
             });
         }
-        unheard
+        uncovered
     }
-}
-
-/// When both were silent; the one that began later says why.
-fn both(some: &[Silence], others: &[Silence]) -> Vec<Silence> {
-    let mut common = Vec::new();
-    for one in some {
-        for other in others {
-            let later = if one.start > other.start { one } else { other };
-            let end = one.end.min(other.end);
-            if later.start < end {
-                common.push(Silence {
-                    end,
-                    ..later.clone()
-                });
-            }
-        }
-    }
-    common
-}
-
-/// What of a silence lies outside of another.
-fn outside(one: &Silence, other: &Silence) -> Vec<Silence> {
-    let parts = [
-        (one.start, one.end.min(other.start)),
-        (one.start.max(other.end), one.end),
-    ];
-    let parts = parts.into_iter().filter(|(start, end)| start < end);
-    parts
-        .map(|(start, end)| Silence {
-            start,
-            end,
-            reason: one.reason.clone(),
-        })
-        .collect()
 }
 
 #[cfg(test)]
 mod tests {
-    use crate::collect::connection::redundancy::*;
+    use super::*;
 
-    fn ears(count: usize, planned: Option<i64>) -> Ears {
+    fn group(is_redundant: bool, started_late: Option<i64>) -> FeedGroup {
         let topics = BTreeSet::from(["x".to_owned(), "y".to_owned()]);
-        Ears::new(count, "line", topics, planned.map(Millis), Millis(0))
+        FeedGroup::new(
+            is_redundant,
+            "line",
+            topics,
+            started_late.map(Millis),
+            Millis(0),
+        )
     }
 
-    fn told(silences: Vec<Silence>) -> Vec<(i64, i64, String)> {
-        let told = silences.into_iter();
-        told.map(|one| (one.start.0, one.end.0, one.reason))
+    fn gaps(outages: Vec<Outage>) -> Vec<(i64, i64, String)> {
+        let outages = outages.into_iter();
+        outages
+            .map(|one| (one.range.start.0, one.range.end.0, one.reason))
             .collect()
     }
 
-    fn lost(ears: &mut Ears, number: usize, since: i64, now: i64) -> Vec<(i64, i64, String)> {
-        let reason = format!("{number} was lost");
-        told(ears.is_lost(number, Millis(since), reason, Millis(now)))
+    fn lost(feeds: &mut FeedGroup, slot: Slot, since: i64, now: i64) -> Vec<(i64, i64, String)> {
+        let reason = format!("{slot:?} was lost");
+        gaps(feeds.on_loss(slot, Millis(since), reason, Millis(now)))
     }
 
-    fn gap(start: i64, end: i64, number: usize) -> (i64, i64, String) {
-        (start, end, format!("{number} was lost"))
-    }
-
-    #[test]
-    fn what_one_alone_misses_is_a_gap() {
-        let mut ears = ears(1, None);
-        assert!(ears.lives(0, Millis(5)).is_empty());
-        assert!(lost(&mut ears, 0, 20, 30).is_empty());
-        assert_eq!(told(ears.lives(0, Millis(40))), [gap(20, 40, 0)]);
-        assert!(ears.end(0, Millis(50)).is_empty());
-        let mut planned = crate::collect::connection::redundancy::tests::ears(1, Some(3));
-        let found = told(planned.lives(0, Millis(5)));
-        assert_eq!(found, [(3, 5, "line: not heard yet".to_owned())]);
+    fn gap(start: i64, end: i64, slot: Slot) -> (i64, i64, String) {
+        (start, end, format!("{slot:?} was lost"))
     }
 
     #[test]
-    fn what_one_of_two_misses_is_no_gap_and_what_both_miss_is_one_once() {
-        let mut ears = ears(2, None);
-        ears.lives(0, Millis(5));
-        assert!(ears.lives(1, Millis(7)).is_empty());
-        assert!(lost(&mut ears, 0, 10, 12).is_empty());
-        assert_eq!(ears.live(), 1);
-        assert!(lost(&mut ears, 1, 15, 17).is_empty());
-        assert_eq!(told(ears.lives(0, Millis(20))), [gap(15, 20, 1)]);
-        assert!(ears.lives(1, Millis(30)).is_empty());
-        // One by one, never both.
-        assert!(lost(&mut ears, 0, 40, 41).is_empty());
-        assert!(ears.lives(0, Millis(50)).is_empty());
-        assert!(lost(&mut ears, 1, 50, 51).is_empty());
-        assert!(ears.lives(1, Millis(60)).is_empty());
+    fn an_outage_of_a_single_connection_is_a_gap() {
+        let mut feeds = group(false, None);
+        assert!(feeds.on_live(Slot::First, Millis(5)).is_empty());
+        assert!(lost(&mut feeds, Slot::First, 20, 30).is_empty());
+        assert_eq!(
+            gaps(feeds.on_live(Slot::First, Millis(40))),
+            [gap(20, 40, Slot::First)]
+        );
+        assert!(feeds.close(Slot::First, Millis(50)).is_empty());
+        let mut planned = group(false, Some(3));
+        let found = gaps(planned.on_live(Slot::First, Millis(5)));
+        assert_eq!(found, [(3, 5, "line: not connected yet".to_owned())]);
     }
 
     #[test]
-    fn one_that_is_found_dead_late_is_held_against_what_the_other_missed_before() {
-        let mut ears = ears(2, None);
-        ears.lives(0, Millis(1));
-        ears.lives(1, Millis(2));
-        assert!(lost(&mut ears, 0, 10, 11).is_empty());
-        assert!(ears.lives(0, Millis(20)).is_empty());
-        assert_eq!(lost(&mut ears, 1, 15, 55), [gap(15, 20, 1)]);
-        assert!(ears.lives(1, Millis(60)).is_empty());
-        // The same before the second lived at all.
-        let mut ears = crate::collect::connection::redundancy::tests::ears(2, None);
-        ears.lives(0, Millis(1));
-        ears.lives(1, Millis(30));
-        let found = lost(&mut ears, 0, 10, 40);
-        assert_eq!(found, [gap(10, 30, 0)]);
+    fn a_gap_is_an_outage_of_both_connections_and_is_reported_once() {
+        let mut feeds = group(true, None);
+        feeds.on_live(Slot::First, Millis(5));
+        assert!(feeds.on_live(Slot::Second, Millis(7)).is_empty());
+        assert!(lost(&mut feeds, Slot::First, 10, 12).is_empty());
+        assert_eq!(feeds.live(), 1);
+        assert!(lost(&mut feeds, Slot::Second, 15, 17).is_empty());
+        assert_eq!(
+            gaps(feeds.on_live(Slot::First, Millis(20))),
+            [gap(15, 20, Slot::Second)]
+        );
+        assert!(feeds.on_live(Slot::Second, Millis(30)).is_empty());
+        // One after the other, never both at once.
+        assert!(lost(&mut feeds, Slot::First, 40, 41).is_empty());
+        assert!(feeds.on_live(Slot::First, Millis(50)).is_empty());
+        assert!(lost(&mut feeds, Slot::Second, 50, 51).is_empty());
+        assert!(feeds.on_live(Slot::Second, Millis(60)).is_empty());
     }
 
     #[test]
-    fn a_gap_that_goes_on_ends_with_the_last_and_those_who_heard_heard_to_the_end() {
-        let mut ears = ears(2, None);
-        ears.lives(0, Millis(1));
-        ears.lives(1, Millis(2));
-        lost(&mut ears, 0, 10, 11);
-        assert!(ears.end(1, Millis(20)).is_empty());
-        assert!(ears.end(0, Millis(25)).is_empty() && ears.have_ended());
-        let mut ears = crate::collect::connection::redundancy::tests::ears(2, None);
-        ears.lives(0, Millis(1));
-        lost(&mut ears, 0, 10, 11);
-        assert!(ears.end(0, Millis(20)).is_empty());
-        assert_eq!(told(ears.end(1, Millis(25))), [gap(10, 25, 0)]);
-        let mut never = crate::collect::connection::redundancy::tests::ears(2, None);
-        assert!(never.end(0, Millis(20)).is_empty() && never.end(1, Millis(20)).is_empty());
+    fn a_loss_that_is_detected_late_is_compared_with_earlier_outages() {
+        let mut feeds = group(true, None);
+        feeds.on_live(Slot::First, Millis(1));
+        feeds.on_live(Slot::Second, Millis(2));
+        assert!(lost(&mut feeds, Slot::First, 10, 11).is_empty());
+        assert!(feeds.on_live(Slot::First, Millis(20)).is_empty());
+        assert_eq!(
+            lost(&mut feeds, Slot::Second, 15, 55),
+            [gap(15, 20, Slot::Second)]
+        );
+        assert!(feeds.on_live(Slot::Second, Millis(60)).is_empty());
+        // The same before the second connection was live for the first time.
+        let mut feeds = group(true, None);
+        feeds.on_live(Slot::First, Millis(1));
+        feeds.on_live(Slot::Second, Millis(30));
+        let found = lost(&mut feeds, Slot::First, 10, 40);
+        assert_eq!(found, [gap(10, 30, Slot::First)]);
     }
 
     #[test]
-    fn nothing_is_seen_beyond_what_one_has_proven_or_what_is_known_to_be_missing() {
-        let mut ears = ears(2, None);
-        assert_eq!(ears.seen(), None);
-        ears.lives(0, Millis(1));
-        ears.lives(1, Millis(2));
-        ears.sign(0, Millis(100));
-        ears.sign(1, Millis(110));
-        assert_eq!(ears.seen(), Some(Millis(110)));
-        // The first may have died at 100, the second is lost and comes back: whether anybody heard meanwhile shows later.
-        assert!(lost(&mut ears, 1, 120, 121).is_empty());
-        assert!(ears.lives(1, Millis(125)).is_empty());
-        ears.sign(1, Millis(130));
-        assert_eq!(ears.seen(), Some(Millis(120)));
-        let (mut alive, mut dead) = (ears.clone(), ears);
-        alive.sign(0, Millis(126));
-        assert_eq!(alive.seen(), Some(Millis(130)));
-        assert_eq!(lost(&mut dead, 0, 100, 140), [gap(120, 125, 1)]);
-        assert_eq!(dead.seen(), Some(Millis(130)));
-        assert!(lost(&mut dead, 1, 130, 150).is_empty());
-        assert_eq!(dead.seen(), None);
+    fn a_gap_that_goes_on_ends_when_the_last_connection_closes() {
+        let mut feeds = group(true, None);
+        feeds.on_live(Slot::First, Millis(1));
+        feeds.on_live(Slot::Second, Millis(2));
+        lost(&mut feeds, Slot::First, 10, 11);
+        assert!(feeds.close(Slot::Second, Millis(20)).is_empty());
+        assert!(feeds.close(Slot::First, Millis(25)).is_empty() && feeds.is_closed());
+        let mut feeds = group(true, None);
+        feeds.on_live(Slot::First, Millis(1));
+        lost(&mut feeds, Slot::First, 10, 11);
+        assert!(feeds.close(Slot::First, Millis(20)).is_empty());
+        assert_eq!(
+            gaps(feeds.close(Slot::Second, Millis(25))),
+            [gap(10, 25, Slot::First)]
+        );
+        let mut never = group(true, None);
+        assert!(
+            never.close(Slot::First, Millis(20)).is_empty()
+                && never.close(Slot::Second, Millis(20)).is_empty()
+        );
     }
 
     #[test]
-    fn a_clock_that_was_ahead_when_the_listening_began_leaves_no_gap_behind() {
+    fn nothing_unproven_is_covered_unless_it_is_a_known_gap() {
+        let mut feeds = group(true, None);
+        assert_eq!(feeds.covered_until(), None);
+        feeds.on_live(Slot::First, Millis(1));
+        feeds.on_live(Slot::Second, Millis(2));
+        feeds.prove(Slot::First, Millis(100));
+        feeds.prove(Slot::Second, Millis(110));
+        assert_eq!(feeds.covered_until(), Some(Millis(110)));
+        // The first connection may have died at 100. The second is lost and comes back: whether that is a gap shows later.
+        assert!(lost(&mut feeds, Slot::Second, 120, 121).is_empty());
+        assert!(feeds.on_live(Slot::Second, Millis(125)).is_empty());
+        feeds.prove(Slot::Second, Millis(130));
+        assert_eq!(feeds.covered_until(), Some(Millis(120)));
+        let (mut alive, mut dead) = (feeds.clone(), feeds);
+        alive.prove(Slot::First, Millis(126));
+        assert_eq!(alive.covered_until(), Some(Millis(130)));
+        assert_eq!(
+            lost(&mut dead, Slot::First, 100, 140),
+            [gap(120, 125, Slot::Second)]
+        );
+        assert_eq!(dead.covered_until(), Some(Millis(130)));
+        assert!(lost(&mut dead, Slot::Second, 130, 150).is_empty());
+        assert_eq!(dead.covered_until(), None);
+    }
+
+    #[test]
+    fn a_clock_that_was_ahead_at_the_start_leaves_no_gap() {
         let topics = BTreeSet::from(["x".to_owned()]);
-        let mut ears = Ears::new(1, "line", topics, None, Millis(900));
-        assert!(ears.lives(0, Millis(100)).is_empty());
-        assert!(lost(&mut ears, 0, 150, 160).is_empty());
-        assert_eq!(told(ears.lives(0, Millis(170))), [gap(150, 170, 0)]);
-        ears.sign(0, Millis(2000));
-        assert_eq!(ears.seen(), Some(Millis(2000)));
-        // The same where nobody was heard for no time at all.
+        let mut feeds = FeedGroup::new(false, "line", topics, None, Millis(900));
+        assert!(feeds.on_live(Slot::First, Millis(100)).is_empty());
+        assert!(lost(&mut feeds, Slot::First, 150, 160).is_empty());
+        assert_eq!(
+            gaps(feeds.on_live(Slot::First, Millis(170))),
+            [gap(150, 170, Slot::First)]
+        );
+        feeds.prove(Slot::First, Millis(2000));
+        assert_eq!(feeds.covered_until(), Some(Millis(2000)));
+        // The same without any time before the connection is live.
         let topics = BTreeSet::from(["x".to_owned()]);
-        let mut ears = Ears::new(1, "line", topics, None, Millis(100));
-        assert!(ears.lives(0, Millis(100)).is_empty());
+        let mut feeds = FeedGroup::new(false, "line", topics, None, Millis(100));
+        assert!(feeds.on_live(Slot::First, Millis(100)).is_empty());
     }
 
     #[test]
-    fn the_doubt_about_one_that_was_replaced_is_none_about_the_other() {
-        let mut ears = ears(2, None);
-        ears.lives(0, Millis(1));
-        ears.sign(0, Millis(10));
-        ears.doubt(0, Millis(20));
-        ears.lives(0, Millis(20));
-        assert_eq!(ears.seen(), Some(Millis(10)));
-        ears.lives(1, Millis(5));
-        ears.sign(1, Millis(15));
-        assert_eq!(ears.seen(), Some(Millis(15)));
-        ears.end_doubt(0);
-        assert_eq!(ears.seen(), Some(Millis(20)));
+    fn a_handover_leaves_the_coverage_of_the_other_connection_alone() {
+        let mut feeds = group(true, None);
+        feeds.on_live(Slot::First, Millis(1));
+        feeds.prove(Slot::First, Millis(10));
+        feeds.begin_handover(Slot::First, Millis(20));
+        feeds.on_live(Slot::First, Millis(20));
+        assert_eq!(feeds.covered_until(), Some(Millis(10)));
+        feeds.on_live(Slot::Second, Millis(5));
+        feeds.prove(Slot::Second, Millis(15));
+        assert_eq!(feeds.covered_until(), Some(Millis(15)));
+        feeds.end_handover(Slot::First);
+        assert_eq!(feeds.covered_until(), Some(Millis(20)));
     }
 
     #[test]
-    fn one_that_does_not_tell_what_another_tells_is_mute_since_it_last_told() {
+    fn a_connection_without_the_news_of_the_other_becomes_stale() {
         let patience = Duration::from_secs(40);
-        let mut ears = ears(2, None);
-        ears.lives(0, Millis(1));
-        ears.lives(1, Millis(2));
-        let mute = |ears: &Ears| [0, 1].map(|ear| ears.is_mute_at(ear, patience).is_some());
-        ears.tells(0, Some(Millis(10)), Millis(10));
-        assert_eq!(mute(&ears), [false, true]);
-        assert_eq!(ears.is_mute_since(1), Some(Millis(2)));
-        ears.tells(1, None, Millis(11));
-        assert_eq!(mute(&ears), [false, false]);
-        // What it told meanwhile, before the other was done, it does not owe.
-        ears.tells(1, Some(Millis(20)), Millis(20));
-        ears.tells(0, Some(Millis(20)), Millis(20));
-        assert_eq!(mute(&ears), [false, false]);
-        // Told of the past, it owes what it told nothing since.
-        ears.tells(1, Some(Millis(19)), Millis(22));
-        assert_eq!(mute(&ears), [false, false]);
-        ears.tells(1, Some(Millis(30)), Millis(30));
-        ears.tells(0, None, Millis(25));
-        assert_eq!(mute(&ears), [true, false]);
-        assert_eq!(ears.is_mute_since(0), Some(Millis(25)));
-        assert!(lost(&mut ears, 0, 20, 70).is_empty());
-        assert_eq!(mute(&ears), [false, false]);
+        let mut feeds = group(true, None);
+        feeds.on_live(Slot::First, Millis(1));
+        feeds.on_live(Slot::Second, Millis(2));
+        let stale = |feeds: &FeedGroup| {
+            [Slot::First, Slot::Second].map(|slot| feeds.stale_at(slot, patience).is_some())
+        };
+        feeds.on_events(Slot::First, Some(Millis(10)), Millis(10));
+        assert_eq!(stale(&feeds), [false, true]);
+        assert_eq!(feeds.behind_since(Slot::Second), Some(Millis(2)));
+        feeds.on_events(Slot::Second, None, Millis(11));
+        assert_eq!(stale(&feeds), [false, false]);
+        // Both received the same news.
+        feeds.on_events(Slot::Second, Some(Millis(20)), Millis(20));
+        feeds.on_events(Slot::First, Some(Millis(20)), Millis(20));
+        assert_eq!(stale(&feeds), [false, false]);
+        // News from the past that both have already received.
+        feeds.on_events(Slot::Second, Some(Millis(19)), Millis(22));
+        assert_eq!(stale(&feeds), [false, false]);
+        feeds.on_events(Slot::Second, Some(Millis(30)), Millis(30));
+        feeds.on_events(Slot::First, None, Millis(25));
+        assert_eq!(stale(&feeds), [true, false]);
+        assert_eq!(feeds.behind_since(Slot::First), Some(Millis(25)));
+        assert!(lost(&mut feeds, Slot::First, 20, 70).is_empty());
+        assert_eq!(stale(&feeds), [false, false]);
     }
 
     #[test]
-    fn a_topic_is_unheard_where_nobody_hears_it() {
+    fn a_topic_is_uncovered_if_no_connection_receives_it() {
         let set = |topics: &[&str]| -> BTreeSet<String> {
             topics.iter().map(|topic| (*topic).to_owned()).collect()
         };
         let all = set(&["x", "y"]);
-        let mut ears = ears(2, None);
-        let since = |ears: &Ears| -> Vec<(String, i64)> {
-            let unheard = ears.unheard().into_iter();
-            unheard
+        let mut feeds = group(true, None);
+        let since = |feeds: &FeedGroup| -> Vec<(String, i64)> {
+            let uncovered = feeds.uncovered().into_iter();
+            uncovered
                 .map(|(topic, (since, _))| (topic, since.0))
                 .collect()
         };
-        ears.lives(0, Millis(1));
-        ears.covers(0, &all, &set(&["x"]), false, Millis(1));
-        assert_eq!(since(&ears), [("x".to_owned(), 1)]);
-        ears.lives(1, Millis(2));
-        ears.covers(1, &all, &set(&[]), false, Millis(2));
-        assert!(since(&ears).is_empty());
-        lost(&mut ears, 1, 10, 20);
-        assert_eq!(since(&ears), [("x".to_owned(), 10)]);
-        lost(&mut ears, 0, 15, 30);
-        assert!(since(&ears).is_empty(), "nothing is heard at all");
-        ears.lives(0, Millis(40));
-        ears.covers(0, &all, &set(&[]), false, Millis(40));
-        // Listed since: by nobody, until one hears it.
+        feeds.on_live(Slot::First, Millis(1));
+        feeds.set_uncovered(Slot::First, &all, &set(&["x"]), false, Millis(1));
+        assert_eq!(since(&feeds), [("x".to_owned(), 1)]);
+        feeds.on_live(Slot::Second, Millis(2));
+        feeds.set_uncovered(Slot::Second, &all, &set(&[]), false, Millis(2));
+        assert!(since(&feeds).is_empty());
+        lost(&mut feeds, Slot::Second, 10, 20);
+        assert_eq!(since(&feeds), [("x".to_owned(), 10)]);
+        lost(&mut feeds, Slot::First, 15, 30);
+        assert!(since(&feeds).is_empty(), "no connection is live");
+        feeds.on_live(Slot::First, Millis(40));
+        feeds.set_uncovered(Slot::First, &all, &set(&[]), false, Millis(40));
+        // A new topic is uncovered until it is subscribed.
         let more = set(&["x", "y", "z"]);
-        ears.replan(more.clone(), Millis(50));
-        ears.covers(0, &all, &set(&[]), false, Millis(51));
-        assert_eq!(since(&ears), [("z".to_owned(), 50)]);
-        ears.covers(0, &more, &set(&[]), false, Millis(60));
-        assert!(since(&ears).is_empty());
+        feeds.set_topics(more.clone(), Millis(50));
+        feeds.set_uncovered(Slot::First, &all, &set(&[]), false, Millis(51));
+        assert_eq!(since(&feeds), [("z".to_owned(), 50)]);
+        feeds.set_uncovered(Slot::First, &more, &set(&[]), false, Millis(60));
+        assert!(since(&feeds).is_empty());
     }
 }

@@ -1,38 +1,40 @@
-//! What is told of those who listen together, held against when each of them heard nothing: over hundreds of losses, one of
-//! them never there, or found dead long after it died.
+//! Checks the reported gaps against the true outages of each connection, over hundreds of random losses.
+//!
+//! A connection may never be live, or its death may be detected late.
 
 #![expect(clippy::indexing_slicing, clippy::unwrap_used, reason = "tests")]
 
 use fastrand::Rng;
 
-use crate::collect::connection::redundancy::{Ears, Silence};
+use crate::collect::connection::outages::Outage;
+use crate::collect::connection::redundancy::{FeedGroup, Slot};
 use crate::model::Millis;
 
-/// A time from here until before there.
+/// The start and the end of an outage.
 type Span = (i64, i64);
 
-/// What one of those who listen does.
+/// The true state of a connection.
 #[derive(Clone, Copy)]
 enum State {
-    /// It hears nothing since then.
-    Missing(i64),
-    /// It heard until then for certain.
-    Hears(i64),
-    /// It heard until then, and that it is dead is found out at the other time.
+    /// Down since then.
+    Down(i64),
+    /// Live, and everything was received up to then.
+    Live(i64),
+    /// Dead since the first instant; that is detected at the second.
     Dead(i64, i64),
 }
 
-/// In order and apart from each other.
-fn joined(mut spans: Vec<Span>) -> Vec<Span> {
+/// Sorts and merges spans.
+fn merged(mut spans: Vec<Span>) -> Vec<Span> {
     spans.sort_unstable();
-    let mut joined: Vec<Span> = Vec::new();
+    let mut merged: Vec<Span> = Vec::new();
     for (start, end) in spans {
-        match joined.last_mut() {
+        match merged.last_mut() {
             Some((_, last)) if *last >= start => *last = end.max(*last),
-            _ => joined.push((start, end)),
+            _ => merged.push((start, end)),
         }
     }
-    joined
+    merged
 }
 
 fn common(some: &[Span], others: &[Span]) -> Vec<Span> {
@@ -43,137 +45,141 @@ fn common(some: &[Span], others: &[Span]) -> Vec<Span> {
     pairs.filter(|(start, end)| start < end).collect()
 }
 
-/// Those who listen, what is told of them, and when each of them really heard nothing.
-struct Room {
-    ears: Ears,
+/// A feed group, the gaps it has reported, and the true outages of its connections.
+struct Simulation {
+    group: FeedGroup,
     states: Vec<State>,
-    silences: Vec<Vec<Span>>,
-    told: Vec<Span>,
+    outages: Vec<Vec<Span>>,
+    gaps: Vec<Span>,
     first: Option<i64>,
-    seen: i64,
+    covered: i64,
 }
 
-impl Room {
-    fn new(count: usize) -> Self {
+impl Simulation {
+    fn new(is_redundant: bool) -> Self {
+        let topics = std::iter::once("x".to_owned()).collect();
+        let group = FeedGroup::new(is_redundant, "line", topics, None, Millis(0));
+        let count = group.slots().len();
         Self {
-            ears: Ears::new(
-                count,
-                "line",
-                std::iter::once("x".to_owned()).collect(),
-                None,
-                Millis(0),
-            ),
-            states: vec![State::Missing(0); count],
-            silences: vec![Vec::new(); count],
-            told: Vec::new(),
+            group,
+            states: vec![State::Down(0); count],
+            outages: vec![Vec::new(); count],
+            gaps: Vec::new(),
             first: None,
-            seen: 0,
+            covered: 0,
         }
     }
 
-    fn is_told(&mut self, gaps: Vec<Silence>) {
+    fn slot(&self, number: usize) -> Slot {
+        self.group.slots()[number]
+    }
+
+    fn report(&mut self, gaps: Vec<Outage>) {
         for gap in gaps {
+            let (start, end) = (gap.range.start.0, gap.range.end.0);
             assert!(
-                gap.start.0 >= self.seen,
+                start >= self.covered,
                 "{gap:?} was covered until {}",
-                self.seen
+                self.covered
             );
-            self.told.push((gap.start.0, gap.end.0));
+            self.gaps.push((start, end));
         }
-        self.seen = self
-            .ears
-            .seen()
-            .map_or(self.seen, |seen| self.seen.max(seen.0));
+        self.covered = self
+            .group
+            .covered_until()
+            .map_or(self.covered, |covered| self.covered.max(covered.0));
     }
 
-    fn lives(&mut self, ear: usize, since: i64, now: i64) {
+    fn on_live(&mut self, number: usize, since: i64, now: i64) {
         self.first.get_or_insert(now);
-        self.silences[ear].push((since, now));
-        self.states[ear] = State::Hears(now);
-        let over = self.ears.lives(ear, Millis(now));
-        self.is_told(over);
+        self.outages[number].push((since, now));
+        self.states[number] = State::Live(now);
+        let gaps = self.group.on_live(self.slot(number), Millis(now));
+        self.report(gaps);
     }
 
-    fn signs(&mut self, ear: usize, now: i64) {
-        self.states[ear] = State::Hears(now);
-        self.ears.sign(ear, Millis(now));
-        self.is_told(Vec::new());
+    fn prove(&mut self, number: usize, now: i64) {
+        self.states[number] = State::Live(now);
+        self.group.prove(self.slot(number), Millis(now));
+        self.report(Vec::new());
     }
 
-    fn is_lost(&mut self, ear: usize, since: i64, now: i64) {
-        self.states[ear] = State::Missing(since);
-        let over = self
-            .ears
-            .is_lost(ear, Millis(since), "lost".to_owned(), Millis(now));
-        self.is_told(over);
+    fn on_loss(&mut self, number: usize, since: i64, now: i64) {
+        self.states[number] = State::Down(since);
+        let (slot, reason) = (self.slot(number), "lost".to_owned());
+        let gaps = self.group.on_loss(slot, Millis(since), reason, Millis(now));
+        self.report(gaps);
     }
 
-    /// Ends it, and holds what was told against what was.
-    fn end(mut self, now: i64) -> Vec<Span> {
-        for ear in 0..self.states.len() {
-            if let State::Dead(since, _) = self.states[ear] {
-                self.is_lost(ear, since, now);
+    /// Closes the group and compares the reported gaps with the true ones.
+    fn finish(mut self, now: i64) -> Vec<Span> {
+        for number in 0..self.states.len() {
+            if let State::Dead(since, _) = self.states[number] {
+                self.on_loss(number, since, now);
             }
-            if let State::Missing(since) = self.states[ear] {
-                self.silences[ear].push((since, now));
+            if let State::Down(since) = self.states[number] {
+                self.outages[number].push((since, now));
             }
         }
-        for ear in 0..self.states.len() {
-            let over = self.ears.end(ear, Millis(now));
-            self.is_told(over);
+        for slot in self.group.slots() {
+            let gaps = self.group.close(*slot, Millis(now));
+            self.report(gaps);
         }
-        let all = self.silences.iter().cloned();
-        let true_gaps = all.reduce(|some, others| common(&some, &others)).unwrap();
-        let true_gaps = common(&true_gaps, &[(self.first.unwrap_or(now), now)]);
-        let alone: i64 = self.told.iter().map(|(start, end)| end - start).sum();
-        let told = joined(self.told);
-        let long: i64 = told.iter().map(|(start, end)| end - start).sum();
-        assert_eq!(alone, long, "a gap was told twice");
-        assert_eq!(told, joined(true_gaps));
-        told
+        let all = self.outages.iter().cloned();
+        let expected = all.reduce(|some, others| common(&some, &others)).unwrap();
+        let expected = common(&expected, &[(self.first.unwrap_or(now), now)]);
+        let length = |spans: &[Span]| -> i64 { spans.iter().map(|(start, end)| end - start).sum() };
+        let gaps = merged(self.gaps.clone());
+        assert_eq!(
+            length(&self.gaps),
+            length(&gaps),
+            "a gap was reported twice"
+        );
+        assert_eq!(gaps, merged(expected));
+        gaps
     }
 }
 
 #[test]
-fn one_that_never_connects_makes_no_gap_of_what_another_heard_however_often_that_is_lost() {
-    let mut room = Room::new(2);
+fn a_connection_that_is_never_live_makes_no_gaps_however_often_the_other_is_lost() {
+    let mut simulation = Simulation::new(true);
     let mut now = 5;
-    room.lives(0, 0, now);
+    simulation.on_live(0, 0, now);
     for _ in 0..500 {
         now += 3_600_000;
-        room.signs(0, now);
-        room.is_lost(0, now, now + 40_000);
+        simulation.prove(0, now);
+        simulation.on_loss(0, now, now + 40_000);
         now += 60_000;
-        room.lives(0, now - 60_000, now);
+        simulation.on_live(0, now - 60_000, now);
     }
-    assert_eq!(room.end(now + 1).len(), 500);
+    assert_eq!(simulation.finish(now + 1).len(), 500);
 }
 
 #[test]
-fn what_is_told_of_hundreds_of_losses_is_what_nobody_heard() {
+fn reported_gaps_are_the_times_in_which_no_connection_received_anything() {
     for seed in 0..12 {
         let mut rng = Rng::with_seed(seed);
-        let count = 1 + rng.usize(..3);
+        let mut simulation = Simulation::new(seed % 3 > 0);
+        let count = simulation.states.len();
         let absent = rng.bool().then(|| count - 1).filter(|absent| *absent > 0);
-        // How long it takes to find out that one is dead, and how often one is lost meanwhile.
+        // How late a death is detected, and how often a connection is lost meanwhile.
         let late = [1, 100, 1500][rng.usize(..3)];
         let losses = [2, 10, 50][rng.usize(..3)];
-        let mut room = Room::new(count);
         let mut now = 0;
         for _ in 0..600 {
             now += rng.i64(1..20);
-            let ear = rng.usize(..count);
-            match room.states[ear] {
-                State::Missing(_) if Some(ear) == absent => {}
-                State::Missing(since) => room.lives(ear, since, now),
-                State::Hears(since) if rng.usize(..losses) == 0 => {
-                    room.states[ear] = State::Dead(since, now + rng.i64(..=late));
+            let number = rng.usize(..count);
+            match simulation.states[number] {
+                State::Down(_) if Some(number) == absent => {}
+                State::Down(since) => simulation.on_live(number, since, now),
+                State::Live(since) if rng.usize(..losses) == 0 => {
+                    simulation.states[number] = State::Dead(since, now + rng.i64(..=late));
                 }
-                State::Hears(_) => room.signs(ear, now),
-                State::Dead(since, found) if now >= found => room.is_lost(ear, since, now),
+                State::Live(_) => simulation.prove(number, now),
+                State::Dead(since, found) if now >= found => simulation.on_loss(number, since, now),
                 State::Dead(..) => {}
             }
         }
-        room.end(now + 1);
+        simulation.finish(now + 1);
     }
 }

@@ -1,10 +1,10 @@
-//! One socket of a venue, from its opening until it is lost.
+//! The state machine of one connection: from the handshake over subscribed and live to lost.
 //!
-//! Every topic has to be acknowledged, every connection has to prove again and again that the other end lives, and a frame
-//! may only be so large. What a frame says is left to the [`Intake`].
+//! Every topic must be acknowledged, the exchange must show regularly that it is alive, and the size of a frame is
+//! limited. The content of a frame is decoded by the [`Intake`].
 //!
-//! What comes may have been long on its way, and what was said since then be lost. So a frame proves that everything was
-//! heard that was said before it was: before the ping that it answers, or before the event that it tells.
+//! A frame may be delayed, and frames behind it may be lost. So a frame only proves the receipt of what was sent before
+//! its own time: before the ping that it answers, or before the event that it carries.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -16,11 +16,11 @@ use tokio::time::Instant;
 use tokio_tungstenite::tungstenite::{Error as WebSocketError, Message};
 
 use crate::collect::connection::handshake::{Socket, open};
-use crate::collect::connection::redundancy::Place;
+use crate::collect::connection::redundancy::Membership;
 use crate::collect::connection::sequence::Sequences;
 use crate::collect::health::heartbeat::HeartbeatMonitor;
 use crate::collect::health::liveness::Liveness;
-use crate::collect::health::pings::{Pings, said_at};
+use crate::collect::health::pings::{Pings, ping_time};
 use crate::collect::intake::intake::Intake;
 use crate::collect::lock::locked;
 use crate::collect::settings::{span, span_or};
@@ -29,56 +29,56 @@ use crate::feeds::{Beat, Control, Error, Heard, Line, Sign, text, unzipped};
 use crate::model::Millis;
 use crate::net::{Backoff, Connector};
 
-/// How long a close is waited for.
-const FAREWELL: Duration = Duration::from_secs(1);
-/// How long it is waited for what a control stream tells next: one tells each three seconds.
-const IN_TURN: Duration = Duration::from_millis(3200);
-/// The silence of a control stream that may tell within that time.
-const SOON: Duration = Duration::from_secs(30);
-/// How much later than the next of them a number may come, whatever the venue promises: frames of one moment may be sent
-/// in any order.
-const IN_ANY_ORDER: Duration = Duration::from_secs(1);
+/// Time limit of the closing handshake.
+const CLOSE_TIMEOUT: Duration = Duration::from_secs(1);
+/// How long to wait for the next message of a control stream; the slowest sends one every three seconds.
+const NEXT_CONTROL: Duration = Duration::from_millis(3200);
+/// Only control streams with at most this silence are waited for.
+const FREQUENT: Duration = Duration::from_secs(30);
+/// Least time that a sequence number may be late: frames of one moment may be sent in any order.
+const MIN_LATENESS: Duration = Duration::from_secs(1);
 
-/// Why a socket is no more, and until when it certainly listened.
+/// Why a socket was lost.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Loss {
     pub(crate) reason: String,
-    /// Until when all that was said was heard; absent where it never listened.
-    pub(crate) last_sign: Option<Millis>,
+    /// Up to this instant everything was received; `None` if the socket was never live.
+    pub(crate) proven_until: Option<Millis>,
 }
 
-/// What one of two has told the other tells within so long.
-const IN_TIME: Duration = Duration::from_secs(5);
+/// Redundant connections deliver the same event within this time.
+const REDUNDANT_DELAY: Duration = Duration::from_secs(5);
 
-/// What ends a socket from outside.
+/// Whether a socket is to end.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) enum Ending {
-    /// Nothing: it goes on.
+pub(crate) enum StopSignal {
+    /// It runs on.
     #[default]
-    Listen,
-    /// It is to be given up and opened anew, for this reason.
-    Renew(String),
-    /// It is to be closed.
+    Run,
+    /// It is treated as lost, for this reason.
+    Restart(String),
     Close,
 }
 
-/// Opens `line`, listens on it until it is lost, and says through `covers` which topics it does not cover: once it covers
-/// what it can, and whenever that has changed. Where there is a control stream, that is not before it is heard.
-pub(crate) async fn listen(
+/// Opens a socket for `line` and runs it until it is lost.
+///
+/// Sends the uncovered topics through `uncovered`, first when the socket becomes live, then whenever they change. A line
+/// with a control stream is not live before the first message of that stream.
+pub(crate) async fn run(
     intake: Arc<Intake>,
     connector: Connector,
     line: Line,
-    place: Place,
-    covers: mpsc::UnboundedSender<BTreeSet<String>>,
-    mut ending: watch::Receiver<Ending>,
+    membership: Membership,
+    uncovered: mpsc::UnboundedSender<BTreeSet<String>>,
+    mut stop: watch::Receiver<StopSignal>,
 ) -> Loss {
     let never = |reason: String| Loss {
         reason,
-        last_sign: None,
+        proven_until: None,
     };
     tokio::select! {
-        () = intake.context.cooldowns.over(line.host) => {}
-        () = ended(&mut ending) => return never("closed".to_owned()),
+        () = intake.context.cooldowns.wait(line.host) => {}
+        () = stopped(&mut stop) => return never("closed".to_owned()),
     }
     let patience = span(intake.context.settings.pace.connect);
     let opening = tokio::time::timeout(patience, open(&intake.context, &connector, &line));
@@ -88,58 +88,58 @@ pub(crate) async fn listen(
             Ok(Err(reason)) => return never(format!("no connection: {reason}")),
             Err(_) => return never(format!("no connection within {} s", patience.as_secs_f64())),
         },
-        () = ended(&mut ending) => return never("closed".to_owned()),
+        () = stopped(&mut stop) => return never("closed".to_owned()),
     };
     intake.context.board.notes().status.connections += 1;
-    StateMachine::new(intake, line, place, covers, stream)
-        .run(ending)
+    StateMachine::new(intake, line, membership, uncovered, stream)
+        .run(stop)
         .await
 }
 
-/// Returns once the socket is to end, or nobody is left to say so.
-async fn ended(ending: &mut watch::Receiver<Ending>) {
-    let _ = ending.wait_for(|ending| *ending != Ending::Listen).await;
+/// Returns once the socket is to end, or the sender is gone.
+async fn stopped(stop: &mut watch::Receiver<StopSignal>) {
+    let _ = stop.wait_for(|stop| *stop != StopSignal::Run).await;
 }
 
 struct StateMachine {
     intake: Arc<Intake>,
     line: Line,
-    place: Place,
+    membership: Membership,
     stream: Socket,
-    covers: mpsc::UnboundedSender<BTreeSet<String>>,
-    /// Whether it has said that it covers what it can.
-    is_ready: bool,
-    pulse: Liveness,
-    /// Whether all was asked for, and answered or waited for long enough.
+    uncovered: mpsc::UnboundedSender<BTreeSet<String>>,
+    is_live: bool,
+    liveness: Liveness,
+    /// Whether every request was answered, or the time limit for answers is over.
     is_settled: bool,
-    /// When topics that are not covered are asked for again, and after how long the next time.
-    again: Option<Instant>,
-    patience: Backoff,
+    /// When uncovered topics are requested again.
+    resubscribe_at: Option<Instant>,
+    resubscribe: Backoff,
     subscriptions: Subscriptions,
     sequences: Sequences,
-    next_ask: Instant,
-    next_beat: Instant,
-    give_up_waiting: Instant,
-    life: HeartbeatMonitor,
+    next_request: Instant,
+    next_ping: Instant,
+    /// When missing acknowledgements are no longer waited for.
+    acknowledge_by: Instant,
+    heartbeat: HeartbeatMonitor,
     opened: Millis,
     pings: Pings,
-    /// Until when all that was said was heard.
-    last_sign: Option<Millis>,
+    /// Up to this instant everything was received.
+    proven_until: Option<Millis>,
 }
 
 impl StateMachine {
     fn new(
         intake: Arc<Intake>,
         line: Line,
-        place: Place,
-        covers: mpsc::UnboundedSender<BTreeSet<String>>,
+        membership: Membership,
+        uncovered: mpsc::UnboundedSender<BTreeSet<String>>,
         stream: Socket,
     ) -> Self {
         let now = Instant::now();
         let times = intake.context.settings.pace;
         let messages = u32::try_from(line.batches.len()).unwrap_or(u32::MAX);
         let heartbeat = intake.context.venue.heartbeat();
-        let next_ask = intake.context.pacer.reserve(now);
+        let next_request = intake.context.pacer.reserve(now);
         Self {
             subscriptions: Subscriptions::of(&line),
             sequences: Sequences::new(
@@ -148,118 +148,124 @@ impl StateMachine {
                     .venue
                     .numbers_late()
                     .unwrap_or_default()
-                    .max(IN_ANY_ORDER)
+                    .max(MIN_LATENESS)
                     .min(span(times.acknowledge)),
             ),
-            next_ask,
-            next_beat: now + span_or(times.ping, heartbeat.every),
-            give_up_waiting: next_ask + line.between * messages + span(times.acknowledge),
-            life: HeartbeatMonitor::new(&heartbeat, &times, now, line.control != Control::None),
+            next_request,
+            next_ping: now + span_or(times.ping, heartbeat.every),
+            acknowledge_by: next_request + line.between * messages + span(times.acknowledge),
+            heartbeat: HeartbeatMonitor::new(
+                &heartbeat,
+                &times,
+                now,
+                line.control != Control::None,
+            ),
             opened: intake.context.clock.now(),
             pings: Pings::default(),
-            last_sign: None,
-            covers,
-            is_ready: false,
-            pulse: Liveness::new(line.control),
+            proven_until: None,
+            uncovered,
+            is_live: false,
+            liveness: Liveness::new(line.control),
             is_settled: false,
-            again: None,
-            patience: Backoff::new(span(times.again), span(times.again) * 8),
+            resubscribe_at: None,
+            resubscribe: Backoff::new(span(times.resubscribe), span(times.resubscribe) * 8),
             intake,
             line,
-            place,
+            membership,
             stream,
         }
     }
 
-    async fn run(mut self, mut ending: watch::Receiver<Ending>) -> Loss {
+    async fn run(mut self, mut stop: watch::Receiver<StopSignal>) -> Loss {
         let reason = match self.greet().await {
-            Ok(()) => self.converse(&mut ending).await,
+            Ok(()) => self.receive(&mut stop).await,
             Err(reason) => reason,
         };
-        // Nobody to say that it goes on is as good as a word to close.
-        let is_our_wish = *ending.borrow() == Ending::Close || ending.has_changed().is_err();
-        self.part(is_our_wish).await;
-        self.note_holes(None);
-        let mute_since = self.is_mute_since(IN_TIME).or(self.last_sign);
-        let last_sign = self.last_sign.min(mute_since);
-        Loss { reason, last_sign }
+        // A dropped sender means close.
+        let is_wanted = *stop.borrow() == StopSignal::Close || stop.has_changed().is_err();
+        self.shut_down(is_wanted).await;
+        self.record_losses(None);
+        let behind_since = self.behind_since(REDUNDANT_DELAY).or(self.proven_until);
+        let proven_until = self.proven_until.min(behind_since);
+        Loss {
+            reason,
+            proven_until,
+        }
     }
 
-    /// Says farewell. Where it is our wish, what was on its way before the other end heard of it is still taken: its own
-    /// farewell comes behind all of that, and proves that all of it was heard.
-    async fn part(&mut self, is_our_wish: bool) {
+    /// Closes the socket. On a wanted close, frames that are still under way are received first: the close frame of the
+    /// exchange comes behind them and proves their receipt.
+    async fn shut_down(&mut self, is_wanted: bool) {
         let at = self.intake.context.clock.now();
-        if is_our_wish {
-            let _ = tokio::time::timeout(FAREWELL, self.beat()).await;
-            // Who answers may be mute: where there is a control stream it has to go on behind the answer. One that tells more
-            // rarely than that is not waited for.
+        if is_wanted {
+            let _ = tokio::time::timeout(CLOSE_TIMEOUT, self.ping()).await;
+            // A pong alone proves nothing if there is a control stream: it must go on behind the pong.
             let within = self.intake.context.venue.heartbeat().within(Sign::Control);
-            let is_soon = within.is_some_and(|within| within <= SOON);
-            let deadline = Instant::now() + IN_TURN;
-            while self.pulse.is_watched()
-                && is_soon
-                && self.is_ready
-                && self.last_sign < Some(at)
+            let is_frequent = within.is_some_and(|within| within <= FREQUENT);
+            let deadline = Instant::now() + NEXT_CONTROL;
+            while self.liveness.is_watched()
+                && is_frequent
+                && self.is_live
+                && self.proven_until < Some(at)
                 && let Ok(Some(Ok(message))) =
                     tokio::time::timeout_at(deadline, self.stream.next()).await
                 && self.on_message(message).await.is_ok()
             {}
         }
-        // It is a courtesy otherwise: the other end may be long gone.
-        let deadline = Instant::now() + FAREWELL;
-        let said = tokio::time::timeout_at(deadline, self.stream.close(None)).await;
-        if !is_our_wish || !matches!(said, Ok(Ok(()))) {
+        // After a loss the close frame is a courtesy: the peer may be gone.
+        let deadline = Instant::now() + CLOSE_TIMEOUT;
+        let sent = tokio::time::timeout_at(deadline, self.stream.close(None)).await;
+        if !is_wanted || !matches!(sent, Ok(Ok(()))) {
             return;
         }
         while let Ok(Some(Ok(message))) =
             tokio::time::timeout_at(deadline, self.stream.next()).await
         {
-            if message.is_close() && !self.pulse.is_watched() {
-                self.proves(at);
+            if message.is_close() && !self.liveness.is_watched() {
+                self.prove(at);
             }
-            // Nothing can be answered any more, and nothing needs to be.
+            // Errors do not matter any more.
             let _ = self.on_message(message).await;
         }
     }
 
     async fn greet(&mut self) -> Result<(), String> {
         for greeting in self.intake.context.venue.greeting() {
-            self.say(Message::text(*greeting)).await?;
+            self.send(Message::text(*greeting)).await?;
         }
-        // Where the path of the socket asked for it, the answer may be there already.
-        self.on_time().await
+        // If the URL itself subscribes, the answer may be there already.
+        self.on_timer().await
     }
 
-    /// Since when it tells nothing, where another has told news for longer than `patience`.
-    fn is_mute_since(&self, patience: Duration) -> Option<Millis> {
-        let (ears, ear) = (locked(&self.place.ears), self.place.ear);
-        let at = ears.is_mute_at(ear, patience)?;
-        ears.is_mute_since(ear).filter(|_| at <= Instant::now())
+    /// The last event of this connection, if the other one has had newer events for `patience`.
+    fn behind_since(&self, patience: Duration) -> Option<Millis> {
+        let (group, slot) = (locked(&self.membership.group), self.membership.slot);
+        let at = group.stale_at(slot, patience)?;
+        group.behind_since(slot).filter(|_| at <= Instant::now())
     }
 
-    /// Listens until there is a reason to stop.
-    async fn converse(&mut self, ending: &mut watch::Receiver<Ending>) -> String {
-        let proof = Arc::clone(&self.place.proof);
+    /// Receives frames until the connection is lost or stopped; returns the reason.
+    async fn receive(&mut self, stop: &mut watch::Receiver<StopSignal>) -> String {
+        let prove = Arc::clone(&self.membership.prove);
         loop {
             let due = self.due();
             let step = tokio::select! {
                 biased;
-                () = ended(ending) => {
-                    return match &*ending.borrow() {
-                        Ending::Renew(reason) => {
-                            // It answered all the while and told nothing: only events prove what was heard.
-                            let of_venue = || self.intake.context.board.notes().last_event_at;
-                            let own = self.is_mute_since(Duration::ZERO);
-                            let last_event = own.or_else(of_venue).or(Some(self.opened));
-                            self.last_sign = self.last_sign.min(last_event);
+                () = stopped(stop) => {
+                    return match &*stop.borrow() {
+                        StopSignal::Restart(reason) => {
+                            // A stale connection answers pings but sends no events: only events prove receipt.
+                            let of_exchange = || self.intake.context.board.notes().last_event_at;
+                            let own = self.behind_since(Duration::ZERO);
+                            let last_event = own.or_else(of_exchange).or(Some(self.opened));
+                            self.proven_until = self.proven_until.min(last_event);
                             reason.clone()
                         }
-                        Ending::Listen | Ending::Close => "closed".to_owned(),
+                        StopSignal::Run | StopSignal::Close => "closed".to_owned(),
                     };
                 }
-                () = tokio::time::sleep_until(due) => self.on_time().await,
-                // Another is lost, or back: the sooner this one proves what it heard, the less is unproven.
-                () = proof.notified(), if self.is_ready => self.beat().await,
+                () = tokio::time::sleep_until(due) => self.on_timer().await,
+                () = prove.notified(), if self.is_live => self.ping().await,
                 message = self.stream.next() => match message {
                     Some(Ok(message)) => self.on_message(message).await,
                     Some(Err(error)) => Err(self.on_error(&error)),
@@ -272,27 +278,36 @@ impl StateMachine {
         }
     }
 
-    /// When something is to be done next, if nothing comes.
+    /// When the next timer fires.
     fn due(&self) -> Instant {
-        let ask = self.subscriptions.are_to_ask().then_some(self.next_ask);
-        let give_up = (!self.is_ready && !self.is_settled).then_some(self.give_up_waiting);
-        let numbers = self.sequences.next_due();
-        [self.life.next(), ask, give_up, self.again, numbers]
+        let request = self
+            .subscriptions
+            .has_requests()
+            .then_some(self.next_request);
+        let give_up = (!self.is_live && !self.is_settled).then_some(self.acknowledge_by);
+        let timers = [
+            self.heartbeat.next_check(),
+            request,
+            give_up,
+            self.resubscribe_at,
+            self.sequences.next_due(),
+        ];
+        timers
             .into_iter()
             .flatten()
-            .fold(self.next_beat, Instant::min)
+            .fold(self.next_ping, Instant::min)
     }
 
-    async fn on_time(&mut self) -> Result<(), String> {
+    async fn on_timer(&mut self) -> Result<(), String> {
         let now = Instant::now();
-        self.note_holes(Some(now));
-        if let Some(missing) = self.life.look(now)
-            && !(missing.sign == Sign::Control && self.passes_over_control())
+        self.record_losses(Some(now));
+        if let Some(missing) = self.heartbeat.check(now)
+            && !(missing.sign == Sign::Control && self.is_control_ignored())
         {
-            // Other signs may have come since; what this one stands for has not.
+            // Other signs may have arrived since; they prove nothing in place of this one.
             let since = i64::try_from(missing.since.as_millis()).unwrap_or(i64::MAX);
-            self.last_sign = self
-                .last_sign
+            self.proven_until = self
+                .proven_until
                 .min(Some(self.intake.context.clock.now().back(since)));
             return Err(format!(
                 "no {} for {} s",
@@ -300,71 +315,70 @@ impl StateMachine {
                 missing.within.as_secs_f64()
             ));
         }
-        if now >= self.next_ask
+        if now >= self.next_request
             && let Some((number, topics)) = self.subscriptions.next()
         {
-            self.wait_for_turn(now + self.line.between);
+            self.schedule_request(now + self.line.between);
             let venue = self.intake.context.venue;
             let text = venue.subscription(number, &topics, self.intake.context.clock.now());
-            // Where the path of the socket says what is wanted, there is nothing to say.
+            // Empty if the URL itself subscribes.
             if !text.is_empty() {
-                self.say(Message::text(text)).await?;
+                self.send(Message::text(text)).await?;
             }
         }
-        if now >= self.next_beat {
+        if now >= self.next_ping {
             let every = span_or(
                 self.intake.context.settings.pace.ping,
                 self.intake.context.venue.heartbeat().every,
             );
-            self.next_beat = now + every;
-            self.beat().await?;
+            self.next_ping = now + every;
+            self.ping().await?;
         }
-        if self.again.is_some_and(|again| now >= again) {
-            self.subscriptions.ask_again();
-            self.wait_for_turn(now);
-            self.again = Some(now + self.patience.next());
+        if self.resubscribe_at.is_some_and(|at| now >= at) {
+            self.subscriptions.retry_uncovered();
+            self.schedule_request(now);
+            self.resubscribe_at = Some(now + self.resubscribe.next());
         }
-        if !self.is_ready && !self.is_settled && now >= self.give_up_waiting {
+        if !self.is_live && !self.is_settled && now >= self.acknowledge_by {
             if self.subscriptions.cover_nothing() {
                 return Err(format!(
                     "no subscription was acknowledged within {} s",
                     self.intake.context.settings.pace.acknowledge
                 ));
             }
-            self.is_live();
+            self.go_live();
         }
         Ok(())
     }
 
-    /// Whether the venue says nothing of the topic of the control stream, as on sockets before this one: then it is done without.
-    fn passes_over_control(&mut self) -> bool {
-        if !self.intake.context.venue.answers_steady()
-            || !self.subscriptions.is_control_passed_over()
-        {
+    /// Whether the exchange ignores the topic of the control stream, as on earlier sockets. If so, the connection goes on
+    /// without that stream.
+    fn is_control_ignored(&mut self) -> bool {
+        if !self.intake.context.venue.answers_steady() || !self.subscriptions.is_control_ignored() {
             return false;
         }
-        if !self.place.ignored_control.is_certain() {
-            self.place.ignored_control.count();
+        if !self.membership.ignored_control.is_certain() {
+            self.membership.ignored_control.count();
             return false;
         }
-        self.do_without("was neither acknowledged nor told");
+        self.drop_control("was neither acknowledged nor sent");
         true
     }
 
-    /// Takes the turn of the next subscription, where there is one; until it is over nothing is given up.
-    fn wait_for_turn(&mut self, least: Instant) {
-        self.next_ask = least;
-        if self.subscriptions.are_to_ask() {
-            self.next_ask = self.intake.context.pacer.reserve(least);
+    /// Schedules the next subscription request, not before `least`, and extends the time limit for its answer.
+    fn schedule_request(&mut self, least: Instant) {
+        self.next_request = least;
+        if self.subscriptions.has_requests() {
+            self.next_request = self.intake.context.pacer.reserve(least);
             let patience = span(self.intake.context.settings.pace.acknowledge);
-            self.give_up_waiting = self.give_up_waiting.max(self.next_ask + patience);
+            self.acknowledge_by = self.acknowledge_by.max(self.next_request + patience);
         }
     }
 
-    async fn beat(&mut self) -> Result<(), String> {
+    async fn ping(&mut self) -> Result<(), String> {
         let number = self
             .pings
-            .say(self.intake.context.clock.now(), Instant::now());
+            .send(self.intake.context.clock.now(), Instant::now());
         let message = match self.intake.context.venue.heartbeat().beat {
             Beat::Protocol => Message::Ping(number.to_be_bytes().to_vec().into()),
             Beat::Text(text) => Message::text(text),
@@ -373,10 +387,10 @@ impl StateMachine {
                 Message::text(format!("{before}{seconds}{behind}"))
             }
         };
-        self.say(message).await
+        self.send(message).await
     }
 
-    async fn say(&mut self, message: Message) -> Result<(), String> {
+    async fn send(&mut self, message: Message) -> Result<(), String> {
         let patience = span(self.intake.context.settings.pace.connect);
         match tokio::time::timeout(patience, self.stream.send(message)).await {
             Ok(Ok(())) => Ok(()),
@@ -406,33 +420,33 @@ impl StateMachine {
                 }
             }
             Message::Pong(token) => {
-                self.life.heard(Sign::Pong, Instant::now());
+                self.heartbeat.on_sign(Sign::Pong, Instant::now());
                 let number = token.as_ref().try_into().map(u64::from_be_bytes);
-                self.is_answered(number.ok());
+                self.on_pong(number.ok());
                 Ok(())
             }
-            // The answer goes out with the next read.
+            // The library answers with the next read.
             Message::Ping(_) => {
-                self.life.heard(Sign::Ping, Instant::now());
+                self.heartbeat.on_sign(Sign::Ping, Instant::now());
                 Ok(())
             }
             Message::Close(frame) => Err(match frame {
                 Some(frame) if !frame.reason.is_empty() => {
-                    format!("closed by the venue: {} {}", frame.code, frame.reason)
+                    format!("closed by the exchange: {} {}", frame.code, frame.reason)
                 }
-                Some(frame) => format!("closed by the venue: {}", frame.code),
-                None => "closed by the venue".to_owned(),
+                Some(frame) => format!("closed by the exchange: {}", frame.code),
+                None => "closed by the exchange".to_owned(),
             }),
             Message::Frame(_) => Ok(()),
         }
     }
 
-    /// Records what was not heard by the venue's own numbers, as far as it does not come any more.
-    fn note_holes(&mut self, now: Option<Instant>) {
+    /// Records losses that the sequence numbers of the exchange show.
+    fn record_losses(&mut self, now: Option<Instant>) {
         for hole in self.sequences.take_lost(now) {
             self.intake
                 .coverage
-                .sequence_hole(&self.line.name, &self.place, &hole);
+                .sequence_hole(&self.line.name, &self.membership, &hole);
         }
     }
 
@@ -441,7 +455,7 @@ impl StateMachine {
             .reject(text, &[fault], self.intake.context.clock.now());
     }
 
-    /// Counts a message that broke the protocol or the bound of a frame.
+    /// Counts a message that broke the protocol or the size limit; returns the reason of the loss.
     fn on_error(&self, error: &WebSocketError) -> String {
         let is_of_message = matches!(
             error,
@@ -463,64 +477,64 @@ impl StateMachine {
         let subscriptions = &self.subscriptions;
         let (asked, all_taken) = (subscriptions.asked(), subscriptions.are_settled());
         let sequences = &mut self.sequences;
-        let came = self.intake.context.clock.now();
-        let place = &self.place;
-        let hearing = self
+        let received = self.intake.context.clock.now();
+        let membership = &self.membership;
+        let intake = self
             .intake
-            .receive_frame(text, asked, all_taken, sequences, place, came);
-        let (heard, told) = hearing.await;
-        self.note_holes(Some(Instant::now()));
+            .receive_frame(text, asked, all_taken, sequences, membership, received);
+        let (heard, told) = intake.await;
+        self.record_losses(Some(Instant::now()));
         if told.has_events {
-            locked(&self.place.ears).tells(self.place.ear, told.news, came);
+            locked(&self.membership.group).on_events(self.membership.slot, told.news, received);
             if !told.is_past {
-                // A heartbeat that comes where nothing else does is not owed meanwhile.
+                // Some exchanges send heartbeats only while there are no events.
                 if self.line.control == Control::ByItself {
-                    self.life.heard(Sign::Control, Instant::now());
+                    self.heartbeat.on_sign(Sign::Control, Instant::now());
                 }
-                self.on_sign();
+                self.on_traffic();
             }
         }
         if let Some(last) = told.last {
-            self.proves(last);
+            self.prove(last);
         }
         match heard {
             Heard::Ping(answer) => {
-                self.life.heard(Sign::Ping, Instant::now());
-                if let Some(at) = self.pulse.answer(said_at(&answer)) {
-                    self.proves(at);
+                self.heartbeat.on_sign(Sign::Ping, Instant::now());
+                if let Some(at) = self.liveness.on_answer(ping_time(&answer)) {
+                    self.prove(at);
                 }
-                return self.say(Message::text(answer)).await;
+                return self.send(Message::text(answer)).await;
             }
             Heard::Pong => {
-                self.life.heard(Sign::Pong, Instant::now());
-                self.is_answered(None);
+                self.heartbeat.on_sign(Sign::Pong, Instant::now());
+                self.on_pong(None);
             }
             Heard::Control => {
-                // It may come several times a second: the board is told what is news to it.
-                if !self.pulse.is_watched() && self.line.control != Control::None {
-                    self.pulse.come_back();
-                    self.intake.context.board.tells(&self.line.name);
+                // Control messages may arrive several times a second, so the board only learns of changes.
+                if !self.liveness.is_watched() && self.line.control != Control::None {
+                    self.liveness.restore();
+                    self.intake.context.board.clear_unwatched(&self.line.name);
                 }
-                if self.subscriptions.note_control(ControlStatus::Taken)
+                if self.subscriptions.set_control(ControlStatus::Taken)
                     != Some(ControlStatus::Taken)
                 {
-                    self.place.ignored_control.end();
+                    self.membership.ignored_control.reset();
                 }
-                self.life.heard(Sign::Control, Instant::now());
-                self.on_sign();
+                self.heartbeat.on_sign(Sign::Control, Instant::now());
+                self.on_traffic();
             }
             Heard::Data | Heard::Other => {}
             Heard::Ack { topics } => {
-                if self.subscriptions.take(&topics) {
-                    self.when_all_are_settled();
+                if self.subscriptions.acknowledge(&topics) {
+                    self.on_answer();
                 }
                 if !self.subscriptions.is_control_open() {
-                    self.place.ignored_control.end();
+                    self.membership.ignored_control.reset();
                 }
             }
             Heard::Refused { topics, message } => self.on_refusal(&topics, &message)?,
             Heard::Notice(notice) => {
-                return Err(format!("the venue will close the connection: {notice}"));
+                return Err(format!("the exchange will close the connection: {notice}"));
             }
         }
         Ok(())
@@ -533,109 +547,109 @@ impl StateMachine {
             RefusalOutcome::Topic(topic) => {
                 board.trouble(format!("{topic} was refused: {message}"))
             }
-            RefusalOutcome::Control => self.do_without(&format!("was refused: {message}")),
-            RefusalOutcome::Halved => self.give_up_waiting += self.line.between * 2,
+            RefusalOutcome::Control => self.drop_control(&format!("was refused: {message}")),
+            RefusalOutcome::Halved => self.acknowledge_by += self.line.between * 2,
         }
-        self.when_all_are_settled();
+        self.on_answer();
         if self.subscriptions.are_refused() {
             return Err(format!("every subscription was refused: {message}"));
         }
         Ok(())
     }
 
-    fn when_all_are_settled(&mut self) {
+    /// Goes live if this was the last answer.
+    fn on_answer(&mut self) {
         if self.subscriptions.is_control_refused() {
-            self.do_without("was refused, by a word that names nothing");
+            self.drop_control("was refused by a message that names no topic");
         }
         if self.subscriptions.are_settled() && !self.subscriptions.cover_nothing() {
-            self.is_live();
-        } else if self.is_ready {
-            self.say_covered();
+            self.go_live();
+        } else if self.is_live {
+            self.send_uncovered();
         }
     }
 
-    /// Says that it covers what it can, once that is certain.
-    fn is_live(&mut self) {
+    /// Makes the connection live, unless the first message of the control stream is missing.
+    fn go_live(&mut self) {
         self.is_settled = true;
-        if self.pulse.is_awaited() {
+        if self.liveness.is_awaited() {
             return;
         }
-        if !self.is_ready {
-            // From here on all is heard that is proven to be; the first proof is asked for at once.
-            self.last_sign = Some(self.intake.context.clock.now());
-            self.next_beat = Instant::now();
+        if !self.is_live {
+            // Coverage begins here. The first ping is sent at once.
+            self.proven_until = Some(self.intake.context.clock.now());
+            self.next_ping = Instant::now();
         }
-        self.is_ready = true;
-        self.say_covered();
+        self.is_live = true;
+        self.send_uncovered();
     }
 
-    /// Says what it does not cover; those topics are asked for again in a while.
-    fn say_covered(&mut self) {
+    /// Reports the uncovered topics, and schedules another request for them.
+    fn send_uncovered(&mut self) {
         let uncovered = self.subscriptions.uncovered();
-        let is_refused = |(_, standing)| standing == ControlStatus::RefusalOutcome;
+        let is_refused = |(_, status)| status == ControlStatus::Refused;
         if uncovered.is_empty() && !self.subscriptions.control().is_some_and(is_refused) {
-            self.again = None;
-        } else if self.again.is_none() {
-            self.again = Some(Instant::now() + self.patience.next());
+            self.resubscribe_at = None;
+        } else if self.resubscribe_at.is_none() {
+            self.resubscribe_at = Some(Instant::now() + self.resubscribe.next());
         }
-        let _ = self.covers.send(uncovered);
+        let _ = self.uncovered.send(uncovered);
     }
 
-    /// A ping of ours is answered: that one, or the oldest where it does not say which.
-    fn is_answered(&mut self, number: Option<u64>) {
+    /// A ping was answered: the one with that number, or the oldest if the answer has none.
+    fn on_pong(&mut self, number: Option<u64>) {
         let (at, by) = (self.intake.context.clock.now(), Instant::now());
-        let said = self.pings.hear(number, at, by);
-        if let Some(said) = self.pulse.answer(said) {
-            self.proves(said);
+        let sent = self.pings.on_pong(number, at, by);
+        if let Some(sent) = self.liveness.on_answer(sent) {
+            self.prove(sent);
         }
     }
 
-    /// It tells something: who was awaited for that is live.
-    fn on_sign(&mut self) {
-        let was_awaited = self.pulse.is_awaited();
-        if let Some(said) = self.pulse.hear() {
-            self.proves(said);
+    /// An event or a control message arrived.
+    fn on_traffic(&mut self) {
+        let was_awaited = self.liveness.is_awaited();
+        if let Some(sent) = self.liveness.on_traffic() {
+            self.prove(sent);
         }
         if was_awaited && self.is_settled {
-            self.is_live();
+            self.go_live();
         }
     }
 
-    /// There is no control stream: it is judged by its answers to pings alone.
-    fn do_without(&mut self, why: &str) {
+    /// Goes on without a control stream: only answers to pings show that the exchange is alive.
+    fn drop_control(&mut self, why: &str) {
         let Some((topic, _)) = self.subscriptions.control() else {
             return;
         };
-        self.subscriptions
-            .note_control(ControlStatus::RefusalOutcome);
-        if !self.pulse.is_watched() {
+        self.subscriptions.set_control(ControlStatus::Refused);
+        if !self.liveness.is_watched() {
             return;
         }
         self.intake
             .coverage
             .no_heartbeat(&self.line.name, topic, why);
-        self.life.remit(Sign::Control, Instant::now());
-        if let Some(said) = self.pulse.leave() {
-            self.proves(said);
+        self.heartbeat.stop_expecting(Sign::Control, Instant::now());
+        if let Some(sent) = self.liveness.drop_control() {
+            self.prove(sent);
         }
         if self.is_settled {
-            self.is_live();
+            self.go_live();
         }
     }
 
-    /// All that was said until then was heard.
-    fn proves(&mut self, at: Millis) {
-        // What has waited while this process had no turn does not prove that it listened.
-        if !self.intake.context.clock.is_present() || !self.is_ready {
+    /// Everything that was sent up to `at` was received.
+    fn prove(&mut self, at: Millis) {
+        // Frames that waited while this process was suspended prove nothing.
+        if !self.intake.context.clock.is_present() || !self.is_live {
             return;
         }
         let at = at.min(self.intake.context.clock.now());
-        self.last_sign = self.last_sign.max(Some(at));
-        // One that may have missed something proves nothing.
+        self.proven_until = self.proven_until.max(Some(at));
+        // With a hole in the sequence nothing is proven yet.
         if !self.sequences.is_waiting()
-            && let Some(at) = self.last_sign
+            && let Some(at) = self.proven_until
         {
-            locked(&self.place.ears).sign(self.place.ear, at);
+            locked(&self.membership.group).prove(self.membership.slot, at);
         }
     }
 }

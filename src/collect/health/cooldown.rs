@@ -1,8 +1,9 @@
-//! Leaving a venue alone that refuses (403, 418, 429): for as long as it says, however long that is, and over a restart.
+//! Cooldowns: no requests to an exchange that refuses them (403, 418, 429), for as long as it asks.
 //!
-//! It says so in a header of its reply, in the words of a refusal, or in its documents. Requests and each host of sockets are
-//! left alone by themselves: no venue's documents say that what bans the one bans the other (Binance advises whoever is
-//! banned from requests to use sockets, Bybit limits both on their own).
+//! The length comes from a header of the reply, from the text of the refusal, or from the documentation of the exchange.
+//! Requests and each WebSocket host have a cooldown of their own, because no exchange documents that a ban of one affects
+//! the other: Binance advises banned clients to use WebSockets, and Bybit limits both separately. Cooldowns survive a
+//! restart.
 
 use std::collections::{BTreeMap, HashMap};
 use std::io;
@@ -20,14 +21,14 @@ use crate::feeds::Venue;
 use crate::model::Millis;
 use crate::net::retry_after;
 
-/// Longest wait that a venue may ask for, so that an error of its own does not end the listening to it for ever.
+/// Longest cooldown, so that an error of the exchange does not stop collection for good.
 const LONGEST: Duration = Duration::from_hours(31 * 24);
-/// What lasts longer than that is known to the next process.
-const KEPT: Duration = Duration::from_mins(1);
-/// What stands for all requests, beside the hosts of sockets.
+/// Longer cooldowns are stored for the next process.
+const STORED_FROM: Duration = Duration::from_mins(1);
+/// The key of all REST requests; WebSocket hosts have keys of their own.
 pub(crate) const REQUESTS: &str = "requests";
 
-/// How long something is left alone.
+/// The start and the end of a cooldown.
 #[derive(Clone, Copy, Debug, Deserialize, PartialEq, Eq, Serialize)]
 struct CooldownSpan {
     from: Millis,
@@ -35,7 +36,7 @@ struct CooldownSpan {
 }
 
 impl CooldownSpan {
-    /// How much of it is left; no more than all of it, whatever the clock has become.
+    /// The remaining time; never more than the whole, even if the clock was set back.
     fn left(self, now: Millis) -> Option<Duration> {
         let whole = self.until.0.saturating_sub(self.from.0);
         let left = self.until.0.saturating_sub(now.0).min(whole);
@@ -44,37 +45,37 @@ impl CooldownSpan {
     }
 }
 
-/// Until when nothing is asked of a venue, and no handshake tried with its hosts.
+/// The cooldowns of one exchange.
 #[derive(Debug)]
 pub(crate) struct Cooldowns {
     until: Mutex<HashMap<String, Instant>>,
-    /// Those of them that the next process is to know.
-    kept: Mutex<BTreeMap<String, CooldownSpan>>,
+    /// Cooldowns that are stored for the next process.
+    stored: Mutex<BTreeMap<String, CooldownSpan>>,
     archive: PathBuf,
     file: String,
 }
 
 impl Cooldowns {
-    /// Those that a process before had to keep to, as far as they are not over.
-    pub(crate) fn of(archive: &Path, venue: &str, now: Millis) -> Self {
+    /// Loads the cooldowns of an earlier process that are not over.
+    pub(crate) fn load(archive: &Path, venue: &str, now: Millis) -> Self {
         let file = format!("cooldowns-{venue}.json");
-        let mut kept: BTreeMap<String, CooldownSpan> =
+        let mut stored: BTreeMap<String, CooldownSpan> =
             state_file::read(archive, &file).unwrap_or_default();
-        kept.retain(|_, span| span.left(now).is_some());
+        stored.retain(|_, span| span.left(now).is_some());
         let begun = Instant::now();
-        let until = kept.iter().filter_map(|(place, span)| {
+        let until = stored.iter().filter_map(|(place, span)| {
             let left = span.left(now)?;
             Some((place.clone(), begun + left))
         });
         Self {
             until: Mutex::new(until.collect()),
-            kept: Mutex::new(kept),
+            stored: Mutex::new(stored),
             archive: archive.to_owned(),
             file,
         }
     }
 
-    /// Nothing is to be tried with `place` for so long.
+    /// Begins or extends the cooldown of `place`.
     pub(crate) fn begin(&self, place: &str, wait: Duration, now: Millis) -> io::Result<()> {
         let until = Instant::now() + wait;
         {
@@ -82,23 +83,23 @@ impl Cooldowns {
             let known = all.entry(place.to_owned()).or_insert(until);
             *known = until.max(*known);
         }
-        if wait <= KEPT {
+        if wait <= STORED_FROM {
             return Ok(());
         }
         let until = now.on(i64::try_from(wait.as_millis()).unwrap_or(i64::MAX));
-        let mut kept = locked(&self.kept);
-        kept.retain(|_, span| span.left(now).is_some());
+        let mut stored = locked(&self.stored);
+        stored.retain(|_, span| span.left(now).is_some());
         let new = CooldownSpan { from: now, until };
-        let span = kept.entry(place.to_owned()).or_insert(new);
-        // The clock may have been put back meanwhile.
+        let span = stored.entry(place.to_owned()).or_insert(new);
+        // The clock may have been set back since.
         if span.left(now) < new.left(now) {
             *span = new;
         }
-        state_file::write(&self.archive, &self.file, &*kept)
+        state_file::write(&self.archive, &self.file, &*stored)
     }
 
-    /// What is left alone, and for how long yet.
-    pub(crate) fn left(&self) -> Vec<(String, Duration)> {
+    /// The active cooldowns, with the remaining time.
+    pub(crate) fn active(&self) -> Vec<(String, Duration)> {
         let now = Instant::now();
         let all = locked(&self.until);
         let left = all.iter().filter_map(|(place, until)| {
@@ -108,8 +109,8 @@ impl Cooldowns {
         left.collect()
     }
 
-    /// Returns once `place` may be tried.
-    pub(crate) async fn over(&self, place: &str) {
+    /// Returns once `place` has no cooldown.
+    pub(crate) async fn wait(&self, place: &str) {
         loop {
             let until = locked(&self.until).get(place).copied();
             match until.filter(|until| *until > Instant::now()) {
@@ -120,31 +121,31 @@ impl Cooldowns {
     }
 }
 
-/// Whether a status turns a client away for a time.
+/// Whether a status asks a client to stay away for a time.
 pub(crate) fn is_refusal(status: u16) -> bool {
     matches!(status, 403 | 418 | 429)
 }
 
-/// How long a refusal says in its head that it lasts.
-pub(crate) fn said(headers: &HeaderMap) -> Option<Duration> {
+/// The length that the headers of a refusal name.
+pub(crate) fn header_length(headers: &HeaderMap) -> Option<Duration> {
     retry_after(headers).map(|seconds| Duration::try_from_secs_f64(seconds).unwrap_or(LONGEST))
 }
 
-/// How long a venue turns us away that says so in its own words, or in its documents.
+/// The length of a ban by the text of a refusal, or by the documentation of the exchange.
 pub(crate) fn ban_length(venue: &Venue, status: u16, body: &str, now: Millis) -> Option<Duration> {
-    let said = banned_until(body).map(|until| {
+    let named = banned_until(body).map(|until| {
         let left = until.0.saturating_sub(now.0);
         Duration::from_millis(u64::try_from(left).unwrap_or(0))
     });
-    said.or_else(|| venue.ban().filter(|_| status == 403))
+    named.or_else(|| venue.ban().filter(|_| status == 403))
 }
 
-/// How long nothing is asked: as the venue says, however long, and no less than `wait`.
-pub(crate) fn cooldown_length(said: Option<Duration>, wait: Duration) -> Duration {
-    said.map_or(wait, |said| said.min(LONGEST).max(wait))
+/// The length of a cooldown: as the exchange asks, at least `wait`.
+pub(crate) fn cooldown_length(asked: Option<Duration>, wait: Duration) -> Duration {
+    asked.map_or(wait, |asked| asked.min(LONGEST).max(wait))
 }
 
-/// Until when a refusal says that we are banned, as Binance does: "… banned until 1790000000000. …".
+/// The end of a ban in the text of a refusal, such as "… banned until 1790000000000. …" of Binance.
 fn banned_until(body: &str) -> Option<Millis> {
     let (_, rest) = body.split_once("banned until ")?;
     let digits = rest.find(|digit: char| !digit.is_ascii_digit());
@@ -158,9 +159,9 @@ mod tests {
     use crate::collect::health::cooldown::*;
 
     #[test]
-    fn a_venue_is_left_alone_for_as_long_as_it_says() {
+    fn a_cooldown_is_as_long_as_the_exchange_asks() {
         let seconds = Duration::from_secs;
-        for (said, wait, asked) in [
+        for (asked, wait, length) in [
             (None, 7, 7),
             (Some(3), 7, 7),
             (Some(1200), 7, 1200),
@@ -168,41 +169,41 @@ mod tests {
             (Some(u64::MAX), 7, 31 * 86_400),
         ] {
             assert_eq!(
-                cooldown_length(said.map(seconds), seconds(wait)),
-                seconds(asked)
+                cooldown_length(asked.map(seconds), seconds(wait)),
+                seconds(length)
             );
         }
     }
 
     fn left(cooldowns: &Cooldowns, place: &str) -> u64 {
-        let mut left = cooldowns.left().into_iter();
+        let mut left = cooldowns.active().into_iter();
         let left = left.find(|(known, _)| known == place);
         left.map_or(0, |(_, left)| (left + Duration::from_millis(500)).as_secs())
     }
 
     #[test]
-    fn what_is_left_alone_for_more_than_a_minute_is_so_by_the_next_process() {
+    fn a_cooldown_of_more_than_a_minute_survives_a_restart() {
         let name = format!("liqdata-cooldown_length-{}", std::process::id());
         let archive = std::env::temp_dir().join(name);
         std::fs::create_dir_all(&archive).unwrap();
         let (now, seconds) = (Millis(1_790_000_000_000), Duration::from_secs);
-        let of = |now| Cooldowns::of(&archive, "okx", now);
+        let of = |now| Cooldowns::load(&archive, "okx", now);
         let first = of(now);
         first.begin("socket", seconds(60), now).unwrap();
-        assert!(of(now).left().is_empty());
+        assert!(of(now).active().is_empty());
         first.begin(REQUESTS, seconds(600), now).unwrap();
         first.begin(REQUESTS, seconds(300), now).unwrap();
         let next = of(now.on(100_000));
         assert_eq!((left(&next, REQUESTS), left(&next, "socket")), (500, 0));
-        // A clock that was put back makes it no longer than was said.
+        // A clock that was set back does not extend a cooldown.
         assert_eq!(left(&of(now.back(Millis::DAY)), REQUESTS), 600);
-        assert!(of(now.on(600_000)).left().is_empty());
-        assert!(Cooldowns::of(&archive, "gate", now).left().is_empty());
+        assert!(of(now.on(600_000)).active().is_empty());
+        assert!(Cooldowns::load(&archive, "gate", now).active().is_empty());
         next.begin("socket", seconds(1000), now.on(100_000))
             .unwrap();
         let third = of(now.on(500_000));
         assert_eq!((left(&third, REQUESTS), left(&third, "socket")), (100, 600));
-        // What is said after the clock was put back counts from then.
+        // A cooldown that begins after the clock was set back counts from then.
         let back = now.back(Millis::DAY);
         third.begin(REQUESTS, seconds(3600), back).unwrap();
         assert_eq!(left(&of(back.on(1000)), REQUESTS), 3599);
@@ -211,8 +212,8 @@ mod tests {
 
     #[test]
     fn a_ban_ends_when_the_refusal_says() {
-        let said = r#"{"code":-1003,"msg":"Way too many requests; IP(1.2.3.4) banned until 1790000000000. Please use"}"#;
-        assert_eq!(banned_until(said), Some(Millis(1_790_000_000_000)));
+        let text = r#"{"code":-1003,"msg":"Way too many requests; IP(1.2.3.4) banned until 1790000000000. Please use"}"#;
+        assert_eq!(banned_until(text), Some(Millis(1_790_000_000_000)));
         assert_eq!(banned_until("banned until tomorrow"), None);
         assert_eq!(banned_until("banned until 99999999999999999999"), None);
         assert_eq!(banned_until("too many requests"), None);

@@ -1,7 +1,7 @@
-//! Whether the other end of a socket lives: for how long none of the signs it owes has come.
+//! Heartbeats: a connection is dead if an expected sign of life is missing for too long.
 //!
-//! Only time in which we could have heard counts. Where the process was stopped, the lid was closed or the machine had no
-//! turn for us, what was said meanwhile still lies unread, our own pings went out late, and nobody was silent.
+//! Time in which this process was suspended does not count: frames that arrived meanwhile are still unread, and our own
+//! pings were sent late.
 
 use std::time::Duration;
 
@@ -10,140 +10,139 @@ use tokio::time::Instant;
 use crate::collect::settings::{Pace, span, span_or};
 use crate::feeds::{Heartbeat, Sign};
 
-/// Looks within the shortest silence, so that most of an absence is noticed as one.
-const LOOKS: u32 = 4;
+/// Checks within the shortest allowed silence. A late check shows how long the process was suspended.
+const CHECKS: u32 = 4;
 
-/// How long the control stream may be silent that tells each second.
+/// Allowed silence of a control stream with one message per second.
 const USUAL: Duration = Duration::from_secs(15);
 
-/// A sign that is missing for longer than it may be.
+/// A sign of life that is overdue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct MissedSign {
     pub(crate) sign: Sign,
-    /// How far apart these signs may be.
+    /// The allowed time between two of these signs.
     pub(crate) within: Duration,
-    /// How long ago the last one came, absences included.
+    /// How long ago the last one arrived, suspensions included.
     pub(crate) since: Duration,
 }
 
-/// One kind of sign.
+/// The timer of one kind of sign.
 #[derive(Clone, Copy, Debug)]
 struct SignTimer {
     sign: Sign,
     within: Duration,
     last: Instant,
-    /// Whether it is owed.
-    is_owed: bool,
-    /// The absences before the last one came.
-    away: Duration,
+    is_expected: bool,
+    /// Total suspension before the last sign arrived.
+    suspended: Duration,
 }
 
-/// The signs of one socket.
+/// Checks the signs of life of one connection.
 #[derive(Clone, Debug)]
 pub(crate) struct HeartbeatMonitor {
-    watches: Vec<SignTimer>,
-    /// All absences so far.
-    away: Duration,
-    /// When it was looked last, and when to look next; absent where the venue owes no sign.
-    looks: Option<(Instant, Instant)>,
+    timers: Vec<SignTimer>,
+    /// Total suspension of this process.
+    suspended: Duration,
+    /// The last check and the next one; `None` if no sign is expected.
+    checks: Option<(Instant, Instant)>,
 }
 
 impl HeartbeatMonitor {
-    /// A socket that was opened just `now`; where it is not controlled it owes nothing of a control stream.
+    /// Starts the timers of a connection opened `now`. Control messages are only expected if it is controlled.
     pub(crate) fn new(
         heartbeat: &Heartbeat,
         pace: &Pace,
         now: Instant,
         is_controlled: bool,
     ) -> Self {
-        let watches = heartbeat.signs.iter().map(|&(sign, within)| SignTimer {
+        let timers = heartbeat.signs.iter().map(|&(sign, within)| SignTimer {
             sign,
             within: match sign {
                 Sign::Pong if pace.ping > 0.0 => span(pace.ping) * 2,
                 Sign::Ping => span_or(pace.control, within),
-                // One that tells more rarely may be silent for longer.
+                // A slower stream may be silent for longer.
                 Sign::Control if pace.control > 0.0 => {
                     span(pace.control).mul_f64(within.div_duration_f64(USUAL))
                 }
                 Sign::Pong | Sign::Control => within,
             },
             last: now,
-            is_owed: is_controlled || sign != Sign::Control,
-            away: Duration::ZERO,
+            is_expected: is_controlled || sign != Sign::Control,
+            suspended: Duration::ZERO,
         });
-        let mut life = Self {
-            watches: watches.collect(),
-            away: Duration::ZERO,
-            looks: None,
+        let mut monitor = Self {
+            timers: timers.collect(),
+            suspended: Duration::ZERO,
+            checks: None,
         };
-        life.plan(now);
-        life
+        monitor.plan(now);
+        monitor
     }
 
-    /// When to look at the latest.
-    pub(crate) fn next(&self) -> Option<Instant> {
-        self.looks.map(|(_, next)| next)
+    /// When to call [`HeartbeatMonitor::check`] next.
+    pub(crate) fn next_check(&self) -> Option<Instant> {
+        self.checks.map(|(_, next)| next)
     }
 
-    /// Takes a sign that came.
-    pub(crate) fn heard(&mut self, sign: Sign, now: Instant) {
-        for watch in self.watches.iter_mut().filter(|one| one.sign == sign) {
-            (watch.last, watch.away, watch.is_owed) = (now, self.away, true);
+    /// A sign arrived.
+    pub(crate) fn on_sign(&mut self, sign: Sign, now: Instant) {
+        for timer in self.timers.iter_mut().filter(|one| one.sign == sign) {
+            (timer.last, timer.suspended, timer.is_expected) = (now, self.suspended, true);
         }
     }
 
-    /// Signs of a kind are not owed, until one comes all the same.
-    pub(crate) fn remit(&mut self, sign: Sign, now: Instant) {
-        for watch in self.watches.iter_mut().filter(|one| one.sign == sign) {
-            watch.is_owed = false;
+    /// Stops expecting signs of a kind, until one arrives.
+    pub(crate) fn stop_expecting(&mut self, sign: Sign, now: Instant) {
+        for timer in self.timers.iter_mut().filter(|one| one.sign == sign) {
+            timer.is_expected = false;
         }
         self.plan(now);
     }
 
-    fn owed(&self) -> impl Iterator<Item = &SignTimer> {
-        self.watches.iter().filter(|watch| watch.is_owed)
+    fn expected(&self) -> impl Iterator<Item = &SignTimer> {
+        self.timers.iter().filter(|timer| timer.is_expected)
     }
 
-    /// Looks whether a sign is missing. How much later than planned that is, is time in which we were away.
-    pub(crate) fn look(&mut self, now: Instant) -> Option<MissedSign> {
-        if let (Some((last, planned)), Some(pause)) = (self.looks, self.pause()) {
+    /// Returns an overdue sign. The delay of the check itself is time in which the process was suspended.
+    pub(crate) fn check(&mut self, now: Instant) -> Option<MissedSign> {
+        if let (Some((last, planned)), Some(pause)) = (self.checks, self.pause()) {
             let late = now.saturating_duration_since(planned);
-            // When a longer absence began is not known: what could be heard before it is left out as well.
-            let absence = if late < pause {
+            // The start of a longer suspension is unknown: count from the last check.
+            let suspension = if late < pause {
                 late
             } else {
                 now.saturating_duration_since(last)
             };
-            self.away += absence;
-            // A sign that was read before this look, and after it was due, came when the absence was over.
-            for watch in self.watches.iter_mut().filter(|one| one.last > planned) {
-                watch.away += absence;
+            self.suspended += suspension;
+            // A sign that was read after the planned check arrived when the suspension was over.
+            for timer in self.timers.iter_mut().filter(|one| one.last > planned) {
+                timer.suspended += suspension;
             }
         }
         self.plan(now);
-        let missing = |watch: &&SignTimer| now >= self.death(watch);
-        self.owed().find(missing).map(|watch| MissedSign {
-            sign: watch.sign,
-            within: watch.within,
-            since: now.saturating_duration_since(watch.last),
+        let is_overdue = |timer: &&SignTimer| now >= self.deadline(timer);
+        self.expected().find(is_overdue).map(|timer| MissedSign {
+            sign: timer.sign,
+            within: timer.within,
+            since: now.saturating_duration_since(timer.last),
         })
     }
 
-    /// When a sign will have been missing for too long.
-    fn death(&self, watch: &SignTimer) -> Instant {
-        watch.last + watch.within + self.away.saturating_sub(watch.away)
+    /// When a sign becomes overdue.
+    fn deadline(&self, timer: &SignTimer) -> Instant {
+        timer.last + timer.within + self.suspended.saturating_sub(timer.suspended)
     }
 
-    /// The longest time between two looks.
+    /// The longest time between two checks.
     fn pause(&self) -> Option<Duration> {
-        let shortest = self.owed().map(|watch| watch.within).min()?;
-        Some(shortest / LOOKS)
+        let shortest = self.expected().map(|timer| timer.within).min()?;
+        Some(shortest / CHECKS)
     }
 
     fn plan(&mut self, now: Instant) {
-        let deaths = self.owed().map(|watch| self.death(watch));
-        self.looks = self.pause().zip(deaths.min()).map(|(pause, death)| {
-            let next = death.min(now + pause);
+        let deadlines = self.expected().map(|timer| self.deadline(timer));
+        self.checks = self.pause().zip(deadlines.min()).map(|(pause, deadline)| {
+            let next = deadline.min(now + pause);
             (now, next)
         });
     }
@@ -170,29 +169,29 @@ mod tests {
         Duration::from_secs_f64(seconds)
     }
 
-    fn life(now: Instant) -> HeartbeatMonitor {
+    fn monitor(now: Instant) -> HeartbeatMonitor {
         HeartbeatMonitor::new(&HEARTBEAT, &Pace::default(), now, true)
     }
 
-    /// Looks whenever it is planned, until something is missing or `end` is reached.
-    fn wait(life: &mut HeartbeatMonitor, end: Instant) -> Option<(MissedSign, Instant)> {
+    /// Checks whenever that is planned, until a sign is overdue or `end` is reached.
+    fn wait(monitor: &mut HeartbeatMonitor, end: Instant) -> Option<(MissedSign, Instant)> {
         loop {
-            let next = life.next().unwrap();
+            let next = monitor.next_check().unwrap();
             if next > end {
                 return None;
             }
-            if let Some(missing) = life.look(next) {
+            if let Some(missing) = monitor.check(next) {
                 return Some((missing, next));
             }
         }
     }
 
     #[test]
-    fn a_sign_that_does_not_come_is_missed_to_the_instant() {
+    fn a_missing_sign_is_detected_at_once() {
         let start = Instant::now();
-        let mut life = life(start);
-        life.heard(Sign::Control, start + seconds(10.0));
-        let (missing, at) = wait(&mut life, start + seconds(1000.0)).unwrap();
+        let mut monitor = monitor(start);
+        monitor.on_sign(Sign::Control, start + seconds(10.0));
+        let (missing, at) = wait(&mut monitor, start + seconds(1000.0)).unwrap();
         assert_eq!(at, start + seconds(26.0));
         assert_eq!(missing.sign, Sign::Control);
         assert_eq!(missing.within, seconds(16.0));
@@ -200,54 +199,54 @@ mod tests {
     }
 
     #[test]
-    fn signs_in_time_are_a_life() {
+    fn signs_in_time_keep_a_connection_alive() {
         let start = Instant::now();
-        let mut life = life(start);
+        let mut monitor = monitor(start);
         for turn in 1..100 {
             let now = start + seconds(15.0) * turn;
-            assert_eq!(wait(&mut life, now), None);
-            life.heard(Sign::Control, now);
-            life.heard(Sign::Pong, now);
+            assert_eq!(wait(&mut monitor, now), None);
+            monitor.on_sign(Sign::Control, now);
+            monitor.on_sign(Sign::Pong, now);
         }
     }
 
     #[test]
-    fn what_we_were_away_for_is_nobodys_silence() {
+    fn time_in_which_this_process_was_suspended_is_not_silence() {
         let start = Instant::now();
-        let mut life = life(start);
+        let mut monitor = monitor(start);
         let stopped = start + seconds(15.0);
-        assert_eq!(wait(&mut life, stopped), None);
-        // Stopped for ten minutes, just before the control stream would have been missed.
+        assert_eq!(wait(&mut monitor, stopped), None);
+        // Suspended for ten minutes, just before the control stream would have been overdue.
         let back = stopped + seconds(600.0);
-        assert_eq!(life.look(back), None);
-        // What lay unread is taken now.
-        life.heard(Sign::Control, back + seconds(0.1));
-        assert_eq!(wait(&mut life, back + seconds(16.0)), None);
-        // And if nothing more comes, it is missed as ever.
-        let (missing, at) = wait(&mut life, back + seconds(100.0)).unwrap();
+        assert_eq!(monitor.check(back), None);
+        // The unread frames are processed now.
+        monitor.on_sign(Sign::Control, back + seconds(0.1));
+        assert_eq!(wait(&mut monitor, back + seconds(16.0)), None);
+        // Without another sign the usual time applies.
+        let (missing, at) = wait(&mut monitor, back + seconds(100.0)).unwrap();
         assert_eq!((missing.sign, at), (Sign::Control, back + seconds(16.1)));
     }
 
     #[test]
-    fn what_lay_unread_may_be_taken_before_it_is_looked_how_long_we_were_away() {
+    fn unread_frames_may_be_processed_before_the_suspension_is_detected() {
         let start = Instant::now();
-        let mut life = life(start);
+        let mut monitor = monitor(start);
         let back = start + seconds(600.0);
-        life.heard(Sign::Control, back);
-        assert_eq!(life.look(back + seconds(0.1)), None);
-        let (missing, at) = wait(&mut life, back + seconds(100.0)).unwrap();
+        monitor.on_sign(Sign::Control, back);
+        assert_eq!(monitor.check(back + seconds(0.1)), None);
+        let (missing, at) = wait(&mut monitor, back + seconds(100.0)).unwrap();
         assert_eq!((missing.sign, at), (Sign::Control, back + seconds(16.0)));
     }
 
     #[test]
-    fn the_dead_are_missed_after_an_absence_too() {
+    fn a_dead_connection_is_detected_after_a_suspension() {
         let start = Instant::now();
-        let mut life = life(start);
+        let mut monitor = monitor(start);
         let back = start + seconds(600.0);
-        assert_eq!(life.look(back), None);
-        let (missing, at) = wait(&mut life, back + seconds(100.0)).unwrap();
+        assert_eq!(monitor.check(back), None);
+        let (missing, at) = wait(&mut monitor, back + seconds(100.0)).unwrap();
         assert_eq!(missing.sign, Sign::Control);
-        // It gets all of its time again, and since when it is silent is told with the absence.
+        // The sign has its whole time again; the silence includes the suspension.
         assert_eq!(at, back + seconds(16.0));
         assert_eq!(missing.since, seconds(616.0));
     }
@@ -255,11 +254,11 @@ mod tests {
     #[test]
     fn a_slow_machine_is_no_excuse() {
         let start = Instant::now();
-        let mut life = life(start);
-        // Every look comes late, by less than an absence would be.
+        let mut monitor = monitor(start);
+        // Every check is late, but by less than a suspension.
         let missing = std::iter::from_fn(|| {
-            let now = life.next()? + seconds(0.5);
-            Some((now, life.look(now)))
+            let now = monitor.next_check()? + seconds(0.5);
+            Some((now, monitor.check(now)))
         });
         let (at, _) = missing
             .take(10)
@@ -269,33 +268,33 @@ mod tests {
     }
 
     #[test]
-    fn a_pace_of_pings_is_a_pace_of_pongs() {
+    fn the_ping_setting_sets_the_allowed_time_of_pongs() {
         let start = Instant::now();
         let pace = Pace {
             ping: 0.3,
             control: 60.0,
             ..Pace::default()
         };
-        let mut life = HeartbeatMonitor::new(&HEARTBEAT, &pace, start, true);
-        let (missing, at) = wait(&mut life, start + seconds(10.0)).unwrap();
+        let mut monitor = HeartbeatMonitor::new(&HEARTBEAT, &pace, start, true);
+        let (missing, at) = wait(&mut monitor, start + seconds(10.0)).unwrap();
         assert_eq!((missing.sign, at), (Sign::Pong, start + seconds(0.6)));
     }
 
     #[test]
-    fn what_is_not_owed_is_not_missed_until_it_has_come() {
+    fn a_sign_that_is_not_expected_is_not_missed_until_it_arrives() {
         let start = Instant::now();
-        let mut life = life(start);
-        life.remit(Sign::Control, start);
-        let (missing, at) = wait(&mut life, start + seconds(100.0)).unwrap();
+        let mut monitor = monitor(start);
+        monitor.stop_expecting(Sign::Control, start);
+        let (missing, at) = wait(&mut monitor, start + seconds(100.0)).unwrap();
         assert_eq!((missing.sign, at), (Sign::Pong, start + seconds(40.0)));
-        life.heard(Sign::Pong, start + seconds(40.0));
-        life.heard(Sign::Control, start + seconds(40.0));
-        let (missing, at) = wait(&mut life, start + seconds(100.0)).unwrap();
+        monitor.on_sign(Sign::Pong, start + seconds(40.0));
+        monitor.on_sign(Sign::Control, start + seconds(40.0));
+        let (missing, at) = wait(&mut monitor, start + seconds(100.0)).unwrap();
         assert_eq!((missing.sign, at), (Sign::Control, start + seconds(56.0)));
     }
 
     #[test]
-    fn a_pace_of_the_control_stream_is_one_of_those_that_tell_each_second() {
+    fn the_control_setting_is_for_a_stream_with_one_message_per_second() {
         let start = Instant::now();
         let pace = Pace {
             control: 3.0,
@@ -305,20 +304,20 @@ mod tests {
             signs: MINUTELY,
             ..HEARTBEAT
         };
-        let mut life = HeartbeatMonitor::new(&heartbeat, &pace, start, true);
-        let (_, at) = wait(&mut life, start + seconds(100.0)).unwrap();
+        let mut monitor = HeartbeatMonitor::new(&heartbeat, &pace, start, true);
+        let (_, at) = wait(&mut monitor, start + seconds(100.0)).unwrap();
         assert_eq!(at, start + seconds(18.0));
     }
 
     #[test]
-    fn who_owes_no_sign_is_never_missed() {
+    fn a_connection_without_expected_signs_is_never_dead() {
         let start = Instant::now();
         let heartbeat = Heartbeat {
             signs: &[],
             ..HEARTBEAT
         };
-        let mut life = HeartbeatMonitor::new(&heartbeat, &Pace::default(), start, true);
-        assert_eq!(life.next(), None);
-        assert_eq!(life.look(start + seconds(1e6)), None);
+        let mut monitor = HeartbeatMonitor::new(&heartbeat, &Pace::default(), start, true);
+        assert_eq!(monitor.next_check(), None);
+        assert_eq!(monitor.check(start + seconds(1e6)), None);
     }
 }

@@ -1,56 +1,56 @@
-//! Whether a socket is told anything at all: who acknowledges everything and answers pings may be mute.
+//! Liveness: whether a connection delivers data at all.
 //!
-//! Where something is never silent for long beside what a socket is for, the socket is not called live before that has told
-//! something, and what an answer to a ping proves is certain once something was told behind it. Where the venue refuses the
-//! topic, answers are all there is.
+//! A connection may acknowledge every topic and answer pings, yet deliver nothing. Liquidations are rare, so most
+//! exchanges have a control stream that is never silent for long. With one, a connection is live only after its first
+//! message, and a pong proves something only once another message follows. If the exchange refuses that topic, pongs
+//! have to be enough.
 
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use crate::feeds::Control;
 use crate::model::Millis;
 
-/// What is held of what is never silent for long on one socket.
+/// The state of the control stream of one connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum ControlState {
-    /// It has not told anything yet.
+    /// No message has arrived yet.
     PendingExchange,
-    /// It has.
+    /// A message has arrived.
     Seen,
-    /// There is none.
+    /// There is no control stream.
     Absent,
 }
 
-/// So many sockets of a line in a row have to be told nothing of the topic, neither a word nor an answer, until it is taken for
-/// one that the venue does not know any more.
-const PASSED_OVER: u32 = 3;
+/// After so many sockets in a row without any answer to the topic, the exchange does not know the topic any more.
+const IGNORED: u32 = 3;
 
-/// How many sockets in a row a line had that took everything but what is never silent, of which nothing was said.
+/// Counts the sockets in a row on which the exchange ignored the topic of the control stream.
 #[derive(Debug, Default)]
 pub(crate) struct IgnoredControl(AtomicU32);
 
 impl IgnoredControl {
-    /// One more.
+    /// Counts one more socket.
     pub(crate) fn count(&self) {
         self.0.fetch_add(1, Ordering::Relaxed);
     }
 
-    /// It was answered, or told something.
-    pub(crate) fn end(&self) {
+    /// The topic was answered, or a message arrived.
+    pub(crate) fn reset(&self) {
         self.0.store(0, Ordering::Relaxed);
     }
 
-    /// Whether there is no such topic any more, as far as can be told.
+    /// Whether the exchange does not know the topic any more.
     pub(crate) fn is_certain(&self) -> bool {
-        self.0.load(Ordering::Relaxed) >= PASSED_OVER
+        self.0.load(Ordering::Relaxed) >= IGNORED
     }
 }
 
-/// The pulse of one socket.
+/// The liveness of one connection.
 #[derive(Debug)]
 pub(crate) struct Liveness {
     state: ControlState,
-    /// What an answer to a ping proves once something is told behind it.
-    unsure: Option<Millis>,
+    /// What the last pong proves once a message follows.
+    pending: Option<Millis>,
 }
 
 impl Liveness {
@@ -60,46 +60,46 @@ impl Liveness {
                 Control::Topic(_) | Control::ByItself => ControlState::PendingExchange,
                 Control::None => ControlState::Absent,
             },
-            unsure: None,
+            pending: None,
         }
     }
 
-    /// Whether there is anything that is never silent for long.
+    /// Whether there is a control stream.
     pub(crate) fn is_watched(&self) -> bool {
         self.state != ControlState::Absent
     }
 
-    /// Whether nothing is live before it has told something.
+    /// Whether the first message of the control stream is missing.
     pub(crate) fn is_awaited(&self) -> bool {
         self.state == ControlState::PendingExchange
     }
 
-    /// It has told something; gives what answers before that prove.
-    pub(crate) fn hear(&mut self) -> Option<Millis> {
+    /// A message arrived; returns what earlier pongs prove now.
+    pub(crate) fn on_traffic(&mut self) -> Option<Millis> {
         if self.state == ControlState::PendingExchange {
             self.state = ControlState::Seen;
         }
-        self.unsure.take()
+        self.pending.take()
     }
 
-    /// What is never silent has told something after all.
-    pub(crate) fn come_back(&mut self) {
+    /// A message arrived on a control stream that was given up.
+    pub(crate) fn restore(&mut self) {
         self.state = ControlState::Seen;
     }
 
-    /// There is nothing that is never silent; gives what answers before that prove.
-    pub(crate) fn leave(&mut self) -> Option<Millis> {
+    /// Gives up the control stream; returns what earlier pongs prove now.
+    pub(crate) fn drop_control(&mut self) -> Option<Millis> {
         self.state = ControlState::Absent;
-        self.unsure.take()
+        self.pending.take()
     }
 
-    /// A ping that was said then is answered; gives what that proves.
-    pub(crate) fn answer(&mut self, said: Option<Millis>) -> Option<Millis> {
+    /// A ping that was sent at `sent` is answered; returns what that proves.
+    pub(crate) fn on_answer(&mut self, sent: Option<Millis>) -> Option<Millis> {
         if self.is_watched() {
-            self.unsure = said.or(self.unsure);
+            self.pending = sent.or(self.pending);
             return None;
         }
-        said
+        sent
     }
 }
 
@@ -108,25 +108,28 @@ mod tests {
     use crate::collect::health::liveness::*;
 
     #[test]
-    fn an_answer_proves_something_once_something_is_told_behind_it() {
-        let mut pulse = Liveness::new(Control::Topic("always"));
-        assert!(pulse.is_awaited());
-        assert_eq!(pulse.answer(Some(Millis(5))), None);
-        assert_eq!(pulse.answer(None), None);
-        assert_eq!(pulse.hear(), Some(Millis(5)));
-        assert_eq!((pulse.hear(), pulse.is_awaited()), (None, false));
+    fn a_pong_proves_receipt_once_a_message_follows() {
+        let mut liveness = Liveness::new(Control::Topic("always"));
+        assert!(liveness.is_awaited());
+        assert_eq!(liveness.on_answer(Some(Millis(5))), None);
+        assert_eq!(liveness.on_answer(None), None);
+        assert_eq!(liveness.on_traffic(), Some(Millis(5)));
+        assert_eq!(
+            (liveness.on_traffic(), liveness.is_awaited()),
+            (None, false)
+        );
     }
 
     #[test]
-    fn where_there_is_nothing_that_always_tells_an_answer_is_proof_enough() {
-        let mut pulse = Liveness::new(Control::None);
-        assert_eq!(pulse.answer(Some(Millis(5))), Some(Millis(5)));
-        let mut pulse = Liveness::new(Control::Topic("always"));
-        assert_eq!(pulse.answer(Some(Millis(5))), None);
-        assert_eq!(pulse.leave(), Some(Millis(5)));
-        assert_eq!(pulse.answer(Some(Millis(6))), Some(Millis(6)));
-        pulse.come_back();
-        assert_eq!(pulse.answer(Some(Millis(7))), None);
+    fn without_a_control_stream_a_pong_is_proof_enough() {
+        let mut liveness = Liveness::new(Control::None);
+        assert_eq!(liveness.on_answer(Some(Millis(5))), Some(Millis(5)));
+        let mut liveness = Liveness::new(Control::Topic("always"));
+        assert_eq!(liveness.on_answer(Some(Millis(5))), None);
+        assert_eq!(liveness.drop_control(), Some(Millis(5)));
+        assert_eq!(liveness.on_answer(Some(Millis(6))), Some(Millis(6)));
+        liveness.restore();
+        assert_eq!(liveness.on_answer(Some(Millis(7))), None);
         assert!(Liveness::new(Control::ByItself).is_awaited());
     }
 }

@@ -1,22 +1,22 @@
-//! What of a venue's troubles is said to the log: the first of a kind at once, then once a minute how many more there were.
+//! Limits repeated warnings in the log.
 
 use std::collections::HashMap;
 
 use crate::model::Millis;
 
-/// How long a kind of trouble is only counted after it was said to the log.
-const SAID: i64 = Millis::MINUTE;
+/// After a warning, others of its kind are only counted for this time.
+const QUIET: i64 = Millis::MINUTE;
 
-/// The troubles that were said to the log: the first of a kind at once, then in a minute only their number.
+/// Warnings by kind: the first is logged at once, then once a minute the last one and the number of others.
 #[derive(Debug, Default)]
 pub(crate) struct LogLimit {
-    /// When each kind was last said, the last that was not said since, and how many these are.
+    /// By kind: when it was last logged, the last unlogged warning, and the number of these.
     kinds: HashMap<String, (Millis, String, u64)>,
 }
 
 impl LogLimit {
-    /// What is to be said of a trouble now.
-    pub(crate) fn hear(&mut self, message: &str, now: Millis) -> Option<String> {
+    /// The line to log for a warning now, if any.
+    pub(crate) fn admit(&mut self, message: &str, now: Millis) -> Option<String> {
         let kind = message
             .split_once(": ")
             .map_or(message, |(kind, _)| kind)
@@ -30,11 +30,11 @@ impl LogLimit {
         Some(message.to_owned())
     }
 
-    /// What is to be said of those that were only counted, once their minute is over.
-    pub(crate) fn sum_up(&mut self, now: Millis) -> Vec<String> {
+    /// The lines to log for warnings that were only counted, once their minute is over.
+    pub(crate) fn summaries(&mut self, now: Millis) -> Vec<String> {
         let mut sums = Vec::new();
         self.kinds.retain(|_, (since, last, count)| {
-            if now.0.saturating_sub(since.0) < SAID {
+            if now.0.saturating_sub(since.0) < QUIET {
                 return true;
             }
             if *count == 0 {
@@ -57,30 +57,30 @@ mod tests {
     use crate::collect::health::log_limit::*;
 
     #[test]
-    fn a_flood_of_troubles_is_one_line_at_once_and_one_a_minute() {
-        let mut said = LogLimit::default();
+    fn a_flood_of_warnings_is_one_line_at_once_and_one_a_minute() {
+        let mut limit = LogLimit::default();
         let now = Millis(5);
-        let hear = |said: &mut LogLimit, message: &str, at| said.hear(message, at);
-        let first = hear(&mut said, "rejected: a", now);
+        let admit = |limit: &mut LogLimit, message: &str, at| limit.admit(message, at);
+        let first = admit(&mut limit, "rejected: a", now);
         assert_eq!(first.as_deref(), Some("rejected: a"));
         for number in 0..413 {
             assert_eq!(
-                hear(&mut said, &format!("rejected: b{number}"), now.on(number)),
+                admit(&mut limit, &format!("rejected: b{number}"), now.on(number)),
                 None
             );
         }
-        // Another kind is not drowned.
-        assert!(hear(&mut said, "usdt: no pong", now).is_some());
-        assert!(said.sum_up(now.on(SAID - 1)).is_empty());
-        let minute = now.on(SAID);
-        assert_eq!(said.sum_up(minute), ["rejected: b412 (… 412 more)"]);
-        assert!(said.sum_up(minute).is_empty());
-        assert_eq!(hear(&mut said, "rejected: c", minute.on(1)), None);
-        let next = said.sum_up(minute.on(SAID));
+        // Another kind is logged at once.
+        assert!(admit(&mut limit, "usdt: no pong", now).is_some());
+        assert!(limit.summaries(now.on(QUIET - 1)).is_empty());
+        let minute = now.on(QUIET);
+        assert_eq!(limit.summaries(minute), ["rejected: b412 (… 412 more)"]);
+        assert!(limit.summaries(minute).is_empty());
+        assert_eq!(admit(&mut limit, "rejected: c", minute.on(1)), None);
+        let next = limit.summaries(minute.on(QUIET));
         assert_eq!(next, ["rejected: c"]);
-        // Once a minute was quiet the next is said at once, and nothing is remembered for ever.
-        assert!(said.sum_up(minute.on(2 * SAID)).is_empty());
-        assert!(said.kinds.is_empty());
-        assert!(hear(&mut said, "rejected: d", minute.on(2 * SAID)).is_some());
+        // After a quiet minute the next one is logged at once, and the kind is forgotten.
+        assert!(limit.summaries(minute.on(2 * QUIET)).is_empty());
+        assert!(limit.kinds.is_empty());
+        assert!(admit(&mut limit, "rejected: d", minute.on(2 * QUIET)).is_some());
     }
 }

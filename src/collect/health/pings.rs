@@ -1,5 +1,4 @@
-//! Our pings on their way. An answer proves that everything was heard that was said before the ping, however long either
-//! was on its way.
+//! Pings without an answer yet. A pong proves that everything sent before its ping was received, however late it is.
 
 use std::collections::VecDeque;
 use std::time::Duration;
@@ -8,10 +7,10 @@ use tokio::time::Instant;
 
 use crate::model::Millis;
 
-/// A ping that was not answered for so long never will be: one answer may stand for several.
-const FORGOTTEN: Duration = Duration::from_mins(1);
+/// An unanswered ping is dropped after this time: one pong may answer several pings.
+const DROPPED_AFTER: Duration = Duration::from_mins(1);
 
-/// When a ping was said, by both clocks.
+/// A sent ping, with the time by both clocks.
 #[derive(Clone, Copy, Debug)]
 struct Ping {
     at: Millis,
@@ -19,7 +18,7 @@ struct Ping {
     number: u64,
 }
 
-/// The pings of one socket that are not answered.
+/// The unanswered pings of one connection.
 #[derive(Debug, Default)]
 pub(crate) struct Pings {
     waiting: VecDeque<Ping>,
@@ -27,19 +26,24 @@ pub(crate) struct Pings {
 }
 
 impl Pings {
-    /// The number of a ping that is said just now.
-    pub(crate) fn say(&mut self, at: Millis, by: Instant) -> u64 {
+    /// Adds a ping; returns its number.
+    pub(crate) fn send(&mut self, at: Millis, by: Instant) -> u64 {
         self.count += 1;
         let number = self.count;
         self.waiting.push_back(Ping { at, by, number });
         number
     }
 
-    /// One is answered: that one, or the oldest where the answer does not say which. Gives when it was said.
-    pub(crate) fn hear(&mut self, number: Option<u64>, at: Millis, by: Instant) -> Option<Millis> {
+    /// Removes the answered ping, or the oldest if the pong has no number; returns when it was sent.
+    pub(crate) fn on_pong(
+        &mut self,
+        number: Option<u64>,
+        at: Millis,
+        by: Instant,
+    ) -> Option<Millis> {
         self.waiting.retain(|ping| match number {
             Some(number) => ping.number >= number,
-            None => by.saturating_duration_since(ping.by) <= FORGOTTEN,
+            None => by.saturating_duration_since(ping.by) <= DROPPED_AFTER,
         });
         let first = self.waiting.front()?;
         if number.is_some_and(|number| number != first.number) {
@@ -47,7 +51,7 @@ impl Pings {
         }
         let ping = self.waiting.pop_front()?;
         let long = by.saturating_duration_since(ping.by).as_millis();
-        // Either clock may have been moved since.
+        // The system clock may have been set since.
         Some(
             ping.at
                 .min(at.back(i64::try_from(long).unwrap_or(i64::MAX))),
@@ -55,8 +59,8 @@ impl Pings {
     }
 }
 
-/// When a ping of theirs was said, where our answer repeats the time in milliseconds.
-pub(crate) fn said_at(answer: &str) -> Option<Millis> {
+/// When the exchange sent a ping, if our answer repeats its time in milliseconds.
+pub(crate) fn ping_time(answer: &str) -> Option<Millis> {
     let mut numbers = answer.split(|letter: char| !letter.is_ascii_digit());
     let millis = numbers.find(|number| number.len() == 13)?;
     millis.parse().ok().map(Millis)
@@ -67,36 +71,36 @@ mod tests {
     use crate::collect::health::pings::*;
 
     #[test]
-    fn an_answer_proves_what_was_said_before_its_ping() {
+    fn a_pong_proves_receipt_up_to_its_ping() {
         let start = Instant::now();
         let mut pings = Pings::default();
         let by = |seconds: u64| start + Duration::from_secs(seconds);
         let at = |seconds: i64| Millis(1_000_000 + seconds * 1000);
-        assert_eq!(pings.hear(None, at(0), by(0)), None);
+        assert_eq!(pings.on_pong(None, at(0), by(0)), None);
         for seconds in [0, 20, 40] {
-            let number = pings.say(at(seconds), by(seconds.unsigned_abs()));
+            let number = pings.send(at(seconds), by(seconds.unsigned_abs()));
             assert_eq!(number, seconds.unsigned_abs() / 20 + 1);
         }
-        assert_eq!(pings.hear(None, at(45), by(45)), Some(at(0)));
-        // The third answered, the second never will be; nobody asked for a fourth.
-        assert_eq!(pings.hear(Some(3), at(46), by(46)), Some(at(40)));
-        assert_eq!(pings.hear(Some(4), at(47), by(47)), None);
-        // The clock was set back by ten seconds, or on.
-        pings.say(at(60), by(60));
-        assert_eq!(pings.hear(None, at(52), by(62)), Some(at(50)));
-        pings.say(at(80), by(80));
-        assert_eq!(pings.hear(None, at(92), by(82)), Some(at(80)));
-        // What was forgotten does not stand for what comes.
-        pings.say(at(100), by(100));
-        pings.say(at(170), by(170));
-        assert_eq!(pings.hear(None, at(171), by(171)), Some(at(170)));
+        assert_eq!(pings.on_pong(None, at(45), by(45)), Some(at(0)));
+        // The third ping is answered, so the second never will be; there was no fourth.
+        assert_eq!(pings.on_pong(Some(3), at(46), by(46)), Some(at(40)));
+        assert_eq!(pings.on_pong(Some(4), at(47), by(47)), None);
+        // The clock was set back or forward by ten seconds.
+        pings.send(at(60), by(60));
+        assert_eq!(pings.on_pong(None, at(52), by(62)), Some(at(50)));
+        pings.send(at(80), by(80));
+        assert_eq!(pings.on_pong(None, at(92), by(82)), Some(at(80)));
+        // A dropped ping is not answered by a later pong.
+        pings.send(at(100), by(100));
+        pings.send(at(170), by(170));
+        assert_eq!(pings.on_pong(None, at(171), by(171)), Some(at(170)));
     }
 
     #[test]
-    fn their_ping_says_when_it_was_said() {
+    fn the_time_of_a_ping_is_read_from_our_answer() {
         let at = Some(Millis(1_492_420_473_058));
-        assert_eq!(said_at(r#"{"op":"pong","ts":"1492420473058"}"#), at);
-        assert_eq!(said_at(r#"{"pong":1492420473058}"#), at);
-        assert_eq!(said_at(r#"{"pong":18212558000}"#), None);
+        assert_eq!(ping_time(r#"{"op":"pong","ts":"1492420473058"}"#), at);
+        assert_eq!(ping_time(r#"{"pong":1492420473058}"#), at);
+        assert_eq!(ping_time(r#"{"pong":18212558000}"#), None);
     }
 }

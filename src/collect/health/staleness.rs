@@ -1,4 +1,4 @@
-//! Finding out venues that are connected and mute: silent for long while others report.
+//! Staleness: detects exchanges that are connected but silent while others report events.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -11,17 +11,16 @@ use crate::collect::settings::{Settings, millis, span};
 use crate::collect::venue_tasks::VenueTasks;
 use crate::model::Millis;
 
-/// Finds out venues that are connected and mute: silent for long while others report. What of their troubles, and of those
-/// of looking at positions, was only counted is said meanwhile.
+/// Restarts the connections of stale exchanges. Also writes the summaries of repeated warnings to the log.
 pub(crate) async fn watch(
     venues: Vec<Arc<VenueTasks>>,
-    rounds: Option<Arc<PositionPoller>>,
+    poller: Option<Arc<PositionPoller>>,
     settings: Arc<Settings>,
     clock: Arc<AdjustedClock>,
 ) {
-    let mute = millis(settings.pace.mute);
+    let patience = millis(settings.pace.stale_exchange);
     let mut quiet_from: HashMap<&'static str, Millis> = HashMap::new();
-    let tick = span(settings.pace.mute)
+    let tick = span(settings.pace.stale_exchange)
         .div_f64(20.0)
         .max(Duration::from_millis(10));
     let last_event = |name: &str| {
@@ -33,12 +32,12 @@ pub(crate) async fn watch(
     loop {
         tokio::time::sleep(tick).await;
         let now = clock.now();
-        if let Some(rounds) = &rounds {
-            rounds.sum_up(now);
+        if let Some(poller) = &poller {
+            poller.log_summaries(now);
         }
         for one in &venues {
             let venue = one.context.venue;
-            one.context.board.sum_up(now);
+            one.context.board.log_summaries(now);
             if venue.witnesses().is_empty() {
                 continue;
             }
@@ -53,15 +52,15 @@ pub(crate) async fn watch(
                 .witnesses()
                 .iter()
                 .find(|name| last_event(name).is_some_and(|at| at > *since));
-            if now.0.saturating_sub(since.0) >= mute
+            if now.0.saturating_sub(since.0) >= patience
                 && let Some(witness) = reporting
             {
                 let reason = format!(
-                    "no event for {} s while {witness} reports: connected but mute",
-                    settings.pace.mute
+                    "stale: no event for {} s while {witness} reports",
+                    settings.pace.stale_exchange
                 );
                 *since = now;
-                one.renewal.send_replace(Some(reason));
+                one.restart.send_replace(Some(reason));
             }
         }
     }

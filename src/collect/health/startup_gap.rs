@@ -12,7 +12,7 @@ use crate::model::Millis;
 
 /// Extends the startup gap from time to time until a session begins; never returns.
 pub(crate) async fn extend_startup_gap(tasks: &VenueTasks, since: Millis) {
-    let each = span(tasks.context.settings.pace.seen).max(Duration::from_millis(10));
+    let each = span(tasks.context.settings.pace.checkpoint).max(Duration::from_millis(10));
     while note_startup_gap(tasks, since) {
         sleep(each).await;
     }

@@ -1,34 +1,34 @@
-//! How the collecting goes, as it is shown: the picture of every venue at an instant.
+//! The status of a collector, as a user reads it.
 
 use serde::Serialize;
 
 use crate::archive::RawStatus;
 use crate::model::{Completeness, Evidence, Millis};
 
-/// How a venue is.
+/// The state of an exchange.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum VenueState {
-    /// Its markets are being read, or its sockets opened for the first time.
+    /// Its markets are being read, or its connections opened for the first time.
     #[default]
     Starting,
-    /// Everything is listened to and its subscriptions are acknowledged; a venue without sockets was polled. Where two
-    /// sockets listen to the same, one of them is enough.
+    /// All feeds are received and all subscriptions answered; or the last poll was answered. Of two redundant
+    /// connections one is enough.
     Live,
-    /// Some of that.
+    /// Some feeds are received.
     Degraded,
-    /// None of that.
+    /// No feed is received.
     Down,
-    /// The collecting has ended.
+    /// Collection has ended.
     Stopped,
 }
 
-/// A venue at an instant. Counts are since the start.
+/// The status of one exchange. Counts are since the start of the collector.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct VenueStatus {
-    /// The venue.
+    /// The exchange.
     pub exchange: &'static str,
-    /// How it is.
+    /// Its state.
     pub state: VenueState,
     /// New events in the last minute.
     pub events_per_minute: u64,
@@ -36,33 +36,33 @@ pub struct VenueStatus {
     pub events: u64,
     /// Event time of the latest event.
     pub last_event: Option<Millis>,
-    /// How long after its event time the last event that came over a socket was received, in milliseconds.
+    /// Delay between event time and receipt of the last WebSocket event, in milliseconds.
     pub lag: Option<i64>,
-    /// How far this machine's clock is ahead of the venue's, in milliseconds, as it was measured last.
+    /// How far the clock of this machine is ahead of that of the exchange, in milliseconds.
     pub clock_ahead: Option<i64>,
     /// When anything was last received.
     pub last_heard: Option<Millis>,
-    /// Gaps that were recorded.
+    /// Recorded gaps.
     pub gaps: u64,
-    /// Why the last one was.
+    /// The reason of the last gap.
     pub last_gap: Option<String>,
-    /// Connections that were opened.
+    /// Opened connections.
     pub connections: u64,
-    /// Sockets that listen …
+    /// Live connections.
     pub sockets: u64,
-    /// … of so many that are to; two listen to the same where the venue cannot be asked again.
+    /// Wanted connections; two for the same feed if the exchange has no data to backfill from.
     pub sockets_wanted: u64,
-    /// Frames, rows and replies of which nothing or not all could be read.
+    /// Frames, rows and replies that could not be decoded completely.
     pub rejected: u64,
-    /// Events that were heard before, by the other of two sockets, too.
+    /// Duplicate events, those of redundant connections included.
     pub repeated: u64,
-    /// Events of coins that nobody asked for.
+    /// Events of coins that were not selected.
     pub unasked: u64,
-    /// Events that wait for the multiplier of their market.
+    /// Events that wait for the contract size of their market.
     pub held: u64,
-    /// Events that could not be priced in the end.
+    /// Events dropped because their contract size stayed unknown.
     pub unpriced: u64,
-    /// Events that are kept and look wrong: far off the market's price, or out of proportion to its open interest.
+    /// Stored events that look wrong: far off the market price, or too large for the open interest.
     pub suspect: u64,
     /// Events that are set aside and not kept, because their unit must be another: too far off the market's price, or worth
     /// more than all that is open.

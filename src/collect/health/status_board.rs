@@ -1,66 +1,67 @@
-//! What a venue's tasks write down of how they go, and the picture that makes.
+//! The status board of one exchange: its tasks write to it, and users read the [`VenueStatus`] it makes.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard};
 
 use crate::collect::clock::machine;
-use crate::collect::connection::redundancy::Ears;
+use crate::collect::connection::redundancy::FeedGroup;
 use crate::collect::health::log_limit::LogLimit;
 use crate::collect::health::status::{VenueState, VenueStatus};
 use crate::collect::lock::locked;
 use crate::model::{Millis, VenueCoverage};
 
-/// Seconds that the rate of events looks back.
+/// Length of the window of the event rate in seconds.
 const RATE: i64 = 60;
-/// Topics that a picture names.
+/// Most topics that a status names.
 const NAMED: usize = 20;
 
-/// What is written down of one venue.
+/// The status board of one exchange.
 #[derive(Debug)]
 pub(crate) struct StatusBoard {
     exchange: &'static str,
     notes: Mutex<BoardNotes>,
 }
 
+/// What the tasks have written.
 #[derive(Debug, Default)]
 pub(crate) struct BoardNotes {
     pub(crate) status: VenueStatus,
-    /// Each line by its name: whether anybody listens to it, and the topics it does not cover.
-    pub(crate) lines: BTreeMap<String, GroupStatus>,
-    /// Whether a poll has been answered, where a venue has no sockets.
+    /// The feed groups by name.
+    pub(crate) groups: BTreeMap<String, GroupStatus>,
+    /// Whether the last poll was answered; `None` before the first, or if the exchange is not polled.
     pub(crate) polled: Option<bool>,
-    /// Whether a part of its markets could not be read yet, so that nobody knows what to listen to there.
+    /// Whether some market lists could not be read yet, so that their topics are unknown.
     pub(crate) unlisted: bool,
-    /// Whether that part is read by now, and the sockets it asks for are not planned yet.
+    /// Whether those lists are read by now, but their connections are not planned yet.
     pub(crate) unplanned: bool,
-    /// Whether it has ended.
+    /// Whether the tasks of the exchange have ended.
     pub(crate) stopped: bool,
-    /// When the last event came over a socket, asked for or not.
+    /// When the last event arrived on a WebSocket, of whatever coin.
     pub(crate) last_event_at: Option<Millis>,
-    /// What the archive says of the last day.
+    /// The coverage of the last 24 hours by the archive.
     pub(crate) covered: Option<VenueCoverage>,
     rate: Rate,
     troubles: LogLimit,
 }
 
-/// What is known of one socket, or of several that listen to the same.
+/// The status of one feed group.
 #[derive(Debug, Default)]
 pub(crate) struct GroupStatus {
     pub(crate) is_live: bool,
     pub(crate) was_live: bool,
-    /// Who listens, once they are known.
-    pub(crate) ears: Option<Arc<Mutex<Ears>>>,
-    /// How many sockets listen to it, and how many are to.
+    /// The group, once it is planned.
+    pub(crate) group: Option<Arc<Mutex<FeedGroup>>>,
+    /// Live connections, and wanted ones.
     pub(crate) sockets: usize,
     pub(crate) wanted: usize,
-    /// How many topics it asks for.
+    /// The number of topics.
     pub(crate) topics: usize,
     pub(crate) uncovered: BTreeSet<String>,
-    /// The topic of the control stream, where there is none.
+    /// The topic of a control stream that was given up.
     unwatched: Option<String>,
 }
 
-/// Events by second, as far back as the rate looks.
+/// Event counts by second within the window of the rate.
 #[derive(Debug, Default)]
 struct Rate {
     seconds: VecDeque<(i64, u64)>,
@@ -100,35 +101,35 @@ impl StatusBoard {
         }
     }
 
-    /// The notes, to be read or written.
+    /// Locks the notes.
     pub(crate) fn notes(&self) -> MutexGuard<'_, BoardNotes> {
         locked(&self.notes)
     }
 
-    /// Writes a trouble down, and says it to the log unless one of its kind was said within a minute.
+    /// Shows a warning, and logs it unless one of its kind was logged within a minute.
     pub(crate) fn trouble(&self, message: String) {
         let mut notes = self.notes();
-        if let Some(line) = notes.troubles.hear(&message, machine()) {
+        if let Some(line) = notes.troubles.admit(&message, machine()) {
             log::warn!(target: "liqdata::feeds", "{}: {line}", self.exchange);
         }
         notes.status.troubles += 1;
         notes.status.trouble = Some(message);
     }
 
-    /// Says to the log how many troubles there were that were not said.
-    pub(crate) fn sum_up(&self, now: Millis) {
-        for line in self.notes().troubles.sum_up(now) {
+    /// Logs the summaries of repeated warnings.
+    pub(crate) fn log_summaries(&self, now: Millis) {
+        for line in self.notes().troubles.summaries(now) {
             log::warn!(target: "liqdata::feeds", "{}: {line}", self.exchange);
         }
     }
 
-    /// Counts requests of back-fills that are going to be made.
+    /// Counts planned backfill requests.
     pub(crate) fn will_ask(&self, requests: usize) {
         let mut notes = self.notes();
         notes.status.to_ask += u64::try_from(requests).unwrap_or(0);
     }
 
-    /// Counts a request of a back-fill that was answered, or failed for good.
+    /// Counts a backfill request that was answered or failed for good.
     pub(crate) fn was_answered(&self) {
         let mut notes = self.notes();
         if notes.status.asked < notes.status.to_ask {
@@ -143,23 +144,23 @@ impl StatusBoard {
         notes.status.open_interest += u64::try_from(readings).unwrap_or(0);
     }
 
-    /// Takes requests back that are not going to be made.
+    /// Removes planned backfill requests that will not be made.
     pub(crate) fn will_not_ask(&self, requests: usize) {
         let mut notes = self.notes();
         let left = u64::try_from(requests).unwrap_or(0);
         notes.status.to_ask = notes.status.to_ask.saturating_sub(left);
     }
 
-    /// The control stream of a line tells something.
-    pub(crate) fn tells(&self, line: &str) {
-        if let Some(note) = self.notes().lines.get_mut(line) {
+    /// A feed group has a control stream again.
+    pub(crate) fn clear_unwatched(&self, line: &str) {
+        if let Some(note) = self.notes().groups.get_mut(line) {
             note.unwatched = None;
         }
     }
 
-    /// A line has no control stream.
+    /// A feed group has no control stream.
     pub(crate) fn note_unwatched(&self, line: &str, topic: &str) {
-        if let Some(note) = self.notes().lines.get_mut(line) {
+        if let Some(note) = self.notes().groups.get_mut(line) {
             note.unwatched = Some(topic.to_owned());
         }
     }
@@ -178,24 +179,27 @@ impl StatusBoard {
         notes.rate.count(now, events);
     }
 
-    /// Until when every line was certainly listened to, or is known not to have been; absent while one is not.
-    pub(crate) fn seen(&self) -> Option<Millis> {
+    /// Up to this instant every feed group was received or has known gaps; `None` while one is not live.
+    pub(crate) fn covered_until(&self) -> Option<Millis> {
         let notes = self.notes();
-        if notes.lines.is_empty() || notes.unlisted || notes.state() != VenueState::Live {
+        if notes.groups.is_empty() || notes.unlisted || notes.state() != VenueState::Live {
             return None;
         }
-        // Who looks at them may write notes meanwhile.
-        let ears: Option<Vec<_>> = notes.lines.values().map(|line| line.ears.clone()).collect();
+        // A task that holds the lock of a group may wait for the notes, so they are released first.
+        let groups: Option<Vec<_>> = notes.groups.values().map(|one| one.group.clone()).collect();
         drop(notes);
-        let seen: Option<Vec<Millis>> = ears?.iter().map(|ears| locked(ears).seen()).collect();
-        seen?.into_iter().min()
+        let covered: Option<Vec<Millis>> = groups?
+            .iter()
+            .map(|group| locked(group).covered_until())
+            .collect();
+        covered?.into_iter().min()
     }
 
-    /// How many topics are asked for, and how many of them are heard.
+    /// The number of requested topics, and of covered ones.
     pub(crate) fn topics(&self) -> (u64, u64) {
         let notes = self.notes();
         let count = |of: fn(&GroupStatus) -> usize| -> u64 {
-            let counts = notes.lines.values().map(of);
+            let counts = notes.groups.values().map(of);
             u64::try_from(counts.sum::<usize>()).unwrap_or(u64::MAX)
         };
         let asked = count(|line| line.topics);
@@ -205,19 +209,19 @@ impl StatusBoard {
         )
     }
 
-    /// The venue at `now`.
-    pub(crate) fn picture(&self, now: Millis) -> VenueStatus {
+    /// The status at `now`.
+    pub(crate) fn status(&self, now: Millis) -> VenueStatus {
         let mut notes = self.notes();
         let state = notes.state();
         let events_per_minute = notes.rate.per_minute(now);
         let uncovered = || {
-            notes.lines.iter().flat_map(|(line, note)| {
+            notes.groups.iter().flat_map(|(line, note)| {
                 let topics = note.uncovered.iter().chain(&note.unwatched);
                 topics.map(move |topic| format!("{line}: {topic}"))
             })
         };
         let count = |of: fn(&GroupStatus) -> usize| -> u64 {
-            let counts = notes.lines.values().map(of);
+            let counts = notes.groups.values().map(of);
             u64::try_from(counts.sum::<usize>()).unwrap_or(u64::MAX)
         };
         VenueStatus {
@@ -239,26 +243,26 @@ impl StatusBoard {
 }
 
 impl BoardNotes {
-    /// How the venue is, by its sockets and polls.
+    /// The state of the exchange by its connections and polls.
     pub(crate) fn state(&self) -> VenueState {
         if self.stopped {
             return VenueState::Stopped;
         }
-        if let Some(answered) = self.polled.filter(|_| self.lines.is_empty()) {
+        if let Some(answered) = self.polled.filter(|_| self.groups.is_empty()) {
             return if answered {
                 VenueState::Live
             } else {
                 VenueState::Down
             };
         }
-        let live = self.lines.values().filter(|line| line.is_live).count();
-        if self.lines.is_empty() {
+        let live = self.groups.values().filter(|line| line.is_live).count();
+        if self.groups.is_empty() {
             VenueState::Starting
-        } else if live == self.lines.len() && !self.unlisted && !self.unplanned {
+        } else if live == self.groups.len() && !self.unlisted && !self.unplanned {
             VenueState::Live
         } else if live > 0 {
             VenueState::Degraded
-        } else if self.lines.values().any(|line| line.was_live) || self.status.trouble.is_some() {
+        } else if self.groups.values().any(|line| line.was_live) || self.status.trouble.is_some() {
             VenueState::Down
         } else {
             VenueState::Starting
@@ -268,7 +272,8 @@ impl BoardNotes {
 
 #[cfg(test)]
 mod tests {
-    use crate::collect::health::status_board::*;
+    use super::*;
+    use crate::collect::connection::redundancy::Slot;
 
     #[test]
     fn the_rate_is_that_of_the_last_minute() {
@@ -282,40 +287,40 @@ mod tests {
     }
 
     #[test]
-    fn a_venue_is_as_its_sockets_are() {
+    fn the_state_follows_the_connections() {
         let board = StatusBoard::new("okx");
-        assert_eq!(board.picture(Millis(0)).state, VenueState::Starting);
-        board.notes().lines.entry("a".to_owned()).or_default();
-        assert_eq!(board.picture(Millis(0)).state, VenueState::Starting);
+        assert_eq!(board.status(Millis(0)).state, VenueState::Starting);
+        board.notes().groups.entry("a".to_owned()).or_default();
+        assert_eq!(board.status(Millis(0)).state, VenueState::Starting);
         board
             .notes()
-            .lines
+            .groups
             .entry("b".to_owned())
             .or_default()
             .is_live = true;
-        assert_eq!(board.picture(Millis(0)).state, VenueState::Degraded);
+        assert_eq!(board.status(Millis(0)).state, VenueState::Degraded);
         board
             .notes()
-            .lines
+            .groups
             .entry("a".to_owned())
             .or_default()
             .is_live = true;
-        assert_eq!(board.picture(Millis(0)).state, VenueState::Live);
-        assert_eq!(board.seen(), None);
+        assert_eq!(board.status(Millis(0)).state, VenueState::Live);
+        assert_eq!(board.covered_until(), None);
         for (line, until) in [("a", 7), ("b", 5)] {
-            let mut ears = Ears::new(1, line, BTreeSet::new(), None, Millis(0));
-            ears.lives(0, Millis(1));
-            ears.sign(0, Millis(until));
+            let mut group = FeedGroup::new(false, line, BTreeSet::new(), None, Millis(0));
+            group.on_live(Slot::First, Millis(1));
+            group.prove(Slot::First, Millis(until));
             let mut notes = board.notes();
-            let note = notes.lines.entry(line.to_owned()).or_default();
-            note.ears = Some(Arc::new(Mutex::new(ears)));
+            let note = notes.groups.entry(line.to_owned()).or_default();
+            note.group = Some(Arc::new(Mutex::new(group)));
         }
-        assert_eq!(board.seen(), Some(Millis(5)));
-        for line in board.notes().lines.values_mut() {
+        assert_eq!(board.covered_until(), Some(Millis(5)));
+        for line in board.notes().groups.values_mut() {
             *line = GroupStatus {
                 is_live: false,
                 was_live: true,
-                ears: None,
+                group: None,
                 sockets: 0,
                 wanted: 1,
                 topics: 1,
@@ -323,8 +328,8 @@ mod tests {
                 unwatched: None,
             };
         }
-        let picture = board.picture(Millis(0));
-        assert_eq!(picture.state, VenueState::Down);
-        assert_eq!(picture.uncovered, ["a: x", "b: x"]);
+        let status = board.status(Millis(0));
+        assert_eq!(status.state, VenueState::Down);
+        assert_eq!(status.uncovered, ["a: x", "b: x"]);
     }
 }

@@ -8,7 +8,8 @@ use crate::archive::{
     TopicGap,
 };
 use crate::collect::backfill::requests::BackfillRequests;
-use crate::collect::connection::redundancy::{Place, Silence};
+use crate::collect::connection::outages::Outage;
+use crate::collect::connection::redundancy::Membership;
 use crate::collect::connection::sequence::SequenceHole;
 use crate::collect::lock::locked;
 use crate::collect::quality::daily_counts::DailyCounts;
@@ -167,7 +168,7 @@ impl CoverageLog {
     }
 
     /// Records a sequence hole that no redundant connection filled.
-    pub(crate) fn sequence_hole(&self, line: &str, place: &Place, hole: &SequenceHole) {
+    pub(crate) fn sequence_hole(&self, line: &str, membership: &Membership, hole: &SequenceHole) {
         let of = if hole.stream.is_empty() {
             line
         } else {
@@ -175,17 +176,18 @@ impl CoverageLog {
         };
         let reason = format!("{of}: {} {NUMBERS_MISSING}", hole.count);
         let (start, end) = (hole.since, hole.until);
-        let mut ears = locked(&place.ears);
-        let gaps = if ears.count() > 1 {
+        let mut group = locked(&membership.group);
+        let gaps = if group.is_redundant() {
             // The other connection may have received the same events a little earlier or later.
             let (start, end) = (start.back(APART), end.on(APART));
-            let silence = Silence { start, end, reason };
-            ears.was_silent(place.ear, silence, self.context.clock.now())
+            let outage = Outage::new(start, end, reason);
+            group.add_outage(membership.slot, outage, self.context.clock.now())
         } else {
-            vec![Silence { start, end, reason }]
+            vec![Outage::new(start, end, reason)]
         };
-        drop(ears);
-        for Silence { start, end, reason } in gaps {
+        drop(group);
+        for Outage { range, reason } in gaps {
+            let (start, end) = (range.start, range.end);
             self.context.board.notes().status.holes += 1;
             self.context.trouble(reason.clone());
             self.count(CounterKind::Hole, 1, self.context.clock.now());

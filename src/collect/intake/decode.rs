@@ -90,7 +90,7 @@ pub(crate) fn decode_body(
 ) -> Result<DecodedBody, Error> {
     let venue = context.venue;
     let markets = context.markets.load();
-    let instruments = markets.of_body(ask.market.as_deref());
+    let instruments = markets.for_body(ask.market.as_deref());
     let faults = RefCell::default();
     let frame = venue.frame(body, Some(now), &instruments);
     let frame = frame.keeping(&faults);
@@ -110,7 +110,7 @@ pub(crate) fn decode_again(
     markets: &Markets,
 ) -> Vec<Event> {
     let faults = RefCell::default();
-    let instruments = markets.of_body(row.market.as_deref());
+    let instruments = markets.for_body(row.market.as_deref());
     let venue = context.venue;
     let frame = venue.frame(&row.frame, Some(row.received_at), &instruments);
     venue.decode(&frame.keeping(&faults)).unwrap_or_default()

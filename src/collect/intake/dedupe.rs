@@ -31,12 +31,12 @@ struct State {
 
 impl Deduplicator {
     pub(crate) fn new(keyed: Keyed, settings: &Settings) -> Self {
-        let memory = millis(settings.pace.remember);
+        let memory = millis(settings.pace.dedupe);
         Self {
             keyed,
             state: Mutex::new(State {
                 keys: DedupeKeys::default(),
-                recent: RecentKeys::new(memory, settings.remembered),
+                recent: RecentKeys::new(memory, settings.dedupe_keys),
             }),
         }
     }

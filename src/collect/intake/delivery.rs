@@ -102,8 +102,8 @@ impl Delivery {
             jobs,
             quarantine: Arc::new(Quarantine::open(
                 archive,
-                settings.remembered,
-                settings.aside_bytes,
+                settings.dedupe_keys,
+                settings.dead_letter_bytes,
             )),
             archive: archive.into(),
             patience: span(settings.pace.patience),

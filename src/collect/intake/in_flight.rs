@@ -68,7 +68,7 @@ impl InFlight {
             let at = row.order.timestamp;
             // Where the time of receipt stands in, the frame may have waited before it was read.
             let seen = (at == row.received_at)
-                .then(|| self.context.board.seen())
+                .then(|| self.context.board.covered_until())
                 .flatten();
             seen.map_or(at, |seen| seen.min(at)).min(row.received_at)
         });

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use tokio::time::Instant;
 
 use crate::archive::{Batch, CommitHandle, OrderRow};
-use crate::collect::connection::redundancy::Place;
+use crate::collect::connection::redundancy::Membership;
 use crate::collect::connection::sequence::Sequences;
 use crate::collect::intake::coverage_log::CoverageLog;
 use crate::collect::intake::decode::{decode_again, decode_body, decode_frame};
@@ -96,7 +96,7 @@ impl Intake {
         asked: &Asked,
         all_taken: bool,
         sequences: &mut Sequences,
-        place: &Place,
+        membership: &Membership,
         now: Millis,
     ) -> (Heard, FrameReport) {
         self.context.board.notes().status.last_heard = Some(now);
@@ -108,7 +108,7 @@ impl Intake {
         report.news = self.news_since(&rows, report.is_past, now);
         let known_until = report
             .is_past
-            .then(|| locked(&place.ears).seen().unwrap_or(now));
+            .then(|| locked(&membership.group).covered_until().unwrap_or(now));
         self.deliver_live(rows, known_until).await;
         (heard, report)
     }
@@ -167,7 +167,7 @@ impl Intake {
             return (!rows.is_empty()).then_some(now);
         }
         // Older keys are forgotten, so that repeats look new.
-        let forgotten = now.on(-millis(self.context.settings.pace.remember));
+        let forgotten = now.on(-millis(self.context.settings.pace.dedupe));
         let times = rows.iter().map(|one| one.row.order.timestamp);
         times.max().filter(|newest| *newest > forgotten)
     }
@@ -242,7 +242,7 @@ impl Intake {
         drop(decoded);
         self.coverage.settle_all(outcomes);
         // Rows wait on while the markets cannot be read.
-        let since = now.back(millis(self.context.settings.pace.hold));
+        let since = now.back(millis(self.context.settings.pace.pending));
         let read = markets.known_until().unwrap_or(Millis(i64::MIN));
         self.pending.expire(since.min(read));
         self.deliver_live(ready, None).await;
@@ -405,7 +405,7 @@ impl Intake {
 
     /// Whether a problem is reported for the first time; redundant connections find it twice.
     fn is_first_report(&self, what: &str, now: Millis) -> bool {
-        let can_repeat = self.context.redundancy() > 1 && !what.is_empty();
+        let can_repeat = self.context.is_redundant() && !what.is_empty();
         !can_repeat || self.dedupe.is_first_report(what, now)
     }
 }

@@ -92,7 +92,7 @@ impl PendingRows {
         let evicted = push(
             &mut locked(&self.rows),
             row,
-            self.context.settings.held_rows,
+            self.context.settings.pending_rows,
         );
         if let Some(row) = evicted {
             self.give_up(&[row], "too many rows wait for their market");

@@ -24,7 +24,7 @@ const PING: Duration = Duration::from_secs(30);
 const SILENCE: Duration = Duration::from_secs(75);
 
 /// Listens to the trades of `coins` until it is to stop.
-pub(crate) async fn listen(
+pub(crate) async fn run(
     rounds: Arc<PositionPoller>,
     coins: Vec<String>,
     mut stop: watch::Receiver<bool>,

@@ -61,7 +61,7 @@ struct PollingNotes {
 impl PollingNotes {
     /// Writes a trouble down; gives what is to be said of it now.
     fn trouble(&mut self, message: String, now: Millis) -> Option<String> {
-        let said = self.troubles.hear(&message, now);
+        let said = self.troubles.admit(&message, now);
         self.status.trouble = Some(message);
         said
     }
@@ -106,8 +106,8 @@ impl PositionPoller {
     }
 
     /// Says to the log how many troubles there were that were not said.
-    pub(crate) fn sum_up(&self, now: Millis) {
-        for line in locked(&self.notes).troubles.sum_up(now) {
+    pub(crate) fn log_summaries(&self, now: Millis) {
+        for line in locked(&self.notes).troubles.summaries(now) {
             log::warn!(target: "liqdata::collect", "positions: {line}");
         }
     }
@@ -119,7 +119,7 @@ impl PositionPoller {
     }
 
     /// Remembers the accounts of the snapshots of the last day.
-    pub(crate) fn remember(&self, archive: &Path) -> Result<(), ArchiveError> {
+    pub(crate) fn load_accounts(&self, archive: &Path) -> Result<(), ArchiveError> {
         let filter = Filter {
             start: Some(self.clock.now().back(Millis::DAY)),
             exchange: Some(hyperliquid::EXCHANGE.to_owned()),
@@ -376,7 +376,7 @@ mod tests {
             assert_eq!(notes.trouble(lost(number), now), None);
         }
         assert_eq!(notes.status.trouble, Some(lost(39)));
-        let sums = notes.troubles.sum_up(now.on(Millis::MINUTE));
+        let sums = notes.troubles.summaries(now.on(Millis::MINUTE));
         assert_eq!(sums, ["the tape was lost: 39 (… 38 more)"]);
     }
 }

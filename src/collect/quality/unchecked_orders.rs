@@ -20,7 +20,7 @@ pub(crate) async fn count_new(context: &VenueContext, orders: &[UncheckedOrder])
     let remembered = context
         .clock
         .now()
-        .back(millis(context.settings.pace.remember));
+        .back(millis(context.settings.pace.dedupe));
     let since = context.begun.on(MARGIN).max(remembered);
     let old = || orders.iter().filter(|(_, at)| *at < since);
     let all = orders.len();

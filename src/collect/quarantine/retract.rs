@@ -107,7 +107,7 @@ pub(crate) async fn retract_doubtful(tasks: &VenueTasks) {
     let context = &tasks.context;
     let name = context.name();
     let margin = context.lateness().max(MARGIN);
-    let limit = context.settings.missed_reach();
+    let limit = context.settings.backfill_limit();
     let reach = limit.unwrap_or(Millis::DAY.max(context.venue.look_back()));
     let reach = reach.saturating_add(margin);
     // The gaps have to be on record first.

@@ -414,7 +414,7 @@ impl Replay {
     fn try_held(&mut self, one: &mut VenueReplay) -> Result<(), CollectError> {
         for row in std::mem::take(&mut one.held) {
             let faults = RefCell::default();
-            let instruments = one.markets.of_body(row.market.as_deref());
+            let instruments = one.markets.for_body(row.market.as_deref());
             let frame = one
                 .venue
                 .frame(&row.frame, Some(row.received_at), &instruments);
@@ -533,7 +533,7 @@ impl Replay {
 /// The events of a frame with their keys, and how they came; `None` where not all of it can be read.
 fn read(one: &mut VenueReplay, line: &RawLine) -> Option<(Vec<Event>, Origin)> {
     let at = line.received_at;
-    let instruments = one.markets.of_body(line.market.as_deref());
+    let instruments = one.markets.for_body(line.market.as_deref());
     let faults = RefCell::default();
     let frame = one.venue.frame(&line.frame, Some(at), &instruments);
     let frame = frame.keeping(&faults);

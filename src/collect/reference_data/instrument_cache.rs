@@ -1,7 +1,7 @@
-//! The lists of markets as a process before had read them last, kept in the archive's folder.
+//! A cache of market lists in the folder of the archive, for the next process.
 //!
-//! While a venue refuses a list from the start of a process, what that list held is listened to and priced by; and a market
-//! that is read and was in none of them has been listed since then, whoever listened meanwhile.
+//! While an exchange refuses a list at the start, the cached list is used in its place. A market that is in none of the
+//! cached lists was listed since then, so its feed has a gap.
 
 use std::collections::HashMap;
 use std::io;
@@ -13,21 +13,21 @@ use crate::collect::state_file;
 use crate::feeds::{Ask, Instrument, Listing, Venue};
 use crate::model::{Millis, Vocabulary};
 
-/// Lists that are older say nothing of now.
+/// Older lists are not used.
 const OLDEST: i64 = 7 * Millis::DAY;
 
-/// One list.
+/// One list of an earlier process.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct CachedMarkets {
     pub(crate) listings: Vec<Listing>,
-    /// When it was asked for.
+    /// When it was requested.
     pub(crate) read: Millis,
 }
 
-/// One list as it is kept.
+/// One list as stored.
 #[derive(Debug, Deserialize, Serialize)]
 struct StoredList {
-    /// The request that lists it.
+    /// The request that returned it.
     asked: String,
     read: Millis,
     markets: Vec<StoredMarket>,
@@ -75,7 +75,7 @@ impl StoredMarket {
     }
 }
 
-/// What tells a list from the others of its venue, whatever their order is.
+/// The name of a list among those of its exchange.
 fn name(ask: &Ask) -> String {
     let query = ask
         .query
@@ -88,17 +88,17 @@ fn file(venue: &Venue) -> String {
     format!("markets-{}.json", venue.name())
 }
 
-/// The lists that a process before had read last, by the requests that list them; none that is too old.
-pub(crate) fn recall(archive: &Path, venue: &Venue, now: Millis) -> Vec<Option<CachedMarkets>> {
-    let kept = state_file::read(archive, &file(venue)).unwrap_or_default();
-    let mut recalled = recalled(kept, now);
+/// Loads the lists of an earlier process in the order of their requests; none that is too old.
+pub(crate) fn load(archive: &Path, venue: &Venue, now: Millis) -> Vec<Option<CachedMarkets>> {
+    let stored = state_file::read(archive, &file(venue)).unwrap_or_default();
+    let mut recent = recent(stored, now);
     let asks = venue.listing_requests();
-    asks.iter().map(|ask| recalled.remove(&name(ask))).collect()
+    asks.iter().map(|ask| recent.remove(&name(ask))).collect()
 }
 
-/// Those that are recent and can be, by what tells them apart.
-fn recalled(kept: Vec<StoredList>, now: Millis) -> HashMap<String, CachedMarkets> {
-    let recent = kept
+/// The lists that are recent and valid, by name.
+fn recent(stored: Vec<StoredList>, now: Millis) -> HashMap<String, CachedMarkets> {
+    let recent = stored
         .into_iter()
         .filter(|list| (now.back(OLDEST)..=now).contains(&list.read));
     let read = recent.filter_map(|list| {
@@ -113,12 +113,12 @@ fn recalled(kept: Vec<StoredList>, now: Millis) -> HashMap<String, CachedMarkets
     read.collect()
 }
 
-/// Keeps the lists of a venue for the next process, each as `list` has it by its place.
+/// Stores the lists of an exchange for the next process; `list` returns them by their index.
 ///
 /// # Errors
 ///
-/// The system's.
-pub(crate) fn keep<'l>(
+/// An error of the file system.
+pub(crate) fn store<'l>(
     archive: &Path,
     venue: &Venue,
     list: impl Fn(usize) -> Option<(&'l [Listing], Millis)>,
@@ -142,9 +142,9 @@ pub(crate) fn keep<'l>(
 #[cfg(test)]
 #[expect(clippy::unwrap_used, reason = "tests")]
 mod tests {
-    use crate::collect::reference_data::instrument_cache::*;
+    use super::*;
 
-    fn kept(read: Millis, contract_size: &str) -> StoredList {
+    fn stored(read: Millis, contract_size: &str) -> StoredList {
         StoredList {
             asked: "/list kind=SWAP".to_owned(),
             read,
@@ -161,18 +161,18 @@ mod tests {
     }
 
     #[test]
-    fn lists_that_are_too_old_or_of_the_future_are_not_recalled() {
+    fn lists_that_are_too_old_or_of_the_future_are_not_used() {
         let now = Millis(100 * Millis::DAY);
-        let of = |read, size| recalled(vec![kept(read, size)], now);
-        for (read, is_recalled) in [
+        let of = |read, size| recent(vec![stored(read, size)], now);
+        for (read, is_used) in [
             (now, true),
             (now.back(OLDEST), true),
             (now.back(OLDEST + 1), false),
             (now.on(1), false),
         ] {
-            assert_eq!(!of(read, "0.01").is_empty(), is_recalled, "{read:?}");
+            assert_eq!(!of(read, "0.01").is_empty(), is_used, "{read:?}");
         }
-        // Nor is one with a market that none can be.
+        // A list with an invalid market is not used.
         assert!(of(now, "0").is_empty());
         let list = of(now, "0.01").remove("/list kind=SWAP").unwrap();
         let again: Vec<Option<Listing>> = list

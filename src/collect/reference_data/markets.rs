@@ -1,4 +1,4 @@
-//! The markets of a venue, as they were last read.
+//! The markets of an exchange, as last read.
 
 use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
@@ -10,10 +10,10 @@ use crate::feeds::Listing;
 use crate::feeds::Quoted;
 use crate::model::Millis;
 
-/// How often a list has to be told as empty, or as not there, until that is believed.
+/// How often a list must be reported as empty or missing before its markets count as delisted.
 const READS: u32 = 3;
 
-/// A list of markets that is told as empty, or as not there, and had some or is not known.
+/// Counts reports that a market list is empty or missing although it had markets or was never read.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct EmptyListCheck {
     since: Option<Millis>,
@@ -21,30 +21,30 @@ pub(crate) struct EmptyListCheck {
 }
 
 impl EmptyListCheck {
-    /// Counts that it was told so once more; since when, once it has been often enough and for so many milliseconds.
-    pub(crate) fn is_believed(&mut self, at: Millis, after: i64) -> Option<Millis> {
+    /// Counts one more report; returns since when, once there were enough of them over `after` milliseconds.
+    pub(crate) fn confirm(&mut self, at: Millis, after: i64) -> Option<Millis> {
         let since = *self.since.get_or_insert(at);
         self.reads = self.reads.saturating_add(1);
         (self.reads >= READS && at.0.saturating_sub(since.0) >= after).then_some(since)
     }
 }
 
-/// The markets of a venue.
+/// The markets of an exchange.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Markets {
-    /// By the requests that list them; absent where that was never answered.
+    /// The markets by request; `None` if that was never answered.
     pub(crate) lists: Vec<Option<Vec<Listing>>>,
-    /// When each of them was asked for, the last time it was answered.
+    /// When each request was sent that was answered last.
     pub(crate) read: Vec<Option<Millis>>,
-    /// What stands in the place of those that were asked for and never answered: as a process before had read them.
-    recalled: Vec<Option<CachedMarkets>>,
-    /// What is not believed of them yet.
-    pub(crate) doubts: HashMap<usize, EmptyListCheck>,
+    /// Lists of an earlier process in place of requests that were never answered.
+    cached: Vec<Option<CachedMarkets>>,
+    /// Lists that were reported as empty or missing.
+    pub(crate) empty_lists: HashMap<usize, EmptyListCheck>,
     pub(crate) listings: Vec<Listing>,
     pub(crate) instruments: Instruments,
-    /// Those that are not traded any more, by name, and when that was read first.
+    /// Markets that no longer trade, and when that was first read.
     closed: HashMap<String, (Listing, Millis)>,
-    /// The price that the venue told of each market last, and when it was asked.
+    /// The last price of each market by the exchange itself, with the time of the request.
     prices: HashMap<String, Reading>,
 }
 
@@ -56,46 +56,46 @@ impl Markets {
             listings,
             lists,
             read,
-            recalled: Vec::new(),
-            doubts: HashMap::new(),
+            cached: Vec::new(),
+            empty_lists: HashMap::new(),
             closed: HashMap::new(),
             prices: HashMap::new(),
         }
     }
 
-    /// The same with lists of a process before in the place of those that were never answered.
-    pub(crate) fn recalling(mut self, recalled: &[Option<CachedMarkets>]) -> Self {
+    /// Adds lists of an earlier process in place of requests that were never answered.
+    pub(crate) fn with_cached(mut self, cached: &[Option<CachedMarkets>]) -> Self {
         let unanswered = self.lists.iter().map(Option::is_none);
-        let recalled = unanswered.zip(recalled).map(|(is_unanswered, recalled)| {
-            let recalled = recalled.as_ref().filter(|_| is_unanswered);
-            recalled.cloned()
+        let cached = unanswered.zip(cached).map(|(is_unanswered, cached)| {
+            let cached = cached.as_ref().filter(|_| is_unanswered);
+            cached.cloned()
         });
-        self.recalled = recalled.collect();
-        for list in self.recalled.iter().flatten() {
+        self.cached = cached.collect();
+        for list in self.cached.iter().flatten() {
             self.listings.extend(list.listings.iter().cloned());
         }
         self.instruments = self.listings.iter().collect();
         self
     }
 
-    /// A list as it is known, and when it was asked for.
+    /// A list, and when it was requested.
     pub(crate) fn list(&self, place: usize) -> Option<(&[Listing], Millis)> {
         let read = || Some((self.lists.get(place)?.as_ref()?, (*self.read.get(place)?)?));
-        let recalled = || {
-            let list = self.recalled.get(place)?.as_ref()?;
+        let cached = || {
+            let list = self.cached.get(place)?.as_ref()?;
             Some((&list.listings, list.read))
         };
-        let (listings, read) = read().or_else(recalled)?;
+        let (listings, read) = read().or_else(cached)?;
         Some((listings, read))
     }
 
-    /// As of when the oldest list is known that a process before had read.
-    pub(crate) fn recalled_as_of(&self) -> Option<Millis> {
-        self.recalled.iter().flatten().map(|list| list.read).min()
+    /// The time of the oldest list of an earlier process that is in use.
+    pub(crate) fn cached_as_of(&self) -> Option<Millis> {
+        self.cached.iter().flatten().map(|list| list.read).min()
     }
 
-    /// The same with those that are not traded any more, as it was read at an instant: they were before, for all that is known.
-    pub(crate) fn closing(mut self, known: &Self, at: Millis) -> Self {
+    /// Adds the markets that no longer trade since `known`, as read at `at`.
+    pub(crate) fn with_closed(mut self, known: &Self, at: Millis) -> Self {
         self.closed.clone_from(&known.closed);
         let trading = |all: &[Listing]| -> HashSet<String> {
             let all = all.iter().filter(|listing| listing.trading);
@@ -104,7 +104,7 @@ impl Markets {
         let now = trading(&self.listings);
         self.closed.retain(|native_id, _| !now.contains(native_id));
         let ended = known.listings.iter().filter(|listing| listing.trading);
-        // Of those that are closed when they are read for the first time nobody knows since when.
+        // Markets that are closed at the first read may have closed at any time before.
         let closed = self.listings.iter().filter(|listing| !listing.trading);
         for listing in ended.chain(closed) {
             if !now.contains(&listing.native_id) {
@@ -117,27 +117,27 @@ impl Markets {
         self
     }
 
-    /// Those that are not traded any more and may have been after `from`.
+    /// Markets that no longer trade, but may have traded after `from`.
     pub(crate) fn closed_since(&self, from: Millis) -> impl Iterator<Item = &Listing> {
         let closed = self.closed.values();
         closed.filter_map(move |(listing, at)| (*at > from).then_some(listing))
     }
 
-    /// The same with the prices that were known, and those that were told to what was asked at an instant.
-    pub(crate) fn priced(
+    /// Adds the prices of `known`, and new ones with the time of their request.
+    pub(crate) fn with_prices(
         mut self,
         known: &Self,
-        told: impl IntoIterator<Item = (Millis, Vec<Quoted>)>,
+        prices: impl IntoIterator<Item = (Millis, Vec<Quoted>)>,
     ) -> Self {
         self.prices.clone_from(&known.prices);
-        for (at, told) in told {
+        for (at, quotes) in prices {
             let read = |quoted: Quoted| {
                 let value = quoted.price;
                 (quoted.native_id, Reading { at, value })
             };
-            self.prices.extend(told.into_iter().map(read));
+            self.prices.extend(quotes.into_iter().map(read));
         }
-        // Of a market that is listed no more nothing is kept, where any are listed.
+        // Prices of delisted markets are dropped.
         if !self.lists.is_empty() {
             let listed = &self.instruments;
             self.prices
@@ -146,30 +146,30 @@ impl Markets {
         self
     }
 
-    /// The price that the venue told of a market last.
+    /// The last price of a market by the exchange itself.
     pub(crate) fn price(&self, native_id: &str) -> Option<Reading> {
         self.prices.get(native_id).copied()
     }
 
-    /// Since when a market that was not listed may have been traded.
+    /// Before this instant all traded markets were known.
     pub(crate) fn known_until(&self) -> Option<Millis> {
         let read = self.read.iter().flatten().min().copied();
-        read.into_iter().chain(self.recalled_as_of()).min()
+        read.into_iter().chain(self.cached_as_of()).min()
     }
 
-    /// Whether all of the lists were read.
+    /// Whether all lists were read.
     pub(crate) fn are_all_read(&self) -> bool {
         self.read.iter().all(Option::is_some)
     }
 
-    /// Whether there are markets that `others` are without.
+    /// Whether there are markets that are not in `others`.
     pub(crate) fn has_more_than(&self, others: &Self) -> bool {
         let mut listings = self.listings.iter();
         listings.any(|listing| others.instruments.get(&listing.native_id).is_none())
     }
 
-    /// What a body is read by: the market alone that was asked for, where it does not name it, or all.
-    pub(crate) fn of_body(&self, market: Option<&str>) -> Cow<'_, Instruments> {
+    /// The instruments to decode a body with: only the requested `market`, as the body may not name it, or all.
+    pub(crate) fn for_body(&self, market: Option<&str>) -> Cow<'_, Instruments> {
         let only = market.and_then(|market| Some((market, self.instruments.get(market)?.clone())));
         match only {
             Some((market, instrument)) => {

@@ -1,4 +1,4 @@
-//! Reading which markets a venue has: at the start, every hour, and soon after an unknown one turned up.
+//! Refresh of the markets: at the start, every hour, and soon after an unknown market appeared.
 
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
@@ -17,42 +17,43 @@ use crate::feeds::{Ask, Error, Instruments, Listing, Page, Quoted};
 use crate::model::Millis;
 
 impl VenueTasks {
-    /// All markets as a process before knew them last, the first time that is asked; absent where one of its lists is.
-    pub(crate) fn take_known_before(&self) -> Option<Markets> {
+    /// All markets of an earlier process, on the first call; `None` if one of its lists is missing.
+    pub(crate) fn take_cached_markets(&self) -> Option<Markets> {
         let is_first = !std::mem::replace(&mut *locked(&self.is_compared), true);
-        let is_whole = is_first && self.recalled.iter().all(Option::is_some);
-        is_whole.then(|| self.known_before())
+        let is_whole = is_first && self.cached_lists.iter().all(Option::is_some);
+        is_whole.then(|| self.cached_markets())
     }
 
-    /// The markets as a process before knew them last.
-    fn known_before(&self) -> Markets {
-        let lists = self.recalled.len();
-        Markets::of(vec![None; lists], vec![None; lists]).recalling(&self.recalled)
+    /// The markets of an earlier process.
+    fn cached_markets(&self) -> Markets {
+        let lists = self.cached_lists.len();
+        Markets::of(vec![None; lists], vec![None; lists]).with_cached(&self.cached_lists)
     }
 
-    /// Keeps the lists, once it is written down what is new in them.
-    pub(crate) fn keep_lists(&self, markets: &Markets) {
-        let kept = instrument_cache::keep(
+    /// Stores the lists for the next process, once the gaps of new markets are recorded.
+    pub(crate) fn store_lists(&self, markets: &Markets) {
+        let stored = instrument_cache::store(
             &self.context.delivery.archive,
             self.context.venue,
             |place| markets.list(place),
         );
-        if let Err(fault) = kept {
+        if let Err(fault) = stored {
             self.context
-                .trouble(format!("the lists of markets cannot be kept: {fault}"));
+                .trouble(format!("the market lists cannot be stored: {fault}"));
         }
     }
 
-    /// Reads the markets, list by list. A list of which a page cannot be read stays as it was, whole, and costs the others
-    /// nothing; gives why, where that happened. Nor does a list that is told as empty, or as not there, end the listening to
-    /// what it had: that is believed once it has been told for long enough.
+    /// Reads all market lists; returns the error of a list that could not be read.
+    ///
+    /// Such a list stays as it was, and does not affect the others. A list that is reported as empty or missing stays too,
+    /// until that was reported for long enough.
     async fn read_markets(&self) -> Result<Option<Failure>, Failure> {
         let known = self.context.markets.load_full();
         let (mut lists, mut read_at) = (known.lists.clone(), known.read.clone());
-        let mut doubts = known.doubts.clone();
-        let (mut told, mut gone) = (Vec::new(), None);
+        let mut empty_lists = known.empty_lists.clone();
+        let (mut prices_read, mut gone) = (Vec::new(), None);
         let mut failed = None;
-        let after = millis(self.context.settings.pace.gone);
+        let after = millis(self.context.settings.pace.delist);
         for (place, ask) in self
             .context
             .venue
@@ -62,13 +63,13 @@ impl VenueTasks {
         {
             let asked = self.context.clock.now();
             let listed = known.lists.get(place).and_then(Option::as_ref);
-            let recalled = self.recalled.get(place).and_then(Option::as_ref);
-            let before = listed.or(recalled.map(|list| &list.listings));
+            let cached = self.cached_lists.get(place).and_then(Option::as_ref);
+            let before = listed.or(cached.map(|list| &list.listings));
             let was_listed = before.is_some_and(|list| !list.is_empty());
             let read = match self.read_list(place, ask).await {
                 Ok((listings, prices, pages)) if !(was_listed && listings.is_empty()) => {
-                    doubts.remove(&place);
-                    told.push((asked, prices));
+                    empty_lists.remove(&place);
+                    prices_read.push((asked, prices));
                     if listed != Some(&listings) {
                         keep_markets(&self.context, place, pages);
                     }
@@ -78,13 +79,14 @@ impl VenueTasks {
                     let fault = other.err().unwrap_or(Failure::NoMarkets);
                     let has_none = listed.is_some_and(Vec::is_empty);
                     let is_absent = fault.is_absence();
-                    let doubt = (is_absent && !has_none).then(|| doubts.entry(place).or_default());
-                    let believed = doubt.and_then(|doubt| doubt.is_believed(asked, after));
-                    if let Some(since) = believed {
+                    let check =
+                        (is_absent && !has_none).then(|| empty_lists.entry(place).or_default());
+                    let confirmed = check.and_then(|check| check.confirm(asked, after));
+                    if let Some(since) = confirmed {
                         self.context
-                            .trouble(format!("some markets are gone: {fault}"));
+                            .trouble(format!("some markets are delisted: {fault}"));
                         gone = Some(gone.map_or(since, |gone: Millis| gone.min(since)));
-                        doubts.remove(&place);
+                        empty_lists.remove(&place);
                         Some(Vec::new())
                     } else if is_absent && has_none {
                         Some(Vec::new())
@@ -105,51 +107,53 @@ impl VenueTasks {
                 (Some(_), None) => {}
             }
         }
-        let mut markets = Markets::of(lists, read_at).recalling(&self.recalled);
+        let mut markets = Markets::of(lists, read_at).with_cached(&self.cached_lists);
         if markets.listings.is_empty() {
             return Err(failed.unwrap_or(Failure::NoMarkets));
         }
         let before = self.topics();
         let at = self.context.clock.now();
-        // Those of a process before may stand there by now.
+        // The lists of an earlier process may be in use by now.
         let known = self.context.markets.load_full();
-        markets = markets.closing(&known, at).priced(&known, told);
-        markets.doubts = doubts;
+        markets = markets
+            .with_closed(&known, at)
+            .with_prices(&known, prices_read);
+        markets.empty_lists = empty_lists;
         self.publish(markets);
         if let Some(since) = gone {
-            self.note_unlisted(before, since);
+            self.record_delisted(before, since);
         }
         Ok(failed)
     }
 
-    /// The same; where that takes longer than one answer may, the markets as a process before knew them stand in meanwhile:
-    /// an exchange may want to be left alone for long.
-    async fn read_or_recall_markets(&self) -> Result<Option<Failure>, Failure> {
+    /// Reads all market lists. If that takes longer than a request may, the lists of an earlier process are used meanwhile,
+    /// because a cooldown may last for days.
+    async fn read_markets_or_cache(&self) -> Result<Option<Failure>, Failure> {
         let reading = self.read_markets();
         tokio::pin!(reading);
         tokio::select! {
             read = &mut reading => return read,
             () = sleep(span(self.context.settings.pace.request)) => {}
         }
-        let before_us = self.known_before();
-        let is_needed = !*self.known.borrow() && !before_us.listings.is_empty();
-        if let Some(at) = before_us.recalled_as_of().filter(|_| is_needed) {
-            self.publish(before_us);
+        let cached = self.cached_markets();
+        let is_needed = !*self.known.borrow() && !cached.listings.is_empty();
+        if let Some(at) = cached.cached_as_of().filter(|_| is_needed) {
+            self.publish(cached);
             self.context.trouble(format!(
-                "the markets are not told yet; those of {at} stand in for them"
+                "the markets cannot be read yet; those of {at} are used instead"
             ));
         }
         reading.await
     }
 
-    /// Lets everybody go by these markets.
+    /// Makes the markets known to all tasks.
     fn publish(&self, markets: Markets) {
         let is_partial = markets.lists.iter().any(Option::is_none);
         {
             let mut notes = self.context.board.notes();
             notes.unplanned |= notes.unlisted && !is_partial && !self.context.venue.is_polled();
             notes.unlisted = is_partial;
-            notes.status.markets_as_of = markets.recalled_as_of();
+            notes.status.markets_as_of = markets.cached_as_of();
         }
         self.context.markets.store(Arc::new(markets));
         self.known.send_replace(true);
@@ -164,10 +168,10 @@ impl VenueTasks {
             .collect()
     }
 
-    /// Writes down that topics whose list is believed to be gone may have been told of since that was told first.
-    fn note_unlisted(&self, before: BTreeSet<String>, since: Millis) {
+    /// Records a gap of delisted topics since their list was first reported as empty or missing.
+    fn record_delisted(&self, before: BTreeSet<String>, since: Millis) {
         let after = self.topics();
-        let reason = "its list of markets is told as empty or as not there";
+        let reason = "its market list is reported as empty or missing";
         let lost = before.into_iter().filter(|topic| !after.contains(topic));
         let lost: BTreeMap<_, _> = lost
             .map(|topic| (topic, (since, reason.to_owned())))
@@ -179,7 +183,7 @@ impl VenueTasks {
         }
     }
 
-    /// Reads one list of markets, page by page; gives the prices in it and the pages, too, where they are kept.
+    /// Reads one market list page by page; returns its prices, and its pages if raw frames are stored.
     async fn read_list(
         &self,
         place: usize,
@@ -201,8 +205,8 @@ impl VenueTasks {
         Ok((listings, prices, pages))
     }
 
-    /// Reads the prices of the markets, where they are asked for by themselves. Orders can be kept without them, so what
-    /// cannot be read is said and no more.
+    /// Reads the prices of the markets, if the exchange has requests for them. Errors are only logged, because orders can be
+    /// stored without these prices.
     async fn read_prices(&self) {
         for ask in self.context.venue.price_requests() {
             let asked = self.context.clock.now();
@@ -210,7 +214,7 @@ impl VenueTasks {
             match read.and_then(|body| Ok(self.prices_in(&body)?)) {
                 Ok(prices) => {
                     let known = self.context.markets.load_full();
-                    let markets = (*known).clone().priced(&known, [(asked, prices)]);
+                    let markets = (*known).clone().with_prices(&known, [(asked, prices)]);
                     self.context.markets.store(Arc::new(markets));
                 }
                 Err(fault) => self
@@ -220,7 +224,7 @@ impl VenueTasks {
         }
     }
 
-    /// The same of a venue of which no list of markets is read, at the start and every hour.
+    /// Reads the prices of an exchange without market lists, at the start and every hour.
     async fn run_price_refresh(&self) {
         while !self.context.venue.price_requests().is_empty() {
             self.read_prices().await;
@@ -239,15 +243,15 @@ impl VenueTasks {
         let none = Instruments::default();
         let venue = self.context.venue;
         let page = venue.read_listings(ask, &venue.frame(body, None, &none).keeping(&faults))?;
-        // Options and other kinds of contract stand in these lists as well; what a market lacks shows when a row needs it.
+        // The lists contain options and other contracts as well. A missing market shows when a row needs it.
         for fault in faults.take() {
-            log::debug!(target: "liqdata::feeds", "{}: a market is passed over: {fault}", self.context.name());
+            log::debug!(target: "liqdata::feeds", "{}: a market is skipped: {fault}", self.context.name());
         }
         Ok(page)
     }
 
-    /// Reads the markets until all of them are known, or three times where only the past is asked for. What is known is
-    /// listened to meanwhile.
+    /// Reads the markets until all lists are known, at most three times without live collection. Known markets are
+    /// collected meanwhile.
     pub(crate) async fn read_markets_until_known(&self) {
         if self.context.venue.listing_requests().is_empty() {
             return;
@@ -255,7 +259,7 @@ impl VenueTasks {
         let mut backoff = self.context.settings.pace.backoff();
         let mut attempts = 0;
         loop {
-            let fault = match self.read_or_recall_markets().await {
+            let fault = match self.read_markets_or_cache().await {
                 Ok(None) => return,
                 Ok(Some(fault)) if !self.context.board.notes().unlisted => {
                     return self
@@ -266,7 +270,7 @@ impl VenueTasks {
             };
             let as_of = self.context.board.notes().status.markets_as_of;
             let instead = as_of.map_or_else(String::new, |at| {
-                format!("; those of {at} stand in for them")
+                format!("; those of {at} are used instead")
             });
             self.context
                 .trouble(format!("the markets cannot be read: {fault}{instead}"));
@@ -274,14 +278,13 @@ impl VenueTasks {
             if self.once && attempts >= 3 {
                 return;
             }
-            // What waits for a market that is known by now is not held up by one that is not.
+            // Rows that wait for a market that is known by now can go on.
             self.intake.retry_pending().await;
             sleep(backoff.next()).await;
         }
     }
 
-    /// Reads the markets at the start, every hour, and soon after an unknown one turned up; their prices, where these are
-    /// asked for by themselves, at the start and every hour.
+    /// Reads the markets at the start, every hour, and soon after an unknown one appeared, and prices every hour.
     pub(crate) async fn run_market_refresh(&self) {
         if self.context.venue.listing_requests().is_empty() {
             return self.run_price_refresh().await;
@@ -296,7 +299,7 @@ impl VenueTasks {
             }
             self.intake.retry_pending().await;
             let read = Instant::now();
-            // A market may be traded before it is listed, so it is looked for as long as rows wait for it.
+            // A market may trade before it is listed, so refresh often while rows wait for it.
             let seconds = match self.intake.pending.len() {
                 0 => pace.instruments,
                 _ => pace.instruments.min(pace.instruments_least),

@@ -1,11 +1,10 @@
-//! The coins that are meant where somebody names them.
+//! Validation of the coin names that a user selects.
 
 use std::collections::BTreeSet;
 
 use crate::model::Coin;
 
-/// Whether an exchange could list a coin under this name: of a question mark, or of two coins in one text, nothing would
-/// ever be heard.
+/// Whether an exchange could list a coin under this name.
 fn may_be_listed(coin: &str) -> bool {
     coin.chars().any(char::is_alphanumeric)
         && coin
@@ -13,7 +12,11 @@ fn may_be_listed(coin: &str) -> bool {
             .all(|sign| sign.is_alphanumeric() || "-_.:".contains(sign))
 }
 
-/// The coins that are meant by these names, or why one means none.
+/// The coins of these names, sorted and without duplicates.
+///
+/// # Errors
+///
+/// The invalid name, with what is allowed.
 pub(crate) fn coins_of(names: &[String]) -> Result<Vec<String>, String> {
     let mut coins = BTreeSet::new();
     for name in names {
@@ -21,7 +24,7 @@ pub(crate) fn coins_of(names: &[String]) -> Result<Vec<String>, String> {
             .ok_or_else(|| format!("{name:?} is blank; a coin such as \"BTC\" is expected"))?;
         if !may_be_listed(coin.as_str()) {
             return Err(format!(
-                "{name:?} is no name of a coin; allowed: letters, digits, and - _ . : between them, such as \"BTC\", \
+                "{name:?} is not a coin name; allowed: letters, digits, and - _ . : between them, such as \"BTC\", \
                  several as [\"BTC\", \"ETH\"]"
             ));
         }

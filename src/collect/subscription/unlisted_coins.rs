@@ -1,4 +1,4 @@
-//! Coins that were named and that no venue lists: of these nothing will ever be collected, and somebody should say so.
+//! Warns about selected coins that no exchange lists.
 
 use std::sync::Arc;
 
@@ -7,10 +7,10 @@ use tokio::time::sleep;
 use crate::collect::settings::span;
 use crate::collect::venue_tasks::VenueTasks;
 
-/// Says of which of `coins` no venue has a market, once the markets of all that list any are known, and as often as they are read.
-pub(crate) async fn look(venues: Vec<Arc<VenueTasks>>, coins: Vec<String>) {
-    let lists = |one: &&Arc<VenueTasks>| !one.context.venue.listing_requests().is_empty();
-    let listing: Vec<&Arc<VenueTasks>> = venues.iter().filter(lists).collect();
+/// Warns about the `coins` without a market, once all markets are known and after each refresh.
+pub(crate) async fn watch(venues: Vec<Arc<VenueTasks>>, coins: Vec<String>) {
+    let has_listings = |one: &&Arc<VenueTasks>| !one.context.venue.listing_requests().is_empty();
+    let listing: Vec<&Arc<VenueTasks>> = venues.iter().filter(has_listings).collect();
     for venue in &listing {
         venue.markets_are_known().await;
     }
@@ -22,7 +22,7 @@ pub(crate) async fn look(venues: Vec<Arc<VenueTasks>>, coins: Vec<String>) {
     };
     let pace = venues.first().map(|one| one.context.settings.pace);
     let pace = pace.unwrap_or_default();
-    // What is said while a socket is opened is over once it listens.
+    // Warnings from before a connection is live are cleared when it becomes live.
     sleep(span(pace.acknowledge)).await;
     loop {
         let is_unlisted = |coin: &&String| !listing.iter().any(|one| has(one, coin));

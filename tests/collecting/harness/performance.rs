@@ -113,7 +113,7 @@ impl Process {
         });
         let globe = Arc::new(globe);
         let world = Some(Arc::clone(&globe) as _);
-        let listening = Supervisor::begin(&folder, inbox, plan, world).unwrap();
+        let listening = Supervisor::start(&folder, inbox, plan, world).unwrap();
         Self {
             globe,
             listening,
@@ -135,7 +135,7 @@ impl Process {
     }
 
     pub(super) async fn stop(self) {
-        self.listening.end().await;
+        self.listening.stop().await;
         self.keeper.lock().unwrap().work();
         self.kill().await;
     }
@@ -386,7 +386,7 @@ pub(super) fn plan(venues: &Venues, settings: Settings) -> CollectPlan {
             hosts: hosts.collect(),
             ..ExchangeAddress::default()
         };
-        settings.venues.insert((*name).to_owned(), reach);
+        settings.exchanges.insert((*name).to_owned(), reach);
     }
     CollectPlan {
         venues: venues.keys().map(|name| (*name).to_owned()).collect(),
