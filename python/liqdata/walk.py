@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Generic, Literal, TypeVar, cast
 from . import _core
 from .calls.arguments import choice
 from .calls.traceback import public_call
-from .files.atomic_write import written
+from .files.atomic_write import atomic_write
 from .source import convert
 from .types import Amount
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     import polars as pl
     import pyarrow as pa
 
-    from .calls.progress import Shown
+    from .calls.progress import ProgressBar
     from .rows import Rows
     from .source.convert import Origin
     from .types import OrderRow
@@ -38,7 +38,7 @@ _Frame = Literal["float", "decimal"]
 class _Buffer(Generic[Amount]):
     """Fetched tables, and the position of the next row in them."""
 
-    def __init__(self, bar: Shown, origin: Callable[[], Origin], *, groups: bool) -> None:
+    def __init__(self, bar: ProgressBar, origin: Callable[[], Origin], *, groups: bool) -> None:
         self._bar = bar
         self._groups = groups
         self._origin = origin
@@ -146,7 +146,7 @@ class OrderIterator(_Status, Iterator["OrderRow[Amount]"], Generic[Amount]):
     def __init__(
         self,
         following: Following,
-        bar: Shown,
+        bar: ProgressBar,
         origin: Callable[[], Origin],
         end: Callable[[], tuple[bool, str | None] | None] = lambda: (True, None),
         *,
@@ -300,7 +300,7 @@ class OrderIterator(_Status, Iterator["OrderRow[Amount]"], Generic[Amount]):
         """
         exact = choice(decimals, "decimals", ("float", "decimal")) == "decimal"
         rows = 0
-        with written(path) as unfinished:
+        with atomic_write(path) as unfinished:
             file = _core.ParquetFile(unfinished, exact, self._groups)
             while (table := self._table()) is not None:
                 file.write(table)
@@ -353,7 +353,7 @@ class AsyncOrderIterator(_Status, AsyncIterator["OrderRow[Amount]"], Generic[Amo
     def __init__(
         self,
         following: Callable[[], Awaitable[_core.Table | None]],
-        bar: Shown,
+        bar: ProgressBar,
         origin: Callable[[], Origin],
         end: Callable[[], tuple[bool, str | None] | None] = lambda: (True, None),
         *,
@@ -453,7 +453,7 @@ class AsyncOrderIterator(_Status, AsyncIterator["OrderRow[Amount]"], Generic[Amo
 
         exact = choice(decimals, "decimals", ("float", "decimal")) == "decimal"
         rows = 0
-        with written(path) as unfinished:
+        with atomic_write(path) as unfinished:
             file = _core.ParquetFile(unfinished, exact, self._groups)
             while (table := await self._table()) is not None:
                 await asyncio.to_thread(file.write, table)

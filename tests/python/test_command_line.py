@@ -32,7 +32,7 @@ from liqdata.cli.menu import EXAMPLES, entries
 from liqdata.cli.output.formats import Form
 from liqdata.cli.source import Source
 from liqdata.endpoints.contract import endpoints
-from liqdata.files.atomic_write import written
+from liqdata.files.atomic_write import atomic_write
 
 TABLE = endpoints()
 ROWS = [
@@ -298,7 +298,7 @@ def test_a_file_of_an_answer_is_there_once_it_is_whole_and_no_pipe_is_replaced(c
     file, pipe = tmp_path / "file.png", tmp_path / "pipe"
     assert run(capsys, name, "--demo", option, str(file))[0] == 0
     os.mkfifo(pipe)
-    with written(pipe) as itself:
+    with atomic_write(pipe) as itself:
         assert itself == pipe
     assert pipe.is_fifo()
     assert {path.name for path in tmp_path.iterdir()} == {"file.png", "pipe"}

@@ -124,7 +124,7 @@ def test_ctrl_c_of_the_command_says_what_is_kept(folder, month, capsys, monkeypa
         if done > 52_000:
             raise KeyboardInterrupt
 
-    monkeypatch.setattr("liqdata.cli.commands.ingest.late", lambda *_: enough)
+    monkeypatch.setattr("liqdata.cli.commands.ingest.delayed_bar", lambda *_: enough)
     assert cli.main(["ingest", str(folder), *map(str, month)]) == 130
     assert "Kept until then: 50,400 rows read: 50,400 new" in capsys.readouterr().err
 

@@ -1,1 +1,1 @@
-"""What every public call needs: checked arguments, progress, short tracebacks, the asyncio bridge."""
+"""Shared by all public calls: checked arguments, progress bars, short tracebacks, the asyncio bridge."""

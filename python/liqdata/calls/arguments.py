@@ -1,4 +1,4 @@
-"""What callers hand in: instants, numbers and symbols, brought into the few shapes the native half reads."""
+"""Checks of arguments: instants, numbers, paths and symbols, converted to what the native half reads."""
 
 from __future__ import annotations
 
@@ -19,15 +19,15 @@ if TYPE_CHECKING:
     from liqdata.types import Instant
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
-_FURTHEST = 62_000_000_000_000  # no further from the epoch than datetimes reach on either side: the year 5 to 3934
-_SECONDS = range(10**9, 10**11)  # epoch seconds of 2001 to 5138, as a column of them is told: src/python/tables.rs
-# Others than milliseconds, whose numbers do not reach so far.
+_FURTHEST = 62_000_000_000_000  # range of datetimes on both sides of the epoch: years 5 to 3934
+_SECONDS = range(10**9, 10**11)  # epoch seconds of 2001 to 5138, recognised as in src/python/tables.rs
+# Units other than milliseconds, and how many of them are one second.
 _UNITS = (("seconds", 1), ("microseconds", 10**6), ("nanoseconds", 10**9))
 _ENDLESS = 1e30
 _MILLISECOND = timedelta(milliseconds=1)
 _INSTANTS = "epoch milliseconds, a datetime (naive ones are UTC) or ISO 8601 text"
 _MINUTE = 60_000
-_MONTH = 30 * 24 * 60 * _MINUTE  # as ranges have it: a length, and no month of the calendar
+_MONTH = 30 * 24 * 60 * _MINUTE  # a fixed length, as in ranges
 _LONGEST = 366 * 24 * 60 * _MINUTE
 _LENGTHS = 'whole minutes, such as "5m", "4h", "1d", "1M" (which is "30d"), a timedelta, or milliseconds'
 
@@ -38,7 +38,7 @@ def datetime_of(millis: int) -> datetime:
 
 
 def millis_of(when: date) -> int:
-    """Epoch milliseconds of a date or datetime; what is finer than a millisecond is floored."""
+    """Epoch milliseconds of a date or datetime; finer parts are floored."""
     if not isinstance(when, datetime):
         when = datetime(when.year, when.month, when.day, tzinfo=UTC)
     elif when.tzinfo is None:
@@ -47,7 +47,7 @@ def millis_of(when: date) -> int:
 
 
 def instant(value: Instant | None, parameter: str) -> int | None:
-    """Epoch milliseconds of ``value``, or :class:`~liqdata.BadQuery` naming ``parameter``."""
+    """Epoch milliseconds of ``value``, or :class:`~liqdata.BadQuery` for ``parameter``."""
     if value is None:
         return None
     kind, cell = _kind(value)
@@ -67,7 +67,7 @@ def instant(value: Instant | None, parameter: str) -> int | None:
 
 
 def named_instant(value: Any) -> int:
-    """Epoch milliseconds of one of several instants; each has to be one."""
+    """Epoch milliseconds of one of several instants; ``None`` is not allowed."""
     found = instant(value, "as_of")
     if found is None:
         msg = "as_of: None stands among instants; allowed: an instant each"
@@ -76,7 +76,7 @@ def named_instant(value: Any) -> int:
 
 
 def _in_milliseconds(value: object, whole: int, parameter: str) -> None:
-    """Refuses a number that is an instant in another unit than milliseconds."""
+    """Refuse a number that looks like an instant in another unit."""
     looks = [unit for unit, each in _UNITS if whole // each in _SECONDS]
     if looks:
         msg = f"{parameter}: {value!r} looks like epoch {looks[0]}; epoch milliseconds are meant; allowed: {_INSTANTS}"
@@ -99,7 +99,7 @@ def time_range(start: Instant | None, end: Instant | None) -> dict[str, str | No
 
 
 def length(interval: object) -> int:
-    """A length of periods in milliseconds, or :class:`~liqdata.BadQuery`."""
+    """The length of a period in milliseconds, or :class:`~liqdata.BadQuery`."""
     found: int | None = None
     if isinstance(interval, timedelta):
         found = interval // timedelta(milliseconds=1) if not interval % timedelta(milliseconds=1) else None
@@ -114,7 +114,7 @@ def length(interval: object) -> int:
 
 
 def number(value: Any, parameter: str, allowed: str) -> float:
-    """A real number, or :class:`~liqdata.BadQuery` naming ``parameter``."""
+    """A real number, or :class:`~liqdata.BadQuery` for ``parameter``."""
     if not isinstance(value, bool | str | bytes):
         try:
             return float(value)
@@ -124,14 +124,14 @@ def number(value: Any, parameter: str, allowed: str) -> float:
     raise BadQuery(msg, parameter=parameter)
 
 
-# As a path, too, which has lost one of the slashes.
+# Also as a Path, which drops one of the slashes.
 _ADDRESS = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+:/")
 
 
 def folder(value: object) -> str:
-    """The path of a folder, or :class:`~liqdata.BadQuery` naming ``path``."""
+    """The path of a folder, or :class:`~liqdata.BadQuery` for ``path``."""
     if isinstance(value, str | os.PathLike) and (text := os.fspath(value)) and isinstance(text, str):
-        if _ADDRESS.match(text) and not os.path.exists(text):  # noqa: PTH110 - a Path raises where a name is too long
+        if _ADDRESS.match(text) and not os.path.exists(text):  # noqa: PTH110 - a Path raises if a name is too long
             msg = (
                 f"path: {text!r} is an address, and this is done to an archive on this machine; allowed: a folder, "
                 "such as that of the archive which was exported there (liqdata.open reads what is behind an address, "
@@ -144,8 +144,8 @@ def folder(value: object) -> str:
 
 
 def to_be_made(path: str) -> str:
-    """The path of a folder that is there or can be made in one that is, or :class:`~liqdata.ArchiveError`."""
-    above = os.path.dirname(os.path.abspath(path))  # noqa: PTH100, PTH120 - a Path leaves ".." in
+    """The path of a folder that exists or can be made, or :class:`~liqdata.ArchiveError`."""
+    above = os.path.dirname(os.path.abspath(path))  # noqa: PTH100, PTH120 - a Path does not resolve ".."
     if not os.path.lexists(path) and not os.path.exists(above):  # noqa: PTH110 - as above
         msg = f"{path} cannot be made: there is no folder {above} to make it in"
         raise ArchiveError(msg, path=path)
@@ -153,7 +153,7 @@ def to_be_made(path: str) -> str:
 
 
 def choice(value: object, parameter: str, allowed: tuple[str, ...]) -> str:
-    """A member of a closed vocabulary, or :class:`~liqdata.BadQuery` naming ``parameter``."""
+    """One of the allowed words, or :class:`~liqdata.BadQuery` for ``parameter``."""
     if isinstance(value, str) and value in allowed:
         return value
     msg = f"{parameter}: {value!r} is not allowed; allowed: {' or '.join(map(repr, allowed))}"
@@ -161,7 +161,7 @@ def choice(value: object, parameter: str, allowed: tuple[str, ...]) -> str:
 
 
 def switch(value: object, parameter: str) -> bool:
-    """A bool, or :class:`~liqdata.BadQuery` naming ``parameter``."""
+    """A bool, or :class:`~liqdata.BadQuery` for ``parameter``."""
     if isinstance(value, bool):
         return value
     msg = f"{parameter}: {value!r} is not allowed; allowed: True or False"
@@ -169,14 +169,14 @@ def switch(value: object, parameter: str) -> bool:
 
 
 def many(symbol: object) -> list[Any] | None:
-    """The items of a sequence of symbols; ``None`` where ``symbol`` is one symbol or none."""
+    """The items of a sequence; ``None`` for one symbol, one instant, or none."""
     if symbol is None or isinstance(symbol, (str, bytes)) or not isinstance(symbol, Iterable):
         return None
     return list(symbol)
 
 
 def symbols(symbol: object) -> list[str]:
-    """The coins and pairs that are named, also with commas between them; none where ``symbol`` is ``None``."""
+    """Coins and pairs as a list, also from text with commas; empty for ``None``."""
     names = symbol.split(",") if isinstance(symbol, str) else many(symbol)
     if symbol is not None and not names:
         msg = f"symbol: {symbol!r} names none; allowed: a coin, a pair or several, or None for everything"
@@ -189,7 +189,7 @@ def symbols(symbol: object) -> list[str]:
 
 
 def usd(amount: object) -> str:
-    """An amount of USD as text with every digit, or :class:`~liqdata.BadQuery` naming ``min_usd``."""
+    """An amount of USD as exact text, or :class:`~liqdata.BadQuery` for ``min_usd``."""
     exact = None
     if isinstance(amount, (str, Decimal)):
         with contextlib.suppress(InvalidOperation):
@@ -203,7 +203,7 @@ def usd(amount: object) -> str:
 
 
 def _kind(value: Any) -> tuple[str, Any]:
-    """Kind and plain value of one scalar of Python, numpy or pandas."""
+    """Kind and plain value of a scalar of Python, numpy or pandas."""
     kind = _KINDS.get(type(value))
     if kind is not None:
         return kind, value
@@ -218,12 +218,12 @@ _KINDS: dict[type, str] = {type(None): "missing", str: "text", int: "int", float
 
 
 def is_missing(value: Any) -> Any:
-    """Whether a value, or each of an array, is NaN or NaT: they alone differ from themselves, whatever their type."""
+    """Whether a value, or each of an array, is NaN or NaT: only these differ from themselves."""
     return operator.ne(value, value)
 
 
 def _time(value: date | timedelta) -> tuple[str, Any]:
-    # pandas' NaT is a datetime.
+    # pandas' NaT is an instance of datetime.
     if is_missing(value):
         return "missing", None
     if isinstance(value, timedelta):
@@ -232,13 +232,13 @@ def _time(value: date | timedelta) -> tuple[str, Any]:
 
 
 def _foreign(value: Any) -> tuple[str, Any]:
-    """Scalars of numpy and pandas, and subclasses of the plain ones."""
-    if type(value).__name__ == "MaskedConstant":  # numpy.ma.masked: its dtype says that it is a zero
+    """Scalars of numpy and pandas, and subclasses of plain types."""
+    if type(value).__name__ == "MaskedConstant":  # numpy.ma.masked, which has the dtype of a float
         return "missing", None
     kind = getattr(getattr(value, "dtype", None), "kind", None)
     if kind is not None and not getattr(value, "ndim", 0):
         return _numpy(value, kind)
-    if type(value).__name__ == "NAType":  # pandas.NA: it has no dtype and no truth value
+    if type(value).__name__ == "NAType":  # pandas.NA, which has no dtype and no truth value
         return "missing", None
     if not isinstance(value, bool):
         for name, plain in (("text", str), ("int", int), ("float", float)):
@@ -263,5 +263,5 @@ SINGLE = 4  # bytes of a single-precision float
 
 
 def scalar(value: Any) -> tuple[str, Any]:
-    """What the native half asks for scalars it does not know itself."""
+    """Convert a scalar for the native half, which calls this for types that it does not know."""
     return _kind(value)

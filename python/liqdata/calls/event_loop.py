@@ -1,7 +1,7 @@
-"""Awaiting the native half's calls on an event loop.
+"""The asyncio bridge: awaits native calls on the running event loop.
 
-Finished calls are queued in the native half, and one byte on a socket pair wakes the event loop, which settles them on
-its own thread: no thread per call, and no foreign thread ever touches the interpreter.
+The native half queues finished calls and writes one byte to a socket pair, which wakes the event loop. The loop settles
+the calls on its own thread, so that no other thread touches the interpreter.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ Begin = Callable[["_core.Bridge | None", int], _core.Call]
 
 
 class _Link:
-    """One event loop's end of the bridge: which futures wait for which calls."""
+    """The bridge of one event loop: the futures that wait for calls."""
 
     def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
         self.pid = os.getpid()
@@ -35,8 +35,8 @@ class _Link:
                 future.set_result(None)
 
 
-# A loop holds its link, as what reads for it, until it is closed. Held here as well, the futures of calls that nobody
-# waits for any more would keep their loop, and with it the link and its two descriptors, for ever.
+# The loop itself references its link until it is closed. A strong reference here would leak the loop, the link and two
+# descriptors through futures of abandoned calls.
 _links: weakref.WeakKeyDictionary[asyncio.AbstractEventLoop, weakref.ref[_Link]] = weakref.WeakKeyDictionary()
 
 
@@ -47,14 +47,14 @@ def _link(loop: asyncio.AbstractEventLoop) -> _Link | None:
         try:
             link = _Link(loop)
         except NotImplementedError:
-            # A loop that watches no descriptors (Windows' default): a thread waits instead.
+            # This loop cannot watch descriptors (the default on Windows): wait on a thread.
             return None
         _links[loop] = weakref.ref(link)
     return link
 
 
 async def answer(begin: Begin) -> Any:
-    """Await one call; a cancelled await cancels the call."""
+    """Await one native call; cancelling the await cancels the call."""
     loop = asyncio.get_running_loop()
     link = _link(loop)
     if link is None:

@@ -1,4 +1,4 @@
-"""How far a long call is: a bar on a terminal or in a notebook, with tqdm, or a function of the caller that is told."""
+"""Progress of long calls: a tqdm bar, or calls of the caller's function."""
 
 from __future__ import annotations
 
@@ -15,43 +15,43 @@ if TYPE_CHECKING:
     from liqdata.types import Progress
 
 
-class Shown(Protocol):
-    """What a long call tells of itself."""
+class ProgressBar(Protocol):
+    """A progress bar, or a substitute."""
 
     total: int | None
 
     def update(self, n: int) -> object:
-        """Counts ``n`` more."""
+        """Count ``n`` more."""
 
     def close(self) -> object:
-        """Ends the bar."""
+        """End the bar."""
 
 
-class _Silent:
+class _NoBar:
     total: int | None = None
 
     def update(self, n: int) -> None:
-        """Counts nothing."""
+        """Do nothing."""
 
     def close(self) -> None:
-        """Ends nothing."""
+        """Do nothing."""
 
 
-class _Told:
-    """Tells the caller's function how many are done, of how many."""
+class _Callback:
+    """Calls the caller's function with the number done and the total."""
 
-    def __init__(self, tell: Callable[[int, int | None], object], total: int | None) -> None:
-        self._tell = tell
+    def __init__(self, call: Callable[[int, int | None], object], total: int | None) -> None:
+        self._call = call
         self.total = total
         self._done = 0
 
     def update(self, n: int) -> None:
-        """Counts ``n`` more."""
+        """Count ``n`` more."""
         self._done += n
-        self._tell(self._done, self.total)
+        self._call(self._done, self.total)
 
     def close(self) -> None:
-        """Ends nothing."""
+        """Do nothing."""
 
 
 def checked_progress(progress: Progress) -> Progress:
@@ -63,17 +63,17 @@ def checked_progress(progress: Progress) -> Progress:
     raise BadQuery(msg, parameter="progress")
 
 
-def bar(*, wanted: Progress, total: int | None, what: str = "orders", unit: str = " rows") -> Shown:
-    """A bar of what is done, the caller's own, or silence."""
+def bar(*, wanted: Progress, total: int | None, what: str = "orders", unit: str = " rows") -> ProgressBar:
+    """A progress bar, calls of the caller's function, or nothing."""
     wanted = checked_progress(wanted)
     if not isinstance(wanted, bool):
-        return _Told(wanted, total)
+        return _Callback(wanted, total)
     if not wanted:
-        return _Silent()
+        return _NoBar()
     plain = _in_notebook() and find_spec("ipywidgets") is None
     try:
         if plain:
-            # What picks the kind of bar by itself warns here and then draws none.
+            # tqdm.auto would warn here and draw nothing.
             from tqdm.std import tqdm
         else:
             from tqdm.auto import tqdm
@@ -82,17 +82,23 @@ def bar(*, wanted: Progress, total: int | None, what: str = "orders", unit: str 
         raise ImportError(msg) from error
     # disable=None: no output where standard error is not a terminal; a notebook counts as one.
     disable = False if plain else None
-    shown: Shown = tqdm(total=total, unit=unit, desc=what, disable=disable, miniters=0)
+    shown: ProgressBar = tqdm(total=total, unit=unit, desc=what, disable=disable, miniters=0)
     return shown
 
 
 @contextlib.contextmanager
 def counting(wanted: Progress, what: str, unit: str) -> Iterator[Callable[[int, int], None] | None]:
-    """What is told how many are done of how many, where somebody looks; the bar begins when the first are."""
+    """A function for the native half that updates a progress bar; the bar starts with the first call.
+
+    Yields
+    ------
+    callable or None
+        Takes the number done and the total; ``None`` without progress.
+    """
     if checked_progress(wanted) is False:
         yield None
         return
-    shown: list[Shown] = []
+    shown: list[ProgressBar] = []
     before = whole = 0
 
     def seen(done: int, of: int) -> None:
@@ -100,13 +106,13 @@ def counting(wanted: Progress, what: str, unit: str) -> Iterator[Callable[[int, 
         whole = of or whole
         if not shown:
             shown.append(bar(wanted=wanted, total=of, what=what, unit=unit))
-        # More may come to be done than was known.
+        # The total may grow.
         shown[0].total = whole
         if done > before:
             shown[0].update(done - before)
             before = done
         elif isinstance(wanted, bool):
-            # Nothing more is done, and a bar shows that time goes on.
+            # Refresh the elapsed time.
             shown[0].update(0)
 
     try:
@@ -118,11 +124,11 @@ def counting(wanted: Progress, what: str, unit: str) -> Iterator[Callable[[int, 
             one.close()
 
 
-def late(what: str, unit: str) -> Progress:
-    """A bar on a terminal that begins where it takes longer than two seconds and is wiped away; for commands."""
+def delayed_bar(what: str, unit: str) -> Progress:
+    """A progress callback for commands: a bar that appears after two seconds and is erased at the end."""
     if not sys.stderr.isatty() or find_spec("tqdm") is None:
         return False
-    shown: list[Shown] = []
+    shown: list[ProgressBar] = []
     before = 0
 
     def tell(done: int, total: int | None) -> None:
@@ -140,7 +146,7 @@ def late(what: str, unit: str) -> Progress:
 
 
 def _in_notebook() -> bool:
-    """Whether what runs here is shown by a notebook."""
+    """Whether a notebook kernel runs here."""
     shell = sys.modules.get("IPython")
     running = None if shell is None else shell.get_ipython()
     return running is not None and "IPKernelApp" in running.config

@@ -6,7 +6,7 @@ import os
 import sys
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from liqdata.calls.progress import late
+from liqdata.calls.progress import delayed_bar
 
 from .command import flag, option
 from .mistakes import refuse
@@ -38,7 +38,7 @@ class Source(NamedTuple):
         from liqdata import Client, demo, open
 
         if self.demo:
-            return demo(seed=self.seed or 0, progress=late("demo", " bars"))
+            return demo(seed=self.seed or 0, progress=delayed_bar("demo", " bars"))
         if self.archive is not None:
             return open(self.archive)
         if not self.url and not os.environ.get("LIQDATA_BASE_URL"):

@@ -1,8 +1,9 @@
-"""Archives from object storage: what is behind an address, as an archive in the folder of a cache.
+"""Local mirrors: archives of object storage in the download cache.
 
-For each address the cache has the files that were fetched (``files``), and a folder for each list of them that was met.
-Such a folder is an archive by itself, its files second names of those in ``files``. It never changes but for files that
-were damaged, so whoever reads one stays right while another is made; one that nobody reads goes with the next.
+The cache has a folder per address. Its ``files`` folder holds the downloaded files, and each version of the archive's
+journal has a folder of its own. Such a version is an archive by itself with hard links into ``files``. It does not
+change, except that damaged files are replaced, so readers are not disturbed by a newer version. Versions without
+readers are removed when the next one is made.
 """
 
 from __future__ import annotations
@@ -21,27 +22,27 @@ from liqdata import _core
 from liqdata.calls.progress import bar
 from liqdata.errors import ArchiveError
 
+from .manifest import JOURNAL, ArchiveFile, Manifest, NativeManifest, manifest_of
 from .objects import Objects, each, run
-from .upload import JOURNAL, File, Lists, Told, lists_of
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 
     from liqdata.types import Progress
 
-_LONGEST = 1 << 40  # bytes of a file that stands for one whose length alone tells that it is damaged
-_WAIT = 0.1  # seconds between two looks whether another process has let go
+_LONGEST = 1 << 40  # largest placeholder for a file of the wrong length, in bytes
+_WAIT = 0.1  # seconds between two attempts to take a lock
 
 
 class Mirror:
-    """An archive of the cache; it stays as long as this does."""
+    """A version of an archive in the cache, locked against removal until it is closed."""
 
     def __init__(self, folder: Path, lock: int) -> None:
         self.folder = folder
         self._lock = lock
 
     def close(self) -> None:
-        """Let go of the folder."""
+        """Release the folder."""
         lock, self._lock = self._lock, -1
         if lock >= 0:
             os.close(lock)
@@ -55,7 +56,7 @@ class _Fetched(NamedTuple):
 
 
 def cache_folder(cache: str | os.PathLike[str] | None) -> Path:
-    """Where mirrors are kept: ``cache``, or the user's own folder of caches."""
+    """The folder of the mirrors: ``cache``, or one in the user's cache folder."""
     if cache is not None:
         return Path(os.fspath(cache))
     base = os.environ.get("XDG_CACHE_HOME", "")
@@ -65,15 +66,15 @@ def cache_folder(cache: str | os.PathLike[str] | None) -> Path:
 def mirrored(
     addresses: Sequence[str], *, cache: str | os.PathLike[str] | None, start: int | None, progress: Progress
 ) -> Mirror:
-    """What is behind addresses as one archive on this machine, fetched as far as it is not here yet."""
+    """Download archives as far as they are not cached, and merge several into one."""
     root = cache_folder(cache)
 
     async def work(goes_on: Callable[[], bool]) -> Mirror:
-        named = [one for address in addresses for one in await _named(address)]
+        named = [one for address in addresses for one in await _expanded(address)]
         fetched: list[_Fetched] = []
         try:
             for address in named:
-                fetched.append(await _fetched(root, address, start, progress=progress))  # noqa: PERF401 - a failure leaves those before it to be closed
+                fetched.append(await _fetched(root, address, start, progress=progress))  # noqa: PERF401 - after a failure, `finally` closes the earlier ones
             if len(fetched) == 1:
                 return fetched.pop().mirror
             return await _merged(root, named, fetched, goes_on, progress=progress)
@@ -84,8 +85,8 @@ def mirrored(
     return run(work)
 
 
-async def _named(address: str) -> list[str]:
-    """The addresses that one means: with ``*`` as its last name all one level below that hold an archive."""
+async def _expanded(address: str) -> list[str]:
+    """Expand ``*`` at the end of an address to all archives one level below."""
     if not address.endswith("/*"):
         return [address]
     above = address.removesuffix("/*")
@@ -109,41 +110,43 @@ async def _fetched(root: Path, address: str, start: int | None, *, progress: Pro
         raise ArchiveError(msg, path=address)
     base = root / _digest(address.encode())
     name = _digest(journal) + ("" if start is None else f"-{start}")
-    async with _alone(base, address):
+    async with _exclusive(base, address):
         folder = base / name
         if not folder.exists():
             with _unfinished(base) as scratch:
                 whole = scratch / "whole"
                 whole.mkdir(parents=True)
                 (whole / JOURNAL).write_bytes(journal)
-                await _told(_core.archive_lists, whole, address, str(whole))
+                await _manifest(_core.archive_lists, whole, address, str(whole))
                 if start is not None:
                     cut = scratch / "cut"
-                    await _told(_core.copy_lists, whole, address, str(whole), str(cut), start, None, [])
+                    await _manifest(_core.copy_lists, whole, address, str(whole), str(cut), start, None, [])
                     whole = cut
                 whole.rename(folder)
-        mirror = Mirror(folder, _held(folder))
-        lists = await _told(_core.archive_lists, folder, address, str(folder))
-        damaged = await _files(objects, base / "files", folder, [file for file in lists.files if file.kept], progress)
+        mirror = Mirror(folder, _shared_lock(folder))
+        manifest = await _manifest(_core.archive_lists, folder, address, str(folder))
+        damaged = await _files(
+            objects, base / "files", folder, [file for file in manifest.files if file.is_sound], progress
+        )
         _prune(base, folder)
     return _Fetched(mirror, damaged)
 
 
-async def _told(ask: Callable[..., Told], folder: Path, address: str, *arguments: object) -> Lists:
-    """Lists of a journal that was fetched; what is wrong with it is told of the object."""
+async def _manifest(ask: Callable[..., NativeManifest], folder: Path, address: str, *arguments: object) -> Manifest:
+    """Manifest of a journal that was fetched; what is wrong with it is told of the object."""
     try:
-        return lists_of(await asyncio.to_thread(ask, *arguments))
+        return manifest_of(await asyncio.to_thread(ask, *arguments))
     except ArchiveError as error:
         where = f"{address}/{JOURNAL}"
         raise ArchiveError(str(error).replace(str(folder / JOURNAL), where), path=where) from None
 
 
-async def _files(objects: Objects, pool: Path, folder: Path, files: list[File], progress: Progress) -> list[str]:
-    """Fetch what is not there yet, and give every file its name in the folder; those are told that are not sound."""
+async def _files(objects: Objects, pool: Path, folder: Path, files: list[ArchiveFile], progress: Progress) -> list[str]:
+    """Download missing files and link all sound ones into the folder; return the damaged ones."""
     new = [file for file in files if not _has_length(pool / file.path, file.bytes)]
     shown = bar(wanted=progress, total=len(new), what="files", unit=" files")
 
-    async def fetch(file: File) -> bool:
+    async def fetch(file: ArchiveFile) -> bool:
         sound = await _one(objects, pool, folder, file)
         shown.update(1)
         return sound
@@ -159,14 +162,14 @@ async def _files(objects: Objects, pool: Path, folder: Path, files: list[File], 
     return sorted(damaged)
 
 
-async def _one(objects: Objects, pool: Path, folder: Path, file: File) -> bool:
-    """Fetch a file; one that is damaged goes into the folder as it is, where every read names it."""
+async def _one(objects: Objects, pool: Path, folder: Path, file: ArchiveFile) -> bool:
+    """Download a file; a damaged one is placed in the folder as it is, so that reads report it."""
     length = await objects.length(file.path)
     if length == file.bytes:
         data = await objects.get(file.path, file.bytes)
         good = await asyncio.to_thread(_is, data, file)
         if data is not None and not good:
-            data = await objects.get(file.path, file.bytes)  # damaged there, or only on its way?
+            data = await objects.get(file.path, file.bytes)  # damaged in storage, or only in transit?
             good = await asyncio.to_thread(_is, data, file)
         if data is not None:
             await asyncio.to_thread(_place, (pool if good else folder) / file.path, data)
@@ -175,12 +178,12 @@ async def _one(objects: Objects, pool: Path, folder: Path, file: File) -> bool:
     if length is None:
         (folder / file.path).unlink(missing_ok=True)
     else:
-        # Its length alone tells that it is not what was written, so nothing of it is needed.
+        # The wrong length proves damage, so a placeholder of that length is enough.
         _place(folder / file.path, b"", length)
     return False
 
 
-def _is(data: bytes | None, file: File) -> bool:
+def _is(data: bytes | None, file: ArchiveFile) -> bool:
     return data is not None and hashlib.sha256(data).hexdigest() == file.sha256
 
 
@@ -191,7 +194,7 @@ def _place(path: Path, data: bytes, length: int | None = None) -> None:
         with unfinished.open("xb") as file:
             file.write(data)
             if length is not None:
-                # Any length may be told of an object; one that no file can have is cut.
+                # Storage may report any length; limit it to one that a file can have.
                 file.truncate(min(length, _LONGEST))
             file.flush()
             os.fsync(file.fileno())
@@ -202,7 +205,7 @@ def _place(path: Path, data: bytes, length: int | None = None) -> None:
 
 
 def _link(source: Path, target: Path) -> None:
-    """Give a file a second name; where the system cannot, a copy."""
+    """Link a file, or copy it where the system cannot link."""
     with suppress(OSError):
         if target.samefile(source):
             return
@@ -227,12 +230,12 @@ def _has_length(path: Path, length: int) -> bool:
 async def _merged(
     root: Path, addresses: Sequence[str], fetched: list[_Fetched], goes_on: Callable[[], bool], *, progress: Progress
 ) -> Mirror:
-    """Several archives of the cache as one of its own."""
+    """Merge several cached archives into another one."""
     base = root / _digest("\n".join(addresses).encode())
-    # What is merged of a damaged file differs from what is merged once it is sound.
+    # The result depends on which files are damaged.
     parts = [f"{one.mirror.folder}\n{one.damaged}" for one in fetched]
     folder = base / _digest("\n".join(parts).encode())
-    async with _alone(base, "\n".join(addresses)):
+    async with _exclusive(base, "\n".join(addresses)):
         if not folder.exists():
             with _unfinished(base) as scratch:
                 shown = bar(wanted=progress, total=None, what="days", unit=" days")
@@ -248,7 +251,7 @@ async def _merged(
                 finally:
                     shown.close()
                 scratch.rename(folder)
-        mirror = Mirror(folder, _held(folder))
+        mirror = Mirror(folder, _shared_lock(folder))
         _prune(base, folder)
     return mirror
 
@@ -259,7 +262,7 @@ def _digest(of: bytes) -> str:
 
 @contextmanager
 def _unfinished(base: Path) -> Iterator[Path]:
-    """A folder that is gone afterwards, unless it got a name."""
+    """A temporary folder, removed unless it was renamed."""
     scratch = base / f".{uuid.uuid4().hex}.tmp"
     try:
         yield scratch
@@ -268,24 +271,24 @@ def _unfinished(base: Path) -> Iterator[Path]:
 
 
 @asynccontextmanager
-async def _alone(base: Path, address: str) -> AsyncIterator[None]:
-    """Being the only one of all processes that changes a folder of the cache."""
+async def _exclusive(base: Path, address: str) -> AsyncIterator[None]:
+    """Lock a folder of the cache against other processes."""
     try:
-        base.mkdir(parents=True, exist_ok=True)  # noqa: ASYNC240 - the loop is this work's own
+        base.mkdir(parents=True, exist_ok=True)  # noqa: ASYNC240 - this event loop does nothing else
         (base / "address").write_text(f"{address}\n", encoding="utf-8")
         lock = os.open(base / "lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
     except OSError as error:
         msg = f"{base}: {error.strerror}; name another folder: cache="
         raise ArchiveError(msg, path=str(base)) from None
     try:
-        while not _taken(lock, fcntl.LOCK_EX):  # noqa: ASYNC110 - another process has it
+        while not _try_lock(lock, fcntl.LOCK_EX):  # noqa: ASYNC110 - another process holds it
             await asyncio.sleep(_WAIT)
         yield
     finally:
         os.close(lock)
 
 
-def _taken(lock: int, how: int) -> bool:
+def _try_lock(lock: int, how: int) -> bool:
     try:
         fcntl.flock(lock, how | fcntl.LOCK_NB)
     except BlockingIOError:
@@ -293,15 +296,15 @@ def _taken(lock: int, how: int) -> bool:
     return True
 
 
-def _held(folder: Path) -> int:
-    """A lock on a folder that is in use, beside others who use it."""
+def _shared_lock(folder: Path) -> int:
+    """A shared lock that marks a folder as in use."""
     lock = os.open(folder.with_name(f"{folder.name}.lock"), os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
     fcntl.flock(lock, fcntl.LOCK_SH | fcntl.LOCK_NB)
     return lock
 
 
 def _prune(base: Path, used: Path) -> None:
-    """Remove the folders that nobody uses, and what was never finished."""
+    """Remove unused versions and unfinished downloads."""
     for folder in base.iterdir():
         if folder in {used, base / "files"} or not folder.is_dir():
             continue
@@ -309,10 +312,10 @@ def _prune(base: Path, used: Path) -> None:
             shutil.rmtree(folder, ignore_errors=True)
             continue
         lock = folder.with_name(f"{folder.name}.lock")
-        held = os.open(lock, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        descriptor = os.open(lock, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
         try:
-            if _taken(held, fcntl.LOCK_EX):
+            if _try_lock(descriptor, fcntl.LOCK_EX):
                 shutil.rmtree(folder, ignore_errors=True)
                 lock.unlink(missing_ok=True)
         finally:
-            os.close(held)
+            os.close(descriptor)

@@ -1,4 +1,4 @@
-"""Objects of a bucket: what is behind an address such as ``s3://bucket/prefix``, by way of obstore."""
+"""Objects below an address such as ``s3://bucket/prefix``, accessed through obstore."""
 
 from __future__ import annotations
 
@@ -22,27 +22,25 @@ T = TypeVar("T")
 _ADDRESS = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://")
 _SCHEMES = ("s3", "s3a", "gs", "az", "azure", "abfs", "abfss", "adl", "file")
 _ALLOWED = "s3://bucket/prefix, gs://bucket/prefix, az://container/prefix or file:///folder"
-_AT_ONCE = 16  # requests under way together
-# A request that stands still is given up, a lost one made again; both far below the library's minutes.
+_AT_ONCE = 16  # concurrent requests
+# Stalled requests time out and lost ones are retried, both much sooner than by default.
 _CLIENT = {"timeout": "300s", "connect_timeout": "5s"}
 _RETRY: Any = {"max_retries": 4, "retry_timeout": timedelta(seconds=30)}
-_WHOLE = (
-    1 << 28
-)  # bytes up to which an object is sent in one request, so that nothing is left of one that was cut short
+_WHOLE = 1 << 28  # up to this size an object is sent in one request, so that an interruption leaves nothing
 MOST = 1 << 28
-"""Bytes of an object that is no file of an archive, such as the list of its files; a year has thousands of them."""
-_TICK = 0.05  # seconds between two looks for a signal
+"""Largest object other than archive files, such as the manifest, in bytes."""
+_TICK = 0.05  # seconds between two checks for a signal
 _NO_BUCKET = ("NoSuchBucket", "The specified bucket does not exist", "ContainerNotFound")
-_METADATA_SERVICE = "169.254.169.254"  # where a machine of a cloud gets its credentials when nothing else gives any
+_METADATA_SERVICE = "169.254.169.254"  # the last resort for credentials on a cloud machine
 
 
 def is_address(path: object) -> bool:
-    """Whether a place is one behind an address, and no folder."""
+    """Whether a path is an address, not a folder."""
     return isinstance(path, str) and _ADDRESS.match(path) is not None
 
 
 def checked(address: object, parameter: str) -> str:
-    """The address without what means nothing at its end, or :class:`~liqdata.BadQuery` naming ``parameter``."""
+    """The address without trailing slashes, or :class:`~liqdata.BadQuery` for ``parameter``."""
     if not isinstance(address, str) or not is_address(address):
         msg = f"{parameter}: {address!r} is no address; allowed: {_ALLOWED}"
         raise BadQuery(msg, parameter=parameter)
@@ -57,14 +55,14 @@ def checked(address: object, parameter: str) -> str:
 
 
 class Objects:
-    """What is behind an address; every failure is an :class:`~liqdata.ArchiveError` that names it."""
+    """The objects below an address; every failure is an :class:`~liqdata.ArchiveError` with the address."""
 
     def __init__(self, address: str, *, make: bool = False) -> None:
         self.address = address
-        self._store = self._opened(make=make)
+        self._store = self._open(make=make)
         self._gate = asyncio.Semaphore(_AT_ONCE)
 
-    def _opened(self, *, make: bool) -> Any:
+    def _open(self, *, make: bool) -> Any:
         try:
             self._library: Any = import_module("obstore")
             store: Any = import_module("obstore.store")
@@ -75,12 +73,12 @@ class Objects:
         try:
             if self.address.startswith("file:"):
                 return store.from_url(self.address, mkdir=make)
-            return store.from_url(self.address, client_options={**_CLIENT, **_plain()}, retry_config=_RETRY)
+            return store.from_url(self.address, client_options={**_CLIENT, **_http_allowed()}, retry_config=_RETRY)
         except (self._errors.BaseError, OSError, ValueError) as error:
             raise self._failed(error, "") from None
 
     def _failed(self, error: Exception, path: str) -> ArchiveError:
-        # What follows the first paragraph is how the library keeps the error.
+        # The first paragraph is the message; the rest is debug output of the library.
         text = str(error).partition("\n\nDebug source")[0].strip()
         where = f"{self.address}/{path}" if path else self.address
         if any(sign in text for sign in _NO_BUCKET):
@@ -91,7 +89,7 @@ class Objects:
             text = "there is no such folder"
         return ArchiveError(f"{where}: {text}", path=where)
 
-    async def _asked(self, path: str, question: Awaitable[T]) -> T:
+    async def _await(self, path: str, question: Awaitable[T]) -> T:
         async with self._gate:
             try:
                 return await question
@@ -101,32 +99,32 @@ class Objects:
                 raise self._failed(error, path) from None
 
     async def sizes(self) -> dict[str, int]:
-        """Every object below the address, with its length."""
+        """The size of every object below the address, in bytes."""
 
         async def walk() -> dict[str, int]:
             found = self._library.list(self._store)
             return {one["path"]: one["size"] async for some in found for one in some}
 
-        return await self._asked("", walk())
+        return await self._await("", walk())
 
     async def below(self) -> list[str]:
-        """The addresses one level below, such as those of several collectors."""
-        found = await self._asked("", self._library.list_with_delimiter_async(self._store))
+        """The addresses one level below."""
+        found = await self._await("", self._library.list_with_delimiter_async(self._store))
         names = sorted(prefix.rstrip("/").rpartition("/")[2] for prefix in found["common_prefixes"])
         return [f"{self.address}/{name}" for name in names]
 
     async def length(self, path: str) -> int | None:
-        """The length of an object; ``None`` where there is none."""
+        """The size of an object in bytes; ``None`` if it does not exist."""
         try:
-            found = await self._asked(path, self._library.head_async(self._store, path))
+            found = await self._await(path, self._library.head_async(self._store, path))
         except FileNotFoundError:
             return None
         return int(found["size"])
 
     async def get(self, path: str, most: int = 0) -> bytes | None:
-        """The bytes of an object; ``None`` where there is none.
+        """The bytes of an object; ``None`` if it does not exist.
 
-        One of more than ``most`` bytes, or of more than any list has, is refused before any of it is read.
+        An object larger than ``most`` and :data:`MOST` bytes is refused before it is read.
         """
 
         async def whole() -> bytes:
@@ -138,27 +136,27 @@ class Objects:
             return bytes(await found.bytes_async())
 
         try:
-            return await self._asked(path, whole())
+            return await self._await(path, whole())
         except FileNotFoundError:
             return None
 
     async def put(self, path: str, data: bytes) -> None:
-        """Makes an object: it is there whole or not at all."""
+        """Write an object, completely or not at all."""
         sending = self._library.put_async(self._store, path, data, use_multipart=None if len(data) > _WHOLE else False)
         try:
-            await self._asked(path, sending)
+            await self._await(path, sending)
         except FileNotFoundError as error:
             raise self._failed(error, path) from None
 
 
-def _plain() -> dict[str, bool]:
-    """Whether requests go unencrypted: to an endpoint that the user has named so, such as one of their own network."""
+def _http_allowed() -> dict[str, bool]:
+    """Allow http if the user configured an http endpoint."""
     named = (os.environ.get(name, "") for name in ("AWS_ENDPOINT_URL", "AWS_ENDPOINT", "AWS_ENDPOINT_URL_S3"))
     return {"allow_http": True} if any(one.startswith("http://") for one in named) else {}
 
 
 async def each(things: Iterable[A], work: Callable[[A], Coroutine[Any, Any, T]]) -> list[T]:
-    """Does the same to all things, several at once, in their order; the first failure ends it."""
+    """Apply ``work`` to all items concurrently and in order; the first failure ends it."""
     gate = asyncio.Semaphore(_AT_ONCE)
 
     async def one(thing: A) -> T:
@@ -175,10 +173,10 @@ async def each(things: Iterable[A], work: Callable[[A], Coroutine[Any, Any, T]])
 
 
 def run(work: Callable[[Callable[[], bool]], Coroutine[Any, Any, T]]) -> T:
-    """The result of asynchronous work, done on a thread and a loop of its own: the caller may have one that runs.
+    """Run asynchronous work on an own thread and event loop, because the caller's loop may be running.
 
-    Ctrl-C ends the caller's waiting at once. ``work`` is handed what says whether it should go on: what has gone to
-    another thread cannot be ended from here.
+    Ctrl-C ends the wait at once. ``work`` receives a function that returns whether to continue, for parts that run on
+    further threads and cannot be cancelled.
     """
     ended = threading.Event()
     given_up = threading.Event()
@@ -195,14 +193,14 @@ def run(work: Callable[[Callable[[], bool]], Coroutine[Any, Any, T]]) -> T:
     def thread() -> None:
         try:
             outcome.append(asyncio.run(main()))
-        except BaseException as error:  # noqa: BLE001 - raised again where it is waited for
+        except BaseException as error:  # noqa: BLE001 - raised again in the caller
             raised.append(error)
         finally:
             ended.set()
 
     try:
         threading.Thread(target=thread, name="liqdata-objects", daemon=True).start()
-        # The system may hand a signal to any thread, and what that does is done here: but not by one that sleeps.
+        # Python handles signals on this thread, but only while it does not sleep.
         while not ended.wait(_TICK):
             pass
     except BaseException:

@@ -1,4 +1,4 @@
-"""The files of an archive's closed days to object storage as they are, and the lists that go with them."""
+"""Export: upload the files of finished days and the manifest to object storage."""
 
 from __future__ import annotations
 
@@ -8,15 +8,16 @@ import os
 import tempfile
 import time
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, NamedTuple
 from urllib.parse import unquote, urlsplit
 
 from liqdata import _core
 from liqdata.calls.arguments import choice, datetime_of, instant, many
 from liqdata.calls.progress import bar, checked_progress
 from liqdata.errors import ArchiveError, BadQuery
-from liqdata.files.safe_open import read
+from liqdata.files.safe_open import read_file
 
+from .manifest import JOURNAL, ArchiveFile, Manifest, manifest_of
 from .objects import Objects, checked, each, is_address, run
 
 if TYPE_CHECKING:
@@ -25,17 +26,16 @@ if TYPE_CHECKING:
 
     from liqdata.types import ArchiveTable, Instant, Progress
 
-JOURNAL = "journal.sqlite"
 RECORD = "ingested.jsonl"
-"""The file of an archive that says what was brought in from files."""
+"""The file of an archive that records what was ingested."""
 TABLES = ("orders", "bars", "open_interest", "maps", "positions")
 _DAY = 86_400_000
-# The collector leaves a day in the journal so long, for what comes late.
+# The collector waits this long for late rows before it writes the files of a day.
 _LATE = 3_600_000
 
 
 class Sent(NamedTuple):
-    """What is behind an address after an export."""
+    """The content of an address after an export."""
 
     url: str
     until: datetime
@@ -47,38 +47,8 @@ class Sent(NamedTuple):
     journaled: int
 
 
-class File(NamedTuple):
-    """A file that an archive lists."""
-
-    path: str
-    holds: str
-    rows: int
-    bytes: int
-    sha256: str
-    kept: bool
-
-
-class Lists(NamedTuple):
-    """What an archive consists of."""
-
-    series: int
-    closed: int | None
-    files: list[File]
-    journaled: int
-
-
-Told: TypeAlias = tuple[int, int | None, list[tuple[str, str, int, int, str, bool]], int]
-"""What an archive consists of, in the native half's own way."""
-
-
-def lists_of(told: Told) -> Lists:
-    """What an archive consists of, as the native half tells it."""
-    series, closed, files, journaled = told
-    return Lists(series, closed, [File(*file) for file in files], journaled)
-
-
 def day(value: Instant | None, parameter: str) -> int | None:
-    """The instant at which a UTC day begins, or :class:`~liqdata.BadQuery`: files are of whole days."""
+    """The start of a UTC day in epoch ms, or :class:`~liqdata.BadQuery`: a file holds a whole day."""
     at = instant(value, parameter)
     if at is not None and at % _DAY:
         msg = f"{parameter}: {value!r} is within a day; allowed: an instant at which a UTC day begins"
@@ -87,16 +57,16 @@ def day(value: Instant | None, parameter: str) -> int | None:
 
 
 def place(url: object, folder: str) -> str:
-    """The address of where an export goes, a folder by its path as well; never the archive's own."""
+    """The address of an export, also for a local path; refuses the folder of the archive itself."""
     if isinstance(url, os.PathLike) or (isinstance(url, str) and url.strip() and not is_address(url)):
-        # Behind a symbolic link is what it leads to.
+        # Resolve symbolic links.
         url = Path(url).resolve().as_uri()
     address = checked(url, "url")
     parts = urlsplit(address)
     if parts.scheme == "file":
         there, here = Path(unquote(parts.path)).resolve(), Path(folder).resolve()
         if there == here or here in there.parents:
-            msg = f"url: {address!r} is the archive itself or within it; allowed: a folder beside it, or an address"
+            msg = f"url: {address!r} is the archive itself or within it; allowed: another folder, or an address"
             raise BadQuery(msg, parameter="url")
     return address
 
@@ -133,70 +103,72 @@ def export(
     with tempfile.TemporaryDirectory(prefix="liqdata-") as scratch:
 
         async def work(_: Callable[[], bool]) -> Sent:
-            lists = lists_of(
+            manifest = manifest_of(
                 await asyncio.to_thread(_core.copy_lists, folder, f"{scratch}/here", first, until, list(kinds))
             )
-            return await _sent(
-                Path(folder), Objects(address, make=True), Path(scratch), lists, until, progress=progress
+            return await _upload(
+                Path(folder), Objects(address, make=True), Path(scratch), manifest, until, progress=progress
             )
 
         return run(work)
 
 
-async def _sent(folder: Path, objects: Objects, scratch: Path, lists: Lists, until: int, *, progress: Progress) -> Sent:
+async def _upload(
+    folder: Path, objects: Objects, scratch: Path, manifest: Manifest, until: int, *, progress: Progress
+) -> Sent:
     journal = (scratch / "here" / JOURNAL).read_bytes()
     before = await objects.get(JOURNAL)
-    there = None if before is None else await _there(objects.address, scratch / "there", before)
+    there = None if before is None else await _existing(objects.address, scratch / "there", before)
     known: dict[str, str] = {}
     if there is not None:
-        _refuse_loss(objects.address, there, lists, until)
-        known = {file.path: file.sha256 for file in there.files if file.kept}
+        _check_not_smaller(objects.address, there, manifest, until)
+        known = {file.path: file.sha256 for file in there.files if file.is_sound}
     sizes = await objects.sizes()
-    kept = [file for file in lists.files if file.kept]
-    # What is behind the address without being listed is of an export that was cut short.
-    new = [file for file in kept if known.get(file.path) != file.sha256 or sizes.get(file.path) != file.bytes]
+    sound = [file for file in manifest.files if file.is_sound]
+    # Objects that the manifest does not list are left from an interrupted export.
+    new = [file for file in sound if known.get(file.path) != file.sha256 or sizes.get(file.path) != file.bytes]
     shown = bar(wanted=progress, total=len(new), what="files", unit=" files")
 
-    async def send(file: File) -> None:
-        await objects.put(file.path, await asyncio.to_thread(_sound, folder, file))
+    async def send(file: ArchiveFile) -> None:
+        await objects.put(file.path, await asyncio.to_thread(_checked_bytes, folder, file))
         shown.update(1)
 
     try:
         await each(new, send)
     finally:
         shown.close()
-    await _record(folder, objects)
-    # The lists last: what they name is there.
+    await _upload_record(folder, objects)
+    # The manifest goes last, when all its files are there.
     if journal != before:
         await objects.put(JOURNAL, journal)
     return Sent(
         url=objects.address,
         until=datetime_of(until),
-        files=len(kept),
-        rows=sum(file.rows for file in kept),
-        bytes=sum(file.bytes for file in kept),
+        files=len(sound),
+        rows=sum(file.rows for file in sound),
+        bytes=sum(file.bytes for file in sound),
         sent=len(new),
         sent_bytes=sum(file.bytes for file in new),
-        journaled=lists.journaled,
+        journaled=manifest.journaled,
     )
 
 
-async def _record(folder: Path, objects: Objects) -> None:
-    """What was brought in from files, and from where, goes along as it is."""
+async def _upload_record(folder: Path, objects: Objects) -> None:
+    """Upload the record of ingested files."""
     try:
-        record = await asyncio.to_thread(read, folder, RECORD)
+        record = await asyncio.to_thread(read_file, folder, RECORD)
     except FileNotFoundError:
         return
     if record != await objects.get(RECORD):
         await objects.put(RECORD, record)
 
 
-def _sound(folder: Path, file: File) -> bytes:
-    """The bytes of a file that is as it was written."""
+def _checked_bytes(folder: Path, file: ArchiveFile) -> bytes:
+    """Read a file and check its SHA-256."""
     path = folder / file.path
     hint = "nothing of it was exported; see what `liqdata verify` says of the archive"
     try:
-        data = read(folder, file.path)
+        data = read_file(folder, file.path)
     except FileNotFoundError:
         raise ArchiveError(f"{path} is damaged: the file is missing; {hint}", path=str(path)) from None
     found = hashlib.sha256(data).hexdigest()
@@ -206,21 +178,21 @@ def _sound(folder: Path, file: File) -> bytes:
     return data
 
 
-async def _there(address: str, scratch: Path, journal: bytes) -> Lists:
-    """What is behind an address already."""
-    scratch.mkdir()  # noqa: ASYNC240 - the loop is this work's own
+async def _existing(address: str, scratch: Path, journal: bytes) -> Manifest:
+    """The manifest that is already at the address."""
+    scratch.mkdir()  # noqa: ASYNC240 - this event loop does nothing else
     (scratch / JOURNAL).write_bytes(journal)
     try:
-        return lists_of(await asyncio.to_thread(_core.archive_lists, str(scratch)))
+        return manifest_of(await asyncio.to_thread(_core.archive_lists, str(scratch)))
     except ArchiveError as error:
         where = f"{address}/{JOURNAL}"
         text = str(error).replace(str(scratch / JOURNAL), where)
-        msg = f"{text}; delete that object to have it written anew"
+        msg = f"{text}; delete that object to have it written again"
         raise ArchiveError(msg, path=where) from None
 
 
-def _refuse_loss(address: str, there: Lists, here: Lists, until: int) -> None:
-    """Refuse to put one archive in the place of another, or less of it in the place of more."""
+def _check_not_smaller(address: str, there: Manifest, here: Manifest, until: int) -> None:
+    """Refuse to replace another archive, or a larger export by a smaller one."""
     if there.series != here.series:
         msg = f"{address} holds another archive; each collector needs an address of its own"
         raise ArchiveError(msg, path=address)

@@ -1,4 +1,4 @@
-"""Files that are there once they are whole, and not before."""
+"""Atomic writes: a file appears when it is complete."""
 
 from __future__ import annotations
 
@@ -15,10 +15,20 @@ if TYPE_CHECKING:
 
 
 @contextmanager
-def written(path: str | os.PathLike[str]) -> Iterator[Path]:
-    """An empty file beside ``path`` that takes its place where the block ends well, and is removed otherwise.
+def atomic_write(path: str | os.PathLike[str]) -> Iterator[Path]:
+    """Write to a temporary file that replaces ``path`` if the block succeeds, and is removed otherwise.
 
-    What is no plain file, such as a device or a pipe, is never replaced: it is itself what is written to.
+    A device or pipe is not replaced but written directly.
+
+    Parameters
+    ----------
+    path : str or path-like
+        The final path.
+
+    Yields
+    ------
+    pathlib.Path
+        The path to write to.
     """
     if not isinstance(path, str | os.PathLike) or not os.fspath(path):
         msg = f"path: {path!r} is not allowed; allowed: the path of a file"

@@ -1,7 +1,6 @@
-"""Files in the folder of an archive, opened as what they are to be: plain ones, behind no link.
+"""Safe opening of files in an archive's folder: only plain files, never links.
 
-A folder may come from anybody. Behind a link may lie a file of the user's that is nobody else's business, and a pipe
-lets whoever opens it wait.
+The folder may come from somebody else. A link could point at a private file of the user, and opening a pipe blocks.
 """
 
 from __future__ import annotations
@@ -12,20 +11,20 @@ from pathlib import Path
 
 from liqdata.errors import ArchiveError
 
-__all__ = ["opened", "read"]
+__all__ = ["open_file", "read_file"]
 
 _CAREFULLY = sum(getattr(os, name, 0) for name in ("O_NOFOLLOW", "O_NONBLOCK", "O_CLOEXEC"))
 
 
-def opened(folder: Path, name: str, flags: int = os.O_RDONLY) -> int:
+def open_file(folder: Path, name: str, flags: int = os.O_RDONLY) -> int:
     """Open the file ``name`` below ``folder``.
 
     Raises
     ------
     FileNotFoundError
-        Where there is none.
+        If it does not exist.
     ArchiveError
-        Where it, or a folder on the way to it, is a link, or it is no plain file, or it cannot be opened.
+        If it or a folder on its path is a link, or it is not a plain file, or it cannot be opened.
     """
     *parents, last = Path(name).parts
     path = folder
@@ -50,9 +49,9 @@ def opened(folder: Path, name: str, flags: int = os.O_RDONLY) -> int:
     return file
 
 
-def read(folder: Path, name: str) -> bytes:
-    """The bytes of the file ``name`` below ``folder``; raises what :func:`opened` does."""
-    with open(opened(folder, name), "rb") as file:
+def read_file(folder: Path, name: str) -> bytes:
+    """The bytes of the file ``name`` below ``folder``; raises the errors of :func:`open_file`."""
+    with open(open_file(folder, name), "rb") as file:
         try:
             return file.read()
         except OSError as error:

@@ -16,9 +16,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from liqdata import _core
-from liqdata.cloud.upload import JOURNAL, lists_of
+from liqdata.cloud.manifest import JOURNAL, manifest_of
 from liqdata.errors import ArchiveError
-from liqdata.files.safe_open import opened, read
+from liqdata.files.safe_open import open_file, read_file
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -85,8 +85,8 @@ class Finished:
         if (self._folder / QUARANTINE).exists():
             return False
         try:
-            files = lists_of(_core.archive_lists(str(self._folder))).files
-            return all(file.kept and (self._folder / file.path).stat().st_size == file.bytes for file in files)
+            files = manifest_of(_core.archive_lists(str(self._folder))).files
+            return all(file.is_sound and (self._folder / file.path).stat().st_size == file.bytes for file in files)
         except (ArchiveError, OSError):
             return False
 
@@ -97,7 +97,7 @@ def lines_of(folder: Path, name: str, *, summed: bool = False) -> list[dict[str,
     A line has had its checksum since there was one; with ``summed`` those without count for nothing.
     """
     try:
-        text = read(folder, name)
+        text = read_file(folder, name)
     except FileNotFoundError:
         return []
     found, damaged = [], 0
@@ -121,7 +121,7 @@ def lines_of(folder: Path, name: str, *, summed: bool = False) -> list[dict[str,
 
 def add_line(folder: Path, name: str, line: Mapping[str, object]) -> None:
     """Write a line to a record; behind one that was cut short it begins anew."""
-    with os.fdopen(opened(folder, name, os.O_RDWR | os.O_CREAT | os.O_APPEND), "a+b") as record:
+    with os.fdopen(open_file(folder, name, os.O_RDWR | os.O_CREAT | os.O_APPEND), "a+b") as record:
         end = record.seek(0, os.SEEK_END)
         if end:
             record.seek(end - 1)

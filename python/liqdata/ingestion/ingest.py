@@ -27,7 +27,7 @@ from .tables import table
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from liqdata.calls.progress import Shown
+    from liqdata.calls.progress import ProgressBar
     from liqdata.types import Progress
 
     from .parquet import Whose
@@ -269,7 +269,7 @@ def _of_parquet(
     contracts: list[list[str]],
     whose: Whose,
     *,
-    shown: Shown,
+    shown: ProgressBar,
 ) -> None:
     """Bring the rows of a Parquet file into the archive, many at a time; what becomes of them is put to ``begun``."""
     place, file = source
@@ -348,7 +348,9 @@ def _check(files: tuple[object, ...], tables: Mapping[str, object], **names: obj
         raise BadQuery(msg, parameter="files")
 
 
-def _tables(folder: str, given: Mapping[str, object], whose: Whose, shown: Shown, outcome: dict[str, Any]) -> None:
+def _tables(
+    folder: str, given: Mapping[str, object], whose: Whose, shown: ProgressBar, outcome: dict[str, Any]
+) -> None:
     orders, bars, open_interest = given["orders"], given["bars"], given["open_interest"]
     seen = _counting(shown.update)
     _core.ingest_tables(folder, orders, bars, open_interest, given["positions"], *whose, seen, outcome)
@@ -367,7 +369,9 @@ def _counting(update: Callable[[int], object]) -> Callable[[int], None]:
     return seen
 
 
-def _fills(folder: str, file: ParquetFile, contracts: list[list[str]], shown: Shown, outcome: dict[str, Any]) -> None:
+def _fills(
+    folder: str, file: ParquetFile, contracts: list[list[str]], shown: ProgressBar, outcome: dict[str, Any]
+) -> None:
     seen = _counting(shown.update)
     with tempfile.TemporaryDirectory() as beside:
         fills = Path(beside, "fills")

@@ -93,9 +93,9 @@ def _export(
 def _others(archive: Path) -> list[str]:
     """The tables an archive has files of that an export leaves out unless it is told."""
     from liqdata import _core
-    from liqdata.cloud.upload import lists_of
+    from liqdata.cloud.manifest import manifest_of
 
-    return sorted({file.holds for file in lists_of(_core.archive_lists(str(archive))).files} & {"maps", "positions"})
+    return sorted({file.holds for file in manifest_of(_core.archive_lists(str(archive))).files} & {"maps", "positions"})
 
 
 def _json(told: object) -> str:

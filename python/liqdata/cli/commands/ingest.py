@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from liqdata.calls.progress import late
+from liqdata.calls.progress import delayed_bar
 from liqdata.cli.command import Command, flag, option
 from liqdata.cli.words import Folder
 from liqdata.errors import BadQuery
@@ -56,7 +56,7 @@ def _ingest(
 ) -> None:
     from liqdata import ingest
 
-    shown = late("ingest", " rows")
+    shown = delayed_bar("ingest", " rows")
     try:
         asked = {"format": format, "exchange": exchange, "source": source}
         done = ingest(archive, *files, **asked, new_exchange=new_exchange, progress=shown)

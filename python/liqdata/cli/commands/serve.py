@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from liqdata.calls.progress import late
+from liqdata.calls.progress import delayed_bar
 from liqdata.cli.command import Command, flag, option
 from liqdata.cli.mistakes import refuse
 from liqdata.cli.source import seed
@@ -101,7 +101,7 @@ def _serve(**given: Any) -> None:
         plan = collection.plan(*(given[name] for name in ("venues", "symbols", "settings")))
         collect_and_serve(archive, **plan, positions=given["positions"], served=served)
         return
-    made = demo(seed=given["seed"] or 0, progress=late("demo", " bars")) if archive is None else open(archive)
+    made = demo(seed=given["seed"] or 0, progress=delayed_bar("demo", " bars")) if archive is None else open(archive)
     with made as market:
         until_told(market, "a simulated market" if archive is None else f"the archive {archive}", served)
 

@@ -7,7 +7,7 @@ import time
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
-from liqdata.calls.progress import late
+from liqdata.calls.progress import delayed_bar
 from liqdata.cli.output import layout, table
 from liqdata.endpoints.contract import endpoints
 
@@ -40,7 +40,7 @@ def tour(out: Path, *, seed: int = 0) -> None:
 
     out.mkdir(parents=True, exist_ok=True)
     began = time.perf_counter()
-    with demo(seed=seed, progress=late("demo", " bars")) as market:
+    with demo(seed=seed, progress=delayed_bar("demo", " bars")) as market:
         built = time.perf_counter() - began
         _say(f"A simulated market (seed {seed}), none of it real, built in {built:.2f} s.")
         with serve(market) as server, Client(server.url) as client:

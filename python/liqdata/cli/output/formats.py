@@ -16,7 +16,7 @@ from liqdata.calls.arguments import datetime_of
 from liqdata.cli.command import flag, option
 from liqdata.cli.mistakes import lacking, refuse
 from liqdata.cli.words import File, Seconds
-from liqdata.files.atomic_write import written
+from liqdata.files.atomic_write import atomic_write
 from liqdata.frames.import_order import pandas_first
 from liqdata.text.printable import printable
 
@@ -123,11 +123,11 @@ def write(asked: Asked, answer: Any, told: Told, of: Any) -> None:
     elif form.csv:
         as_csv(*_flat(asked.name, answer))
     elif form.parquet is not None:
-        with written(form.parquet) as unfinished:
+        with atomic_write(form.parquet) as unfinished:
             _parquet(asked.name, answer, unfinished)
         print(f"wrote {form.parquet}", file=sys.stderr)
     elif form.png is not None:
-        with written(form.png) as unfinished:
+        with atomic_write(form.png) as unfinished:
             plot.picture(answer, price=_price(asked, answer, of)).savefig(unfinished, format="png")
         print(f"wrote {form.png}", file=sys.stderr)
     if told.simulated and not asked.source.demo:

@@ -1,0 +1,42 @@
+"""The manifest of an archive: which files it consists of."""
+
+from __future__ import annotations
+
+from typing import NamedTuple, TypeAlias
+
+JOURNAL = "journal.sqlite"
+"""The file that holds recent rows and the manifest."""
+
+
+class ArchiveFile(NamedTuple):
+    """A file that an archive lists."""
+
+    path: str
+    holds: str
+    rows: int
+    bytes: int
+    sha256: str
+    is_sound: bool
+
+
+class Manifest(NamedTuple):
+    """The files of an archive.
+
+    ``series`` identifies the archive, ``closed`` is the end of its last finished day (epoch ms), and ``journaled``
+    counts rows that no file holds yet.
+    """
+
+    series: int
+    closed: int | None
+    files: list[ArchiveFile]
+    journaled: int
+
+
+NativeManifest: TypeAlias = tuple[int, int | None, list[tuple[str, str, int, int, str, bool]], int]
+"""A manifest as the native half returns it."""
+
+
+def manifest_of(native: NativeManifest) -> Manifest:
+    """Name the parts of a native manifest."""
+    series, closed, files, journaled = native
+    return Manifest(series, closed, [ArchiveFile(*file) for file in files], journaled)
