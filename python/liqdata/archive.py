@@ -193,7 +193,7 @@ def verify(path: str | os.PathLike[str], *, repair: bool = False, progress: Prog
         The folder of the archive.
     repair : bool
         Move damaged files to the folder ``quarantine`` of the archive, rebuild journal tables with a damaged page or
-        index from their readable rows, and remove rows whose checksum fails. A copy is stored first, and nothing is
+        index from their readable rows, and remove rows with a wrong checksum. A copy is stored first, and nothing is
         deleted for good. The lost time becomes a gap, which all answers report. No collector may write meanwhile.
     progress : bool or callable
         Show a progress bar of the files and the journal (needs tqdm; on a terminal or in a notebook), or call a

@@ -105,9 +105,9 @@ class Client(Generic[Amount]):
 
     Notes
     -----
-    Methods whose ``symbol`` may be a sequence return a dict by upper-case symbol then, in the order given. The symbols
-    are requested concurrently, eight at a time, duplicates once. The first error ends the rest; its notes name the
-    symbol.
+    Methods that accept a sequence as ``symbol`` return a dict by upper-case symbol then, in the order given. The
+    symbols are requested concurrently, eight at a time, duplicates once. The first error ends the rest; its notes name
+    the symbol.
 
     Parameters and methods that need ``liqdata serve`` are extensions of our server: with a service that does not
     announce them they raise :class:`~liqdata.BadQuery`. A :class:`~liqdata.Market` has all of them.
@@ -1380,7 +1380,7 @@ class Client(Generic[Amount]):
         --------
         >>> import liqdata
         >>> with liqdata.serve(liqdata.demo()) as server, liqdata.Client(server.url) as client:
-        ...     len(client.positions("BTC"))  # nobody looked at single accounts there
+        ...     len(client.positions("BTC"))  # a simulation has no snapshots
         0
         """
         return self._source.ask_each(positions.positions(symbol, as_of=as_of))
@@ -1558,9 +1558,9 @@ class Client(Generic[Amount]):
         version : str or Model, optional
             Only maps of this model version (:attr:`Model.version`); ``"unknown"`` for maps without a stored version.
         start : int, datetime or str, optional
-            Only maps whose last bar closed at or after this instant.
+            Only maps with a last bar that closed at or after this instant.
         end : int, datetime or str, optional
-            Only maps whose last bar closed before this instant.
+            Only maps with a last bar that closed before this instant.
         as_of : int, datetime or str, optional
             Answer as of this instant, from what had been received by then; now by default. Needs ``liqdata serve``.
 

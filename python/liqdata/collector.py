@@ -1,4 +1,4 @@
-"""A collector: what the exchanges tell, into an archive, while the block it stands in goes on."""
+"""The collector: stores public data of the exchanges in an archive, in the background."""
 
 from __future__ import annotations
 
@@ -23,23 +23,22 @@ if TYPE_CHECKING:
 
 __all__ = ["Collector", "collect"]
 
-# Seconds that a log record may wait, and between two looks of those who wait for the end.
+# Seconds between two deliveries of log records, and between two checks of `wait`.
 _PROMPTLY = 0.1
 _SETTINGS = "the path of a TOML file, TOML text, or a mapping of the same"
 
 
 class Collector:
-    """A collector at work; made by :func:`collect`.
+    """A running collector; made by :func:`collect`.
 
-    It runs on threads of its own until it is closed, at the latest when the process ends. A forked child has none of
-    it.
+    It runs on own threads until it is closed, or the process ends. A forked child does not inherit it.
 
     Examples
     --------
     >>> import tempfile
     >>> import liqdata
-    >>> nobody = {"venues": {"okx": {"socket": "ws://127.0.0.1:1", "rest": "http://127.0.0.1:1"}}}
-    >>> with liqdata.collect(tempfile.mkdtemp() + "/archive", venues="okx", settings=nobody) as collector:
+    >>> unreachable = {"venues": {"okx": {"socket": "ws://127.0.0.1:1", "rest": "http://127.0.0.1:1"}}}
+    >>> with liqdata.collect(tempfile.mkdtemp() + "/archive", venues="okx", settings=unreachable) as collector:
     ...     collector.status()["venues"][0]["exchange"]
     'okx'
     """
@@ -50,75 +49,75 @@ class Collector:
         self._once = once
         self._pid = os.getpid()
         ended = threading.Event()
-        # What is dropped without a word is stopped all the same, so that the archive is let go of and nothing is lost.
+        # A collector that is garbage collected also stops, releases the archive and loses no rows.
         self._end = weakref.finalize(self, _stop, core, ended)
         threading.Thread(target=_deliver, args=(ended,), name="liqdata-logs", daemon=True).start()
 
     @property
     def path(self) -> str:
-        """The archive's folder."""
+        """The folder of the archive."""
         return self._path
 
     @property
     def closed(self) -> bool:
-        """Whether it has been stopped."""
+        """Whether the collector has been closed."""
         return not self._end.alive
 
     def status(self) -> CollectorStatus:
-        """How it goes, venue by venue; once closed, how it went.
+        """Counts and connection state by exchange; after closing the last ones.
 
         Returns
         -------
         dict
-            ``at`` and ``since`` (epoch ms), ``venues`` (a dict each: ``exchange``, ``state``, ``events``, ``lag`` in
-            ms, ``gaps``, ``trouble`` and more), ``orders``, ``bars`` and ``open_interest`` that are durable, rows that
-            are ``waiting`` to be, ``trouble`` where nothing can be written, and ``raw``: how many frames are kept.
-            Where positions are looked at, ``positions``: whether the trades are heard (``live``), the ``accounts`` of
-            the last round and how many of them are ``missing``, how many ``snapshots`` there were, the ``positions`` of
-            the last one and when it was complete (``last_snapshot``), and ``trouble``. Counts are since it began.
+            ``at`` and ``since`` (epoch ms), ``venues`` (a dict per exchange: ``exchange``, ``state``, ``events``,
+            ``lag`` in ms, ``gaps``, ``trouble`` and more), durable ``orders``, ``bars`` and ``open_interest``, rows
+            ``waiting`` to be written, ``trouble`` if nothing can be written, and ``raw``: the number of stored frames.
+            With ``positions=True`` also ``positions``: whether the trade feed is ``live``, the ``accounts`` of the last
+            round and how many are ``missing``, the number of ``snapshots``, the ``positions`` of the last one and when
+            it was complete (``last_snapshot``), and ``trouble``. Counts start with the collector.
 
         Raises
         ------
         RuntimeError
-            In a forked child: the collector is its parent's.
+            In a forked child, and while another thread closes the collector.
 
         Examples
         --------
         >>> import tempfile
         >>> import liqdata
-        >>> nobody = {"venues": {"okx": {"socket": "ws://127.0.0.1:1", "rest": "http://127.0.0.1:1"}}}
-        >>> with liqdata.collect(tempfile.mkdtemp() + "/archive", venues="okx", settings=nobody) as collector:
+        >>> unreachable = {"venues": {"okx": {"socket": "ws://127.0.0.1:1", "rest": "http://127.0.0.1:1"}}}
+        >>> with liqdata.collect(tempfile.mkdtemp() + "/archive", venues="okx", settings=unreachable) as collector:
         ...     collector.status()["orders"]
         0
         """
         self._check_process()
-        told = self._core.status()
-        if told is None:
+        status = self._core.status()
+        if status is None:
             msg = "the collector is being closed in another thread; its status can be had once that is done"
             raise RuntimeError(msg)
-        return cast("CollectorStatus", told)
+        return cast("CollectorStatus", status)
 
     def market(self) -> Market:
-        """A market of the archive, which grows as orders become durable; it outlives the collector.
+        """The market of the archive; it grows as orders become durable, and outlives the collector.
 
-        The estimated maps that servers of it answer with are kept in the archive (:meth:`liqdata.Market.maps`).
+        Maps that a server of this market computes are stored in the archive (:meth:`liqdata.Market.maps`).
 
         Returns
         -------
         Market
-            As of :func:`liqdata.open`, with :meth:`~liqdata.Market.stream_orders` for the orders to come.
+            Like that of :func:`liqdata.open`; :meth:`~liqdata.Market.stream_orders` yields new orders.
 
         Raises
         ------
         RuntimeError
-            If the collector has been closed: :func:`liqdata.open` reads what it left. In a forked child.
+            If the collector has been closed (use :func:`liqdata.open` then), and in a forked child.
 
         Examples
         --------
         >>> import tempfile
         >>> import liqdata
-        >>> nobody = {"venues": {"okx": {"socket": "ws://127.0.0.1:1", "rest": "http://127.0.0.1:1"}}}
-        >>> with liqdata.collect(tempfile.mkdtemp() + "/archive", venues="okx", settings=nobody) as collector:
+        >>> unreachable = {"venues": {"okx": {"socket": "ws://127.0.0.1:1", "rest": "http://127.0.0.1:1"}}}
+        >>> with liqdata.collect(tempfile.mkdtemp() + "/archive", venues="okx", settings=unreachable) as collector:
         ...     len(collector.market().orders())
         0
         """
@@ -129,22 +128,22 @@ class Collector:
         return collected(self._core, self._path)
 
     def wait(self, timeout: float | None = None) -> bool:
-        """Wait until it is over: until the past is kept where only that was asked for (``once``), or it is closed.
+        """Wait until the backfill of ``once=True`` is stored, or the collector is closed.
 
         Parameters
         ----------
         timeout : float, optional
-            Most seconds to wait; for ever by default. Ctrl-C ends the wait.
+            Longest wait in seconds; unlimited by default. Ctrl-C ends the wait.
 
         Returns
         -------
         bool
-            Whether it is over.
+            False if the time ran out.
 
         Raises
         ------
         NoAnswer
-            If only the past was asked for and an exchange told nothing; what the others told is kept.
+            With ``once=True``, if an exchange returned nothing; the data of the others are stored.
         RuntimeError
             In a forked child.
 
@@ -152,8 +151,8 @@ class Collector:
         --------
         >>> import tempfile
         >>> import liqdata
-        >>> nobody = {"venues": {"okx": {"socket": "ws://127.0.0.1:1", "rest": "http://127.0.0.1:1"}}}
-        >>> with liqdata.collect(tempfile.mkdtemp() + "/archive", venues="okx", settings=nobody) as collector:
+        >>> unreachable = {"venues": {"okx": {"socket": "ws://127.0.0.1:1", "rest": "http://127.0.0.1:1"}}}
+        >>> with liqdata.collect(tempfile.mkdtemp() + "/archive", venues="okx", settings=unreachable) as collector:
         ...     collector.wait(0.01)
         False
         """
@@ -165,21 +164,20 @@ class Collector:
                 return False
             time.sleep(left)
         if self._once and not self.closed:
-            told_something(self.status())
+            check_replies(self.status())
         return True
 
     def close(self) -> None:
-        """Close the sockets, keep what came in, and let go of the archive; again is harmless.
+        """Close the connections, store the received rows and release the archive; may be called again.
 
-        It takes as long as what has come in needs to become durable, as a rule a few milliseconds. Ctrl-C meanwhile is
-        raised in the end.
+        It returns when all received rows are durable, usually within milliseconds. Ctrl-C is raised after that.
 
         Examples
         --------
         >>> import tempfile
         >>> import liqdata
-        >>> nobody = {"venues": {"okx": {"socket": "ws://127.0.0.1:1", "rest": "http://127.0.0.1:1"}}}
-        >>> collector = liqdata.collect(tempfile.mkdtemp() + "/archive", venues="okx", settings=nobody)
+        >>> unreachable = {"venues": {"okx": {"socket": "ws://127.0.0.1:1", "rest": "http://127.0.0.1:1"}}}
+        >>> collector = liqdata.collect(tempfile.mkdtemp() + "/archive", venues="okx", settings=unreachable)
         >>> collector.close()
         >>> collector.closed
         True
@@ -206,11 +204,11 @@ class Collector:
     def __repr__(self) -> str:
         if self._pid != os.getpid():
             return f"Collector({self._path!r}, of process {self._pid})"
-        told = self._core.status() or {"venues": [], "orders": 0}
+        status = self._core.status() or {"venues": [], "orders": 0}
         state = "closed" if self.closed else "over" if self._once and self._core.over else "at work"
-        live = sum(venue["state"] == "live" for venue in told["venues"])
-        venues = "" if state != "at work" else f", {live} of {len(told['venues'])} venues live"
-        return f"Collector({self._path!r}, {state}{venues}, {told['orders']:,} orders kept)"
+        live = sum(venue["state"] == "live" for venue in status["venues"])
+        venues = "" if state != "at work" else f", {live} of {len(status['venues'])} venues live"
+        return f"Collector({self._path!r}, {state}{venues}, {status['orders']:,} orders kept)"
 
 
 def _stop(core: _core.Collector, ended: threading.Event) -> None:
@@ -221,7 +219,7 @@ def _stop(core: _core.Collector, ended: threading.Event) -> None:
 
 
 def _deliver(ended: threading.Event) -> None:
-    """Hand log records to :mod:`logging` as they come."""
+    """Deliver log records to :mod:`logging`."""
     while not ended.wait(_PROMPTLY):
         _core.deliver_logs()
 
@@ -236,39 +234,39 @@ def collect(
     positions: bool = False,
     once: bool = False,
 ) -> Collector:
-    """Collect liquidations, bars and open interest from the exchanges' public feeds into an archive on this machine.
+    """Collect public liquidations, bars and open interest of the exchanges into an archive.
 
     Parameters
     ----------
     path : str or path-like
-        The archive's folder; made where there is none. One collector writes to an archive, any number of markets and
-        processes read it meanwhile.
+        The folder of the archive, created if missing. One collector writes to an archive; any number of markets and
+        processes may read it.
     venues : str or sequence of str, optional
         Exchanges by name, such as ``["binance", "bybit"]``; all by default.
     coins : str or sequence of str, optional
-        Coins, such as ``["BTC", "ETH"]``, whose orders, bars and open interest are kept. By default the orders of all
-        coins, and bars and open interest of those that ``settings`` names.
+        Store only these coins, such as ``["BTC", "ETH"]``. By default orders of all coins, and bars and open interest
+        of the coins in ``settings``.
     settings : str, path-like or mapping, optional
-        Hosts, paths and times (``docs/feeds.md`` has them all): the path of a TOML file, TOML text (a text with an
-        ``=``), or a mapping of the same shape.
+        Hosts, paths and times (``docs/feeds.md`` lists them): the path of a TOML file, TOML text (with an ``=``), or a
+        mapping of the same shape.
     positions : bool
-        Look at the positions of the most active and largest accounts of Hyperliquid, too, within its public rate limit,
-        and keep snapshots of them (:meth:`Market.positions`; ``docs/positions.md``). Not with ``once``: the venue tells
-        no past of them.
+        Also store snapshots of the positions of the most active and largest accounts of Hyperliquid, within its public
+        rate limit (:meth:`Market.positions`; ``docs/positions.md``). Not with ``once``, because past positions are not
+        published.
     once : bool
-        Only fetch the past that the exchanges still tell, then be over: :meth:`Collector.wait` waits for it.
+        Only backfill the past that the exchanges still serve, then end; :meth:`Collector.wait` waits for it.
 
     Returns
     -------
     Collector
-        At work already; a context manager with ``status()``, ``market()``, ``wait()`` and ``close()``.
+        Already running; a context manager with ``status()``, ``market()``, ``wait()`` and ``close()``.
 
     Raises
     ------
     BadQuery
-        For a venue, a coin or a setting that is none, before anything is connected to or made.
+        For an unknown exchange, coin or setting, before anything is connected or created.
     ArchiveError
-        If the archive cannot be written, also because another collector does: it names that process.
+        If the archive cannot be written, or another collector writes to it; the message names its process.
 
     Examples
     --------
@@ -284,54 +282,54 @@ def collect(
             msg = f"{name}: {value!r} is not allowed; allowed: True or False"
             raise BadQuery(msg, parameter=name)
     if positions and once:
-        msg = "positions: their past is not told, so that they cannot be asked for once; allowed: False with once=True"
+        msg = "positions: past positions are not published; allowed: False with once=True"
         raise BadQuery(msg, parameter="positions")
     place = os.path.realpath(to_be_made(place))
-    asked = (_names(venues, "venues"), _names(coins, "coins"))
+    names = (_names(venues, "venues"), _names(coins, "coins"))
     text, is_json = _read(settings)
     try:
-        core = _core.Collector(place, *asked, text, once, json=is_json, positions=positions)
+        core = _core.Collector(place, *names, text, once, json=is_json, positions=positions)
     except BadQuery as error:
-        if error.parameter != "symbols":  # as the command line has it
-            raise elsewhere(error, asked[0], "positions=True") from None
+        if error.parameter != "symbols":  # the name on the command line
+            raise with_hyperliquid_hint(error, names[0], "positions=True") from None
         raise BadQuery(str(error).replace("symbols", "coins", 1), parameter="coins") from None
     return Collector(core, place, once=once)
 
 
-def told_something(status: CollectorStatus) -> None:
-    """Raise where exchanges that were asked for the past told nothing at all.
+def check_replies(status: CollectorStatus) -> None:
+    """Check that every exchange returned data in a backfill.
 
     Parameters
     ----------
     status : dict
-        As of :meth:`Collector.status`.
+        The result of :meth:`Collector.status`.
 
     Raises
     ------
     NoAnswer
-        Naming them and why.
+        Names the exchanges that returned nothing, and why.
     """
-    asked = status["venues"]
-    told = [venue["asked"] + venue["bars"] + venue["open_interest"] + venue["events"] for venue in asked]
-    mute = [venue for venue, count in zip(asked, told, strict=True) if venue["trouble"] and not count]
-    if mute:
-        some = len(asked) - len(mute)
-        who = f"only {some} of {len(asked)} exchanges" if some else "no exchange"
-        said = "; ".join(f"{venue['exchange']}: {venue['trouble']}" for venue in mute)
-        raise NoAnswer(f"{who} answered: {said}")
+    venues = status["venues"]
+    counts = [venue["asked"] + venue["bars"] + venue["open_interest"] + venue["events"] for venue in venues]
+    silent = [venue for venue, count in zip(venues, counts, strict=True) if venue["trouble"] and not count]
+    if silent:
+        some = len(venues) - len(silent)
+        who = f"only {some} of {len(venues)} exchanges" if some else "no exchange"
+        why = "; ".join(f"{venue['exchange']}: {venue['trouble']}" for venue in silent)
+        raise NoAnswer(f"{who} answered: {why}")
 
 
-def elsewhere(error: BadQuery, venues: Iterable[str], positions: str) -> BadQuery:
-    """The error, or where it names an exchange that tells something else than liquidations, one that says so.
+def with_hyperliquid_hint(error: BadQuery, venues: Iterable[str], positions: str) -> BadQuery:
+    """Extend an error about Hyperliquid, which publishes positions but no liquidations.
 
     Parameters
     ----------
     error : BadQuery
-        What was refused.
+        The error.
     venues : iterable of str
-        The exchanges that were asked for.
+        The requested exchanges.
     positions : str
-        How positions are asked for.
+        The option that requests positions.
 
     Returns
     -------
@@ -339,12 +337,12 @@ def elsewhere(error: BadQuery, venues: Iterable[str], positions: str) -> BadQuer
     """
     if error.parameter != "venues" or not any(name.strip().lower() == "hyperliquid" for name in venues):
         return error
-    msg = f"{error}; Hyperliquid tells no liquidations of the whole market, but positions: {positions} looks at those"
+    msg = f"{error}; Hyperliquid publishes no liquidations, but positions: {positions} collects those"
     return BadQuery(msg, parameter="venues")
 
 
 def _names(given: object, parameter: str) -> list[str]:
-    """Names, of which there must be some: none given means all, none named nothing."""
+    """Names as a list: ``None`` means all, an empty sequence is an error."""
     if given is None:
         return []
     several = [given] if isinstance(given, str) else given
@@ -363,7 +361,7 @@ def _names(given: object, parameter: str) -> list[str]:
 
 
 def _read(settings: object) -> tuple[str, bool]:
-    """The text of settings, and whether it is JSON."""
+    """The text of the settings, and whether it is JSON."""
     if settings is None:
         return "", False
     if isinstance(settings, Mapping):
@@ -389,7 +387,7 @@ def _read(settings: object) -> tuple[str, bool]:
 
 
 def _plain(value: object) -> object:
-    """A mapping that is no dict, as one."""
+    """Convert other mappings to dicts, for JSON."""
     if isinstance(value, Mapping):
         return dict(value)
     msg = f"a {type(value).__name__} is no setting"

@@ -1,7 +1,7 @@
-"""What can go wrong, as classes: every error of this package is a :class:`LiqdataError`.
+"""Exceptions: every error of this package is a :class:`LiqdataError`.
 
-Each class is also the builtin that a caller would reach for (``ValueError``, ``ConnectionError``, ``TimeoutError``,
-``OSError``), carries what a program needs to decide what to do next, and pickles with everything it carries.
+Each class also derives from the matching builtin (``ValueError``, ``ConnectionError``, ``TimeoutError``, ``OSError``)
+and pickles with all its attributes.
 """
 
 from __future__ import annotations
@@ -26,16 +26,15 @@ _E = TypeVar("_E", bound="LiqdataError")
 
 
 def _blank(kind: type[_E]) -> _E:
-    """Give an error that pickle fills: the constructors take keywords, which the default would not pass."""
+    """An empty error that pickle fills, because the constructors need keyword arguments."""
     return kind.__new__(kind)
 
 
 class LiqdataError(Exception):
-    r"""Root of every error of this package; never raised itself.
+    r"""Base class of all errors of this package; never raised itself.
 
-    What steers a terminal or would begin another line stands in the message and in the notes as an escape, such as
-    ``\\x1b``: a part of them may come from a service. Of a long message the beginning and the end are told, and how
-    much stood between them. The other attributes are as they came.
+    Messages and notes may contain text of a service, so control characters and line ends appear as escapes such as
+    ``\\x1b``, and long messages are shortened in the middle. Other attributes are unchanged.
 
     Parameters
     ----------
@@ -52,13 +51,13 @@ class LiqdataError(Exception):
     BadQuery
     """
 
-    __slots__ = ()  # every exception has room for attributes
+    __slots__ = ()  # exceptions have a __dict__
 
     def __init__(self, message: str) -> None:
         super().__init__(printable(shortened(message)))
 
     def add_note(self, note: str, /) -> None:
-        """Add a note, as of any exception, shown as the message is.
+        """Add a note, escaped and shortened like the message.
 
         Parameters
         ----------
@@ -80,14 +79,14 @@ class LiqdataError(Exception):
 
 
 class BadQuery(LiqdataError, ValueError):
-    """A question outside the contract, refused before any input or output.
+    """A wrong parameter, refused before any input or output.
 
     Parameters
     ----------
     message : str
-        What is wrong, with the value and what is allowed.
+        The error, with the value and what is allowed.
     parameter : str
-        Name of the parameter at fault; ``orders``, ``bars`` or ``open_interest`` for a table.
+        Name of the wrong parameter; ``orders``, ``bars`` or ``open_interest`` for a table.
 
     Examples
     --------
@@ -106,19 +105,19 @@ class BadQuery(LiqdataError, ValueError):
 
 
 class NoAnswer(LiqdataError, ConnectionError):
-    """Nobody answered: name look-up, refused or reset connection, TLS, a truncated body, after all retries.
+    """The service could not be reached: DNS, connection, TLS or a truncated body, after all retries.
 
-    The chain of causes stands in the notes (``error.__notes__``), outermost first.
+    The chain of causes is in the notes (``error.__notes__``), outermost first.
 
     Parameters
     ----------
     message : str
-        What failed, and how often it was tried.
+        What failed, and the number of attempts.
 
     Examples
     --------
     >>> import liqdata
-    >>> with liqdata.Client("http://127.0.0.1:1", retries=0) as client:  # nobody listens there
+    >>> with liqdata.Client("http://127.0.0.1:1", retries=0) as client:  # an unused port
     ...     try:
     ...         client.overview()
     ...     except ConnectionError as error:
@@ -131,12 +130,12 @@ class NoAnswer(LiqdataError, ConnectionError):
 
 
 class TooSlow(NoAnswer, TimeoutError):
-    """The deadline of the call passed; it covers every retry and every wait between them.
+    """The deadline of the call passed, including retries and the waits between them.
 
     Parameters
     ----------
     message : str
-        What was being waited for.
+        What did not finish.
     seconds : float
         The deadline, in seconds.
 
@@ -156,27 +155,27 @@ class TooSlow(NoAnswer, TimeoutError):
 
 
 class Refused(LiqdataError):
-    """The service answered, and the answer is no.
+    """The service replied with an error.
 
-    An HTTP status of 400 or above, a redirect that is not followed, or ``success: false``. In-process markets raise
-    it too: 404 for a symbol that has no estimate, 400 for bars too coarse for the range or for the length asked for.
+    An HTTP status of 400 or above, a redirect that is not followed, or ``success: false``. Markets in this process
+    raise it too: 404 for a symbol without an estimate, 400 for bars too coarse for the range or the interval.
 
     Parameters
     ----------
     message : str
-        The service's reason in one line.
+        The reason of the service, on one line.
     status : int
         HTTP status; 200 for ``success: false``.
     body : str
         The first 2 kB of the body.
     retry_after : float or None
-        Seconds after which the service wants to be asked again, where it said so.
+        Seconds after which the service allows a retry, if it named them.
 
     Examples
     --------
     >>> import liqdata
     >>> try:
-    ...     liqdata.demo().heatmap("BTC", as_of="2020-01-01")  # there are no bars of then
+    ...     liqdata.demo().heatmap("BTC", as_of="2020-01-01")  # before the first bar
     ... except liqdata.Refused as error:
     ...     print(error.status)
     404
@@ -194,14 +193,14 @@ class Refused(LiqdataError):
 
 
 class UnexpectedReply(LiqdataError, ValueError):
-    """The answer breaks the contract, so no number is taken from it.
+    """The reply breaks the contract, so nothing of it is used.
 
     Parameters
     ----------
     message : str
-        What was found and what the contract says.
+        What was found, and what the contract says.
     path : str
-        Where in the reply, such as ``data[3].price``; empty for the body as a whole.
+        Position in the reply, such as ``data[3].price``; empty for the whole body.
 
     Examples
     --------
@@ -219,7 +218,7 @@ class UnexpectedReply(LiqdataError, ValueError):
 
 
 class ArchiveError(LiqdataError, OSError):
-    """An archive that cannot be opened, is locked by another writer, or is damaged.
+    """An archive cannot be opened, is locked by another writer, or is damaged.
 
     Parameters
     ----------
@@ -246,9 +245,9 @@ class ArchiveError(LiqdataError, OSError):
 
 
 class Defect(LiqdataError, RuntimeError):
-    """A bug of this package: no question should lead to it, and nothing asked is at fault.
+    """A bug of this package, whatever was called.
 
-    Its text has what a report needs: the version, the call and what happened.
+    The message contains what a report needs: the version, the call and what happened.
 
     Parameters
     ----------
@@ -264,21 +263,21 @@ class Defect(LiqdataError, RuntimeError):
     True
     """
 
-    __slots__ = ()  # a panic of the native half becomes one, which has no room for more
+    __slots__ = ()  # made from a panic of the native half, which sets no attributes
 
     def __init__(self, message: str) -> None:
         from ._core import __version__
 
         asked = f"a bug in liqdata {__version__}, please report it: "
-        # One that passed through a function called by the native half comes with its text.
+        # An error that passed through the native half already has the prefix.
         super().__init__(asked + message.removeprefix(asked))
 
     @property
     def call(self) -> str:
-        """The call that ended in it, as far as that is known; such as ``Client.heatmap``."""
-        kept: str | None = self.__dict__.get("_call")
-        if kept is not None:
-            return kept
+        """The call that raised it, such as ``Client.heatmap``; empty if unknown."""
+        pickled: str | None = self.__dict__.get("_call")
+        if pickled is not None:
+            return pickled
         step = self.__traceback__
         while step is not None:
             frame = step.tb_frame
@@ -291,8 +290,8 @@ class Defect(LiqdataError, RuntimeError):
         return ""
 
     def __str__(self) -> str:
-        said, where = super().__str__(), f" (in {self.call})"
-        return said + where if self.call and not said.endswith(where) else said
+        text, where = super().__str__(), f" (in {self.call})"
+        return text + where if self.call and not text.endswith(where) else text
 
     def __reduce__(self) -> tuple[Any, ...]:
         return _blank, (Defect,), {**self.__dict__, "_call": self.call, "args": self.args}

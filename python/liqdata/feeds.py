@@ -1,7 +1,7 @@
-"""What exchanges publish about liquidations: raw frames in, rows of one shape out.
+"""Decoders of exchange messages: raw frames in, rows of one shape out.
 
-Nothing here connects to anything: a frame is what you recorded or received. ``docs/feeds.md`` lists every venue with
-what its prices mean and how much it publishes.
+Nothing here opens connections. ``docs/feeds.md`` lists every exchange, the meaning of its prices and how much it
+publishes.
 """
 
 from __future__ import annotations
@@ -38,45 +38,43 @@ def decode(
 ) -> Rows[LiquidationRow]:
     """Decode one frame of an exchange, or many, into liquidation events.
 
-    WebSocket frames (gzip too) and the REST bodies of liquidations are told apart by their shape. Acknowledgements,
-    pings, heartbeats, other channels and ordinary trades give no rows.
+    WebSocket frames (also gzipped) and REST bodies are recognised by their shape. Acknowledgements, pings, heartbeats,
+    other channels and ordinary trades give no rows.
 
     Parameters
     ----------
     exchange : str
         ``binance``, ``bybit``, ``okx``, ``gate``, ``bitget``, ``htx``, ``aster``, ``deribit``, ``kraken``, ``bitmex``,
         ``bitfinex``, ``dydx``, ``coinex``, ``lighter``, ``lighter_rh``, ``pacifica``, ``extended`` or ``orderly``;
-        ``gateio`` and ``huobi`` are taken, too.
+        ``gateio`` and ``huobi`` are aliases.
     frame : str or bytes, or a sequence of them
-        The frame as it was received. Many at once, such as a capture, are decoded several times as fast as one by one.
+        The frame as received. Many frames in one call are decoded several times faster.
     received_at : int, datetime or str, or a sequence of them, optional
-        When it was received; of many frames, when each was. BitMEX sends no event time, so this is its ``timestamp``.
+        When the frame, or each frame, was received. BitMEX sends no event time, so this is its ``timestamp``.
     instruments : mapping, optional
         ``{native_id: {"base", "quote", "kind", "contract_size"}}``, all text. ``kind`` is ``"linear"`` (the contract
-        size is in base units) or ``"inverse"`` (it is in USD). Needed where a venue counts contracts (OKX, Gate,
-        coin-margined contracts of Binance, Bybit and HTX, BitMEX but for XBTUSD), for the names of Lighter's markets,
-        and for Bitget's REST body, where the contract size is the lot. REST bodies of Kraken and dYdX do not name
-        their market: the only instrument given does.
+        size is in base units) or ``"inverse"`` (in USD). Needed for quantities in contracts (OKX, Gate, coin-margined
+        contracts of Binance, Bybit and HTX, BitMEX except XBTUSD), for the market names of Lighter, and for REST bodies
+        of Bitget, which count lots. REST bodies of Kraken and dYdX do not name their market: pass one instrument.
     progress : bool or callable
-        Show a bar of many frames (with tqdm, on a terminal or in a notebook), or tell a function how many are done and
-        of how many (``None`` where that is unknown).
+        Show a progress bar of many frames (needs tqdm; on a terminal or in a notebook), or call a function with the
+        number of frames done and the total (``None`` if unknown).
 
     Returns
     -------
     Rows
-        One row per event, in the order of the frames and within them: ``exchange``, ``symbol``, ``coin``, ``side`` of
-        the position that was liquidated, ``price``, ``price_kind``, ``qty`` in base units, ``value_usd``,
-        ``timestamp``, ``received_at``, ``native_id``, ``sampled`` (the venue does not claim to publish everything),
-        ``dedupe_key`` and ``group_id``. ``qty`` and ``value_usd`` are ``None`` while the contract's multiplier is
-        unknown, ``group_id`` where the venue does not tell which fills are of one order or position.
+        One row per event, in the order of the frames: ``exchange``, ``symbol``, ``coin``, ``side`` of the liquidated
+        position, ``price``, ``price_kind``, ``qty`` (base units), ``value_usd``, ``timestamp``, ``received_at``,
+        ``native_id``, ``sampled`` (the exchange does not publish every liquidation), ``dedupe_key`` and ``group_id``.
+        ``qty`` and ``value_usd`` are ``None`` without the contract's multiplier, ``group_id`` if the exchange does not
+        identify the fills of one order or position.
 
     Raises
     ------
     BadQuery
-        For an exchange without a decoder, or ``instruments`` or ``received_at`` of another shape.
+        For an exchange without a decoder, and for ``instruments`` or ``received_at`` of the wrong shape.
     UnexpectedReply
-        If the frame is not what the exchange sends; ``path`` says where. Of many frames it is the first such one, whose
-        place the path begins with.
+        If a frame is not what the exchange sends; ``path`` has the position, with many frames starting with the index.
 
     Examples
     --------
@@ -105,12 +103,12 @@ def decode(
 
 
 def _times(received_at: Instant | Sequence[Instant | None] | None, count: int) -> list[int | None]:
-    """When each of so many frames was received."""
+    """When each frame was received."""
     if received_at is None:
         return []
     if isinstance(received_at, (list, tuple)):
         if len(received_at) != count:
-            msg = f"received_at: {len(received_at)} instants stand beside {count} frames; allowed: one for each, or one"
+            msg = f"received_at: {len(received_at)} instants for {count} frames; allowed: one for each, or one"
             raise BadQuery(msg, parameter="received_at")
         return [None if one is None else _time(one) for one in received_at]
     return [_time(received_at)] * count

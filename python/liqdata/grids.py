@@ -1,7 +1,7 @@
-"""The two estimated grids: :class:`Heatmap` over price and time, :class:`LiquidationMap` over price and leverage.
+"""The two grids: :class:`Heatmap` over price and time, :class:`LiquidationMap` over price and leverage.
 
-Both are plain frozen dataclasses around numpy arrays that belong to the caller. They compare by value, pickle with
-their buffers out of band (protocol 5), and turn into frames and pictures on request; the data are never cropped.
+Both are frozen dataclasses around numpy arrays that the caller owns. They compare by value, pickle with out-of-band
+buffers (protocol 5), and convert to frames and pictures; data are never cropped.
 """
 
 from __future__ import annotations
@@ -39,24 +39,24 @@ EXPOSED = "USD of open interest exposed"
 EXPECTED = "USD expected to be reported liquidated"
 MEASURED = "USD of positions that were seen"
 ESTIMATED = "USD"
-# The model whose cells are an expectation.
+# The model with the expected view.
 EXPECTING = 3
 
 RELATIVE = "relative units: open interest is unknown, a multiple of the volume stands in for it"
 
-_FRESH = 15 * 60 * 1000  # milliseconds for which a reading of open interest is carried forward
+_FRESH = 15 * 60 * 1000  # a reading of open interest is carried forward this long, in milliseconds
 
 OLD = 24 * 60 * 60 * 1000
-"""Milliseconds after which a reading of open interest is so old that the unit says so: amounts are those of then."""
+"""Age of open interest, in milliseconds, from which on the unit mentions it."""
 
 
 def open_interest_age(meta: Mapping[str, Any]) -> str | None:
-    """How old the open interest of an estimate is, where that is older than a day.
+    """The age of the open interest of an estimate, if it is more than a day.
 
     Parameters
     ----------
     meta : mapping
-        What an estimate carries.
+        The ``meta`` of an estimate.
 
     Returns
     -------
@@ -74,7 +74,7 @@ _VIEWS: dict[Any, str] = {"exposure": EXPOSED, "expected": EXPECTED, "measured":
 
 
 def _equal(left: object, right: object) -> bool:
-    """Whether two field values are equal, NaN to NaN and NaT to NaT included."""
+    """Whether two field values are equal; NaN equals NaN and NaT equals NaT."""
     import numpy as np
 
     if isinstance(left, np.ndarray) or isinstance(right, np.ndarray):
@@ -86,18 +86,18 @@ def _equal(left: object, right: object) -> bool:
     return bool(left == right or (is_missing(left) and is_missing(right)))
 
 
-# What an estimate is made of, and where ``explain`` says of whom it is.
+# The inputs of an estimate, and the keys of their exchanges in `explain`.
 _SOURCES = {"price": "priceVenues", "volume": "volumeVenues", "open interest": "openInterestVenues"}
 
 
 def _exchanges(venues: dict[str, int], whole: int) -> str:
-    """The exchanges, those of the most bars first, and of how many bars where it is not all."""
+    """The exchanges by number of bars, with the number if it is not all."""
     most_first = sorted(venues.items(), key=lambda venue: -venue[1])
     return " + ".join(name if bars == whole else f"{name} ({bars} of {whole} bars)" for name, bars in most_first)
 
 
 class _Grid:
-    """What both grids share: value equality and how they show themselves."""
+    """Shared by both grids: equality and display."""
 
     _arrays: ClassVar[tuple[str, ...]]
 
@@ -113,22 +113,22 @@ class _Grid:
 
     @property
     def simulated(self) -> bool:
-        """Whether the market behind the estimate is a simulated one."""
+        """Whether the market is simulated."""
         return bool(self.meta.get("simulated", False))
 
     @property
     def _relative(self) -> bool:
-        """Whether a multiple of the volume stood in for open interest."""
+        """Whether open interest is replaced by a multiple of the volume."""
         return bool(self.meta.get("explain", {}).get("openInterestScale") == "relative")
 
     def _dated(self, unit: str) -> str:
-        """The unit, with the age of open interest that is older than a day."""
+        """The unit, with the age of old open interest."""
         age = open_interest_age(self.meta)
         return unit if age is None else f"{unit}, {age}"
 
     @property
     def _caveats(self) -> str:
-        """What a reader has to know beside the unit: old or partial open interest, a simulated market."""
+        """Remarks on the data: old or partial open interest, a simulated market."""
         explain = self.meta.get("explain", {})
         age = explain.get("openInterestAgeMs")
         words = []
@@ -144,7 +144,7 @@ class _Grid:
 
     @property
     def _sources(self) -> list[tuple[str, str]]:
-        """Which exchanges the price, the volume and the open interest are of, as far as the engine knows."""
+        """The exchanges of price, volume and open interest, if known."""
         explain = self.meta.get("explain", {})
         return [
             (what, _exchanges(explain[name], explain["bars"])) for what, name in _SOURCES.items() if explain.get(name)
@@ -156,10 +156,10 @@ class _Grid:
         mine = (entry.name for entry in fields(cast("DataclassInstance", self)) if entry.compare)
         return all(_equal(getattr(self, name), getattr(other, name)) for name in mine)
 
-    __hash__ = None  # type: ignore[assignment]  # how Python spells that what compares by value has no hash
+    __hash__ = None  # type: ignore[assignment]  # compared by value, so not hashable
 
     def _head(self) -> list[tuple[str, str]]:
-        """Name and value of what a reader wants to know first."""
+        """Names and values of the most important properties."""
         return [
             ("symbol", self.symbol),
             ("range", self.range),
@@ -186,7 +186,7 @@ class _Grid:
         return f"<table><caption>{html.escape(title)}</caption><tbody>{cells}</tbody></table>"
 
     def _attributes(self) -> dict[str, Any]:
-        """What an xarray object carries beside the numbers."""
+        """The attributes of an xarray object."""
         return {
             "symbol": self.symbol,
             "range": self.range,
@@ -241,7 +241,7 @@ class Heatmap(_Grid):
     symbol : str
         Coin, such as ``BTC``.
     range : str
-        Positions opened in the last so much time: ``12h``, ``24h``, ``3d``, ``7d`` or ``1M``.
+        Positions opened in this time: ``12h``, ``24h``, ``3d``, ``7d`` or ``1M``.
     model : int
         2: USD of open interest exposed; 3: USD expected to be reported liquidated.
     updated_at : datetime.datetime
@@ -253,14 +253,15 @@ class Heatmap(_Grid):
     times : numpy.ndarray
         Column ends in UTC, shape (T,), datetime64[ms].
     matrix : numpy.ndarray
-        Intensity in :attr:`units`, shape (P, T), float64, C order. NaN marks a cell the service left empty.
+        Intensity in :attr:`units`, shape (P, T), float64, C order. NaN marks a cell that the service left empty.
     meta : dict
-        What is known of the answer beside the contract: source, as_of, simulated, age, view. Not compared.
+        Source, as_of, simulated, age, view and more. Not compared.
     parted : tuple of numpy.ndarray, optional
-        Per column the row in which longs end and shorts begin, what that row holds of either, and the price at its
-        end, (T,) each: what :attr:`long`, :attr:`short`, :attr:`low` and :attr:`high` are made of. Not compared.
+        Four arrays of shape (T,): the row that separates longs from shorts, its long and its short amount, and the
+        price at the end of the column. :attr:`long`, :attr:`short`, :attr:`low` and :attr:`high` need them. Not
+        compared.
     bars : Rows or callable, optional
-        What :attr:`price` is, or what brings it when it is first asked for. Not compared.
+        The value of :attr:`price`, or a function that reads it on first use. Not compared.
 
     Examples
     --------
@@ -287,18 +288,17 @@ class Heatmap(_Grid):
 
     @property
     def span(self) -> tuple[int, int]:
-        """From when to when the columns reach, epoch milliseconds; of a map with columns."""
+        """Start and end of the columns, epoch milliseconds."""
         ends = self.times[:2].astype("datetime64[ms]").astype("int64").tolist()
         width = ends[1] - ends[0] if len(ends) > 1 else 60 * 60 * 1000
         return ends[0] - width, int(self.times[-1].astype("datetime64[ms]").astype("int64"))
 
     @property
     def price(self) -> Rows[BarRow] | None:
-        """The bars of the coin over the time of the map, which :meth:`plot` draws; ``None`` where none came with it.
+        """The bars of the coin over the time of the map, which :meth:`plot` draws; ``None`` without bars.
 
-        A market in this process brings them when they are first asked for, and so does a :class:`~liqdata.Client` or
-        an :class:`~liqdata.AsyncClient` while it is open, where the service's ``/api`` announces bars. Whoever asks
-        waits for the service: where an event loop has to go on meanwhile, ``await asyncio.to_thread(map.plot)``.
+        They are read on first use: from the market in this process, or from the service while the client is open and if
+        its ``/api`` announces bars. The request blocks; in an event loop use ``await asyncio.to_thread(map.plot)``.
 
         Examples
         --------
@@ -308,24 +308,24 @@ class Heatmap(_Grid):
         (144, True)
         """
         if callable(self.bars):
-            object.__setattr__(self, "bars", self.bars())  # asked for once; nothing that is compared
+            object.__setattr__(self, "bars", self.bars())  # read once; the field is not compared
         return cast("Rows[BarRow] | None", self.bars)
 
     def __getstate__(self) -> dict[str, Any]:
-        """What a pickle holds: bars that can be had here are had, as the market stays behind; no service is asked."""
+        """Pickle local bars, because the market is not pickled; bars of a service are dropped."""
         return {**self.__dict__, "bars": None if getattr(self.bars, "far", False) else self.price}
 
     @property
     def long(self) -> npt.NDArray[np.float64] | None:
-        """The part of :attr:`matrix` that is longs, liquidated when the price falls: a new array of shape (P, T).
+        """The longs in :attr:`matrix`, liquidated when the price falls: a new array of shape (P, T).
 
-        ``None`` where the source does not tell the sides apart: a service is asked for them with ``explain=True``.
+        ``None`` if the sides are unknown; a service sends them with ``explain=True``.
         """
         return self._side(0)
 
     @property
     def short(self) -> npt.NDArray[np.float64] | None:
-        """The part of :attr:`matrix` that is shorts, liquidated when the price rises; as :attr:`long`."""
+        """The shorts in :attr:`matrix`, liquidated when the price rises; like :attr:`long`."""
         return self._side(1)
 
     def _side(self, side: int) -> npt.NDArray[np.float64] | None:
@@ -341,18 +341,17 @@ class Heatmap(_Grid):
 
     @property
     def low(self) -> npt.NDArray[np.float64] | None:
-        """The low end of each cell's interval: a new array of shape (P, T), in :attr:`units`.
+        """The low end of each cell's 80 % interval: a new array of shape (P, T), in :attr:`units`.
 
-        Of moves that went so far from the price, a tenth of what maps had told brought less than this share of it, and
-        a tenth more than :attr:`high`: whole moves, as what was realised is not known cell by cell. The weights' own
-        uncertainty makes both wider. Beyond 5 % of the
-        column's price nothing is validated, and the interval runs from 0 to infinity. ``None`` where the map is not
-        fitted to anything realised, as of model 2, and where the source tells no interval.
+        In past price moves of the same distance, the realised share of the prediction was below :attr:`low` in a tenth
+        of the cases and above :attr:`high` in a tenth; the uncertainty of the fit widens both. The shares are those of
+        whole moves, because realised amounts per cell are unknown. Beyond 5 % of the column's price nothing is
+        validated: the interval is 0 to infinity. ``None`` if the map is not fitted (model 2) or has no interval.
 
         Examples
         --------
         >>> import liqdata
-        >>> with liqdata.demo() as market:  # a day of orders is too little to fit to
+        >>> with liqdata.demo() as market:  # a day of orders is not enough for a fit
         ...     print(market.heatmap("BTC", "12h", model=3).low)
         None
         """
@@ -360,7 +359,7 @@ class Heatmap(_Grid):
 
     @property
     def high(self) -> npt.NDArray[np.float64] | None:
-        """The high end of each cell's interval; as :attr:`low`."""
+        """The high end of each cell's interval; like :attr:`low`."""
         return self._bound(1)
 
     def _bound(self, which: int) -> npt.NDArray[np.float64] | None:
@@ -387,7 +386,7 @@ class Heatmap(_Grid):
         return head
 
     def to_frame(self) -> pd.DataFrame:
-        """Give a wide pandas frame.
+        """Convert to a wide pandas frame.
 
         Returns
         -------
@@ -412,13 +411,13 @@ class Heatmap(_Grid):
         )
 
     def to_xarray(self) -> xr.DataArray:
-        """Give an xarray array with named axes.
+        """Convert to an xarray array with named axes.
 
         Returns
         -------
         xarray.DataArray
-            Dimensions ``price`` and ``time``; times are naive UTC, which plotting expects (``attrs["tz"]`` says so);
-            attributes ``symbol, range, model, units, updated_at, current_price, tz, simulated``. A copy.
+            Dimensions ``price`` and ``time``; times are naive UTC for plotting (``attrs["tz"]``); attributes ``symbol,
+            range, model, units, updated_at, current_price, tz, simulated``. A copy.
 
         Examples
         --------
@@ -451,7 +450,7 @@ class Heatmap(_Grid):
         levels: Levels | None = None,
         maxpain: MaxPain | None = None,
     ) -> Axes:
-        """Draw the map, as :func:`liqdata.plot.heatmap` does. Needs ``liqdata[plot]``.
+        """Draw the map with :func:`liqdata.plot.heatmap`. Needs ``liqdata[plot]``.
 
         Parameters
         ----------
@@ -462,15 +461,15 @@ class Heatmap(_Grid):
         candles : bool
             Draw bars as candles rather than a line through the closes.
         bound : {"low", "high"}, optional
-            Draw :attr:`low` or :attr:`high` instead of :attr:`matrix`; cells where nothing is validated stay empty.
+            Draw :attr:`low` or :attr:`high` instead of :attr:`matrix`; cells without a validated interval stay empty.
         cmap : str or matplotlib.colors.Colormap, optional
-            Colours; viridis on a dark ground by default.
+            Colours; viridis on a dark background by default.
         vmin, vmax : float, optional
-            Ends of the colour scale, in :attr:`units`, above 0; by what is in view by default.
+            Ends of the colour scale, in :attr:`units`, above 0; taken from the visible cells by default.
         threshold : float, optional
-            Leave cells of less than this dark, in :attr:`units`.
+            Do not draw cells below this value, in :attr:`units`.
         levels, maxpain : dict, optional
-            The answers of ``levels()`` and ``maxpain()`` for the same coin, to be marked.
+            The answers of ``levels()`` and ``maxpain()`` for the same coin, to mark in the picture.
 
         Returns
         -------
@@ -479,7 +478,7 @@ class Heatmap(_Grid):
         Raises
         ------
         BadQuery
-            As :func:`liqdata.plot.heatmap`.
+            For a wrong option, and for marks of another coin.
 
         Examples
         --------
@@ -516,7 +515,7 @@ class LiquidationMap(_Grid):
     symbol : str
         Coin, such as ``BTC``.
     range : str
-        Positions opened in the last so much time: ``1d`` or ``7d``.
+        Positions opened in this time: ``1d`` or ``7d``.
     updated_at : datetime.datetime
         Time of the last input, UTC.
     current_price : float
@@ -530,14 +529,14 @@ class LiquidationMap(_Grid):
     sides : numpy.ndarray
         ``"long"`` or ``"short"`` of each bin, shape (N,).
     tiers : numpy.ndarray
-        USD by bin and tier, shape (N, L), float64; a tier that a bin does not name is 0.0.
+        USD by bin and tier, shape (N, L), float64; 0.0 for a tier that a bin does not have.
     total : numpy.ndarray
         USD of each bin, shape (N,), float64.
     meta : dict
-        What is known of the answer beside the contract: source, as_of, simulated, age, view. Not compared.
+        Source, as_of, simulated, age, view and more. Not compared.
     fine : tuple, optional
-        What :meth:`swept` reads of an estimate made in this process: price of bin 0, width of a bin in log price,
-        number of the first bin, number of the first bin above all longs, USD by leverage and bin (L, M). Not compared.
+        The fine grid for :meth:`swept`: price of bin 0, width of a bin in log price, index of the first bin, index of
+        the first bin above all longs, USD by leverage and bin (L, M). Not compared.
 
     Examples
     --------
@@ -564,24 +563,24 @@ class LiquidationMap(_Grid):
     _picture: ClassVar[str] = "liqmap"
 
     def swept(self, low: float | None = None, high: float | None = None) -> dict[str, Any]:
-        """Tell what a move from the current price down to ``low`` and up to ``high`` would cross.
+        """Add up what a price move down to ``low`` and up to ``high`` would cross.
 
         Parameters
         ----------
         low, high : float, optional
-            Prices; the current price where left out, which crosses nothing on that side.
+            Prices; the current price by default, which crosses nothing on that side.
 
         Returns
         -------
         dict
-            ``long`` and ``short``: USD by leverage (int); ``long_usd`` and ``short_usd``: their sums. Of an estimate
-            made in this process from the ledger's fine grid, a bin that is touched counting whole, as the ledger
-            sweeps; of a served map from its bins, the last one in proportion to the part that is crossed.
+            ``long`` and ``short``: USD by leverage (int); ``long_usd`` and ``short_usd``: their sums. With the fine
+            grid (a market in this process, or ``explain=True``) a touched bin counts as a whole. Otherwise the last bin
+            of the map counts in proportion to the crossed part.
 
         Raises
         ------
         BadQuery
-            For a ``low`` above the current price, a ``high`` below it, and what is no price.
+            For a ``low`` above the current price, a ``high`` below it, and values that are not prices.
 
         Examples
         --------
@@ -635,12 +634,12 @@ class LiquidationMap(_Grid):
 
     @property
     def low(self) -> npt.NDArray[np.float64] | None:
-        """The low end of each bin's interval around :attr:`total`: a new array of shape (N,); as of a heatmap."""
+        """The low end of each bin's interval of :attr:`total`, shape (N,); like :attr:`Heatmap.low`."""
         return self._bound(0)
 
     @property
     def high(self) -> npt.NDArray[np.float64] | None:
-        """The high end of each bin's interval; as :attr:`low`."""
+        """The high end of each bin's interval; like :attr:`low`."""
         return self._bound(1)
 
     def _bound(self, which: int) -> npt.NDArray[np.float64] | None:
@@ -656,13 +655,13 @@ class LiquidationMap(_Grid):
 
     @property
     def units(self) -> str:
-        """What a bin counts, as far as its source says."""
+        """What a bin counts, if known."""
         if self._relative:
             return RELATIVE
         return self._dated(_VIEWS.get(self.meta.get("view"), ESTIMATED))
 
     def to_frame(self) -> pd.DataFrame:
-        """Give a pandas frame, one row per bin in the order delivered.
+        """Convert to a pandas frame with one row per bin.
 
         Returns
         -------
@@ -689,13 +688,13 @@ class LiquidationMap(_Grid):
         )
 
     def to_xarray(self) -> xr.Dataset:
-        """Give an xarray data set with named axes.
+        """Convert to an xarray data set with named axes.
 
         Returns
         -------
         xarray.Dataset
             Dimensions ``bin`` and ``leverage``; variables ``tiers`` (bin, leverage) and ``total`` (bin); coordinates
-            ``price`` and ``side`` along ``bin``; attributes as of the heatmap, and ``bin_width``. A copy.
+            ``price`` and ``side`` along ``bin``; attributes as for a heatmap, and ``bin_width``. A copy.
 
         Examples
         --------
@@ -717,9 +716,9 @@ class LiquidationMap(_Grid):
         )
 
     def cumulative(self) -> pd.DataFrame:
-        """Add up the bins from the current price outward, each side for itself.
+        """Add up the bins from the current price outward, for each side.
 
-        Read a row as: if price went to ``price``, so many USD of that side would have been passed on the way.
+        A row says how many USD of its side a move to ``price`` would cross.
 
         Returns
         -------
@@ -757,7 +756,7 @@ class LiquidationMap(_Grid):
         return pd.concat(parts, ignore_index=True)
 
     def _outward(self) -> Iterator[tuple[str, npt.NDArray[np.intp], npt.NDArray[np.float64]]]:
-        """Of each side its bins, the nearest to the current price first, and what they add up to on the way."""
+        """The bins of each side from the current price outward, and their running sum."""
         import numpy as np
 
         for side, outward in (("long", -1.0), ("short", 1.0)):
@@ -773,16 +772,16 @@ class LiquidationMap(_Grid):
         levels: Levels | None = None,
         maxpain: MaxPain | None = None,
     ) -> Axes:
-        """Draw the map, as :func:`liqdata.plot.liqmap` does. Needs ``liqdata[plot]``.
+        """Draw the map with :func:`liqdata.plot.liqmap`. Needs ``liqdata[plot]``.
 
         Parameters
         ----------
         ax : matplotlib.axes.Axes, optional
             Where to draw; a new figure by default.
         interval : bool
-            Draw the interval of each bin from :attr:`low` to :attr:`high`, and hatch where nothing is validated.
+            Draw the interval of each bin from :attr:`low` to :attr:`high`, hatched where nothing is validated.
         levels, maxpain : dict, optional
-            The answers of ``levels()`` and ``maxpain()`` for the same coin, to be marked.
+            The answers of ``levels()`` and ``maxpain()`` for the same coin, to mark in the picture.
 
         Returns
         -------

@@ -1,4 +1,4 @@
-"""Maintenance margins as venues publish them, and the price at which a position is liquidated."""
+"""Maintenance margins of exchanges, and liquidation prices."""
 
 from __future__ import annotations
 
@@ -19,30 +19,30 @@ __all__ = ["brackets", "liquidation_price"]
 
 @public_call
 def brackets(symbol: str, exchange: str = "binance") -> Rows[BracketRow]:
-    """Maintenance margins of a market by the size of the position, as its venue published them.
+    """Maintenance margins of a market by position size, as the exchange published them.
 
-    The margin of a position is ``maintenance_margin * notional - deduction_usd`` of the bracket that the notional lies
-    in: each part pays the rate of its own bracket. Venues change their brackets; these held on the day ``as_of``. No
-    estimate is made of them: :class:`Model` has margins of its own, which ``mmr=`` replaces.
+    The margin of a position is ``maintenance_margin * notional - deduction_usd`` of the bracket that contains the
+    notional. Exchanges change their brackets; these are of the day ``as_of``. Estimates do not use them: :class:`Model`
+    has its own rates (``mmr=``).
 
     Parameters
     ----------
     symbol : str
         Coin or pair, such as ``BTC`` or ``1000PEPEUSDT``.
     exchange : {"binance", "hyperliquid"}
-        Venue. Of Binance BTC, ETH, SOL, XRP, DOGE and PEPE are known, of Hyperliquid BTC and ETH.
+        Available are BTC, ETH, SOL, XRP, DOGE and PEPE of Binance, BTC and ETH of Hyperliquid.
 
     Returns
     -------
     Rows
-        ``exchange``, ``symbol`` (as the venue calls it), ``tier`` (from 1), ``notional_cap_usd`` (``None`` where the
-        bracket has no end), ``maintenance_margin`` (a share), ``max_leverage``, ``deduction_usd``, ``as_of`` (day, in
-        epoch ms) and ``source``.
+        ``exchange``, ``symbol`` (the exchange's name), ``tier`` (from 1), ``notional_cap_usd`` (``None`` if unlimited),
+        ``maintenance_margin`` (a share), ``max_leverage``, ``deduction_usd``, ``as_of`` (day, epoch ms) and
+        ``source``.
 
     Raises
     ------
     BadQuery
-        For a market whose brackets are not known; the message lists those that are.
+        For a market without known brackets; the message lists the markets that have them.
 
     Examples
     --------
@@ -70,8 +70,8 @@ def liquidation_price(
 ) -> float:
     """The mark price at which an isolated position is liquidated: its equity equals its maintenance margin.
 
-    Of a linear contract ``P = (E (s - 1/L) - a) / (s - m - f)`` with ``s`` 1 for longs and -1 for shorts, ``E`` entry,
-    ``L`` leverage, ``m`` maintenance margin rate, ``f`` fee and ``a`` deduction per unit; of an inverse one
+    For a linear contract ``P = (E (s - 1/L) - a) / (s - m - f)`` with ``s`` 1 for longs and -1 for shorts, ``E`` entry,
+    ``L`` leverage, ``m`` maintenance margin rate, ``f`` fee and ``a`` deduction per unit; for an inverse one
     ``P = E (s + m + f) / (s + 1/L)``.
 
     Parameters
@@ -83,24 +83,24 @@ def liquidation_price(
     leverage : float
         At least 1.
     mmr : float, optional
-        Maintenance margin rate, 0 to below 1; where it is given, no bracket is looked up.
+        Maintenance margin rate, 0 to below 1. Without it, brackets give the rate.
     exchange, symbol : str, optional
-        The market whose :func:`brackets` tell the margin otherwise. The bracket is that of the notional at the price of
-        the liquidation, as venues count it.
+        The market for the :func:`brackets`. The bracket is that of the notional at the liquidation price, as exchanges
+        compute it.
     notional : float, optional
         USD of the position at its entry, above 0; needed with ``exchange`` and ``symbol``.
     fee : float
-        Rate of the closing fee, where the venue counts it as margin (OKX does, with its taker fee), 0 to below 1.
+        Rate of the closing fee, if the exchange counts it as margin (OKX: its taker fee), 0 to below 1.
     contract : {"linear", "inverse"}
-        Settled in dollars or in the coin; an inverse one takes ``mmr=``.
+        Settled in dollars or in the coin; an inverse one needs ``mmr=``.
     margin_of : {"mark", "entry"}
-        What the maintenance margin of a linear contract is a share of: the value at the mark price, or at the entry, as
-        Bybit counted it until it changed its rule.
+        Base of the maintenance margin of a linear contract: the value at the mark price, or at the entry price (the
+        former rule of Bybit).
 
     Returns
     -------
     float
-        The price; 0 for a long that nothing liquidates, infinity for such a short.
+        The price; 0 for a long that no price liquidates, infinity for such a short.
 
     Raises
     ------
@@ -142,7 +142,7 @@ def liquidation_price(
 def _market(
     exchange: str | None, symbol: str | None, notional: float | None, leverage: float
 ) -> tuple[str, str, float]:
-    """The market whose brackets are meant."""
+    """The arguments of a bracket look-up."""
     for name, given in (("exchange", exchange), ("symbol", symbol), ("notional", notional)):
         if given is None:
             _refuse(name, None, "mmr=, or exchange=, symbol= and notional=")

@@ -1088,8 +1088,8 @@ class Market:
             raise RuntimeError(msg)
         if source.archive is None:
             msg = (
-                "a market of tables is not exported: an archive says of every bar and reading whose it is, and of "
-                "every row when it was received, which tables do not; liqdata.ingest(folder, ...) makes an archive "
+                "a market of tables is not exported: an archive names the exchange of every bar and reading, and "
+                "when each row was received, which tables do not; liqdata.ingest(folder, ...) makes an archive "
                 "of tables, and liqdata.open(folder) exports it"
             )
             raise RuntimeError(msg)
@@ -1283,8 +1283,8 @@ def demo(
 ) -> Market:
     """Simulate a market with known positions, without network or account.
 
-    Traders with leverages, entries and stops go through a price path with jumps. Positions whose liquidation price the
-    mark price crosses are liquidated. The market has ten coins, five exchanges, 30 days of 5-minute bars and 24 hours
+    Traders with leverages, entries and stops go through a price path with jumps. A position is liquidated when the mark
+    price crosses its liquidation price. The market has ten coins, five exchanges, 30 days of 5-minute bars and 24 hours
     of orders. All answers are labelled as simulated.
 
     Parameters

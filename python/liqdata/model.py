@@ -23,7 +23,7 @@ _PARAMETERS = ("tiers", "weights", "mmr", "clocks", "entries", "grid", "phi0", "
 
 @public_methods
 class Model:
-    """The parameters of an estimate, checked and with a version.
+    """Parameters of an estimate, checked and versioned.
 
     A parameter that is left out has its default. ``docs/model.md`` describes the parameters and lists the defaults.
 
@@ -36,7 +36,7 @@ class Model:
         equal weights if ``tiers`` is given.
     mmr : float or sequence of float, optional
         Maintenance margin rate of all tiers, or one for each. One rate for all is capped at ``1 / (2 * leverage)``.
-        :func:`brackets` has the rates that exchanges publish.
+        :func:`liqdata.margin.brackets` has the rates that exchanges publish.
     clocks : sequence of (float, float), optional
         Share of new positions and turnover per day of average volume, for each clock; the shares sum to 1.
     entries : int, optional
@@ -146,12 +146,12 @@ class Model:
             object.__setattr__(self, key, value)
 
     def __setattr__(self, key: str, value: object) -> None:
-        """Refuse: a model does not change."""
+        """Refuse: a model is immutable."""
         msg = f"a Model does not change; make another one with {key}={value!r}"
         raise AttributeError(msg)
 
     def __delattr__(self, key: str) -> None:
-        """Refuse: a model does not change."""
+        """Refuse: a model is immutable."""
         msg = f"a Model does not change; {key} stays"
         raise AttributeError(msg)
 
@@ -161,7 +161,7 @@ class Model:
         return f"Model({given})  # version {self.version}, {self.view}"
 
     def __eq__(self, other: object) -> bool:
-        """Whether both give the same cells in the same view and have the same name."""
+        """Whether both have the same version, view and name."""
         if not isinstance(other, Model):
             return NotImplemented
         return (self.version, self.view, self.name) == (other.version, other.view, other.name)
@@ -171,7 +171,7 @@ class Model:
         return hash((self.version, self.view, self.name))
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """Pickle what was given."""
+        """Pickle the given parameters."""
         return _again, (self._given,)
 
 
@@ -180,7 +180,7 @@ def _again(given: Mapping[str, Any]) -> Model:
 
 
 def _plain(key: str, value: object) -> object:
-    """Numbers, lists and text as JSON has them; numpy's scalars and arrays count."""
+    """Convert a parameter to JSON types; numpy scalars and arrays are allowed."""
     if isinstance(value, str):
         if key == "name":
             return value

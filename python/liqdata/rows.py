@@ -1,4 +1,4 @@
-"""Rows of one kind: a sequence of dicts that exports to frames without going through them."""
+"""Rows: a sequence of dicts, stored as columns and exported to frames."""
 
 from __future__ import annotations
 
@@ -29,30 +29,29 @@ __all__ = ["Rows"]
 
 R = TypeVar("R")
 _DECIMALS = ("float", "decimal")
-_PANDAS_WITH_TEXT = 3  # from this version on pandas has a string type of its own
-_AT_ONCE = 1024  # rows that are made into dicts at once while iterating
+_PANDAS_WITH_TEXT = 3  # since this version pandas has its own string type
+_AT_ONCE = 1024  # rows converted to dicts at a time while iterating
 
 
 @public_methods
 class Rows(Generic[R]):
     """An immutable sequence of dict rows.
 
-    It is none of :class:`collections.abc.Sequence`: a library of frames would take it for a list of dicts and guess the
-    types from the first of them. It asks for the columns instead (``__arrow_c_stream__``), which are those of
-    :meth:`to_arrow`.
+    Keys are those of the wire. Decimal strings are exact :class:`~decimal.Decimal` in the dicts (``float`` or text with
+    the client option ``decimals``), numbers are ``float``, counts ``int``, times ``int`` epoch milliseconds. A slice is
+    ``Rows`` again; ``rows == [{...}, ...]`` compares by value.
 
-    Keys and meaning are those of the wire. Decimal strings are exact :class:`~decimal.Decimal` in the dicts (``float``
-    with ``decimals="float"`` on the client, text with ``"text"``), numbers are ``float``, counts ``int``, times ``int``
-    epoch milliseconds. A slice is again ``Rows``; ``rows == [{...}, ...]`` compares by value.
+    It is not a :class:`collections.abc.Sequence`, because frame libraries would guess types from the first dict. They
+    read the columns through ``__arrow_c_stream__`` instead, as in :meth:`to_arrow`.
 
-    Frames of orders have one column more than the dicts: ``coin`` behind ``symbol`` (``1000PEPEUSDT`` is of ``PEPE``).
+    Frames of orders have the additional column ``coin`` after ``symbol`` (``PEPE`` for ``1000PEPEUSDT``).
 
     Attributes
     ----------
     meta : dict
-        ``source``, ``as_of`` (UTC datetime), ``simulated``, ``age`` (timedelta from the newest row to
-        ``as_of``, or ``None``), where known ``coverage`` (of realised rows of a window, as
-        :meth:`Client.coverage`), and ``replayed`` where an archive is told again.
+        ``source``, ``as_of`` (UTC datetime), ``simulated``, ``age`` (timedelta from the newest row to ``as_of``, or
+        ``None``), ``coverage`` if known (for realised rows of a window, as in :meth:`Client.coverage`), and
+        ``replayed`` for a replay.
 
     Examples
     --------
@@ -66,7 +65,7 @@ class Rows(Generic[R]):
 
     __slots__ = ("_decimals", "_table", "meta")
     _picture = "rows"  # the plots recognise rows by it
-    __hash__ = None  # type: ignore[assignment]  # how Python spells that what compares by value has no hash
+    __hash__ = None  # type: ignore[assignment]  # compared by value, so not hashable
 
     def __init__(
         self, table: _core.Table, *, decimals: RowDecimals = "decimal", meta: dict[str, Any] | None = None
@@ -77,11 +76,11 @@ class Rows(Generic[R]):
 
     @property
     def columns(self) -> list[str]:
-        """Column names, in order; known of empty rows too."""
+        """Column names, in order; also of empty rows."""
         return self._table.names()
 
     def _rows(self) -> list[R]:
-        # Made anew each time: a dict that was handed out is the caller's own to change.
+        # New dicts each time, because callers may change them.
         return cast("list[R]", self._table.dicts(self._decimals))
 
     def __len__(self) -> int:
@@ -94,19 +93,18 @@ class Rows(Generic[R]):
     @overload
     def __getitem__(self, index: str) -> npt.NDArray[Any]: ...
     def __getitem__(self, index: int | slice | str) -> R | Rows[R] | npt.NDArray[Any]:
-        """A row as a dict, a part as ``Rows``, or a column by its name as a numpy array.
+        """A row as a dict, a slice as ``Rows``, or a column by name as a numpy array.
 
         Parameters
         ----------
         index : int, slice or str
-            Decimals of a column are ``float64``, times ``datetime64[ms]`` (UTC), counts ``int64`` (``float64``
-            where one may be missing), text ``object``. A missing number is NaN, a missing time NaT, a missing text
-            ``None``.
+            A column of decimals is ``float64``, of times ``datetime64[ms]`` (UTC), of counts ``int64`` (``float64`` if
+            one may be missing), of text ``object``. Missing values are NaN, NaT or ``None``.
 
         Raises
         ------
         BadQuery
-            For a name that is no column's.
+            For an unknown column name.
 
         Examples
         --------
@@ -147,24 +145,24 @@ class Rows(Generic[R]):
         return any(mine == row for mine in self)
 
     def index(self, row: object, start: int = 0, stop: int | None = None) -> int:
-        """The place of the first row from ``start`` to before ``stop`` that equals ``row``; else ``ValueError``.
+        """The index of the first row that equals ``row``, from ``start`` until before ``stop``.
 
         Parameters
         ----------
         row : dict
-            What the row has to equal.
+            The row to find.
         start, stop : int
-            Where to look, as of a list's ``index``.
+            Where to search, as in ``list.index``.
 
         Returns
         -------
         int
-            Its place among all rows.
+            The index among all rows.
 
         Raises
         ------
         ValueError
-            If none of them does.
+            If no row is equal.
 
         Examples
         --------
@@ -181,17 +179,17 @@ class Rows(Generic[R]):
         raise ValueError(msg)
 
     def count(self, row: object) -> int:
-        """How many rows equal ``row``.
+        """The number of rows that equal ``row``.
 
         Parameters
         ----------
         row : dict
-            What the rows have to equal.
+            The row to count.
 
         Returns
         -------
         int
-            Their number.
+            The number of equal rows.
 
         Examples
         --------
@@ -203,7 +201,7 @@ class Rows(Generic[R]):
         return sum(mine == row for mine in self)
 
     def _made(self, start: int) -> list[R]:
-        """The dicts from a place on, as many as are made at once."""
+        """The next batch of dicts from an index on."""
         part = self._table.slice(start, 1, min(_AT_ONCE, len(self) - start))
         return cast("list[R]", part.dicts(self._decimals))
 
@@ -237,7 +235,7 @@ class Rows(Generic[R]):
         ax : matplotlib.axes.Axes, optional
             Where to draw; a new figure by default.
         **options
-            What the function of :mod:`liqdata.plot` with the question's name takes.
+            Options of the function of :mod:`liqdata.plot` with the name of the endpoint.
 
         Returns
         -------
@@ -246,7 +244,7 @@ class Rows(Generic[R]):
         Raises
         ------
         BadQuery
-            For rows that have no picture, such as orders.
+            For rows without a picture, such as orders.
 
         Examples
         --------
@@ -261,22 +259,21 @@ class Rows(Generic[R]):
         return plot.draw(self, ax, **options)
 
     def to_pandas(self, *, decimals: Literal["float", "decimal"] = "float", progress: Progress = False) -> pd.DataFrame:
-        """A pandas frame, made column by column from numpy (no pyarrow needed).
+        """Convert to a pandas frame, without pyarrow.
 
         Parameters
         ----------
         decimals : {"float", "decimal"}
             Money and prices as float64, or as exact :class:`~decimal.Decimal` objects of one scale per column.
         progress : bool or callable
-            Show a bar of the columns (with tqdm, on a terminal or in a notebook), or tell a function how many are done
-            and of how many: exact ones of millions of rows take seconds each.
+            Show a progress bar of the columns (needs tqdm; on a terminal or in a notebook), or call a function with the
+            number of columns done and the total. Exact columns of millions of rows take seconds.
 
         Returns
         -------
         pandas.DataFrame
-            A :class:`~pandas.RangeIndex`; times are ``datetime64[ms, UTC]`` columns, text is pandas' own string type,
-            whole numbers are ``int64``, or pandas' ``Int64`` where one may be missing.
-            Empty rows keep their columns and dtypes.
+            With a :class:`~pandas.RangeIndex`. Times are ``datetime64[ms, UTC]``, text is pandas' string type, integers
+            are ``int64``, or ``Int64`` if one may be missing. Empty rows keep their columns and dtypes.
 
         Raises
         ------
@@ -299,21 +296,21 @@ class Rows(Generic[R]):
             for name in framed:
                 columns[name] = _column(self._table, name, exact=exact)
                 shown.update(1)
-        # The arrays are the frame's own: nobody else holds them.
+        # The frame owns the arrays, so no copy is needed.
         frame = pd.DataFrame(columns, index=pd.RangeIndex(len(self)), copy=False)
         frame.attrs = {name: self.meta[name] for name in ("source", "simulated") if self.meta.get(name) is not None}
         return frame
 
     def to_polars(self, *, decimals: Literal["float", "decimal"] = "float", progress: Progress = False) -> pl.DataFrame:
-        """A polars frame, over Arrow and without pyarrow.
+        """Convert to a polars frame through Arrow, without pyarrow.
 
         Parameters
         ----------
         decimals : {"float", "decimal"}
             Money and prices as Float64, or as exact ``Decimal(38, s)`` with the smallest scale per column.
         progress : bool or callable
-            Show a bar of the columns (with tqdm, on a terminal or in a notebook), or tell a function how many are done
-            and of how many: those of ten million exact rows take seconds.
+            Show a progress bar of the columns (needs tqdm; on a terminal or in a notebook), or call a function with the
+            number of columns done and the total. Exact columns of millions of rows take seconds.
 
         Returns
         -------
@@ -336,15 +333,15 @@ class Rows(Generic[R]):
         return pl.DataFrame(self._arrow(decimals, progress))
 
     def to_arrow(self, *, decimals: Literal["float", "decimal"] = "float", progress: Progress = False) -> pa.Table:
-        """A pyarrow table.
+        """Convert to a pyarrow table.
 
         Parameters
         ----------
         decimals : {"float", "decimal"}
             Money and prices as float64, or as exact ``decimal128(38, s)`` with the smallest scale per column.
         progress : bool or callable
-            Show a bar of the columns (with tqdm, on a terminal or in a notebook), or tell a function how many are done
-            and of how many: those of ten million exact rows take seconds.
+            Show a progress bar of the columns (needs tqdm; on a terminal or in a notebook), or call a function with the
+            number of columns done and the total. Exact columns of millions of rows take seconds.
 
         Returns
         -------
@@ -373,10 +370,9 @@ class Rows(Generic[R]):
             return self._table.arrow(exact, seen)
 
     def __arrow_c_stream__(self, requested_schema: object | None = None) -> object:
-        """The Arrow C stream of the rows (money as float64), as often as asked.
+        """The Arrow C stream of the rows (money as float64); may be read several times.
 
-        Texts and instants come in the types that ``requested_schema`` names; where it names others, all come as they
-        are.
+        ``requested_schema`` can change the types of text and times; other types in it are ignored.
         """
         return self._table.arrow(exact=False).__arrow_c_stream__(requested_schema)
 
@@ -386,14 +382,14 @@ def _restore(table: _core.Table, decimals: RowDecimals, meta: dict[str, Any]) ->
 
 
 def _column(table: _core.Table, name: str, *, exact: bool) -> Any:
-    """What a pandas frame takes as this column."""
+    """A column for a pandas frame."""
     import numpy as np
     import pandas as pd
 
     kind = dict(zip(table.names(), table.kinds(), strict=True)).get(name, "text")
     if kind == "text":
         codes, names = table.codes(name)
-        # The distinct names are made once and taken by their codes; an empty column has a name to take from.
+        # Distinct names are created once and taken by code; `take` needs at least one.
         known = names or [""]
         own_text = int(pd.__version__.partition(".")[0]) >= _PANDAS_WITH_TEXT
         texts = pd.array(known, dtype="str") if own_text else np.array(known, dtype=object)

@@ -1,4 +1,4 @@
-"""A server of any market over the contract."""
+"""The HTTP server of a market."""
 
 from __future__ import annotations
 
@@ -23,50 +23,50 @@ __all__ = ["Limits", "Server", "serve"]
 
 _PORTS = 65535
 _MOST = 2**31
-# Where a number has other bounds than 1 and the above: none of them, and bytes.
+# Bounds other than from 1 to _MOST.
 _BOUNDS = {"past": (0, _MOST), "past_queue": (0, _MOST), "past_memory": (0, 2**50), "answer_memory": (2**20, 2**50)}
-# Seconds that a log record may wait.
+# Seconds between two deliveries of log records.
 _PROMPTLY = 0.1
 
 
 @dataclass(frozen=True, kw_only=True)
 class Limits:
-    """What one client of a server can cost the others; times are in seconds.
+    """Limits on what one client can cost the others; times are in seconds.
 
     Parameters
     ----------
     connections : int
-        Connections served at once. Where all are taken, the one that has been idle longest makes room; where all are
-        being answered, one more is told to come back in a second (503).
+        Concurrent connections. A new one replaces the connection that has been idle longest; if all are busy, it is
+        refused for a second (503).
     per_peer : int
-        Connections among them that one peer may hold; with one more it loses its own that has been idle longest. Behind
-        a trusted proxy: requests that one client may have under way (429).
+        Concurrent connections of one peer; a further one replaces its own that has been idle longest. Behind a trusted
+        proxy: concurrent requests of one client (429).
     streams : int
-        Connections among them that may follow the stream of orders.
+        Connections that may stream orders.
     past : int
-        Questions about the past (``as_of=``) answered at once, beside those about now: with workers, a reader and kept
-        rows of their own. With 0 none is answered (``BadQuery``).
+        Concurrent historical requests (``as_of=``), in addition to current ones; they have their own workers, reader
+        and row cache. 0 disables them (``BadQuery``).
     past_queue : int
-        Questions about the past that wait; one more is told to come back (503).
+        Historical requests that wait; further ones are refused for a while (503).
     past_memory : int
-        What is kept of the past for the next question about it, in bytes.
+        Cache for historical requests, in bytes.
     answer_memory : int
-        What answers take together in memory, in bytes: those that are kept, a little more than half of it, and those
-        that clients are still reading. Beyond it no further answer is made (503).
+        Memory of all replies, in bytes: cached ones (a little more than half) and those that clients are still reading.
+        Beyond it requests are refused (503).
     query, headers : int
         Longest query string, and longest sum of header names and values, in bytes.
     idle : float
-        Longest silence before the next request's head is whole.
+        Longest wait for the complete head of the next request.
     head : float
-        Longest time from the first byte of a head to its last, and for agreeing on TLS.
+        Longest time from the first to the last byte of a head, and for the TLS handshake.
     request : float
-        Longest time from a whole head to the first byte of its answer (503).
+        Longest time from a complete head to the first byte of the reply (503).
     stall : float
-        Longest time in which a client that is being answered reads nothing.
+        Longest time in which a client reads nothing of its reply.
     grace : float
-        Longest wait for answers under way once the server has been told to stop.
+        Longest wait for running replies when the server closes.
     trusted_proxies : sequence of str
-        Addresses and networks whose ``X-Forwarded-For`` says who asks; anybody else's is not believed.
+        Addresses and networks that may set ``X-Forwarded-For``; it is ignored from others.
 
     Raises
     ------
@@ -125,26 +125,26 @@ class Server:
 
     def __init__(self, market: Market, host: str, port: int, settings: dict[str, object]) -> None:
         self.market = market
-        self._core = _core.Server(market._source.open_core(), host, port, settings)  # noqa: SLF001 - the market's native half
+        self._core = _core.Server(market._source.open_core(), host, port, settings)  # noqa: SLF001 - the native half of the market
         ended = threading.Event()
-        # A thread that knows nothing of the server, so that one that is dropped unclosed ends it, too.
+        # The thread does not reference the server, so that garbage collection of the server ends it.
         self._end = weakref.finalize(self, ended.set)
         threading.Thread(target=_deliver, args=(ended,), name="liqdata-logs", daemon=True).start()
 
     @property
     def url(self) -> str:
-        """Base address of the service; give it to a client."""
+        """Base address of the service, for a client."""
         return self._core.url
 
     def close(self) -> None:
-        """Finish the answers under way, within the limit ``grace``, and stop; again is harmless.
+        """Finish running replies within the limit ``grace`` and stop; may be called again.
 
         Examples
         --------
         >>> import liqdata
         >>> server = liqdata.serve(liqdata.demo())
         >>> server.close()
-        >>> server.close()  # harmless
+        >>> server.close()  # no effect
         """
         self._core.close()
         self._end()
@@ -160,7 +160,7 @@ class Server:
 
 
 def _deliver(ended: threading.Event) -> None:
-    """Hand log records to :mod:`logging` as they come."""
+    """Deliver log records to :mod:`logging`."""
     while not ended.wait(_PROMPTLY):
         _core.deliver_logs()
 
@@ -179,46 +179,46 @@ def serve(
     public: bool = False,
     access_log: bool = False,
 ) -> Server:
-    """Serve a market over the same contract, for a team or for tests.
+    """Serve a market over HTTP, for a team or for tests.
 
     Parameters
     ----------
     market : Market
-        What answers.
+        The market to serve.
     host : str
-        Address to listen on; loopback unless told otherwise.
+        Address to listen on; loopback by default.
     port : int
         Port to listen on, 0 to 65535; 0 picks a free one.
     token : str, path or sequence of str, optional
-        What a client has to send as ``Authorization: Bearer`` (``Client(token=...)``): one token or several, each of at
-        least 16 visible ASCII characters or its digest as ``liqdata token`` prints it; or the path of a file of such
-        digests, a line each, which is read again when it changes. Everybody may ask where there is none.
+        What a client must send as ``Authorization: Bearer`` (``Client(token=...)``): one token or several, each at
+        least 16 visible ASCII characters, or its digest as ``liqdata token`` prints it; or the path of a file with one
+        digest per line, which is reloaded when it changes. Without a token everybody may send requests.
     tls : tuple of two paths, optional
-        Certificate chain and private key in PEM; both are read again when they change.
+        Certificate chain and private key in PEM; both are reloaded when they change.
     hosts : sequence of str
-        Names the server answers to beside its addresses and ``localhost``; a request that names another gets 421.
+        Host names of the server besides its addresses and ``localhost``; requests with other names get 421.
     origins : sequence of str
-        Origins, such as ``"https://example.org"``, whose pages a browser lets read the answers (CORS).
+        Origins, such as ``"https://example.org"``, that may read replies in a browser (CORS).
     limits : Limits or mapping, optional
-        What one client can cost the others; names and defaults are those of :class:`liqdata.server.Limits`.
+        Limits per client; names and defaults are those of :class:`liqdata.server.Limits`.
     public : bool
-        That everybody who can reach an address beyond this machine may ask, without a token.
+        Allow requests from other machines without a token.
     access_log : bool
-        Whether each answer is noted by the logger ``liqdata.access``, at the level of information: who asked, what, the
-        status, the bytes of the body (``-`` where they are not known yet) and the milliseconds to its beginning.
+        Log every reply to the logger ``liqdata.access`` at level INFO: client, request, status, size of the body in
+        bytes (``-`` if not yet known) and milliseconds to its first byte.
 
     Returns
     -------
     Server
-        A context manager with ``url`` and ``close()``. It runs on threads of its own.
+        A context manager with ``url`` and ``close()``. It runs on own threads.
 
     Raises
     ------
     BadQuery
-        For an option outside its bounds, a file that holds no token or certificate, and an address that other machines
-        reach where there is neither a token nor ``public=True``.
+        For an option outside its bounds, a file without a token or certificate, and an address that other machines can
+        reach without a token or ``public=True``.
     OSError
-        If the address cannot be listened on.
+        If the server cannot listen on the address.
 
     Examples
     --------
@@ -255,7 +255,7 @@ def serve(
 
 
 def limits_of(given: Limits | Mapping[str, object] | None) -> Limits:
-    """The limits that are given, or :class:`~liqdata.BadQuery`."""
+    """The limits as an object, or :class:`~liqdata.BadQuery`."""
     if given is None:
         return Limits()
     if isinstance(given, Limits):
@@ -268,11 +268,11 @@ def limits_of(given: Limits | Mapping[str, object] | None) -> Limits:
         if name not in names:
             msg = f"limits: {name!r} is no limit; allowed: {', '.join(names)}"
             raise BadQuery(msg, parameter="limits")
-    return Limits(**given)  # type: ignore[arg-type]  # checked by the class itself
+    return Limits(**given)  # type: ignore[arg-type]  # the class checks them
 
 
 def _texts(given: object, parameter: str, allowed: str) -> tuple[str, ...]:
-    """Several texts, or one."""
+    """One text or several, as a tuple."""
     several = [given] if isinstance(given, str) else given
     if not isinstance(several, Iterable) or isinstance(several, bytes | Mapping):
         msg = f"{parameter}: a {type(given).__name__} is not allowed; allowed: {allowed}"
@@ -286,7 +286,7 @@ def _texts(given: object, parameter: str, allowed: str) -> tuple[str, ...]:
 
 
 def _host(name: str) -> str:
-    """A name as requests carry it."""
+    """A host name as requests send it."""
     if "/" in name or any(map(str.isspace, name)):
         msg = f"hosts: {name!r} is no name; allowed: the name alone, such as data.example.org"
         raise BadQuery(msg, parameter="hosts")
@@ -294,7 +294,7 @@ def _host(name: str) -> str:
 
 
 def _tokens(given: object) -> list[str]:
-    """Tokens, which no message tells."""
+    """Tokens as a list; no message contains them."""
     several = [given] if isinstance(given, str) else given
     allowed = "a text, several, or the path of a file"
     if not isinstance(several, Iterable) or isinstance(several, bytes | Mapping):
@@ -322,12 +322,12 @@ def _files(tls: object) -> tuple[Path, Path] | None:
 
 
 _USUAL = {"http": 80, "https": 443}
-# A name or an address.
+# A host name or an address.
 _HOST = re.compile(r"[a-z0-9_-]+(\.[a-z0-9_-]+)*|\[[0-9a-f:.]+\]")
 
 
 def _origin(text: str) -> str:
-    """An origin as browsers spell it, which is all that is compared: no other of the same name or place is it."""
+    """An origin as browsers send it; origins are compared as text."""
     from urllib.parse import urlsplit
 
     bare = text.removesuffix("/").lower()

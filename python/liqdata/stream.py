@@ -1,4 +1,4 @@
-"""Streams: the orders as they arrive and the cascades as they close, for ``for`` and for ``async for``."""
+"""Streams of new orders and of closing cascades, for ``for`` and ``async for``."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ R = TypeVar("R")
 
 
 class _Batch(Generic[R]):
-    """Rows that have arrived and not been handed out, and the place behind those that have."""
+    """Received rows that were not yielded yet, and the id of the last one that was."""
 
     def __init__(self, core: _core.Stream, *, decimals: RowDecimals) -> None:
         self._core = core
@@ -28,7 +28,7 @@ class _Batch(Generic[R]):
         self.ended = False
 
     def put(self, answer: tuple[_core.Table, list[str | None]] | None) -> None:
-        """Take what has come; ``None`` is the end."""
+        """Store received rows; ``None`` is the end."""
         if answer is None:
             self.ended = True
             return
@@ -37,7 +37,7 @@ class _Batch(Generic[R]):
         self._left = len(ids)
 
     def row(self) -> R | None:
-        """The next row, if there is one."""
+        """The next row; ``None`` if more must be received."""
         for row, place in self._rows:
             self._left -= 1
             self._given = place
@@ -50,7 +50,7 @@ class _Batch(Generic[R]):
 
 
 class _Stream(Iterator[R]):
-    """Rows that are waited for."""
+    """Waits for rows."""
 
     def __init__(self, core: _core.Stream, *, decimals: RowDecimals) -> None:
         self._core = core
@@ -58,9 +58,9 @@ class _Stream(Iterator[R]):
 
     @property
     def last_event_id(self) -> str | None:
-        """The id of the last row handed out: the place from which another stream goes on.
+        """The id of the last yielded row; another stream can continue after it.
 
-        ``None`` until the service has named a place.
+        ``None`` until the service sends one.
         """
         return self._batch.last_event_id
 
@@ -74,7 +74,7 @@ class _Stream(Iterator[R]):
         raise StopIteration
 
     def close(self) -> None:
-        """End the stream, also for a thread that waits for it; again is harmless.
+        """End the stream, also for a waiting thread; may be called again.
 
         Examples
         --------
@@ -95,7 +95,7 @@ class _Stream(Iterator[R]):
 
 
 class _AsyncStream(AsyncIterator[R]):
-    """Rows that are awaited."""
+    """Awaits rows."""
 
     def __init__(self, core: _core.Stream, *, decimals: RowDecimals) -> None:
         self._core = core
@@ -103,9 +103,9 @@ class _AsyncStream(AsyncIterator[R]):
 
     @property
     def last_event_id(self) -> str | None:
-        """The id of the last row handed out: the place from which another stream goes on.
+        """The id of the last yielded row; another stream can continue after it.
 
-        ``None`` until the service has named a place.
+        ``None`` until the service sends one.
         """
         return self._batch.last_event_id
 
@@ -121,7 +121,7 @@ class _AsyncStream(AsyncIterator[R]):
         raise StopAsyncIteration
 
     async def aclose(self) -> None:
-        """End the stream, also for a task that waits for it; again is harmless.
+        """End the stream, also for a waiting task; may be called again.
 
         Examples
         --------
@@ -145,24 +145,24 @@ class _AsyncStream(AsyncIterator[R]):
 
 
 class OrderStream(_Stream[OrderRow[Amount]], Generic[Amount]):
-    """The orders as they arrive; :meth:`liqdata.Client.stream_orders` and the market's make them.
+    """New orders as they arrive; made by ``stream_orders``.
 
-    It waits for the next order as long as it takes; Ctrl-C interrupts the wait. Use ``with``, or :meth:`close` it.
-    After an error it may be asked again and goes on where it was.
+    It waits for the next order without a time limit; Ctrl-C interrupts the wait. Use ``with``, or :meth:`close` it.
+    After an error, iteration continues after the last order.
 
     Examples
     --------
     >>> import liqdata
-    >>> with liqdata.demo().stream_orders() as stream:  # nothing arrives in tables, so this one ends at once
+    >>> with liqdata.demo().stream_orders() as stream:  # this market receives no orders
     ...     list(stream)
     []
     """
 
 
 class AsyncOrderStream(_AsyncStream[OrderRow[Amount]], Generic[Amount]):
-    """The orders as they arrive, for ``async for`` and ``async with``; a cancelled wait loses no order.
+    """New orders, for ``async for`` and ``async with``; a cancelled wait loses no order.
 
-    Otherwise as :class:`OrderStream`.
+    Otherwise like :class:`OrderStream`.
 
     Examples
     --------
@@ -175,23 +175,23 @@ class AsyncOrderStream(_AsyncStream[OrderRow[Amount]], Generic[Amount]):
 
 
 class CascadeStream(_Stream[CascadeRow[Amount]], Generic[Amount]):
-    """The cascades as they close; :meth:`liqdata.Client.stream_cascades` and the market's make them.
+    """Cascades as they close; made by ``stream_cascades``.
 
-    As :class:`OrderStream` otherwise.
+    Otherwise like :class:`OrderStream`.
 
     Examples
     --------
     >>> import liqdata
-    >>> with liqdata.demo().stream_cascades("BTC") as stream:  # nothing arrives in tables, so this one ends at once
+    >>> with liqdata.demo().stream_cascades("BTC") as stream:  # this market receives no orders
     ...     list(stream)
     []
     """
 
 
 class AsyncCascadeStream(_AsyncStream[CascadeRow[Amount]], Generic[Amount]):
-    """The cascades as they close, for ``async for`` and ``async with``; a cancelled wait loses no cascade.
+    """Cascades as they close, for ``async for`` and ``async with``; a cancelled wait loses no cascade.
 
-    Otherwise as :class:`CascadeStream`.
+    Otherwise like :class:`CascadeStream`.
 
     Examples
     --------

@@ -1,8 +1,7 @@
-"""The shapes of answers and the closed vocabularies of questions, for annotations.
+"""Types of rows, answers and parameters, for annotations.
 
-Decimal amounts of the contract are ``decimal.Decimal``; a client made with ``decimals="float"`` gives ``float`` in
-their place: ``OrderRow`` is ``OrderRow[Decimal]``, and rows of such a client are ``OrderRow[float]``. Times are
-integers, Unix epoch milliseconds.
+Exact amounts are ``decimal.Decimal``: ``OrderRow`` is ``OrderRow[Decimal]``. Rows of a client with ``decimals="float"``
+are ``OrderRow[float]``. Times are integers, epoch milliseconds.
 
 Examples
 --------
@@ -23,7 +22,7 @@ if TYPE_CHECKING:
     from typing_extensions import TypeVar
 
     Amount = TypeVar("Amount", default=Decimal)
-else:  # what type checkers know of defaults, Python does from 3.13 on
+else:  # Python supports defaults of type variables from 3.13 on
     from typing import TypeVar
 
     Amount = TypeVar("Amount")
@@ -90,72 +89,72 @@ Instants: TypeAlias = "Instant | Iterable[Instant]"
 """An instant, or several."""
 
 Progress: TypeAlias = "bool | Callable[[int, int | None], object]"
-"""Whether to show a bar of what is done, or what to call with how many are done and of how many, if that is known."""
+"""Whether to show a progress bar, or a function of the number done and the total (``None`` if unknown)."""
 
 Window: TypeAlias = Literal["1h", "4h", "12h", "24h", "1d"]
 """Rolling window of a realised total; ``1d`` is ``24h``."""
 
 Sampling: TypeAlias = Literal["complete", "latest", "largest_of_side", "latest_or_largest", "unknown"]
-"""What a venue publishes of its liquidations: all, or of those that come together the latest or the largest."""
+"""Which liquidations an exchange publishes: all, or the latest or largest of an interval."""
 
 HistoryGroup: TypeAlias = Literal["coin", "symbol", "exchange", "side"]
-"""What liquidations over time are grouped by beside the period."""
+"""Grouping columns of liquidations over time."""
 
 HeatmapRange: TypeAlias = Literal["12h", "24h", "1d", "3d", "7d", "1w", "1M", "30d", "3M", "6M", "1y", "all"]
-"""Range of a heatmap: positions opened in the last so much time.
+"""Range of a heatmap: positions opened in this time.
 
-``1d`` is ``24h``, ``1w`` is ``7d`` and ``30d`` is ``1M``; ``3M`` is 90 days, ``6M`` 180, ``1y`` 365, and ``all`` since
-the bars begin.
+``1d`` is ``24h``, ``1w`` is ``7d`` and ``30d`` is ``1M``; ``3M`` is 90 days, ``6M`` 180, ``1y`` 365, and ``all`` starts
+with the first bar.
 """
 
 MapRange: TypeAlias = Literal["1d", "24h", "7d", "1w", "12h", "3d", "1M", "30d", "3M", "6M", "1y", "all"]
-"""Range of a liquidation map, as :data:`HeatmapRange`."""
+"""Range of a liquidation map, like :data:`HeatmapRange`."""
 
 Model: TypeAlias = Literal[2, 3]
-"""Read-out of the estimate: 2 in USD of open interest exposed, 3 in USD expected to be reported."""
+"""View of the estimate: 2 for USD of open interest exposed, 3 for USD expected to be reported."""
 
 Side: TypeAlias = Literal["LONG", "SHORT"]
-"""Side of the position that was liquidated."""
+"""Side of the liquidated position."""
 
 MapKind: TypeAlias = Literal["heatmap", "liqmap", "levels", "maxpain"]
-"""The question that an estimated map answers."""
+"""The endpoint of an estimated map."""
 
 ArchiveTable: TypeAlias = Literal["orders", "bars", "open_interest", "maps", "positions"]
-"""A kind of rows that an archive keeps."""
+"""A table of an archive."""
 
 MapSource: TypeAlias = Literal["estimate", "positions"]
-"""What a liquidation map is made of: an estimated ledger, or positions that were seen."""
+"""Source of a liquidation map: an estimate, or observed positions."""
 
 MapSide: TypeAlias = Literal["long", "short"]
 """Side of the positions in a bin of a liquidation map."""
 
 View: TypeAlias = Literal["exposure", "expected", "measured"]
-"""What a map's USD count: open interest exposed, liquidations expected to be reported, or positions that were seen."""
+"""What the USD of a map count: exposed open interest, expected liquidations, or observed positions."""
 
 Decimals: TypeAlias = Literal["decimal", "float"]
-"""How exact amounts are given in frames: ``decimal.Decimal`` or ``float``."""
+"""Type of exact amounts in frames: ``decimal.Decimal`` or ``float``."""
 
 RowDecimals: TypeAlias = Literal["decimal", "float", "text"]
-"""How exact amounts are given in dict rows: ``decimal.Decimal``, ``float``, or text with every digit."""
+"""Type of exact amounts in dict rows: ``decimal.Decimal``, ``float``, or text with every digit."""
 
 Completeness: TypeAlias = Literal["sampled", "complete", "unknown"]
-"""Whether a venue publishes every liquidation or a sample."""
+"""Whether an exchange publishes every liquidation or a sample."""
 
 KnownBy: TypeAlias = Literal["documented", "verified", "unknown"]
-"""How that is known: by the venue's own words, or by its own numbers, which were followed."""
+"""Source of the completeness: the documentation of the exchange, or a check of its sequence numbers."""
 
 VenueState: TypeAlias = Literal["starting", "live", "degraded", "down", "stopped"]
-"""How the collecting of a venue goes."""
+"""State of the connections to an exchange."""
 
 PriceKind: TypeAlias = Literal["avg_fill", "fill", "bankruptcy", "order", "liquidation"]
-"""What a venue's price means: average or single fill, bankruptcy, the order's limit, or its liquidation price."""
+"""Meaning of a price: average or single fill, bankruptcy, limit of the order, or liquidation price."""
 
 InstrumentKind: TypeAlias = Literal["linear", "inverse"]
-"""What a contract's size is counted in: base units, or USD."""
+"""Unit of the contract size: base units, or USD."""
 
 
 class ClientOptions(TypedDict, total=False):
-    """What a client is made with beside its address and ``decimals``."""
+    """Options of a client other than its address and ``decimals``."""
 
     timeout: float
     connect_timeout: float
@@ -182,7 +181,7 @@ Overview = TypedDict(
 )
 Overview.__doc__ = """Totals of the four windows.
 
-All sources of this package give all four; of another service that leaves one out, it is absent (``"1h" in answer``)."""
+Another service may omit windows; check with ``"1h" in answer``."""
 
 
 class CoinRow(TypedDict):
@@ -208,7 +207,7 @@ class ExchangeRow(TypedDict, Generic[Amount]):
 class OrderRow(TypedDict, Generic[Amount]):
     """One liquidation order; ``qty`` in base units, ``timestamp`` in epoch milliseconds.
 
-    ``group_id`` is there where ``groups`` asks for it.
+    ``group_id`` is present with ``groups=True``.
     """
 
     exchange: str
@@ -267,7 +266,7 @@ class Pain(TypedDict):
 class MaxPain(TypedDict):
     """Max pain of a coin over one day and over seven.
 
-    All sources of this package give both; of another service that leaves one out, it is absent (``"d1" in answer``).
+    Another service may omit one; check with ``"d1" in answer``.
     """
 
     symbol: str
@@ -278,7 +277,7 @@ class MaxPain(TypedDict):
 
 
 class CoverageRow(TypedDict):
-    """What is known of one venue in a window; ``None`` where nobody measured it."""
+    """Coverage of one exchange in a window; ``None`` if not measured."""
 
     exchange: str
     connected_share: float | None
@@ -302,7 +301,7 @@ class CoverageRow(TypedDict):
 
 
 class HistoryRow(TypedDict, Generic[Amount]):
-    """What was liquidated in one period, of one group; ``covered`` is ``None`` where nobody kept a record."""
+    """Liquidations of one period and group; ``covered`` is ``None`` without a record."""
 
     timestamp: int
     coin: NotRequired[str]
@@ -318,7 +317,7 @@ class HistoryRow(TypedDict, Generic[Amount]):
 
 
 class CascadeRow(TypedDict, Generic[Amount]):
-    """Orders of one coin and side that followed each other closely; ``None`` is what is not known, or not yet."""
+    """Orders of one coin and side in quick succession; unknown values are ``None``."""
 
     start: int
     end: int
@@ -337,7 +336,7 @@ class CascadeRow(TypedDict, Generic[Amount]):
 
 
 class UndercountRow(TypedDict, Generic[Amount]):
-    """What one exchange published, and what is estimated of all it liquidated; ``None`` where nothing tells."""
+    """Published and estimated USD of one exchange; ``None`` without an estimate."""
 
     exchange: str
     sampling: Sampling
@@ -360,7 +359,7 @@ class PositionRow(TypedDict):
 
 
 class SeenPositionRow(TypedDict, Generic[Amount]):
-    """One open position of an account that was looked at; ``None`` is what is not known."""
+    """One observed position of an account; unknown values are ``None``."""
 
     exchange: str
     account: str
@@ -376,7 +375,7 @@ class SeenPositionRow(TypedDict, Generic[Amount]):
 
 
 class TruthRow(TypedDict):
-    """How the map of a coin and side stands against known positions (:func:`liqdata.score_truth`)."""
+    """Score of the map of a coin and side against known positions (:func:`liqdata.score_truth`)."""
 
     symbol: str
     side: Literal["long", "short"]
@@ -389,7 +388,7 @@ class TruthRow(TypedDict):
 
 
 class BarRow(TypedDict):
-    """One price bar of a coin; ``timestamp`` is its open, and from ``closes_at`` on it is known."""
+    """One price bar of a coin; ``timestamp`` is its open, and it is known from ``closes_at`` on."""
 
     symbol: str
     timestamp: int
@@ -414,7 +413,7 @@ class OpenInterestRow(TypedDict):
 class MapRow(TypedDict):
     """One estimated map as it was served; ``timestamp`` is the close of its last bar, ``explain`` is JSON text.
 
-    ``version`` is :attr:`liqdata.Model.version` of what made it, ``None`` where that was not kept.
+    ``version`` is the :attr:`liqdata.Model.version` of its model, ``None`` if not stored.
     """
 
     kind: MapKind
@@ -428,7 +427,7 @@ class MapRow(TypedDict):
 
 
 class BracketRow(TypedDict):
-    """One bracket of a venue's maintenance margins; ``as_of`` in epoch milliseconds."""
+    """One bracket of an exchange's maintenance margins; ``as_of`` in epoch milliseconds."""
 
     exchange: str
     symbol: str
@@ -442,7 +441,7 @@ class BracketRow(TypedDict):
 
 
 class FindingRow(TypedDict):
-    """Something in an archive that is not as it was written."""
+    """A damaged, missing or unexpected file of an archive."""
 
     file: str
     holds: str
@@ -455,10 +454,10 @@ class FindingRow(TypedDict):
 
 
 class GapRow(TypedDict):
-    """A stretch of time in which orders of an exchange may have been missed, and what became of it.
+    """An interval in which orders of an exchange may be missing, and its backfill.
 
-    ``holds`` is ``None`` of orders; ``"bars"``, ``"open_interest"``, ``"positions"`` or ``"maps"`` where damage took
-    such rows.
+    ``holds`` is ``None`` for orders, and ``"bars"``, ``"open_interest"``, ``"positions"`` or ``"maps"`` if damage
+    affects those rows.
     """
 
     exchange: str
@@ -473,7 +472,7 @@ class GapRow(TypedDict):
 
 
 class LiquidationRow(TypedDict):
-    """One decoded liquidation; ``qty`` and ``value_usd`` are ``None`` while the contract's multiplier is unknown."""
+    """One decoded liquidation; ``qty`` and ``value_usd`` are ``None`` without the contract's multiplier."""
 
     exchange: str
     symbol: str
@@ -492,7 +491,7 @@ class LiquidationRow(TypedDict):
 
 
 class Instrument(TypedDict):
-    """One market of a venue; ``contract_size`` is an exact decimal as text, in base units or in USD."""
+    """One market of an exchange; ``contract_size`` is an exact decimal as text, in base units or USD."""
 
     base: str
     quote: str
@@ -501,7 +500,7 @@ class Instrument(TypedDict):
 
 
 class VenueStatus(TypedDict):
-    """How one exchange is collected; counts are since the collector began, instants epoch ms."""
+    """Status of one exchange; counts start with the collector, times are epoch ms."""
 
     exchange: str
     state: VenueState
@@ -544,7 +543,7 @@ class VenueStatus(TypedDict):
 
 
 class RawStatus(TypedDict):
-    """How the keeping of frames goes; ``bytes`` are those on the disk, ``dropped`` those that could not be kept."""
+    """Status of stored frames; ``bytes`` are on disk, ``dropped`` frames could not be stored."""
 
     frames: int
     dropped: int
@@ -553,7 +552,7 @@ class RawStatus(TypedDict):
 
 
 class PositionsStatus(TypedDict):
-    """How the looking at positions goes; counts are since the start."""
+    """Status of position snapshots; counts start with the collector."""
 
     live: bool
     accounts: int
@@ -566,7 +565,7 @@ class PositionsStatus(TypedDict):
 
 
 class CollectorStatus(TypedDict):
-    """How a collector does; rows are counted once they are durable and were not there before."""
+    """Status of a collector; counts include durable new rows."""
 
     at: int
     since: int

@@ -149,7 +149,7 @@ def test_a_bad_frame_among_many_is_named_by_its_place():
     with pytest.raises(liqdata.UnexpectedReply, match=r"frame\[1\]") as caught:
         decode("bybit", [LONG, LONG.replace('"Buy"', '"Up"')])
     assert caught.value.path == "frame[1].data[0].S"
-    with pytest.raises(liqdata.BadQuery, match="1 instants stand beside 2 frames"):
+    with pytest.raises(liqdata.BadQuery, match="1 instants for 2 frames"):
         decode("bybit", [LONG, LONG], received_at=[5])
     with pytest.raises(liqdata.BadQuery, match="int is not a frame"):
         decode("bybit", [LONG, 5])

@@ -1,4 +1,4 @@
-"""The table of endpoints as the native half has it: what ``/api`` of a server lists."""
+"""The table of endpoints, as ``/api`` of a server lists it."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 class Parameter(NamedTuple):
-    """What may be asked of an endpoint; text, or a whole number where ``type`` says so."""
+    """A parameter of an endpoint; ``type`` is text or a whole number."""
 
     name: str
     default: str | int | None
@@ -24,12 +24,12 @@ class Parameter(NamedTuple):
     meaning: str
 
 
-# The columns that are there only where a parameter asks for them, and which.
-_ASKED_FOR = {"group_id": "groups"}
+# Columns that are present only with a parameter, and its name.
+_OPTIONAL_COLUMNS = {"group_id": "groups"}
 
 
 class Endpoint(NamedTuple):
-    """One endpoint: its question, and the columns of its rows or members of its object."""
+    """One endpoint: its parameters, and the columns or members of its reply."""
 
     name: str
     path: str
@@ -40,22 +40,22 @@ class Endpoint(NamedTuple):
     columns: tuple[dict[str, Any], ...]
     extension: bool
 
-    def answered(self, asked: Mapping[str, object]) -> list[dict[str, Any]]:
-        """The columns that an answer has where that was asked: some are there only where a parameter asks for them."""
+    def reply_columns(self, asked: Mapping[str, object]) -> list[dict[str, Any]]:
+        """The columns of a reply to these parameters."""
         return [
             column
             for column in self.columns
-            if column["name"] not in _ASKED_FOR or asked.get(_ASKED_FOR[column["name"]], False)
+            if column["name"] not in _OPTIONAL_COLUMNS or asked.get(_OPTIONAL_COLUMNS[column["name"]], False)
         ]
 
 
 @cache
 def endpoints() -> dict[str, Endpoint]:
-    """The contract's endpoints in its order, then those beside them, by name."""
-    contract, beside = json.loads(_core.endpoints())
+    """The endpoints by name: those of the contract in its order, then the extensions."""
+    contract, extensions = json.loads(_core.endpoints())
     return {
         entry["name"]: _endpoint(entry, extension=extension)
-        for entries, extension in ((contract, False), (beside, True))
+        for entries, extension in ((contract, False), (extensions, True))
         for entry in entries
     }
 

@@ -1,4 +1,4 @@
-"""pandas beside pyarrow."""
+"""Import order of pandas and pyarrow."""
 
 from __future__ import annotations
 
@@ -7,11 +7,10 @@ import sys
 
 
 def pandas_first() -> None:
-    """Import pandas, where it is there, before pyarrow does so by itself: a Ctrl-C meanwhile would be lost in pyarrow.
+    """Import pandas, if it is installed, before pyarrow imports it.
 
-    For what pyarrow imports it for anyway: whatever makes arrays or scalars of objects, numpy of arrays, or a table of
-    what streams Arrow.
+    pyarrow would swallow a Ctrl-C during its own import of pandas, which many conversions trigger.
     """
     if "pandas" not in sys.modules:
-        with contextlib.suppress(Exception):  # as pyarrow, which does without
-            import pandas as pd  # noqa: F401 - that it comes in is all
+        with contextlib.suppress(Exception):  # pyarrow works without pandas, too
+            import pandas as pd  # noqa: F401 - imported for its effect

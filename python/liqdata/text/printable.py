@@ -1,30 +1,29 @@
-"""Text of others, fit to be shown: what steers a terminal or begins a line of its own is written out as an escape."""
+"""Printable text: escapes control characters in text of others, and shortens long messages."""
 
 from __future__ import annotations
 
 __all__ = ["counted", "printable", "shortened"]
 
-# The most characters of what is said, and how many of its beginning and of its end are left of what is longer. What
-# libraries say of a failure, with the body that a service sent, has room.
+# Longest message, and the lengths of the beginning and end that remain of a longer one. Library errors with the body of
+# a reply fit.
 _MOST, _BEGIN, _END = 1000, 700, 250
-# What may stand behind it: a list of what is allowed.
+# What may follow: a list of allowed values.
 _ALLOWED = "; allowed: "
 _LIST = 4000
 
 
 def printable(text: str) -> str:
-    r"""Give a text as it may be shown, in a message, a log, a table or a repr.
+    r"""Escape characters that cannot be printed.
 
     Parameters
     ----------
     text : str
-        A text that a service, an exchange or a file may have made.
+        Text that may come from a service, an exchange or a file.
 
     Returns
     -------
     str
-        The same where every character can be printed. Control characters, line ends, marks that turn the direction of
-        writing and the like are their escapes, such as ``\x1b``.
+        The text with control characters, line ends, direction marks and the like as escapes, such as ``\x1b``.
 
     Examples
     --------
@@ -37,19 +36,19 @@ def printable(text: str) -> str:
 
 
 def counted(count: int, what: str) -> str:
-    """Give so many of what is named by its singular.
+    """Format a count with its noun.
 
     Parameters
     ----------
     count : int
-        How many there are.
+        The count.
     what : str
-        What one of them is called.
+        The noun in the singular.
 
     Returns
     -------
     str
-        The number and the name, in the plural but for one.
+        The count and the noun, in the plural unless the count is 1.
 
     Examples
     --------
@@ -60,18 +59,18 @@ def counted(count: int, what: str) -> str:
 
 
 def shortened(message: str) -> str:
-    r"""Give a message at a length that can be read, whatever value somebody gave is told in it.
+    r"""Shorten a message in the middle.
 
     Parameters
     ----------
     message : str
-        What is wrong, with the value; what is allowed may follow.
+        The error with the value; allowed values may follow.
 
     Returns
     -------
     str
-        The same, but a long one's beginning and end with how many characters stood between them. Done twice it is as
-        done once.
+        The message, or its beginning and end with the number of characters between them. Shortening twice has no
+        further effect.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Rows as a table for a reader: of a notebook or of a terminal, the first and the last where there are many."""
+"""Rows as tables for notebooks and terminals; long ones show their first and last rows."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ if TYPE_CHECKING:
 
     from liqdata.rows import Rows
 
-_SHOWN = 10  # more rows than these are elided in the middle
+_SHOWN = 10  # with more rows, the middle is omitted
 _GAP = "  "  # between two columns
 
 
 def as_html(rows: Rows[Any], kinds: list[str]) -> str:
-    """For a notebook."""
+    """An HTML table for a notebook."""
     head, lines, left = _parts(rows, kinds)
     align = ["left" if one else "right" for one in left]
     titles = "".join(
@@ -43,7 +43,7 @@ def as_html(rows: Rows[Any], kinds: list[str]) -> str:
 
 
 def as_text(rows: Rows[Any], kinds: list[str]) -> str:
-    """For a terminal: columns that do not fit its width come below each other, no cell is cut."""
+    """A text table for a terminal; columns that do not fit continue below, cells are never cut."""
     head, lines, left = _parts(rows, kinds)
     columns = [[name, *("…" if line is None else line[place] for line in lines)] for place, name in enumerate(head)]
     drawn = [_column(cells, to_left=to_left) for cells, to_left in zip(columns, left, strict=True)]
@@ -61,7 +61,7 @@ def as_text(rows: Rows[Any], kinds: list[str]) -> str:
 
 
 def _parts(rows: Rows[Any], kinds: list[str]) -> tuple[list[str], list[list[str] | None], list[bool]]:
-    """Titles, lines (``None`` for those that are left out), and which columns are aligned to the left."""
+    """Titles, lines (``None`` for omitted ones), and whether each column is left-aligned."""
     elided = len(rows) > _SHOWN
     shown: Sequence[Any] = [*rows[: _SHOWN // 2], *rows[-_SHOWN // 2 :]] if elided else list(rows)
     lines: list[list[str] | None] = [
@@ -80,7 +80,7 @@ def _column(cells: list[str], *, to_left: bool) -> list[str]:
 
 
 def _width(text: str) -> int:
-    """Places of a terminal that a text takes."""
+    """Number of terminal cells of a text."""
     return sum(0 if unicodedata.combining(one) else 1 + (unicodedata.east_asian_width(one) in "WF") for one in text)
 
 

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from liqdata import _core
 from liqdata.calls.arguments import to_be_made
-from liqdata.collector import elsewhere, told_something
+from liqdata.collector import check_replies, with_hyperliquid_hint
 from liqdata.errors import BadQuery
 from liqdata.market import collected
 from liqdata.server import serve as server_of
@@ -82,7 +82,7 @@ def collect(
         finally:
             collector.stop()
     if once and status is not None and not enough.is_set():
-        told_something(status)
+        check_replies(status)
 
 
 def serve(
@@ -128,7 +128,7 @@ def _begin(
     try:
         return _core.Collector(to_be_made(str(archive)), list(venues), list(coins), settings, once, positions=positions)
     except BadQuery as error:
-        raise elsewhere(error, venues, "--positions") from None
+        raise with_hyperliquid_hint(error, venues, "--positions") from None
 
 
 @contextmanager

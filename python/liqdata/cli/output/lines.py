@@ -35,7 +35,7 @@ class Lines:
     """
 
     def __init__(self, endpoint: Endpoint, asked: Mapping[str, object] | None = None) -> None:
-        columns = endpoint.answered(asked or {})
+        columns = endpoint.reply_columns(asked or {})
         self._columns = [(column["name"], column["type"], column["unit"]) for column in columns]
         self._begun = False
 
