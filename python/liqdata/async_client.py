@@ -413,7 +413,7 @@ class AsyncClient(Generic[Amount]):
         exchange: str | None = None,
         as_of: Instants | None = None,
         explain: bool = False,
-    ) -> Any:
+    ) -> Heatmap | AsyncIterator[Heatmap] | dict[str, Heatmap] | dict[str, AsyncIterator[Heatmap]]:
         """Estimated liquidations over price and time.
 
         Parameters and result are those of :meth:`liqdata.Client.heatmap`.
@@ -495,7 +495,7 @@ class AsyncClient(Generic[Amount]):
         source: MapSource | None = None,
         as_of: Instants | None = None,
         explain: bool = False,
-    ) -> Any:
+    ) -> LiquidationMap | list[LiquidationMap] | dict[str, LiquidationMap] | dict[str, list[LiquidationMap]]:
         """Estimated liquidations by price and leverage tier.
 
         Parameters and result are those of :meth:`liqdata.Client.liqmap`.
@@ -559,7 +559,7 @@ class AsyncClient(Generic[Amount]):
         model: Number | Model | None = None,
         as_of: Instants | None = None,
         explain: bool = False,
-    ) -> Any:
+    ) -> Levels | list[Levels] | dict[str, Levels] | dict[str, list[Levels]]:
         """The strongest long and short cluster of each leverage tier.
 
         Parameters and result are those of :meth:`liqdata.Client.levels`.
@@ -619,7 +619,7 @@ class AsyncClient(Generic[Amount]):
         model: Number | Model | None = None,
         as_of: Instants | None = None,
         explain: bool = False,
-    ) -> Any:
+    ) -> MaxPain | list[MaxPain] | dict[str, MaxPain] | dict[str, list[MaxPain]]:
         """The strongest long and short cluster of a day and of a week.
 
         Parameters and result are those of :meth:`liqdata.Client.maxpain`.

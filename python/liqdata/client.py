@@ -535,7 +535,7 @@ class Client(Generic[Amount]):
         exchange: str | None = None,
         as_of: Instants | None = None,
         explain: bool = False,
-    ) -> Any:
+    ) -> Heatmap | Iterator[Heatmap] | dict[str, Heatmap] | dict[str, Iterator[Heatmap]]:
         """Estimated liquidations over price and time.
 
         Parameters
@@ -646,7 +646,7 @@ class Client(Generic[Amount]):
         source: MapSource | None = None,
         as_of: Instants | None = None,
         explain: bool = False,
-    ) -> Any:
+    ) -> LiquidationMap | list[LiquidationMap] | dict[str, LiquidationMap] | dict[str, list[LiquidationMap]]:
         """Estimated liquidations by price and leverage tier.
 
         Parameters
@@ -746,7 +746,7 @@ class Client(Generic[Amount]):
         model: Number | Model | None = None,
         as_of: Instants | None = None,
         explain: bool = False,
-    ) -> Any:
+    ) -> Levels | list[Levels] | dict[str, Levels] | dict[str, list[Levels]]:
         """The strongest long and short cluster of each leverage tier.
 
         Parameters
@@ -827,7 +827,7 @@ class Client(Generic[Amount]):
         model: Number | Model | None = None,
         as_of: Instants | None = None,
         explain: bool = False,
-    ) -> Any:
+    ) -> MaxPain | list[MaxPain] | dict[str, MaxPain] | dict[str, list[MaxPain]]:
         """The strongest long and short cluster of a day and of a week.
 
         Parameters

@@ -434,7 +434,7 @@ class Market:
         exchange: str | None = None,
         as_of: Instants | None = None,
         explain: bool = False,
-    ) -> Any:
+    ) -> Heatmap | Iterator[Heatmap] | dict[str, Heatmap] | dict[str, Iterator[Heatmap]]:
         """Estimated liquidations over price and time.
 
         Parameters and result are those of :meth:`liqdata.Client.heatmap`. Several instants give an iterator, which
@@ -516,7 +516,7 @@ class Market:
         source: MapSource | None = None,
         as_of: Instants | None = None,
         explain: bool = False,
-    ) -> Any:
+    ) -> LiquidationMap | list[LiquidationMap] | dict[str, LiquidationMap] | dict[str, list[LiquidationMap]]:
         """Estimated liquidations by price and leverage tier.
 
         Parameters and result are those of :meth:`liqdata.Client.liqmap`. With the range ``"all"`` of tables or a
@@ -579,7 +579,7 @@ class Market:
         model: Number | Model | None = None,
         as_of: Instants | None = None,
         explain: bool = False,
-    ) -> Any:
+    ) -> Levels | list[Levels] | dict[str, Levels] | dict[str, list[Levels]]:
         """The strongest long and short cluster of each leverage tier.
 
         Parameters and result are those of :meth:`liqdata.Client.levels`.
@@ -636,7 +636,7 @@ class Market:
         model: Number | Model | None = None,
         as_of: Instants | None = None,
         explain: bool = False,
-    ) -> Any:
+    ) -> MaxPain | list[MaxPain] | dict[str, MaxPain] | dict[str, list[MaxPain]]:
         """The strongest long and short cluster of a day and of a week.
 
         Parameters and result are those of :meth:`liqdata.Client.maxpain`.

@@ -63,7 +63,7 @@ class _Buffer(Generic[Amount]):
             self._rows, self._open, self._tables = rows, table, self._tables[1:]
 
     def _shut(self) -> None:
-        """Put back what is left of the table whose rows are handed out."""
+        """Put the remaining rows of the current table back."""
         left = operator.length_hint(self._rows)
         if self._open is not None and left:
             self._tables.insert(0, self._open.slice(len(self._open) - left, 1, left))

@@ -133,7 +133,7 @@ async def _fetched(root: Path, address: str, start: int | None, *, progress: Pro
 
 
 async def _manifest(ask: Callable[..., NativeManifest], folder: Path, address: str, *arguments: object) -> Manifest:
-    """Manifest of a journal that was fetched; what is wrong with it is told of the object."""
+    """The manifest of a downloaded journal; errors name the object, not the local file."""
     try:
         return manifest_of(await asyncio.to_thread(ask, *arguments))
     except ArchiveError as error:

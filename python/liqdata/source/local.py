@@ -146,7 +146,7 @@ class LocalSource:
 
         return {name: request.convert(reply, of(name, reply)) for name, reply in zip(questions, replies, strict=True)}
 
-    def ask_lazily(self, request: Request[A]) -> Any:
+    def ask_lazily(self, request: Request[A]) -> A | Iterator[A] | dict[str, A] | dict[str, Iterator[A]]:
         """As :meth:`ask_each`; several instants give an iterator of answers in place of each answer.
 
         The iterator computes a few answers at a time.
@@ -172,7 +172,7 @@ class LocalSource:
             for at, reply in zip(part, replies, strict=True):
                 yield request.convert(reply, self.origin(at).of_question(request.endpoint, parameters))
 
-    def ask_list(self, request: Request[A]) -> Any:
+    def ask_list(self, request: Request[A]) -> A | list[A] | dict[str, A] | dict[str, list[A]]:
         """As :meth:`ask_each`; several instants give a list of answers in place of each answer."""
         switch(request.explain, "explain")
         if not request.has_instants:

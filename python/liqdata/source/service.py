@@ -86,13 +86,14 @@ class BlockingService(Service):
         replies = self.core.begin_many(extended, [f"symbol: {name}" for name in questions]).wait()
         return _converted(request, questions, replies, self.origin(at))
 
-    def ask_lazily(self, request: Request[A]) -> Any:
+    def ask_lazily(self, request: Request[A]) -> A | Iterator[A] | dict[str, A] | dict[str, Iterator[A]]:
         """As :meth:`ask_each`; several instants give an iterator of answers in place of each answer."""
         if not request.has_instants:
             return self.ask_each(request)
         series = _series(request)
-        found = {name: self._iterate(one, request) for name, one in series.items()}
-        return found.get(None, found)
+        if request.has_symbols:
+            return {name: self._iterate(one, request) for name, one in series.items()}
+        return self._iterate(series[""], request)
 
     def _iterate(self, series: _Series, request: Request[A]) -> Iterator[A]:
         for start in range(0, len(series.instants), _BATCH):
@@ -100,7 +101,7 @@ class BlockingService(Service):
             replies = self.core.begin_many(part.questions, part.notes, at_once=_BATCH).wait()
             yield from part.converted(replies, request, self)
 
-    def ask_list(self, request: Request[A]) -> Any:
+    def ask_list(self, request: Request[A]) -> A | list[A] | dict[str, A] | dict[str, list[A]]:
         """As :meth:`ask_each`; several instants give a list of answers in place of each answer."""
         if not request.has_instants:
             return self.ask_each(request)
@@ -137,13 +138,16 @@ class AsyncService(Service):
         replies = await answer(lambda bridge, token: self.core.begin_many(extended, notes, bridge, token))
         return _converted(request, questions, replies, self.origin(at))
 
-    async def ask_lazily(self, request: Request[A]) -> Any:
+    async def ask_lazily(
+        self, request: Request[A]
+    ) -> A | AsyncIterator[A] | dict[str, A] | dict[str, AsyncIterator[A]]:
         """As :meth:`ask_each`; several instants give an async iterator of answers in place of each answer."""
         if not request.has_instants:
             return await self.ask_each(request)
         series = _series(request)
-        found = {name: self._iterate(one, request) for name, one in series.items()}
-        return found.get(None, found)
+        if request.has_symbols:
+            return {name: self._iterate(one, request) for name, one in series.items()}
+        return self._iterate(series[""], request)
 
     async def _iterate(self, series: _Series, request: Request[A]) -> AsyncIterator[A]:
         for start in range(0, len(series.instants), _BATCH):
@@ -151,7 +155,7 @@ class AsyncService(Service):
             for converted in part.converted(await self._replies(part.questions, part.notes), request, self):
                 yield converted
 
-    async def ask_list(self, request: Request[A]) -> Any:
+    async def ask_list(self, request: Request[A]) -> A | list[A] | dict[str, A] | dict[str, list[A]]:
         """As :meth:`ask_each`; several instants give a list of answers in place of each answer."""
         if not request.has_instants:
             return await self.ask_each(request)
@@ -177,7 +181,7 @@ class _Series(NamedTuple):
     instants: list[int]
     explain: bool
     parameters: dict[str, object]
-    symbol: str | None
+    symbol: str
 
     def part(self, start: int) -> _Series:
         """The same question as of the next few instants."""
@@ -190,7 +194,7 @@ class _Series(NamedTuple):
     @property
     def notes(self) -> list[str]:
         """Text that is added to the error of each question."""
-        named = "" if self.symbol is None else f"symbol: {self.symbol}, "
+        named = f"symbol: {self.symbol}, " if self.symbol else ""
         return [f"{named}as_of: {_iso(at)}" for at in self.instants]
 
     def converted(self, replies: list[Any], request: Request[A], service: Service) -> list[A]:
@@ -201,30 +205,32 @@ class _Series(NamedTuple):
         ]
 
 
-def _series(request: Request[Any]) -> dict[str | None, _Series]:
-    """The series of each of several symbols, or of the one symbol (key ``None``)."""
+def _series(request: Request[Any]) -> dict[str, _Series]:
+    """The series of each of several symbols, or of the one symbol (with an empty key)."""
     explain = switch(request.explain, "explain")
     instants = request.instants()
     if not request.has_symbols:
-        return {None: _Series(request.question(), instants, explain, dict(request.parameters), None)}
+        return {"": _Series(request.question(), instants, explain, dict(request.parameters), "")}
     return {
         name: _Series(question, instants, explain, request.about(name), name)
         for name, question in request.questions().items()
     }
 
 
-def _flattened(series: dict[str | None, _Series]) -> tuple[list[_core.Question], list[str]]:
+def _flattened(series: dict[str, _Series]) -> tuple[list[_core.Question], list[str]]:
     """All questions of all series, and their notes."""
     questions = [question for one in series.values() for question in one.questions]
     return questions, [note for one in series.values() for note in one.notes]
 
 
-def _lists(series: dict[str | None, _Series], replies: Iterator[Any], request: Request[A], service: Service) -> Any:
+def _lists(
+    series: dict[str, _Series], replies: Iterator[Any], request: Request[A], service: Service
+) -> list[A] | dict[str, list[A]]:
     """The replies as a list per symbol, or one list."""
     found = {
         name: one.converted(list(islice(replies, len(one.instants))), request, service) for name, one in series.items()
     }
-    return found.get(None, found)
+    return found if request.has_symbols else found[""]
 
 
 def _converted(
