@@ -9,7 +9,7 @@ use crate::market::query::market_query::{
 };
 use crate::market::refusal::{Refusal, RefusalCode};
 use crate::market::revision::wall_clock;
-use crate::market::source::traits::{RequiredHistory, shown};
+use crate::market::source::view_source::{RequiredHistory, view_of};
 use crate::model::{Chosen, GroupedOrder, Millis, Model, Symbol};
 
 impl Market {
@@ -44,10 +44,10 @@ impl Market {
             return Ok(ExplainedReply::realised(reply));
         }
         let needed = match question.material() {
-            QueryInputs::Realised(_) | QueryInputs::Recorded(_) | QueryInputs::Stretch => None,
+            QueryInputs::Realised(_) | QueryInputs::Recorded(_) | QueryInputs::TimeRange => None,
             QueryInputs::Estimated(needed) => Some(needed),
         };
-        let answered = shown(&*self.source, as_of, needed.as_ref(), |view| {
+        let answered = view_of(&*self.source, as_of, needed.as_ref(), |view| {
             question.answer(view)
         })
         .and_then(|answered| Ok(answered?))
@@ -150,7 +150,7 @@ impl Market {
         if !question.is_one_ledger() || !self.source.shows_the_past() {
             return None;
         }
-        let answers = shown(&*self.source, None, Some(&needed), |view| {
+        let answers = view_of(&*self.source, None, Some(&needed), |view| {
             question.answers(view, instants)
         });
         // Where there is nothing to show, each is refused by itself.
@@ -182,7 +182,7 @@ impl Market {
             exchange: None,
             lasts: Millis::ALL,
         };
-        shown(&*self.source, None, Some(&needed), work)
+        view_of(&*self.source, None, Some(&needed), work)
             .and_then(|made| Ok(made?))
             .map_err(|refusal| self.of_coin(coin, refusal))
     }
@@ -200,7 +200,7 @@ impl Market {
         as_of: Option<Millis>,
     ) -> Result<Vec<GroupedOrder>, Refusal> {
         self.check_instant(as_of)?;
-        let page = shown(&*self.source, as_of, None, |view| {
+        let page = view_of(&*self.source, as_of, None, |view| {
             engine::orders(view, wanted(orders), limit, offset)
         })?;
         self.check_answer(orders, &page)?;

@@ -11,15 +11,15 @@ use crate::market::market::Market;
 use crate::market::refusal::Refusal;
 use crate::market::revision::wall_clock;
 use crate::market::shared_refresh::SharedLook;
-use crate::market::source::archive::ArchiveSource;
+use crate::market::source::archive::archive_source::ArchiveSource;
 use crate::market::source::growing_tables::{GrowingTables, MarketFeed};
+use crate::market::source::market_source::MarketSource;
 use crate::market::source::replay::{ReplayClock, ReplaySource};
 use crate::market::source::tables::TableSource;
-use crate::market::source::traits::Source;
 use crate::model::{Millis, TimeRange};
 
 impl Market {
-    fn of(source: Arc<dyn Source>, origin: impl Into<String>) -> Self {
+    fn of(source: Arc<dyn MarketSource>, origin: impl Into<String>) -> Self {
         Self {
             source,
             simulated: false,
@@ -57,7 +57,7 @@ impl Market {
         origin: impl Into<String>,
     ) -> Self {
         let fixed = Arc::new(TableSource::new(observations));
-        let place = Arc::clone(&fixed) as Arc<dyn Source>;
+        let place = Arc::clone(&fixed) as Arc<dyn MarketSource>;
         let moving = ReplaySource::of_observations(place, fixed.observations(), start, clock);
         Self {
             simulated: true,

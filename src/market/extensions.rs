@@ -7,11 +7,11 @@ use crate::engine::{self, CascadeQuestion, Rows, TimelineQuestion, WholeTapes};
 use crate::market::arrivals::{ArrivalId, Arrivals};
 use crate::market::market::Market;
 use crate::market::query::cascades::price;
+use crate::market::query::market_history::MarketHistory;
 use crate::market::query::market_query::wanted;
 use crate::market::query::order_pages;
-use crate::market::query::time_ranges::Stretches;
 use crate::market::refusal::Refusal;
-use crate::market::source::traits::shown;
+use crate::market::source::view_source::view_of;
 use crate::model::{
     Bar, CascadeRow, Coin, Completeness, GroupedOrder, MapRow, Millis, MissedStretch,
     ObservedLiquidations, ObservedOpenInterest, PeriodRow, PositionRow, TimeRange, UndercountRow,
@@ -206,7 +206,7 @@ impl Market {
     ///
     /// A [`Refusal`] as of [`Market::answer`].
     pub fn liquidations(&self) -> Result<Vec<ObservedLiquidations>, Refusal> {
-        shown(&*self.source, None, None, |view| {
+        view_of(&*self.source, None, None, |view| {
             view.observations().liquidations().collect()
         })
     }
@@ -230,7 +230,7 @@ impl Market {
     }
 }
 
-impl Stretches for Market {
+impl MarketHistory for Market {
     fn newest(&self) -> Millis {
         self.now()
     }
@@ -243,7 +243,7 @@ impl Stretches for Market {
     ) -> Result<Vec<GroupedOrder>, Refusal> {
         self.check_instant(as_of)?;
         order_pages::check(asked)?;
-        match self.source.archive_of_the_past() {
+        match self.source.history_archive() {
             Some(archive) => {
                 let known_by = self.source.instant(as_of)?;
                 let last = known_by.unwrap_or_else(|| self.now());
@@ -254,7 +254,7 @@ impl Stretches for Market {
                     most,
                 )
             }
-            None => shown(&*self.source, as_of, None, |view| {
+            None => view_of(&*self.source, as_of, None, |view| {
                 let range = TimeRange::bounded(asked.start, asked.end);
                 engine::orders_between(view, wanted(asked), range, asked.limit.into(), asked.offset)
             }),
@@ -308,9 +308,9 @@ impl Stretches for Market {
         let whole = if self.simulated {
             WholeTapes::All
         } else {
-            WholeTapes::At(self.source.whole_tapes(as_of, window)?)
+            WholeTapes::At(self.source.complete_ranges(as_of, window)?)
         };
-        shown(&*self.source, as_of, None, |view| {
+        view_of(&*self.source, as_of, None, |view| {
             engine::undercount(view, window, &whole)
         })
     }

@@ -11,8 +11,8 @@ use crate::market::map_recorder::MapRecorder;
 use crate::market::refusal::Refusal;
 use crate::market::revision::{Dependency, Revision, SourceState};
 use crate::market::shared_refresh::SharedLook;
+use crate::market::source::market_source::MarketSource;
 use crate::market::source::replay::ReplaySource;
-use crate::market::source::traits::Source;
 use crate::model::{Millis, MissedStretch};
 
 /// What a server, or a caller in this process, asks its questions of.
@@ -32,7 +32,7 @@ use crate::model::{Millis, MissedStretch};
 /// ```
 #[derive(Debug)]
 pub struct Market {
-    pub(crate) source: Arc<dyn Source>,
+    pub(crate) source: Arc<dyn MarketSource>,
     pub(crate) simulated: bool,
     /// Where the observations come from, in a few words.
     pub(crate) origin: String,
@@ -74,7 +74,7 @@ impl Market {
 
     /// Keeps up to `bytes`, about, of what was read of the past for the next question about it.
     pub(crate) fn keep_of_the_past(&self, bytes: usize) {
-        self.source.keep_of_the_past(bytes);
+        self.source.set_history_cache(bytes);
     }
 
     /// What keeps the maps that servers of this market answer with, where something does.
@@ -183,7 +183,7 @@ impl Market {
     /// The instant questions are about where they name none.
     #[must_use]
     pub fn now(&self) -> Millis {
-        self.source.last_standing(&Dependency::Observations).now
+        self.source.last_state(&Dependency::Observations).now
     }
 
     /// The same, where anything has been observed: the epoch itself stands for nothing.
@@ -206,16 +206,14 @@ impl Market {
     /// What every answer depends on.
     #[must_use]
     pub fn revision(&self) -> Revision {
-        self.source
-            .last_standing(&Dependency::Observations)
-            .revision
+        self.source.last_state(&Dependency::Observations).revision
     }
 
     /// What the estimates of `coin` depend on: another number once a bar of it has closed, or its past has changed.
     #[must_use]
     pub fn estimate_revision(&self, coin: &str) -> Revision {
         self.source
-            .last_standing(&Dependency::Coin(coin.to_owned()))
+            .last_state(&Dependency::Coin(coin.to_owned()))
             .revision
     }
 
@@ -245,7 +243,7 @@ impl Market {
         };
         self.look.fresh(look).await?;
         // None where somebody is taking in what is new.
-        if let Some(standing) = self.source.seen(basis) {
+        if let Some(standing) = self.source.cached_state(basis) {
             return Ok(standing);
         }
         let basis = basis.clone();
@@ -258,7 +256,7 @@ impl Market {
     ///
     /// A [`Refusal`] where what is new cannot be read.
     pub(crate) fn standing(&self, basis: &Dependency) -> Result<SourceState, Refusal> {
-        self.source.standing(basis)
+        self.source.state(basis)
     }
 
     /// Waits until the revision is another than `seen`.

@@ -20,8 +20,8 @@ use crate::market::follow::cascade_tracker::{CascadeTracker, ClosedCascade, LATE
 use crate::market::follow::order_follower::{OrderFollower, OrderUpdate};
 use crate::market::market::Market;
 use crate::market::query::cascades::{MOST, row_of};
+use crate::market::query::market_history::MarketHistory;
 use crate::market::query::market_query::QueryNames;
-use crate::market::query::time_ranges::Stretches;
 use crate::market::refusal::Refusal;
 use crate::model::{CascadeRow, Millis, Order};
 
@@ -320,7 +320,7 @@ impl CascadeFollower {
                     most: MOST,
                 });
                 let market = Arc::clone(&self.market);
-                let look = move || Stretches::cascades(&*market, &asked, None);
+                let look = move || MarketHistory::cascades(&*market, &asked, None);
                 none.insert(Box::pin(run_blocking(self.lane.clone(), look)))
             }
         };

@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use crate::api::{BadQuery, Cascades};
 use crate::engine::{self, CascadeQuestion, EngineError, View, priced, reach};
+use crate::market::query::market_history::MarketHistory;
 use crate::market::query::market_query::{ExplainedReply, MarketQuery, QueryInputs, QueryNames};
-use crate::market::query::time_ranges::Stretches;
 use crate::market::refusal::Refusal;
 use crate::model::{Bar, CascadeRow, Millis, Window, sort_small};
 
@@ -90,7 +90,7 @@ impl MarketQuery for Cascades {
 
     fn of_market(
         &self,
-        market: &dyn Stretches,
+        market: &dyn MarketHistory,
         as_of: Option<Millis>,
         _most: usize,
     ) -> Option<Result<Self::Reply, Refusal>> {
@@ -113,7 +113,7 @@ impl MarketQuery for Cascades {
     }
 
     fn material(&self) -> QueryInputs {
-        QueryInputs::Stretch
+        QueryInputs::TimeRange
     }
 
     fn covered(&self) -> Option<Window> {

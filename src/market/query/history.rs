@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use crate::api::{BadQuery, GroupColumn, History};
 use crate::engine::{self, Covered, EngineError, Grouping, TimelineQuestion, View};
+use crate::market::query::market_history::MarketHistory;
 use crate::market::query::market_query::{ExplainedReply, MarketQuery, QueryInputs, QueryNames};
-use crate::market::query::time_ranges::Stretches;
 use crate::market::refusal::Refusal;
 use crate::model::{Millis, Symbol, Window};
 
@@ -77,7 +77,7 @@ impl MarketQuery for History {
 
     fn of_market(
         &self,
-        market: &dyn Stretches,
+        market: &dyn MarketHistory,
         as_of: Option<Millis>,
         _most: usize,
     ) -> Option<Result<Self::Reply, Refusal>> {
@@ -110,7 +110,7 @@ impl MarketQuery for History {
     }
 
     fn material(&self) -> QueryInputs {
-        QueryInputs::Stretch
+        QueryInputs::TimeRange
     }
 
     fn covered(&self) -> Option<Window> {

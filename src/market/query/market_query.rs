@@ -3,10 +3,10 @@
 use crate::api::{self, Endpoint};
 use crate::engine::{self, EngineError, Estimate, Explain, View, Wanted};
 use crate::market::market::Market;
+use crate::market::query::market_history::MarketHistory;
 use crate::market::query::measured_map::{is_measured, measured};
-use crate::market::query::time_ranges::Stretches;
 use crate::market::refusal::Refusal;
-use crate::market::source::traits::RequiredHistory;
+use crate::market::source::view_source::RequiredHistory;
 use crate::model::{
     Chosen, Coin, EarlierBar, HeatmapRange, MapRange, Millis, Model, Symbol, Vocabulary, Window,
 };
@@ -49,7 +49,7 @@ pub enum QueryInputs {
     /// The record of what was listened to in a window, and its orders.
     Recorded(Window),
     /// Rows of any stretch of time, and the record of what was listened to.
-    Stretch,
+    TimeRange,
     /// A coin's history. Estimating its positions takes long enough that small answers should not have to queue behind it.
     Estimated(RequiredHistory),
 }
@@ -95,7 +95,7 @@ pub trait MarketQuery: Endpoint {
     /// A [`Refusal`] for what cannot be meant then, and where the market cannot be read.
     fn of_market(
         &self,
-        _market: &dyn Stretches,
+        _market: &dyn MarketHistory,
         _as_of: Option<Millis>,
         _most: usize,
     ) -> Option<Result<Self::Reply, Refusal>> {
@@ -109,7 +109,7 @@ pub trait MarketQuery: Endpoint {
     fn covered(&self) -> Option<Window> {
         match self.material() {
             QueryInputs::Realised(window) => Some(window),
-            QueryInputs::Recorded(_) | QueryInputs::Stretch | QueryInputs::Estimated(_) => None,
+            QueryInputs::Recorded(_) | QueryInputs::TimeRange | QueryInputs::Estimated(_) => None,
         }
     }
 
@@ -246,7 +246,7 @@ impl MarketQuery for api::Orders {
 
     fn of_market(
         &self,
-        market: &dyn Stretches,
+        market: &dyn MarketHistory,
         as_of: Option<Millis>,
         most: usize,
     ) -> Option<Result<Self::Reply, Refusal>> {
@@ -257,7 +257,7 @@ impl MarketQuery for api::Orders {
 
     fn material(&self) -> QueryInputs {
         if self.is_of_stretch() || self.tells_groups() {
-            QueryInputs::Stretch
+            QueryInputs::TimeRange
         } else {
             QueryInputs::Realised(Window::H24)
         }
@@ -328,7 +328,7 @@ impl MarketQuery for api::Liqmap {
 
     fn of_market(
         &self,
-        market: &dyn Stretches,
+        market: &dyn MarketHistory,
         as_of: Option<Millis>,
         _most: usize,
     ) -> Option<Result<Self::Reply, Refusal>> {
@@ -337,7 +337,7 @@ impl MarketQuery for api::Liqmap {
 
     fn material(&self) -> QueryInputs {
         if is_measured(self) {
-            return QueryInputs::Stretch;
+            return QueryInputs::TimeRange;
         }
         let material = QueryInputs::map(&self.symbol, self.model.as_ref(), self.range, self.range);
         match material {

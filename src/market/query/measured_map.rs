@@ -2,7 +2,7 @@
 
 use crate::api::{self, BadQuery};
 use crate::engine;
-use crate::market::query::time_ranges::Stretches;
+use crate::market::query::market_history::MarketHistory;
 use crate::market::refusal::Refusal;
 use crate::model::{LiquidationMap, MapRange, MapSource, Millis, TimeRange, Vocabulary};
 
@@ -14,7 +14,7 @@ pub(crate) fn is_measured(asked: &api::Liqmap) -> bool {
 /// The map of the positions of the last snapshot, seen from the last close, or where there is none from the price that
 /// they were valued at.
 pub(crate) fn measured(
-    market: &dyn Stretches,
+    market: &dyn MarketHistory,
     asked: &api::Liqmap,
     as_of: Option<Millis>,
 ) -> Result<LiquidationMap, Refusal> {

@@ -4,10 +4,10 @@
 
 pub(super) mod cascades;
 pub(super) mod history;
+pub(super) mod market_history;
 pub(super) mod market_query;
 pub(super) mod measured_map;
 pub(super) mod observations;
 pub(super) mod order_pages;
 pub(super) mod positions;
-pub(super) mod time_ranges;
 pub(super) mod undercount;

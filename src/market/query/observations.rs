@@ -3,8 +3,8 @@
 use crate::api::{Bars, Coverage, Gaps, Maps, OpenInterest};
 use crate::engine::{self, EngineError, View};
 use crate::market::market::Market;
+use crate::market::query::market_history::MarketHistory;
 use crate::market::query::market_query::{ExplainedReply, MarketQuery, QueryInputs};
-use crate::market::query::time_ranges::Stretches;
 use crate::market::refusal::Refusal;
 use crate::model::{Bar, ClosedBar, Coin, EarlierBar, Millis, TimeRange};
 
@@ -15,7 +15,7 @@ impl MarketQuery for Coverage {
 
     fn of_market(
         &self,
-        market: &dyn Stretches,
+        market: &dyn MarketHistory,
         as_of: Option<Millis>,
         _most: usize,
     ) -> Option<Result<Self::Reply, Refusal>> {
@@ -35,7 +35,7 @@ impl MarketQuery for Gaps {
 
     fn of_market(
         &self,
-        market: &dyn Stretches,
+        market: &dyn MarketHistory,
         as_of: Option<Millis>,
         _most: usize,
     ) -> Option<Result<Self::Reply, Refusal>> {
@@ -43,7 +43,7 @@ impl MarketQuery for Gaps {
     }
 
     fn material(&self) -> QueryInputs {
-        QueryInputs::Stretch
+        QueryInputs::TimeRange
     }
 }
 
@@ -56,7 +56,7 @@ impl MarketQuery for Bars {
 
     fn of_market(
         &self,
-        market: &dyn Stretches,
+        market: &dyn MarketHistory,
         as_of: Option<Millis>,
         _most: usize,
     ) -> Option<Result<Self::Reply, Refusal>> {
@@ -66,7 +66,7 @@ impl MarketQuery for Bars {
     }
 
     fn material(&self) -> QueryInputs {
-        QueryInputs::Stretch
+        QueryInputs::TimeRange
     }
 
     /// As they are, none is left out.
@@ -109,7 +109,7 @@ impl MarketQuery for OpenInterest {
 
     fn of_market(
         &self,
-        market: &dyn Stretches,
+        market: &dyn MarketHistory,
         as_of: Option<Millis>,
         _most: usize,
     ) -> Option<Result<Self::Reply, Refusal>> {
@@ -118,7 +118,7 @@ impl MarketQuery for OpenInterest {
     }
 
     fn material(&self) -> QueryInputs {
-        QueryInputs::Stretch
+        QueryInputs::TimeRange
     }
 }
 
@@ -130,7 +130,7 @@ impl MarketQuery for Maps {
 
     fn of_market(
         &self,
-        market: &dyn Stretches,
+        market: &dyn MarketHistory,
         as_of: Option<Millis>,
         most: usize,
     ) -> Option<Result<Self::Reply, Refusal>> {
@@ -138,6 +138,6 @@ impl MarketQuery for Maps {
     }
 
     fn material(&self) -> QueryInputs {
-        QueryInputs::Stretch
+        QueryInputs::TimeRange
     }
 }

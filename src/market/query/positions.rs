@@ -2,8 +2,8 @@
 
 use crate::api::Positions;
 use crate::engine::{EngineError, View};
+use crate::market::query::market_history::MarketHistory;
 use crate::market::query::market_query::{ExplainedReply, MarketQuery, QueryInputs};
-use crate::market::query::time_ranges::Stretches;
 use crate::market::refusal::Refusal;
 use crate::model::Millis;
 
@@ -15,7 +15,7 @@ impl MarketQuery for Positions {
 
     fn of_market(
         &self,
-        market: &dyn Stretches,
+        market: &dyn MarketHistory,
         as_of: Option<Millis>,
         _most: usize,
     ) -> Option<Result<Self::Reply, Refusal>> {
@@ -23,6 +23,6 @@ impl MarketQuery for Positions {
     }
 
     fn material(&self) -> QueryInputs {
-        QueryInputs::Stretch
+        QueryInputs::TimeRange
     }
 }

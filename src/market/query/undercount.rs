@@ -2,8 +2,8 @@
 
 use crate::api::Undercount;
 use crate::engine::{self, EngineError, Spans, View, WholeTapes};
+use crate::market::query::market_history::MarketHistory;
 use crate::market::query::market_query::{ExplainedReply, MarketQuery, QueryInputs};
-use crate::market::query::time_ranges::Stretches;
 use crate::market::refusal::Refusal;
 use crate::model::{Millis, Window};
 
@@ -15,7 +15,7 @@ impl MarketQuery for Undercount {
 
     fn of_market(
         &self,
-        market: &dyn Stretches,
+        market: &dyn MarketHistory,
         as_of: Option<Millis>,
         _most: usize,
     ) -> Option<Result<Self::Reply, Refusal>> {

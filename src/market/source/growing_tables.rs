@@ -13,7 +13,12 @@ use crate::engine::{Observations, Rows, TableFault, View};
 use crate::market::arrivals::{ArrivalId, Arrivals};
 use crate::market::refusal::Refusal;
 use crate::market::revision::{Dependency, Revision, SourceState, wall_clock};
-use crate::market::source::traits::{RequiredHistory, Source};
+use crate::market::source::coverage_source::CoverageSource;
+use crate::market::source::history_source::HistorySource;
+use crate::market::source::live_source::LiveSource;
+use crate::market::source::market_source::MarketSource;
+use crate::market::source::view_source::RequiredHistory;
+use crate::market::source::view_source::ViewSource;
 use crate::model::{Millis, ObservedOrder, Order};
 
 /// What a market in memory grows by.
@@ -151,7 +156,7 @@ impl GrowingTables {
     }
 }
 
-impl Source for GrowingTables {
+impl ViewSource for GrowingTables {
     fn view(
         &self,
         as_of: Option<Millis>,
@@ -162,16 +167,18 @@ impl Source for GrowingTables {
         work(&observations.at(as_of));
         Ok(())
     }
+}
 
+impl LiveSource for GrowingTables {
     fn is_growing(&self) -> bool {
         true
     }
 
     /// Estimates of a coin depend on its bars, its open interest, and orders of before the last close.
-    fn last_standing(&self, basis: &Dependency) -> SourceState {
+    fn last_state(&self, dependency: &Dependency) -> SourceState {
         let state = self.state();
         SourceState {
-            revision: match basis {
+            revision: match dependency {
                 Dependency::Observations | Dependency::Record => state.revision,
                 Dependency::Coin(coin) => state.estimates.get(coin).copied().unwrap_or(self.first),
             },
@@ -203,3 +210,9 @@ impl Source for GrowingTables {
         })
     }
 }
+
+impl CoverageSource for GrowingTables {}
+
+impl HistorySource for GrowingTables {}
+
+impl MarketSource for GrowingTables {}

@@ -6,7 +6,12 @@ use crate::engine::{Observations, View};
 use crate::market::arrivals::{ArrivalId, Arrivals};
 use crate::market::refusal::Refusal;
 use crate::market::revision::{Dependency, Revision, SourceState};
-use crate::market::source::traits::{RequiredHistory, Source};
+use crate::market::source::coverage_source::CoverageSource;
+use crate::market::source::history_source::HistorySource;
+use crate::market::source::live_source::LiveSource;
+use crate::market::source::market_source::MarketSource;
+use crate::market::source::view_source::RequiredHistory;
+use crate::market::source::view_source::ViewSource;
 use crate::model::Millis;
 
 /// The tables.
@@ -40,7 +45,7 @@ impl TableSource {
     }
 }
 
-impl Source for TableSource {
+impl ViewSource for TableSource {
     fn view(
         &self,
         as_of: Option<Millis>,
@@ -50,12 +55,14 @@ impl Source for TableSource {
         work(&self.observations.at(as_of));
         Ok(())
     }
+}
 
+impl LiveSource for TableSource {
     fn is_growing(&self) -> bool {
         false
     }
 
-    fn last_standing(&self, _basis: &Dependency) -> SourceState {
+    fn last_state(&self, _dependency: &Dependency) -> SourceState {
         SourceState {
             revision: self.revision,
             now: self.observations.now(),
@@ -76,6 +83,12 @@ impl Source for TableSource {
         })
     }
 }
+
+impl CoverageSource for TableSource {}
+
+impl HistorySource for TableSource {}
+
+impl MarketSource for TableSource {}
 
 #[cfg(test)]
 #[expect(clippy::unwrap_used, clippy::panic, reason = "tests")]

@@ -131,7 +131,7 @@ fn plan<E: MarketQuery>(shared: &Shared, query: &str, preferred: bool) -> Result
     let material = endpoint.material();
     if as_of.is_some() {
         shared.past.check("as_of")?;
-    } else if material == QueryInputs::Stretch {
+    } else if material == QueryInputs::TimeRange {
         let stretch = E::PARAMETERS.contains(&"start");
         shared.past.check(if stretch { "start" } else { "as_of" })?;
     }
@@ -140,8 +140,8 @@ fn plan<E: MarketQuery>(shared: &Shared, query: &str, preferred: bool) -> Result
         query: endpoint.to_query(),
         as_of,
         explain,
-        of_record: matches!(material, QueryInputs::Recorded(_) | QueryInputs::Stretch),
-        of_stretch: material == QueryInputs::Stretch,
+        of_record: matches!(material, QueryInputs::Recorded(_) | QueryInputs::TimeRange),
+        of_stretch: material == QueryInputs::TimeRange,
     };
     let most = if asked.of_stretch {
         shared.longest
@@ -179,7 +179,7 @@ async fn respond(shared: Shared, headers: &HeaderMap, plan: Plan) -> Result<Resp
         QueryInputs::Realised(window) | QueryInputs::Recorded(window) => {
             realised(shared, headers, asked, window, make).await
         }
-        QueryInputs::Stretch => realised(shared, headers, asked, Window::H24, make).await,
+        QueryInputs::TimeRange => realised(shared, headers, asked, Window::H24, make).await,
     }
 }
 

@@ -11,7 +11,7 @@ use crate::engine::{self, Fit, Fitted, Ring};
 use crate::market::refusal::{Refusal, RefusalCode};
 use crate::market::source::archive::day_cache::{CacheLimits, DayCache};
 use crate::market::source::archive::live_day;
-use crate::market::source::traits::RequiredHistory;
+use crate::market::source::view_source::RequiredHistory;
 use crate::model::{Millis, Model, Specification};
 
 /// What a fit rests on.

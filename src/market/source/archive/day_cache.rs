@@ -14,7 +14,7 @@ use crate::market::refusal::Refusal;
 use crate::market::source::archive::bar_series;
 use crate::market::source::archive::bar_series::DayBars;
 use crate::market::source::archive::fit_cache::FitCache;
-use crate::market::source::traits::RequiredHistory;
+use crate::market::source::view_source::RequiredHistory;
 use crate::model::{Millis, ObservedOpenInterest, ObservedOrder, Order, Side, nearest_f64};
 
 /// Before the window: what its first bars' volume is compared with, and a reading of open interest.

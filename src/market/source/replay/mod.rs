@@ -20,9 +20,14 @@ use crate::market::arrivals::{ArrivalId, Arrivals};
 use crate::market::names::KnownNames;
 use crate::market::refusal::Refusal;
 use crate::market::revision::{Dependency, Revision, SourceState};
+use crate::market::source::coverage_source::CoverageSource;
+use crate::market::source::history_source::HistorySource;
+use crate::market::source::live_source::LiveSource;
+use crate::market::source::market_source::MarketSource;
 pub use crate::market::source::replay::clock::{ManualClock, ReplayClock, ScaledClock};
 use crate::market::source::replay::schedule::{ReplayPosition, ReplaySchedule};
-use crate::market::source::traits::{RequiredHistory, Source};
+use crate::market::source::view_source::RequiredHistory;
+use crate::market::source::view_source::ViewSource;
 use crate::model::{
     Bar, Damage, MapRow, Millis, MissedStretch, ObservedOpenInterest, PeriodRow, PositionRow,
     TimeRange, VenueCoverage, Window,
@@ -34,7 +39,7 @@ const AGAIN: Duration = Duration::from_secs(1);
 /// A place whose observations arrive.
 #[derive(Debug)]
 pub(crate) struct ReplaySource {
-    place: Arc<dyn Source>,
+    place: Arc<dyn MarketSource>,
     timetable: ReplaySchedule,
     clock: Arc<dyn ReplayClock>,
     /// When it was ended before its time.
@@ -46,7 +51,7 @@ pub(crate) struct ReplaySource {
 impl ReplaySource {
     /// What of `place`, which shows `observations`, arrives after `start`.
     pub(crate) fn of_observations(
-        place: Arc<dyn Source>,
+        place: Arc<dyn MarketSource>,
         observations: &Observations,
         start: Millis,
         clock: impl FnOnce(Millis) -> Arc<dyn ReplayClock>,
@@ -57,7 +62,7 @@ impl ReplaySource {
 
     /// What of `place`, which lies in `archive`, arrives in a stretch of time.
     pub(crate) fn of_archive(
-        place: Arc<dyn Source>,
+        place: Arc<dyn MarketSource>,
         archive: Archive,
         range: TimeRange,
         clock: impl FnOnce(Millis) -> Arc<dyn ReplayClock>,
@@ -69,7 +74,7 @@ impl ReplaySource {
     }
 
     fn by(
-        place: Arc<dyn Source>,
+        place: Arc<dyn MarketSource>,
         timetable: ReplaySchedule,
         clock: impl FnOnce(Millis) -> Arc<dyn ReplayClock>,
     ) -> Self {
@@ -145,7 +150,7 @@ impl ReplaySource {
     }
 }
 
-impl Source for ReplaySource {
+impl ViewSource for ReplaySource {
     fn view(
         &self,
         as_of: Option<Millis>,
@@ -160,6 +165,24 @@ impl Source for ReplaySource {
         false
     }
 
+    fn damage_behind(
+        &self,
+        needed: &RequiredHistory,
+        closed: Millis,
+    ) -> Result<Vec<Damage>, Refusal> {
+        self.place.damage_behind(needed, closed)
+    }
+
+    fn opened_as_of(&self) -> Option<Millis> {
+        self.now().ok()
+    }
+
+    fn instant(&self, as_of: Option<Millis>) -> Result<Option<Millis>, Refusal> {
+        self.at(as_of)
+    }
+}
+
+impl LiveSource for ReplaySource {
     fn is_growing(&self) -> bool {
         !self.is_over()
     }
@@ -168,8 +191,8 @@ impl Source for ReplaySource {
         self.timetable.is_on_disk()
     }
 
-    fn last_standing(&self, basis: &Dependency) -> SourceState {
-        self.standing(basis).unwrap_or_else(|fault| {
+    fn last_state(&self, dependency: &Dependency) -> SourceState {
+        self.state(dependency).unwrap_or_else(|fault| {
             log::warn!("{fault}");
             let start = self.timetable.start;
             SourceState {
@@ -179,10 +202,10 @@ impl Source for ReplaySource {
         })
     }
 
-    fn standing(&self, basis: &Dependency) -> Result<SourceState, Refusal> {
+    fn state(&self, dependency: &Dependency) -> Result<SourceState, Refusal> {
         let (stand, over) = self.look()?;
         Ok(SourceState {
-            revision: match basis {
+            revision: match dependency {
                 Dependency::Observations | Dependency::Record => self.revision(stand.now, over),
                 Dependency::Coin(_) => self.revision(stand.settled, false),
             },
@@ -244,35 +267,27 @@ impl Source for ReplaySource {
             number: self.timetable.arrived(self.clock())?,
         })
     }
+}
 
-    fn damage_behind(
+impl CoverageSource for ReplaySource {
+    fn coverage(
         &self,
-        needed: &RequiredHistory,
-        closed: Millis,
-    ) -> Result<Vec<Damage>, Refusal> {
-        self.place.damage_behind(needed, closed)
+        as_of: Option<Millis>,
+        window: Window,
+    ) -> Result<Vec<VenueCoverage>, Refusal> {
+        self.place.coverage(self.at(as_of)?, window)
     }
 
-    fn archive(&self) -> Option<&Archive> {
-        self.place.archive()
+    fn complete_ranges(&self, as_of: Option<Millis>, window: Window) -> Result<Spans, Refusal> {
+        self.place.complete_ranges(self.at(as_of)?, window)
     }
 
-    fn archive_of_the_past(&self) -> Option<&Archive> {
-        self.place.archive_of_the_past()
+    fn gaps(&self, as_of: Option<Millis>, range: TimeRange) -> Result<Vec<MissedStretch>, Refusal> {
+        self.place.gaps(self.at(as_of)?, range)
     }
+}
 
-    fn keep_of_the_past(&self, bytes: usize) {
-        self.place.keep_of_the_past(bytes);
-    }
-
-    fn opened_as_of(&self) -> Option<Millis> {
-        self.now().ok()
-    }
-
-    fn instant(&self, as_of: Option<Millis>) -> Result<Option<Millis>, Refusal> {
-        self.at(as_of)
-    }
-
+impl HistorySource for ReplaySource {
     fn coins(&self) -> Result<Vec<String>, Refusal> {
         match self.place.archive() {
             Some(archive) => {
@@ -286,22 +301,6 @@ impl Source for ReplaySource {
     /// Those of all that ever arrives: which names there are is no observation.
     fn names(&self) -> Result<KnownNames, Refusal> {
         self.place.names()
-    }
-
-    fn coverage(
-        &self,
-        as_of: Option<Millis>,
-        window: Window,
-    ) -> Result<Vec<VenueCoverage>, Refusal> {
-        self.place.coverage(self.at(as_of)?, window)
-    }
-
-    fn whole_tapes(&self, as_of: Option<Millis>, window: Window) -> Result<Spans, Refusal> {
-        self.place.whole_tapes(self.at(as_of)?, window)
-    }
-
-    fn gaps(&self, as_of: Option<Millis>, range: TimeRange) -> Result<Vec<MissedStretch>, Refusal> {
-        self.place.gaps(self.at(as_of)?, range)
     }
 
     fn bars(
@@ -370,6 +369,20 @@ impl Source for ReplaySource {
         bars.retain(|bar| bar.timestamp.on(bar.interval.unwrap_or_default()) <= now);
         readings.retain(|reading| reading.timestamp <= now);
         Ok((orders, bars, readings))
+    }
+}
+
+impl MarketSource for ReplaySource {
+    fn archive(&self) -> Option<&Archive> {
+        self.place.archive()
+    }
+
+    fn history_archive(&self) -> Option<&Archive> {
+        self.place.history_archive()
+    }
+
+    fn set_history_cache(&self, bytes: usize) {
+        self.place.set_history_cache(bytes);
     }
 }
 

@@ -11,7 +11,7 @@ use crate::model::{
 };
 
 /// Who knows what happened in any stretch of time. Where `as_of` is none, what is known now is meant.
-pub trait Stretches {
+pub trait MarketHistory {
     /// The instant every window ends at.
     fn newest(&self) -> Millis;
 

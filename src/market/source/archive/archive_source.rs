@@ -1,0 +1,270 @@
+//! An archive as the source of a market: its readers, caches and the live day.
+
+use crate::archive::{Archive, ArchiveError, Filter};
+use crate::engine::{Observations, Ring};
+use crate::market::names::KnownNames;
+use crate::market::refusal::Refusal;
+use crate::market::revision::{Dependency, Revision, SourceState};
+use crate::market::source::archive::archive_reader::ArchiveReader;
+use crate::market::source::archive::cascades::RecentCascadeCache;
+use crate::market::source::archive::live_day::LiveDay;
+use crate::market::source::live_source::LiveSource;
+use crate::market::source::view_source::ViewSource;
+use crate::model::{Millis, TimeRange};
+use std::path::Path;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError, RwLock, RwLockReadGuard};
+use std::time::{Duration, Instant};
+
+/// How often a waiting reader looks whether something is new.
+pub(super) const LOOK: Duration = Duration::from_millis(100);
+/// What is kept for questions about now, in bytes: about as many rows as two million.
+const OF_NOW: usize = 240 << 20;
+const HISTORIES: usize = 48;
+/// What is kept for questions about the past, unless it is told otherwise.
+const OF_THE_PAST: usize = 128 << 20;
+const PAST_HISTORIES: usize = 8;
+
+/// An archive that questions are asked of.
+#[derive(Debug)]
+pub(crate) struct ArchiveSource {
+    pub(crate) as_of: Option<Millis>,
+    /// QueryNames for what is new; a reader of its own, so that a long read beside it keeps nobody waiting.
+    pub(crate) front: Archive,
+    /// QueryNames for what is old.
+    pub(crate) back: ArchiveReader,
+    /// QueryNames as of another instant than the one it was opened for.
+    pub(crate) past: ArchiveReader,
+    pub(crate) live: RwLock<LiveDay>,
+    /// The last look of those who wait for a change.
+    pub(crate) looked: tokio::sync::Mutex<Option<(Instant, Revision)>>,
+    /// The cascades of late.
+    pub(crate) tails: RecentCascadeCache,
+    /// The names of all that was ever kept, and when they were read.
+    pub(crate) names: Mutex<Option<(Instant, KnownNames)>>,
+    pub(crate) nothing: Observations,
+    /// How often what is known of damage had changed when what was read of days was last let go of.
+    pub(crate) damage_seen: AtomicU64,
+    /// How often the journal had been mended when it was last read anew.
+    pub(crate) mended_seen: AtomicU64,
+}
+
+impl ArchiveSource {
+    pub(crate) fn open(path: &Path, as_of: Option<Millis>) -> Result<Self, Refusal> {
+        let front = Archive::read(path)?;
+        let back = ArchiveReader::new(front.another()?, OF_NOW, HISTORIES);
+        let past = ArchiveReader::new(front.another()?, OF_THE_PAST, PAST_HISTORIES);
+        let (damage_seen, _) = front.changes_of_damage();
+        let live = if let Some(at) = as_of {
+            LiveDay::still(&front, at)?
+        } else {
+            LiveDay::load(&front)?
+        };
+        Ok(Self {
+            as_of,
+            front,
+            back,
+            past,
+            live: RwLock::new(live),
+            looked: tokio::sync::Mutex::default(),
+            tails: RecentCascadeCache::default(),
+            names: Mutex::default(),
+            nothing: Observations::new(Vec::new(), Vec::new(), Vec::new(), as_of)?,
+            damage_seen: AtomicU64::new(damage_seen),
+            mended_seen: AtomicU64::new(0),
+        })
+    }
+
+    /// The last day with everything that is new.
+    pub(crate) fn live(&self) -> Result<RwLockReadGuard<'_, LiveDay>, Refusal> {
+        self.current()?;
+        if self.as_of.is_none() {
+            let version = self.front.version()?;
+            let seen = self.peek().version;
+            if seen != version {
+                let mut live = self.live.write().unwrap_or_else(PoisonError::into_inner);
+                // Another thread may have been quicker.
+                if live.version != version {
+                    live.absorb(&self.front, version, &[&self.back.days, &self.past.days])?;
+                }
+            }
+        }
+        Ok(self.peek())
+    }
+
+    /// Goes over to the journal that has taken the place of the one that was opened, if one has: from then on it is as if
+    /// the archive had been opened just now. And forgets what was read where other files are found damaged than before.
+    pub(crate) fn current(&self) -> Result<(), Refusal> {
+        match self.front.check_journal() {
+            Err(replaced @ ArchiveError::Replaced { .. }) => self.follow(replaced)?,
+            looked => looked?,
+        }
+        self.front.look_at_damaged_journal();
+        let (changes, _) = self.front.changes_of_damage();
+        if self.damage_seen.load(Ordering::Acquire) != changes {
+            let mut live = self.live.write().unwrap_or_else(PoisonError::into_inner);
+            let mended = self.front.times_mended();
+            if self.mended_seen.load(Ordering::Acquire) != mended {
+                self.read_mended(&mut live)?;
+                self.mended_seen.store(mended, Ordering::Release);
+            }
+            if self.damage_seen.swap(changes, Ordering::AcqRel) != changes {
+                self.back.clear();
+                self.past.clear();
+                live.estimates_changed();
+            }
+        }
+        Ok(())
+    }
+
+    pub(crate) fn follow(&self, replaced: ArchiveError) -> Result<(), Refusal> {
+        let mut live = self.live.write().unwrap_or_else(PoisonError::into_inner);
+        // Another thread may have been quicker.
+        if self.front.check_journal().is_ok() {
+            return Ok(());
+        }
+        self.reopen().map_err(|fault| match fault {
+            ArchiveError::NotAnArchive { .. } => replaced,
+            fault => fault,
+        })?;
+        self.read_anew(&mut live)?;
+        let mended = self.front.times_mended();
+        self.mended_seen.store(mended, Ordering::Release);
+        log::warn!(
+            target: "liqdata::archive",
+            "another journal lies in {}: the archive is read anew",
+            self.front.path().display()
+        );
+        Ok(())
+    }
+
+    /// Reads on in a journal that was damaged and is sound again: what a handle has in memory of it may still be the damage.
+    pub(crate) fn read_mended(&self, live: &mut LiveDay) -> Result<(), Refusal> {
+        self.reopen()?;
+        self.read_anew(live)?;
+        log::warn!(
+            target: "liqdata::archive",
+            "the journal in {} is sound again: the archive is read anew",
+            self.front.path().display()
+        );
+        Ok(())
+    }
+
+    pub(crate) fn reopen(&self) -> Result<(), ArchiveError> {
+        // The one that is asked first goes over last: until then all of it is tried again.
+        for reader in [&self.past.archive, &self.back.archive, &self.front] {
+            let reopened = reader.reopen();
+            if let Err(damaged @ ArchiveError::Damaged { .. }) = &reopened {
+                reader.note(damaged);
+            }
+            reopened?;
+        }
+        Ok(())
+    }
+
+    /// Forgets all that was read.
+    pub(crate) fn read_anew(&self, live: &mut LiveDay) -> Result<(), Refusal> {
+        self.front.look_anew()?;
+        match self.as_of {
+            None => live.forget(),
+            Some(at) => live.replace(LiveDay::still(&self.front, at)?),
+        }
+        self.back.clear();
+        self.past.clear();
+        self.tails.clear();
+        *self.names.lock().unwrap_or_else(PoisonError::into_inner) = None;
+        Ok(())
+    }
+
+    /// The instant that `as_of` asks about, of the archive as it is.
+    pub(crate) fn asked(&self, as_of: Option<Millis>) -> Result<Option<Millis>, Refusal> {
+        match (as_of, self.as_of) {
+            (Some(asked), Some(opened)) if asked > opened => Err(Refusal::later(asked, opened)),
+            (asked, opened) => Ok(asked.or(opened)),
+        }
+    }
+
+    /// The last day as it was when it was last looked at.
+    pub(crate) fn peek(&self) -> RwLockReadGuard<'_, LiveDay> {
+        self.live.read().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub(crate) fn filter(
+        &self,
+        coin: Option<&str>,
+        as_of: Option<Millis>,
+        range: TimeRange,
+    ) -> Result<Filter, Refusal> {
+        Ok(Filter {
+            start: range.lower_bound(),
+            end: range.upper_bound(),
+            as_of: self.instant(as_of)?,
+            coin: coin.map(str::to_owned),
+            ..Filter::default()
+        })
+    }
+
+    pub(crate) fn standing_in(&self, live: &LiveDay, dependency: &Dependency) -> SourceState {
+        SourceState {
+            revision: match dependency {
+                Dependency::Observations => live.revision,
+                // Runs and gaps too, those of files that are found damaged among them.
+                Dependency::Record => {
+                    let (changes, changed_at) = self.back.archive.changes_of_damage();
+                    Revision {
+                        number: live.recorded.number + changes,
+                        changed_at: live.recorded.changed_at.max(changed_at),
+                    }
+                }
+                Dependency::Coin(coin) => live.of_coin(coin),
+            },
+            now: live.ring.now(),
+        }
+    }
+
+    /// The revision as it is, or was a moment ago: however many wait, one looks for all of them.
+    pub(crate) async fn looked(self: &Arc<Self>) -> Revision {
+        let mut looked = self.looked.lock().await;
+        if let Some((at, revision)) = *looked
+            && at.elapsed() < LOOK / 2
+        {
+            return revision;
+        }
+        let archived = Arc::clone(self);
+        let standing =
+            tokio::task::spawn_blocking(move || archived.last_state(&Dependency::Observations))
+                .await;
+        let standing = standing.unwrap_or_else(|failure| {
+            log::error!("a look at the archive failed: {failure}");
+            self.standing_in(&self.peek(), &Dependency::Observations)
+        });
+        let revision = standing.revision;
+        *looked = Some((Instant::now(), revision));
+        revision
+    }
+
+    /// Where questions about `as_of`, or about now, are read.
+    pub(crate) fn desk(&self, as_of: Option<Millis>) -> &ArchiveReader {
+        if as_of.is_some() {
+            &self.past
+        } else {
+            &self.back
+        }
+    }
+
+    /// The last day as it was known at `at`.
+    pub(crate) fn ring(&self, desk: &ArchiveReader, at: Millis) -> Result<Arc<Ring>, Refusal> {
+        // What was received by then may still be on its way into the archive.
+        let number = if self.as_of.is_some() {
+            0
+        } else {
+            let live = self.live()?;
+            if at > live.ring.now().back(Millis::DAY) {
+                live.revision.number
+            } else {
+                0
+            }
+        };
+        desk.ring(at, number)
+    }
+}

@@ -1,0 +1,74 @@
+//! Coverage and gaps of an archive.
+
+use crate::engine::{self, Spans};
+use crate::market::refusal::Refusal;
+use crate::market::source::archive::archive_source::ArchiveSource;
+use crate::market::source::coverage_source::CoverageSource;
+use crate::market::source::view_source::ViewSource;
+use crate::market::source::view_source::view_of;
+use crate::model::{Millis, MissedStretch, TimeRange, VenueCoverage, Window};
+use std::collections::BTreeMap;
+
+impl CoverageSource for ArchiveSource {
+    fn coverage(
+        &self,
+        as_of: Option<Millis>,
+        window: Window,
+    ) -> Result<Vec<VenueCoverage>, Refusal> {
+        let (now, venues) = view_of(self, as_of, None, |view| {
+            (view.now(), engine::coverage(view, window))
+        })?;
+        let mut counts = BTreeMap::new();
+        let mut quiet = BTreeMap::new();
+        for venue in venues {
+            if let Some(last) = venue.last_event {
+                if venue.cnt > 0 {
+                    counts.insert(venue.exchange, (venue.cnt, last));
+                } else {
+                    quiet.insert(venue.exchange, last);
+                }
+            }
+        }
+        let known_by = self.instant(as_of)?;
+        let archive = &self.desk(as_of).archive;
+        // Where nothing was observed, what is to be told is since when that is so.
+        let now = if now > Millis::default() {
+            now
+        } else {
+            let unheard = archive.pending_gaps()?;
+            let until = unheard.iter().map(|gap| gap.end).max();
+            until.unwrap_or(now)
+        };
+        let start = now.back(window.millis());
+        let covered = archive.coverage_of(start.on(1), now.on(1), &counts, known_by)?;
+        Ok(covered
+            .into_iter()
+            .map(|venue| VenueCoverage {
+                last_event: venue
+                    .last_event
+                    .or_else(|| quiet.get(&venue.exchange).copied()),
+                ..venue
+            })
+            .collect())
+    }
+
+    fn complete_ranges(&self, as_of: Option<Millis>, window: Window) -> Result<Spans, Refusal> {
+        #[expect(
+            clippy::redundant_closure_for_method_calls,
+            reason = "the method is of one lifetime"
+        )]
+        let now = view_of(self, as_of, None, |view| view.now())?;
+        let known_by = self.instant(as_of)?;
+        let start = now.back(window.millis());
+        let archive = &self.desk(as_of).archive;
+        Ok(archive.fully_covered(start.on(1), now.on(1), known_by)?)
+    }
+
+    fn gaps(&self, as_of: Option<Millis>, range: TimeRange) -> Result<Vec<MissedStretch>, Refusal> {
+        let known_by = self.instant(as_of)?;
+        Ok(self
+            .desk(as_of)
+            .archive
+            .gap_statuses(range.start, range.end, known_by)?)
+    }
+}

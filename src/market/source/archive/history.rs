@@ -1,0 +1,248 @@
+//! Rows and aggregates of an archive, of any time range.
+
+use crate::archive::{Archive, Filter, OrderFold};
+use crate::engine::{self, CascadeQuestion, Covered, Rows, Timeline, TimelineQuestion};
+use crate::market::names::KnownNames;
+use crate::market::refusal::Refusal;
+use crate::market::source::archive::archive_source::ArchiveSource;
+use crate::market::source::archive::bar_series;
+use crate::market::source::archive::cascades::{RecentCascadeCache, of_stretch};
+use crate::market::source::history_source::HistorySource;
+use crate::market::source::market_source::MarketSource;
+use crate::market::source::view_source::ViewSource;
+use crate::market::source::view_source::view_of;
+use crate::model::{
+    Bar, CascadeRow, FiledColumns, FiledOrders, MapRow, Millis, ObservedOpenInterest, OrderBrief,
+    PeriodRow, PositionRow, TimeRange,
+};
+use std::sync::{Arc, PoisonError};
+use std::time::{Duration, Instant};
+
+/// How long the names in an archive are cached; names that arrive meanwhile are known at once.
+const NAMES_LAST: Duration = Duration::from_mins(10);
+
+/// Liquidations over time, of a share of the orders.
+struct TimelineShare(Timeline);
+
+impl OrderFold for TimelineShare {
+    fn take(&mut self, order: OrderBrief<'_>) {
+        self.0.take(&order);
+    }
+
+    fn columns(&self) -> Option<FiledColumns> {
+        Some(self.0.columns())
+    }
+
+    fn take_columns(&mut self, orders: &FiledOrders<'_>) {
+        self.0.take_columns(orders);
+    }
+}
+
+/// The names of a share of the orders.
+#[derive(Default)]
+struct NameCollector(KnownNames);
+
+impl OrderFold for NameCollector {
+    fn take(&mut self, order: OrderBrief<'_>) {
+        self.0.note(order.exchange, order.symbol, order.coin);
+    }
+}
+
+impl HistorySource for ArchiveSource {
+    /// Those of all that was ever kept, read anew after a while.
+    fn names(&self) -> Result<KnownNames, Refusal> {
+        self.current()?;
+        let mut known = self.names.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut names = match &*known {
+            Some((read, names)) if read.elapsed() < NAMES_LAST => names.clone(),
+            _ => {
+                let filter = Filter {
+                    as_of: self.as_of,
+                    ..Filter::default()
+                };
+                let gathered = self
+                    .past
+                    .archive
+                    .fold_orders(&filter, NameCollector::default)?;
+                let mut names = KnownNames::default();
+                gathered
+                    .0
+                    .into_iter()
+                    .for_each(|NameCollector(met)| names.join(met));
+                let coins = self.past.archive.coins(self.as_of)?;
+                names
+                    .coins
+                    .extend(coins.into_iter().map(|coin| coin.symbol));
+                *known = Some((Instant::now(), names.clone()));
+                names
+            }
+        };
+        drop(known);
+        // What has arrived since.
+        view_of(self, None, None, |view| {
+            for [exchange, symbol, coin] in engine::listings(view) {
+                names.note(exchange, symbol, coin);
+            }
+        })?;
+        Ok(names)
+    }
+
+    fn coins(&self) -> Result<Vec<String>, Refusal> {
+        self.current()?;
+        let coins = self.back.archive.coins(self.as_of)?;
+        Ok(coins.into_iter().map(|coin| coin.symbol).collect())
+    }
+
+    fn timeline(
+        &self,
+        asked: &Arc<TimelineQuestion>,
+        as_of: Option<Millis>,
+    ) -> Result<Option<Vec<PeriodRow>>, Refusal> {
+        // A long read keeps nobody waiting who asks about now.
+        let desk = &self.past;
+        let as_of = self.instant(as_of)?;
+        // What an archive keeps has the coin of its pair.
+        let coin = match asked.symbols.as_slice() {
+            [one] => Some(one.coin().to_owned()),
+            _ => None,
+        };
+        let filter = Filter {
+            start: Some(asked.start),
+            end: Some(asked.end),
+            as_of,
+            exchange: asked.exchange.clone(),
+            coin,
+            ..Filter::default()
+        };
+        let (shares, _) = desk
+            .archive
+            .fold_orders(&filter, || TimelineShare(Timeline::new(asked)))?;
+        let mut all = Timeline::new(asked);
+        for share in &shares {
+            all.join(&share.0);
+        }
+        let covered = desk.archive.covered(asked.start, asked.end, as_of)?;
+        Ok(all.rows(&Covered::At(covered)))
+    }
+
+    fn cascades(
+        &self,
+        asked: &Arc<CascadeQuestion>,
+        as_of: Option<Millis>,
+    ) -> Result<Option<Vec<CascadeRow>>, Refusal> {
+        // A long read keeps nobody waiting who asks about now.
+        let archive = &self.past.archive;
+        let at = self.instant(as_of)?;
+        if at.is_none() {
+            let now = self.live()?.ring.now();
+            if RecentCascadeCache::are_asked(asked, now) {
+                return self.tails.rows(archive, asked, now);
+            }
+        }
+        of_stretch(archive, asked, at)
+    }
+
+    /// Of all exchanges together, as estimates are made of them.
+    fn bars(
+        &self,
+        coin: &str,
+        as_of: Option<Millis>,
+        range: TimeRange,
+        size: Option<i64>,
+    ) -> Result<Vec<Bar>, Refusal> {
+        let at = self.instant(as_of)?;
+        let now = match at {
+            Some(at) => at,
+            None => self.live()?.ring.now(),
+        };
+        // Nothing is known of what is still to come; a range that is none is refused all the same.
+        let known = now.on(1);
+        let end = if known < range.start && range.start <= range.end {
+            range.start
+        } else {
+            range.end.min(known)
+        };
+        let filter = self.filter(Some(coin), at, TimeRange { end, ..range })?;
+        let archive = &self.desk(as_of).archive;
+        let bars = bar_series::all(archive, &filter, size, now)?;
+        if let Some(size) = size
+            && bars.is_empty()
+        {
+            let whenever = self.filter(Some(coin), at, TimeRange::ALL)?;
+            let lengths = bar_series::lengths(archive, &whenever)?;
+            engine::can_be_made(coin, size, &lengths)?;
+        }
+        Ok(bars)
+    }
+
+    fn first_bar(
+        &self,
+        coin: &str,
+        as_of: Option<Millis>,
+        range: TimeRange,
+    ) -> Result<Option<(Millis, i64)>, Refusal> {
+        let filter = self.filter(Some(coin), as_of, range)?;
+        let first = self.desk(as_of).archive.first_bar(&filter)?;
+        Ok(first.map(|bar| (bar.timestamp, bar.interval)))
+    }
+
+    fn open_interest(
+        &self,
+        coin: &str,
+        as_of: Option<Millis>,
+        range: TimeRange,
+    ) -> Result<Vec<ObservedOpenInterest>, Refusal> {
+        let filter = self.filter(Some(coin), as_of, range)?;
+        let rows = self.desk(as_of).archive.open_interest(&filter)?.rows;
+        Ok(rows.into_iter().map(Into::into).collect())
+    }
+
+    fn positions(
+        &self,
+        coin: &str,
+        exchange: Option<&str>,
+        as_of: Option<Millis>,
+    ) -> Result<Vec<PositionRow>, Refusal> {
+        let at = self.instant(as_of)?;
+        let archive = &self.desk(as_of).archive;
+        Ok(archive.last_positions(coin, exchange, at)?.rows)
+    }
+
+    fn maps(
+        &self,
+        kind: Option<&str>,
+        coin: Option<&str>,
+        version: Option<&str>,
+        as_of: Option<Millis>,
+        range: TimeRange,
+        most: usize,
+    ) -> Result<Vec<MapRow>, Refusal> {
+        let filter = Filter {
+            version: version.map(str::to_owned),
+            ..self.filter(coin, as_of, range)?
+        };
+        Ok(self
+            .desk(as_of)
+            .archive
+            .maps_within(&filter, kind, most)?
+            .rows)
+    }
+
+    fn rows(&self) -> Result<Rows, Refusal> {
+        Err(Refusal::not_tables())
+    }
+}
+
+impl MarketSource for ArchiveSource {
+    fn archive(&self) -> Option<&Archive> {
+        Some(&self.back.archive)
+    }
+
+    fn history_archive(&self) -> Option<&Archive> {
+        Some(&self.past.archive)
+    }
+
+    fn set_history_cache(&self, bytes: usize) {
+        self.past.keep(bytes);
+    }
+}

@@ -1,0 +1,32 @@
+//! What a source records of how its observations were collected.
+
+use crate::engine::{self, Spans};
+use crate::market::refusal::Refusal;
+use crate::market::source::view_source::{ViewSource, view_of};
+use crate::model::{Millis, MissedStretch, TimeRange, VenueCoverage, Window};
+
+/// Coverage and gaps as of an instant. Tables record neither.
+pub(crate) trait CoverageSource: ViewSource {
+    /// The coverage of the totals in a window, by exchange.
+    fn coverage(
+        &self,
+        as_of: Option<Millis>,
+        window: Window,
+    ) -> Result<Vec<VenueCoverage>, Refusal> {
+        view_of(self, as_of, None, |view| engine::coverage(view, window))
+    }
+
+    /// The ranges of a window in which every order of an exchange was published and received, by exchange.
+    fn complete_ranges(&self, _as_of: Option<Millis>, _window: Window) -> Result<Spans, Refusal> {
+        Ok(Spans::new())
+    }
+
+    /// The gaps that overlap `range`.
+    fn gaps(
+        &self,
+        _as_of: Option<Millis>,
+        _range: TimeRange,
+    ) -> Result<Vec<MissedStretch>, Refusal> {
+        Ok(Vec::new())
+    }
+}

@@ -1,0 +1,120 @@
+//! What queries of any time range need of a source: names, bars, readings, aggregates and snapshots.
+
+use std::sync::Arc;
+
+use crate::engine::{self, CascadeQuestion, Covered, Rows, TimelineQuestion};
+use crate::market::names::KnownNames;
+use crate::market::refusal::Refusal;
+use crate::market::source::view_source::{ViewSource, view_of};
+use crate::model::{
+    Bar, CascadeRow, MapRow, Millis, ObservedOpenInterest, PeriodRow, PositionRow, TimeRange,
+};
+
+/// Rows and aggregates of any time range; without `as_of`, as known now.
+pub(crate) trait HistorySource: ViewSource {
+    /// The coins that have estimates, by name.
+    fn coins(&self) -> Result<Vec<String>, Refusal> {
+        view_of(self, None, None, |view| view.observations().coins())
+    }
+
+    /// All names that were ever observed.
+    fn names(&self) -> Result<KnownNames, Refusal> {
+        view_of(self, None, None, |view| {
+            let mut names = KnownNames::default();
+            for [exchange, symbol, coin] in engine::listings(view) {
+                names.note(exchange, symbol, coin);
+            }
+            names.coins.extend(view.observations().coins());
+            names
+        })
+    }
+
+    /// The closed bars of a coin in `range`, resampled to `size` milliseconds if given.
+    fn bars(
+        &self,
+        coin: &str,
+        as_of: Option<Millis>,
+        range: TimeRange,
+        size: Option<i64>,
+    ) -> Result<Vec<Bar>, Refusal> {
+        let bars = view_of(self, as_of, None, |view| {
+            engine::bars(view, coin, range, size)
+        })?;
+        Ok(bars?)
+    }
+
+    /// The open time and length of the first bar of a coin that opens in `range`.
+    fn first_bar(
+        &self,
+        coin: &str,
+        as_of: Option<Millis>,
+        range: TimeRange,
+    ) -> Result<Option<(Millis, i64)>, Refusal> {
+        let from = TimeRange::new(range.start, TimeRange::ALL.end);
+        let bars = self.bars(coin, as_of, from, None)?;
+        let first = bars.first().map(|bar| (bar.open_time, bar.interval));
+        Ok(first.filter(|(open, _)| range.contains(*open)))
+    }
+
+    /// The open interest readings of a coin in `range`, in order of time.
+    fn open_interest(
+        &self,
+        coin: &str,
+        as_of: Option<Millis>,
+        range: TimeRange,
+    ) -> Result<Vec<ObservedOpenInterest>, Refusal> {
+        view_of(self, as_of, None, |view| {
+            engine::open_interest(view, coin, range)
+        })
+    }
+
+    /// Liquidations by period; `None` if there are more rows than allowed.
+    fn timeline(
+        &self,
+        asked: &Arc<TimelineQuestion>,
+        as_of: Option<Millis>,
+    ) -> Result<Option<Vec<PeriodRow>>, Refusal> {
+        view_of(self, as_of, None, |view| {
+            engine::timeline(view, asked).rows(&Covered::Unknown)
+        })
+    }
+
+    /// Cascades without prices; `None` if there are more than allowed.
+    fn cascades(
+        &self,
+        asked: &Arc<CascadeQuestion>,
+        as_of: Option<Millis>,
+    ) -> Result<Option<Vec<CascadeRow>>, Refusal> {
+        view_of(self, as_of, None, |view| {
+            engine::cascades(view, asked).rows(asked)
+        })
+    }
+
+    /// The positions of a coin in the last account snapshot, of one exchange if named.
+    fn positions(
+        &self,
+        _coin: &str,
+        _exchange: Option<&str>,
+        _as_of: Option<Millis>,
+    ) -> Result<Vec<PositionRow>, Refusal> {
+        Ok(Vec::new())
+    }
+
+    /// The recorded maps in `range`, at most `most` bytes, filtered by kind, coin and model version if given.
+    fn maps(
+        &self,
+        _kind: Option<&str>,
+        _coin: Option<&str>,
+        _version: Option<&str>,
+        _as_of: Option<Millis>,
+        _range: TimeRange,
+        _most: usize,
+    ) -> Result<Vec<MapRow>, Refusal> {
+        Ok(Vec::new())
+    }
+
+    /// Rows that make the same observations again.
+    fn rows(&self) -> Result<Rows, Refusal> {
+        view_of(self, None, None, |view| view.observations().rows())
+    }
+}
