@@ -106,9 +106,10 @@ impl Collector {
         self.supervisor.is_over()
     }
 
-    /// Closes the sockets, keeps what came in, ends the runs and lets go of the archive; again is harmless.
+    /// Closes the connections, stores all received rows, ends the sessions and releases the archive. A second call does
+    /// nothing.
     ///
-    /// Not to be called on a thread of an asynchronous runtime.
+    /// Must not be called on a thread of an asynchronous runtime.
     ///
     /// # Errors
     ///
@@ -118,10 +119,10 @@ impl Collector {
         let Some(Running { runtime, keeper }) = running else {
             return Ok(());
         };
-        // What the keeper has it keeps before it stops, however long that takes; the runtime ends with what it has not.
+        // Queued rows become durable before the writer stops, however long that takes.
         runtime.block_on(self.supervisor.stop());
         runtime.shutdown_timeout(Duration::from_secs(1));
-        // While the archive is still ours.
+        // Before the lock of the archive is released.
         self.supervisor.stop_raw();
         keeper.stop().map(drop)
     }

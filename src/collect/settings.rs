@@ -3,7 +3,7 @@
 //! Every setting has a default, so an empty file is valid. A file is TOML:
 //!
 //! ```toml
-//! coins = ["BTC", "ETH"]          # coins whose bars and open interest are collected
+//! coins = ["BTC", "ETH"]          # coins with bars and open interest
 //! history_days = 30
 //!
 //! [exchanges.binance]
@@ -220,7 +220,7 @@ impl Default for Positions {
     }
 }
 
-/// Coins whose bars and open interest are collected by default.
+/// Coins with bars and open interest by default.
 const DEFAULT_COINS: [&str; 6] = ["BTC", "ETH", "SOL", "XRP", "DOGE", "BNB"];
 
 /// All settings of a collector.
@@ -229,7 +229,7 @@ const DEFAULT_COINS: [&str; 6] = ["BTC", "ETH", "SOL", "XRP", "DOGE", "BNB"];
 pub struct Settings {
     /// Addresses by the name of the exchange.
     pub exchanges: BTreeMap<String, ExchangeAddress>,
-    /// Coins whose bars and open interest are collected.
+    /// Coins of which bars and open interest are collected.
     pub coins: Vec<String>,
     /// Days of bars and open interest that are requested at the start.
     pub history_days: u32,

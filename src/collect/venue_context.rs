@@ -93,7 +93,7 @@ impl VenueContext {
         self.wanted_of(&self.markets.load())
     }
 
-    /// Those of `markets` whose coins are collected.
+    /// Those of `markets` with a collected coin.
     pub(crate) fn wanted_of(&self, markets: &Markets) -> Vec<Listing> {
         let listings = markets.listings.iter();
         let wanted = listings.filter(|listing| self.is_collected(&listing.coin().0));

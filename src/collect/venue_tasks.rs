@@ -20,7 +20,7 @@ pub(crate) struct VenueTasks {
     pub(crate) intake: Arc<Intake>,
     pub(crate) rest: RestClient,
     pub(crate) prices: Arc<ReferencePrices>,
-    /// The coins whose bars and open interest are collected.
+    /// The coins of which bars and open interest are collected.
     pub(crate) history_coins: Vec<String>,
     /// Whether collection ends once the past is complete.
     pub(crate) once: bool,

@@ -160,7 +160,7 @@ async fn a_snapshot_in_which_nobody_holds_anything_is_one_and_a_round_without_an
     let status = collecting
         .until("a round without an answer", |status| {
             let trouble = of(status).trouble.as_deref();
-            trouble.is_some_and(|said| said.contains("2 of 2 accounts could not be looked at"))
+            trouble.is_some_and(|said| said.contains("2 of 2 accounts could not be polled"))
         })
         .await;
     let (snapshots, at) = (of(&status).snapshots, of(&status).last_snapshot);
@@ -223,7 +223,7 @@ async fn of_the_coins_that_are_named_alone_and_no_share_of_more_than_there_is() 
         .until("both are looked at", |status| of(status).positions == 2)
         .await;
     let said = of(&status).trouble.as_deref();
-    assert_eq!(said, Some("more is held than is open of BTC"));
+    assert_eq!(said, Some("positions exceed the open interest of BTC"));
     collecting.stop().await;
     let rows = last(&folder.archive(), "BTC");
     assert_eq!(rows.len(), 2);

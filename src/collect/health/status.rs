@@ -40,7 +40,7 @@ pub struct VenueStatus {
     pub lag: Option<i64>,
     /// How far the clock of this machine is ahead of that of the exchange, in milliseconds.
     pub clock_ahead: Option<i64>,
-    /// When anything was last received.
+    /// When the last frame or reply was received.
     pub last_heard: Option<Millis>,
     /// Recorded gaps.
     pub gaps: u64,
@@ -67,93 +67,92 @@ pub struct VenueStatus {
     /// Events that are set aside and not kept, because their unit must be another: too far off the market's price, or worth
     /// more than all that is open.
     pub quarantined: u64,
-    /// Events that are kept though nothing measured them: no bars, no other venues, no price of the venue's own.
+    /// Stored events without a reference price: no bars, no other exchange, no price of the exchange itself.
     pub unjudged: u64,
-    /// Holes in the venue's own numbers: something was not heard.
+    /// Holes in the sequence numbers of the exchange: lost messages.
     pub holes: u64,
-    /// Numbers of the venue's own that were held against the one before.
+    /// Sequence numbers that were checked.
     pub numbered: u64,
-    /// Share of the last 24 hours in which it was listened to and nothing is known to be missing, as the archive has it.
+    /// Covered share of the last 24 hours, by the archive.
     pub connected_share: Option<f64>,
-    /// How much of what happens it tells.
+    /// How complete the feed of the exchange is.
     pub completeness: Option<Completeness>,
-    /// How that is known.
+    /// The evidence for the completeness.
     pub known_by: Option<Evidence>,
-    /// Orders of the last 24 hours that became known by asking again for what had been missed.
+    /// Backfilled orders of the last 24 hours.
     pub recovered: Option<u64>,
-    /// Events that were lost because the archive could not take them.
+    /// Events that were dropped because the archive could not take them.
     pub lost: u64,
-    /// As of when its markets are known, where it refuses a list of them since the start and they are those that a process
-    /// before had read.
+    /// The time of cached markets, while the exchange refuses a list since the start.
     pub markets_as_of: Option<Millis>,
-    /// How many topics are asked for.
+    /// Requested topics.
     pub topics: u64,
-    /// Topics whose subscription was not acknowledged or was refused, the first few by name.
+    /// Uncovered topics, the first few by name: subscriptions that were refused or not acknowledged.
     pub uncovered: Vec<String>,
-    /// How many these are.
+    /// The number of uncovered topics.
     pub uncovered_count: u64,
     /// Bars received.
     pub bars: u64,
     /// Readings of open interest received.
     pub open_interest: u64,
-    /// Requests of back-fills that were answered …
+    /// Answered backfill requests.
     pub asked: u64,
-    /// … of so many.
+    /// Planned backfill requests.
     pub to_ask: u64,
-    /// The last trouble, in words: its kind, a colon, and the rest.
+    /// The last warning: its kind, a colon, and the text.
     pub trouble: Option<String>,
-    /// How many troubles there were.
+    /// The number of warnings.
     pub troubles: u64,
 }
 
-/// How the looking at positions goes. Counts are since the start.
+/// The status of the polling of positions. Counts are since the start.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct PositionsStatus {
-    /// Whether trades are heard of all coins asked for.
+    /// Whether the trades of all selected coins are received.
     pub live: bool,
-    /// How many accounts the last round was to look at.
+    /// Accounts of the last round.
     pub accounts: u64,
-    /// How many of them could not be looked at.
+    /// Accounts of the last round that could not be polled.
     pub missing: u64,
-    /// How many positions the last snapshot has.
+    /// Positions of the last snapshot.
     pub positions: u64,
-    /// How many snapshots there were.
+    /// Snapshots.
     pub snapshots: u64,
-    /// When the last was complete.
+    /// When the last snapshot was complete.
     pub last_snapshot: Option<Millis>,
-    /// How often the venue refused a question.
+    /// Refused requests.
     pub refused: u64,
-    /// The last trouble, in words.
+    /// The last warning.
     pub trouble: Option<String>,
 }
 
-/// The collecting at an instant.
+/// The status of a collector at an instant.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Status {
     /// The instant.
     pub at: Millis,
-    /// When the collecting began.
+    /// When the collector started.
     pub since: Millis,
-    /// The venues, in the order asked for.
+    /// The exchanges in the order of the plan.
     pub venues: Vec<VenueStatus>,
-    /// Orders that the archive has acknowledged and did not have before.
+    /// New orders that are durable.
     pub orders: u64,
-    /// The same of bars.
+    /// New bars that are durable.
     pub bars: u64,
-    /// The same of readings of open interest.
+    /// New readings of open interest that are durable.
     pub open_interest: u64,
-    /// How positions are looked at, where that was asked for.
+    /// Present if positions are polled.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub positions: Option<PositionsStatus>,
     /// Rows that the archive had already.
     pub repeated: u64,
     /// Rows that wait to be committed.
     pub waiting: u64,
-    /// Why nothing can be written, where nothing can.
+    /// Why nothing can be written, if so.
     pub trouble: Option<String>,
-    /// How the keeping of frames goes.
+    /// The status of the raw files.
     pub raw: RawStatus,
-    /// Whether the back-fills of the start are over.
+    /// Whether the backfills of the start are complete.
     #[serde(rename = "filled")]
     pub is_filled: bool,
 }

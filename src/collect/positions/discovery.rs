@@ -1,6 +1,6 @@
-//! Hearing of accounts: a socket to the trades of a venue that names both sides of each, opened anew whenever it is lost.
+//! Discovery of accounts: follows the public trades of an exchange that names both accounts of each trade.
 //!
-//! Nothing of the tape is kept; a trade that is missed is an account that may be heard of later.
+//! Trades are not stored, and missed ones are not backfilled: an active account is discovered by a later trade.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -18,30 +18,30 @@ use crate::collect::settings::span;
 use crate::collect::venue_tasks::is_set;
 use crate::feeds::hyperliquid;
 
-/// Time between two pings: the venue closes what it has not heard of for a minute.
+/// Time between two pings: the exchange closes connections that are silent for a minute.
 const PING: Duration = Duration::from_secs(30);
-/// Longest silence: pings are answered.
+/// Longest silence; pings are answered.
 const SILENCE: Duration = Duration::from_secs(75);
 
-/// Listens to the trades of `coins` until it is to stop.
+/// Follows the trades of `coins` until `stop`.
 pub(crate) async fn run(
-    rounds: Arc<PositionPoller>,
+    poller: Arc<PositionPoller>,
     coins: Vec<String>,
     mut stop: watch::Receiver<bool>,
 ) {
-    let pace = &rounds.settings.pace;
+    let pace = &poller.settings.pace;
     let mut backoff = pace.backoff();
     loop {
         let began = Instant::now();
         let lost = tokio::select! {
-            lost = hear(&rounds, &coins) => lost,
+            lost = follow(&poller, &coins) => lost,
             () = is_set(&mut stop) => return,
         };
-        rounds.note(|status| status.live = false);
+        poller.note(|status| status.live = false);
         if began.elapsed() >= span(pace.healthy) {
             backoff.reset();
         }
-        rounds.trouble(format!("the tape was lost: {lost}"));
+        poller.trouble(format!("the trade feed was lost: {lost}"));
         tokio::select! {
             () = sleep(backoff.next()) => {}
             () = is_set(&mut stop) => return,
@@ -49,21 +49,21 @@ pub(crate) async fn run(
     }
 }
 
-/// One socket, from its opening until it is lost; gives why.
-async fn hear(rounds: &PositionPoller, coins: &[String]) -> String {
-    let settings = &rounds.settings;
-    // Asked anew for each socket: what is listed may change.
-    let coins = match rounds.spelled(coins).await {
-        Ok(coins) if coins.is_empty() => return "it lists none of the coins".to_owned(),
+/// Runs one connection; returns the reason of its loss.
+async fn follow(poller: &PositionPoller, coins: &[String]) -> String {
+    let settings = &poller.settings;
+    // Requested for each connection, because the listed coins may change.
+    let coins = match poller.native_names(coins).await {
+        Ok(coins) if coins.is_empty() => return "the exchange lists none of the coins".to_owned(),
         Ok(coins) => coins,
         Err(reason) => return reason,
     };
     let address = format!("{}/ws", settings.positions.socket.trim_end_matches('/'));
     let opened = timeout(span(settings.pace.connect), async {
         let url = Url::parse(&address).map_err(|fault| fault.to_string())?;
-        let wire = rounds.http.connector.open(&url).await?;
+        let stream = poller.http.connector.open(&url).await?;
         let config = WebSocketConfig::default().max_message_size(Some(settings.frame_bytes));
-        let opened = client_async_with_config(address.as_str(), wire, Some(config)).await;
+        let opened = client_async_with_config(address.as_str(), stream, Some(config)).await;
         opened
             .map(|(socket, _)| socket)
             .map_err(|fault| fault.to_string())
@@ -84,8 +84,8 @@ async fn hear(rounds: &PositionPoller, coins: &[String]) -> String {
     let mut pings = interval(PING);
     let mut subscribed = 0;
     loop {
-        let heard = tokio::select! {
-            heard = timeout(SILENCE, socket.next()) => heard,
+        let received = tokio::select! {
+            received = timeout(SILENCE, socket.next()) => received,
             _ = pings.tick() => {
                 if let Err(fault) = socket.send(Message::text(hyperliquid::PING)).await {
                     return fault.to_string();
@@ -93,30 +93,32 @@ async fn hear(rounds: &PositionPoller, coins: &[String]) -> String {
                 continue;
             }
         };
-        let text = match heard {
-            Err(_) => return "nothing was heard".to_owned(),
-            Ok(None | Some(Ok(Message::Close(_)))) => return "it was closed".to_owned(),
+        let text = match received {
+            Err(_) => return "no message in time".to_owned(),
+            Ok(None | Some(Ok(Message::Close(_)))) => {
+                return "the connection was closed".to_owned();
+            }
             Ok(Some(Err(fault))) => return fault.to_string(),
             Ok(Some(Ok(Message::Text(text)))) => text,
             Ok(Some(Ok(_))) => continue,
         };
         if subscribed < coins.len() && hyperliquid::is_subscribed(&text) {
             subscribed += 1;
-            rounds.note(|status| status.live = subscribed == coins.len());
+            poller.note(|status| status.live = subscribed == coins.len());
         }
-        if let Some(said) = hyperliquid::refusal(&text) {
-            rounds.trouble(format!("the venue refuses: {said}"));
+        if let Some(reason) = hyperliquid::refusal(&text) {
+            poller.trouble(format!("the exchange refuses: {reason}"));
             continue;
         }
         match hyperliquid::trades(&text) {
             Ok(trades) => {
                 for trade in trades {
                     for account in &trade.accounts {
-                        rounds.traded(account, trade.usd);
+                        poller.traded(account, trade.usd);
                     }
                 }
             }
-            Err(fault) => rounds.trouble(format!("a frame cannot be read: {fault}")),
+            Err(fault) => poller.trouble(format!("a frame cannot be read: {fault}")),
         }
     }
 }

@@ -1,7 +1,7 @@
-//! Looking at the positions of single accounts: round after round, each a snapshot that is kept whole or not at all.
+//! Polling of positions: each round polls the watched accounts and makes one snapshot.
 //!
-//! An account that cannot be looked at is missing from a snapshot, and its positions from the share that is seen. A round
-//! that is cut short is no snapshot, nor is one in which more accounts are missing than were looked at.
+//! A snapshot is stored completely or not at all. An account that cannot be polled is missing from the snapshot and from
+//! its share of the open interest. There is no snapshot of an interrupted round, or if most accounts are missing.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -33,25 +33,25 @@ use crate::feeds::hyperliquid;
 use crate::model::{Millis, nearest_f64};
 use crate::net::{Limiter, is_passing, retry_after};
 
-/// How often a request is tried.
+/// Attempts of a request.
 const ATTEMPTS: u32 = 5;
-/// The first round waits so long for accounts to be heard of, at most.
+/// The first round starts after at most this time, so that accounts are discovered before.
 const FIRST: Duration = Duration::from_mins(1);
 
-/// The looking at positions.
+/// Polls the positions of watched accounts.
 pub(crate) struct PositionPoller {
     pub(crate) settings: Arc<Settings>,
     pub(crate) http: HttpClients,
     pub(crate) clock: Arc<AdjustedClock>,
     delivery: Delivery,
-    /// Whose positions are kept, where not those of all coins.
-    wanted: Option<Vec<String>>,
+    /// The coins of stored positions; `None` for all.
+    selected: Option<Vec<String>>,
     limiter: Limiter,
-    watched: Mutex<WatchList>,
+    watch_list: Mutex<WatchList>,
     notes: Mutex<PollingNotes>,
 }
 
-/// What is written down of how it goes.
+/// The status and the warnings.
 #[derive(Debug, Default)]
 struct PollingNotes {
     status: PositionsStatus,
@@ -59,11 +59,11 @@ struct PollingNotes {
 }
 
 impl PollingNotes {
-    /// Writes a trouble down; gives what is to be said of it now.
+    /// Shows a warning; returns the line to log now, if any.
     fn trouble(&mut self, message: String, now: Millis) -> Option<String> {
-        let said = self.troubles.admit(&message, now);
+        let line = self.troubles.admit(&message, now);
         self.status.trouble = Some(message);
-        said
+        line
     }
 }
 
@@ -73,81 +73,81 @@ impl PositionPoller {
         http: HttpClients,
         clock: &Arc<AdjustedClock>,
         delivery: Delivery,
-        wanted: Option<Vec<String>>,
+        selected: Option<Vec<String>>,
     ) -> Self {
         let of = &settings.positions;
         Self {
             http,
             clock: Arc::clone(clock),
             delivery,
-            wanted,
+            selected,
             limiter: Limiter::in_window(of.weight, Duration::from_mins(1)),
-            watched: Mutex::new(WatchList::new(of.accounts)),
+            watch_list: Mutex::new(WatchList::new(of.accounts)),
             notes: Mutex::default(),
             settings: Arc::clone(settings),
         }
     }
 
-    /// How it goes.
+    /// The current status.
     pub(crate) fn status(&self) -> PositionsStatus {
         locked(&self.notes).status.clone()
     }
 
-    /// Changes what is told of how it goes.
+    /// Changes the status.
     pub(crate) fn note(&self, change: impl FnOnce(&mut PositionsStatus)) {
         change(&mut locked(&self.notes).status);
     }
 
-    /// Writes down what is wrong, and says it to the log unless something of its kind was said within a minute.
+    /// Shows a warning, and logs it unless one of its kind was logged within a minute.
     pub(crate) fn trouble(&self, message: String) {
         if let Some(line) = locked(&self.notes).trouble(message, machine()) {
             log::warn!(target: "liqdata::collect", "positions: {line}");
         }
     }
 
-    /// Says to the log how many troubles there were that were not said.
+    /// Logs the summaries of repeated warnings.
     pub(crate) fn log_summaries(&self, now: Millis) {
         for line in locked(&self.notes).troubles.summaries(now) {
             log::warn!(target: "liqdata::collect", "positions: {line}");
         }
     }
 
-    /// Takes note that an account traded.
+    /// Notes that an account traded.
     pub(crate) fn traded(&self, account: &str, usd: f64) {
         let now = self.clock.now();
-        locked(&self.watched).traded(account, usd, now);
+        locked(&self.watch_list).traded(account, usd, now);
     }
 
-    /// Remembers the accounts of the snapshots of the last day.
+    /// Loads the accounts of the snapshots of the last day.
     pub(crate) fn load_accounts(&self, archive: &Path) -> Result<(), ArchiveError> {
         let filter = Filter {
             start: Some(self.clock.now().back(Millis::DAY)),
             exchange: Some(hyperliquid::EXCHANGE.to_owned()),
             ..Filter::default()
         };
-        let mut held: BTreeMap<(String, Millis), f64> = BTreeMap::new();
+        let mut sizes: BTreeMap<(String, Millis), f64> = BTreeMap::new();
         for row in Archive::read(archive)?.positions(&filter)?.rows {
             let usd = nearest_f64(row.value_usd);
-            *held.entry((row.account, row.timestamp)).or_default() += usd;
+            *sizes.entry((row.account, row.timestamp)).or_default() += usd;
         }
-        let mut watched = locked(&self.watched);
-        // The last of an account comes last.
-        for ((account, _), usd) in held {
-            watched.holds(&account, usd);
+        let mut watch_list = locked(&self.watch_list);
+        // In the order of time, so the last size of an account counts.
+        for ((account, _), usd) in sizes {
+            watch_list.set_size(&account, usd);
         }
         Ok(())
     }
 
-    /// How the venue spells the coins that are listened to. Those that it does not list are said.
-    pub(crate) async fn spelled(&self, coins: &[String]) -> Result<Vec<String>, String> {
+    /// The names of coins at the exchange. Warns about coins that it does not list.
+    pub(crate) async fn native_names(&self, coins: &[String]) -> Result<Vec<String>, String> {
         let (question, weight) = hyperliquid::OPEN_COINS;
         let body = self.ask(question, weight).await?;
         let listed = hyperliquid::open_coins(&body)
             .map_err(|fault| format!("the list of coins: {fault}"))?;
-        let (mut spelled, mut unlisted) = (Vec::new(), Vec::new());
+        let (mut names, mut unlisted) = (Vec::new(), Vec::new());
         for coin in coins {
             match listed.iter().find(|one| one.coin == *coin) {
-                Some(one) => spelled.push(one.native.clone()),
+                Some(one) => names.push(one.native.clone()),
                 None => unlisted.push(coin.as_str()),
             }
         }
@@ -158,10 +158,10 @@ impl PositionPoller {
                 unlisted.join(", ")
             ));
         }
-        Ok(spelled)
+        Ok(names)
     }
 
-    /// Looks round after round, until it is to stop.
+    /// Polls round after round until `stop`.
     pub(crate) async fn run(self: Arc<Self>, mut stop: watch::Receiver<bool>) {
         let every = span(self.settings.positions.every);
         let mut next = Instant::now() + every.min(FIRST);
@@ -180,9 +180,9 @@ impl PositionPoller {
         }
     }
 
-    /// One round: all chosen accounts, and what is open of each coin beside them.
+    /// Polls all chosen accounts and the open interest of each coin.
     async fn round(&self) -> Result<(), String> {
-        let chosen = locked(&self.watched).chosen(self.clock.now());
+        let chosen = locked(&self.watch_list).chosen(self.clock.now());
         self.note(|status| status.accounts = chosen.len() as u64);
         if chosen.is_empty() {
             return Ok(());
@@ -204,12 +204,12 @@ impl PositionPoller {
             match read {
                 Ok(found) => {
                     let usd = found.iter().map(|row| nearest_f64(row.value_usd)).sum();
-                    locked(&self.watched).holds(account, usd);
+                    locked(&self.watch_list).set_size(account, usd);
                     rows.extend(found);
                 }
                 Err(message) => {
                     missing += 1;
-                    self.trouble(format!("an account could not be looked at: {message}"));
+                    self.trouble(format!("an account could not be polled: {message}"));
                 }
             }
         }
@@ -217,7 +217,7 @@ impl PositionPoller {
         self.note(|status| status.missing = missing);
         if missing * 2 > of {
             return Err(format!(
-                "{missing} of {of} accounts could not be looked at: that is no snapshot"
+                "no snapshot: {missing} of {of} accounts could not be polled"
             ));
         }
         let open = open
@@ -230,8 +230,8 @@ impl PositionPoller {
             row.timestamp = timestamp;
             row.seen_share = shares.get(&row.coin).copied().flatten();
         }
-        if let Some(wanted) = &self.wanted {
-            rows.retain(|row| wanted.contains(&row.coin));
+        if let Some(selected) = &self.selected {
+            rows.retain(|row| selected.contains(&row.coin));
         }
         let count = rows.len() as u64;
         let mark = |kind, value: u64| Measurement {
@@ -240,8 +240,8 @@ impl PositionPoller {
             at: timestamp,
             value: i64::try_from(value).unwrap_or(i64::MAX),
         };
-        // Also where nobody holds anything: what was held before is not any more.
-        self.keep(Batch {
+        // A snapshot without positions is stored too: it ends the positions of the one before.
+        self.store(Batch {
             positions: rows,
             measurements: vec![
                 mark(MeasurementKind::Accounts, of - missing),
@@ -258,39 +258,39 @@ impl PositionPoller {
         Ok(())
     }
 
-    /// Returns once a snapshot is durable.
-    async fn keep(&self, batch: Batch) -> Result<(), String> {
+    /// Stores a snapshot; returns once it is durable.
+    async fn store(&self, batch: Batch) -> Result<(), String> {
         let sent = self.delivery.send(batch, Origin::Live).await;
         let sent = sent.map_err(|fault| format!("a snapshot was lost: {}", fault.reason))?;
         for reason in sent.unstorable {
-            self.trouble(format!("a position cannot be kept: {reason}"));
+            self.trouble(format!("a position cannot be stored: {reason}"));
         }
         if let Some(receipt) = sent.receipt
             && self.delivery.stored(receipt).await.is_none()
         {
-            return Err("a snapshot was lost: it could not be kept".to_owned());
+            return Err("a snapshot was lost: it could not be stored".to_owned());
         }
         Ok(())
     }
 
-    /// The share of open interest, both sides of it, that the positions of each coin make up; none of a coin of which more
-    /// is held than is open, so that one of the two must be counted otherwise.
+    /// The share of the open interest of each coin, both sides, that the positions cover. There is none if the positions
+    /// exceed the open interest, because then one of both is wrong.
     fn shares(
         &self,
         rows: &[PositionRow],
         open: &BTreeMap<String, Decimal>,
     ) -> BTreeMap<String, Option<f64>> {
-        let mut held: BTreeMap<&str, Decimal> = BTreeMap::new();
+        let mut sums: BTreeMap<&str, Decimal> = BTreeMap::new();
         for row in rows {
-            let sum = held.entry(&row.coin).or_default();
+            let sum = sums.entry(&row.coin).or_default();
             *sum = sum.saturating_add(row.qty);
         }
         let mut odd = BTreeSet::new();
-        let shares = held
+        let shares = sums
             .into_iter()
-            .map(|(coin, held)| {
+            .map(|(coin, sum)| {
                 let open = open.get(coin).map_or(0.0, |open| 2.0 * nearest_f64(*open));
-                let share = nearest_f64(held) / open;
+                let share = nearest_f64(sum) / open;
                 let is_one = (0.0..=1.0).contains(&share);
                 if open > 0.0 && !is_one {
                     odd.insert(coin.to_owned());
@@ -300,13 +300,16 @@ impl PositionPoller {
             .collect();
         if !odd.is_empty() {
             let coins: Vec<String> = odd.into_iter().collect();
-            self.trouble(format!("more is held than is open of {}", coins.join(", ")));
+            self.trouble(format!(
+                "positions exceed the open interest of {}",
+                coins.join(", ")
+            ));
         }
         shares
     }
 
-    /// The body of the reply to a question, as soon as the allowance lets it be asked. Where the venue refuses (403, 418,
-    /// 429) nothing is asked for as long as it says.
+    /// Sends a request as soon as the rate limit allows it; returns the body. After a refusal (403, 418, 429) it waits as
+    /// long as the exchange asks.
     async fn ask(&self, question: &str, weight: u32) -> Result<String, String> {
         let address = format!(
             "{}/info",
@@ -331,13 +334,13 @@ impl PositionPoller {
                 },
                 Ok(reply) => {
                     let status = reply.status().as_u16();
-                    let fault = format!("{address} answers {status}");
-                    let said = retry_after(reply.headers())
+                    let fault = format!("{address} answered with {status}");
+                    let asked = retry_after(reply.headers())
                         .and_then(|seconds| Duration::try_from_secs_f64(seconds).ok());
                     match status {
                         403 | 418 | 429 => {
                             self.note(|status| status.refused += 1);
-                            (fault, cooldown_length(said, backoff.next()))
+                            (fault, cooldown_length(asked, backoff.next()))
                         }
                         _ if is_passing(status) => (fault, backoff.next()),
                         _ => return Err(fault),
@@ -367,16 +370,16 @@ mod tests {
     use crate::collect::positions::polling::*;
 
     #[test]
-    fn a_tape_that_is_lost_again_and_again_is_said_once_a_minute() {
+    fn a_feed_that_is_lost_repeatedly_is_logged_once_a_minute() {
         let mut notes = PollingNotes::default();
         let now = Millis(5);
-        let lost = |number: u32| format!("the tape was lost: {number}");
+        let lost = |number: u32| format!("the trade feed was lost: {number}");
         assert_eq!(notes.trouble(lost(0), now), Some(lost(0)));
         for number in 1..40 {
             assert_eq!(notes.trouble(lost(number), now), None);
         }
         assert_eq!(notes.status.trouble, Some(lost(39)));
         let sums = notes.troubles.summaries(now.on(Millis::MINUTE));
-        assert_eq!(sums, ["the tape was lost: 39 (… 38 more)"]);
+        assert_eq!(sums, ["the trade feed was lost: 39 (… 38 more)"]);
     }
 }

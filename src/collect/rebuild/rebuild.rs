@@ -1,8 +1,7 @@
-//! Reading anew what was kept as it came: frames become rows once more, by the decoders of today, and where these differ from
-//! the rows that are kept they take their place ([`Writer::supersede`](crate::archive::Writer::supersede)).
+//! Rebuild: decodes the raw frames of an archive again, and supersedes stored rows that differ.
 //!
-//! A row is mended by the very frame that it was read from, which is known by when both were received. So nothing changes
-//! that came in another way, or whose frame is kept no more.
+//! A row is only corrected by the frame that it was decoded from, which has the same receipt time. Rows from other sources,
+//! and rows without a stored frame, do not change. See [`Writer::supersede`](crate::archive::Writer::supersede).
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -15,31 +14,31 @@ use crate::collect::rebuild::report::{ArchiveAccess, RebuildOptions, RebuildRepo
 use crate::feeds::Venue;
 use crate::model::Millis;
 
-/// Lines between two looks whether to go on.
-const LOOK: u64 = 1024;
+/// Lines between two calls of the progress function.
+const PROGRESS_EVERY: u64 = 1024;
 
-/// Reads the frames that the archive in the folder `path` has kept once more, and lets its rows be told as they are read now.
-/// `goes_on` is told how many bytes of frames have been read of how many, and says whether to go on; `None` where it did
-/// not: the days that were done by then stay corrected.
+/// Decodes the raw frames of the archive in the folder `path` again, and corrects rows that differ.
 ///
-/// Answers as of an instant before stay as they were. Done twice, the second time changes nothing.
+/// `goes_on` is called with the bytes read so far and in all; it returns whether to go on. If it does not, the result is
+/// `None`, and finished days stay corrected. Answers as of an earlier instant do not change. A second rebuild changes
+/// nothing.
 ///
 /// # Errors
 ///
-/// [`CollectError::Venue`] for a name that is none, [`CollectError::Archive`] where there is no archive, another writes to it
-/// (unless nothing is to change), or it cannot be read or written.
+/// [`CollectError::Venue`] for an unknown exchange; [`CollectError::Archive`] if there is no archive, another process
+/// writes to it (unless this is a dry run), or it cannot be read or written.
 pub fn rebuild(
     path: &Path,
-    again: &RebuildOptions,
+    options: &RebuildOptions,
     goes_on: &mut dyn FnMut(u64, u64) -> bool,
 ) -> Result<Option<RebuildReport>, CollectError> {
     let mut chosen: Vec<&'static Venue> = Vec::new();
-    for name in &again.venues {
+    for name in &options.venues {
         chosen.push(crate::feeds::venue(name)?);
     }
-    // Nothing is made where there is nothing.
+    // No archive is created.
     let archive = Archive::read(path)?;
-    let open = if again.dry_run {
+    let open = if options.dry_run {
         ArchiveAccess::Read(archive)
     } else {
         drop(archive);
@@ -47,8 +46,8 @@ pub fn rebuild(
     };
     let mut days: BTreeMap<Millis, Vec<RawFileEntry>> = BTreeMap::new();
     for part in open.archive().raw_files()? {
-        let begins_late = again.end.is_some_and(|end| part.date >= end);
-        let ends_early = again
+        let begins_late = options.end.is_some_and(|end| part.date >= end);
+        let ends_early = options
             .start
             .is_some_and(|start| part.date.on(Millis::DAY) <= start);
         if !begins_late && !ends_early {
@@ -58,52 +57,55 @@ pub fn rebuild(
     let all = days.values().flatten().map(|part| part.bytes).sum();
     let mut read = 0;
     let quarantined = QuarantinedOrders::read(path, usize::MAX);
-    let mut reread = Replay::new(open, quarantined, again, &chosen);
-    for link in reread.archive().raw_links()? {
-        let fault = "it is a link, which is not followed: what lies behind it corrects nothing";
+    let mut replay = Replay::new(open, quarantined, options, &chosen);
+    for link in replay.archive().raw_links()? {
+        let fault = "it is a link, which is not followed";
         let path = link.display().to_string();
-        reread.done.damaged.push((path, fault.to_owned()));
+        replay.report.damaged.push((path, fault.to_owned()));
     }
     for (day, parts) in days {
-        reread.begin_day(day)?;
-        if !of_day(&mut reread, parts, &mut read, &mut |read| {
+        replay.begin_day(day)?;
+        if !replay_day(&mut replay, parts, &mut read, &mut |read| {
             goes_on(read, all)
         })? {
             return Ok(None);
         }
-        // What came late is of a day before as a rule.
-        reread.settle(Some(day))?;
+        // Late frames usually belong to the day before.
+        replay.write_days(Some(day))?;
     }
-    reread.settle(None)?;
-    Ok(goes_on(read, all).then_some(reread.done))
+    replay.write_days(None)?;
+    Ok(goes_on(read, all).then_some(replay.report))
 }
 
-/// The lines of one exchange, file after file.
+/// The raw lines of one exchange, file after file.
 struct FrameStream {
     parts: std::vec::IntoIter<RawFileEntry>,
     open: Option<(RawFileEntry, RawLines)>,
     next: Option<RawLine>,
 }
 
-/// Reads the files of a day, of all exchanges in the order of time; gives whether it came to the end.
-fn of_day(
-    reread: &mut Replay,
+/// Replays the files of a day of all exchanges in the order of time; returns whether it reached the end.
+fn replay_day(
+    replay: &mut Replay,
     parts: Vec<RawFileEntry>,
     read: &mut u64,
     goes_on: &mut dyn FnMut(u64) -> bool,
 ) -> Result<bool, CollectError> {
-    let mut apart: BTreeMap<String, Vec<RawFileEntry>> = BTreeMap::new();
+    let mut by_exchange: BTreeMap<String, Vec<RawFileEntry>> = BTreeMap::new();
     for part in parts {
-        apart.entry(part.exchange.clone()).or_default().push(part);
+        by_exchange
+            .entry(part.exchange.clone())
+            .or_default()
+            .push(part);
     }
-    let mut streams = Vec::with_capacity(apart.len());
-    for parts in apart.into_values() {
+    let mut streams = Vec::with_capacity(by_exchange.len());
+    for parts in by_exchange.into_values() {
         let mut stream = FrameStream {
             parts: parts.into_iter(),
             open: None,
             next: None,
         };
-        if !advance(&mut stream, reread, read, goes_on)? {
+        if !advance(&mut stream, replay, read, goes_on)? {
             return Ok(false);
         }
         streams.push(stream);
@@ -117,23 +119,23 @@ fn of_day(
         let Some(stream) = first else {
             return Ok(true);
         };
-        if lines.is_multiple_of(LOOK) && !goes_on(*read) {
+        if lines.is_multiple_of(PROGRESS_EVERY) && !goes_on(*read) {
             return Ok(false);
         }
         lines += 1;
         if let Some(line) = stream.next.take() {
-            reread.line(line)?;
+            replay.line(line)?;
         }
-        if !advance(stream, reread, read, goes_on)? {
+        if !advance(stream, replay, read, goes_on)? {
             return Ok(false);
         }
     }
 }
 
-/// Reads the next line of an exchange; gives whether to go on.
+/// Reads the next line of an exchange; returns whether to go on.
 fn advance(
     stream: &mut FrameStream,
-    reread: &mut Replay,
+    replay: &mut Replay,
     read: &mut u64,
     goes_on: &mut dyn FnMut(u64) -> bool,
 ) -> Result<bool, ArchiveError> {
@@ -141,12 +143,12 @@ fn advance(
         if let Some((part, lines)) = &mut stream.open {
             let mut left_out: u64 = 0;
             let mut is_stopped = false;
-            let mut looks = || {
+            let mut progress = || {
                 is_stopped = is_stopped || !goes_on(*read);
                 !is_stopped
             };
-            while let Some(line) = lines.next_while(&mut looks) {
-                // The end of a file that was cut short has no checksum, so that nothing says that it is as it was written.
+            while let Some(line) = lines.next_while(&mut progress) {
+                // The end of a truncated file has no checksum, so it is not trusted.
                 if lines.is_cut() {
                     left_out += 1;
                     continue;
@@ -158,15 +160,15 @@ fn advance(
                 return Ok(false);
             }
             let cut = lines.is_cut().then(|| {
-                format!("it ends in the middle: what is there of its end ({left_out} whole frames) has no checksum and corrects nothing")
+                format!("the file is truncated: its end ({left_out} whole frames) has no checksum and is ignored")
             });
             if let Some(fault) = lines.fault().map(str::to_owned).or(cut) {
                 let path = part.path.display().to_string();
-                reread.done.damaged.push((path, fault));
+                replay.report.damaged.push((path, fault));
             }
             if lines.is_cut() || lines.fault().is_some() {
-                // What else came at the instant of its last line is not known.
-                reread.forget_last(&part.exchange);
+                // Other frames of the last receipt time are unknown.
+                replay.skip_missing(&part.exchange);
             }
             *read += part.bytes;
             stream.open = None;
@@ -177,7 +179,7 @@ fn advance(
         if !goes_on(*read) {
             return Ok(false);
         }
-        let lines = reread.archive().raw_lines(&part)?;
+        let lines = replay.archive().raw_lines(&part)?;
         stream.open = Some((part, lines));
     }
 }
@@ -204,24 +206,24 @@ mod tests {
         }
     }
 
-    /// Several sockets hand over what they hear each by itself.
+    /// Redundant connections store their frames independently.
     #[test]
-    fn frames_of_two_instants_that_lie_among_each_other_are_all_read() {
+    fn frames_of_two_receipt_times_may_be_interleaved() {
         let folder = std::env::temp_dir().join(format!("liqdata-among-{}", std::process::id()));
         let lines = [(NOW, 1), (NOW + 1, 2), (NOW, 3), (NOW + 1, 4), (NOW, 5)];
         let read = || {
             let open = ArchiveAccess::Write(Archive::create_or_open(&folder).unwrap());
-            let mut reread = Replay::new(
+            let mut replay = Replay::new(
                 open,
                 QuarantinedOrders::read(&folder, usize::MAX),
                 &RebuildOptions::default(),
                 &[],
             );
             for (received_at, quantity) in lines {
-                reread.line(line(received_at, quantity)).unwrap();
+                replay.line(line(received_at, quantity)).unwrap();
             }
-            reread.settle(None).unwrap();
-            *reread.done.of("binance")
+            replay.write_days(None).unwrap();
+            *replay.report.of("binance")
         };
         let frames = 5;
         let new = RebuildCounts {

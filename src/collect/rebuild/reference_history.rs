@@ -1,4 +1,4 @@
-//! What orders of a day were measured by while they came: closes of bars and readings of open interest, as they were received.
+//! Reference prices and open interest of a day in the order of receipt, for the outlier check of a replay.
 
 use std::collections::VecDeque;
 
@@ -9,37 +9,37 @@ use crate::collect::quality::reference_price::ReferencePrices;
 use crate::feeds::venue;
 use crate::model::{Millis, sort_small};
 
-/// How long before the day begins what measures its first orders may have been received.
+/// References for the first orders of a day may have been received this long before it.
 const BEFORE: i64 = Millis::HOUR;
 
-/// A close, or open interest on an exchange.
+/// The close of a bar, or open interest of an exchange.
 #[derive(Debug)]
 struct ReferenceValue {
     received_at: Millis,
     at: Millis,
     coin: String,
-    /// Whose open interest it is; nobody's, of a close.
+    /// The exchange of open interest; `None` for a close.
     exchange: Option<&'static str>,
     value: Decimal,
 }
 
-/// The measures of a day that have not been told yet, in the order of their receipt.
+/// The references of a day that are not applied yet, in the order of receipt.
 #[derive(Debug, Default)]
 pub(crate) struct ReferenceHistory {
     left: VecDeque<ReferenceValue>,
 }
 
 impl ReferenceHistory {
-    /// Those of a day.
+    /// Loads the references of a day.
     pub(crate) fn of(archive: &Archive, day: Millis) -> Result<Self, ArchiveError> {
         let filter = Filter {
             start: Some(day.back(BEFORE)),
             end: Some(day.on(Millis::DAY)),
             ..Filter::default()
         };
-        let mut measures = Vec::new();
+        let mut references = Vec::new();
         for bar in archive.observed_bars(&filter)?.rows {
-            measures.push(ReferenceValue {
+            references.push(ReferenceValue {
                 received_at: bar.received_at,
                 at: bar.close_time(),
                 coin: bar.symbol,
@@ -51,7 +51,7 @@ impl ReferenceHistory {
             let Ok(venue) = venue(&reading.exchange) else {
                 continue;
             };
-            measures.push(ReferenceValue {
+            references.push(ReferenceValue {
                 received_at: reading.received_at,
                 at: reading.timestamp,
                 coin: reading.symbol,
@@ -59,16 +59,16 @@ impl ReferenceHistory {
                 value: reading.open_interest,
             });
         }
-        sort_small(&mut measures, |one, other| {
+        sort_small(&mut references, |one, other| {
             one.received_at.cmp(&other.received_at)
         });
         Ok(Self {
-            left: measures.into(),
+            left: references.into(),
         })
     }
 
-    /// Tells what had been received by an instant.
-    pub(crate) fn tell(&mut self, prices: &ReferencePrices, by: Millis) {
+    /// Applies the references that were received up to an instant.
+    pub(crate) fn apply(&mut self, prices: &ReferencePrices, by: Millis) {
         while let Some(one) = self.left.pop_front_if(|one| one.received_at <= by) {
             match one.exchange {
                 None => prices.add_close(&one.coin, one.at, one.value),

@@ -1,8 +1,8 @@
-//! Frames that are read anew, in the order in which they came, beside the rows that were kept of them.
+//! Replay of raw frames: decodes them again in the order of receipt, and compares the result with the stored rows.
 //!
-//! What decides of a row while it comes is done once more: keys are assigned, rows wait for the size of their contract, and what
-//! is new or changes is held against the prices of its time. Each row is compared with the one of its key that was received
-//! with the same frame; what differs is gathered by days, which are changed one after the other.
+//! The steps of the live intake are repeated: dedupe keys are assigned, rows wait for their contract size, and new or
+//! changed rows are checked against the prices of their time. Each row is compared with the stored row of the same key
+//! and the same frame. Differences are collected per day and written one day after the other.
 
 use std::cell::RefCell;
 use std::collections::{BTreeMap, HashMap, HashSet};
@@ -28,14 +28,14 @@ use crate::collect::settings::{Pace, millis};
 use crate::feeds::{Ask, Event, Instruments, Keyed, Listing, Venue, venue};
 use crate::model::{Millis, Vocabulary};
 
-/// Days before its receipt of which a body may tell, as far as rows that are told no more are looked for.
-const BACK: i64 = 8 * Millis::DAY;
-/// How much earlier than the one before it a frame may have come: each socket hands over by itself what it hears.
-const AMONG: i64 = 10_000;
-/// Most rows of an exchange that wait for the size of their contract.
-const MOST_HELD: usize = 100_000;
+/// Rows that a REST reply no longer contains are looked for in this time before its receipt.
+const LOOK_BACK: i64 = 8 * Millis::DAY;
+/// How much earlier than the frame before it a frame may be received: each connection stores its frames by itself.
+const MAX_DISORDER: i64 = 10_000;
+/// Most rows of an exchange that wait for their contract size.
+const MAX_PENDING: usize = 100_000;
 
-/// What is known of a row that is kept.
+/// A stored row.
 #[derive(Clone, Debug)]
 struct StoredRow {
     received_at: Millis,
@@ -43,17 +43,17 @@ struct StoredRow {
     content: u64,
 }
 
-/// A row that was received at an instant.
+/// A stored row that a frame is expected to contain.
 #[derive(Clone, Debug)]
 struct Expected {
     key: String,
     native_id: Option<String>,
     day: Millis,
-    /// Whether a frame of that instant names its contract.
+    /// Whether a frame of the same instant names its contract.
     is_of_frame: bool,
 }
 
-/// The rows of one exchange that are kept, as far as they have been looked at.
+/// The stored rows of one exchange, loaded day by day.
 #[derive(Debug, Default)]
 struct StoredRows {
     days: HashSet<Millis>,
@@ -61,7 +61,7 @@ struct StoredRows {
     by_receipt: HashMap<Millis, Vec<Expected>>,
 }
 
-/// An exchange whose frames are read anew.
+/// The replay of one exchange.
 struct VenueReplay {
     venue: &'static Venue,
     is_chosen: bool,
@@ -69,18 +69,18 @@ struct VenueReplay {
     lists: Vec<Option<Vec<Listing>>>,
     markets: Markets,
     keys: DedupeKeys,
-    held: Vec<PendingRow>,
-    marks: StoredRows,
-    /// By the instants at which frames came lately: the rows received then that none of them has told so far. Of one that is
-    /// not fully known there are none.
-    untold: BTreeMap<Millis, Vec<Expected>>,
-    /// The last instant of which that is settled.
+    pending: Vec<PendingRow>,
+    stored: StoredRows,
+    /// By receipt time of recent frames: stored rows that no frame of that time contained so far. Empty for a time with
+    /// unreadable frames.
+    missing: BTreeMap<Millis, Vec<Expected>>,
+    /// Receipt times up to here are settled.
     settled: Option<Millis>,
-    /// When it was in doubt what its rows mean.
+    /// Times in which the unit of the exchange was doubtful.
     doubtful: Vec<DoubtfulTime>,
 }
 
-/// Frames on their way through the current decoders.
+/// The replay of all exchanges.
 pub(crate) struct Replay {
     open: ArchiveAccess,
     start: Option<Millis>,
@@ -88,15 +88,15 @@ pub(crate) struct Replay {
     venues: HashMap<&'static str, VenueReplay>,
     chosen: Vec<&'static str>,
     prices: ReferencePrices,
-    /// What was not kept then, since its unit had to be another.
+    /// Orders that were quarantined when they were received.
     quarantined: QuarantinedOrders,
-    measures: ReferenceHistory,
+    references: ReferenceHistory,
     pace: Pace,
     days: BTreeMap<Millis, DayCorrection>,
-    pub(crate) done: RebuildReport,
+    pub(crate) report: RebuildReport,
 }
 
-/// A number for what a row tells of what happened, the same for the same.
+/// A hash of the content of a row.
 fn content(row: &OrderRow) -> u64 {
     let mut hasher = DefaultHasher::new();
     let order = &row.order;
@@ -109,8 +109,8 @@ fn content(row: &OrderRow) -> u64 {
 }
 
 impl StoredRows {
-    /// Looks at the rows of a day.
-    fn look(&mut self, archive: &Archive, exchange: &str, day: Millis) -> Result<(), ArchiveError> {
+    /// Loads the rows of a day.
+    fn load(&mut self, archive: &Archive, exchange: &str, day: Millis) -> Result<(), ArchiveError> {
         if !self.days.insert(day) {
             return Ok(());
         }
@@ -142,7 +142,7 @@ impl StoredRows {
         Ok(())
     }
 
-    /// Forgets days before another, which are looked at again where that is needed.
+    /// Drops days before another; they are loaded again when needed.
     fn forget(&mut self, before: Millis) {
         self.days.retain(|day| *day >= before);
         self.by_key.retain(|_, mark| mark.day >= before);
@@ -162,27 +162,27 @@ impl VenueReplay {
             lists: Vec::new(),
             markets: Markets::default(),
             keys: DedupeKeys::default(),
-            held: Vec::new(),
-            marks: StoredRows::default(),
-            untold: BTreeMap::new(),
+            pending: Vec::new(),
+            stored: StoredRows::default(),
+            missing: BTreeMap::new(),
             settled: None,
             doubtful: Vec::new(),
         }
     }
 
-    /// Learns a page of a list of markets; one that is not asked for any more, or cannot be read, tells nothing.
-    fn learn(&mut self, line: &RawLine) {
-        let said = line.request.as_deref().unwrap_or_default();
+    /// Takes a page of a market list; an unreadable one, or one of an unknown request, is ignored.
+    fn add_markets(&mut self, line: &RawLine) {
+        let request = line.request.as_deref().unwrap_or_default();
         let requests = self.venue.listing_requests();
         let path = |text: &str| text.split('?').next().map(str::to_owned);
         let ask: Option<&Ask> = requests
             .iter()
-            .find(|ask| path_and_query(ask) == said)
+            .find(|ask| path_and_query(ask) == request)
             .or_else(|| {
                 let place = usize::try_from(line.list?).ok()?;
                 requests
                     .get(place)
-                    .filter(|ask| path(&path_and_query(ask)) == path(said))
+                    .filter(|ask| path(&path_and_query(ask)) == path(request))
             });
         let (Some(ask), Some(place)) = (ask, line.list.and_then(|list| usize::try_from(list).ok()))
         else {
@@ -219,21 +219,21 @@ impl Replay {
     pub(crate) fn new(
         open: ArchiveAccess,
         quarantined: QuarantinedOrders,
-        again: &RebuildOptions,
+        options: &RebuildOptions,
         chosen: &[&'static Venue],
     ) -> Self {
         Self {
             open,
-            start: again.start,
-            end: again.end,
+            start: options.start,
+            end: options.end,
             venues: HashMap::new(),
             chosen: chosen.iter().map(|venue| venue.name()).collect(),
             prices: ReferencePrices::default(),
             quarantined,
-            measures: ReferenceHistory::default(),
+            references: ReferenceHistory::default(),
             pace: Pace::default(),
             days: BTreeMap::new(),
-            done: RebuildReport::default(),
+            report: RebuildReport::default(),
         }
     }
 
@@ -241,9 +241,9 @@ impl Replay {
         self.open.archive()
     }
 
-    /// Learns what rows of a day are measured by.
+    /// Loads the reference prices of a day.
     pub(crate) fn begin_day(&mut self, day: Millis) -> Result<(), ArchiveError> {
-        self.measures = ReferenceHistory::of(self.open.archive(), day)?;
+        self.references = ReferenceHistory::of(self.open.archive(), day)?;
         Ok(())
     }
 
@@ -251,9 +251,9 @@ impl Replay {
         self.start.is_none_or(|start| at >= start) && self.end.is_none_or(|end| at < end)
     }
 
-    /// Takes a line.
+    /// Replays one line of a raw file.
     pub(crate) fn line(&mut self, line: RawLine) -> Result<(), CollectError> {
-        // An exchange that is known no more is read by nobody.
+        // There is no decoder for an exchange that is no longer supported.
         let Ok(venue) = venue(&line.exchange) else {
             return Ok(());
         };
@@ -266,12 +266,12 @@ impl Replay {
                 ..VenueReplay::new(venue, is_chosen)
             },
         };
-        let outcome = self.of_venue(&mut one, line);
+        let outcome = self.replay(&mut one, line);
         self.venues.insert(name, one);
         outcome
     }
 
-    fn of_venue(&mut self, one: &mut VenueReplay, line: RawLine) -> Result<(), CollectError> {
+    fn replay(&mut self, one: &mut VenueReplay, line: RawLine) -> Result<(), CollectError> {
         match line.kind {
             RawLineKind::Start => one.coins = line.coins,
             RawLineKind::Dropped => {
@@ -279,15 +279,15 @@ impl Replay {
                     line.from.is_none_or(|from| at >= from)
                         && line.until.is_none_or(|until| at < until)
                 };
-                let came = one.untold.iter_mut().filter(|(at, _)| within(**at));
-                came.for_each(|(_, rows)| rows.clear());
+                let dropped = one.missing.iter_mut().filter(|(at, _)| within(**at));
+                dropped.for_each(|(_, rows)| rows.clear());
             }
             RawLineKind::Markets => {
-                one.learn(&line);
-                self.try_held(one)?;
+                one.add_markets(&line);
+                self.retry_pending(one)?;
             }
             RawLineKind::Socket | RawLineKind::Request => {
-                // What was taken in while it was in doubt what rows mean was withdrawn, and is no news.
+                // Rows of a doubtful time were retracted and are not compared.
                 let at = line.received_at;
                 if !one.doubtful.iter().any(|time| time.contains(at)) {
                     self.frame(one, &line)?;
@@ -297,12 +297,11 @@ impl Replay {
         Ok(())
     }
 
-    /// What came before an instant (at all, where there is none) is all known: what was received then and is told by nothing is
-    /// told no more.
-    fn settle_untold(&mut self, one: &mut VenueReplay, before: Option<Millis>) {
-        // What was brought in from files came with no frame.
+    /// Settles the receipt times before an instant, or all: rows that no frame contains are removed.
+    fn settle_missing(&mut self, one: &mut VenueReplay, before: Option<Millis>) {
+        // Imported rows have no frame.
         let gone = |row: &Expected| row.is_of_frame && !row.key.contains("|file|");
-        while let Some(first) = one.untold.first_entry() {
+        while let Some(first) = one.missing.first_entry() {
             if before.is_some_and(|before| *first.key() >= before) {
                 break;
             }
@@ -310,34 +309,35 @@ impl Replay {
             one.settled = one.settled.max(Some(at));
             for row in rows.into_iter().filter(gone) {
                 let name = one.venue.name();
-                self.done.of(name).gone += 1;
-                one.marks.by_key.remove(&row.key);
+                self.report.of(name).gone += 1;
+                one.stored.by_key.remove(&row.key);
                 let revision = self.days.entry(row.day).or_default();
                 revision.removed.push((name.to_owned(), row.key));
             }
         }
     }
 
-    /// Leaves open what is told no more of the last instants of an exchange.
-    pub(crate) fn forget_last(&mut self, exchange: &str) {
+    /// Removes no rows of the last receipt times of an exchange, as not all of its frames are known.
+    pub(crate) fn skip_missing(&mut self, exchange: &str) {
         if let Some(one) = self.venues.get_mut(exchange) {
-            one.untold.values_mut().for_each(Vec::clear);
+            one.missing.values_mut().for_each(Vec::clear);
         }
     }
 
-    /// Looks at the rows that a frame may have told.
-    fn look(&self, one: &mut VenueReplay, line: &RawLine) -> Result<(), ArchiveError> {
+    /// Loads the rows that a frame may contain.
+    fn load(&self, one: &mut VenueReplay, line: &RawLine) -> Result<(), ArchiveError> {
         let at = line.received_at;
         let first = match line.from {
-            Some(from) if line.kind == RawLineKind::Request => from.max(at.back(BACK)).min(at),
+            Some(from) if line.kind == RawLineKind::Request => from.max(at.back(LOOK_BACK)).min(at),
             _ => at.back(Millis::DAY),
         };
         let mut day = day_of(first);
         while day <= at {
-            one.marks.look(self.open.archive(), one.venue.name(), day)?;
+            one.stored
+                .load(self.open.archive(), one.venue.name(), day)?;
             let next = day.on(Millis::DAY);
             if next == day {
-                break; // the end of time
+                break; // the last representable day
             }
             day = next;
         }
@@ -347,36 +347,36 @@ impl Replay {
     fn frame(&mut self, one: &mut VenueReplay, line: &RawLine) -> Result<(), CollectError> {
         let (name, at) = (one.venue.name(), line.received_at);
         let counts = one.is_chosen && self.is_within(at);
-        self.measures.tell(&self.prices, at);
-        if counts && !one.untold.contains_key(&at) {
-            self.settle_untold(one, Some(at.back(AMONG)));
-            self.look(one, line)?;
+        self.references.apply(&self.prices, at);
+        if counts && !one.missing.contains_key(&at) {
+            self.settle_missing(one, Some(at.back(MAX_DISORDER)));
+            self.load(one, line)?;
             let is_settled = one.settled.is_some_and(|settled| at <= settled);
-            let rows = one.marks.by_receipt.get(&at).filter(|_| !is_settled);
+            let rows = one.stored.by_receipt.get(&at).filter(|_| !is_settled);
             let rows = rows.cloned().unwrap_or_default();
-            one.untold.insert(at, rows);
+            one.missing.insert(at, rows);
         }
         if counts {
-            self.done.of(name).frames += 1;
+            self.report.of(name).frames += 1;
         }
-        let read = read(one, line);
+        let read = decode(one, line);
         let Some((events, origin)) = read else {
             if counts {
-                self.done.of(name).unread += 1;
-                one.untold.entry(at).or_default().clear();
+                self.report.of(name).unread += 1;
+                one.missing.entry(at).or_default().clear();
             }
             return Ok(());
         };
-        if let Some(untold) = one.untold.get_mut(&at).filter(|_| counts) {
-            let told: HashSet<&str> = events
+        if let Some(missing) = one.missing.get_mut(&at).filter(|_| counts) {
+            let keys: HashSet<&str> = events
                 .iter()
                 .map(|event| event.dedupe_key.as_str())
                 .collect();
-            untold.retain_mut(|row| {
+            missing.retain_mut(|row| {
                 row.is_of_frame |= row.native_id.as_deref().is_none_or(|native_id| {
                     line.frame.contains(native_id) || line.market.as_deref() == Some(native_id)
                 });
-                !told.contains(row.key.as_str())
+                !keys.contains(row.key.as_str())
             });
         }
         for event in events {
@@ -387,10 +387,10 @@ impl Replay {
                 continue;
             }
             if event.is_held() {
-                if one.held.len() >= MOST_HELD {
+                if one.pending.len() >= MAX_PENDING {
                     continue;
                 }
-                one.held.push(PendingRow {
+                one.pending.push(PendingRow {
                     event,
                     frame: Arc::from(line.frame.as_str()),
                     market: line.market.clone(),
@@ -410,9 +410,9 @@ impl Replay {
         })
     }
 
-    /// Tries the rows that wait for the size of their contract.
-    fn try_held(&mut self, one: &mut VenueReplay) -> Result<(), CollectError> {
-        for row in std::mem::take(&mut one.held) {
+    /// Decodes pending rows again with the new markets.
+    fn retry_pending(&mut self, one: &mut VenueReplay) -> Result<(), CollectError> {
+        for row in std::mem::take(&mut one.pending) {
             let faults = RefCell::default();
             let instruments = one.markets.for_body(row.market.as_deref());
             let frame = one
@@ -431,13 +431,13 @@ impl Replay {
                     }
                     self.compare(one, event, row.received_at)?;
                 }
-                None => one.held.push(row),
+                None => one.pending.push(row),
             }
         }
         Ok(())
     }
 
-    /// Compares an event that was received at an instant with the row that is kept of it.
+    /// Compares an event with its stored row.
     fn compare(
         &mut self,
         one: &mut VenueReplay,
@@ -453,22 +453,22 @@ impl Replay {
             return Ok(());
         }
         let day = day_of(row.order.timestamp);
-        one.marks.look(self.open.archive(), name, day)?;
+        one.stored.load(self.open.archive(), name, day)?;
         let is_doubtful = matches!(outlier, Some(Outlier::Impossible(..))) || row.fault().is_some();
         let fresh = StoredRow {
             received_at: at,
             day,
             content: content(&row),
         };
-        let known = one.marks.by_key.get(&row.dedupe_key);
-        // What it was measured by then is not all known any more, such as the exchange's own price.
+        let known = one.stored.by_key.get(&row.dedupe_key);
+        // Not all reference prices of that time are stored, such as that of the exchange itself.
         let is_doubtful = is_doubtful || {
             let quarantined = &self.quarantined;
             known.is_none() && quarantined.contains(&row.dedupe_key, &Figures::from(&row))
         };
-        let compared = self.done.of(name);
+        let compared = self.report.of(name);
         match known {
-            // It came with another frame.
+            // Another frame contained it first.
             Some(known) if known.received_at != at => {}
             Some(known) if known.content == fresh.content => compared.same += 1,
             _ if is_doubtful => compared.doubtful += 1,
@@ -486,7 +486,7 @@ impl Replay {
                     self.days.entry(before).or_default().removed.push(key);
                 }
                 let stays = known.is_some() && moved.is_none();
-                one.marks.by_key.insert(row.dedupe_key.clone(), fresh);
+                one.stored.by_key.insert(row.dedupe_key.clone(), fresh);
                 let revision = self.days.entry(day).or_default();
                 if stays {
                     revision.corrected.push(row);
@@ -498,20 +498,20 @@ impl Replay {
         Ok(())
     }
 
-    /// Changes the days before another as they are to be told, or all of them.
-    pub(crate) fn settle(&mut self, before: Option<Millis>) -> Result<(), ArchiveError> {
+    /// Writes the corrections of the days before another, or all.
+    pub(crate) fn write_days(&mut self, before: Option<Millis>) -> Result<(), ArchiveError> {
         if before.is_none() {
             let names: Vec<&'static str> = self.venues.keys().copied().collect();
             for name in names {
                 if let Some(mut one) = self.venues.remove(name) {
-                    self.settle_untold(&mut one, None);
+                    self.settle_missing(&mut one, None);
                     self.venues.insert(name, one);
                 }
             }
         }
         if let Some(before) = before {
             for one in self.venues.values_mut() {
-                one.marks.forget(before.back(Millis::DAY));
+                one.stored.forget(before.back(Millis::DAY));
             }
         }
         let Some(writer) = self.open.writer() else {
@@ -530,8 +530,8 @@ impl Replay {
     }
 }
 
-/// The events of a frame with their keys, and how they came; `None` where not all of it can be read.
-fn read(one: &mut VenueReplay, line: &RawLine) -> Option<(Vec<Event>, Origin)> {
+/// The events of a frame with their keys, and their origin; `None` if the frame cannot be decoded completely.
+fn decode(one: &mut VenueReplay, line: &RawLine) -> Option<(Vec<Event>, Origin)> {
     let at = line.received_at;
     let instruments = one.markets.for_body(line.market.as_deref());
     let faults = RefCell::default();

@@ -1,49 +1,48 @@
-//! What is to be read anew, in which archive, and what became of it.
+//! The options and the report of a rebuild.
 
 use std::collections::BTreeMap;
 
 use crate::archive::{Archive, Writer};
 use crate::model::Millis;
 
-/// What is to be read anew.
+/// The options of a rebuild.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct RebuildOptions {
-    /// Only what was received from this instant on.
+    /// Only frames received from this instant on.
     pub start: Option<Millis>,
-    /// Only what was received before this instant.
+    /// Only frames received before this instant.
     pub end: Option<Millis>,
-    /// The exchanges by name; all of them where there are none.
+    /// The names of exchanges; empty for all.
     pub venues: Vec<String>,
-    /// Whether to change nothing, and only say what would change.
+    /// Whether to report changes without writing them.
     pub dry_run: bool,
 }
 
-/// What became of an exchange's frames and rows.
+/// The counts of frames and rows of one exchange.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct RebuildCounts {
-    /// Frames and bodies that were read.
+    /// Frames and REST replies.
     pub frames: u64,
-    /// Those of which today, too, nothing or not all can be read.
+    /// Frames that still cannot be decoded completely.
     pub unread: u64,
-    /// Rows that are what they were.
+    /// Unchanged rows.
     pub same: u64,
-    /// Rows that are told otherwise.
+    /// Corrected rows.
     pub corrected: u64,
-    /// Rows that the archive did not have.
+    /// New rows.
     pub new: u64,
-    /// Rows that are told no more: their frame tells no such order.
+    /// Removed rows: their frame contains no such order.
     pub gone: u64,
-    /// Rows that were left as they were, or left out, since they cannot be right: their unit must be another, or they cannot be
-    /// kept exactly.
+    /// Rows that were neither changed nor added, because their unit is doubtful or they cannot be stored exactly.
     pub doubtful: u64,
 }
 
-/// What became of frames that were read anew.
+/// The report of a rebuild.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct RebuildReport {
-    /// By exchange.
+    /// Counts by exchange.
     pub exchanges: BTreeMap<String, RebuildCounts>,
-    /// Files of frames that could not be read to their end, and why.
+    /// Raw files that could not be read completely, with the reason.
     pub damaged: Vec<(String, String)>,
 }
 
@@ -53,7 +52,7 @@ impl RebuildReport {
     }
 }
 
-/// An archive that is read, and written where something is to change.
+/// The archive of a rebuild: read-only for a dry run.
 pub(crate) enum ArchiveAccess {
     Read(Archive),
     Write(Writer),
