@@ -1,4 +1,4 @@
-//! One service, asked: the one way that every question goes.
+//! `Client`: sends every question to one service.
 
 use std::fmt;
 use std::sync::Arc;
@@ -11,23 +11,23 @@ use reqwest::header::{DATE, HeaderMap};
 use tokio::time::{Instant, sleep};
 
 use crate::api::{DAMAGED, NOW, SIMULATED};
-use crate::client::call::attempts::{ARCHIVE_LOG, Answer, Call, Failed, LOG, Remarks};
+use crate::client::call::attempts::{ARCHIVE_LOG, Call, Failed, LOG, Remarks, ResponseHead};
 use crate::client::call::fault;
 use crate::client::call::retries::Retries;
 use crate::client::config::Config;
 use crate::client::connection::connections::OwnRuntime;
-use crate::client::connection::pool::{Kept, Pool};
+use crate::client::connection::pool::{Pool, ProcessState};
 use crate::client::dialect::{Dialect, Question};
-use crate::client::dialects::Contract;
+use crate::client::dialects::ContractDialect;
 use crate::client::error;
 use crate::client::error::{Cause, Error};
-use crate::client::extensions::list::Known;
-use crate::client::extensions::parameters::{Beside, Explained, Headed};
+use crate::client::extensions::list::KnownExtensions;
+use crate::client::extensions::parameters::{Explained, ExtraParameters, Headed};
 use crate::model::Millis;
 use crate::net::{NoClient, retry_after};
 use crate::wire::Reading;
 
-/// Asks one service; cheap to clone, and safe to use from many tasks and after a fork.
+/// An HTTP client of one service. Cheap to clone; safe to share between tasks and after a fork.
 ///
 /// # Examples
 ///
@@ -45,26 +45,26 @@ use crate::wire::Reading;
 /// ```
 #[derive(Clone)]
 pub struct Client {
-    pub(crate) shared: Arc<Shared>,
+    pub(crate) shared: Arc<ClientState>,
     pub(crate) driver: Driver,
 }
 
-/// What drives the connections that are used: they belong to the runtime on which they were opened.
+/// The runtime that drives the connections. Connections belong to the runtime that opened them.
 #[derive(Clone)]
 pub(crate) enum Driver {
-    /// The runtime that the client is asked on.
+    /// The caller's runtime.
     Runtime,
-    /// Another runtime beside it.
+    /// A second runtime of the same process.
     Second,
-    /// A thread of the caller's.
+    /// A single-threaded runtime on the caller's thread.
     Own(Arc<OwnRuntime>),
 }
 
-/// No instant.
-const UNTOLD: i64 = i64::MIN;
+/// Stands for an unknown instant.
+const UNKNOWN: i64 = i64::MIN;
 
-/// When an answer was told, by its head.
-fn told_at(headers: &HeaderMap) -> Option<Millis> {
+/// When an answer was made, according to its headers.
+fn answered_at(headers: &HeaderMap) -> Option<Millis> {
     let text = |name: &str| headers.get(name)?.to_str().ok();
     let market = text(NOW).and_then(|now| Millis::of_calendar(now.parse().ok()?));
     market.or_else(|| {
@@ -74,43 +74,43 @@ fn told_at(headers: &HeaderMap) -> Option<Millis> {
     })
 }
 
-pub(crate) struct Shared {
+pub(crate) struct ClientState {
     pub(crate) config: Config,
     dialect: &'static dyn Dialect,
     pub(crate) pool: Pool,
     pub(crate) simulated: AtomicBool,
-    /// What the service was found to have beside the contract.
-    pub(crate) announced: Known,
-    /// How many files of the service's archive were damaged by its last answer.
+    /// The extensions that the service announces.
+    pub(crate) announced: KnownExtensions,
+    /// Number of damaged archive files according to the last answer.
     damaged: AtomicU64,
-    /// The instant that the last answer was told at, by the service; [`UNTOLD`] where it did not say.
-    told_at: AtomicI64,
+    /// The service's time at its last answer; [`UNKNOWN`] if it named none.
+    answered_at: AtomicI64,
 }
 
 impl Client {
-    /// A client with these options, for a service that speaks the contract. Opens no connection.
+    /// Creates a client for a service that speaks the contract. Opens no connection.
     ///
     /// # Errors
     ///
-    /// None at present: options are checked when they are set, and a machine that cannot do TLS says so when asked.
+    /// None at present: options are checked when they are set, and missing TLS is reported at the first request.
     pub fn new(config: Config) -> Result<Self, Error> {
-        Self::speaking(config, &Contract)
+        Self::speaking(config, &ContractDialect)
     }
 
-    /// A client for a service that speaks `dialect`.
+    /// Creates a client for a service that speaks `dialect`.
     ///
     /// # Errors
     ///
     /// As [`Client::new`].
     pub fn speaking(config: Config, dialect: &'static dyn Dialect) -> Result<Self, Error> {
-        let shared = Shared {
+        let shared = ClientState {
             config,
             dialect,
             pool: Pool::default(),
             simulated: AtomicBool::new(false),
-            announced: Known::default(),
+            announced: KnownExtensions::default(),
             damaged: AtomicU64::new(0),
-            told_at: AtomicI64::new(UNTOLD),
+            answered_at: AtomicI64::new(UNKNOWN),
         };
         Ok(Self {
             shared: Arc::new(shared),
@@ -118,7 +118,7 @@ impl Client {
         })
     }
 
-    /// The same client for asking on a second runtime, with connections of its own there; all else is shared.
+    /// The same client for use on a second runtime, with connections of its own.
     #[must_use]
     pub fn apart(&self) -> Self {
         Self {
@@ -133,44 +133,47 @@ impl Client {
         &self.shared.config
     }
 
-    /// How the service is asked and answers.
+    /// The dialect of the service.
     #[must_use]
     pub fn dialect(&self) -> &'static dyn Dialect {
         self.shared.dialect
     }
 
-    /// Closes the connections once the calls under way have ended; a later call opens new ones.
+    /// Closes idle connections, and the others once their calls end. A later call opens new ones.
     pub fn close(&self) {
         self.shared.pool.leave();
     }
 
-    /// Whether an answer has said that the market behind it is a simulated one.
+    /// Whether an answer declared the market simulated.
     #[must_use]
     pub fn simulated(&self) -> bool {
         self.shared.simulated.load(Ordering::Relaxed)
     }
 
-    /// How many files of the service's archive are damaged, by its last answer; rows of them are missing from answers.
+    /// Number of damaged files in the service's archive, according to its last answer. Their rows are missing from
+    /// answers.
     #[must_use]
     pub fn damaged(&self) -> u64 {
         self.shared.damaged.load(Ordering::Relaxed)
     }
 
-    /// The instant that the last answer was told at, by the service's own account: that of its market where it is one of ours,
-    /// else its clock's.
+    /// The service's time at its last answer: the market's newest instant if the service is a liqdata server, else its
+    /// clock.
     #[must_use]
-    pub fn told_at(&self) -> Option<Millis> {
-        let told = self.shared.told_at.load(Ordering::Relaxed);
-        (told != UNTOLD).then_some(Millis(told))
+    pub fn answered_at(&self) -> Option<Millis> {
+        let explained_error = self.shared.answered_at.load(Ordering::Relaxed);
+        (explained_error != UNKNOWN).then_some(Millis(explained_error))
     }
 
-    /// Takes note of what the head of an answer says of the market, and warns of damage when it is first said.
+    /// Reads the market headers of an answer, and warns when damage is first reported.
     pub(crate) fn note(&self, headers: &HeaderMap) {
         if headers.contains_key(SIMULATED) {
             self.shared.simulated.store(true, Ordering::Relaxed);
         }
-        let told_at = told_at(headers).map_or(UNTOLD, |at| at.0);
-        self.shared.told_at.store(told_at, Ordering::Relaxed);
+        let answered_at = answered_at(headers).map_or(UNKNOWN, |at| at.0);
+        self.shared
+            .answered_at
+            .store(answered_at, Ordering::Relaxed);
         let damaged = headers.get(DAMAGED);
         let damaged = damaged.and_then(|count| count.to_str().ok()?.parse().ok());
         let damaged = damaged.unwrap_or(0);
@@ -184,7 +187,7 @@ impl Client {
         }
     }
 
-    /// Asks `question`.
+    /// Sends `question` and returns the reply.
     ///
     /// # Errors
     ///
@@ -193,34 +196,34 @@ impl Client {
         Ok(self.fetch(question).await?.0.into())
     }
 
-    /// Asks `question`: its reply as it is read, orders as [`OrderColumns`](crate::model::OrderColumns), and what the
-    /// service says beside it.
+    /// Sends `question`. Returns the reply as it is decoded, orders as [`OrderColumns`](crate::model::OrderColumns),
+    /// and the remarks that came with it.
     ///
     /// # Errors
     ///
     /// As [`Client::send`].
     pub async fn fetch<E: Question>(&self, question: &E) -> Result<(E::Decoded, Remarks), Error> {
-        self.fetch_beside(question, Beside::default()).await
+        self.fetch_with(question, ExtraParameters::default()).await
     }
 
-    /// As [`Client::fetch`], with what is asked beside the question's own parameters.
+    /// As [`Client::fetch`], with extra parameters.
     ///
     /// # Errors
     ///
-    /// As [`Client::send`], and [`Error::BadQuery`] where the service does not announce that it can be asked so.
-    pub async fn fetch_beside<E: Question>(
+    /// As [`Client::send`], and [`Error::BadQuery`] if the service does not announce an extra parameter.
+    pub async fn fetch_with<E: Question>(
         &self,
         question: &E,
-        beside: Beside,
+        extra: ExtraParameters,
     ) -> Result<(E::Decoded, Remarks), Error> {
-        let mut beyond = beside.names();
+        let mut beyond = extra.names();
         beyond.extend(E::ENTRY.beyond(&question.to_query()));
         let asked = async {
-            // What waits is the same for all questions: in a box of its own it is made once, and not for each of them.
+            // Boxed, so that this code is compiled once and not for every question.
             self.require(E::NAME, &beyond).boxed().await?;
-            let mut request = question.request(self.dialect())?.with(beside.to_query());
-            let mut reply = Explained::around(&mut *request.reply, beside);
-            let (path, query, headers) = (&request.path, &request.query, beside.headers());
+            let mut request = question.request(self.dialect())?.with(extra.to_query());
+            let mut reply = Explained::around(&mut *request.reply, extra);
+            let (path, query, headers) = (&request.path, &request.query, extra.headers());
             let answer = self.answer(path, query, &headers, &mut reply);
             let answer = answer.boxed().await?;
             match reply.finish() {
@@ -237,13 +240,13 @@ impl Client {
             }
         };
         match asked.await {
-            Err(error) => Err(self.told(E::NAME, error).boxed().await),
+            Err(error) => Err(self.explained_error(E::NAME, error).boxed().await),
             fetched => fetched,
         }
     }
 
-    /// What a question of `path` met where the body of a success is a refusal.
-    fn refused(&self, path: &str, answer: &Answer, body: &[u8], message: &str) -> Error {
+    /// The error of a successful status with a refusal in its body.
+    fn refused(&self, path: &str, answer: &ResponseHead, body: &[u8], message: &str) -> Error {
         Error::Refused {
             status: answer.status.as_u16(),
             body: error::excerpt(body),
@@ -252,30 +255,30 @@ impl Client {
         }
     }
 
-    /// What is told of an error that the question `name` met.
-    async fn told(&self, name: &'static str, error: Error) -> Error {
+    /// Adds to an error that the service does not announce the question `name`, if so.
+    async fn explained_error(&self, name: &'static str, error: Error) -> Error {
         let error = self.unannounced(name, error).await;
-        // A service may repeat what it was sent.
-        self.config().secrets().kept_from(error)
+        // The service may repeat secrets that it received.
+        self.config().secrets().redact(error)
     }
 
-    /// A question of `path`, on the connections that what drives this client has, its deadline running.
+    /// Starts a call of `path` on the connections of the client's runtime. Its deadline starts now.
     pub(crate) fn call<'a>(
         &'a self,
-        kept: &'a Kept,
+        live: &'a ProcessState,
         path: &'a str,
         retries: Retries<'a>,
     ) -> Result<Call<'a>, Error> {
         let config = self.config();
         let connections = match &self.driver {
-            Driver::Runtime => &kept.connections,
-            Driver::Second => kept.apart(config),
+            Driver::Runtime => &live.connections,
+            Driver::Second => live.apart(config),
             Driver::Own(runtime) => &runtime.connections,
         };
         Ok(Call {
             config,
             dialect: self.dialect(),
-            kept,
+            live,
             connections,
             http: connections
                 .http
@@ -287,23 +290,22 @@ impl Client {
         })
     }
 
-    /// The successful answer to `path`, after as many attempts as it takes and the options allow; its body is in
-    /// `intake` then.
+    /// The successful answer to `path`, after retries. Its body has gone to `intake`.
     pub(crate) async fn answer(
         &self,
         path: &str,
         query: &[(&'static str, String)],
         headers: &HeaderMap,
         intake: &mut dyn Headed,
-    ) -> Result<Answer, Error> {
+    ) -> Result<ResponseHead, Error> {
         let config = self.config();
         let share = self.shared.pool.enter(config);
-        let Some(kept) = share.kept() else {
+        let Some(live) = share.live() else {
             // Only a share that is being dropped is empty.
             return Err(Error::no_answer("the client is closed"));
         };
-        let retries = Retries::new(config.most_retries(), &kept.quota);
-        let mut call = self.call(kept, path, retries)?;
+        let retries = Retries::new(config.most_retries(), &live.quota);
+        let mut call = self.call(live, path, retries)?;
         let start = config.address(path, query);
         call.connections.freshen().await;
         let mut before = None;
@@ -345,7 +347,7 @@ impl fmt::Debug for Client {
     }
 }
 
-/// Why there can be no connection at all.
+/// The error for a machine without trusted certificates.
 fn without_tls(config: &Config, cause: &Arc<NoClient>) -> Error {
     Error::NoAnswer {
         message: format!(
@@ -363,7 +365,7 @@ fn without_tls(config: &Config, cause: &Arc<NoClient>) -> Error {
 mod tests {
     use crate::client::client::*;
 
-    /// Fails to resolve a name as often as told, then gives an address.
+    /// Fails to resolve a name a number of times, then returns an address.
     struct Flaky {
         failures: std::sync::atomic::AtomicU32,
         at: std::net::SocketAddr,
@@ -403,7 +405,7 @@ mod tests {
         });
         for (failures, retries, works) in [(3, 2, false), (2, 2, true)] {
             let failures = std::sync::atomic::AtomicU32::new(failures);
-            // A resolver's address gives no port of its own.
+            // The port comes from the URL, not from the resolver.
             let config = Config::new(&format!("http://data.localhost:{}", at.port())).unwrap();
             let config = config.retries(retries).unwrap();
             let client = Client::new(

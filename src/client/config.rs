@@ -1,4 +1,4 @@
-//! What a client is told: checked once, before any connection.
+//! The options of a client, checked before any connection.
 
 use std::fmt;
 use std::str::FromStr;
@@ -22,7 +22,7 @@ const BODIES: &str = "a whole number of bytes from 1 to 1099511627776";
 const HEADERS: &str =
     "HTTP header names and values, apart from those that frame the request itself";
 
-/// Headers that say how a request is framed or where it goes; only the client knows these.
+/// Headers that frame or route a request. The client sets them itself.
 const FRAMING: [&str; 8] = [
     "connection",
     "content-length",
@@ -34,7 +34,7 @@ const FRAMING: [&str; 8] = [
     "upgrade",
 ];
 
-/// The options of a [`Client`](super::Client), checked.
+/// Checked options of a [`Client`](super::Client).
 ///
 /// # Examples
 ///
@@ -56,7 +56,7 @@ pub struct Config {
     rate_limit: Option<f64>,
     max_body: usize,
     headers: HeaderMap,
-    /// What of the headers is never shown.
+    /// Header values that must not be shown.
     secrets: Secrets,
     proxy: Option<Url>,
     /// The proxy that the environment names for the service.
@@ -67,12 +67,12 @@ pub struct Config {
 }
 
 impl Config {
-    /// The defaults for a service at `base_url`, which may have a path prefix and a trailing slash.
+    /// Default options for a service at `base_url`, which may have a path prefix and a trailing slash.
     ///
     /// # Errors
     ///
-    /// [`BadQuery`] for an address that is malformed, not http(s), without a host, or that carries user info, a
-    /// query or a fragment.
+    /// [`BadQuery`] for an address that is malformed, not http(s), without a host, or with user info, a query or a
+    /// fragment.
     pub fn new(base_url: &str) -> Result<Self, BadQuery> {
         let base = base(base_url)?;
         Ok(Self {
@@ -93,7 +93,7 @@ impl Config {
         })
     }
 
-    /// The deadline of a call in seconds, over all its attempts and the waits between them.
+    /// Sets the deadline of a call in seconds, over all attempts and the delays between them.
     ///
     /// # Errors
     ///
@@ -103,7 +103,7 @@ impl Config {
         Ok(self)
     }
 
-    /// The deadline of one attempt to connect, in seconds.
+    /// Sets the deadline of one connection attempt in seconds.
     ///
     /// # Errors
     ///
@@ -113,7 +113,7 @@ impl Config {
         Ok(self)
     }
 
-    /// How often a call is tried again at most.
+    /// Sets the maximum number of retries.
     ///
     /// # Errors
     ///
@@ -126,7 +126,7 @@ impl Config {
         Ok(self)
     }
 
-    /// The most requests per second, retries included; none for no limit.
+    /// Sets the maximum requests per second, retries included; `None` for no limit.
     ///
     /// # Errors
     ///
@@ -141,7 +141,7 @@ impl Config {
         Ok(self)
     }
 
-    /// The largest body taken, in bytes after decompression.
+    /// Sets the largest accepted body, in bytes after decompression.
     ///
     /// # Errors
     ///
@@ -154,12 +154,12 @@ impl Config {
         Ok(self)
     }
 
-    /// What is not to be shown, whoever says it.
+    /// Values that no message may show.
     pub(crate) fn secrets(&self) -> &Secrets {
         &self.secrets
     }
 
-    /// Headers sent with every request, in place of those set before.
+    /// Sets the headers sent with every request, replacing earlier ones.
     ///
     /// # Errors
     ///
@@ -188,21 +188,21 @@ impl Config {
         Ok(self)
     }
 
-    /// The proxy every request goes through, in place of the environment's; none for the environment's.
+    /// Sets the proxy for every request, instead of the environment's. `None` restores the environment's.
     ///
     /// # Errors
     ///
-    /// [`BadQuery`] for anything but an http(s) URL; the password is not shown.
+    /// [`BadQuery`] for anything but an http(s) URL. The message does not show the password.
     pub fn proxy(mut self, url: Option<&str>) -> Result<Self, BadQuery> {
         self.proxy = url.map(proxy).transpose()?;
         Ok(self)
     }
 
-    /// Adds who is asking to the User-Agent: `liqdata/<version> <suffix>`.
+    /// Appends to the User-Agent: `liqdata/<version> <suffix>`.
     ///
     /// # Errors
     ///
-    /// [`BadQuery`] for text that no header may hold.
+    /// [`BadQuery`] for text that is not valid in a header.
     pub fn user_agent(mut self, suffix: &str) -> Result<Self, BadQuery> {
         let printable = |byte: u8| byte == b' ' || byte.is_ascii_graphic();
         if suffix.trim().is_empty() || !suffix.bytes().all(printable) {
@@ -226,7 +226,7 @@ impl Config {
         &self.base_text
     }
 
-    /// Whether the address of the proxy holds credentials, which must not leave the process.
+    /// Whether the proxy address holds credentials, which must not leave the process.
     #[must_use]
     pub fn holds_credentials(&self) -> bool {
         self.proxy
@@ -256,7 +256,7 @@ impl Config {
         self.rate_limit
     }
 
-    /// The address of `path` below the base address, with its query.
+    /// The URL of `path` below the base address, with its query.
     pub(crate) fn address(&self, path: &str, query: &[(&'static str, String)]) -> Url {
         let mut url = self.base.clone();
         url.set_path(&format!("{}{path}", self.base.path().trim_end_matches('/')));
@@ -266,7 +266,7 @@ impl Config {
         url
     }
 
-    /// The service's host and port, as messages name it; with the proxy on the way there and who named it.
+    /// Host and port of the service for messages, with the proxy and the setting that names it.
     pub(crate) fn place(&self) -> String {
         let place = self.base.authority();
         match (&self.proxy, &self.surrounding) {
@@ -276,16 +276,16 @@ impl Config {
         }
     }
 
-    /// Whether requests say who asks.
+    /// Whether requests carry credentials.
     pub(crate) fn says_who_asks(&self) -> bool {
         self.headers.contains_key(reqwest::header::AUTHORIZATION)
     }
 
-    /// Makes the HTTP client. Reads the trust store of this machine unless no TLS can happen.
+    /// Builds the HTTP client. Reads the trust store unless no TLS can happen.
     ///
     /// # Errors
     ///
-    /// For an https address most likely that there is no trust store.
+    /// Usually a missing trust store, for an https address.
     pub(crate) fn http(&self) -> Result<reqwest::Client, NoClient> {
         let secure = self.base.scheme() == "https";
         let tls = if secure {
@@ -293,7 +293,7 @@ impl Config {
         } else if self.proxy.is_none() && is_loopback(&self.base) {
             None
         } else {
-            // A proxy may want it.
+            // An https proxy may need TLS.
             net::trusting().ok()
         };
         net::client(self.builder()?, tls)
@@ -313,7 +313,7 @@ impl Config {
             .user_agent(&self.user_agent)
             .default_headers(headers)
             .connect_timeout(self.connect_timeout)
-            // Compression, redirects and retries have rules of their own here.
+            // This client does compression, redirects and retries itself.
             .no_gzip()
             .no_brotli()
             .no_zstd()
@@ -326,13 +326,13 @@ impl Config {
         };
         Ok(match &self.proxy {
             Some(proxy) => builder.proxy(reqwest::Proxy::all(proxy.clone())?),
-            // An HTTP_PROXY in the environment would capture loopback too.
+            // `HTTP_PROXY` would capture loopback addresses too.
             None if is_loopback(&self.base) => builder.no_proxy(),
             None => builder,
         })
     }
 
-    /// Resolves names by `resolver`.
+    /// Uses `resolver` for host names.
     #[cfg(test)]
     pub(crate) fn resolver(mut self, resolver: std::sync::Arc<dyn reqwest::dns::Resolve>) -> Self {
         self.resolver = Some(resolver);
@@ -381,9 +381,9 @@ fn proxy(text: &str) -> Result<Url, BadQuery> {
     Ok(url)
 }
 
-/// The address that `text` is; what is wrong with it, otherwise.
+/// Parses a base address, or says what is wrong with it.
 fn address(text: &str) -> Result<Url, String> {
-    // The parser drops blanks and line breaks without a word.
+    // The URL parser drops blanks and line breaks silently.
     if text.chars().any(|c| c.is_whitespace() || c.is_control()) {
         return Err("contains blanks or control characters".to_owned());
     }
@@ -409,7 +409,7 @@ fn out_of_bounds(name: &'static str, value: impl fmt::Display, allowed: &str) ->
     BadQuery::new(name, format!("{value} is out of bounds"), allowed)
 }
 
-/// Scheme, host and port of `url`: no credentials.
+/// Scheme, host and port of `url`, without credentials.
 fn bare(url: &Url) -> String {
     let host = url.host_str().unwrap_or_default();
     match url.port() {
@@ -435,23 +435,23 @@ mod tests {
 
     #[test]
     fn a_base_url_keeps_its_prefix_and_loses_its_trailing_slash() {
-        for (given, kept) in [
+        for (given, stored) in [
             ("https://data.example", "https://data.example"),
             ("https://data.example/", "https://data.example"),
             ("HTTPS://Data.Example:443/v1/", "https://data.example/v1"),
             ("http://[::1]:8080/a/b", "http://[::1]:8080/a/b"),
         ] {
             let config = Config::new(given).unwrap();
-            assert_eq!(config.base_url(), kept);
+            assert_eq!(config.base_url(), stored);
             assert_eq!(
                 config
                     .address("/api/x", &[("q", "a&b".to_owned())])
                     .as_str(),
-                format!("{kept}/api/x?q=a%26b")
+                format!("{stored}/api/x?q=a%26b")
             );
             assert_eq!(
                 config.address("/api/x", &[]).as_str(),
-                format!("{kept}/api/x")
+                format!("{stored}/api/x")
             );
         }
     }

@@ -1,9 +1,8 @@
-//! The seam between a question and a service: where it is asked there, and how what comes back is read.
+//! `Dialect`: how a service is asked and how its answers are decoded.
 //!
-//! A client asks through a [`Dialect`]. The contract is the first ([`dialects`](super::dialects)); a service with a way
-//! of its own is one more file there, which names paths and parameters, reads envelopes and units with the parts that
-//! [`wire`](crate::wire) offers, and leaves out what the service does not have. Nothing is written in a dialect: who
-//! serves, serves the contract, and [`ReplyEnvelope`](crate::api::ReplyEnvelope) stands in a room that both sides may use.
+//! The contract is one dialect ([`dialects`](super::dialects)). A service with an API of its own is one more file
+//! there. It names paths and parameters, decodes envelopes and units with the parts of [`wire`](crate::wire), and
+//! omits what the service does not have. Dialects only decode: servers always speak the contract.
 
 use std::borrow::Cow;
 use std::fmt::{self, Debug};
@@ -12,20 +11,20 @@ use crate::api::{self, BadQuery, Endpoint, Stream};
 use crate::model::{CascadeRow, Order};
 use crate::wire::{Damage, Intake, Reading, Whole};
 
-/// How a question is asked of a service: where, and what takes the body of the answer.
+/// An HTTP request for a question, and the decoder of its reply.
 pub struct Request<R> {
     pub(crate) path: Cow<'static, str>,
     pub(crate) query: Vec<(&'static str, String)>,
     pub(crate) reply: Box<dyn Intake<R>>,
-    /// What is wrong with a reply to this question, if it answers another.
+    /// Checks that a reply answers this question.
     pub(crate) judge: Option<Judge<R>>,
 }
 
-/// Tells whether a reply answers the question.
+/// Checks whether a reply answers the question.
 type Judge<R> = Box<dyn Fn(&R) -> Result<(), Damage> + Send + Sync>;
 
 impl<R> Request<R> {
-    /// Asked at `path` below the service's address; `reply` takes the body.
+    /// A request for `path` below the service's address. `reply` decodes the body as it arrives.
     pub fn new(path: impl Into<Cow<'static, str>>, reply: Box<dyn Intake<R>>) -> Self {
         Self {
             path: path.into(),
@@ -35,7 +34,7 @@ impl<R> Request<R> {
         }
     }
 
-    /// Asked at `path` below the service's address; `read` reads the whole body.
+    /// A request for `path` below the service's address. `read` decodes the complete body.
     pub fn whole(
         path: impl Into<Cow<'static, str>>,
         read: impl Fn(&[u8]) -> Result<Reading<R>, Damage> + Send + 'static,
@@ -43,7 +42,7 @@ impl<R> Request<R> {
         Self::new(path, Box::new(Whole::read_by(read)))
     }
 
-    /// The same, where `judge` says whether a reply answers the question.
+    /// Adds a check that the reply answers the question.
     #[must_use]
     pub fn judged(
         mut self,
@@ -53,7 +52,7 @@ impl<R> Request<R> {
         self
     }
 
-    /// The same with these pairs in its query string.
+    /// Adds pairs to the query string.
     #[must_use]
     pub fn with(mut self, pairs: impl IntoIterator<Item = (&'static str, String)>) -> Self {
         self.query.extend(pairs);
@@ -70,35 +69,35 @@ impl<R> Debug for Request<R> {
     }
 }
 
-/// A question that a client can ask.
+/// A question that a client can send.
 pub trait Question: Endpoint {
-    /// The question as `dialect` asks it; what is read is the reply, or what takes less room and becomes it.
+    /// The request for this question in `dialect`. The decoded value is the reply, or a compact form of it.
     ///
     /// # Errors
     ///
-    /// [`BadQuery`] where the service does not answer it.
+    /// [`BadQuery`] if the service does not answer it.
     fn request(&self, dialect: &dyn Dialect) -> Result<Request<Self::Decoded>, BadQuery>;
 }
 
 macro_rules! dialect {
-    ([$($of_contract:ident($contract:ident))+] [$($beside:ident($other:ident))*]) => {
-        dialect!($($of_contract($contract))+ $($beside($other))*);
+    ([$($of_contract:ident($contract:ident))+] [$($extension:ident($other:ident))*]) => {
+        dialect!($($of_contract($contract))+ $($extension($other))*);
     };
     ($($name:ident($question:ident))+) => {
-        /// A service's way of being asked and of answering.
+        /// The API of a service.
         ///
-        /// Each method says how one question is asked; what a service does not have is left out and refused by name.
+        /// Each method builds the request for one question. A question without a method is refused by name.
         pub trait Dialect: Debug + Send + Sync {
             /// The dialect's name.
             fn name(&self) -> &'static str;
 
-            /// The header in which a caller's key goes, which [`Config::headers`](super::Config::headers) sends; `None`
-            /// where everyone may ask.
+            /// The header for the caller's key, which [`Config::headers`](super::Config::headers) sets. `None` if no
+            /// key is needed.
             fn key_header(&self) -> Option<&'static str> {
                 None
             }
 
-            /// The reason in the body of a refusal; `None` where it gives none.
+            /// The reason in the body of a refusal, if any.
             fn reason(&self, body: &[u8]) -> Option<String>;
 
             $(
@@ -106,7 +105,7 @@ macro_rules! dialect {
                 ///
                 /// # Errors
                 ///
-                /// [`BadQuery`] where the service does not answer it, or not with these parameters.
+                /// [`BadQuery`] if the service does not answer it, or not with these parameters.
                 fn $name(
                     &self,
                     _question: &api::$question,
@@ -115,21 +114,20 @@ macro_rules! dialect {
                 }
             )+
 
-            /// How the orders are asked for as they arrive, as server-sent events; the bodies are arrays of the data of
-            /// those that came together.
+            /// The request for new orders as server-sent events. Each event holds an array of rows.
             ///
             /// # Errors
             ///
-            /// [`BadQuery`] where the service has no such stream.
+            /// [`BadQuery`] if the service has no such stream.
             fn stream(&self, _question: &Stream) -> Result<Request<Vec<Order>>, BadQuery> {
                 Err(unanswered(self.name(), Stream::NAME))
             }
 
-            /// How the cascades are asked for as they close, in the same way.
+            /// The request for closed cascades as server-sent events.
             ///
             /// # Errors
             ///
-            /// [`BadQuery`] where the service has no such stream.
+            /// [`BadQuery`] if the service has no such stream.
             fn cascade_stream(
                 &self,
                 _question: &Stream,

@@ -1,4 +1,4 @@
-//! What can go wrong between a question and its reply.
+//! Errors of a client.
 
 use std::error::Error as StdError;
 
@@ -7,7 +7,7 @@ use url::Url;
 use crate::api::BadQuery;
 use crate::wire::{Damage, printable};
 
-/// What lies beneath an error.
+/// The source of an error.
 pub type Cause = Box<dyn StdError + Send + Sync + 'static>;
 
 /// Why a question has no reply.
@@ -17,9 +17,9 @@ pub enum Error {
     /// The service could not be reached, or its answer broke off.
     #[error("{message}")]
     NoAnswer {
-        /// What failed and where, in the user's words.
+        /// What failed and where.
         message: String,
-        /// The library's own account of it.
+        /// The underlying error.
         source: Option<Cause>,
     },
     /// The deadline passed.
@@ -27,27 +27,27 @@ pub enum Error {
     TooSlow {
         /// The deadline of the call, in seconds.
         seconds: f64,
-        /// What was waited for.
+        /// What the client was waiting for.
         message: String,
-        /// The failure before the last attempt, if there was one.
+        /// The failure of the attempt before the last, if any.
         source: Option<Cause>,
     },
-    /// The service answered that it will not.
+    /// The service refuses.
     #[error("{message}")]
     Refused {
-        /// The HTTP status; 200 for a `success: false`.
+        /// The HTTP status; 200 for `success: false`.
         status: u16,
         /// The first 2 kB of the body.
         body: String,
-        /// After how many seconds the service wants to be asked again, if it says so.
+        /// The seconds after which the service accepts a retry, if it says so.
         retry_after: Option<f64>,
-        /// What was refused, with the service's reason where it gives one.
+        /// What was refused, with the service's reason if it gives one.
         message: String,
     },
     /// The answer breaks the contract.
     #[error("{message}")]
     UnexpectedReply {
-        /// Where, as in `data[3].price`; empty for the whole body.
+        /// The path in the reply, as in `data[3].price`; empty for the whole body.
         path: String,
         /// What is wrong there.
         message: String,
@@ -75,29 +75,29 @@ impl From<Damage> for Error {
     }
 }
 
-/// The most of a refused body that an error carries, in bytes.
+/// The longest excerpt of a refused body, in bytes.
 const EXCERPT: usize = 2048;
-/// The longest piece of a bad value that an error repeats, in characters.
+/// The longest excerpt of a bad value, in characters.
 const SHOWN: usize = 200;
 
-/// The beginning of `body` as text, at most 2 kB of it.
+/// The beginning of `body` as text, at most 2 kB.
 pub(crate) fn excerpt(body: &[u8]) -> String {
     let head = body.get(..EXCERPT.min(body.len())).unwrap_or(body);
     let mut text = String::from_utf8_lossy(head).into_owned();
-    // A byte that is not UTF-8 has become three.
+    // An invalid byte becomes three bytes.
     let mut end = EXCERPT.min(text.len());
     while !text.is_char_boundary(end) {
         end -= 1;
     }
     text.truncate(end);
-    // A character cut in two at the end is no part of the text.
+    // Drops a character that the cut has split.
     if body.len() > EXCERPT && text.ends_with(char::REPLACEMENT_CHARACTER) {
         text.pop();
     }
     text
 }
 
-/// What a refused body says where it is not of the contract: its first line, unless it is markup or no text.
+/// The reason in a refused body outside the contract: its first line, unless it is markup or binary.
 pub(crate) fn plain(body: &[u8]) -> Option<String> {
     let text = std::str::from_utf8(body).ok()?;
     let line = text.trim().lines().next()?.trim_end();
@@ -105,7 +105,7 @@ pub(crate) fn plain(body: &[u8]) -> Option<String> {
     says.then(|| shown(line))
 }
 
-/// The text of an address that may not even parse, without what could be a secret in it.
+/// The text of a possibly malformed address without possible secrets.
 pub(crate) fn masked(text: &str) -> String {
     let start = text.find("://").map_or(0, |at| at + 3);
     let (scheme, rest) = text.split_at(start);
@@ -113,7 +113,7 @@ pub(crate) fn masked(text: &str) -> String {
         let authority = rest.split(['/', '\\', '?', '#']).next();
         authority.and_then(|authority| authority.rfind('@'))
     } else {
-        // Where nothing is certain, a password may hold any character.
+        // In a malformed address a password may contain any character.
         rest.rfind('@')
     };
     let (user, rest) = match user_info {
@@ -125,7 +125,7 @@ pub(crate) fn masked(text: &str) -> String {
     shown(&format!("{scheme}{user}{place}{cut}"))
 }
 
-/// The beginning of a long text, as it may be shown.
+/// The beginning of a long text.
 pub(crate) fn shown(text: &str) -> String {
     match text.char_indices().nth(SHOWN) {
         Some((end, _)) => format!("{}…", printable(text.get(..end).unwrap_or_default())),

@@ -1,9 +1,8 @@
-//! Asking a service over HTTP.
+//! The HTTP client.
 //!
-//! [`Client::send`] is the one function every question goes through. It keeps one deadline over all attempts and the
-//! waits between them, tries again what may get better, follows redirects that stay with the same service, and stops
-//! reading at a cap. How a service is asked and how it answers is its [`Dialect`]. A [`Walk`] reads the growing order feed
-//! page by page; an [`OrderStream`] follows it.
+//! [`Client::send`] sends every question. One deadline covers all attempts and delays. It retries temporary failures,
+//! follows redirects within the same service, and bounds the size of a body. A [`Dialect`] describes the service's
+//! API. A [`Walk`] reads the growing order feed page by page; an [`OrderStream`] follows it.
 
 mod call;
 mod client;
@@ -23,8 +22,8 @@ pub use call::decompress::unpacked;
 pub use client::Client;
 pub use config::Config;
 pub use dialect::{Dialect, Question, Request};
-pub use dialects::{Contract, DIALECTS, named};
+pub use dialects::{ContractDialect, DIALECTS, named};
 pub use error::{Cause, Error};
-pub use extensions::parameters::Beside;
+pub use extensions::parameters::ExtraParameters;
 pub use stream::{Arrival, CascadeStream, OrderStream, RowStream, Streamed};
-pub use walk::{End, Stretch, Walk};
+pub use walk::{End, Walk, WalkBounds};

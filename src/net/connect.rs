@@ -1,5 +1,4 @@
-//! A stream of bytes to where an address says: through the proxy that the environment names, with TLS where the scheme
-//! asks for it.
+//! Opens byte streams: directly or through a proxy, with TLS where the scheme asks for it.
 
 use std::fmt;
 use std::io;
@@ -21,32 +20,32 @@ use url::Url;
 use super::proxy::{Proxies, Proxy, target};
 use super::tls;
 
-/// A connection, whatever it is made of.
+/// A duplex byte stream, plain or TLS.
 pub trait Stream: AsyncRead + AsyncWrite + Send + Unpin {}
 impl<T: AsyncRead + AsyncWrite + Send + Unpin> Stream for T {}
 
-/// A network that is not this machine's.
+/// Opens connections in place of the system's network; tests use it.
 pub trait Dial: fmt::Debug + Send + Sync {
-    /// Opens a connection to host and port of `url`.
+    /// Opens a connection to the host and port of `url`.
     ///
     /// # Errors
     ///
-    /// What failed.
+    /// The reason as text.
     fn dial(&self, url: &Url) -> BoxFuture<'static, Result<Box<dyn Stream>, String>>;
 }
 
-/// Opens connections, with the proxies and the trust that this machine had when it was made.
+/// Opens connections with the proxies and certificates that the system had at creation.
 #[derive(Clone, Debug)]
 pub(crate) struct Connector {
     proxies: Arc<Proxies>,
-    /// What certificates are judged by; why they cannot be, otherwise.
+    /// The certificate verifier, or why there is none.
     tls: Result<Arc<ClientConfig>, rustls::Error>,
-    /// What connections are opened by, where not by this machine.
+    /// Replaces the system's network.
     elsewhere: Option<Arc<dyn Dial>>,
 }
 
 impl Connector {
-    /// A connector for what this machine has now.
+    /// Reads proxies and certificates from the system.
     pub(crate) fn of_system() -> Self {
         Self {
             proxies: Arc::new(Proxies::of_system()),
@@ -55,7 +54,7 @@ impl Connector {
         }
     }
 
-    /// The same on another network.
+    /// The same connector over another network.
     pub(crate) fn over(self, elsewhere: Arc<dyn Dial>) -> Self {
         Self {
             elsewhere: Some(elsewhere),
@@ -63,7 +62,7 @@ impl Connector {
         }
     }
 
-    /// The same with a proxy of its own, or with none, as `setting` has it.
+    /// The same connector with a fixed proxy, or without one. `setting` names the setting in messages.
     pub(crate) fn with_proxy(&self, address: Option<&str>, setting: &str) -> Self {
         Self {
             proxies: Arc::new(Proxies::set(address, setting)),
@@ -72,21 +71,21 @@ impl Connector {
         }
     }
 
-    /// The proxy on the way to `url`, if there is one.
+    /// The proxy for `url`, if any.
     pub(crate) fn proxy(&self, url: &Url) -> Option<Proxy> {
         self.proxies.towards(url)
     }
 
-    /// The TLS of this machine, if it has any.
+    /// The TLS configuration, or why there is none.
     pub(crate) fn tls(&self) -> Result<&ClientConfig, &rustls::Error> {
         self.tls.as_deref()
     }
 
-    /// Opens a connection to host and port of `url`, with TLS for `wss` and `https`.
+    /// Opens a connection to the host and port of `url`, with TLS for `wss` and `https`.
     ///
     /// # Errors
     ///
-    /// What failed, with the proxy where one is on the way.
+    /// The reason as text. It names the proxy if one is in use.
     pub(crate) async fn open(&self, url: &Url) -> Result<Box<dyn Stream>, String> {
         if let Some(elsewhere) = &self.elsewhere {
             return elsewhere.dial(url).await;
@@ -108,7 +107,7 @@ impl Connector {
                 ));
             }
         }
-        // A tunnel is asked of the proxy whether or not TLS goes through it: as RFC 6455 wants it of sockets.
+        // RFC 6455 requires a tunnel for WebSockets even without TLS.
         let connector = self.clone();
         let dial = service_fn(move |proxy: Uri| {
             let connector = connector.clone();
@@ -138,7 +137,7 @@ impl Connector {
         }
         let port = port(target);
         let mut there = format!("{}:{port}", target.host().unwrap_or_default());
-        // As everywhere: the h is for the host's name, which the proxy looks up.
+        // By convention `socks5h` lets the proxy resolve the host name, and `socks5` resolves it here.
         if proxy.address.scheme_str() == Some("socks5") {
             let found = lookup_host((host(target), port)).await;
             let mut found = found.map_err(|error| said(&error))?;
@@ -149,18 +148,18 @@ impl Connector {
         Ok(stream.into_inner())
     }
 
-    /// Opens a connection to `target` itself.
+    /// Connects to `target` directly.
     async fn reach(&self, target: &Uri) -> Result<Box<dyn Stream>, String> {
         let said = |error: io::Error| error.to_string();
         let tcp = TcpStream::connect((host(target), port(target)))
             .await
             .map_err(said)?;
-        // Pings are small and must not wait for company.
+        // Pings are small, so Nagle's algorithm would delay them.
         let _ = tcp.set_nodelay(true);
         self.secure(target, Box::new(tcp)).await
     }
 
-    /// Puts TLS on `stream` where `target` is to have it.
+    /// Wraps `stream` in TLS if `target` is an https address.
     async fn secure(
         &self,
         target: &Uri,
@@ -177,7 +176,7 @@ impl Connector {
     }
 }
 
-/// What lies behind an error, where something does.
+/// The source of an error as text, or the error itself.
 fn cause(error: &dyn std::error::Error) -> String {
     let cause = error.source();
     cause.map_or_else(|| error.to_string(), ToString::to_string)
@@ -196,7 +195,7 @@ fn is_secure(target: &Uri) -> bool {
     target.scheme_str() == Some("https")
 }
 
-/// The host, an IPv6 address without its brackets.
+/// The host; an IPv6 address without brackets.
 fn host(target: &Uri) -> &str {
     let host = target.host().unwrap_or_default();
     host.trim_start_matches('[').trim_end_matches(']')

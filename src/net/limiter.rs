@@ -1,24 +1,24 @@
-//! Asking no faster than allowed, first come, first served.
+//! Rate limiter, first come, first served.
 //!
-//! Not `governor`: it counts whole requests from a full bucket and knows no order among those who wait. Here who came first
-//! goes first, a late wake-up does not slow the rate, and the time of waiting is told, so that it does not count against
-//! time-outs; what would be left to the library is two lines of arithmetic.
+//! `governor` does not fit: it counts from a full bucket and does not order those who wait. Here waiters are served in
+//! order of arrival, a late wake-up does not lower the rate, and the waiting time is returned, so that the caller can
+//! exclude it from time-outs.
 
 use std::time::Duration;
 
 use tokio::sync::Mutex;
 use tokio::time::{Instant, sleep_until};
 
-/// How late a wake-up may come without slowing the rate: the clock ticks in milliseconds.
+/// How late a wake-up may come without lowering the rate. The clock ticks in milliseconds.
 const CATCH_UP: Duration = Duration::from_millis(5);
 
-/// Lets requests through, no more than an allowance grants. The lock is fair and is held while its holder waits, so that
-/// a caller who gives up leaves no hole behind.
+/// Grants requests at a bounded rate. The mutex is fair, and a waiter holds it while it sleeps. A cancelled waiter
+/// therefore uses no allowance.
 #[derive(Debug)]
 pub(crate) struct Limiter(Mutex<Allowance>);
 
 impl Limiter {
-    /// At most so many requests a second, evenly spaced.
+    /// At most `rate` requests a second, evenly spaced.
     pub(crate) fn per_second(rate: f64) -> Self {
         let each = Duration::from_secs_f64(rate.recip());
         Self(Mutex::new(Allowance {
@@ -29,12 +29,12 @@ impl Limiter {
         }))
     }
 
-    /// At most the weight `most` in any window of `per`: a quarter of it may be used at once, the rest evenly.
+    /// At most a weight of `most` in any window of `per`. A quarter may burst, the rest is spaced evenly.
     pub(crate) fn in_window(most: u32, per: Duration) -> Self {
         Self(Mutex::new(Allowance::of_window(most, per)))
     }
 
-    /// Waits for the turn of a request of this weight; returns how long that took.
+    /// Waits until a request of this weight may go. Returns the waiting time.
     pub(crate) async fn turn(&self, weight: u32) -> Duration {
         let came = Instant::now();
         let mut allowance = self.0.lock().await;
@@ -48,16 +48,16 @@ impl Limiter {
     }
 }
 
-/// What may go when: the generic cell rate algorithm.
+/// State of the generic cell rate algorithm.
 #[derive(Debug)]
 struct Allowance {
     /// The time that a weight of one takes.
     each: Duration,
-    /// How far what went may lag behind its time and still count as in time.
+    /// How far the schedule may lag behind and still catch up.
     slack: Duration,
-    /// When the next weight of one may go; absent before the first.
+    /// When the next weight of one may go. `None` before the first request.
     due: Option<Instant>,
-    /// The slack that the first finds.
+    /// The slack available to the first request.
     saved: Duration,
 }
 
@@ -73,12 +73,12 @@ impl Allowance {
         }
     }
 
-    /// When a request of this weight that came at `came` may go, if nobody goes before.
+    /// When a request of this weight that arrived at `came` may go.
     fn due(&self, weight: u32, came: Instant) -> Instant {
         self.earliest(came) + self.each * weight.saturating_sub(1)
     }
 
-    /// Counts a request of this weight that goes at `now`.
+    /// Records a request of this weight that goes at `now`.
     fn take(&mut self, weight: u32, now: Instant) {
         let least = now.checked_sub(self.slack).unwrap_or(now);
         self.due = Some(self.earliest(now).max(least) + self.each * weight);
@@ -135,7 +135,7 @@ mod tests {
         );
     }
 
-    /// When requests of these weights go, all of which came at once.
+    /// When requests of these weights go if all arrive at once.
     fn turns(most: u32, per: Duration, weights: &[u32]) -> Vec<Duration> {
         let start = Instant::now();
         let mut allowance = Allowance::of_window(most, per);
@@ -158,7 +158,7 @@ mod tests {
             let window = rest.take_while(|other| **other < *turn + per).count();
             assert!(window <= 20, "{window} from {turn:?}");
         }
-        // What is granted is used: a quarter at once, three quarters of it evenly.
+        // The allowance is used: a quarter at once, three quarters evenly spaced.
         assert_eq!(turns.get(4), Some(&Duration::ZERO));
         assert!(*turns.last().unwrap() < Duration::from_secs(28));
     }
@@ -171,7 +171,7 @@ mod tests {
         for (index, turn) in heavy.iter().enumerate() {
             assert_eq!(Some(turn), light.get(index * 40 + 39));
         }
-        // Of three in nine seconds none goes with another, and one of five waits for all of them.
+        // Of three in nine seconds no two go together. A weight of five waits for all earlier ones.
         let nine = Duration::from_secs(9);
         let gone = turns(3, nine, &[1, 1, 5]);
         assert_eq!(gone, [0, 4, 24].map(Duration::from_secs));

@@ -1,4 +1,4 @@
-//! Which addresses are this machine's own: they are reached directly, whatever proxy the environment names.
+//! Recognises loopback addresses. They are reached directly, whatever proxy the environment names.
 
 use url::{Host, Url};
 
@@ -12,9 +12,9 @@ pub(crate) fn is_loopback(url: &Url) -> bool {
     }
 }
 
-/// Whether a name, in lower case, can only mean this machine.
+/// Whether a lower-case host name can only mean this machine.
 pub(crate) fn is_local_name(name: &str) -> bool {
-    // A name that ends in a dot is complete as it stands.
+    // A trailing dot marks a complete name.
     let name = name.strip_suffix('.').unwrap_or(name);
     name == "localhost" || name.ends_with(".localhost")
 }

@@ -1,7 +1,6 @@
-//! What everyone who opens a connection needs, once: which addresses are this machine's, which go through a proxy and which
-//! of them want TLS; how fast may be asked, and how long is waited before what failed is tried again.
+//! Shared by everything that opens connections: loopback addresses, proxies, TLS, rate limits and backoff.
 //!
-//! Nothing here knows what is said on a connection, or to whom.
+//! This room knows neither the protocol of a connection nor its peer.
 
 mod connect;
 mod limiter;

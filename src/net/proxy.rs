@@ -1,4 +1,4 @@
-//! Which proxy an address is reached through: as the environment says it, for HTTP and sockets alike.
+//! Chooses the proxy for an address from the environment, for HTTP and WebSockets alike.
 
 use std::fmt;
 use std::sync::Arc;
@@ -10,23 +10,23 @@ use url::Url;
 
 use super::is_loopback;
 
-/// The variables of one scheme, the first that is set counts.
+/// The environment variables of one scheme; the first that is set counts.
 type Names = [&'static str; 2];
 
 const HTTP: Names = ["HTTP_PROXY", "http_proxy"];
 const HTTPS: Names = ["HTTPS_PROXY", "https_proxy"];
 const ALL: Names = ["ALL_PROXY", "all_proxy"];
 
-/// A proxy that was asked for.
+/// A proxy and its credentials.
 #[derive(Clone)]
 pub(crate) struct Proxy {
-    /// Where it is, without credentials.
+    /// Its address, without credentials.
     pub(super) address: Uri,
-    /// What it is told of who asks.
+    /// Credentials for the `Proxy-Authorization` header.
     pub(super) credentials: Option<HeaderValue>,
-    /// The same in two words, as SOCKS wants it.
+    /// The same as user and password, for SOCKS.
     pub(super) user: Option<(String, String)>,
-    /// The variable or the setting that names it; absent where the system's settings do.
+    /// The variable or setting that names the proxy. `None` if the system's settings do.
     variable: Option<Arc<str>>,
 }
 
@@ -45,7 +45,7 @@ impl fmt::Display for Proxy {
 
 impl fmt::Debug for Proxy {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        // Nothing of who asks.
+        // The address has no credentials in it.
         fmt::Display::fmt(self, f)
     }
 }
@@ -53,18 +53,18 @@ impl fmt::Debug for Proxy {
 /// The proxies of this machine.
 #[derive(Debug)]
 pub(crate) struct Proxies {
-    /// The same rules that `reqwest` goes by, `NO_PROXY` among them.
+    /// The rules of `reqwest`, `NO_PROXY` included.
     rules: Matcher,
     variables: [(&'static str, Option<Arc<str>>); 2],
 }
 
 impl Proxies {
-    /// As the environment, or where it says nothing the system, has them now.
+    /// Reads the environment, or the system's settings where the environment is silent.
     pub(crate) fn of_system() -> Self {
         Self::new(Matcher::from_system(), |name| std::env::var(name).ok())
     }
 
-    /// `address` for everything, as `setting` has it; without one there is no proxy, whatever the environment says.
+    /// Uses `address` for everything, or no proxy at all if it is `None`. `setting` names the setting in messages.
     pub(crate) fn set(address: Option<&str>, setting: &str) -> Self {
         let named = address.map(|_| Arc::from(setting));
         Self {
@@ -89,7 +89,7 @@ impl Proxies {
         }
     }
 
-    /// The proxy on the way to `url`, if there is one; none stands before this machine itself.
+    /// The proxy for `url`. Loopback addresses have none.
     pub(crate) fn towards(&self, url: &Url) -> Option<Proxy> {
         if is_loopback(url) {
             return None;
@@ -109,7 +109,7 @@ impl Proxies {
     }
 }
 
-/// Host and port of `url`, as a proxy is asked for them: a socket is reached as HTTP is.
+/// Host and port of `url` as an HTTP address. WebSocket schemes map to their HTTP equivalents.
 pub(super) fn target(url: &Url) -> Option<Uri> {
     let scheme = match url.scheme() {
         "wss" | "https" => "https",

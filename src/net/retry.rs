@@ -1,24 +1,24 @@
-//! Whether and when what failed is tried again.
+//! Retry delays and `Retry-After`.
 //!
-//! Not `backon`: its jitter is added to the wait, ours is all of it, so that those who failed together do not come back
-//! together; and a service that says when it wants to be asked again is listened to.
+//! `backon` does not fit: it adds jitter to the delay. Here the whole delay is random, so that clients that failed
+//! together do not return together, and `Retry-After` is honoured.
 
 use std::time::{Duration, SystemTime};
 
 use reqwest::header::{AGE, DATE, HeaderMap, RETRY_AFTER};
 
-/// Whether an answer says that the trouble may well be gone at the next attempt.
+/// Whether a status is likely to be temporary.
 pub(crate) fn is_passing(status: u16) -> bool {
     matches!(status, 408 | 425 | 500 | 502 | 503 | 504)
 }
 
-/// The bound of the wait after so many failures: `first`, doubled for every one before, at most `most`.
+/// The longest delay after `failures` failures: `first`, doubled for each earlier failure, at most `most`.
 pub(crate) fn longest_wait(first: Duration, failures: u32, most: Duration) -> Duration {
     let doubled = 1_u32.checked_shl(failures).unwrap_or(u32::MAX);
     first.saturating_mul(doubled).min(most)
 }
 
-/// Waits that grow with every failure, with full jitter: any part of a time that doubles.
+/// Exponential backoff with full jitter.
 #[derive(Debug)]
 pub(crate) struct Backoff {
     first: Duration,
@@ -27,7 +27,7 @@ pub(crate) struct Backoff {
 }
 
 impl Backoff {
-    /// Waits of up to `first` at the beginning and of up to `most` in the end.
+    /// Delays of up to `first` at the beginning and up to `most` in the end.
     pub(crate) fn new(first: Duration, most: Duration) -> Self {
         Self {
             first,
@@ -36,21 +36,21 @@ impl Backoff {
         }
     }
 
-    /// The wait after one more failure.
+    /// The delay after one more failure.
     pub(crate) fn next(&mut self) -> Duration {
         let most = longest_wait(self.first, self.failures, self.most);
         self.failures = self.failures.saturating_add(1);
         most.mul_f64(fastrand::f64())
     }
 
-    /// Begins anew.
+    /// Starts again from the first delay.
     pub(crate) fn reset(&mut self) {
         self.failures = 0;
     }
 }
 
-/// The seconds that a `Retry-After` asks for, whether it says so or names a date; none where it is absent, negative or
-/// makes no sense.
+/// The seconds that a `Retry-After` header asks for, given in seconds or as a date. `None` if it is absent, negative
+/// or malformed.
 pub(crate) fn retry_after(headers: &HeaderMap) -> Option<f64> {
     let text = headers.get(RETRY_AFTER)?.to_str().ok()?.trim();
     if text.starts_with(|c: char| c.is_ascii_digit()) {
@@ -60,18 +60,18 @@ pub(crate) fn retry_after(headers: &HeaderMap) -> Option<f64> {
             .filter(|seconds: &f64| seconds.is_finite());
     }
     let then = httpdate::parse_http_date(text).ok()?;
-    // By the service's own clock where it shows one: ours may be wrong.
+    // The local clock may be wrong, so the service's `Date` header is preferred.
     let now = shown(headers).unwrap_or_else(SystemTime::now);
     Some(then.duration_since(now).unwrap_or_default().as_secs_f64())
 }
 
-/// What time it is at the service, cut to the second, where it shows that.
+/// The service's time from its `Date` header, in whole seconds.
 fn shown(headers: &HeaderMap) -> Option<SystemTime> {
     let date = headers.get(DATE)?.to_str().ok()?;
     httpdate::parse_http_date(date.trim()).ok()
 }
 
-/// What time it is at the service, cut to the second, where it shows that and the answer was made just now.
+/// The service's time, in whole seconds. `None` if a cache served the answer, because its date is then old.
 pub(crate) fn date(headers: &HeaderMap) -> Option<SystemTime> {
     let age = headers.get(AGE).and_then(|age| age.to_str().ok());
     if age.is_some_and(|age| age.trim() != "0") {
@@ -110,7 +110,7 @@ mod tests {
             backoff.reset();
             assert!(backoff.next() <= second);
         }
-        // Of 200 draws one lies in the upper half, up to a chance of 2^-200.
+        // The chance that all 200 draws lie in the lower half is 2^-200.
         assert!(longest[0] > second / 2);
         assert!(longest[9] > Duration::from_secs(30));
     }

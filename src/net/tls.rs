@@ -1,5 +1,4 @@
-//! TLS as every connection of this program does it: the system's judgement of certificates, or the file that
-//! `SSL_CERT_FILE` names.
+//! TLS for outgoing connections: the system's certificate store, or the file that `SSL_CERT_FILE` names.
 
 use std::path::Path;
 
@@ -10,21 +9,21 @@ use rustls::pki_types::pem::PemObject;
 use rustls::{ClientConfig, ConfigBuilder, RootCertStore, WantsVerifier};
 use rustls_platform_verifier::BuilderVerifierExt;
 
-/// Why there is no HTTP client.
+/// Why an HTTP client cannot be built.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum NoClient {
-    /// This machine shows no certificates to trust.
+    /// The machine has no trusted certificates.
     #[error(transparent)]
     Tls(#[from] rustls::Error),
-    /// The options cannot be used.
+    /// The options are invalid.
     #[error(transparent)]
     Http(#[from] reqwest::Error),
 }
 
-/// The variable of the environment that names the file of certificates to trust.
+/// The environment variable that names a file of trusted certificates.
 const NAMED: &str = "SSL_CERT_FILE";
 
-/// TLS with the trust of this machine.
+/// A TLS configuration that trusts what this machine trusts.
 pub(crate) fn trusting() -> Result<ClientConfig, rustls::Error> {
     if let Some(file) = std::env::var_os(NAMED).filter(|file| !file.is_empty()) {
         check(Path::new(&file)).map_err(rustls::Error::General)?;
@@ -32,8 +31,8 @@ pub(crate) fn trusting() -> Result<ClientConfig, rustls::Error> {
     Ok(begun()?.with_platform_verifier()?.with_no_client_auth())
 }
 
-/// Refuses a file of certificates that has none: where `SSL_CERT_DIR` is set as well, nobody else says so, and whoever is
-/// asked then was to be trusted by that file alone.
+/// Refuses a certificate file without certificates. With `SSL_CERT_DIR` set as well, the library would ignore the
+/// empty file silently.
 fn check(file: &Path) -> Result<(), String> {
     let shown = file.display();
     let mut certificates = CertificateDer::pem_file_iter(file)
@@ -47,13 +46,14 @@ fn check(file: &Path) -> Result<(), String> {
     }
 }
 
-/// `ring` rather than rustls's own choice: a tenth of its build, and every algorithm the public authorities sign with.
+/// `ring` instead of the default provider: it builds in a tenth of the time and verifies every algorithm that public
+/// authorities use.
 fn begun() -> Result<ConfigBuilder<ClientConfig, WantsVerifier>, rustls::Error> {
     ClientConfig::builder_with_provider(ring::default_provider().into())
         .with_safe_default_protocol_versions()
 }
 
-/// The HTTP client of `builder` with this TLS; one without any asks by plain HTTP alone, for which no machine needs
+/// Builds an HTTP client with this TLS configuration. Without one the client speaks plain HTTP only, which needs no
 /// certificates.
 pub(crate) fn client(
     builder: ClientBuilder,

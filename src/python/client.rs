@@ -101,8 +101,8 @@ impl Client {
 
     /// The instant that the last answer was told at, by the service's own account, in epoch milliseconds.
     #[getter]
-    fn told_at(&self) -> Option<i64> {
-        self.http.told_at().map(|at| at.0)
+    fn answered_at(&self) -> Option<i64> {
+        self.http.answered_at().map(|at| at.0)
     }
 
     /// Whether a proxy's password would travel in a pickle.
@@ -307,7 +307,7 @@ impl Client {
         let max_rows = max_rows
             .map(|rows| whole("max_rows", rows, MAX_ROWS))
             .transpose()?;
-        let stretch = client::Stretch {
+        let stretch = client::WalkBounds {
             start: start.map(Millis),
             end: end.map(Millis),
             as_of: as_of.map(Millis),

@@ -22,7 +22,7 @@ use crate::api::{
     self, ArgumentValue, Arguments, BadQuery, ENDPOINTS, EXTENSIONS, Endpoint as _, EndpointEntry,
     Parameter,
 };
-use crate::client::{self, Beside, Client};
+use crate::client::{self, Client, ExtraParameters};
 use crate::market::{self, Market};
 use crate::model::{
     Chosen, Groups, HeatmapGrid, LiquidationMap, MaxPain, Millis, OrderColumns, TierLevels,
@@ -132,7 +132,7 @@ pub(super) trait Question: Debug + Send + Sync {
     fn send<'a>(
         &'a self,
         client: &'a Client,
-        beside: Beside,
+        beside: ExtraParameters,
     ) -> BoxFuture<'a, Result<UnconvertedReply, Failure>>;
 
     /// Asks a market in this process.
@@ -167,15 +167,15 @@ where
     fn send<'a>(
         &'a self,
         client: &'a Client,
-        beside: Beside,
+        beside: ExtraParameters,
     ) -> BoxFuture<'a, Result<UnconvertedReply, Failure>> {
         Box::pin(async move {
             let covered = Question::covered(self);
-            let beside = Beside {
+            let beside = ExtraParameters {
                 preferred: covered.is_some() || self.leaves_out(),
                 ..beside
             };
-            let (reply, mut remarks) = client.fetch_beside(self, beside).await?;
+            let (reply, mut remarks) = client.fetch_with(self, beside).await?;
             let told = Told {
                 // A service adds the coverage of a window to replies about other ranges too.
                 coverage: remarks.coverage.take().filter(|_| covered.is_some()),
@@ -279,7 +279,7 @@ impl UnconvertedReply {
 #[derive(Clone, Debug)]
 pub(super) struct AskedQuestion {
     question: Arc<dyn Question>,
-    beside: Beside,
+    beside: ExtraParameters,
 }
 
 impl AskedQuestion {
@@ -317,10 +317,10 @@ impl AskedQuestion {
     /// The same question, asked of a service as of an instant and with the account of its reply.
     #[pyo3(signature = (as_of=None, explain=false))]
     fn beside(&self, as_of: Option<i64>, explain: bool) -> Self {
-        let beside = Beside {
+        let beside = ExtraParameters {
             as_of: as_of.map(Millis),
             explain,
-            ..Beside::default()
+            ..ExtraParameters::default()
         };
         Self {
             beside,
@@ -517,7 +517,7 @@ pub(super) fn question(
     let question = question.map_err(|refusal| bad_query(py, &refusal))?;
     Ok(AskedQuestion {
         question,
-        beside: Beside::default(),
+        beside: ExtraParameters::default(),
     })
 }
 

@@ -1,4 +1,4 @@
-//! One connection: its requests are let through or refused, and it ends with its last answer, or when it has to.
+//! Serves one connection: admits or rejects its requests and closes it.
 
 use std::convert::Infallible;
 use std::io;
@@ -29,42 +29,42 @@ use super::reject::Rejection;
 use crate::server::access::guard::{Access, Guarded};
 use crate::server::access::peers::{Peers, UnderWay};
 use crate::server::access::tls::Tls;
-use crate::server::admission::backpressure::Unread;
-use crate::server::admission::connection_slots::{Answering, Place, Seat};
+use crate::server::admission::backpressure::UnreadBytes;
+use crate::server::admission::connection_slots::{Answering, Connection, SlotGuard};
 use crate::server::admission::limits::Limits;
 use crate::server::answers::response::{EVENTS, sign};
 use crate::server::metrics::traffic::Traffic;
 
-/// The page that tells of the traffic.
+/// The path of the metrics, which are exempt from some limits.
 const METRICS: &str = "/metrics";
 
-/// What every connection of a server shares.
-pub(crate) struct House {
+/// State shared by all connections of a server.
+pub(crate) struct ServerState {
     pub(crate) limits: Limits,
     pub(crate) router: Router,
     pub(crate) access: Access,
-    /// Whether only this machine can reach the server.
+    /// Whether the server listens on a loopback address only.
     pub(crate) local: bool,
     pub(crate) tls: Option<Tls>,
     pub(crate) access_log: bool,
     pub(crate) peers: Arc<Peers>,
-    pub(crate) followers: Followers,
+    pub(crate) followers: StreamPlaces,
     pub(crate) traffic: Arc<Traffic>,
-    pub(crate) unread: Arc<Unread>,
+    pub(crate) unread: Arc<UnreadBytes>,
 }
 
-/// Those who follow a stream: how many may, and what ends their streams.
-pub(crate) struct Followers {
+/// The places for event streams, and the signal that ends them.
+pub(crate) struct StreamPlaces {
     places: Arc<Semaphore>,
     stopping: watch::Receiver<()>,
 }
 
-impl Followers {
+impl StreamPlaces {
     pub(crate) fn new(places: Arc<Semaphore>, stopping: watch::Receiver<()>) -> Self {
         Self { places, stopping }
     }
 
-    /// `response` as it is, unless it is a stream: that takes a place, and ends with the server.
+    /// Returns `response`. An event stream takes a place first and ends with the server.
     fn admit(&self, response: Response<Body>) -> Response<Body> {
         if response.headers().get(CONTENT_TYPE) != Some(&EVENTS) {
             return response;
@@ -84,8 +84,8 @@ impl Followers {
     }
 }
 
-impl House {
-    /// The answer to a request of a connection of `peer`, which is counted.
+impl ServerState {
+    /// Answers a request of `peer` and counts it.
     async fn answer(
         &self,
         peer: IpAddr,
@@ -102,7 +102,7 @@ impl House {
         answered
     }
 
-    /// The answer to a request, if it is admitted.
+    /// Answers a request if it is admitted.
     async fn admitted(
         &self,
         peer: IpAddr,
@@ -136,7 +136,7 @@ impl House {
             Ok(Ok(response)) => self.followers.admit(response),
             Err(_) => signed(Rejection::TooSlow { within }.into_response()),
         };
-        // Of many questions at once all were let in; what was made for the first of them may be too much already.
+        // Several requests may have been admitted at once. The answer to the first may already exceed the bound.
         if let Err(rejection) = self.unread.check(asking) {
             response = signed(rejection.into_response());
         }
@@ -145,26 +145,26 @@ impl House {
     }
 }
 
-/// Serves a connection until it ends, has to leave, or the server does.
+/// Serves a connection until it ends, is evicted, or the server stops.
 pub(crate) async fn serve(
-    house: Arc<House>,
+    state: Arc<ServerState>,
     stream: TcpStream,
     peer: IpAddr,
-    place: Place,
+    place: SlotGuard,
     stopping: watch::Receiver<()>,
 ) {
-    // Without it a small answer may wait for the acknowledgement of the one before; with it nothing else changes.
+    // Without it a small answer may wait for the acknowledgement of the previous one.
     let _ = stream.set_nodelay(true);
     let seat = Arc::clone(&place.seat);
-    match &house.tls {
-        None => talk(Arc::clone(&house), stream, peer, &seat, stopping).await,
+    match &state.tls {
+        None => talk(Arc::clone(&state), stream, peer, &seat, stopping).await,
         Some(tls) => {
             let agreed = tokio::select! {
-                agreed = timeout(house.limits.head, tls.accept(stream)) => agreed,
+                agreed = timeout(state.limits.head, tls.accept(stream)) => agreed,
                 () = seat.left() => return,
             };
             match agreed {
-                Ok(Ok(stream)) => talk(Arc::clone(&house), stream, peer, &seat, stopping).await,
+                Ok(Ok(stream)) => talk(Arc::clone(&state), stream, peer, &seat, stopping).await,
                 Ok(Err(failure)) => log::debug!("{peer} and this server found no TLS: {failure}"),
                 Err(_) => log::debug!("{peer} took too long to agree on TLS"),
             }
@@ -174,24 +174,24 @@ pub(crate) async fn serve(
 }
 
 async fn talk<S: AsyncRead + AsyncWrite + Send + Unpin + 'static>(
-    house: Arc<House>,
+    state: Arc<ServerState>,
     stream: S,
     peer: IpAddr,
-    seat: &Arc<Seat>,
+    seat: &Arc<Connection>,
     mut stopping: watch::Receiver<()>,
 ) {
-    let limits = house.limits;
+    let limits = state.limits;
     let theirs = Arc::clone(seat);
     let service = service_fn(move |request: Request<Incoming>| {
         let answering = theirs.answering();
-        let house = Arc::clone(&house);
+        let state = Arc::clone(&state);
         async move {
-            let asking = house.peers.asking(peer, request.headers());
-            let unread = Arc::clone(&house.unread);
-            let noted = house
+            let asking = state.peers.asking(peer, request.headers());
+            let unread = Arc::clone(&state.unread);
+            let noted = state
                 .access_log
-                .then(|| Noted::of(&house.peers, peer, &request));
-            let (response, under_way) = house.answer(peer, request).await;
+                .then(|| AccessLogLine::of(&state.peers, peer, &request));
+            let (response, under_way) = state.answer(peer, request).await;
             if let Some(noted) = noted {
                 noted.log(&response);
             }
@@ -204,7 +204,7 @@ async fn talk<S: AsyncRead + AsyncWrite + Send + Unpin + 'static>(
             }))
         }
     });
-    let stream = Heard {
+    let stream = TrackedStream {
         stream: wrapped(limits, stream),
         seat: Arc::clone(seat),
     };
@@ -216,7 +216,7 @@ async fn talk<S: AsyncRead + AsyncWrite + Send + Unpin + 'static>(
             biased;
             ended = connection.as_mut() => break ended,
             () = seat.left(), if !last => last = true,
-            // The sender is dropped, nothing is ever sent.
+            // The sender is dropped; it never sends.
             _ = stopping.changed(), if !last => last = true,
         }
         if !seat.is_answered() {
@@ -229,14 +229,14 @@ async fn talk<S: AsyncRead + AsyncWrite + Send + Unpin + 'static>(
     }
 }
 
-/// Tells a connection that there is no room.
-pub(crate) async fn turn_away(house: Arc<House>, stream: TcpStream) {
+/// Answers a connection beyond the limit with a refusal.
+pub(crate) async fn turn_away(state: Arc<ServerState>, stream: TcpStream) {
     let _ = stream.set_nodelay(true);
-    match &house.tls {
-        None => refuse(house.limits, stream).await,
+    match &state.tls {
+        None => refuse(state.limits, stream).await,
         Some(tls) => {
             if let Ok(stream) = tls.accept(stream).await {
-                refuse(house.limits, stream).await;
+                refuse(state.limits, stream).await;
             }
         }
     }
@@ -255,14 +255,14 @@ fn protocol(limits: Limits) -> http1::Builder {
     let mut protocol = http1::Builder::new();
     protocol
         .timer(TokioTimer::new())
-        // Who has said all that it has to say may still listen.
+        // A client that has closed its sending side may still read.
         .half_close(true)
         .header_read_timeout(limits.idle)
         .max_buf_size(limits.head_bytes());
     protocol
 }
 
-/// A connection that gives up on a reader who stops reading: one whose writes fail once none has moved for a while.
+/// A stream with writes that fail after no byte has been accepted for the time limit.
 fn wrapped<S: AsyncWrite>(limits: Limits, stream: S) -> Pin<Box<TimeoutWriter<S>>> {
     let mut stream = TimeoutWriter::new(stream);
     stream.set_timeout(Some(limits.stall));
@@ -274,14 +274,14 @@ fn signed(mut response: Response<Body>) -> Response<Body> {
     response
 }
 
-/// What the log is told of a request.
-struct Noted {
+/// The fields of an access log line.
+struct AccessLogLine {
     who: IpAddr,
     what: String,
     began: Instant,
 }
 
-impl Noted {
+impl AccessLogLine {
     fn of<B>(peers: &Peers, peer: IpAddr, request: &Request<B>) -> Self {
         Self {
             who: peers.asking(peer, request.headers()),
@@ -304,11 +304,11 @@ impl Noted {
     }
 }
 
-/// The body of an answer, which is under way until this is dropped.
+/// The body of a response. The request counts as under way until this is dropped.
 struct Sent {
     body: Body,
     asking: IpAddr,
-    unread: Arc<Unread>,
+    unread: Arc<UnreadBytes>,
     _answering: Answering,
     _under_way: Option<UnderWay>,
 }
@@ -334,13 +334,13 @@ impl hyper::body::Body for Sent {
     }
 }
 
-/// A connection whose seat is told when something arrives, and when all is sent.
-struct Heard<S> {
+/// A connection that reports arriving requests and completed writes to its slot.
+struct TrackedStream<S> {
     stream: S,
-    seat: Arc<Seat>,
+    seat: Arc<Connection>,
 }
 
-impl<S: AsyncRead + Unpin> AsyncRead for Heard<S> {
+impl<S: AsyncRead + Unpin> AsyncRead for TrackedStream<S> {
     fn poll_read(
         mut self: Pin<&mut Self>,
         context: &mut Context<'_>,
@@ -355,7 +355,7 @@ impl<S: AsyncRead + Unpin> AsyncRead for Heard<S> {
     }
 }
 
-impl<S: AsyncWrite + Unpin> AsyncWrite for Heard<S> {
+impl<S: AsyncWrite + Unpin> AsyncWrite for TrackedStream<S> {
     fn poll_write(
         mut self: Pin<&mut Self>,
         context: &mut Context<'_>,
@@ -376,7 +376,7 @@ impl<S: AsyncWrite + Unpin> AsyncWrite for Heard<S> {
         self.stream.is_write_vectored()
     }
 
-    /// Called once nothing is left to be written.
+    /// Called once all output is written.
     fn poll_flush(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
         let flushed = Pin::new(&mut self.stream).poll_flush(context);
         if flushed.is_ready() {

@@ -1,4 +1,4 @@
-//! Listening: who comes gets a seat where there is one, and in the end those being answered are waited for.
+//! Accepts connections, and drains them at shutdown.
 
 use std::future::Future;
 use std::io;
@@ -14,42 +14,42 @@ use tokio::sync::{Semaphore, watch};
 use tokio::task::JoinSet;
 use tokio::time::{MissedTickBehavior, interval, sleep, timeout};
 
-use super::connection::{Followers, House, serve, turn_away};
+use super::connection::{ServerState, StreamPlaces, serve, turn_away};
 use crate::server::access::guard::Access;
 use crate::server::access::peers::{Peers, one_client};
 use crate::server::access::tls::Tls;
-use crate::server::admission::backpressure::Unread;
-use crate::server::admission::connection_slots::Seats;
+use crate::server::admission::backpressure::UnreadBytes;
+use crate::server::admission::connection_slots::ConnectionSlots;
 use crate::server::admission::limits::Limits;
 use crate::server::metrics::traffic::Traffic;
 
-/// How many connections beyond the cap are answered with a refusal at a time; any more are just closed.
+/// How many connections beyond the limit are answered with a refusal at a time. Others are closed at once.
 const TURNED_AWAY: usize = 64;
 
 /// Longest time to turn a connection away.
 const TURNING_AWAY: Duration = Duration::from_secs(2);
 
-/// Pause after a failed accept, which most often means that the process is out of files.
+/// Pause after a failed accept, which usually means that the process is out of file descriptors.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(50);
 
-/// One peer may leave this part of the memory of answers unread.
+/// One peer may leave this part (one over) of the memory for answers unread.
 const OF_ONE_PEER: usize = 4;
 
-/// How often files of tokens and certificates are looked at.
+/// How often token and certificate files are checked.
 const RENEWAL: Duration = Duration::from_secs(1);
 
-/// How a server serves: to whom, how much of it, and behind what.
+/// How a server serves: limits, access, TLS and proxies.
 #[derive(Clone, Debug, Default)]
 pub struct Settings {
-    /// What one client can cost the others.
+    /// Limits for each client.
     pub limits: Limits,
     /// Who may ask.
     pub access: Access,
-    /// Certificate and key; without them it is plain HTTP.
+    /// Certificate and key. `None` means plain HTTP.
     pub tls: Option<Tls>,
-    /// Proxies whose `X-Forwarded-For` says who asks.
+    /// Proxies that set `X-Forwarded-For` correctly.
     pub trusted_proxies: Vec<IpNet>,
-    /// Whether each answer is noted in the log, as `liqdata::access`.
+    /// Whether each answer is logged to `liqdata::access`.
     pub access_log: bool,
 }
 
@@ -95,8 +95,8 @@ pub async fn run(
 ///
 /// # Errors
 ///
-/// Those of the listener that no later accept can mend, and [`InvalidInput`](io::ErrorKind::InvalidInput) for limits
-/// that the machine cannot count to.
+/// Listener errors that a later accept cannot clear, and [`InvalidInput`](io::ErrorKind::InvalidInput) for limits
+/// beyond the range of the machine.
 pub async fn run_with(
     settings: Settings,
     listener: TcpListener,
@@ -112,11 +112,11 @@ pub async fn run_with(
     } = settings;
     limits.validate()?;
     let local = listener.local_addr()?.ip().to_canonical().is_loopback();
-    // The signal is given when the sender is dropped.
+    // Dropping the sender gives the signal.
     let (running, stopping) = watch::channel(());
-    let seats = Seats::new(&limits);
+    let seats = ConnectionSlots::new(&limits);
     let places = Arc::new(Semaphore::new(limits.streams));
-    let house = Arc::new(House {
+    let state = Arc::new(ServerState {
         limits,
         router,
         access,
@@ -124,8 +124,8 @@ pub async fn run_with(
         tls,
         access_log,
         peers: Peers::new(trusted_proxies, limits.per_peer),
-        followers: Followers::new(Arc::clone(&places), stopping.clone()),
-        unread: Unread::new(limits.answer_memory / OF_ONE_PEER),
+        followers: StreamPlaces::new(Arc::clone(&places), stopping.clone()),
+        unread: UnreadBytes::new(limits.answer_memory / OF_ONE_PEER),
         traffic: Arc::new(Traffic::of(Arc::clone(&seats), places, limits.streams)),
     });
     let anteroom = Arc::new(Semaphore::new(TURNED_AWAY));
@@ -143,7 +143,7 @@ pub async fn run_with(
                 continue;
             }
             _ = renewals.tick() => {
-                renew(&house);
+                renew(&state);
                 continue;
             }
             accepted = listener.accept() => match accepted {
@@ -154,22 +154,22 @@ pub async fn run_with(
                 }
             },
         };
-        let held_by = (!house.peers.trusts(peer)).then(|| one_client(peer));
-        if let Some(place) = seats.take(held_by) {
+        let owner = (!state.peers.trusts(peer)).then(|| one_client(peer));
+        if let Some(place) = seats.take(owner) {
             connections.spawn(serve(
-                Arc::clone(&house),
+                Arc::clone(&state),
                 stream,
                 peer,
                 place,
                 stopping.clone(),
             ));
         } else if let Ok(place) = Arc::clone(&anteroom).try_acquire_owned() {
-            house.traffic.turns_away();
+            state.traffic.turns_away();
             log::warn!(
                 "{} connections, all of them busy: turning one away",
                 seats.count()
             );
-            connections.spawn(turned_away(Arc::clone(&house), stream, peer, place));
+            connections.spawn(turned_away(Arc::clone(&state), stream, peer, place));
         }
     }
     drop(listener);
@@ -183,12 +183,12 @@ pub async fn run_with(
 }
 
 async fn turned_away(
-    house: Arc<House>,
+    state: Arc<ServerState>,
     stream: TcpStream,
     peer: IpAddr,
     _place: tokio::sync::OwnedSemaphorePermit,
 ) {
-    if timeout(TURNING_AWAY, turn_away(house, stream))
+    if timeout(TURNING_AWAY, turn_away(state, stream))
         .await
         .is_err()
     {
@@ -202,19 +202,19 @@ fn ticks(every: Duration) -> tokio::time::Interval {
     ticks
 }
 
-/// Reads tokens and certificates again where their files have changed.
-fn renew(house: &Arc<House>) {
-    let house = Arc::clone(house);
-    // A look at a file may take its time.
+/// Reads token and certificate files again if they changed.
+fn renew(state: &Arc<ServerState>) {
+    let state = Arc::clone(state);
+    // File access may block.
     tokio::task::spawn_blocking(move || {
-        house.access.tokens.look();
-        if let Some(tls) = &house.tls {
+        state.access.tokens.look();
+        if let Some(tls) = &state.tls {
             tls.look();
         }
     });
 }
 
-/// Lets a failed accept pass where a later one may succeed.
+/// Waits after a failed accept if a later one may succeed.
 async fn outlast(failure: io::Error) -> io::Result<()> {
     match failure.kind() {
         io::ErrorKind::ConnectionAborted

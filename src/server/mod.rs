@@ -1,6 +1,6 @@
-//! Answering the contract over HTTP: a router without I/O, and a loop that serves it on a listener.
+//! The HTTP server: a router without I/O, and a loop that serves it on a listener.
 //!
-//! A [`Rejection`] turns an error into its status and body. What one client can cost the others is capped by [`Limits`].
+//! A [`Rejection`] maps an error to a status and a body. [`Limits`] bounds what one client costs the others.
 
 mod access;
 mod admission;

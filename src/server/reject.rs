@@ -1,4 +1,4 @@
-//! From an error to its status and body: one table.
+//! Maps each error to a status and a body, in one table.
 
 use std::time::Duration;
 
@@ -10,33 +10,33 @@ use crate::api::{BadQuery, RefusedBody};
 use crate::market::{Refusal, RefusalCode};
 use crate::model::MissedStretch;
 
-/// The methods every path takes.
+/// The methods that every path accepts.
 const METHODS: &str = "GET, HEAD";
 
-/// What a client is told of a bug.
+/// The message for an internal error.
 const DEFECT: &str =
     "the server failed to answer; this is a defect of the server, not of the request";
 
-/// Why a request gets no answer.
+/// Why a request is refused.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Rejection {
-    /// The market does not answer.
-    #[error("{}", told(.0))]
+    /// The market refuses.
+    #[error("{}", message_of(.0))]
     Refused(#[from] Refusal),
-    /// No page lives at this path.
+    /// No page has this path.
     #[error("{path:?} is no path of this service; GET /api lists them")]
     NoSuchPath {
         /// The path.
         path: String,
     },
-    /// Something other than reading was asked.
+    /// The method is neither GET nor HEAD.
     #[error("{method} is not allowed here; allowed: {METHODS}")]
     ReadOnly {
         /// The method.
         method: Method,
     },
-    /// No encoding that the client takes is one the server has.
+    /// The client accepts no encoding that the server has.
     #[error("no encoding of the answer is acceptable; available: gzip, zstd and identity")]
     NotAcceptable,
     /// The query string is too long.
@@ -44,7 +44,7 @@ pub enum Rejection {
     QueryTooLong {
         /// Its length in bytes.
         length: usize,
-        /// The longest that is read.
+        /// The longest allowed.
         allowed: usize,
     },
     /// The header fields are too long.
@@ -52,84 +52,82 @@ pub enum Rejection {
     HeadersTooLong {
         /// Their length in bytes.
         length: usize,
-        /// The longest that are read.
+        /// The longest allowed.
         allowed: usize,
     },
-    /// No token that opens this server came with the request.
+    /// The request carries no valid token.
     #[error(
-        "a token is needed here: send it as Authorization: Bearer TOKEN (Client(token=...), $LIQDATA_TOKEN)"
+        "a token is required: send it as Authorization: Bearer TOKEN (Client(token=...), $LIQDATA_TOKEN)"
     )]
     Unauthorized,
-    /// The request names a server that this one is not.
+    /// The `Host` header names another server.
     #[error(
-        "this server does not go by the name {host:?}; allowed: its address, localhost, and the names it was told \
+        "this server has no name {host:?}; allowed: its address, localhost, and the names it was given \
          (serve(hosts=...), --allow-host)"
     )]
     Misdirected {
         /// The name.
         host: String,
     },
-    /// One of those behind a trusted proxy has too much under way.
+    /// A client behind a trusted proxy has too many requests under way.
     #[error("{under_way} requests of yours are under way; allowed: {allowed} at once")]
     TooMany {
         /// How many.
         under_way: usize,
-        /// How many may be.
+        /// How many are allowed.
         allowed: usize,
     },
-    /// A peer has let more answers pile up than it may.
+    /// A peer has too many unread bytes.
     #[error(
-        "{held} bytes of answers to you are not read yet; allowed: {allowed} before the next question"
+        "{used} bytes of answers to you are not read yet; allowed: {allowed} before the next question"
     )]
     Unread {
         /// In bytes.
-        held: usize,
-        /// The most, in bytes.
+        used: usize,
+        /// The bound in bytes.
         allowed: usize,
     },
-    /// The answer takes longer than the server lets any take.
+    /// The answer takes longer than the time limit.
     #[error("the answer was not made within {} s", within.as_secs_f64())]
     TooSlow {
-        /// How long it may take.
+        /// The time limit.
         within: Duration,
     },
-    /// What the market knows is older than is asked for.
-    #[error("the newest that is known is {} s old; allowed: {}", seconds(*age), seconds(*allowed))]
+    /// The newest data are older than `max_age`.
+    #[error("the newest observation is {} s old; allowed: {}", seconds(*age), seconds(*allowed))]
     Stale {
         /// In milliseconds.
         age: i64,
-        /// The most, in milliseconds.
+        /// The bound in milliseconds.
         allowed: i64,
     },
-    /// Nothing has been observed, and an age is asked for.
+    /// Nothing has been observed, and a `max_age` is given.
     #[error("nothing has been observed yet")]
     Nothing,
-    /// None of the venues that are to be listened to has been heard since they are to be.
+    /// No exchange that should be connected is connected.
     #[error("{}", unheard(gaps))]
     Unheard {
-        /// Since when and why.
+        /// Since when, and why.
         gaps: Vec<MissedStretch>,
     },
-    /// More connections than the server carries.
+    /// The server has too many connections.
     #[error("the server is busy; try again in a second")]
     Busy,
-    /// As many questions about the past wait as may.
-    #[error(
-        "{waiting} questions about the past (as_of) are waiting already; try again in a few seconds"
-    )]
+    /// Too many historical queries are waiting.
+    #[error("{waiting} historical queries (as_of) are waiting already; try again in a few seconds")]
     PastBusy {
         /// How many.
         waiting: usize,
     },
-    /// The answers that are being read take all the memory that answers may take.
-    #[error("answers under way take {held} bytes; allowed: {allowed}; try again in a few seconds")]
+    /// Answers under way take all the memory for answers.
+    #[error("answers under way take {used} bytes; allowed: {allowed}; try again in a few seconds")]
     NoRoom {
         /// In bytes.
-        held: usize,
-        /// The most, in bytes.
+        used: usize,
+        /// The bound in bytes.
         allowed: usize,
     },
-    /// The server is at fault.
+    /// Internal error.
     #[error("{DEFECT}")]
     Defect,
 }
@@ -140,7 +138,7 @@ impl From<BadQuery> for Rejection {
     }
 }
 
-/// The HTTP status of what a market refuses.
+/// The HTTP status of a market's refusal.
 #[must_use]
 pub fn status(code: RefusalCode) -> StatusCode {
     match code {
@@ -168,7 +166,7 @@ impl Rejection {
         self.row().0.as_u16()
     }
 
-    /// The body, in the shape of every refusal.
+    /// The body; every refusal has this shape.
     #[must_use]
     pub fn body(&self) -> RefusedBody {
         let message = self.to_string();
@@ -179,7 +177,7 @@ impl Rejection {
         RefusedBody::new(None, message, None)
     }
 
-    /// The table: status and the header that goes with it.
+    /// The table: status and additional header.
     fn row(&self) -> (StatusCode, Option<(HeaderName, &'static str)>) {
         match self {
             Self::Refused(refusal) => (status(refusal.code), None),
@@ -210,7 +208,7 @@ impl IntoResponse for Rejection {
     fn into_response(self) -> Response {
         let (status, header) = self.row();
         let json = HeaderValue::from_static("application/json");
-        // Three fields of text: encoding them cannot fail, and an empty body would still carry the status.
+        // Encoding three text fields cannot fail. An empty body would still carry the status.
         let body = serde_json::to_vec(&self.body()).unwrap_or_default();
         let mut response = (status, [(CONTENT_TYPE, json)], body).into_response();
         if let Some((name, value)) = header {
@@ -227,17 +225,17 @@ fn seconds(millis: i64) -> f64 {
     millis as f64 / 1000.0
 }
 
-/// Who was not heard since when, and why.
+/// Says which exchange has been silent since when, and why.
 fn unheard(gaps: &[MissedStretch]) -> String {
     let each: Vec<String> = gaps
         .iter()
         .map(|gap| format!("{} since {}: {}", gap.exchange, gap.start, gap.reason))
         .collect();
-    format!("no venue has been heard: {}", each.join("; "))
+    format!("no exchange is connected: {}", each.join("; "))
 }
 
-/// What a client is told of a refusal: where an archive lies, or a bug, is nobody else's business.
-fn told(refusal: &Refusal) -> String {
+/// The message for a client. Archive paths and internal errors are not disclosed.
+fn message_of(refusal: &Refusal) -> String {
     match refusal.code {
         RefusalCode::Unreadable => {
             if !refusal.is_of_damage() {

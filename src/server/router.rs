@@ -1,4 +1,4 @@
-//! The pages by their paths, and what is done to every response.
+//! Routes paths to pages, and finishes every response.
 
 use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
@@ -18,48 +18,47 @@ use tower_http::compression::CompressionLayer;
 use tower_http::compression::predicate::{NotForContentType, Predicate, SizeAbove};
 
 use super::reject::Rejection;
-use super::shared::{Lane, Shared};
+use super::shared::{Lane, PageState};
 use crate::api::{self, ENDPOINTS, EXTENSIONS, OPENAPI, Stream, openapi};
 use crate::market::{EndpointVisitor, Market, MarketQuery, every_endpoint};
 use crate::server::access::guard::Guarded;
 use crate::server::admission::limits::Limits;
-use crate::server::answers::answer_cache::Key;
+use crate::server::answers::answer_cache::CacheKey;
 use crate::server::answers::event_stream::follow;
 use crate::server::answers::index::{Health, Index, Readiness};
-use crate::server::answers::pages::{Origin, Page};
+use crate::server::answers::pages::{EndpointPage, Origin};
 use crate::server::answers::query::{max_age, nothing};
 use crate::server::answers::response::{encoded, json, sign};
 use crate::server::answers::response_cache::ReadyAnswers;
 use crate::server::answers::validator::REVALIDATE;
 use crate::server::metrics::exposition::metrics;
 
-/// Bodies below this many bytes fit a packet or two as they are.
+/// Smaller bodies fit into one or two packets uncompressed.
 const WORTH_COMPRESSING: u64 = 1024;
 
 pub(crate) const NOW: HeaderName = HeaderName::from_static(api::NOW);
 pub(crate) const SIMULATED: HeaderName = HeaderName::from_static(api::SIMULATED);
 
-/// The service of the ten endpoints on `market`, with a stream of the orders as
-/// they arrive, `/api` (and `/`) to list all that, `/health`, `/ready` and
-/// `/metrics`.
+/// The service of `market`: the ten endpoints and their extensions, the event stream, `/api` (and `/`), `/health`,
+/// `/ready` and `/metrics`.
 ///
-/// No I/O happens here; answers are computed on the runtime's blocking threads, slow ones on a lane of their own.
+/// The router does no I/O. Answers are computed on blocking threads; slow ones have a lane of their own.
 pub fn router(market: Arc<Market>) -> Router {
-    routes(Shared::new(market))
+    routes(PageState::new(market))
 }
 
-/// [`router`], which answers within these limits of the past and of memory; the others are those of a listener.
+/// [`router`] with limits for historical queries and memory. The other limits belong to the listener.
 pub fn router_with(market: Arc<Market>, limits: &Limits) -> Router {
-    routes(Shared::within(market, limits))
+    routes(PageState::within(market, limits))
 }
 
-pub(crate) fn routes(shared: Shared) -> Router {
+pub(crate) fn routes(shared: PageState) -> Router {
     let pages = pages(shared.clone());
     Router::new().fallback_service(ReadyAnswers::new(shared, pages))
 }
 
-/// What is behind the answers that are ready.
-pub(crate) fn pages(shared: Shared) -> Router {
+/// The pages behind the response cache.
+pub(crate) fn pages(shared: PageState) -> Router {
     every_endpoint(Routes(Router::new()))
         .0
         .route(Stream::PATH, get(follow))
@@ -81,15 +80,15 @@ pub(crate) fn pages(shared: Shared) -> Router {
         .with_state(shared)
 }
 
-struct Routes(Router<Shared>);
+struct Routes(Router<PageState>);
 
 impl EndpointVisitor for Routes {
     fn endpoint<E: MarketQuery>(self) -> Self {
-        Self(self.0.route(E::PATH, get(Page::of::<E>())))
+        Self(self.0.route(E::PATH, get(EndpointPage::of::<E>())))
     }
 }
 
-async fn index(State(shared): State<Shared>, uri: Uri) -> Result<Response, Rejection> {
+async fn index(State(shared): State<PageState>, uri: Uri) -> Result<Response, Rejection> {
     nothing(uri.query().unwrap_or_default())?;
     let index = shared
         .market
@@ -98,19 +97,19 @@ async fn index(State(shared): State<Shared>, uri: Uri) -> Result<Response, Rejec
     Ok(json(index?))
 }
 
-/// The table of endpoints for machines; where a token had to be brought it says so.
+/// The OpenAPI description. It says whether a token is required.
 async fn description(guarded: Option<Extension<Guarded>>, uri: Uri) -> Result<Response, Rejection> {
     nothing(uri.query().unwrap_or_default())?;
-    let told = openapi(
+    let document = openapi(
         env!("CARGO_PKG_VERSION"),
         ENDPOINTS,
         EXTENSIONS,
         guarded.is_some(),
     );
-    Ok(json(encoded(&told)?))
+    Ok(json(encoded(&document)?))
 }
 
-async fn health(State(shared): State<Shared>, uri: Uri) -> Result<Response, Rejection> {
+async fn health(State(shared): State<PageState>, uri: Uri) -> Result<Response, Rejection> {
     nothing(uri.query().unwrap_or_default())?;
     let health = shared
         .market
@@ -119,7 +118,7 @@ async fn health(State(shared): State<Shared>, uri: Uri) -> Result<Response, Reje
     Ok(json(health?))
 }
 
-async fn readiness(State(shared): State<Shared>, uri: Uri) -> Result<Response, Rejection> {
+async fn readiness(State(shared): State<PageState>, uri: Uri) -> Result<Response, Rejection> {
     let max_age = max_age(uri.query().unwrap_or_default())?;
     let look = move |market: &Market| Readiness::of(market, max_age);
     let found = shared.market.look(look).await??;
@@ -136,10 +135,10 @@ async fn read_only(method: Method) -> Rejection {
     Rejection::ReadOnly { method }
 }
 
-/// Runs around the compression: does its work on a blocking thread too, in the lane of the answer, and keeps what it made
-/// of an answer that is kept.
-async fn settle(State(shared): State<Shared>, request: Request, next: Next) -> Response {
-    // The answer to HEAD is empty already.
+/// Runs compression on a blocking thread in the lane of the answer, and caches the compressed body if the answer is
+/// cached.
+async fn settle(State(shared): State<PageState>, request: Request, next: Next) -> Response {
+    // The answer to HEAD has no body.
     let whole = request.method() == Method::GET;
     let response = next.run(request).await;
     let Some(encoding) = response.headers().get(CONTENT_ENCODING) else {
@@ -149,7 +148,7 @@ async fn settle(State(shared): State<Shared>, request: Request, next: Next) -> R
     let key = origin
         .and_then(|origin| origin.number)
         .filter(|_| whole)
-        .map(|number| Key::Packed {
+        .map(|number| CacheKey::Packed {
             number,
             encoding: String::from_utf8_lossy(encoding.as_bytes()).into_owned(),
         });
@@ -180,11 +179,15 @@ async fn settle(State(shared): State<Shared>, request: Request, next: Next) -> R
     }
 }
 
-/// Runs around every page: catches what fails, and signs what leaves.
-pub(crate) async fn finish(State(shared): State<Shared>, request: Request, next: Next) -> Response {
+/// Turns errors into responses and adds the server's headers.
+pub(crate) async fn finish(
+    State(shared): State<PageState>,
+    request: Request,
+    next: Next,
+) -> Response {
     let answer = AssertUnwindSafe(next.run(request)).catch_unwind().await;
     let mut response = match answer {
-        // The compression layer keeps the answer under this status; a refusal has the refusals' shape.
+        // The compression layer passes the answer through with this status. A refusal has a shape of its own.
         Ok(response) if response.status() == StatusCode::NOT_ACCEPTABLE => {
             Rejection::NotAcceptable.into_response()
         }

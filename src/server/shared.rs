@@ -1,4 +1,4 @@
-//! What the pages share: the market, the answers kept encoded, and the lanes that answers are computed in.
+//! State shared by all pages: the market, the answer caches, and the lanes in which answers are computed.
 
 use std::sync::Arc;
 use std::thread;
@@ -8,68 +8,68 @@ use tokio::sync::Semaphore;
 
 use super::reject::Rejection;
 use crate::market::{Market, run_blocking};
-use crate::server::admission::history_limit::Past;
+use crate::server::admission::history_limit::HistoryLimit;
 use crate::server::admission::limits::Limits;
 use crate::server::admission::memory::Memory;
 use crate::server::answers::answer_cache::Encoded;
 use crate::server::metrics::market_state::LastState;
 
-/// Streams give a sign of life after so long without an order.
+/// Interval of keep-alive comments on event streams.
 const KEEP_ALIVE: Duration = Duration::from_secs(15);
 
-/// The share of the memory of answers in which those about now are kept, in sixteenths.
+/// Share of the answer memory for cached answers about now, in sixteenths.
 const ENCODED: usize = 6;
-/// Of those about the past.
+/// The same for historical answers.
 const ENCODED_PAST: usize = 1;
 
-/// The part of the memory of answers that one about a stretch of time may take.
+/// The largest part (one over) of the answer memory for one answer about a range of time.
 const LONGEST: usize = 4;
 
-/// Quick answers computed at once, per slow one.
+/// Quick answers computed at once for each slow one.
 const QUICK_PER_SLOW: usize = 4;
 
-/// What an answer queues with.
+/// The queue that an answer waits in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Lane {
-    /// Sums and rankings.
+    /// Totals and rankings.
     Quick,
-    /// Estimates, and all that is as long.
+    /// Estimates, and everything that takes as long.
     Slow,
-    /// What is asked as of an instant.
-    Past,
+    /// Queries as of an instant.
+    History,
 }
 
-/// What every handler shares.
+/// State of every handler.
 #[derive(Clone)]
-pub(crate) struct Shared {
+pub(crate) struct PageState {
     pub(crate) market: Arc<Market>,
-    /// Answers about now.
+    /// Cached answers about now.
     encoded: Encoded,
-    /// Answers about the past: room of their own, so that they take none from those about now.
+    /// Cached historical answers. They have memory of their own.
     encoded_past: Encoded,
     pub(crate) memory: Memory,
-    /// The most bytes that the answer about a stretch of time may have.
+    /// The largest answer about a range of time, in bytes.
     pub(crate) longest: usize,
-    pub(crate) past: Arc<Past>,
-    /// What `/metrics` last read of the market.
+    pub(crate) past: Arc<HistoryLimit>,
+    /// The market state that `/metrics` last read.
     pub(crate) state: LastState,
-    /// Tells the answers of this server from those of any other at the same address.
+    /// Distinguishes the entity tags of this server from those of an earlier one at the same address.
     pub(crate) nonce: u64,
     pub(crate) quick: Arc<Semaphore>,
     pub(crate) slow: Arc<Semaphore>,
-    /// The lane of orders for those who follow the market.
+    /// The lane of order queries for event streams.
     pub(crate) stream: Arc<Semaphore>,
-    /// Streams give a sign of life after so long without an order.
+    /// Interval of keep-alive comments on event streams.
     pub(crate) keep_alive: Duration,
 }
 
-impl Shared {
-    /// `market`, within the usual limits.
+impl PageState {
+    /// `market` with the default limits.
     pub(crate) fn new(market: Arc<Market>) -> Self {
         Self::within(market, &Limits::default())
     }
 
-    /// `market`, within these limits of the past and of memory.
+    /// `market` with these limits for historical queries and memory.
     pub(crate) fn within(market: Arc<Market>, limits: &Limits) -> Self {
         let memory = Memory::new(limits.answer_memory);
         let encoded = Encoded::of(memory.share(ENCODED));
@@ -77,11 +77,11 @@ impl Shared {
         let cores = thread::available_parallelism().map_or(1, usize::from);
         Self {
             market,
-            encoded_past: encoded.beside(memory.share(ENCODED_PAST)),
+            encoded_past: encoded.sibling(memory.share(ENCODED_PAST)),
             encoded,
             memory,
             longest: limits.answer_memory / LONGEST,
-            past: Past::new(limits),
+            past: HistoryLimit::new(limits),
             state: LastState::default(),
             nonce: fastrand::u64(..),
             quick: Arc::new(Semaphore::new(cores * QUICK_PER_SLOW)),
@@ -91,21 +91,20 @@ impl Shared {
         }
     }
 
-    /// How many answers have been made.
+    /// How many answers have been computed.
     pub(crate) fn answers_made(&self) -> u64 {
         self.encoded.made()
     }
 
-    /// Where answers of a lane are kept.
+    /// The cache for answers of a lane.
     pub(crate) fn encoded(&self, lane: Lane) -> &Encoded {
         match lane {
             Lane::Quick | Lane::Slow => &self.encoded,
-            Lane::Past => &self.encoded_past,
+            Lane::History => &self.encoded_past,
         }
     }
 
-    /// Runs `work`, which makes an answer, as of [`Shared::compute`], where there is room for another answer and, about the
-    /// past, for another question.
+    /// Runs `work` as [`PageState::compute`] does, once memory allows another answer and, for history, another query.
     pub(crate) async fn make<T: Send + 'static>(
         &self,
         lane: Lane,
@@ -114,19 +113,19 @@ impl Shared {
         self.memory.check()?;
         let ticket = match lane {
             Lane::Quick | Lane::Slow => None,
-            Lane::Past => Some(self.past.enter()?),
+            Lane::History => Some(self.past.enter()?),
         };
         let memory = self.memory.clone();
         let work = move |market: &Market| {
             let _ticket = ticket;
-            // Others may have been answered while this one waited.
+            // Other answers may have been computed while this one waited.
             memory.check()?;
             work(market)
         };
         self.compute(lane, work).await
     }
 
-    /// Runs `work` on a blocking thread once its lane has room, and gives what it makes.
+    /// Runs `work` on a blocking thread once its lane has room.
     pub(crate) async fn compute<T: Send + 'static>(
         &self,
         lane: Lane,
@@ -135,7 +134,7 @@ impl Shared {
         let lane = match lane {
             Lane::Quick => &self.quick,
             Lane::Slow => &self.slow,
-            Lane::Past => &self.past.workers,
+            Lane::History => &self.past.workers,
         };
         let market = Arc::clone(&self.market);
         run_blocking(Some(Arc::clone(lane)), move || work(&market)).await

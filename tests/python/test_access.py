@@ -63,7 +63,7 @@ def test_a_server_with_a_token_answers_those_that_send_it(market, given):
             assert client.overview() == market.overview()
         for wrong in (None, "wrong-horse-battery"):
             with liqdata.Client(server.url, token=wrong) as client:
-                with pytest.raises(liqdata.Refused, match="a token is needed here") as caught:
+                with pytest.raises(liqdata.Refused, match="a token is required") as caught:
                     client.overview()
                 assert caught.value.status == 401
                 assert TOKEN not in str(caught.value)

@@ -61,7 +61,7 @@ def test_the_steps_for_a_team_lead_to_an_answer_and_nobody_else_gets_one(there):
             assert '"24h"' in found.stdout, found.stderr
             for wrong, why in (
                 (asked, "TLS|shows none"),
-                (re.sub(r"LIQDATA_TOKEN=\S+ \S+ ", "", asked_with_our_own), "a token is needed here"),
+                (re.sub(r"LIQDATA_TOKEN=\S+ \S+ ", "", asked_with_our_own), "a token is required"),
                 (asked_with_our_own.replace("=ca.pem", "=no.pem"), "shows none"),
             ):
                 refused = typed(wrong.replace(PLACE, here), there)

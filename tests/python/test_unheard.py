@@ -54,7 +54,7 @@ def test_a_collector_that_got_through_to_nobody_and_was_killed_is_told_everywher
             status, body = asked(f"{server.url}/ready")
             assert status == 503
             message = json.loads(body)["error"]["message"]
-            assert message.startswith("no venue has been heard: bybit since 20")
+            assert message.startswith("no exchange is connected: bybit since 20")
             assert "okx since 20" in message
             status, page = asked(f"{server.url}/metrics")
             assert status == 200

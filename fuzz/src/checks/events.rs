@@ -3,7 +3,7 @@
 #[path = "../../../src/client/stream/server_sent_events.rs"]
 mod reader;
 
-use reader::{Event, Events};
+use reader::{EventParser, ServerSentEvent};
 
 /// The bytes of a stream, cut at places that they decide.
 ///
@@ -13,7 +13,7 @@ use reader::{Event, Events};
 pub fn check(stream: &[u8]) {
     let wanted = by_lines(stream);
     for size in [1, 2, 7, stream.len().max(1)] {
-        let (mut events, mut seen) = (Events::default(), Vec::new());
+        let (mut events, mut seen) = (EventParser::default(), Vec::new());
         for piece in stream.chunks(size) {
             let read = events.read(piece, usize::MAX, &mut seen);
             assert_eq!(read, Ok(()), "no event is too large");
@@ -21,15 +21,15 @@ pub fn check(stream: &[u8]) {
         assert_eq!(seen, wanted, "in pieces of {size}");
     }
     // A bound on the size of an event leaves those before it as they are.
-    let (mut events, mut seen) = (Events::default(), Vec::new());
+    let (mut events, mut seen) = (EventParser::default(), Vec::new());
     let bounded = events.read(stream, 20, &mut seen);
     assert!(wanted.starts_with(&seen), "{seen:?} against {wanted:?}");
     assert!(bounded.is_err() || seen == wanted, "events are missing");
 }
 
 /// The events of a stream by the rules of the HTML standard, applied to its whole text.
-fn by_lines(stream: &[u8]) -> Vec<Event> {
-    let (mut found, mut event) = (Vec::new(), Event::default());
+fn by_lines(stream: &[u8]) -> Vec<ServerSentEvent> {
+    let (mut found, mut event) = (Vec::new(), ServerSentEvent::default());
     for line in lines(stream) {
         let line = String::from_utf8_lossy(&line).into_owned();
         if line.is_empty() {

@@ -92,7 +92,7 @@ class Options:
 
     def origin(self, as_of: int | None = None) -> Origin:
         """The origin of a reply that has just arrived, dated by the clock of the service."""
-        served_at = self.core.told_at if as_of is None else as_of
+        served_at = self.core.answered_at if as_of is None else as_of
         # Our server sends 0 while nothing has been observed.
         at = datetime.now(UTC) if served_at is None else datetime_of(served_at) if served_at else None
         return Origin(self.core.base_url, at, self.core.simulated, self.decimals, self.core.damaged)

@@ -1,4 +1,4 @@
-//! One question under way: its attempts, the redirects it follows, and the answer it ends with.
+//! The attempts of one call, with redirects and refusals.
 
 use std::time::Duration;
 
@@ -11,58 +11,58 @@ use url::Url;
 use crate::api::{NOW, OPEN_INTEREST, OPEN_INTEREST_AGE, RELATIVE, RefusedBody};
 use crate::client::call::decompress;
 use crate::client::call::decompress::{Spoiled, Unpacking};
-use crate::client::call::fault::Fault;
-use crate::client::call::retries::{Kind, Retries};
+use crate::client::call::fault::AttemptFault;
+use crate::client::call::retries::{FailureKind, Retries};
 use crate::client::config::Config;
 use crate::client::connection::connections::Connections;
-use crate::client::connection::pool::Kept;
+use crate::client::connection::pool::ProcessState;
 use crate::client::dialect::Dialect;
 use crate::client::error;
 use crate::client::error::Error;
-use crate::client::extensions::parameters::{Account, Headed};
+use crate::client::extensions::parameters::{Explanation, Headed};
 use crate::model::{EarlierBar, VenueCoverage};
 use crate::net::retry_after;
 use crate::wire::Damage;
 
-/// The most redirects that one question follows.
+/// Maximum redirects of one attempt.
 const REDIRECTS: u32 = 3;
-/// The most of a refusal's body that is read; a small one is read whole so that its connection can be used again.
+/// Maximum bytes read of a refusal. A small body is read completely so that its connection can be reused.
 const REFUSAL: usize = 64 << 10;
-/// How long a refusal's body may take; its status is known by then.
+/// Time limit for the body of a refusal.
 const REFUSAL_PATIENCE: Duration = Duration::from_secs(1);
 
-/// Where the room's log records go.
+/// The log target of the client.
 pub(crate) const LOG: &str = "liqdata.client";
 
-/// Where it goes that rows of an archive are missing; such records are never lost.
+/// The log target for missing archive rows. Such records are never dropped.
 pub(crate) const ARCHIVE_LOG: &str = "liqdata.archive";
 
-/// What a service says beside its reply.
+/// What a service says in addition to its reply.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Remarks {
-    /// Whether the amounts of an estimate are none: open interest is unknown, and a multiple of the volume stands in for
-    /// it.
+    /// Whether the amounts of an estimate are relative: open interest is unknown, and a multiple of the volume
+    /// replaces it.
     pub relative: bool,
-    /// How old the open interest of an estimate is, in milliseconds, where that is told.
+    /// Age of the open interest behind an estimate, in milliseconds, if known.
     pub open_interest_age: Option<i64>,
-    /// How the answer came to be, as JSON, where that was asked.
+    /// The explanation as JSON, if requested.
     pub explain: Option<String>,
-    /// What each exchange's totals cover, where that was asked of realised numbers.
+    /// Coverage of each exchange's totals, if requested for realised data.
     pub coverage: Option<Vec<VenueCoverage>>,
-    /// The first bar before those of the reply that cannot be made into them, where that was asked.
+    /// The first bar before the reply's bars that cannot be converted to their interval, if requested.
     pub earlier: Option<EarlierBar>,
 }
 
-/// A success, apart from its body.
-pub(crate) struct Answer {
+/// A successful answer without its body.
+pub(crate) struct ResponseHead {
     pub(crate) status: StatusCode,
     pub(crate) headers: HeaderMap,
     bytes: usize,
 }
 
-impl Answer {
-    /// What is said beside the reply.
-    pub(crate) fn remarks(&self, account: Account) -> Remarks {
+impl ResponseHead {
+    /// The remarks of the answer.
+    pub(crate) fn remarks(&self, account: Explanation) -> Remarks {
         let scale = self.headers.get(OPEN_INTEREST);
         Remarks {
             relative: scale.is_some_and(|scale| scale.as_bytes() == RELATIVE.as_bytes()),
@@ -76,7 +76,7 @@ impl Answer {
         }
     }
 
-    /// The error of a body that breaks the contract.
+    /// The error for a body that breaks the contract.
     pub(crate) fn damaged(&self, damage: Damage) -> Error {
         match self.alien() {
             Some(content_type) => Error::UnexpectedReply {
@@ -87,7 +87,7 @@ impl Answer {
         }
     }
 
-    /// The content type, if it is not JSON's.
+    /// The content type, if it is not JSON.
     fn alien(&self) -> Option<String> {
         let content_type = self.headers.get(CONTENT_TYPE)?.as_bytes();
         let content_type = String::from_utf8_lossy(content_type);
@@ -98,18 +98,18 @@ impl Answer {
     }
 }
 
-/// How an attempt failed.
+/// Why an attempt failed.
 pub(crate) enum Failed {
     /// The deadline passed.
     Late,
-    Fault(Fault),
+    Fault(AttemptFault),
 }
 
-/// One question under way.
+/// A call under way.
 pub(crate) struct Call<'a> {
     pub(crate) config: &'a Config,
     pub(crate) dialect: &'static dyn Dialect,
-    pub(crate) kept: &'a Kept,
+    pub(crate) live: &'a ProcessState,
     pub(crate) connections: &'a Connections,
     pub(crate) http: &'a reqwest::Client,
     pub(crate) path: &'a str,
@@ -118,13 +118,13 @@ pub(crate) struct Call<'a> {
 }
 
 impl Call<'_> {
-    /// One attempt from `start`, redirects followed.
+    /// Makes one attempt at `start` and follows redirects.
     pub(crate) async fn attempt(
         &mut self,
         start: &Url,
         headers: &HeaderMap,
         intake: &mut dyn Headed,
-    ) -> Result<Answer, Failed> {
+    ) -> Result<ResponseHead, Failed> {
         let (response, begun) = self.open(start, headers).await?;
         let answer = timeout_at(self.deadline, self.whole(response, intake))
             .await
@@ -142,7 +142,7 @@ impl Call<'_> {
         Ok(answer)
     }
 
-    /// The head of a success, redirects followed, and when it was asked for; its body has no deadline.
+    /// The head of a successful answer after redirects, and the time of the request. Its body has no deadline.
     pub(crate) async fn open(
         &mut self,
         start: &Url,
@@ -151,8 +151,8 @@ impl Call<'_> {
         let mut target = start.clone();
         let mut hop = 0;
         loop {
-            // Waiting for one's turn is the caller's wish, not the service's slowness.
-            self.deadline += self.kept.turn().await;
+            // Waiting for the rate limiter does not count against the deadline.
+            self.deadline += self.live.turn().await;
             let begun = Instant::now();
             let head = timeout_at(self.deadline, self.head(target, hop, headers))
                 .await
@@ -160,15 +160,15 @@ impl Call<'_> {
                 .map_err(Failed::Fault)?;
             match head {
                 Head::Success(response) => return Ok((response, begun)),
-                // The redirect that would be one too many is a fault.
+                // One redirect more than allowed is a fault.
                 Head::Redirect(next) => target = next,
             }
             hop += 1;
         }
     }
 
-    /// One request, up to the head of a success.
-    async fn head(&self, target: Url, hop: u32, headers: &HeaderMap) -> Result<Head, Fault> {
+    /// Sends one request and reads the head of the answer.
+    async fn head(&self, target: Url, hop: u32, headers: &HeaderMap) -> Result<Head, AttemptFault> {
         let reused = self.connections.may_reuse() && self.retries.attempts() == 1;
         let response = self
             .http
@@ -176,7 +176,7 @@ impl Call<'_> {
             .headers(headers.clone())
             .send()
             .await
-            .map_err(|error| Fault::before_the_answer(error, self.config, reused))?;
+            .map_err(|error| AttemptFault::before_the_answer(error, self.config, reused))?;
         let status = response.status();
         if status.is_success() {
             return Ok(Head::Success(response));
@@ -187,7 +187,7 @@ impl Call<'_> {
             let location = String::from_utf8_lossy(location.as_bytes()).into_owned();
             return match follow(&target, &location, hop) {
                 Ok(next) => {
-                    // Read to its end, so that the connection can be used again.
+                    // Read completely so that the connection can be reused.
                     self.beginning(response).await;
                     Ok(Head::Redirect(next))
                 }
@@ -197,12 +197,12 @@ impl Call<'_> {
         Err(self.refused(response, None).await)
     }
 
-    /// Hands the whole body of a success to `intake`, as long as it is not over the cap.
+    /// Hands the complete body of a successful answer to `intake`, within the size limit.
     async fn whole(
         &self,
         mut response: Response,
         intake: &mut dyn Headed,
-    ) -> Result<Answer, Fault> {
+    ) -> Result<ResponseHead, AttemptFault> {
         let cap = self.config.most_bytes();
         let announced = response
             .content_length()
@@ -221,25 +221,25 @@ impl Call<'_> {
                     came += chunk.len();
                 }
                 Ok(None) => break,
-                Err(error) => return Err(Fault::within_the_body(error, self.config, came)),
+                Err(error) => return Err(AttemptFault::within_the_body(error, self.config, came)),
             }
         }
         let (bytes, spare) = body.finish().map_err(|why| spoiled(why, came))?;
         self.connections.put_spare(spare);
         self.connections.answered();
-        Ok(Answer {
+        Ok(ResponseHead {
             status: response.status(),
             headers,
             bytes,
         })
     }
 
-    /// The beginning of a body that carries no reply.
+    /// The beginning of a body without a reply.
     async fn beginning(&self, mut response: Response) -> Vec<u8> {
         let mut body = Vec::new();
         let deadline = self.deadline.min(Instant::now() + REFUSAL_PATIENCE);
         let read = async {
-            // What breaks off is as good an explanation as there is.
+            // A truncated body explains as much as it can.
             while body.len() < REFUSAL
                 && let Ok(Some(chunk)) = response.chunk().await
             {
@@ -253,13 +253,13 @@ impl Call<'_> {
         decompress::beginning(response.headers(), body, REFUSAL)
     }
 
-    /// A status that is no success, or a redirect that is not followed, with the reason.
-    async fn refused(&self, response: Response, unfollowed: Option<&str>) -> Fault {
+    /// The fault for a status that is no success, or for a redirect that is not followed.
+    async fn refused(&self, response: Response, unfollowed: Option<&str>) -> AttemptFault {
         let status = response.status();
         let retry_after = retry_after(response.headers());
         let ours = response.headers().contains_key(NOW);
         let body = self.beginning(response).await;
-        // Before anything is cut out of it.
+        // Secrets are removed before the text is cut.
         let body = self
             .config
             .secrets()
@@ -269,8 +269,8 @@ impl Call<'_> {
             && status == StatusCode::BAD_REQUEST
             && let Some(refusal) = RefusedBody::bad_query(body)
         {
-            return Fault {
-                kind: Kind::of(status),
+            return AttemptFault {
+                kind: FailureKind::of(status),
                 error: refusal.into(),
                 retry_after,
             };
@@ -288,8 +288,8 @@ impl Call<'_> {
             });
             format!("{place} refused {path} ({status}){reason}{wait}{hint}")
         };
-        Fault {
-            kind: Kind::of(status),
+        AttemptFault {
+            kind: FailureKind::of(status),
             error: Error::Refused {
                 status: status.as_u16(),
                 body: error::excerpt(body),
@@ -300,7 +300,7 @@ impl Call<'_> {
         }
     }
 
-    /// Where that goes which says who asks, for a refusal that is about it.
+    /// A hint about credentials, for a refusal that concerns them.
     fn hint(&self, status: StatusCode) -> String {
         if !matches!(status, StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN) {
             return String::new();
@@ -315,8 +315,8 @@ impl Call<'_> {
         }
     }
 
-    /// The fault that ends the call, which says after how many attempts.
-    pub(crate) fn counted(&self, fault: Fault) -> Error {
+    /// The error that ends the call. It names the number of attempts.
+    pub(crate) fn counted(&self, fault: AttemptFault) -> Error {
         let attempts = self.retries.attempts();
         let mut error = fault.error;
         if attempts > 1
@@ -342,13 +342,13 @@ impl Call<'_> {
     }
 }
 
-/// Where a request led, its answer's body not yet read.
+/// The result of one request before its body is read.
 enum Head {
     Success(Response),
     Redirect(Url),
 }
 
-/// Where to follow a redirect to; why not, otherwise.
+/// The target of a redirect, or why it is not followed.
 fn follow(from: &Url, location: &str, hop: u32) -> Result<Url, String> {
     let shown = error::masked(location);
     let Ok(target) = from.join(location) else {
@@ -375,8 +375,8 @@ fn follow(from: &Url, location: &str, hop: u32) -> Result<Url, String> {
     Ok(target)
 }
 
-/// The fault of a body that cannot be taken after so many bytes.
-fn spoilt(why: Spoiled, cap: usize, came: usize) -> Fault {
+/// The fault for a body that cannot be decoded after `came` bytes.
+fn spoilt(why: Spoiled, cap: usize, came: usize) -> AttemptFault {
     let message = match why {
         Spoiled::Over => {
             format!("the body is larger than max_body = {cap} bytes after decompression")
@@ -386,7 +386,7 @@ fn spoilt(why: Spoiled, cap: usize, came: usize) -> Fault {
             format!("the body cannot be decompressed after {came} bytes: {message}")
         }
     };
-    Fault::final_(Error::UnexpectedReply {
+    AttemptFault::final_(Error::UnexpectedReply {
         path: String::new(),
         message,
     })

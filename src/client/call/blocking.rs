@@ -1,9 +1,8 @@
-//! Asking on the caller's own thread.
+//! Blocking calls on the caller's own thread.
 //!
-//! A blocking caller waits for its answer anyway, so its own thread may as well drive the sockets: that saves waking
-//! another thread and being woken by it, which is most of what a small call costs. Each caller takes a [`Blocking`]: a
-//! runtime of one thread with connections of its own, which are kept for the next caller. Pace and retry quota are the
-//! client's, whoever asks.
+//! The caller waits anyway, so its thread drives the sockets. This saves two thread switches, which dominate a small
+//! call. Each call takes a [`Blocking`]: a single-threaded runtime with connections of its own, which the next call
+//! reuses. The rate limit and the retry quota belong to the client.
 
 use std::future::Future;
 use std::io;
@@ -13,7 +12,7 @@ use crate::client::client::{Client, Driver};
 use crate::client::connection::connections::{OwnRuntime, take_turns};
 use crate::client::connection::pool::Share;
 
-/// A place to ask from on the caller's own thread, for one call.
+/// A runtime on the caller's own thread, for one call.
 ///
 /// # Examples
 ///
@@ -36,15 +35,15 @@ pub struct Blocking {
 }
 
 impl Client {
-    /// A place to ask from on the caller's own thread.
+    /// Takes a runtime for one call.
     ///
     /// # Errors
     ///
-    /// Where the system gives no more of what a runtime needs, such as file descriptors.
+    /// The system is out of resources such as file descriptors.
     pub fn blocking(&self) -> io::Result<Blocking> {
         let share = self.shared.pool.enter(self.config());
         let runtime = share
-            .kept()
+            .live()
             .ok_or_else(|| io::Error::other("the client is closed"))?
             .take_runtime(self.config())?;
         Ok(Blocking {
@@ -59,17 +58,17 @@ impl Client {
 }
 
 impl Blocking {
-    /// The client whose futures are driven here, and no other runtime may.
+    /// The client for this runtime. Its futures must not run on another one.
     #[must_use]
     pub fn client(&self) -> &Client {
         &self.client
     }
 
-    /// Drives `work` on this thread until it is done.
+    /// Runs `work` on this thread to completion.
     ///
     /// # Errors
     ///
-    /// None while it is held, which is as long as it can be asked.
+    /// None while this value is alive.
     ///
     /// # Panics
     ///
@@ -80,8 +79,8 @@ impl Blocking {
         Ok(runtime.block_on(work))
     }
 
-    /// Lets the connections hear that a call has ended early: nobody drives them afterwards, and the service should not
-    /// be left to write what nobody reads.
+    /// Lets connections process the end of a cancelled call. Otherwise the service would go on sending to an unread
+    /// socket.
     ///
     /// # Errors
     ///
@@ -90,8 +89,7 @@ impl Blocking {
         self.block_on(take_turns())
     }
 
-    /// Gives the connections to the next caller. One that is dropped instead, because its call was given up,
-    /// closes them.
+    /// Returns the connections for the next call. Dropping this value instead closes them.
     pub fn leave(self) {
         let Self {
             client,
@@ -99,8 +97,8 @@ impl Blocking {
             runtime,
         } = self;
         drop(client);
-        if let Some(kept) = share.kept() {
-            kept.put_runtime(runtime);
+        if let Some(live) = share.live() {
+            live.put_runtime(runtime);
         }
     }
 }

@@ -1,7 +1,7 @@
-//! Bodies that arrive compressed, taken out of their coding under the cap.
+//! Decompresses bodies within a size limit.
 //!
-//! What is not compressed and what is zstd go on as they arrive. A gzip body is kept until it is whole: to inflate it
-//! in one go into a buffer that is there already takes two thirds of the time; a large one is inflated as it arrives.
+//! Uncompressed and zstd bodies are passed on as they arrive. A gzip body is buffered and inflated at once into a
+//! reused buffer, which takes two thirds of the time. A large one is inflated as it arrives.
 
 use std::io::{self, Write};
 
@@ -12,37 +12,37 @@ use zstd::zstd_safe::get_frame_content_size;
 
 use crate::wire::Feed;
 
-/// What is asked for, the best first.
+/// The `Accept-Encoding` header, best first.
 pub(crate) const ACCEPTED: &str = "zstd, gzip";
-/// What may come, as a sentence.
+/// Accepted encodings for messages.
 const ALLOWED: &str = "gzip, zstd or none";
-/// The largest body that is inflated in one go, and the most of a compressed one that is kept.
+/// The largest body inflated at once, and the largest compressed body buffered.
 const AT_ONCE: usize = 64 << 20;
-/// The most that deflate makes of a byte, rounded up.
+/// The highest compression ratio of deflate, rounded up.
 const SWELLING: usize = 1040;
-/// What a gzip member begins with.
+/// The first bytes of a gzip member.
 const GZIP: &[u8; 3] = b"\x1f\x8b\x08";
-/// Its head and its tail, at the least.
+/// The smallest size of a gzip header and trailer.
 const FRAME: usize = 18;
-/// The largest buffers that are kept for the next body.
+/// The largest buffers that are reused.
 const SPARE: usize = 16 << 20;
-/// The longest head of a zstd frame.
+/// The longest header of a zstd frame.
 const HEAD: usize = 18;
-/// How much is taken out of zstd at a time.
+/// How many bytes are decompressed from zstd at a time.
 const PIECE: usize = 128 << 10;
 
-/// Why a body cannot be taken.
+/// Why a body cannot be decompressed.
 #[derive(Debug)]
 pub(crate) enum Spoiled {
-    /// It is larger than the cap.
+    /// It exceeds the size limit.
     Over,
-    /// Its coding is none that was asked for.
+    /// Its encoding was not requested.
     Unknown(String),
-    /// It breaks the rules of its coding.
+    /// It is malformed.
     Damaged(String),
 }
 
-/// Buffers that the next body finds ready.
+/// Buffers for reuse by the next body.
 #[derive(Debug, Default)]
 pub(crate) struct Spare {
     packed: Vec<u8>,
@@ -50,8 +50,8 @@ pub(crate) struct Spare {
 }
 
 impl Spare {
-    /// Forgets what was packed, and lets go of large buffers. What was inflated stays and the next body is written over
-    /// it, which saves filling the room with zeros.
+    /// Clears the compressed bytes and drops large buffers. Decompressed bytes stay; overwriting them is cheaper than
+    /// zeroing.
     fn cleared(mut self) -> Self {
         self.packed.clear();
         for buffer in [&mut self.packed, &mut self.body] {
@@ -63,7 +63,7 @@ impl Spare {
     }
 }
 
-/// Where a body goes that is out of its coding.
+/// The destination of decompressed bytes.
 struct Sink<'a> {
     intake: &'a mut dyn Feed,
     cap: usize,
@@ -95,7 +95,7 @@ impl Write for Sink<'_> {
     }
 }
 
-/// A body on its way out of its coding.
+/// A body being decompressed.
 pub(crate) struct Unpacking<'a> {
     stage: Stage<'a>,
     spare: Spare,
@@ -105,7 +105,7 @@ enum Stage<'a> {
     Plain(Sink<'a>),
     Gzip {
         decoder: Box<MultiGzDecoder<Sink<'a>>>,
-        /// Whether it is kept until it is whole.
+        /// Whether the body is buffered until it is complete.
         keeping: bool,
     },
     Zstd(Box<Zstd<'a>>),
@@ -116,17 +116,17 @@ struct Zstd<'a> {
     room: Vec<u8>,
     /// Whether a frame has begun that has not ended.
     open: bool,
-    /// Whether more may wait to be taken out than there was room for.
+    /// Whether the decoder may have more output than fitted.
     full: bool,
-    /// The first bytes of the frame, which may say how many it is of.
+    /// The first bytes of the frame; they may contain its size.
     head: Vec<u8>,
-    /// How many of them are out.
+    /// How many bytes of the frame have been decompressed.
     out: u64,
     sink: Sink<'a>,
 }
 
 impl<'a> Unpacking<'a> {
-    /// A body under these headers, of `announced` bytes as it is sent; no more than `cap` bytes of it go to `intake`.
+    /// Starts a body with these headers and `announced` compressed bytes. At most `cap` bytes go to `intake`.
     pub(crate) fn begin(
         headers: &HeaderMap,
         announced: Option<usize>,
@@ -148,7 +148,7 @@ impl<'a> Unpacking<'a> {
                 return Err(Spoiled::Over);
             }
             Coding::Plain => Stage::Plain(sink(intake, announced)),
-            // How large it becomes is told when it is whole.
+            // The decompressed size is known at the end.
             Coding::Gzip => Stage::Gzip {
                 decoder: Box::new(MultiGzDecoder::new(sink(intake, None))),
                 keeping: true,
@@ -166,7 +166,7 @@ impl<'a> Unpacking<'a> {
         Ok(Self { stage, spare })
     }
 
-    /// Takes what has arrived next.
+    /// Decompresses the next piece.
     pub(crate) fn take(&mut self, chunk: &[u8]) -> Result<(), Spoiled> {
         match &mut self.stage {
             Stage::Plain(sink) => sink.take(chunk),
@@ -183,7 +183,7 @@ impl<'a> Unpacking<'a> {
         }
     }
 
-    /// The body has ended: how many bytes it had out of its coding, and the buffers.
+    /// Ends the body. Returns its decompressed size and the buffers.
     pub(crate) fn finish(mut self) -> Result<(usize, Spare), Spoiled> {
         let bytes = match &mut self.stage {
             Stage::Plain(sink) => sink.bytes,
@@ -206,7 +206,7 @@ impl<'a> Unpacking<'a> {
                 } else {
                     inflate(decoder, packed)?;
                     let finished = decoder.try_finish();
-                    finished.map_err(|error| told(decoder.get_ref(), &error))?;
+                    finished.map_err(|error| spoiled_by(decoder.get_ref(), &error))?;
                 }
                 decoder.get_ref().bytes
             }
@@ -218,7 +218,7 @@ impl<'a> Unpacking<'a> {
 impl Zstd<'_> {
     fn take(&mut self, chunk: &[u8]) -> Result<(), Spoiled> {
         let mut input = InBuffer::around(chunk);
-        // Asked with nothing at hand, the decoder says how a further frame would begin.
+        // Without input, the decoder says how the next frame would begin.
         while input.pos() < chunk.len() || self.full {
             if self.head.is_empty() {
                 self.begin_frame(chunk, &mut input)?;
@@ -227,9 +227,9 @@ impl Zstd<'_> {
             let mut output = OutBuffer::around(self.room.as_mut_slice());
             let before = input.pos();
             let hint = self.decoder.run(&mut input, &mut output);
-            // What is left of the frame; none at its end.
+            // The bytes left of the frame; 0 at its end.
             self.open = hint.map_err(|error| damaged(&error))? != 0;
-            // At a frame's end nothing waits to be taken out.
+            // At the end of a frame no output is pending.
             self.full = self.open && output.pos() == PIECE;
             let taken = chunk.get(before..input.pos()).unwrap_or_default();
             let room = HEAD.saturating_sub(self.head.len());
@@ -243,8 +243,8 @@ impl Zstd<'_> {
         Ok(())
     }
 
-    /// Takes the first byte of a frame by itself. The decoder has another way for frames that it is given whole, which refuses
-    /// other damage than the one for pieces.
+    /// Passes the first byte of a frame alone. Given a complete frame, the decoder would use another path with other
+    /// error checks.
     fn begin_frame(&mut self, chunk: &[u8], whole: &mut InBuffer<'_>) -> Result<(), Spoiled> {
         let Some(first) = chunk.get(whole.pos()..=whole.pos()) else {
             self.full = false;
@@ -258,7 +258,7 @@ impl Zstd<'_> {
         Ok(())
     }
 
-    /// Refuses a frame that ended short of what its head says, which the decoder lets pass where the last block is empty.
+    /// Refuses a frame that is shorter than its header says. The decoder accepts one with an empty last block.
     fn check_length(&mut self) -> Result<(), Spoiled> {
         let said = get_frame_content_size(&self.head).ok().flatten();
         if let Some(said) = said.filter(|said| *said != self.out) {
@@ -272,7 +272,7 @@ impl Zstd<'_> {
     }
 }
 
-/// The codings that are understood.
+/// Supported encodings.
 enum Coding {
     Plain,
     Gzip,
@@ -300,7 +300,7 @@ fn coding(headers: &HeaderMap) -> Result<Coding, Spoiled> {
     )))
 }
 
-/// A decoder whose window is no larger than a body may be, but for the 8 MiB that HTTP allows every sender (RFC 9659).
+/// A decoder with a window of at most the size limit, and at least the 8 MiB of RFC 9659.
 fn zstd_decoder(cap: usize) -> io::Result<Decoder<'static>> {
     let mut decoder = Decoder::new()?;
     let most = cap.max(1).ilog2().clamp(23, 27);
@@ -310,18 +310,17 @@ fn zstd_decoder(cap: usize) -> io::Result<Decoder<'static>> {
 
 fn inflate(decoder: &mut MultiGzDecoder<Sink<'_>>, chunk: &[u8]) -> Result<(), Spoiled> {
     let written = decoder.write_all(chunk);
-    written.map_err(|error| told(decoder.get_ref(), &error))
+    written.map_err(|error| spoiled_by(decoder.get_ref(), &error))
 }
 
-/// The body of a gzip file, inflated in one go; `None` leaves it to inflating piece by piece, which has the last word
-/// on whatever is unusual about it.
+/// Inflates a gzip file at once. `None` leaves unusual files to the streaming decoder.
 fn inflated<'a>(packed: &[u8], room: &'a mut Vec<u8>, cap: usize) -> Option<&'a [u8]> {
     if packed.len() < FRAME || !packed.starts_with(GZIP) {
         return None;
     }
     let size: &[u8; 4] = packed.last_chunk()?;
-    // Only the first member of a file would be inflated. If that has the size of the last one and another begins behind
-    // it, these bytes stand between them; the beginning alone stands by chance in many large files.
+    // Only the first member of a file would be inflated. If it has the size of the last member and another one
+    // follows, these bytes lie between them. The beginning alone occurs by chance in many large files.
     let between = [size.as_slice(), GZIP].concat();
     if memchr::memmem::find(packed, &between).is_some() {
         return None;
@@ -336,13 +335,13 @@ fn inflated<'a>(packed: &[u8], room: &'a mut Vec<u8>, cap: usize) -> Option<&'a 
     }
     let whole = room.get_mut(..length)?;
     let written = libdeflater::Decompressor::new().gzip_decompress(packed, whole);
-    // Behind the first member nobody has looked: the last one's checksum has to be its own.
+    // Data after the first member are not checked, so the trailer must be the first member's own.
     let sum = packed.last_chunk::<8>()?.first_chunk::<4>()?;
     (written == Ok(length) && u32::from_le_bytes(*sum) == libdeflater::crc32(whole))
         .then_some(whole)
 }
 
-fn told(sink: &Sink<'_>, error: &io::Error) -> Spoiled {
+fn spoiled_by(sink: &Sink<'_>, error: &io::Error) -> Spoiled {
     if sink.over {
         return Spoiled::Over;
     }
@@ -353,7 +352,7 @@ fn damaged(error: &io::Error) -> Spoiled {
     Spoiled::Damaged(error.to_string())
 }
 
-/// Keeps what it is fed since it last began.
+/// Collects its input since the last start.
 #[derive(Default)]
 struct Taken(Vec<u8>);
 
@@ -367,11 +366,11 @@ impl Feed for Taken {
     }
 }
 
-/// A body that arrived in `pieces`, out of its coding as every client takes it; for checks that hold for any input.
+/// Decompresses a body that arrives in `pieces`, as every client does; for property tests.
 ///
 /// # Errors
 ///
-/// Why it cannot be taken, in words.
+/// The reason as text.
 #[doc(hidden)]
 pub fn unpacked<'a>(
     coding: &str,
@@ -396,7 +395,7 @@ pub fn unpacked<'a>(
     }
 }
 
-/// What can be had of the beginning of a body of which these bytes came; at most `most` bytes.
+/// The beginning of a compressed body, at most `most` bytes.
 pub(crate) fn beginning(headers: &HeaderMap, came: Vec<u8>, most: usize) -> Vec<u8> {
     if matches!(coding(headers), Ok(Coding::Plain)) {
         return came;
@@ -406,7 +405,7 @@ pub(crate) fn beginning(headers: &HeaderMap, came: Vec<u8>, most: usize) -> Vec<
         if let Stage::Gzip { keeping, .. } = &mut unpacking.stage {
             *keeping = false;
         }
-        // What is whole so far is worth showing, whatever comes behind it.
+        // A truncated body still has a readable beginning.
         let _ = unpacking.take(&came);
         let _ = unpacking.finish();
     }
@@ -422,7 +421,7 @@ mod tests {
 
     use crate::client::call::decompress::*;
 
-    /// Keeps what it is fed since it last began.
+    /// Collects its input since the last start.
     #[derive(Default)]
     struct Received {
         bytes: Vec<u8>,
@@ -446,7 +445,7 @@ mod tests {
             .collect()
     }
 
-    /// What comes of `packed`, in pieces of so many bytes.
+    /// Decompresses `packed` in pieces of the given size.
     fn received(
         coding: &'static str,
         packed: &[u8],
@@ -472,7 +471,7 @@ mod tests {
 
     #[test]
     fn a_zstd_frame_that_ends_short_of_what_its_head_says_is_refused_however_it_arrives() {
-        // A head that says one byte, and a last block that is empty; then a frame that keeps what it says.
+        // A header of one byte with an empty last block; then a complete frame.
         let short = b"\x28\xb5\x2f\xfd\x20\x01\x01\0\0";
         let whole = zstd::encode_all(b"[1,2]".as_slice(), 1).unwrap();
         let behind = [whole.as_slice(), short].concat();
@@ -491,7 +490,7 @@ mod tests {
 
     #[test]
     fn a_damaged_zstd_frame_comes_to_the_same_however_it_arrives() {
-        // Behind a frame of nothing, one whose last block is packed and has no byte.
+        // After an empty frame, one with an empty compressed last block.
         let frames = b"\x28\xb5\x2f\xfd\x20\0\x01\0\0\x28\xb5\x2f\xfd\x20\0\x05\0\0";
         let taken = |piece| received("zstd", frames, piece, 100).map(|taken| taken.bytes);
         let found = [1, 7, 1000].map(|piece| taken(piece).ok());

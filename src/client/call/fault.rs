@@ -1,31 +1,34 @@
-//! Why an attempt failed, in the user's words, and whether another may succeed.
+//! Why an attempt failed, and whether a retry may succeed.
 
 use std::error::Error as StdError;
 use std::io;
 
-use crate::client::call::retries::Kind;
+use crate::client::call::retries::FailureKind;
 use crate::client::config::Config;
 use crate::client::error::{Cause, Error};
 
 /// A failed attempt.
 #[derive(Debug)]
-pub(crate) struct Fault {
-    pub(crate) kind: Kind,
+pub(crate) struct AttemptFault {
+    pub(crate) kind: FailureKind,
     pub(crate) error: Error,
     pub(crate) retry_after: Option<f64>,
 }
 
-impl Fault {
-    /// No connection, or one that ended before the head of an answer was complete.
+impl AttemptFault {
+    /// No connection, or one that ended before the complete head of an answer.
     ///
-    /// `reused` tells that the connection may have been idle in the pool.
+    /// `reused` says that the connection may have been idle in the pool.
     pub(crate) fn before_the_answer(error: reqwest::Error, config: &Config, reused: bool) -> Self {
         let place = config.place();
         let (kind, message) = if let Some(tls) = find::<rustls::Error>(&error) {
-            (Kind::Final, format!("TLS with {place} failed: {tls}"))
+            (
+                FailureKind::Final,
+                format!("TLS with {place} failed: {tls}"),
+            )
         } else if error.is_dns() {
             let message = format!("cannot resolve the name of {place}: {}", root(&error));
-            (Kind::Transient, message)
+            (FailureKind::Transient, message)
         } else if error.is_connect() {
             let message = match find::<io::Error>(&error).map(io::Error::kind) {
                 Some(io::ErrorKind::ConnectionRefused) => {
@@ -37,14 +40,21 @@ impl Fault {
                 ),
                 _ => format!("cannot connect to {place}: {}", root(&error)),
             };
-            (Kind::Transient, message)
+            (FailureKind::Transient, message)
         } else if find::<hyper::Error>(&error).is_some_and(hyper::Error::is_parse) {
             let message = format!("{place} does not answer in HTTP: {}", root(&error));
-            (Kind::Final, message)
+            (FailureKind::Final, message)
         } else if error.is_builder() {
-            (Kind::Final, format!("cannot ask {place}: {}", root(&error)))
+            (
+                FailureKind::Final,
+                format!("cannot ask {place}: {}", root(&error)),
+            )
         } else {
-            let kind = if reused { Kind::Stale } else { Kind::Transient };
+            let kind = if reused {
+                FailureKind::Stale
+            } else {
+                FailureKind::Transient
+            };
             let message = format!("{place} closed the connection: {}", root(&error));
             (kind, message)
         };
@@ -58,32 +68,32 @@ impl Fault {
             config.place(),
             root(&error)
         );
-        Self::no_answer(Kind::Transient, message, error)
+        Self::no_answer(FailureKind::Transient, message, error)
     }
 
-    /// A failure that another attempt will not mend.
+    /// A failure that a retry cannot clear.
     pub(crate) fn final_(error: Error) -> Self {
         Self {
-            kind: Kind::Final,
+            kind: FailureKind::Final,
             error,
             retry_after: None,
         }
     }
 
-    /// A failure that another attempt may mend.
+    /// A failure that a retry may clear.
     pub(crate) fn transient(error: Error) -> Self {
         Self {
-            kind: Kind::Transient,
+            kind: FailureKind::Transient,
             ..Self::final_(error)
         }
     }
 
-    fn no_answer(kind: Kind, message: String, error: reqwest::Error) -> Self {
+    fn no_answer(kind: FailureKind, message: String, error: reqwest::Error) -> Self {
         Self {
             kind,
             error: Error::NoAnswer {
                 message,
-                // The address is in the message, without its query.
+                // The message contains the address without its query.
                 source: Some(Cause::from(error.without_url())),
             },
             retry_after: None,
@@ -91,14 +101,14 @@ impl Fault {
     }
 }
 
-/// The first `T` among the causes of `error`, the insides of I/O errors included.
+/// The first `T` among the sources of `error`, including those wrapped in I/O errors.
 fn find<'a, T: StdError + 'static>(error: &'a (dyn StdError + 'static)) -> Option<&'a T> {
     let mut next = Some(error);
     while let Some(error) = next {
         if let Some(found) = error.downcast_ref() {
             return Some(found);
         }
-        // An I/O error's source is the source of what it wraps, which would be skipped.
+        // `source` of an I/O error skips the error that it wraps.
         if let Some(inner) = error
             .downcast_ref::<io::Error>()
             .and_then(io::Error::get_ref)
@@ -110,7 +120,7 @@ fn find<'a, T: StdError + 'static>(error: &'a (dyn StdError + 'static)) -> Optio
     None
 }
 
-/// The deepest cause of `error`.
+/// The deepest source of `error`.
 pub(crate) fn root(error: &(dyn StdError + 'static)) -> String {
     let mut deepest = error;
     while let Some(source) = deepest.source() {

@@ -1,4 +1,4 @@
-//! When a call is tried again, and after how long.
+//! Decides whether and when an attempt is repeated.
 
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
@@ -7,30 +7,30 @@ use reqwest::StatusCode;
 
 use crate::net::{is_passing, longest_wait};
 
-/// Tokens a fresh quota holds, and the most it ever holds.
+/// Tokens in a new quota, and its maximum.
 const QUOTA: u32 = 500;
-/// The longest wait a service may ask for.
+/// The longest `Retry-After` that is honoured, in seconds.
 const LONGEST_RETRY_AFTER: f64 = 60.0;
-/// The longest wait of our own.
+/// The longest backoff.
 const LONGEST_BACKOFF: Duration = Duration::from_secs(20);
 
-/// How a failure is treated.
+/// The kind of a failure.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Kind {
-    /// May well be gone at the next attempt.
+pub(crate) enum FailureKind {
+    /// Temporary.
     Transient,
-    /// An idle connection that the service had closed meanwhile: the next attempt opens a new one.
+    /// An idle connection was closed by the service. The retry opens a new one.
     Stale,
-    /// The service wants us to slow down.
+    /// The service asks to slow down.
     Throttled,
-    /// As throttled, by a service that bans who does not listen: tried again once.
+    /// Throttled by a service that bans persistent clients. Retried once.
     Banned,
-    /// Will not get better.
+    /// Permanent.
     Final,
 }
 
-impl Kind {
-    /// How an HTTP status that is no success is treated.
+impl FailureKind {
+    /// The kind of an HTTP status that is no success.
     pub(crate) fn of(status: StatusCode) -> Self {
         match status.as_u16() {
             status if is_passing(status) => Self::Transient,
@@ -40,7 +40,7 @@ impl Kind {
         }
     }
 
-    /// Tokens a retry costs.
+    /// Tokens that a retry costs.
     fn cost(self) -> u32 {
         match self {
             Self::Throttled | Self::Banned => 5,
@@ -48,7 +48,7 @@ impl Kind {
         }
     }
 
-    /// The bound of the first wait.
+    /// The upper bound of the first delay.
     fn base(self) -> Duration {
         match self {
             Self::Throttled | Self::Banned => Duration::from_secs(1),
@@ -58,7 +58,7 @@ impl Kind {
     }
 }
 
-/// A token bucket over all calls of a client, which keeps a dead service from being stormed.
+/// A token bucket over all calls of a client. It limits retries against a failing service.
 #[derive(Debug)]
 pub(crate) struct Quota(AtomicU32);
 
@@ -71,18 +71,18 @@ impl Default for Quota {
 impl Quota {
     fn take(&self, tokens: u32) -> bool {
         self.0
-            .fetch_update(Ordering::Relaxed, Ordering::Relaxed, |held| {
-                held.checked_sub(tokens)
+            .fetch_update(Ordering::Relaxed, Ordering::Relaxed, |tokens_left| {
+                tokens_left.checked_sub(tokens)
             })
             .is_ok()
     }
 
     fn give(&self, tokens: u32) {
-        // Never fails: the closure always has a value.
+        // The closure always returns a value.
         let _ = self
             .0
-            .fetch_update(Ordering::Relaxed, Ordering::Relaxed, |held| {
-                Some(held.saturating_add(tokens).min(QUOTA))
+            .fetch_update(Ordering::Relaxed, Ordering::Relaxed, |tokens_left| {
+                Some(tokens_left.saturating_add(tokens).min(QUOTA))
             });
     }
 }
@@ -108,7 +108,7 @@ impl<'a> Retries<'a> {
         }
     }
 
-    /// The retries of a call of which `done` attempts have been made again before.
+    /// The retries of a call after `done` earlier retries.
     pub(crate) fn after(done: u32, most: u32, quota: &'a Quota) -> Self {
         Self {
             done,
@@ -116,22 +116,25 @@ impl<'a> Retries<'a> {
         }
     }
 
-    /// Attempts made so far, the one under way included.
+    /// Attempts so far, the current one included.
     pub(crate) fn attempts(&self) -> u32 {
         self.done + 1
     }
 
-    /// How long to wait before the next attempt; none to give up.
+    /// The delay before the next attempt; `None` to give up.
     ///
-    /// `remaining` is what is left of the deadline, `dice` a number from 0 to 1.
+    /// `remaining` is the time left until the deadline, `dice` a random number from 0 to 1.
     pub(crate) fn again(
         &mut self,
-        kind: Kind,
+        kind: FailureKind,
         retry_after: Option<f64>,
         remaining: Duration,
         dice: f64,
     ) -> Option<Duration> {
-        if kind == Kind::Final || self.done >= self.most || (kind == Kind::Banned && self.banned) {
+        if kind == FailureKind::Final
+            || self.done >= self.most
+            || (kind == FailureKind::Banned && self.banned)
+        {
             return None;
         }
         let wait = match retry_after {
@@ -144,18 +147,18 @@ impl<'a> Retries<'a> {
         if wait >= remaining || !self.quota.take(kind.cost()) {
             return None;
         }
-        self.banned |= kind == Kind::Banned;
+        self.banned |= kind == FailureKind::Banned;
         self.last_cost = kind.cost();
         self.done += 1;
         Some(wait)
     }
 
-    /// The longest wait before the next attempt: the kind's base, doubled for every attempt so far.
-    fn bound(&self, kind: Kind) -> Duration {
+    /// The upper bound of the next delay: the base of the kind, doubled for each attempt.
+    fn bound(&self, kind: FailureKind) -> Duration {
         longest_wait(kind.base(), self.done, LONGEST_BACKOFF)
     }
 
-    /// Refills the quota after a success: what the last retry cost, or one token.
+    /// Refills the quota after a success by the cost of the last retry, or one token.
     pub(crate) fn succeeded(&self) {
         self.quota.give(self.last_cost.max(1));
     }
@@ -170,7 +173,7 @@ mod tests {
 
     #[test]
     fn waits_double_from_their_base_to_20_seconds() {
-        for (kind, base) in [(Kind::Transient, 0.1), (Kind::Throttled, 1.0)] {
+        for (kind, base) in [(FailureKind::Transient, 0.1), (FailureKind::Throttled, 1.0)] {
             let quota = Quota::default();
             let mut retries = Retries::new(30, &quota);
             let mut bound: f64 = base;
@@ -185,7 +188,7 @@ mod tests {
             }
         }
         let quota = Quota::default();
-        let half = Retries::new(1, &quota).again(Kind::Transient, None, HOUR, 0.5);
+        let half = Retries::new(1, &quota).again(FailureKind::Transient, None, HOUR, 0.5);
         assert_eq!(half, Some(Duration::from_millis(50)));
     }
 
@@ -193,19 +196,43 @@ mod tests {
     fn n_retries_are_n_retries() {
         let quota = Quota::default();
         let mut retries = Retries::new(2, &quota);
-        assert!(retries.again(Kind::Transient, None, HOUR, 0.0).is_some());
-        assert!(retries.again(Kind::Transient, None, HOUR, 0.0).is_some());
+        assert!(
+            retries
+                .again(FailureKind::Transient, None, HOUR, 0.0)
+                .is_some()
+        );
+        assert!(
+            retries
+                .again(FailureKind::Transient, None, HOUR, 0.0)
+                .is_some()
+        );
         assert_eq!(retries.attempts(), 3);
-        assert!(retries.again(Kind::Transient, None, HOUR, 0.0).is_none());
+        assert!(
+            retries
+                .again(FailureKind::Transient, None, HOUR, 0.0)
+                .is_none()
+        );
     }
 
     #[test]
     fn a_ban_is_tried_again_once() {
         let quota = Quota::default();
         let mut retries = Retries::new(4, &quota);
-        assert!(retries.again(Kind::Banned, None, HOUR, 0.0).is_some());
-        assert!(retries.again(Kind::Banned, None, HOUR, 0.0).is_none());
-        assert!(retries.again(Kind::Throttled, None, HOUR, 0.0).is_some());
+        assert!(
+            retries
+                .again(FailureKind::Banned, None, HOUR, 0.0)
+                .is_some()
+        );
+        assert!(
+            retries
+                .again(FailureKind::Banned, None, HOUR, 0.0)
+                .is_none()
+        );
+        assert!(
+            retries
+                .again(FailureKind::Throttled, None, HOUR, 0.0)
+                .is_some()
+        );
     }
 
     #[test]
@@ -214,23 +241,28 @@ mod tests {
         let mut retries = Retries::new(4, &quota);
         assert!(
             retries
-                .again(Kind::Throttled, Some(5.0), Duration::from_secs(5), 0.0)
+                .again(
+                    FailureKind::Throttled,
+                    Some(5.0),
+                    Duration::from_secs(5),
+                    0.0
+                )
                 .is_none()
         );
         assert!(
             retries
-                .again(Kind::Throttled, Some(61.0), HOUR, 0.0)
+                .again(FailureKind::Throttled, Some(61.0), HOUR, 0.0)
                 .is_none()
         );
         assert_eq!(
-            retries.again(Kind::Throttled, Some(60.0), HOUR, 0.0),
+            retries.again(FailureKind::Throttled, Some(60.0), HOUR, 0.0),
             Some(Duration::from_mins(1))
         );
     }
 
     #[test]
     fn the_quota_allows_35_transient_or_100_throttled_retries_and_success_refills_it() {
-        for (kind, most) in [(Kind::Transient, 35), (Kind::Throttled, 100)] {
+        for (kind, most) in [(FailureKind::Transient, 35), (FailureKind::Throttled, 100)] {
             let quota = Quota::default();
             let one = || {
                 Retries::new(1, &quota)
@@ -250,23 +282,27 @@ mod tests {
         let quota = Quota::default();
         for _ in 0..100 {
             let mut retries = Retries::new(4, &quota);
-            assert!(retries.again(Kind::Transient, None, HOUR, 0.0).is_some());
+            assert!(
+                retries
+                    .again(FailureKind::Transient, None, HOUR, 0.0)
+                    .is_some()
+            );
             retries.succeeded();
         }
     }
 
     #[test]
     fn only_what_may_get_better_is_tried_again() {
-        let kind = |status| Kind::of(StatusCode::from_u16(status).unwrap());
+        let kind = |status| FailureKind::of(StatusCode::from_u16(status).unwrap());
         for status in [408, 425, 500, 502, 503, 504] {
-            assert_eq!(kind(status), Kind::Transient);
+            assert_eq!(kind(status), FailureKind::Transient);
         }
-        assert_eq!(kind(429), Kind::Throttled);
-        assert_eq!(kind(418), Kind::Banned);
+        assert_eq!(kind(429), FailureKind::Throttled);
+        assert_eq!(kind(418), FailureKind::Banned);
         for status in [
             300, 400, 401, 403, 404, 405, 409, 410, 422, 451, 501, 505, 511,
         ] {
-            assert_eq!(kind(status), Kind::Final);
+            assert_eq!(kind(status), FailureKind::Final);
         }
     }
 }

@@ -1,25 +1,25 @@
-//! What a client may send and never show: the values of its headers, a token among them.
+//! Redacts header values, tokens included.
 //!
-//! A service may repeat in a refusal what it was sent, and errors travel into logs, pickles and reports.
+//! A service may repeat a secret in a refusal, and errors end up in logs, pickles and reports.
 
 use crate::model::sort_small;
 use reqwest::header::HeaderMap;
 
 use crate::client::error::Error;
 
-/// What stands in the place of a secret.
+/// Replaces a secret.
 const VEIL: &str = "***";
-/// Shorter values are words of any text, and no secrets.
+/// Shorter values occur in ordinary text and are not redacted.
 const SHORTEST: usize = 4;
-/// So much of the beginning of a secret gives it away, where a text was cut in the middle of one.
+/// A prefix of this length at the end of a cut text is redacted too.
 const TELLING: usize = 8;
 
-/// Texts that are not to be shown, the longest first.
+/// Texts to redact, longest first.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Secrets(Vec<String>);
 
 impl Secrets {
-    /// The values of headers, what a scheme such as `Bearer` stands before, and both as JSON writes them.
+    /// Collects header values, values after a scheme such as `Bearer`, and their JSON forms.
     pub(crate) fn of(headers: &HeaderMap) -> Self {
         let mut known = Vec::new();
         for value in headers.values() {
@@ -39,7 +39,7 @@ impl Secrets {
         Self(known)
     }
 
-    /// The text without any of them, nor the beginning of one.
+    /// The text without secrets and without their prefixes.
     pub(crate) fn veiled(&self, text: &str) -> String {
         let mut text = text.to_owned();
         for secret in &self.0 {
@@ -60,8 +60,8 @@ impl Secrets {
         text
     }
 
-    /// The error without any of them.
-    pub(crate) fn kept_from(&self, mut error: Error) -> Error {
+    /// The error without secrets.
+    pub(crate) fn redact(&self, mut error: Error) -> Error {
         match &mut error {
             Error::NoAnswer { message, .. } | Error::TooSlow { message, .. } => {
                 *message = self.veiled(message);

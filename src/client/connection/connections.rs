@@ -1,4 +1,4 @@
-//! Connections, and the runtimes of one thread that drive some of them.
+//! Connections, and the single-threaded runtimes that drive some of them.
 
 use std::io;
 use std::mem;
@@ -11,25 +11,25 @@ use crate::client::call::decompress::Spare;
 use crate::client::config::Config;
 use crate::net::NoClient;
 
-/// How many turns the tasks of a connection need to take in that something has ended: one to read what has come or see
-/// what was dropped, one for the connection's own task to act on it, one for the pool to hear of it.
+/// Turns that connection tasks need after an event: one to read it, one for the connection's own task to act, and one
+/// for the pool to notice.
 const TURNS: usize = 3;
 
-/// Lets the tasks of a connection take in what has happened.
+/// Lets connection tasks process what has happened.
 pub(crate) async fn take_turns() {
     for _ in 0..TURNS {
         tokio::task::yield_now().await;
     }
 }
 
-/// Connections, which belong to the runtime on which they were opened.
+/// Connections of one runtime.
 #[derive(Debug)]
 pub(crate) struct Connections {
-    /// The connections; the reason where there can be none.
+    /// The HTTP client, or why there is none.
     pub(crate) http: Result<reqwest::Client, Arc<NoClient>>,
-    /// Whether a connection may have gone back to the pool.
+    /// Whether a connection may have returned to the pool.
     answered: AtomicBool,
-    /// Buffers for the next body. Only ever tried, so that nobody waits and no fork finds it locked for ever.
+    /// Buffers for the next body. Only `try_lock` is used: no caller waits, and a fork cannot deadlock.
     spare: Mutex<Spare>,
 }
 
@@ -42,21 +42,20 @@ impl Connections {
         }
     }
 
-    /// The buffers that the last body left; empty ones where another body has them.
+    /// Takes the spare buffers, or empty ones if another body has them.
     pub(crate) fn spare(&self) -> Spare {
         let spare = self.spare.try_lock();
         spare.map_or_else(|_| Spare::default(), |mut spare| mem::take(&mut *spare))
     }
 
-    /// Keeps the buffers for the next body.
+    /// Stores buffers for the next body.
     pub(crate) fn put_spare(&self, spare: Spare) {
-        if let Ok(mut kept) = self.spare.try_lock() {
-            *kept = spare;
+        if let Ok(mut slot) = self.spare.try_lock() {
+            *slot = spare;
         }
     }
 
-    /// Lets the pool notice which of its idle connections have been closed meanwhile: between two calls nothing drives
-    /// them where the runtime has no threads of its own.
+    /// Lets the pool notice closed idle connections. Between calls nothing drives them on a single-threaded runtime.
     pub(crate) async fn freshen(&self) {
         let left_alone = Handle::current().runtime_flavor() == RuntimeFlavor::CurrentThread;
         if left_alone && self.may_reuse() {
@@ -64,22 +63,22 @@ impl Connections {
         }
     }
 
-    /// Whether a request may go out on a connection that has served another before.
+    /// Whether a request may use a connection that has served another.
     pub(crate) fn may_reuse(&self) -> bool {
         self.answered.load(Ordering::Relaxed)
     }
 
-    /// Remembers that a whole answer has been read.
+    /// Records that a complete answer has been read.
     pub(crate) fn answered(&self) {
         self.answered.store(true, Ordering::Relaxed);
     }
 }
 
-/// A runtime of one thread, and the connections that it drives.
+/// A single-threaded runtime and its connections.
 #[derive(Debug)]
 pub(crate) struct OwnRuntime {
     pub(crate) connections: Connections,
-    /// Taken only by `drop`.
+    /// `None` only during `drop`.
     pub(crate) runtime: Option<Runtime>,
 }
 
@@ -95,7 +94,7 @@ impl OwnRuntime {
 impl Drop for OwnRuntime {
     fn drop(&mut self) {
         if let Some(runtime) = self.runtime.take() {
-            // A name that is still being looked up must not keep anybody waiting.
+            // A pending name lookup must not delay the drop.
             runtime.shutdown_background();
         }
     }

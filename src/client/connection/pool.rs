@@ -1,8 +1,8 @@
-//! The connections of a client, which belong to one process.
+//! The connections of a client in one process.
 //!
-//! After a fork the child has a copy of the parent's pool, with its sockets, but not of the threads that drive it:
-//! to use it, or even to drop it, may wait for ever on a lock that one of those threads held. So the pool is keyed by
-//! process id: a child forgets what it inherited, locks and all, and makes its own.
+//! A forked child inherits the pool and its sockets but not the threads that drive it. Using or dropping it could
+//! deadlock on a lock of such a thread. The pool is therefore keyed by process id: a child leaks what it inherited and
+//! creates its own.
 
 use std::io;
 use std::mem;
@@ -16,20 +16,20 @@ use crate::client::config::Config;
 use crate::client::connection::connections::{Connections, OwnRuntime};
 use crate::net::Limiter;
 
-/// The most idle runtimes that are kept: each holds a connection and a few file descriptors.
+/// Maximum idle runtimes. Each has a connection and a few file descriptors.
 const MOST_IDLE: usize = 16;
 
-/// What a client keeps between calls, in this process.
+/// State between calls, in this process.
 #[derive(Debug, Default)]
 pub(crate) struct Pool(ArcSwapOption<Share>);
 
 impl Pool {
-    /// What this process keeps, made at its first call.
+    /// The state of this process, created by its first call.
     pub(crate) fn enter(&self, config: &Config) -> Arc<Share> {
         self.enter_as(std::process::id(), config)
     }
 
-    /// Lets go of the connections; calls under way keep theirs until they end.
+    /// Drops idle connections. Calls under way have theirs until they end.
     pub(crate) fn leave(&self) {
         self.0.store(None);
     }
@@ -42,55 +42,55 @@ impl Pool {
             }
             let made = Arc::new(Share {
                 pid,
-                kept: Some(Kept::new(config)),
+                live: Some(ProcessState::new(config)),
             });
             let before = self.0.compare_and_swap(&found, Some(Arc::clone(&made)));
             if before.as_ref().map(Arc::as_ptr) == found.as_ref().map(Arc::as_ptr) {
                 return made;
             }
-            // Another thread was quicker: its share is as good.
+            // Another thread created it first.
         }
     }
 }
 
-/// One process's share of a [`Pool`].
+/// One process's state of a [`Pool`].
 #[derive(Debug)]
 pub(crate) struct Share {
     pid: u32,
-    /// Taken only by `drop`.
-    kept: Option<Kept>,
+    /// `None` only during `drop`.
+    live: Option<ProcessState>,
 }
 
 impl Share {
-    /// What is kept; always there while the share lives.
-    pub(crate) fn kept(&self) -> Option<&Kept> {
-        self.kept.as_ref()
+    /// The state; `Some` while the share lives.
+    pub(crate) fn live(&self) -> Option<&ProcessState> {
+        self.live.as_ref()
     }
 }
 
 impl Drop for Share {
     fn drop(&mut self) {
         if self.pid != std::process::id() {
-            mem::forget(self.kept.take());
+            mem::forget(self.live.take());
         }
     }
 }
 
-/// Connections, the limit of their requests and the quota of their retries.
+/// Connections, rate limiter and retry quota.
 #[derive(Debug)]
-pub(crate) struct Kept {
-    /// The connections that the caller's runtime drives.
+pub(crate) struct ProcessState {
+    /// Connections of the caller's runtime.
     pub(crate) connections: Connections,
-    /// Those that a second runtime of the caller's drives. Only ever set by the process that made it.
+    /// Connections of a second runtime. Set only by the process that created this.
     apart: OnceLock<Connections>,
-    /// Absent where as fast may be asked as anybody likes.
+    /// `None` without a rate limit.
     limiter: Option<Limiter>,
     pub(crate) quota: Quota,
-    /// Runtimes that nobody asks on at present, the last used last. Only ever locked by the process that made it.
+    /// Idle runtimes, last used last. Locked only by the process that created this.
     idle: Mutex<Vec<Arc<OwnRuntime>>>,
 }
 
-impl Kept {
+impl ProcessState {
     fn new(config: &Config) -> Self {
         Self {
             connections: Connections::new(config),
@@ -101,7 +101,7 @@ impl Kept {
         }
     }
 
-    /// Waits for the turn of one more request; returns how long that took.
+    /// Waits for the rate limiter. Returns the waiting time.
     pub(crate) async fn turn(&self) -> Duration {
         match &self.limiter {
             Some(limiter) => limiter.turn(1).await,
@@ -109,24 +109,24 @@ impl Kept {
         }
     }
 
-    /// The connections for a second runtime, made at its first call.
+    /// The connections of a second runtime, created on first use.
     pub(crate) fn apart(&self, config: &Config) -> &Connections {
         self.apart.get_or_init(|| Connections::new(config))
     }
 
-    /// The runtime that was used last among the idle ones; a new one where there is none.
+    /// Takes the most recently used idle runtime, or creates one.
     pub(crate) fn take_runtime(&self, config: &Config) -> io::Result<Arc<OwnRuntime>> {
         let idle = self.idle().pop();
         idle.map_or_else(|| OwnRuntime::new(config).map(Arc::new), Ok)
     }
 
-    /// Keeps a runtime for the next call, unless there are many.
+    /// Returns a runtime for the next call, unless there are many.
     pub(crate) fn put_runtime(&self, runtime: Arc<OwnRuntime>) {
         let mut idle = self.idle();
         if idle.len() < MOST_IDLE {
             idle.push(runtime);
         } else {
-            // What closes its connections need not be waited for by others.
+            // Closing connections must not block other callers.
             drop(idle);
             drop(runtime);
         }
@@ -176,11 +176,11 @@ mod tests {
     fn what_another_process_made_is_forgotten_not_dropped() {
         let mark = Arc::new(NoClient::from(rustls::Error::DecryptError));
         for (pid, left) in [(std::process::id(), 1), (std::process::id() + 1, 2)] {
-            let mut kept = Kept::new(&config());
-            kept.connections.http = Err(Arc::clone(&mark));
+            let mut live = ProcessState::new(&config());
+            live.connections.http = Err(Arc::clone(&mark));
             drop(Share {
                 pid,
-                kept: Some(kept),
+                live: Some(live),
             });
             assert_eq!(Arc::strong_count(&mark), left);
         }
@@ -188,6 +188,6 @@ mod tests {
 
     #[tokio::test]
     async fn without_a_limit_nobody_waits() {
-        assert_eq!(Kept::new(&config()).turn().await, Duration::ZERO);
+        assert_eq!(ProcessState::new(&config()).turn().await, Duration::ZERO);
     }
 }

@@ -1,13 +1,13 @@
-//! The contract: every question at its own path, every reply as `wire` reads it.
+//! The contract as a dialect.
 
 use crate::api::{self, Arguments, BadQuery, Endpoint, Stream};
 use crate::client::dialect::{Dialect, Request};
 use crate::model::{CascadeRow, Order};
 use crate::wire::{self, Damage, Decode};
 
-/// The contract that the ten endpoints are.
+/// The contract of ten endpoints.
 #[derive(Clone, Copy, Debug)]
-pub struct Contract;
+pub struct ContractDialect;
 
 fn as_it_stands<E: Endpoint, R: Decode + 'static>(question: &E) -> Request<R> {
     let asked = question.clone();
@@ -16,20 +16,20 @@ fn as_it_stands<E: Endpoint, R: Decode + 'static>(question: &E) -> Request<R> {
         .judged(move |reply: &R| answers(&asked, &reply.echo()))
 }
 
-/// Nothing, where what a reply says it answers is what was asked, by the question's own reading of names: a pair is its
-/// coin, and `1d` is `24h`.
+/// Checks that the names a reply repeats match the question. Aliases are resolved: a pair matches its coin, and `1d`
+/// matches `24h`.
 fn answers<E: Endpoint>(question: &E, echo: &[(&'static str, String)]) -> Result<(), Damage> {
     let asked = question.to_query();
-    for (name, told) in echo {
+    for (name, echoed) in echo {
         let Some((_, wanted)) = asked.iter().find(|(asked, _)| asked == name) else {
             continue;
         };
-        // A model of one's own has a number that only the service knows.
+        // The number of a custom model is known to the service only.
         if *name == "model" && wanted.parse::<i64>().is_err() {
             continue;
         }
         let pairs = asked.iter().map(|(asked, value)| {
-            let value = if asked == name { told } else { value };
+            let value = if asked == name { echoed } else { value };
             ((*asked).to_owned(), value.clone())
         });
         let as_read = Arguments::from_query(pairs.collect(), E::PARAMETERS)
@@ -37,7 +37,7 @@ fn answers<E: Endpoint>(question: &E, echo: &[(&'static str, String)]) -> Result
             .map(|answered| answered.to_query());
         if as_read.as_ref().ok() != Some(&asked) {
             let place = if E::ENVELOPED { "data" } else { "" };
-            let message = format!("{told:?} is not {wanted:?}, which was asked for");
+            let message = format!("{echoed:?} is not {wanted:?}, which was asked for");
             return Err(Damage::at(*name, message).below(place));
         }
     }
@@ -45,11 +45,11 @@ fn answers<E: Endpoint>(question: &E, echo: &[(&'static str, String)]) -> Result
 }
 
 macro_rules! contract {
-    ([$($of_contract:ident($contract:ident))+] [$($beside:ident($other:ident))*]) => {
-        contract!($($of_contract($contract))+ $($beside($other))*);
+    ([$($of_contract:ident($contract:ident))+] [$($extension:ident($other:ident))*]) => {
+        contract!($($of_contract($contract))+ $($extension($other))*);
     };
     ($($name:ident($question:ident))+) => {
-        impl Dialect for Contract {
+        impl Dialect for ContractDialect {
             fn name(&self) -> &'static str {
                 "contract"
             }

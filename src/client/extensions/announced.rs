@@ -1,4 +1,4 @@
-//! Whether a service says that it has what stands beside the contract: questions, and parameters of questions.
+//! Checks whether a service announces a question or parameter beyond the contract.
 
 use reqwest::header::HeaderMap;
 
@@ -7,27 +7,26 @@ use crate::client::client::Client;
 use crate::client::dialect::Request;
 use crate::client::error::Error;
 use crate::client::extensions::list::List;
-use crate::client::extensions::parameters::{Beside, Explained};
+use crate::client::extensions::parameters::{Explained, ExtraParameters};
 use crate::wire::Reading;
 
-/// Where a service lists what it has.
+/// The path of the service's list.
 const INDEX: &str = "/api";
 
-/// What is allowed where a service does not announce what it was to be asked.
+/// What is allowed if the service does not announce a question.
 const ALLOWED: &str =
-    "what GET /api lists; the ten endpoints, and what a liqdata server has beside them";
+    "what GET /api lists; the ten endpoints, and what a liqdata server has is_extension them";
 
 impl Client {
-    /// What is said of a question beside the contract that a service did not answer: that it does not announce it, where
-    /// that is so; else `error`, or what keeps its list from being read.
+    /// Replaces `error` if the service does not announce the question `name`, or if its list cannot be read.
     pub(crate) async fn unannounced(&self, name: &'static str, error: Error) -> Error {
-        let beside = EXTENSIONS.iter().any(|entry| entry.name == name);
+        let is_extension = EXTENSIONS.iter().any(|entry| entry.name == name);
         let unknown = match &error {
             Error::Refused { status, .. } => matches!(status, 400 | 404 | 405 | 501),
             Error::UnexpectedReply { .. } => true,
             _ => false,
         };
-        if !beside || !unknown {
+        if !is_extension || !unknown {
             return error;
         }
         match self.list().await {
@@ -45,8 +44,8 @@ impl Client {
         }
     }
 
-    /// Refuses what of `wanted` of `endpoint` the service does not announce: it might pass over that without a word.
-    /// A service that was found to announce all of it is not asked again.
+    /// Refuses anything in `wanted` that the service does not announce for `endpoint`; the service might ignore it
+    /// silently. A positive result is remembered.
     pub(crate) async fn require(
         &self,
         endpoint: &'static str,
@@ -62,7 +61,7 @@ impl Client {
         }
     }
 
-    /// Whether the service announces all of `wanted` of `endpoint`.
+    /// Whether the service announces all of `wanted` for `endpoint`.
     pub(crate) async fn takes(
         &self,
         endpoint: &'static str,
@@ -71,7 +70,7 @@ impl Client {
         Ok(self.missing(endpoint, wanted).await?.is_none())
     }
 
-    /// The first of `wanted` of `endpoint` that the service does not announce.
+    /// The first entry of `wanted` that the service does not announce for `endpoint`.
     async fn missing<'a>(
         &self,
         endpoint: &str,
@@ -83,18 +82,18 @@ impl Client {
         }
         let list = self.list().await?;
         let missing = wanted.iter().find(|beyond| !list.takes(endpoint, beyond));
-        // What it does not have it may have the next time.
+        // A negative result is not remembered, because the service may change.
         if missing.is_none() {
             known.note(list);
         }
         Ok(missing)
     }
 
-    /// The service's own list; a service without one has nothing beside the contract.
+    /// The service's list. A service without one has no extensions.
     async fn list(&self) -> Result<List, Error> {
         let read = |body: &[u8]| Ok(Reading::Reply(List::read(body)));
         let mut request: Request<List> = Request::whole(INDEX, read);
-        let mut reply = Explained::around(&mut *request.reply, Beside::default());
+        let mut reply = Explained::around(&mut *request.reply, ExtraParameters::default());
         let answered = self
             .answer(&request.path, &[], &HeaderMap::new(), &mut reply)
             .await;

@@ -1,4 +1,4 @@
-//! The list of what a service has beside the contract.
+//! The list of extensions that a service announces.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::{Mutex, PoisonError};
@@ -7,12 +7,12 @@ use serde_json::Value;
 
 use crate::api::{EVERYWHERE, Extension};
 
-/// The last list of a service in which something was found that was looked for.
+/// The last list in which every wanted entry was found.
 #[derive(Debug, Default)]
-pub(crate) struct Known(Mutex<Option<List>>);
+pub(crate) struct KnownExtensions(Mutex<Option<List>>);
 
-impl Known {
-    /// Whether it lists all of `wanted` of `question`.
+impl KnownExtensions {
+    /// Whether it lists all of `wanted` for `question`.
     pub(crate) fn takes(&self, question: &str, wanted: &[Extension]) -> bool {
         let list = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let takes = |list: &List| wanted.iter().all(|beyond| list.takes(question, beyond));
@@ -24,17 +24,17 @@ impl Known {
     }
 }
 
-/// What a service lists.
+/// A parsed list.
 #[derive(Debug, Default)]
 pub(crate) struct List {
     extensions: HashSet<String>,
     everywhere: HashSet<String>,
-    /// The parameters of each question, each with the values that are listed of it.
+    /// The parameters of each question with their listed values.
     parameters: HashMap<String, HashMap<String, HashSet<String>>>,
 }
 
 impl List {
-    /// Reads a list; what is none lists nothing.
+    /// Parses a list. Malformed input gives an empty list.
     pub(crate) fn read(body: &[u8]) -> Self {
         let list: Value = serde_json::from_slice(body).unwrap_or_default();
         let mut parameters = HashMap::new();
@@ -53,12 +53,12 @@ impl List {
         }
     }
 
-    /// Whether it has the question `name`, which is none of the contract.
+    /// Whether it lists the question `name`, which is not in the contract.
     pub(crate) fn has(&self, name: &str) -> bool {
         self.extensions.contains(name)
     }
 
-    /// Whether `question` can be asked with what is none of the contract.
+    /// Whether it lists `beyond` for `question`.
     pub(crate) fn takes(&self, question: &str, beyond: &Extension) -> bool {
         if EVERYWHERE
             .iter()

@@ -1,4 +1,4 @@
-//! What can be asked beside the parameters of a question, where the service announces it.
+//! Parameters for every question that only liqdata servers understand.
 
 use reqwest::header::{HeaderMap, HeaderValue};
 use serde::Deserialize;
@@ -8,19 +8,19 @@ use crate::api::{At, EXPLAINED, Extension, PREFER, PREFERENCE_APPLIED, Rule};
 use crate::model::{EarlierBar, Millis, VenueCoverage};
 use crate::wire::{self, Damage, Feed, Intake, Reading};
 
-/// What is asked beside the parameters of a question: extensions of our server, sent only where a service announces them.
+/// Extra parameters of a question. They are sent only to a service that announces them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Beside {
-    /// The instant to answer as of; now where absent.
+pub struct ExtraParameters {
+    /// The instant of the answer; `None` means now.
     pub as_of: Option<Millis>,
-    /// Whether the answer is to say how it came to be.
+    /// Whether to request an explanation.
     pub explain: bool,
-    /// Whether it may say so where the service knows of that: a preference, which every other service passes over.
+    /// Whether to prefer an explanation, which other services ignore.
     pub preferred: bool,
 }
 
-impl Beside {
-    /// The names of what is asked.
+impl ExtraParameters {
+    /// The names of the extra parameters.
     pub(crate) fn names(self) -> Vec<Extension> {
         self.to_query()
             .map(|(name, _)| Extension::parameter(name))
@@ -36,14 +36,14 @@ impl Beside {
         headers
     }
 
-    /// Whether the body under this head says how the answer came to be.
+    /// Whether the body after this head contains an explanation.
     fn is_explained(self, head: &HeaderMap) -> bool {
         let followed = head.get(PREFERENCE_APPLIED);
         let followed = followed.is_some_and(|followed| followed.as_bytes() == EXPLAINED.as_bytes());
         self.explain || (self.preferred && followed)
     }
 
-    /// The query string's pairs.
+    /// The pairs of the query string.
     pub(crate) fn to_query(self) -> impl Iterator<Item = (&'static str, String)> {
         let as_of = self.as_of.as_ref().and_then(At::text);
         let explain = self.explain.then(|| "1".to_owned());
@@ -54,25 +54,25 @@ impl Beside {
     }
 }
 
-/// The one member of a body that is no part of the reply.
+/// The member of a body that is not part of the reply.
 #[derive(Deserialize)]
-struct Told<'a> {
+struct Sent<'a> {
     #[serde(borrow)]
     explain: Option<&'a RawValue>,
 }
 
-/// How an answer came to be.
+/// The explanation of an answer.
 #[derive(Debug, Default)]
-pub(crate) struct Account {
-    /// All of it, as JSON, where that was asked.
+pub(crate) struct Explanation {
+    /// The complete explanation as JSON, if requested.
     pub(crate) text: Option<String>,
-    /// What each exchange's totals cover.
+    /// Coverage of each exchange's totals.
     pub(crate) coverage: Option<Vec<VenueCoverage>>,
-    /// The first bar before those of the reply that cannot be made into them.
+    /// The first bar before the reply's bars that cannot be converted to their interval.
     pub(crate) earlier: Option<EarlierBar>,
 }
 
-/// What of it is read.
+/// The parts that are decoded.
 #[derive(Deserialize)]
 struct Parts<'a> {
     #[serde(borrow)]
@@ -80,12 +80,12 @@ struct Parts<'a> {
     earlier: Option<EarlierBar>,
 }
 
-impl Account {
+impl Explanation {
     /// # Errors
     ///
-    /// [`Damage`] where it is none.
-    fn read(told: &RawValue, is_asked: bool) -> Result<Self, Damage> {
-        let parts: Parts<'_> = serde_json::from_str(told.get())
+    /// [`Damage`] if it is malformed.
+    fn read(sent: &RawValue, is_asked: bool) -> Result<Self, Damage> {
+        let parts: Parts<'_> = serde_json::from_str(sent.get())
             .map_err(|fault| Damage::at("explain", fault.to_string()))?;
         let coverage = parts.coverage.map(|rows| {
             match wire::read::<Vec<VenueCoverage>>(rows.get().as_bytes(), false) {
@@ -95,58 +95,58 @@ impl Account {
             }
         });
         Ok(Self {
-            text: is_asked.then(|| told.get().to_owned()),
+            text: is_asked.then(|| sent.get().to_owned()),
             coverage: coverage.transpose()?,
             earlier: parts.earlier,
         })
     }
 }
 
-/// Takes the body of an answer whose head it has seen.
+/// Receives the head and body of an answer.
 pub(crate) trait Headed: Feed {
-    /// Sees the head of the answer whose body begins next.
+    /// Receives the head before the body.
     fn see(&mut self, head: &HeaderMap);
 }
 
-/// Takes a body that says beside the reply how it came to be; without that it is handed on as it comes.
+/// Decodes a body and its explanation. Without an explanation the body is passed on as it arrives.
 pub(crate) struct Explained<'a, R> {
     reply: &'a mut dyn Intake<R>,
-    beside: Beside,
-    /// The body once more, where it says so.
+    extra: ExtraParameters,
+    /// A copy of the body, if it contains an explanation.
     body: Option<Vec<u8>>,
 }
 
 impl<'a, R> Explained<'a, R> {
-    /// Around what takes the reply to a question with so much `beside`.
-    pub(crate) fn around(reply: &'a mut dyn Intake<R>, beside: Beside) -> Self {
+    /// Wraps the decoder of a reply.
+    pub(crate) fn around(reply: &'a mut dyn Intake<R>, extra: ExtraParameters) -> Self {
         Self {
             reply,
-            beside,
+            extra,
             body: None,
         }
     }
 
-    /// What the body says, which has ended, and how the reply came to be where it tells that.
+    /// Ends the body. Returns the reply and the explanation, if any.
     ///
     /// # Errors
     ///
-    /// [`Damage`] where the body breaks the contract, and where it does not say what was asked.
-    pub(crate) fn finish(&mut self) -> Result<(Reading<R>, Account), Damage> {
+    /// [`Damage`] if the body breaks the contract or lacks a requested explanation.
+    pub(crate) fn finish(&mut self) -> Result<(Reading<R>, Explanation), Damage> {
         let reading = self.reply.finish()?;
         let Some(body) = self.body.take() else {
-            return Ok((reading, Account::default()));
+            return Ok((reading, Explanation::default()));
         };
         if matches!(reading, Reading::Refused { .. }) {
-            return Ok((reading, Account::default()));
+            return Ok((reading, Explanation::default()));
         }
-        let told: Option<Told<'_>> = serde_json::from_slice(&body).ok();
-        match told.and_then(|told| told.explain) {
-            Some(told) => Ok((reading, Account::read(told, self.beside.explain)?)),
+        let sent: Option<Sent<'_>> = serde_json::from_slice(&body).ok();
+        match sent.and_then(|sent| sent.explain) {
+            Some(sent) => Ok((reading, Explanation::read(sent, self.extra.explain)?)),
             None => Err(Damage::at("explain", "is missing, which was asked for")),
         }
     }
 
-    /// What is kept of the body.
+    /// The buffered part of the body.
     pub(crate) fn kept(&self) -> &[u8] {
         self.reply.kept()
     }
@@ -154,7 +154,7 @@ impl<'a, R> Explained<'a, R> {
 
 impl<R> Headed for Explained<'_, R> {
     fn see(&mut self, head: &HeaderMap) {
-        self.body = self.beside.is_explained(head).then(Vec::new);
+        self.body = self.extra.is_explained(head).then(Vec::new);
     }
 }
 
@@ -182,10 +182,13 @@ mod tests {
     const BODY: &[u8] =
         br#"{"success":true,"data":[],"explain":{"coverage":[],"earlier":null,"more":"text"}}"#;
 
-    /// How many bytes are held of a body under this head a second time, and the text of what it tells.
-    fn held(beside: Beside, preference_applied: Option<&'static str>) -> (usize, Option<String>) {
+    /// Bytes buffered of a body after this head, and the text of its explanation.
+    fn read(
+        extra: ExtraParameters,
+        preference_applied: Option<&'static str>,
+    ) -> (usize, Option<String>) {
         let mut reply = Whole::read_by(|body: &[u8]| wire::read::<Vec<VenueCoverage>>(body, true));
-        let mut explained = Explained::around(&mut reply, beside);
+        let mut explained = Explained::around(&mut reply, extra);
         let mut head = HeaderMap::new();
         if let Some(applied) = preference_applied {
             head.insert(PREFERENCE_APPLIED, HeaderValue::from_static(applied));
@@ -193,30 +196,30 @@ mod tests {
         explained.see(&head);
         explained.begin(None);
         explained.feed(BODY);
-        let kept = explained.body.as_ref().map_or(0, Vec::capacity);
+        let buffered = explained.body.as_ref().map_or(0, Vec::capacity);
         let text = explained
             .finish()
             .ok()
             .and_then(|(_, account)| account.text);
-        (kept, text)
+        (buffered, text)
     }
 
     #[test]
     fn a_body_is_held_twice_only_where_it_says_how_the_answer_came_to_be() {
-        let preferred = Beside {
+        let preferred = ExtraParameters {
             preferred: true,
-            ..Beside::default()
+            ..ExtraParameters::default()
         };
-        let asked = Beside {
+        let asked = ExtraParameters {
             explain: true,
-            ..Beside::default()
+            ..ExtraParameters::default()
         };
-        assert_eq!(held(preferred, None), (0, None));
-        assert_eq!(held(preferred, Some("return=minimal")), (0, None));
-        assert_eq!(held(Beside::default(), Some(EXPLAINED)), (0, None));
-        let (kept, text) = held(preferred, Some(EXPLAINED));
-        assert!(kept >= BODY.len() && text.is_none());
-        let (kept, text) = held(asked, None);
-        assert!(kept >= BODY.len() && text.is_some_and(|text| text.contains("more")));
+        assert_eq!(read(preferred, None), (0, None));
+        assert_eq!(read(preferred, Some("return=minimal")), (0, None));
+        assert_eq!(read(ExtraParameters::default(), Some(EXPLAINED)), (0, None));
+        let (buffered, text) = read(preferred, Some(EXPLAINED));
+        assert!(buffered >= BODY.len() && text.is_none());
+        let (buffered, text) = read(asked, None);
+        assert!(buffered >= BODY.len() && text.is_some_and(|text| text.contains("more")));
     }
 }

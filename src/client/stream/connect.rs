@@ -1,4 +1,4 @@
-//! The connection of a stream: how it is made, and how long it may be silent.
+//! Opens the connection of a stream and bounds its silence.
 
 use std::borrow::Cow;
 use std::panic::resume_unwind;
@@ -17,40 +17,40 @@ use url::Url;
 
 use crate::api::{Extension, Stream};
 use crate::client::call::attempts::{Failed, LOG};
-use crate::client::call::fault::Fault;
+use crate::client::call::fault::AttemptFault;
 use crate::client::call::retries::Retries;
 use crate::client::client::Client;
 use crate::client::connection::pool::Share;
 use crate::client::error::{self, Error};
-use crate::client::stream::server_sent_events::Events;
+use crate::client::stream::server_sent_events::EventParser;
 
-/// Signs of life of a service that does not say how often it gives them.
+/// Keep-alive interval in seconds, for a service that names none.
 const KEEP_ALIVE: f64 = 15.0;
-/// A service is silent after so many signs of life were missed.
+/// A connection counts as lost after this many missed keep-alives.
 const MISSED: f64 = 3.0;
-/// The most seconds between signs of life that a service is believed.
+/// The longest keep-alive interval accepted from a service, in seconds.
 const RAREST: f64 = 3600.0;
-/// No deadline is near: only a wait that a service asks for can be too long.
+/// A stream has no deadline. Only a `Retry-After` beyond this is too long.
 const NO_HURRY: Duration = Duration::from_hours(1);
 
 const LAST_EVENT_ID: HeaderName = HeaderName::from_static("last-event-id");
 
-/// A connection.
+/// An open connection.
 #[derive(Debug)]
-pub(super) struct Open {
+pub(super) struct OpenStream {
     response: Response,
-    pub(super) events: Events,
+    pub(super) events: EventParser,
     /// How long it may be silent.
     pub(super) silence: Duration,
-    /// For how long it has been waited in silence.
+    /// How long it has been silent so far.
     silent: Duration,
     pub(super) pid: u32,
-    /// Keeps the connection's pool.
+    /// Keeps the connection pool alive.
     _share: Arc<Share>,
 }
 
-impl Open {
-    /// The next bytes, unless it is silent for too long. May be dropped while it waits: the silence counts on.
+impl OpenStream {
+    /// The next bytes, or an error after too long a silence. Cancel-safe: the silence goes on counting.
     pub(super) async fn chunk(&mut self) -> Result<reqwest::Result<Option<Bytes>>, Elapsed> {
         let left = self.silence.saturating_sub(self.silent);
         let counted = Counted {
@@ -64,7 +64,7 @@ impl Open {
     }
 }
 
-/// A wait that counts however it ends.
+/// Counts the time of a wait, also if it is cancelled.
 struct Counted<'a> {
     since: Instant,
     silent: &'a mut Duration,
@@ -76,34 +76,33 @@ impl Drop for Counted<'_> {
     }
 }
 
-/// What it takes to make a connection.
+/// The parameters of a connection attempt.
 #[derive(Debug)]
 pub(super) struct Reconnection {
     pub(super) client: Client,
     pub(super) path: Cow<'static, str>,
     pub(super) address: Url,
-    /// Where to go on.
+    /// The position to resume from.
     pub(super) place: Option<String>,
     /// Why the last connection ended.
-    pub(super) lost: Option<Fault>,
-    /// Connections in a row that brought nothing.
+    pub(super) lost: Option<AttemptFault>,
+    /// Connections in a row without an event.
     pub(super) fruitless: u32,
-    /// What the service has to announce before it is asked.
+    /// Extensions that the service must announce.
     pub(super) beyond: Vec<Extension>,
 }
 
-/// What became of it.
+/// The outcome of a connection attempt.
 #[derive(Debug)]
-pub(super) struct Outcome {
-    pub(super) open: Result<Open, Error>,
+pub(super) struct ConnectOutcome {
+    pub(super) open: Result<OpenStream, Error>,
     pub(super) fruitless: u32,
 }
 
-/// A connection that is being made, by a task of its own: attempts, deadlines and the waits between them go on however
-/// often the wait for it is left and taken up again.
+/// A connection attempt in a task of its own. Attempts and delays go on if the caller cancels its wait.
 #[derive(Debug)]
 pub(super) struct Connecting {
-    task: AbortOnDropHandle<Outcome>,
+    task: AbortOnDropHandle<ConnectOutcome>,
     pub(super) pid: u32,
 }
 
@@ -111,7 +110,7 @@ impl Connecting {
     pub(super) fn begin(mut reconnection: Reconnection) -> Self {
         let work = async move {
             let open = reconnection.run().await;
-            Outcome {
+            ConnectOutcome {
                 open,
                 fruitless: reconnection.fruitless,
             }
@@ -122,12 +121,12 @@ impl Connecting {
         }
     }
 
-    /// Waits for it. May be dropped while it waits.
-    pub(super) async fn made(&mut self) -> Outcome {
+    /// Waits for the outcome. Cancel-safe.
+    pub(super) async fn made(&mut self) -> ConnectOutcome {
         match (&mut self.task).await.map_err(JoinError::try_into_panic) {
             Ok(made) => made,
             Err(Ok(panic)) => resume_unwind(panic),
-            Err(Err(_)) => Outcome {
+            Err(Err(_)) => ConnectOutcome {
                 open: Err(Error::no_answer(
                     "the runtime on which the stream was connecting has ended; ask again",
                 )),
@@ -138,26 +137,26 @@ impl Connecting {
 }
 
 impl Reconnection {
-    /// A connection; that the service does not announce a stream, where it has none.
-    async fn run(&mut self) -> Result<Open, Error> {
+    /// Opens the connection, or reports that the service announces no stream.
+    async fn run(&mut self) -> Result<OpenStream, Error> {
         match self.attempts().await {
             Err(error) => Err(self.client.unannounced(Stream::NAME, error).await),
             open => open,
         }
     }
 
-    /// A connection, after as many attempts as it takes and the options allow.
-    async fn attempts(&mut self) -> Result<Open, Error> {
+    /// Opens the connection, with retries.
+    async fn attempts(&mut self) -> Result<OpenStream, Error> {
         let client = self.client.clone();
         client.require(Stream::NAME, &self.beyond).await?;
         let config = client.config();
         let share = client.shared.pool.enter(config);
-        let Some(kept) = share.kept() else {
+        let Some(live) = share.live() else {
             return Err(Error::no_answer("the client is closed"));
         };
-        let retries = Retries::after(self.fruitless, config.most_retries(), &kept.quota);
+        let retries = Retries::after(self.fruitless, config.most_retries(), &live.quota);
         let path = self.path.clone();
-        let mut call = client.call(kept, &path, retries)?;
+        let mut call = client.call(live, &path, retries)?;
         let mut fault = self.lost.take();
         loop {
             if let Some(fault) = fault.take() {
@@ -187,9 +186,9 @@ impl Reconnection {
                     call.retries.succeeded();
                     self.fruitless = call.retries.attempts() - 1;
                     info!(target: LOG, "GET {} -> following", self.path);
-                    return Ok(Open {
+                    return Ok(OpenStream {
                         response,
-                        events: Events::default(),
+                        events: EventParser::default(),
                         silence,
                         silent: Duration::ZERO,
                         pid: std::process::id(),
@@ -197,7 +196,7 @@ impl Reconnection {
                     });
                 }
                 Ok(Err(error)) => return Err(error),
-                Err(Failed::Late) => Fault::transient(call.too_slow(None)),
+                Err(Failed::Late) => AttemptFault::transient(call.too_slow(None)),
                 Err(Failed::Fault(fault)) => fault,
             };
             fault = Some(failed);
@@ -207,7 +206,7 @@ impl Reconnection {
     fn headers(&self) -> HeaderMap {
         let mut headers = HeaderMap::new();
         headers.insert(ACCEPT, HeaderValue::from_static("text/event-stream"));
-        // Events are small and must not wait in a compressor.
+        // Compression would delay small events.
         headers.insert(ACCEPT_ENCODING, HeaderValue::from_static("identity"));
         if let Some(place) = &self.place
             && let Ok(place) = HeaderValue::from_bytes(place.as_bytes())
@@ -217,7 +216,7 @@ impl Reconnection {
         headers
     }
 
-    /// Judges the head of a success: a stream, and how long it may be silent.
+    /// Checks the head of the answer. Returns the allowed silence.
     fn opened(&self, response: Response) -> Result<(Response, Duration), Error> {
         let headers = response.headers();
         self.client.note(headers);

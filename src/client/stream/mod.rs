@@ -1,8 +1,8 @@
-//! Following the orders as they arrive, or the cascades as they close, over connections that come and go.
+//! Follows orders as they arrive, or cascades as they close, across reconnects.
 //!
-//! A stream is one request without an end. A connection that breaks off, or falls silent for longer than the service's
-//! signs of life allow, is replaced by another that goes on behind the last order seen; what comes twice is dropped by
-//! its id. What is lost all the same is an error, never a silent gap.
+//! A stream is one endless request. A connection that breaks, or stays silent for several keep-alive intervals, is
+//! replaced by one that resumes after the last row. Repeated rows are dropped by id. Lost rows are an error, never a
+//! silent gap.
 
 mod connect;
 pub(super) mod server_sent_events;
@@ -12,41 +12,41 @@ use std::collections::{HashSet, VecDeque};
 use super::dialect::{Dialect, Request};
 use super::error::Error;
 use crate::api::{BadQuery, Extension, Stream};
-use crate::client::call::fault::Fault;
-use crate::client::call::retries::Kind;
+use crate::client::call::fault::AttemptFault;
+use crate::client::call::retries::FailureKind;
 use crate::client::client::Client;
-use crate::client::stream::server_sent_events::Event;
+use crate::client::stream::server_sent_events::ServerSentEvent;
 use crate::model::{CascadeRow, Order};
 use crate::wire::Reading;
-use connect::{Connecting, Open, Reconnection};
+use connect::{Connecting, OpenStream, Reconnection};
 
-/// Ids by which what comes twice is known.
+/// Number of ids remembered to drop repeated rows.
 const REMEMBERED: usize = 4096;
 
-/// A row of a stream, and the id that names the place behind it; none where the service gives none.
+/// A row with the id of the position after it. The id is `None` if the service sends none.
 pub type Arrival<R = Order> = (Option<String>, R);
 
-/// The orders of a service as they arrive; it never ends by itself.
+/// The orders of a service as they arrive. It does not end by itself.
 pub type OrderStream = RowStream<Order>;
 
-/// The cascades of a service as they close; it never ends by itself.
+/// The cascades of a service as they close. It does not end by itself.
 pub type CascadeStream = RowStream<CascadeRow>;
 
-/// Rows that a service tells of as they come, an event each.
+/// Rows that a service sends as events.
 pub trait Streamed: Sized {
-    /// Whether events of this name are such rows.
-    fn is_told_by(kind: &str) -> bool;
+    /// Whether an event of this name carries such a row.
+    fn matches_event(kind: &str) -> bool;
 
-    /// How `dialect` asks for them.
+    /// The request in `dialect`.
     ///
     /// # Errors
     ///
-    /// [`BadQuery`] where the service has no such stream.
+    /// [`BadQuery`] if the service has no such stream.
     fn request(dialect: &dyn Dialect, question: &Stream) -> Result<Request<Vec<Self>>, BadQuery>;
 }
 
 impl Streamed for Order {
-    fn is_told_by(kind: &str) -> bool {
+    fn matches_event(kind: &str) -> bool {
         kind.is_empty() || kind == "message"
     }
 
@@ -56,7 +56,7 @@ impl Streamed for Order {
 }
 
 impl Streamed for CascadeRow {
-    fn is_told_by(kind: &str) -> bool {
+    fn matches_event(kind: &str) -> bool {
         kind == Stream::CASCADE
     }
 
@@ -65,7 +65,7 @@ impl Streamed for CascadeRow {
     }
 }
 
-/// The rows of a service as they come; it never ends by itself.
+/// The rows of a service as they arrive. It does not end by itself.
 ///
 /// # Examples
 ///
@@ -86,30 +86,30 @@ impl Streamed for CascadeRow {
 #[derive(Debug)]
 pub struct RowStream<R> {
     client: Client,
-    /// How the rows are asked for, or why they cannot be.
+    /// The request, or why it is refused.
     request: Result<Request<Vec<R>>, BadQuery>,
-    /// What is asked for that not every service with a stream has.
+    /// Extensions that the request needs.
     beyond: Vec<Extension>,
-    open: Option<Open>,
-    /// The connection that is being made, if one is.
+    open: Option<OpenStream>,
+    /// The connection attempt under way.
     connecting: Option<Connecting>,
     /// Why the last connection ended.
-    lost: Option<Fault>,
-    /// Connections in a row that brought nothing.
+    lost: Option<AttemptFault>,
+    /// Connections in a row without an event.
     fruitless: u32,
-    /// Events that have been read and not been handed out.
-    read: VecDeque<Event>,
-    /// The place behind all of them.
+    /// EventParser that are read and not returned yet.
+    read: VecDeque<ServerSentEvent>,
+    /// The position after all read events.
     place: Option<String>,
-    /// The place behind what has been handed out.
+    /// The position after the last returned row.
     given: Option<String>,
-    /// Whether an order has been handed out that has no id.
+    /// Whether a returned row had no id.
     nameless: bool,
     seen: Seen,
     failed: Option<Error>,
 }
 
-/// The ids of late.
+/// The most recent ids.
 #[derive(Debug, Default)]
 struct Seen {
     known: HashSet<String>,
@@ -117,7 +117,7 @@ struct Seen {
 }
 
 impl Seen {
-    /// Remembers `id`; says whether it is new.
+    /// Remembers `id`. Returns whether it is new.
     fn is_new(&mut self, id: &str) -> bool {
         if !self.known.insert(id.to_owned()) {
             return false;
@@ -133,7 +133,7 @@ impl Seen {
 }
 
 impl<R: Streamed> RowStream<R> {
-    /// The rows that come behind the place the question names, or else from now on. Opens no connection.
+    /// Follows rows after the position in the question, or from now on. Opens no connection.
     #[must_use]
     pub fn new(client: Client, question: Stream) -> Self {
         Self {
@@ -153,27 +153,26 @@ impl<R: Streamed> RowStream<R> {
         }
     }
 
-    /// The place behind the last order that was handed out, as far as the service has named one.
+    /// The position after the last returned row, if the service named one.
     #[must_use]
     pub fn last_event_id(&self) -> Option<&str> {
         self.given.as_deref()
     }
 
-    /// The next orders, at least one.
+    /// Returns the next rows, at least one.
     ///
-    /// It needs a runtime that lives on between calls. May be dropped while it waits and called again: no order is lost,
-    /// a connection that is being made goes on being made, and silence counts on. After an error it may be called again
-    /// as well, and goes on where it was; after a gap behind it.
+    /// Needs a runtime that lives between calls. Cancel-safe: no row is lost, and a connection attempt goes on. After
+    /// an error a further call resumes; after a gap it resumes behind the gap.
     ///
     /// # Errors
     ///
-    /// [`Error`] where no connection can be had within the retries of the client; [`Error::Refused`] with status 410
-    /// where the service no longer knows the place to go on from, so that orders are missing; [`Error::BadQuery`] where it
-    /// does not announce a stream; [`Error::UnexpectedReply`] for an event outside the contract, which is left out.
+    /// [`Error`] if no connection succeeds within the retries; [`Error::Refused`] with status 410 if the service no
+    /// longer knows the position, so that rows are missing; [`Error::BadQuery`] if it announces no stream;
+    /// [`Error::UnexpectedReply`] for an event outside the contract, which is skipped.
     pub async fn next(&mut self) -> Result<Vec<Arrival<R>>, Error> {
         let next = self.following().await;
-        // A service may repeat what it was sent.
-        next.map_err(|error| self.client.config().secrets().kept_from(error))
+        // The service may repeat secrets that it received.
+        next.map_err(|error| self.client.config().secrets().redact(error))
     }
 
     async fn following(&mut self) -> Result<Vec<Arrival<R>>, Error> {
@@ -194,7 +193,7 @@ impl<R: Streamed> RowStream<R> {
             }
             if let Err(fault) = self.listen().await {
                 self.open = None;
-                if fault.kind == Kind::Final {
+                if fault.kind == FailureKind::Final {
                     return Err(fault.error);
                 }
                 if self.nameless && self.place.is_none() {
@@ -233,8 +232,8 @@ impl<R: Streamed> RowStream<R> {
         Ok(())
     }
 
-    /// Waits for something from the connection.
-    async fn listen(&mut self) -> Result<(), Fault> {
+    /// Waits for data from the connection.
+    async fn listen(&mut self) -> Result<(), AttemptFault> {
         let Some(open) = &mut self.open else {
             return Ok(());
         };
@@ -244,20 +243,20 @@ impl<R: Streamed> RowStream<R> {
             .await
             .map_err(|_| {
                 let (place, seconds) = (config.place(), open.silence.as_secs_f64());
-                Fault::transient(Error::no_answer(format!(
+                AttemptFault::transient(Error::no_answer(format!(
                     "the stream of {place} has been silent for {seconds} s"
                 )))
             })?
-            .map_err(|error| Fault::within_the_body(error, config, 0))?
+            .map_err(|error| AttemptFault::within_the_body(error, config, 0))?
             .ok_or_else(|| {
                 let place = config.place();
-                Fault::transient(Error::no_answer(format!("the stream of {place} ended")))
+                AttemptFault::transient(Error::no_answer(format!("the stream of {place} ended")))
             })?;
         let known = self.read.len();
         open.events
             .read(&chunk, config.most_bytes(), &mut self.read)
             .map_err(|_| {
-                Fault::final_(Error::UnexpectedReply {
+                AttemptFault::final_(Error::UnexpectedReply {
                     path: String::new(),
                     message: format!(
                         "an event is larger than max_body = {} bytes",
@@ -267,7 +266,7 @@ impl<R: Streamed> RowStream<R> {
             })?;
         for event in self.read.iter().skip(known) {
             self.fruitless = 0;
-            // An empty id takes back the ones before it.
+            // An empty id resets the position.
             if let Some(id) = &event.id {
                 self.place = Some(id.clone()).filter(|id| !id.is_empty());
             }
@@ -275,11 +274,11 @@ impl<R: Streamed> RowStream<R> {
         Ok(())
     }
 
-    /// Hands out the orders read up to the first event that is something else.
+    /// Returns the read rows up to the first other event.
     fn take(&mut self) -> Vec<Arrival<R>> {
-        let mut orders: Vec<Event> = Vec::new();
+        let mut orders: Vec<ServerSentEvent> = Vec::new();
         while let Some(event) = self.read.pop_front() {
-            if event.data.is_some() && R::is_told_by(&event.kind) {
+            if event.data.is_some() && R::matches_event(&event.kind) {
                 let named = event.id.as_ref().filter(|id| !id.is_empty());
                 if named.is_none_or(|id| self.seen.is_new(id)) {
                     orders.push(event);
@@ -295,7 +294,7 @@ impl<R: Streamed> RowStream<R> {
             } else if orders.is_empty() {
                 self.give(event.id);
             } else {
-                // The place is behind orders that have yet to be handed out.
+                // The position lies behind rows that are not returned yet.
                 self.read.push_front(event);
                 break;
             }
@@ -309,8 +308,8 @@ impl<R: Streamed> RowStream<R> {
         }
     }
 
-    /// The rows of `events`, or of those before the first that is none.
-    fn decode(&mut self, mut events: Vec<Event>) -> Vec<Arrival<R>> {
+    /// The rows of `events`, up to the first malformed one.
+    fn decode(&mut self, mut events: Vec<ServerSentEvent>) -> Vec<Arrival<R>> {
         let rows = self
             .rows(&events)
             .unwrap_or_else(|_| self.decode_some(&mut events));
@@ -325,9 +324,8 @@ impl<R: Streamed> RowStream<R> {
             .collect()
     }
 
-    /// The rows of those of `events` that stand before the first that is none, and leaves only these. Those behind it
-    /// come later.
-    fn decode_some(&mut self, events: &mut Vec<Event>) -> Vec<R> {
+    /// Decodes `events` up to the first malformed one and removes the rest. The rest is decoded later.
+    fn decode_some(&mut self, events: &mut Vec<ServerSentEvent>) -> Vec<R> {
         let mut good = Vec::new();
         let mut rest = std::mem::take(events).into_iter();
         for event in rest.by_ref() {
@@ -351,8 +349,8 @@ impl<R: Streamed> RowStream<R> {
         good
     }
 
-    /// The rows of the data of `events`, one each.
-    fn rows(&mut self, events: &[Event]) -> Result<Vec<R>, Error> {
+    /// The rows of `events`, one each.
+    fn rows(&mut self, events: &[ServerSentEvent]) -> Result<Vec<R>, Error> {
         if events.is_empty() {
             return Ok(Vec::new());
         }
@@ -373,7 +371,7 @@ impl<R: Streamed> RowStream<R> {
         }
     }
 
-    fn gap(&self, event: &Event) -> Error {
+    fn gap(&self, event: &ServerSentEvent) -> Error {
         let place = self.client.config().place();
         Error::Refused {
             status: 410,
@@ -390,7 +388,7 @@ impl<R: Streamed> RowStream<R> {
 }
 
 impl<R> RowStream<R> {
-    /// In a forked child a connection belongs to threads that are not there; it can be neither used nor closed.
+    /// A forked child has no threads for the connection, so it can neither use nor close it.
     fn forget_after_fork(&mut self) {
         let pid = std::process::id();
         if self.open.as_ref().is_some_and(|open| open.pid != pid) {

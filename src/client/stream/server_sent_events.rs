@@ -1,46 +1,46 @@
-//! Server-sent events out of bytes, as the HTML standard defines them.
+//! Parses server-sent events as the HTML standard defines them.
 //!
-//! Read here and not by `eventsource-stream`, which bounds no event, gives an event without an id that of the one before
-//! it, and keeps to itself a block that only names a place.
+//! `eventsource-stream` does not fit: it does not bound events, reuses the last id for events without one, and hides
+//! blocks that only set an id.
 
-/// One block of lines up to a blank one.
+/// One event: the lines up to a blank line.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Event {
-    /// The name; empty for the usual kind.
+pub(crate) struct ServerSentEvent {
+    /// The event name; empty for the default.
     pub(crate) kind: String,
-    /// The place that the block itself names.
+    /// The id that this block sets.
     pub(crate) id: Option<String>,
-    /// The data; none where the block only names a place.
+    /// The data. `None` if the block only sets an id.
     pub(crate) data: Option<String>,
 }
 
-/// A reader of bytes that come in pieces of any size.
+/// A parser for bytes in pieces of any size.
 #[derive(Debug, Default)]
-pub(crate) struct Events {
+pub(crate) struct EventParser {
     line: Vec<u8>,
-    event: Event,
-    /// Bytes of the event under way.
+    event: ServerSentEvent,
+    /// Bytes of the current event.
     size: usize,
     begun: bool,
-    /// A line has ended with a carriage return: a line feed that follows belongs to it.
+    /// The last line ended with a carriage return, so a following line feed belongs to it.
     returned: bool,
 }
 
-/// An event is larger than allowed.
+/// An event exceeds the size limit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct TooLarge;
 
-impl Events {
-    /// Reads `bytes`; events that are complete with them go to `events`.
+impl EventParser {
+    /// Parses `bytes` and appends complete events to `events`.
     ///
     /// # Errors
     ///
-    /// [`TooLarge`] where one event takes more than `most` bytes.
+    /// [`TooLarge`] if an event takes more than `most` bytes.
     pub(crate) fn read(
         &mut self,
         bytes: &[u8],
         most: usize,
-        events: &mut impl Extend<Event>,
+        events: &mut impl Extend<ServerSentEvent>,
     ) -> Result<(), TooLarge> {
         for &byte in bytes {
             let after_return = std::mem::take(&mut self.returned);
@@ -60,8 +60,8 @@ impl Events {
         Ok(())
     }
 
-    /// Takes the line that has ended; gives the event where it ended one.
-    fn end_line(&mut self) -> Option<Event> {
+    /// Processes a complete line. Returns the event if the line ends one.
+    fn end_line(&mut self) -> Option<ServerSentEvent> {
         let line = String::from_utf8_lossy(&self.line).into_owned();
         self.line.clear();
         let line = if std::mem::replace(&mut self.begun, true) {
@@ -86,7 +86,7 @@ impl Events {
                 }
                 none => *none = Some(value.to_owned()),
             },
-            // Comments have an empty name; how long to wait before coming back is decided elsewhere.
+            // Comments have an empty name. The reconnect delay is decided elsewhere.
             _ => {}
         }
         None
@@ -100,16 +100,16 @@ mod tests {
 
     use super::*;
 
-    fn read(text: &str) -> Vec<Event> {
+    fn read(text: &str) -> Vec<ServerSentEvent> {
         let mut events = Vec::new();
-        Events::default()
+        EventParser::default()
             .read(text.as_bytes(), 1000, &mut events)
             .unwrap();
         events
     }
 
-    fn event(kind: &str, id: Option<&str>, data: Option<&str>) -> Event {
-        Event {
+    fn event(kind: &str, id: Option<&str>, data: Option<&str>) -> ServerSentEvent {
+        ServerSentEvent {
             kind: kind.to_owned(),
             id: id.map(str::to_owned),
             data: data.map(str::to_owned),
@@ -154,7 +154,7 @@ mod tests {
 
     #[test]
     fn an_event_without_end_is_too_large() {
-        let mut events = Events::default();
+        let mut events = EventParser::default();
         let mut seen = Vec::new();
         for _ in 0..10 {
             events.read(b"data: 0123456789\n\n", 20, &mut seen).unwrap();
@@ -170,7 +170,7 @@ mod tests {
         #[test]
         fn pieces_of_any_size_make_the_same_events(text in "[a:\r\n ]{0,60}", cut in 0_usize..60) {
             let cut = cut.min(text.len());
-            let mut events = Events::default();
+            let mut events = EventParser::default();
             let mut seen = Vec::new();
             let (head, tail) = text.as_bytes().split_at(cut);
             events.read(head, 1000, &mut seen).unwrap();

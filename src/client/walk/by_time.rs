@@ -1,39 +1,41 @@
-//! What lies behind the rows that were read: pages by time, each from the oldest instant that is known.
+//! Walks older rows page by page in time, each page from the oldest known instant.
 //!
-//! A page may end among the rows of one instant, so the next begins with that instant anew, and the rows of it that were
-//! read are left out, each as often as it was read: equal rows stay as many as they are.
+//! A page may end among rows of one instant. The next page starts at that instant again, and known rows are skipped as
+//! often as they were read. Equal rows keep their number.
 
 use crate::client::error::Error;
 use crate::client::walk::feed::LARGEST;
 use crate::model::{Millis, Order, OrderColumns};
 
-/// A page to ask for.
+/// A page to request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Ask {
+pub(super) struct TimePageRequest {
     pub(super) start: Option<Millis>,
     pub(super) end: Option<Millis>,
     pub(super) limit: usize,
 }
 
-/// Why a walk cannot go on.
+/// Why the walk cannot go on.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
-pub(super) enum Lost {
+pub(super) enum TimeWalkError {
     #[error(
-        "more than {LARGEST} orders are of {at}, so that a page of {LARGEST} does not reach behind them; one exchange or \
-         symbol at a time has fewer"
+        "more than {LARGEST} orders share the instant {at}, which is more than a page can hold; ask for one exchange or \
+         symbol at a time"
     )]
     Instant { at: Millis },
-    #[error("row {row} is of {at}, which is outside of what was asked for")]
+    #[error("row {row} has the time {at}, outside the requested range")]
     Outside { row: usize, at: Millis },
-    #[error("row {row} is of {at}, later than the row before it; the newest were to come first")]
+    #[error(
+        "row {row} has the time {at}, later than the row before it; newest first was requested"
+    )]
     Disorder { row: usize, at: Millis },
 }
 
-impl From<Lost> for Error {
-    fn from(lost: Lost) -> Self {
+impl From<TimeWalkError> for Error {
+    fn from(lost: TimeWalkError) -> Self {
         let path = match &lost {
-            Lost::Instant { .. } => "data".to_owned(),
-            Lost::Outside { row, .. } | Lost::Disorder { row, .. } => {
+            TimeWalkError::Instant { .. } => "data".to_owned(),
+            TimeWalkError::Outside { row, .. } | TimeWalkError::Disorder { row, .. } => {
                 format!("data[{row}].timestamp")
             }
         };
@@ -44,7 +46,7 @@ impl From<Lost> for Error {
     }
 }
 
-/// The oldest instant of the rows that were read, and its rows.
+/// The oldest instant read so far, and its rows.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Oldest {
     at: Option<Millis>,
@@ -52,7 +54,7 @@ pub(super) struct Oldest {
 }
 
 impl Oldest {
-    /// Takes note of rows that were read.
+    /// Records rows that were read.
     pub(super) fn note(&mut self, rows: &OrderColumns) {
         let Some(least) = rows.timestamp.iter().min().copied() else {
             return;
@@ -70,11 +72,11 @@ impl Oldest {
     }
 }
 
-/// The state of such a walk.
+/// The state of the walk.
 #[derive(Debug)]
 pub(super) struct Behind {
     page: usize,
-    /// Rows still to hand out.
+    /// Rows still to return.
     wanted: u64,
     start: Option<Millis>,
     end: Option<Millis>,
@@ -83,7 +85,7 @@ pub(super) struct Behind {
 }
 
 impl Behind {
-    /// A walk from `start` until before `end`, in pages of `page` rows and up to `wanted` of them.
+    /// Walks from `start` until before `end`, in pages of `page` rows, up to `wanted` rows.
     pub(super) fn new(
         page: usize,
         wanted: u64,
@@ -92,7 +94,7 @@ impl Behind {
         Self {
             page,
             wanted,
-            // A page of any time is asked for by an end of it.
+            // A page without bounds is requested by its end.
             start: start.or(end.is_none().then_some(Millis(0))),
             end,
             oldest: Oldest::default(),
@@ -100,7 +102,7 @@ impl Behind {
         }
     }
 
-    /// A walk on behind the oldest rows that were read.
+    /// Continues after the oldest rows of the feed.
     pub(super) fn after(page: usize, wanted: u64, oldest: Oldest) -> Self {
         Self {
             start: oldest.at.is_none().then_some(Millis(0)),
@@ -109,32 +111,36 @@ impl Behind {
         }
     }
 
-    /// The page to ask for; none at the end.
-    pub(super) fn ask(&self) -> Option<Ask> {
+    /// The next page to request. `None` at the end.
+    pub(super) fn ask(&self) -> Option<TimePageRequest> {
         if self.ended || self.wanted == 0 {
             return None;
         }
         let wanted = usize::try_from(self.wanted).unwrap_or(usize::MAX);
         let fresh = self.page.min(wanted);
-        Some(Ask {
+        Some(TimePageRequest {
             start: self.start,
             end: self.oldest.at.map_or(self.end, |at| Some(at.on(1))),
             limit: fresh.saturating_add(self.oldest.rows.len()).min(LARGEST),
         })
     }
 
-    /// The rows that the page of `ask` brought and that were not read before.
-    pub(super) fn take(&mut self, ask: Ask, rows: &OrderColumns) -> Result<OrderColumns, Lost> {
+    /// The rows of a page that were not read before.
+    pub(super) fn take(
+        &mut self,
+        ask: TimePageRequest,
+        rows: &OrderColumns,
+    ) -> Result<OrderColumns, TimeWalkError> {
         let mut read = self.oldest.rows.clone();
         let mut before: Option<Millis> = None;
         let mut fresh = OrderColumns::default();
         for (row, order) in rows.iter().enumerate() {
             let at = order.timestamp;
             if ask.start.is_some_and(|start| at < start) || ask.end.is_some_and(|end| at >= end) {
-                return Err(Lost::Outside { row, at });
+                return Err(TimeWalkError::Outside { row, at });
             }
             if before.is_some_and(|before| at > before) {
-                return Err(Lost::Disorder { row, at });
+                return Err(TimeWalkError::Disorder { row, at });
             }
             before = Some(at);
             match read.iter().position(|known| *known == order) {
@@ -150,7 +156,7 @@ impl Behind {
             if let Some(at) = before
                 && rows.len() >= LARGEST
             {
-                return Err(Lost::Instant { at });
+                return Err(TimeWalkError::Instant { at });
             }
             self.ended = true;
         }
@@ -180,8 +186,8 @@ mod tests {
         }
     }
 
-    /// What a service gives of `orders`, the newest first.
-    fn served(orders: &[Order], ask: Ask) -> OrderColumns {
+    /// The rows that a service returns, newest first.
+    fn served(orders: &[Order], ask: TimePageRequest) -> OrderColumns {
         let asked = orders.iter().filter(|order| {
             ask.start.is_none_or(|start| order.timestamp >= start)
                 && ask.end.is_none_or(|end| order.timestamp < end)
@@ -195,7 +201,7 @@ mod tests {
     }
 
     proptest! {
-        /// Though rows arrive meanwhile, of the instant that is being read among others.
+        /// Rows arrive during the walk, also for the instant being read.
         #[test]
         fn all_rows_come_once(
             rows in prop::collection::vec((1..20_i64, 0..3_i64), 0..80),
@@ -218,7 +224,7 @@ mod tests {
                     orders = newest_first(orders);
                 }
             }
-            // In order of time, apart from rows of one instant.
+            // In order of time, except for rows of one instant.
             prop_assert!(all.is_sorted_by_key(|order| std::cmp::Reverse(order.timestamp)));
             let mut left = orders;
             for order in &all {
@@ -246,7 +252,10 @@ mod tests {
                 Err(lost) => break lost,
             }
         };
-        assert_eq!((given, lost), (1000, Lost::Instant { at: Millis(7) }));
+        assert_eq!(
+            (given, lost),
+            (1000, TimeWalkError::Instant { at: Millis(7) })
+        );
     }
 
     #[test]
@@ -256,13 +265,13 @@ mod tests {
         for (at, row) in [([6, 5], 0), ([5, 2], 1)] {
             let rows = at.iter().map(|at| order(*at, 1)).collect::<Vec<_>>();
             let lost = walk.take(ask, &rows.iter().collect()).unwrap_err();
-            assert!(matches!(lost, Lost::Outside { row: found, .. } if found == row));
+            assert!(matches!(lost, TimeWalkError::Outside { row: found, .. } if found == row));
         }
         let rows = [order(4, 1), order(5, 1)];
         let lost = walk.take(ask, &rows.iter().collect()).unwrap_err();
         assert_eq!(
             lost,
-            Lost::Disorder {
+            TimeWalkError::Disorder {
                 row: 1,
                 at: Millis(5)
             }

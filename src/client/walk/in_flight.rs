@@ -1,4 +1,4 @@
-//! The pages of a walk that are on their way.
+//! Pages requested ahead.
 
 use std::collections::VecDeque;
 use std::panic::resume_unwind;
@@ -8,20 +8,20 @@ use tokio::task::JoinError;
 use tokio_util::task::AbortOnDropHandle;
 
 use crate::client::error::Error;
-use crate::client::walk::feed::Ask;
+use crate::client::walk::feed::PageRequest;
 use crate::model::OrderColumns;
 
-/// What a page brought.
+/// The result of a page request.
 type Page = Result<OrderColumns, Error>;
 
-/// The pages in flight, in the order of asking.
+/// Requested pages in order of request.
 ///
-/// A task each, so that they arrive and are decoded on all of a runtime's threads, and go on to while the rows before
-/// them are handed out. All end with the flight.
+/// Each has a task of its own, so that pages are downloaded and decoded in parallel while earlier rows are consumed.
+/// Dropping this ends all tasks.
 #[derive(Debug)]
 pub(super) struct Flight {
-    pages: VecDeque<(Ask, AbortOnDropHandle<Page>)>,
-    /// Whether nobody wants what is still under way.
+    pages: VecDeque<(PageRequest, AbortOnDropHandle<Page>)>,
+    /// Whether the pages are no longer needed.
     is_stray: bool,
     pid: u32,
 }
@@ -39,32 +39,36 @@ impl Flight {
         self.pages.len()
     }
 
-    /// What was asked for last.
-    pub(super) fn last(&self) -> Option<&Ask> {
+    /// The last requested page.
+    pub(super) fn last(&self) -> Option<&PageRequest> {
         self.pages.back().map(|(ask, _)| ask)
     }
 
-    /// Sends for the page of `ask`.
-    pub(super) fn send(&mut self, ask: Ask, page: impl Future<Output = Page> + Send + 'static) {
+    /// Requests a page.
+    pub(super) fn send(
+        &mut self,
+        ask: PageRequest,
+        page: impl Future<Output = Page> + Send + 'static,
+    ) {
         let task = AbortOnDropHandle::new(tokio::spawn(page));
         self.pages.push_back((ask, task));
     }
 
-    /// Waits for the first page; none where nothing is in flight. May be dropped while it waits.
-    pub(super) async fn first(&mut self) -> Option<(Ask, Page)> {
+    /// Waits for the first page. `None` if none is requested. Cancel-safe.
+    pub(super) async fn first(&mut self) -> Option<(PageRequest, Page)> {
         let (_, task) = self.pages.front_mut()?;
         let landed = task.await;
         self.land(landed)
     }
 
     /// The first page if it has arrived.
-    pub(super) fn arrived(&mut self) -> Option<(Ask, Page)> {
+    pub(super) fn arrived(&mut self) -> Option<(PageRequest, Page)> {
         let (_, task) = self.pages.front_mut()?;
         let landed = task.now_or_never()?;
         self.land(landed)
     }
 
-    fn land(&mut self, landed: Result<Page, JoinError>) -> Option<(Ask, Page)> {
+    fn land(&mut self, landed: Result<Page, JoinError>) -> Option<(PageRequest, Page)> {
         let (ask, _) = self.pages.pop_front()?;
         match landed.map_err(JoinError::try_into_panic) {
             Ok(page) => Some((ask, page)),
@@ -76,8 +80,7 @@ impl Flight {
         }
     }
 
-    /// Nobody wants what is in flight any more. It is let land all the same, as a request that is broken off costs its
-    /// connection.
+    /// Discards the requested pages. They still complete, because aborting a request closes its connection.
     pub(super) fn give_up(&mut self) {
         self.is_stray = !self.pages.is_empty();
     }
@@ -86,17 +89,17 @@ impl Flight {
         self.is_stray
     }
 
-    /// Waits until all that was given up has landed. May be dropped while it waits.
+    /// Waits until all discarded pages have completed. Cancel-safe.
     pub(super) async fn settle(&mut self) {
         while let Some((_, task)) = self.pages.front_mut() {
-            // Whatever it brought, even a panic, is of no use.
+            // Its result does not matter, not even a panic.
             let _ = task.await;
             self.pages.pop_front();
         }
         self.is_stray = false;
     }
 
-    /// In a forked child the tasks belong to threads that are not there; they can be neither awaited nor ended.
+    /// A forked child has no threads for the tasks, so it can neither await nor end them.
     pub(super) fn forget_after_fork(&mut self) {
         let pid = std::process::id();
         if self.pid != pid {

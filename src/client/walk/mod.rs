@@ -1,15 +1,15 @@
-//! Walking a feed that grows while it is read.
+//! Walks a feed that grows while it is read.
 //!
-//! The order feed lists the newest row first and is read by offset, so every row that arrives pushes all others to
-//! higher offsets. [`Feed`] is the pure half: it says which pages to ask for and lines each one up with the rows that
-//! are known. Pages overlap; the overlap, compared as a sequence, tells by how much the feed has moved, and so which
-//! rows of a page are new to us. [`Walk`] is the thin half that asks a [`Client`], and keeps the next pages in flight.
+//! The order feed lists the newest row first and is read by offset. Every new row pushes all others to higher offsets.
+//! [`GrowingFeed`] is pure: it decides which pages to request and aligns each page with the known rows. Pages overlap. The
+//! overlap, compared as a sequence, shows how far the feed has moved and which rows are new. [`Walk`] sends the
+//! requests through a [`Client`] and requests pages ahead.
 //!
-//! Positions are counted from the newest row at the first read: row 0 is that row, rows that arrived later have
-//! negative positions. After `shift` arrivals the row at position `p` stands at offset `p + shift`.
+//! Positions count from the newest row of the first read: that row has position 0, later rows have negative positions.
+//! After `shift` arrivals the row at position `p` has offset `p + shift`.
 //!
-//! A feed holds the last day. [`Behind`] is the pure half of what comes then: the service is asked for what is older, by
-//! time, where it announces that it can be.
+//! A feed holds the last day. [`Behind`] is the pure part for older rows, which are requested by time if the service
+//! announces that.
 
 pub(super) mod by_time;
 mod feed;
@@ -20,68 +20,68 @@ use std::sync::{Arc, OnceLock};
 use super::error::Error;
 use crate::api::{BadQuery, Endpoint, Extension, Orders};
 use crate::client::client::Client;
-use crate::client::extensions::parameters::Beside;
+use crate::client::extensions::parameters::ExtraParameters;
 use crate::model::{Millis, OrderColumns};
 
 use by_time::{Behind, Oldest};
-use feed::{FLIGHT, Feed, LARGEST, Lost, Taken};
+use feed::{FLIGHT, FeedWalkError, GrowingFeed, LARGEST, PageOutcome};
 use in_flight::Flight;
 
-/// Which orders of all times a walk is about; what the feed has and all that is older where nothing is said.
+/// The time range of a walk. By default it covers the feed and everything older.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Stretch {
-    /// Only orders from then on.
+pub struct WalkBounds {
+    /// Only orders from this instant on.
     pub start: Option<Millis>,
-    /// Only orders before then.
+    /// Only orders before this instant.
     pub end: Option<Millis>,
-    /// Only orders received by then.
+    /// Only orders received until this instant.
     pub as_of: Option<Millis>,
 }
 
-/// How a walk has ended.
+/// How a walk ended.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum End {
-    /// All that was asked for has been given.
+    /// Everything requested was returned.
     Complete,
-    /// There may be older rows, for this reason.
+    /// Older rows may exist, for this reason.
     Incomplete(String),
 }
 
-/// Where a walk stands.
+/// The phase of a walk.
 #[derive(Debug)]
 enum Stage {
     /// In the feed.
     Feed,
-    /// Behind it, or in a stretch of time.
+    /// Behind the feed, or within a range of time.
     Behind(Behind),
     Ended,
 }
 
-/// A walk through the orders from the newest row to the oldest, exact while the feed grows.
+/// Walks orders from newest to oldest, exactly, while the feed grows.
 ///
-/// Nothing that was there at the start is lost and nothing comes twice; rows that look the same but are two orders stay
-/// two. What is older than the feed is asked for by time, where the service announces that it has it.
+/// Every row that was there at the start is returned once. Equal rows that are two orders stay two. Rows older than
+/// the feed are requested by time if the service announces that.
 #[derive(Debug)]
 pub struct Walk {
     client: Client,
     first: Orders,
     page: usize,
-    /// Rows still to hand out.
+    /// Rows still to return.
     wanted: u64,
-    stretch: Stretch,
+    bounds: WalkBounds,
     stage: Stage,
-    feed: Feed,
+    feed: GrowingFeed,
     flight: Flight,
     oldest: Oldest,
     end: Arc<OnceLock<End>>,
 }
 
 impl Walk {
-    /// A walk over the rows of `symbol` and `exchange`, all of them or the newest `max_rows`.
+    /// Walks the rows of `symbol` and `exchange`: all, or the newest `max_rows`.
     ///
     /// # Errors
     ///
-    /// [`BadQuery`] for a `page_size` outside 1 to 1000, a `max_rows` below 1, or a symbol or exchange that is none.
+    /// [`BadQuery`] for a `page_size` outside 1 to 1000, a `max_rows` below 1, or an unknown symbol or exchange.
     pub fn new(
         client: Client,
         symbol: Option<&str>,
@@ -93,7 +93,7 @@ impl Walk {
         Self::over(client, orders, page_size, max_rows)
     }
 
-    /// A walk over the rows that `orders` asks for, whatever page of them, all of them or the newest `max_rows`.
+    /// Walks the rows that `orders` selects: all, or the newest `max_rows`. Its limit and offset are ignored.
     ///
     /// # Errors
     ///
@@ -130,52 +130,51 @@ impl Walk {
             first: orders,
             page,
             wanted,
-            stretch: Stretch::default(),
+            bounds: WalkBounds::default(),
             stage: Stage::Feed,
-            feed: Feed::new(page, wanted),
+            feed: GrowingFeed::new(page, wanted),
             flight: Flight::new(),
             oldest: Oldest::default(),
             end: Arc::default(),
         })
     }
 
-    /// The same walk over the orders of `stretch` alone; to be said before it is begun.
+    /// Restricts the walk to `bounds`. Call it before the first page.
     ///
     /// # Errors
     ///
     /// [`BadQuery`] for an end that is not after the start.
-    pub fn within(mut self, stretch: Stretch) -> Result<Self, BadQuery> {
-        if stretch == Stretch::default() {
+    pub fn within(mut self, bounds: WalkBounds) -> Result<Self, BadQuery> {
+        if bounds == WalkBounds::default() {
             return Ok(self);
         }
-        let Stretch { start, end, .. } = stretch;
+        let WalkBounds { start, end, .. } = bounds;
         if let (Some(start), Some(end)) = (start, end)
             && end <= start
         {
             let message = format!("{end} is not after the start, {start}");
             return Err(BadQuery::new("end", message, "a later instant"));
         }
-        self.stretch = stretch;
+        self.bounds = bounds;
         self.stage = Stage::Behind(Behind::new(self.page, self.wanted, (start, end)));
         Ok(self)
     }
 
-    /// How the walk has ended, once it has.
+    /// How the walk ended, once it has.
     #[must_use]
     pub fn end(&self) -> Arc<OnceLock<End>> {
         Arc::clone(&self.end)
     }
 
-    /// The next rows, at least one; none at the end.
+    /// Returns the next rows, at least one. `None` at the end.
     ///
-    /// Pages are asked for ahead: it needs a runtime that lives on between calls. May be dropped while it waits and
-    /// called again: no row is lost.
+    /// Pages are requested ahead, so it needs a runtime that lives between calls. Cancel-safe: no row is lost.
     ///
     /// # Errors
     ///
-    /// [`Error`] of the page that failed, [`Error::UnexpectedReply`] where a run of equal rows is longer than a page, one
-    /// instant has more rows than a page or the feed moves faster than it can be read, and [`Error::BadQuery`] where the
-    /// service does not announce that it can be asked for a stretch.
+    /// [`Error`] of the failed page; [`Error::UnexpectedReply`] if a run of equal rows is longer than a page, an
+    /// instant has more rows than a page, or the feed moves faster than it can be read; [`Error::BadQuery`] if the
+    /// service does not announce queries by time.
     pub async fn next(&mut self) -> Result<Option<OrderColumns>, Error> {
         loop {
             let found = match &mut self.stage {
@@ -189,14 +188,14 @@ impl Walk {
         }
     }
 
-    /// Nothing more comes.
+    /// Ends the walk.
     fn ends(&mut self, end: End) {
-        // It ends once.
+        // The first end counts.
         let _ = self.end.set(end);
         self.stage = Stage::Ended;
     }
 
-    /// What is older than the feed cannot be asked for.
+    /// Ends the walk because older rows cannot be requested.
     fn is_all_there_is(&mut self, reason: &str) {
         let place = self.client.config().place();
         self.ends(End::Incomplete(format!(
@@ -205,7 +204,7 @@ impl Walk {
         )));
     }
 
-    /// The next rows of the feed; none where it has no more, and the walk is elsewhere then.
+    /// The next rows of the feed. `None` at its end; the walk then continues by time.
     async fn of_feed(&mut self) -> Result<Option<OrderColumns>, Error> {
         if let Some(fresh) = self.next_of_feed().await? {
             self.oldest.note(&fresh);
@@ -215,24 +214,24 @@ impl Walk {
             self.ends(End::Complete);
             return Ok(None);
         }
-        let stretch = ["start", "end"].map(Extension::parameter);
-        match self.client.takes(Orders::NAME, &stretch).await {
+        let bounds = ["start", "end"].map(Extension::parameter);
+        match self.client.takes(Orders::NAME, &bounds).await {
             Ok(true) => {
                 let oldest = std::mem::take(&mut self.oldest);
                 self.stage = Stage::Behind(Behind::after(self.page, self.wanted, oldest));
             }
             Ok(false) => self.is_all_there_is("it does not announce start and end of orders"),
-            // A service that has no list, whichever way it says so.
+            // The service has no list of extensions.
             Err(Error::Refused {
                 status: status @ (300..=400 | 402..=499),
                 ..
             }) => self.is_all_there_is(&format!("it answers {status} to GET /api")),
-            Err(error) => return Err(self.client.config().secrets().kept_from(error)),
+            Err(error) => return Err(self.client.config().secrets().redact(error)),
         }
         Ok(None)
     }
 
-    /// The next rows behind the feed or of a stretch; none at the end.
+    /// The next rows by time. `None` at the end.
     async fn of_behind(&mut self) -> Result<Option<OrderColumns>, Error> {
         let Stage::Behind(behind) = &mut self.stage else {
             return Ok(None);
@@ -247,19 +246,19 @@ impl Walk {
             end: ask.end,
             ..self.first.clone()
         };
-        let beside = Beside {
-            as_of: self.stretch.as_of,
-            ..Beside::default()
+        let extra = ExtraParameters {
+            as_of: self.bounds.as_of,
+            ..ExtraParameters::default()
         };
-        let fetched = self.client.fetch_beside(&question, beside).await;
+        let fetched = self.client.fetch_with(&question, extra).await;
         match fetched {
             Ok((page, _)) => {
                 let fresh = behind.take(ask, &page)?;
                 Ok((!fresh.is_empty()).then_some(fresh))
             }
-            // It is said to answer that, and does not: such as a server of ours that answers nothing about the past.
+            // The service announces queries by time and refuses them, as a server without historical queries does.
             Err(error @ (Error::BadQuery(_) | Error::Refused { status: 400, .. }))
-                if self.stretch == Stretch::default() =>
+                if self.bounds == WalkBounds::default() =>
             {
                 self.ends(End::Incomplete(error.to_string()));
                 Ok(None)
@@ -272,7 +271,7 @@ impl Walk {
         self.flight.forget_after_fork();
         let mut fresh = OrderColumns::default();
         let mut pages = 0;
-        // What has arrived is handed out together; only for the first rows is it waited.
+        // Waits for the first page only, and returns all pages that have arrived.
         while pages < FLIGHT {
             if self.flight.is_stray() {
                 if !fresh.is_empty() {
@@ -289,17 +288,17 @@ impl Walk {
             let Some((ask, page)) = landed else { break };
             let taken = page.and_then(|page| Ok((self.feed.take(&ask, &page)?, page)));
             match taken {
-                Ok((Taken::Rows(rows), page)) => {
+                Ok((PageOutcome::Rows(rows), page)) => {
                     fresh.append(&page, rows);
                     pages += usize::from(!fresh.is_empty());
                 }
-                Ok((Taken::Astray, _)) => self.flight.give_up(),
+                Ok((PageOutcome::Astray, _)) => self.flight.give_up(),
                 Err(error) => {
                     self.flight.give_up();
                     if fresh.is_empty() {
                         return Err(error);
                     }
-                    // The rows before it are good; the failure comes again if it lasts.
+                    // The rows so far are good. A lasting failure is reported by the next call.
                     break;
                 }
             }
@@ -307,8 +306,8 @@ impl Walk {
         Ok((!fresh.is_empty()).then_some(fresh))
     }
 
-    /// Sends for as many pages as may be in flight.
-    fn ask(&mut self) -> Result<(), Lost> {
+    /// Requests as many pages as may be in flight.
+    fn ask(&mut self) -> Result<(), FeedWalkError> {
         while let Some(ask) = self.feed.ask(self.flight.len(), self.flight.last())? {
             let question = Orders {
                 limit: u16::try_from(ask.limit).unwrap_or(Orders::MAX),

@@ -1,4 +1,4 @@
-//! Who may ask: with which token, under which name of the server, and a page of which origin.
+//! Checks the token, the host name and the origin of a request.
 
 use std::net::IpAddr;
 
@@ -34,11 +34,11 @@ use crate::server::reject::Rejection;
 /// ```
 #[derive(Clone, Debug, Default)]
 pub struct Access {
-    /// One of them is asked for as bearer; where there are none, everybody may ask.
+    /// Accepted bearer tokens. If there are none, no token is required.
     pub tokens: Tokens,
-    /// Names the server answers to, beside its addresses and `localhost`.
+    /// Host names that the server answers to, in addition to its addresses and `localhost`.
     pub hosts: Vec<String>,
-    /// Origins whose pages a browser lets read the answers.
+    /// Origins that may read answers in a browser (CORS).
     pub origins: Vec<String>,
 }
 
@@ -46,7 +46,7 @@ pub struct Access {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Guarded;
 
-/// What the answer to a request that passed is told to browsers.
+/// Headers that a browser needs in the answer to an admitted request.
 #[derive(Debug, Default)]
 pub(crate) struct Passed {
     origin: Option<HeaderValue>,
@@ -54,15 +54,15 @@ pub(crate) struct Passed {
 }
 
 impl Access {
-    /// Whether everybody who reaches the server may ask.
+    /// Whether no token is required.
     #[must_use]
     pub fn is_open(&self) -> bool {
         !self.tokens.asked_for()
     }
 
-    /// Refuses what a request is not to see; an origin's question whether it may ask is answered at once.
+    /// Refuses a request without access. Answers a CORS preflight request.
     ///
-    /// `local` says that the server listens on an address of this machine alone.
+    /// `local` says that the server listens on a loopback address only.
     pub(crate) fn check<B>(
         &self,
         request: &Request<B>,
@@ -114,7 +114,7 @@ impl Access {
         Ok(passed)
     }
 
-    /// Whether the server goes by that name. A page of a stranger whose name was made to lead here asks under that name.
+    /// Whether `host` names this server. This stops DNS rebinding: a foreign name that resolves to this address.
     fn answers_to(&self, host: &str, local: bool) -> bool {
         if let Ok(address) = host.trim_matches(['[', ']']).parse::<IpAddr>() {
             return !local || address.to_canonical().is_loopback() || self.names(host);
@@ -137,7 +137,7 @@ impl Access {
 }
 
 impl Passed {
-    /// Lets a browser's page of a known origin read the answer.
+    /// Adds the CORS headers for an allowed origin.
     pub(crate) fn tell(&self, headers: &mut HeaderMap) {
         if self.varies {
             headers.append(VARY, HeaderValue::from(ORIGIN));
@@ -154,18 +154,18 @@ impl Passed {
     }
 }
 
-/// The name a request was sent to, in lower case and without its port; none where it tells none, as no browser does.
+/// The host of a request, in lower case without its port. `None` if it names none, which no browser does.
 fn named<B>(request: &Request<B>) -> Option<String> {
     let host = if let Some(authority) = request.uri().authority() {
         authority.host().to_owned()
     } else {
         let mut named = request.headers().get_all(HOST).iter();
         let first = String::from_utf8_lossy(named.next()?.as_bytes());
-        // Who passes a request on may have gone by another of several than this server would.
+        // A proxy may have used a different one of several values.
         let text = named.fold(first.into_owned(), |all, more| {
             format!("{all}, {}", String::from_utf8_lossy(more.as_bytes()))
         });
-        // What is no authority names nobody: it is refused as it stands.
+        // A value that is no authority is compared as it is, and refused.
         text.parse::<Authority>()
             .map_or(text, |authority| authority.host().to_owned())
     };
@@ -174,7 +174,7 @@ fn named<B>(request: &Request<B>) -> Option<String> {
 
 fn bearer(headers: &HeaderMap) -> Option<&[u8]> {
     let mut given = headers.get_all(AUTHORIZATION).iter();
-    // Two of them leave open which one counts.
+    // Two values would leave open which one counts.
     let (one, None) = (given.next()?.as_bytes(), given.next()) else {
         return None;
     };

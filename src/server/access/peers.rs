@@ -1,4 +1,4 @@
-//! Who asks, where a proxy asks for many: what a trusted one forwards tells them apart.
+//! Identifies clients behind trusted proxies by `X-Forwarded-For`.
 
 use std::collections::HashMap;
 use std::net::IpAddr;
@@ -11,10 +11,10 @@ use crate::server::reject::Rejection;
 
 const FORWARDED_FOR: HeaderName = HeaderName::from_static("x-forwarded-for");
 
-/// How many bits of an address of the sixth version are a customer's to choose.
+/// Prefix length of an IPv6 network that one customer controls.
 const CUSTOMERS: u32 = 64;
 
-/// The clients behind trusted proxies, by what they have under way.
+/// Requests under way by client, for clients behind trusted proxies.
 #[derive(Debug)]
 pub(crate) struct Peers {
     trusted: Vec<IpNet>,
@@ -22,7 +22,7 @@ pub(crate) struct Peers {
     under_way: Mutex<HashMap<IpAddr, usize>>,
 }
 
-/// A request of one of them that is under way.
+/// A request under way; dropping it ends the count.
 #[derive(Debug)]
 pub(crate) struct UnderWay {
     peers: Arc<Peers>,
@@ -38,27 +38,27 @@ impl Peers {
         })
     }
 
-    /// Whether many stand behind this address.
+    /// Whether this address is a trusted proxy.
     pub(crate) fn trusts(&self, address: IpAddr) -> bool {
         let address = address.to_canonical();
         self.trusted.iter().any(|net| net.contains(&address))
     }
 
-    /// Who asks through a connection of `address`: the last that is no trusted proxy itself.
+    /// The client of a request on a connection from `address`: the last hop that is no trusted proxy.
     pub(crate) fn asking(&self, address: IpAddr, headers: &HeaderMap) -> IpAddr {
         let address = address.to_canonical();
         if !self.trusts(address) {
             return address;
         }
-        let told: Vec<&str> = headers
+        let hops: Vec<&str> = headers
             .get_all(FORWARDED_FOR)
             .iter()
             .filter_map(|one| one.to_str().ok())
             .flat_map(|one| one.split(','))
             .collect();
         let mut asking = address;
-        for hop in told.into_iter().rev() {
-            // What is no address was not told by a proxy that can be trusted.
+        for hop in hops.into_iter().rev() {
+            // A trusted proxy writes addresses only; anything else comes from the client.
             let Some(hop) = address_of(hop.trim()) else {
                 break;
             };
@@ -70,7 +70,7 @@ impl Peers {
         asking
     }
 
-    /// One more request that came through a trusted proxy.
+    /// Counts one more request through a trusted proxy.
     pub(crate) fn admit(self: &Arc<Self>, peer: IpAddr) -> Result<UnderWay, Rejection> {
         let peer = one_client(peer);
         let mut under_way = self
@@ -92,7 +92,7 @@ impl Peers {
     }
 }
 
-/// What counts as one client: an address, or of the sixth version the network that a customer is given and has all of.
+/// The address that counts as one client. For IPv6 it is the network of a customer.
 pub(crate) fn one_client(address: IpAddr) -> IpAddr {
     match address.to_canonical() {
         IpAddr::V6(address) if !address.is_loopback() => {
@@ -119,7 +119,7 @@ impl Drop for UnderWay {
     }
 }
 
-/// The network that a text names: an address alone, or one with the length of its prefix.
+/// Parses a network: an address, optionally with a prefix length.
 #[must_use]
 pub fn network(text: &str) -> Option<IpNet> {
     let text = text.trim();
@@ -127,7 +127,7 @@ pub fn network(text: &str) -> Option<IpNet> {
     text.parse().ok().or_else(one)
 }
 
-/// An address as proxies write it: with a port or without.
+/// Parses an address as proxies write it, with or without a port.
 fn address_of(text: &str) -> Option<IpAddr> {
     let address = text
         .parse()
@@ -167,7 +167,7 @@ mod tests {
             asking("::ffff:10.1.2.3", &["198.51.100.7:4711"]),
             "198.51.100.7"
         );
-        // What a client claims stands further left than what the proxies know.
+        // Values that a client sends stand to the left of those that proxies append.
         assert_eq!(
             asking("10.1.2.3", &["1.1.1.1, 198.51.100.7, 10.9.9.9"]),
             "198.51.100.7"
@@ -180,7 +180,7 @@ mod tests {
         for nothing in [&[][..], &["unknown"], &[""]] {
             assert_eq!(asking("10.1.2.3", nothing), "10.1.2.3");
         }
-        // Nor does what is forged, or no address, behind what a proxy has seen.
+        // Forged or malformed values behind a trusted hop do not count either.
         let seen = "198.51.100.7";
         for forged in [
             "10.2.2.2",
@@ -192,8 +192,8 @@ mod tests {
             "300.1.1.1",
             "fe80::1%eth0",
         ] {
-            let told = Box::leak(format!("{forged}, {seen}").into_boxed_str());
-            assert_eq!(asking("10.1.2.3", &[told]), seen, "{forged}");
+            let hops = Box::leak(format!("{forged}, {seen}").into_boxed_str());
+            assert_eq!(asking("10.1.2.3", &[hops]), seen, "{forged}");
         }
         assert_eq!(
             asking("10.1.2.3", &["1.1.1.1, garbage, 10.9.9.9"]),
@@ -205,7 +205,7 @@ mod tests {
     fn a_customer_s_network_is_one_client_whatever_address_of_it_asks() {
         let peers = Peers::new(Vec::new(), 2);
         let from = |address: &str| peers.admit(address.parse().unwrap());
-        let _held = [
+        let _admitted = [
             from("2001:db8:0:1::1").unwrap(),
             from("2001:db8:0:1:ffff:ffff:ffff:ffff").unwrap(),
         ];
@@ -223,7 +223,7 @@ mod tests {
     fn what_is_under_way_is_counted_until_it_is_done() {
         let peers = Peers::new(Vec::new(), 2);
         let one: IpAddr = "192.0.2.1".parse().unwrap();
-        let held = [peers.admit(one).unwrap(), peers.admit(one).unwrap()];
+        let admitted = [peers.admit(one).unwrap(), peers.admit(one).unwrap()];
         assert!(matches!(
             peers.admit(one),
             Err(Rejection::TooMany {
@@ -232,7 +232,7 @@ mod tests {
             })
         ));
         assert!(peers.admit("192.0.2.2".parse().unwrap()).is_ok());
-        drop(held);
+        drop(admitted);
         assert!(peers.admit(one).is_ok());
         assert!(peers.under_way.lock().unwrap().is_empty());
     }

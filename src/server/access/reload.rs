@@ -1,4 +1,4 @@
-//! What is read from files and read again when they change: tokens and certificates are rotated without a restart.
+//! Values read from files and read again when the files change: tokens and certificates rotate without a restart.
 
 use std::fmt;
 use std::fs;
@@ -9,24 +9,24 @@ use std::time::SystemTime;
 
 use arc_swap::ArcSwap;
 
-/// How a value is read from its files.
-pub(crate) type Read<T> = fn(&[PathBuf]) -> io::Result<T>;
+/// Reads a value from its files.
+pub(crate) type ReadFiles<T> = fn(&[PathBuf]) -> io::Result<T>;
 
-/// A value as its files last told it, and told well.
-pub(crate) struct Renewed<T> {
+/// A value as its files last gave it without an error.
+pub(crate) struct Reloaded<T> {
     current: ArcSwap<T>,
     files: Vec<PathBuf>,
-    read: Read<T>,
+    read: ReadFiles<T>,
     seen: Mutex<Vec<Option<Stamp>>>,
 }
 
-/// By what a file that was replaced or rewritten is told from itself.
+/// Identifies a version of a file: modification time, length and inode.
 type Stamp = (SystemTime, u64, u64);
 
-impl<T> Renewed<T> {
+impl<T> Reloaded<T> {
     /// Reads `files` for the first time.
-    pub(crate) fn new(files: Vec<PathBuf>, read: Read<T>) -> io::Result<Self> {
-        // Before the files: what changes meanwhile is read again.
+    pub(crate) fn new(files: Vec<PathBuf>, read: ReadFiles<T>) -> io::Result<Self> {
+        // Taken before reading, so that a concurrent change is noticed later.
         let seen = stamps(&files);
         let current = ArcSwap::from_pointee(read(&files)?);
         Ok(Self {
@@ -41,7 +41,7 @@ impl<T> Renewed<T> {
         self.current.load_full()
     }
 
-    /// Reads the files again if one has changed; what cannot be read leaves the value as it was.
+    /// Reads the files again if one has changed. The value stays if they cannot be read.
     pub(crate) fn look(&self) {
         let stamps = stamps(&self.files);
         let mut seen = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
@@ -59,16 +59,19 @@ impl<T> Renewed<T> {
                 log::info!("{} changed and was read again", names());
             }
             Err(failure) => {
-                log::error!("what {} held before still counts: {failure}", names());
+                log::error!(
+                    "{} cannot be read, so the earlier content stays in use: {failure}",
+                    names()
+                );
             }
         }
     }
 }
 
-impl<T> fmt::Debug for Renewed<T> {
-    /// Without the value, which may be secret.
+impl<T> fmt::Debug for Reloaded<T> {
+    /// Omits the value, which may be secret.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Renewed")
+        f.debug_struct("Reloaded")
             .field("files", &self.files)
             .finish_non_exhaustive()
     }

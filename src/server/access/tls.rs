@@ -1,4 +1,4 @@
-//! TLS of a server: a certificate and its key, read again when they change.
+//! The server's TLS: a certificate and its key, read again when they change.
 
 use std::fs;
 use std::io;
@@ -13,24 +13,24 @@ use tokio::net::TcpStream;
 use tokio_rustls::TlsAcceptor;
 use tokio_rustls::server::TlsStream;
 
-use crate::server::access::reload::Renewed;
+use crate::server::access::reload::Reloaded;
 
-/// No certificate or key is longer.
+/// Upper bound for certificate and key files.
 const LONGEST: u64 = 1 << 20;
 
-/// A certificate with its key, for a server that speaks TLS; both are read again when they change.
+/// A certificate with its key. Both are read again when they change.
 #[derive(Clone, Debug)]
-pub struct Tls(Arc<Renewed<ServerConfig>>);
+pub struct Tls(Arc<Reloaded<ServerConfig>>);
 
 impl Tls {
-    /// Reads a chain of certificates and the key of the first, both in PEM.
+    /// Reads a certificate chain and the key of its first certificate, both in PEM.
     ///
     /// # Errors
     ///
-    /// Those of the files, and [`InvalidInput`](io::ErrorKind::InvalidInput) where they hold no certificate, no key, or
-    /// do not belong together.
+    /// I/O errors of the files, and [`InvalidInput`](io::ErrorKind::InvalidInput) if they hold no certificate or no
+    /// key, or do not match.
     pub fn read(certificate: PathBuf, key: PathBuf) -> io::Result<Self> {
-        Ok(Self(Arc::new(Renewed::new(vec![certificate, key], read)?)))
+        Ok(Self(Arc::new(Reloaded::new(vec![certificate, key], read)?)))
     }
 
     /// Reads the files again if they have changed.
@@ -38,7 +38,7 @@ impl Tls {
         self.0.look();
     }
 
-    /// Agrees with a client on how to speak.
+    /// Performs the TLS handshake with a client.
     pub(crate) async fn accept(&self, stream: TcpStream) -> io::Result<TlsStream<TcpStream>> {
         TlsAcceptor::from(self.0.current()).accept(stream).await
     }
@@ -83,20 +83,20 @@ fn read(files: &[PathBuf]) -> io::Result<ServerConfig> {
 }
 
 fn text(file: &Path) -> io::Result<Vec<u8>> {
-    let told = |failure: io::Error| {
+    let named = |failure: io::Error| {
         io::Error::new(
             failure.kind(),
             format!("tls: {}: {failure}", file.display()),
         )
     };
-    let length = fs::metadata(file).map_err(told)?.len();
+    let length = fs::metadata(file).map_err(named)?.len();
     if length > LONGEST {
         return Err(invalid(format!(
             "tls: {} has {length} bytes; allowed: at most {LONGEST}",
             file.display()
         )));
     }
-    fs::read(file).map_err(told)
+    fs::read(file).map_err(named)
 }
 
 fn invalid(message: String) -> io::Error {

@@ -1,4 +1,4 @@
-//! The tokens that open a server, known by their digests alone.
+//! Bearer tokens, stored as digests only.
 
 use std::fmt;
 use std::fs;
@@ -8,32 +8,32 @@ use std::sync::Arc;
 
 use sha2::{Digest, Sha256};
 
-use crate::server::access::reload::Renewed;
+use crate::server::access::reload::Reloaded;
 
-/// How a digest is written in a file of tokens, or in place of a token.
+/// Marks a digest in a token file or in place of a token.
 const DIGEST: &str = "sha256:";
 
-/// A shorter token could be guessed.
+/// Shorter tokens could be guessed.
 const SHORTEST: usize = 16;
 
-/// No file of tokens is longer.
+/// Upper bound for a token file.
 const LONGEST_FILE: u64 = 1 << 20;
 
 type Hash = [u8; 32];
 
-/// The tokens that open a server: those of a file, which is read again when it changes, and others.
+/// Accepted bearer tokens: those of a file, which is read again when it changes, and fixed ones.
 #[derive(Clone, Default)]
 pub struct Tokens {
     fixed: Vec<Hash>,
-    files: Vec<Arc<Renewed<Vec<Hash>>>>,
+    files: Vec<Arc<Reloaded<Vec<Hash>>>>,
 }
 
 impl Tokens {
-    /// With one more: a token of at least sixteen visible ASCII characters, or `sha256:` and its digest in hexadecimal.
+    /// Adds a token of at least sixteen visible ASCII characters, or `sha256:` with its hexadecimal digest.
     ///
     /// # Errors
     ///
-    /// [`InvalidInput`](io::ErrorKind::InvalidInput) for any other text, which is not told.
+    /// [`InvalidInput`](io::ErrorKind::InvalidInput) for any other text. The message does not repeat it.
     pub fn with(mut self, token: &str) -> io::Result<Self> {
         self.fixed.push(match token.strip_prefix(DIGEST) {
             Some(digest) => hash(digest).ok_or_else(|| invalid(NO_DIGEST.to_owned()))?,
@@ -50,17 +50,17 @@ impl Tokens {
         Ok(self)
     }
 
-    /// With those of a file: one `sha256:` and digest a line, and anything behind a `#`.
+    /// Adds the tokens of a file: one `sha256:` digest a line, and comments after `#`.
     ///
     /// # Errors
     ///
-    /// Those of the file, and [`InvalidInput`](io::ErrorKind::InvalidInput) for a line that is no digest.
+    /// I/O errors of the file, and [`InvalidInput`](io::ErrorKind::InvalidInput) for a line that is no digest.
     pub fn with_file(mut self, file: PathBuf) -> io::Result<Self> {
-        self.files.push(Arc::new(Renewed::new(vec![file], read)?));
+        self.files.push(Arc::new(Reloaded::new(vec![file], read)?));
         Ok(self)
     }
 
-    /// The digest of a token as a file of tokens has it.
+    /// The digest of a token in the form of a token file.
     ///
     /// # Examples
     ///
@@ -82,14 +82,14 @@ impl Tokens {
         text
     }
 
-    /// Whether there can be any; a file without a token lets nobody in.
+    /// Whether a token is required. A token file without tokens admits no request.
     pub(crate) fn asked_for(&self) -> bool {
         !self.fixed.is_empty() || !self.files.is_empty()
     }
 
     pub(crate) fn holds(&self, token: &[u8]) -> bool {
         let given: Hash = Sha256::digest(token).into();
-        // Who asks chooses the token, not its digest, so that the time a comparison takes tells nothing.
+        // The client chooses the token, not its digest, so comparison time discloses nothing.
         self.fixed.contains(&given)
             || self
                 .files
@@ -119,20 +119,20 @@ const NO_DIGEST: &str = "token: what follows sha256: is no digest; allowed: 64 h
 fn read(files: &[PathBuf]) -> io::Result<Vec<Hash>> {
     let mut hashes = Vec::new();
     for file in files {
-        let told = |failure: io::Error| {
+        let named = |failure: io::Error| {
             io::Error::new(
                 failure.kind(),
                 format!("token: {}: {failure}", file.display()),
             )
         };
-        let length = fs::metadata(file).map_err(told)?.len();
+        let length = fs::metadata(file).map_err(named)?.len();
         if length > LONGEST_FILE {
             return Err(invalid(format!(
                 "token: {}: {length} bytes are no file of tokens; allowed: at most {LONGEST_FILE}",
                 file.display()
             )));
         }
-        let text = fs::read_to_string(file).map_err(told)?;
+        let text = fs::read_to_string(file).map_err(named)?;
         for (number, line) in (1..).zip(text.lines()) {
             let digest = line.split('#').next().unwrap_or_default().trim();
             if digest.is_empty() {

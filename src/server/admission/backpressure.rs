@@ -1,4 +1,4 @@
-//! What each peer has been sent and not yet read: one that lets answers pile up is refused before it is in others' way.
+//! Counts the bytes that each peer has not read yet, and refuses a peer that reads too slowly.
 
 use std::collections::HashMap;
 use std::net::IpAddr;
@@ -9,21 +9,21 @@ use axum::body::Bytes;
 use crate::server::access::peers::one_client;
 use crate::server::reject::Rejection;
 
-/// Answers up to this many bytes are soon with the kernel, and not counted.
+/// Smaller answers fit into the kernel's buffers and are not counted.
 const SMALL: usize = 16 << 10;
 
-/// Bytes that wait to be sent, by peer.
+/// UnreadBytes bytes by peer.
 #[derive(Debug)]
-pub(crate) struct Unread {
+pub(crate) struct UnreadBytes {
     most: usize,
     by_peer: Mutex<HashMap<IpAddr, usize>>,
 }
 
-/// Bytes that wait, counted until they have been written.
+/// Bytes of an answer; they count until they are written.
 struct Waiting {
     bytes: Bytes,
     peer: IpAddr,
-    unread: Arc<Unread>,
+    unread: Arc<UnreadBytes>,
 }
 
 impl AsRef<[u8]> for Waiting {
@@ -35,17 +35,17 @@ impl AsRef<[u8]> for Waiting {
 impl Drop for Waiting {
     fn drop(&mut self) {
         let mut by_peer = self.unread.by_peer();
-        if let Some(held) = by_peer.get_mut(&self.peer) {
-            *held = held.saturating_sub(self.bytes.len());
-            if *held == 0 {
+        if let Some(unread) = by_peer.get_mut(&self.peer) {
+            *unread = unread.saturating_sub(self.bytes.len());
+            if *unread == 0 {
                 by_peer.remove(&self.peer);
             }
         }
     }
 }
 
-impl Unread {
-    /// Nothing yet, and so many bytes of a peer at most.
+impl UnreadBytes {
+    /// A counter with a bound of `most` bytes for each peer.
     pub(crate) fn new(most: usize) -> Arc<Self> {
         Arc::new(Self {
             most,
@@ -57,20 +57,20 @@ impl Unread {
         self.by_peer.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Refuses a peer that has left too much unread.
+    /// Refuses a peer with too many unread bytes.
     pub(crate) fn check(&self, peer: IpAddr) -> Result<(), Rejection> {
         let peer = one_client(peer);
-        let held = self.by_peer().get(&peer).copied().unwrap_or_default();
-        if held <= self.most {
+        let unread = self.by_peer().get(&peer).copied().unwrap_or_default();
+        if unread <= self.most {
             return Ok(());
         }
         Err(Rejection::Unread {
-            held,
+            used: unread,
             allowed: self.most,
         })
     }
 
-    /// `bytes`, which count for `peer` until they are dropped.
+    /// Returns `bytes`, which count for `peer` until they are dropped.
     pub(crate) fn count(self: &Arc<Self>, peer: IpAddr, bytes: Bytes) -> Bytes {
         if bytes.len() <= SMALL {
             return bytes;

@@ -1,5 +1,5 @@
-//! The connections of a server by who holds them, and which is let go where there are too many: none of a peer's that
-//! asks for more than its share is missed, and none that is being answered is cut off.
+//! Slots of connections, and their eviction. A peer beyond its share loses its own idlest connection. A connection
+//! with an answer under way is never evicted.
 
 use std::collections::BTreeMap;
 use std::net::IpAddr;
@@ -11,9 +11,9 @@ use tokio::sync::Notify;
 
 use crate::server::admission::limits::Limits;
 
-/// All connections that are served.
+/// All open connections.
 #[derive(Debug)]
-pub(crate) struct Seats {
+pub(crate) struct ConnectionSlots {
     began: Instant,
     most: usize,
     of_one_peer: usize,
@@ -24,38 +24,38 @@ pub(crate) struct Seats {
 #[derive(Debug, Default)]
 struct Taken {
     next: u64,
-    seats: BTreeMap<u64, Arc<Seat>>,
+    seats: BTreeMap<u64, Arc<Connection>>,
 }
 
 /// One connection.
 #[derive(Debug)]
-pub(crate) struct Seat {
+pub(crate) struct Connection {
     began: Instant,
-    /// None of a trusted proxy, which stands for many.
+    /// The peer. `None` for a trusted proxy, which stands for many clients.
     peer: Option<IpAddr>,
     answers: AtomicUsize,
-    /// Whether the last answer may still lie here in part, though all of it was made.
+    /// Whether part of the last answer may still be in the send buffer.
     unsent: AtomicBool,
-    /// Since when nothing is answered, in milliseconds.
+    /// When the connection became idle, in milliseconds.
     idle_since: AtomicU64,
-    /// When the next head began to arrive, in milliseconds and one; none is 0.
+    /// When the next request head began to arrive, in milliseconds plus one; 0 if it has not.
     head_since: AtomicU64,
     leave: Notify,
 }
 
-/// A seat that is given back with this.
+/// A slot that is released when this is dropped.
 #[derive(Debug)]
-pub(crate) struct Place {
-    seats: Arc<Seats>,
+pub(crate) struct SlotGuard {
+    seats: Arc<ConnectionSlots>,
     number: u64,
-    pub(crate) seat: Arc<Seat>,
+    pub(crate) seat: Arc<Connection>,
 }
 
-/// An answer that is being made, or handed over to be sent.
+/// An answer under way: computed, or handed over for sending.
 #[derive(Debug)]
-pub(crate) struct Answering(Arc<Seat>);
+pub(crate) struct Answering(Arc<Connection>);
 
-impl Seats {
+impl ConnectionSlots {
     pub(crate) fn new(limits: &Limits) -> Arc<Self> {
         Arc::new(Self {
             began: Instant::now(),
@@ -66,11 +66,11 @@ impl Seats {
         })
     }
 
-    /// A seat for one more connection. Where its peer holds its share already, or all are taken, the one of them that has
-    /// been idle longest has to leave; none is free where all of them are being answered.
-    pub(crate) fn take(self: &Arc<Self>, peer: Option<IpAddr>) -> Option<Place> {
+    /// Takes a slot for a new connection. If the peer has its share, or all slots are taken, the idlest connection is
+    /// evicted. Returns `None` if every candidate has an answer under way.
+    pub(crate) fn take(self: &Arc<Self>, peer: Option<IpAddr>) -> Option<SlotGuard> {
         let mut taken = self.taken.lock().unwrap_or_else(PoisonError::into_inner);
-        let of_peer = |seat: &Seat| peer.is_some() && seat.peer == peer;
+        let of_peer = |seat: &Connection| peer.is_some() && seat.peer == peer;
         if taken.seats.values().filter(|seat| of_peer(seat)).count() >= self.of_one_peer {
             taken.let_go(of_peer)?;
         }
@@ -79,7 +79,7 @@ impl Seats {
         }
         let number = taken.next;
         taken.next += 1;
-        let seat = Arc::new(Seat {
+        let seat = Arc::new(Connection {
             began: self.began,
             peer,
             answers: AtomicUsize::new(0),
@@ -89,14 +89,14 @@ impl Seats {
             leave: Notify::new(),
         });
         taken.seats.insert(number, Arc::clone(&seat));
-        Some(Place {
+        Some(SlotGuard {
             seats: Arc::clone(self),
             number,
             seat,
         })
     }
 
-    /// Lets those go whose next head has been arriving for too long.
+    /// Evicts connections with a request head that has been arriving for too long.
     pub(crate) fn sweep(&self) {
         let now = since(self.began);
         let most = u64::try_from(self.head.as_millis()).unwrap_or(u64::MAX);
@@ -109,7 +109,7 @@ impl Seats {
         }
     }
 
-    /// How many are taken.
+    /// How many slots are taken.
     pub(crate) fn count(&self) -> usize {
         let taken = self.taken.lock().unwrap_or_else(PoisonError::into_inner);
         taken.seats.len()
@@ -117,8 +117,8 @@ impl Seats {
 }
 
 impl Taken {
-    /// Takes the seat from the one of `those` that has been idle longest.
-    fn let_go(&mut self, those: impl Fn(&Seat) -> bool) -> Option<()> {
+    /// Evicts the connection among `those` that has been idle longest.
+    fn let_go(&mut self, those: impl Fn(&Connection) -> bool) -> Option<()> {
         let (&number, _) = self
             .seats
             .iter()
@@ -131,8 +131,8 @@ impl Taken {
     }
 }
 
-impl Seat {
-    /// Something of the next head has arrived, if nothing is answered.
+impl Connection {
+    /// Records that part of the next request head arrived, if no answer is under way.
     pub(crate) fn hears(&self) {
         if !self.is_answered() {
             let now = since(self.began) + 1;
@@ -144,14 +144,14 @@ impl Seat {
         self.answers.load(Relaxed) > 0 || self.unsent.load(Relaxed)
     }
 
-    /// All that was made has been sent.
+    /// Records that all output has been sent.
     pub(crate) fn sent(&self) {
         if self.answers.load(Relaxed) == 0 && self.unsent.swap(false, Relaxed) {
             self.idle_since.store(since(self.began), Relaxed);
         }
     }
 
-    /// Completes once the connection has to make room for another.
+    /// Completes once the connection is evicted.
     pub(crate) async fn left(&self) {
         self.leave.notified().await;
     }
@@ -170,7 +170,7 @@ impl Drop for Answering {
     }
 }
 
-impl Drop for Place {
+impl Drop for SlotGuard {
     fn drop(&mut self) {
         let mut taken = self
             .seats

@@ -1,4 +1,4 @@
-//! The lane of questions about the past: each has to be read anew, so only so many are, and only so many wait.
+//! Limits historical queries: how many run at once, and how many wait.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
@@ -9,23 +9,23 @@ use crate::api::BadQuery;
 use crate::server::admission::limits::Limits;
 use crate::server::reject::Rejection;
 
-/// How many questions about the past are answered at once, and how many wait.
+/// Counts historical queries that run or wait.
 #[derive(Debug)]
-pub(crate) struct Past {
+pub(crate) struct HistoryLimit {
     pub(crate) workers: Arc<Semaphore>,
-    /// How many are answered at once.
+    /// How many run at once.
     at_once: usize,
-    /// How many wait beside them, at most.
+    /// How many may wait.
     queue: usize,
-    /// How many are answered or wait.
+    /// How many run or wait now.
     under_way: AtomicUsize,
-    /// How many found no place.
+    /// How many were refused.
     refused: AtomicU64,
 }
 
-/// A place in the lane, until it is dropped.
+/// A place in the lane; dropping it frees the place.
 #[derive(Debug)]
-pub(crate) struct Ticket(Arc<Past>);
+pub(crate) struct Ticket(Arc<HistoryLimit>);
 
 impl Drop for Ticket {
     fn drop(&mut self) {
@@ -33,7 +33,7 @@ impl Drop for Ticket {
     }
 }
 
-impl Past {
+impl HistoryLimit {
     pub(crate) fn new(limits: &Limits) -> Arc<Self> {
         Arc::new(Self {
             workers: Arc::new(Semaphore::new(limits.past)),
@@ -44,32 +44,32 @@ impl Past {
         })
     }
 
-    /// How many are answered or wait.
+    /// How many run or wait now.
     pub(crate) fn under_way(&self) -> usize {
         self.under_way.load(Ordering::Relaxed)
     }
 
-    /// How many may be answered or wait.
+    /// How many may run or wait.
     pub(crate) fn most(&self) -> usize {
         self.at_once.saturating_add(self.queue)
     }
 
-    /// How many found no place.
+    /// How many were refused.
     pub(crate) fn refused(&self) -> u64 {
         self.refused.load(Ordering::Relaxed)
     }
 
-    /// Refuses where no such question is answered at all; `parameter` is what makes it one.
+    /// Refuses the query if this server answers no historical queries. `parameter` names what makes it one.
     pub(crate) fn check(&self, parameter: &'static str) -> Result<(), Rejection> {
         if self.at_once > 0 {
             return Ok(());
         }
-        let message = "this service answers no questions about the past (its limit `past` is 0)";
-        let allowed = "no as_of, and nothing of a stretch of time: what is known now";
+        let message = "this service answers no historical queries (its limit `past` is 0)";
+        let allowed = "questions about now, without as_of, start and end";
         Err(BadQuery::new(parameter, message, allowed).into())
     }
 
-    /// A place in the lane, where one is left.
+    /// Takes a place in the lane, or refuses.
     pub(crate) fn enter(self: &Arc<Self>) -> Result<Ticket, Rejection> {
         let before = self.under_way.fetch_add(1, Ordering::Relaxed);
         let ticket = Ticket(Arc::clone(self));
@@ -90,7 +90,7 @@ mod tests {
 
     #[test]
     fn as_many_have_a_place_as_are_answered_and_may_wait() {
-        let past = Past::new(&Limits {
+        let past = HistoryLimit::new(&Limits {
             past: 1,
             past_queue: 2,
             ..Limits::default()

@@ -1,4 +1,4 @@
-//! What one client can cost the others, and how large a request may be.
+//! Limits for one client, and bounds for the size of a request.
 
 use std::io;
 use std::time::{Duration, Instant};
@@ -8,7 +8,7 @@ use tokio::sync::Semaphore;
 
 use crate::server::reject::Rejection;
 
-/// What one client can cost the others.
+/// Limits of a server.
 ///
 /// # Examples
 ///
@@ -22,43 +22,42 @@ use crate::server::reject::Rejection;
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
-    /// Connections served at once; one more is told to come back in a second.
+    /// Connections served at once. A further one is refused with a retry after one second.
     pub connections: usize,
-    /// Connections among them that one peer may hold, and requests that one client behind a trusted proxy may have under
-    /// way. A peer that opens one more loses the one that it has left idle longest.
+    /// Connections of one peer, and requests under way of one client behind a trusted proxy. A peer that opens one
+    /// more loses its idlest connection.
     pub per_peer: usize,
-    /// Connections among them that may follow a stream, which takes one for as long as its reader likes.
+    /// Connections with an event stream. A stream lasts as long as its reader likes.
     pub streams: usize,
-    /// Questions about the past (with `as_of`) that are answered at once, each by workers and readers of their own; none
-    /// is answered where this is 0.
+    /// Historical queries (with `as_of`) answered at once. 0 turns them off.
     pub past: usize,
-    /// Questions about the past that wait beside them; one more is told to come back.
+    /// Historical queries that may wait. A further one is refused.
     pub past_queue: usize,
-    /// What is kept of the past for the next question about it, in bytes.
+    /// Cache for historical queries, in bytes.
     pub past_memory: usize,
-    /// What answers take together in memory, in bytes: those that are kept, a little more than half of it, and those that
-    /// are being read. Beyond it no further answer is made.
+    /// Memory of all answers, in bytes: cached ones (a little more than half) and those being read. Beyond it no
+    /// further answer is computed.
     pub answer_memory: usize,
     /// Longest query string, in bytes.
     pub query: usize,
     /// Longest sum of header names and values, in bytes.
     pub headers: usize,
-    /// Longest wait for the whole head of a connection's next request, silence before it included.
+    /// Longest wait for the complete head of the next request, idle time included.
     pub idle: Duration,
-    /// Longest time from the first byte of a head to its last, and for agreeing on TLS.
+    /// Longest time from the first to the last byte of a head, and for the TLS handshake.
     pub head: Duration,
-    /// Longest time from a whole head to the first byte of its answer.
+    /// Longest time from a complete head to the first byte of its answer.
     pub request: Duration,
-    /// Longest time in which a client that is being answered reads nothing.
+    /// Longest time that a client may read nothing of its answer.
     pub stall: Duration,
-    /// Longest wait for answers in flight once the server has been told to stop.
+    /// Longest wait for answers in flight at shutdown.
     pub grace: Duration,
 }
 
 impl Default for Limits {
-    /// 512 connections (a process may often hold no more than 1,024 files), 256 of one peer, 256 streams, one question
-    /// about the past at once, 32 that wait, 128 MiB kept of it, 256 MiB of answers, queries of 8 KiB, headers of 16 KiB,
-    /// 30 s idle, 10 s for a head, 60 s for an answer, 30 s stalled, 5 s grace.
+    /// 512 connections (a process may often hold no more than 1,024 files), 256 for each peer, 256 streams, one
+    /// historical query at once and 32 waiting, 128 MiB of historical cache, 256 MiB of answers, queries of 8 KiB,
+    /// headers of 16 KiB, 30 s idle, 10 s for a head, 60 s for an answer, 30 s stalled, 5 s grace.
     fn default() -> Self {
         Self {
             connections: 512,
@@ -80,7 +79,7 @@ impl Default for Limits {
 }
 
 impl Limits {
-    /// Refuses what the semaphore or the clock would overflow at.
+    /// Refuses values at which a semaphore or the clock would overflow.
     pub(crate) fn validate(&self) -> io::Result<()> {
         for (name, number) in [
             ("connections", self.connections),
@@ -112,7 +111,7 @@ impl Limits {
         Ok(())
     }
 
-    /// Refuses a request whose head is too large.
+    /// Refuses a request with an oversized head.
     pub(crate) fn check<B>(&self, request: &Request<B>) -> Result<(), Rejection> {
         let length = request.uri().query().map_or(0, str::len);
         if length > self.query {
@@ -135,7 +134,8 @@ impl Limits {
         Ok(())
     }
 
-    /// The largest head the parser buffers: everything [`Limits::check`] lets pass, and room to refuse more politely.
+    /// The largest head that the parser buffers: all that [`Limits::check`] admits, and some more so that a refusal
+    /// can be sent.
     pub(crate) fn head_bytes(&self) -> usize {
         const ROOM: usize = 64 * 1024;
         self.query.saturating_add(self.headers).saturating_add(ROOM)

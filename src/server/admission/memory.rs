@@ -1,6 +1,6 @@
-//! The memory of answers: what is kept for the next asker and what is still being read by those who were answered.
+//! Bounds the memory of answers: cached ones and those being read.
 //!
-//! An answer is counted once however many read it, from when it is whole until nobody holds it any more.
+//! An answer counts once however many clients read it, until the last reference is dropped.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -9,17 +9,17 @@ use axum::body::Bytes;
 
 use crate::server::reject::Rejection;
 
-/// How much memory answers take, and how much they may; cheap to clone.
+/// Memory used by answers, and its bound; cheap to clone.
 #[derive(Clone, Debug)]
 pub(crate) struct Memory {
-    held: Arc<AtomicUsize>,
+    used: Arc<AtomicUsize>,
     most: usize,
 }
 
-/// An answer's bytes, counted until they are dropped.
+/// The bytes of an answer; they count until they are dropped.
 struct Counted {
     bytes: Vec<u8>,
-    held: Arc<AtomicUsize>,
+    used: Arc<AtomicUsize>,
 }
 
 impl AsRef<[u8]> for Counted {
@@ -30,7 +30,7 @@ impl AsRef<[u8]> for Counted {
 
 impl Drop for Counted {
     fn drop(&mut self) {
-        self.held
+        self.used
             .fetch_sub(self.bytes.capacity(), Ordering::Relaxed);
     }
 }
@@ -38,45 +38,45 @@ impl Drop for Counted {
 impl Memory {
     pub(crate) fn new(most: usize) -> Self {
         Self {
-            held: Arc::default(),
+            used: Arc::default(),
             most,
         }
     }
 
-    /// How much there may be, in bytes.
+    /// The bound in bytes.
     pub(crate) fn most(&self) -> usize {
         self.most
     }
 
-    /// So many sixteenths of what there may be.
+    /// A number of sixteenths of the bound.
     pub(crate) fn share(&self, sixteenths: usize) -> u64 {
         (self.most / 16).saturating_mul(sixteenths) as u64
     }
 
-    /// How much there is, in bytes.
-    pub(crate) fn held(&self) -> usize {
-        self.held.load(Ordering::Relaxed)
+    /// Bytes in use.
+    pub(crate) fn used(&self) -> usize {
+        self.used.load(Ordering::Relaxed)
     }
 
-    /// Refuses another answer where there is no room for one.
+    /// Refuses a further answer if no memory is left.
     pub(crate) fn check(&self) -> Result<(), Rejection> {
-        let held = self.held();
-        if held < self.most {
+        let used = self.used();
+        if used < self.most {
             return Ok(());
         }
         Err(Rejection::NoRoom {
-            held,
+            used,
             allowed: self.most,
         })
     }
 
-    /// `bytes` as an answer that counts.
+    /// Returns `bytes` as a counted answer.
     pub(crate) fn count(&self, mut bytes: Vec<u8>) -> Bytes {
         bytes.shrink_to_fit();
-        self.held.fetch_add(bytes.capacity(), Ordering::Relaxed);
+        self.used.fetch_add(bytes.capacity(), Ordering::Relaxed);
         Bytes::from_owner(Counted {
             bytes,
-            held: Arc::clone(&self.held),
+            used: Arc::clone(&self.used),
         })
     }
 }
@@ -92,18 +92,18 @@ mod tests {
         memory.check().unwrap();
         let answer = memory.count(vec![7; 100]);
         let readers: Vec<Bytes> = (0..50).map(|_| answer.clone()).collect();
-        assert_eq!(memory.held(), 100);
+        assert_eq!(memory.used(), 100);
         assert!(matches!(
             memory.check(),
             Err(Rejection::NoRoom {
-                held: 100,
+                used: 100,
                 allowed: 100
             })
         ));
         drop(answer);
-        assert_eq!(memory.held(), 100);
+        assert_eq!(memory.used(), 100);
         drop(readers);
-        assert_eq!(memory.held(), 0);
+        assert_eq!(memory.used(), 0);
         memory.check().unwrap();
     }
 }

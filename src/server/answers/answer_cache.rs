@@ -1,6 +1,6 @@
-//! Answers as they were encoded, kept for the next asker within a bound of memory.
+//! Cache of encoded answers within a bound of memory.
 //!
-//! Who asks for what is not there makes it; everybody else who asks meanwhile waits for that one.
+//! The first request for a missing answer computes it. Concurrent requests for it wait for the same computation.
 
 use std::future::Future;
 use std::sync::Arc;
@@ -15,42 +15,43 @@ use crate::market::{Explain, Revision};
 use crate::model::Millis;
 use crate::server::reject::Rejection;
 
-/// What an entry takes beside its bytes.
-const ASIDE: usize = 512;
-/// The size of a usual entry: the encoded heatmap of a day.
+/// Overhead of an entry in bytes.
+const OVERHEAD: usize = 512;
+/// Size of a typical entry: the encoded heatmap of a day.
 const USUAL: u64 = 256 << 10;
 
-/// What an entry is found by.
+/// The key of an entry.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub(crate) enum Key {
-    /// A question, and the revision of what its answer depends on.
+pub(crate) enum CacheKey {
+    /// An estimate: the question, and the revision of the data that its answer depends on.
     Estimate { question: String, revision: u64 },
-    /// A question about what was realised: its answer of before a change makes room for the one of after it.
+    /// A realised answer. A newer answer to the same question replaces it.
     Realised { question: String },
-    /// An answer, by its number, and the name of the encoding it is compressed in.
+    /// A compressed answer: its number, and the encoding.
     Packed { number: u64, encoding: String },
 }
 
-/// An estimate as it was encoded.
+/// An encoded estimate.
 #[derive(Debug)]
 pub(crate) struct Estimated {
-    /// Another one for every estimate that was ever made.
+    /// Unique among all estimates of this process.
     pub(crate) number: u64,
     pub(crate) body: Bytes,
     pub(crate) explain: Option<Explain>,
-    /// When it was made of what it was made of.
+    /// When the data it depends on changed last.
     pub(crate) changed_at: Millis,
-    /// The instant from which the question has another answer although nothing has changed: the last bar is too old.
+    /// When the answer changes although the data do not: the last bar is too old then.
     pub(crate) until: Option<Millis>,
 }
 
-/// A realised answer as it was encoded.
+/// An encoded realised answer.
 #[derive(Clone, Debug)]
 pub(crate) struct Realised {
-    /// As of [`Estimated`]: no two answers that were made share one.
+    /// Unique among all answers of this process.
     pub(crate) number: u64,
     pub(crate) body: Bytes,
-    /// What all of it is of; nothing where the market would not keep still, and then it is not kept.
+    /// The revision that all of the answer is of. `None` if the market changed meanwhile; the answer is then not
+    /// cached.
     pub(crate) revision: Option<Revision>,
 }
 
@@ -73,32 +74,32 @@ impl Entry {
 #[derive(Clone, Debug)]
 struct Weight;
 
-impl Weighter<Key, Entry> for Weight {
-    fn weight(&self, key: &Key, entry: &Entry) -> u64 {
+impl Weighter<CacheKey, Entry> for Weight {
+    fn weight(&self, key: &CacheKey, entry: &Entry) -> u64 {
         let name = match key {
-            Key::Estimate { question, .. } | Key::Realised { question } => question.len(),
-            Key::Packed { encoding, .. } => encoding.len(),
+            CacheKey::Estimate { question, .. } | CacheKey::Realised { question } => question.len(),
+            CacheKey::Packed { encoding, .. } => encoding.len(),
         };
         let bytes = match entry {
             Entry::Estimate(estimated) => estimated.body.len(),
             Entry::Realised(realised) => realised.body.len(),
             Entry::Packed(bytes) => bytes.len(),
         };
-        (name + bytes + ASIDE) as u64
+        (name + bytes + OVERHEAD) as u64
     }
 }
 
-/// The answers that are kept; cheap to clone.
+/// The answer cache; cheap to clone.
 #[derive(Clone)]
 pub(crate) struct Encoded {
-    entries: Arc<Cache<Key, Entry, Weight>>,
+    entries: Arc<Cache<CacheKey, Entry, Weight>>,
     made: Arc<AtomicU64>,
 }
 
 impl Encoded {
-    /// Nothing yet, in so much room, in bytes.
+    /// An empty cache of `room` bytes.
     pub(crate) fn of(room: u64) -> Self {
-        // One part, so that an entry may be as large as all of the room.
+        // One shard, so that an entry may take all of the memory.
         let options = OptionsBuilder::new()
             .shards(1)
             .estimated_items_capacity(usize::try_from(room / USUAL).unwrap_or(1).max(16))
@@ -111,7 +112,7 @@ impl Encoded {
                 DefaultHashBuilder::default(),
                 DefaultLifecycle::default(),
             ),
-            // All three options are given, so they are never found wanting.
+            // All three options are set, so this cannot fail.
             Err(_) => Cache::with(
                 16,
                 room,
@@ -126,28 +127,28 @@ impl Encoded {
         }
     }
 
-    /// Room for other answers, which share no number with those in here.
-    pub(crate) fn beside(&self, room: u64) -> Self {
+    /// Another cache that shares the numbering.
+    pub(crate) fn sibling(&self, room: u64) -> Self {
         Self {
             made: Arc::clone(&self.made),
             ..Self::of(room)
         }
     }
 
-    /// A number for the next answer.
+    /// The number of the next answer.
     pub(crate) fn number(&self) -> u64 {
         self.made.fetch_add(1, Ordering::Relaxed)
     }
 
-    /// How many answers have been made.
+    /// How many answers have been computed.
     pub(crate) fn made(&self) -> u64 {
         self.made.load(Ordering::Relaxed)
     }
 
-    /// The estimate of `key` that is good at `now`, by `make` where there is none.
+    /// The estimate for `key` that is valid at `now`; computed by `make` if missing.
     pub(crate) async fn estimate(
         &self,
-        key: &Key,
+        key: &CacheKey,
         now: Millis,
         make: impl Future<Output = Result<Estimated, Rejection>> + Send + 'static,
     ) -> Result<Arc<Estimated>, Rejection> {
@@ -162,10 +163,10 @@ impl Encoded {
         }
     }
 
-    /// The answer of `key` that is of `revision` or a later one, by `make` where there is none.
+    /// The answer for `key` of `revision` or later; computed by `make` if missing.
     pub(crate) async fn realised(
         &self,
-        key: &Key,
+        key: &CacheKey,
         revision: Revision,
         make: impl Future<Output = Result<Realised, Rejection>> + Send + 'static,
     ) -> Result<Realised, Rejection> {
@@ -182,10 +183,10 @@ impl Encoded {
         }
     }
 
-    /// The compressed bytes of `key`, by `make` where they are not there.
+    /// The compressed bytes for `key`; computed by `make` if missing.
     pub(crate) async fn packed(
         &self,
-        key: &Key,
+        key: &CacheKey,
         make: impl Future<Output = Result<Bytes, Rejection>> + Send + 'static,
     ) -> Result<Bytes, Rejection> {
         let make = async { Ok(Entry::Packed(make.await?)) };
@@ -195,10 +196,10 @@ impl Encoded {
         }
     }
 
-    /// The entry of `key` that is `good`; what `make` makes takes the place of one that is not.
+    /// The entry for `key` if it is `good`. Otherwise `make` replaces it.
     async fn entry(
         &self,
-        key: &Key,
+        key: &CacheKey,
         good: impl Fn(&Entry) -> bool + Send + 'static,
         make: impl Future<Output = Result<Entry, Rejection>> + Send + 'static,
     ) -> Result<Entry, Rejection> {
@@ -209,17 +210,17 @@ impl Encoded {
             .await
     }
 
-    /// What is looked for as of [`Encoded::entry`], where it was not there a moment ago.
+    /// Looks up an entry as [`Encoded::entry`] does, after a first miss.
     async fn made_once(
         &self,
-        key: Key,
+        key: CacheKey,
         good: Box<dyn Fn(&Entry) -> bool + Send>,
         make: BoxFuture<'static, Result<Entry, Rejection>>,
     ) -> Result<Entry, Rejection> {
         let entries = Arc::clone(&self.entries);
-        // On a task of its own: others wait for it, so it must not end with the one who happened to ask first.
+        // Runs as a task of its own, because others wait for it. It must not end with the request that started it.
         let task = tokio::spawn(async move {
-            let look = move |_: &Key, entry: &mut Entry| {
+            let look = move |_: &CacheKey, entry: &mut Entry| {
                 if good(entry) {
                     EntryAction::Retain(entry.clone())
                 } else {
@@ -229,12 +230,12 @@ impl Encoded {
             let place = match entries.entry_async(&key, look).await {
                 EntryResult::Retained(entry) => return Ok(entry),
                 EntryResult::Vacant(place) | EntryResult::Replaced(place, _) => place,
-                // Neither is asked for.
+                // Neither variant is requested.
                 EntryResult::Removed(..) | EntryResult::Timeout => return Err(Rejection::Defect),
             };
             let entry = make.await?;
             if entry.lasts() {
-                // Refused only where somebody else put something there meanwhile.
+                // Fails only if another task inserted the entry meanwhile.
                 let _ = place.insert(entry.clone());
             }
             Ok(entry)
@@ -273,14 +274,14 @@ mod tests {
         make: impl Future<Output = Result<Estimated, Rejection>> + Send + 'static,
     ) -> JoinHandle<Answer> {
         let encoded = encoded.clone();
-        let key = Key::Estimate {
+        let key = CacheKey::Estimate {
             question: question.to_string(),
             revision: 0,
         };
         tokio::spawn(async move { encoded.estimate(&key, Millis(0), make).await })
     }
 
-    /// Asks for a map that waits for `release`.
+    /// Requests a map that waits for `release`.
     fn ask_long(encoded: &Encoded, release: &Arc<Notify>) -> JoinHandle<Answer> {
         let (release, counter) = (Arc::clone(release), encoded.clone());
         ask(encoded, "map", async move {
@@ -338,7 +339,7 @@ mod tests {
         }
     }
 
-    /// Asks for what is of `wanted`; what is made is of `of`, once that is released.
+    /// Requests revision `wanted`. The computed answer is of revision `of`, once `old` is released.
     fn ask_realised(
         encoded: &Encoded,
         wanted: u64,
@@ -346,7 +347,7 @@ mod tests {
         release: &Arc<Notify>,
     ) -> JoinHandle<Realised> {
         let (encoded, release) = (encoded.clone(), Arc::clone(release));
-        let key = Key::Realised {
+        let key = CacheKey::Realised {
             question: "coins".to_owned(),
         };
         tokio::spawn(async move {
@@ -385,7 +386,7 @@ mod tests {
             assert!(answer.unwrap().revision.unwrap().number >= 1);
         }
         assert_eq!(encoded.made(), 2);
-        // What is newer than what was looked for is as good, and the old answer is not kept beside it.
+        // A newer answer serves as well. The old answer does not replace it.
         let late = ask_realised(&encoded, 1, Some(1), &old).await.unwrap();
         assert_eq!(late.revision, Some(at(2)));
         assert_eq!(encoded.entries.len(), 1);
@@ -416,9 +417,9 @@ mod tests {
             assert_eq!(made.await.unwrap().unwrap().number, question);
             assert!(encoded.entries.weight() <= room);
         }
-        let held = encoded.entries.weight();
-        assert!(held > room / 2, "{held}");
-        // What is larger than the room is answered, and not kept.
+        let weight = encoded.entries.weight();
+        assert!(weight > room / 2, "{weight}");
+        // An answer larger than the cache is returned and not cached.
         let large = ask(&encoded, "large", async { Ok(estimated(1, 200_000)) }).await;
         assert_eq!(large.unwrap().unwrap().body.len(), 200_000);
         assert!(encoded.entries.weight() <= room);

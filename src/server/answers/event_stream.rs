@@ -1,7 +1,7 @@
-//! The stream of orders as they arrive, and of cascades as they close: server-sent events, each reader at its own pace.
+//! Server-sent events: orders as they arrive and cascades as they close. Each reader has its own pace.
 //!
-//! Written here and not by axum's `Sse`: that sends every event in a chunk of its own, where a page of orders is one here,
-//! and its sign of life cannot name the place that a reader has come to.
+//! axum's `Sse` does not fit: it sends every event in a chunk of its own, where this sends a page of orders in one.
+//! Its keep-alive cannot carry the reader's position.
 
 use std::fmt::Display;
 use std::time::Duration;
@@ -20,28 +20,28 @@ use crate::market::{CascadeFollower, CascadeUpdate, OrderFollower, OrderUpdate};
 use crate::server::answers::query::pairs;
 use crate::server::answers::response::EVENTS;
 use crate::server::reject::Rejection;
-use crate::server::shared::Shared;
+use crate::server::shared::PageState;
 
 /// Orders read from the market at a time.
 const PAGE: usize = 256;
 
-/// When a reader that lost its connection should come back, in milliseconds.
+/// How long a disconnected reader waits before it reconnects, in milliseconds.
 const RETRY: &str = "retry: 1000\n";
 
 const LAST_EVENT_ID: HeaderName = HeaderName::from_static("last-event-id");
 const ANNOUNCED: HeaderName = HeaderName::from_static(Stream::KEEP_ALIVE);
-/// Proxies that know it pass events on at once.
+/// Asks proxies not to buffer the stream.
 const UNBUFFERED: HeaderName = HeaderName::from_static("x-accel-buffering");
 
 /// The page of the stream.
 pub(crate) async fn follow(
-    State(shared): State<Shared>,
+    State(shared): State<PageState>,
     headers: HeaderMap,
     uri: Uri,
 ) -> Result<Response, Rejection> {
     let query = pairs(uri.query().unwrap_or_default())?;
     let mut question = Stream::from_arguments(&Arguments::from_query(query, Stream::PARAMETERS)?)?;
-    // A browser that comes back asks the address it asked before: the header is newer.
+    // A reconnecting browser repeats the old address, so the header is newer.
     if let Some(id) = headers.get(LAST_EVENT_ID) {
         question.last_event_id = Some(String::from_utf8_lossy(id.as_bytes()).into_owned());
     }
@@ -90,21 +90,21 @@ pub(crate) async fn follow(
     Ok(response)
 }
 
-/// What the event of a gap says.
+/// The payload of a gap event.
 #[derive(Serialize)]
 struct Gap<'a> {
     asked: Option<&'a str>,
     message: &'static str,
 }
 
-/// Who reads, and of what.
+/// A reader's position in orders or cascades.
 enum Reader {
     Orders(Box<OrderFollower>),
     Cascades(Box<CascadeFollower>),
 }
 
 impl Reader {
-    /// The place behind what has been read, as far as it is one.
+    /// The position behind the last event, as text.
     fn place(&self) -> Option<String> {
         match self {
             Self::Orders(follower) => follower.place().map(|place| place.to_string()),
@@ -112,7 +112,7 @@ impl Reader {
         }
     }
 
-    /// The next events, as they are sent; none where nothing will come.
+    /// The next events as bytes. `None` if there are none yet.
     async fn next(&mut self) -> Result<Option<Bytes>, Rejection> {
         let mut events = Vec::new();
         match self {
@@ -141,7 +141,7 @@ impl Reader {
     }
 }
 
-/// Writes the event of a gap.
+/// Writes a gap event.
 fn gap(events: &mut Vec<u8>, asked: Option<&str>, newest: impl Display) -> Result<(), Rejection> {
     let gap = Gap {
         asked,
@@ -151,7 +151,7 @@ fn gap(events: &mut Vec<u8>, asked: Option<&str>, newest: impl Display) -> Resul
     event(events, Some(Stream::GAP), newest, &gap)
 }
 
-/// The next events, as soon as there are any; a sign of life where there are none for long.
+/// The next events as soon as there are any, or a keep-alive comment.
 async fn next(follower: &mut Reader, keep_alive: Duration) -> Result<Bytes, Rejection> {
     let silence = Instant::now() + keep_alive;
     if let Ok(next) = timeout_at(silence, follower.next()).await {
@@ -160,12 +160,12 @@ async fn next(follower: &mut Reader, keep_alive: Duration) -> Result<Bytes, Reje
             None => sleep_until(silence).await,
         }
     }
-    // Who comes back need not be shown again what was left out for it.
+    // Carries the position, so that a reconnect does not repeat filtered events.
     let place = follower.place().map(|place| format!("id: {place}\n"));
     Ok(format!(": here\n{}\n", place.unwrap_or_default()).into())
 }
 
-/// Writes one event. JSON has no line breaks of its own here, so one line holds it.
+/// Writes one event. The JSON has no line breaks, so one data line is enough.
 fn event<T: Serialize>(
     events: &mut Vec<u8>,
     kind: Option<&str>,

@@ -1,4 +1,4 @@
-//! The service's description of itself, made of the table that answers and refuses as well.
+//! `/api`, `/health` and `/ready`: what the service offers and how it is.
 
 use serde::Serialize;
 
@@ -7,10 +7,10 @@ use crate::market::{Dependency, Market, wall_clock};
 use crate::model::{Damage, Millis, MissedStretch};
 use crate::server::reject::Rejection;
 
-/// So many milliseconds after it was last written down that somebody waits to hear a venue, he is at it.
+/// A collector is considered running for this many milliseconds after its last record.
 const AT_WORK: i64 = Millis::MINUTE;
 
-/// What `GET /api` says.
+/// The body of `GET /api`.
 #[derive(Serialize)]
 pub(crate) struct Index<'a> {
     success: bool,
@@ -18,31 +18,31 @@ pub(crate) struct Index<'a> {
     version: &'static str,
     source: &'a str,
     simulated: bool,
-    /// Absent where nothing has been observed yet, as below.
+    /// Absent if nothing has been observed yet.
     now: Option<Millis>,
     coins: Vec<String>,
     endpoints: &'static [EndpointEntry],
     everywhere: [Parameter; 2],
-    /// What the header `Prefer` may ask for.
+    /// Accepted values of the `Prefer` header.
     preferences: [&'static str; 1],
     extensions: &'static [EndpointEntry],
 }
 
-/// What `GET /health` says.
+/// The body of `GET /health`.
 #[derive(Serialize)]
 pub(crate) struct Health {
     success: bool,
     now: Option<Millis>,
 }
 
-/// What `GET /ready` says.
+/// The body of `GET /ready`.
 #[derive(Serialize)]
 pub(crate) struct Readiness {
     success: bool,
     now: Option<Millis>,
-    /// How long ago that was by the clock, in milliseconds; never negative.
+    /// Age of the newest observation by the wall clock, in milliseconds; never negative.
     age: Option<i64>,
-    /// Files whose rows are missing from the answers.
+    /// Damaged files. Their rows are missing from answers.
     damaged: Vec<Damage>,
 }
 
@@ -67,10 +67,10 @@ impl<'a> Index<'a> {
 impl Readiness {
     /// # Errors
     ///
-    /// A refusal where the market's archive cannot be read, the newest that it knows is older than `max_age`
-    /// milliseconds or there is none, or none of those who are to be listened to for it has been heard.
+    /// A refusal if the archive cannot be read, if the newest observation is older than `max_age` milliseconds or
+    /// missing, or if none of the exchanges to collect is connected.
     pub(crate) fn of(market: &Market, max_age: Option<i64>) -> Result<Self, Rejection> {
-        // Cannot be answered where the journal cannot be.
+        // Fails if the journal cannot be read.
         market.standing(&Dependency::Record)?;
         let (clock, now) = (wall_clock(), market.known_until());
         let age = now.map(|now| (clock.0 - now.0).max(0));

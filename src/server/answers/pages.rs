@@ -1,4 +1,4 @@
-//! The pages of the ten: a question is read, answered and named, or found to have been answered already.
+//! The pages of the ten endpoints: parse the question, answer it or serve it from the cache, and set validators.
 
 use std::hash::{DefaultHasher, Hash, Hasher};
 
@@ -15,48 +15,48 @@ use crate::market::{
     VenueCoverage, wall_clock,
 };
 use crate::model::{EarlierBar, FineCells, Millis, Sides, Window};
-use crate::server::answers::answer_cache::{Estimated, Key, Realised};
-use crate::server::answers::query::{Question, prefers_explained};
+use crate::server::answers::answer_cache::{CacheKey, Estimated, Realised};
+use crate::server::answers::query::{ParsedQuery, prefers_explained};
 use crate::server::answers::response::{encoded, encoded_within, json};
 use crate::server::answers::response_cache::Lasting;
 use crate::server::answers::validator::Validator;
 use crate::server::reject::Rejection;
-use crate::server::shared::{Lane, Shared};
+use crate::server::shared::{Lane, PageState};
 
 const OPEN_INTEREST: HeaderName = HeaderName::from_static(api::OPEN_INTEREST);
 const OPEN_INTEREST_AGE: HeaderName = HeaderName::from_static(api::OPEN_INTEREST_AGE);
 const PREFERENCE_APPLIED: HeaderName = HeaderName::from_static(api::PREFERENCE_APPLIED);
 
-/// How often an answer is made anew because the market has changed meanwhile, before it goes out without a name that
-/// could ever be asked for again.
+/// How often an answer is computed again because the market changed meanwhile. After that it is sent without a
+/// reusable validator.
 const TRIES: usize = 8;
 
-/// What the compression is told of an answer: the lane it queues with, and its number where the body is as it is kept.
+/// Gives the compression layer the lane of an answer, and its number if the body is cached.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Origin {
     pub(crate) lane: Lane,
     pub(crate) number: Option<u64>,
 }
 
-/// A question, whichever endpoint it is for.
+/// A question of any endpoint.
 #[derive(Debug)]
 struct Asked {
     name: &'static str,
-    /// Its parameters with their defaults spelled out, apart from the two below.
+    /// Its parameters with defaults filled in, without the two below.
     query: Vec<(&'static str, String)>,
     as_of: Option<Millis>,
     explain: bool,
-    /// Whether it tells of what was listened to.
+    /// Whether the answer includes coverage.
     of_record: bool,
-    /// Whether it is about a stretch of time, which may reach back for years.
-    of_stretch: bool,
+    /// Whether it asks for a range of time, which may span years.
+    of_range: bool,
 }
 
 impl Asked {
-    /// The lane of the answer: `usual`, if it is about now.
+    /// The lane of the answer; `usual` if it is about now.
     fn lane(&self, usual: Lane) -> Lane {
-        if self.as_of.is_some() || self.of_stretch {
-            Lane::Past
+        if self.as_of.is_some() || self.of_range {
+            Lane::History
         } else {
             usual
         }
@@ -68,38 +68,38 @@ impl Asked {
     }
 }
 
-/// What makes an answer's body, and how it came to be. Its endpoint is not seen from outside, so that all that is done
-/// with an answer is compiled once, not for each of the ten.
+/// Computes the body of an answer and its explanation. The endpoint's type is erased, so that the page code is
+/// compiled once.
 type Make = Box<dyn Fn(&Market) -> Result<Made, Rejection> + Send>;
 
-/// An answer's body, and what is to be said beside it.
+/// The body of an answer, and its explanation.
 struct Made {
     body: Vec<u8>,
     explain: Option<Explain>,
     earlier: Option<EarlierBar>,
 }
 
-/// What is to be done about a question.
+/// How a question is answered.
 struct Plan {
     asked: Asked,
     material: QueryInputs,
     make: Make,
 }
 
-/// The page of an endpoint; one kind of page for all of them, so that what a page does is compiled once.
+/// The page of an endpoint. One type for all endpoints, so that the page code is compiled once.
 #[derive(Clone, Copy)]
-pub(crate) struct Page(fn(&Shared, &str, bool) -> Result<Plan, Rejection>);
+pub(crate) struct EndpointPage(fn(&PageState, &str, bool) -> Result<Plan, Rejection>);
 
-impl Page {
+impl EndpointPage {
     pub(crate) fn of<E: MarketQuery>() -> Self {
         Self(plan::<E>)
     }
 }
 
-impl Handler<(), Shared> for Page {
+impl Handler<(), PageState> for EndpointPage {
     type Future = BoxFuture<'static, Response>;
 
-    fn call(self, request: Request, shared: Shared) -> Self::Future {
+    fn call(self, request: Request, shared: PageState) -> Self::Future {
         let (parts, _) = request.into_parts();
         Box::pin(async move {
             let query = parts.uri.query().unwrap_or_default();
@@ -120,20 +120,26 @@ impl Handler<(), Shared> for Page {
     }
 }
 
-/// What a query string asks of an endpoint, where an explained answer may be preferred.
-fn plan<E: MarketQuery>(shared: &Shared, query: &str, preferred: bool) -> Result<Plan, Rejection> {
-    let Question {
+/// Parses the query string for an endpoint. `preferred` asks for an explained answer.
+fn plan<E: MarketQuery>(
+    shared: &PageState,
+    query: &str,
+    preferred: bool,
+) -> Result<Plan, Rejection> {
+    let ParsedQuery {
         endpoint,
         explain,
         as_of,
-    } = Question::<E>::read(query)?;
+    } = ParsedQuery::<E>::read(query)?;
     let explain = explain || preferred;
     let material = endpoint.material();
     if as_of.is_some() {
         shared.past.check("as_of")?;
     } else if material == QueryInputs::TimeRange {
-        let stretch = E::PARAMETERS.contains(&"start");
-        shared.past.check(if stretch { "start" } else { "as_of" })?;
+        let is_range = E::PARAMETERS.contains(&"start");
+        shared
+            .past
+            .check(if is_range { "start" } else { "as_of" })?;
     }
     let asked = Asked {
         name: E::NAME,
@@ -141,9 +147,9 @@ fn plan<E: MarketQuery>(shared: &Shared, query: &str, preferred: bool) -> Result
         as_of,
         explain,
         of_record: matches!(material, QueryInputs::Recorded(_) | QueryInputs::TimeRange),
-        of_stretch: material == QueryInputs::TimeRange,
+        of_range: material == QueryInputs::TimeRange,
     };
-    let most = if asked.of_stretch {
+    let most = if asked.of_range {
         shared.longest
     } else {
         usize::MAX
@@ -168,7 +174,11 @@ fn plan<E: MarketQuery>(shared: &Shared, query: &str, preferred: bool) -> Result
     })
 }
 
-async fn respond(shared: Shared, headers: &HeaderMap, plan: Plan) -> Result<Response, Rejection> {
+async fn respond(
+    shared: PageState,
+    headers: &HeaderMap,
+    plan: Plan,
+) -> Result<Response, Rejection> {
     let Plan {
         asked,
         material,
@@ -183,16 +193,16 @@ async fn respond(shared: Shared, headers: &HeaderMap, plan: Plan) -> Result<Resp
     }
 }
 
-/// Sums and rankings: what a client holds, and what is kept, is compared by what the answer depends on.
+/// Answers totals and rankings. Validators and cache entries follow the data that the answer depends on.
 async fn realised(
-    shared: Shared,
+    shared: PageState,
     headers: &HeaderMap,
     asked: Asked,
     window: Window,
     make: Make,
 ) -> Result<Response, Rejection> {
     let question = format!("{} {}", asked.spelled(), asked.explain);
-    let key = Key::Realised { question };
+    let key = CacheKey::Realised { question };
     let mut hasher = DefaultHasher::new();
     key.hash(&mut hasher);
     let (nonce, hash) = (shared.nonce, hasher.finish());
@@ -200,7 +210,7 @@ async fn realised(
         tag: format!("{nonce:x}-{:x}-{hash:x}", revision.number),
         changed_at: revision.changed_at,
     };
-    // An explanation tells of runs and gaps, which change without an order.
+    // An explanation includes sessions and gaps, which change without an order.
     let basis = if asked.explain || asked.of_record {
         Dependency::Record
     } else {
@@ -208,13 +218,13 @@ async fn realised(
     };
     let current = shared.market.look_at(&basis).await?.revision;
     let named = name(current);
-    if named.is_held(headers) {
+    if named.is_current(headers) {
         return Ok(named.not_modified());
     }
     let (theirs, of) = (shared.clone(), basis.clone());
     let lane = asked.lane(Lane::Quick);
-    // What is long is not made again and again because of what has nothing to do with it.
-    let tries = if lane == Lane::Past || asked.of_stretch {
+    // A long answer is not computed again because of unrelated changes.
+    let tries = if lane == Lane::History || asked.of_range {
         1
     } else {
         TRIES
@@ -233,15 +243,15 @@ async fn realised(
         };
         theirs.make(lane, work).await
     };
-    let kept = shared.encoded(lane).realised(&key, current, make).await?;
-    let validator = shared.named(kept.revision.map(name));
-    let mut response = validator.on(json(kept.body));
+    let cached = shared.encoded(lane).realised(&key, current, make).await?;
+    let validator = shared.named(cached.revision.map(name));
+    let mut response = validator.on(json(cached.body));
     let extensions = response.extensions_mut();
     extensions.insert(Origin {
         lane,
-        number: Some(kept.number),
+        number: Some(cached.number),
     });
-    if let Some(revision) = kept.revision.filter(|_| lane != Lane::Past) {
+    if let Some(revision) = cached.revision.filter(|_| lane != Lane::History) {
         extensions.insert(Lasting {
             basis,
             revision: revision.number,
@@ -252,9 +262,9 @@ async fn realised(
     Ok(response)
 }
 
-/// Estimates take their time: each is made once for what it depends on.
+/// Answers estimates. Each is computed once for each revision of its data.
 async fn estimated(
-    shared: Shared,
+    shared: PageState,
     headers: &HeaderMap,
     asked: Asked,
     needed: RequiredHistory,
@@ -263,43 +273,43 @@ async fn estimated(
     let basis = Dependency::Coin(needed.coin.clone());
     let standing = shared.market.look_at(&basis).await?;
     let revision = standing.revision.number;
-    let key = Key::Estimate {
+    let key = CacheKey::Estimate {
         question: asked.spelled(),
         revision,
     };
     let lane = asked.lane(Lane::Slow);
     let Asked { explain, as_of, .. } = asked;
     let make = estimate(shared.clone(), asked, needed, make);
-    let kept = shared
+    let cached = shared
         .encoded(lane)
         .estimate(&key, standing.now, make)
         .await?;
     let plain = Validator {
-        tag: format!("{:x}-e{:x}", shared.nonce, kept.number),
-        changed_at: kept.changed_at,
+        tag: format!("{:x}-e{:x}", shared.nonce, cached.number),
+        changed_at: cached.changed_at,
     };
     if !explain {
-        if plain.is_held(headers) {
+        if plain.is_current(headers) {
             return Ok(plain.not_modified());
         }
-        let mut response = plain.on(json(kept.body.clone()));
-        warn_of_units(&mut response, kept.explain.as_ref());
+        let mut response = plain.on(json(cached.body.clone()));
+        warn_of_units(&mut response, cached.explain.as_ref());
         let extensions = response.extensions_mut();
         extensions.insert(Origin {
             lane,
-            number: Some(kept.number),
+            number: Some(cached.number),
         });
-        if lane != Lane::Past {
+        if lane != Lane::History {
             extensions.insert(Lasting {
                 basis,
                 revision,
-                until: kept.until,
+                until: cached.until,
                 validator: plain,
             });
         }
         return Ok(response);
     }
-    // The explanation tells the instant it was asked at.
+    // The explanation includes the instant of the question.
     let name = move |revision: Revision| Validator {
         tag: format!("{}-{:x}", plain.tag, revision.number),
         changed_at: plain.changed_at.max(revision.changed_at),
@@ -311,17 +321,17 @@ async fn estimated(
             .await?
             .revision,
     );
-    if current.is_held(headers) {
+    if current.is_current(headers) {
         return Ok(current.not_modified());
     }
-    let scale = kept.explain.clone();
+    let scale = cached.explain.clone();
     let work = move |market: &Market| {
         at_one_revision(market, &Dependency::Observations, TRIES, || {
-            let estimate = kept.explain.as_ref();
-            explained(&kept.body, market, as_of, (None, None), estimate)
+            let estimate = cached.explain.as_ref();
+            explained(&cached.body, market, as_of, (None, None), estimate)
         })
     };
-    // Of an estimate that is there: its question has had its place in the lane of the past.
+    // The estimate is cached, so the historical lane has been passed already.
     let (revision, body) = shared.make(Lane::Quick, work).await?;
     let body = shared.memory.count(body);
     let mut response = shared.named(revision.map(name)).on(json(body));
@@ -332,7 +342,7 @@ async fn estimated(
     Ok(response)
 }
 
-/// Says of an estimate that its amounts are none, where they are not, or how old the open interest is that they are of.
+/// Adds headers for relative units and for the age of the open interest.
 fn warn_of_units(response: &mut Response, explain: Option<&Explain>) {
     let Some(explain) = explain else { return };
     let headers = response.headers_mut();
@@ -343,9 +353,9 @@ fn warn_of_units(response: &mut Response, explain: Option<&Explain>) {
     }
 }
 
-/// Makes an estimate to be kept.
+/// Computes an estimate for the cache.
 async fn estimate(
-    shared: Shared,
+    shared: PageState,
     asked: Asked,
     needed: RequiredHistory,
     make: Make,
@@ -358,7 +368,7 @@ async fn estimate(
         let closed = explain.as_ref().map(|explain| explain.closed);
         let estimated = Estimated {
             number,
-            // At a fixed instant a bar does not get any older.
+            // As of a fixed instant a bar does not age.
             until: closed
                 .filter(|_| asked.as_of.is_none())
                 .map(|closed| closed.on(needed.lasts)),
@@ -366,7 +376,7 @@ async fn estimate(
             explain,
             changed_at: wall_clock(),
         };
-        // What is made of the past now was not shown then.
+        // An answer about the past was not served at that time.
         if asked.as_of.is_none()
             && let (Some(maps), Some(closed)) = (market.maps_kept(), closed)
         {
@@ -377,7 +387,7 @@ async fn estimate(
     shared.make(lane, work).await
 }
 
-/// An estimate as it is kept for good.
+/// The record of a served estimate.
 fn served(asked: &Asked, coin: &str, closed: Millis, estimated: &Estimated) -> ServedMap {
     let params: Vec<String> = asked
         .query
@@ -396,7 +406,7 @@ fn served(asked: &Asked, coin: &str, closed: Millis, estimated: &Estimated) -> S
     }
 }
 
-/// What `work` makes, and the revision of the market that all of it is of; none where the market would not keep still.
+/// Runs `work` until the market's revision is the same before and after. The revision is `None` if it never is.
 fn at_one_revision<T>(
     market: &Market,
     basis: &Dependency,
@@ -417,8 +427,8 @@ fn at_one_revision<T>(
     }
 }
 
-impl Shared {
-    /// A name for an answer: the one given, or one that no other answer will ever have.
+impl PageState {
+    /// The given validator, or a unique one.
     fn named(&self, validator: Option<Validator>) -> Validator {
         validator.unwrap_or_else(|| Validator {
             tag: format!(
@@ -431,7 +441,7 @@ impl Shared {
     }
 }
 
-/// The JSON of the answer that `make` makes.
+/// The JSON of the answer that `make` computes.
 fn encode(
     asked: &Asked,
     window: Window,
@@ -443,8 +453,8 @@ fn encode(
         return Ok(plain.body);
     }
     let coverage = market.coverage(asked.as_of, window)?;
-    let beside = (Some(coverage), plain.earlier);
-    explained(&plain.body, market, asked.as_of, beside, None)
+    let with_explanation = (Some(coverage), plain.earlier);
+    explained(&plain.body, market, asked.as_of, with_explanation, None)
 }
 
 fn enveloped<E: MarketQuery, T: Serialize>(reply: T, most: usize) -> Result<Vec<u8>, Rejection> {
@@ -455,7 +465,7 @@ fn enveloped<E: MarketQuery, T: Serialize>(reply: T, most: usize) -> Result<Vec<
     }
 }
 
-/// How an answer came to be.
+/// The explanation of an answer.
 #[derive(Serialize)]
 struct Explanation<'a> {
     source: &'a str,
@@ -463,12 +473,12 @@ struct Explanation<'a> {
     as_of: Option<Millis>,
     #[serde(skip_serializing_if = "Option::is_none")]
     coverage: Option<Vec<VenueCoverage>>,
-    /// The first bar before those of the answer that cannot be made into them.
+    /// The first bar before the answer's bars that cannot be converted to their interval.
     #[serde(skip_serializing_if = "Option::is_none")]
     earlier: Option<EarlierBar>,
     #[serde(flatten)]
     estimate: Option<&'a Explain>,
-    /// Which of a heatmap's cells are longs, and which are shorts.
+    /// The long and short parts of a heatmap's cells.
     #[serde(skip_serializing_if = "Option::is_none")]
     sides: Option<Sides>,
     /// A liquidation map on the ledger's own grid.
@@ -476,7 +486,7 @@ struct Explanation<'a> {
     fine: Option<FineCells>,
 }
 
-/// An encoded answer with the extra field `explain` behind its own.
+/// An encoded answer with the additional field `explain`.
 fn explained(
     plain: &[u8],
     market: &Market,
@@ -494,11 +504,11 @@ fn explained(
         sides: estimate.and_then(Explain::sides),
         fine: estimate.and_then(Explain::fine_cells),
     })?;
-    beside(plain, &explanation)
+    with_explanation(plain, &explanation)
 }
 
-/// The JSON object `plain`, which has a field, with the field `explain`.
-fn beside(plain: &[u8], explanation: &[u8]) -> Result<Vec<u8>, Rejection> {
+/// The JSON object `plain`, which is not empty, with the additional field `explain`.
+fn with_explanation(plain: &[u8], explanation: &[u8]) -> Result<Vec<u8>, Rejection> {
     let Some(open) = plain.strip_suffix(b"}") else {
         log::error!("an answer is no JSON object");
         return Err(Rejection::Defect);
@@ -516,13 +526,13 @@ mod tests {
     #[test]
     fn an_explanation_stands_behind_the_fields_and_touches_none_of_them() {
         let plain = br#"{"success":true,"data":[{"a":1.50}]}"#;
-        let both = beside(plain, br#"{"source":"here"}"#).unwrap();
+        let both = with_explanation(plain, br#"{"source":"here"}"#).unwrap();
         assert_eq!(both.get(..plain.len() - 1), plain.get(..plain.len() - 1));
         let read: Value = serde_json::from_slice(&both).unwrap();
         assert_eq!(
             read,
             json!({"success": true, "data": [{"a": 1.5}], "explain": {"source": "here"}})
         );
-        assert!(beside(b"[]", b"{}").is_err());
+        assert!(with_explanation(b"[]", b"{}").is_err());
     }
 }

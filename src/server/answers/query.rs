@@ -1,4 +1,4 @@
-//! From a query string to a question: strict decoding, and the two parameters the contract does not have.
+//! Parses a query string into a question, with `explain` and `as_of`.
 
 use axum::http::HeaderMap;
 use percent_encoding::percent_decode_str;
@@ -7,19 +7,19 @@ use crate::api::{self, Arguments, BadQuery};
 use crate::market::MarketQuery;
 use crate::model::Millis;
 
-/// What a request asks.
+/// A parsed request.
 #[derive(Debug)]
-pub(crate) struct Question<E> {
+pub(crate) struct ParsedQuery<E> {
     /// The endpoint's question.
     pub(crate) endpoint: E,
-    /// Whether the answer is to be explained.
+    /// Whether the answer is explained.
     pub(crate) explain: bool,
-    /// The instant the answer is to be of; the newest observation's where absent.
+    /// The instant that the answer is as of. `None` means the newest observation.
     pub(crate) as_of: Option<Millis>,
 }
 
-impl<E: MarketQuery> Question<E> {
-    /// The question of a query string.
+impl<E: MarketQuery> ParsedQuery<E> {
+    /// Parses a query string.
     pub(crate) fn read(query: &str) -> Result<Self, BadQuery> {
         let query = Arguments::from_query(pairs(query)?, E::PARAMETERS)?;
         Ok(Self {
@@ -30,7 +30,7 @@ impl<E: MarketQuery> Question<E> {
     }
 }
 
-/// Whether a request prefers an answer that says how it came to be.
+/// Whether the `Prefer` header asks for an explained answer.
 pub(crate) fn prefers_explained(headers: &HeaderMap) -> bool {
     let lists = headers.get_all(api::PREFER).iter();
     let mut preferences = lists
@@ -39,7 +39,7 @@ pub(crate) fn prefers_explained(headers: &HeaderMap) -> bool {
     preferences.any(|one| one.trim().eq_ignore_ascii_case(api::EXPLAINED))
 }
 
-/// Refuses every parameter: the question of a page that takes none.
+/// Refuses every parameter, for pages without parameters.
 pub(crate) fn nothing(query: &str) -> Result<(), BadQuery> {
     match pairs(query)?.into_iter().next() {
         None => Ok(()),
@@ -51,7 +51,7 @@ pub(crate) fn nothing(query: &str) -> Result<(), BadQuery> {
     }
 }
 
-/// Reads the one parameter of the page `/ready`: how old the newest may be, in seconds; given in milliseconds.
+/// Parses the parameter of `/ready`: the largest allowed age in seconds, returned in milliseconds.
 pub(crate) fn max_age(query: &str) -> Result<Option<i64>, BadQuery> {
     const NAME: &str = "max_age";
     let mut given = None;
@@ -93,7 +93,7 @@ fn instant(text: &str) -> Result<Millis, BadQuery> {
     })
 }
 
-/// The pairs of a query string, decoded as forms are; what other readers guess at is refused.
+/// The decoded pairs of a query string. Malformed escapes are refused.
 pub(crate) fn pairs(query: &str) -> Result<Vec<(String, String)>, BadQuery> {
     query
         .split('&')
@@ -116,7 +116,7 @@ pub(crate) fn pairs(query: &str) -> Result<Vec<(String, String)>, BadQuery> {
         .collect()
 }
 
-/// `form_urlencoded` guesses at what is broken, so that the text is looked through first.
+/// `form_urlencoded` accepts malformed escapes, so the text is checked first.
 fn decode(text: &str) -> Option<String> {
     let escaped = |behind: &str| {
         let digits = behind.as_bytes().get(..2);
@@ -142,19 +142,19 @@ mod tests {
     proptest! {
         #[test]
         fn what_a_form_encodes_is_decoded_to_the_same_pairs(wanted: Vec<(String, String)>) {
-            // A pair of two empty texts encodes to "=", which is a pair; only nothing at all is none.
+            // A pair of two empty texts encodes to "=". Only an empty string has no pairs.
             let text = form_urlencoded::Serializer::new(String::new()).extend_pairs(&wanted).finish();
             prop_assert_eq!(pairs(&text).unwrap(), wanted);
         }
 
         #[test]
         fn no_text_makes_the_reader_panic(text: String) {
-            let _ = Question::<Coins>::read(&text);
+            let _ = ParsedQuery::<Coins>::read(&text);
         }
     }
 
     fn refusal(query: &str) -> BadQuery {
-        Question::<Overview>::read(query).unwrap_err()
+        ParsedQuery::<Overview>::read(query).unwrap_err()
     }
 
     #[test]
@@ -167,13 +167,17 @@ mod tests {
 
     #[test]
     fn empty_pairs_between_ampersands_say_nothing() {
-        assert!(Question::<Overview>::read("&&explain=1&").unwrap().explain);
+        assert!(
+            ParsedQuery::<Overview>::read("&&explain=1&")
+                .unwrap()
+                .explain
+        );
     }
 
     #[test]
     fn explain_is_0_or_1() {
-        assert!(!Question::<Overview>::read("").unwrap().explain);
-        assert!(!Question::<Overview>::read("explain=0").unwrap().explain);
+        assert!(!ParsedQuery::<Overview>::read("").unwrap().explain);
+        assert!(!ParsedQuery::<Overview>::read("explain=0").unwrap().explain);
         for value in ["", "2", "true", "01", "+1"] {
             assert_eq!(refusal(&format!("explain={value}")).parameter, "explain");
         }
@@ -187,7 +191,7 @@ mod tests {
             ("2026-06-11T02:00:00%2B02:00", 1_781_136_000_000),
             ("2026-06-11+00:00", 1_781_136_000_000),
         ] {
-            let question = Question::<Overview>::read(&format!("as_of={text}")).unwrap();
+            let question = ParsedQuery::<Overview>::read(&format!("as_of={text}")).unwrap();
             assert_eq!(question.as_of, Some(Millis(millis)), "{text}");
         }
         for text in [

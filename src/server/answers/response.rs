@@ -1,4 +1,4 @@
-//! What every response is made of: JSON, and the header that says which server this is.
+//! Parts of every response: JSON bodies and the `Server` header.
 
 use std::io::{self, Write};
 
@@ -11,10 +11,10 @@ use serde::Serialize;
 use crate::api::{self, BadQuery};
 use crate::server::reject::Rejection;
 
-/// The content type by which a stream is known.
+/// The content type of event streams.
 pub(crate) const EVENTS: HeaderValue = HeaderValue::from_static("text/event-stream");
 
-/// How many files of the archive are damaged, where any is.
+/// The header with the number of damaged archive files.
 pub(crate) const DAMAGED: HeaderName = HeaderName::from_static(api::DAMAGED);
 
 const PRODUCT: HeaderValue =
@@ -28,11 +28,11 @@ pub(crate) fn encoded<T: Serialize>(value: &T) -> Result<Vec<u8>, Rejection> {
     })
 }
 
-/// A body that grows up to a bound.
+/// A buffer with a bound.
 struct Bounded {
     body: Vec<u8>,
     most: usize,
-    /// Whether more was written than may be.
+    /// Whether more was written than the bound allows.
     over: bool,
 }
 
@@ -51,7 +51,7 @@ impl Write for Bounded {
     }
 }
 
-/// The JSON of `value`, refused where it takes more than `most` bytes.
+/// The JSON of `value`, refused if it exceeds `most` bytes.
 pub(crate) fn encoded_within<T: Serialize>(value: &T, most: usize) -> Result<Vec<u8>, Rejection> {
     if most == usize::MAX {
         return encoded(value);
@@ -66,7 +66,7 @@ pub(crate) fn encoded_within<T: Serialize>(value: &T, most: usize) -> Result<Vec
         Err(_) if bounded.over => Err(BadQuery::new(
             "start",
             format!("the answer would take more than {} MiB", most >> 20),
-            "a shorter stretch of time",
+            "a shorter range of time",
         )
         .into()),
         Err(failure) => {
@@ -76,13 +76,13 @@ pub(crate) fn encoded_within<T: Serialize>(value: &T, most: usize) -> Result<Vec
     }
 }
 
-/// The response with this JSON.
+/// A response with a JSON body.
 pub(crate) fn json(body: impl Into<Body>) -> Response {
     let kind = HeaderValue::from_static("application/json");
     ([(CONTENT_TYPE, kind)], body.into()).into_response()
 }
 
-/// Says which server this is.
+/// Adds the `Server` header.
 pub(crate) fn sign(headers: &mut HeaderMap) {
     headers.insert(SERVER, PRODUCT);
 }

@@ -1,8 +1,8 @@
-//! Answers as they leave, kept ready in front of the pages for whoever sends the same request again.
+//! Cache of complete responses in front of the pages, for identical requests.
 //!
-//! Requests are the same where the target is the same text, the same encodings are taken and the same is preferred:
-//! conditions apart, which are looked at here, no page reads anything else of them. Such a request has then been read, answered, compressed and
-//! named before, and that is sent again for as long as what the answer depends on stands where it stood.
+//! Requests are identical if target, accepted encodings and preferences are equal as text; pages read nothing else
+//! except conditional headers, which this cache evaluates. A cached response is sent again until the data it depends
+//! on change.
 
 use std::convert::Infallible;
 use std::future::{Future, Ready as Done, ready};
@@ -29,34 +29,34 @@ use crate::server::answers::query::prefers_explained;
 use crate::server::answers::response::{DAMAGED, sign};
 use crate::server::answers::validator::Validator;
 use crate::server::reject::Rejection;
-use crate::server::shared::Shared;
+use crate::server::shared::PageState;
 
-/// The share of the memory of answers that is kept ready, in sixteenths.
+/// Share of the answer memory for this cache, in sixteenths.
 const READY: usize = 2;
-/// What an answer takes beside its request and its body: two sets of headers, and its place.
-const ASIDE: usize = 4096;
+/// Overhead of an entry in bytes: two sets of headers, and its key.
+const OVERHEAD: usize = 4096;
 
-/// What a page says of an answer that may be sent again: it goes with the response, as an extension.
+/// How long a response stays valid. The page attaches it to the response as an extension.
 #[derive(Clone, Debug)]
 pub(crate) struct Lasting {
-    /// What it depends on.
+    /// What the answer depends on.
     pub(crate) basis: Dependency,
-    /// Where that stood.
+    /// The revision of that.
     pub(crate) revision: u64,
-    /// The market's instant from which on the question has another answer all the same.
+    /// The market instant from which the answer changes all the same.
     pub(crate) until: Option<Millis>,
     pub(crate) validator: Validator,
 }
 
 impl Lasting {
-    /// Whether the answer is what the page would give, where what it depends on stands so.
+    /// Whether the cached response still equals what the page would return.
     fn holds(&self, standing: &SourceState) -> bool {
         standing.revision.number == self.revision
             && self.until.is_none_or(|until| standing.now < until)
     }
 }
 
-/// All that a page reads of a request for an answer, conditions apart.
+/// The cache key: everything that a page reads of a request, without conditional headers.
 #[derive(PartialEq, Eq, Hash)]
 struct Asking<'a> {
     target: &'a str,
@@ -65,7 +65,7 @@ struct Asking<'a> {
 }
 
 impl<'a> Asking<'a> {
-    /// What `request` asks for, if that may be kept: reading, with at most one list of encodings.
+    /// The key of `request` if its response may be cached: a GET or HEAD with at most one `Accept-Encoding`.
     fn of(request: &'a Request) -> Option<Self> {
         let target = request.uri().path_and_query()?.as_str();
         let mut lists = request.headers().get_all(ACCEPT_ENCODING).iter();
@@ -86,7 +86,7 @@ impl<'a> Asking<'a> {
     }
 }
 
-/// [`Asking`], kept. It hashes the same, as its fields do.
+/// [`Asking`] with owned fields. Both hash the same.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 struct Asked {
     target: Box<str>,
@@ -102,14 +102,14 @@ impl Equivalent<Asked> for Asking<'_> {
     }
 }
 
-/// An answer as it leaves.
+/// A cached response.
 #[derive(Debug)]
 struct ReadyAnswer {
     lasting: Lasting,
     headers: HeaderMap,
-    /// The headers of the answer that it has not changed.
+    /// The headers of a 304 response.
     unchanged: HeaderMap,
-    /// The second that both name as that of the last change.
+    /// The second that `Last-Modified` names.
     modified: i64,
     body: Bytes,
 }
@@ -136,14 +136,14 @@ impl ReadyAnswer {
     fn answer(&self, asked: &HeaderMap) -> Response {
         let validator = &self.lasting.validator;
         let mut response = Response::default();
-        if validator.is_held(asked) {
+        if validator.is_current(asked) {
             *response.status_mut() = StatusCode::NOT_MODIFIED;
             *response.headers_mut() = self.unchanged.clone();
         } else {
             *response.headers_mut() = self.headers.clone();
             *response.body_mut() = Body::from(self.body.clone());
         }
-        // In the second of a change its date has yet to come.
+        // Within the second of a change its date is still to come.
         let now = wall_clock();
         if validator.modified(now) != self.modified {
             let date = validator.last_modified(now);
@@ -159,36 +159,36 @@ struct Weight;
 impl Weighter<Asked, Arc<ReadyAnswer>> for Weight {
     fn weight(&self, asked: &Asked, ready: &Arc<ReadyAnswer>) -> u64 {
         let encodings = asked.encodings.as_ref().map_or(0, |list| list.len());
-        (asked.target.len() + encodings + ready.body.len() + ASIDE) as u64
+        (asked.target.len() + encodings + ready.body.len() + OVERHEAD) as u64
     }
 }
 
-/// The pages behind what is kept ready of them; cheap to clone.
+/// The pages behind the response cache; cheap to clone.
 #[derive(Clone)]
 pub(crate) struct ReadyAnswers {
-    shared: Shared,
+    shared: PageState,
     pages: Router,
     ready: Arc<Cache<Asked, Arc<ReadyAnswer>, Weight>>,
 }
 
 impl ReadyAnswers {
-    /// `pages`, of the market on `shared`.
-    pub(crate) fn new(shared: Shared, pages: Router) -> Self {
+    /// A cache in front of `pages`.
+    pub(crate) fn new(shared: PageState, pages: Router) -> Self {
         let room = shared.memory.share(READY);
         Self::of(shared, pages, room)
     }
 
-    pub(crate) fn of(shared: Shared, pages: Router, room: u64) -> Self {
-        // One part, so that an answer may be as large as all of the room.
+    pub(crate) fn of(shared: PageState, pages: Router, room: u64) -> Self {
+        // One shard, so that an entry may take all of the memory.
         let options = OptionsBuilder::new()
             .shards(1)
-            .estimated_items_capacity(usize::try_from(room).unwrap_or(usize::MAX) / (4 * ASIDE))
+            .estimated_items_capacity(usize::try_from(room).unwrap_or(usize::MAX) / (4 * OVERHEAD))
             .weight_capacity(room)
             .build();
         let (hasher, lifecycle) = (DefaultHashBuilder::default(), DefaultLifecycle::default());
         let ready = match options {
             Ok(options) => Cache::with_options(options, Weight, hasher, lifecycle),
-            // All three options are given, so they are never found wanting.
+            // All three options are set, so this cannot fail.
             Err(_) => Cache::with(16, room, Weight, hasher, lifecycle),
         };
         Self {
@@ -198,23 +198,23 @@ impl ReadyAnswers {
         }
     }
 
-    /// How many answers are kept, and their weight.
+    /// How many responses are cached, and their weight.
     #[cfg(test)]
-    pub(crate) fn held(&self) -> (usize, u64) {
+    pub(crate) fn usage(&self) -> (usize, u64) {
         (self.ready.len(), self.ready.weight())
     }
 
-    /// What the page says.
+    /// The page's own response.
     async fn page(self, request: Request) -> Response {
         let Ok(mut response) = self.pages.oneshot(request).await;
         if response.status() == StatusCode::NOT_MODIFIED {
-            // The router counts the bytes of every body; of this answer they are not the answer's length.
+            // The router sets the length of an uncompressed body. It does not apply here.
             response.headers_mut().remove(CONTENT_LENGTH);
         }
         response
     }
 
-    /// The answer to a request that is not known to be ready: `found` is one that may be.
+    /// Answers a request. `found` is a cached response that may still be valid.
     async fn ask(
         self,
         found: Option<Arc<ReadyAnswer>>,
@@ -223,12 +223,12 @@ impl ReadyAnswers {
     ) -> Response {
         if let Some(found) = found {
             let standing = self.shared.market.look_at(&found.lasting.basis).await;
-            // Where the market cannot be looked at, the page says so.
+            // If the market cannot be read, the page reports it.
             if standing.is_ok_and(|standing| found.lasting.holds(&standing)) {
                 return found.answer(request.headers());
             }
         }
-        let kept = Arc::clone(&self.ready);
+        let cached = Arc::clone(&self.ready);
         let mut response = self.page(request).await;
         if response.status() != StatusCode::OK {
             return response;
@@ -237,12 +237,12 @@ impl ReadyAnswers {
             return response;
         };
         let (parts, body) = response.into_parts();
-        // It is there as a whole already.
+        // The body is complete already, so this does not wait.
         match to_bytes(body, usize::MAX).await {
             Ok(body) => {
                 let headers = parts.headers.clone();
                 let ready = ReadyAnswer::new(lasting, headers, body.clone(), wall_clock());
-                kept.insert(asked, Arc::new(ready));
+                cached.insert(asked, Arc::new(ready));
                 Response::from_parts(parts, Body::from(body))
             }
             Err(failure) => {
@@ -255,8 +255,8 @@ impl ReadyAnswers {
     }
 }
 
-/// `response` as it leaves: whatever was kept, it says what is known of damage now.
-fn marked(shared: &Shared, mut response: Response) -> Response {
+/// Updates the damage header, which is never cached.
+fn marked(shared: &PageState, mut response: Response) -> Response {
     if let Ok(damaged) = shared.market.damaged_files()
         && damaged > 0
     {
@@ -286,12 +286,12 @@ impl Service<Request> for ReadyAnswers {
             }));
         };
         let mut found = self.ready.get(&asking);
-        if let Some(kept) = &found
+        if let Some(cached) = &found
             && !self.shared.market.is_on_disk()
         {
-            let standing = self.shared.market.standing(&kept.lasting.basis);
-            if standing.is_ok_and(|standing| kept.lasting.holds(&standing)) {
-                let answer = kept.answer(request.headers());
+            let standing = self.shared.market.standing(&cached.lasting.basis);
+            if standing.is_ok_and(|standing| cached.lasting.holds(&standing)) {
+                let answer = cached.answer(request.headers());
                 return Either::Left(ready(Ok(marked(&self.shared, answer))));
             }
             found = None;

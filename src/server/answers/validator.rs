@@ -1,4 +1,4 @@
-//! Whether the copy that a client holds is still good: validators, and the requests that name them.
+//! Validators (`ETag`, `Last-Modified`) and conditional requests.
 
 use axum::http::header::{
     CACHE_CONTROL, CONTENT_TYPE, ETAG, IF_MODIFIED_SINCE, IF_NONE_MATCH, LAST_MODIFIED,
@@ -10,29 +10,29 @@ use std::time::{Duration, UNIX_EPOCH};
 use crate::market::wall_clock;
 use crate::model::Millis;
 
-/// Caches may keep an answer, and ask each time whether it is still good.
+/// Caches may store an answer but must revalidate it each time.
 pub(crate) const REVALIDATE: HeaderValue = HeaderValue::from_static("no-cache");
 
-/// What an answer of this server is known by.
+/// The validator of an answer.
 ///
-/// The tag is weak: one answer has one tag, in whatever encoding it travels.
+/// The tag is weak: an answer has one tag in every encoding.
 #[derive(Clone, Debug)]
 pub(crate) struct Validator {
     /// What the answer depends on, in visible characters without quotes.
     pub(crate) tag: String,
-    /// When the answer may last have become what it is.
+    /// The latest time at which the answer may have changed.
     pub(crate) changed_at: Millis,
 }
 
 impl Validator {
-    /// Whether the client that sent `headers` holds this answer already.
+    /// Whether the client that sent `headers` has this answer already.
     ///
-    /// `If-Modified-Since` counts only where there is no `If-None-Match`.
-    pub(crate) fn is_held(&self, headers: &HeaderMap) -> bool {
-        self.is_held_at(headers, wall_clock())
+    /// `If-Modified-Since` counts only without `If-None-Match`.
+    pub(crate) fn is_current(&self, headers: &HeaderMap) -> bool {
+        self.is_current_at(headers, wall_clock())
     }
 
-    fn is_held_at(&self, headers: &HeaderMap, now: Millis) -> bool {
+    fn is_current_at(&self, headers: &HeaderMap, now: Millis) -> bool {
         if headers.contains_key(IF_NONE_MATCH) {
             return headers
                 .get_all(IF_NONE_MATCH)
@@ -44,12 +44,11 @@ impl Validator {
             .and_then(|date| httpdate::parse_http_date(date.to_str().ok()?.trim()).ok())
             .and_then(|date| date.duration_since(UNIX_EPOCH).ok())
             .and_then(|since| i64::try_from(since.as_millis()).ok());
-        // A change in the very second that is named may have come after the copy was taken, and of an instant yet to
-        // come nobody holds a copy.
+        // A change within the named second may have come after the client's copy. A date in the future is invalid.
         since.is_some_and(|since| self.changed_at.0 < since && since <= now.0)
     }
 
-    /// Names the answer in its headers.
+    /// Adds the validator's headers.
     fn stamp(&self, headers: &mut HeaderMap, now: Millis) {
         if let Ok(tag) = HeaderValue::try_from(format!("W/\"{}\"", self.tag)) {
             headers.insert(ETAG, tag);
@@ -58,27 +57,27 @@ impl Validator {
         headers.insert(CACHE_CONTROL, REVALIDATE);
     }
 
-    /// The second of the last change: the first that is wholly behind it, unless that has yet to come.
+    /// The second for `Last-Modified`: the first one that lies completely after the change, but not in the future.
     pub(crate) fn modified(&self, now: Millis) -> i64 {
         let second = self.changed_at.0.div_euclid(1000).saturating_add(1);
         second.min(now.0.div_euclid(1000))
     }
 
-    /// [`Validator::modified`] as a date.
+    /// [`Validator::modified`] as an HTTP date.
     pub(crate) fn last_modified(&self, now: Millis) -> HeaderValue {
         let second = u64::try_from(self.modified(now)).unwrap_or(0);
         let date = httpdate::fmt_http_date(UNIX_EPOCH + Duration::from_secs(second));
-        // A date is visible ASCII, so it is always a value.
+        // A date is visible ASCII, so the conversion cannot fail.
         HeaderValue::try_from(date).unwrap_or(HeaderValue::from_static(""))
     }
 
-    /// `response` under this validator's name.
+    /// Adds this validator to `response`.
     pub(crate) fn on(&self, mut response: Response) -> Response {
         self.stamp(response.headers_mut(), wall_clock());
         response
     }
 
-    /// Tells the client that its copy is still good.
+    /// A 304 response.
     pub(crate) fn not_modified(&self) -> Response {
         let mut response = self.on(StatusCode::NOT_MODIFIED.into_response());
         response.headers_mut().remove(CONTENT_TYPE);
@@ -86,7 +85,7 @@ impl Validator {
     }
 }
 
-/// Whether a list of entity tags names `tag`, weak or strong; a list that is none names nothing.
+/// Whether a list of entity tags contains `tag`, weak or strong. A malformed list contains nothing.
 fn names(list: &[u8], tag: &[u8]) -> bool {
     let mut rest = list.trim_ascii();
     if rest == b"*" {
@@ -168,46 +167,47 @@ mod tests {
 
     #[test]
     fn a_date_counts_only_where_no_tag_is_named() {
-        let held = |pairs: &[_]| at(1_000_500).is_held_at(&asking(pairs), Millis(2_000_000));
+        let current = |pairs: &[_]| at(1_000_500).is_current_at(&asking(pairs), Millis(2_000_000));
         let date = |seconds| {
             let date = UNIX_EPOCH + Duration::from_secs(seconds);
             (IF_MODIFIED_SINCE, httpdate::fmt_http_date(date))
         };
-        assert!(held(&[date(1001)]));
-        assert!(!held(&[date(1000)]));
-        assert!(!held(&[date(2001)]), "of an instant yet to come");
-        assert!(!held(&[(IF_MODIFIED_SINCE, "yesterday".to_owned())]));
-        assert!(!held(&[
+        assert!(current(&[date(1001)]));
+        assert!(!current(&[date(1000)]));
+        assert!(!current(&[date(2001)]), "of an instant yet to come");
+        assert!(!current(&[(IF_MODIFIED_SINCE, "yesterday".to_owned())]));
+        assert!(!current(&[
             date(1001),
             (IF_NONE_MATCH, "\"other\"".to_owned())
         ]));
-        assert!(held(&[date(999), (IF_NONE_MATCH, "\"7-3\"".to_owned())]));
+        assert!(current(&[date(999), (IF_NONE_MATCH, "\"7-3\"".to_owned())]));
     }
 
     proptest! {
-        /// The copy is taken at `taken`, and changes `later`; the client names what it was told, or when it asked.
+        /// The copy is taken at `taken`, and the answer changes `later`. The client sends the date it received, or the
+        /// time of its request.
         #[test]
         fn no_date_that_a_client_can_know_hides_a_later_change(
             changed in 0_i64..10_000,
-            held in 0_i64..5_000,
+            current in 0_i64..5_000,
             wait in 0_i64..5_000,
             later in 0_i64..5_000,
         ) {
-            let taken = changed + held;
-            let mut told = HeaderMap::new();
-            at(changed).stamp(&mut told, Millis(taken));
+            let taken = changed + current;
+            let mut sent = HeaderMap::new();
+            at(changed).stamp(&mut sent, Millis(taken));
             let asked = UNIX_EPOCH + Duration::from_millis(u64::try_from(taken).unwrap());
             let changed_again = taken + wait;
-            for date in [told[LAST_MODIFIED].to_str().unwrap().to_owned(), httpdate::fmt_http_date(asked)] {
+            for date in [sent[LAST_MODIFIED].to_str().unwrap().to_owned(), httpdate::fmt_http_date(asked)] {
                 let headers = asking(&[(IF_MODIFIED_SINCE, date)]);
                 let now = Millis(changed_again + later);
-                prop_assert!(!at(changed_again).is_held_at(&headers, now));
+                prop_assert!(!at(changed_again).is_current_at(&headers, now));
             }
-            // Once the second of the change is over the date that is told is good for ever.
+            // Once the second of the change is over, the date stays valid.
             if taken / 1000 > changed / 1000 {
-                let date = told[LAST_MODIFIED].to_str().unwrap().to_owned();
+                let date = sent[LAST_MODIFIED].to_str().unwrap().to_owned();
                 let headers = asking(&[(IF_MODIFIED_SINCE, date)]);
-                prop_assert!(at(changed).is_held_at(&headers, Millis(changed_again)));
+                prop_assert!(at(changed).is_current_at(&headers, Millis(changed_again)));
             }
         }
     }

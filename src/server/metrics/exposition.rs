@@ -1,4 +1,4 @@
-//! `GET /metrics`: what the server tells of itself, in the text format of Prometheus.
+//! `GET /metrics` in the Prometheus text format.
 
 use std::fmt::Write as _;
 use std::fs;
@@ -16,14 +16,14 @@ use crate::server::answers::query::nothing;
 use crate::server::metrics::market_state::MarketState;
 use crate::server::metrics::traffic::{BOUNDS, Traffic};
 use crate::server::reject::Rejection;
-use crate::server::shared::Shared;
+use crate::server::shared::PageState;
 
 /// Version 0.0.4 of the format.
 const KIND: HeaderValue = HeaderValue::from_static("text/plain; version=0.0.4; charset=utf-8");
 
-/// The page. What is known of connections comes with the request, where it came over one.
+/// The page. Connection counts come as a request extension if the request came over a connection.
 pub(crate) async fn metrics(
-    State(shared): State<Shared>,
+    State(shared): State<PageState>,
     traffic: Option<Extension<Arc<Traffic>>>,
     uri: Uri,
 ) -> Result<Response, Rejection> {
@@ -46,7 +46,7 @@ pub(crate) async fn metrics(
 struct Page(String);
 
 impl Page {
-    /// Begins a metric.
+    /// Starts a metric with its help and type.
     fn metric(&mut self, name: &str, kind: &str, help: &str) {
         // Writing to a string cannot fail.
         let _ = writeln!(self.0, "# HELP {name} {help}\n# TYPE {name} {kind}");
@@ -65,50 +65,50 @@ impl Page {
         );
     }
 
-    /// A metric of one number.
+    /// A metric with a single sample.
     fn one(&mut self, name: &str, kind: &str, help: &str, value: impl std::fmt::Display) {
         self.metric(name, kind, help);
         self.sample(name, &[], value);
     }
 
-    fn server(&mut self, shared: &Shared) {
+    fn server(&mut self, shared: &PageState) {
         let name = "liqdata_build_info";
-        self.metric(name, "gauge", "The version of liqdata that serves.");
+        self.metric(name, "gauge", "Version of liqdata.");
         self.sample(name, &[("version", env!("CARGO_PKG_VERSION"))], 1);
         self.one(
             "liqdata_answers_made_total",
             "counter",
-            "Answers that were made and not found ready.",
+            "Answers that were computed, not served from a cache.",
             shared.answers_made(),
         );
         self.one(
             "liqdata_answer_memory_bytes",
             "gauge",
-            "Memory of the answers that are kept or still being read.",
-            shared.memory.held(),
+            "Memory of cached answers and of answers being read.",
+            shared.memory.used(),
         );
         self.one(
             "liqdata_answer_memory_limit_bytes",
             "gauge",
-            "The most that answers may take; beyond it no further one is made.",
+            "Memory limit for answers.",
             shared.memory.most(),
         );
         self.one(
             "liqdata_past_questions",
             "gauge",
-            "Questions about the past that are answered or wait.",
+            "Historical queries that run or wait.",
             shared.past.under_way(),
         );
         self.one(
             "liqdata_past_questions_limit",
             "gauge",
-            "The most that may be answered or wait.",
+            "Limit for historical queries that run or wait.",
             shared.past.most(),
         );
         self.one(
             "liqdata_past_questions_refused_total",
             "counter",
-            "Questions about the past that found no place.",
+            "Historical queries that were refused.",
             shared.past.refused(),
         );
     }
@@ -117,25 +117,25 @@ impl Page {
         self.one(
             "liqdata_http_connections",
             "gauge",
-            "Connections that are served.",
+            "Open connections.",
             traffic.connections(),
         );
         self.one(
             "liqdata_http_connections_turned_away_total",
             "counter",
-            "Connections that were told that there is no room.",
+            "Connections that were refused.",
             traffic.turned_away.load(Relaxed),
         );
         self.one(
             "liqdata_streams",
             "gauge",
-            "Streams that are followed.",
+            "Open event streams.",
             traffic.followed(),
         );
         self.one(
             "liqdata_streams_limit",
             "gauge",
-            "The most that may be followed.",
+            "Limit for event streams.",
             traffic.streams,
         );
         let (answers, latencies) = {
@@ -152,7 +152,7 @@ impl Page {
         self.metric(
             name,
             "histogram",
-            "Time from a whole head to the answer's first byte.",
+            "Time from a complete request head to the first byte of its answer.",
         );
         for (endpoint, latencies) in latencies {
             let mut sum = 0;
@@ -174,19 +174,19 @@ impl Page {
         self.one(
             "liqdata_market_readable",
             "gauge",
-            "Whether the market behind the answers could be read: 1 or 0.",
+            "Whether the market can be read: 1 or 0.",
             u8::from(state.readable),
         );
-        // Of what has observed nothing there is no age, and no sample.
+        // Without observations there is no age, and no sample.
         let newest = [
             (
                 "liqdata_market_newest_timestamp_seconds",
-                "The newest instant that the market knows of; absent while there is none.",
+                "Time of the newest observation; absent while there is none.",
                 state.now.map(|now| now.0),
             ),
             (
                 "liqdata_market_age_seconds",
-                "How long ago that was; absent while there is none.",
+                "Age of the newest observation; absent while there is none.",
                 state.now.map(|now| (wall_clock().0 - now.0).max(0)),
             ),
         ];
@@ -199,22 +199,19 @@ impl Page {
         self.one(
             "liqdata_damaged_files",
             "gauge",
-            "Files of the archive that are damaged, so that rows are missing.",
+            "Damaged archive files; their rows are missing from answers.",
             state.damaged,
         );
         let of_day = [
             (
                 "liqdata_venue_covered_ratio",
-                "Share of the last 24 hours that is covered, of venues that a record is kept of.",
+                "Covered share of the last 24 hours, for exchanges with a coverage record.",
             ),
-            (
-                "liqdata_venue_gaps",
-                "Known gaps that reach into the last 24 hours.",
-            ),
+            ("liqdata_venue_gaps", "Known gaps within the last 24 hours."),
             ("liqdata_venue_orders", "Orders of the last 24 hours."),
             (
                 "liqdata_venue_last_order_timestamp_seconds",
-                "The venue's time of its last order.",
+                "Exchange time of the last order.",
             ),
         ];
         for (place, (name, help)) in of_day.into_iter().enumerate() {
@@ -237,13 +234,13 @@ impl Page {
         }
     }
 
-    /// What the archive tells of whoever fills it.
+    /// Metrics of the archive and its writer.
     fn record(&mut self, state: &MarketState) {
         let name = "liqdata_archive_written";
         self.metric(
             name,
             "gauge",
-            "Whether a collector has the archive open for writing: 1 or 0; absent where there is no archive.",
+            "Whether a collector has the archive open for writing: 1 or 0; absent without an archive.",
         );
         if let Some(written) = state.written {
             self.sample(name, &[], u8::from(written));
@@ -252,7 +249,7 @@ impl Page {
         self.metric(
             name,
             "gauge",
-            "Until when the venue is known to have been listened to.",
+            "Time until which a session of the exchange is recorded.",
         );
         for (exchange, until) in &state.listened_until {
             self.sample(name, &[("exchange", exchange)], seconds(until.0));
@@ -261,7 +258,7 @@ impl Page {
         self.metric(
             name,
             "gauge",
-            "Rows that could not be read or priced or whose unit is in doubt, on the days of the last 24 hours.",
+            "Rows set apart as unreadable, unpriced or of a doubtful unit, on the days of the last 24 hours.",
         );
         for venue in &state.venues {
             let counts = [
@@ -278,17 +275,17 @@ impl Page {
         }
     }
 
-    /// What a collector in this process tells of itself; without one there are no samples.
+    /// Metrics of a collector in this process; no samples without one.
     fn collector(&mut self, filling: Option<&CollectorStatus>) {
         let of_all = [
             (
                 "liqdata_collector_waiting_rows",
-                "Rows that came in and are not durable yet.",
+                "Received rows that are not durable yet.",
                 filling.map(|one| one.waiting),
             ),
             (
                 "liqdata_collector_stalled",
-                "Whether nothing can be written to the archive: 1 or 0.",
+                "Whether writing to the archive fails: 1 or 0.",
                 filling.map(|one| u64::from(one.is_stalled)),
             ),
         ];
@@ -303,49 +300,49 @@ impl Page {
             venues,
             "liqdata_collector_live",
             "gauge",
-            "Whether everything of the venue is listened to: 1 or 0.",
+            "Whether all feeds of the exchange are connected: 1 or 0.",
             |venue| Some(u8::from(venue.is_live).into()),
         );
         self.of_venues(
             venues,
             "liqdata_collector_connections_total",
             "counter",
-            "Connections to the venue that were opened, again after an end as well.",
+            "Connections opened to the exchange, reconnects included.",
             |venue| Some(venue.connections.into()),
         );
         self.of_venues(
             venues,
             "liqdata_collector_events_total",
             "counter",
-            "New liquidations of the venue.",
+            "New liquidations of the exchange.",
             |venue| Some(venue.events.into()),
         );
         self.of_venues(
             venues,
             "liqdata_collector_gaps_total",
             "counter",
-            "Gaps in the listening to the venue that were recorded.",
+            "Recorded gaps of the exchange.",
             |venue| Some(venue.gaps.into()),
         );
         self.of_venues(
             venues,
             "liqdata_collector_last_heard_timestamp_seconds",
             "gauge",
-            "When anything was last received of the venue.",
+            "Time of the last message from the exchange.",
             |venue| venue.last_heard.map(|at| seconds(at.0)),
         );
         self.of_venues(
             venues,
             "liqdata_collector_last_event_timestamp_seconds",
             "gauge",
-            "The venue's time of the latest event that was received.",
+            "Exchange time of the latest event.",
             |venue| venue.last_event.map(|at| seconds(at.0)),
         );
         let name = "liqdata_collector_set_aside_total";
         self.metric(
             name,
             "counter",
-            "What came and is not kept: unreadable, without a price, of a unit in doubt, or refused by the archive.",
+            "Messages not stored: unreadable, unpriced, of a doubtful unit, or refused by the archive.",
         );
         for venue in venues {
             for (reason, count) in [
@@ -360,7 +357,7 @@ impl Page {
         }
     }
 
-    /// A metric with a sample of each venue that has one.
+    /// A metric with one sample for each exchange that has a value.
     fn of_venues(
         &mut self,
         venues: &[VenueStatus],
@@ -377,7 +374,7 @@ impl Page {
         }
     }
 
-    /// What Linux tells of this process; elsewhere nothing.
+    /// Metrics of this process from `/proc`; none outside Linux.
     fn process(&mut self) {
         if let Some(bytes) = resident() {
             self.one(
@@ -407,14 +404,14 @@ fn resident() -> Option<u64> {
     Some(kibibytes * 1024)
 }
 
-/// A label's value as the format wants it.
+/// Escapes a label value.
 fn escaped(text: &str) -> String {
     text.replace('\\', "\\\\")
         .replace('"', "\\\"")
         .replace('\n', "\\n")
 }
 
-/// Exact: milliseconds as a decimal number of seconds.
+/// Milliseconds as an exact decimal number of seconds.
 fn seconds(millis: i64) -> Decimal {
     Decimal::new(millis, 3)
 }

@@ -1,4 +1,4 @@
-//! What `/metrics` tells of the market: read every few seconds at most, whoever asks how often.
+//! The market state for `/metrics`, read every few seconds at most.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -10,33 +10,33 @@ use tokio::task::spawn_blocking;
 use crate::market::{CollectorStatus, Dependency, Market, Refusal, VenueCoverage};
 use crate::model::{Millis, Window};
 
-/// How long what was read is told again, where no other files are damaged than were.
+/// How long a reading is reused if no further damage is found.
 const LASTS: Duration = Duration::from_secs(5);
 
 /// The state of a market.
 #[derive(Debug)]
 pub(crate) struct MarketState {
-    /// Whether it could be read.
+    /// Whether the market could be read.
     pub(crate) readable: bool,
-    /// The newest instant that is known; none where nothing has been observed.
+    /// The newest observation. `None` if there is none.
     pub(crate) now: Option<Millis>,
     pub(crate) damaged: usize,
-    /// How often what is known of damage had changed by then.
+    /// How often the damage state had changed at the reading.
     changes: u64,
-    /// Of the last 24 hours.
+    /// Coverage of the last 24 hours.
     pub(crate) venues: Vec<VenueCoverage>,
-    /// Whether anybody has its archive open for writing; none where it lies in none.
+    /// Whether a process has the archive open for writing. `None` without an archive.
     pub(crate) written: Option<bool>,
-    /// Until when each exchange was listened to, as its archive says.
+    /// By exchange, the time until which the archive records a session.
     pub(crate) listened_until: BTreeMap<String, Millis>,
-    /// How the collector goes that fills it in this process.
+    /// The status of a collector in this process.
     pub(crate) filling: Option<CollectorStatus>,
 }
 
-/// What was read, and when.
+/// A reading and its time.
 type Read = (Instant, Arc<MarketState>);
 
-/// What was last read; cheap to clone.
+/// The last reading; cheap to clone.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct LastState(Arc<Mutex<Option<Read>>>);
 
@@ -55,7 +55,7 @@ impl MarketState {
                 .and_then(|archive| archive.connected_until().ok())
                 .unwrap_or_default(),
             filling: market.filling(),
-            // Whatever was read may have met more.
+            // The reads above may have found damage.
             damaged: market.damaged_files().unwrap_or_default(),
             changes,
         }
@@ -63,7 +63,8 @@ impl MarketState {
 }
 
 impl LastState {
-    /// The state of `market` as it was seconds ago, or as it is, with all damage that is known; who asks meanwhile waits for the same look.
+    /// The state of `market`, at most a few seconds old, with all damage known now. Concurrent requests share one
+    /// reading.
     pub(crate) async fn last(&self, market: &Arc<Market>) -> Result<Arc<MarketState>, Refusal> {
         let mut read = self.0.lock().await;
         if let Some((at, state)) = &*read
@@ -72,7 +73,7 @@ impl LastState {
         {
             return Ok(Arc::clone(state));
         }
-        // Coverage of a large table takes its time, too.
+        // Coverage of a large table takes long.
         let theirs = Arc::clone(market);
         let look = spawn_blocking(move || MarketState::of(&theirs));
         let state = Arc::new(look.await.map_err(Refusal::defect)?);

@@ -28,10 +28,10 @@ pub(crate) fn text<'a>(headers: &'a HeaderMap, name: &HeaderName) -> &'a str {
 }
 
 /// A growing market with the observations of the fixed one.
-fn growing() -> (Shared, Router, MarketFeed) {
+fn growing() -> (PageState, Router, MarketFeed) {
     let (market, feed) = Market::growing(1000, "a test");
     feed.append(observed().rows()).unwrap();
-    let shared = Shared::new(Arc::new(market));
+    let shared = PageState::new(Arc::new(market));
     (shared.clone(), routes(shared), feed)
 }
 
@@ -165,7 +165,7 @@ async fn a_refusal_has_no_name() {
 
 #[tokio::test]
 async fn a_copy_of_a_second_that_is_over_is_known_by_its_date() {
-    let shared = Shared::new(Arc::new(market(false)));
+    let shared = PageState::new(Arc::new(market(false)));
     let made = shared.market.revision().changed_at.0.div_euclid(1000);
     let service = routes(shared);
     // A date that can be told apart from the change is one of a second that lies behind both.
@@ -227,7 +227,7 @@ async fn no_name_ever_stands_for_two_answers() {
 
 #[tokio::test]
 async fn a_hundred_askers_of_one_map_cost_one_computation() {
-    let shared = Shared::new(Arc::new(market(false)));
+    let shared = PageState::new(Arc::new(market(false)));
     let service = routes(shared.clone());
     let asked = (0..100).map(|i| {
         let service = service.clone();
@@ -329,7 +329,7 @@ async fn a_gap_makes_an_explanation_another_answer_and_leaves_the_plain_one() {
     let complete = crate::archive::Completeness::Complete;
     let run = writer.begin_session("okx", complete, at(0)).unwrap();
     let market = Market::open(&folder, None).unwrap();
-    let service = routes(Shared::new(Arc::new(market)));
+    let service = routes(PageState::new(Arc::new(market)));
     let uri = "/api/liquidations/exchanges";
     let explained = format!("{uri}?explain=1");
     let mut tags = Vec::new();

@@ -45,7 +45,7 @@ async fn a_newest_day_cut_short_is_marked_in_every_answer_and_a_gap() {
     let whole = std::fs::read(&parts[2]).unwrap();
     std::fs::write(&parts[2], &whole[..whole.len() / 2]).unwrap();
     let market = Market::open(&folder.0, None).unwrap();
-    let service = routes(Shared::new(Arc::new(market)));
+    let service = routes(PageState::new(Arc::new(market)));
     for uri in [
         "/api/liquidations/overview",
         "/api/liquidations/overview",
@@ -84,7 +84,7 @@ async fn a_flipped_bit_is_found_before_anybody_asks_for_what_it_took() {
     let folder = Folder::new("flipped");
     let parts = rolled(&folder);
     let market = Arc::new(Market::open(&folder.0, None).unwrap());
-    let service = routes(Shared::new(Arc::clone(&market)));
+    let service = routes(PageState::new(Arc::clone(&market)));
     let uri = "/api/liquidations/overview";
     let explained = "/api/liquidations/exchanges?explain=1";
     assert!(!plain(&service, uri).await.1.contains_key(DAMAGED));
@@ -118,7 +118,7 @@ async fn a_service_whose_journal_was_deleted_is_ready_again_once_another_is_put_
     let folder = Folder::new("replaced");
     rolled(&folder);
     let market = Arc::new(Market::open(&folder.0, None).unwrap());
-    let service = routes(Shared::new(market));
+    let service = routes(PageState::new(market));
     readiness(&service).await;
     let overview = "/api/liquidations/overview";
     let before = plain(&service, overview).await.2;
@@ -150,7 +150,7 @@ async fn a_journal_that_is_damaged_under_a_service_marks_every_answer_until_it_i
     let folder = Folder::new("damaged-journal");
     rolled(&folder);
     let market = Arc::new(Market::open(&folder.0, None).unwrap());
-    let service = routes(Shared::new(Arc::clone(&market)));
+    let service = routes(PageState::new(Arc::clone(&market)));
     let uris = [
         "/api/liquidations/overview",
         "/api/liquidations",
@@ -212,7 +212,7 @@ async fn what_a_question_finds_damaged_of_the_journal_is_counted_at_once() {
     let mut damaged = std::fs::read(&journal).unwrap();
     damaged[4096..].fill(0);
     std::fs::write(&journal, damaged).unwrap();
-    let service = routes(Shared::new(Arc::clone(&market)));
+    let service = routes(PageState::new(Arc::clone(&market)));
     let overview = "/api/liquidations/overview";
     assert_eq!(plain(&service, overview).await.0, StatusCode::OK);
     // Nobody has read the day before yet.

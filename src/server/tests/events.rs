@@ -236,7 +236,7 @@ async fn the_header_is_newer_than_the_address() {
 #[tokio::test]
 async fn a_reader_that_hears_nothing_is_told_that_the_stream_lives() {
     let (market, feed) = Market::growing(100, "a test");
-    let mut shared = Shared::new(Arc::new(market));
+    let mut shared = PageState::new(Arc::new(market));
     shared.keep_alive = Duration::from_millis(1);
     let service = routes(shared);
     let mut reader = Reader::open(&service, &format!("{PATH}?exchange=okx"), None).await;

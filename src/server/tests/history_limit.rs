@@ -9,8 +9,8 @@ use crate::server::tests::caching::text;
 use crate::server::tests::ready::plain;
 use crate::server::tests::*;
 
-fn within(limits: &Limits) -> (Shared, Router) {
-    let shared = Shared::within(Arc::new(market(false)), limits);
+fn within(limits: &Limits) -> (PageState, Router) {
+    let shared = PageState::within(Arc::new(market(false)), limits);
     (shared.clone(), routes(shared))
 }
 
@@ -124,7 +124,7 @@ async fn equal_questions_about_the_past_are_one_piece_of_work() {
         bodies.push(body);
     }
     assert!(bodies.iter().all(|body| *body == bodies[0]));
-    assert_eq!(shared.encoded(Lane::Past).made(), 1);
+    assert_eq!(shared.encoded(Lane::History).made(), 1);
 }
 
 #[tokio::test]
@@ -163,7 +163,7 @@ async fn histories_are_made_in_the_lane_of_the_past() {
     assert_eq!(status, StatusCode::OK);
     let again = plain(&service, path).await;
     assert_eq!((&again.1[ETAG], &again.2), (&headers[ETAG], &body));
-    assert_eq!(shared.encoded(Lane::Past).made(), 1);
+    assert_eq!(shared.encoded(Lane::History).made(), 1);
 }
 
 #[tokio::test]
@@ -202,9 +202,9 @@ async fn answers_that_nobody_reads_are_bounded_and_let_go_of() {
         let response = service.clone().oneshot(asked).await.unwrap();
         // One answer may be begun while there is room for a byte.
         assert!(
-            shared.memory.held() < most + (4 << 20),
+            shared.memory.used() < most + (4 << 20),
             "{}",
-            shared.memory.held()
+            shared.memory.used()
         );
         if response.status() == StatusCode::SERVICE_UNAVAILABLE {
             assert_eq!(response.headers()[RETRY_AFTER], "3");
@@ -219,16 +219,16 @@ async fn answers_that_nobody_reads_are_bounded_and_let_go_of() {
     drop(unread);
     // What is kept for the next asker has its own bound.
     assert!(
-        shared.memory.held() <= most * 9 / 16,
+        shared.memory.used() <= most * 9 / 16,
         "{}",
-        shared.memory.held()
+        shared.memory.used()
     );
     let (status, ..) = plain(&service, "/api/liq-heatmap").await;
     assert_eq!(status, StatusCode::OK);
     drop((service, shared.clone()));
     let memory = shared.memory.clone();
     drop(shared);
-    assert_eq!(memory.held(), 0);
+    assert_eq!(memory.used(), 0);
 }
 
 #[tokio::test]
@@ -262,6 +262,6 @@ async fn many_questions_at_once_are_held_to_the_bound_as_their_turns_come() {
     assert!(refused > 0 && refused < 60, "{refused}");
     // So many may be under way at once.
     let cores = std::thread::available_parallelism().map_or(1, usize::from);
-    let held = shared.memory.held();
+    let held = shared.memory.used();
     assert!(held < most + 5 * cores * (4 << 20), "{held}");
 }

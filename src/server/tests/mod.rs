@@ -34,7 +34,7 @@ use tower::ServiceExt;
 
 use super::Rejection;
 use super::router::{SIMULATED, finish, pages, router, routes};
-use super::shared::{Lane, Shared};
+use super::shared::{Lane, PageState};
 use crate::api::{self, Arguments, Endpoint, ReplyEnvelope};
 use crate::engine::{self, Observations, Wanted};
 use crate::market::{
@@ -563,13 +563,13 @@ async fn a_panic_is_a_500_in_the_same_shape() {
     async fn here() -> Response {
         panic!("a defect on purpose")
     }
-    async fn elsewhere(State(shared): State<Shared>) -> Result<Response, Rejection> {
+    async fn elsewhere(State(shared): State<PageState>) -> Result<Response, Rejection> {
         shared
             .compute(Lane::Quick, |_| panic!("a defect on purpose"))
             .await
             .map(|body: Bytes| crate::server::answers::response::json(body))
     }
-    let shared = Shared::new(Arc::new(market(false)));
+    let shared = PageState::new(Arc::new(market(false)));
     let service = Router::new()
         .route("/here", get(here))
         .route("/elsewhere", get(elsewhere))
@@ -584,7 +584,7 @@ async fn a_panic_is_a_500_in_the_same_shape() {
     let room = shared.quick.available_permits();
     assert_eq!(
         room,
-        Shared::new(Arc::clone(&shared.market))
+        PageState::new(Arc::clone(&shared.market))
             .quick
             .available_permits()
     );
@@ -592,7 +592,7 @@ async fn a_panic_is_a_500_in_the_same_shape() {
 
 #[tokio::test]
 async fn quick_answers_do_not_queue_behind_slow_ones() {
-    let shared = Shared::new(Arc::new(market(false)));
+    let shared = PageState::new(Arc::new(market(false)));
     let slow = Arc::clone(&shared.slow);
     let room = u32::try_from(slow.available_permits()).unwrap();
     let _all = slow.acquire_many(room).await.unwrap();

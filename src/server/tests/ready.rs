@@ -26,14 +26,14 @@ pub(super) async fn plain(service: &Router, uri: &str) -> (StatusCode, HeaderMap
 }
 
 /// A front with so much room, and the service that it is.
-fn front(shared: &Shared, room: u64) -> (ReadyAnswers, Router) {
+fn front(shared: &PageState, room: u64) -> (ReadyAnswers, Router) {
     let front = ReadyAnswers::of(shared.clone(), pages(shared.clone()), room);
     (front.clone(), Router::new().fallback_service(front))
 }
 
 #[tokio::test]
 async fn what_is_ready_is_what_the_page_says_header_for_header() {
-    let shared = Shared::new(Arc::new(market(true)));
+    let shared = PageState::new(Arc::new(market(true)));
     let pages = pages(shared.clone());
     let (kept, service) = front(&shared, 32 << 20);
     let mut uris: Vec<String> = Vec::new();
@@ -93,12 +93,12 @@ async fn what_is_ready_is_what_the_page_says_header_for_header() {
         }
     }
     // Plain, as it is and packed, for each way to ask for that: all but what is about the past was kept.
-    assert!(kept.held().0 >= 10 * 6, "{:?}", kept.held());
+    assert!(kept.usage().0 >= 10 * 6, "{:?}", kept.usage());
 }
 
 #[tokio::test]
 async fn what_is_ready_needs_no_lane() {
-    let shared = Shared::new(Arc::new(market(false)));
+    let shared = PageState::new(Arc::new(market(false)));
     let service = routes(shared.clone());
     let uris: Vec<&str> = paths().into_iter().map(|(path, ..)| path).collect();
     let mut first = Vec::new();
@@ -119,7 +119,7 @@ async fn what_is_ready_needs_no_lane() {
 #[tokio::test]
 async fn a_new_order_is_in_the_next_answer_and_an_old_one_leaves_its_window() {
     let (market, feed) = Market::growing(1000, "a test");
-    let service = routes(Shared::new(Arc::new(market)));
+    let service = routes(PageState::new(Arc::new(market)));
     let grow = |minutes_ago: i64| {
         let new = order("okx", "BTCUSDT", Side::Long, minutes_ago, 500);
         feed.append((vec![new], Vec::new(), Vec::new())).unwrap();
@@ -196,7 +196,7 @@ async fn an_archive_that_grows_is_answered_as_it_was_committed_last() {
     writer.append(&recorded(1, 0)).unwrap();
     let market = Market::open(&folder.0, None).unwrap();
     assert!(market.is_on_disk());
-    let shared = Shared::new(Arc::new(market));
+    let shared = PageState::new(Arc::new(market));
     let (kept, service) = front(&shared, 1 << 20);
     let questions = [
         "/api/liquidations",
@@ -240,7 +240,7 @@ async fn an_archive_that_grows_is_answered_as_it_was_committed_last() {
             seen.push((uri, wanted));
         }
     }
-    assert_eq!(kept.held().0, questions.len());
+    assert_eq!(kept.usage().0, questions.len());
     for uri in questions {
         let mut answers: Vec<&Bytes> = seen
             .iter()
@@ -254,7 +254,7 @@ async fn an_archive_that_grows_is_answered_as_it_was_committed_last() {
 
 #[tokio::test]
 async fn many_different_questions_stay_within_the_room() {
-    let shared = Shared::new(Arc::new(market(false)));
+    let shared = PageState::new(Arc::new(market(false)));
     let room = 200_000;
     let (kept, service) = front(&shared, room);
     for offset in 0..400 {
@@ -265,8 +265,8 @@ async fn many_different_questions_stay_within_the_room() {
         // However long the target: blank pairs say nothing, and are part of it.
         let uri = format!("{uri}{}", "&".repeat(offset * 7));
         assert_eq!(plain(&service, &uri).await.2, body);
-        assert!(kept.held().1 <= room);
+        assert!(kept.usage().1 <= room);
     }
-    let (entries, weight) = kept.held();
+    let (entries, weight) = kept.usage();
     assert!(entries > 10 && weight > room / 2, "{entries} {weight}");
 }

@@ -1,76 +1,76 @@
-//! Where a page lies against the rows that are known: told by the rows themselves, in their order.
+//! Aligns a page with the known rows by the rows themselves, in their order.
 //!
-//! A feed lists its rows as they arrived or by their time. In the first rows only come in front, but times rise and
-//! fall, as a late row stands where it arrived; in the second times fall, but a late row comes in between. So a time
-//! never proves where a page lies; equal rows in the same order do.
+//! A feed lists rows by arrival or by time. By arrival, new rows come in front only, but times are not sorted, because
+//! a late row stands where it arrived. By time, times are sorted, but a late row comes in between. A time therefore
+//! never proves a position; equal rows in equal order do.
 
 use std::collections::HashMap;
 
 use crate::api::Orders;
 use crate::model::{Millis, OrderColumns};
 
-/// Rows kept for lining pages up.
-const KEPT: usize = 4000;
-/// The overlap where all known rows are of one instant, so that only their order tells them from others.
+/// Rows stored for alignment.
+const RETAINED: usize = 4000;
+/// The overlap if all known rows are of one instant, so that only their order identifies them.
 const TIMELESS: usize = 16;
-/// So few known rows may be gone but for one.
+/// With so few known rows, all but one may be gone.
 const FEW: usize = 2;
-/// The overlap where times do not fall from row to row.
+/// The overlap if times are not sorted.
 const UNSORTED: usize = 4;
 
-/// How a page lies against the known rows.
+/// The position of a page relative to the known rows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Alignment {
-    /// The page's first row is at this position.
+    /// The first row of the page has this position.
     At(i128),
     /// Several positions fit.
     Unclear,
-    /// The page lies before all rows that are kept.
+    /// The page lies before all stored rows.
     Newer,
-    /// The page does not meet the known rows: it lies before or behind them.
+    /// The page does not overlap the known rows.
     Elsewhere,
-    /// The page holds known rows, but not as they were.
+    /// The page contains known rows, but changed or reordered.
     Contradicts,
 }
 
-/// The rows that are known, as far as pages are lined up with them.
+/// The known rows, as far as alignment needs them.
 #[derive(Debug, Default)]
-pub(super) struct Known {
+pub(super) struct KnownRows {
     /// The last known rows.
     pub(super) rows: OrderColumns,
-    /// The position behind the last known row.
+    /// The position after the last known row.
     pub(super) end: u64,
-    /// How many equal rows the known ones end with.
+    /// How many equal rows the known rows end with.
     pub(super) run: usize,
-    /// The overlap that unclear pages have asked for.
+    /// The overlap that ambiguous pages required.
     pub(super) wider: usize,
-    /// The overlap that the rows themselves need.
+    /// The overlap that the rows themselves require.
     overlap: usize,
-    /// Whether the known rows repeat from first to last, so that none of them marks a place.
+    /// Whether the known rows are periodic, so that none of them marks a position.
     adrift: bool,
 }
 
-impl Known {
-    /// The overlap to ask for.
+impl KnownRows {
+    /// The overlap to request.
     pub(super) fn needed(&self) -> usize {
         self.overlap.max(self.wider).min(self.rows.len())
     }
 
-    /// Makes the rows of a page from `fresh` on known.
+    /// Appends the rows of a page from index `fresh` on.
     pub(super) fn extend(&mut self, page: &OrderColumns, fresh: usize) {
         let length = page.len();
         self.end += (length - fresh) as u64;
         self.rows
-            .append(page, fresh.max(length.saturating_sub(KEPT))..length);
+            .append(page, fresh.max(length.saturating_sub(RETAINED))..length);
         let many = self.rows.len();
-        if many > 2 * KEPT {
-            let mut kept = OrderColumns::with_capacity(2 * KEPT + usize::from(Orders::MAX));
-            kept.append(&self.rows, many - KEPT..many);
-            self.rows = kept;
+        if many > 2 * RETAINED {
+            let mut stored = OrderColumns::with_capacity(2 * RETAINED + usize::from(Orders::MAX));
+            stored.append(&self.rows, many - RETAINED..many);
+            self.rows = stored;
         }
     }
 
-    /// Looks how much of the known rows must be met again to tell where a page lies.
+    /// Computes how many known rows a page must repeat to be aligned.
     pub(super) fn measure(&mut self) {
         let rows = &self.rows;
         let last = rows.len().saturating_sub(1);
@@ -89,8 +89,8 @@ impl Known {
         self.adrift = repeated > 0 && repeated + 2 > rows.len();
     }
 
-    /// How `rows` lie against the known ones: at position `highest` at most, as many as were asked for where they are a
-    /// `full` page, and `sure` not to begin behind them.
+    /// Aligns `rows`. Their position is at most `highest`. `full` says that the page is as long as requested, and
+    /// `sure` that it begins within the known rows.
     pub(super) fn align(
         &self,
         rows: &OrderColumns,
@@ -98,7 +98,7 @@ impl Known {
         full: bool,
         sure: bool,
     ) -> Alignment {
-        let (Some(&first), Some(&kept_first)) =
+        let (Some(&first), Some(&stored_first)) =
             (rows.timestamp.first(), self.rows.timestamp.first())
         else {
             return Alignment::Elsewhere;
@@ -108,10 +108,9 @@ impl Known {
         let start = self.start();
         let len = rows.len() as i128;
         let highest = highest.min(end - 1);
-        // Equal rows are of one instant, which rules out nearly all places: the page's first row among the known ones,
-        // or their first in the page.
+        // Equal rows have equal instants, which excludes nearly all positions.
         let within = instants(&self.rows, first).rev().map(|row| row as i128);
-        let before = instants(rows, kept_first)
+        let before = instants(rows, stored_first)
             .filter(|row| *row > 0)
             .map(|row| -(row as i128));
         let mut fits: Vec<(i128, usize)> = within
@@ -121,8 +120,8 @@ impl Known {
             .collect();
         let brings_fresh = |at: i128| at + len > end;
         if !sure {
-            // A page from behind may show a row or two that look like ours: only as many as mark a place do, and rows of
-            // one instant are often alike.
+            // A later page may contain one or two rows that look like known ones. Only enough of them mark a position,
+            // and rows of one instant are often equal.
             let apart = Some(&first) > self.rows.timestamp.last();
             let marks = if apart { needed } else { needed.max(TIMELESS) };
             fits.retain(|&(_, met)| met >= marks);
@@ -136,38 +135,38 @@ impl Known {
         let Some(&(_, most)) = fits.iter().max_by_key(|(_, met)| met) else {
             return self.align_changed(rows);
         };
-        // A short chance meeting does not make a long one doubtful.
+        // A short match by chance does not make a long one ambiguous.
         fits.retain(|(_, met)| met * 2 >= most);
         match fits.as_slice() {
             &[(at, _)] if self.adrift && brings_fresh(at) && !self.stands_apart(rows, at, full) => {
                 Alignment::Unclear
             }
             &[(at, met)] if met >= needed || !brings_fresh(at) => Alignment::At(at),
-            // The first of several is the one with the fewest arrivals, which is safe to believe.
+            // Among several the one with the fewest arrivals is safe.
             [(at, _), ..] if !fits.iter().any(|&(at, _)| brings_fresh(at)) => Alignment::At(*at),
             _ => Alignment::Unclear,
         }
     }
 
-    /// Whether a page is of a later time than the known rows; none where times rise too often to tell.
+    /// Whether a page is newer than the known rows. `None` if times are too unsorted to say.
     pub(super) fn looks_newer(&self, rows: &OrderColumns) -> Option<bool> {
-        let tells = |rows: &OrderColumns| {
+        let is_ordered = |rows: &OrderColumns| {
             let rises = rows.timestamp.windows(2).filter(|pair| match pair {
                 [newer, older] => newer < older,
                 _ => false,
             });
             rises.count() * 10 <= rows.len()
         };
-        (tells(rows) && tells(&self.rows)).then(|| middle(rows) > middle(&self.rows))
+        (is_ordered(rows) && is_ordered(&self.rows)).then(|| middle(rows) > middle(&self.rows))
     }
 
-    /// The position of the first row that is kept.
+    /// The position of the first stored row.
     fn start(&self) -> i128 {
         i128::from(self.end) - self.rows.len() as i128
     }
 
-    /// Whether time sets the known rows, which are all much the same, apart from all others on a page that puts the
-    /// first of them at `at`: then no row of the page can be an equal one that arrived later.
+    /// Whether the instants of the known rows, which are nearly equal, differ from all others on a page that starts at
+    /// `at`. Then no row of the page can be an equal one that arrived later.
     fn stands_apart(&self, rows: &OrderColumns, at: i128, full: bool) -> bool {
         let Some(instant) = self.rows.timestamp.first() else {
             return false;
@@ -179,16 +178,16 @@ impl Known {
             && (!full || rows.timestamp.last().is_some_and(|at| at < instant))
     }
 
-    /// Where a page lies that begins before the known rows' end and shows them nowhere as they were.
+    /// Aligns a page that begins within the known rows and does not contain them unchanged.
     ///
-    /// It is newer than all of them; or late rows have come in between, as they do where a feed goes by time; or rows
-    /// were taken back, changed or put elsewhere.
+    /// It may be newer than all of them; late rows may have come in between, in a feed by time; or rows were
+    /// withdrawn, changed or moved.
     fn align_changed(&self, rows: &OrderColumns) -> Alignment {
         let met = Met::new(&self.rows, rows);
         let sorted = falls(&self.rows) && falls(rows);
         if let Some(place) = met.tail {
-            // The last known rows are there, so they tell where it goes on. But where times do not fall, rows come in
-            // front only, and none comes between two others.
+            // The last known rows are present, so they give the position. If times are not sorted, rows only come in
+            // front and none comes in between.
             return if sorted {
                 Alignment::At(i128::from(self.end) - 1 - place as i128)
             } else {
@@ -201,9 +200,9 @@ impl Known {
         };
         match met.last {
             None => Alignment::Newer,
-            // In a feed by time, a page that ends before our rows begin.
+            // In a feed by time, a page that ends before the known rows.
             Some(_) if sorted && newer => Alignment::Newer,
-            // Rows that come twice here and there prove nothing, unless many of them come in the same order.
+            // Single repeated rows prove nothing, unless many come in the same order.
             Some(_) if met.repeats && met.longest < TIMELESS => {
                 let one_instant = self.rows.timestamp.first() == self.rows.timestamp.last();
                 if sorted && !one_instant {
@@ -213,7 +212,7 @@ impl Known {
                 }
             }
             Some((place, row)) if sorted => {
-                // As many arrivals at least as moved the last row that they meet in.
+                // At least as many arrivals as moved the last common row.
                 let at = self.start() + row as i128 - place as i128;
                 if at + rows.len() as i128 <= i128::from(self.end) {
                     Alignment::At(at)
@@ -221,52 +220,51 @@ impl Known {
                     Alignment::Contradicts
                 }
             }
-            // Two orders may be alike by chance; where one row alone meets another, nothing was put elsewhere.
+            // Two orders may be equal by chance. A single match does not show that rows were moved.
             Some(_) if met.places == 1 && self.rows.len() > FEW => Alignment::Newer,
             Some(_) => Alignment::Contradicts,
         }
     }
 }
 
-/// Which known rows a page holds, whatever their order.
+/// Which known rows a page contains, in any order.
 struct Met {
-    /// The place on the page of the last known row, where it and the one before it are on the page once each, in their
-    /// order.
+    /// The index on the page of the last known row, if it and the row before it occur once each and in order.
     tail: Option<usize>,
-    /// The last place on the page that holds a known row, and which.
+    /// The last index on the page with a known row, and that row.
     last: Option<(usize, usize)>,
-    /// How many places on the page hold a known row.
+    /// How many indexes on the page have a known row.
     places: usize,
-    /// The most known rows that follow each other on the page as they did.
+    /// The longest sequence of known rows on the page.
     longest: usize,
-    /// Whether some of the known rows look the same.
+    /// Whether some of the known rows are equal.
     repeats: bool,
 }
 
 impl Met {
-    fn new(kept: &OrderColumns, rows: &OrderColumns) -> Self {
+    fn new(stored: &OrderColumns, rows: &OrderColumns) -> Self {
         let mut at: HashMap<Millis, Vec<usize>> = HashMap::new();
-        for (row, instant) in kept.timestamp.iter().enumerate() {
+        for (row, instant) in stored.timestamp.iter().enumerate() {
             at.entry(*instant).or_default().push(row);
         }
         let known = |instant: &Millis| at.get(instant).map_or(&[][..], Vec::as_slice);
         let repeats = at.values().any(|alike| {
             let others = alike.iter().enumerate();
-            // Of a crowd of one instant nothing is said for certain.
+            // Among too many rows of one instant nothing is certain.
             alike.len() > 64
                 || others.clone().any(|(nth, &row)| {
                     let rest = alike.get(nth + 1..).unwrap_or_default();
-                    rest.iter().any(|&other| kept.same(row, kept, other))
+                    rest.iter().any(|&other| stored.same(row, stored, other))
                 })
         });
         let mut last = None;
         let (mut longest, mut places) = (0, 0);
-        // For each known row that the page's last row equals, how many before both are equal, too.
+        // For each known row equal to the page's last row, how many rows before both are equal too.
         let mut running: HashMap<usize, usize> = HashMap::new();
         for (place, instant) in rows.timestamp.iter().enumerate() {
             let mut next = HashMap::new();
             for &row in known(instant) {
-                if kept.same(row, rows, place) {
+                if stored.same(row, rows, place) {
                     let before = row.checked_sub(1).and_then(|row| running.get(&row));
                     let length = before.map_or(1, |before| before + 1);
                     longest = longest.max(length);
@@ -279,18 +277,18 @@ impl Met {
         }
         let only = |row: Option<usize>| {
             let row = row?;
-            let mut places = instants(rows, *kept.timestamp.get(row)?)
-                .filter(|&place| kept.same(row, rows, place));
+            let mut places = instants(rows, *stored.timestamp.get(row)?)
+                .filter(|&place| stored.same(row, rows, place));
             let place = places.next()?;
-            let alike = |&other: &usize| kept.same(row, kept, other);
-            let alone = instants(kept, *kept.timestamp.get(row)?)
+            let alike = |&other: &usize| stored.same(row, stored, other);
+            let alone = instants(stored, *stored.timestamp.get(row)?)
                 .filter(alike)
                 .count()
                 == 1;
             (alone && places.next().is_none()).then_some(place)
         };
-        let tail = only(kept.len().checked_sub(1));
-        let before = only(kept.len().checked_sub(2));
+        let tail = only(stored.len().checked_sub(1));
+        let before = only(stored.len().checked_sub(2));
         Self {
             tail: tail.filter(|&tail| before.is_some_and(|before| before < tail)),
             last,
@@ -301,45 +299,45 @@ impl Met {
     }
 }
 
-/// The instant in the middle of all.
+/// The median instant.
 fn middle(rows: &OrderColumns) -> Option<Millis> {
     let mut instants = rows.timestamp.clone();
     let half = instants.len().checked_div(2)?;
     (half < instants.len()).then(|| *instants.select_nth_unstable(half).1)
 }
 
-/// Whether no row is of a later instant than the one before it.
+/// Whether times are sorted, newest first.
 fn falls(rows: &OrderColumns) -> bool {
     rows.timestamp.is_sorted_by(|newer, older| newer >= older)
 }
 
-/// How many rows of `rows` meet known ones, if all that meet are equal; `at` is the index among `kept` of the first.
-fn meeting(kept: &OrderColumns, rows: &OrderColumns, at: i128) -> Option<usize> {
+/// How many rows of `rows` equal stored ones, if all that overlap are equal. `at` is the stored index of the first.
+fn meeting(stored: &OrderColumns, rows: &OrderColumns, at: i128) -> Option<usize> {
     let skipped = usize::try_from(-at).unwrap_or(0);
     let at = usize::try_from(at).unwrap_or(0);
-    let met = kept
+    let met = stored
         .len()
         .saturating_sub(at)
         .min(rows.len().saturating_sub(skipped));
-    let equal = (0..met).all(|row| kept.same(at + row, rows, skipped + row));
+    let equal = (0..met).all(|row| stored.same(at + row, rows, skipped + row));
     (met > 0 && equal).then_some(met)
 }
 
-/// The length of the longest ending of `kept` that occurs twice in it.
+/// The length of the longest suffix of `stored` that occurs twice.
 ///
-/// A page must share two rows more to be lined up: the ending that occurs once, and the row before it, so that a run of
-/// equal rows is shared together with the row that it follows.
-fn repeated(kept: &OrderColumns) -> usize {
-    let Some((last, &instant)) = kept.timestamp.iter().enumerate().next_back() else {
+/// A page must share two more rows to be aligned: a suffix that occurs once, and the row before it. A run of equal
+/// rows is then shared together with the row before the run.
+fn repeated(stored: &OrderColumns) -> usize {
+    let Some((last, &instant)) = stored.timestamp.iter().enumerate().next_back() else {
         return 0;
     };
-    instants(kept, instant)
+    instants(stored, instant)
         .filter(|row| *row < last)
         .map(|row| {
             let shift = last - row;
             (shift..=last)
                 .rev()
-                .take_while(|&row| kept.same(row, kept, row - shift))
+                .take_while(|&row| stored.same(row, stored, row - shift))
                 .count()
         })
         .max()

@@ -1,64 +1,64 @@
-//! Which pages of a growing feed to ask for, and which of their rows are new.
+//! Decides which pages of a growing feed to request, and which of their rows are new.
 
 mod alignment;
 
 use std::ops::Range;
 
-use self::alignment::{Alignment, Known};
+use self::alignment::{Alignment, KnownRows};
 use crate::api::Orders;
 use crate::client::error::Error;
 use crate::model::OrderColumns;
 
 /// The largest page of the contract.
 pub(super) const LARGEST: usize = Orders::MAX as usize;
-/// The most pages in flight.
+/// The maximum number of pages in flight.
 pub(super) const FLIGHT: usize = 8;
-/// Pages in a row without a fresh row after which the feed counts as faster than we are.
+/// After this many pages in a row without a new row the feed counts as too fast.
 const PATIENCE: u32 = 200;
 
-/// A page to ask for.
+/// A page to request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Ask {
+pub(super) struct PageRequest {
     pub(super) offset: u64,
     pub(super) limit: usize,
-    /// The shift confirmed when the page was asked for: it can only have grown since.
+    /// The confirmed shift at the time of the request. It can only have grown.
     floor: u64,
-    /// By how many rows the page was moved on in expectation of arrivals.
+    /// By how many rows the page was moved for expected arrivals.
     lead: u64,
 }
 
-/// What a page brought.
+/// The result of a page.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) enum Taken {
-    /// The rows of the page to hand out, possibly none; the pages asked for after this one still count.
+pub(super) enum PageOutcome {
+    /// The rows to return, possibly none. Pages requested later remain valid.
     Rows(Range<usize>),
-    /// The page did not meet the known rows: what was asked for after it will not either.
+    /// The page did not overlap the known rows, so pages requested later will not either.
     Astray,
 }
 
-/// Why a walk cannot go on.
+/// Why the walk cannot go on.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
-pub(super) enum Lost {
+pub(super) enum FeedWalkError {
     #[error(
-        "a run of {run} equal rows up to row {at} is longer than a page of {page} can tell from rows that have moved; \
-         a larger page_size may help"
+        "a run of {run} equal rows up to row {at} is too long to be aligned with pages of {page} rows; use a larger \
+         page_size"
     )]
     Run { run: usize, at: u64, page: usize },
-    #[error("the rows up to row {at} repeat themselves so much that pages cannot be lined up")]
+    #[error("the rows up to row {at} repeat so often that pages cannot be aligned")]
     Repeats { at: u64 },
     #[error(
-        "the page at offset {offset} shows rows from before row {at}, but not in the order in which they came: rows \
-         were taken back, changed or put elsewhere, and what follows cannot be told from what was read"
+        "the page at offset {offset} shows rows from before row {at} in another order: the service withdrew, changed or \
+         moved rows, so the walk cannot continue"
     )]
     Contradicts { offset: u64, at: u64 },
     #[error(
-        "{PATIENCE} pages in a row held nothing beyond row {at}: the feed moves faster than it can be read"
+        "{PATIENCE} pages in a row had no row beyond row {at}: the feed grows faster than it can be read"
     )]
     Fast { at: u64 },
 }
 
-impl From<Lost> for Error {
-    fn from(lost: Lost) -> Self {
+impl From<FeedWalkError> for Error {
+    fn from(lost: FeedWalkError) -> Self {
         Self::UnexpectedReply {
             path: "data".to_owned(),
             message: lost.to_string(),
@@ -68,40 +68,40 @@ impl From<Lost> for Error {
 
 /// The state of a walk.
 #[derive(Debug)]
-pub(super) struct Feed {
+pub(super) struct GrowingFeed {
     page: usize,
-    /// Rows still to hand out.
+    /// Rows still to return.
     wanted: u64,
-    known: Known,
-    /// Arrivals seen for certain.
+    known: KnownRows,
+    /// Confirmed arrivals.
     shift: u64,
-    /// Arrivals to expect before the next page is read.
+    /// Arrivals expected before the next page is read.
     expected: u64,
-    /// A lower bound of the arrivals since `shift`, from pages that were all newer.
+    /// A lower bound of the arrivals since `shift`, from pages of only newer rows.
     passed: u64,
     /// Pages read since `shift` was confirmed.
     reads: u32,
-    /// Pages in a row that brought no fresh row.
+    /// Pages in a row without a new row.
     misses: u32,
     /// Pages in flight.
     flight: usize,
-    /// The longest page so far: a service that gave so many can give so many again.
+    /// The longest page so far.
     longest: usize,
-    /// The length of the last page, if it was shorter than asked for though none has been longer: most likely it is
-    /// the last, but a service may as well give less than it is asked for. One more page is read to know.
+    /// The length of the last page, if it was shorter than requested and no page was longer. It is probably the last
+    /// one, but a service may return less than requested, so one more page is read.
     closed: Option<usize>,
-    /// Whether the next page is to begin behind the last known row: an empty one shows that this is the feed's last.
+    /// Whether the next page begins behind the last known row. If it is empty, the feed ends there.
     beyond: bool,
     begun: bool,
     ended: bool,
 }
 
-impl Feed {
+impl GrowingFeed {
     pub(super) fn new(page: usize, wanted: u64) -> Self {
         Self {
             page,
             wanted,
-            known: Known::default(),
+            known: KnownRows::default(),
             shift: 0,
             expected: 0,
             passed: 0,
@@ -116,19 +116,22 @@ impl Feed {
         }
     }
 
-    /// The page to ask for after those in flight, of which there are `flying` and `last` was asked for last.
+    /// The page to request after the `flying` ones, of which `last` was requested last.
     ///
-    /// Pages are taken in the order of asking. Nothing is asked for while enough is in flight; where nothing is in
-    /// flight, something is until the end.
-    pub(super) fn ask(&self, flying: usize, last: Option<&Ask>) -> Result<Option<Ask>, Lost> {
+    /// Pages are processed in the order of request. Returns `None` while enough pages are in flight.
+    pub(super) fn ask(
+        &self,
+        flying: usize,
+        last: Option<&PageRequest>,
+    ) -> Result<Option<PageRequest>, FeedWalkError> {
         if self.ended || flying >= self.flight {
             return Ok(None);
         }
         let wanted = usize::try_from(self.wanted).unwrap_or(usize::MAX);
         if !self.begun {
-            return Ok(Some(Ask {
+            return Ok(Some(PageRequest {
                 offset: 0,
-                // One row alone has nothing beside it to be told from its equals by.
+                // A single row cannot be distinguished from an equal one.
                 limit: self.page.max(2).min(wanted),
                 floor: 0,
                 lead: 0,
@@ -136,12 +139,12 @@ impl Feed {
         }
         match self.can_line_up() {
             Ok(()) => {}
-            // The pages in flight may tell more.
+            // The pages in flight may decide.
             Err(_) if last.is_some() => return Ok(None),
             Err(why) => return Err(why),
         }
         let overlap = self.known.needed();
-        // Behind the last row that is known or on its way; arrivals move both as one.
+        // The position behind the last row known or requested. Arrivals shift both equally.
         let behind = last.map_or(self.shift + self.known.end, |last| {
             last.offset + last.limit as u64
         });
@@ -151,15 +154,15 @@ impl Feed {
         if left == 0 {
             return Ok(None);
         }
-        // The overlap stands inside the page as long as it leaves room for a fresh row.
+        // The overlap lies within the page if that leaves room for a new row.
         let fresh = self.page.saturating_sub(overlap).max(1).min(left);
         let narrow = (overlap + fresh).min(LARGEST);
-        // A feed that has run away is met with a wider page.
+        // A fast feed needs a longer page.
         let limit = narrow
             .saturating_mul(1 << self.misses.min(10))
             .min(LARGEST.max(narrow));
-        // Aimed at the known rows' end. Only where the page would most likely not reach beyond it is the page moved
-        // on, and so that as many arrivals more as fewer than expected still meet the known rows.
+        // The page starts at the end of the known rows. If it would hardly reach beyond that, it is moved on. It still
+        // overlaps the known rows if fewer rows arrive than expected.
         let likely = self.closed.map_or(limit, |closed| limit.min(closed));
         let room = likely.saturating_sub(overlap).max(1) as u64;
         let lead = if self.beyond {
@@ -172,7 +175,7 @@ impl Feed {
         if last.is_some_and(|last| last.lead > 0 || lead > 0) {
             return Ok(None);
         }
-        Ok(Some(Ask {
+        Ok(Some(PageRequest {
             offset: behind.saturating_sub(overlap as u64) + lead,
             limit,
             floor: self.shift,
@@ -180,30 +183,34 @@ impl Feed {
         }))
     }
 
-    /// Whether a page can hold what tells where it lies.
-    fn can_line_up(&self) -> Result<(), Lost> {
+    /// Checks that a page can hold the overlap that alignment needs.
+    fn can_line_up(&self) -> Result<(), FeedWalkError> {
         if self.known.run > self.page || self.known.run + 2 > LARGEST {
-            return Err(Lost::Run {
+            return Err(FeedWalkError::Run {
                 run: self.known.run,
                 at: self.known.end,
                 page: self.page,
             });
         }
         if self.known.needed() >= LARGEST {
-            return Err(Lost::Repeats { at: self.known.end });
+            return Err(FeedWalkError::Repeats { at: self.known.end });
         }
         Ok(())
     }
 
-    /// Whether the page of `ask` begins within the known rows, however few have arrived.
-    fn surely_meets(&self, ask: &Ask) -> bool {
+    /// Whether the page begins within the known rows however few rows have arrived.
+    fn surely_meets(&self, ask: &PageRequest) -> bool {
         ask.offset <= ask.floor + self.known.end.saturating_sub(self.known.needed() as u64)
     }
 
-    /// Takes the page that `ask` brought.
-    pub(super) fn take(&mut self, ask: &Ask, rows: &OrderColumns) -> Result<Taken, Lost> {
+    /// Processes a page.
+    pub(super) fn take(
+        &mut self,
+        ask: &PageRequest,
+        rows: &OrderColumns,
+    ) -> Result<PageOutcome, FeedWalkError> {
         if self.ended {
-            return Ok(Taken::Astray);
+            return Ok(PageOutcome::Astray);
         }
         let short = rows.len() < ask.limit && rows.len() < self.longest;
         self.longest = self.longest.max(rows.len());
@@ -211,13 +218,13 @@ impl Feed {
             self.begun = true;
             self.ended = rows.is_empty();
             self.closed = (rows.len() < ask.limit).then_some(rows.len());
-            return Ok(Taken::Rows(self.keep(rows, 0)));
+            return Ok(PageOutcome::Rows(self.keep(rows, 0)));
         }
         let sure = self.surely_meets(ask);
         if rows.is_empty() && ask.offset <= ask.floor + self.known.end {
-            // Arrivals move the feed's end behind that, if there is a row beyond ours.
+            // Arrivals have moved the feed's end behind it, if there is a row beyond ours.
             self.ended = true;
-            return Ok(Taken::Rows(0..0));
+            return Ok(PageOutcome::Rows(0..0));
         }
         self.beyond = false;
         self.reads += 1;
@@ -229,37 +236,37 @@ impl Feed {
                 Alignment::At(at) => at + rows.len() as i128 - i128::from(self.known.end),
                 _ => -1,
             };
-            // A longer page now would have been as long then. One that ends with our last row ends the feed, unless it is as
-            // long as any that came: as many may have arrived as it would have held beyond that row.
+            // A page longer now would have been longer then. A page that ends with our last row ends the feed, unless
+            // it is as long as any other page: then rows may have arrived that displaced further ones.
             if rows.len() > closed || (behind == 0 && short) {
                 self.ended = true;
-                return Ok(Taken::Rows(0..0));
+                return Ok(PageOutcome::Rows(0..0));
             }
         }
         match alignment {
-            Alignment::At(position) => self.met(ask, rows, position, short).map(Taken::Rows),
+            Alignment::At(position) => self.met(ask, rows, position, short).map(PageOutcome::Rows),
             Alignment::Unclear | Alignment::Contradicts => {
                 self.missed()?;
                 let overlap = self.known.needed();
                 let most = self.known.rows.len().min(LARGEST - 1);
                 let widest = sure && overlap >= most;
                 if widest && alignment == Alignment::Contradicts {
-                    return Err(Lost::Contradicts {
+                    return Err(FeedWalkError::Contradicts {
                         offset: ask.offset,
                         at: self.known.end,
                     });
                 }
                 if widest && ask.limit >= LARGEST {
-                    return Err(Lost::Repeats { at: self.known.end });
+                    return Err(FeedWalkError::Repeats { at: self.known.end });
                 }
                 self.known.wider = (overlap * 2).clamp(1, most);
                 self.expected = 0;
-                Ok(Taken::Astray)
+                Ok(PageOutcome::Astray)
             }
             Alignment::Newer if short => {
-                // The feed's old end has moved before ours.
+                // The feed's old end has moved before our end.
                 self.ended = true;
-                Ok(Taken::Rows(0..0))
+                Ok(PageOutcome::Rows(0..0))
             }
             Alignment::Newer => {
                 self.missed()?;
@@ -267,17 +274,17 @@ impl Feed {
                 self.shift += behind;
                 self.reads = 0;
                 self.passed = 0;
-                // Where times do not show that a leap went too far, the walk goes on page by page.
+                // Without times that show an overshoot, the walk proceeds page by page.
                 self.expected = if self.known.looks_newer(rows) == Some(true) {
                     self.expected.max(behind) * 2
                 } else {
                     0
                 };
-                Ok(Taken::Astray)
+                Ok(PageOutcome::Astray)
             }
             Alignment::Elsewhere => {
                 self.missed()?;
-                // Times are good for a guess, and only what to ask for next hangs on it.
+                // Times serve as a guess. Only the next request depends on it.
                 match self.known.looks_newer(rows) {
                     Some(true) => {
                         let passed = self.behind(ask, rows).max(self.passed);
@@ -291,28 +298,28 @@ impl Feed {
                         }
                         self.expected = self.passed + (ask.lead - self.passed) / 2;
                     }
-                    // From where it surely meets.
+                    // Continues where the overlap is certain.
                     None => (self.passed, self.expected) = (0, 0),
                 }
-                Ok(Taken::Astray)
+                Ok(PageOutcome::Astray)
             }
         }
     }
 
-    /// How many have arrived since `shift` at least, if all of a page stands before the first kept row.
-    fn behind(&self, ask: &Ask, rows: &OrderColumns) -> u64 {
+    /// A lower bound of the arrivals since `shift`, if the whole page lies before the first stored row.
+    fn behind(&self, ask: &PageRequest, rows: &OrderColumns) -> u64 {
         let first = self.known.end - self.known.rows.len() as u64;
         (ask.offset + rows.len() as u64).saturating_sub(self.shift + first)
     }
 
-    /// A page whose first row is at `position`.
+    /// Processes a page that starts at `position`.
     fn met(
         &mut self,
-        ask: &Ask,
+        ask: &PageRequest,
         rows: &OrderColumns,
         position: i128,
         short: bool,
-    ) -> Result<Range<usize>, Lost> {
+    ) -> Result<Range<usize>, FeedWalkError> {
         let shift = u64::try_from(i128::from(ask.offset) - position).unwrap_or(0);
         let arrived = shift.saturating_sub(self.shift);
         self.shift = self.shift.max(shift);
@@ -328,7 +335,7 @@ impl Feed {
                 self.closed = None;
             } else if known == length {
                 self.closed = Some(length);
-                // Extension what it takes to line up, no page may hold a row.
+                // Beyond the overlap that alignment needs, the page may have no further row.
                 self.beyond = length <= self.known.needed();
             }
             if !self.ended {
@@ -348,18 +355,18 @@ impl Feed {
         Ok(self.keep(rows, known))
     }
 
-    fn missed(&mut self) -> Result<(), Lost> {
+    fn missed(&mut self) -> Result<(), FeedWalkError> {
         self.misses += 1;
         self.flight = 1;
         if self.misses >= PATIENCE {
-            // It may calm down.
+            // The feed may calm down.
             self.misses = 0;
-            return Err(Lost::Fast { at: self.known.end });
+            return Err(FeedWalkError::Fast { at: self.known.end });
         }
         Ok(())
     }
 
-    /// Makes the rows of a page from `fresh` on known; returns those that are wanted.
+    /// Appends the new rows of a page. Returns those to hand out.
     fn keep(&mut self, page: &OrderColumns, fresh: usize) -> Range<usize> {
         self.known.extend(page, fresh);
         let left = usize::try_from(self.wanted).unwrap_or(usize::MAX);

@@ -1,4 +1,4 @@
-//! Walks over feeds that grow while they are read, drawn at random.
+//! Property tests: walks over feeds that grow while they are read.
 
 use std::collections::VecDeque;
 
@@ -23,7 +23,7 @@ fn order(price: i64, timestamp: i64) -> Order {
 /// A feed, oldest row first.
 type Rows = Vec<Order>;
 
-/// Adds rows made of steps: an equal row, another row of the same instant, a later one.
+/// Appends rows: an equal row, another row of the same instant, or a later row.
 fn grow(feed: &mut Rows, steps: &[u8]) {
     for step in steps {
         let newest = feed.last().cloned().unwrap_or_else(|| order(0, 0));
@@ -36,7 +36,7 @@ fn grow(feed: &mut Rows, steps: &[u8]) {
     }
 }
 
-fn read(feed: &[Order], ask: &Ask, most: usize) -> Vec<Order> {
+fn read(feed: &[Order], ask: &PageRequest, most: usize) -> Vec<Order> {
     feed.iter()
         .rev()
         .skip(usize::try_from(ask.offset).unwrap())
@@ -45,27 +45,27 @@ fn read(feed: &[Order], ask: &Ask, most: usize) -> Vec<Order> {
         .collect()
 }
 
-/// Walks `feed` while `arrive` grows it before each read but the first; gives the rows and what was asked.
+/// Walks `feed`. `arrive` grows it before each read but the first. Returns the rows and the requests.
 fn walk(
     feed: &mut Rows,
     page: usize,
     wanted: u64,
     arrive: impl FnMut(&mut Rows),
-) -> (Result<Vec<Order>, Lost>, Vec<Ask>) {
+) -> (Result<Vec<Order>, FeedWalkError>, Vec<PageRequest>) {
     walk_where_pages_are_short(feed, usize::MAX, page, wanted, arrive)
 }
 
-/// As [`walk`], of a service that gives `most` rows at once, however many it is asked for.
+/// As [`walk`], for a service that returns at most `most` rows at once.
 fn walk_where_pages_are_short(
     feed: &mut Rows,
     most: usize,
     page: usize,
     wanted: u64,
     mut arrive: impl FnMut(&mut Rows),
-) -> (Result<Vec<Order>, Lost>, Vec<Ask>) {
-    let mut state = Feed::new(page, wanted);
+) -> (Result<Vec<Order>, FeedWalkError>, Vec<PageRequest>) {
+    let mut state = GrowingFeed::new(page, wanted);
     let (mut out, mut asked) = (Vec::new(), Vec::new());
-    let mut flying: VecDeque<(Ask, Vec<Order>)> = VecDeque::new();
+    let mut flying: VecDeque<(PageRequest, Vec<Order>)> = VecDeque::new();
     loop {
         loop {
             let ask = match state.ask(flying.len(), flying.back().map(|(ask, _)| ask)) {
@@ -85,8 +85,8 @@ fn walk_where_pages_are_short(
             break;
         };
         match state.take(&ask, &page.iter().collect()) {
-            Ok(Taken::Rows(rows)) => out.extend_from_slice(&page[rows]),
-            Ok(Taken::Astray) => flying.clear(),
+            Ok(PageOutcome::Rows(rows)) => out.extend_from_slice(&page[rows]),
+            Ok(PageOutcome::Astray) => flying.clear(),
             Err(lost) => return (Err(lost), asked),
         }
     }
@@ -130,7 +130,7 @@ fn rows_of_one_instant_that_are_much_alike_are_walked_to_their_end() {
     assert_eq!(walked, Ok(expected), "{:?}", &asked[..asked.len().min(20)]);
 }
 
-/// Each time as many rows arrive as a page would have held beyond what is known of it.
+/// Each time as many rows arrive as a page would have had beyond the known rows.
 #[test]
 fn a_service_that_gives_less_than_it_is_asked_for_is_walked_to_its_end_however_many_arrive() {
     for (most, arrivals) in [90, 100]
@@ -146,14 +146,14 @@ fn a_service_that_gives_less_than_it_is_asked_for_is_walked_to_its_end_however_m
     }
 }
 
-/// Walks a feed in the order of arrival of which rows are late, so many of a hundred, and gives what there was to read as well.
+/// Walks a feed by arrival in which some percent of the rows are late. Returns also the rows that existed.
 fn walk_late(
     seed: u64,
     start: usize,
     arrivals: &[usize],
     late: u8,
     page: usize,
-) -> (Result<Vec<Order>, Lost>, Rows) {
+) -> (Result<Vec<Order>, FeedWalkError>, Rows) {
     let mut dice = fastrand::Rng::with_seed(seed);
     let mut clock = 1_000_000;
     let mut grow = |feed: &mut Rows, by: usize| {
@@ -178,13 +178,13 @@ fn walk_late(
     (walked, expected)
 }
 
-/// Among the newer rows of a page is one that is like one of five known ones by chance.
+/// Among the newer rows of a page one equals a known row by chance.
 #[test]
 fn a_row_that_is_like_a_known_one_by_chance_contradicts_nothing() {
     let (walked, expected) = walk_late(846_644_075_814_090_437, 2080, &[0, 871], 92, 4);
     match walked {
         Ok(out) => assert!(out == expected, "{} of {} rows", out.len(), expected.len()),
-        Err(lost) => assert!(matches!(lost, Lost::Fast { .. }), "{lost}"),
+        Err(lost) => assert!(matches!(lost, FeedWalkError::Fast { .. }), "{lost}"),
     }
 }
 
@@ -204,7 +204,7 @@ proptest! {
             feed.iter().rev().take(usize::try_from(wanted).unwrap_or(usize::MAX)).cloned().collect();
         let mut turn = 0;
         let (walked, _) = walk(&mut feed, page, wanted, |feed| {
-            // What arrives between two reads has a later instant than what was there.
+            // Rows that arrive between two reads have later instants.
             let steps = &arrivals[turn % arrivals.len()];
             if !steps.is_empty() {
                 grow(feed, &[2]);
@@ -214,7 +214,7 @@ proptest! {
         });
         match walked {
             Ok(out) => prop_assert_eq!(out, expected),
-            // No way of reading pages can tell more equal rows from rows that have moved.
+            // No reading by pages can distinguish more equal rows from moved ones.
             Err(lost) => prop_assert!(longest_run(&feed) > page, "{}", lost),
         }
     }
@@ -250,8 +250,8 @@ proptest! {
         let (walked, expected) = walk_late(seed, start, &arrivals, late, page);
         match walked {
             Ok(out) => prop_assert!(out == expected, "{} of {} rows", out.len(), expected.len()),
-            // It may be too fast, but it is never told wrong.
-            Err(lost) => prop_assert!(matches!(lost, Lost::Fast { .. }), "{}", lost),
+            // The feed may be too fast. It is never misread.
+            Err(lost) => prop_assert!(matches!(lost, FeedWalkError::Fast { .. }), "{}", lost),
         }
     }
 
@@ -283,13 +283,13 @@ proptest! {
         });
         match walked {
             Ok(out) => {
-                // Late rows have a price of their own; they may come or not.
+                // Late rows have a price of their own and are optional.
                 let there: Vec<Order> = out.iter().filter(|row| row.price == Decimal::ONE).cloned().collect();
                 prop_assert!(there == expected, "{} of {} rows", there.len(), expected.len());
                 let mut seen = std::collections::HashSet::new();
                 prop_assert!(out.iter().all(|row| row.price == Decimal::ONE || seen.insert(row.price)));
             }
-            Err(lost) => prop_assert!(matches!(lost, Lost::Fast { .. } | Lost::Contradicts { .. }), "{}", lost),
+            Err(lost) => prop_assert!(matches!(lost, FeedWalkError::Fast { .. } | FeedWalkError::Contradicts { .. }), "{}", lost),
         }
     }
 
@@ -300,7 +300,7 @@ proptest! {
         arrivals in prop::collection::vec(0_usize..=500, 1..12),
         page in 30_usize..120,
     ) {
-        // Drawn evenly: what shrinks to one price all over cannot be lined up by anyone.
+        // Drawn evenly: a feed shrunk to one price cannot be aligned.
         let mut dice = fastrand::Rng::with_seed(seed);
         let mut grow = |feed: &mut Rows, by: usize| {
             feed.extend((0..by).map(|_| order(dice.i64(0..6), 0)));
