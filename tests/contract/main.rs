@@ -28,7 +28,7 @@ fn fixture(name: &str) -> String {
 fn reread<E: Endpoint<Reply: Decode>>(body: &[u8]) -> Result<Reading<String>, Damage> {
     Ok(match read::<E::Reply>(body, E::ENVELOPED)? {
         Reading::Reply(reply) if E::ENVELOPED => {
-            Reading::Reply(serde_json::to_string(&Envelope::around(reply)).unwrap())
+            Reading::Reply(serde_json::to_string(&ReplyEnvelope::around(reply)).unwrap())
         }
         Reading::Reply(reply) => Reading::Reply(serde_json::to_string(&reply).unwrap()),
         Reading::Refused { message } => Reading::Refused { message },
