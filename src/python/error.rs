@@ -16,7 +16,7 @@ use crate::{client, feeds, server};
 
 /// What went wrong with a call, before it meets Python.
 #[derive(Debug)]
-pub(super) enum Failure {
+pub(crate) enum Failure {
     /// A service did not answer as it should.
     Client(client::Error),
     /// A market does not answer.
@@ -31,14 +31,14 @@ pub(super) enum Failure {
 
 impl Failure {
     /// Why a task gave nothing.
-    pub(super) fn of_task(broken: tokio::task::JoinError) -> Self {
+    pub(crate) fn of_task(broken: tokio::task::JoinError) -> Self {
         broken
             .try_into_panic()
             .map_or(Self::Cancelled, |panic| Self::of_panic(panic.as_ref()))
     }
 
     /// A panic, by the message it carries.
-    pub(super) fn of_panic(panic: &(dyn Any + Send)) -> Self {
+    pub(crate) fn of_panic(panic: &(dyn Any + Send)) -> Self {
         let text = panic.downcast_ref::<&str>().map(|text| (*text).to_owned());
         let text = text.or_else(|| panic.downcast_ref::<String>().cloned());
         Self::Panic(text.unwrap_or_else(|| "no message".to_owned()))
@@ -99,22 +99,22 @@ fn naming(py: Python<'_>, class: &str, message: &str, field: &str, text: &str) -
 }
 
 /// `BadQuery` naming `parameter`.
-pub(super) fn bad_query(py: Python<'_>, refusal: &BadQuery) -> PyErr {
+pub(crate) fn bad_query(py: Python<'_>, refusal: &BadQuery) -> PyErr {
     bad_query_said(py, &refusal.parameter, &refusal.to_string())
 }
 
 /// `BadQuery` naming `parameter`, with the message as it is.
-pub(super) fn bad_query_said(py: Python<'_>, parameter: &str, message: &str) -> PyErr {
+pub(crate) fn bad_query_said(py: Python<'_>, parameter: &str, message: &str) -> PyErr {
     naming(py, "BadQuery", message, "parameter", parameter)
 }
 
 /// A bad table: `BadQuery` whose parameter is the table, whose message names column and row.
-pub(super) fn bad_table(py: Python<'_>, fault: &TableFault) -> PyErr {
+pub(crate) fn bad_table(py: Python<'_>, fault: &TableFault) -> PyErr {
     bad_query_said(py, fault.table, &fault.to_string())
 }
 
 /// The exception of `failure`.
-pub(super) fn python(py: Python<'_>, failure: &Failure) -> PyErr {
+pub(crate) fn python(py: Python<'_>, failure: &Failure) -> PyErr {
     match failure {
         Failure::Client(error) => from_client(py, error),
         Failure::Market(refusal) => from_market(py, refusal),
@@ -187,7 +187,7 @@ fn from_market(py: Python<'_>, refusal: &Refusal) -> PyErr {
 }
 
 /// `ArchiveError` naming the file or folder.
-pub(super) fn archive(py: Python<'_>, error: &ArchiveError) -> PyErr {
+pub(crate) fn archive(py: Python<'_>, error: &ArchiveError) -> PyErr {
     archive_at(py, &error.to_string(), error.path())
 }
 
@@ -197,7 +197,7 @@ fn archive_at(py: Python<'_>, message: &str, path: Option<&Path>) -> PyErr {
 }
 
 /// What a frame that could not be decoded raises.
-pub(super) fn from_feeds(py: Python<'_>, error: &feeds::Error) -> PyErr {
+pub(crate) fn from_feeds(py: Python<'_>, error: &feeds::Error) -> PyErr {
     let message = error.to_string();
     match error {
         feeds::Error::Unexpected { path, .. } => unexpected(py, &message, path),
@@ -208,7 +208,7 @@ pub(super) fn from_feeds(py: Python<'_>, error: &feeds::Error) -> PyErr {
 }
 
 /// `UnexpectedReply` at `path`.
-pub(super) fn unexpected(py: Python<'_>, message: &str, path: &str) -> PyErr {
+pub(crate) fn unexpected(py: Python<'_>, message: &str, path: &str) -> PyErr {
     naming(py, "UnexpectedReply", message, "path", path)
 }
 
@@ -230,6 +230,6 @@ fn refused(
 }
 
 /// Adds a note; an exception that takes none goes without.
-pub(super) fn note(py: Python<'_>, error: &PyErr, text: &str) {
+pub(crate) fn note(py: Python<'_>, error: &PyErr, text: &str) {
     let _ = error.value(py).call_method1("add_note", (text,));
 }

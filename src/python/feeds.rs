@@ -7,12 +7,12 @@ use pyo3::prelude::*;
 use pyo3::pybacked::PyBackedBytes;
 
 use super::error;
-use super::freeing::Unwaited;
-use super::rows::Table;
-use super::signals::SIGNAL_TICK;
 use crate::api::BadQuery;
 use crate::feeds::{self, Instrument, Instruments};
 use crate::model::Millis;
+use crate::python::rows::deferred_drop::Unwaited;
+use crate::python::rows::rows::Table;
+use crate::python::runtime::signals::SIGNAL_TICK;
 
 /// An instrument as the shim hands it in: native id, base, quote, kind, contract size.
 type Given = (String, String, String, String, String);
@@ -26,7 +26,7 @@ const LARGE: usize = 16 << 10;
 
 /// The events of one frame.
 #[pyfunction]
-pub(super) fn decode(
+pub(crate) fn decode(
     py: Python<'_>,
     exchange: &str,
     frame: &[u8],
@@ -53,7 +53,7 @@ pub(super) fn decode(
     clippy::needless_pass_by_value,
     reason = "arguments from Python come by value"
 )]
-pub(super) fn decode_all(
+pub(crate) fn decode_all(
     py: Python<'_>,
     exchange: &str,
     frames: Vec<PyBackedBytes>,

@@ -2,25 +2,25 @@
 
 use pyo3::prelude::*;
 
-use super::columns::Columns;
-use super::rows::Table;
 use crate::model::{Brackets, Contract, MarginOf, Side, Terms};
+use crate::python::rows::columns::Columns;
+use crate::python::rows::rows::Table;
 
 /// The brackets of a market; none where they are not known.
 #[pyfunction]
-pub(super) fn brackets(exchange: &str, symbol: &str) -> Option<Table> {
+pub(crate) fn brackets(exchange: &str, symbol: &str) -> Option<Table> {
     Brackets::of(exchange, symbol).map(|found| Columns::from(found.rows()).into())
 }
 
 /// The markets whose brackets are known, as exchange and symbol.
 #[pyfunction]
-pub(super) fn bracketed() -> Vec<(&'static str, &'static str)> {
+pub(crate) fn bracketed() -> Vec<(&'static str, &'static str)> {
     Brackets::known().collect()
 }
 
 /// The highest leverage that a position of this notional may have, where the market is known and allows it at all.
 #[pyfunction]
-pub(super) fn max_leverage(exchange: &str, symbol: &str, notional: f64) -> Option<f64> {
+pub(crate) fn max_leverage(exchange: &str, symbol: &str, notional: f64) -> Option<f64> {
     Brackets::of(exchange, symbol).and_then(|found| found.max_leverage(notional))
 }
 
@@ -28,7 +28,7 @@ pub(super) fn max_leverage(exchange: &str, symbol: &str, notional: f64) -> Optio
 /// entry), else by `maintenance` alone.
 #[pyfunction]
 #[expect(clippy::too_many_arguments, reason = "one per parameter")]
-pub(super) fn liquidation_price(
+pub(crate) fn liquidation_price(
     long: bool,
     entry: f64,
     leverage: f64,

@@ -1,55 +1,19 @@
 //! The binding room: the only one that knows Python.
 //!
-//! A checked [`question::AskedQuestion`] is asked of a source (an HTTP client or a market in this process). What comes back
-//! from a service is a [`call::Call`], which waits on the caller's own thread; no thread of the runtime ever attaches
+//! A checked [`calls::question::AskedQuestion`] is asked of a source (an HTTP client or a market in this process). What comes back
+//! from a service is a [`calls::call::Call`], which waits on the caller's own thread; no thread of the runtime ever attaches
 //! to the interpreter.
 
 mod archive;
-mod arrays;
-mod arrow;
-mod batches;
-mod bridge;
-mod by_column;
-mod call;
-mod cells;
-mod checked;
-mod client;
-mod cloud;
-mod collector;
-mod columns;
-mod decimal;
-mod defect;
+mod calls;
 mod error;
-mod events;
 mod feeds;
-mod foreign;
-mod freeing;
-mod ground;
-mod history;
-mod in_coins;
 mod ingest;
-mod log_queue;
-mod logs;
 mod margin;
-mod market;
-mod moving;
-mod parts;
-mod question;
-mod reading;
-mod rebuild;
-mod reply;
 mod rows;
 mod runtime;
-mod server;
-mod signals;
-mod specification;
-mod stream;
+mod sources;
 mod symbol;
-mod tables;
-mod untaken;
-mod verify;
-mod vouched;
-mod walk;
 
 use pyo3::prelude::*;
 
@@ -63,61 +27,61 @@ mod _core {
     #[pymodule_export]
     const TAKES_TOTALS: &str = crate::feeds::dumps::TAKES_TOTALS;
     #[pymodule_export]
-    use super::archive::ArchiveWriter;
-    #[pymodule_export]
-    use super::arrow::ArrowTable;
-    #[pymodule_export]
-    use super::batches::{ArrowBatches, ParquetFile};
-    #[pymodule_export]
-    use super::bridge::Bridge;
-    #[pymodule_export]
-    use super::call::Call;
-    #[pymodule_export]
-    use super::checked::TableCheck;
-    #[pymodule_export]
-    use super::client::Client;
-    #[pymodule_export]
-    use super::cloud::{archive_lists, export_journal, merge_archives};
-    #[pymodule_export]
-    use super::collector::Collector;
-    #[pymodule_export]
     use super::feeds::{decode, decode_all};
-    #[pymodule_export]
-    use super::history::{History, walk_bounds};
-    #[pymodule_export]
-    use super::in_coins::ArchivePrices;
-    #[pymodule_export]
-    use super::ingest::{formats, ingest_files, ingest_parts, ingest_tables};
-    #[pymodule_export]
-    use super::logs::deliver_logs;
     #[pymodule_export]
     use super::margin::{bracketed, brackets, liquidation_price, max_leverage};
     #[pymodule_export]
-    use super::market::Market;
-    #[pymodule_export]
-    use super::parts::TablePart;
-    #[pymodule_export]
-    use super::question::{AskedQuestion, endpoints, question};
-    #[pymodule_export]
-    use super::rebuild::rebuild;
-    #[pymodule_export]
-    use super::reply::read_reply;
-    #[pymodule_export]
-    use super::rows::Table;
-    #[pymodule_export]
-    use super::server::{Server, limits};
-    #[pymodule_export]
-    use super::specification::{Specification, model_version};
-    #[pymodule_export]
-    use super::stream::Stream;
-    #[pymodule_export]
     use super::symbol::{coin, exchange, symbol};
     #[pymodule_export]
-    use super::tables::{instant, span};
+    use crate::python::archive::cloud::{archive_lists, export_journal, merge_archives};
     #[pymodule_export]
-    use super::verify::verify;
+    use crate::python::archive::collector::Collector;
     #[pymodule_export]
-    use super::walk::Walk;
+    use crate::python::archive::rebuild::rebuild;
+    #[pymodule_export]
+    use crate::python::archive::verify::verify;
+    #[pymodule_export]
+    use crate::python::archive::writer::ArchiveWriter;
+    #[pymodule_export]
+    use crate::python::calls::asyncio_waker::Bridge;
+    #[pymodule_export]
+    use crate::python::calls::call::Call;
+    #[pymodule_export]
+    use crate::python::calls::question::{AskedQuestion, endpoints, question};
+    #[pymodule_export]
+    use crate::python::calls::reply::read_reply;
+    #[pymodule_export]
+    use crate::python::calls::specification::{Specification, model_version};
+    #[pymodule_export]
+    use crate::python::calls::stream::Stream;
+    #[pymodule_export]
+    use crate::python::calls::walk::Walk;
+    #[pymodule_export]
+    use crate::python::ingest::checked::TableCheck;
+    #[pymodule_export]
+    use crate::python::ingest::in_coins::ArchivePrices;
+    #[pymodule_export]
+    use crate::python::ingest::ingest::{formats, ingest_files, ingest_parts, ingest_tables};
+    #[pymodule_export]
+    use crate::python::ingest::parts::TablePart;
+    #[pymodule_export]
+    use crate::python::ingest::tables::{instant, span};
+    #[pymodule_export]
+    use crate::python::rows::arrow::ArrowTable;
+    #[pymodule_export]
+    use crate::python::rows::batches::{ArrowBatches, ParquetFile};
+    #[pymodule_export]
+    use crate::python::rows::rows::Table;
+    #[pymodule_export]
+    use crate::python::runtime::logs::deliver_logs;
+    #[pymodule_export]
+    use crate::python::sources::client::Client;
+    #[pymodule_export]
+    use crate::python::sources::market::Market;
+    #[pymodule_export]
+    use crate::python::sources::order_walk::{History, walk_bounds};
+    #[pymodule_export]
+    use crate::python::sources::server::{Server, limits};
 
     #[pymodule_export]
     #[expect(non_upper_case_globals, reason = "the name Python's tools look for")]
@@ -125,7 +89,7 @@ mod _core {
 
     #[pymodule_init]
     fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {
-        super::logs::start();
-        super::defect::declare(module)
+        crate::python::runtime::logs::start();
+        crate::python::runtime::defect::declare(module)
     }
 }

@@ -29,21 +29,21 @@ type Parts = (
 
 /// The coin that a symbol is, or is a pair of.
 #[pyfunction]
-pub(super) fn coin(py: Python<'_>, text: &str) -> PyResult<String> {
+pub(crate) fn coin(py: Python<'_>, text: &str) -> PyResult<String> {
     let coin = Coin::check("symbol", text).map_err(|refusal| error::bad_query(py, &refusal))?;
     Ok(coin.to_string())
 }
 
 /// Our spelling of an exchange's name.
 #[pyfunction]
-pub(super) fn exchange(text: &str) -> String {
+pub(crate) fn exchange(text: &str) -> String {
     exchange_name(text)
 }
 
 /// What a symbol means.
 #[pyfunction]
 #[pyo3(signature = (text, exchange=None))]
-pub(super) fn symbol(py: Python<'_>, text: &str, exchange: Option<&str>) -> PyResult<Parts> {
+pub(crate) fn symbol(py: Python<'_>, text: &str, exchange: Option<&str>) -> PyResult<Parts> {
     read(text, exchange).map_err(|refusal| error::bad_query(py, &refusal))
 }
 

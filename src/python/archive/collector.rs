@@ -1,0 +1,277 @@
+//! A collector, from Python: started, looked at, stopped. Its threads never meet the interpreter.
+
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::time::Duration;
+
+use pyo3::exceptions::{PyOSError, PyRuntimeError};
+use pyo3::prelude::*;
+use pyo3::types::PyDict;
+
+use crate::collect::{self, CollectError, CollectPlan, Settings, Status, VenueState};
+use crate::market::{self, CollectorMonitor, CollectorStatus, MapRecorder, VenueStatus};
+use crate::python::error;
+use crate::python::error::Failure;
+use crate::python::runtime::logs;
+use crate::python::sources::market::Market;
+
+/// How often a closing thread looks whether the collector has ended, and for signals.
+const TICK: Duration = Duration::from_millis(10);
+
+/// How long maps that were served may take to become durable in the end.
+const LAST_MAPS: Duration = Duration::from_secs(5);
+
+/// What runs, until it is stopped.
+type Running = Mutex<Option<collect::Collector>>;
+
+/// A collector at work; it ends with [`Collector::stop`].
+#[pyclass(frozen, module = "liqdata._core")]
+pub(crate) struct Collector {
+    running: Arc<Running>,
+    /// Keeps the maps that are served of the archive, once it is served.
+    maps: Mutex<Option<Arc<MapRecorder>>>,
+    maps_bytes: u64,
+    /// How it went, once it has been stopped.
+    ended: Arc<Mutex<Option<Status>>>,
+    pid: u32,
+}
+
+impl Drop for Collector {
+    fn drop(&mut self) {
+        if self.is_forked() {
+            // Nothing here is let go of: its threads do not exist, and any of them may have held a lock.
+            let maps = self.maps.get_mut();
+            std::mem::forget((
+                Arc::clone(&self.running),
+                maps.unwrap_or_else(PoisonError::into_inner).take(),
+            ));
+        }
+    }
+}
+
+impl Collector {
+    /// Whether this is the child of a fork, in which nothing of it is at work.
+    fn is_forked(&self) -> bool {
+        self.pid != std::process::id()
+    }
+
+    fn look<T>(&self, look: impl FnOnce(&collect::Collector) -> T) -> Option<T> {
+        if self.is_forked() {
+            return None;
+        }
+        let running = self.running.lock().unwrap_or_else(PoisonError::into_inner);
+        running.as_ref().map(look)
+    }
+
+    fn maps(&self) -> MutexGuard<'_, Option<Arc<MapRecorder>>> {
+        self.maps.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// A market of the archive of `collector`; what servers of it answer with is kept.
+    fn market_of(&self, collector: &collect::Collector) -> Result<market::Market, Failure> {
+        let market = market::Market::open(collector.archive(), None)?
+            .looked_through()
+            .filled_by(Arc::new(Seen {
+                running: Arc::downgrade(&self.running),
+                pid: self.pid,
+            }));
+        if self.maps_bytes == 0 {
+            return Ok(market);
+        }
+        let mut maps = self.maps();
+        let keeper = match &*maps {
+            Some(keeper) => Arc::clone(keeper),
+            None => Arc::new(MapRecorder::start(
+                collector.archive(),
+                collector.queue(),
+                self.maps_bytes,
+            )?),
+        };
+        *maps = Some(Arc::clone(&keeper));
+        Ok(market.keeping(keeper))
+    }
+}
+
+#[pymethods]
+impl Collector {
+    #[new]
+    #[pyo3(signature = (archive, venues, coins, settings, once, json=false, positions=false))]
+    #[expect(clippy::too_many_arguments, reason = "each is one of a plan's")]
+    fn new(
+        py: Python<'_>,
+        archive: std::path::PathBuf,
+        venues: Vec<String>,
+        coins: Vec<String>,
+        settings: &str,
+        once: bool,
+        json: bool,
+        positions: bool,
+    ) -> PyResult<Self> {
+        let settings = if json {
+            Settings::read_json(settings)
+        } else {
+            Settings::read(settings)
+        };
+        let settings = settings.map_err(|fault| raised(py, CollectError::Settings(fault)))?;
+        let maps_bytes = settings.maps_bytes;
+        let plan = CollectPlan {
+            venues,
+            coins,
+            positions,
+            once,
+            settings,
+        };
+        let collector = py
+            .detach(|| collect::Collector::start(archive, &plan))
+            .map_err(|fault| raised(py, fault))?;
+        Ok(Self {
+            running: Arc::new(Mutex::new(Some(collector))),
+            maps: Mutex::default(),
+            maps_bytes,
+            ended: Arc::default(),
+            pid: std::process::id(),
+        })
+    }
+
+    /// How it goes, or went once it has been stopped, as nested dicts; `None` in the child of a fork.
+    fn status<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyDict>>> {
+        if self.is_forked() {
+            return Ok(None);
+        }
+        logs::deliver(py)?;
+        let status = py.detach(|| {
+            self.look(collect::Collector::status).or_else(|| {
+                let ended = self.ended.lock();
+                ended.unwrap_or_else(PoisonError::into_inner).clone()
+            })
+        });
+        let Some(status) = status else {
+            return Ok(None);
+        };
+        let dict = status_dict(py, &status)?;
+        if let Some(maps) = &*self.maps() {
+            let status = maps.status();
+            dict.set_item("maps", status.kept)?;
+            dict.set_item("maps_lost", status.lost)?;
+        }
+        Ok(Some(dict))
+    }
+
+    /// A market of the archive, as it is filled; the estimated maps that servers of it answer with are kept.
+    fn market(&self, py: Python<'_>) -> PyResult<Market> {
+        let made = py.detach(|| self.look(|collector| self.market_of(collector)));
+        match made {
+            Some(Ok(market)) => Ok(market.into()),
+            Some(Err(failure)) => Err(error::python(py, &failure)),
+            None => Err(PyRuntimeError::new_err("the collector has been stopped")),
+        }
+    }
+
+    /// Whether every venue has ended, as it does where only the past was asked for.
+    #[getter]
+    fn over(&self) -> bool {
+        self.look(collect::Collector::is_over).unwrap_or(true)
+    }
+
+    #[getter]
+    fn closed(&self) -> bool {
+        self.look(|_| ()).is_none()
+    }
+
+    /// Closes the sockets, keeps what came in and lets go of the archive; again is harmless.
+    fn stop(&self, py: Python<'_>) -> PyResult<()> {
+        if self.is_forked() {
+            // Its threads are the parent's, and so is the archive.
+            return Ok(());
+        }
+        let running = self
+            .running
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .take();
+        let Some(collector) = running else {
+            return Ok(());
+        };
+        let maps = self.maps().take();
+        let ended = Arc::clone(&self.ended);
+        let stopping = std::thread::Builder::new()
+            .name("liqdata-stop".to_owned())
+            .spawn(move || {
+                if let Some(maps) = maps {
+                    maps.finish(LAST_MAPS);
+                }
+                let stopped = collector.stop();
+                *ended.lock().unwrap_or_else(PoisonError::into_inner) = Some(collector.status());
+                stopped
+            })?;
+        let mut interrupted = Ok(());
+        while !stopping.is_finished() {
+            py.detach(|| std::thread::sleep(TICK));
+            // What came in is kept whatever happens; a second signal is told afterwards.
+            interrupted = interrupted.and(py.check_signals());
+        }
+        logs::deliver(py)?;
+        match stopping.join() {
+            Ok(ended) => {
+                ended.map_err(|fault| PyOSError::new_err(fault.to_string()))?;
+                interrupted
+            }
+            Err(panic) => std::panic::resume_unwind(panic),
+        }
+    }
+}
+
+/// A collector as markets of its archive see it, as long as it runs.
+#[derive(Debug)]
+struct Seen {
+    running: Weak<Running>,
+    pid: u32,
+}
+
+impl CollectorMonitor for Seen {
+    fn filling(&self) -> Option<CollectorStatus> {
+        // After a fork another thread may hold the lock for ever.
+        let running = self
+            .running
+            .upgrade()
+            .filter(|_| self.pid == std::process::id())?;
+        let running = running.lock().unwrap_or_else(PoisonError::into_inner);
+        let status = running.as_ref()?.status();
+        let venues = status.venues.into_iter().map(|venue| VenueStatus {
+            exchange: venue.exchange,
+            is_live: venue.state == VenueState::Live,
+            connections: venue.connections,
+            last_heard: venue.last_heard,
+            last_event: venue.last_event,
+            events: venue.events,
+            gaps: venue.gaps,
+            rejected: venue.rejected,
+            unpriced: venue.unpriced,
+            quarantined: venue.quarantined,
+            lost: venue.lost,
+        });
+        Some(CollectorStatus {
+            venues: venues.collect(),
+            waiting: status.waiting,
+            is_stalled: status.trouble.is_some(),
+        })
+    }
+}
+
+fn raised(py: Python<'_>, fault: CollectError) -> PyErr {
+    let message = fault.to_string();
+    match fault {
+        CollectError::Archive(fault) => error::archive(py, &fault),
+        CollectError::Settings(_) => error::bad_query_said(py, "settings", &message),
+        CollectError::Venue(_) => error::bad_query_said(py, "venues", &message),
+        CollectError::Coin { .. } => error::bad_query_said(py, "symbols", &message),
+        _ => PyOSError::new_err(message),
+    }
+}
+
+/// The status as dicts and lists of Python's own.
+fn status_dict<'py>(py: Python<'py>, status: &Status) -> PyResult<Bound<'py, PyDict>> {
+    let text =
+        serde_json::to_string(status).map_err(|fault| PyOSError::new_err(fault.to_string()))?;
+    let read = py.import("json")?.call_method1("loads", (text,))?;
+    Ok(read.cast_into::<PyDict>()?)
+}

@@ -1,0 +1,285 @@
+//! A way to write archives from Python, for tests and examples; collecting is the collector's business.
+
+use std::path::PathBuf;
+use std::sync::{Mutex, PoisonError};
+
+use pyo3::exceptions::PyRuntimeError;
+use pyo3::prelude::*;
+use rust_decimal::Decimal;
+
+use crate::api::BadQuery;
+use crate::archive::{
+    Archive, ArchiveError, BarRow, Batch, Completeness, Gap, MapRow, OpenInterestRow, OrderRow,
+    Writer,
+};
+use crate::engine::{TableFault, in_base_units};
+use crate::model::{
+    Millis, ObservedBar, ObservedOpenInterest, ObservedOrder, ShortDecimal, Vocabulary,
+    coin_of_pair,
+};
+use crate::python::error;
+use crate::python::ingest::tables;
+
+/// Writes tables into an archive.
+#[pyclass(frozen, module = "liqdata._core")]
+pub(crate) struct ArchiveWriter {
+    open: Mutex<Option<(Writer, u64)>>,
+}
+
+impl ArchiveWriter {
+    fn with<T: Send>(
+        &self,
+        py: Python<'_>,
+        work: impl FnOnce(&mut Writer, &mut u64) -> Result<T, ArchiveError> + Send,
+    ) -> PyResult<T> {
+        let done = py.detach(|| {
+            let mut open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
+            open.as_mut().map(|(writer, key)| work(writer, key))
+        });
+        match done {
+            Some(done) => done.map_err(|fault| error::archive(py, &fault)),
+            None => Err(PyRuntimeError::new_err("the archive is closed")),
+        }
+    }
+}
+
+/// The decimal that the shortest text of a double in a column says; why there is none, where no decimal can be kept of it.
+pub(crate) fn decimal(column: &str, value: f64) -> Result<Decimal, String> {
+    if !value.is_finite() {
+        let what = match column {
+            "open" | "high" | "low" | "close" => "a price",
+            _ => "an amount",
+        };
+        return Err(format!("{value:?} is not {what}; a number is"));
+    }
+    ShortDecimal::from_f64(value)
+        .map(ShortDecimal::decimal)
+        .or_else(|| Decimal::from_str_exact(&value.to_string()).ok())
+        .ok_or_else(|| format!("{value} is no number of at most 28 digits"))
+}
+
+/// The decimal of a cell, as [`decimal`].
+fn cell(
+    (table, row): (&'static str, usize),
+    column: &'static str,
+    value: f64,
+) -> Result<Decimal, TableFault> {
+    decimal(column, value).map_err(|message| TableFault {
+        table,
+        column,
+        row,
+        message,
+    })
+}
+
+/// The row of an order that a table has.
+fn order_row(observed: ObservedOrder, dedupe_key: String) -> OrderRow {
+    let pair = &observed.order.symbol;
+    let coin = observed.coin;
+    OrderRow {
+        coin: coin.unwrap_or_else(|| coin_of_pair(pair).0),
+        price_kind: "fill".to_owned(),
+        completeness: Completeness::Unknown,
+        native_id: None,
+        dedupe_key,
+        received_at: observed.received_at.unwrap_or(observed.order.timestamp),
+        order: observed.order,
+        raw: None,
+        group_id: observed.group_id,
+    }
+}
+
+/// The row of a bar that a table has.
+fn bar_row(row: usize, observed: ObservedBar, exchange: &str) -> Result<BarRow, TableFault> {
+    let interval = observed.length().unwrap_or(Millis::MINUTE);
+    let place = ("bars", row);
+    Ok(BarRow {
+        exchange: exchange.to_owned(),
+        symbol: observed.symbol,
+        timestamp: observed.timestamp,
+        interval,
+        open: cell(place, "open", observed.open)?,
+        high: cell(place, "high", observed.high)?,
+        low: cell(place, "low", observed.low)?,
+        close: cell(place, "close", observed.close)?,
+        volume: cell(place, "volume", observed.volume)?,
+        received_at: observed.timestamp.on(interval),
+    })
+}
+
+/// The row of a reading that a table has.
+fn reading_row(
+    row: usize,
+    observed: ObservedOpenInterest,
+    exchange: &str,
+) -> Result<OpenInterestRow, TableFault> {
+    let place = ("open_interest", row);
+    Ok(OpenInterestRow {
+        exchange: observed.exchange.unwrap_or_else(|| exchange.to_owned()),
+        symbol: observed.symbol,
+        timestamp: observed.timestamp,
+        open_interest: cell(place, "open_interest", observed.open_interest)?,
+        received_at: observed.timestamp,
+    })
+}
+
+#[pymethods]
+impl ArchiveWriter {
+    #[new]
+    fn new(py: Python<'_>, path: PathBuf) -> PyResult<Self> {
+        // Behind all that are there: an order whose key is another's would be taken for that one, sent again.
+        let open = py.detach(|| {
+            let writer = Archive::create_or_open(path)?;
+            let known = writer.summary()?.end.orders;
+            Ok((writer, u64::try_from(known).unwrap_or_default()))
+        });
+        let open = open.map_err(|fault: ArchiveError| error::archive(py, &fault))?;
+        Ok(Self {
+            open: Mutex::new(Some(open)),
+        })
+    }
+
+    /// Appends tables; bars are `exchange`'s, and so are readings that name none. Equal orders are different ones.
+    #[pyo3(signature = (orders, bars, open_interest, exchange="binance"))]
+    fn append(
+        &self,
+        py: Python<'_>,
+        orders: &Bound<'_, PyAny>,
+        bars: &Bound<'_, PyAny>,
+        open_interest: &Bound<'_, PyAny>,
+        exchange: &str,
+    ) -> PyResult<()> {
+        let orders = tables::orders(orders, None)?;
+        let bars = tables::bars(bars, None)?;
+        let (open_interest, unit) = tables::open_interest(open_interest, None)?;
+        let open_interest = py
+            .detach(|| {
+                let known = bars.iter().map(|bar| ObservedBar {
+                    interval: Some(bar.length().unwrap_or(Millis::MINUTE)),
+                    ..bar.clone()
+                });
+                in_base_units(open_interest, unit, known.collect())
+            })
+            .map_err(|fault| error::bad_table(py, &fault))?;
+        let bars: Vec<BarRow> = (bars.into_iter().enumerate())
+            .map(|(place, row)| bar_row(place, row, exchange))
+            .collect::<Result<_, _>>()
+            .map_err(|fault| error::bad_table(py, &fault))?;
+        let open_interest: Vec<OpenInterestRow> = (open_interest.into_iter().enumerate())
+            .map(|(place, row)| reading_row(place, row, exchange))
+            .collect::<Result<_, _>>()
+            .map_err(|fault| error::bad_table(py, &fault))?;
+        self.with(py, |writer, key| {
+            let orders = orders.into_iter().zip(*key..);
+            let batch = Batch {
+                orders: orders
+                    .map(|(row, key)| order_row(row, format!("{key:012}")))
+                    .collect(),
+                bars,
+                open_interest,
+                ..Batch::default()
+            };
+            *key += u64::try_from(batch.orders.len()).unwrap_or_default();
+            writer.append(&batch).map(drop)
+        })
+    }
+
+    /// Takes note that an exchange was listened to from `start` until `end`.
+    fn run(
+        &self,
+        py: Python<'_>,
+        exchange: &str,
+        completeness: &str,
+        start: i64,
+        end: i64,
+    ) -> PyResult<()> {
+        let completeness = Completeness::parse(completeness).ok_or_else(|| {
+            let refusal = BadQuery::new(
+                "completeness",
+                format!("{completeness:?} is not allowed"),
+                Completeness::spellings(),
+            );
+            error::bad_query(py, &refusal)
+        })?;
+        self.with(py, |writer, _| {
+            let run = writer.begin_session(exchange, completeness, Millis(start))?;
+            let batch = Batch {
+                seen: vec![(run, Millis(end))],
+                ..Batch::default()
+            };
+            writer.append(&batch).map(drop)
+        })
+    }
+
+    /// Takes note of a gap.
+    fn gap(
+        &self,
+        py: Python<'_>,
+        exchange: &str,
+        start: i64,
+        end: i64,
+        reason: &str,
+    ) -> PyResult<()> {
+        let batch = Batch {
+            gaps: vec![Gap {
+                exchange: exchange.to_owned(),
+                start: Millis(start),
+                end: Millis(end),
+                reason: reason.to_owned(),
+                recorded_at: Millis(end),
+            }],
+            ..Batch::default()
+        };
+        self.with(py, |writer, _| writer.append(&batch).map(drop))
+    }
+
+    /// Keeps an estimated map as one that was served.
+    #[pyo3(signature = (kind, symbol, params, timestamp, computed_at, reply, explain, version=None))]
+    #[expect(clippy::too_many_arguments, reason = "one per column")]
+    fn map(
+        &self,
+        py: Python<'_>,
+        kind: String,
+        symbol: String,
+        params: String,
+        timestamp: i64,
+        computed_at: i64,
+        reply: String,
+        explain: Option<String>,
+        version: Option<String>,
+    ) -> PyResult<()> {
+        let batch = Batch {
+            maps: vec![MapRow {
+                kind,
+                symbol,
+                params,
+                timestamp: Millis(timestamp),
+                computed_at: Millis(computed_at),
+                reply,
+                explain,
+                version,
+            }],
+            ..Batch::default()
+        };
+        self.with(py, |writer, _| writer.append(&batch).map(drop))
+    }
+
+    /// Moves the days that were over at `until` into files; gives how many rows.
+    fn roll(&self, py: Python<'_>, until: i64) -> PyResult<u64> {
+        self.with(py, |writer, _| {
+            writer.compact(Millis(until)).map(|rolled| rolled.rows)
+        })
+    }
+
+    /// Lets another writer in.
+    fn close(&self, py: Python<'_>) {
+        py.detach(|| {
+            drop(
+                self.open
+                    .lock()
+                    .unwrap_or_else(PoisonError::into_inner)
+                    .take(),
+            );
+        });
+    }
+}

@@ -1,0 +1,10 @@
+//! Questions under way: their parameters, replies, streams and walks.
+
+pub(super) mod asyncio_waker;
+pub(super) mod call;
+pub(super) mod question;
+pub(super) mod reading;
+pub(super) mod reply;
+pub(super) mod specification;
+pub(super) mod stream;
+pub(super) mod walk;

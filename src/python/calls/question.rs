@@ -1,0 +1,609 @@
+//! Questions: the arguments of a call in Python become a typed query, which a service or a market answers.
+
+use std::fmt::Debug;
+use std::sync::Arc;
+
+use futures_util::future::BoxFuture;
+
+use pyo3::IntoPyObjectExt;
+use pyo3::exceptions::PyTypeError;
+use pyo3::prelude::*;
+use pyo3::types::{PyBool, PyDict, PyInt, PyString};
+
+use crate::api::{
+    self, ArgumentValue, Arguments, BadQuery, ENDPOINTS, EXTENSIONS, Endpoint as _, EndpointEntry,
+    Parameter,
+};
+use crate::client::{self, Client, ExtraParameters};
+use crate::market::{self, Market};
+use crate::model::{
+    Chosen, Groups, HeatmapGrid, LiquidationMap, MaxPain, Millis, OrderColumns, TierLevels,
+    TotalsByWindow, Vocabulary, Window,
+};
+use crate::python::calls::reading::reading;
+use crate::python::calls::specification::Specification;
+use crate::python::error::{Failure, bad_query};
+use crate::python::rows::arrays;
+use crate::python::rows::columns::Columns;
+use crate::python::rows::lazy_rows::{UntakenArrivals, UntakenOrders};
+use crate::python::rows::provenance::{Ground, Told};
+use crate::python::rows::rows::Table;
+use crate::wire::Decode;
+
+/// A reply that has not met Python yet.
+#[derive(Debug)]
+pub(crate) enum UnconvertedReply {
+    Overview(TotalsByWindow, Told),
+    Rows(Columns, Told),
+    Heatmap(HeatmapGrid, Ground),
+    Liqmap(LiquidationMap, Ground),
+    Levels(TierLevels, Ground),
+    Maxpain(MaxPain, Ground),
+    /// Orders of a walk, not taken yet, and whether it is told what they have in common.
+    Walked(Arc<UntakenOrders>, bool),
+    /// Orders of a stream, not taken yet.
+    Arrivals(Arc<UntakenArrivals>),
+}
+
+impl UnconvertedReply {
+    /// Dicts, a [`Table`], or the fields of a grid; on the caller's own thread.
+    pub(crate) fn into_python(self, py: Python<'_>) -> PyResult<Py<PyAny>> {
+        Ok(match self {
+            Self::Overview(reply, told) => {
+                let windows = arrays::overview(py, &reply)?;
+                if let Some(coverage) = told.coverage {
+                    windows.set_item("coverage", Table::from(Columns::from(coverage)))?;
+                }
+                windows.into_any().unbind()
+            }
+            Self::Rows(columns, told) => Py::new(py, Table::telling(columns, told))?.into_any(),
+            Self::Heatmap(reply, ground) => {
+                arrays::heatmap(py, reply, &ground)?.into_any().unbind()
+            }
+            Self::Liqmap(reply, ground) => arrays::liqmap(py, reply, &ground)?.into_any().unbind(),
+            Self::Levels(reply, ground) => arrays::levels(py, reply, &ground)?.into_any().unbind(),
+            Self::Maxpain(reply, ground) => {
+                arrays::maxpain(py, reply, &ground)?.into_any().unbind()
+            }
+            Self::Walked(untaken, groups) => {
+                let columns = Columns::from(untaken.take()).grouped(groups);
+                Py::new(py, Table::from(columns))?.into_any()
+            }
+            Self::Arrivals(untaken) => {
+                let (rows, ids) = untaken.take();
+                (Table::from(rows), ids).into_py_any(py)?
+            }
+        })
+    }
+}
+
+/// A reply on its way to Python.
+trait Delivered {
+    fn into_answer(self, ground: Ground) -> UnconvertedReply;
+}
+
+impl<R> Delivered for Vec<R>
+where
+    Columns: From<Self>,
+{
+    fn into_answer(self, _: Ground) -> UnconvertedReply {
+        UnconvertedReply::Rows(self.into(), Told::default())
+    }
+}
+
+impl Delivered for OrderColumns {
+    fn into_answer(self, _: Ground) -> UnconvertedReply {
+        UnconvertedReply::Rows(self.into(), Told::default())
+    }
+}
+
+/// Replies that are objects, each with how it becomes an answer.
+macro_rules! objects {
+    ($($reply:ty => |$it:ident, $ground:pat_param| $answer:expr;)+) => {$(
+        impl Delivered for $reply {
+            fn into_answer(self, $ground: Ground) -> UnconvertedReply {
+                let $it = self;
+                $answer
+            }
+        }
+    )+};
+}
+
+objects! {
+    TotalsByWindow => |reply, _| UnconvertedReply::Overview(reply, Told::default());
+    HeatmapGrid => |reply, ground| UnconvertedReply::Heatmap(reply, ground);
+    LiquidationMap => |reply, ground| UnconvertedReply::Liqmap(reply, ground);
+    TierLevels => |reply, ground| UnconvertedReply::Levels(reply, ground);
+    MaxPain => |reply, ground| UnconvertedReply::Maxpain(reply, ground);
+}
+
+/// A checked query of one endpoint, whatever the endpoint.
+pub(crate) trait Question: Debug + Send + Sync {
+    /// The row of the endpoint in the table of endpoints.
+    fn entry(&self) -> EndpointEntry;
+
+    /// The parameters as a query string spells them.
+    fn parameters(&self) -> Vec<(&'static str, String)>;
+
+    /// The window that the coverage in the reply is about.
+    fn covered(&self) -> Option<Window>;
+
+    /// Asks a service over HTTP.
+    fn send<'a>(
+        &'a self,
+        client: &'a Client,
+        beside: ExtraParameters,
+    ) -> BoxFuture<'a, Result<UnconvertedReply, Failure>>;
+
+    /// Asks a market in this process.
+    fn answer(&self, market: &Market, as_of: Option<Millis>) -> Result<UnconvertedReply, Failure>;
+
+    /// Asks a market as of each instant; `None` unless one replay answers all of them.
+    fn answers(
+        &self,
+        market: &Market,
+        instants: &[Millis],
+    ) -> Option<Vec<Result<UnconvertedReply, Failure>>>;
+}
+
+impl<E> Question for E
+where
+    E: market::MarketQuery + client::Question,
+    E::Reply: Delivered,
+    E::Decoded: Delivered,
+{
+    fn entry(&self) -> EndpointEntry {
+        E::ENTRY
+    }
+
+    fn parameters(&self) -> Vec<(&'static str, String)> {
+        self.to_query()
+    }
+
+    fn covered(&self) -> Option<Window> {
+        market::MarketQuery::covered(self)
+    }
+
+    fn send<'a>(
+        &'a self,
+        client: &'a Client,
+        beside: ExtraParameters,
+    ) -> BoxFuture<'a, Result<UnconvertedReply, Failure>> {
+        Box::pin(async move {
+            let covered = Question::covered(self);
+            let beside = ExtraParameters {
+                preferred: covered.is_some() || self.leaves_out(),
+                ..beside
+            };
+            let (reply, mut remarks) = client.fetch_with(self, beside).await?;
+            let told = Told {
+                // A service adds the coverage of a window to replies about other ranges too.
+                coverage: remarks.coverage.take().filter(|_| covered.is_some()),
+                earlier: remarks.earlier.take(),
+            };
+            let answer = reply.into_answer(remarks.into());
+            Ok(answer.completed(self.group_column(), told))
+        })
+    }
+
+    fn answer(&self, market: &Market, as_of: Option<Millis>) -> Result<UnconvertedReply, Failure> {
+        let answered = market.answer(self, as_of)?;
+        let told = Told {
+            earlier: self.earlier(market, as_of, &answered.reply)?,
+            ..Told::default()
+        };
+        let answer = answered.reply.into_answer(answered.explain.into());
+        Ok(answer.completed(self.group_column(), told))
+    }
+
+    fn answers(
+        &self,
+        market: &Market,
+        instants: &[Millis],
+    ) -> Option<Vec<Result<UnconvertedReply, Failure>>> {
+        let answers = market.answers(self, instants)?.into_iter();
+        let answers = answers.map(|answered| {
+            let answered = answered?;
+            Ok(answered.reply.into_answer(answered.explain.into()))
+        });
+        Some(answers.collect())
+    }
+}
+
+/// How an endpoint makes a question of arguments and reads a reply.
+struct Endpoint {
+    ask: fn(&Arguments) -> Result<Arc<dyn Question>, BadQuery>,
+    read: fn(&[u8], Option<usize>) -> Result<UnconvertedReply, Failure>,
+}
+
+impl Endpoint {
+    fn of<E>() -> Self
+    where
+        E: market::MarketQuery + client::Question,
+        E::Reply: Delivered,
+        E::Decoded: Delivered + Decode,
+    {
+        Self {
+            ask: |arguments| Ok(Arc::new(E::from_arguments(arguments)?)),
+            read: |body, pieces| {
+                let reply = reading::<E, E::Decoded>(body, pieces)?;
+                Ok(reply.into_answer(Ground::Untold))
+            },
+        }
+    }
+
+    /// The endpoint of this name, if there is one.
+    fn named(name: &str) -> Option<Self> {
+        macro_rules! named {
+            ([$($_name:ident($of_contract:ident))+] [$($_beside:ident($beside:ident))*]) => {
+                match name {
+                    $(<api::$of_contract as api::Endpoint>::NAME => Some(Self::of::<api::$of_contract>()),)+
+                    $(<api::$beside as api::Endpoint>::NAME => Some(Self::of::<api::$beside>()),)*
+                    _ => None,
+                }
+            };
+        }
+        api::endpoints!(named)
+    }
+}
+
+impl UnconvertedReply {
+    /// Reads a body as the reply of an endpoint; `None` if there is no such endpoint.
+    pub(crate) fn read(
+        endpoint: &str,
+        body: &[u8],
+        pieces: Option<usize>,
+    ) -> Option<Result<Self, Failure>> {
+        let endpoint = Endpoint::named(endpoint)?;
+        Some((endpoint.read)(body, pieces))
+    }
+
+    /// The same with `told` beside it; `groups` says whether orders have the column of groups.
+    fn completed(self, groups: Option<bool>, told: Told) -> Self {
+        match self {
+            Self::Rows(columns, _) => Self::Rows(
+                match groups {
+                    Some(wanted) => columns.grouped(wanted),
+                    None => columns,
+                },
+                told,
+            ),
+            Self::Overview(totals, _) => Self::Overview(totals, told),
+            other => other,
+        }
+    }
+}
+
+/// A question with what a service is asked in addition to its parameters.
+#[pyclass(frozen, name = "Question", module = "liqdata._core")]
+#[derive(Clone, Debug)]
+pub(crate) struct AskedQuestion {
+    question: Arc<dyn Question>,
+    beside: ExtraParameters,
+}
+
+impl AskedQuestion {
+    /// Whether the reply may be so large that it is decoded on a thread pool.
+    pub(crate) fn is_large(&self) -> bool {
+        self.question.entry().large
+    }
+
+    /// Asks a service over HTTP.
+    pub(crate) async fn send(&self, client: &Client) -> Result<UnconvertedReply, Failure> {
+        self.question.send(client, self.beside).await
+    }
+
+    /// Asks a market in this process.
+    pub(crate) fn answer(
+        &self,
+        market: &Market,
+        as_of: Option<Millis>,
+    ) -> Result<UnconvertedReply, Failure> {
+        self.question.answer(market, as_of)
+    }
+
+    /// Asks a market as of each instant; `None` unless one replay answers all of them.
+    pub(crate) fn answers(
+        &self,
+        market: &Market,
+        instants: &[Millis],
+    ) -> Option<Vec<Result<UnconvertedReply, Failure>>> {
+        self.question.answers(market, instants)
+    }
+}
+
+#[pymethods]
+impl AskedQuestion {
+    /// The same question, asked of a service as of an instant and with the account of its reply.
+    #[pyo3(signature = (as_of=None, explain=false))]
+    fn beside(&self, as_of: Option<i64>, explain: bool) -> Self {
+        let beside = ExtraParameters {
+            as_of: as_of.map(Millis),
+            explain,
+            ..ExtraParameters::default()
+        };
+        Self {
+            beside,
+            ..self.clone()
+        }
+    }
+
+    /// The name of the window that the coverage in the reply is about.
+    #[getter]
+    fn covered(&self) -> Option<&'static str> {
+        self.question.covered().map(Vocabulary::name)
+    }
+
+    fn __repr__(&self) -> String {
+        let parameters = self.question.parameters().into_iter();
+        let parameters: Vec<String> = parameters
+            .map(|(name, value)| format!("{name}={value:?}"))
+            .collect();
+        let name = self.question.entry().name;
+        format!("Question({name}({}))", parameters.join(", "))
+    }
+}
+
+/// A text argument.
+fn text(
+    name: &'static str,
+    value: &Bound<'_, PyAny>,
+    allowed: impl Fn() -> String,
+) -> PyResult<String> {
+    let Ok(text) = value.cast::<PyString>() else {
+        return Err(wrong_type(name, value, "text", allowed()));
+    };
+    // Only lone surrogates cannot be taken out of Python.
+    text.extract().map_err(|_| {
+        let refusal = BadQuery::new(name, "the text is not Unicode", allowed());
+        bad_query(value.py(), &refusal)
+    })
+}
+
+/// A whole-number argument; anything with `__index__` counts, a bool does not.
+pub(crate) fn whole(name: &'static str, value: &Bound<'_, PyAny>, allowed: &str) -> PyResult<i128> {
+    let py = value.py();
+    if value.is_instance_of::<PyBool>() {
+        return Err(wrong_type(
+            name,
+            value,
+            "a whole number",
+            allowed.to_owned(),
+        ));
+    }
+    let Ok(index) = value.call_method0("__index__") else {
+        return Err(wrong_type(
+            name,
+            value,
+            "a whole number",
+            allowed.to_owned(),
+        ));
+    };
+    let index = index.cast::<PyInt>()?;
+    index.extract().map_err(|_| {
+        bad_query(
+            py,
+            &BadQuery::new(name, "the number has too many digits", allowed),
+        )
+    })
+}
+
+/// A number; anything that is one counts, a bool or text does not.
+fn number(
+    name: &'static str,
+    value: &Bound<'_, PyAny>,
+    allowed: impl Fn() -> String,
+) -> PyResult<f64> {
+    let found = if value.is_instance_of::<PyBool>() {
+        None
+    } else {
+        value.extract::<f64>().ok()
+    };
+    found.ok_or_else(|| wrong_type(name, value, "a number", allowed()))
+}
+
+fn wrong_type(
+    name: &'static str,
+    value: &Bound<'_, PyAny>,
+    wanted: &str,
+    allowed: String,
+) -> PyErr {
+    let shown = value.repr().map_or_else(
+        |_| "the value".to_owned(),
+        |text| shorten(&text.to_string()),
+    );
+    let kind = value
+        .get_type()
+        .name()
+        .map_or_else(|_| "object".to_owned(), |name| name.to_string());
+    bad_query(
+        value.py(),
+        &BadQuery::new(
+            name,
+            format!("{shown} is of type {kind}, not {wanted}"),
+            allowed,
+        ),
+    )
+}
+
+fn shorten(text: &str) -> String {
+    const MOST: usize = 80;
+    if text.chars().count() <= MOST {
+        text.to_owned()
+    } else {
+        text.chars().take(MOST).chain("…".chars()).collect()
+    }
+}
+
+/// The argument for `parameter`, checked for its type; `None` where it is `None` and may be.
+fn argument(parameter: &Parameter, value: &Bound<'_, PyAny>) -> PyResult<Option<ArgumentValue>> {
+    let allowed = || {
+        let allowed = parameter.allowed();
+        if parameter.optional {
+            format!("{allowed}, or None")
+        } else {
+            allowed
+        }
+    };
+    if parameter.optional && value.is_none() {
+        return Ok(None);
+    }
+    if parameter.name == "model"
+        && let Ok(own) = value.cast::<Specification>()
+    {
+        return Ok(Some(ArgumentValue::Model(Box::new(
+            own.get().own().clone(),
+        ))));
+    }
+    Ok(Some(if parameter.whole {
+        ArgumentValue::Whole(whole(parameter.name, value, &parameter.allowed())?)
+    } else if parameter.fraction {
+        ArgumentValue::Fraction(number(parameter.name, value, allowed)?)
+    } else {
+        ArgumentValue::Text(text(parameter.name, value, allowed)?)
+    }))
+}
+
+/// The arguments for the parameters of `entry`, as `given` has them.
+fn arguments<'py>(
+    py: Python<'py>,
+    entry: &EndpointEntry,
+    given: impl Fn(&'static str) -> PyResult<Option<Bound<'py, PyAny>>>,
+) -> PyResult<Arguments> {
+    let mut pairs = Vec::with_capacity(entry.parameters.len());
+    let mut names = Vec::with_capacity(entry.parameters.len());
+    for parameter in entry.parameters {
+        names.push(parameter.name);
+        if let Some(value) = given(parameter.name)?
+            && let Some(argument) = argument(parameter, &value)?
+        {
+            pairs.push((parameter.name.to_owned(), argument));
+        }
+    }
+    Arguments::new(pairs, &names).map_err(|refusal| bad_query(py, &refusal))
+}
+
+/// The checked question of an endpoint; parameters that are left out take the contract's defaults.
+#[pyfunction]
+#[pyo3(signature = (endpoint, **parameters))]
+pub(crate) fn question(
+    py: Python<'_>,
+    endpoint: &str,
+    parameters: Option<&Bound<'_, PyDict>>,
+) -> PyResult<AskedQuestion> {
+    let entry = ENDPOINTS
+        .iter()
+        .chain(EXTENSIONS)
+        .find(|entry| entry.name == endpoint)
+        .ok_or_else(|| PyTypeError::new_err(format!("there is no endpoint {endpoint:?}")))?;
+    for name in parameters.into_iter().flat_map(PyDictMethods::keys) {
+        let name: String = name.extract()?;
+        if entry.parameters.iter().all(|known| known.name != name) {
+            let message = format!("{endpoint} has no parameter {name:?}");
+            return Err(PyTypeError::new_err(message));
+        }
+    }
+    let arguments = arguments(py, entry, |name| {
+        parameters.map_or(Ok(None), |given| given.get_item(name))
+    })?;
+    let question = match Endpoint::named(entry.name) {
+        Some(endpoint) => (endpoint.ask)(&arguments),
+        None => Err(BadQuery::new(
+            "endpoint",
+            format!("there is no {endpoint:?}"),
+            "",
+        )),
+    };
+    let question = question.map_err(|refusal| bad_query(py, &refusal))?;
+    Ok(AskedQuestion {
+        question,
+        beside: ExtraParameters::default(),
+    })
+}
+
+/// The table of endpoints as JSON, as `/api` lists it: those of the contract, and those beside them.
+#[pyfunction]
+pub(crate) fn endpoints() -> PyResult<String> {
+    serde_json::to_string(&[ENDPOINTS, EXTENSIONS])
+        .map_err(|failure| PyTypeError::new_err(failure.to_string()))
+}
+
+/// The model that an argument names: 2, 3 or a caller's own.
+pub(crate) fn chosen(model: &Bound<'_, PyAny>) -> PyResult<Chosen> {
+    let arguments = arguments(model.py(), &api::Heatmap::ENTRY, |name| {
+        Ok((name == "model").then(|| model.clone()))
+    })?;
+    let asked =
+        api::Heatmap::from_arguments(&arguments).map_err(|fault| bad_query(model.py(), &fault))?;
+    Ok(asked.model)
+}
+
+/// The orders of a feed that are wanted: those of a pair or a coin, of an exchange, of so many USD; `None` stands for all.
+pub(crate) fn orders(
+    symbol: &Bound<'_, PyAny>,
+    exchange: &Bound<'_, PyAny>,
+    min_usd: &Bound<'_, PyAny>,
+    groups: bool,
+) -> PyResult<api::Orders> {
+    let arguments = arguments(symbol.py(), &api::Orders::ENTRY, |name| {
+        Ok(match name {
+            "symbol" => Some(symbol.clone()),
+            "exchange" => Some(exchange.clone()),
+            "min_usd" => Some(min_usd.clone()),
+            _ => None,
+        })
+    })?;
+    let asked = api::Orders::from_arguments(&arguments)
+        .map_err(|refusal| bad_query(symbol.py(), &refusal))?;
+    Ok(api::Orders {
+        groups: groups.then_some(Groups::Told),
+        ..asked
+    })
+}
+
+/// The question for the orders as they arrive, which both a service and a market answer.
+pub(crate) fn stream(
+    symbol: &Bound<'_, PyAny>,
+    exchange: &Bound<'_, PyAny>,
+    min_usd: &Bound<'_, PyAny>,
+    last_event_id: &Bound<'_, PyAny>,
+) -> PyResult<api::Stream> {
+    let py = symbol.py();
+    let arguments = arguments(py, &api::Stream::ENTRY, |name| {
+        Ok(match name {
+            "symbol" => Some(symbol.clone()),
+            "exchange" => Some(exchange.clone()),
+            "min_usd" => Some(min_usd.clone()),
+            "last_event_id" => Some(last_event_id.clone()),
+            _ => None,
+        })
+    })?;
+    api::Stream::from_arguments(&arguments).map_err(|refusal| bad_query(py, &refusal))
+}
+
+/// The question for the cascades as they close.
+pub(crate) fn cascade_stream(
+    symbol: &Bound<'_, PyAny>,
+    gap: &Bound<'_, PyAny>,
+    min_usd: &Bound<'_, PyAny>,
+    last_event_id: &Bound<'_, PyAny>,
+) -> PyResult<api::Stream> {
+    let py = symbol.py();
+    let events = PyString::new(py, api::StreamEvents::Cascades.name()).into_any();
+    let arguments = arguments(py, &api::Stream::ENTRY, |name| {
+        Ok(match name {
+            "symbol" => Some(symbol.clone()),
+            "events" => Some(events.clone()),
+            "gap" => Some(gap.clone()),
+            "min_usd" => Some(min_usd.clone()),
+            "last_event_id" => Some(last_event_id.clone()),
+            _ => None,
+        })
+    })?;
+    api::Stream::from_arguments(&arguments).map_err(|refusal| bad_query(py, &refusal))
+}
+
+/// What a page of a walk may hold, as a sentence.
+pub(crate) const PAGE_SIZES: &str = "a whole number from 1 to 1000";
+/// What a walk may be bounded by, as a sentence.
+pub(crate) const MAX_ROWS: &str = "a whole number from 1, or None";

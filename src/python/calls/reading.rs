@@ -1,0 +1,35 @@
+//! Bytes at hand, read as they would be if a service had sent them.
+
+use crate::api::Endpoint;
+use crate::client;
+use crate::python::error::Failure;
+use crate::wire::{Decode, Reading, intake, read};
+
+/// Reads a body as the reply to a question of type `Q`, whole or as it would arrive in pieces of so many bytes.
+pub(crate) fn reading<Q: Endpoint, R: Decode>(
+    body: &[u8],
+    pieces: Option<usize>,
+) -> Result<R, Failure> {
+    let reading = match pieces {
+        None => read::<R>(body, Q::ENVELOPED),
+        Some(length) => {
+            let mut arriving = intake::<R>(Q::ENVELOPED);
+            arriving.begin(Some(body.len()));
+            for piece in body.chunks(length.max(1)) {
+                arriving.feed(piece);
+            }
+            arriving.finish()
+        }
+    };
+    match reading {
+        Ok(Reading::Reply(reply)) => Ok(reply),
+        Ok(Reading::Refused { message }) => Err(client::Error::Refused {
+            status: 200,
+            body: String::new(),
+            retry_after: None,
+            message,
+        }
+        .into()),
+        Err(damage) => Err(client::Error::from(damage).into()),
+    }
+}

@@ -1,0 +1,78 @@
+//! The parameters of an estimate as a caller in Python chooses them.
+
+use pyo3::prelude::*;
+
+use crate::model::Model;
+use crate::python::error::bad_query;
+use crate::{api, engine, model};
+
+/// Checked parameters.
+#[pyclass(frozen, module = "liqdata._core")]
+pub(crate) struct Specification {
+    own: model::Specification,
+}
+
+impl Specification {
+    /// The checked parameters.
+    pub(crate) fn own(&self) -> &model::Specification {
+        &self.own
+    }
+}
+
+#[pymethods]
+impl Specification {
+    /// Parses the parameters that `json` chooses; the others have their defaults.
+    #[new]
+    fn new(py: Python<'_>, json: &str) -> PyResult<Self> {
+        let own = api::specification(json.as_bytes()).map_err(|refusal| bad_query(py, &refusal))?;
+        Ok(Self { own })
+    }
+
+    /// What the parameter of this name may be.
+    #[staticmethod]
+    fn allowed(name: &str) -> &'static str {
+        model::Specification::allowed(name)
+    }
+
+    /// A digest of everything that enters a cell.
+    fn version(&self) -> String {
+        engine::version(Some(&self.own), self.own.view())
+    }
+
+    /// The number of the model whose read-out it is shown in.
+    fn view(&self) -> i64 {
+        self.own.view().number()
+    }
+
+    /// Leverages, weights, clocks, entries, width of a fine bin, phi0 and kappa0, with defaults filled in.
+    #[expect(
+        clippy::type_complexity,
+        reason = "a tuple that Python takes apart at once"
+    )]
+    fn resolved(&self) -> (Vec<f64>, Vec<f64>, Vec<(f64, f64)>, u8, f64, f64, f64) {
+        let found = engine::Parameters::of(Some(&self.own), "BTC");
+        (
+            found.tiers.iter().map(|tier| tier.leverage).collect(),
+            found.tiers.iter().map(|tier| tier.weight).collect(),
+            found
+                .clocks
+                .iter()
+                .map(|clock| (clock.share, clock.per_day))
+                .collect(),
+            found.entries.get(),
+            found.grid.h,
+            found.phi0,
+            found.kappa,
+        )
+    }
+}
+
+/// The version of one of the contract's models, 2 or 3.
+#[pyfunction]
+pub(crate) fn model_version(number: i64) -> String {
+    let model = match number {
+        3 => Model::Expected,
+        _ => Model::Exposure,
+    };
+    engine::version(None, model)
+}

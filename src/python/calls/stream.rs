@@ -1,0 +1,212 @@
+//! Following the orders as they arrive, or the cascades as they close, from a service or from a market in this process.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use pyo3::exceptions::PyRuntimeError;
+use pyo3::prelude::*;
+use tokio::time::timeout;
+
+use crate::api::{self, StreamEvents};
+use crate::client;
+use crate::market::{CascadeFollower, CascadeUpdate, Market, OrderFollower, OrderUpdate, Refusal};
+use crate::python::calls::asyncio_waker::{Bridge, wakeup};
+use crate::python::calls::call::{Call, Outcome};
+use crate::python::calls::question::UnconvertedReply;
+use crate::python::error::Failure;
+use crate::python::rows::columns::Columns;
+use crate::python::rows::lazy_rows::{Batch, UntakenArrivals};
+use crate::python::runtime::signals::SIGNAL_TICK;
+
+/// Orders read from a market at a time.
+const PAGE: usize = 1024;
+
+/// Where the rows come from.
+enum Source {
+    Service(Box<client::OrderStream>),
+    Market(Box<OrderFollower>),
+    CascadesOfService(Box<client::CascadeStream>),
+    CascadesOfMarket(Box<CascadeFollower>),
+    /// The stream has been closed.
+    Ended,
+}
+
+/// Rows that have come, and the id of each.
+fn batch<I: ToString, R>(rows: Vec<(I, R)>) -> Batch
+where
+    Columns: From<Vec<R>>,
+{
+    let named = rows
+        .into_iter()
+        .map(|(id, row)| (Some(id.to_string()), row));
+    told(named.collect())
+}
+
+fn told<R>(rows: Vec<(Option<String>, R)>) -> Batch
+where
+    Columns: From<Vec<R>>,
+{
+    let (ids, rows): (Vec<_>, Vec<R>) = rows.into_iter().unzip();
+    (rows.into(), ids)
+}
+
+impl Source {
+    /// The next rows; none at the end.
+    async fn next(&mut self) -> Result<Option<Batch>, Failure> {
+        match self {
+            Self::Service(stream) => Ok(Some(told(stream.next().await?))),
+            Self::CascadesOfService(stream) => Ok(Some(told(stream.next().await?))),
+            Self::Market(follower) => match follower.next().await? {
+                OrderUpdate::Orders(orders) => Ok(Some(batch(orders))),
+                OrderUpdate::Gap { asked, newest } => Err(Refusal::gone(asked, newest).into()),
+                OrderUpdate::End => Ok(None),
+            },
+            Self::CascadesOfMarket(follower) => match follower.next().await? {
+                CascadeUpdate::Cascades(cascades) => Ok(Some(batch(cascades))),
+                CascadeUpdate::Gap { asked, newest } => Err(Refusal::gone(asked, newest).into()),
+                CascadeUpdate::End => Ok(None),
+            },
+            Self::Ended => Ok(None),
+        }
+    }
+
+    fn place(&self) -> Option<String> {
+        match self {
+            Self::Service(stream) => stream.last_event_id().map(str::to_owned),
+            Self::Market(follower) => Some(follower.last_event_id()),
+            Self::CascadesOfService(stream) => stream.last_event_id().map(str::to_owned),
+            Self::CascadesOfMarket(follower) => Some(follower.last_event_id()),
+            Self::Ended => None,
+        }
+    }
+}
+
+/// A stream of orders or cascades, batch by batch.
+#[pyclass(frozen, module = "liqdata._core")]
+pub(crate) struct Stream {
+    source: Arc<tokio::sync::Mutex<Source>>,
+    untaken: Arc<UntakenArrivals>,
+    /// Whether the client it belongs to has been closed.
+    closed: Arc<AtomicBool>,
+    /// Whether the stream itself has been.
+    ended: Arc<AtomicBool>,
+    pid: u32,
+}
+
+impl Stream {
+    /// The stream of a service that `client` asks.
+    pub(crate) fn of_service(
+        client: client::Client,
+        question: api::Stream,
+        closed: Arc<AtomicBool>,
+    ) -> Self {
+        let source = match question.events {
+            StreamEvents::Orders => {
+                Source::Service(client::OrderStream::new(client, question).into())
+            }
+            StreamEvents::Cascades => {
+                Source::CascadesOfService(client::CascadeStream::new(client, question).into())
+            }
+        };
+        Self::new(source, closed)
+    }
+
+    /// The stream of a market: behind the place asked for, or from now on.
+    pub(crate) fn of_market(market: Arc<Market>, question: api::Stream) -> Result<Self, Refusal> {
+        let source = match question.events {
+            StreamEvents::Orders => {
+                Source::Market(OrderFollower::new(market, question, PAGE)?.into())
+            }
+            StreamEvents::Cascades => {
+                Source::CascadesOfMarket(CascadeFollower::new(market, question, PAGE)?.into())
+            }
+        };
+        Ok(Self::new(source, Arc::default()))
+    }
+
+    fn new(source: Source, closed: Arc<AtomicBool>) -> Self {
+        let untaken = UntakenArrivals::default();
+        untaken.go_to(source.place());
+        Self {
+            source: Arc::new(tokio::sync::Mutex::new(source)),
+            untaken: Arc::new(untaken),
+            closed,
+            ended: Arc::default(),
+            pid: std::process::id(),
+        }
+    }
+}
+
+/// Waits until something has been read; `false` at the end.
+async fn fill(
+    source: &tokio::sync::Mutex<Source>,
+    untaken: &UntakenArrivals,
+    closed: &AtomicBool,
+    ended: &AtomicBool,
+) -> Result<bool, Failure> {
+    let mut source = source.lock().await;
+    loop {
+        if ended.load(Ordering::Acquire) {
+            // Lets go of the connection.
+            *source = Source::Ended;
+            return Ok(false);
+        }
+        if !untaken.is_empty() {
+            return Ok(true);
+        }
+        if closed.load(Ordering::Acquire) {
+            return Err(Failure::Closed);
+        }
+        // What is under way in there goes on from tick to tick.
+        let next = timeout(SIGNAL_TICK, source.next()).await;
+        match next {
+            Ok(Ok(Some(batch))) => untaken.put(batch),
+            Ok(Ok(None)) => return Ok(false),
+            Ok(Err(failure)) => {
+                untaken.go_to(source.place());
+                return Err(failure);
+            }
+            Err(_) => untaken.go_to(source.place()),
+        }
+    }
+}
+
+#[pymethods]
+impl Stream {
+    /// Begins the next batch: rows and the id of each; its answer is `None` at the end.
+    #[pyo3(signature = (bridge=None, token=0))]
+    fn begin_next(&self, bridge: Option<&Bound<'_, Bridge>>, token: u64) -> PyResult<Call> {
+        if self.pid != std::process::id() {
+            return Err(PyRuntimeError::new_err(
+                "this stream was begun before a fork, in the parent process; begin another",
+            ));
+        }
+        let (source, untaken) = (Arc::clone(&self.source), Arc::clone(&self.untaken));
+        let (closed, ended) = (Arc::clone(&self.closed), Arc::clone(&self.ended));
+        let work = async move {
+            match fill(&source, &untaken, &closed, &ended).await {
+                Ok(true) => Outcome::One(Some(UnconvertedReply::Arrivals(untaken))),
+                Ok(false) => Outcome::One(None),
+                Err(failure) => Outcome::Failed(failure, None),
+            }
+        };
+        Call::begin(work, wakeup(bridge, token))
+    }
+
+    /// Ends the stream, and the wait of those who wait for it.
+    fn close(&self) {
+        self.ended.store(true, Ordering::Release);
+        // Whoever holds the source looks at the mark within a tick.
+        if self.pid == std::process::id()
+            && let Ok(mut source) = self.source.try_lock()
+        {
+            *source = Source::Ended;
+        }
+    }
+
+    /// The place behind what has been taken, as far as it is known.
+    #[getter]
+    fn last_event_id(&self) -> Option<String> {
+        self.untaken.place()
+    }
+}

@@ -1,0 +1,62 @@
+//! A walk over the order feed of a service, batch by batch.
+
+use std::sync::{Arc, OnceLock};
+
+use pyo3::prelude::*;
+
+use crate::client;
+use crate::python::calls::asyncio_waker::{Bridge, wakeup};
+use crate::python::calls::call::{Call, Outcome};
+use crate::python::calls::question::UnconvertedReply;
+use crate::python::rows::lazy_rows::UntakenOrders;
+
+/// A walk over the order feed of a service, batch by batch.
+#[pyclass(frozen, module = "liqdata._core")]
+pub(crate) struct Walk {
+    rows: Arc<tokio::sync::Mutex<client::Walk>>,
+    untaken: Arc<UntakenOrders>,
+    end: Arc<OnceLock<client::End>>,
+    groups: bool,
+}
+
+impl Walk {
+    pub(crate) fn new(walk: client::Walk, groups: bool) -> Self {
+        Self {
+            end: walk.end(),
+            groups,
+            rows: Arc::new(tokio::sync::Mutex::new(walk)),
+            untaken: Arc::default(),
+        }
+    }
+}
+
+#[pymethods]
+impl Walk {
+    /// Whether all that was asked for was given, and else why not; `None` before the end.
+    #[getter]
+    fn end(&self) -> Option<(bool, Option<&str>)> {
+        Some(match self.end.get()? {
+            client::End::Complete => (true, None),
+            client::End::Incomplete(why) => (false, Some(why)),
+        })
+    }
+
+    /// Begins the next batch of rows; its answer is `None` at the end.
+    #[pyo3(signature = (bridge=None, token=0))]
+    fn begin_next(&self, bridge: Option<&Bound<'_, Bridge>>, token: u64) -> PyResult<Call> {
+        let (walk, untaken) = (Arc::clone(&self.rows), Arc::clone(&self.untaken));
+        let groups = self.groups;
+        let work = async move {
+            let mut walk = walk.lock().await;
+            if untaken.is_empty() {
+                match walk.next().await {
+                    Ok(Some(rows)) => untaken.put(rows),
+                    Ok(None) => return Outcome::One(None),
+                    Err(error) => return Outcome::Failed(error.into(), None),
+                }
+            }
+            Outcome::One(Some(UnconvertedReply::Walked(untaken, groups)))
+        };
+        Call::begin(work, wakeup(bridge, token))
+    }
+}

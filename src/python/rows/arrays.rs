@@ -1,0 +1,202 @@
+//! Grids as numpy arrays: the decoded buffer itself becomes the array.
+
+use numpy::{IntoPyArray, PyArrayMethods};
+use pyo3::prelude::*;
+use pyo3::types::PyDict;
+
+use crate::model::{
+    HeatmapGrid, LevelTier, LiquidationMap, MaxPain, Pain, Side, TierLevels, TotalsByWindow,
+    WindowTotals,
+};
+use crate::python::rows::provenance::{Account, Ground};
+use crate::python::rows::rows::times;
+use crate::python::runtime::imports;
+
+/// The fields of a heatmap; the matrix is moved, not copied.
+pub(crate) fn heatmap<'py>(
+    py: Python<'py>,
+    map: HeatmapGrid,
+    ground: &Ground,
+) -> PyResult<Bound<'py, PyDict>> {
+    imports::numpy(py)?;
+    let shape = [map.prices.len(), map.times.len()];
+    let fields = PyDict::new(py);
+    fields.set_item("symbol", map.symbol)?;
+    fields.set_item("range", map.range)?;
+    fields.set_item("model", map.model)?;
+    fields.set_item("updated_at", map.updated_at.0)?;
+    fields.set_item("current_price", map.current_price)?;
+    fields.set_item("prices", map.prices.into_pyarray(py))?;
+    fields.set_item("times", times(py, map.times.iter().map(|at| at.0)))?;
+    fields.set_item("matrix", map.matrix.into_pyarray(py).reshape(shape)?)?;
+    let account = Account::of(ground);
+    if let Some(sides) = account.sides
+        && sides.has(shape[1])
+    {
+        let parted = (
+            sides.row.into_pyarray(py),
+            sides.long.into_pyarray(py),
+            sides.short.into_pyarray(py),
+            sides.price.into_pyarray(py),
+        );
+        fields.set_item("parted", parted)?;
+    }
+    fields.set_item("explain", loaded(py, account.text)?)?;
+    Ok(fields)
+}
+
+/// JSON as Python has it.
+fn loaded(py: Python<'_>, json: Option<String>) -> PyResult<Option<Bound<'_, PyAny>>> {
+    let loaded = |text| py.import("json")?.call_method1("loads", (text,));
+    json.map(loaded).transpose()
+}
+
+/// The fields of a liquidation map; `sides` as 0 for long and 1 for short.
+pub(crate) fn liqmap<'py>(
+    py: Python<'py>,
+    map: LiquidationMap,
+    ground: &Ground,
+) -> PyResult<Bound<'py, PyDict>> {
+    imports::numpy(py)?;
+    let shape = [map.bins.len(), map.leverages.len()];
+    let tiers: Vec<f64> = map
+        .tiers
+        .into_iter()
+        .map(|usd| if usd.is_nan() { 0.0 } else { usd })
+        .collect();
+    let sides: Vec<i8> = map
+        .bins
+        .iter()
+        .map(|bin| i8::from(bin.side == Side::Short))
+        .collect();
+    let fields = PyDict::new(py);
+    fields.set_item("symbol", map.symbol)?;
+    fields.set_item("range", map.range)?;
+    fields.set_item("updated_at", map.updated_at.0)?;
+    fields.set_item("current_price", map.current_price)?;
+    fields.set_item("bin_width", map.bin_width)?;
+    fields.set_item("leverages", map.leverages.into_pyarray(py))?;
+    fields.set_item(
+        "prices",
+        map.bins
+            .iter()
+            .map(|bin| bin.price)
+            .collect::<Vec<_>>()
+            .into_pyarray(py),
+    )?;
+    fields.set_item("sides", sides.into_pyarray(py))?;
+    fields.set_item("tiers", tiers.into_pyarray(py).reshape(shape)?)?;
+    fields.set_item(
+        "total",
+        map.bins
+            .iter()
+            .map(|bin| bin.total)
+            .collect::<Vec<_>>()
+            .into_pyarray(py),
+    )?;
+    let account = Account::of(ground);
+    if let Some(fine) = account.fine
+        && let Some(bins) = fine.bins(shape[1])
+    {
+        let usd = fine.usd.into_pyarray(py).reshape([shape[1], bins])?;
+        let grid = (fine.p0, fine.h, fine.first, fine.longs_end, usd);
+        fields.set_item("fine", grid)?;
+    }
+    fields.set_item("explain", loaded(py, account.text)?)?;
+    if let Some(measured) = map.measured {
+        let told = PyDict::new(py);
+        told.set_item("seen_share", measured.seen_share)?;
+        told.set_item("observed_at", measured.observed_at.0)?;
+        told.set_item("positions", measured.positions)?;
+        told.set_item("accounts", measured.accounts)?;
+        told.set_item("unplaced_usd", measured.unplaced_usd)?;
+        told.set_item("crossed_usd", measured.crossed_usd)?;
+        fields.set_item("measured", told)?;
+    }
+    Ok(fields)
+}
+
+/// The windows as the wire spells them.
+pub(crate) fn overview<'py>(
+    py: Python<'py>,
+    overview: &TotalsByWindow,
+) -> PyResult<Bound<'py, PyDict>> {
+    let windows = PyDict::new(py);
+    for (window, totals) in overview.present() {
+        let WindowTotals {
+            long_usd,
+            short_usd,
+            total_usd,
+            cnt,
+        } = totals;
+        let row = PyDict::new(py);
+        row.set_item("long_usd", long_usd)?;
+        row.set_item("short_usd", short_usd)?;
+        row.set_item("total_usd", total_usd)?;
+        row.set_item("cnt", cnt)?;
+        windows.set_item(window.to_string(), row)?;
+    }
+    Ok(windows)
+}
+
+/// The levels as the wire spells them.
+pub(crate) fn levels<'py>(
+    py: Python<'py>,
+    levels: TierLevels,
+    ground: &Ground,
+) -> PyResult<Bound<'py, PyDict>> {
+    let tiers = PyDict::new(py);
+    for (leverage, tier) in &levels.tiers {
+        let LevelTier {
+            long_price,
+            long_intensity,
+            short_price,
+            short_intensity,
+        } = *tier;
+        let row = PyDict::new(py);
+        row.set_item("longPrice", long_price)?;
+        row.set_item("longIntensity", long_intensity)?;
+        row.set_item("shortPrice", short_price)?;
+        row.set_item("shortIntensity", short_intensity)?;
+        tiers.set_item(leverage.to_string(), row)?;
+    }
+    let fields = PyDict::new(py);
+    fields.set_item("symbol", levels.symbol)?;
+    fields.set_item("price", levels.price)?;
+    fields.set_item("updatedAt", levels.updated_at.0)?;
+    fields.set_item("tiers", tiers)?;
+    fields.set_item("explain", loaded(py, Account::of(ground).text)?)?;
+    Ok(fields)
+}
+
+/// Max pain as the wire spells it.
+pub(crate) fn maxpain<'py>(
+    py: Python<'py>,
+    pain: MaxPain,
+    ground: &Ground,
+) -> PyResult<Bound<'py, PyDict>> {
+    let range = |pain: &Pain| -> PyResult<Bound<'_, PyDict>> {
+        let fields = PyDict::new(py);
+        for (name, cluster) in [("long", pain.long), ("short", pain.short)] {
+            let row = PyDict::new(py);
+            row.set_item("price", cluster.price)?;
+            row.set_item("usd", cluster.usd)?;
+            row.set_item("distPct", cluster.dist_pct)?;
+            fields.set_item(name, row)?;
+        }
+        fields.set_item("totalLong", pain.total_long)?;
+        fields.set_item("totalShort", pain.total_short)?;
+        Ok(fields)
+    };
+    let fields = PyDict::new(py);
+    fields.set_item("symbol", pain.symbol)?;
+    fields.set_item("price", pain.price)?;
+    fields.set_item("updatedAt", pain.updated_at.0)?;
+    for (name, half) in [("d1", pain.d1), ("d7", pain.d7)] {
+        if let Some(half) = half {
+            fields.set_item(name, range(&half)?)?;
+        }
+    }
+    fields.set_item("explain", loaded(py, Account::of(ground).text)?)?;
+    Ok(fields)
+}

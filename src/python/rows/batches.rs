@@ -1,0 +1,152 @@
+//! Rows that leave piece by piece: as a stream of Arrow's that asks for the next when it is wanted, and into a file.
+
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use arrow_array::ffi_stream::FFI_ArrowArrayStream;
+use arrow_array::{RecordBatch, RecordBatchReader};
+use arrow_schema::{ArrowError, SchemaRef};
+use pyo3::exceptions::PyRuntimeError;
+use pyo3::prelude::*;
+use pyo3::types::PyCapsule;
+use pyo3_arrow::PySchema;
+
+use crate::archive::ParquetBatchWriter;
+use crate::model::OrderColumns;
+use crate::python::rows::arrow::{Money, in_types, record_batch};
+use crate::python::rows::columns::Columns;
+use crate::python::rows::rows::Table;
+
+/// The columns of orders without any.
+fn none(money: Money, groups: bool) -> PyResult<RecordBatch> {
+    let columns = Columns::from(OrderColumns::with_capacity(0));
+    record_batch(&columns.grouped(groups), money)
+}
+
+/// Orders over the C stream interface, batch by batch; `following` gives the next table, and `None` at the end.
+#[pyclass(frozen, module = "liqdata._core")]
+pub(crate) struct ArrowBatches {
+    following: Py<PyAny>,
+    groups: bool,
+}
+
+#[pymethods]
+impl ArrowBatches {
+    #[new]
+    #[pyo3(signature = (following, groups=false))]
+    fn new(following: Py<PyAny>, groups: bool) -> Self {
+        Self { following, groups }
+    }
+
+    /// The stream. It may be asked for once: what has been taken is gone.
+    #[pyo3(signature = (requested_schema=None))]
+    fn __arrow_c_stream__<'py>(
+        &self,
+        py: Python<'py>,
+        requested_schema: Option<&Bound<'py, PyCapsule>>,
+    ) -> PyResult<Bound<'py, PyCapsule>> {
+        let wanted = requested_schema.map(PySchema::from_arrow_pycapsule);
+        let wanted = wanted.transpose()?.map(PySchema::into_inner);
+        let empty = none(Money::Float, self.groups)?;
+        let wanted = wanted.filter(|schema| in_types(&empty, Arc::clone(schema)).is_some());
+        let reader = Reader {
+            following: self.following.clone_ref(py),
+            schema: wanted.clone().unwrap_or_else(|| empty.schema()),
+            wanted,
+        };
+        let stream = FFI_ArrowArrayStream::new(Box::new(reader));
+        PyCapsule::new_with_value(py, stream, c"arrow_array_stream")
+    }
+}
+
+/// Takes one table after the other, on whichever thread the consumer asks.
+struct Reader {
+    following: Py<PyAny>,
+    schema: SchemaRef,
+    wanted: Option<SchemaRef>,
+}
+
+impl Reader {
+    fn batch(&self) -> PyResult<Option<RecordBatch>> {
+        Python::attach(|py| {
+            let table = self.following.bind(py).call0()?;
+            if table.is_none() {
+                return Ok(None);
+            }
+            let columns = table.cast::<Table>()?.get().columns(py)?;
+            let batch = record_batch(columns, Money::Float)?;
+            let wanted = self.wanted.clone();
+            Ok(Some(
+                wanted
+                    .and_then(|schema| in_types(&batch, schema))
+                    .unwrap_or(batch),
+            ))
+        })
+    }
+}
+
+impl Iterator for Reader {
+    type Item = Result<RecordBatch, ArrowError>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        let batch = self.batch();
+        batch
+            .map_err(|fault| ArrowError::ExternalError(Box::new(fault)))
+            .transpose()
+    }
+}
+
+impl RecordBatchReader for Reader {
+    fn schema(&self) -> SchemaRef {
+        Arc::clone(&self.schema)
+    }
+}
+
+/// A Parquet file of orders in the making.
+#[pyclass(frozen, module = "liqdata._core")]
+pub(crate) struct ParquetFile {
+    writer: Mutex<Option<ParquetBatchWriter>>,
+    money: Money,
+}
+
+impl ParquetFile {
+    fn writer(&self) -> MutexGuard<'_, Option<ParquetBatchWriter>> {
+        self.writer.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+#[pymethods]
+impl ParquetFile {
+    /// A file that is there already, and empty; money as float64, or exact as `decimal128(38, 18)`.
+    #[new]
+    #[pyo3(signature = (path, exact, groups=false))]
+    #[expect(clippy::needless_pass_by_value, reason = "arguments come by value")]
+    fn new(path: PathBuf, exact: bool, groups: bool) -> PyResult<Self> {
+        let money = if exact { Money::Fixed } else { Money::Float };
+        let file = ParquetBatchWriter::begin(&path, none(money, groups)?.schema())?;
+        Ok(Self {
+            writer: Mutex::new(Some(file)),
+            money,
+        })
+    }
+
+    /// Adds rows.
+    fn write(&self, py: Python<'_>, table: &Bound<'_, Table>) -> PyResult<()> {
+        let (columns, money) = (table.get().columns(py)?, self.money);
+        py.detach(|| {
+            let batch = record_batch(columns, money)?;
+            match &mut *self.writer() {
+                Some(writer) => Ok(writer.write(&batch)?),
+                None => Err(PyRuntimeError::new_err("the file has been closed")),
+            }
+        })
+    }
+
+    /// Writes what is left; the file is whole and on the disk then.
+    fn close(&self, py: Python<'_>) -> PyResult<()> {
+        py.detach(|| match self.writer().take() {
+            Some(writer) => Ok(writer.finish()?),
+            None => Ok(()),
+        })
+    }
+}

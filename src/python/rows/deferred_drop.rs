@@ -1,0 +1,86 @@
+//! Values of which each is freed by itself: of millions that takes longer than Ctrl-C may.
+
+use std::mem;
+use std::ops::{Deref, DerefMut};
+use std::thread;
+
+/// Fewer are freed within milliseconds.
+const MANY: usize = 100_000;
+
+/// Values that nobody waits for when they are dropped: many are freed on a thread of their own.
+#[derive(Debug)]
+pub(crate) struct Unwaited<T: Send + 'static>(Vec<T>);
+
+impl<T: Send + 'static> From<Vec<T>> for Unwaited<T> {
+    fn from(values: Vec<T>) -> Self {
+        Self(values)
+    }
+}
+
+impl<T: Send + 'static> Unwaited<T> {
+    /// The values, for whoever goes on with them.
+    pub(crate) fn taken(mut self) -> Vec<T> {
+        mem::take(&mut self.0)
+    }
+}
+
+impl<T: Send + 'static> Deref for Unwaited<T> {
+    type Target = Vec<T>;
+
+    fn deref(&self) -> &Vec<T> {
+        &self.0
+    }
+}
+
+impl<T: Send + 'static> DerefMut for Unwaited<T> {
+    fn deref_mut(&mut self) -> &mut Vec<T> {
+        &mut self.0
+    }
+}
+
+impl<T: Send + 'static> Drop for Unwaited<T> {
+    fn drop(&mut self) {
+        let values = mem::take(&mut self.0);
+        if values.len() >= MANY {
+            let name = "liqdata".to_owned();
+            // Where no thread is to be had they are freed here, with what it was to do.
+            drop(thread::Builder::new().name(name).spawn(|| drop(values)));
+        }
+    }
+}
+
+#[cfg(test)]
+#[expect(clippy::unwrap_used, reason = "tests")]
+mod tests {
+    use std::sync::mpsc::{Sender, channel};
+    use std::thread::{self, ThreadId};
+
+    use crate::python::rows::deferred_drop::*;
+
+    /// Tells where it is freed.
+    struct Told(Sender<ThreadId>);
+
+    impl Drop for Told {
+        fn drop(&mut self) {
+            self.0.send(thread::current().id()).unwrap();
+        }
+    }
+
+    /// Where so many are freed.
+    fn freed(count: usize) -> Vec<ThreadId> {
+        let (tell, told) = channel();
+        let values: Vec<_> = (0..count).map(|_| Told(tell.clone())).collect();
+        drop((Unwaited::from(values), tell));
+        told.iter().collect()
+    }
+
+    #[test]
+    fn many_are_freed_where_nobody_waits_and_few_at_once() {
+        let here = thread::current().id();
+        for (count, waits) in [(MANY - 1, true), (MANY, false)] {
+            let freed = freed(count);
+            assert_eq!(freed.len(), count);
+            assert!(freed.iter().all(|&at| (at == here) == waits), "{count}");
+        }
+    }
+}

@@ -1,0 +1,659 @@
+//! Columns as Python sees them: dict rows, numpy arrays.
+
+use std::sync::{Arc, OnceLock};
+
+use numpy::IntoPyArray;
+use numpy::datetime::{Datetime, units};
+use pyo3::exceptions::{PyIndexError, PyKeyError, PyOverflowError, PyValueError};
+use pyo3::prelude::*;
+use pyo3::types::{PyBool, PyDict, PyFloat, PyList, PyString, PyTuple};
+use rust_decimal::Decimal;
+
+use crate::feeds::Event;
+use crate::model::{DecimalColumn, Labels};
+use crate::python::rows::arrow::{
+    ArrowTable, DECIMAL_DIGITS, Money, record_batch, record_batch_told, scaled,
+};
+use crate::python::rows::columns::{COIN, Cells, Column, Columns};
+use crate::python::rows::decimal::Form;
+use crate::python::rows::deferred_drop::Unwaited;
+use crate::python::rows::events;
+use crate::python::rows::provenance::Told;
+use crate::python::runtime::imports;
+use crate::python::runtime::signals::{interruptible, look_around, watched};
+
+/// Fewer rows become columns, of Arrow or here, before anyone could interrupt it.
+const LARGE: usize = 10_000;
+
+/// Rows of one kind, held as columns.
+#[pyclass(frozen, module = "liqdata._core")]
+pub(crate) struct Table {
+    held: Arc<Held>,
+    /// What is told beside the rows.
+    told: Told,
+}
+
+/// What a table holds.
+struct Held {
+    /// Made of the events at the first wish for them.
+    columns: OnceLock<Columns>,
+    /// Where the rows are decoded events: of a frame's few most often only the dicts are wanted.
+    events: Option<Unwaited<Event>>,
+}
+
+impl Held {
+    fn columns(&self) -> &Columns {
+        self.columns.get_or_init(|| {
+            self.events
+                .as_ref()
+                .map(|events| events.as_slice().into())
+                .unwrap_or_default()
+        })
+    }
+}
+
+impl From<Columns> for Table {
+    fn from(columns: Columns) -> Self {
+        Self::telling(columns, Told::default())
+    }
+}
+
+impl From<Unwaited<Event>> for Table {
+    fn from(events: Unwaited<Event>) -> Self {
+        let held = Held {
+            columns: OnceLock::new(),
+            events: Some(events),
+        };
+        Self {
+            held: Arc::new(held),
+            told: Told::default(),
+        }
+    }
+}
+
+impl Table {
+    /// Rows, and what is told beside them.
+    pub(crate) fn telling(columns: Columns, told: Told) -> Self {
+        let held = Held {
+            columns: columns.into(),
+            events: None,
+        };
+        Self {
+            held: Arc::new(held),
+            told,
+        }
+    }
+
+    fn column(&self, py: Python<'_>, name: &str) -> PyResult<&Column> {
+        let columns = &self.columns(py)?.columns;
+        columns
+            .iter()
+            .find(|column| column.name == name)
+            .ok_or_else(|| PyKeyError::new_err(name.to_owned()))
+    }
+
+    /// The rows as columns, which may have to be made of events first.
+    pub(crate) fn columns(&self, py: Python<'_>) -> PyResult<&Columns> {
+        let held = &self.held;
+        let events = held.events.as_ref().map_or(0, |events| events.len());
+        if events >= LARGE && held.columns.get().is_none() {
+            let held = Arc::clone(held);
+            interruptible(py, move || {
+                held.columns();
+                Ok(())
+            })?;
+        }
+        Ok(held.columns())
+    }
+}
+
+/// Makes Python objects of a column's cells.
+struct Maker<'a, 'py> {
+    py: Python<'py>,
+    column: &'a Column,
+    name: Bound<'py, PyString>,
+    /// The distinct names of a text column.
+    names: Vec<Bound<'py, PyString>>,
+    form: Form,
+}
+
+impl<'a, 'py> Maker<'a, 'py> {
+    fn of(py: Python<'py>, column: &'a Column, form: Form) -> Self {
+        let names = match &column.cells {
+            Cells::Text(cells) => cells.names(),
+            _ => &[],
+        };
+        Self {
+            py,
+            column,
+            name: PyString::intern(py, &column.name),
+            names: names.iter().map(|name| PyString::new(py, name)).collect(),
+            form,
+        }
+    }
+
+    /// The codes of a column of names that has all its cells.
+    fn codes(&self) -> Option<&'a [u32]> {
+        match &self.column.cells {
+            Cells::Text(cells) if self.column.present.is_none() => Some(cells.codes()),
+            _ => None,
+        }
+    }
+
+    /// The cell of `row`.
+    fn cell(&self, row: usize) -> PyResult<Bound<'py, PyAny>> {
+        let py = self.py;
+        if !self.column.has(row) {
+            return Ok(py.None().into_bound(py));
+        }
+        let made = match &self.column.cells {
+            Cells::Text(cells) => {
+                let code = cells.codes().get(row);
+                let name = code.and_then(|&code| self.names.get(code as usize));
+                name.cloned().map(Bound::into_any)
+            }
+            Cells::Decimal(cells) => return self.amount(cells, row),
+            Cells::Float(cells) => cells
+                .get(row)
+                .map(|&cell| PyFloat::new(py, cell).into_any()),
+            Cells::Int(cells) | Cells::Time(cells) => match cells.get(row) {
+                Some(cell) => Some(cell.into_pyobject(py)?.into_any()),
+                None => None,
+            },
+            Cells::Bool(cells) => cells
+                .get(row)
+                .map(|&cell| PyBool::new(py, cell).to_owned().into_any()),
+        };
+        made.ok_or_else(lost)
+    }
+
+    fn amount(&self, cells: &DecimalColumn, row: usize) -> PyResult<Bound<'py, PyAny>> {
+        match cells.short(row) {
+            Some(short) => self.form.short(self.py, short),
+            None => self.form.decimal(self.py, cells.get(row).ok_or_else(lost)?),
+        }
+    }
+}
+
+fn lost() -> PyErr {
+    PyIndexError::new_err("row out of range")
+}
+
+/// Makers for all columns of dicts.
+fn makers<'a, 'py>(py: Python<'py>, columns: &'a Columns, form: Form) -> Vec<Maker<'a, 'py>> {
+    columns
+        .columns
+        .iter()
+        .map(|column| Maker::of(py, column, form))
+        .collect()
+}
+
+/// Dicts that have the keys, and the cells that many rows share: copying one is cheaper than filling an empty one.
+struct Templates<'py> {
+    blank: Bound<'py, PyDict>,
+    /// By the codes of the shared columns as one number; empty where too many would be made for too few rows.
+    made: Vec<Option<Bound<'py, PyDict>>>,
+}
+
+impl<'py> Templates<'py> {
+    /// Templates for so many rows; the columns they share are moved to the front of `makers`, and counted.
+    fn of(
+        py: Python<'py>,
+        makers: &mut Vec<Maker<'_, 'py>>,
+        rows: usize,
+    ) -> PyResult<(Self, usize)> {
+        let blank = PyDict::new(py);
+        for maker in &*makers {
+            blank.set_item(&maker.name, py.None())?;
+        }
+        let mut kinds = 1_usize;
+        let (mut shared, mut rest) = (Vec::new(), Vec::new());
+        for maker in makers.drain(..) {
+            let more = kinds.saturating_mul(maker.names.len());
+            if maker.codes().is_some() && more <= rows {
+                kinds = more;
+                shared.push(maker);
+            } else {
+                rest.push(maker);
+            }
+        }
+        let count = shared.len();
+        *makers = shared;
+        makers.append(&mut rest);
+        let made = vec![None; if count > 0 { kinds } else { 0 }];
+        Ok((Self { blank, made }, count))
+    }
+
+    /// A dict for `row` that has the keys and the shared cells.
+    fn dict(&mut self, shared: &[Maker<'_, 'py>], row: usize) -> PyResult<Bound<'py, PyDict>> {
+        let mut kind = 0;
+        for maker in shared {
+            let code = maker.codes().and_then(|codes| codes.get(row));
+            kind = kind * maker.names.len() + *code.ok_or_else(lost)? as usize;
+        }
+        let Some(template) = self.made.get_mut(kind) else {
+            return self.blank.copy();
+        };
+        if let Some(template) = template {
+            return template.copy();
+        }
+        let dict = self.blank.copy()?;
+        for maker in shared {
+            dict.set_item(&maker.name, maker.cell(row)?)?;
+        }
+        *template = Some(dict.copy()?);
+        Ok(dict)
+    }
+}
+
+#[pymethods]
+impl Table {
+    fn __len__(&self) -> usize {
+        match &self.held.events {
+            Some(events) => events.len(),
+            None => self.held.columns().rows,
+        }
+    }
+
+    /// Column names, in order.
+    fn names(&self, py: Python<'_>) -> PyResult<Vec<String>> {
+        let columns = self.columns(py)?.columns.iter();
+        Ok(columns.map(|column| column.name.clone()).collect())
+    }
+
+    /// Kind of each column: `text`, `decimal`, `float`, `int`, `time` or `bool`.
+    fn kinds(&self, py: Python<'_>) -> PyResult<Vec<&'static str>> {
+        let columns = self.columns(py)?.columns.iter();
+        let kinds = columns.map(|column| match column.cells {
+            Cells::Text(_) => "text",
+            Cells::Decimal(_) => "decimal",
+            Cells::Float(_) => "float",
+            Cells::Int(_) => "int",
+            Cells::Time(_) => "time",
+            Cells::Bool(_) => "bool",
+        });
+        Ok(kinds.collect())
+    }
+
+    /// Names of the columns that frames have, in order: those of orders tell the coin, too.
+    fn framed(&self, py: Python<'_>) -> PyResult<Vec<String>> {
+        let framed = self.columns(py)?.framed();
+        Ok(framed.iter().map(|column| column.name.clone()).collect())
+    }
+
+    /// What the totals of each exchange cover, where a service told that beside the rows.
+    #[getter]
+    fn coverage(&self) -> Option<Self> {
+        let coverage = self.told.coverage.clone()?;
+        Some(Columns::from(coverage).into())
+    }
+
+    /// The open and the length of the first bar before these that cannot be made into them.
+    #[getter]
+    fn earlier(&self) -> Option<(i64, i64)> {
+        let earlier = self.told.earlier?;
+        Some((earlier.timestamp.0, earlier.interval))
+    }
+
+    /// The newest instant of the first column of times.
+    fn newest(&self, py: Python<'_>) -> PyResult<Option<i64>> {
+        let columns = self.columns(py)?.columns.iter();
+        let mut times = columns.filter_map(|column| match &column.cells {
+            Cells::Time(cells) => Some((column, cells)),
+            _ => None,
+        });
+        let newest = times.next().map(|(column, cells)| {
+            let cells = column.present(cells);
+            cells.flatten().max()
+        });
+        Ok(newest.flatten())
+    }
+
+    /// All rows as dicts; decimals as `decimal`, `float` or `text`.
+    fn dicts<'py>(&self, py: Python<'py>, decimals: &str) -> PyResult<Bound<'py, PyList>> {
+        let form = Form::of(decimals)?;
+        if let Some(events) = &self.held.events {
+            let rows: Vec<_> = events
+                .iter()
+                .enumerate()
+                .map(|(row, event)| {
+                    look_around(py, row)?;
+                    events::dict(py, event, form)
+                })
+                .collect::<PyResult<_>>()?;
+            return PyList::new(py, rows);
+        }
+        let columns = self.columns(py)?;
+        let mut makers = makers(py, columns, form);
+        let (mut templates, shared) = Templates::of(py, &mut makers, columns.rows)?;
+        let (shared, rest) = makers.split_at_checked(shared).ok_or_else(lost)?;
+        let rows: Vec<_> = (0..columns.rows)
+            .map(|row| {
+                look_around(py, row)?;
+                let dict = templates.dict(shared, row)?;
+                for maker in rest {
+                    dict.set_item(&maker.name, maker.cell(row)?)?;
+                }
+                Ok(dict)
+            })
+            .collect::<PyResult<_>>()?;
+        PyList::new(py, rows)
+    }
+
+    /// One row as a dict, counted from either end.
+    fn row<'py>(
+        &self,
+        py: Python<'py>,
+        place: &Bound<'py, PyAny>,
+        decimals: &str,
+    ) -> PyResult<Bound<'py, PyDict>> {
+        let form = Form::of(decimals)?;
+        let length = self.__len__();
+        let outside = || PyIndexError::new_err(format!("row {place} of {length}"));
+        let wanted: isize = place.extract().map_err(|error: PyErr| {
+            if error.is_instance_of::<PyOverflowError>(py) {
+                outside()
+            } else {
+                error
+            }
+        })?;
+        let row = if wanted < 0 {
+            length.checked_sub(wanted.unsigned_abs())
+        } else {
+            Some(wanted.unsigned_abs()).filter(|&row| row < length)
+        };
+        let row = row.ok_or_else(outside)?;
+        if let Some(event) = self.held.events.as_ref().and_then(|events| events.get(row)) {
+            return events::dict(py, event, form);
+        }
+        let columns = self.columns(py)?.take(&[row]);
+        let dict = PyDict::new(py);
+        for maker in makers(py, &columns, form) {
+            dict.set_item(&maker.name, maker.cell(0)?)?;
+        }
+        Ok(dict)
+    }
+
+    /// One column as a list of Python objects; decimals as [`Table::dicts`] has them.
+    fn objects<'py>(
+        &self,
+        py: Python<'py>,
+        name: &str,
+        decimals: &str,
+    ) -> PyResult<Bound<'py, PyList>> {
+        let maker = Maker::of(py, self.column(py, name)?, Form::of(decimals)?);
+        let cells: Vec<_> = (0..self.columns(py)?.rows)
+            .map(|row| {
+                look_around(py, row)?;
+                maker.cell(row)
+            })
+            .collect::<PyResult<_>>()?;
+        PyList::new(py, cells)
+    }
+
+    /// The orders of several tables, one after the other.
+    #[staticmethod]
+    #[expect(
+        clippy::needless_pass_by_value,
+        reason = "arguments from Python come by value"
+    )]
+    #[pyo3(signature = (tables, groups=false))]
+    fn joined_orders(py: Python<'_>, tables: Vec<Bound<'_, Self>>, groups: bool) -> PyResult<Self> {
+        let tables = tables.iter().map(|table| table.get().columns(py));
+        let tables: Vec<_> = tables.collect::<PyResult<_>>()?;
+        let joined = py.detach(|| Columns::joined(tables.into_iter(), groups));
+        joined
+            .map(Self::from)
+            .ok_or_else(|| PyValueError::new_err("tables of different columns cannot be joined"))
+    }
+
+    /// A decimal column as `Decimal`s of one scale: the smallest that holds every value.
+    fn decimals<'py>(&self, py: Python<'py>, name: &str) -> PyResult<Bound<'py, PyList>> {
+        let column = self.column(py, name)?;
+        let Cells::Decimal(cells) = &column.cells else {
+            return Err(PyValueError::new_err(format!(
+                "{name} is not a decimal column"
+            )));
+        };
+        let (_, scale) = scaled(column, cells, None)?;
+        let decimal = py.import("decimal")?.getattr("Decimal")?;
+        let quantum = decimal.call1((format!("1E-{scale}"),))?;
+        let context = py
+            .import("decimal")?
+            .getattr("Context")?
+            .call1((DECIMAL_DIGITS,))?;
+        let made = PyList::empty(py);
+        for (row, value) in cells.iter().enumerate() {
+            look_around(py, row)?;
+            if column.has(row) {
+                made.append(
+                    value
+                        .into_pyobject(py)?
+                        .call_method1("quantize", (&quantum, py.None(), &context))?,
+                )?;
+            } else {
+                made.append(py.None())?;
+            }
+        }
+        Ok(made)
+    }
+
+    /// One column as a numpy array: `float64`, `int64`, `bool` or `datetime64[ms]`; missing cells are `NaN` or `NaT`.
+    fn array<'py>(&self, py: Python<'py>, name: &str) -> PyResult<Bound<'py, PyAny>> {
+        imports::numpy(py)?;
+        let column = self.column(py, name)?;
+        Ok(match &column.cells {
+            Cells::Text(_) => {
+                return Err(PyValueError::new_err(format!("{name} is a text column")));
+            }
+            Cells::Decimal(cells) => {
+                let mut floats = py.detach(|| cells.f64s());
+                for (row, value) in floats.iter_mut().enumerate() {
+                    if !column.has(row) {
+                        *value = f64::NAN;
+                    }
+                }
+                floats.into_pyarray(py).into_any()
+            }
+            Cells::Float(cells) => cells.clone().into_pyarray(py).into_any(),
+            // A whole number that may be missing has no like in numpy.
+            #[expect(clippy::cast_precision_loss, reason = "as numpy itself does")]
+            Cells::Int(cells) if column.present.is_some() => {
+                let cells = column.present(cells);
+                let floats: Vec<f64> = cells
+                    .map(|cell| cell.map_or(f64::NAN, |cell| cell as f64))
+                    .collect();
+                floats.into_pyarray(py).into_any()
+            }
+            Cells::Int(cells) => cells.clone().into_pyarray(py).into_any(),
+            Cells::Bool(cells) => cells.clone().into_pyarray(py).into_any(),
+            Cells::Time(cells) => times(
+                py,
+                cells
+                    .iter()
+                    .enumerate()
+                    .map(|(row, at)| if column.has(row) { *at } else { i64::MIN }),
+            ),
+        })
+    }
+
+    /// A column of whole numbers that may be missing, exactly: the numbers, and which are missing; `None` where none may be.
+    fn integers<'py>(
+        &self,
+        py: Python<'py>,
+        name: &str,
+    ) -> PyResult<Option<(Bound<'py, PyAny>, Bound<'py, PyAny>)>> {
+        imports::numpy(py)?;
+        let column = self.column(py, name)?;
+        let (Cells::Int(cells), Some(present)) = (&column.cells, &column.present) else {
+            return Ok(None);
+        };
+        let missing: Vec<bool> = present.iter().map(|present| !present).collect();
+        Ok(Some((
+            cells.clone().into_pyarray(py).into_any(),
+            missing.into_pyarray(py).into_any(),
+        )))
+    }
+
+    /// A text column as codes (int32) into a list of distinct names, -1 where a cell is missing.
+    fn codes<'py>(
+        &self,
+        py: Python<'py>,
+        name: &str,
+    ) -> PyResult<(Bound<'py, PyAny>, Vec<String>)> {
+        if name == COIN
+            && let Some(coins) = self.columns(py)?.coins()
+        {
+            return coded(py, &coins);
+        }
+        coded(py, self.column(py, name)?)
+    }
+
+    /// The same rows, of the columns `group` those of `kept` only, in that order, of which nothing is missing.
+    #[expect(
+        clippy::needless_pass_by_value,
+        reason = "arguments from Python come by value"
+    )]
+    fn keeping(&self, py: Python<'_>, group: Vec<String>, kept: Vec<String>) -> PyResult<Self> {
+        let columns = self.columns(py)?.clone();
+        Ok(columns.keeping(&group, &kept).into())
+    }
+
+    /// Every `step`th row from `start`, `length` of them.
+    fn slice(&self, py: Python<'_>, start: isize, step: isize, length: usize) -> PyResult<Self> {
+        let columns = self.columns(py)?;
+        let mut rows = Vec::with_capacity(length.min(columns.rows));
+        let mut at = start;
+        for _ in 0..length {
+            let row = usize::try_from(at).ok().filter(|&row| row < columns.rows);
+            rows.push(row.ok_or_else(|| PyIndexError::new_err("row out of range"))?);
+            at = at.saturating_add(step);
+        }
+        Ok(py.detach(|| columns.take(&rows)).into())
+    }
+
+    /// The rows as an object with `__arrow_c_stream__`; money as float64, or exact as `decimal128`. `seen` is told how many
+    /// of the columns are done.
+    #[pyo3(signature = (exact, seen=None))]
+    fn arrow(
+        &self,
+        py: Python<'_>,
+        exact: bool,
+        seen: Option<&Bound<'_, PyAny>>,
+    ) -> PyResult<ArrowTable> {
+        let held = Arc::clone(&self.held);
+        let money = if exact { Money::Exact } else { Money::Float };
+        let batch = if seen.is_none() && self.__len__() < LARGE {
+            py.detach(|| record_batch(held.columns(), money))
+        } else {
+            watched(py, &Arc::default(), seen, move |progress| {
+                Ok(record_batch_told(held.columns(), money, progress))
+            })?
+        };
+        Ok(ArrowTable { batch: batch? })
+    }
+
+    fn __eq__(&self, other: &Bound<'_, PyAny>) -> PyResult<bool> {
+        let py = other.py();
+        let Ok(other) = other.cast::<Self>() else {
+            return Ok(false);
+        };
+        Ok(other.get().columns(py)? == self.columns(py)?)
+    }
+
+    fn __reduce__<'py>(slf: &Bound<'py, Self>) -> PyResult<Reduced<'py>> {
+        let py = slf.py();
+        let table = slf.get();
+        let columns = table.columns(py)?;
+        let (kinds, names) = (table.kinds(py)?, table.names(py)?);
+        let state = PyList::empty(py);
+        for ((column, kind), name) in columns.columns.iter().zip(kinds).zip(names) {
+            let cells = match &column.cells {
+                Cells::Text(cells) => {
+                    let parts = (cells.codes().to_vec(), cells.names().to_vec());
+                    parts.into_pyobject(py)?.into_any()
+                }
+                Cells::Decimal(cells) => {
+                    let texts: Vec<String> = cells.iter().map(|cell| cell.to_string()).collect();
+                    texts.into_pyobject(py)?.into_any()
+                }
+                Cells::Float(cells) => cells.clone().into_pyobject(py)?.into_any(),
+                Cells::Int(cells) | Cells::Time(cells) => {
+                    cells.clone().into_pyobject(py)?.into_any()
+                }
+                Cells::Bool(cells) => cells.clone().into_pyobject(py)?.into_any(),
+            };
+            state.append((name, kind, cells, column.present.clone()))?;
+        }
+        Ok((slf.get_type().getattr("_restore")?, (state, columns.rows)))
+    }
+
+    #[staticmethod]
+    fn _restore(state: &Bound<'_, PyList>, rows: usize) -> PyResult<Self> {
+        let damaged = || PyValueError::new_err("damaged pickle");
+        let mut columns = Vec::with_capacity(state.len());
+        for item in state {
+            let item = item.cast::<PyTuple>()?.clone();
+            let (name, kind): (String, String) =
+                (item.get_item(0)?.extract()?, item.get_item(1)?.extract()?);
+            let cells = item.get_item(2)?;
+            let cells = match kind.as_str() {
+                "text" => {
+                    let (codes, names): (Vec<u32>, Vec<String>) = cells.extract()?;
+                    Cells::Text(Labels::from_parts(&codes, &names).ok_or_else(damaged)?)
+                }
+                "decimal" => {
+                    let texts: Vec<String> = cells.extract()?;
+                    let parsed = texts
+                        .iter()
+                        .map(|text| text.parse::<Decimal>().map_err(|_| damaged()));
+                    Cells::Decimal(parsed.collect::<PyResult<_>>()?)
+                }
+                "float" => Cells::Float(cells.extract()?),
+                "int" => Cells::Int(cells.extract()?),
+                "time" => Cells::Time(cells.extract()?),
+                "bool" => Cells::Bool(cells.extract()?),
+                _ => return Err(damaged()),
+            };
+            let present: Option<Vec<bool>> = item.get_item(3)?.extract()?;
+            if cells.len() != rows
+                || present
+                    .as_ref()
+                    .is_some_and(|present| present.len() != rows)
+            {
+                return Err(damaged());
+            }
+            columns.push(Column {
+                name,
+                cells,
+                present,
+            });
+        }
+        Ok(Columns { columns, rows }.into())
+    }
+}
+
+/// A text column as codes into a list of distinct names.
+fn coded<'py>(py: Python<'py>, column: &Column) -> PyResult<(Bound<'py, PyAny>, Vec<String>)> {
+    imports::numpy(py)?;
+    let Cells::Text(cells) = &column.cells else {
+        return Err(PyValueError::new_err(format!(
+            "{} is not a text column",
+            column.name
+        )));
+    };
+    let codes: Vec<i32> = column
+        .present(cells.codes())
+        .map(|code| code.map_or(-1, |code| i32::try_from(code).unwrap_or(i32::MAX)))
+        .collect();
+    Ok((codes.into_pyarray(py).into_any(), cells.names().to_vec()))
+}
+
+/// What pickle calls, and with what.
+type Reduced<'py> = (Bound<'py, PyAny>, (Bound<'py, PyList>, usize));
+
+/// A numpy array of instants in milliseconds.
+pub(crate) fn times(py: Python<'_>, millis: impl Iterator<Item = i64>) -> Bound<'_, PyAny> {
+    let cells: Vec<Datetime<units::Milliseconds>> = millis.map(Datetime::from).collect();
+    cells.into_pyarray(py).into_any()
+}

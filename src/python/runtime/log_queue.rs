@@ -1,0 +1,177 @@
+//! What is said waits here until a thread that is attached to the interpreter hands it on.
+//!
+//! The oldest records make room for new ones, but for those that must be heard: none of them is ever dropped.
+
+use std::collections::VecDeque;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError, TryLockError};
+use std::thread;
+
+use log::Level;
+
+/// Most records kept for a thread to pick up, beside those that must be heard.
+const KEPT: usize = 1000;
+/// How often a child of the process that began tries the lock.
+const PATIENCE: usize = 1000;
+/// The logger whose warnings are never lost.
+const HEARD: &str = "liqdata.archive";
+
+/// Level, logger and text.
+pub(crate) type Entry = (Level, String, String);
+
+/// Whether a record is one that is never lost.
+pub(crate) fn is_heard((level, target, _): &Entry) -> bool {
+    *level <= Level::Warn && target == HEARD
+}
+
+/// Records in the order they were said.
+pub(crate) struct Queue {
+    records: Mutex<VecDeque<Entry>>,
+    /// As [`Queue::records`], for children of the process that began: a fork may have copied that lock while another thread
+    /// held it, and what waits there is the parent's to say.
+    of_children: Mutex<VecDeque<Entry>>,
+    waiting: AtomicBool,
+    /// The process that began.
+    process: OnceLock<u32>,
+}
+
+impl Queue {
+    pub(crate) const fn new() -> Self {
+        Self {
+            records: Mutex::new(VecDeque::new()),
+            of_children: Mutex::new(VecDeque::new()),
+            waiting: AtomicBool::new(false),
+            process: OnceLock::new(),
+        }
+    }
+
+    /// The queue belongs to this process.
+    pub(crate) fn begin(&self) {
+        self.process.get_or_init(std::process::id);
+    }
+
+    /// The records of this process, which nobody holds for longer than it takes to put one down; none where a child of a
+    /// child got a lock that nobody opens again.
+    fn records(&self) -> Option<MutexGuard<'_, VecDeque<Entry>>> {
+        let began = self.process.get();
+        if began.is_none_or(|process| *process == std::process::id()) {
+            return Some(self.records.lock().unwrap_or_else(PoisonError::into_inner));
+        }
+        (0..PATIENCE).find_map(|_| match self.of_children.try_lock() {
+            Ok(records) => Some(records),
+            Err(TryLockError::Poisoned(poisoned)) => Some(poisoned.into_inner()),
+            Err(TryLockError::WouldBlock) => {
+                thread::yield_now();
+                None
+            }
+        })
+    }
+
+    /// Puts a record down.
+    pub(crate) fn push(&self, entry: Entry) {
+        let Some(mut records) = self.records() else {
+            return;
+        };
+        if records.len() >= KEPT {
+            match records.iter().position(|known| !is_heard(known)) {
+                Some(oldest) => drop(records.remove(oldest)),
+                None if is_heard(&entry) => {}
+                None => return,
+            }
+        }
+        records.push_back(entry);
+        self.waiting.store(true, Ordering::Release);
+    }
+
+    /// Puts back, before all others, what was taken and could not be handed on; where that is too much, what must be heard.
+    pub(crate) fn put_back(&self, mut taken: VecDeque<Entry>) {
+        if taken.is_empty() {
+            return;
+        }
+        if let Some(mut records) = self.records() {
+            if records.len() + taken.len() > KEPT {
+                taken.retain(is_heard);
+            }
+            for entry in taken.into_iter().rev() {
+                records.push_front(entry);
+            }
+            self.waiting.store(true, Ordering::Release);
+        }
+    }
+
+    /// All that wait.
+    pub(crate) fn take(&self) -> VecDeque<Entry> {
+        if self.waiting.swap(false, Ordering::AcqRel) {
+            let records = self.records();
+            records.map_or_else(VecDeque::new, |mut records| std::mem::take(&mut *records))
+        } else {
+            VecDeque::new()
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::AtomicUsize;
+
+    use crate::python::runtime::log_queue::*;
+
+    fn entry(level: Level, target: &str, text: usize) -> Entry {
+        (level, target.to_owned(), text.to_string())
+    }
+
+    #[test]
+    fn a_warning_of_an_archive_makes_room_for_nothing() {
+        let queue = Queue::new();
+        queue.push(entry(Level::Warn, HEARD, 0));
+        for number in 1..=2 * KEPT {
+            queue.push(entry(Level::Debug, "liqdata.client", number));
+        }
+        let taken = queue.take();
+        assert_eq!(taken.len(), KEPT);
+        assert_eq!(taken.front(), Some(&entry(Level::Warn, HEARD, 0)));
+        assert_eq!(
+            taken.get(1),
+            Some(&entry(Level::Debug, "liqdata.client", KEPT + 2))
+        );
+
+        for number in 0..2 * KEPT {
+            queue.push(entry(Level::Warn, HEARD, number));
+        }
+        queue.push(entry(Level::Info, HEARD, 0));
+        let taken = queue.take();
+        assert_eq!(taken.len(), 2 * KEPT);
+        assert!(taken.iter().all(is_heard));
+        assert!(queue.take().is_empty());
+
+        queue.push(entry(Level::Warn, HEARD, 2));
+        queue.put_back(VecDeque::from([entry(Level::Warn, HEARD, 1)]));
+        let texts: Vec<String> = queue.take().into_iter().map(|(.., text)| text).collect();
+        assert_eq!(texts, ["1", "2"]);
+    }
+
+    #[test]
+    fn what_many_threads_say_while_another_takes_it_is_all_heard() {
+        const THREADS: usize = 4;
+        const EACH: usize = 20_000;
+        let queue = Queue::new();
+        let (taken, running) = (AtomicUsize::new(0), AtomicUsize::new(THREADS));
+        thread::scope(|scope| {
+            for _ in 0..THREADS {
+                scope.spawn(|| {
+                    for number in 0..EACH {
+                        queue.push(entry(Level::Warn, HEARD, number));
+                    }
+                    running.fetch_sub(1, Ordering::AcqRel);
+                });
+            }
+            scope.spawn(|| {
+                while running.load(Ordering::Acquire) > 0 {
+                    taken.fetch_add(queue.take().len(), Ordering::Relaxed);
+                }
+            });
+        });
+        taken.fetch_add(queue.take().len(), Ordering::Relaxed);
+        assert_eq!(taken.into_inner(), THREADS * EACH);
+    }
+}

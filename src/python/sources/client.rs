@@ -1,0 +1,322 @@
+//! A service over HTTP.
+
+use std::mem;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use pyo3::exceptions::PyRuntimeError;
+use pyo3::prelude::*;
+use tokio::task::JoinSet;
+
+use crate::client::{self, Config};
+use crate::model::Millis;
+use crate::python::calls::asyncio_waker::{Bridge, wakeup};
+use crate::python::calls::call::{Call, Outcome};
+use crate::python::calls::question;
+use crate::python::calls::question::{AskedQuestion, MAX_ROWS, PAGE_SIZES, whole};
+use crate::python::calls::stream::Stream;
+use crate::python::calls::walk::Walk;
+use crate::python::error;
+use crate::python::error::Failure;
+use crate::python::runtime::logs;
+use crate::python::runtime::runtime::Threads;
+use crate::python::runtime::signals::SIGNAL_TICK;
+
+/// How many questions of one call are under way at once.
+const IN_FLIGHT: usize = 8;
+
+/// A service over HTTP.
+#[pyclass(frozen, module = "liqdata._core")]
+pub(crate) struct Client {
+    http: client::Client,
+    base_url: String,
+    closed: Arc<AtomicBool>,
+}
+
+impl Client {
+    fn open(&self) -> PyResult<client::Client> {
+        if self.closed.load(Ordering::Acquire) {
+            return Err(PyRuntimeError::new_err("client is closed"));
+        }
+        Ok(self.http.clone())
+    }
+}
+
+#[pymethods]
+impl Client {
+    #[new]
+    #[expect(
+        clippy::too_many_arguments,
+        reason = "one per option of the public constructor"
+    )]
+    fn new(
+        py: Python<'_>,
+        base_url: &str,
+        timeout: f64,
+        connect_timeout: f64,
+        retries: &Bound<'_, PyAny>,
+        rate_limit: Option<f64>,
+        max_body: &Bound<'_, PyAny>,
+        headers: Vec<(String, String)>,
+        proxy: Option<&str>,
+    ) -> PyResult<Self> {
+        let retries = whole("retries", retries, "a whole number from 0")?;
+        let max_body = whole("max_body", max_body, "a whole number of bytes from 1")?;
+        let made = || -> Result<(client::Client, String), client::Error> {
+            let config = Config::new(base_url)?
+                .timeout(timeout)?
+                .connect_timeout(connect_timeout)?
+                .retries(retries)?
+                .rate_limit(rate_limit)?
+                .max_body(max_body)?
+                .headers(headers)?
+                .proxy(proxy)?;
+            let base_url = config.base_url().to_owned();
+            Ok((client::Client::new(config)?, base_url))
+        };
+        let (http, base_url) =
+            made().map_err(|error| error::python(py, &Failure::Client(error)))?;
+        Ok(Self {
+            http,
+            base_url,
+            closed: Arc::default(),
+        })
+    }
+
+    #[getter]
+    fn base_url(&self) -> &str {
+        &self.base_url
+    }
+
+    /// Whether the service has said that its market is simulated; `None` where it has said nothing.
+    #[getter]
+    fn simulated(&self) -> Option<bool> {
+        self.http.simulated().then_some(true)
+    }
+
+    /// How many files of the service's archive are damaged, by its last answer.
+    #[getter]
+    fn damaged(&self) -> u64 {
+        self.http.damaged()
+    }
+
+    /// The instant that the last answer was told at, by the service's own account, in epoch milliseconds.
+    #[getter]
+    fn answered_at(&self) -> Option<i64> {
+        self.http.answered_at().map(|at| at.0)
+    }
+
+    /// Whether a proxy's password would travel in a pickle.
+    #[getter]
+    fn holds_credentials(&self) -> bool {
+        self.http.config().holds_credentials()
+    }
+
+    #[getter]
+    fn closed(&self) -> bool {
+        self.closed.load(Ordering::Acquire)
+    }
+
+    /// Refuses further questions and lets go of the connections.
+    fn close(&self) {
+        self.closed.store(true, Ordering::Release);
+        self.http.close();
+    }
+
+    /// Asks one question on the caller's own thread, which saves handing it to another; looks for signals meanwhile.
+    fn ask(&self, py: Python<'_>, question: &Bound<'_, AskedQuestion>) -> PyResult<Py<PyAny>> {
+        let client = self.open()?;
+        let question = question.get().clone();
+        let pid = std::process::id();
+        let caller = client.blocking()?;
+        let mut work = Box::pin({
+            let client = caller.client().clone();
+            async move { question.send(&client).await }
+        });
+        loop {
+            let turn = py.detach(|| {
+                catch_unwind(AssertUnwindSafe(|| {
+                    caller
+                        .block_on(async { tokio::time::timeout(SIGNAL_TICK, work.as_mut()).await })
+                }))
+            });
+            let outcome = match turn {
+                Ok(Ok(Ok(outcome))) => {
+                    drop(work);
+                    if outcome.is_err() {
+                        caller.settle()?;
+                    }
+                    caller.leave();
+                    outcome
+                }
+                Ok(Ok(Err(_))) => {
+                    let signals = py.check_signals();
+                    if std::process::id() != pid {
+                        // A handler forked: what drives this call lives in the parent.
+                        mem::forget((work, caller));
+                        signals?;
+                        return Err(PyRuntimeError::new_err(
+                            "the process was forked while this call was under way; ask again",
+                        ));
+                    }
+                    signals?;
+                    continue;
+                }
+                Ok(Err(error)) => return Err(error.into()),
+                Err(panic) => Err(Failure::of_panic(panic.as_ref())),
+            };
+            logs::deliver(py)?;
+            return outcome
+                .map_err(|failure| error::python(py, &failure))?
+                .into_python(py);
+        }
+    }
+
+    /// Begins one question.
+    #[pyo3(signature = (question, bridge=None, token=0))]
+    fn begin(
+        &self,
+        question: &Bound<'_, AskedQuestion>,
+        bridge: Option<&Bound<'_, Bridge>>,
+        token: u64,
+    ) -> PyResult<Call> {
+        let client = self.open()?;
+        let question = question.get().clone();
+        let (client, threads) = if question.is_large() {
+            (client, Threads::Several)
+        } else {
+            (client.apart(), Threads::One)
+        };
+        let work = async move {
+            match question.send(&client).await {
+                Ok(answer) => Outcome::One(Some(answer)),
+                Err(failure) => Outcome::Failed(failure, None),
+            }
+        };
+        Call::begin_on(threads, work, wakeup(bridge, token))
+    }
+
+    /// Begins many questions, so many of them in flight; the first failure ends them all and is labelled.
+    #[expect(
+        clippy::needless_pass_by_value,
+        reason = "arguments from Python come by value"
+    )]
+    #[pyo3(signature = (questions, labels, bridge=None, token=0, at_once=IN_FLIGHT))]
+    fn begin_many(
+        &self,
+        questions: Vec<Bound<'_, AskedQuestion>>,
+        labels: Vec<String>,
+        bridge: Option<&Bound<'_, Bridge>>,
+        token: u64,
+        at_once: usize,
+    ) -> PyResult<Call> {
+        let client = self.open()?;
+        let questions: Vec<_> = questions
+            .iter()
+            .map(|question| question.get().clone())
+            .zip(labels)
+            .enumerate()
+            .collect();
+        let work = async move {
+            // A task each, so that large replies are decoded on all of the runtime's threads; all end with the set.
+            let mut waiting = questions.into_iter();
+            let mut asked = JoinSet::new();
+            let mut answers = Vec::with_capacity(waiting.len());
+            loop {
+                while asked.len() < at_once
+                    && let Some((place, (question, label))) = waiting.next()
+                {
+                    let client = client.clone();
+                    asked.spawn(async move {
+                        match question.send(&client).await {
+                            Ok(answer) => Ok((place, answer)),
+                            Err(failure) => Err(Outcome::Failed(failure, Some(label))),
+                        }
+                    });
+                }
+                match asked.join_next().await {
+                    Some(Ok(Ok(answer))) => answers.push(answer),
+                    Some(Ok(Err(failed))) => return failed,
+                    Some(Err(broken)) => return Outcome::Failed(Failure::of_task(broken), None),
+                    None => break,
+                }
+            }
+            answers.sort_unstable_by_key(|(place, _)| *place);
+            Outcome::Many(answers.into_iter().map(|(_, answer)| answer).collect())
+        };
+        Call::begin(work, wakeup(bridge, token))
+    }
+
+    /// The orders as they arrive, behind a place or from now on.
+    #[pyo3(signature = (symbol, exchange, min_usd, last_event_id))]
+    fn stream(
+        &self,
+        symbol: &Bound<'_, PyAny>,
+        exchange: &Bound<'_, PyAny>,
+        min_usd: &Bound<'_, PyAny>,
+        last_event_id: &Bound<'_, PyAny>,
+    ) -> PyResult<Stream> {
+        let client = self.open()?;
+        let question = question::stream(symbol, exchange, min_usd, last_event_id)?;
+        Ok(Stream::of_service(
+            client,
+            question,
+            Arc::clone(&self.closed),
+        ))
+    }
+
+    /// The cascades as they close, behind a place or from now on.
+    #[pyo3(signature = (symbol, gap, min_usd, last_event_id))]
+    fn cascade_stream(
+        &self,
+        symbol: &Bound<'_, PyAny>,
+        gap: &Bound<'_, PyAny>,
+        min_usd: &Bound<'_, PyAny>,
+        last_event_id: &Bound<'_, PyAny>,
+    ) -> PyResult<Stream> {
+        let client = self.open()?;
+        let question = question::cascade_stream(symbol, gap, min_usd, last_event_id)?;
+        Ok(Stream::of_service(
+            client,
+            question,
+            Arc::clone(&self.closed),
+        ))
+    }
+
+    /// A walk over the whole order feed.
+    #[expect(
+        clippy::too_many_arguments,
+        reason = "one per parameter of the public method"
+    )]
+    #[pyo3(signature = (symbol, exchange, min_usd, page_size, max_rows, start=None, end=None, as_of=None, groups=false))]
+    fn walk(
+        &self,
+        py: Python<'_>,
+        symbol: &Bound<'_, PyAny>,
+        exchange: &Bound<'_, PyAny>,
+        min_usd: &Bound<'_, PyAny>,
+        page_size: &Bound<'_, PyAny>,
+        max_rows: Option<&Bound<'_, PyAny>>,
+        start: Option<i64>,
+        end: Option<i64>,
+        as_of: Option<i64>,
+        groups: bool,
+    ) -> PyResult<Walk> {
+        let client = self.open()?;
+        let orders = question::orders(symbol, exchange, min_usd, groups)?;
+        let page_size = whole("page_size", page_size, PAGE_SIZES)?;
+        let max_rows = max_rows
+            .map(|rows| whole("max_rows", rows, MAX_ROWS))
+            .transpose()?;
+        let stretch = client::WalkBounds {
+            start: start.map(Millis),
+            end: end.map(Millis),
+            as_of: as_of.map(Millis),
+        };
+        let walk = client::Walk::over(client, orders, page_size, max_rows)
+            .and_then(|walk| walk.within(stretch))
+            .map_err(|refusal| error::bad_query(py, &refusal))?;
+        Ok(Walk::new(walk, groups))
+    }
+}

@@ -1,0 +1,678 @@
+//! A market in this process: computed from tables, from an archive, or simulated.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use numpy::PyArray1;
+use pyo3::exceptions::PyRuntimeError;
+use pyo3::prelude::*;
+use pyo3::types::PyList;
+
+use crate::api;
+use crate::archive::Filter;
+use crate::engine;
+use crate::model::{Millis, Position, TimeRange};
+use crate::python::calls::call::compute;
+use crate::python::calls::question;
+use crate::python::calls::question::{AskedQuestion, UnconvertedReply};
+use crate::python::calls::stream::Stream;
+use crate::python::error;
+use crate::python::error::Failure;
+use crate::python::ingest::tables;
+use crate::python::rows::columns::Columns;
+use crate::python::rows::deferred_drop::Unwaited;
+use crate::python::rows::rows::Table;
+use crate::python::runtime::imports;
+use crate::python::runtime::signals::{Progress, interruptible, watched};
+use crate::python::sources::moving_market::{Live, Pace};
+use crate::python::sources::order_walk::History;
+use crate::simulate::Habits;
+use crate::{market, simulate};
+
+/// How many questions of one call are under way at once.
+const IN_FLIGHT: usize = 8;
+
+/// Tables of fewer rows are checked and sorted before anyone could interrupt it.
+const LARGE: usize = 10_000;
+
+/// A market in this process.
+#[pyclass(frozen, weakref, module = "liqdata._core")]
+#[expect(
+    clippy::struct_field_names,
+    reason = "the market is what this wraps; the rest stands beside it"
+)]
+pub(crate) struct Market {
+    market: Arc<market::Market>,
+    positions: Vec<Position>,
+    feed: Option<market::MarketFeed>,
+    /// How the time of one that moves passes.
+    pace: Option<Pace>,
+    /// What a simulated one that moves was made of, and its last known positions.
+    live: Option<Live>,
+}
+
+impl From<market::Market> for Market {
+    fn from(market: market::Market) -> Self {
+        Self {
+            market: Arc::new(market),
+            positions: Vec::new(),
+            feed: None,
+            pace: None,
+            live: None,
+        }
+    }
+}
+
+impl Market {
+    pub(crate) fn shared(&self) -> Arc<market::Market> {
+        Arc::clone(&self.market)
+    }
+
+    /// The answers to each question as of each instant.
+    fn at_each(
+        market: &market::Market,
+        questions: &[AskedQuestion],
+        instants: &[Millis],
+    ) -> Vec<Vec<Result<UnconvertedReply, Failure>>> {
+        let together = on_all_cores(questions, |question| question.answers(market, instants));
+        let alone = questions.iter().zip(&together);
+        let alone: Vec<(&AskedQuestion, Millis)> = alone
+            .filter(|(_, answers)| answers.is_none())
+            .flat_map(|(question, _)| instants.iter().map(move |at| (question, *at)))
+            .collect();
+        let mut alone =
+            on_all_cores(&alone, |(question, at)| question.answer(market, Some(*at))).into_iter();
+        together
+            .into_iter()
+            .map(|answers| answers.unwrap_or_else(|| alone.by_ref().take(instants.len()).collect()))
+            .collect()
+    }
+}
+
+/// The answers as a list; the first failure, with what it was about.
+fn listed(
+    py: Python<'_>,
+    answers: Vec<Result<UnconvertedReply, Failure>>,
+    labels: impl Iterator<Item = String>,
+) -> PyResult<Py<PyAny>> {
+    let made = PyList::empty(py);
+    for (answer, label) in answers.into_iter().zip(labels) {
+        match answer {
+            Ok(answer) => made.append(answer.into_python(py)?)?,
+            Err(failure) => {
+                let raised = error::python(py, &failure);
+                error::note(py, &raised, &label);
+                return Err(raised);
+            }
+        }
+    }
+    Ok(made.into_any().unbind())
+}
+
+/// Longs and shorts by turns, NaN where nothing is known.
+fn by_turns<'py>(
+    py: Python<'py>,
+    found: &[Option<[f64; 2]>],
+) -> PyResult<Bound<'py, PyArray1<f64>>> {
+    imports::numpy(py)?;
+    let flat = found.iter().flat_map(|one| one.unwrap_or([f64::NAN; 2]));
+    Ok(PyArray1::from_iter(py, flat))
+}
+
+#[pymethods]
+impl Market {
+    /// A market from tables; each is `None`, a mapping of columns, or an object with `__arrow_c_stream__`.
+    ///
+    /// `seen` is told how many more rows were read, now and then.
+    #[new]
+    #[pyo3(signature = (orders, bars, open_interest, liquidations, now, seen=None))]
+    fn new(
+        py: Python<'_>,
+        orders: &Bound<'_, PyAny>,
+        bars: &Bound<'_, PyAny>,
+        open_interest: &Bound<'_, PyAny>,
+        liquidations: &Bound<'_, PyAny>,
+        now: Option<i64>,
+        seen: Option<&Bound<'_, PyAny>>,
+    ) -> PyResult<Self> {
+        let orders = Unwaited::from(tables::orders(orders, seen)?);
+        let bars = Unwaited::from(tables::bars(bars, seen)?);
+        let (open_interest, unit) = tables::open_interest(open_interest, seen)?;
+        let liquidations = tables::liquidations(liquidations, seen)?;
+        let small = orders.len() + bars.len() + open_interest.len() < LARGE;
+        let work = move || {
+            let (orders, bars) = (orders.taken(), bars.taken());
+            let known = if open_interest.is_empty() {
+                Vec::new()
+            } else {
+                bars.clone()
+            };
+            let open_interest = engine::in_base_units(open_interest, unit, known)?;
+            let now = now.map(Millis);
+            let observations = engine::Observations::new(orders, bars, open_interest, now)?;
+            observations.with_liquidations(liquidations)
+        };
+        let observations = if small {
+            py.detach(work)
+        } else {
+            interruptible(py, move || Ok(work()))?
+        };
+        let observations = observations.map_err(|fault| error::bad_table(py, &fault))?;
+        Ok(market::Market::fixed(observations, "tables").into())
+    }
+
+    /// A simulated market; of traders with other habits (tilt, patience, extra) where they are given. `watcher` is told how
+    /// many bars have been lived through, of how many.
+    #[staticmethod]
+    #[pyo3(signature = (seed, now, habits=None, watcher=None))]
+    fn demo(
+        py: Python<'_>,
+        seed: u64,
+        now: i64,
+        habits: Option<(f64, f64, f64)>,
+        watcher: Option<&Bound<'_, PyAny>>,
+    ) -> PyResult<Self> {
+        let said = match habits {
+            None => format!("simulated (seed {seed})"),
+            Some(habits) => format!("simulated (seed {seed}, habits {habits:?})"),
+        };
+        let habits = habits.map_or_else(Habits::default, |(tilt, patience, extra)| Habits {
+            tilt,
+            patience,
+            extra,
+        });
+        let progress = Arc::new(Progress::of(simulate::bars_to_live(0)));
+        let made = watched(py, &progress, watcher, move |progress| {
+            let now = Millis(now);
+            let world = simulate::simulate_watched(habits, seed, now, 0, &|| progress.count());
+            let now = world.now;
+            let made =
+                engine::Observations::new(world.orders, world.bars, world.open_interest, Some(now));
+            Ok(made.map(|observations| (observations, world.positions)))
+        })?;
+        let (observations, positions) = made.map_err(|fault| error::bad_table(py, &fault))?;
+        let market = market::Market::simulated(observations, said);
+        Ok(Self {
+            positions,
+            ..market.into()
+        })
+    }
+
+    /// A simulated market that goes on from `now` at `faster` times, or by hand; it stands at `at` in the beginning. `watcher`
+    /// is told how many bars have been lived through, of how many.
+    #[staticmethod]
+    #[pyo3(signature = (seed, now, faster=None, at=None, watcher=None))]
+    fn live_demo(
+        py: Python<'_>,
+        seed: u64,
+        now: i64,
+        faster: Option<f64>,
+        at: Option<i64>,
+        watcher: Option<&Bound<'_, PyAny>>,
+    ) -> PyResult<Self> {
+        let start = Millis(now);
+        let at = Millis(at.unwrap_or(now));
+        let pace = Pace::of(faster, at);
+        let clock = pace.clone();
+        let progress = Arc::new(Progress::of(Live::bars_to_live()));
+        let made = watched(py, &progress, watcher, move |progress| {
+            let world = Live::world(seed, start, progress);
+            let made =
+                engine::Observations::new(world.orders, world.bars, world.open_interest, None);
+            let said = format!("simulated (seed {seed}, live)");
+            let clock = |_| clock.clock(at);
+            Ok(made.map(|made| market::Market::simulated_live(made, start, clock, said)))
+        })?;
+        let market = made.map_err(|fault| error::bad_table(py, &fault))?;
+        Ok(Self {
+            pace: Some(pace),
+            live: Some(Live::new(seed, start)),
+            ..market.into()
+        })
+    }
+
+    /// An archive that is told again from `start` until `end` at `faster` times, or by hand; it stands at `at` in the beginning.
+    /// `watcher` is told how many days have been read, of how many.
+    #[staticmethod]
+    #[pyo3(signature = (path, start=None, end=None, faster=None, at=None, watcher=None))]
+    fn replay(
+        py: Python<'_>,
+        path: PathBuf,
+        start: Option<i64>,
+        end: Option<i64>,
+        faster: Option<f64>,
+        at: Option<i64>,
+        watcher: Option<&Bound<'_, PyAny>>,
+    ) -> PyResult<Self> {
+        // By hand it stands before everything until it is told where.
+        let pace = Pace::of(faster, Millis(i64::MIN));
+        let clock = pace.clone();
+        let market = watched(py, &Arc::default(), watcher, move |progress| {
+            let range = TimeRange::bounded(start.map(Millis), end.map(Millis));
+            let clock = |start: Millis| clock.clock(at.map_or(start, |at| Millis(at).max(start)));
+            let read = |done, of| progress.note(done, of);
+            Ok(market::Market::replayed(path, range, clock, &read)?)
+        })?;
+        Ok(Self {
+            pace: Some(pace),
+            ..market.into()
+        })
+    }
+
+    /// An empty market that grows by [`Market::append`] and keeps the place of its last `kept` orders.
+    #[staticmethod]
+    fn growing(kept: usize) -> Self {
+        let (market, feed) = market::Market::growing(kept, "a feed");
+        Self {
+            feed: Some(feed),
+            ..market.into()
+        }
+    }
+
+    /// Adds rows to a growing market.
+    fn append(
+        &self,
+        py: Python<'_>,
+        orders: &Bound<'_, PyAny>,
+        bars: &Bound<'_, PyAny>,
+        open_interest: &Bound<'_, PyAny>,
+    ) -> PyResult<()> {
+        let feed = self
+            .feed
+            .as_ref()
+            .ok_or_else(|| PyRuntimeError::new_err("this market does not grow"))?;
+        let (orders, bars) = (tables::orders(orders, None)?, tables::bars(bars, None)?);
+        let (open_interest, unit) = tables::open_interest(open_interest, None)?;
+        // What came before tells the price, too.
+        let mut known = Vec::new();
+        if !open_interest.is_empty() {
+            known = compute(py, || Ok(self.market.rows()?.1))?;
+            known.extend(bars.iter().cloned());
+        }
+        py.detach(|| {
+            let open_interest = engine::in_base_units(open_interest, unit, known)?;
+            feed.append((orders, bars, open_interest))
+        })
+        .map_err(|fault| error::bad_table(py, &fault))
+    }
+
+    /// The orders as they arrive, behind a place or from now on.
+    #[pyo3(signature = (symbol, exchange, min_usd, last_event_id))]
+    fn stream(
+        &self,
+        py: Python<'_>,
+        symbol: &Bound<'_, PyAny>,
+        exchange: &Bound<'_, PyAny>,
+        min_usd: &Bound<'_, PyAny>,
+        last_event_id: &Bound<'_, PyAny>,
+    ) -> PyResult<Stream> {
+        let question = question::stream(symbol, exchange, min_usd, last_event_id)?;
+        // What a service calls its places is its own affair; these are ours.
+        if let Some(id) = &question.last_event_id
+            && id.parse::<market::ArrivalId>().is_err()
+        {
+            let refusal = api::BadQuery::new(
+                "last_event_id",
+                format!("{id:?} is the place of no stream of a market"),
+                "the last_event_id of an earlier stream, such as \"beef-7\", or None to begin now",
+            );
+            return Err(error::bad_query(py, &refusal));
+        }
+        let market = self.shared();
+        compute(py, || Ok(Stream::of_market(market, question)?))
+    }
+
+    /// The cascades as they close, behind a place or from now on.
+    #[pyo3(signature = (symbol, gap, min_usd, last_event_id))]
+    fn cascade_stream(
+        &self,
+        py: Python<'_>,
+        symbol: &Bound<'_, PyAny>,
+        gap: &Bound<'_, PyAny>,
+        min_usd: &Bound<'_, PyAny>,
+        last_event_id: &Bound<'_, PyAny>,
+    ) -> PyResult<Stream> {
+        let question = question::cascade_stream(symbol, gap, min_usd, last_event_id)?;
+        let market = self.shared();
+        compute(py, || Ok(Stream::of_market(market, question)?))
+    }
+
+    /// A market that lies in an archive.
+    #[staticmethod]
+    #[pyo3(signature = (path, as_of=None))]
+    fn open(py: Python<'_>, path: PathBuf, as_of: Option<i64>) -> PyResult<Self> {
+        let open = move || Ok(market::Market::open(path, as_of.map(Millis))?.looked_through());
+        let market = interruptible(py, open)?;
+        Ok(market.into())
+    }
+
+    #[getter]
+    fn simulated(&self) -> bool {
+        self.market.is_simulated()
+    }
+
+    /// Whether it tells again what an archive has.
+    #[getter]
+    fn replayed(&self) -> bool {
+        self.market.is_replayed()
+    }
+
+    /// The instant it is by the clock that it moves by and the one at which all has arrived, in epoch milliseconds, where
+    /// it has one.
+    #[getter]
+    fn clock(&self) -> Option<(i64, i64)> {
+        let (at, until) = self.market.clock()?;
+        Some((at.0, until.0))
+    }
+
+    /// Lets it be `to` by a clock that is driven by hand.
+    fn advance(&self, to: i64) -> PyResult<()> {
+        match &self.pace {
+            Some(Pace::Driven(clock)) => {
+                clock.advance(Millis(to));
+                Ok(())
+            }
+            _ => Err(PyRuntimeError::new_err(
+                "the clock of this market is not driven by hand",
+            )),
+        }
+    }
+
+    /// Lets nothing more arrive, and reads no files of an archive any more but for an answer.
+    fn end(&self, py: Python<'_>) {
+        py.detach(|| self.market.end());
+    }
+
+    /// How many files of its archive are known to be damaged, so that rows are missing.
+    #[getter]
+    fn damaged(&self, py: Python<'_>) -> PyResult<usize> {
+        compute(py, || Ok(self.market.damaged_files()?))
+    }
+
+    #[getter]
+    fn source(&self) -> &str {
+        self.market.source()
+    }
+
+    /// The instant the windows end at, in epoch milliseconds; none where nothing has been observed.
+    #[getter]
+    fn now(&self) -> Option<i64> {
+        self.market.known_until().map(|now| now.0)
+    }
+
+    #[getter]
+    fn coins(&self) -> Vec<String> {
+        self.market.coins()
+    }
+
+    /// Answers one question.
+    #[pyo3(signature = (question, as_of=None))]
+    fn ask(
+        &self,
+        py: Python<'_>,
+        question: &Bound<'_, AskedQuestion>,
+        as_of: Option<i64>,
+    ) -> PyResult<Py<PyAny>> {
+        let question = question.get();
+        let as_of = as_of.map(Millis);
+        let answer = if question.is_large() || as_of.is_some() {
+            let (question, market) = (question.clone(), self.shared());
+            interruptible(py, move || question.answer(&market, as_of))?
+        } else {
+            compute(py, || question.answer(&self.market, as_of))?
+        };
+        answer.into_python(py)
+    }
+
+    /// Answers many questions on all cores; the first failure ends them all and is labelled.
+    #[expect(
+        clippy::needless_pass_by_value,
+        reason = "arguments from Python come by value"
+    )]
+    #[pyo3(signature = (questions, labels, as_of=None))]
+    fn ask_many(
+        &self,
+        py: Python<'_>,
+        questions: Vec<Bound<'_, AskedQuestion>>,
+        labels: Vec<String>,
+        as_of: Option<i64>,
+    ) -> PyResult<Py<PyAny>> {
+        let questions: Vec<AskedQuestion> = questions
+            .iter()
+            .map(|question| question.get().clone())
+            .collect();
+        let market = self.shared();
+        let answers = interruptible(py, move || {
+            Ok(on_all_cores(&questions, |question| {
+                question.answer(&market, as_of.map(Millis))
+            }))
+        })?;
+        let labels = labels.iter().map(|label| format!("symbol: {label}"));
+        listed(py, answers, labels)
+    }
+
+    /// Answers each question as of each of several instants, on all cores, a list for each; the first failure ends them all
+    /// and is labelled. Where one replay answers all instants of a question, there is one.
+    #[expect(
+        clippy::needless_pass_by_value,
+        reason = "arguments from Python come by value"
+    )]
+    fn ask_at(
+        &self,
+        py: Python<'_>,
+        questions: Vec<Bound<'_, AskedQuestion>>,
+        labels: Vec<String>,
+        instants: Vec<i64>,
+    ) -> PyResult<Py<PyAny>> {
+        let questions: Vec<AskedQuestion> = questions
+            .iter()
+            .map(|question| question.get().clone())
+            .collect();
+        let instants: Vec<Millis> = instants.into_iter().map(Millis).collect();
+        let (market, at) = (self.shared(), instants.clone());
+        let answers = interruptible(py, move || Ok(Self::at_each(&market, &questions, &at)))?;
+        let lists = PyList::empty(py);
+        for (answers, label) in answers.into_iter().zip(labels) {
+            let about = |at: &Millis| match label.as_str() {
+                "" => format!("as_of: {at}"),
+                label => format!("symbol: {label}, as_of: {at}"),
+            };
+            lists.append(listed(py, answers, instants.iter().map(about))?)?;
+        }
+        Ok(lists.into_any().unbind())
+    }
+
+    /// The USD of longs and of shorts, flat by turns, that moves to `lows` and `highs` from `instants` on would have
+    /// crossed; NaN before the first bar.
+    #[expect(
+        clippy::needless_pass_by_value,
+        reason = "arguments from Python come by value"
+    )]
+    fn crossed<'py>(
+        &self,
+        py: Python<'py>,
+        symbol: &str,
+        model: &Bound<'py, PyAny>,
+        instants: Vec<i64>,
+        lows: Vec<f64>,
+        highs: Vec<f64>,
+    ) -> PyResult<Bound<'py, PyArray1<f64>>> {
+        let model = question::chosen(model)?;
+        let moves: Vec<engine::Move> = instants
+            .iter()
+            .zip(lows.iter().zip(&highs))
+            .map(|(at, (low, high))| engine::Move {
+                at: Millis(*at),
+                low: *low,
+                high: *high,
+            })
+            .collect();
+        let (market, symbol) = (self.shared(), symbol.to_owned());
+        let found = interruptible(py, move || {
+            Ok(market.estimated(&symbol, &model, |view| {
+                engine::crossed(view, &symbol, &model, &moves)
+            })?)
+        })?;
+        by_turns(py, &found)
+    }
+
+    /// As [`Market::crossed`], by the bars of periods of `length` milliseconds that open at `opens`.
+    #[expect(
+        clippy::needless_pass_by_value,
+        reason = "arguments from Python come by value"
+    )]
+    fn refreshed<'py>(
+        &self,
+        py: Python<'py>,
+        symbol: &str,
+        model: &Bound<'py, PyAny>,
+        opens: Vec<i64>,
+        length: i64,
+    ) -> PyResult<Bound<'py, PyArray1<f64>>> {
+        let model = question::chosen(model)?;
+        let opens: Vec<Millis> = opens.iter().copied().map(Millis).collect();
+        let (market, symbol) = (self.shared(), symbol.to_owned());
+        let found = interruptible(py, move || {
+            Ok(market.estimated(&symbol, &model, |view| {
+                engine::refreshed(view, &symbol, &model, &opens, length)
+            })?)
+        })?;
+        by_turns(py, &found)
+    }
+
+    /// One page of orders from `offset`, for walking the feed.
+    #[pyo3(signature = (symbol, exchange, min_usd, limit, offset, as_of=None, groups=false))]
+    #[expect(clippy::too_many_arguments, reason = "each is one of a question's")]
+    fn page(
+        &self,
+        py: Python<'_>,
+        symbol: &Bound<'_, PyAny>,
+        exchange: &Bound<'_, PyAny>,
+        min_usd: &Bound<'_, PyAny>,
+        limit: usize,
+        offset: u64,
+        as_of: Option<i64>,
+        groups: bool,
+    ) -> PyResult<Table> {
+        let checked = question::orders(symbol, exchange, min_usd, groups)?;
+        let rows = compute(py, || {
+            Ok(self
+                .market
+                .page(&checked, limit, offset, as_of.map(Millis))?)
+        })?;
+        Ok(Columns::from(rows).grouped(groups).into())
+    }
+
+    /// The history of orders of an archive, newest first; `None` where the market lies in no archive.
+    #[expect(clippy::too_many_arguments, reason = "each is one of a question's")]
+    fn history(
+        &self,
+        py: Python<'_>,
+        symbol: &Bound<'_, PyAny>,
+        exchange: &Bound<'_, PyAny>,
+        min_usd: &Bound<'_, PyAny>,
+        start: Option<i64>,
+        end: Option<i64>,
+        as_of: Option<i64>,
+        groups: bool,
+    ) -> PyResult<Option<History>> {
+        let checked = question::orders(symbol, exchange, min_usd, groups)?;
+        if self.market.archive().is_none() {
+            return Ok(None);
+        }
+        let as_of = compute(py, || Ok(self.market.instant(as_of.map(Millis))?))?;
+        let filter = Filter {
+            start: start.map(Millis),
+            end: end.map(Millis),
+            as_of,
+            exchange: checked.exchange,
+            coin: checked
+                .symbol
+                .as_ref()
+                .map(|symbol| symbol.coin().to_owned()),
+            ..Filter::default()
+        };
+        let (symbol, least) = (checked.symbol, checked.min_usd);
+        let market = Arc::clone(&self.market);
+        let days = compute(py, || match market.archive() {
+            Some(archive) => Ok(archive.days_with_orders(&filter)?),
+            None => Ok(Vec::new()),
+        })?;
+        Ok(Some(History::new(
+            market,
+            filter,
+            (symbol, least),
+            groups,
+            days,
+        )))
+    }
+
+    /// Orders, bars, open interest and liquidations by period, as tables that make the same market.
+    fn tables(&self, py: Python<'_>) -> PyResult<(Table, Table, Table, Table)> {
+        compute(py, || {
+            let (orders, bars, open_interest) = self.market.rows()?;
+            Ok((
+                Columns::from(orders).filled().into(),
+                Columns::from(bars).filled().into(),
+                Columns::from(open_interest).into(),
+                Columns::from(self.market.liquidations()?).filled().into(),
+            ))
+        })
+    }
+
+    /// The open positions of a simulated market.
+    fn true_positions(&self, py: Python<'_>, symbol: &str) -> PyResult<Table> {
+        let open = match &self.live {
+            Some(live) => live.positions(py, self.market.now())?,
+            None => Arc::new(self.positions.clone()),
+        };
+        let rows: Vec<Position> = open
+            .iter()
+            .filter(|position| position.symbol == symbol)
+            .cloned()
+            .collect();
+        if rows.is_empty() {
+            compute(py, || Ok(self.market.check_coin(symbol)?))?;
+        }
+        Ok(Columns::from(rows).into())
+    }
+}
+
+/// Maps `work` over `items` on up to as many threads as there are cores; the order is kept.
+///
+/// These are threads of their own, not rayon's: its shared pool is gone in a forked child, which would wait for it for ever,
+/// and a pool for each call costs no less than they do.
+fn on_all_cores<T: Sync, R: Send>(items: &[T], work: impl Fn(&T) -> R + Sync) -> Vec<R> {
+    let threads = std::thread::available_parallelism()
+        .map_or(1, usize::from)
+        .min(IN_FLIGHT)
+        .min(items.len());
+    let next = AtomicUsize::new(0);
+    let mut made: Vec<(usize, R)> = std::thread::scope(|scope| {
+        let workers: Vec<_> = (0..threads)
+            .map(|_| {
+                scope.spawn(|| {
+                    let mut mine = Vec::new();
+                    loop {
+                        let place = next.fetch_add(1, Ordering::Relaxed);
+                        let Some(item) = items.get(place) else {
+                            return mine;
+                        };
+                        mine.push((place, work(item)));
+                    }
+                })
+            })
+            .collect();
+        workers
+            .into_iter()
+            .flat_map(|worker| {
+                worker
+                    .join()
+                    .unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+            })
+            .collect()
+    });
+    made.sort_unstable_by_key(|(place, _)| *place);
+    made.into_iter().map(|(_, result)| result).collect()
+}

@@ -1,0 +1,157 @@
+//! Walks over the orders of a market in this process.
+
+use std::collections::VecDeque;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use pyo3::prelude::*;
+use rust_decimal::Decimal;
+
+use crate::api::BadQuery;
+use crate::archive::Filter;
+use crate::market::{self, QueryNames};
+use crate::model::{GroupedOrder, Millis, Symbol};
+use crate::python::calls::call::compute;
+use crate::python::calls::question::{MAX_ROWS, PAGE_SIZES, orders, whole};
+use crate::python::error;
+use crate::python::rows::columns::Columns;
+use crate::python::rows::rows::Table;
+
+/// Orders that are handed over at a time.
+const CHUNK: usize = 1 << 16;
+
+/// What of a history has not been handed over.
+struct Left {
+    /// Days, the oldest first.
+    days: Vec<Millis>,
+    orders: VecDeque<GroupedOrder>,
+    /// Whether any was found yet.
+    any: bool,
+}
+
+/// The orders of an archive, newest first, a piece at a time.
+#[pyclass(frozen, module = "liqdata._core")]
+pub(crate) struct History {
+    market: Arc<market::Market>,
+    filter: Filter,
+    /// Whose orders are wanted; everybody's where absent.
+    symbol: Option<Symbol>,
+    /// Only those of at least so many USD.
+    least: Option<Decimal>,
+    /// Whether it is told what they have in common.
+    groups: bool,
+    left: Mutex<Left>,
+}
+
+impl History {
+    /// The orders of these days, the oldest first, as far as the filter wants them.
+    pub(crate) fn new(
+        market: Arc<market::Market>,
+        filter: Filter,
+        (symbol, least): (Option<Symbol>, Option<Decimal>),
+        groups: bool,
+        days: Vec<Millis>,
+    ) -> Self {
+        let orders = VecDeque::new();
+        Self {
+            market,
+            filter,
+            symbol,
+            least,
+            groups,
+            left: Mutex::new(Left {
+                days,
+                orders,
+                any: false,
+            }),
+        }
+    }
+
+    fn left(&self) -> MutexGuard<'_, Left> {
+        self.left.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+#[pymethods]
+impl History {
+    /// The next rows; `None` at the end.
+    fn next(&self, py: Python<'_>) -> PyResult<Option<Table>> {
+        let more = compute(py, || {
+            let mut left = self.left();
+            while left.orders.is_empty() {
+                let (Some(day), Some(archive)) = (left.days.last(), self.market.archive()) else {
+                    if !left.any {
+                        self.market.check_names(&QueryNames {
+                            symbols: self.symbol.iter().collect(),
+                            exchange: self.filter.exchange.as_deref(),
+                        })?;
+                    }
+                    return Ok(false);
+                };
+                // A day that cannot be read now is the next one again.
+                left.orders = archive.day_of_orders(*day, &self.filter)?.into();
+                if let Some(symbol) = &self.symbol {
+                    // What an archive keeps has the coin of its pair.
+                    let coin = symbol.coin();
+                    left.orders
+                        .retain(|order| symbol.means(&order.order.symbol, coin));
+                }
+                if let Some(least) = self.least {
+                    left.orders.retain(|order| order.order.value_usd >= least);
+                }
+                left.days.pop();
+            }
+            left.any = true;
+            Ok(true)
+        })?;
+        // Before anything is taken: rows that an interrupted caller never gets are the next ones again.
+        py.check_signals()?;
+        let rows: Option<Vec<GroupedOrder>> = py.detach(|| {
+            let mut left = self.left();
+            let wanted = left.orders.len().min(CHUNK);
+            more.then(|| left.orders.drain(..wanted).collect())
+        });
+        Ok(rows.map(|rows| Columns::from(rows).grouped(self.groups).into()))
+    }
+}
+
+/// The row limit of a walk in this process, all its parameters checked.
+#[pyfunction]
+#[pyo3(signature = (symbol, exchange, min_usd, page_size, max_rows))]
+pub(crate) fn walk_bounds(
+    symbol: &Bound<'_, PyAny>,
+    exchange: &Bound<'_, PyAny>,
+    min_usd: &Bound<'_, PyAny>,
+    page_size: &Bound<'_, PyAny>,
+    max_rows: Option<&Bound<'_, PyAny>>,
+) -> PyResult<Option<usize>> {
+    let py = symbol.py();
+    orders(symbol, exchange, min_usd, false)?;
+    let bounded = |name: &'static str, value: i128, most: i128, allowed: &str| {
+        usize::try_from(value)
+            .ok()
+            .filter(|_| (1..=most).contains(&value))
+            .ok_or_else(|| {
+                error::bad_query(
+                    py,
+                    &BadQuery::new(name, format!("{value} is out of bounds"), allowed),
+                )
+            })
+    };
+    bounded(
+        "page_size",
+        whole("page_size", page_size, PAGE_SIZES)?,
+        1000,
+        PAGE_SIZES,
+    )?;
+    let most = max_rows
+        .map(|rows| {
+            bounded(
+                "max_rows",
+                whole("max_rows", rows, MAX_ROWS)?,
+                i128::from(i64::MAX),
+                MAX_ROWS,
+            )
+        })
+        .transpose()?;
+    Ok(most)
+}

@@ -1,0 +1,297 @@
+//! A server of a market, on a runtime thread of its own.
+
+use std::collections::HashMap;
+use std::net::{SocketAddr, TcpListener};
+use std::path::PathBuf;
+use std::sync::{Mutex, PoisonError};
+use std::thread::JoinHandle;
+use std::time::Duration;
+
+use pyo3::exceptions::PyOSError;
+use pyo3::prelude::*;
+use tokio::sync::oneshot;
+
+use crate::api::BadQuery;
+use crate::archive::Watch;
+use crate::model::shortened;
+use crate::python::error::{bad_query, bad_query_said};
+use crate::python::runtime::logs;
+use crate::python::sources::market::Market;
+use crate::server::{Access, Limits, Settings, Tls, Tokens};
+use crate::{market, server};
+
+/// How often a closing thread looks whether the server has ended, and for signals.
+const TICK: Duration = Duration::from_millis(5);
+
+struct Running {
+    stop: oneshot::Sender<()>,
+    thread: JoinHandle<std::io::Result<()>>,
+    watch: Option<Watch>,
+    pid: u32,
+}
+
+/// A running server; it ends with [`Server::close`].
+#[pyclass(frozen, module = "liqdata._core")]
+pub(crate) struct Server {
+    address: SocketAddr,
+    secure: bool,
+    running: Mutex<Option<Running>>,
+}
+
+/// How to serve, as Python says it.
+#[derive(FromPyObject)]
+#[pyo3(from_item_all)]
+pub(crate) struct Given {
+    tokens: Vec<String>,
+    token_file: Option<PathBuf>,
+    tls: Option<(PathBuf, PathBuf)>,
+    hosts: Vec<String>,
+    origins: Vec<String>,
+    trusted_proxies: Vec<String>,
+    /// Of the names of [`limits`].
+    limits: HashMap<String, f64>,
+    public: bool,
+    access_log: bool,
+}
+
+impl Given {
+    /// The settings, or which parameter is at fault and why.
+    fn read(self) -> Result<Settings, (&'static str, String)> {
+        let told = |parameter: &'static str| {
+            move |failure: std::io::Error| (parameter, failure.to_string())
+        };
+        let mut tokens = Tokens::default();
+        for token in &self.tokens {
+            tokens = tokens.with(token).map_err(told("token"))?;
+        }
+        if let Some(file) = self.token_file {
+            tokens = tokens.with_file(file).map_err(told("token"))?;
+        }
+        let tls = self
+            .tls
+            .map(|(certificate, key)| Tls::read(certificate, key));
+        let nets = self.trusted_proxies.iter().map(|text| {
+            server::network(text).ok_or_else(|| {
+                let message = format!(
+                    "limits: trusted_proxies: {text:?} is no address; allowed: addresses and networks, such as \
+                     10.0.0.5 or 10.0.0.0/8"
+                );
+                ("limits", message)
+            })
+        });
+        Ok(Settings {
+            trusted_proxies: nets.collect::<Result<_, _>>()?,
+            tls: tls.transpose().map_err(told("tls"))?,
+            limits: limits_of(&self.limits),
+            access_log: self.access_log,
+            access: Access {
+                tokens,
+                hosts: self.hosts,
+                origins: self.origins,
+            },
+        })
+    }
+}
+
+/// The limits and their defaults: numbers, and times in seconds.
+#[pyfunction]
+pub(crate) fn limits() -> HashMap<&'static str, f64> {
+    let Limits {
+        connections,
+        per_peer,
+        streams,
+        past,
+        past_queue,
+        past_memory,
+        answer_memory,
+        query,
+        headers,
+        idle,
+        head,
+        request,
+        stall,
+        grace,
+    } = Limits::default();
+    let counts = [
+        ("connections", connections),
+        ("per_peer", per_peer),
+        ("streams", streams),
+        ("past", past),
+        ("past_queue", past_queue),
+        ("past_memory", past_memory),
+        ("answer_memory", answer_memory),
+        ("query", query),
+        ("headers", headers),
+    ];
+    let times = [
+        ("idle", idle),
+        ("head", head),
+        ("request", request),
+        ("stall", stall),
+        ("grace", grace),
+    ];
+    #[expect(clippy::cast_precision_loss, reason = "small numbers")]
+    let counts = counts.map(|(name, count)| (name, count as f64));
+    let times = times.map(|(name, time)| (name, time.as_secs_f64()));
+    counts.into_iter().chain(times).collect()
+}
+
+/// Limits as Python has checked them.
+fn limits_of(given: &HashMap<String, f64>) -> Limits {
+    let usual = Limits::default();
+    #[expect(
+        clippy::cast_possible_truncation,
+        clippy::cast_sign_loss,
+        reason = "whole numbers above zero"
+    )]
+    let count = |name: &str, usual: usize| given.get(name).map_or(usual, |given| *given as usize);
+    let time = |name: &str, usual: Duration| {
+        let given = given.get(name);
+        given.map_or(usual, |given| {
+            Duration::try_from_secs_f64(*given).unwrap_or(Duration::MAX)
+        })
+    };
+    Limits {
+        connections: count("connections", usual.connections),
+        per_peer: count("per_peer", usual.per_peer),
+        streams: count("streams", usual.streams),
+        past: count("past", usual.past),
+        past_queue: count("past_queue", usual.past_queue),
+        past_memory: count("past_memory", usual.past_memory),
+        answer_memory: count("answer_memory", usual.answer_memory),
+        query: count("query", usual.query),
+        headers: count("headers", usual.headers),
+        idle: time("idle", usual.idle),
+        head: time("head", usual.head),
+        request: time("request", usual.request),
+        stall: time("stall", usual.stall),
+        grace: time("grace", usual.grace),
+    }
+}
+
+#[pymethods]
+impl Server {
+    #[new]
+    fn new(
+        py: Python<'_>,
+        market: &Bound<'_, Market>,
+        host: &str,
+        port: u16,
+        settings: Given,
+    ) -> PyResult<Self> {
+        let market = market.get().shared();
+        let public = settings.public;
+        let secure = settings.tls.is_some();
+        let settings = settings
+            .read()
+            .map_err(|(parameter, message)| bad_query_said(py, parameter, &message))?;
+        let open = settings.access.is_open();
+        let shown = shortened(host);
+        let cannot =
+            |error| PyOSError::new_err(format!("cannot listen on {shown}:{port}: {error}"));
+        let listener = py
+            .detach(|| TcpListener::bind((host, port)))
+            .map_err(cannot)?;
+        let address = listener.local_addr().map_err(cannot)?;
+        if open && !public && !address.ip().to_canonical().is_loopback() {
+            let message = format!(
+                "{host} can be reached from other machines, and without a token everybody who reaches it may ask"
+            );
+            let allowed = "a token (token=..., --token-file), public=True (--public) where everybody may, or 127.0.0.1";
+            return Err(bad_query(py, &BadQuery::new("host", message, allowed)));
+        }
+        let running = py
+            .detach(|| start(market, listener, settings))
+            .map_err(cannot)?;
+        Ok(Self {
+            address,
+            secure,
+            running: Mutex::new(Some(running)),
+        })
+    }
+
+    /// Base address of the service.
+    #[getter]
+    fn url(&self) -> String {
+        let scheme = if self.secure { "https" } else { "http" };
+        format!("{scheme}://{}", self.address)
+    }
+
+    #[getter]
+    fn closed(&self) -> bool {
+        self.running
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .is_none()
+    }
+
+    /// Finishes the answers under way, within its grace, and stops; again is harmless.
+    fn close(&self, py: Python<'_>) -> PyResult<()> {
+        let Some(Running {
+            stop,
+            thread,
+            watch,
+            pid,
+        }) = self
+            .running
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .take()
+        else {
+            return Ok(());
+        };
+        if pid != std::process::id() {
+            // After a fork the thread is the parent's; its handle must not be dropped here.
+            std::mem::forget((stop, thread, watch));
+            return Ok(());
+        }
+        logs::deliver(py)?;
+        let _ = stop.send(());
+        py.detach(|| drop(watch));
+        while !thread.is_finished() {
+            py.detach(|| std::thread::sleep(TICK));
+            py.check_signals()?;
+        }
+        match thread.join() {
+            Ok(ended) => Ok(ended?),
+            Err(panic) => std::panic::resume_unwind(panic),
+        }
+    }
+}
+
+fn start(
+    market: std::sync::Arc<market::Market>,
+    listener: TcpListener,
+    settings: Settings,
+) -> std::io::Result<Running> {
+    listener.set_nonblocking(true)?;
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        .worker_threads(2)
+        .thread_name("liqdata-server")
+        .enable_all()
+        .build()?;
+    let watch = market.archive().map(Watch::hourly);
+    let (stop, stopped) = oneshot::channel();
+    let thread = std::thread::Builder::new()
+        .name("liqdata-server".to_owned())
+        .spawn(move || {
+            let served = runtime.block_on(async {
+                let listener = tokio::net::TcpListener::from_std(listener)?;
+                let shutdown = async {
+                    // A dropped sender means the same as a message: nobody wants the server any more.
+                    let _ = stopped.await;
+                };
+                let router = server::router_with(market, &settings.limits);
+                server::run_with(settings, listener, router, shutdown).await
+            });
+            // What is still computed is nobody's answer any more.
+            runtime.shutdown_background();
+            served
+        })?;
+    Ok(Running {
+        stop,
+        thread,
+        watch,
+        pid: std::process::id(),
+    })
+}
