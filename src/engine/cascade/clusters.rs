@@ -7,7 +7,7 @@ use std::sync::Arc;
 use rust_decimal::Decimal;
 
 use super::percentile::{Compared, percentiles};
-use super::question::{COMPARED, CascadeQuestion};
+use crate::engine::cascade::cascade_question::{COMPARED, CascadeQuestion};
 use crate::model::{CascadeRow, ExactSum, Interner, Millis, OrderBrief, Side};
 
 /// Orders that belong together.

@@ -4,16 +4,16 @@
 //! has gathered enough. That is runs declustering, its run length a time. Which orders belong together does not depend on
 //! the order in which they are taken in, so shares of them are gathered side by side and joined.
 
+pub(super) mod cascade_question;
 mod clusters;
+pub(super) mod event_prices;
 mod percentile;
-mod prices;
-mod question;
 
 use std::sync::Arc;
 
+pub use cascade_question::CascadeQuestion;
 pub use clusters::Clusters;
-pub use prices::{priced, reach};
-pub use question::CascadeQuestion;
+pub use event_prices::{priced, reach};
 
 use super::View;
 

@@ -6,17 +6,18 @@
 //! fitted at the beginning of every UTC day on what was known by then and used throughout it, so nothing told of an
 //! instant knows what came later.
 
-mod asked;
-mod capped;
+pub(super) mod daily_fits;
 mod day;
-mod fitted;
+#[expect(clippy::module_inception, reason = "the file of the main type")]
+pub(super) mod fit;
+pub(super) mod fit_cache;
+pub(super) mod fit_samples;
 mod gamma_poisson;
 mod interval;
-mod kept;
-mod learning;
-mod study;
+pub(super) mod outlier_cap;
+pub(super) mod view_fits;
 
 pub(super) use day::last_of_day;
-pub use fitted::{Fit, Fitted, State};
+pub use fit::{Fit, Fitted, State};
+pub(super) use fit_cache::Fits;
 pub use interval::Interval;
-pub(super) use kept::Fits;

@@ -1,0 +1,5 @@
+//! Exact aggregates of orders: totals, rankings and sums over time.
+
+pub(super) mod rankings;
+pub(super) mod row_groups;
+pub(super) mod timeline;

@@ -1,0 +1,50 @@
+//! What is known of the completeness of the orders, venue by venue.
+
+use crate::engine::View;
+use crate::model::{Millis, VenueCoverage, Window};
+
+/// The coverage of every venue that has an order by now, by name.
+///
+/// Tables do not say how they were gathered, so completeness is unknown and the connected share absent.
+#[must_use]
+pub fn coverage(view: &View, window: Window) -> Vec<VenueCoverage> {
+    let names = view.ring().names();
+    let mut counts = vec![0; names.exchanges().len()];
+    view.each_sum(window, |name, sums| {
+        if let Some(count) = counts.get_mut(name.exchange as usize) {
+            *count += sums.cnt;
+        }
+    });
+    let last_seen = last_seen(*view);
+    let mut venues: Vec<VenueCoverage> = names
+        .exchanges()
+        .iter()
+        .zip(counts)
+        .zip(last_seen)
+        .filter(|(_, last)| last.is_some())
+        .map(|((exchange, cnt), last_event)| VenueCoverage {
+            exchange: exchange.clone(),
+            last_event,
+            cnt,
+            ..VenueCoverage::default()
+        })
+        .collect();
+    venues.sort_unstable_by(|a, b| a.exchange.cmp(&b.exchange));
+    venues
+}
+
+/// Event time of the last order of each exchange.
+fn last_seen(view: View<'_>) -> Vec<Option<Millis>> {
+    let names = view.ring().names();
+    if view.stands() {
+        return names.last_seen().to_vec();
+    }
+    let mut last_seen = vec![None; names.exchanges().len()];
+    for place in view.seen(i64::MAX) {
+        let sum = names.sum_name(view.ring().kind(place).pair());
+        if let Some(last) = sum.and_then(|sum| last_seen.get_mut(sum.exchange as usize)) {
+            *last = Some(view.ring().timestamp(place));
+        }
+    }
+    last_seen
+}

@@ -1,0 +1,116 @@
+//! Key levels: the strongest cluster per tier and side of the seven-day map.
+
+use crate::engine::estimate::liquidation_map::liqmap;
+use crate::engine::ledger::parameters::SHOWN;
+use crate::engine::{EngineError, Estimate, View};
+use crate::model::{
+    Chosen, LevelTier, LiquidationMap, MapRange, Side, TierLevels, liquidation_price,
+};
+
+/// The key liquidation levels of a coin: per tier and side the bin of the seven-day map with the most USD.
+///
+/// A cluster is one tier of one bin; its intensity is its USD over those of the largest cluster of all. Of clusters as
+/// large the nearest to the current price is taken. A tier without positions on a side shows where positions opened at
+/// the current price would be liquidated, with intensity 0.
+///
+/// # Errors
+///
+/// [`EngineError`] where the coin has no bars in the last seven days, or bars longer than that.
+pub fn levels(
+    view: &View,
+    coin: &str,
+    model: Option<&Chosen>,
+) -> Result<Estimate<TierLevels>, EngineError> {
+    let Estimate {
+        reply: map,
+        explain,
+    } = liqmap(view, coin, MapRange::D7, model)?;
+    let largest = map.tiers.iter().copied().fold(0.0, f64::max);
+    let parameters = view.under(model.and_then(Chosen::own)).parameters(coin);
+    let tiers = map
+        .leverages
+        .iter()
+        .zip(SHOWN.map(f64::from))
+        .enumerate()
+        .map(|(tier, (&whole, leverage))| {
+            let maintenance = parameters.maintenance_at(leverage);
+            let price = map.current_price;
+            let expected = |side| liquidation_price(side, price, leverage, maintenance);
+            let level = |side| {
+                strongest(&map, tier, side).map_or_else(
+                    || (expected(side), 0.0),
+                    |(price, usd)| (price, usd / largest),
+                )
+            };
+            let (long_price, long_intensity) = level(Side::Long);
+            let (short_price, short_intensity) = level(Side::Short);
+            (
+                whole,
+                LevelTier {
+                    long_price,
+                    long_intensity,
+                    short_price,
+                    short_intensity,
+                },
+            )
+        })
+        .collect();
+    Ok(Estimate {
+        reply: TierLevels {
+            symbol: map.symbol,
+            price: map.current_price,
+            updated_at: map.updated_at,
+            tiers,
+        },
+        explain,
+    })
+}
+
+/// Price and USD of the largest cluster of a tier and side, the nearest to the current price of several as large.
+fn strongest(map: &LiquidationMap, tier: usize, side: Side) -> Option<(f64, f64)> {
+    let distance = |price: f64| (price - map.current_price).abs();
+    map.bins
+        .iter()
+        .zip(map.tiers.chunks(map.leverages.len().max(1)))
+        .filter(|(bin, _)| bin.side == side)
+        .filter_map(|(bin, tiers)| Some((bin.price, *tiers.get(tier)?)))
+        .filter(|(_, usd)| *usd > 0.0)
+        .max_by(|a, b| {
+            a.1.total_cmp(&b.1)
+                .then_with(|| distance(b.0).total_cmp(&distance(a.0)))
+        })
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::engine::estimate::levels::*;
+    use crate::model::{MapBin, Millis};
+
+    #[test]
+    fn of_clusters_as_large_the_nearest_is_taken() {
+        let bin = |price, side| MapBin {
+            price,
+            side,
+            total: 7.0,
+        };
+        let map = LiquidationMap {
+            symbol: "BTC".to_owned(),
+            range: "7d".to_owned(),
+            updated_at: Millis(0),
+            current_price: 100.0,
+            bin_width: 1.0,
+            leverages: vec![10, 25],
+            bins: vec![
+                bin(90.5, Side::Long),
+                bin(95.5, Side::Long),
+                bin(104.5, Side::Short),
+                bin(108.5, Side::Short),
+            ],
+            tiers: vec![5.0, 2.0, 5.0, 2.0, 0.0, 7.0, 0.0, 7.0],
+            measured: None,
+        };
+        assert_eq!(strongest(&map, 0, Side::Long), Some((95.5, 5.0)));
+        assert_eq!(strongest(&map, 1, Side::Short), Some((104.5, 7.0)));
+        assert_eq!(strongest(&map, 0, Side::Short), None);
+    }
+}

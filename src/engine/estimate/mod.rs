@@ -1,0 +1,10 @@
+//! The estimates: heatmap, liquidation map, key levels and max pain, all read from one ledger.
+
+pub(super) mod crossings;
+pub(super) mod explanation;
+pub(super) mod heatmap;
+pub(super) mod instant_series;
+pub(super) mod levels;
+pub(super) mod liquidation_map;
+pub(super) mod max_pain;
+pub(super) mod position_map;

@@ -1,0 +1,11 @@
+//! The ledger of open positions by liquidation price, and its replay over bars.
+//!
+//! A ledger has one book per side and leverage tier. A replay runs a ledger through the bars of a window.
+
+pub(super) mod forming_bar;
+#[expect(clippy::module_inception, reason = "the file of the main type")]
+pub(super) mod ledger;
+pub(super) mod mass_cells;
+pub(super) mod parameters;
+pub(super) mod replay;
+pub(super) mod tier_book;

@@ -1,0 +1,230 @@
+//! The parameters of an estimate: all that is chosen and not observed.
+
+use std::num::NonZeroU8;
+
+use sha2::{Digest, Sha256};
+
+use crate::model::{
+    FineGrid, Margins, Model, Side, Specification, liquidation_price, maintenance_margin,
+};
+
+/// The leverages that the contract shows.
+pub(crate) const SHOWN: [u8; 4] = [10, 25, 50, 100];
+
+/// Which of the [shown](SHOWN) leverages stands for `leverage`, counted from 0.
+pub(crate) fn shown_for(leverage: f64) -> usize {
+    match leverage {
+        ..=17.0 => 0,
+        ..=35.0 => 1,
+        ..=70.0 => 2,
+        _ => 3,
+    }
+}
+
+/// One leverage tier: all of its positions have one leverage.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Tier {
+    /// The leverage, above 1.
+    pub leverage: f64,
+    /// Maintenance margin rate.
+    pub maintenance: f64,
+    /// Share of the open interest the tier is taken to hold; the shares of all tiers sum to 1.
+    pub weight: f64,
+}
+
+impl Tier {
+    /// The liquidation price over the entry price.
+    #[must_use]
+    pub fn ratio(&self, side: Side) -> f64 {
+        liquidation_price(side, 1.0, self.leverage, self.maintenance)
+    }
+}
+
+/// How fast a part of the positions changes hands.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Clock {
+    /// Its share of what is opened; the shares of all clocks sum to 1.
+    pub share: f64,
+    /// The share of it that changes hands in a day of average volume.
+    pub per_day: f64,
+}
+
+/// The parameters of an estimate; a further one is a field here and in [`Specification`], which checks it, and its use.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Parameters {
+    /// The price grid.
+    pub grid: FineGrid,
+    /// The leverage tiers.
+    pub tiers: Vec<Tier>,
+    /// USD expected to be reported as liquidated per USD swept, over all tiers, before anything is fitted.
+    pub kappa: f64,
+    /// Weight of the Gamma prior of each tier in a fit, in events of mean size.
+    pub nu: f64,
+    /// How fast positions change hands.
+    pub clocks: Vec<Clock>,
+    /// Entry prices the positions opened in a bar are spread over, evenly in log price from its low to its high.
+    pub entries: NonZeroU8,
+    /// Share of the mass that price crossed which counts as liquidated where nothing realised is known.
+    pub phi0: f64,
+    /// After so many bar lengths without a bar, part of what was located is forgotten.
+    pub gap: i64,
+}
+
+impl Parameters {
+    /// The documented defaults with these tiers.
+    #[must_use]
+    pub fn new(tiers: Vec<Tier>) -> Self {
+        Self {
+            grid: FineGrid::default(),
+            tiers,
+            kappa: 0.30,
+            nu: 2.0,
+            clocks: vec![
+                Clock {
+                    share: 0.3,
+                    per_day: 0.1,
+                },
+                Clock {
+                    share: 0.7,
+                    per_day: 16.0,
+                },
+            ],
+            entries: const {
+                match NonZeroU8::new(5) {
+                    Some(entries) => entries,
+                    None => NonZeroU8::MIN,
+                }
+            },
+            phi0: 0.05,
+            gap: 3,
+        }
+    }
+
+    /// The parameters for `coin`: those that `own` chooses, and the defaults of the others.
+    #[must_use]
+    pub fn of(own: Option<&Specification>, coin: &str) -> Self {
+        let usual = Specification::default();
+        let own = own.unwrap_or(&usual);
+        let leverages = own.leverages();
+        // Tiers that the caller chooses without weights have equal weights.
+        let power = if own.tiers.is_some() { 0.0 } else { -0.75 };
+        let weights = own.weights.clone().unwrap_or_else(|| {
+            let weight = |leverage: &u16| f64::from(*leverage).powf(power);
+            leverages.iter().map(weight).collect()
+        });
+        // What is normalised already stays as it is, so that a model made of another's weights is that model.
+        let sum = Some(weights.iter().sum::<f64>()).filter(|sum| (sum - 1.0).abs() > 1e-14);
+        let tier = |(place, (leverage, weight)): (usize, (&u16, f64))| {
+            let leverage = f64::from(*leverage);
+            Tier {
+                leverage,
+                maintenance: match &own.mmr {
+                    None => maintenance_margin(coin, leverage),
+                    Some(Margins::One(rate)) => rate.min(0.5 / leverage),
+                    Some(Margins::Each(rates)) => rates.get(place).copied().unwrap_or_default(),
+                },
+                weight: sum.map_or(weight, |sum| weight / sum),
+            }
+        };
+        let usual = Self::new(
+            leverages
+                .iter()
+                .zip(weights)
+                .enumerate()
+                .map(tier)
+                .collect(),
+        );
+        Self {
+            grid: FineGrid {
+                h: own.grid.unwrap_or(usual.grid.h),
+                ..usual.grid
+            },
+            kappa: own.kappa0.unwrap_or(usual.kappa),
+            nu: own.nu.unwrap_or(usual.nu),
+            clocks: own.clocks.as_deref().map_or(usual.clocks, |clocks| {
+                clocks
+                    .iter()
+                    .map(|&(share, per_day)| Clock { share, per_day })
+                    .collect()
+            }),
+            entries: own
+                .entries
+                .and_then(NonZeroU8::new)
+                .unwrap_or(usual.entries),
+            phi0: own.phi0.unwrap_or(usual.phi0),
+            ..usual
+        }
+    }
+
+    /// How what is not located yet lies in the clocks: as in equilibrium, in proportion to share over rate.
+    pub(crate) fn standing(&self) -> Vec<f64> {
+        let rest = |clock: &Clock| {
+            if clock.per_day > 0.0 {
+                clock.share / clock.per_day
+            } else {
+                1.0
+            }
+        };
+        let sum: f64 = self.clocks.iter().map(rest).sum();
+        self.clocks.iter().map(|clock| rest(clock) / sum).collect()
+    }
+
+    /// The share of the open interest that each tier is taken to hold.
+    pub(crate) fn weights(&self) -> Vec<f64> {
+        self.tiers.iter().map(|tier| tier.weight).collect()
+    }
+
+    /// USD expected to be reported as liquidated per USD swept of each tier, before anything is fitted.
+    pub(crate) fn shares(&self) -> Vec<f64> {
+        let shares = self.tiers.iter().map(|tier| self.kappa * tier.weight);
+        shares.collect()
+    }
+
+    /// The maintenance margin rate of the tier nearest to `leverage`.
+    pub(crate) fn maintenance_at(&self, leverage: f64) -> f64 {
+        let distance = |tier: &Tier| (tier.leverage - leverage).abs();
+        self.tiers
+            .iter()
+            .min_by(|a, b| distance(a).total_cmp(&distance(b)))
+            .map_or(0.0, |tier| tier.maintenance)
+    }
+}
+
+/// Of what the ledger does with its parameters: another number where the same parameters give other cells.
+const LEDGER: u8 = 2;
+
+/// Of how shares are fitted, likewise.
+const FIT: f64 = 2.0;
+
+/// The version of a model: a digest of everything that enters a cell.
+#[must_use]
+pub fn version(own: Option<&Specification>, model: Model) -> String {
+    let mut digest = Sha256::new();
+    digest.update([LEDGER, u8::from(model == Model::Expected)]);
+    let mut take = |numbers: &[f64]| {
+        for number in numbers {
+            digest.update(number.to_be_bytes());
+        }
+    };
+    // Maintenance margins differ from coin to coin: those of the coins that are told apart.
+    for coin in ["BTC", ""] {
+        let found = Parameters::of(own, coin);
+        for tier in &found.tiers {
+            take(&[tier.leverage, tier.maintenance, tier.weight]);
+        }
+        for clock in &found.clocks {
+            take(&[clock.share, clock.per_day]);
+        }
+        let entries = f64::from(found.entries.get());
+        take(&[found.grid.p0, found.grid.h, entries, found.phi0]);
+        if model == Model::Expected {
+            take(&[found.kappa, found.nu, FIT]);
+        }
+    }
+    let digest = digest.finalize();
+    let short = digest
+        .first_chunk()
+        .map_or(0, |bytes| u64::from_be_bytes(*bytes))
+        >> 16;
+    format!("{short:012x}")
+}

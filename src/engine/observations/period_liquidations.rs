@@ -1,0 +1,205 @@
+//! What was liquidated of a coin period by period, where the orders are not at hand.
+//!
+//! Amounts in a wrong unit would be fitted without a word, and one absurd period moves a fit for months. So they are held
+//! against what was traded meanwhile: a liquidation is a trade, and there are far more of the others.
+
+use std::collections::{BTreeMap, HashMap};
+
+use crate::engine::TableFault;
+use crate::engine::observations::table_checks::{Row, shown};
+use crate::model::{Bar, Millis, ObservedLiquidations};
+
+/// A period of which more than so many times the USD traded in it were liquidated is refused. Bars may be of one exchange
+/// and liquidations of all.
+const MOST_OF_A_PERIOD: f64 = 10.0;
+/// All periods, likewise.
+const MOST_OF_ALL: f64 = 1.0;
+/// A smaller share is doubted where it would be usual of base units.
+const LEAST_OF_ALL: f64 = 1e-6;
+/// What is liquidated is usually such a share of what is traded.
+const USUAL: std::ops::RangeInclusive<f64> = 1e-5..=0.1;
+
+/// What was liquidated of a coin in periods of one length, in order of time.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(crate) struct Liquidations {
+    /// Length of a period in milliseconds.
+    pub(crate) interval: i64,
+    /// Open of the period, USD of longs and of shorts.
+    pub(crate) rows: Vec<(Millis, [f64; 2])>,
+}
+
+impl Liquidations {
+    /// Whether these can be USD, each from the table's row in `places`, beside what was traded in `bars` meanwhile.
+    ///
+    /// # Errors
+    ///
+    /// [`TableFault`] for the first period that cannot, else for the largest where all together cannot.
+    pub(crate) fn check(
+        &self,
+        coin: &str,
+        places: &[usize],
+        bars: &[Bar],
+    ) -> Result<(), TableFault> {
+        let mut bars = bars.iter().peekable();
+        let (mut told, mut traded, mut volume) = (0.0, 0.0, 0.0);
+        let mut largest: Option<(usize, [f64; 2])> = None;
+        for ((open, usd), place) in self.rows.iter().zip(places) {
+            let close = open.on(self.interval);
+            while bars.next_if(|bar| bar.open_time < *open).is_some() {}
+            let (mut meanwhile, mut length) = (0.0, 0);
+            while let Some(bar) = bars.next_if(|bar| bar.close_time() <= close) {
+                meanwhile += bar.volume * bar.close;
+                volume += bar.volume;
+                length += bar.interval;
+            }
+            // Of a period that bars tell in part, nothing can be said.
+            if length < self.interval || meanwhile <= 0.0 {
+                continue;
+            }
+            let sum = usd.iter().sum::<f64>();
+            if sum > MOST_OF_A_PERIOD * meanwhile {
+                let message = format!(
+                    "{} USD of {coin} liquidated from {open} on, in {} ms, are {} times the {} USD that its bars say were \
+                     traded meanwhile; amounts are in USD, and a period is left out where its amount is not known",
+                    shown(sum),
+                    self.interval,
+                    shown(sum / meanwhile),
+                    shown(meanwhile)
+                );
+                return Err(Row::of_liquidations(*place).fault(larger(*usd), message));
+            }
+            told += sum;
+            traded += meanwhile;
+            if largest.is_none_or(|(_, most)| sum > most.iter().sum()) {
+                largest = Some((*place, *usd));
+            }
+        }
+        let Some((place, usd)) = largest.filter(|_| told > 0.0) else {
+            return Ok(());
+        };
+        let (share, price) = (told / traded, traded / volume);
+        let why = if share > MOST_OF_ALL {
+            "more than was traded is not liquidated; amounts are in USD".to_owned()
+        } else if share < LEAST_OF_ALL && USUAL.contains(&(share * price)) {
+            format!(
+                "as units of {coin} they would be {} of it; amounts are in USD, so multiply them by their prices",
+                shown(share * price)
+            )
+        } else {
+            return Ok(());
+        };
+        let message = format!(
+            "all that was liquidated of {coin} is {} USD, {} of the {} USD that its bars say were traded meanwhile; {why}",
+            shown(told),
+            shown(share),
+            shown(traded)
+        );
+        Err(Row::of_liquidations(place).fault(larger(usd), message))
+    }
+
+    /// As rows of a table.
+    pub(crate) fn rows(&self, coin: &str) -> impl Iterator<Item = ObservedLiquidations> {
+        self.rows
+            .iter()
+            .map(move |(open, [long_usd, short_usd])| ObservedLiquidations {
+                symbol: coin.to_owned(),
+                timestamp: *open,
+                long_usd: *long_usd,
+                short_usd: *short_usd,
+                interval: Some(self.interval),
+            })
+    }
+}
+
+/// The column of the larger of two amounts.
+fn larger([long, short]: [f64; 2]) -> &'static str {
+    if long >= short {
+        "long_usd"
+    } else {
+        "short_usd"
+    }
+}
+
+/// The periods per coin, sorted, and the row of the table that each stands in.
+///
+/// All periods of a coin have one length; one that is left out is their commonest spacing, the smallest of several as
+/// common.
+pub(crate) fn liquidations_by_coin(
+    rows: Vec<ObservedLiquidations>,
+) -> Result<BTreeMap<String, (Liquidations, Vec<usize>)>, TableFault> {
+    let mut by_coin: BTreeMap<String, Vec<(usize, ObservedLiquidations)>> = BTreeMap::new();
+    for (row, period) in rows.into_iter().enumerate() {
+        let period = Row::of_liquidations(row).liquidations(period)?;
+        let periods = by_coin.entry(period.symbol.clone()).or_default();
+        periods.push((row, period));
+    }
+    by_coin
+        .into_iter()
+        .map(|(coin, mut rows)| {
+            rows.sort_by_key(|(_, period)| period.timestamp);
+            let places = rows.iter().map(|(row, _)| *row).collect();
+            let periods = of_one_length(&coin, rows)?;
+            Ok((coin, (periods, places)))
+        })
+        .collect()
+}
+
+fn of_one_length(
+    coin: &str,
+    rows: Vec<(usize, ObservedLiquidations)>,
+) -> Result<Liquidations, TableFault> {
+    let mut spacings: HashMap<i64, usize> = HashMap::new();
+    for ((_, earlier), (_, later)) in rows.iter().zip(rows.iter().skip(1)) {
+        let spacing = later.timestamp.0.saturating_sub(earlier.timestamp.0);
+        *spacings.entry(spacing).or_default() += 1;
+    }
+    let commonest = spacings
+        .into_iter()
+        .filter(|(spacing, _)| *spacing > 0)
+        .max_by_key(|&(spacing, count)| (count, std::cmp::Reverse(spacing)))
+        .map(|(spacing, _)| spacing);
+    let given = rows.iter().find_map(|(_, period)| period.interval);
+    let mut found = Liquidations::default();
+    let mut end: Option<(usize, Millis)> = None;
+    for (row, period) in rows {
+        let place = Row::of_liquidations(row);
+        let interval = period.interval.or(given).or(commonest).ok_or_else(|| {
+            let message =
+                format!("{coin} has one period only, so its interval cannot be inferred; give it");
+            place.fault("interval", message)
+        })?;
+        if interval % Millis::MINUTE != 0 {
+            let message = format!(
+                "the commonest spacing of {coin}'s periods is {interval} ms; whole minutes are allowed"
+            );
+            return Err(place.fault("interval", message));
+        }
+        if interval < Millis::HOUR / 2 && Millis::HOUR % interval != 0 {
+            let message = format!(
+                "{interval} ms is not a length that can be summed over hours; one that divides an hour is, and half an hour or more"
+            );
+            return Err(place.fault("interval", message));
+        }
+        if found.interval != interval && end.is_some() {
+            let message = format!(
+                "{interval} ms is not the length of {coin}'s other periods, {} ms; one length is allowed",
+                found.interval
+            );
+            return Err(place.fault("interval", message));
+        }
+        found.interval = interval;
+        if let Some((earlier, close)) = end
+            && period.timestamp < close
+        {
+            let message = format!(
+                "the period opens at {}, before that of row {earlier} ends at {close}",
+                period.timestamp
+            );
+            return Err(place.fault("timestamp", message));
+        }
+        end = Some((row, place.close(period.timestamp, interval)?));
+        let usd = [period.long_usd, period.short_usd];
+        found.rows.push((period.timestamp, usd));
+    }
+    Ok(found)
+}

@@ -1,0 +1,283 @@
+//! The checks a table must pass, row by row, before anything is computed from it.
+
+use rust_decimal::Decimal;
+
+use crate::model::{
+    Coin, Millis, ObservedBar, ObservedLiquidations, ObservedOpenInterest, ObservedOrder, Order,
+    Symbol, exchange_name,
+};
+
+/// Prices and amounts within these bounds have products and sums that are finite and above zero.
+const SMALLEST: f64 = 1e-100;
+/// The upper bound.
+const LARGEST: f64 = 1e100;
+
+/// A million million million: ten billion orders of so many USD still sum to what a decimal can hold.
+const MOST_USD: u64 = 1_000_000_000_000_000_000;
+
+/// What is wrong with a table, and where.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{table}: column {column:?}, row {row}: {message}")]
+pub struct TableFault {
+    /// `orders`, `bars`, `open_interest` or `liquidations`.
+    pub table: &'static str,
+    /// The column at fault.
+    pub column: &'static str,
+    /// The row at fault, counted from 0 in the caller's table.
+    pub row: usize,
+    /// What is wrong, with the value and what is allowed.
+    pub message: String,
+}
+
+/// A number in three digits.
+pub(crate) fn shown(value: f64) -> String {
+    if (0.01..1e6).contains(&value) {
+        let places = if value >= 100.0 { 0 } else { 2 };
+        format!("{value:.places$}")
+    } else {
+        format!("{value:.2e}")
+    }
+}
+
+/// One row of one table: where a fault is, if there is one.
+#[derive(Clone, Copy)]
+pub(crate) struct Row {
+    table: &'static str,
+    row: usize,
+}
+
+impl Row {
+    pub(crate) fn of_orders(row: usize) -> Self {
+        Self {
+            table: "orders",
+            row,
+        }
+    }
+
+    pub(crate) fn of_bars(row: usize) -> Self {
+        Self { table: "bars", row }
+    }
+
+    pub(crate) fn of_open_interest(row: usize) -> Self {
+        Self {
+            table: "open_interest",
+            row,
+        }
+    }
+
+    pub(crate) fn of_liquidations(row: usize) -> Self {
+        Self {
+            table: "liquidations",
+            row,
+        }
+    }
+
+    pub(crate) fn fault(self, column: &'static str, message: impl Into<String>) -> TableFault {
+        TableFault {
+            table: self.table,
+            column,
+            row: self.row,
+            message: message.into(),
+        }
+    }
+
+    fn check(
+        self,
+        column: &'static str,
+        holds: bool,
+        message: impl FnOnce() -> String,
+    ) -> Result<(), TableFault> {
+        if holds {
+            Ok(())
+        } else {
+            Err(self.fault(column, message()))
+        }
+    }
+
+    /// A number above zero that can be reckoned with.
+    fn price(self, column: &'static str, value: f64) -> Result<(), TableFault> {
+        self.check(column, (SMALLEST..=LARGEST).contains(&value), || {
+            format!(
+                "{value:?} is not a price; a number above 0 is, from {SMALLEST:?} to {LARGEST:?}"
+            )
+        })
+    }
+
+    /// A number from zero up that can be reckoned with.
+    pub(crate) fn amount(self, column: &'static str, value: f64) -> Result<(), TableFault> {
+        self.check(column, (0.0..=LARGEST).contains(&value), || {
+            format!("{value:?} is not an amount; a number from 0 to {LARGEST:?} is")
+        })
+    }
+
+    /// A decimal above zero.
+    fn positive(self, column: &'static str, value: Decimal) -> Result<(), TableFault> {
+        self.check(column, value > Decimal::ZERO, || {
+            format!("{value} is not above 0")
+        })
+    }
+
+    /// The coin that a symbol in whichever spelling is, or is a pair of. What is listed by the thousand is refused, as its
+    /// prices and amounts are those of a thousand.
+    fn coin(self, text: &str) -> Result<String, TableFault> {
+        let symbol = Symbol::read(text)
+            .ok_or_else(|| self.fault("symbol", format!("{text:?} is blank; name a coin")))?;
+        let (coin, scale) = (symbol.coin(), symbol.scale());
+        self.check("symbol", scale == 1, || {
+            format!(
+                "{text:?} is counted by {scale}, and one {coin} is meant here: divide the prices by {scale}, multiply \
+                 the amounts by it, and name it {coin:?}"
+            )
+        })?;
+        Ok(coin.to_owned())
+    }
+
+    fn exchange(self, text: &str) -> Result<String, TableFault> {
+        let name = exchange_name(text);
+        self.check("exchange", !name.is_empty(), || {
+            format!("{text:?} is blank; name an exchange")
+        })?;
+        Ok(name)
+    }
+
+    /// An order in our spelling.
+    pub(crate) fn order(self, mut row: ObservedOrder) -> Result<ObservedOrder, TableFault> {
+        let order = &mut row.order;
+        order.exchange = self.exchange(&order.exchange)?;
+        let symbol = order.symbol.trim().to_uppercase();
+        self.check("symbol", Symbol::read(&symbol).is_some(), || {
+            format!("{:?} is blank; name a trading pair", order.symbol)
+        })?;
+        order.symbol = symbol;
+        self.amounts(order)?;
+        if let Some(coin) = &mut row.coin {
+            *coin = Coin::new(coin)
+                .ok_or_else(|| {
+                    self.fault(
+                        "coin",
+                        format!("{coin:?} is blank; name a coin or leave it out"),
+                    )
+                })?
+                .to_string();
+        }
+        Ok(row)
+    }
+
+    /// The numbers of an order.
+    pub(crate) fn amounts(self, order: &Order) -> Result<(), TableFault> {
+        self.positive("price", order.price)?;
+        self.positive("qty", order.qty)?;
+        self.check("value_usd", order.value_usd >= Decimal::ZERO, || {
+            format!("{} is below 0", order.value_usd)
+        })?;
+        self.check(
+            "value_usd",
+            order.value_usd <= Decimal::from(MOST_USD),
+            || format!("{} is above {MOST_USD}", order.value_usd),
+        )
+    }
+
+    /// A length that is given, if one is.
+    fn interval(self, interval: Option<i64>) -> Result<(), TableFault> {
+        // A number of minutes or seconds, taken for milliseconds, would have the bar close while it lasts.
+        let whole = |interval| interval > 0 && interval % Millis::MINUTE == 0;
+        self.check("interval", interval.is_none_or(whole), || {
+            format!(
+                "{} ms is not a bar length; whole minutes above 0 are, such as {} ms",
+                interval.unwrap_or_default(),
+                5 * Millis::MINUTE
+            )
+        })
+    }
+
+    /// What was liquidated in a period, in our spelling.
+    pub(crate) fn liquidations(
+        self,
+        mut period: ObservedLiquidations,
+    ) -> Result<ObservedLiquidations, TableFault> {
+        period.symbol = self.coin(&period.symbol)?;
+        self.interval(period.interval)?;
+        self.amount("long_usd", period.long_usd)?;
+        self.amount("short_usd", period.short_usd)?;
+        Ok(period)
+    }
+
+    /// The close that a bar is given, if it is, beside its open and the length it is given.
+    fn close_of(self, bar: &ObservedBar) -> Result<(), TableFault> {
+        let (Some(closes_at), Some(length)) = (bar.closes_at, bar.length()) else {
+            return Ok(());
+        };
+        let opens = bar.timestamp;
+        if bar.interval.is_some() {
+            return self.check(
+                "closes_at",
+                opens.0.checked_add(length) == Some(closes_at.0),
+                || {
+                    format!(
+                        "{closes_at} is not {length} ms, its interval, after the open at {opens}"
+                    )
+                },
+            );
+        }
+        self.check("closes_at", length > 0 && length % Millis::MINUTE == 0, || {
+            format!(
+                "{closes_at} is {length} ms after the open at {opens}; a bar closes whole minutes after it opened, at the \
+                 instant at which the next one opens"
+            )
+        })
+    }
+
+    /// A bar in our spelling.
+    pub(crate) fn bar(self, mut bar: ObservedBar) -> Result<ObservedBar, TableFault> {
+        bar.symbol = self.coin(&bar.symbol)?;
+        self.interval(bar.interval)?;
+        self.close_of(&bar)?;
+        let ObservedBar {
+            open,
+            high,
+            low,
+            close,
+            volume,
+            ..
+        } = bar;
+        for (column, value) in [
+            ("open", open),
+            ("high", high),
+            ("low", low),
+            ("close", close),
+        ] {
+            self.price(column, value)?;
+        }
+        self.check("high", high >= open.max(close).max(low), || {
+            format!(
+                "{high} is below another price of the bar (open {open}, low {low}, close {close})"
+            )
+        })?;
+        self.check("low", low <= open.min(close), || {
+            format!("{low} is above another price of the bar (open {open}, close {close})")
+        })?;
+        self.amount("volume", volume)?;
+        Ok(bar)
+    }
+
+    /// A reading of open interest in our spelling.
+    pub(crate) fn reading(
+        self,
+        mut reading: ObservedOpenInterest,
+    ) -> Result<ObservedOpenInterest, TableFault> {
+        reading.symbol = self.coin(&reading.symbol)?;
+        if let Some(exchange) = &mut reading.exchange {
+            *exchange = self.exchange(exchange)?;
+        }
+        self.amount("open_interest", reading.open_interest)?;
+        Ok(reading)
+    }
+
+    /// The close of a bar that opens at `open` and lasts `interval`.
+    pub(crate) fn close(self, open: Millis, interval: i64) -> Result<Millis, TableFault> {
+        open.0
+            .checked_add(interval)
+            .map(Millis)
+            .ok_or_else(|| self.fault("timestamp", format!("{open} is beyond the end of time")))
+    }
+}

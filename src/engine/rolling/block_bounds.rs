@@ -1,0 +1,119 @@
+//! A bound for every block of the ring: the largest orders are found by opening the few blocks that can hold one.
+
+use std::collections::VecDeque;
+use std::ops::Range;
+
+use crate::model::ExactSum;
+
+/// Orders of a block.
+const BLOCK: usize = 1024;
+
+/// For each block of orders, an amount that none of them is above.
+///
+/// A bound may be that of an order that has left its block; it only makes the block be opened for nothing.
+#[derive(Debug, Default)]
+pub(crate) struct Peaks {
+    bounds: VecDeque<ExactSum>,
+    /// Orders that have left the first block.
+    gone: usize,
+    len: usize,
+}
+
+impl Peaks {
+    /// Takes note of an order at the end.
+    pub(crate) fn push_back(&mut self, usd: ExactSum) {
+        let end = self.gone + self.len;
+        self.len += 1;
+        match self.bounds.back_mut() {
+            Some(bound) if !end.is_multiple_of(BLOCK) => *bound = usd.max(*bound),
+            _ => self.bounds.push_back(usd),
+        }
+    }
+
+    /// Lets go of the first order.
+    pub(crate) fn pop_front(&mut self) {
+        let Some(len) = self.len.checked_sub(1) else {
+            return;
+        };
+        self.len = len;
+        self.gone += 1;
+        if self.gone == BLOCK {
+            self.gone = 0;
+            self.bounds.pop_front();
+        }
+    }
+
+    /// Lets go of the orders from `place` on.
+    pub(crate) fn truncate(&mut self, place: usize) {
+        if place < self.len {
+            self.len = place;
+            self.bounds.truncate((self.gone + place).div_ceil(BLOCK));
+        }
+    }
+
+    /// The blocks of `places`, each with its bound and the places of it that are among them.
+    pub(crate) fn blocks(
+        &self,
+        places: &Range<usize>,
+    ) -> impl Iterator<Item = (ExactSum, Range<usize>)> {
+        let first = (places.start + self.gone) / BLOCK;
+        let end = (places.end + self.gone).div_ceil(BLOCK);
+        let gone = self.gone;
+        let within = places.clone();
+        let blocks = self.bounds.iter().enumerate().take(end).skip(first);
+        blocks.map(move |(block, bound)| {
+            let start = (block * BLOCK).saturating_sub(gone).max(within.start);
+            let end = ((block + 1) * BLOCK - gone).min(within.end);
+            (*bound, start..end)
+        })
+    }
+}
+
+#[cfg(test)]
+#[expect(clippy::indexing_slicing, reason = "tests")]
+mod tests {
+    use crate::engine::rolling::block_bounds::*;
+
+    #[test]
+    fn blocks_cover_every_place_once_and_none_is_above_its_bound() {
+        let mut peaks = Peaks::default();
+        let mut all: VecDeque<ExactSum> = VecDeque::new();
+        let mut random = fastrand::Rng::with_seed(7);
+        for round in 0..400 {
+            for _ in 0..random.usize(..2000) {
+                let usd = ExactSum::of_nanos(random.u32(..1000).into());
+                peaks.push_back(usd);
+                all.push_back(usd);
+            }
+            for _ in 0..random.usize(..2000).min(all.len()) {
+                peaks.pop_front();
+                all.pop_front();
+            }
+            if round % 3 == 0 && !all.is_empty() {
+                let place = random.usize(..all.len());
+                peaks.truncate(place);
+                all.truncate(place);
+            }
+            let end = random.usize(..=all.len());
+            let places = random.usize(..=end)..end;
+            let mut covered = Vec::new();
+            for (bound, block) in peaks.blocks(&places) {
+                for place in block {
+                    assert!(all[place] <= bound);
+                    covered.push(place);
+                }
+            }
+            assert!(covered.into_iter().eq(places));
+            assert!(peaks.bounds.len() <= all.len() / BLOCK + 2);
+        }
+        // Letting go of what is not there changes nothing.
+        peaks.truncate(0);
+        peaks.pop_front();
+        assert!(peaks.blocks(&(0..0)).all(|(_, block)| block.is_empty()));
+        peaks.push_back(ExactSum::of_nanos(7));
+        let last = peaks.blocks(&(0..1)).last();
+        assert!(
+            last.is_some_and(|(bound, block)| bound >= ExactSum::of_nanos(7) && block == (0..1))
+        );
+    }
+}
