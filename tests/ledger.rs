@@ -13,7 +13,7 @@ mod oracle;
 
 use std::collections::BTreeMap;
 
-use liqdata::engine::{Clock, Forming, Ledger, Parameters, Step, Tier};
+use liqdata::engine::{FormingBar, Ledger, Parameters, Step, Tier, TurnoverClock};
 use liqdata::model::{FineGrid, Side};
 use oracle::Oracle;
 use proptest::prelude::*;
@@ -52,8 +52,8 @@ fn ten_tiers() -> Parameters {
     one_clock(&[5.0, 10.0, 15.0, 20.0, 25.0, 33.0, 50.0, 75.0, 100.0, 125.0])
 }
 
-fn clock(share: f64, per_day: f64) -> Clock {
-    Clock { share, per_day }
+fn clock(share: f64, per_day: f64) -> TurnoverClock {
+    TurnoverClock { share, per_day }
 }
 
 /// The default parameters as `docs/model.md` lists them.
@@ -108,7 +108,7 @@ proptest! {
         let mut price: f64 = 100.0;
         for ticks in bars {
             let open = price;
-            let mut forming = Forming::new(followed);
+            let mut forming = FormingBar::new(followed);
             prop_assert_eq!(forming.ledger(), &stepped);
             let (mut low, mut high): (f64, f64) = (open, open);
             let mut closed = stepped.clone();
@@ -148,7 +148,7 @@ fn the_default_parameters_are_the_documented_ones() {
 
 /// One bar relative to the one before it.
 #[derive(Clone, Debug)]
-struct Move {
+struct PriceMove {
     change: f64,
     above: f64,
     below: f64,
@@ -157,7 +157,7 @@ struct Move {
     realised: [Option<f64>; 2],
 }
 
-fn moves(most: usize) -> impl Strategy<Value = Vec<Move>> {
+fn moves(most: usize) -> impl Strategy<Value = Vec<PriceMove>> {
     let realised = || prop::option::of(prop_oneof![Just(0.0), 0.0..40.0]);
     let one = (
         -0.02..0.02,
@@ -168,7 +168,7 @@ fn moves(most: usize) -> impl Strategy<Value = Vec<Move>> {
         [realised(), realised()],
     )
         .prop_map(
-            |(change, above, below, volume_ratio, open_interest, realised)| Move {
+            |(change, above, below, volume_ratio, open_interest, realised)| PriceMove {
                 change,
                 above,
                 below,
@@ -180,7 +180,7 @@ fn moves(most: usize) -> impl Strategy<Value = Vec<Move>> {
     prop::collection::vec(one, 1..most)
 }
 
-fn steps(moves: &[Move], price: f64, open_interest: f64) -> Vec<Step> {
+fn steps(moves: &[PriceMove], price: f64, open_interest: f64) -> Vec<Step> {
     let (mut price, mut open_interest) = (price, open_interest);
     moves
         .iter()

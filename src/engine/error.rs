@@ -1,107 +1,107 @@
-//! Why an estimate cannot be given.
+//! Errors of estimates.
 
 use crate::model::Millis;
 
-/// Why an estimate cannot be given.
+/// Why an estimate cannot be made.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum EngineError {
     /// No bar of the coin has closed yet.
-    #[error("{coin:?} is unknown: no bar of it has closed by {now}; known are {}", listed(.known))]
+    #[error("{coin:?} has no closed bar by {now}; coins with bars: {}", listed(.known))]
     UnknownCoin {
-        /// The coin asked for.
+        /// The requested coin.
         coin: String,
-        /// The instant asked about.
+        /// The instant of the question.
         now: Millis,
-        /// The coins that have a closed bar.
+        /// Coins with a closed bar.
         known: Vec<String>,
     },
     /// The last bar of the coin closed before the window.
     #[error(
-        "no bar of {coin:?} closed in the {range} before {now}; its last one closed at {last_close}"
+        "no bar of {coin:?} closed in the {range} before {now}; the last one closed at {last_close}"
     )]
     NoBars {
-        /// The coin asked for.
+        /// The requested coin.
         coin: String,
-        /// The range asked for.
+        /// The requested range.
         range: &'static str,
-        /// The instant asked about.
+        /// The instant of the question.
         now: Millis,
         /// When the coin's last bar closed.
         last_close: Millis,
     },
     /// The bars of the coin are too long for the range.
     #[error(
-        "the bars of {coin:?} are too coarse for {range}: they are {} long, at most {} would do",
+        "the bars of {coin:?} are too long for {range}: {}; allowed: at most {}",
         span(*.interval), span(*.coarsest)
     )]
     TooCoarse {
-        /// The coin asked for.
+        /// The requested coin.
         coin: String,
-        /// The range asked for.
+        /// The requested range.
         range: &'static str,
         /// Length of the longest bar in the window, in milliseconds.
         interval: i64,
-        /// The longest that would do, in milliseconds.
+        /// Longest allowed bar, in milliseconds.
         coarsest: i64,
     },
-    /// The bars of the coin do not reach back to the start of a long window.
+    /// The bars of the coin start after the start of a long window.
     #[error(
-        "the bars of {coin:?} begin at {first}, and {range} begins at {start}; \"all\" takes what there is"
+        "the bars of {coin:?} start at {first}, after the start of {range} at {start}; use the range \"all\""
     )]
     TooShort {
-        /// The coin asked for.
+        /// The requested coin.
         coin: String,
-        /// The range asked for.
+        /// The requested range.
         range: &'static str,
-        /// Where the window begins.
+        /// Start of the window.
         start: Millis,
         /// When the coin's first bar opened.
         first: Millis,
     },
-    /// The ledger of an exchange is asked for whose open interest is not known.
-    #[error("the open interest of {coin:?} on {exchange:?} is not known by {now}")]
+    /// The open interest of the requested exchange is unknown.
+    #[error("the open interest of {coin:?} on {exchange:?} is unknown at {now}")]
     UnknownVenue {
-        /// The coin asked for.
+        /// The requested coin.
         coin: String,
-        /// The exchange asked for.
+        /// The requested exchange.
         exchange: String,
-        /// The instant asked about.
+        /// The instant of the question.
         now: Millis,
-        /// The exchanges whose open interest is known.
+        /// Exchanges with known open interest.
         known: Vec<String>,
     },
-    /// A map of so many bins, or of so wide ones, is none.
-    #[error("{bin} is out of bounds for a map of {coin:?}, whose price is {price}")]
+    /// The bin width is out of bounds.
+    #[error("bin width {bin} is out of bounds for a map of {coin:?} at the price {price}")]
     BadBin {
-        /// The coin asked for.
+        /// The requested coin.
         coin: String,
-        /// The width asked for.
+        /// The requested width.
         bin: String,
-        /// The width at which there are as many bins as there may be.
+        /// The width with the maximum number of bins.
         least: String,
         /// The current price.
         price: String,
     },
-    /// No position of the coin is at hand.
+    /// There are no positions of the coin.
     #[error(
-        "no position of {coin:?} is there to be read: positions are collected where that is asked for (liqdata collect --positions), and those of a damaged file are told by no answer (liqdata verify)"
+        "there are no positions of {coin:?}: collect them with liqdata collect --positions, or look for damaged files with liqdata verify"
     )]
     NoPositions {
-        /// The coin asked for.
+        /// The requested coin.
         coin: String,
     },
-    /// Bars of the length asked for cannot be made of the bars of the coin.
+    /// The bars of the coin cannot be resampled to the requested length.
     #[error(
-        "bars of {} cannot be made of the bars of {coin:?}, which are {} long; {}",
+        "bars of {} cannot be made from the bars of {coin:?}, which have {}; {}",
         span(*.size), either(.lengths), instead(.lengths, *.size)
     )]
     NoSuchLength {
-        /// The coin asked for.
+        /// The requested coin.
         coin: String,
-        /// The length asked for, in milliseconds.
+        /// The requested length, in milliseconds.
         size: i64,
-        /// The lengths of the coin's bars, in milliseconds, the shortest first.
+        /// Lengths of the coin's bars in milliseconds, ascending.
         lengths: Vec<i64>,
     },
 }
@@ -114,26 +114,25 @@ fn listed(names: &[String]) -> String {
     }
 }
 
-/// One length or another.
+/// Lists lengths as alternatives.
 fn either(lengths: &[i64]) -> String {
     let lengths: Vec<String> = lengths.iter().map(|length| span(*length)).collect();
     lengths.join(" or ")
 }
 
-/// Which lengths would do where bars of `size` cannot be made.
+/// Explains which lengths are allowed if `size` is not.
 fn instead(lengths: &[i64], size: i64) -> String {
     if lengths
         .iter()
         .any(|length| *length > 0 && size % length == 0)
     {
-        "none of them lies within one, which opens at a multiple of its length since the epoch"
-            .to_owned()
+        "no bar lies inside one, which opens at a multiple of its length since the epoch".to_owned()
     } else {
         format!("allowed: whole multiples of {}", either(lengths))
     }
 }
 
-/// A length of time in the largest unit that measures it in whole numbers.
+/// A length of time in the largest unit that gives a whole number.
 fn span(millis: i64) -> String {
     for (unit, length) in [
         ("d", Millis::DAY),

@@ -1,10 +1,10 @@
-//! Pure functions from observations and an instant to the ten replies.
+//! Pure functions from observations and an instant to replies.
 //!
-//! [`Observations`] are tables that have been checked and sorted; [`Observations::at`] fixes the instant they are read
-//! at. The six realised replies are exact sums and rankings of the orders in a rolling window. The four estimated ones
-//! are read-outs of one [`Ledger`] of open positions by liquidation price, so they agree with each other.
+//! [`Observations`] are checked and sorted tables; [`Observations::at`] fixes the instant. The realised replies are
+//! exact sums and rankings of orders in a rolling window. The estimates read one [`Ledger`] of open positions by
+//! liquidation price, so they agree with each other.
 //!
-//! Nothing here does I/O or reads a clock: the same observations and the same instant give the same reply.
+//! The engine does no I/O and reads no clock: the same observations and instant give the same bytes.
 
 mod aggregates;
 mod cascade;
@@ -17,28 +17,28 @@ mod observations;
 mod rolling;
 
 pub use aggregates::rankings::*;
-pub use aggregates::timeline::{Covered, Grouping, Timeline, TimelineQuestion, timeline};
-pub use cascade::{CascadeQuestion, Clusters, cascades, priced, reach};
+pub use aggregates::timeline::{Grouping, RecordedCoverage, Timeline, TimelineQuestion, timeline};
+pub use cascade::{CascadeClusters, CascadeQuestion, cascades, priced, reach};
 pub use coverage::exchange_coverage::coverage;
-pub use coverage::feed_coverage::Exposure;
-pub use coverage::undercount::{Spans, WholeTapes, undercount};
+pub use coverage::feed_coverage::FeedCoverage;
+pub use coverage::undercount::{CompleteTapes, RecordedRanges, undercount};
 pub use error::EngineError;
-pub use estimate::crossings::{Move, crossed, refreshed};
-pub use estimate::explanation::{Estimate, Explain, FineMap, Parting};
+pub use estimate::crossings::{PriceMove, crossed_by_moves, crossed_by_periods};
+pub use estimate::estimate_basis::{Estimate, EstimateBasis, FineMap, SideBoundary};
 pub use estimate::heatmap::heatmap;
 pub use estimate::instant_series::{heatmaps, liqmaps};
 pub use estimate::levels::levels;
-pub use estimate::liquidation_map::{binned, liqmap};
+pub use estimate::liquidation_map::{liqmap, liqmap_with_bins};
 pub use estimate::max_pain::maxpain;
 pub use estimate::position_map::{measured, priced_from, valued_at};
-pub use fit::{Fit, Fitted, Interval, State};
-pub use ledger::forming_bar::Forming;
+pub use fit::{Fit, FitInterval, FitSource, FitState};
+pub use ledger::forming_bar::FormingBar;
 pub use ledger::ledger::{Ledger, Step};
-pub use ledger::parameters::{Clock, Parameters, Tier, version};
-pub use observations::bar_sources::Sources;
+pub use ledger::parameters::{Parameters, Tier, TurnoverClock, version};
+pub use observations::bar_sources::BarSources;
 pub use observations::known_rows::{bars, open_interest};
-pub use observations::observations::{Observations, Rows};
-pub use observations::open_interest_units::{InterestUnit, each_in_base_units, in_base_units};
+pub use observations::observations::{Observations, ObservedTables};
+pub use observations::open_interest_units::{OpenInterestUnit, each_in_base_units, in_base_units};
 pub use observations::resampling::{can_be_made, resize};
 pub use observations::table_checks::TableFault;
 pub use observations::view::View;

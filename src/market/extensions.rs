@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use crate::api::{self, BadQuery};
-use crate::engine::{self, CascadeQuestion, Rows, TimelineQuestion, WholeTapes};
+use crate::engine::{self, CascadeQuestion, CompleteTapes, ObservedTables, TimelineQuestion};
 use crate::market::arrivals::{ArrivalId, Arrivals};
 use crate::market::market::Market;
 use crate::market::query::cascades::price;
@@ -191,12 +191,12 @@ impl Market {
         self.source.instant(as_of)
     }
 
-    /// Rows that make the same observations again.
+    /// ObservedTables that make the same observations again.
     ///
     /// # Errors
     ///
     /// A [`Refusal`] as of [`Market::answer`].
-    pub fn rows(&self) -> Result<Rows, Refusal> {
+    pub fn rows(&self) -> Result<ObservedTables, Refusal> {
         self.source.rows()
     }
 
@@ -306,9 +306,9 @@ impl MarketHistory for Market {
     ) -> Result<Vec<UndercountRow>, Refusal> {
         self.check_instant(as_of)?;
         let whole = if self.simulated {
-            WholeTapes::All
+            CompleteTapes::All
         } else {
-            WholeTapes::At(self.source.complete_ranges(as_of, window)?)
+            CompleteTapes::At(self.source.complete_ranges(as_of, window)?)
         };
         view_of(&*self.source, as_of, None, |view| {
             engine::undercount(view, window, &whole)

@@ -14,7 +14,7 @@ use std::time::{Duration, Instant};
 use bytes::Bytes;
 
 use crate::archive::{Archive, ArchiveError, Batch, MapRow, WriteQueue};
-use crate::engine::Explain;
+use crate::engine::EstimateBasis;
 use crate::model::Millis;
 
 /// Bytes of bodies that wait, at most.
@@ -33,7 +33,7 @@ pub(crate) struct ServedMap {
     pub(crate) closed: Millis,
     pub(crate) computed_at: Millis,
     pub(crate) body: Bytes,
-    pub(crate) explain: Option<Explain>,
+    pub(crate) explain: Option<EstimateBasis>,
 }
 
 /// What became of the maps so far.

@@ -23,7 +23,7 @@ mod revision;
 mod shared_refresh;
 mod source;
 
-pub use crate::engine::Explain;
+pub use crate::engine::EstimateBasis;
 pub use crate::model::VenueCoverage;
 pub use arrivals::{ArrivalId, Arrivals, InvalidArrivalId};
 pub(crate) use blocking_pool::run_blocking;

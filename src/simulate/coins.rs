@@ -1,50 +1,50 @@
-//! What is traded where: the coins, the venues and their margin brackets.
+//! The simulated coins, exchanges and margin brackets.
 
 use rust_decimal::Decimal;
 
 use crate::model::POWERS_OF_TEN_F64;
 
-/// A venue and its share of the traders.
+/// An exchange and its share of the traders.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Venue {
+pub(super) struct SimulatedVenue {
     pub(super) name: &'static str,
     pub(super) share: f64,
-    /// Whether a liquidation is published fill by fill, so that equal rows occur, or as one order.
+    /// Whether liquidations are published by fill, with equal rows, or as one order.
     pub(super) by_fill: bool,
     /// Whether coins with tiny prices are listed in thousands.
     pub(super) thousands: bool,
 }
 
-/// Number of venues.
+/// Number of exchanges.
 pub(super) const VENUE_COUNT: usize = 5;
 
-/// The venues, largest first.
-pub(super) const VENUES: [Venue; VENUE_COUNT] = [
-    Venue {
+/// The exchanges, largest first.
+pub(super) const VENUES: [SimulatedVenue; VENUE_COUNT] = [
+    SimulatedVenue {
         name: "binance",
         share: 0.42,
         by_fill: false,
         thousands: true,
     },
-    Venue {
+    SimulatedVenue {
         name: "bybit",
         share: 0.20,
         by_fill: false,
         thousands: true,
     },
-    Venue {
+    SimulatedVenue {
         name: "okx",
         share: 0.17,
         by_fill: true,
         thousands: false,
     },
-    Venue {
+    SimulatedVenue {
         name: "bitget",
         share: 0.13,
         by_fill: false,
         thousands: false,
     },
-    Venue {
+    SimulatedVenue {
         name: "gate",
         share: 0.08,
         by_fill: true,
@@ -52,7 +52,7 @@ pub(super) const VENUES: [Venue; VENUE_COUNT] = [
     },
 ];
 
-/// One margin bracket: positions up to `cap` USD keep `rate` as maintenance margin and take at most `leverage`.
+/// A margin bracket: positions up to `cap` USD with this maintenance rate and maximum leverage.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Bracket {
     pub(super) cap: f64,
@@ -102,19 +102,19 @@ const SMALL: &[Bracket] = &[
 
 /// One simulated coin.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Coin {
+pub(super) struct SimulatedCoin {
     pub(super) symbol: &'static str,
-    /// Price at which the simulation starts, in USD per base unit.
+    /// PriceProcess at which the simulation starts, in USD per base unit.
     pub(super) start: f64,
     /// Decimal digits of a price: the tick is `10^-price_digits`.
     price_digits: u32,
-    /// Decimal digits of a quantity: the lot is `10^-lot_digits`, a thousand base units at −3.
+    /// Decimal digits of a quantity: the lot is `10^-lot_digits`; -3 means a thousand base units.
     lot_digits: i32,
-    /// Scale of open interest, in USD: what the depth of the book and the size of the traders go by.
+    /// Scale of open interest in USD, for book depth and trader sizes.
     pub(super) scale: f64,
-    /// Positions opened in a bar of average activity: the more, the smaller each is.
+    /// Positions opened in an average bar; more arrivals mean smaller positions.
     pub(super) arrivals: f64,
-    /// Standard deviation of a day's log return.
+    /// Standard deviation of the daily log return.
     pub(super) volatility: f64,
     /// Correlation with the market.
     pub(super) correlation: f64,
@@ -127,8 +127,8 @@ const fn coin(
     (scale, arrivals): (f64, f64),
     (volatility, correlation): (f64, f64),
     brackets: &'static [Bracket],
-) -> Coin {
-    Coin {
+) -> SimulatedCoin {
+    SimulatedCoin {
         symbol,
         start,
         price_digits,
@@ -142,7 +142,7 @@ const fn coin(
 }
 
 /// The coins, largest first.
-pub(super) const COINS: [Coin; 10] = [
+pub(super) const COINS: [SimulatedCoin; 10] = [
     coin("BTC", (95_000.0, 1, 3), (4.5e9, 26.0), (0.022, 0.95), MAJOR),
     coin("ETH", (3_200.0, 2, 3), (2.4e9, 18.0), (0.031, 0.85), MAJOR),
     coin("SOL", (150.0, 3, 2), (9e8, 12.0), (0.038, 0.8), LARGE),
@@ -155,18 +155,18 @@ pub(super) const COINS: [Coin; 10] = [
     coin("PEPE", (8.5e-6, 10, -3), (1.6e8, 6.0), (0.055, 0.65), SMALL),
 ];
 
-impl Coin {
-    /// A number of ticks as a price: the double nearest to the decimal.
+impl SimulatedCoin {
+    /// Price of a number of ticks: the double nearest to the decimal.
     pub(super) fn price(&self, ticks: i64) -> f64 {
         count(ticks) / power_of_ten(self.price_digits)
     }
 
-    /// The whole number of ticks nearest to a price, at least one.
+    /// Nearest whole number of ticks, at least one.
     pub(super) fn ticks(&self, price: f64) -> i64 {
         nearest(price * power_of_ten(self.price_digits)).max(1)
     }
 
-    /// A number of lots in base units: the double nearest to the decimal.
+    /// Quantity of a number of lots in base units: the double nearest to the decimal.
     pub(super) fn quantity(&self, lots: i64) -> f64 {
         let unit = power_of_ten(self.lot_digits.unsigned_abs());
         if self.lot_digits < 0 {
@@ -176,7 +176,7 @@ impl Coin {
         }
     }
 
-    /// The whole number of lots nearest to a quantity in base units, at least one.
+    /// Nearest whole number of lots of a quantity, at least one.
     pub(super) fn lots(&self, quantity: f64) -> i64 {
         let unit = power_of_ten(self.lot_digits.unsigned_abs());
         let lots = if self.lot_digits < 0 {
@@ -187,8 +187,9 @@ impl Coin {
         nearest(lots).max(1)
     }
 
-    /// The margin bracket of a position of `notional` USD, and the amount by which its maintenance margin is reduced,
-    /// which keeps the margin continuous from one bracket to the next.
+    /// The margin bracket of a position of `notional` USD, and its maintenance deduction.
+    ///
+    /// The deduction makes the margin continuous across brackets.
     pub(super) fn bracket(&self, notional: f64) -> (Bracket, f64) {
         let mut deduction = 0.0;
         let mut below: Option<Bracket> = None;
@@ -204,8 +205,13 @@ impl Coin {
         (bracket(f64::INFINITY, 0.05, 10.0), deduction)
     }
 
-    /// How `venue` lists the coin: the pair, and a price in ticks and a quantity in lots as it publishes them.
-    pub(super) fn listed(&self, venue: Venue, ticks: i64, lots: i64) -> (String, Decimal, Decimal) {
+    /// Pair, price and quantity as an exchange lists them.
+    pub(super) fn listed(
+        &self,
+        venue: SimulatedVenue,
+        ticks: i64,
+        lots: i64,
+    ) -> (String, Decimal, Decimal) {
         let thousands = self.lot_digits < 0 && venue.thousands;
         let pair = if thousands {
             format!("1000{}USDT", self.symbol)
@@ -229,7 +235,7 @@ impl Coin {
     }
 }
 
-/// A count as a number; counts of ticks and lots stay far below 2^53.
+/// A count as a double; counts of ticks and lots stay far below 2^53.
 #[expect(
     clippy::cast_precision_loss,
     reason = "ticks and lots stay far below 2^53"
@@ -238,7 +244,7 @@ pub(super) fn count(value: i64) -> f64 {
     value as f64
 }
 
-/// The whole number nearest to `value`.
+/// The nearest whole number.
 #[expect(
     clippy::cast_possible_truncation,
     reason = "ticks, lots and bars stay far below 2^53"
@@ -247,7 +253,7 @@ pub(super) fn nearest(value: f64) -> i64 {
     value.round() as i64
 }
 
-/// Ten to the power of `digits`, of which a tick or lot has few.
+/// Ten to the power of `digits`.
 fn power_of_ten(digits: u32) -> f64 {
     POWERS_OF_TEN_F64
         .get(digits as usize)

@@ -1,24 +1,22 @@
-//! A simulated market with known positions: what an estimate can be held against, without a network.
+//! A simulated market with known positions, to test estimates without a network.
 //!
-//! Nothing is drawn from a template of liquidations. Traders of three tempers arrive one by one, take a side, a size
-//! from a heavy-tailed distribution and a leverage from 2x to 125x under the margin brackets of their coin, and leave
-//! when their time is up, at a stop, at a profit, or when the mark price reaches their liquidation price. Some hold
-//! extra margin, so their liquidation price is farther away than their nominal leverage says. The price has clustered
-//! volatility, jumps and a weak pull to its slow average; liquidations push it, so one can bring about the next, and
-//! part of the push reverts.
+//! Liquidations are not drawn from a template. Three groups of traders arrive one by one. Each takes a side, a size
+//! from a heavy-tailed distribution and a leverage of 2x to 125x under the margin brackets of the coin. Positions close
+//! after a holding time, at a stop, at a profit, or by liquidation. Some traders add margin, so their liquidation price
+//! is farther away than the nominal leverage implies. The price has clustered volatility, jumps and weak mean
+//! reversion. Liquidations move the price, so one can trigger the next; part of the impact reverts.
 //!
-//! Every contract has a long and a short side. Traders are drawn to the lighter side of their venue; what is still
-//! missing is held by the venue's market maker, at 2x and re-margined every bar, so it is never liquidated. Open
-//! interest is what the positions of one side, the maker's included, sum to.
+//! Every contract has a long and a short side. New traders favour the lighter side of their exchange. The market maker
+//! of the exchange holds the difference at 2x with margin added every bar, so it is never liquidated. Open interest is
+//! the sum of one side, the maker included.
 //!
-//! The mark price is also the traded price. It moves in straight legs of half a minute, so every crossing has an exact
-//! instant. The simulation lives through a few days before the first bar it shows, so it opens with a
-//! grown book.
+//! The mark price equals the traded price. It moves in straight legs of half a minute, so every crossing has an exact
+//! instant. A warm-up of ten days precedes the first shown bar, so that the book is grown.
 
-mod book;
+mod coin_simulation;
 mod coins;
-mod history;
-mod path;
+mod position_book;
+mod price_path;
 mod traders;
 
 use std::panic::resume_unwind;
@@ -31,32 +29,34 @@ use crate::model::{
     Bar, Millis, ObservedBar, ObservedOpenInterest, ObservedOrder, Order, Position, Side,
     liquidation_price,
 };
-use coins::{COINS, Coin, VENUES, Venue, nearest};
-use history::{History, Liquidation};
-use path::{BARS, Climate, INTERVAL, WARM_UP, Weather};
+use coin_simulation::{CoinSimulation, Liquidation};
+use coins::{COINS, SimulatedCoin, SimulatedVenue, VENUES, nearest};
+use price_path::{BARS, BarShocks, INTERVAL, VolatilityProcess, WARM_UP};
 pub use traders::Habits;
 
 /// Leverage of the market makers.
 const MAKER_LEVERAGE: f64 = 2.0;
-/// Largest fill in USD where a venue publishes a liquidation fill by fill.
+/// Largest fill in USD on an exchange that publishes liquidations by fill.
 const FILL: f64 = 100_000.0;
 
-/// A simulated market: what was observed of it, and the positions behind it.
+/// A simulated market: observations and the positions behind them.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Simulation {
-    /// The instant it was built for.
+    /// The instant of the simulation.
     pub now: Millis,
-    /// Every liquidation of the last 24 hours before `now` and of what lies beyond, oldest first.
+    /// Liquidations from 24 hours before `now` on, oldest first.
     pub orders: Vec<ObservedOrder>,
-    /// 30 days of five-minute bars per coin, the last of which closes at `now` rounded down to five minutes, and those beyond.
+    /// Five-minute bars per coin: 30 days up to `now`, rounded down to a bar, and the bars beyond.
     pub bars: Vec<ObservedBar>,
-    /// Open interest per coin and venue at the open of the first bar and at the close of every bar.
+    /// Open interest per coin and exchange, at the first open and at every close.
     pub open_interest: Vec<ObservedOpenInterest>,
-    /// The positions open at the close of the last bar: per coin the traders', oldest first, then the makers'.
+    /// Open positions at the last close: per coin the traders, oldest first, then the market makers.
     pub positions: Vec<Position>,
 }
 
-/// Simulates a market up to `now`; the same seed and instant give the same market, bit for bit.
+/// Simulates a market up to `now`.
+///
+/// The same seed and instant give the same market, bit for bit.
 ///
 /// # Examples
 ///
@@ -74,14 +74,15 @@ pub fn simulate(seed: u64, now: Millis) -> Simulation {
     simulate_with(Habits::default(), seed, now)
 }
 
-/// As [`simulate`], of traders with other habits.
+/// As [`simulate`], with other habits of the traders.
 #[must_use]
 pub fn simulate_with(habits: Habits, seed: u64, now: Millis) -> Simulation {
     simulate_beyond(habits, seed, now, 0)
 }
 
-/// As [`simulate_with`], and how it goes on for another so many bars: what happens until `now` is the same, whatever comes
-/// after it. The positions are those at the end.
+/// As [`simulate_with`], continued for `bars` more bars.
+///
+/// Everything up to `now` is the same for any `bars`. The positions are those at the end.
 ///
 /// # Examples
 ///
@@ -99,8 +100,9 @@ pub fn simulate_beyond(habits: Habits, seed: u64, now: Millis, bars: usize) -> S
     simulate_watched(habits, seed, now, bars, &|| true)
 }
 
-/// As [`simulate_beyond`]; `goes_on` is asked after every bar that a coin has lived through, [`bars_to_live`] in all. Where
-/// it says no, the coins end there, and what is made of them is of no use.
+/// As [`simulate_beyond`], with a callback after every bar of a coin, [`bars_to_live`] times in all.
+///
+/// The simulation stops when it returns false; the result is then incomplete.
 ///
 /// # Examples
 ///
@@ -127,7 +129,7 @@ pub fn simulate_watched(
     observed(&live(habits, seed, end, bars, goes_on), now)
 }
 
-/// How many bars all coins live through in a simulation that goes on for another so many.
+/// Number of simulated bars over all coins, for `beyond` bars after now.
 #[must_use]
 pub fn bars_to_live(beyond: usize) -> usize {
     (WARM_UP + BARS)
@@ -135,24 +137,23 @@ pub fn bars_to_live(beyond: usize) -> usize {
         .saturating_mul(COINS.len())
 }
 
-/// The history of every coin, up to `end` and for so many bars beyond.
+/// Simulates every coin up to `end` and `beyond` bars more.
 fn live(
     habits: Habits,
     seed: u64,
     end: Millis,
     beyond: usize,
     goes_on: &(dyn Fn() -> bool + Sync),
-) -> Vec<History> {
+) -> Vec<CoinSimulation> {
     let market = weather(end, beyond, &mut stream(seed, 0));
-    // Every coin has its own stream of chance: its traders depend neither on those of the others nor on which thread
-    // is faster.
+    // Each coin has its own random stream, so results do not depend on other coins or on thread timing.
     std::thread::scope(|scope| {
         let market = market.as_slice();
         let living: Vec<_> = (1..)
             .zip(COINS)
             .map(|(number, coin)| {
                 scope.spawn(move || {
-                    History::live(
+                    CoinSimulation::live(
                         coin,
                         habits,
                         market,
@@ -176,9 +177,9 @@ fn stream(seed: u64, number: u64) -> ChaCha8Rng {
     rng
 }
 
-/// The weather of the market, bar by bar, warm-up included.
-fn weather(end: Millis, beyond: usize, rng: &mut ChaCha8Rng) -> Vec<Weather> {
-    let mut climate = Climate::new(1.0);
+/// Market shocks per bar, warm-up included.
+fn weather(end: Millis, beyond: usize, rng: &mut ChaCha8Rng) -> Vec<BarShocks> {
+    let mut climate = VolatilityProcess::new(1.0);
     let opens = (1..).map(|bars| end.back(INTERVAL.saturating_mul(bars)));
     let mut opens: Vec<Millis> = opens.take(WARM_UP + BARS).collect();
     opens.reverse();
@@ -190,8 +191,8 @@ fn weather(end: Millis, beyond: usize, rng: &mut ChaCha8Rng) -> Vec<Weather> {
         .collect()
 }
 
-/// What a reader of feeds would have seen of these histories, and the positions behind them.
-fn observed(histories: &[History], now: Millis) -> Simulation {
+/// Turns simulated coins into observations and positions.
+fn observed(histories: &[CoinSimulation], now: Millis) -> Simulation {
     let mut simulation = Simulation {
         now,
         orders: Vec::new(),
@@ -225,13 +226,13 @@ fn observed(histories: &[History], now: Millis) -> Simulation {
             .bars
             .extend(history.bars.iter().map(|bar| bar.of_coin(coin.symbol)));
     }
-    // Stable: orders of one millisecond stay in the order of the coins.
+    // Stable sort: orders of one millisecond stay in the order of the coins.
     simulation.orders.sort_by_key(|row| row.order.timestamp);
     simulation
 }
 
-/// Publishes a liquidation as its venue does: as one order, or fill by fill, where equal fills are equal rows.
-fn publish(coin: &Coin, liquidation: &Liquidation, orders: &mut Vec<ObservedOrder>) {
+/// Publishes a liquidation as one order, or by fills; equal fills are equal rows.
+fn publish(coin: &SimulatedCoin, liquidation: &Liquidation, orders: &mut Vec<ObservedOrder>) {
     let Some(&venue) = VENUES.get(liquidation.venue) else {
         return;
     };
@@ -248,9 +249,14 @@ fn publish(coin: &Coin, liquidation: &Liquidation, orders: &mut Vec<ObservedOrde
     orders.push(row(coin, venue, liquidation, each + rest));
 }
 
-fn row(coin: &Coin, venue: Venue, liquidation: &Liquidation, lots: i64) -> ObservedOrder {
+fn row(
+    coin: &SimulatedCoin,
+    venue: SimulatedVenue,
+    liquidation: &Liquidation,
+    lots: i64,
+) -> ObservedOrder {
     let (symbol, price, qty) = coin.listed(venue, liquidation.ticks, lots);
-    // Exact: both have far fewer than 14 digits and together at most 12 decimals.
+    // Exact: both have fewer than 14 digits and together at most 12 decimals.
     let value_usd: Decimal = price * qty;
     ObservedOrder {
         order: Order {
@@ -268,8 +274,8 @@ fn row(coin: &Coin, venue: Venue, liquidation: &Liquidation, lots: i64) -> Obser
     }
 }
 
-/// Lists the open positions of a coin: the traders' and, per venue, what its market maker holds against them.
-fn hold(history: &History, positions: &mut Vec<Position>) {
+/// Lists the open positions of a coin, of traders and of market makers.
+fn hold(history: &CoinSimulation, positions: &mut Vec<Position>) {
     let coin = history.coin;
     positions.extend(history.book.open().map(|open| Position {
         symbol: coin.symbol.to_owned(),
@@ -281,7 +287,7 @@ fn hold(history: &History, positions: &mut Vec<Position>) {
     }));
     let close = history.bars.last().map_or(coin.start, |bar| bar.close);
     for venue in 0..VENUES.len() {
-        let (longs, shorts) = history.book.held(venue);
+        let (longs, shorts) = history.book.open_lots(venue);
         let side = if longs < shorts {
             Side::Long
         } else {

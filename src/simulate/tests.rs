@@ -9,7 +9,7 @@ use crate::model::{coin_of_pair, nearest_f64};
 const NOW: Millis = Millis(1_781_136_123_456);
 const END: Millis = Millis(1_781_136_000_000);
 
-static HISTORIES: LazyLock<Vec<History>> =
+static HISTORIES: LazyLock<Vec<CoinSimulation>> =
     LazyLock::new(|| live(Habits::default(), 7, END, 0, &|| true));
 static MARKET: LazyLock<Simulation> = LazyLock::new(|| observed(&HISTORIES, NOW));
 
@@ -63,15 +63,15 @@ fn open_interest_is_what_the_positions_of_either_side_sum_to() {
             .sum();
         assert!(read > 0.0);
         for side in [Side::Long, Side::Short] {
-            let held: f64 = MARKET
+            let open_lots: f64 = MARKET
                 .positions
                 .iter()
                 .filter(|position| position.symbol == coin.symbol && position.side == side)
                 .map(|position| position.qty)
                 .sum();
             assert!(
-                (held / read - 1.0).abs() < 1e-9,
-                "{} {side} {held} {read}",
+                (open_lots / read - 1.0).abs() < 1e-9,
+                "{} {side} {open_lots} {read}",
                 coin.symbol
             );
         }
@@ -327,7 +327,7 @@ fn a_market_described() {
 }
 
 #[expect(clippy::print_stdout, reason = "its purpose")]
-fn describe(history: &History) {
+fn describe(history: &CoinSimulation) {
     let coin = history.coin;
     let bars = &history.bars;
     let close = bars[BARS - 1].close;

@@ -1,28 +1,28 @@
-//! The traders: how large, how levered and how patient they are, and where they would get out.
+//! Traders: their size, leverage, holding time and exits.
 
 use rand::{Rng, RngExt};
 
-use super::coins::{Coin, count, nearest};
-use super::path::exponential;
+use super::coins::{SimulatedCoin, count, nearest};
+use super::price_path::exponential;
 use crate::model::Side;
 
-/// A crowd of traders of one temper.
+/// A group of traders with common parameters.
 #[derive(Debug)]
 struct Crowd {
     share: f64,
     /// Leverages with their weights.
     leverages: &'static [(f64, f64)],
-    /// Smallest size, as a part of the coin's scale over its arrivals.
+    /// Smallest size, over the coin's scale per arrival.
     size: f64,
-    /// Exponent of the power law of sizes: the smaller, the heavier the tail.
+    /// Exponent of the power law of sizes; smaller values have a heavier tail.
     tail: f64,
-    /// Part of the power law cut off at its end, where nobody is that rich.
+    /// Probability mass cut off at the end of the tail.
     beyond: f64,
     /// Mean holding time in bars.
     patience: f64,
 }
 
-/// Gamblers, day traders and holders. Leverages cluster at the buttons of the order form.
+/// Gamblers, day traders and holders. Leverages cluster at round values of order forms.
 const CROWDS: [Crowd; 3] = [
     Crowd {
         share: 0.62,
@@ -72,14 +72,14 @@ const CROWDS: [Crowd; 3] = [
     },
 ];
 
-/// How the traders of a simulation differ from the usual ones; by default not at all.
+/// Differences from the default traders of a simulation.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Habits {
-    /// Leverages are chosen with their usual weights times their power of this: below zero lower ones.
+    /// Exponent of the leverage in the weights; below zero, traders choose lower leverages.
     pub tilt: f64,
-    /// Holding times over the usual ones.
+    /// Factor of the holding times.
     pub patience: f64,
-    /// Share of the traders who add margin, so that their liquidation price is farther away.
+    /// Share of the traders that add margin, which moves their liquidation price away.
     pub extra: f64,
 }
 
@@ -94,7 +94,7 @@ impl Default for Habits {
 }
 
 impl Habits {
-    /// A leverage of a crowd.
+    /// Draws a leverage of a crowd.
     fn leverage(&self, crowd: &Crowd, rng: &mut impl Rng) -> Option<f64> {
         let usual = crowd.leverages.iter().copied();
         if self.tilt == 0.0 {
@@ -109,25 +109,25 @@ impl Habits {
     }
 }
 
-/// What a trader has in mind before knowing the price.
+/// The plan of a trader before the entry price is known.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Plan {
     leverage: f64,
     /// Notional in USD.
     notional: f64,
-    /// Bars until the position is closed if nothing happens before.
+    /// Bars until the position closes at the latest.
     pub(super) bars: usize,
-    /// How many times over margin like the initial one is added: an isolated position has none.
+    /// Added margin, in multiples of the initial margin; 0 for a plain isolated position.
     extra: f64,
-    /// Stop loss as a part of the way to liquidation.
+    /// Stop loss, as a fraction of the distance to liquidation.
     stop: Option<f64>,
-    /// Take profit in ways to liquidation.
+    /// Take profit, in multiples of the distance to liquidation.
     profit: Option<f64>,
 }
 
-/// A position as its trader takes it.
+/// The terms of a position.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Terms {
+pub(super) struct PositionTerms {
     pub(super) side: Side,
     pub(super) leverage: f64,
     pub(super) entry: f64,
@@ -136,16 +136,16 @@ pub(super) struct Terms {
     pub(super) liquidation: f64,
 }
 
-/// The prices that end a position.
+/// The prices that close a position.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Exits {
-    /// Price below the entry at which it ends: liquidation, stop or profit.
+    /// Price below the entry that closes it: liquidation, stop or profit.
     pub(super) down: Option<f64>,
-    /// Price above the entry at which it ends.
+    /// Price above the entry that closes it.
     pub(super) up: Option<f64>,
 }
 
-/// One of `items` by weight.
+/// Draws one of `items` by weight.
 fn pick<T: Copy>(items: impl Iterator<Item = (T, f64)>, rng: &mut impl Rng) -> Option<T> {
     let mut left: f64 = rng.random();
     let mut last = None;
@@ -159,17 +159,17 @@ fn pick<T: Copy>(items: impl Iterator<Item = (T, f64)>, rng: &mut impl Rng) -> O
     last
 }
 
-/// The place of one of `weights`, which sum to one.
+/// Draws an index by `weights`, which sum to 1.
 pub(super) fn place(weights: impl Iterator<Item = f64>, rng: &mut impl Rng) -> usize {
     pick(weights.enumerate(), rng).unwrap_or(0)
 }
 
 impl Plan {
-    /// A trader of `coin`, drawn from the crowds; `None` only if there were no crowds.
-    pub(super) fn draw(coin: &Coin, habits: &Habits, rng: &mut impl Rng) -> Option<Self> {
+    /// Draws a trader of `coin`; `None` only without crowds.
+    pub(super) fn draw(coin: &SimulatedCoin, habits: &Habits, rng: &mut impl Rng) -> Option<Self> {
         let crowd = pick(CROWDS.iter().map(|crowd| (crowd, crowd.share)), rng)?;
         let wished = habits.leverage(crowd, rng)?;
-        // By inversion of the power law.
+        // Inverse transform sampling of the power law.
         let tail = (1.0 - rng.random::<f64>() * (1.0 - crowd.beyond)).powf(-1.0 / crowd.tail);
         let notional = coin.scale / coin.arrivals * crowd.size * tail;
         let patience = crowd.patience * habits.patience;
@@ -191,15 +191,20 @@ impl Plan {
         })
     }
 
-    /// The position this plan becomes at a price, under the margin brackets of the coin.
+    /// Opens the plan at a price under the margin brackets of the coin.
     ///
-    /// A trader who wishes more leverage than the bracket allows takes what it allows.
-    pub(super) fn take(&self, coin: &Coin, side: Side, entry: f64) -> (Terms, Exits) {
+    /// The leverage is limited to that of the bracket.
+    pub(super) fn take(
+        &self,
+        coin: &SimulatedCoin,
+        side: Side,
+        entry: f64,
+    ) -> (PositionTerms, Exits) {
         let lots = coin.lots(self.notional / entry);
         let quantity = coin.quantity(lots);
         let (bracket, deduction) = coin.bracket(quantity * entry);
         let leverage = self.leverage.min(bracket.leverage);
-        // All per base unit. Extra margin takes parts of what is not yet covered, so it never covers everything.
+        // Per base unit. Added margin covers a part of the uncovered value, never all of it.
         let initial = entry / leverage;
         let relief = deduction / quantity;
         let uncovered = entry - initial - relief;
@@ -219,7 +224,7 @@ impl Plan {
             Side::Long => (out, self.profit.map(|ways| entry * (1.0 + away * ways))),
             Side::Short => (self.profit.map(|ways| entry * (-away * ways).exp()), out),
         };
-        let terms = Terms {
+        let terms = PositionTerms {
             side,
             leverage,
             entry,
@@ -230,7 +235,7 @@ impl Plan {
     }
 }
 
-/// The side of the next trader: some follow the last move, and funding draws traders to the lighter side.
+/// Draws the side of the next trader: momentum and funding shift the odds.
 pub(super) fn side(momentum: f64, longs: i64, shorts: i64, rng: &mut impl Rng) -> Side {
     let total = count(longs.saturating_add(shorts)).max(1.0);
     let crowding = count(longs.saturating_sub(shorts)) / total;
@@ -334,9 +339,9 @@ mod tests {
     #[test]
     fn the_lighter_side_draws_traders() {
         let mut rng = ChaCha8Rng::seed_from_u64(2);
-        let mut longs = |held: (i64, i64)| {
+        let mut longs = |open_lots: (i64, i64)| {
             (0..2000)
-                .filter(|_| side(0.0, held.0, held.1, &mut rng) == Side::Long)
+                .filter(|_| side(0.0, open_lots.0, open_lots.1, &mut rng) == Side::Long)
                 .count()
         };
         assert!(longs((60, 40)) < longs((50, 50)));

@@ -2,7 +2,7 @@
 
 use liqdata::api::{Heatmap, Liqmap, Maxpain, RawModel};
 use liqdata::archive::{Archive, Batch};
-use liqdata::engine::{Explain, Observations, Sources, State};
+use liqdata::engine::{BarSources, EstimateBasis, FitState, Observations};
 use liqdata::market::{Market, MarketQuery, RefusalCode};
 use liqdata::model::{Millis, ObservedBar, TimeRange, Vocabulary, Window};
 use liqdata::server::status;
@@ -39,7 +39,7 @@ fn of_tables(batch: &Batch, now: i64, length: i64) -> Market {
     });
     let readings = batch.open_interest.iter().cloned().map(Into::into);
     // Tables of bars name no exchange; all of these are of one.
-    let mut sources = Sources::default();
+    let mut sources = BarSources::default();
     sources.push(Millis(START), &["binance"]);
     let observations = Observations::new(
         orders.collect(),
@@ -113,7 +113,7 @@ fn an_archive_is_fitted_to_its_orders_as_tables_are() {
                 [&market, &tables].map(|market| market.answer(&question, as_of).unwrap());
             let [fit, same] =
                 [&one, &other].map(|answer| answer.explain.as_ref().unwrap().fit.clone().unwrap());
-            assert_eq!((fit.state, fit.from), (State::Fitted, Some("orders")));
+            assert_eq!((fit.state, fit.from), (FitState::Fitted, Some("orders")));
             assert_eq!(
                 (fit.as_of, fit.periods, fit.with_liquidations),
                 (same.as_of, same.periods, same.with_liquidations)
@@ -290,10 +290,14 @@ fn a_length_that_bars_cannot_be_made_into_is_a_400() {
 #[test]
 fn an_estimate_names_the_exchanges_it_is_made_of() {
     type Venues<'a> = Vec<(&'a str, usize)>;
-    fn explain<E: MarketQuery>(market: &Market, question: &E, as_of: Option<Millis>) -> Explain {
+    fn explain<E: MarketQuery>(
+        market: &Market,
+        question: &E,
+        as_of: Option<Millis>,
+    ) -> EstimateBasis {
         market.answer(question, as_of).unwrap().explain.unwrap()
     }
-    fn venues(explain: &Explain) -> [Venues<'_>; 3] {
+    fn venues(explain: &EstimateBasis) -> [Venues<'_>; 3] {
         [
             &explain.price_venues,
             &explain.volume_venues,

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use liqdata::engine::{Clock, Observations, Parameters, Step, Tier};
+use liqdata::engine::{Observations, Parameters, Step, Tier, TurnoverClock};
 use liqdata::model::{
     Millis, Model, ObservedBar, ObservedOpenInterest, ObservedOrder, Side, maintenance_margin,
     nearest_f64,
@@ -124,11 +124,11 @@ pub(crate) fn parameters(coin: &str) -> Parameters {
     Parameters {
         kappa: 0.30,
         clocks: vec![
-            Clock {
+            TurnoverClock {
                 share: 0.3,
                 per_day: 0.1,
             },
-            Clock {
+            TurnoverClock {
                 share: 0.7,
                 per_day: 16.0,
             },

@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 
 use liqdata::engine::{
-    EngineError, Move, Observations, Ring, View, crossed, heatmap, levels, liqmap, maxpain,
-    refreshed,
+    EngineError, Observations, PriceMove, Ring, View, crossed_by_moves, crossed_by_periods,
+    heatmap, levels, liqmap, maxpain,
 };
 use liqdata::model::{
     Bar, Chosen, FineGrid, HeatmapGrid, HeatmapRange, LiquidationMap, MapRange, Margins, Millis,
@@ -386,7 +386,7 @@ fn bars_that_leave_fewer_than_twelve_columns_are_refused_with_what_would_do() {
     );
     assert_eq!(
         refused.to_string(),
-        r#"the bars of "BTC" are too coarse for 12h: they are 61 min long, at most 1 h would do"#
+        r#"the bars of "BTC" are too long for 12h: 61 min; allowed: at most 1 h"#
     );
 }
 
@@ -672,7 +672,13 @@ fn an_estimate_is_made_with_the_parameters_of_the_caller() {
     let observations = calm(15 * MINUTE, 96);
     let view = observations.at(None);
     let ask = |own: Option<&Specification>| {
-        heatmap(&view.under(own), "BTC", HeatmapRange::H24, Model::Expected).unwrap()
+        heatmap(
+            &view.with_model(own),
+            "BTC",
+            HeatmapRange::H24,
+            Model::Expected,
+        )
+        .unwrap()
     };
     let usual = ask(None);
     let mut own = Specification::default();
@@ -690,7 +696,7 @@ fn an_estimate_is_made_with_the_parameters_of_the_caller() {
 
     own.tiers = Some(vec![20]);
     own.mmr = Some(Margins::Each(vec![0.01]));
-    let levels = levels(&view.under(Some(&own)), "BTC", None).unwrap();
+    let levels = levels(&view.with_model(Some(&own)), "BTC", None).unwrap();
     assert_eq!(levels.explain.tiers, [20.0]);
     assert_eq!(levels.explain.maintenance_margins, [0.01]);
     // The contract's four are shown, and what stands at 20x stands for those near 25x.
@@ -711,12 +717,12 @@ fn what_a_move_crosses_is_the_map_between_the_price_and_its_ends() {
             .map(|bin| bin.total)
             .sum()
     };
-    let moves = [0.0, 0.05, 0.9].map(|reach| Move {
+    let moves = [0.0, 0.05, 0.9].map(|reach| PriceMove {
         at: Millis(NOW),
         low: map.current_price * (1.0 - reach),
         high: map.current_price * (1.0 + reach),
     });
-    let found = crossed(&view, "BTC", &model, &moves).unwrap();
+    let found = crossed_by_moves(&view, "BTC", &model, &moves).unwrap();
     let [still, near_by, all] = [0, 1, 2].map(|place| found[place].unwrap());
     assert_eq!(still.map(f64::to_bits), [0; 2]);
     for (side, usd) in [(Side::Long, all[0]), (Side::Short, all[1])] {
@@ -736,9 +742,9 @@ fn a_sweep_knows_nothing_of_the_future_and_one_bar_is_crossed_as_it_is_found() {
     let whole = calm(15 * MINUTE, 400);
     let model = Chosen::Numbered(Model::Expected);
     let bars = whole.bars("BTC").to_vec();
-    let moves: Vec<Move> = bars
+    let moves: Vec<PriceMove> = bars
         .iter()
-        .map(|bar| Move {
+        .map(|bar| PriceMove {
             at: bar.open_time,
             low: bar.low,
             high: bar.high,
@@ -746,13 +752,13 @@ fn a_sweep_knows_nothing_of_the_future_and_one_bar_is_crossed_as_it_is_found() {
         .collect();
     let opens: Vec<Millis> = bars.iter().map(|bar| bar.open_time).collect();
     let view = whole.at(None);
-    let frozen = crossed(&view, "BTC", &model, &moves).unwrap();
+    let frozen = crossed_by_moves(&view, "BTC", &model, &moves).unwrap();
     assert_eq!(frozen[0], None);
-    let by_bar = refreshed(&view, "BTC", &model, &opens, 15 * MINUTE).unwrap();
+    let by_bar = crossed_by_periods(&view, "BTC", &model, &opens, 15 * MINUTE).unwrap();
     // Nothing is known before the first bar has closed.
     assert_eq!(by_bar, frozen);
     let by_hour: Vec<Millis> = opens.iter().copied().step_by(4).collect();
-    let hours = refreshed(&view, "BTC", &model, &by_hour, HOUR).unwrap();
+    let hours = crossed_by_periods(&view, "BTC", &model, &by_hour, HOUR).unwrap();
     assert_eq!(hours[0], None);
     for (hour, bars) in hours.iter().zip(by_bar.chunks(4)).skip(1) {
         for side in [0, 1] {
@@ -763,10 +769,10 @@ fn a_sweep_knows_nothing_of_the_future_and_one_bar_is_crossed_as_it_is_found() {
     let then = bars[200].open_time;
     let earlier = whole.at(Some(then));
     assert_eq!(
-        crossed(&earlier, "BTC", &model, &moves[..200]).unwrap(),
+        crossed_by_moves(&earlier, "BTC", &model, &moves[..200]).unwrap(),
         frozen[..200]
     );
-    let longer = refreshed(&view, "BTC", &model, &opens, MINUTE).unwrap_err();
+    let longer = crossed_by_periods(&view, "BTC", &model, &opens, MINUTE).unwrap_err();
     assert!(matches!(longer, EngineError::TooCoarse { .. }));
 }
 
@@ -783,10 +789,10 @@ fn a_sweep_does_not_know_of_later_orders_and_readings() {
         .collect();
     let (orders, ..) = whole.rows();
     let late = Observations::new(orders, bars, late, None).unwrap();
-    let moves: Vec<Move> = whole
+    let moves: Vec<PriceMove> = whole
         .bars("BTC")
         .iter()
-        .map(|bar| Move {
+        .map(|bar| PriceMove {
             at: bar.open_time,
             low: bar.low,
             high: bar.high,
@@ -794,7 +800,7 @@ fn a_sweep_does_not_know_of_later_orders_and_readings() {
         .collect();
     for model in [Model::Exposure, Model::Expected] {
         let model = Chosen::Numbered(model);
-        let of = |view: &View<'_>| crossed(view, "BTC", &model, &moves).unwrap();
+        let of = |view: &View<'_>| crossed_by_moves(view, "BTC", &model, &moves).unwrap();
         for all in [&whole, &late] {
             let found = of(&all.at(None));
             for cut in [150, 300] {

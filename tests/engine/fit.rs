@@ -1,6 +1,6 @@
 //! The online fit, held against markets of which it is known what share of what is crossed is reported.
 
-use liqdata::engine::{Fit, Move, Observations, State, crossed, heatmap, liqmap};
+use liqdata::engine::{Fit, FitState, Observations, PriceMove, crossed_by_moves, heatmap, liqmap};
 use liqdata::model::{
     Chosen, HeatmapRange, MapRange, Millis, Model, ObservedBar, ObservedLiquidations,
     ObservedOpenInterest, Specification,
@@ -45,10 +45,10 @@ fn path(seed: u64, days: i64) -> (Vec<ObservedBar>, Vec<ObservedOpenInterest>) {
 }
 
 /// The moves of whole hours, by open: what the price did in the four bars of each.
-fn moves(bars: &[ObservedBar]) -> Vec<Move> {
+fn moves(bars: &[ObservedBar]) -> Vec<PriceMove> {
     let hours = bars.chunks_exact(4);
     hours
-        .map(|hour| Move {
+        .map(|hour| PriceMove {
             at: hour[0].timestamp,
             low: hour.iter().fold(f64::INFINITY, |low, bar| low.min(bar.low)),
             high: hour.iter().fold(0.0, |high: f64, bar| high.max(bar.high)),
@@ -64,11 +64,11 @@ fn reported(
     model: &Chosen,
     calm: u32,
     share: impl Fn(i64, usize) -> f64,
-) -> (Observations, Vec<Move>) {
+) -> (Observations, Vec<PriceMove>) {
     let (bars, readings) = path(seed, days);
     let moves = moves(&bars);
     let unfitted = Observations::new(Vec::new(), bars.clone(), readings.clone(), None).unwrap();
-    let of_map = crossed(&unfitted.at(None), COIN, model, &moves).unwrap();
+    let of_map = crossed_by_moves(&unfitted.at(None), COIN, model, &moves).unwrap();
     let mut chance = fastrand::Rng::with_seed(seed + 1);
     let mut noise = || {
         let sum: f64 = (0..calm).map(|_| -chance.f64().max(1e-12).ln()).sum();
@@ -90,7 +90,11 @@ fn reported(
 }
 
 /// As `reported` of the exposed map, as noisy as single exponentials.
-fn market(seed: u64, days: i64, share: impl Fn(i64, usize) -> f64) -> (Observations, Vec<Move>) {
+fn market(
+    seed: u64,
+    days: i64,
+    share: impl Fn(i64, usize) -> f64,
+) -> (Observations, Vec<PriceMove>) {
     reported(seed, days, &Model::Exposure.into(), 1, share)
 }
 
@@ -109,8 +113,12 @@ fn expected() -> Chosen {
 }
 
 /// What model 3 told of each hour before it began, and what the hour brought, of the last `days`.
-fn told(made: &Observations, moves: &[Move], days: i64) -> Vec<(Move, [f64; 2], [f64; 2])> {
-    let told = crossed(&made.at(None), COIN, &expected(), moves).unwrap();
+fn told(
+    made: &Observations,
+    moves: &[PriceMove],
+    days: i64,
+) -> Vec<(PriceMove, [f64; 2], [f64; 2])> {
+    let told = crossed_by_moves(&made.at(None), COIN, &expected(), moves).unwrap();
     let realised = made.liquidations();
     let realised: std::collections::BTreeMap<Millis, [f64; 2]> = realised
         .map(|row| (row.timestamp, [row.long_usd, row.short_usd]))
@@ -129,7 +137,10 @@ fn the_share_that_is_reported_is_found_for_each_side() {
     let (made, _) = reported(1, DAYS, &Model::Exposure.into(), 100, share);
     let map = liqmap(&made.at(None), COIN, MapRange::D7, Some(&expected())).unwrap();
     let fit = map.explain.fit.unwrap();
-    assert_eq!((fit.state, fit.from), (State::Fitted, Some("liquidations")));
+    assert_eq!(
+        (fit.state, fit.from),
+        (FitState::Fitted, Some("liquidations"))
+    );
     assert!(fit.with_liquidations > 1000, "{}", fit.with_liquidations);
     let [long, short] = fit.kappa;
     assert!((0.045..0.055).contains(&long), "{long}");
@@ -222,17 +233,20 @@ fn the_prior_stands_until_two_hundred_periods_have_liquidations() {
     };
     // Where nothing is fitted the map is model 2's.
     assert_eq!(known(190), (2, None));
-    assert_eq!(known(300), (3, Some(State::Fitted)));
+    assert_eq!(known(300), (3, Some(FitState::Fitted)));
     let as_of = Some(moves[190].at);
     let map = heatmap(&made.at(as_of), COIN, HeatmapRange::D3, Model::Expected).unwrap();
     let fit = map.explain.fit.unwrap();
-    assert_eq!((fit.state, fit.interval), (State::Prior, None));
+    assert_eq!((fit.state, fit.interval), (FitState::Prior, None));
     assert!((150..190).contains(&fit.with_liquidations));
     assert!((map.explain.kappa.unwrap()[0] - 0.30).abs() < 1e-12);
     let none = Observations::new(Vec::new(), path(7, 20).0, Vec::new(), None).unwrap();
     let map = liqmap(&none.at(None), COIN, MapRange::D1, Some(&expected())).unwrap();
     let fit = map.explain.fit.unwrap();
-    assert_eq!((fit.state, fit.from, fit.periods), (State::Prior, None, 0));
+    assert_eq!(
+        (fit.state, fit.from, fit.periods),
+        (FitState::Prior, None, 0)
+    );
 }
 
 #[test]
@@ -252,8 +266,8 @@ fn a_fit_knows_nothing_of_what_came_after_its_day() {
     let (_, bars, readings) = made.rows();
     let other = Observations::new(Vec::new(), bars, readings, None).unwrap();
     let other = other.with_liquidations(changed).unwrap();
-    let both =
-        [&made, &other].map(|made| crossed(&made.at(None), COIN, &expected(), &moves).unwrap());
+    let both = [&made, &other]
+        .map(|made| crossed_by_moves(&made.at(None), COIN, &expected(), &moves).unwrap());
     let day = cut + DAY;
     let mut differ = 0;
     for (place, one) in moves.iter().enumerate() {
@@ -321,7 +335,7 @@ fn what_a_map_does_not_explain_is_not_told_to_lie_in_it() {
         ..Specification::default()
     });
     let fit = fit_of(&made, &far);
-    assert_eq!(fit.state, State::Fitted);
+    assert_eq!(fit.state, FitState::Fitted);
     assert!(fit.path_share.unwrap().iter().all(|share| *share > 0.99));
     assert!(
         fit.kappa.iter().all(|kappa| *kappa < 1.0),

@@ -2,7 +2,9 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use liqdata::engine::{View, Wanted, chart, coins, coverage, exchanges, largest, orders, overview};
+use liqdata::engine::{
+    OrderFilter, View, chart, coins, coverage, exchanges, largest, orders, overview,
+};
 use liqdata::model::{Millis, ObservedOrder, Order, Side, Symbol, Window, nearest_f64};
 use proptest::prelude::*;
 use rust_decimal::Decimal;
@@ -160,7 +162,7 @@ proptest! {
             for symbol in [None, Some("BTCUSDT")] {
                 for least in [None, Some(Decimal::from(5000))] {
                     let symbol = symbol.and_then(Symbol::read);
-                    let wanted = Wanted { symbol: symbol.as_ref(), exchange: None, least };
+                    let wanted = OrderFilter { symbol: symbol.as_ref(), exchange: None, least };
                     let of_them = biggest.iter().filter(|order| {
                         symbol.as_ref().is_none_or(|_| order.symbol == "BTCUSDT")
                             && least.is_none_or(|least| order.value_usd >= least)
@@ -192,7 +194,7 @@ proptest! {
                 for least in [None, Some(Decimal::from(5000))] {
                     let large = feed.iter().filter(|order| least.is_none_or(|least| order.value_usd >= least));
                     let page: Vec<Order> = large.skip(offset as usize).take(limit).cloned().collect();
-                    let wanted = Wanted { symbol: asked.as_ref(), exchange, least };
+                    let wanted = OrderFilter { symbol: asked.as_ref(), exchange, least };
                     let told = orders(&view, wanted, limit, offset).into_iter();
                     let told: Vec<Order> = told.map(|row| row.order).collect();
                     prop_assert_eq!(told, page);
@@ -285,7 +287,9 @@ fn a_late_row_lands_where_it_belongs_and_is_hidden_before_it_was_received() {
     let view = observations.at(Some(Millis(NOW - HOUR)));
     assert_eq!(view.now(), Millis(NOW - HOUR));
     assert_eq!(
-        orders(&view, Wanted::default(), 10, 0)[0].order.timestamp,
+        orders(&view, OrderFilter::default(), 10, 0)[0]
+            .order
+            .timestamp,
         Millis(NOW - 3 * HOUR)
     );
 }

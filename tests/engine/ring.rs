@@ -1,6 +1,6 @@
 //! The ring: whatever arrives, in whatever order, it answers as a count of everything does.
 
-use liqdata::engine::{self, Observations, Ring, RingFault, RingPart, Wanted};
+use liqdata::engine::{self, Observations, OrderFilter, Ring, RingFault, RingPart};
 use liqdata::model::{Millis, ObservedOrder, Order, OrderBrief, Side, Symbol, Vocabulary, Window};
 use proptest::prelude::*;
 use rust_decimal::Decimal;
@@ -119,7 +119,7 @@ fn replies(view: &engine::View<'_>) -> Vec<String> {
             said.push(format!("{:?}", engine::coins(view, window, limit)));
             said.push(format!(
                 "{:?}",
-                engine::largest(view, window, Wanted::default(), limit)
+                engine::largest(view, window, OrderFilter::default(), limit)
             ));
         }
         said.push(format!("{:?}", engine::exchanges(view, window)));
@@ -137,7 +137,7 @@ fn replies(view: &engine::View<'_>) -> Vec<String> {
             "{:?}",
             engine::orders(
                 view,
-                Wanted {
+                OrderFilter {
                     symbol: symbol.and_then(Symbol::read).as_ref(),
                     exchange,
                     least: None,
@@ -153,7 +153,7 @@ fn replies(view: &engine::View<'_>) -> Vec<String> {
         (None, Some("okx"), 20_000),
     ] {
         let symbol = symbol.and_then(Symbol::read);
-        let wanted = Wanted {
+        let wanted = OrderFilter {
             symbol: symbol.as_ref(),
             exchange,
             least: Some(least.into()),
@@ -318,8 +318,8 @@ fn the_largest_and_the_hours_of_many_orders_are_those_of_a_count_of_everything()
             for &window in Window::ALL {
                 for limit in [0, 1, 20, 200, 10_000] {
                     assert_eq!(
-                        engine::largest(&view, window, Wanted::default(), limit),
-                        engine::largest(&counted, window, Wanted::default(), limit),
+                        engine::largest(&view, window, OrderFilter::default(), limit),
+                        engine::largest(&counted, window, OrderFilter::default(), limit),
                         "{amounts} amounts, round {round}, {window}, {limit}"
                     );
                 }

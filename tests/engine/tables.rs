@@ -1,6 +1,6 @@
 //! What a table must be, and what becomes of it.
 
-use liqdata::engine::{Observations, TableFault, Wanted, orders};
+use liqdata::engine::{Observations, OrderFilter, TableFault, orders};
 use liqdata::model::{Millis, ObservedBar, ObservedOpenInterest, ObservedOrder, Side};
 use rust_decimal::Decimal;
 
@@ -221,8 +221,8 @@ fn rows_in_any_order_give_the_same_observations() {
     let straight = of_orders(rows().collect(), NOW);
     let reversed = of_orders(rows().rev().collect(), NOW);
     assert_eq!(
-        orders(&straight.at(None), Wanted::default(), 100, 0),
-        orders(&reversed.at(None), Wanted::default(), 100, 0)
+        orders(&straight.at(None), OrderFilter::default(), 100, 0),
+        orders(&reversed.at(None), OrderFilter::default(), 100, 0)
     );
 }
 

@@ -1,6 +1,6 @@
 //! The ledger of one exchange, and maps in bins of a width that was asked for.
 
-use liqdata::engine::{EngineError, binned, heatmap, liqmap};
+use liqdata::engine::{EngineError, heatmap, liqmap, liqmap_with_bins};
 use liqdata::model::{BinWidth, Chosen, HeatmapRange, MapRange, Millis, Model, Side};
 use proptest::prelude::*;
 
@@ -72,7 +72,7 @@ proptest! {
         let usual = liqmap(&view, market.coin, MapRange::All, None).unwrap().reply;
         let price = usual.current_price;
         let width = BinWidth::new(price * 10_f64.powf(width)).unwrap();
-        let wide = binned(&view, market.coin, MapRange::All, None, Some(width)).unwrap();
+        let wide = liqmap_with_bins(&view, market.coin, MapRange::All, None, Some(width)).unwrap();
         prop_assert_eq!(wide.reply.bin_width, width.get());
         for side in [Side::Long, Side::Short] {
             let sum = |map: &liqdata::model::LiquidationMap| -> f64 {
@@ -159,7 +159,7 @@ fn a_map_has_at_most_100_000_bins_and_none_is_wider_than_the_price_is_high() {
         let width = BinWidth::new(width).unwrap();
         let model = Chosen::from(Model::Exposure);
         let view = observations.at(None);
-        binned(&view, "BTC", MapRange::D1, Some(&model), Some(width)).map(|_| ())
+        liqmap_with_bins(&view, "BTC", MapRange::D1, Some(&model), Some(width)).map(|_| ())
     };
     assert_eq!(bins(100.0), Ok(()));
     assert_eq!(bins(0.01), Ok(()));

@@ -161,7 +161,7 @@ def test_the_simulation_shows_everything():
     assert {row["sampling"] for row in samples.simulated().undercount()} == {"complete"}
 
 
-NOBODY = "unknown: nobody is on record as having listened to all of it"
+UNRECORDED = "unknown: no complete recording in the window"
 
 
 @pytest.mark.parametrize("how", ["tables", "file", "sampled"])
@@ -173,12 +173,12 @@ def test_what_nobody_listened_to_is_no_complete_tape(heard, how):
         market = heard(rows, runs=((25, 0),) if how == "sampled" else (), completeness="sampled")
     for venue in TAPES:
         row = row_of(market, venue)
-        assert (row["sampling"], row["method"]) == ("complete", NOBODY)
+        assert (row["sampling"], row["method"]) == ("complete", UNRECORDED)
         assert row["estimated_usd"] is row["low_usd"] is row["high_usd"] is None
         assert row["observed_usd"] == sum(one["value_usd"] for one in rows if one["exchange"] == venue)
     row = row_of(market, "okx")
     assert row["estimated_usd"] is row["low_usd"] is row["high_usd"] is None
-    assert row["method"].startswith("unknown: no complete tape that was listened to")
+    assert row["method"].startswith("unknown: no complete tape in the window")
 
 
 def test_of_a_tape_that_was_listened_to_for_a_while_that_alone_counts(heard):
@@ -189,7 +189,7 @@ def test_of_a_tape_that_was_listened_to_for_a_while_that_alone_counts(heard):
     mixed += [row for row in silent if row["timestamp"] <= NOW - 12 * HOUR]
     market = heard(mixed, runs=((12, 0),))
     row = row_of(market, "bybit")
-    assert row["method"] == "unknown: all of it is told of 50.0 % of the window"
+    assert row["method"] == "unknown: a complete tape of only 50.0 % of the window"
     assert row["estimated_usd"] is row["low_usd"] is row["high_usd"] is None
     listened = [row for row in rows if row["exchange"] == "aster" or row["timestamp"] >= NOW - 12 * HOUR]
     assert row_of(market, "aster") == row_of(heard(listened, runs=((12, 0),)), "aster")

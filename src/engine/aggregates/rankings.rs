@@ -1,4 +1,4 @@
-//! The six realised replies: exact sums and rankings of the orders in a rolling window.
+//! The realised replies: exact sums and rankings of orders in a rolling window.
 
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
@@ -6,26 +6,26 @@ use std::collections::BTreeMap;
 use rust_decimal::Decimal;
 
 use crate::engine::View;
-use crate::engine::rolling::{Ring, SumName, Sums};
+use crate::engine::rolling::{Ring, SideSums, SumKey};
 use crate::model::{
     ChartRow, CoinTotals, ExactSum, ExchangeTotals, GroupedOrder, Millis, Order, Side, Symbol,
     TimeRange, TotalsByWindow, Vocabulary, Window,
 };
 
-/// Exchange, symbol and coin of each listing that an order was ever of.
+/// Exchange, symbol and coin of every listing with an order.
 pub fn listings<'a>(view: &View<'a>) -> impl Iterator<Item = [&'a str; 3]> + use<'a> {
     view.ring().names().listings()
 }
 
-/// Totals of the four windows.
+/// Returns the totals of the four windows.
 #[must_use]
 pub fn overview(view: &View) -> TotalsByWindow {
     let mut overview = TotalsByWindow::default();
     for (slot, window) in overview.windows.iter_mut().zip(Window::ALL) {
-        let totals = if view.stands() {
+        let totals = if view.is_current() {
             view.ring().totals(*window)
         } else {
-            let mut totals = Sums::default();
+            let mut totals = SideSums::default();
             view.each_sum(*window, |_, sums| totals.merge(sums));
             totals
         };
@@ -34,18 +34,18 @@ pub fn overview(view: &View) -> TotalsByWindow {
     overview
 }
 
-/// A name, the sums of its orders, and their total.
-type Named<'a> = (&'a str, Sums, ExactSum);
+/// A name, its sums and their total.
+type Named<'a> = (&'a str, SideSums, ExactSum);
 
-/// The `limit` names with the most in a window, descending, ties by name; names without orders are left out.
+/// The `limit` names with the largest totals in a window, descending, ties by name; names without orders are left out.
 fn ranked<'a>(
     view: &View<'a>,
     window: Window,
     names: &'a [String],
-    name: impl Fn(SumName) -> u32,
+    name: impl Fn(SumKey) -> u32,
     limit: usize,
 ) -> Vec<Named<'a>> {
-    let mut groups = vec![Sums::default(); names.len()];
+    let mut groups = vec![SideSums::default(); names.len()];
     view.each_sum(window, |of, sums| {
         if let Some(group) = groups.get_mut(name(of) as usize) {
             group.merge(sums);
@@ -67,7 +67,7 @@ fn ranked<'a>(
         .collect()
 }
 
-/// The coins with the most liquidated USD, descending, ties by name.
+/// Returns the coins with the most liquidated USD, descending, ties by name.
 #[must_use]
 pub fn coins(view: &View, window: Window, limit: usize) -> Vec<CoinTotals> {
     let names = view.ring().names().coins();
@@ -83,7 +83,7 @@ pub fn coins(view: &View, window: Window, limit: usize) -> Vec<CoinTotals> {
         .collect()
 }
 
-/// Liquidated USD per exchange, descending, ties by name.
+/// Returns liquidated USD per exchange, descending, ties by name.
 #[must_use]
 pub fn exchanges(view: &View, window: Window) -> Vec<ExchangeTotals> {
     let names = view.ring().names().exchanges();
@@ -99,19 +99,19 @@ pub fn exchanges(view: &View, window: Window) -> Vec<ExchangeTotals> {
         .collect()
 }
 
-/// Which orders are wanted; all where nothing is said.
+/// A filter of orders; the default accepts all.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Wanted<'a> {
-    /// Only those of this trading pair, or of all pairs of this coin.
+pub struct OrderFilter<'a> {
+    /// Orders of this trading pair, or of all pairs of this coin.
     pub symbol: Option<&'a Symbol>,
-    /// Only those of this exchange, in our spelling.
+    /// Orders of this exchange, by its normalised name.
     pub exchange: Option<&'a str>,
-    /// Only those of at least so many USD.
+    /// Orders of at least so many USD.
     pub least: Option<Decimal>,
 }
 
-impl<'a> Wanted<'a> {
-    /// Whether an order of the ring, by its place, is wanted; none where no order can be.
+impl<'a> OrderFilter<'a> {
+    /// A test of ring places; `None` if no order can match.
     fn of(self, ring: &'a Ring) -> Option<impl Fn(usize) -> bool + 'a> {
         let pairs = (self.symbol.is_some() || self.exchange.is_some()).then(|| {
             ring.names().pairs_with(|[venue, pair, coin]| {
@@ -132,9 +132,9 @@ impl<'a> Wanted<'a> {
     }
 }
 
-/// The largest of the orders `wanted` by USD, descending, ties newest first.
+/// Returns the largest matching orders by USD, descending, ties newest first.
 #[must_use]
-pub fn largest(view: &View, window: Window, wanted: Wanted<'_>, limit: usize) -> Vec<Order> {
+pub fn largest(view: &View, window: Window, wanted: OrderFilter<'_>, limit: usize) -> Vec<Order> {
     let places = view.places(window.millis());
     let ring = view.ring();
     let Some(is_wanted) = wanted.of(ring) else {
@@ -145,17 +145,22 @@ pub fn largest(view: &View, window: Window, wanted: Wanted<'_>, limit: usize) ->
         .collect()
 }
 
-/// One page of the orders `wanted`: newest first, orders of one instant in the order they arrived.
+/// Returns one page of matching orders: newest first, orders of one instant in order of arrival.
 #[must_use]
-pub fn orders(view: &View, wanted: Wanted<'_>, limit: usize, offset: u64) -> Vec<GroupedOrder> {
+pub fn orders(
+    view: &View,
+    wanted: OrderFilter<'_>,
+    limit: usize,
+    offset: u64,
+) -> Vec<GroupedOrder> {
     orders_between(view, wanted, TimeRange::ALL, limit, offset)
 }
 
-/// As [`orders`], of the orders in `range`.
+/// As [`orders`], limited to `range`.
 #[must_use]
 pub fn orders_between(
     view: &View,
-    wanted: Wanted<'_>,
+    wanted: OrderFilter<'_>,
     range: TimeRange,
     limit: usize,
     offset: u64,
@@ -175,7 +180,9 @@ pub fn orders_between(
         .collect()
 }
 
-/// USD per UTC hour and side of a trading pair, or of all pairs of a coin, over the last 24 hours; an hour and side without orders has no row.
+/// Returns USD per UTC hour and side of a pair, or of all pairs of a coin, over 24 hours.
+///
+/// Hours and sides without orders have no row.
 #[must_use]
 pub fn chart(view: &View, symbol: &Symbol) -> Vec<ChartRow> {
     let ring = view.ring();
@@ -183,7 +190,7 @@ pub fn chart(view: &View, symbol: &Symbol) -> Vec<ChartRow> {
         .names()
         .pairs_with(|[_, pair, coin]| symbol.means(pair, coin));
     let mut hours: BTreeMap<(Millis, Side), ExactSum> = BTreeMap::new();
-    if view.stands() {
+    if view.is_current() {
         for (pair, _) in (0..).zip(&wanted).filter(|(_, wanted)| **wanted) {
             for hour in ring.hours(pair) {
                 for (side, usd) in hour.sums() {

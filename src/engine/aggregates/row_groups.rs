@@ -1,22 +1,22 @@
-//! Rows by what several columns say of them together: every combination that is met has a number.
+//! Grouping of rows by several columns.
 
 use std::collections::HashMap;
 
-/// A table of so many places is kept for the combinations; where there could be more, they are looked up.
+/// Maximum size of the lookup table of combinations; a hash map is used beyond it.
 const MOST: usize = 1 << 20;
 const NONE: u32 = u32::MAX;
 
-/// Rows with the numbers of their groups.
+/// Rows with their group numbers.
 #[derive(Debug)]
-pub(crate) struct Grouped {
-    /// The group of each row.
+pub(crate) struct RowGroups {
+    /// Group of each row.
     pub(crate) of_rows: Vec<u32>,
-    /// The first row of each group.
+    /// First row of each group.
     pub(crate) firsts: Vec<usize>,
 }
 
-impl Grouped {
-    /// So many rows in one group.
+impl RowGroups {
+    /// Creates one group of all rows.
     pub(crate) fn together(rows: usize) -> Self {
         Self {
             of_rows: vec![0; rows],
@@ -24,12 +24,12 @@ impl Grouped {
         }
     }
 
-    /// The same, each group divided by the numbers of a column, all of which are below `values`.
+    /// Splits the groups by the numbers of a column, which are below `values`.
     pub(crate) fn by(mut self, numbers: &[i32], values: usize) -> Self {
         let mut firsts = Vec::new();
         let mut number = |known: &mut u32, row: usize| {
             if *known == NONE {
-                // A batch has some ten thousand rows.
+                // Batches have about ten thousand rows.
                 *known = u32::try_from(firsts.len()).unwrap_or(NONE);
                 firsts.push(row);
             }
@@ -64,13 +64,13 @@ mod tests {
 
     #[test]
     fn rows_are_together_where_all_columns_agree() {
-        let found = Grouped::together(5)
+        let found = RowGroups::together(5)
             .by(&[0, 1, 0, 1, 0], 2)
             .by(&[7, 7, 7, 8, 9], 10);
         assert_eq!(found.of_rows, [0, 1, 0, 2, 3]);
         assert_eq!(found.firsts, [0, 1, 3, 4]);
-        // However many there could be.
-        let many = Grouped::together(5)
+        // The hash map gives the same groups.
+        let many = RowGroups::together(5)
             .by(&[0, 1, 0, 1, 0], 2)
             .by(&[7, 7, 7, 8, 9], MOST);
         assert_eq!((many.of_rows, many.firsts), (found.of_rows, found.firsts));

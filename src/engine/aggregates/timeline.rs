@@ -1,7 +1,7 @@
-//! Liquidations over time: sums by period and group, taken in order by order, in whatever order they come.
+//! Liquidations over time: exact sums by period and group.
 //!
-//! Periods begin at whole multiples of their length since 1970. A share of the orders has a [`Timeline`] of its own;
-//! several are joined into one. Nothing is kept of an order but its part in the sums, which are exact.
+//! Orders may come in any sequence. Periods start at multiples of their length since the epoch. Several [`Timeline`]s
+//! of parts of the orders can be joined.
 
 use std::collections::hash_map::Entry;
 use std::collections::{BTreeMap, HashMap};
@@ -10,14 +10,14 @@ use std::sync::Arc;
 use rust_decimal::Decimal;
 
 use crate::engine::View;
-use crate::engine::aggregates::row_groups::Grouped;
+use crate::engine::aggregates::row_groups::RowGroups;
 use crate::engine::coverage::feed_coverage::share;
 use crate::model::{
     ExactSum, FiledColumns, FiledOrders, FixedPoint, Interner, Millis, Numbered, OrderBrief,
     PeriodRow, Side, Symbol, TimeRange, Vocabulary,
 };
 
-/// What rows are grouped by beside the period.
+/// The columns that rows are grouped by, in addition to the period.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[expect(
     clippy::struct_excessive_bools,
@@ -34,7 +34,7 @@ pub struct Grouping {
     pub side: bool,
 }
 
-/// Which orders are counted, and how.
+/// Which orders count, and how.
 #[derive(Clone, Debug, PartialEq)]
 pub struct TimelineQuestion {
     /// Orders from this instant on.
@@ -45,18 +45,18 @@ pub struct TimelineQuestion {
     pub interval: i64,
     /// What rows are grouped by.
     pub by: Grouping,
-    /// Only orders of these pairs, and of all pairs of these coins; all where there are none.
+    /// Orders of these pairs, and of all pairs of these coins; all orders if empty.
     pub symbols: Vec<Symbol>,
-    /// Only orders of this exchange.
+    /// Orders of this exchange only.
     pub exchange: Option<String>,
-    /// Only orders of at least so many USD.
+    /// Orders of at least so many USD only.
     pub least: Option<Decimal>,
-    /// More rows than this are not put together.
+    /// Maximum number of rows.
     pub most: usize,
 }
 
 impl TimelineQuestion {
-    /// Whether an order is one of those asked for, apart from its symbol.
+    /// Whether an order is in range, without a look at its symbol.
     fn wants(&self, order: &OrderBrief<'_>) -> bool {
         (self.start..self.end).contains(&order.timestamp)
             && self
@@ -67,20 +67,20 @@ impl TimelineQuestion {
     }
 }
 
-/// What rows have in common: the codes of the names of a group, 0 where it is not grouped by them, and the side.
-type Kin = ([u32; 3], Option<Side>);
-/// A period and the number of a group.
+/// Key of a group: name codes, 0 for columns not grouped by, and the side.
+type GroupKey = ([u32; 3], Option<Side>);
+/// Period and group number.
 type Key = (i64, u32);
 
-/// The sums of one group in one period.
+/// Sums of one group in one period.
 #[derive(Clone, Copy, Debug, Default)]
-struct Sums {
+struct PeriodSums {
     usd: [ExactSum; 2],
     cnt: u64,
     largest: Decimal,
 }
 
-impl Sums {
+impl PeriodSums {
     fn join(&mut self, other: &Self) {
         for (mine, theirs) in self.usd.iter_mut().zip(other.usd) {
             *mine += theirs;
@@ -90,23 +90,23 @@ impl Sums {
     }
 }
 
-/// The number of the group of orders that lie together, and their side.
+/// Group number and side of a run of orders.
 #[derive(Clone, Copy, Debug)]
-struct Group {
+struct OrderGroup {
     number: u32,
     side: Side,
 }
 
-/// Orders of one period and group that lie together, in 10⁻¹⁸ USD.
+/// Sum of consecutive orders of one period and group, in 10⁻¹⁸ USD.
 #[derive(Clone, Copy, Debug, Default)]
-struct Run {
+struct RunSum {
     usd: i128,
     largest: i128,
     cnt: u64,
 }
 
-impl Run {
-    /// Adds an order, unless the sum would be more than the number holds.
+impl RunSum {
+    /// Adds an order; returns false if the sum would overflow.
     fn add(&mut self, usd: i128) -> bool {
         let Some(sum) = self.usd.checked_add(usd) else {
             return false;
@@ -118,38 +118,38 @@ impl Run {
     }
 }
 
-/// Sums by period and group of the orders taken in.
+/// Sums by period and group.
 #[derive(Clone, Debug)]
 pub struct Timeline {
     asked: Arc<TimelineQuestion>,
     names: Interner,
-    /// The groups that were met, each with its number.
-    groups: HashMap<Kin, u32>,
-    /// The same by their numbers.
-    kin: Vec<Kin>,
-    sums: HashMap<Key, Sums>,
-    /// Of each symbol and coin met, whether it is asked for; one is read once.
+    /// Known groups with their numbers.
+    groups: HashMap<GroupKey, u32>,
+    /// The same by number.
+    keys: Vec<GroupKey>,
+    sums: HashMap<Key, PeriodSums>,
+    /// Whether a symbol and coin match the filter, cached.
     meant: HashMap<String, HashMap<String, bool>>,
-    /// Whether there are more rows than may be.
+    /// Whether the maximum number of rows is exceeded.
     over: bool,
 }
 
 impl Timeline {
-    /// No orders yet.
+    /// Creates an empty timeline.
     #[must_use]
     pub fn new(asked: &Arc<TimelineQuestion>) -> Self {
         Self {
             asked: Arc::clone(asked),
             names: Interner::default(),
             groups: HashMap::new(),
-            kin: Vec::new(),
+            keys: Vec::new(),
             sums: HashMap::new(),
             meant: HashMap::new(),
             over: false,
         }
     }
 
-    /// Whether the symbol of an order is asked for.
+    /// Whether the symbol of an order matches the filter.
     fn means(&mut self, symbol: &str, coin: &str) -> bool {
         let asked = &self.asked.symbols;
         if asked.is_empty() {
@@ -165,7 +165,7 @@ impl Timeline {
         means
     }
 
-    /// The codes of the names that rows are grouped by.
+    /// Codes of the names that rows are grouped by.
     fn codes(&mut self, coin: &str, symbol: &str, exchange: &str) -> [u32; 3] {
         let by = self.asked.by;
         let mut code = |wanted: bool, name: &str| {
@@ -179,16 +179,16 @@ impl Timeline {
     }
 
     /// The number of a group.
-    fn number(&mut self, kin: Kin) -> u32 {
-        *self.groups.entry(kin).or_insert_with(|| {
-            // Its names have codes of the same width, and no more rows than those are put together.
-            let number = u32::try_from(self.kin.len()).unwrap_or(u32::MAX);
-            self.kin.push(kin);
+    fn number(&mut self, keys: GroupKey) -> u32 {
+        *self.groups.entry(keys).or_insert_with(|| {
+            // Codes have the same width, and the number of rows is limited below that.
+            let number = u32::try_from(self.keys.len()).unwrap_or(u32::MAX);
+            self.keys.push(keys);
             number
         })
     }
 
-    /// Takes in an order, if it is one of those asked for.
+    /// Adds an order, if it matches the question.
     pub fn take(&mut self, order: &OrderBrief<'_>) {
         if !self.asked.wants(order) || !self.means(order.symbol, order.coin) {
             return;
@@ -207,13 +207,13 @@ impl Timeline {
         sums.largest = sums.largest.max(order.value_usd);
     }
 
-    /// Which columns of filed orders it looks at.
+    /// The columns of stored orders that this timeline needs.
     #[must_use]
     pub fn columns(&self) -> FiledColumns {
         let by = self.asked.by;
         let (coins, pairs) = match self.asked.symbols.as_slice() {
             [] => (false, false),
-            // Of a whole coin its name tells all.
+            // A whole coin is identified by its coin column.
             some => (true, some.iter().any(|symbol| symbol.quote().is_some())),
         };
         FiledColumns {
@@ -224,20 +224,19 @@ impl Timeline {
         }
     }
 
-    /// Takes in those of filed orders that are asked for; they are of at least as many USD as its
-    /// [columns](Timeline::columns) say.
+    /// Adds the matching orders of a batch, which holds no orders below the least USD of [`Timeline::columns`].
     ///
-    /// Orders of one period and group that lie together are summed as whole numbers, and looked up once.
+    /// Consecutive orders of one period and group are summed as integers and looked up once.
     pub fn take_columns(&mut self, orders: &FiledOrders<'_>) {
-        let mut grouped = Grouped::together(orders.timestamp.len());
+        let mut grouped = RowGroups::together(orders.timestamp.len());
         let names = [&orders.coin, &orders.symbol, &orders.exchange];
         for Numbered { values, numbers } in names.into_iter().flatten() {
             grouped = grouped.by(numbers, values.len());
         }
         let grouped = grouped.by(orders.side.numbers, orders.side.values.len());
         let groups = grouped.firsts.iter().map(|row| self.group(orders, *row));
-        let groups: Vec<Option<Group>> = groups.collect();
-        let mut runs = vec![Run::default(); groups.len()];
+        let groups: Vec<Option<OrderGroup>> = groups.collect();
+        let mut runs = vec![RunSum::default(); groups.len()];
         let mut touched = Vec::new();
         let (asked, mut period, mut span) = (Arc::clone(&self.asked), 0, 0..0);
         let rows = orders.timestamp.iter().zip(orders.value_usd);
@@ -260,7 +259,7 @@ impl Timeline {
                 touched.push(place);
             }
             if !run.add(*usd) {
-                // More than the number holds: what there is goes to the sums.
+                // On overflow, flush the run to the exact sums.
                 self.close(period, &groups, &mut runs, &mut touched);
                 if let Some(run) = runs.get_mut(place) {
                     run.add(*usd);
@@ -271,8 +270,8 @@ impl Timeline {
         self.close(period, &groups, &mut runs, &mut touched);
     }
 
-    /// The group of a filed order, if it is one of those asked for.
-    fn group(&mut self, orders: &FiledOrders<'_>, row: usize) -> Option<Group> {
+    /// The group of a stored order, if it matches the question.
+    fn group(&mut self, orders: &FiledOrders<'_>, row: usize) -> Option<OrderGroup> {
         let name = |names: &Option<Numbered<'_, _>>| {
             names
                 .as_ref()
@@ -295,15 +294,15 @@ impl Timeline {
         let side = orders.side.at(row)?;
         let names = self.codes(coin, symbol, exchange);
         let number = self.number((names, asked.by.side.then_some(side)));
-        Some(Group { number, side })
+        Some(OrderGroup { number, side })
     }
 
-    /// Adds what was summed of a period, and begins the next.
+    /// Flushes the runs of a period.
     fn close(
         &mut self,
         period: i64,
-        groups: &[Option<Group>],
-        runs: &mut [Run],
+        groups: &[Option<OrderGroup>],
+        runs: &mut [RunSum],
         touched: &mut Vec<usize>,
     ) {
         for place in touched.drain(..) {
@@ -311,7 +310,7 @@ impl Timeline {
                 continue;
             };
             let run = std::mem::take(run);
-            let Some(Group { number, side }) = *group else {
+            let Some(OrderGroup { number, side }) = *group else {
                 continue;
             };
             let Some(sums) = self.place((period, number)) else {
@@ -321,13 +320,13 @@ impl Timeline {
                 *usd += ExactSum::from(FixedPoint(run.usd));
             }
             sums.cnt += run.cnt;
-            // It was shown to be one that a decimal holds.
+            // The value came from a decimal, so it fits one.
             let largest = FixedPoint(run.largest).decimal().unwrap_or_default();
             sums.largest = sums.largest.max(largest);
         }
     }
 
-    /// Takes in what another has taken in.
+    /// Adds the sums of another timeline.
     pub fn join(&mut self, other: &Self) {
         let texts = other.names.texts().iter();
         let codes: Vec<u32> = texts.map(|text| self.names.code(text)).collect();
@@ -336,7 +335,7 @@ impl Timeline {
             Some(code) if wanted => *code,
             _ => 0,
         };
-        let numbers = other.kin.iter().map(|([coin, symbol, exchange], side)| {
+        let numbers = other.keys.iter().map(|([coin, symbol, exchange], side)| {
             let names = [
                 code(by.coin, *coin),
                 code(by.symbol, *symbol),
@@ -356,12 +355,12 @@ impl Timeline {
         self.over |= other.over;
     }
 
-    /// Where the sums of a row stand, if there is room for the row.
-    fn place(&mut self, key: Key) -> Option<&mut Sums> {
+    /// The sums of a row; `None` if the maximum number of rows is reached.
+    fn place(&mut self, key: Key) -> Option<&mut PeriodSums> {
         let room = self.sums.len() < self.asked.most;
         match self.sums.entry(key) {
             Entry::Occupied(found) => Some(found.into_mut()),
-            Entry::Vacant(free) if room => Some(free.insert(Sums::default())),
+            Entry::Vacant(free) if room => Some(free.insert(PeriodSums::default())),
             Entry::Vacant(_) => {
                 self.over = true;
                 None
@@ -369,7 +368,7 @@ impl Timeline {
         }
     }
 
-    /// Of each code the place of its text in the order of texts.
+    /// Rank of each code in the order of its texts.
     fn ranks(&self) -> Vec<usize> {
         let texts = self.names.texts();
         let mut codes: Vec<usize> = (0..texts.len()).collect();
@@ -383,10 +382,11 @@ impl Timeline {
         ranks
     }
 
-    /// The rows, by period and then by the names of the group; those that hold nothing are left out. `None` where there are
-    /// more than may be.
+    /// Returns the rows by period, then by the names of the group; empty rows are left out.
+    ///
+    /// `None` if there are more than the maximum.
     #[must_use]
-    pub fn rows(&self, covered: &Covered) -> Option<Vec<PeriodRow>> {
+    pub fn rows(&self, covered: &RecordedCoverage) -> Option<Vec<PeriodRow>> {
         if self.over {
             return None;
         }
@@ -397,10 +397,10 @@ impl Timeline {
         };
         let ranks = self.ranks();
         let rank = |code: u32| ranks.get(code as usize).copied().unwrap_or_default();
-        // The place of each group in the order of their names.
-        let order = |(names, side): &Kin| (names.map(rank), side.map(Side::index));
-        let mut numbers: Vec<usize> = (0..self.kin.len()).collect();
-        numbers.sort_unstable_by_key(|number| self.kin.get(*number).map(order));
+        // Sort place of each group.
+        let order = |(names, side): &GroupKey| (names.map(rank), side.map(Side::index));
+        let mut numbers: Vec<usize> = (0..self.keys.len()).collect();
+        numbers.sort_unstable_by_key(|number| self.keys.get(*number).map(order));
         let mut places = vec![0_u32; numbers.len()];
         for (place, number) in (0..).zip(numbers) {
             if let Some(known) = places.get_mut(number) {
@@ -409,13 +409,13 @@ impl Timeline {
         }
         let ordered = self.sums.iter().filter_map(|((period, number), sums)| {
             let place = *places.get(*number as usize)?;
-            Some(((*period, place), self.kin.get(*number as usize)?, sums))
+            Some(((*period, place), self.keys.get(*number as usize)?, sums))
         });
         let mut ordered: Vec<_> = ordered.collect();
         ordered.sort_unstable_by_key(|(order, ..)| *order);
         let mut covered = covered.shares(&self.asked, self.names.texts());
-        let rows = ordered.into_iter().map(|((period, _), kin, sums)| {
-            let ([coin, symbol, exchange], side) = kin;
+        let rows = ordered.into_iter().map(|((period, _), keys, sums)| {
+            let ([coin, symbol, exchange], side) = keys;
             let timestamp = Millis(period * self.asked.interval);
             let [long_usd, short_usd] = sums.usd.map(|usd| usd.decimal());
             let [mut total, short] = sums.usd;
@@ -438,18 +438,18 @@ impl Timeline {
     }
 }
 
-/// When each exchange was listened to and nothing is known to be missing.
+/// When the feed of each exchange was recorded without known gaps.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Covered {
-    /// Nobody kept a record.
+pub enum RecordedCoverage {
+    /// There is no record.
     Unknown,
-    /// In these stretches of time, in order and apart from each other, of each exchange that was ever listened to.
+    /// Recorded ranges per exchange, in order and disjoint.
     At(BTreeMap<String, Vec<TimeRange>>),
 }
 
-impl Covered {
-    /// The shares of periods of what is asked, of exchanges by their codes among `names`.
-    fn shares<'a>(&'a self, asked: &'a TimelineQuestion, names: &[String]) -> Shares<'a> {
+impl RecordedCoverage {
+    /// Prepares the recorded shares of periods, for exchanges by their codes among `names`.
+    fn shares<'a>(&'a self, asked: &'a TimelineQuestion, names: &[String]) -> CoverageShares<'a> {
         let known = match self {
             Self::Unknown => None,
             Self::At(venues) => Some(venues),
@@ -460,37 +460,38 @@ impl Covered {
         let (venues, spans): (Vec<&String>, Vec<&[TimeRange]>) =
             venues.map(|(name, spans)| (name, spans.as_slice())).unzip();
         let place = |name| venues.iter().position(|venue| *venue == name);
-        Shares {
+        CoverageShares {
             asked,
             spans,
             places: names.iter().map(place).collect(),
-            told: None,
+            last: None,
         }
     }
 }
 
-/// The covered shares of one period after the other.
-struct Shares<'a> {
+/// Recorded shares, period by period.
+struct CoverageShares<'a> {
     asked: &'a TimelineQuestion,
-    /// When each exchange asked about was listened to.
+    /// Recorded ranges of each exchange asked for.
     spans: Vec<&'a [TimeRange]>,
-    /// Which of these is the exchange of each code.
+    /// Index of the exchange of each code in `spans`.
     places: Vec<Option<usize>>,
-    /// The shares of the last period that was asked about.
-    told: Option<(Millis, Vec<f64>)>,
+    /// Shares of the last period.
+    last: Option<(Millis, Vec<f64>)>,
 }
 
-impl Shares<'_> {
-    /// The share of the period that opens at an instant: of the exchange of a code, else the mean over those asked about;
-    /// none where nobody kept a record.
+impl CoverageShares<'_> {
+    /// Recorded share of the period that opens at an instant: of one exchange, or the mean over all.
+    ///
+    /// `None` without a record.
     fn of(&mut self, open: Millis, exchange: Option<u32>) -> Option<f64> {
-        let shares = match &self.told {
+        let shares = match &self.last {
             Some((at, shares)) if *at == open => shares,
             _ => {
                 let period = TimeRange::new(open, open.on(self.asked.interval))
                     .intersection(TimeRange::new(self.asked.start, self.asked.end));
                 let shares = self.spans.iter().map(|spans| share(spans, period));
-                &self.told.insert((open, shares.collect())).1
+                &self.last.insert((open, shares.collect())).1
             }
         };
         match exchange {
@@ -505,7 +506,7 @@ impl Shares<'_> {
     }
 }
 
-/// Liquidations over time, of the orders that are seen.
+/// Sums the visible orders over time.
 #[must_use]
 pub fn timeline(view: &View<'_>, asked: &Arc<TimelineQuestion>) -> Timeline {
     let mut timeline = Timeline::new(asked);
@@ -553,16 +554,19 @@ mod tests {
     fn more_rows_than_may_be_are_none_whoever_has_them() {
         assert_eq!(
             timeline(&[1, 2, 11], 2)
-                .rows(&Covered::Unknown)
+                .rows(&RecordedCoverage::Unknown)
                 .unwrap()
                 .len(),
             2
         );
-        assert_eq!(timeline(&[1, 2, 11], 1).rows(&Covered::Unknown), None);
+        assert_eq!(
+            timeline(&[1, 2, 11], 1).rows(&RecordedCoverage::Unknown),
+            None
+        );
         let mut one = timeline(&[1], 1);
         one.join(&timeline(&[2], 1));
-        assert_eq!(one.rows(&Covered::Unknown).unwrap().len(), 1);
+        assert_eq!(one.rows(&RecordedCoverage::Unknown).unwrap().len(), 1);
         one.join(&timeline(&[11], 1));
-        assert_eq!(one.rows(&Covered::Unknown), None);
+        assert_eq!(one.rows(&RecordedCoverage::Unknown), None);
     }
 }

@@ -1,31 +1,31 @@
-//! Which events are asked for.
+//! The filter and limits of a cascade question.
 
 use rust_decimal::Decimal;
 
 use crate::model::{Millis, Symbol};
 
-/// How far back an event is compared with others of its coin.
+/// Time range of the percentile, in milliseconds.
 pub(crate) const COMPARED: i64 = 7 * Millis::DAY;
 
-/// Which events are asked for.
+/// Which events to return.
 #[derive(Clone, Debug, PartialEq)]
 pub struct CascadeQuestion {
-    /// Events that began at this instant or later.
+    /// Events that start at or after this instant.
     pub start: Millis,
-    /// Events that began before this instant; they are followed to their ends.
+    /// Events that start before this instant; they are followed to their ends.
     pub end: Millis,
-    /// The most milliseconds between one order of an event and the next.
+    /// Largest time between consecutive orders of an event, in milliseconds.
     pub gap: i64,
-    /// Only events of at least so many USD.
+    /// Events of at least so many USD.
     pub least: Decimal,
-    /// Only orders of these pairs, and of all pairs of these coins; all where there are none.
+    /// Orders of these pairs, and of all pairs of these coins; all orders if empty.
     pub symbols: Vec<Symbol>,
-    /// More events than this are not put together.
+    /// Maximum number of events.
     pub most: usize,
 }
 
 impl CascadeQuestion {
-    /// The instant from which on orders have to be known: what began there or later began nowhere else.
+    /// Orders are needed from this instant on, for percentiles and complete first events.
     #[must_use]
     pub fn known_from(&self) -> Millis {
         self.start.back(COMPARED).back(self.gap)

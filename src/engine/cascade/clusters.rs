@@ -1,4 +1,4 @@
-//! Orders gathered into events, in whatever order they come.
+//! Clustering of orders into events, for orders in any sequence.
 
 use std::collections::{BTreeMap, HashMap};
 use std::ops::Bound;
@@ -6,56 +6,56 @@ use std::sync::Arc;
 
 use rust_decimal::Decimal;
 
-use super::percentile::{Compared, percentiles};
+use super::percentile::{ComparedEvent, percentiles};
 use crate::engine::cascade::cascade_question::{COMPARED, CascadeQuestion};
 use crate::model::{CascadeRow, ExactSum, Interner, Millis, OrderBrief, Side};
 
-/// Orders that belong together.
+/// Orders of one event.
 #[derive(Clone, Debug)]
-struct Cluster {
+struct EventCluster {
     end: Millis,
     usd: ExactSum,
     cnt: u64,
     largest: Decimal,
-    /// Codes of the exchanges, each once.
+    /// Codes of the exchanges, without duplicates.
     venues: Vec<u32>,
 }
 
-impl Cluster {
-    /// Takes over what another holds; its end and exchanges too.
+impl EventCluster {
+    /// Adds the orders of another cluster.
     fn join(&mut self, other: Self) {
         self.end = self.end.max(other.end);
         self.usd += other.usd;
         self.cnt += other.cnt;
         self.largest = self.largest.max(other.largest);
         for venue in other.venues {
-            self.heard_of(venue);
+            self.add_venue(venue);
         }
     }
 
-    fn heard_of(&mut self, venue: u32) {
+    fn add_venue(&mut self, venue: u32) {
         if !self.venues.contains(&venue) {
             self.venues.push(venue);
         }
     }
 }
 
-/// The events of one coin and side by their starts; more than a gap lies between one and the next.
-type Line = BTreeMap<Millis, Cluster>;
+/// Events of one coin and side by start; they are more than a gap apart.
+type EventLine = BTreeMap<Millis, EventCluster>;
 
-/// The events of the orders taken in, those that have not gathered enough among them.
+/// Events of the given orders, including those below the minimum USD.
 #[derive(Clone, Debug)]
-pub struct Clusters {
+pub struct CascadeClusters {
     asked: Arc<CascadeQuestion>,
     coins: Interner,
     venues: Interner,
-    lines: HashMap<(u32, Side), Line>,
-    /// Of each symbol and coin met, whether it is asked for; one is read once.
+    lines: HashMap<(u32, Side), EventLine>,
+    /// Whether a symbol and coin match the filter, cached.
     meant: HashMap<String, HashMap<String, bool>>,
 }
 
-impl Clusters {
-    /// No orders yet.
+impl CascadeClusters {
+    /// Creates an empty set of events.
     #[must_use]
     pub fn new(asked: &Arc<CascadeQuestion>) -> Self {
         Self {
@@ -67,12 +67,12 @@ impl Clusters {
         }
     }
 
-    /// Goes on for another question, of the same gap, amount and symbols.
+    /// Continues with another question of the same gap, minimum and symbols.
     pub fn ask(&mut self, asked: &Arc<CascadeQuestion>) {
         self.asked = Arc::clone(asked);
     }
 
-    /// Whether the symbol of an order is asked for.
+    /// Whether the symbol of an order matches the filter.
     fn means(&mut self, symbol: &str, coin: &str) -> bool {
         let asked = &self.asked.symbols;
         if asked.is_empty() {
@@ -88,7 +88,7 @@ impl Clusters {
         means
     }
 
-    /// Takes in an order, if it is one of those asked for.
+    /// Adds an order, if it matches the question.
     pub fn take(&mut self, order: &OrderBrief<'_>) {
         if order.timestamp < self.asked.known_from() || !self.means(order.symbol, order.coin) {
             return;
@@ -97,7 +97,7 @@ impl Clusters {
         let venue = self.venues.code(order.exchange);
         let line = self.lines.entry((coin, order.side)).or_default();
         let (at, gap) = (order.timestamp, self.asked.gap);
-        // Most orders fall into an event that is there, or follow it as the last.
+        // Most orders fall into an existing event or extend the last one.
         if let Some((start, last)) = line.range_mut(..=at).next_back()
             && at <= last.end.on(gap)
         {
@@ -107,13 +107,13 @@ impl Clusters {
             last.usd.add(order.value_usd);
             last.cnt += 1;
             last.largest = last.largest.max(order.value_usd);
-            last.heard_of(venue);
+            last.add_venue(venue);
             if grows {
                 close_up(line, start, gap);
             }
             return;
         }
-        let alone = Cluster {
+        let alone = EventCluster {
             end: at,
             usd: order.value_usd.into(),
             cnt: 1,
@@ -123,7 +123,7 @@ impl Clusters {
         put(line, at, alone, gap);
     }
 
-    /// Takes in what another has taken in.
+    /// Adds the events of another set.
     pub fn join(&mut self, other: Self) {
         for ((coin, side), theirs) in other.lines {
             let coin = self.coins.code(other.coins.text(coin).unwrap_or_default());
@@ -138,18 +138,18 @@ impl Clusters {
         }
     }
 
-    /// Whether an event that is asked for may still be joined by an order at `at` or later.
+    /// Whether an order at `at` or later could still join a requested event.
     #[must_use]
     pub fn is_open(&self, at: Millis) -> bool {
-        let open = |(start, cluster): (&Millis, &Cluster)| {
+        let open = |(start, cluster): (&Millis, &EventCluster)| {
             *start < self.asked.end && cluster.end.on(self.asked.gap) >= at
         };
-        // The last one that began in time ends the last of them.
+        // The last event that started in range also ends last.
         let mut lines = self.lines.values();
         lines.any(|line| line.range(..self.asked.end).next_back().is_some_and(open))
     }
 
-    /// Lets go of events that are over by `at`, when all orders before it have been taken in, and have not gathered enough.
+    /// Removes small events that are over by `at`, once all orders before it are added.
     pub fn settle(&mut self, at: Millis) {
         let (least, gap) = (self.asked.least, self.asked.gap);
         for line in self.lines.values_mut() {
@@ -157,7 +157,7 @@ impl Clusters {
         }
     }
 
-    /// Lets go of events that were over before `at`.
+    /// Removes events that ended before `at`.
     pub fn forget(&mut self, at: Millis) {
         for line in self.lines.values_mut() {
             line.retain(|_, cluster| cluster.end >= at);
@@ -165,23 +165,25 @@ impl Clusters {
         self.lines.retain(|_, line| !line.is_empty());
     }
 
-    /// How many events there are, those that have not gathered enough among them.
+    /// Number of events, including small ones.
     #[must_use]
     pub fn len(&self) -> usize {
-        self.lines.values().map(Line::len).sum()
+        self.lines.values().map(EventLine::len).sum()
     }
 
-    /// Whether there are none.
+    /// Whether there are no events.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// The events that `asked` asks for by their starts, then by coin and side; what needs prices is left open. None where
-    /// there are more than may be. It is the question they were gathered for, or one about less.
+    /// Returns the requested events by start, then by coin and side, without prices.
+    ///
+    /// `None` if there are more than the maximum. `asked` must be the question of this set, or a narrower one.
     #[must_use]
     pub fn rows(&self, asked: &CascadeQuestion) -> Option<Vec<CascadeRow>> {
-        let mut coins: BTreeMap<&str, Vec<(Side, Millis, &Cluster, Decimal)>> = BTreeMap::new();
+        let mut coins: BTreeMap<&str, Vec<(Side, Millis, &EventCluster, Decimal)>> =
+            BTreeMap::new();
         let mut count = 0_usize;
         for ((coin, side), line) in &self.lines {
             let name = self.coins.text(*coin).unwrap_or_default();
@@ -201,9 +203,9 @@ impl Clusters {
         let mut rows = Vec::new();
         for (coin, mut events) in coins {
             events.sort_by_key(|(side, start, ..)| (*start, *side));
-            let compared: Vec<Compared> = events
+            let compared: Vec<ComparedEvent> = events
                 .iter()
-                .map(|(_, start, cluster, usd)| Compared {
+                .map(|(_, start, cluster, usd)| ComparedEvent {
                     start: *start,
                     end: cluster.end,
                     usd: *usd,
@@ -231,14 +233,14 @@ impl Clusters {
                 }
             }
         }
-        // What is of one coin stands in order already.
+        // Events of one coin are already sorted.
         rows.sort_by_key(|row| row.start);
         Some(rows)
     }
 }
 
-/// Puts in a cluster, joined with all that are no further from it than the gap.
-fn put(line: &mut Line, start: Millis, cluster: Cluster, gap: i64) {
+/// Inserts a cluster and joins it with clusters within the gap.
+fn put(line: &mut EventLine, start: Millis, cluster: EventCluster, gap: i64) {
     let before = line.range(..=start).next_back();
     let near = before.filter(|(_, before)| start <= before.end.on(gap));
     let start = if let Some((first, _)) = near {
@@ -254,8 +256,8 @@ fn put(line: &mut Line, start: Millis, cluster: Cluster, gap: i64) {
     close_up(line, start, gap);
 }
 
-/// Joins the cluster that begins at `start` with those behind it that it has come near to.
-fn close_up(line: &mut Line, start: Millis, gap: i64) {
+/// Joins the cluster at `start` with later clusters within the gap.
+fn close_up(line: &mut EventLine, start: Millis, gap: i64) {
     while let Some(end) = line.get(&start).map(|cluster| cluster.end) {
         let behind = (Bound::Excluded(start), Bound::Unbounded);
         let next = line.range(behind).next().map(|(next, _)| *next);
@@ -294,8 +296,8 @@ mod tests {
     fn gathered(
         asked: &Arc<CascadeQuestion>,
         orders: impl IntoIterator<Item = (i64, usize, i64)>,
-    ) -> Clusters {
-        let mut clusters = Clusters::new(asked);
+    ) -> CascadeClusters {
+        let mut clusters = CascadeClusters::new(asked);
         for (at, venue, usd) in orders {
             let order = Order {
                 exchange: VENUES[venue].to_owned(),
@@ -311,7 +313,7 @@ mod tests {
         clusters
     }
 
-    fn told(clusters: &Clusters) -> Vec<(i64, i64, Decimal, u64, u64, Decimal)> {
+    fn found(clusters: &CascadeClusters) -> Vec<(i64, i64, Decimal, u64, u64, Decimal)> {
         let rows = clusters.rows(&clusters.asked).unwrap().into_iter();
         rows.map(|row| {
             let (start, end) = (row.start.0, row.end.0);
@@ -320,7 +322,7 @@ mod tests {
         .collect()
     }
 
-    /// The same by one look at orders that are sorted.
+    /// The same with one pass over sorted orders.
     fn plainly(
         orders: &[(i64, usize, i64)],
         gap: i64,
@@ -329,7 +331,7 @@ mod tests {
         let mut orders = orders.to_vec();
         orders.sort_unstable();
         let runs = orders.chunk_by(|a, b| b.0 - a.0 <= gap);
-        let told = runs.map(|run| {
+        let found = runs.map(|run| {
             let usd: i64 = run.iter().map(|order| order.2).sum();
             let venues: std::collections::HashSet<usize> = run.iter().map(|one| one.1).collect();
             (
@@ -341,7 +343,8 @@ mod tests {
                 Decimal::from(run.iter().map(|order| order.2).max().unwrap()),
             )
         });
-        told.filter(|event| event.2 >= Decimal::from(least))
+        found
+            .filter(|event| event.2 >= Decimal::from(least))
             .collect()
     }
 
@@ -357,7 +360,7 @@ mod tests {
             let cut = cut.min(orders.len());
             let mut clusters = gathered(&asked, orders[..cut].iter().copied());
             clusters.join(gathered(&asked, orders[cut..].iter().copied()));
-            prop_assert_eq!(told(&clusters), plainly(&orders, gap, least));
+            prop_assert_eq!(found(&clusters), plainly(&orders, gap, least));
         }
 
         #[test]
@@ -368,13 +371,13 @@ mod tests {
             step in 1_i64..90,
         ) {
             let asked = question(gap, least);
-            let mut clusters = Clusters::new(&asked);
+            let mut clusters = CascadeClusters::new(&asked);
             for first in (0..400).step_by(usize::try_from(step).unwrap()) {
                 let some = orders.iter().copied().filter(|one| (first..first + step).contains(&one.0));
                 clusters.join(gathered(&asked, some));
                 clusters.settle(Millis(first + step));
             }
-            prop_assert_eq!(told(&clusters), plainly(&orders, gap, least));
+            prop_assert_eq!(found(&clusters), plainly(&orders, gap, least));
         }
     }
 
@@ -390,7 +393,7 @@ mod tests {
             !clusters.is_open(Millis(110)),
             "what began later is not asked for"
         );
-        assert_eq!(told(&clusters).len(), 1);
+        assert_eq!(found(&clusters).len(), 1);
     }
 
     #[test]

@@ -1,20 +1,20 @@
-//! What the price did around an event, as far as bars tell.
+//! Prices around an event, from bar closes.
 //!
-//! A price is known at the close of a bar and nowhere between. Bars longer than an hour tell nothing here.
+//! Only closes are used as prices, and only of bars up to an hour.
 
 use crate::model::{Bar, CascadeRow, Millis};
 
-/// The longest bars that are looked at.
+/// Longest bars in use.
 const LONGEST: i64 = Millis::HOUR;
 
-/// Which bars the prices around an event may need: from the first open to the last close.
+/// The time range of bars around an event: first open to last close.
 #[must_use]
 pub fn reach(row: &CascadeRow) -> (Millis, Millis) {
     let from = row.start.back(2 * LONGEST);
     (from, row.end.on(Millis::HOUR).on(LONGEST))
 }
 
-/// Fills in the prices around an event of the bars of its coin, which are in order of time.
+/// Fills in the prices around an event from the bars of its coin, which are in order of time.
 pub fn priced(row: &mut CascadeRow, bars: &[Bar]) {
     row.price_before = known_by(bars, row.start).map(|bar| bar.close);
     let after = reached_at(bars, row.end);
@@ -25,7 +25,7 @@ pub fn priced(row: &mut CascadeRow, bars: &[Bar]) {
     row.change_1h = change(Millis::HOUR);
 }
 
-/// The last bar that had closed by `at`, unless the one behind it, which may be a longer one, is missing.
+/// The last bar closed by `at`; `None` if the next bar is missing.
 fn known_by(bars: &[Bar], at: Millis) -> Option<&Bar> {
     let closed = bars.partition_point(|bar| bar.close_time() <= at);
     let last = bars.get(closed.checked_sub(1)?)?;
@@ -35,14 +35,14 @@ fn known_by(bars: &[Bar], at: Millis) -> Option<&Bar> {
     (last.interval <= LONGEST && is_newest).then_some(last)
 }
 
-/// The bar that `at` lies in, its close included.
+/// The bar that contains `at`, its close included.
 fn reached_at(bars: &[Bar], at: Millis) -> Option<&Bar> {
     let closed = bars.partition_point(|bar| bar.close_time() < at);
     let first = bars.get(closed)?;
     (first.interval <= LONGEST && first.open_time < at).then_some(first)
 }
 
-/// How the price changed from the close of a bar to the close so much later, where bars of its length tell that.
+/// Relative change from the close of a bar to the close `length` later, if bars of its length divide `length`.
 fn change(bars: &[Bar], from: &Bar, length: i64) -> Option<f64> {
     let to = from.close_time().on(length);
     let closed = bars.partition_point(|bar| bar.close_time() < to);
@@ -58,7 +58,7 @@ mod tests {
     use crate::engine::cascade::event_prices::*;
     use crate::model::Side;
 
-    /// Bars whose closes are the minutes since zero.
+    /// Bars with the minutes since zero as closes.
     fn bars(interval: i64, count: i64) -> Vec<Bar> {
         let close = |place: i64| f64::from(u32::try_from(place * interval / 60_000).unwrap_or(0));
         (0..count)
@@ -106,7 +106,7 @@ mod tests {
         assert_eq!(row.change_1m, Some(13.0 / 12.0 - 1.0));
         assert_eq!(row.change_5m, Some(17.0 / 12.0 - 1.0));
         assert_eq!(row.change_1h, Some(72.0 / 12.0 - 1.0));
-        // An instant at a close is told by it.
+        // An instant at a close uses that close.
         let row = around(10 * 60_000, 10 * 60_000, &minutes);
         assert_eq!(
             (row.price_before, row.price_after),
@@ -127,7 +127,7 @@ mod tests {
         let last = around(99 * 60_000, 99 * 60_000 + 1, &fives);
         assert_eq!((last.price_after, last.change_5m), (Some(100.0), None));
         assert_eq!(around(101 * 60_000, 101 * 60_000, &fives).price_after, None);
-        // A bar that is missing is not stepped over.
+        // A missing bar is not skipped.
         let mut holed = fives.clone();
         holed.remove(2);
         let row = around(900_001, 900_001, &holed);

@@ -1,8 +1,8 @@
-//! Cascades: orders of one coin and side that follow each other closely are one event.
+//! Cascades: orders of one coin and side in quick succession form an event.
 //!
-//! Two orders with no more than a gap between them belong together, whatever exchange they are of; an event counts once it
-//! has gathered enough. That is runs declustering, its run length a time. Which orders belong together does not depend on
-//! the order in which they are taken in, so shares of them are gathered side by side and joined.
+//! Orders at most a gap apart belong to the same event, on any exchange; an event counts above a minimum of USD. This
+//! is runs declustering with a run length in time (Ferro and Segers 2003, Journal of the Royal Statistical Society B
+//! 65). The result does not depend on the order of insertion, so parts can be clustered in parallel and joined.
 
 pub(super) mod cascade_question;
 mod clusters;
@@ -12,15 +12,15 @@ mod percentile;
 use std::sync::Arc;
 
 pub use cascade_question::CascadeQuestion;
-pub use clusters::Clusters;
+pub use clusters::CascadeClusters;
 pub use event_prices::{priced, reach};
 
 use super::View;
 
-/// The cascades of the orders that are seen.
+/// Clusters the visible orders into cascades.
 #[must_use]
-pub fn cascades(view: &View<'_>, asked: &Arc<CascadeQuestion>) -> Clusters {
-    let mut clusters = Clusters::new(asked);
+pub fn cascades(view: &View<'_>, asked: &Arc<CascadeQuestion>) -> CascadeClusters {
+    let mut clusters = CascadeClusters::new(asked);
     let ring = view.ring();
     for place in view.seen(i64::MAX) {
         clusters.take(&ring.brief(place));

@@ -1,22 +1,22 @@
-//! How an event compares with those of its coin that were over before it began.
+//! Percentile of an event among earlier events of its coin.
 
 use rust_decimal::Decimal;
 
 use crate::model::Millis;
 
-/// What is compared of an event.
+/// The compared values of an event.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) struct Compared {
-    pub(super) start: Millis,
-    pub(super) end: Millis,
-    pub(super) usd: Decimal,
+pub(crate) struct ComparedEvent {
+    pub(crate) start: Millis,
+    pub(crate) end: Millis,
+    pub(crate) usd: Decimal,
 }
 
-/// Counts by rank: a tree of partial sums.
-struct Counts(Vec<u32>);
+/// A Fenwick tree of counts by rank.
+struct FenwickTree(Vec<u32>);
 
-impl Counts {
-    /// Adds one of this rank, or takes one away.
+impl FenwickTree {
+    /// Adds or removes one count of a rank.
     fn change(&mut self, rank: usize, add: bool) {
         let mut node = rank + 1;
         while let Some(count) = self.0.get_mut(node - 1) {
@@ -25,7 +25,7 @@ impl Counts {
         }
     }
 
-    /// How many there are below a rank.
+    /// Number of counts below a rank.
     fn below(&self, rank: usize) -> u32 {
         let mut node = rank;
         let mut sum = 0;
@@ -41,22 +41,23 @@ fn lowest_bit(node: usize) -> usize {
     1 << node.trailing_zeros()
 }
 
-/// For each of the events, which are sorted by their starts: of the events that had begun within `span` before its start,
-/// and were over by it for no order can follow within `gap`, the share that had less USD. None where there are none.
-pub(super) fn percentiles(events: &[Compared], gap: i64, span: i64) -> Vec<Option<f64>> {
+/// For each event, sorted by start: the share of smaller events in the `span` before its start.
+///
+/// Only events that were over count, which no order within `gap` can extend. `None` without such events.
+pub(crate) fn percentiles(events: &[ComparedEvent], gap: i64, span: i64) -> Vec<Option<f64>> {
     let mut amounts: Vec<Decimal> = events.iter().map(|event| event.usd).collect();
     amounts.sort_unstable();
     amounts.dedup();
-    let rank = |event: &Compared| amounts.partition_point(|usd| *usd < event.usd);
-    let mut by_end: Vec<(usize, &Compared)> = events.iter().enumerate().collect();
+    let rank = |event: &ComparedEvent| amounts.partition_point(|usd| *usd < event.usd);
+    let mut by_end: Vec<(usize, &ComparedEvent)> = events.iter().enumerate().collect();
     by_end.sort_by_key(|(place, event)| (event.end, *place));
 
-    let mut counts = Counts(vec![0; amounts.len()]);
+    let mut counts = FenwickTree(vec![0; amounts.len()]);
     let mut counted = vec![false; events.len()];
     let mut all = 0_u32;
     let mut over = by_end.into_iter().peekable();
     let mut old = events.iter().enumerate().peekable();
-    let compare = |event: &Compared| {
+    let compare = |event: &ComparedEvent| {
         let first = event.start.back(span);
         while let Some((place, ended)) = over.next_if(|(_, ended)| ended.end.on(gap) < event.start)
         {
@@ -87,9 +88,9 @@ mod tests {
 
     use super::*;
 
-    fn plainly(events: &[Compared], gap: i64, span: i64) -> Vec<Option<f64>> {
-        let share = |event: &Compared| {
-            let before: Vec<&Compared> = events
+    fn plainly(events: &[ComparedEvent], gap: i64, span: i64) -> Vec<Option<f64>> {
+        let share = |event: &ComparedEvent| {
+            let before: Vec<&ComparedEvent> = events
                 .iter()
                 .filter(|other| other.start >= event.start.back(span))
                 .filter(|other| other.end.on(gap) < event.start)
@@ -107,9 +108,9 @@ mod tests {
             gap in 1_i64..20,
             span in 1_i64..200,
         ) {
-            let mut events: Vec<Compared> = drawn
+            let mut events: Vec<ComparedEvent> = drawn
                 .into_iter()
-                .map(|(start, length, usd)| Compared {
+                .map(|(start, length, usd)| ComparedEvent {
                     start: Millis(start),
                     end: Millis(start + length),
                     usd: Decimal::from(usd),

@@ -1,11 +1,11 @@
-//! What is known of the completeness of the orders, venue by venue.
+//! Coverage of the orders by exchange.
 
 use crate::engine::View;
 use crate::model::{Millis, VenueCoverage, Window};
 
-/// The coverage of every venue that has an order by now, by name.
+/// Returns the coverage of every exchange with an order by now, sorted by name.
 ///
-/// Tables do not say how they were gathered, so completeness is unknown and the connected share absent.
+/// Tables do not record how they were collected. Their completeness is unknown, and they have no connected share.
 #[must_use]
 pub fn coverage(view: &View, window: Window) -> Vec<VenueCoverage> {
     let names = view.ring().names();
@@ -33,10 +33,10 @@ pub fn coverage(view: &View, window: Window) -> Vec<VenueCoverage> {
     venues
 }
 
-/// Event time of the last order of each exchange.
+/// Event time of the last order per exchange.
 fn last_seen(view: View<'_>) -> Vec<Option<Millis>> {
     let names = view.ring().names();
-    if view.stands() {
+    if view.is_current() {
         return names.last_seen().to_vec();
     }
     let mut last_seen = vec![None; names.exchanges().len()];

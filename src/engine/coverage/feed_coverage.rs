@@ -1,27 +1,30 @@
-//! How much of what is liquidated somebody listened to: of a period in which an exchange was not heard, less can have
-//! been told.
+//! The share of each period in which exchange feeds were recorded.
+//!
+//! A period with an interrupted feed reports fewer liquidations than occurred.
 
 use std::collections::BTreeMap;
 
 use crate::model::{Millis, TimeRange};
 
-/// When each exchange was listened to, and how much of all that is liquidated it tells.
+/// Recorded time ranges per exchange, and the share of all liquidated USD each exchange reports.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Exposure {
-    /// Share of what is liquidated, and the stretches, in order and apart from each other.
+pub struct FeedCoverage {
+    /// Share of the liquidated USD, and the recorded ranges in order and disjoint.
     venues: Vec<(f64, Vec<TimeRange>)>,
 }
 
-impl Exposure {
-    /// Of exchanges that were listened to in stretches of time, and what each of them told meanwhile, in USD: what an
-    /// exchange tells in an hour in which it is heard is its share. One that told nothing has none.
+impl FeedCoverage {
+    /// Builds the coverage from the recorded ranges and the USD recorded of each exchange.
+    ///
+    /// The share of an exchange is its USD per recorded millisecond over the sum of all exchanges. An exchange without
+    /// USD has no share.
     #[must_use]
     #[expect(
         clippy::cast_precision_loss,
         reason = "milliseconds of a few thousand years are exact in a double"
     )]
-    pub fn new(heard: BTreeMap<String, Vec<TimeRange>>, usd: &BTreeMap<String, f64>) -> Self {
-        let venues = heard.into_iter().filter_map(|(venue, spans)| {
+    pub fn new(recorded: BTreeMap<String, Vec<TimeRange>>, usd: &BTreeMap<String, f64>) -> Self {
+        let venues = recorded.into_iter().filter_map(|(venue, spans)| {
             let long: i64 = spans.iter().map(|range| range.length()).sum();
             let usd = *usd.get(&venue)?;
             (usd > 0.0 && long > 0).then(|| (usd / long as f64, spans))
@@ -34,20 +37,20 @@ impl Exposure {
         Self { venues }
     }
 
-    /// The share of what is liquidated in a stretch that was listened to; all of it where nobody kept a record.
+    /// The recorded share of the liquidations in a range; 1 if there is no record at all.
     pub(crate) fn of(&self, from: Millis, to: Millis) -> f64 {
         if self.venues.is_empty() {
             return 1.0;
         }
         let venues = self.venues.iter();
-        let heard: f64 = venues
+        let recorded: f64 = venues
             .map(|(of, spans)| of * share(spans, TimeRange::new(from, to)))
             .sum();
-        heard.min(1.0)
+        recorded.min(1.0)
     }
 }
 
-/// The share of a stretch that lies in `spans`, which are in order and apart from each other.
+/// The share of a range that lies in `spans`, which are in order and disjoint.
 #[expect(
     clippy::cast_precision_loss,
     reason = "milliseconds of a few thousand years are exact in a double"
@@ -67,7 +70,7 @@ mod tests {
     use crate::engine::coverage::feed_coverage::*;
 
     #[test]
-    fn the_share_of_a_stretch_is_that_of_what_lies_in_it() {
+    fn the_share_of_a_range_is_that_of_its_recorded_parts() {
         let range = |from, to| TimeRange::new(Millis(from), Millis(to));
         let spans = [range(0, 10), range(20, 30)];
         for (from, to, wanted) in [(0, 10, 1.0), (5, 25, 0.5), (10, 20, 0.0), (-10, 40, 0.4)] {
@@ -77,26 +80,26 @@ mod tests {
     }
 
     #[test]
-    fn an_exchange_counts_for_what_it_tells_while_it_is_heard() {
+    fn an_exchange_counts_by_its_usd_per_recorded_time() {
         let spans = |spans: &[(i64, i64)]| {
             spans
                 .iter()
                 .map(|(from, to)| TimeRange::new(Millis(*from), Millis(*to)))
                 .collect()
         };
-        let heard = BTreeMap::from([
+        let recorded = BTreeMap::from([
             ("binance".to_owned(), spans(&[(0, 100)])),
-            // A quarter of the time, in which it told as much as the other in all of it: it is four fifths.
+            // Recorded for a quarter of the time with the same USD: four fifths of the total rate.
             ("okx".to_owned(), spans(&[(0, 25)])),
             ("quiet".to_owned(), spans(&[(0, 10)])),
         ]);
         let usd = BTreeMap::from([("binance".to_owned(), 7.0), ("okx".to_owned(), 7.0)]);
-        let exposure = Exposure::new(heard, &usd);
+        let exposure = FeedCoverage::new(recorded, &usd);
         for (from, to, wanted) in [(0, 25, 1.0), (25, 100, 0.2), (0, 50, 0.6), (100, 200, 0.0)] {
             let found = exposure.of(Millis(from), Millis(to));
             assert!((found - wanted).abs() < 1e-12, "{from} {to} {found}");
         }
-        let nobody = Exposure::default().of(Millis(0), Millis(1));
-        assert!((nobody - 1.0).abs() < 1e-12);
+        let unrecorded = FeedCoverage::default().of(Millis(0), Millis(1));
+        assert!((unrecorded - 1.0).abs() < 1e-12);
     }
 }

@@ -1,9 +1,10 @@
-//! What sampled exchanges leave out, by thinning complete tapes of the same window as those exchanges sample.
+//! An estimate of what sampled exchanges leave out, from complete order tapes.
 //!
-//! A cell is a symbol in an hour. Of a cell of a complete tape both is known: what was liquidated, and what would have
-//! been published of it; how busy a cell is told by how many orders would have been. A cell of a sampled exchange is
-//! held against those that are as busy. The interval is a Bayesian bootstrap over the cells of the tapes, and each draw
-//! takes for each cell of the sampled exchange one of theirs, so that it is one of what happened and not of a mean.
+//! Complete tapes of the same window are thinned by the sampling rule of the exchange. A cell is one symbol in one
+//! hour; its activity is the number of published orders. Cells of a sampled exchange are compared with thinned cells of
+//! similar activity, for which both the published and the full amount are known. The interval is a Bayesian bootstrap
+//! (Rubin 1981, The Annals of Statistics 9) over those cells. Each draw takes one reference cell per cell, so it varies
+//! like single outcomes, not like means.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -13,31 +14,31 @@ use crate::model::{
 };
 use fastrand::Rng;
 
-/// Fewer cells of complete tapes tell nothing.
+/// Minimum number of reference cells.
 const FEWEST: usize = 20;
-/// How often the sum is drawn.
+/// Number of bootstrap draws.
 const DRAWS: usize = 400;
-/// The share of draws that lies outside of either end of the interval.
+/// Share of the draws outside each end of the interval.
 const OUTSIDE: f64 = 0.05;
-/// A tape of less than this share of the window is none of the window.
+/// Minimum recorded share of the window for a complete tape.
 const ENOUGH: f64 = 0.99;
-/// A second, of which exchanges publish one order.
+/// Sampling period of the exchanges: one order per second, in milliseconds.
 const SECOND: i64 = 1000;
 
-/// Stretches of time by exchange, each in order and apart from each other.
-pub type Spans = BTreeMap<String, Vec<TimeRange>>;
+/// Time ranges by exchange, in order and disjoint.
+pub type RecordedRanges = BTreeMap<String, Vec<TimeRange>>;
 
-/// When all that exchanges published was told.
+/// When the tapes of exchanges were recorded completely.
 #[derive(Clone, Debug)]
-pub enum WholeTapes {
-    /// Always, and they publish everything.
+pub enum CompleteTapes {
+    /// Always, for every exchange.
     All,
-    /// Of those that publish everything, in these stretches, which lie in the window.
-    At(Spans),
+    /// In these ranges, which lie in the window, for exchanges that publish every order.
+    At(RecordedRanges),
 }
 
-impl WholeTapes {
-    /// Whether an exchange's tape was whole at an instant.
+impl CompleteTapes {
+    /// Whether the tape of an exchange is complete at an instant.
     fn holds(&self, name: &str, at: Millis) -> bool {
         match self {
             Self::All => true,
@@ -49,7 +50,7 @@ impl WholeTapes {
         }
     }
 
-    /// The share of the window in which it was.
+    /// Complete share of the window.
     #[expect(
         clippy::cast_precision_loss,
         reason = "milliseconds of a day are exact"
@@ -66,20 +67,20 @@ impl WholeTapes {
     }
 }
 
-/// One order as a rule looks at it.
+/// One order on a tape.
 #[derive(Clone, Copy)]
-struct Seen {
+struct TapeOrder {
     symbol: u32,
     side: Side,
     at: Millis,
     usd: f64,
 }
 
-/// The orders of one exchange in the window, oldest first.
+/// Orders of one exchange in the window, oldest first.
 #[derive(Default)]
 struct Tape {
     symbols: HashMap<String, u32>,
-    orders: Vec<Seen>,
+    orders: Vec<TapeOrder>,
     total: ExactSum,
 }
 
@@ -91,7 +92,7 @@ impl Tape {
             None => *self.symbols.entry(order.symbol.to_owned()).or_insert(next),
         };
         self.total.add(order.value_usd);
-        self.orders.push(Seen {
+        self.orders.push(TapeOrder {
             symbol,
             side: order.side,
             at: order.timestamp,
@@ -99,18 +100,19 @@ impl Tape {
         });
     }
 
-    /// Its cells as they are: what is published of each, and nothing more.
-    fn cells(&self) -> Vec<Cell> {
+    /// Cells of the published orders, without the full amounts.
+    fn cells(&self) -> Vec<HourCell> {
         cells(self.orders.iter().copied(), std::iter::empty())
     }
 
-    /// Its cells if a rule had chosen what is published.
-    fn thinned(&self, rule: Rule) -> Vec<Cell> {
-        let mut kept: BTreeMap<(u32, i64, Option<Side>), Seen> = BTreeMap::new();
+    /// Cells as if `rule` had chosen the published orders.
+    fn thinned(&self, rule: Rule) -> Vec<HourCell> {
+        let mut published: BTreeMap<(u32, i64, Option<Side>), TapeOrder> = BTreeMap::new();
         for order in &self.orders {
             let side = (rule == Rule::LargestOfSide).then_some(order.side);
             let second = order.at.0.div_euclid(SECOND);
-            kept.entry((order.symbol, second, side))
+            published
+                .entry((order.symbol, second, side))
                 .and_modify(|best| {
                     if rule == Rule::Latest || order.usd > best.usd {
                         *best = *order;
@@ -118,11 +120,11 @@ impl Tape {
                 })
                 .or_insert(*order);
         }
-        cells(kept.into_values(), self.orders.iter().copied())
+        cells(published.into_values(), self.orders.iter().copied())
     }
 }
 
-/// How one order of a second is chosen.
+/// How an exchange chooses one order per second.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Rule {
     Latest,
@@ -131,7 +133,7 @@ enum Rule {
 }
 
 impl Rule {
-    /// The rules that may be those of an exchange.
+    /// Possible rules of an exchange.
     fn of(sampling: Sampling) -> &'static [Self] {
         match sampling {
             Sampling::Latest => &[Self::Latest],
@@ -144,29 +146,32 @@ impl Rule {
 
 /// A symbol in an hour.
 #[derive(Clone, Copy, Default)]
-struct Cell {
-    /// Orders that are published.
-    kept: u32,
-    /// Their USD.
-    kept_usd: f64,
-    /// USD of all.
+struct HourCell {
+    /// Number of published orders.
+    published: u32,
+    /// Published USD.
+    published_usd: f64,
+    /// Full USD.
     all_usd: f64,
 }
 
-impl Cell {
-    /// How busy it is: cells of one number have about as many published orders.
+impl HourCell {
+    /// Activity class: the binary logarithm of the published orders.
     fn busy(&self) -> u32 {
-        self.kept.max(1).ilog2()
+        self.published.max(1).ilog2()
     }
 }
 
-fn cells(kept: impl Iterator<Item = Seen>, all: impl Iterator<Item = Seen>) -> Vec<Cell> {
-    let mut cells: BTreeMap<(i64, u32), Cell> = BTreeMap::new();
-    let place = |order: &Seen| (order.at.0.div_euclid(Millis::HOUR), order.symbol);
-    for order in kept {
+fn cells(
+    published: impl Iterator<Item = TapeOrder>,
+    all: impl Iterator<Item = TapeOrder>,
+) -> Vec<HourCell> {
+    let mut cells: BTreeMap<(i64, u32), HourCell> = BTreeMap::new();
+    let place = |order: &TapeOrder| (order.at.0.div_euclid(Millis::HOUR), order.symbol);
+    for order in published {
         let cell = cells.entry(place(&order)).or_default();
-        cell.kept += 1;
-        cell.kept_usd += order.usd;
+        cell.published += 1;
+        cell.published_usd += order.usd;
     }
     for order in all {
         cells.entry(place(&order)).or_default().all_usd += order.usd;
@@ -174,13 +179,13 @@ fn cells(kept: impl Iterator<Item = Seen>, all: impl Iterator<Item = Seen>) -> V
     cells.into_values().collect()
 }
 
-/// The cells of complete tapes by how busy they are.
-struct Known(BTreeMap<u32, Vec<Cell>>);
+/// Reference cells of complete tapes by activity class.
+struct ReferenceCells(BTreeMap<u32, Vec<HourCell>>);
 
-impl Known {
-    fn of(cells: impl Iterator<Item = Cell>) -> Self {
-        let mut known: BTreeMap<u32, Vec<Cell>> = BTreeMap::new();
-        for cell in cells.filter(|cell| cell.kept_usd > 0.0) {
+impl ReferenceCells {
+    fn of(cells: impl Iterator<Item = HourCell>) -> Self {
+        let mut known: BTreeMap<u32, Vec<HourCell>> = BTreeMap::new();
+        for cell in cells.filter(|cell| cell.published_usd > 0.0) {
             known.entry(cell.busy()).or_default().push(cell);
         }
         Self(known)
@@ -190,53 +195,54 @@ impl Known {
         self.0.values().map(Vec::len).sum()
     }
 
-    /// The cells that are as busy, or else those that come next to it.
-    fn like(&self, cell: &Cell) -> &[Cell] {
+    /// Reference cells of the same class, or of the nearest class.
+    fn like(&self, cell: &HourCell) -> &[HourCell] {
         let less = self.0.range(..=cell.busy()).next_back();
         let found = less.or_else(|| self.0.iter().next());
         found.map(|(_, cells)| cells.as_slice()).unwrap_or_default()
     }
 
-    /// The share of the published USD that is of cells busier than any that is known.
-    fn beyond(&self, cells: &[Cell]) -> f64 {
+    /// Share of the published USD in cells busier than every reference cell.
+    fn beyond(&self, cells: &[HourCell]) -> f64 {
         let busiest = self.0.keys().next_back().copied().unwrap_or_default();
-        let usd = |cells: &mut dyn Iterator<Item = &Cell>| cells.map(|cell| cell.kept_usd).sum();
+        let usd =
+            |cells: &mut dyn Iterator<Item = &HourCell>| cells.map(|cell| cell.published_usd).sum();
         let all: f64 = usd(&mut cells.iter());
         let over: f64 = usd(&mut cells.iter().filter(|cell| cell.busy() > busiest));
         if all > 0.0 { over / all } else { 0.0 }
     }
 
-    /// The estimate: of each cell what those like it lost together.
-    fn estimate(&self, cells: &[Cell]) -> f64 {
-        let factor = |like: &[Cell]| {
+    /// The estimate: each cell times the mean ratio of similar reference cells.
+    fn estimate(&self, cells: &[HourCell]) -> f64 {
+        let factor = |like: &[HourCell]| {
             let all: f64 = like.iter().map(|cell| cell.all_usd).sum();
-            all / like.iter().map(|cell| cell.kept_usd).sum::<f64>()
+            all / like.iter().map(|cell| cell.published_usd).sum::<f64>()
         };
         let each = cells
             .iter()
-            .map(|cell| cell.kept_usd * factor(self.like(cell)));
+            .map(|cell| cell.published_usd * factor(self.like(cell)));
         each.sum()
     }
 
-    /// Sums as they may have been, smallest first.
-    fn draws(&self, cells: &[Cell], chance: &mut Rng) -> Vec<f64> {
+    /// Sorted bootstrap sums.
+    fn draws(&self, cells: &[HourCell], chance: &mut Rng) -> Vec<f64> {
         let mut draws: Vec<f64> = (0..DRAWS).map(|_| self.draw(cells, chance)).collect();
         draws.sort_by(f64::total_cmp);
         draws
     }
 
-    fn draw(&self, cells: &[Cell], chance: &mut Rng) -> f64 {
-        // Each cell weighs as much as chance and its USD give it; a sum of the weights up to it finds one.
+    fn draw(&self, cells: &[HourCell], chance: &mut Rng) -> f64 {
+        // Random weights of the reference cells, as cumulative sums: exponential times published USD.
         let mut weights: BTreeMap<u32, Vec<f64>> = BTreeMap::new();
         for (busy, like) in &self.0 {
             let mut sum = 0.0;
-            let weigh = |cell: &Cell| {
-                sum -= (1.0 - chance.f64()).ln() * cell.kept_usd;
+            let weigh = |cell: &HourCell| {
+                sum -= (1.0 - chance.f64()).ln() * cell.published_usd;
                 sum
             };
             weights.insert(*busy, like.iter().map(weigh).collect());
         }
-        let one = |cell: &Cell| {
+        let one = |cell: &HourCell| {
             let like = self.like(cell);
             let sums = like.first().and_then(|first| weights.get(&first.busy()));
             let sums = sums.map(Vec::as_slice).unwrap_or_default();
@@ -244,15 +250,15 @@ impl Known {
             let found = like
                 .get(sums.partition_point(|sum| *sum <= drawn))
                 .or(like.last());
-            found.map_or(cell.kept_usd, |known| {
-                cell.kept_usd * known.all_usd / known.kept_usd
+            found.map_or(cell.published_usd, |known| {
+                cell.published_usd * known.all_usd / known.published_usd
             })
         };
         cells.iter().map(one).sum()
     }
 }
 
-/// The end of an interval, of draws in order.
+/// A quantile of sorted draws.
 #[expect(
     clippy::cast_precision_loss,
     clippy::cast_possible_truncation,
@@ -264,13 +270,15 @@ fn quantile(draws: &[f64], share: f64) -> f64 {
     draws.get(place).copied().unwrap_or(f64::NAN)
 }
 
-/// What each exchange published in a window, and what is estimated of all that it liquidated; of the tapes that are `whole`.
+/// Returns the published USD of each exchange in a window, and an estimate of the full USD.
+///
+/// `whole` says when tapes were recorded completely.
 #[must_use]
-pub fn undercount(view: &View<'_>, window: Window, whole: &WholeTapes) -> Vec<UndercountRow> {
+pub fn undercount(view: &View<'_>, window: Window, whole: &CompleteTapes) -> Vec<UndercountRow> {
     let ring = view.ring();
     let mut tapes: BTreeMap<&str, Tape> = BTreeMap::new();
-    // Of those that publish everything, what was told while all of it was.
-    let mut told: BTreeMap<&str, Tape> = BTreeMap::new();
+    // Orders on complete tapes.
+    let mut complete_tapes: BTreeMap<&str, Tape> = BTreeMap::new();
     for place in view.seen(window.millis()) {
         let order = ring.brief(place);
         let (_, usd) = ring.amount(place);
@@ -279,19 +287,20 @@ pub fn undercount(view: &View<'_>, window: Window, whole: &WholeTapes) -> Vec<Un
             .or_default()
             .take(&order, usd.f64());
         if whole.holds(order.exchange, order.timestamp) {
-            told.entry(order.exchange)
+            complete_tapes
+                .entry(order.exchange)
                 .or_default()
                 .take(&order, usd.f64());
         }
     }
     let sampling = |name: &str| {
-        if matches!(whole, WholeTapes::All) {
+        if matches!(whole, CompleteTapes::All) {
             Sampling::Complete
         } else {
             Sampling::of_venue(name)
         }
     };
-    let complete: Vec<(&str, &Tape)> = told
+    let complete: Vec<(&str, &Tape)> = complete_tapes
         .iter()
         .filter(|(name, _)| sampling(name) == Sampling::Complete)
         .map(|(name, tape)| (*name, tape))
@@ -326,7 +335,7 @@ pub fn undercount(view: &View<'_>, window: Window, whole: &WholeTapes) -> Vec<Un
     rows.collect()
 }
 
-/// How a tape that an exchange publishes whole was listened to.
+/// How completely a tape was recorded.
 fn listened(share: f64) -> String {
     let percent = (100.0 * share).min(99.9);
     if share >= 1.0 {
@@ -334,39 +343,40 @@ fn listened(share: f64) -> String {
     } else if share >= ENOUGH {
         format!("a complete tape of {percent:.1} % of the window")
     } else if share > 0.0 {
-        format!("unknown: all of it is told of {percent:.1} % of the window")
+        format!("unknown: a complete tape of only {percent:.1} % of the window")
     } else {
-        "unknown: nobody is on record as having listened to all of it".to_owned()
+        "unknown: no complete recording in the window".to_owned()
     }
 }
 
-/// Fills in the estimate of a sampled exchange, as far as complete tapes tell.
+/// Fills in the estimate of a sampled exchange, if there are enough reference cells.
 fn estimated(row: &mut UndercountRow, tape: &Tape, complete: &[(&str, &Tape)]) {
     let cells = tape.cells();
-    let mut told: Vec<[f64; 3]> = Vec::new();
+    let mut intervals: Vec<[f64; 3]> = Vec::new();
     let (mut known_cells, mut beyond) = (0, 0.0_f64);
     for rule in Rule::of(row.sampling) {
         let thinned = complete.iter().flat_map(|(_, tape)| tape.thinned(*rule));
-        let known = Known::of(thinned);
+        let known = ReferenceCells::of(thinned);
         if known.len() < FEWEST {
-            let few = "unknown: no complete tape that was listened to in the window, or too little of one";
+            let few = "unknown: no complete tape in the window, or too little of one";
             few.clone_into(&mut row.method);
             return;
         }
         known_cells = known.len();
         beyond = beyond.max(known.beyond(&cells));
         let draws = known.draws(&cells, &mut Rng::with_seed(0));
-        told.push([
+        intervals.push([
             known.estimate(&cells),
             quantile(&draws, OUTSIDE),
             quantile(&draws, 1.0 - OUTSIDE),
         ]);
     }
     #[expect(clippy::cast_precision_loss, reason = "there are two rules at most")]
-    let mean = told.iter().map(|[estimate, ..]| estimate).sum::<f64>() / told.len() as f64;
+    let mean =
+        intervals.iter().map(|[estimate, ..]| estimate).sum::<f64>() / intervals.len() as f64;
     row.estimated_usd = Some(mean);
-    row.low_usd = told.iter().map(|[_, low, _]| *low).reduce(f64::min);
-    row.high_usd = told.iter().map(|[.., high]| *high).reduce(f64::max);
+    row.low_usd = intervals.iter().map(|[_, low, _]| *low).reduce(f64::min);
+    row.high_usd = intervals.iter().map(|[.., high]| *high).reduce(f64::max);
     let names: Vec<&str> = complete.iter().map(|(name, _)| *name).collect();
     row.method = format!(
         "thinned tapes of {}: {known_cells} hours of symbols; 90 %",

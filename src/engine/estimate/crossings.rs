@@ -1,36 +1,36 @@
-//! What the price crossed of an estimate: what a score holds against what was liquidated.
+//! USD that price moves cross in an estimate, for scoring against liquidations.
 //!
-//! One ledger from the first bar on is asked for all instants, so any number of them costs one replay, and none knows
-//! of anything that came after it: not even that an order came later, so that a silent bar was one of the feed's.
+//! One replay from the first bar serves all instants. No value depends on later data: even the fact that the order feed
+//! went on is not used before a later order was known.
 
-use crate::engine::ledger::replay::Frame;
+use crate::engine::ledger::replay::ReplayWindow;
 use crate::engine::{EngineError, View};
 use crate::model::{Chosen, Millis};
 
-/// A move of the price from where it stood at an instant.
+/// A price move that starts at an instant.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Move {
-    /// When it began.
+pub struct PriceMove {
+    /// Start of the move.
     pub at: Millis,
-    /// The lowest price it came to.
+    /// Lowest price of the move.
     pub low: f64,
-    /// The highest.
+    /// Highest price of the move.
     pub high: f64,
 }
 
-/// Every bar there is, none of them longer than `coarsest`.
+/// All bars of a coin, none of them longer than `coarsest`.
 fn frame<'a>(
     view: &View<'a>,
     coin: &str,
     model: &'a Chosen,
     coarsest: i64,
-) -> Result<Frame<'a>, EngineError> {
-    let view = view.under(model.own());
-    let frame = Frame::new(view, coin, model.view(), Millis::ALL, "all", coarsest)?;
+) -> Result<ReplayWindow<'a>, EngineError> {
+    let view = view.with_model(model.own());
+    let frame = ReplayWindow::new(view, coin, model.view(), Millis::ALL, "all", coarsest)?;
     Ok(frame.along())
 }
 
-/// What was crossed of each tier, as often as it counts.
+/// Sums the crossed USD of all tiers, each times its factor.
 fn summed(crossed: &[Vec<f64>; 2], counted: &[Vec<f64>; 2]) -> [f64; 2] {
     let sum = |(crossed, counted): (&Vec<f64>, &Vec<f64>)| {
         let usd = crossed
@@ -43,20 +43,19 @@ fn summed(crossed: &[Vec<f64>; 2], counted: &[Vec<f64>; 2]) -> [f64; 2] {
     [sum((longs, of_longs)), sum((shorts, of_shorts))]
 }
 
-/// The USD, of longs and of shorts, that each of `moves` would have crossed of the map as it stood when it began; of
-/// the bars that had closed by then. `None` before the first of them, and before the first reading of open interest where
-/// that is of a later bar.
+/// Returns the USD of longs and of shorts that each move crosses in the map at its start.
 ///
-/// Moves ascend in time.
+/// The map uses the bars closed by then. `None` before the first close, and before the first open interest reading if
+/// that belongs to a later bar. Moves must ascend in time.
 ///
 /// # Errors
 ///
-/// [`EngineError`] where the coin has no bars.
-pub fn crossed(
+/// [`EngineError`] if the coin has no bars.
+pub fn crossed_by_moves(
     view: &View<'_>,
     coin: &str,
     model: &Chosen,
-    moves: &[Move],
+    moves: &[PriceMove],
 ) -> Result<Vec<Option<[f64; 2]>>, EngineError> {
     let frame = frame(view, coin, model, i64::MAX)?;
     let times: Vec<Millis> = moves.iter().map(|one| one.at).collect();
@@ -76,15 +75,16 @@ pub fn crossed(
         .collect())
 }
 
-/// The USD, of longs and of shorts, that the bars of each period crossed of the map as each of them found it: what was
-/// opened within the period counts. `None` for a period that no whole bar lies in, and as [`crossed`].
+/// Returns the USD of longs and of shorts that the bars of each period cross.
 ///
-/// Periods of `length` milliseconds open at `opens`, which ascend and lie at least so far apart.
+/// Each bar crosses the map as it stands at its open, so positions opened within the period count. `None` for a period
+/// without a whole bar, and as in [`crossed_by_moves`]. Periods of `length` milliseconds start at `opens`, which ascend
+/// and do not overlap.
 ///
 /// # Errors
 ///
-/// [`EngineError`] where the coin has no bars, or bars longer than a period.
-pub fn refreshed(
+/// [`EngineError`] if the coin has no bars, or bars longer than a period.
+pub fn crossed_by_periods(
     view: &View<'_>,
     coin: &str,
     model: &Chosen,

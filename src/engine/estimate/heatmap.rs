@@ -1,37 +1,36 @@
-//! The heatmap: the ledger of open positions by liquidation price, column by column.
+//! The heatmap: the ledger by liquidation price over time.
 
 use std::ops::Range;
 
-use crate::engine::estimate::explanation::{Explain, Parting};
-use crate::engine::ledger::ledger::Column;
-use crate::engine::ledger::replay::Frame;
+use crate::engine::estimate::estimate_basis::{EstimateBasis, SideBoundary};
+use crate::engine::ledger::ledger::MassColumn;
+use crate::engine::ledger::replay::ReplayWindow;
 use crate::engine::{EngineError, Estimate, View};
 use crate::model::{FineGrid, HeatmapGrid, HeatmapRange, Millis, Model, Vocabulary};
 
-/// A range that is as long as the data has about so many columns, and no more.
+/// Approximate number of columns of the range `all`.
 const COLUMNS: i64 = 180;
 
-/// Fewer columns than this are refused.
+/// Minimum number of columns.
 const FEWEST_COLUMNS: i64 = 12;
 
-/// The range of prices seen, and this much beyond it, is divided into rows.
+/// The rows cover the price range plus this share on both sides.
 const MARGIN: f64 = 0.03;
 
-/// At most so many rows cover that range; more only where positions lie beyond it.
+/// Maximum number of rows in that range; positions outside add more.
 const ROWS: i64 = 300;
 
-/// The heatmap of a coin: USD by price (rows, ascending) and time (columns, ascending).
+/// Returns the heatmap of a coin: USD by price (rows, ascending) and time (columns, ascending).
 ///
-/// The window is `(T − range, T]`, where T is the close of the last bar closed by now: the bars that opened and closed
-/// in it are replayed from an empty ledger, and a column is the state at its end. Where bars are longer than the
-/// range's usual column, or do not divide it, a column is the smallest multiple of the bar that is not shorter. Rows
-/// span every non-empty cell, so that the last column sums to the [`liqmap`](crate::engine::estimate::liquidation_map()) of the same range and
-/// model. Columns that end before the first bar opens are left out.
+/// The window is `(T − range, T]`, where T is the close of the last bar closed by now. The bars in the window are
+/// replayed from an empty ledger; a column is the state at its end. A column is a multiple of the bar length, at least
+/// the usual column of the range. Rows span every non-empty cell, so the last column sums to the
+/// [`liqmap`](super::liqmap()) of the same range and model. Columns that end before the first bar opens are left out.
 ///
 /// # Errors
 ///
-/// [`EngineError`] where the coin has no bars in the range, bars so long that fewer than 12 columns would result, or bars
-/// that do not reach back to the start of a range of more than a month.
+/// [`EngineError`] if the coin has no bars in the range, bars too long for 12 columns, or bars that start after a range
+/// of more than a month.
 pub fn heatmap(
     view: &View,
     coin: &str,
@@ -39,28 +38,28 @@ pub fn heatmap(
     model: Model,
 ) -> Result<Estimate<HeatmapGrid>, EngineError> {
     let coarsest = range.millis() / FEWEST_COLUMNS;
-    let frame = Frame::new(*view, coin, model, range.millis(), range.name(), coarsest)?;
+    let frame = ReplayWindow::new(*view, coin, model, range.millis(), range.name(), coarsest)?;
     let times = column_ends(&frame, range);
     let counted = frame.counted();
     let mut columns = Vec::with_capacity(times.len());
     let replayed = frame.replay(&times, |ledger| columns.push(ledger.column(&counted)));
-    let columns: Vec<&Column> = columns.iter().collect();
+    let columns: Vec<&MassColumn> = columns.iter().collect();
     let asked = (coin, range, model);
     Ok(shown(&frame, asked, times, &columns, replayed.explain))
 }
 
-/// The heatmap of these columns, which end at `times`, the last of them with the frame.
+/// Builds the heatmap of columns that end at `times`.
 pub(crate) fn shown(
-    frame: &Frame<'_>,
+    frame: &ReplayWindow<'_>,
     (coin, range, model): (&str, HeatmapRange, Model),
     times: Vec<Millis>,
-    columns: &[&Column],
-    mut explain: Explain,
+    columns: &[&MassColumn],
+    mut explain: EstimateBasis,
 ) -> Estimate<HeatmapGrid> {
     let grid = frame.parameters.grid;
     let rows = Rows::new(frame, grid, columns);
-    let parted = columns.iter().map(|column| rows.parting(grid, column));
-    explain.parted = parted.collect();
+    let side_boundaries = columns.iter().map(|column| rows.parting(grid, column));
+    explain.side_boundaries = side_boundaries.collect();
     Estimate {
         reply: HeatmapGrid {
             symbol: coin.to_owned(),
@@ -76,8 +75,8 @@ pub(crate) fn shown(
     }
 }
 
-/// The usual length of a column: about 180 of them make the range.
-fn stride(frame: &Frame, range: HeatmapRange) -> i64 {
+/// Usual length of a column; about 180 make the range.
+fn stride(frame: &ReplayWindow, range: HeatmapRange) -> i64 {
     match range {
         HeatmapRange::H12 => 5 * Millis::MINUTE,
         HeatmapRange::H24 => 10 * Millis::MINUTE,
@@ -94,7 +93,7 @@ fn stride(frame: &Frame, range: HeatmapRange) -> i64 {
     }
 }
 
-/// The first of the lengths a clock is read in, and then of whole days, that is not below `least`.
+/// The first round length, or else number of whole days, not below `least`.
 fn round_stride(least: i64) -> i64 {
     let minutes = [5, 10, 15, 20, 30, 60, 120, 180, 240, 360, 720];
     let round = minutes.map(|minutes| minutes * Millis::MINUTE);
@@ -105,8 +104,8 @@ fn round_stride(least: i64) -> i64 {
         .unwrap_or_else(|| days.saturating_mul(Millis::DAY))
 }
 
-/// When the columns end.
-pub(crate) fn column_ends(frame: &Frame, range: HeatmapRange) -> Vec<Millis> {
+/// End times of the columns.
+pub(crate) fn column_ends(frame: &ReplayWindow, range: HeatmapRange) -> Vec<Millis> {
     let usual = stride(frame, range);
     let bars = usual / frame.interval + i64::from(usual % frame.interval != 0);
     let stride = bars.saturating_mul(frame.interval);
@@ -120,7 +119,7 @@ pub(crate) fn column_ends(frame: &Frame, range: HeatmapRange) -> Vec<Millis> {
     times
 }
 
-/// The rows of a heatmap: coarse bins of `factor` fine ones.
+/// Heatmap rows: coarse bins of `factor` fine bins.
 struct Rows {
     factor: i64,
     first: i64,
@@ -128,7 +127,7 @@ struct Rows {
 }
 
 impl Rows {
-    fn new(frame: &Frame, grid: FineGrid, columns: &[&Column]) -> Self {
+    fn new(frame: &ReplayWindow, grid: FineGrid, columns: &[&MassColumn]) -> Self {
         let low = frame
             .bars
             .iter()
@@ -142,7 +141,7 @@ impl Rows {
             grid.bin(high * (1.0 + MARGIN)),
         );
         let factor = (high - low) / ROWS + 1;
-        let occupied = |column: &&Column| {
+        let occupied = |column: &&MassColumn| {
             let first = column.mass.iter().position(|mass| *mass > 0.0)?;
             let last = column.mass.iter().rposition(|mass| *mass > 0.0)?;
             let bin = |place: usize| column.first + i64::try_from(place).unwrap_or(0);
@@ -167,15 +166,15 @@ impl Rows {
             .collect()
     }
 
-    /// Where a column turns from longs to shorts.
-    fn parting(&self, grid: FineGrid, column: &Column) -> Parting {
+    /// The boundary between longs and shorts of a column.
+    fn parting(&self, grid: FineGrid, column: &MassColumn) -> SideBoundary {
         let usd = |bins: Range<i64>| {
             let mids: Vec<f64> = bins.clone().map(|bin| grid.mid(bin)).collect();
             dot(column.between(bins), &mids)
         };
         let end = column.longs_end.max(self.first * self.factor - 1);
         let row = end.div_euclid(self.factor);
-        Parting {
+        SideBoundary {
             row: row - self.first,
             long: usd(row * self.factor..end),
             short: usd(end..(row + 1) * self.factor),
@@ -183,8 +182,8 @@ impl Rows {
         }
     }
 
-    /// The cells in USD, row after row.
-    fn matrix(&self, grid: FineGrid, columns: &[&Column]) -> Vec<f64> {
+    /// Cells in USD, row by row.
+    fn matrix(&self, grid: FineGrid, columns: &[&MassColumn]) -> Vec<f64> {
         let bins = self.first * self.factor..(self.last + 1) * self.factor;
         let mids: Vec<f64> = bins.clone().map(|bin| grid.mid(bin)).collect();
         let height = usize::try_from(self.factor).unwrap_or(1);
@@ -201,7 +200,7 @@ impl Rows {
     }
 }
 
-/// Masses from a place on, in USD at the middles of their bins.
+/// USD of masses at the middle prices of their bins.
 fn dot((skipped, masses): (usize, &[f64]), mids: &[f64]) -> f64 {
     let mids = mids.get(skipped..).unwrap_or_default();
     masses

@@ -1,29 +1,27 @@
-//! One ledger that is asked for many instants: what it says of each is, bit for bit, what a ledger that was made for that
-//! instant alone would say.
+//! Estimates at many instants from one replay, equal bit for bit to separate replays.
 //!
-//! The bars of an earlier instant are the first of those of a later one, and what is derived of a bar is known at its close,
-//! so one ledger can go through all of them. What may still change afterwards are the realised orders of a bar: one may
-//! be received later, and a bar behind the last order is one of which nothing is known until a later order tells that the
-//! feed went on. So the ledger goes no further than the bars of which nothing will change, and a copy of it goes on to the
-//! instant, through the few that are left, with what was known of them then.
+//! The bars of an earlier instant are a prefix of those of a later one, so one ledger can pass through all of them.
+//! Only the orders of a bar can change later: an order may be received late, and a bar after the last order is unknown
+//! until a later order shows that the feed went on. The main ledger therefore stops at the first bar that may still
+//! change. A copy continues to the instant with what was known then.
 
 use std::collections::HashMap;
 use std::sync::Arc;
 
 use crate::engine::estimate::heatmap::{column_ends, heatmap, shown as drawn};
-use crate::engine::estimate::liquidation_map::{binned, shown};
+use crate::engine::estimate::liquidation_map::{liqmap_with_bins, shown};
 use crate::engine::fit::Fit;
-use crate::engine::ledger::ledger::Column;
-use crate::engine::ledger::replay::{Frame, Running, Tally};
+use crate::engine::ledger::ledger::MassColumn;
+use crate::engine::ledger::replay::{BarTally, ReplayState, ReplayWindow};
 use crate::engine::{EngineError, Estimate, View};
 use crate::model::{
     Bar, BinWidth, Chosen, HeatmapGrid, HeatmapRange, LiquidationMap, MapRange, Millis, Model,
     Side, Vocabulary,
 };
 
-/// The liquidation maps of all positions since the bars of a coin begin, as of each of `instants`, which may be in any
-/// order: each is that of [`binned`] with the range [`MapRange::All`] as of that instant, and all of them are made of one
-/// replay.
+/// Returns liquidation maps over all bars of a coin, as of each of `instants`, in any order.
+///
+/// Each equals [`binned`] with the range [`MapRange::All`] as of its instant.
 ///
 /// # Examples
 ///
@@ -56,8 +54,8 @@ pub fn liqmaps(
 ) -> Vec<Result<Estimate<LiquidationMap>, EngineError>> {
     let mut found: Vec<Option<Result<Estimate<LiquidationMap>, EngineError>>> =
         vec![None; instants.len()];
-    let under = view.under(model.and_then(Chosen::own));
-    // Where no model is named, the instants before and since it is fitted have different ones.
+    let under = view.with_model(model.and_then(Chosen::own));
+    // Without a model, instants before and after the first fit have different ones.
     let each = |at: &Millis| model.map_or_else(|| under.as_of(*at).usual(coin), Chosen::view);
     let models: Vec<Model> = instants.iter().map(each).collect();
     for model in [Model::Exposure, Model::Expected] {
@@ -74,16 +72,17 @@ pub fn liqmaps(
             }
         });
     }
-    // Before the first bar there is none.
-    let alone = |at: &Millis| binned(&view.as_of(*at), coin, RANGE, model, bin);
+    // Instants before the first bar give an error.
+    let alone = |at: &Millis| liqmap_with_bins(&view.as_of(*at), coin, RANGE, model, bin);
     let pairs = found.into_iter().zip(instants);
     pairs
         .map(|(found, at)| found.unwrap_or_else(|| alone(at)))
         .collect()
 }
 
-/// The heatmaps of all positions since the bars of a coin begin, as of each of `instants`, which may be in any order: each
-/// is that of [`heatmap`] with the range [`HeatmapRange::All`] as of that instant, and all of them are made of one replay.
+/// Returns heatmaps over all bars of a coin, as of each of `instants`, in any order.
+///
+/// Each equals [`heatmap`] with the range [`HeatmapRange::All`] as of its instant.
 #[must_use]
 pub fn heatmaps(
     view: &View<'_>,
@@ -92,7 +91,7 @@ pub fn heatmaps(
     instants: &[Millis],
 ) -> Vec<Result<Estimate<HeatmapGrid>, EngineError>> {
     let mut found: Vec<Option<Estimate<HeatmapGrid>>> = vec![None; instants.len()];
-    // What is expected of a tier is the same throughout a day, and in all columns of an answer.
+    // Instants with the same fit share one replay.
     let mut alike: Vec<(Option<Arc<Fit>>, Vec<usize>)> = Vec::new();
     for (place, at) in instants.iter().enumerate() {
         let fit = (model == Model::Expected).then(|| view.as_of(*at).fit(coin));
@@ -123,8 +122,8 @@ pub fn heatmaps(
         .collect()
 }
 
-/// Shows `take` the heatmaps as of each of `instants` by which a bar had closed, all of one model and fit, with the
-/// instant's place.
+/// Passes the heatmaps as of `instants` with a closed bar to `take`, with the place of the instant. All have one model
+/// and fit.
 fn of_columns(
     view: &View<'_>,
     coin: &str,
@@ -137,7 +136,7 @@ fn of_columns(
     let Some(last) = instants.iter().max() else {
         return;
     };
-    let Ok(frame) = Frame::new(view.as_of(*last), coin, model, length, name, length) else {
+    let Ok(frame) = ReplayWindow::new(view.as_of(*last), coin, model, length, name, length) else {
         return;
     };
     let ends = |bars: usize| column_ends(&frame.until(bars), RANGE);
@@ -150,7 +149,7 @@ fn of_columns(
             }
         }
     }
-    let columns = Columns {
+    let columns = ColumnCache {
         wanted,
         counted: frame.counted_by(fit),
         settled: HashMap::new(),
@@ -158,8 +157,8 @@ fn of_columns(
     };
     at_each(&frame, instants, Some(columns), |known| {
         let times = ends(known.bars);
-        let nothing = Column::default();
-        let columns: Vec<&Column> = times
+        let nothing = MassColumn::default();
+        let columns: Vec<&MassColumn> = times
             .iter()
             .map(|end| known.column(bars_by(end)).unwrap_or(&nothing))
             .collect();
@@ -176,53 +175,53 @@ fn of_columns(
     });
 }
 
-/// How many bars of a frame had closed by an instant.
-fn closed(frame: &Frame<'_>, at: Millis) -> usize {
+/// Number of bars closed by an instant.
+fn closed(frame: &ReplayWindow<'_>, at: Millis) -> usize {
     frame.bars.partition_point(|bar| bar.close_time() <= at)
 }
 
-/// What is known at one of the instants.
-struct KnownAt<'a> {
-    /// The instant's place among those asked about.
+/// The state at one of the instants.
+struct StateAt<'a> {
+    /// Place of the instant in the question.
     place: usize,
     bars: usize,
     price: f64,
-    ledger: &'a Running,
-    tally: &'a Tally<'a>,
-    columns: Option<&'a Columns>,
+    ledger: &'a ReplayState,
+    tally: &'a BarTally<'a>,
+    columns: Option<&'a ColumnCache>,
 }
 
-impl KnownAt<'_> {
-    /// The column that ended with so many bars.
-    fn column(&self, bars: usize) -> Option<&Column> {
+impl StateAt<'_> {
+    /// The column that ends after so many bars.
+    fn column(&self, bars: usize) -> Option<&MassColumn> {
         let columns = self.columns?;
         let ahead = columns.ahead.get(&bars);
         ahead.or_else(|| columns.settled.get(&bars))
     }
 }
 
-/// Columns of a heatmap, each by the number of bars that it ended with.
-struct Columns {
-    /// Which of them are asked for.
+/// Heatmap columns by the number of bars at their end.
+struct ColumnCache {
+    /// Which columns are needed.
     wanted: Vec<bool>,
     counted: [Vec<f64>; 2],
-    /// Those in which nothing will change.
-    settled: HashMap<usize, Column>,
-    /// Those behind them, as they are known at the instant.
-    ahead: HashMap<usize, Column>,
+    /// Final columns.
+    settled: HashMap<usize, MassColumn>,
+    /// Later columns, as known at the instant.
+    ahead: HashMap<usize, MassColumn>,
 }
 
-impl Columns {
-    fn column(&self, bars: usize, ledger: &Running) -> Option<Column> {
+impl ColumnCache {
+    fn column(&self, bars: usize, ledger: &ReplayState) -> Option<MassColumn> {
         let wanted = self.wanted.get(bars).copied().unwrap_or_default();
         wanted.then(|| ledger.ledger.column(&self.counted))
     }
 }
 
-/// Of the maps.
+/// Range of the maps.
 const RANGE: MapRange = MapRange::All;
 
-/// Shows `take` the maps of one model as of each of `instants` by which a bar had closed, with the instant's place.
+/// Passes the maps of one model as of `instants` with a closed bar to `take`, with the place of the instant.
 fn of_model(
     view: &View<'_>,
     coin: &str,
@@ -235,7 +234,7 @@ fn of_model(
     let Some(last) = instants.iter().max() else {
         return;
     };
-    let Ok(frame) = Frame::new(view.as_of(*last), coin, model, length, name, length) else {
+    let Ok(frame) = ReplayWindow::new(view.as_of(*last), coin, model, length, name, length) else {
         return;
     };
     at_each(&frame, instants, None, |known| {
@@ -252,15 +251,14 @@ fn of_model(
     });
 }
 
-/// Shows `take` what was known at each of `instants` by which a bar of `frame` had closed, with the columns that are asked
-/// for.
+/// Passes the state at each of `instants` with a closed bar to `take`.
 ///
-/// The frame is of all bars by the last of the instants.
+/// The frame must reach to the last of the instants.
 fn at_each(
-    frame: &Frame<'_>,
+    frame: &ReplayWindow<'_>,
     instants: &[Millis],
-    mut columns: Option<Columns>,
-    mut take: impl FnMut(KnownAt<'_>),
+    mut columns: Option<ColumnCache>,
+    mut take: impl FnMut(StateAt<'_>),
 ) {
     let mut asked: Vec<(Millis, usize, usize)> = instants
         .iter()
@@ -269,9 +267,9 @@ fn at_each(
         .filter(|(at, bars, _)| *bars > 0 && *at >= frame.venue_since())
         .collect();
     asked.sort_unstable();
-    let heard = Heard::of(frame);
+    let arrivals = OrderArrivals::of(frame);
     let mut tally = frame.tally();
-    // By instants that knew of no open interest yet the ledger began with something else.
+    // Before the first open interest was known, the ledger started with another value.
     let opening = frame.bars_to_opening().unwrap_or(usize::MAX);
     let known = asked.partition_point(|(_, bars, _)| *bars < opening);
     let (before, since) = asked.split_at(known);
@@ -279,12 +277,12 @@ fn at_each(
         if asked.is_empty() {
             continue;
         }
-        let mut settled = Settled::new(frame, &heard, opening, columns.take());
+        let mut settled = LedgerCursor::new(frame, &arrivals, opening, columns.take());
         for (at, bars, place) in asked {
             tally.count(frame, *bars);
             settled.go_on(*at, *bars);
             let last = bars.checked_sub(1).and_then(|last| frame.bars.get(last));
-            take(KnownAt {
+            take(StateAt {
                 place: *place,
                 bars: *bars,
                 price: last.map_or(frame.price, |bar| bar.close),
@@ -297,35 +295,35 @@ fn at_each(
     }
 }
 
-/// Realised quantities of longs and shorts in a bar, where they are known.
-type Known = [Option<f64>; 2];
+/// Liquidated quantities of longs and shorts in a bar, if known.
+type BarQuantities = [Option<f64>; 2];
 
-/// A ledger that has gone as far as nothing will change, and a copy that goes on.
-struct Settled<'a> {
-    frame: &'a Frame<'a>,
-    heard: &'a Heard,
-    running: Running,
+/// A ledger up to the last final bar, and a provisional copy that continues.
+struct LedgerCursor<'a> {
+    frame: &'a ReplayWindow<'a>,
+    arrivals: &'a OrderArrivals,
+    running: ReplayState,
     bars: usize,
-    ahead: Option<Ahead>,
-    columns: Option<Columns>,
+    ahead: Option<ProvisionalLedger>,
+    columns: Option<ColumnCache>,
 }
 
-/// A copy that went on from behind the bar `from` with what was `known` of the bars since.
-struct Ahead {
-    ledger: Running,
+/// A copy that continued after the bar `from` with the quantities `known`.
+struct ProvisionalLedger {
+    ledger: ReplayState,
     from: usize,
-    known: Vec<Known>,
+    known: Vec<BarQuantities>,
 }
 
-impl<'a> Settled<'a> {
+impl<'a> LedgerCursor<'a> {
     fn new(
-        frame: &'a Frame<'a>,
-        heard: &'a Heard,
+        frame: &'a ReplayWindow<'a>,
+        arrivals: &'a OrderArrivals,
         opening: Option<f64>,
-        columns: Option<Columns>,
+        columns: Option<ColumnCache>,
     ) -> Self {
         let running = frame.begin(opening);
-        let columns = columns.map(|columns| Columns {
+        let columns = columns.map(|columns| ColumnCache {
             settled: columns
                 .column(0, &running)
                 .map(|column| (0, column))
@@ -336,7 +334,7 @@ impl<'a> Settled<'a> {
         });
         Self {
             frame,
-            heard,
+            arrivals,
             running,
             bars: 0,
             ahead: None,
@@ -344,18 +342,18 @@ impl<'a> Settled<'a> {
         }
     }
 
-    /// The ledger after so many bars, to which it has gone on.
-    fn ledger(&self, bars: usize) -> &Running {
+    /// The ledger after so many bars.
+    fn ledger(&self, bars: usize) -> &ReplayState {
         match &self.ahead {
             Some(ahead) if self.bars < bars => &ahead.ledger,
             _ => &self.running,
         }
     }
 
-    /// Goes on through so many bars with what was known at `at`; instants ascend.
+    /// Advances to so many bars with what was known at `at`; instants ascend.
     fn go_on(&mut self, at: Millis, bars: usize) {
-        while self.bars < bars && self.heard.settled(self.bars) <= at {
-            let known = self.heard.at(self.bars, at);
+        while self.bars < bars && self.arrivals.settled(self.bars) <= at {
+            let known = self.arrivals.at(self.bars, at);
             self.frame.advance(&mut self.running, self.bars, known);
             self.bars += 1;
             if let Some(columns) = &mut self.columns
@@ -368,8 +366,8 @@ impl<'a> Settled<'a> {
             self.let_go();
             return;
         }
-        let known: Vec<Known> = (self.bars..bars)
-            .map(|bar| self.heard.at(bar, at))
+        let known: Vec<BarQuantities> = (self.bars..bars)
+            .map(|bar| self.arrivals.at(bar, at))
             .collect();
         let goes_on = self
             .ahead
@@ -378,7 +376,7 @@ impl<'a> Settled<'a> {
         if !goes_on {
             self.let_go();
         }
-        let ahead = self.ahead.get_or_insert_with(|| Ahead {
+        let ahead = self.ahead.get_or_insert_with(|| ProvisionalLedger {
             ledger: self.running.clone(),
             from: self.bars,
             known: Vec::new(),
@@ -394,7 +392,7 @@ impl<'a> Settled<'a> {
         ahead.known = known;
     }
 
-    /// Lets go of the copy.
+    /// Drops the copy.
     fn let_go(&mut self) {
         self.ahead = None;
         if let Some(columns) = &mut self.columns {
@@ -403,30 +401,30 @@ impl<'a> Settled<'a> {
     }
 }
 
-/// What was heard of realised orders, bar by bar, and when.
-struct Heard {
-    /// When each was known, its side and its quantity, in order of time.
+/// When the orders of each bar were known.
+struct OrderArrivals {
+    /// Time of knowledge, side and quantity, in order of event time.
     orders: Vec<(Millis, Side, f64)>,
-    bars: Vec<OfBar>,
+    bars: Vec<BarArrivals>,
 }
 
-/// What was heard of a bar.
+/// Knowledge of one bar.
 #[derive(Clone, Copy)]
-struct OfBar {
-    /// The places of its orders.
+struct BarArrivals {
+    /// Places of its orders.
     first: usize,
     end: usize,
-    /// From when on it is known whether it had any: an order before its close, and one at its open or later, tell.
+    /// When it was known whether the bar has orders: once an order before its close and one after its open were known.
     since: Millis,
-    /// From when on nothing more is heard of it.
+    /// When the last order of the bar was known.
     settled: Millis,
 }
 
-/// Never.
+/// A time after all instants.
 const NEVER: Millis = Millis(i64::MAX);
 
-impl Heard {
-    fn of(frame: &Frame<'_>) -> Self {
+impl OrderArrivals {
+    fn of(frame: &ReplayWindow<'_>) -> Self {
         let mut times = Vec::new();
         let mut orders = Vec::new();
         if frame.is_of_orders() {
@@ -439,7 +437,7 @@ impl Heard {
             *earliest = (*earliest).min(*known);
             Some(*earliest)
         };
-        // By when an order up to each was known, and one from each on.
+        // When an order up to each place was known, and one from each place on.
         let up_to: Vec<Millis> = orders.iter().scan(NEVER, earliest).collect();
         let mut from: Vec<Millis> = orders.iter().rev().scan(NEVER, earliest).collect();
         from.reverse();
@@ -452,13 +450,13 @@ impl Heard {
                 .map_or(NEVER, |(before, behind)| *before.max(behind));
             let its = orders.get(first..end).unwrap_or_default();
             let last = its.iter().map(|(known, ..)| *known).max();
-            // One of which nothing is heard by the end stays as it is.
+            // A bar that stays unknown to the end is final.
             let settled = if since == NEVER {
                 Millis(i64::MIN)
             } else {
                 last.unwrap_or(since)
             };
-            OfBar {
+            BarArrivals {
                 first,
                 end,
                 since,
@@ -469,13 +467,13 @@ impl Heard {
         Self { orders, bars }
     }
 
-    /// From when on nothing more is heard of a bar.
+    /// When the last order of a bar was known.
     fn settled(&self, bar: usize) -> Millis {
         self.bars.get(bar).map_or(NEVER, |bar| bar.settled)
     }
 
-    /// What was known of a bar at `at`.
-    fn at(&self, bar: usize, at: Millis) -> Known {
+    /// The quantities of a bar as known at `at`.
+    fn at(&self, bar: usize, at: Millis) -> BarQuantities {
         let Some(bar) = self.bars.get(bar).filter(|bar| bar.since <= at) else {
             return [None; 2];
         };

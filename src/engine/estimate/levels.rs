@@ -1,21 +1,21 @@
-//! Key levels: the strongest cluster per tier and side of the seven-day map.
+//! Key levels: the largest cluster per tier and side of the seven-day map.
 
 use crate::engine::estimate::liquidation_map::liqmap;
-use crate::engine::ledger::parameters::SHOWN;
+use crate::engine::ledger::parameters::SHOWN_LEVERAGES;
 use crate::engine::{EngineError, Estimate, View};
 use crate::model::{
     Chosen, LevelTier, LiquidationMap, MapRange, Side, TierLevels, liquidation_price,
 };
 
-/// The key liquidation levels of a coin: per tier and side the bin of the seven-day map with the most USD.
+/// Returns the key levels of a coin: per tier and side, the bin of the seven-day map with the most USD.
 ///
-/// A cluster is one tier of one bin; its intensity is its USD over those of the largest cluster of all. Of clusters as
-/// large the nearest to the current price is taken. A tier without positions on a side shows where positions opened at
-/// the current price would be liquidated, with intensity 0.
+/// A cluster is one tier of one bin. Its intensity is its USD over the USD of the largest cluster of all. If clusters
+/// are equally large, the nearest to the current price counts. A tier without positions shows the liquidation price of
+/// positions opened now, with intensity 0.
 ///
 /// # Errors
 ///
-/// [`EngineError`] where the coin has no bars in the last seven days, or bars longer than that.
+/// [`EngineError`] if the coin has no bars in the last seven days, or bars longer than that.
 pub fn levels(
     view: &View,
     coin: &str,
@@ -26,11 +26,13 @@ pub fn levels(
         explain,
     } = liqmap(view, coin, MapRange::D7, model)?;
     let largest = map.tiers.iter().copied().fold(0.0, f64::max);
-    let parameters = view.under(model.and_then(Chosen::own)).parameters(coin);
+    let parameters = view
+        .with_model(model.and_then(Chosen::own))
+        .parameters(coin);
     let tiers = map
         .leverages
         .iter()
-        .zip(SHOWN.map(f64::from))
+        .zip(SHOWN_LEVERAGES.map(f64::from))
         .enumerate()
         .map(|(tier, (&whole, leverage))| {
             let maintenance = parameters.maintenance_at(leverage);
@@ -66,7 +68,7 @@ pub fn levels(
     })
 }
 
-/// Price and USD of the largest cluster of a tier and side, the nearest to the current price of several as large.
+/// Price and USD of the largest cluster of a tier and side; the nearest to the current price of equals.
 fn strongest(map: &LiquidationMap, tier: usize, side: Side) -> Option<(f64, f64)> {
     let distance = |price: f64| (price - map.current_price).abs();
     map.bins

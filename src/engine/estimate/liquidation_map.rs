@@ -1,51 +1,52 @@
 //! The liquidation map: the last state of the ledger by price, side and tier.
 
-use crate::engine::estimate::explanation::{Explain, FineMap};
-use crate::engine::ledger::parameters::{SHOWN, shown_for};
-use crate::engine::ledger::replay::Frame;
+use crate::engine::estimate::estimate_basis::{EstimateBasis, FineMap};
+use crate::engine::ledger::parameters::{SHOWN_LEVERAGES, shown_for};
+use crate::engine::ledger::replay::ReplayWindow;
 use crate::engine::{EngineError, Estimate, Ledger, View};
 use crate::model::{
     BinWidth, Chosen, LiquidationMap, MapBin, MapRange, Side, Vocabulary, map_step,
 };
 
-/// A map has no more bins than this.
+/// Maximum number of bins of a map.
 const MOST_BINS: f64 = 100_000.0;
 
-/// The liquidation map of a coin, from `model`; where none is named from model 3 if that is fitted, else from model 2.
+/// Returns the liquidation map of a coin.
 ///
-/// Bins are `binWidth` wide and meet at the current price; longs lie below it and shorts above, so bins ascend in price
-/// with all longs first. Bins without positions are left out, and a bin's total is the sum of its tiers: of those the
-/// contract shows, each of which stands for the ledger's tiers near it.
+/// Without `model`, it uses model 3 if that is fitted, and model 2 otherwise. Bins are `binWidth` wide and meet at the
+/// current price; longs lie below it and shorts above. Bins ascend in price, so longs come first. Empty bins are left
+/// out. The total of a bin is the sum over the shown leverages, each of which stands for the nearby tiers of the
+/// ledger.
 ///
 /// # Errors
 ///
-/// [`EngineError`] where the coin has no bars in the range, bars longer than the range, or bars that do not reach back to
-/// the start of a range of more than a month.
+/// [`EngineError`] if the coin has no bars in the range, bars longer than the range, or bars that start after a range
+/// of more than a month.
 pub fn liqmap(
     view: &View,
     coin: &str,
     range: MapRange,
     model: Option<&Chosen>,
 ) -> Result<Estimate<LiquidationMap>, EngineError> {
-    binned(view, coin, range, model, None)
+    liqmap_with_bins(view, coin, range, model, None)
 }
 
-/// As [`liqmap`], in bins of the width asked for.
+/// Returns the liquidation map with bins of the given width.
 ///
 /// # Errors
 ///
-/// As [`liqmap`], and where a bin would be wider than the price is high, or the map have more than 100,000 bins.
-pub fn binned(
+/// As [`liqmap`], and if a bin would be wider than the current price, or the map would have more than 100,000 bins.
+pub fn liqmap_with_bins(
     view: &View<'_>,
     coin: &str,
     range: MapRange,
     model: Option<&Chosen>,
     bin: Option<BinWidth>,
 ) -> Result<Estimate<LiquidationMap>, EngineError> {
-    let view = view.under(model.and_then(Chosen::own));
+    let view = view.with_model(model.and_then(Chosen::own));
     let model = model.map_or_else(|| view.usual(coin), Chosen::view);
     let length = range.millis();
-    let frame = Frame::new(view, coin, model, length, range.name(), length)?;
+    let frame = ReplayWindow::new(view, coin, model, length, range.name(), length)?;
     let replayed = frame.replay(&[], |_| ());
     shown(
         &frame,
@@ -57,14 +58,14 @@ pub fn binned(
     )
 }
 
-/// The map of a ledger's state, made while the price was `price`, each tier of a side counted so many times.
+/// Builds the map of a ledger at the price `price`, each tier times its factor in `counted`.
 pub(crate) fn shown(
-    frame: &Frame<'_>,
+    frame: &ReplayWindow<'_>,
     (range, bin): (MapRange, Option<BinWidth>),
     ledger: &Ledger,
     price: f64,
     counted: &[Vec<f64>; 2],
-    mut explain: Explain,
+    mut explain: EstimateBasis,
 ) -> Result<Estimate<LiquidationMap>, EngineError> {
     let (fine, mids) = fine(frame, ledger, counted);
     let width = bin.map_or_else(|| map_step(price), BinWidth::get);
@@ -72,12 +73,12 @@ pub(crate) fn shown(
         check(&fine, &frame.coin, width, price)?;
     }
 
-    // Cells ascend in price, longs before shorts, and so do the bins that they fall into.
+    // Cells ascend in price with longs first, and so do bins.
     let mut bins: Vec<MapBin> = Vec::new();
     let mut tiers: Vec<f64> = Vec::new();
     let mut last = None;
     for (place, (cell, mid)) in (fine.first..).zip(&mids).enumerate() {
-        let usd: [f64; SHOWN.len()] = std::array::from_fn(|tier| {
+        let usd: [f64; SHOWN_LEVERAGES.len()] = std::array::from_fn(|tier| {
             let usd = fine.usd.get(tier * mids.len() + place);
             usd.copied().unwrap_or_default()
         });
@@ -97,14 +98,17 @@ pub(crate) fn shown(
                 side,
                 total: 0.0,
             });
-            tiers.extend([0.0; SHOWN.len()]);
+            tiers.extend([0.0; SHOWN_LEVERAGES.len()]);
         }
-        let sums = tiers.iter_mut().rev().take(SHOWN.len()).rev();
+        let sums = tiers.iter_mut().rev().take(SHOWN_LEVERAGES.len()).rev();
         for (sum, usd) in sums.zip(usd) {
             *sum += usd;
         }
     }
-    for (bin, tiers) in bins.iter_mut().zip(tiers.chunks_exact(SHOWN.len())) {
+    for (bin, tiers) in bins
+        .iter_mut()
+        .zip(tiers.chunks_exact(SHOWN_LEVERAGES.len()))
+    {
         bin.total = tiers.iter().sum();
     }
     explain.fine = Some(fine);
@@ -115,7 +119,7 @@ pub(crate) fn shown(
             updated_at: explain.closed,
             current_price: price,
             bin_width: width,
-            leverages: SHOWN.map(i64::from).to_vec(),
+            leverages: SHOWN_LEVERAGES.map(i64::from).to_vec(),
             bins,
             tiers,
             measured: None,
@@ -124,7 +128,7 @@ pub(crate) fn shown(
     })
 }
 
-/// Whether bins of `width` make a map.
+/// Checks that bins of `width` make a valid map.
 fn check(fine: &FineMap, coin: &str, width: f64, price: f64) -> Result<(), EngineError> {
     let end = fine.first.saturating_add_unsigned(fine.bins() as u64);
     let least = (fine.grid.mid(end) - fine.grid.mid(fine.first)) / MOST_BINS;
@@ -139,12 +143,12 @@ fn check(fine: &FineMap, coin: &str, width: f64, price: f64) -> Result<(), Engin
     })
 }
 
-/// The map on the ledger's own grid, with the middle price of each of its bins.
-fn fine(frame: &Frame<'_>, ledger: &Ledger, counted: &[Vec<f64>; 2]) -> (FineMap, Vec<f64>) {
+/// The map on the grid of the ledger, with the middle price of each bin.
+fn fine(frame: &ReplayWindow<'_>, ledger: &Ledger, counted: &[Vec<f64>; 2]) -> (FineMap, Vec<f64>) {
     let grid = frame.parameters.grid;
     let (bins, longs_end) = ledger.span(counted);
     let mids: Vec<f64> = bins.clone().map(|bin| grid.mid(bin)).collect();
-    let mut usd = vec![0.0; SHOWN.len() * mids.len()];
+    let mut usd = vec![0.0; SHOWN_LEVERAGES.len() * mids.len()];
     for (shown, usd) in usd.chunks_exact_mut(mids.len().max(1)).enumerate() {
         let counted = counted.each_ref().map(|counted| {
             let tiers = frame.parameters.tiers.iter().zip(counted);
@@ -177,7 +181,7 @@ pub(crate) fn map_bin(price: f64, current: f64, width: f64) -> i64 {
     ((price - current) / width).floor() as i64
 }
 
-/// A number in three digits that is no smaller: by a hundredth more, of which rounding takes half at most.
+/// Three digits of a number, not smaller than it: rounding takes at most half of the added hundredth.
 fn above(value: f64) -> String {
     let digits = format!("{:.2e}", value * 1.01);
     digits

@@ -1,17 +1,17 @@
-//! Max pain: the strongest cluster per side of the one-day and the seven-day map.
+//! Max pain: the largest map bin per side, over one and seven days.
 
 use crate::engine::estimate::liquidation_map::liqmap;
 use crate::engine::{EngineError, Estimate, View};
 use crate::model::{Chosen, Cluster, LiquidationMap, MapRange, MaxPain, Pain, Side};
 
-/// The max pain of a coin: per side the bin of the map with the most USD, and the USD of all bins.
+/// Returns the max pain of a coin: per side the bin with the most USD, and the USD of all bins.
 ///
-/// Of bins as large the nearest to the current price is taken. A side without positions shows the current price with
-/// 0 USD. The explanation is that of the seven-day range.
+/// If bins are equally large, the nearest to the current price counts. A side without positions shows the current price
+/// with 0 USD. The explanation is that of the seven-day range.
 ///
 /// # Errors
 ///
-/// [`EngineError`] where the coin has no bars in the last day, or bars longer than that.
+/// [`EngineError`] if the coin has no bars in the last day, or bars longer than a day.
 pub fn maxpain(
     view: &View,
     coin: &str,

@@ -1,7 +1,7 @@
 //! The estimates: heatmap, liquidation map, key levels and max pain, all read from one ledger.
 
 pub(super) mod crossings;
-pub(super) mod explanation;
+pub(super) mod estimate_basis;
 pub(super) mod heatmap;
 pub(super) mod instant_series;
 pub(super) mod levels;

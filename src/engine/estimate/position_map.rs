@@ -1,26 +1,26 @@
-//! The liquidation map of positions that were seen: nothing in it is estimated.
+//! The liquidation map of observed positions, without any estimate.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::engine::EngineError;
 use crate::engine::estimate::liquidation_map::{centre, map_bin};
-use crate::engine::ledger::parameters::{SHOWN, shown_for};
+use crate::engine::ledger::parameters::{SHOWN_LEVERAGES, shown_for};
 use crate::model::{
     BinWidth, LiquidationMap, MapBin, Measured, Millis, PositionRow, Side, map_step, nearest_f64,
 };
 
-/// The narrowest bin, as a share of the price.
+/// Narrowest bin, as a share of the price.
 const FINEST: f64 = 1e-12;
 
-/// The map of the positions of a coin in one snapshot, seen from `price`: each counts its quantity at the price at which it
-/// is liquidated, in the shown leverage that stands for its own.
+/// Returns the map of the positions in one snapshot.
 ///
-/// A position that no price liquidates, and one whose price was passed since, is in no bin and told beside the map. Where a
-/// position tells no leverage it counts as the lowest that is shown.
+/// Each position counts its quantity times its liquidation price, under the nearest shown leverage; without a leverage
+/// it counts under the lowest. Positions without a liquidation price, and those already passed by the price, are summed
+/// separately.
 ///
 /// # Errors
 ///
-/// [`EngineError`] where there are no positions, and where a bin would be wider than the price is high.
+/// [`EngineError`] without positions, and if a bin would be wider than the current price.
 pub fn measured(
     coin: &str,
     range: &str,
@@ -34,7 +34,7 @@ pub fn measured(
         });
     };
     let width = bin.map_or_else(|| map_step(price), BinWidth::get);
-    // Bins without positions are left out, so that a width is too small only where doubles do not tell bins apart.
+    // Empty bins are left out, so the width is limited only by the precision of doubles.
     let least = price * FINEST;
     if !(least..=price).contains(&width) {
         return Err(EngineError::BadBin {
@@ -44,7 +44,7 @@ pub fn measured(
             price: price.to_string(),
         });
     }
-    let mut told = Measured {
+    let mut measured = Measured {
         seen_share: seen_share(positions),
         observed_at,
         positions: i64::try_from(positions.len()).unwrap_or(i64::MAX),
@@ -56,7 +56,7 @@ pub fn measured(
         .iter()
         .map(|position| (position.exchange.as_str(), position.account.as_str()))
         .collect();
-    told.accounts = i64::try_from(accounts.len()).unwrap_or(i64::MAX);
+    measured.accounts = i64::try_from(accounts.len()).unwrap_or(i64::MAX);
     let mut placed = Vec::with_capacity(positions.len());
     for position in positions {
         let qty = nearest_f64(position.qty);
@@ -65,7 +65,7 @@ pub fn measured(
             .map(nearest_f64)
             .filter(|at| *at > 0.0)
         else {
-            told.unplaced_usd += nearest_f64(position.value_usd);
+            measured.unplaced_usd += nearest_f64(position.value_usd);
             continue;
         };
         let waits = match position.side {
@@ -76,10 +76,10 @@ pub fn measured(
             let tier = shown_for(position.leverage.unwrap_or_default());
             placed.push((position.side, at, tier, qty * at));
         } else {
-            told.crossed_usd += nearest_f64(position.value_usd);
+            measured.crossed_usd += nearest_f64(position.value_usd);
         }
     }
-    let mut sums: BTreeMap<(bool, i64), [f64; SHOWN.len()]> = BTreeMap::new();
+    let mut sums: BTreeMap<(bool, i64), [f64; SHOWN_LEVERAGES.len()]> = BTreeMap::new();
     for (side, at, tier, usd) in placed {
         let bin = (side == Side::Short, map_bin(at, price, width));
         if let Some(sum) = sums.entry(bin).or_default().get_mut(tier) {
@@ -87,7 +87,7 @@ pub fn measured(
         }
     }
     let mut bins = Vec::with_capacity(sums.len());
-    let mut tiers = Vec::with_capacity(sums.len() * SHOWN.len());
+    let mut tiers = Vec::with_capacity(sums.len() * SHOWN_LEVERAGES.len());
     for ((short, bin), usd) in sums {
         bins.push(MapBin {
             price: centre(bin, price, width),
@@ -102,14 +102,14 @@ pub fn measured(
         updated_at: observed_at,
         current_price: price,
         bin_width: width,
-        leverages: SHOWN.map(i64::from).to_vec(),
+        leverages: SHOWN_LEVERAGES.map(i64::from).to_vec(),
         bins,
         tiers,
-        measured: Some(told),
+        measured: Some(measured),
     })
 }
 
-/// The price that positions of one snapshot were valued at: that of the largest, which is the least rounded.
+/// The valuation price of a snapshot, from its largest position, which has the smallest rounding error.
 #[must_use]
 pub fn valued_at(positions: &[PositionRow]) -> Option<f64> {
     let largest = positions
@@ -120,7 +120,7 @@ pub fn valued_at(positions: &[PositionRow]) -> Option<f64> {
     (price.is_finite() && price > 0.0).then_some(price)
 }
 
-/// The share of open interest that is seen; none where several exchanges, or the rows of one, tell several.
+/// Observed share of the open interest; `None` if positions disagree or are of several exchanges.
 fn seen_share(positions: &[PositionRow]) -> Option<f64> {
     let first = positions.first()?;
     let one = positions.iter().all(|position| {
@@ -129,7 +129,7 @@ fn seen_share(positions: &[PositionRow]) -> Option<f64> {
     first.seen_share.filter(|_| one)
 }
 
-/// The instant by which a snapshot's map may have a price: bars of the day before it.
+/// The start of the bars that can price a snapshot: one day before it.
 #[must_use]
 pub fn priced_from(positions: &[PositionRow]) -> Option<Millis> {
     let first = positions.iter().map(|position| position.timestamp).min()?;

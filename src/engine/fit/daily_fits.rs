@@ -1,4 +1,4 @@
-//! The fit day by day: at the beginning of each UTC day on what was known by then, and held against that day.
+//! Daily fits: each UTC day has a fit of what was known at its start, checked against that day.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -6,127 +6,131 @@ use std::sync::Arc;
 
 use crate::engine::Parameters;
 use crate::engine::fit::day::day_of;
-use crate::engine::fit::fit::{Fit, State};
-use crate::engine::fit::fit_samples::{Sided, Study};
-use crate::engine::fit::gamma_poisson::{Rows, Weights};
+use crate::engine::fit::fit::{Fit, FitState};
+use crate::engine::fit::fit_samples::{FitSamples, SideSamples};
+use crate::engine::fit::gamma_poisson::{TermRows, TermWeights};
 use crate::engine::fit::interval;
-use crate::engine::fit::interval::Past;
+use crate::engine::fit::interval::PastRatios;
 use crate::engine::fit::outlier_cap;
 use crate::engine::observations::coin_history::days;
 use crate::model::Millis;
 
-/// A period so many days ago counts half for the weights.
+/// Half-life of a period's weight in the tier weights, in days.
 const HALF_LIFE: f64 = 30.0;
 
-/// And for the level of the whole map, which wanders from week to week. Chosen on simulations; docs/scorecard.md has what
-/// the fit is worth.
+/// Half-life of a period's weight in the level of the map, in days.
+///
+/// The level varies from week to week. Chosen on simulations; docs/scorecard.md has the resulting scores.
 const LEVEL_HALF_LIFE: f64 = 3.0;
 
-/// How many typical periods it takes to move the level of the last days half of the way. Chosen on simulations.
+/// Typical periods that move the level half of the way to that of the last days. Chosen on simulations.
 const LUCK: f64 = 8.0;
 
-/// A period so many days ago counts half for what levels told too little, and so many typical periods count for that they
-/// told what came. Chosen on simulations.
+/// Half-life in days and prior weight in typical periods of the shortfall, the ratio of realised to predicted USD.
+/// Chosen on simulations.
 const SHORTFALL_HALF_LIFE: f64 = 60.0;
 const SHORTFALL_PRIOR: f64 = 40.0;
 
-/// For so long after its first day a fit still learns what it cannot have told: none of it counts as told too little.
+/// The shortfall ignores this time after the first day, in which the fit still converges.
 const SETTLING: i64 = 14 * Millis::DAY;
 
-/// How much more than the level of all tiers it takes to move one of them. Chosen on simulations.
+/// Prior weight of a single tier over that of all tiers together. Chosen on simulations.
 const OF_A_TIER: f64 = 10.0;
 
-/// Older periods are let go: they would count for a sixty-fourth.
+/// Maximum age of a period in the fit; older ones would have a weight below 1/64.
 const SPAN: i64 = 180 * Millis::DAY;
 
-/// One period counts for so much of all at most, as far as the weights go, and the level of the last days.
+/// Largest share of one period in all amounts, for the tier weights and for the level.
 const OF_ALL: f64 = 0.2;
 const OF_LATE: f64 = 1.0 / 3.0;
 
-/// The prior stands until so many periods with liquidations are known.
+/// The prior stays until so many periods with liquidations are known.
 pub(crate) const LEAST: usize = 200;
 
-/// What the map is worth is told of so many days.
+/// Time range of the reported quality measures.
 const RECENT: i64 = 30 * Millis::DAY;
 
-/// Terms of the path, which keep what has nothing to do with the map out of its weights: a constant, how far the price
-/// went beyond the close before in basis points plus one, and that to the power of 1.5.
+/// Number of path terms.
+///
+/// They absorb liquidations unrelated to the map: a constant, the move beyond the previous close in basis points plus
+/// one, and its power of 1.5.
 const PATH: usize = 3;
 
-/// Of what is liquidated, the share that each term of the path is expected to carry before anything is known.
+/// Prior share of each path term in the liquidated USD.
 const PATH_SHARE: f64 = 0.25 / 3.0;
 
-/// The fits of one coin and one model, as far as they have been asked for.
+/// Fits of one coin and one model, computed on demand.
 #[derive(Debug)]
-pub(crate) struct Learning {
-    study: Study,
-    /// What each tier's weight is before anything is known.
+pub(crate) struct DailyFits {
+    study: FitSamples,
+    /// Prior weight of each tier.
     prior: Vec<f64>,
-    /// Their sum.
+    /// Sum of the prior weights.
     kappa: f64,
     nu: f64,
     days: BTreeMap<Millis, Arc<Fit>>,
-    /// The first day that is not fitted yet.
+    /// The first day without a fit.
     next: Option<Millis>,
-    /// Per side, what was found the day before.
-    near: [Near; 2],
-    /// Per side and period, what was expected of it before it began.
-    expected: [Vec<Expected>; 2],
+    /// Per side, the weights of the previous day.
+    near: [StartingWeights; 2],
+    /// Per side and period, what was predicted before the period started.
+    expected: [Vec<Expectation>; 2],
 }
 
-/// What was expected of a period before it began, in USD.
+/// USD predicted before a period started.
 #[derive(Clone, Copy, Debug)]
-struct Expected {
-    /// By the map as it was told.
-    told: f64,
-    /// By the map at the level that was learnt.
-    learnt: f64,
-    /// By the map and the path.
+struct Expectation {
+    /// By the map as published.
+    predicted: f64,
+    /// By the map at the fitted level.
+    fitted: f64,
+    /// By the map and the path terms.
     both: f64,
-    /// By the path alone, fitted without a map.
+    /// By the path terms alone, fitted without a map.
     path: f64,
 }
 
-/// Where the weights of a side are sought, over their prior means.
+/// Starting weights of the optimiser for a side, over their prior means.
 #[derive(Clone, Debug, Default)]
-struct Near {
+struct StartingWeights {
     whole: Vec<f64>,
     each: Vec<f64>,
     alone: Vec<f64>,
 }
 
-/// One side's fit on one day.
-struct Side {
-    /// Share of each crossed USD that is expected to be reported, by tier, before the level is corrected.
+/// Fit of one side on one day.
+struct SideFit {
+    /// Share of crossed USD expected to be reported, by tier, before the level correction.
     theta: Vec<f64>,
     spread: Vec<f64>,
     path: [f64; PATH],
     alone: [f64; PATH],
-    level: Level,
-    /// Periods that count for less than was realised in them.
+    level: LevelFactors,
+    /// Number of periods with a capped amount.
     capped: usize,
 }
 
-/// What the weights have to be multiplied with, so that the map by itself tells as much as is realised: with what the
-/// terms of the path carry and with the level of the last days, as far as those are more than a few hours' luck.
+/// Factors that make the map alone predict the realised USD.
+///
+/// They add what the path terms carry and follow the level of the last days, shrunk towards 1 for a few lucky hours.
 #[derive(Clone, Copy, Debug)]
-struct Level {
-    /// As far as the last periods tell.
-    learnt: f64,
-    /// And with what such levels told too little before.
-    made_up: f64,
+struct LevelFactors {
+    /// Factor from recent periods.
+    fitted: f64,
+    /// The same times the shortfall of earlier levels.
+    corrected: f64,
 }
 
-impl Level {
-    /// Of weights that are told as they are.
+impl LevelFactors {
+    /// No correction.
     const NONE: Self = Self {
-        learnt: 1.0,
-        made_up: 1.0,
+        fitted: 1.0,
+        corrected: 1.0,
     };
 }
 
-impl Learning {
-    pub(crate) fn new(study: Study, parameters: &Parameters) -> Self {
+impl DailyFits {
+    pub(crate) fn new(study: FitSamples, parameters: &Parameters) -> Self {
         let enough = study
             .known_at
             .iter()
@@ -141,13 +145,13 @@ impl Learning {
             kappa: parameters.kappa,
             nu: parameters.nu,
             days: BTreeMap::new(),
-            near: [Near::default(), Near::default()],
+            near: [StartingWeights::default(), StartingWeights::default()],
             expected: [(); 2].map(|()| Vec::new()),
             study,
         }
     }
 
-    /// The fit of the UTC day that `instant` lies in.
+    /// Returns the fit of the UTC day of `instant`.
     pub(crate) fn at(&mut self, instant: Millis) -> Arc<Fit> {
         let day = day_of(instant);
         while let Some(next) = self.next.filter(|next| *next <= day) {
@@ -169,7 +173,7 @@ impl Learning {
         }
     }
 
-    /// The periods that a fit on `day` knows; what lies in them may not be known yet of the last of them.
+    /// Periods that end by `day`; the liquidations of the last ones may not be known yet.
     fn window(&self, day: Millis, span: i64) -> Range<usize> {
         let opens = &self.study.opens;
         let end = opens.partition_point(|open| open.on(self.study.period) <= day);
@@ -186,7 +190,7 @@ impl Learning {
         0.5_f64.powf(days(day.0 - open.0) / half_life)
     }
 
-    /// Periods that are left out by `day`.
+    /// Number of periods left out by `day`.
     fn left_out(&self, day: Millis) -> usize {
         let known = self.study.left_out.iter();
         let recent = known.filter(|at| (day.back(SPAN)..=day).contains(at));
@@ -210,7 +214,7 @@ impl Learning {
             left_out: self.left_out(day),
             covered: self.mean_covered(&known),
             with_liquidations: self.with_liquidations(&known),
-            // That there will be periods is not known before the first.
+            // Before the first known period it is unknown that there will be any.
             from: (!known.is_empty()).then_some(self.study.from),
             period_ms: (!known.is_empty()).then_some(self.study.period),
             ..Fit::prior(day, &self.prior, self.kappa)
@@ -229,7 +233,7 @@ impl Learning {
         let known: Vec<usize> = self.known(day, SPAN).collect();
         let with_liquidations = self.with_liquidations(&known);
         if with_liquidations < LEAST {
-            // Most of what was known has grown too old.
+            // Most known periods are too old by now.
             return self.unfitted(day);
         }
         let mut near = std::mem::take(&mut self.near);
@@ -240,13 +244,13 @@ impl Learning {
         self.expect(day, &sides);
         let recent: Vec<usize> = self.known(day, RECENT).collect();
         let [long, short] = &sides;
-        let told = |side: &Side| -> Vec<f64> {
-            let times = side.level.made_up;
+        let predicted = |side: &SideFit| -> Vec<f64> {
+            let times = side.level.corrected;
             side.theta.iter().map(|theta| theta * times).collect()
         };
-        let theta = [told(long), told(short)];
+        let theta = [predicted(long), predicted(short)];
         Fit {
-            state: State::Fitted,
+            state: FitState::Fitted,
             as_of: day,
             from: Some(self.study.from),
             period_ms: Some(self.study.period),
@@ -267,22 +271,28 @@ impl Learning {
         }
     }
 
-    /// A side of which nothing was realised.
-    fn unlearnt(&self) -> Side {
-        Side {
+    /// The fit of a side without liquidations: the prior.
+    fn prior_side(&self) -> SideFit {
+        SideFit {
             theta: self.prior.clone(),
             spread: vec![1.0 / self.nu.sqrt(); self.prior.len()],
             path: [0.0; PATH],
             alone: [0.0; PATH],
-            level: Level::NONE,
+            level: LevelFactors::NONE,
             capped: 0,
         }
     }
 
-    /// One side's weights, from the periods that are known.
-    fn side(&self, side: usize, day: Millis, known: &[usize], near: &mut Near) -> Side {
+    /// Fits the weights of one side to the known periods.
+    fn side(
+        &self,
+        side: usize,
+        day: Millis,
+        known: &[usize],
+        near: &mut StartingWeights,
+    ) -> SideFit {
         let Some(sided) = self.study.sides.get(side) else {
-            return self.unlearnt();
+            return self.prior_side();
         };
         let counts: Vec<f64> = known
             .iter()
@@ -295,7 +305,7 @@ impl Learning {
             .sides
             .each_ref()
             .map(|sided| at_most(sided, known, &counts, OF_ALL));
-        // Of both sides: one of which little is realised is no less sure that little is.
+        // The event size is common to both sides, so a side with few liquidations gets small weights.
         let sums = of_both.iter().map(|usd| {
             usd.iter()
                 .zip(&counts)
@@ -311,7 +321,7 @@ impl Learning {
             .count();
         let tiers = self.study.tiers;
         if event <= 0.0 || !event.is_finite() {
-            return self.unlearnt();
+            return self.prior_side();
         }
         let mut means = [0.0; PATH];
         for (row, counts) in rows() {
@@ -324,9 +334,9 @@ impl Learning {
             let path = path_of(&self.study, sided, row).into_iter().zip(path_prior);
             path.map(move |(term, prior)| term * prior / event)
         };
-        // First what all tiers share, then how they differ: a tier that the price never came to shares it with the others.
-        let mut whole = Rows::new(1 + PATH);
-        let mut alone = Rows::new(PATH);
+        // First a common factor of all tiers, then one per tier. Tiers that were never crossed keep the common factor.
+        let mut whole = TermRows::new(1 + PATH);
+        let mut alone = TermRows::new(PATH);
         for ((row, counts), usd) in rows().zip(amounts) {
             let map = dot(&self.prior, self.study.crossed(side, row)) / event;
             let usd = usd / event;
@@ -340,14 +350,14 @@ impl Learning {
             .copied()
             .unwrap_or(1.0);
         let shared: Vec<f64> = self.prior.iter().map(|prior| shared * prior).collect();
-        let mut each = Rows::new(tiers + PATH);
+        let mut each = TermRows::new(tiers + PATH);
         for ((row, counts), usd) in rows().zip(amounts) {
             let crossed = self.study.crossed(side, row).iter().zip(&shared);
             let map = crossed.map(|(usd, shared)| usd * shared / event);
             each.push(map.chain(path(row)), usd / event, counts);
         }
         let weights = each.fit(OF_A_TIER * self.nu, &mut near.each);
-        let of_path = |weights: &Weights, skip: usize| {
+        let of_path = |weights: &TermWeights, skip: usize| {
             let mut path = path_prior;
             for (path, over) in path.iter_mut().zip(weights.over_prior.iter().skip(skip)) {
                 *path *= over;
@@ -360,7 +370,7 @@ impl Learning {
             .map(|(shared, over)| shared * over)
             .collect();
         let path = of_path(&weights, tiers);
-        Side {
+        SideFit {
             spread: weights
                 .events
                 .iter()
@@ -375,16 +385,16 @@ impl Learning {
         }
     }
 
-    /// The level of a side's weights, from the periods that are known.
+    /// Computes the level factors of a side from the known periods.
     fn level(
         &self,
-        (sided, amounts): (&Sided, &[f64]),
+        (sided, amounts): (&SideSamples, &[f64]),
         side: usize,
         day: Millis,
         known: &[usize],
         (theta, path): (&[f64], &[f64; PATH]),
         event: f64,
-    ) -> Level {
+    ) -> LevelFactors {
         let prior = self.nu * event;
         let (mut long, mut short, mut squares) = ([prior; 3], [0.0; 2], 0.0);
         let late: Vec<f64> = known
@@ -406,61 +416,63 @@ impl Learning {
             }
             squares += (counts_of_late * both).powi(2);
         }
-        let ([realised, map, both], [of_late, told]) = (long, short);
-        // As much as so many hours of the size that makes most of the sum: told and realised alike.
-        let luck = if told > 0.0 {
-            LUCK * squares / told
+        let ([realised, map, both], [of_late, predicted]) = (long, short);
+        // A typical period is a weighted mean, dominated by large ones; the prior adds it to prediction and
+        // realisation.
+        let luck = if predicted > 0.0 {
+            LUCK * squares / predicted
         } else {
             0.0
         };
-        let of_late = if told + luck > 0.0 {
-            (of_late + luck) / (told + luck)
+        let of_late = if predicted + luck > 0.0 {
+            (of_late + luck) / (predicted + luck)
         } else {
             1.0
         };
-        // Doubled at most: what the map does not explain is not told to lie in it.
+        // At most doubled: unexplained liquidations are not attributed to the map.
         let most = 2.0 * realised / both;
         let shortfall = self.shortfall(day, known);
-        Level {
-            learnt: (realised / map).min(most) * of_late,
-            made_up: (shortfall * realised / map).min(most) * of_late,
+        LevelFactors {
+            fitted: (realised / map).min(most) * of_late,
+            corrected: (shortfall * realised / map).min(most) * of_late,
         }
     }
 
-    /// What was realised over what was expected of it at the level learnt before, of both sides: that lags behind where
-    /// liquidations cluster, as they rise on the very days on which much is crossed.
+    /// Ratio of realised USD to USD predicted at earlier levels, of both sides.
+    ///
+    /// Predictions lag when liquidations cluster, because they rise on the days on which much is crossed.
     fn shortfall(&self, day: Millis, known: &[usize]) -> f64 {
         let Some(settled) = self.days.keys().next().map(|first| first.on(SETTLING)) else {
             return 1.0;
         };
         let opens = &self.study.opens;
-        let (mut realised, mut told, mut squares) = (0.0, 0.0, 0.0);
+        let (mut realised, mut predicted, mut squares) = (0.0, 0.0, 0.0);
         let known = known.iter().copied();
         let since = known.filter(|row| opens.get(*row).is_some_and(|open| *open >= settled));
         let since: Vec<usize> = since.collect();
         for side in [0, 1] {
-            let held = since.iter().flat_map(|row| {
+            let outcomes = since.iter().flat_map(|row| {
                 let counts = self.counts(day, *row, SHORTFALL_HALF_LIFE);
-                let one = self.held(side, std::slice::from_ref(row));
-                one.map(move |(expected, usd, _)| (counts * expected.learnt, counts * usd))
+                let one = self.outcomes(side, std::slice::from_ref(row));
+                one.map(move |(expected, usd, _)| (counts * expected.fitted, counts * usd))
             });
-            let held: Vec<(f64, f64)> = held.collect();
-            let most = outlier_cap::most(held.iter().map(|(_, usd)| *usd), OF_ALL);
-            for (expected, usd) in held {
+            let outcomes: Vec<(f64, f64)> = outcomes.collect();
+            let most = outlier_cap::cap(outcomes.iter().map(|(_, usd)| *usd), OF_ALL);
+            for (expected, usd) in outcomes {
                 realised += usd.min(most);
-                told += expected;
+                predicted += expected;
                 squares += expected.powi(2);
             }
         }
-        if told <= 0.0 {
+        if predicted <= 0.0 {
             return 1.0;
         }
-        let prior = SHORTFALL_PRIOR * squares / told;
-        (realised + prior) / (told + prior)
+        let prior = SHORTFALL_PRIOR * squares / predicted;
+        (realised + prior) / (predicted + prior)
     }
 
-    /// Takes note of what these weights expect of the periods of the day, from what the price did in them.
-    fn expect(&mut self, day: Millis, sides: &[Side; 2]) {
+    /// Records the predictions of these weights for the periods of the day, given its prices.
+    fn expect(&mut self, day: Millis, sides: &[SideFit; 2]) {
         let end = day.on(Millis::DAY);
         let rows = {
             let opens = &self.study.opens;
@@ -468,9 +480,9 @@ impl Learning {
         };
         let both = self.study.sides.iter().zip(&mut self.expected);
         for (side, ((seen, expected), weights)) in both.zip(sides).enumerate() {
-            let none = Expected {
-                told: f64::NAN,
-                learnt: f64::NAN,
+            let none = Expectation {
+                predicted: f64::NAN,
+                fitted: f64::NAN,
                 both: f64::NAN,
                 path: f64::NAN,
             };
@@ -479,9 +491,9 @@ impl Learning {
                 let map = dot(&weights.theta, self.study.crossed(side, row));
                 let terms = path_of(&self.study, seen, row);
                 if let Some(expected) = expected.get_mut(row) {
-                    *expected = Expected {
-                        told: map * weights.level.made_up,
-                        learnt: map * weights.level.learnt,
+                    *expected = Expectation {
+                        predicted: map * weights.level.corrected,
+                        fitted: map * weights.level.fitted,
                         both: map + dot(&weights.path, &terms),
                         path: dot(&weights.alone, &terms),
                     };
@@ -490,36 +502,36 @@ impl Learning {
         }
     }
 
-    /// What was expected of the periods, and what they brought, of one side or of both.
-    fn held<'a>(
+    /// Prediction, realised USD and distance of the periods of one side.
+    fn outcomes<'a>(
         &'a self,
         side: usize,
         rows: &'a [usize],
-    ) -> impl Iterator<Item = (Expected, f64, f64)> + 'a {
+    ) -> impl Iterator<Item = (Expectation, f64, f64)> + 'a {
         let both = self.expected.get(side).zip(self.study.sides.get(side));
         rows.iter().filter_map(move |row| {
             let (expected, sided) = both?;
             let one = *expected.get(*row)?;
-            one.told.is_finite().then_some(())?;
+            one.predicted.is_finite().then_some(())?;
             Some((one, *sided.usd.get(*row)?, *sided.beyond.get(*row)?))
         })
     }
 
-    /// What the map told over what was realised; none of a side of which nothing was.
+    /// Predicted over realised USD per side; `None` for a side without liquidations.
     fn calibration(&self, rows: &[usize]) -> [Option<f64>; 2] {
         [0, 1].map(|side| {
-            let held = self.held(side, rows);
-            let (told, usd) = held.fold((0.0, 0.0), |(told, sum), (one, usd, _)| {
-                (told + one.told, sum + usd)
+            let outcomes = self.outcomes(side, rows);
+            let (predicted, usd) = outcomes.fold((0.0, 0.0), |(predicted, sum), (one, usd, _)| {
+                (predicted + one.predicted, sum + usd)
             });
-            (usd > 0.0).then_some(told / usd)
+            (usd > 0.0).then_some(predicted / usd)
         })
     }
 
-    /// Nats per liquidated USD that the map adds to the terms of the path.
+    /// Information gain of the map over the path terms, in nats per liquidated USD.
     fn score(&self, rows: &[usize]) -> Option<f64> {
         let (mut gain, mut all) = (0.0, 0.0);
-        for (one, usd, _) in self.held(0, rows).chain(self.held(1, rows)) {
+        for (one, usd, _) in self.outcomes(0, rows).chain(self.outcomes(1, rows)) {
             if usd > 0.0 {
                 gain += usd * (one.both / one.path).ln();
             }
@@ -529,8 +541,8 @@ impl Learning {
         (all > 0.0 && gain.is_finite()).then_some(gain / all)
     }
 
-    /// The share of what these weights expect of the periods that the path carries.
-    fn path_share(&self, sides: &[Side; 2], rows: &[usize]) -> Option<[f64; 2]> {
+    /// Share of the path terms in the predictions for these periods.
+    fn path_share(&self, sides: &[SideFit; 2], rows: &[usize]) -> Option<[f64; 2]> {
         let of = |side: usize| {
             let (weights, seen) = sides.get(side).zip(self.study.sides.get(side))?;
             let mut sums = [0.0; 2];
@@ -547,11 +559,11 @@ impl Learning {
         Some([of(0)?, of(1)?])
     }
 
-    fn past(&self, side: usize, day: Millis) -> Past {
+    fn past(&self, side: usize, day: Millis) -> PastRatios {
         let rows: Vec<usize> = self.known(day, interval::SPAN).collect();
-        Past::new(
-            self.held(side, &rows)
-                .map(|(one, usd, beyond)| (beyond, one.told, usd)),
+        PastRatios::new(
+            self.outcomes(side, &rows)
+                .map(|(one, usd, beyond)| (beyond, one.predicted, usd)),
         )
     }
 }
@@ -564,18 +576,18 @@ fn dot(a: &[f64], b: &[f64]) -> f64 {
     a.iter().zip(b).map(|(a, b)| a * b).sum()
 }
 
-/// What was realised in each of the periods, none of it more than one counts for where they count so much each.
-fn at_most(sided: &Sided, rows: &[usize], counts: &[f64], share: f64) -> Vec<f64> {
+/// Realised USD of the periods, capped so that no weighted amount exceeds `share` of all.
+fn at_most(sided: &SideSamples, rows: &[usize], counts: &[f64], share: f64) -> Vec<f64> {
     let usd = |row: &usize| sided.usd.get(*row).copied().unwrap_or(0.0);
     let pairs = || rows.iter().map(usd).zip(counts);
-    let most = outlier_cap::most(pairs().map(|(usd, counts)| usd * counts), share);
+    let most = outlier_cap::cap(pairs().map(|(usd, counts)| usd * counts), share);
     pairs()
         .map(|(usd, counts)| usd.min(most / counts))
         .collect()
 }
 
-/// The terms of the path of a period, as far as it was listened to.
-fn path_of(study: &Study, sided: &Sided, row: usize) -> [f64; PATH] {
+/// Path terms of a period, times its recorded share.
+fn path_of(study: &FitSamples, sided: &SideSamples, row: usize) -> [f64; PATH] {
     let covered = study.covered.get(row).copied().unwrap_or(1.0);
     path_terms(sided.beyond.get(row)).map(|term| covered * term)
 }

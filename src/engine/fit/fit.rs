@@ -1,4 +1,4 @@
-//! What a fit found: the shares of one day, how sure they are, and what they were worth.
+//! The result of a fit: the shares of one day, their uncertainty and their past accuracy.
 
 use std::fmt::Debug;
 use std::sync::Arc;
@@ -6,64 +6,64 @@ use std::sync::Arc;
 use serde::{Serialize, Serializer};
 
 use crate::engine::fit::interval;
-use crate::engine::fit::interval::{Interval, Past};
+use crate::engine::fit::interval::{FitInterval, PastRatios};
 use crate::engine::ledger::ledger::Ledger;
 use crate::model::{Millis, Specification};
 
-/// Whether shares are fitted.
+/// Whether the shares are fitted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
-pub enum State {
-    /// To what was realised.
+pub enum FitState {
+    /// Fitted to liquidations.
     Fitted,
-    /// They are the prior's, as too little is known that was realised.
+    /// The prior shares, because too few liquidations are known.
     Prior,
 }
 
-/// The shares of one UTC day and what they rest on.
+/// The shares of one UTC day and what they are based on.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Fit {
-    /// Whether they are fitted.
-    pub state: State,
-    /// The beginning of the day, in epoch milliseconds: nothing later is known to them.
+    /// Whether the shares are fitted.
+    pub state: FitState,
+    /// Start of the day in epoch milliseconds; the fit uses nothing later.
     #[serde(serialize_with = "as_number")]
     pub as_of: Millis,
-    /// What tells what was realised, `orders` or `liquidations`, if anything does.
+    /// Source of the liquidations, `orders` or `liquidations`, if any.
     pub from: Option<&'static str>,
     /// Length of the periods in milliseconds.
     pub period_ms: Option<i64>,
-    /// Periods that they are fitted to.
+    /// Number of periods in the fit.
     pub periods: usize,
-    /// Those of them in which anything was liquidated; the prior stands until there are 200.
+    /// Periods with liquidations among them; the prior stays until there are 200.
     pub with_liquidations: usize,
-    /// Periods that are left out, as less than half of them was listened to.
+    /// Periods left out because less than half of them was recorded.
     pub left_out: usize,
-    /// The mean share of the others that was listened to.
+    /// Mean recorded share of the other periods.
     pub covered: Option<f64>,
-    /// Amounts of a side's period that count for less than they are, as one counts for a fifth of all at most.
+    /// Number of capped amounts; one counts for a fifth of the sum at most.
     pub capped: usize,
-    /// USD expected to be reported per USD crossed, by tier, of longs and of shorts.
+    /// USD expected to be reported per USD crossed, by tier, for longs and shorts.
     #[serde(skip)]
     pub theta: [Vec<f64>; 2],
-    /// Their sums.
+    /// Sums of `theta`.
     #[serde(skip)]
     pub kappa: [f64; 2],
-    /// Standard deviation of each share over itself.
+    /// Relative standard deviation of each share.
     #[serde(skip)]
     pub(crate) spread: [Vec<f64>; 2],
-    /// Of the last 30 days, the share of what is expected that follows from the path alone, of longs and of shorts.
+    /// Share of the path terms in the predictions of the last 30 days, for longs and shorts.
     pub path_share: Option<[f64; 2]>,
-    /// What maps told of the last 30 days before they began, over what was realised, of longs and of shorts.
+    /// Predicted over realised USD of the last 30 days, for longs and shorts.
     pub calibration: [Option<f64>; 2],
-    /// Nats per liquidated USD that the map added to the path in the last 30 days.
+    /// Information gain of the map over the path in the last 30 days, in nats per liquidated USD.
     pub score: Option<f64>,
-    /// What was realised over what had been told.
+    /// Past ratios of realised to predicted USD.
     #[serde(skip)]
-    pub(crate) past: [Past; 2],
-    /// By distance from the price, what takes the map to the ends of its interval.
-    pub interval: Option<Interval>,
-    /// What cannot be as it is fitted, and what it is a sign of; absent where nothing is.
+    pub(crate) past: [PastRatios; 2],
+    /// Factors from the map to the ends of its interval, per distance band.
+    pub interval: Option<FitInterval>,
+    /// A warning about an impossible result, with its likely cause.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub doubt: Option<String>,
 }
@@ -76,7 +76,7 @@ fn as_number<S: Serializer>(instant: &Millis, serializer: S) -> Result<S::Ok, S:
 impl Fit {
     pub(crate) fn prior(day: Millis, theta: &[f64], kappa: f64) -> Self {
         Self {
-            state: State::Prior,
+            state: FitState::Prior,
             as_of: day,
             from: None,
             period_ms: None,
@@ -91,7 +91,7 @@ impl Fit {
             path_share: None,
             calibration: [None; 2],
             score: None,
-            past: [Past::default(); 2],
+            past: [PastRatios::default(); 2],
             interval: None,
             doubt: None,
         }
@@ -100,29 +100,29 @@ impl Fit {
     /// Whether the shares are fitted.
     #[must_use]
     pub fn is_fitted(&self) -> bool {
-        self.state == State::Fitted
+        self.state == FitState::Fitted
     }
 
-    /// The same, with the interval of the map that `ledger` holds.
-    pub(in crate::engine) fn of_map(&self, ledger: &Ledger) -> Self {
+    /// Adds the interval of the map in `ledger`.
+    pub(crate) fn of_map(&self, ledger: &Ledger) -> Self {
         let mut unsure = [[0.0; interval::ENDS.len()]; 2];
         let mut nearer = [Vec::new(), Vec::new()];
         for (place, end) in interval::ENDS.iter().enumerate() {
-            let held = ledger.within(*end);
-            for (side, held) in held.iter().enumerate() {
+            let masses = ledger.within(*end);
+            for (side, masses) in masses.iter().enumerate() {
                 let (Some(theta), Some(spread)) = (self.theta.get(side), self.spread.get(side))
                 else {
                     continue;
                 };
                 let (mut sum, mut squares) = (0.0, 0.0);
-                for (tier, held) in held.iter().enumerate() {
+                for (tier, masses) in masses.iter().enumerate() {
                     let before = nearer
                         .get(side)
                         .and_then(|tiers: &Vec<f64>| tiers.get(tier));
-                    let usd = held - before.copied().unwrap_or(0.0);
-                    let told = usd * theta.get(tier).copied().unwrap_or(0.0);
-                    sum += told;
-                    squares += (told * spread.get(tier).copied().unwrap_or(0.0)).powi(2);
+                    let usd = masses - before.copied().unwrap_or(0.0);
+                    let predicted = usd * theta.get(tier).copied().unwrap_or(0.0);
+                    sum += predicted;
+                    squares += (predicted * spread.get(tier).copied().unwrap_or(0.0)).powi(2);
                 }
                 if let Some(unsure) = unsure.get_mut(side).and_then(|side| side.get_mut(place))
                     && sum > 0.0
@@ -130,16 +130,18 @@ impl Fit {
                     *unsure = squares.sqrt() / sum;
                 }
             }
-            nearer = held;
+            nearer = masses;
         }
         Self {
-            interval: self.is_fitted().then(|| Interval::new(&self.past, &unsure)),
+            interval: self
+                .is_fitted()
+                .then(|| FitInterval::new(&self.past, &unsure)),
             doubt: self.doubt(),
             ..self.clone()
         }
     }
 
-    /// Says so where more is realised than the map has.
+    /// Warns if the realised USD exceed the USD of the map.
     fn doubt(&self) -> Option<String> {
         let over = ["longs", "shorts"].into_iter().zip(self.kappa);
         let over: Vec<String> = over
@@ -157,10 +159,11 @@ impl Fit {
     }
 }
 
-/// Somebody who knows the fits of coins whose observations are not all at hand.
-pub trait Fitted: Debug + Sync {
-    /// The fit of a coin, of one exchange or of all, and of what a caller chose of its model, for the UTC day that begins
-    /// at `day`, as of then.
+/// A source of fits for coins that have only part of their observations in memory.
+pub trait FitSource: Debug + Sync {
+    /// Returns the fit of a coin for the UTC day that starts at `day`, as known then.
+    ///
+    /// `own` are the model parameters, `venue` limits the fit to one exchange.
     fn fit(
         &self,
         own: Option<&Specification>,

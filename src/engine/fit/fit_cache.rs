@@ -1,41 +1,41 @@
-//! Fits that have been made of some observations, kept for the next who asks.
+//! A cache of the fits made of some observations.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use crate::engine::fit::daily_fits::Learning;
+use crate::engine::fit::daily_fits::DailyFits;
 use crate::model::Millis;
 
-/// Which of the orders a fit knows that were received after the UTC day of their event.
+/// Which orders a fit includes of those received after the UTC day of their event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(in crate::engine) enum Late {
-    /// All.
+pub(crate) enum LateOrders {
+    /// All of them.
     All,
     /// Those received by an instant.
     By(Millis),
-    /// None: what is told of each of many instants must not rest on what was received after it.
+    /// None, for series of instants that must not use later data.
     None,
 }
 
-/// Fits that have been made of some observations, kept for the next who asks.
+/// A cache of the fits made of some observations.
 #[derive(Debug, Default)]
-pub(in crate::engine) struct Fits(Mutex<BTreeMap<Key, Kept>>);
+pub(crate) struct FitCache(Mutex<BTreeMap<FitKey, CachedFits>>);
 
-/// The coin, the model's version, the exchange if it is of one, and what is known that was received late.
-pub(crate) type Key = (String, String, Option<String>, Late);
+/// Coin, model version, exchange if the fit is of one, and late orders included.
+pub(crate) type FitKey = (String, String, Option<String>, LateOrders);
 
-/// The fits of a coin and a model; none where nothing is known that was realised.
-pub(crate) type Kept = Arc<Mutex<Option<Option<Learning>>>>;
+/// The fits of a key; the inner `None` means that no liquidations are known.
+pub(crate) type CachedFits = Arc<Mutex<Option<Option<DailyFits>>>>;
 
-/// Coins and models whose fits are kept.
-const KEPT: usize = 64;
+/// Maximum number of cached keys.
+const CAPACITY: usize = 64;
 
-impl Fits {
-    pub(crate) fn of(&self, key: Key) -> Kept {
-        let mut kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        if kept.len() >= KEPT && !kept.contains_key(&key) {
-            kept.pop_first();
+impl FitCache {
+    pub(crate) fn of(&self, key: FitKey) -> CachedFits {
+        let mut cached = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if cached.len() >= CAPACITY && !cached.contains_key(&key) {
+            cached.pop_first();
         }
-        Arc::clone(kept.entry(key).or_default())
+        Arc::clone(cached.entry(key).or_default())
     }
 }

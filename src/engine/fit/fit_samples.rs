@@ -1,62 +1,63 @@
-//! What a fit is made of: period by period what the price crossed of the map, and what was then liquidated.
+//! The samples of a fit: per period, the USD crossed in the map and the USD liquidated.
 
-use crate::engine::observations::period_liquidations::Liquidations;
+use crate::engine::observations::period_liquidations::PeriodLiquidations;
 use crate::model::{Millis, Side};
 
-/// Realised orders are summed over so long, and liquidation bars that are shorter than half of it.
+/// Period of order sums, and of liquidation bars shorter than half an hour, in milliseconds.
 const HOUR: i64 = Millis::HOUR;
 
-/// The periods of a coin of which it is known what was liquidated, in order of time.
+/// The periods of a coin with known liquidations, in order of time.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Study {
+pub(crate) struct FitSamples {
     /// Length of a period in milliseconds.
     pub(crate) period: i64,
-    /// What the amounts are summed of.
+    /// Source of the amounts.
     pub(crate) from: &'static str,
     pub(crate) tiers: usize,
     pub(crate) opens: Vec<Millis>,
-    /// When it was known what was liquidated in each.
+    /// When the liquidations of each period were known.
     pub(crate) known_at: Vec<Millis>,
-    /// The share of what was liquidated in each that somebody listened to.
+    /// Recorded share of each period.
     pub(crate) covered: Vec<f64>,
-    /// When it was known of each period that is left out that too little of it was listened to.
+    /// When each period with too little recorded time was known.
     pub(crate) left_out: Vec<Millis>,
-    pub(crate) sides: [Sided; 2],
+    pub(crate) sides: [SideSamples; 2],
 }
 
-/// One side of the periods. What the price did stands as far as it was listened to: half of what it crossed, say, in a
-/// period of which half was heard, so that what is fitted is the share of all that is liquidated.
+/// One side of the periods.
+///
+/// Crossed USD are times the recorded share of the period, so that the fitted shares refer to all liquidations.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Sided {
-    /// USD crossed of the map as it stood at the open, every tier taken to hold all: tier by tier, period after period.
+pub(crate) struct SideSamples {
+    /// USD crossed in the map at the open, each tier as if it held all: by period, then by tier.
     pub(crate) crossed: Vec<f64>,
-    /// How far the price went beyond the close before, as a share of it.
+    /// How far the price went beyond the previous close, as a share of it.
     pub(crate) beyond: Vec<f64>,
     /// USD reported as liquidated.
     pub(crate) usd: Vec<f64>,
 }
 
-/// What was liquidated in periods of one length, before it is known what the price did in them.
+/// Liquidated USD in periods of one length.
 #[derive(Debug)]
-pub(crate) struct Told {
+pub(crate) struct RealisedPeriods {
     pub(crate) period: i64,
     pub(crate) from: &'static str,
-    /// Open, when it was known, USD of longs and of shorts.
+    /// Open, time of knowledge, USD of longs and of shorts.
     pub(crate) rows: Vec<(Millis, Millis, [f64; 2])>,
 }
 
-impl Told {
-    /// Sums orders, oldest first: event time, side, USD.
+impl RealisedPeriods {
+    /// Sums orders by hour; orders are given oldest first as event time, side, USD.
     ///
-    /// A period is known once an order came after it, as only then it is sure that the feed went on; the one that the
-    /// first order lies in is left out, as it may lack what came before.
+    /// A period is known once a later order arrives, because only then it is certain that the feed went on. The period
+    /// of the first order is left out, as its start may be missing.
     pub(crate) fn of_orders(orders: impl Iterator<Item = (Millis, Side, f64)>) -> Self {
         let mut rows: Vec<(Millis, Millis, [f64; 2])> = Vec::new();
         let mut begin = None;
         for (timestamp, side, usd) in orders {
             let open = Millis(timestamp.0.div_euclid(HOUR) * HOUR);
             let begin = *begin.get_or_insert(open.on(HOUR));
-            // Every period that ended since is known now, those without orders too.
+            // All periods that ended before this order are known now, empty ones included.
             loop {
                 let next = rows.last().map_or(begin, |(last, ..)| last.on(HOUR));
                 if next > open {
@@ -80,8 +81,8 @@ impl Told {
         }
     }
 
-    /// Liquidation bars, summed over an hour where they are shorter than half of one; `None` where none of them fill one.
-    pub(crate) fn of_liquidations(given: &Liquidations) -> Option<Self> {
+    /// Sums liquidation bars shorter than half an hour to hours; `None` if their length does not divide an hour.
+    pub(crate) fn of_liquidations(given: &PeriodLiquidations) -> Option<Self> {
         let (interval, first) = (given.interval, given.rows.first()?.0);
         let period = if interval >= HOUR / 2 {
             interval
@@ -96,7 +97,7 @@ impl Told {
         for &(open, usd) in &given.rows {
             let begin = Millis((open.0 - offset).div_euclid(period) * period + offset);
             if rows.last().is_none_or(|(last, ..)| *last != begin) {
-                // Only whole periods are known.
+                // Incomplete periods are dropped.
                 if parts * interval < period {
                     rows.pop();
                 }
@@ -121,8 +122,8 @@ impl Told {
     }
 }
 
-impl Study {
-    /// What the price crossed in a period, tier by tier.
+impl FitSamples {
+    /// USD crossed in a period, by tier.
     pub(crate) fn crossed(&self, side: usize, row: usize) -> &[f64] {
         self.sides
             .get(side)
@@ -138,14 +139,14 @@ mod tests {
 
     const MINUTE: i64 = Millis::MINUTE;
 
-    fn hours(told: &Told) -> Vec<(i64, i64, [f64; 2])> {
-        let rows = told.rows.iter();
+    fn hours(realised: &RealisedPeriods) -> Vec<(i64, i64, [f64; 2])> {
+        let rows = realised.rows.iter();
         rows.map(|(open, known, usd)| (open.0 / HOUR, known.0, *usd))
             .collect()
     }
 
-    fn bars(interval: i64, opens: impl Iterator<Item = i64>) -> Liquidations {
-        Liquidations {
+    fn bars(interval: i64, opens: impl Iterator<Item = i64>) -> PeriodLiquidations {
+        PeriodLiquidations {
             interval,
             rows: opens.map(|open| (Millis(open), [1.0, 2.0])).collect(),
         }
@@ -160,12 +161,12 @@ mod tests {
             (at(6, 30), Side::Short, 20.0),
             (at(9, 1), Side::Long, 30.0),
         ];
-        let told = Told::of_orders(orders.into_iter());
+        let realised = RealisedPeriods::of_orders(orders.into_iter());
         let known = at(9, 1).0;
-        assert_eq!((told.period, told.from), (HOUR, "orders"));
-        // Of the silent hours, too, it is known once a later order came; of the last hour it is not.
+        assert_eq!((realised.period, realised.from), (HOUR, "orders"));
+        // Silent hours are known once a later order arrives; the last hour is not.
         assert_eq!(
-            hours(&told),
+            hours(&realised),
             [
                 (6, known, [10.0, 20.0]),
                 (7, known, [0.0, 0.0]),
@@ -173,24 +174,29 @@ mod tests {
                 (9, i64::MAX, [30.0, 0.0]),
             ]
         );
-        let one = Told::of_orders(orders.into_iter().take(1));
+        let one = RealisedPeriods::of_orders(orders.into_iter().take(1));
         assert!(one.rows.is_empty());
-        assert!(Told::of_orders(std::iter::empty()).rows.is_empty());
+        assert!(
+            RealisedPeriods::of_orders(std::iter::empty())
+                .rows
+                .is_empty()
+        );
     }
 
     #[test]
     fn short_periods_are_summed_over_whole_hours() {
         let quarters = bars(15 * MINUTE, (1..13).map(|place| place * 15 * MINUTE));
-        let told = Told::of_liquidations(&quarters).unwrap();
-        assert_eq!(told.period, HOUR);
-        // The hours at both ends are not whole.
+        let realised = RealisedPeriods::of_liquidations(&quarters).unwrap();
+        assert_eq!(realised.period, HOUR);
+        // The hours at both ends are incomplete.
         assert_eq!(
-            hours(&told),
+            hours(&realised),
             [(1, 2 * HOUR, [4.0, 8.0]), (2, 3 * HOUR, [4.0, 8.0]),]
         );
-        let halves = Told::of_liquidations(&bars(30 * MINUTE, [0, 30 * MINUTE].into_iter()));
+        let halves =
+            RealisedPeriods::of_liquidations(&bars(30 * MINUTE, [0, 30 * MINUTE].into_iter()));
         let halves = halves.unwrap();
         assert_eq!((halves.period, halves.rows.len()), (30 * MINUTE, 2));
-        assert!(Told::of_liquidations(&bars(7 * MINUTE, [0].into_iter())).is_none());
+        assert!(RealisedPeriods::of_liquidations(&bars(7 * MINUTE, [0].into_iter())).is_none());
     }
 }

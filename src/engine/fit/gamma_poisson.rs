@@ -1,43 +1,43 @@
-//! A sum of terms with Gamma priors, fitted to amounts: the most likely weights and how sure they are.
+//! Gamma–Poisson regression: posterior modes of non-negative term weights.
 //!
-//! Amounts are taken for Poisson counts of events of mean size, so that only their mean has to be right. The weights
-//! `u` have prior mean 1 and maximise `Σ g (y log xu − xu) + ν Σ (log u − u)`, by Newton's method, kept above zero: a
-//! concave problem, so there is one answer wherever it begins.
+//! Amounts are treated as Poisson counts of events of mean size, so only their mean must be right. The weights `u` have
+//! prior mean 1 and maximise `Σ g (y log xu − xu) + ν Σ (log u − u)`. The problem is concave; Newton's method with a
+//! step bound keeps `u` above zero and finds the only maximum.
 
-/// Steps of Newton's method, and halvings of one of them.
+/// Limit of Newton steps, and of halvings of one step.
 const STEPS: usize = 100;
 
-/// A step that promises less than this is the last: by Newton's method there is nothing to be gained behind it.
+/// Newton's method stops at a predicted gain below this.
 const CLOSE: f64 = 1e-9;
 
-/// Weights of terms, and what of the amounts each of them explains.
+/// Fitted weights and the evidence behind each.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub(super) struct Weights {
-    /// Of each term, over its prior mean.
-    pub(super) over_prior: Vec<f64>,
-    /// Events that each term explains and the prior counts for: a weight's posterior is as sure as so many.
-    pub(super) events: Vec<f64>,
+pub(crate) struct TermWeights {
+    /// Weight of each term over its prior mean.
+    pub(crate) over_prior: Vec<f64>,
+    /// Events explained by each term plus the weight of the prior: the effective sample size.
+    pub(crate) events: Vec<f64>,
 }
 
-/// Rows of terms: each row's terms over their prior means, its amount in events, and how much it counts.
+/// Regression rows: terms over their prior means, amount in events, and row weight.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Rows {
+pub(crate) struct TermRows {
     terms: usize,
     x: Vec<f64>,
     y: Vec<f64>,
     counts: Vec<f64>,
 }
 
-impl Rows {
-    pub(super) fn new(terms: usize) -> Self {
+impl TermRows {
+    pub(crate) fn new(terms: usize) -> Self {
         Self {
             terms,
             ..Self::default()
         }
     }
 
-    /// Adds a row; one with terms of which none is above zero says nothing.
-    pub(super) fn push(&mut self, x: impl Iterator<Item = f64>, y: f64, counts: f64) {
+    /// Adds a row. A row without a term above zero is ignored.
+    pub(crate) fn push(&mut self, x: impl Iterator<Item = f64>, y: f64, counts: f64) {
         self.x.extend(x);
         self.y.push(y);
         self.counts.push(counts);
@@ -51,8 +51,8 @@ impl Rows {
             .filter(|(x, ..)| x.iter().any(|x| *x > 0.0))
     }
 
-    /// The most likely weights, sought from others of which they are not far; they become what is found.
-    pub(super) fn fit(&self, nu: f64, near: &mut Vec<f64>) -> Weights {
+    /// Fits the weights; `near` holds the starting point and receives the result.
+    pub(crate) fn fit(&self, nu: f64, near: &mut Vec<f64>) -> TermWeights {
         let terms = self.terms;
         let mut sums = vec![0.0; terms];
         for (x, _, counts) in self.each() {
@@ -61,13 +61,13 @@ impl Rows {
             }
         }
         let value = |u: &[f64]| {
-            let told: f64 = self
+            let likelihood: f64 = self
                 .each()
                 .filter(|(_, y, _)| *y > 0.0)
                 .map(|(x, y, counts)| counts * y * dot(x, u).ln())
                 .sum();
             let prior: f64 = u.iter().map(|u| u.ln() - u).sum();
-            told - dot(&sums, u) + nu * prior
+            likelihood - dot(&sums, u) + nu * prior
         };
         let mut u = std::mem::take(near);
         u.resize(terms, 1.0);
@@ -121,7 +121,7 @@ impl Rows {
             }
         }
         near.clone_from(&u);
-        Weights {
+        TermWeights {
             over_prior: u,
             events,
         }
@@ -132,7 +132,7 @@ fn dot(a: &[f64], b: &[f64]) -> f64 {
     a.iter().zip(b).map(|(a, b)| a * b).sum()
 }
 
-/// Solves `bend · step = slope` by Cholesky's method; `bend` is symmetric and above zero, its lower half is given.
+/// Solves `bend · step = slope` by Cholesky decomposition; `bend` is positive definite, given by its lower half.
 fn solve(bend: &mut [f64], slope: &[f64]) -> Vec<f64> {
     let n = slope.len();
     let at = |row: usize, column: usize| row * n + column;
@@ -181,19 +181,19 @@ mod tests {
     use super::*;
 
     proptest! {
-        /// The slope of what is maximised is zero at its maximum: `Σ g y x / xu − Σ g x + ν (1/u − 1) = 0`.
+        /// The gradient is zero at the maximum: `Σ g y x / xu − Σ g x + ν (1/u − 1) = 0`.
         #[test]
         fn no_other_weights_are_likelier(
             rows in proptest::collection::vec((proptest::collection::vec(0.0..3.0_f64, 3), 0.0..5.0_f64, 0.1..1.0_f64), 1..60),
             nu in 0.5..4.0_f64,
         ) {
-            let mut given = Rows::new(3);
+            let mut given = TermRows::new(3);
             for (x, y, counts) in &rows {
                 given.push(x.iter().copied(), *y, *counts);
             }
             let found = given.fit(nu, &mut vec![0.3, 4.0]);
             for term in 0..3 {
-                let told: f64 = rows
+                let likelihood: f64 = rows
                     .iter()
                     .filter(|(x, ..)| x.iter().any(|x| *x > 0.0))
                     .map(|(x, y, counts)| {
@@ -201,10 +201,10 @@ mod tests {
                     })
                     .sum();
                 let u = found.over_prior[term];
-                prop_assert!((told + nu * (1.0 / u - 1.0)).abs() < 1e-3, "{told} {u}");
+                prop_assert!((likelihood + nu * (1.0 / u - 1.0)).abs() < 1e-3, "{likelihood} {u}");
                 prop_assert!(u > 0.0);
             }
-            // What is explained and the prior's: every event once.
+            // Explained events and prior weights add up to all events.
             let events: f64 = found.events.iter().sum();
             let all: f64 = rows
                 .iter()
@@ -217,7 +217,7 @@ mod tests {
 
     #[test]
     fn a_term_that_was_never_met_keeps_its_prior() {
-        let mut rows = Rows::new(2);
+        let mut rows = TermRows::new(2);
         for _ in 0..1000 {
             rows.push([1.0, 0.0].into_iter(), 4.0, 1.0);
         }

@@ -1,37 +1,37 @@
-//! The interval of an estimate: between what and what it lay that was then realised, by distance from the price.
+//! Prediction intervals of an estimate, by distance from the price.
 
 use serde::Serialize;
 
 use crate::model::Millis;
 
-/// The past that an interval is taken from.
-pub(super) const SPAN: i64 = 90 * Millis::DAY;
+/// Length of the past behind an interval, in milliseconds.
+pub(crate) const SPAN: i64 = 90 * Millis::DAY;
 
-/// The interval holds so large a share of what was realised.
-pub(super) const SHARE: f64 = 0.8;
+/// Share of the realised USD inside the interval.
+pub(crate) const SHARE: f64 = 0.8;
 
-/// The normal deviate that leaves a tenth on each side.
+/// Normal quantile with 10 % on each side.
 const DEVIATE: f64 = 1.281_551_565_544_6;
 
-/// Ends of the distances from the price, as shares of it; beyond the last nothing is validated.
-pub(super) const ENDS: [f64; 3] = [0.01, 0.02, 0.05];
+/// Ends of the distance bands, as shares of the price. Nothing is validated beyond the last.
+pub(crate) const ENDS: [f64; 3] = [0.01, 0.02, 0.05];
 
-/// A distance that was come to less often is told from what is nearer, too.
+/// A band with fewer moves also uses the moves of the nearer bands.
 const LEAST: usize = 30;
 
-/// What was realised over what had been told, by distance: the factors that leave a tenth of what was told below them,
-/// and above them.
+/// Quantiles of realised over predicted USD, per distance band: the factors below and above which 10 % of the predicted
+/// USD lie.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub(super) struct Past([Option<[f64; 2]>; ENDS.len()]);
+pub(crate) struct PastRatios([Option<[f64; 2]>; ENDS.len()]);
 
-impl Past {
-    /// Of moves so far beyond the close before, what was told of them, and what they brought.
-    pub(super) fn new(moves: impl Iterator<Item = (f64, f64, f64)>) -> Self {
+impl PastRatios {
+    /// Computes the quantiles from moves: distance beyond the previous close, predicted USD, realised USD.
+    pub(crate) fn new(moves: impl Iterator<Item = (f64, f64, f64)>) -> Self {
         let mut by_distance = ENDS.map(|_| Vec::new());
-        for (beyond, told, realised) in moves.filter(|(_, told, _)| *told > 0.0) {
+        for (beyond, predicted, realised) in moves.filter(|(_, predicted, _)| *predicted > 0.0) {
             let place = ENDS.iter().position(|end| beyond < *end);
             if let Some(band) = place.and_then(|place| by_distance.get_mut(place)) {
-                band.push((realised / told, told));
+                band.push((realised / predicted, predicted));
             }
         }
         let mut found = Self::default();
@@ -50,7 +50,7 @@ impl Past {
     }
 }
 
-/// The factors that a tenth of the weight lies below, and above.
+/// The factors with 10 % of the weight below and above.
 fn tenths(seen: &mut [(f64, f64)]) -> [f64; 2] {
     seen.sort_by(|a, b| a.0.total_cmp(&b.0));
     let all: f64 = seen.iter().map(|(_, weight)| weight).sum();
@@ -66,25 +66,26 @@ fn tenths(seen: &mut [(f64, f64)]) -> [f64; 2] {
     [at(below), at(1.0 - below)]
 }
 
-/// By distance from the price, the factors that take what a map tells to the ends of its interval.
+/// Factors from an estimate to the ends of its interval, per distance band.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Interval {
-    /// The share of what was realised that lay within it.
+pub struct FitInterval {
+    /// Share of the realised USD inside the interval.
     pub share: f64,
-    /// Where each distance ends, as a share of the price.
+    /// End of each band, as a share of the price.
     pub ends: Vec<f64>,
-    /// Of longs, below and above; none where nothing is known, and beyond the last.
+    /// Lower and upper factor for longs; `None` without data.
     pub long: Vec<Option<[f64; 2]>>,
-    /// Of shorts.
+    /// Lower and upper factor for shorts.
     pub short: Vec<Option<[f64; 2]>>,
 }
 
-impl Interval {
-    /// What the past shows, made wider by how unsure the weights are of what lies in each distance of this map; what is
-    /// told always lies within it.
-    pub(super) fn new(past: &[Past; 2], unsure: &[[f64; ENDS.len()]; 2]) -> Self {
-        let wide = |past: &Past, unsure: &[f64; ENDS.len()]| {
+impl FitInterval {
+    /// Widens the past quantiles by the uncertainty of the weights in each band.
+    ///
+    /// The interval always contains the estimate.
+    pub(crate) fn new(past: &[PastRatios; 2], unsure: &[[f64; ENDS.len()]; 2]) -> Self {
+        let wide = |past: &PastRatios, unsure: &[f64; ENDS.len()]| {
             let both = past.0.iter().zip(unsure);
             both.map(|(factors, unsure)| {
                 let [low, high] = (*factors)?;
@@ -109,19 +110,19 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_tenth_of_what_was_told_lies_on_each_side() {
+    fn a_tenth_of_the_predicted_usd_lies_on_each_side() {
         let moves = (0..100).map(|move_| (0.005, 2.0, 2.0 * f64::from(move_)));
-        let Past([near, middle, far]) = Past::new(moves);
+        let PastRatios([near, middle, far]) = PastRatios::new(moves);
         assert_eq!(near, Some([9.0, 89.0]));
-        // Nothing went farther: what is nearer has to serve.
+        // No move went farther, so the nearer band is used.
         assert_eq!((middle, far), (near, near));
-        assert_eq!(Past::new(std::iter::empty()), Past::default());
+        assert_eq!(PastRatios::new(std::iter::empty()), PastRatios::default());
     }
 
     #[test]
     fn what_is_not_sure_is_wide() {
-        let past = [Past([Some([0.5, 2.0]), None, None]); 2];
-        let found = Interval::new(&past, &[[0.0; 3], [1.0; 3]]);
+        let past = [PastRatios([Some([0.5, 2.0]), None, None]); 2];
+        let found = FitInterval::new(&past, &[[0.0; 3], [1.0; 3]]);
         assert_eq!(found.long[0], Some([0.5, 2.0]));
         let [low, high] = found.short[0].unwrap_or_default();
         assert!(low < 0.2 && high > 5.0);

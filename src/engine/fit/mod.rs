@@ -1,10 +1,9 @@
-//! The online fit: what share of the USD that the price crosses of a map is then reported as liquidated.
+//! The online fit: the share of crossed USD that is reported as liquidated.
 //!
-//! Of every period in which it is known what was liquidated, what the price crossed of the map as it stood before, tier
-//! by tier, is held against that. The shares, one a tier and side, are the most likely ones given those periods, older
-//! ones counting less, and the prior; what follows from the path of the price alone has terms of its own. They are
-//! fitted at the beginning of every UTC day on what was known by then and used throughout it, so nothing told of an
-//! instant knows what came later.
+//! For each period with known liquidations, the fit compares the USD that the price crosses in each tier of the map
+//! with the reported USD. It finds one share per tier and side by Gamma–Poisson regression with a prior; older periods
+//! have less weight. Terms of the price path alone absorb liquidations unrelated to the map. Each UTC day has its own
+//! fit, of what was known at its start, so no answer uses later data.
 
 pub(super) mod daily_fits;
 mod day;
@@ -18,6 +17,6 @@ pub(super) mod outlier_cap;
 pub(super) mod view_fits;
 
 pub(super) use day::last_of_day;
-pub use fit::{Fit, Fitted, State};
-pub(super) use fit_cache::Fits;
-pub use interval::Interval;
+pub use fit::{Fit, FitSource, FitState};
+pub(super) use fit_cache::FitCache;
+pub use interval::FitInterval;

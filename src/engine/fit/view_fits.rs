@@ -1,49 +1,49 @@
-//! Asking a view for its fits: they are made of all its bars and of what it knows that was realised.
+//! Fits of a view, made of all its bars and known liquidations.
 
 use std::sync::{Arc, PoisonError};
 
-use crate::engine::coverage::feed_coverage::Exposure;
-use crate::engine::fit::daily_fits::Learning;
+use crate::engine::coverage::feed_coverage::FeedCoverage;
+use crate::engine::fit::daily_fits::DailyFits;
 use crate::engine::fit::day::day_of;
 use crate::engine::fit::fit::Fit;
-use crate::engine::fit::fit_cache::Late;
-use crate::engine::fit::fit_samples::{Study, Told};
+use crate::engine::fit::fit_cache::LateOrders;
+use crate::engine::fit::fit_samples::{FitSamples, RealisedPeriods};
 use crate::engine::ledger::ledger::Ledger;
 use crate::engine::ledger::parameters::version;
-use crate::engine::ledger::replay::Frame;
-use crate::engine::observations::coin_history::History;
+use crate::engine::ledger::replay::ReplayWindow;
+use crate::engine::observations::coin_history::CoinHistory;
 use crate::engine::{EngineError, View};
 use crate::model::{Bar, Millis, Model};
 
-/// A period of which a smaller share was listened to says too little of what happened in it.
-const HEARD: f64 = 0.5;
+/// Minimum recorded share of a period in the fit.
+const LEAST_RECORDED: f64 = 0.5;
 
-/// Every bar there is.
+/// A range that covers every bar.
 const ALL: i64 = Millis::DAY * 365 * 1000;
 
 impl View<'_> {
-    /// What a fit as of now knows.
-    pub(crate) fn late(self) -> Late {
-        // As of an instant, what was known when its day began.
+    /// The late orders that a fit as of now includes.
+    pub(crate) fn late(self) -> LateOrders {
+        // As of an instant, a fit uses what was known at the start of that day.
         self.received_by()
-            .map_or(Late::All, |by| Late::By(day_of(by)))
+            .map_or(LateOrders::All, |by| LateOrders::By(day_of(by)))
     }
 
-    /// The shares of the UTC day that now lies in.
+    /// Returns the fit of the UTC day of now.
     #[must_use]
     pub fn fit(self, coin: &str) -> Arc<Fit> {
         if let Some(fitted) = self.fitted() {
-            let told = fitted.fit(self.own(), coin, self.venue(), day_of(self.now()));
-            return told.unwrap_or_else(|| Arc::new(self.prior(coin, self.now())));
+            let realised = fitted.fit(self.own(), coin, self.venue(), day_of(self.now()));
+            return realised.unwrap_or_else(|| Arc::new(self.prior(coin, self.now())));
         }
         self.fits(coin, self.late(), |learning| learning.at(self.now()))
             .unwrap_or_else(|| Arc::new(self.prior(coin, self.now())))
     }
 
-    /// The shares of the UTC day of each of `instants`, as they were known at its beginning.
-    pub(in crate::engine) fn fits_at(self, coin: &str, instants: &[Millis]) -> Vec<Arc<Fit>> {
-        let each = |learning: &mut Learning| instants.iter().map(|at| learning.at(*at)).collect();
-        self.fits(coin, Late::None, each).unwrap_or_else(|| {
+    /// Returns the fit of the UTC day of each instant, as known at the start of that day.
+    pub(crate) fn fits_at(self, coin: &str, instants: &[Millis]) -> Vec<Arc<Fit>> {
+        let each = |learning: &mut DailyFits| instants.iter().map(|at| learning.at(*at)).collect();
+        self.fits(coin, LateOrders::None, each).unwrap_or_else(|| {
             let prior = |at: &Millis| Arc::new(self.prior(coin, *at));
             instants.iter().map(prior).collect()
         })
@@ -54,15 +54,20 @@ impl View<'_> {
         Fit::prior(day_of(instant), &parameters.shares(), parameters.kappa)
     }
 
-    fn fits<T>(self, coin: &str, late: Late, work: impl FnOnce(&mut Learning) -> T) -> Option<T> {
+    fn fits<T>(
+        self,
+        coin: &str,
+        late: LateOrders,
+        work: impl FnOnce(&mut DailyFits) -> T,
+    ) -> Option<T> {
         let history = self.history(coin)?;
-        // Where nothing was received late, or all of it by then, one fit serves every instant.
-        let late = match (late, history.heard_late) {
-            (_, None) => Late::All,
-            (Late::By(instant), Some(last)) if last <= instant => Late::All,
+        // Without late orders, or with all of them received by then, one fit serves every instant.
+        let late = match (late, history.last_late_receipt) {
+            (_, None) => LateOrders::All,
+            (LateOrders::By(instant), Some(last)) if last <= instant => LateOrders::All,
             _ => late,
         };
-        // Those that are told by period are of all exchanges together.
+        // Liquidations given by period cover all exchanges together.
         let venue = self.venue().filter(|_| history.liquidations.is_none());
         let key = (
             coin.to_owned(),
@@ -70,49 +75,57 @@ impl View<'_> {
             venue.map(str::to_owned),
             late,
         );
-        let kept = self.observations().fits().of(key);
-        let mut kept = kept.lock().unwrap_or_else(PoisonError::into_inner);
+        let cached = self.observations().fits().of(key);
+        let mut cached = cached.lock().unwrap_or_else(PoisonError::into_inner);
         let learning =
-            kept.get_or_insert_with(|| self.of_venue(venue).learning(coin, history, late));
+            cached.get_or_insert_with(|| self.of_venue(venue).learning(coin, history, late));
         learning.as_mut().map(work)
     }
 
-    fn learning(self, coin: &str, history: &History, late: Late) -> Option<Learning> {
-        let told = match &history.liquidations {
-            Some(liquidations) => Told::of_liquidations(liquidations)?,
-            None => Told::of_orders(self.amounts_of(history, |received| match late {
-                Late::All => true,
-                Late::By(instant) => received <= instant,
-                Late::None => false,
+    fn learning(self, coin: &str, history: &CoinHistory, late: LateOrders) -> Option<DailyFits> {
+        let realised = match &history.liquidations {
+            Some(liquidations) => RealisedPeriods::of_liquidations(liquidations)?,
+            None => RealisedPeriods::of_orders(self.amounts_of(history, |received| match late {
+                LateOrders::All => true,
+                LateOrders::By(instant) => received <= instant,
+                LateOrders::None => false,
             })),
         };
-        if told.rows.is_empty() {
+        if realised.rows.is_empty() {
             return None;
         }
         let parameters = self.parameters(coin);
-        // Bars that are longer than a period, or none at all, leave the prior.
+        // Without bars, or with bars longer than a period, the prior stays.
         let exposure = &history.exposure;
-        let study = self.study(coin, &told, exposure).ok()?;
-        Some(Learning::new(study, &parameters))
+        let study = self.study(coin, &realised, exposure).ok()?;
+        Some(DailyFits::new(study, &parameters))
     }
 
-    /// Holds what was told against the map of the view's model: of one ledger since the bars begin, in which the usual
-    /// share of what was crossed counts as liquidated, so that no row depends on a later one.
-    fn study(self, coin: &str, told: &Told, exposure: &Exposure) -> Result<Study, EngineError> {
+    /// Collects the samples of a fit: what the price crosses of the map, and what was liquidated, per period.
+    ///
+    /// The map is that of one ledger since the first bar, with the default liquidated share, so that no sample depends
+    /// on a later one.
+    fn study(
+        self,
+        coin: &str,
+        realised: &RealisedPeriods,
+        exposure: &FeedCoverage,
+    ) -> Result<FitSamples, EngineError> {
         let view = self.at_last_bar(coin);
-        let frame = Frame::new(view, coin, Model::Expected, ALL, "all", told.period)?.unheard();
-        let mut study = Study {
-            period: told.period,
-            from: told.from,
+        let frame = ReplayWindow::new(view, coin, Model::Expected, ALL, "all", realised.period)?
+            .without_orders();
+        let mut study = FitSamples {
+            period: realised.period,
+            from: realised.from,
             tiers: frame.parameters.tiers.len(),
-            ..Study::default()
+            ..FitSamples::default()
         };
         let known_from = frame.known_from();
         let mut moves = Vec::new();
         let mut rest = frame.bars;
         let mut before: Option<&Bar> = None;
-        for &(open, known_at, usd) in &told.rows {
-            let end = open.on(told.period);
+        for &(open, known_at, usd) in &realised.rows {
+            let end = open.on(realised.period);
             while let Some((bar, later)) = rest.split_first()
                 && bar.close_time() <= open
             {
@@ -124,11 +137,11 @@ impl View<'_> {
                 continue;
             };
             let whole: i64 = inside.iter().map(|bar| bar.interval).sum();
-            if whole != told.period || open < known_from {
+            if whole != realised.period || open < known_from {
                 continue;
             }
             let covered = exposure.of(open, end);
-            if covered < HEARD {
+            if covered < LEAST_RECORDED {
                 study.left_out.push(known_at);
                 continue;
             }

@@ -1,26 +1,27 @@
-//! The bar that has not closed: a ledger that follows it tick by tick.
+//! The unclosed bar: a ledger that follows it tick by tick.
 //!
-//! The state at the last close is kept by what would take the bar back: the cells that were crossed, and what stood where
-//! positions were opened. A tick takes back what was closed and opened, crosses the cells that the price has come to anew,
-//! and closes and opens again, so it costs what it newly crosses and a constant, and no look at the whole grid.
+//! Undo logs hold the crossed cells and the previous values of the cells in which positions were opened. A tick reverts
+//! closings and openings, crosses newly reached cells, and closes and opens again. Its cost depends on the newly
+//! crossed cells, not on the size of the grid.
 
 use crate::engine::ledger::ledger::{Ledger, Step};
-use crate::engine::ledger::tier_book::Mark;
+use crate::engine::ledger::tier_book::UndoLog;
 
-/// A ledger in the course of a bar: after every tick it is, bit for bit, what [`Ledger::step`] would make of the bar as it
-/// stands, and so is the ledger of the closed bar.
+/// A ledger inside a bar.
+///
+/// After each tick it equals, bit for bit, the ledger that [`Ledger::step`] makes of the bar so far.
 ///
 /// # Examples
 ///
 /// ```
-/// use liqdata::engine::{Forming, Ledger, Parameters, Step, Tier};
+/// use liqdata::engine::{FormingBar, Ledger, Parameters, Step, Tier};
 ///
 /// let tier = Tier { leverage: 100.0, maintenance: 0.005, weight: 1.0 };
 /// let ledger = Ledger::new(Parameters::new(vec![tier]), 100.0);
 /// let bar = |low, high, close| Step {
 ///     low, high, close, volume_ratio: 1.0, days: 0.01, open_interest: 110.0, realised: [None, None],
 /// };
-/// let mut forming = Forming::new(ledger.clone());
+/// let mut forming = FormingBar::new(ledger.clone());
 /// forming.tick(&bar(100.0, 100.0, 100.0));
 /// forming.tick(&bar(99.0, 100.0, 99.0));
 /// forming.tick(&bar(99.0, 102.0, 101.0));
@@ -31,18 +32,17 @@ use crate::engine::ledger::tier_book::Mark;
 /// assert_eq!(forming.close(), closed);
 /// ```
 #[derive(Clone, Debug)]
-pub struct Forming {
+pub struct FormingBar {
     ledger: Ledger,
-    marks: Vec<Mark>,
+    marks: Vec<UndoLog>,
     /// Open interest at the last close.
     open_interest: f64,
-    /// Lowest and highest price so far; none before the first tick.
+    /// Lowest and highest price so far; `None` before the first tick.
     range: Option<(f64, f64)>,
 }
 
-impl Forming {
-    /// A bar that begins where `ledger` stands. If there was a gap before it, the ledger has to
-    /// [lapse](Ledger::lapse) first.
+impl FormingBar {
+    /// Starts a bar at the state of `ledger`. After a gap, call [`Ledger::lapse`] first.
     #[must_use]
     pub fn new(ledger: Ledger) -> Self {
         Self {
@@ -53,11 +53,9 @@ impl Forming {
         }
     }
 
-    /// Brings the ledger to the bar as it stands: its lowest, highest and last price so far, volume, length, open interest
-    /// and realised liquidations, as [`Ledger::step`] takes them.
+    /// Updates the ledger to the bar so far: low, high, last price, volume, length, open interest and liquidations.
     ///
-    /// A range that has become narrower, because a price turned out to be none, is taken back as well; that costs what the
-    /// bar has crossed so far.
+    /// A narrower range, after a price was withdrawn, reverts everything the bar has crossed.
     pub fn tick(&mut self, bar: &Step) -> &Ledger {
         if let Some((low, high)) = self.range {
             self.ledger.unsettle(&mut self.marks);
@@ -73,13 +71,13 @@ impl Forming {
         &self.ledger
     }
 
-    /// The ledger as if the bar had closed as it stands; as at the last close before the first tick.
+    /// The ledger as if the bar closed now; before the first tick, the ledger at the last close.
     #[must_use]
     pub fn ledger(&self) -> &Ledger {
         &self.ledger
     }
 
-    /// The ledger after the bar, which has closed as it stands.
+    /// The ledger after the closed bar.
     #[must_use]
     pub fn close(self) -> Ledger {
         self.ledger

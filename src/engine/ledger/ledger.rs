@@ -1,18 +1,20 @@
-//! The ledger: open positions by the price at which they would be liquidated.
+//! The ledger: open positions by liquidation price.
 //!
-//! For every side and leverage tier there is a hypothetical book in which every contract has that leverage, and in it a
-//! part for every clock: the positions that turn over at its rate. Per book, what is located on the price grid and what
-//! is not sums to the open interest, after every step. Weights come in only when the books are read, so other weights
-//! never need another replay.
+//! Each side and leverage tier has a hypothetical book, in which every contract has the leverage of the tier. A book
+//! has one part per clock, which turns over at the rate of the clock. In each book, the located and the unlocated mass
+//! sum to the open interest after every step. Tier weights apply when books are read, so other weights need no new
+//! replay.
+//!
+//! `docs/model.md` has the formulas.
 
 use std::ops::Range;
 
-use crate::engine::ledger::mass_cells::{Cells, Lanes, places, plus, times};
-use crate::engine::ledger::tier_book::{Book, Mark, Pair, Turn};
+use crate::engine::ledger::mass_cells::{Lanes, MassCells, places, plus, times};
+use crate::engine::ledger::tier_book::{BarChange, ClockPair, TierBook, UndoLog};
 use crate::engine::{Parameters, Tier};
 use crate::model::{FineGrid, Side};
 
-/// What happened in one bar.
+/// What happens in one bar.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Step {
     /// Lowest price.
@@ -21,13 +23,13 @@ pub struct Step {
     pub high: f64,
     /// Last price.
     pub close: f64,
-    /// Volume over the usual volume of a bar.
+    /// Volume over the average volume of a bar.
     pub volume_ratio: f64,
     /// Length of the bar in days.
     pub days: f64,
-    /// Open interest at the close, base units.
+    /// Open interest at the close, in base units.
     pub open_interest: f64,
-    /// Realised liquidations of longs and of shorts in base units, where known.
+    /// Liquidations of longs and of shorts in base units, if known.
     pub realised: [Option<f64>; 2],
 }
 
@@ -35,8 +37,7 @@ pub struct Step {
 ///
 /// # Examples
 ///
-/// One hundred contracts opened at 100 with leverage 100 and half a percent maintenance margin are liquidated at
-/// 99.4975 on the long side:
+/// A long of 100 contracts opened at 100 with leverage 100 and 0.5 % maintenance margin is liquidated at 99.4975:
 ///
 /// ```
 /// use liqdata::engine::{Ledger, Parameters, Step, Tier};
@@ -56,50 +57,51 @@ pub struct Step {
 #[derive(Clone, Debug, PartialEq)]
 pub struct Ledger {
     parameters: Parameters,
-    /// The logarithm of the grid's lowest price.
+    /// Logarithm of the lowest price of the grid.
     ln_p0: f64,
-    /// What each pair of clocks has of what is opened, and what of it changes hands in a day of average volume.
+    /// Per pair of clocks, the share of new positions and the turnover in a day of average volume.
     shares: Vec<Lanes>,
     per_day: Vec<Lanes>,
     /// Per side, one book per tier.
-    books: [Vec<Book>; 2],
+    books: [Vec<TierBook>; 2],
     open_interest: f64,
-    /// The last step's close.
+    /// Close of the last step.
     price: f64,
     phi: [f64; 2],
-    /// Per side, where its books open positions.
-    openings: [Opening; 2],
+    /// Per side, the bins in which positions open.
+    openings: [EntryBins; 2],
     churns: Vec<Lanes>,
 }
 
-/// Where a bar opens positions of one side, for entry after entry of tier after tier: one row of numbers for all of its
-/// books, so that a processor goes through it several at a time.
+/// The bins in which a bar opens positions of one side, by tier and entry price.
+///
+/// One flat row for all books, so that the compiler can vectorise the loops.
 #[derive(Clone, Debug, PartialEq)]
-struct Opening {
-    /// Where in a bar's log price range the entry lies, 0 to 1.
+struct EntryBins {
+    /// Place of the entry in the log price range of a bar, 0 to 1.
     fractions: Vec<f64>,
     /// Logarithm of the liquidation price over the entry price.
     ln_ratios: Vec<f64>,
-    /// Log prices at which positions of the last bar are liquidated, and their bins: room to work in.
-    room: Room,
+    /// Scratch buffers for log liquidation prices and their bins.
+    scratch: Scratch,
 }
 
 #[derive(Clone, Debug, Default)]
-struct Room {
+struct Scratch {
     lns: Vec<f64>,
     bins: Vec<i64>,
 }
 
-impl PartialEq for Room {
-    /// It is no part of what a ledger holds.
+impl PartialEq for Scratch {
+    /// Scratch buffers do not count for equality.
     fn eq(&self, _: &Self) -> bool {
         true
     }
 }
 
-/// The logarithms of a bar's prices over the grid's lowest.
+/// Logarithms of the prices of a bar over the lowest price of the grid.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Logs {
+pub(crate) struct LogPrices {
     low: f64,
     high: f64,
     close: f64,
@@ -107,14 +109,16 @@ pub(crate) struct Logs {
 }
 
 impl Ledger {
-    /// A ledger of which nothing is located yet; its open interest lies in the clocks as in equilibrium.
+    /// Creates a ledger without located positions.
+    ///
+    /// The open interest is spread over the clocks in equilibrium.
     #[must_use]
     pub fn new(parameters: Parameters, open_interest: f64) -> Self {
         let masses = pairs(parameters.standing().into_iter());
         let sides = [Side::Long, Side::Short];
         let book = |tier: &Tier| {
             let masses = masses.iter().map(|share| times([open_interest; 2], *share));
-            Book::new(tier.weight, masses)
+            TierBook::new(tier.weight, masses)
         };
         let clocks = parameters.clocks.iter();
         Self {
@@ -125,24 +129,24 @@ impl Ledger {
             open_interest,
             price: 0.0,
             phi: [1.0; 2],
-            openings: sides.map(|side| Opening::new(&parameters, side)),
+            openings: sides.map(|side| EntryBins::new(&parameters, side)),
             churns: Vec::new(),
             parameters,
         }
     }
 
-    /// Takes in one closed bar: sweeps what price crossed, closes and opens positions until open interest is met.
+    /// Applies one closed bar: sweeps crossed cells, then closes and opens positions to match the open interest.
     ///
-    /// Prices must be finite and above zero with `low <= close <= high`, the other numbers finite and not negative.
+    /// Prices must be finite and above zero with `low <= close <= high`; other numbers must be finite and not negative.
     pub fn step(&mut self, step: &Step) {
         let logs = self.logs(step);
         self.cross(logs, std::iter::empty());
         self.settle(step, logs, std::iter::empty());
     }
 
-    /// The logarithms that [`Ledger::cross`] and [`Ledger::settle`] need of a step.
-    pub(crate) fn logs(&self, step: &Step) -> Logs {
-        Logs {
+    /// The log prices of a step, for [`Ledger::cross`] and [`Ledger::settle`].
+    pub(crate) fn logs(&self, step: &Step) -> LogPrices {
+        LogPrices {
             low: step.low.ln() - self.ln_p0,
             high: step.high.ln() - self.ln_p0,
             close: step.close.ln() - self.ln_p0,
@@ -150,16 +154,20 @@ impl Ledger {
         }
     }
 
-    /// Marks of the state as it is.
-    pub(crate) fn marks(&self) -> Vec<Mark> {
+    /// Undo logs at the present state.
+    pub(crate) fn marks(&self) -> Vec<UndoLog> {
         let books = self.books.iter().flatten();
         books
-            .flat_map(|book| book.pairs.iter().map(Pair::mark))
+            .flat_map(|book| book.pairs.iter().map(ClockPair::mark))
             .collect()
     }
 
-    /// Empties what a step crosses, in `marks` on top of what was crossed before.
-    pub(crate) fn cross<'a>(&mut self, logs: Logs, mut marks: impl Iterator<Item = &'a mut Mark>) {
+    /// Empties the cells that a step crosses and records them in `marks`.
+    pub(crate) fn cross<'a>(
+        &mut self,
+        logs: LogPrices,
+        mut marks: impl Iterator<Item = &'a mut UndoLog>,
+    ) {
         let grid = self.parameters.grid;
         let range = (grid.bin_of_ln(logs.low), grid.bin_of_ln(logs.high));
         let [of_longs, of_shorts] = &mut self.books;
@@ -171,8 +179,8 @@ impl Ledger {
         }
     }
 
-    /// Takes back what a step closed and opened; what it crossed stays crossed.
-    pub(crate) fn unsettle(&mut self, marks: &mut [Mark]) {
+    /// Reverts closings and openings of a step; crossed cells stay empty.
+    pub(crate) fn unsettle(&mut self, marks: &mut [UndoLog]) {
         let pairs = self
             .books
             .iter_mut()
@@ -183,33 +191,33 @@ impl Ledger {
         }
     }
 
-    /// Takes back what was crossed.
-    pub(crate) fn uncross(&mut self, marks: &mut [Mark]) {
+    /// Reverts crossings.
+    pub(crate) fn uncross(&mut self, marks: &mut [UndoLog]) {
         let mut marks = marks.iter_mut();
         for (books, side) in self.books.iter_mut().zip([Side::Long, Side::Short]) {
             let pairs = books.iter_mut().flat_map(|book| &mut book.pairs);
-            // The marks come second, so that none is passed over.
+            // `zip` must take from the pairs first, or it would skip a mark.
             for (pair, mark) in pairs.zip(&mut marks) {
                 pair.uncross(side, mark);
             }
         }
     }
 
-    /// Sets the open interest that the next step begins with.
+    /// Sets the open interest before the next step.
     pub(crate) fn set_open_interest(&mut self, open_interest: f64) {
         self.open_interest = open_interest;
     }
 
-    /// Closes and opens positions until the open interest of `step` is met; what it crossed has been emptied.
+    /// Closes and opens positions to match the open interest of `step`; its crossed cells are already empty.
     pub(crate) fn settle<'a>(
         &mut self,
         step: &Step,
-        logs: Logs,
-        mut marks: impl Iterator<Item = &'a mut Mark>,
+        logs: LogPrices,
+        mut marks: impl Iterator<Item = &'a mut UndoLog>,
     ) {
         let grid = self.parameters.grid;
         let close = grid.bin_of_ln(logs.close);
-        // No long is left at or above the close, and no short at or below it.
+        // No long remains at or above the close, and no short at or below it.
         let within = [(i64::MIN, close - 1), (close + 1, i64::MAX)];
         let passed = step.days * step.volume_ratio;
         let churn = |per_day: &Lanes| per_day.map(|per_day| turnover(per_day, passed));
@@ -235,9 +243,9 @@ impl Ledger {
                 Some(realised) if predicted > 0.0 => (realised / predicted).min(1.0),
                 Some(_) => 0.0,
             };
-            let turn = Turn {
-                held: self.open_interest,
-                then: step.open_interest,
+            let turn = BarChange {
+                before: self.open_interest,
+                after: step.open_interest,
                 phi: *phi,
                 churns: &self.churns,
                 shares: &self.shares,
@@ -252,10 +260,10 @@ impl Ledger {
         self.price = step.close;
     }
 
-    /// Lets `days` without bars pass: what is located is forgotten at the rate of its clock, open interest stays.
+    /// Passes `days` without bars: located mass becomes unlocated at the turnover rate of its clock.
     ///
-    /// The bar after such a gap needs no wider sweep: no long is left at or above the last close and no short at or
-    /// below it, so whatever lies between the last close and the bar lies within the bar's own sweep.
+    /// The next bar needs no wider sweep. All longs lie below the last close and all shorts above it, so the range of
+    /// the bar covers every cell the price crossed in between.
     pub fn lapse(&mut self, days: f64) {
         let lost = |per_day: &Lanes| per_day.map(|per_day| turnover(per_day, days));
         let lost: Vec<Lanes> = self.per_day.iter().map(lost).collect();
@@ -264,8 +272,7 @@ impl Ledger {
         }
     }
 
-    /// Holds so many times what it holds, wherever that lies: the open interest is of other venues than before, of which
-    /// nothing was opened or closed.
+    /// Multiplies all mass by `factor`: the set of summed exchanges changed, and no position opened or closed.
     pub fn regroup(&mut self, factor: f64) {
         for book in self.books.iter_mut().flatten() {
             book.regroup(factor);
@@ -279,44 +286,44 @@ impl Ledger {
         &self.parameters
     }
 
-    /// Open interest after the last step, base units.
+    /// Open interest after the last step, in base units.
     #[must_use]
     pub fn open_interest(&self) -> f64 {
         self.open_interest
     }
 
-    /// Share of the mass the last step crossed that counted as liquidated, long and short.
+    /// Share of the mass crossed in the last step that counted as liquidated, long and short.
     #[must_use]
     pub fn phi(&self) -> [f64; 2] {
         self.phi
     }
 
-    fn book(&self, side: Side, tier: usize) -> Option<&Book> {
+    fn book(&self, side: Side, tier: usize) -> Option<&TierBook> {
         self.books.get(side.index())?.get(tier)
     }
 
-    /// The non-empty bins of a side and tier (counted from 0), ascending, with their mass in base units.
+    /// Non-empty bins of a side and tier (counted from 0), ascending, with their mass in base units.
     pub fn located(&self, side: Side, tier: usize) -> impl Iterator<Item = (i64, f64)> + '_ {
         let book = self.book(side, tier);
-        let column = Column::of(book.into_iter().map(|book| (book, 1.0)));
+        let column = MassColumn::of(book.into_iter().map(|book| (book, 1.0)));
         (column.first..)
             .zip(column.mass)
             .filter(|(_, mass)| *mass > 0.0)
     }
 
-    /// The mass of a side and tier whose liquidation price is unknown: opened before the data, or crossed and survived.
+    /// Mass of a side and tier without a known liquidation price: opened before the data, or crossed and survived.
     #[must_use]
     pub fn unlocated(&self, side: Side, tier: usize) -> f64 {
-        self.book(side, tier).map_or(0.0, Book::unlocated)
+        self.book(side, tier).map_or(0.0, TierBook::unlocated)
     }
 
-    /// The mass of a side and tier that the price range of the last step crossed.
+    /// Mass of a side and tier that the last step crossed.
     #[must_use]
     pub fn flux(&self, side: Side, tier: usize) -> f64 {
         self.book(side, tier).map_or(0.0, |book| book.flux)
     }
 
-    /// Share of the open interest whose liquidation price is known, long and short.
+    /// Share of the open interest with a known liquidation price, long and short.
     #[must_use]
     pub fn located_share(&self) -> [f64; 2] {
         if self.open_interest > 0.0 {
@@ -329,17 +336,18 @@ impl Ledger {
         }
     }
 
-    /// The USD that lie no farther from the last price than the share `distance` of it, as of [`Ledger::crossed`].
+    /// USD within the share `distance` of the last price, as [`Ledger::crossed`] counts it.
     pub(crate) fn within(&self, distance: f64) -> [Vec<f64>; 2] {
         self.crossed(self.price * (1.0 - distance), self.price * (1.0 + distance))
     }
 
-    /// The USD that a move from the last price down to `low` and up to `high` would cross, of longs and of shorts, tier
-    /// by tier as if it held everything.
+    /// USD crossed by a move from the last price down to `low` and up to `high`.
+    ///
+    /// For longs and shorts, per tier as if the tier held all open interest.
     pub(crate) fn crossed(&self, low: f64, high: f64) -> [Vec<f64>; 2] {
         let grid = self.parameters.grid;
         let (low, high) = (grid.bin(low), grid.bin(high));
-        let usd = |books: &[Book], crossed: &dyn Fn(&Cells) -> (i64, i64)| {
+        let usd = |books: &[TierBook], crossed: &dyn Fn(&MassCells) -> (i64, i64)| {
             let usd = books.iter().map(|book| {
                 let pairs = book.pairs.iter().flat_map(|pair| {
                     let (first, end) = crossed(&pair.cells);
@@ -349,7 +357,7 @@ impl Ledger {
                     });
                     times(pair.scale, usd)
                 });
-                // A sum of nothing is minus zero.
+                // `Iterator::sum` of nothing is -0.0.
                 pairs.fold(0.0, |sum, usd| sum + usd)
             });
             usd.collect()
@@ -363,30 +371,30 @@ impl Ledger {
         ]
     }
 
-    /// The mass per bin over all sides and tiers, in base units, each tier of a side counted so many times.
-    pub(crate) fn column(&self, counted: &[Vec<f64>; 2]) -> Column {
-        Column {
+    /// Mass per bin over all sides and tiers in base units, each tier times its factor in `counted`.
+    pub(crate) fn column(&self, counted: &[Vec<f64>; 2]) -> MassColumn {
+        MassColumn {
             price: self.price,
             longs_end: self.longs_end(),
-            ..Column::of(self.times(counted))
+            ..MassColumn::of(self.times(counted))
         }
     }
 
-    /// Adds such a column to `mass`, whose first bin is `first` and which holds every bin of its [`Ledger::span`].
+    /// Adds such a column to `mass`, which starts at bin `first` and covers the [`Ledger::span`].
     pub(crate) fn add(&self, counted: &[Vec<f64>; 2], first: i64, mass: &mut [f64]) {
-        Column::add(self.times(counted), first, mass);
+        MassColumn::add(self.times(counted), first, mass);
     }
 
-    /// The bins of such a column, and the first that no long lies in or above.
+    /// The bins of such a column, and the first bin above all longs.
     pub(crate) fn span(&self, counted: &[Vec<f64>; 2]) -> (Range<i64>, i64) {
-        (Column::span(self.times(counted)), self.longs_end())
+        (MassColumn::span(self.times(counted)), self.longs_end())
     }
 
-    /// The books, each with how often it is counted.
+    /// All books, each with its factor.
     fn times<'a>(
         &'a self,
         [of_longs, of_shorts]: &'a [Vec<f64>; 2],
-    ) -> impl Iterator<Item = (&'a Book, f64)> + Clone {
+    ) -> impl Iterator<Item = (&'a TierBook, f64)> + Clone {
         let [longs, shorts] = &self.books;
         let longs = longs.iter().zip(of_longs);
         let all = longs.chain(shorts.iter().zip(of_shorts));
@@ -401,7 +409,7 @@ impl Ledger {
     }
 }
 
-impl Opening {
+impl EntryBins {
     fn new(parameters: &Parameters, side: Side) -> Self {
         let entries = parameters.entries.get();
         let fraction = |entry: u8| (f64::from(entry) + 0.5) / f64::from(entries);
@@ -411,20 +419,20 @@ impl Opening {
             (0..entries).map(move |entry| (fraction(entry), ln_ratio))
         });
         let (fractions, ln_ratios): (Vec<f64>, Vec<f64>) = all.unzip();
-        let room = Room {
+        let scratch = Scratch {
             lns: vec![0.0; fractions.len()],
             bins: vec![0; fractions.len()],
         };
         Self {
             fractions,
             ln_ratios,
-            room,
+            scratch,
         }
     }
 
-    /// The bins in which positions opened in a bar are liquidated, none of them beyond `within`.
-    fn of(&mut self, grid: &FineGrid, logs: Logs, within: (i64, i64)) -> &[i64] {
-        let Room { lns, bins } = &mut self.room;
+    /// Liquidation bins of the positions that a bar opens, clamped to `within`.
+    fn of(&mut self, grid: &FineGrid, logs: LogPrices, within: (i64, i64)) -> &[i64] {
+        let Scratch { lns, bins } = &mut self.scratch;
         let entries = self.fractions.iter().zip(&self.ln_ratios);
         for (ln, (fraction, ln_ratio)) in lns.iter_mut().zip(entries) {
             *ln = logs.low + logs.range * fraction + ln_ratio;
@@ -434,32 +442,32 @@ impl Opening {
     }
 }
 
-/// The share of a clock's positions that changes hands in so many days of average volume, at most half.
+/// Share of a clock's positions that changes hands in `days` of average volume, at most half.
 fn turnover(per_day: f64, days: f64) -> f64 {
     (per_day * days).min(0.5)
 }
 
-/// A number of each clock, two by two; nothing of the one that an odd number lacks.
+/// Values per clock in pairs; an odd count is padded with 0.
 fn pairs(numbers: impl Iterator<Item = f64>) -> Vec<Lanes> {
     let mut numbers = numbers;
     let two = || Some([numbers.next()?, numbers.next().unwrap_or_default()]);
     std::iter::from_fn(two).collect()
 }
 
-/// The mass of some books by bin at one instant, in base units.
+/// Mass by bin at one instant, in base units.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Column {
+pub(crate) struct MassColumn {
     pub(crate) first: i64,
     pub(crate) mass: Vec<f64>,
-    /// The first bin that no long lies in or above; all shorts do.
+    /// The first bin above all longs; shorts lie at or above it.
     pub(crate) longs_end: i64,
     /// The last price.
     pub(crate) price: f64,
 }
 
-impl Column {
-    /// The sum of `books`, each counted so many times.
-    fn of<'a>(books: impl Iterator<Item = (&'a Book, f64)> + Clone) -> Self {
+impl MassColumn {
+    /// Sums `books`, each times its factor.
+    fn of<'a>(books: impl Iterator<Item = (&'a TierBook, f64)> + Clone) -> Self {
         let bins = Self::span(books.clone());
         let first = bins.start;
         let mut mass = vec![0.0; places(bins.end - first)];
@@ -472,8 +480,12 @@ impl Column {
         }
     }
 
-    /// Adds the sum of `books` to `mass`, whose first bin is `first`.
-    fn add<'a>(books: impl Iterator<Item = (&'a Book, f64)> + Clone, first: i64, mass: &mut [f64]) {
+    /// Adds `books`, each times its factor, to `mass`, which starts at bin `first`.
+    fn add<'a>(
+        books: impl Iterator<Item = (&'a TierBook, f64)> + Clone,
+        first: i64,
+        mass: &mut [f64],
+    ) {
         for (pair, counted) in Self::pairs(books) {
             let [by_one, by_other] = times(pair.scale, [counted; 2]);
             let start = places(pair.cells.first - first);
@@ -484,24 +496,24 @@ impl Column {
         }
     }
 
-    /// From the first bin that holds something to behind the last; bin 0 and no more where nothing does.
-    fn span<'a>(books: impl Iterator<Item = (&'a Book, f64)> + Clone) -> Range<i64> {
+    /// The occupied bins of `books`; empty at bin 0 without mass.
+    fn span<'a>(books: impl Iterator<Item = (&'a TierBook, f64)> + Clone) -> Range<i64> {
         let pairs = Self::pairs(books);
         let first = pairs.clone().map(|(pair, _)| pair.cells.first).min();
         let end = pairs.map(|(pair, _)| pair.cells.end).max();
         first.unwrap_or(0)..end.unwrap_or(0)
     }
 
-    /// What counts of `books`.
+    /// The clock pairs with mass and a factor above zero.
     fn pairs<'a>(
-        books: impl Iterator<Item = (&'a Book, f64)> + Clone,
-    ) -> impl Iterator<Item = (&'a Pair, f64)> + Clone {
+        books: impl Iterator<Item = (&'a TierBook, f64)> + Clone,
+    ) -> impl Iterator<Item = (&'a ClockPair, f64)> + Clone {
         books
             .flat_map(|(book, counted)| book.pairs.iter().map(move |pair| (pair, counted)))
             .filter(|(pair, counted)| *counted > 0.0 && !pair.cells.is_empty())
     }
 
-    /// How many of `bins` lie below the first mass, and the masses of those that do not.
+    /// The number of `bins` below the first mass, and the masses from there on.
     pub(crate) fn between(&self, bins: Range<i64>) -> (usize, &[f64]) {
         let start = bins.start.max(self.first);
         let end = bins

@@ -1,33 +1,33 @@
-//! Masses on the fine grid: a run of bins that empties from either end and grows towards where something is opened.
+//! Mass by fine bin: a dense range that shrinks from both ends and grows with new positions.
 
-/// A number of each of two clocks: what is done to one is done to the other, and a processor does both at once.
+/// Values of two clocks, computed together with SIMD instructions.
 pub(crate) type Lanes = [f64; 2];
 
-/// Masses by bin, dense; everything outside `first..end` is zero.
+/// Mass by bin; all bins outside `first..end` are zero.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Cells {
-    /// The bin of the first value.
+pub(crate) struct MassCells {
+    /// Bin of the first value.
     origin: i64,
     values: Vec<Lanes>,
-    /// The first bin that may hold something.
+    /// The first bin that may hold mass.
     pub(crate) first: i64,
-    /// The bin behind the last that may.
+    /// The bin after the last that may hold mass.
     pub(crate) end: i64,
 }
 
-impl PartialEq for Cells {
-    /// Equal masses in equal bins, however much room there is around them.
+impl PartialEq for MassCells {
+    /// Compares masses, not capacity.
     fn eq(&self, other: &Self) -> bool {
         self.iter().eq(other.iter())
     }
 }
 
-/// A distance between bins as a number of places.
+/// A distance in bins as an index; 0 if negative.
 pub(crate) fn places(distance: i64) -> usize {
     usize::try_from(distance).unwrap_or(0)
 }
 
-impl Cells {
+impl MassCells {
     pub(crate) fn is_empty(&self) -> bool {
         self.first >= self.end
     }
@@ -36,7 +36,7 @@ impl Cells {
         self.within(self.first, self.end)
     }
 
-    /// The values from bin `first` until before `end`; none where `end` is no later.
+    /// Values of the bins `first..end`; empty if `end` is not after `first`.
     pub(crate) fn within(&self, first: i64, end: i64) -> &[Lanes] {
         let range = places(first - self.origin)..places(end - self.origin);
         self.values.get(range).unwrap_or_default()
@@ -54,21 +54,23 @@ impl Cells {
             .filter(|(_, mass)| mass.iter().any(|mass| *mass != 0.0))
     }
 
-    /// Empties the bins from `bin` up, from the highest on; `sum` and theirs, and each for those who keep them.
+    /// Empties the bins from `bin` up, highest first.
+    ///
+    /// Returns `sum` plus their mass, and appends each value to the undo log.
     #[inline]
     pub(crate) fn take_from(
         &mut self,
         bin: i64,
         mut sum: Lanes,
-        kept: Option<&mut Vec<Lanes>>,
+        undo: Option<&mut Vec<Lanes>>,
     ) -> Lanes {
         if bin >= self.end {
             return sum;
         }
         let start = bin.max(self.first);
         let taken = self.occupied_mut(start, self.end);
-        if let Some(kept) = kept {
-            kept.extend(taken.iter().rev());
+        if let Some(undo) = undo {
+            undo.extend(taken.iter().rev());
         }
         for mass in taken.iter_mut().rev() {
             sum = plus(sum, std::mem::take(mass));
@@ -77,21 +79,21 @@ impl Cells {
         sum
     }
 
-    /// Empties the bins up to and with `bin`, from the lowest on; as [`Cells::take_from`].
+    /// Empties the bins up to `bin`, inclusive, lowest first; otherwise as [`MassCells::take_from`].
     #[inline]
     pub(crate) fn take_through(
         &mut self,
         bin: i64,
         mut sum: Lanes,
-        kept: Option<&mut Vec<Lanes>>,
+        undo: Option<&mut Vec<Lanes>>,
     ) -> Lanes {
         if bin < self.first {
             return sum;
         }
         let end = self.end.min(bin + 1);
         let taken = self.occupied_mut(self.first, end);
-        if let Some(kept) = kept {
-            kept.extend(taken.iter());
+        if let Some(undo) = undo {
+            undo.extend(taken.iter());
         }
         for mass in taken {
             sum = plus(sum, std::mem::take(mass));
@@ -100,14 +102,14 @@ impl Cells {
         sum
     }
 
-    /// The mass in a bin.
+    /// Mass in a bin.
     pub(crate) fn mass(&self, bin: i64) -> Lanes {
         let place = usize::try_from(bin - self.origin).ok();
         let mass = place.and_then(|place| self.values.get(place));
         mass.copied().unwrap_or_default()
     }
 
-    /// Sets the mass in a bin that there is room for.
+    /// Sets the mass of a bin inside the capacity.
     pub(crate) fn put(&mut self, bin: i64, mass: Lanes) {
         let place = usize::try_from(bin - self.origin).ok();
         if let Some(cell) = place.and_then(|place| self.values.get_mut(place)) {
@@ -115,7 +117,7 @@ impl Cells {
         }
     }
 
-    /// Adds `mass` to each of `bins`, which do not fall.
+    /// Adds `mass` to each of `bins`, which ascend.
     #[inline]
     pub(crate) fn add(&mut self, bins: &[i64], mass: Lanes) {
         let (Some(&first), Some(&last)) = (bins.first(), bins.last()) else {
@@ -133,7 +135,7 @@ impl Cells {
         }
         let origin = self.origin;
         for bin in bins {
-            // Not below the first, for which there is room.
+            // Not negative, because the capacity starts at or below the first bin.
             let place = usize::try_from(bin.wrapping_sub(origin).cast_unsigned());
             if let Some(cell) = place.ok().and_then(|place| self.values.get_mut(place)) {
                 *cell = plus(*cell, mass);
@@ -141,7 +143,7 @@ impl Cells {
         }
     }
 
-    /// Grows towards `bin` by at least half of what there is, so that growing is rare; at first to both sides of it.
+    /// Grows towards `bin` by at least half of the capacity, so that growth is rare. The first growth is to both sides.
     #[cold]
     fn make_room(&mut self, bin: i64) {
         const LEAST: i64 = 256;
@@ -167,13 +169,13 @@ impl Cells {
     }
 }
 
-/// The sums of two and two numbers.
+/// Sums lane by lane.
 #[inline]
 pub(crate) fn plus([a, b]: Lanes, [c, d]: Lanes) -> Lanes {
     [a + c, b + d]
 }
 
-/// The products of two and two numbers.
+/// Products lane by lane.
 #[inline]
 pub(crate) fn times([a, b]: Lanes, [c, d]: Lanes) -> Lanes {
     [a * c, b * d]

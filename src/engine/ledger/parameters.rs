@@ -1,4 +1,4 @@
-//! The parameters of an estimate: all that is chosen and not observed.
+//! The parameters of an estimate: all values that are chosen, not observed.
 
 use std::num::NonZeroU8;
 
@@ -8,10 +8,10 @@ use crate::model::{
     FineGrid, Margins, Model, Side, Specification, liquidation_price, maintenance_margin,
 };
 
-/// The leverages that the contract shows.
-pub(crate) const SHOWN: [u8; 4] = [10, 25, 50, 100];
+/// The leverages shown in replies.
+pub(crate) const SHOWN_LEVERAGES: [u8; 4] = [10, 25, 50, 100];
 
-/// Which of the [shown](SHOWN) leverages stands for `leverage`, counted from 0.
+/// The index of the [shown](SHOWN_LEVERAGES) leverage that stands for `leverage`.
 pub(crate) fn shown_for(leverage: f64) -> usize {
     match leverage {
         ..=17.0 => 0,
@@ -21,52 +21,54 @@ pub(crate) fn shown_for(leverage: f64) -> usize {
     }
 }
 
-/// One leverage tier: all of its positions have one leverage.
+/// A leverage tier: all of its positions have the same leverage.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Tier {
     /// The leverage, above 1.
     pub leverage: f64,
     /// Maintenance margin rate.
     pub maintenance: f64,
-    /// Share of the open interest the tier is taken to hold; the shares of all tiers sum to 1.
+    /// Assumed share of the open interest; the shares of all tiers sum to 1.
     pub weight: f64,
 }
 
 impl Tier {
-    /// The liquidation price over the entry price.
+    /// Liquidation price over entry price.
     #[must_use]
     pub fn ratio(&self, side: Side) -> f64 {
         liquidation_price(side, 1.0, self.leverage, self.maintenance)
     }
 }
 
-/// How fast a part of the positions changes hands.
+/// A turnover rate of a part of the positions.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Clock {
-    /// Its share of what is opened; the shares of all clocks sum to 1.
+pub struct TurnoverClock {
+    /// Share of new positions; the shares of all clocks sum to 1.
     pub share: f64,
-    /// The share of it that changes hands in a day of average volume.
+    /// Share of its positions that changes hands in a day of average volume.
     pub per_day: f64,
 }
 
-/// The parameters of an estimate; a further one is a field here and in [`Specification`], which checks it, and its use.
+/// The parameters of an estimate.
+///
+/// A new parameter is a field here and in [`Specification`], which checks it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Parameters {
     /// The price grid.
     pub grid: FineGrid,
     /// The leverage tiers.
     pub tiers: Vec<Tier>,
-    /// USD expected to be reported as liquidated per USD swept, over all tiers, before anything is fitted.
+    /// USD expected to be reported as liquidated per USD crossed, over all tiers, before the fit.
     pub kappa: f64,
     /// Weight of the Gamma prior of each tier in a fit, in events of mean size.
     pub nu: f64,
-    /// How fast positions change hands.
-    pub clocks: Vec<Clock>,
-    /// Entry prices the positions opened in a bar are spread over, evenly in log price from its low to its high.
+    /// Turnover rates of positions.
+    pub clocks: Vec<TurnoverClock>,
+    /// Entry prices per bar, spaced evenly in log price from low to high.
     pub entries: NonZeroU8,
-    /// Share of the mass that price crossed which counts as liquidated where nothing realised is known.
+    /// Share of the crossed mass that counts as liquidated if no liquidations are known.
     pub phi0: f64,
-    /// After so many bar lengths without a bar, part of what was located is forgotten.
+    /// A gap of more bar lengths makes part of the located mass unlocated.
     pub gap: i64,
 }
 
@@ -80,11 +82,11 @@ impl Parameters {
             kappa: 0.30,
             nu: 2.0,
             clocks: vec![
-                Clock {
+                TurnoverClock {
                     share: 0.3,
                     per_day: 0.1,
                 },
-                Clock {
+                TurnoverClock {
                     share: 0.7,
                     per_day: 16.0,
                 },
@@ -100,19 +102,19 @@ impl Parameters {
         }
     }
 
-    /// The parameters for `coin`: those that `own` chooses, and the defaults of the others.
+    /// The parameters for `coin`: those set in `own`, and the defaults of the others.
     #[must_use]
     pub fn of(own: Option<&Specification>, coin: &str) -> Self {
         let usual = Specification::default();
         let own = own.unwrap_or(&usual);
         let leverages = own.leverages();
-        // Tiers that the caller chooses without weights have equal weights.
+        // Tiers without weights have equal weights.
         let power = if own.tiers.is_some() { 0.0 } else { -0.75 };
         let weights = own.weights.clone().unwrap_or_else(|| {
             let weight = |leverage: &u16| f64::from(*leverage).powf(power);
             leverages.iter().map(weight).collect()
         });
-        // What is normalised already stays as it is, so that a model made of another's weights is that model.
+        // Normalised weights stay unchanged, so that a model made of another's weights has the same version.
         let sum = Some(weights.iter().sum::<f64>()).filter(|sum| (sum - 1.0).abs() > 1e-14);
         let tier = |(place, (leverage, weight)): (usize, (&u16, f64))| {
             let leverage = f64::from(*leverage);
@@ -144,7 +146,7 @@ impl Parameters {
             clocks: own.clocks.as_deref().map_or(usual.clocks, |clocks| {
                 clocks
                     .iter()
-                    .map(|&(share, per_day)| Clock { share, per_day })
+                    .map(|&(share, per_day)| TurnoverClock { share, per_day })
                     .collect()
             }),
             entries: own
@@ -156,9 +158,9 @@ impl Parameters {
         }
     }
 
-    /// How what is not located yet lies in the clocks: as in equilibrium, in proportion to share over rate.
+    /// Equilibrium share of unlocated mass per clock: proportional to share over rate.
     pub(crate) fn standing(&self) -> Vec<f64> {
-        let rest = |clock: &Clock| {
+        let rest = |clock: &TurnoverClock| {
             if clock.per_day > 0.0 {
                 clock.share / clock.per_day
             } else {
@@ -169,18 +171,18 @@ impl Parameters {
         self.clocks.iter().map(|clock| rest(clock) / sum).collect()
     }
 
-    /// The share of the open interest that each tier is taken to hold.
+    /// Assumed share of the open interest per tier.
     pub(crate) fn weights(&self) -> Vec<f64> {
         self.tiers.iter().map(|tier| tier.weight).collect()
     }
 
-    /// USD expected to be reported as liquidated per USD swept of each tier, before anything is fitted.
+    /// USD expected to be reported per USD crossed, per tier, before the fit.
     pub(crate) fn shares(&self) -> Vec<f64> {
         let shares = self.tiers.iter().map(|tier| self.kappa * tier.weight);
         shares.collect()
     }
 
-    /// The maintenance margin rate of the tier nearest to `leverage`.
+    /// Maintenance margin rate of the tier nearest to `leverage`.
     pub(crate) fn maintenance_at(&self, leverage: f64) -> f64 {
         let distance = |tier: &Tier| (tier.leverage - leverage).abs();
         self.tiers
@@ -190,13 +192,13 @@ impl Parameters {
     }
 }
 
-/// Of what the ledger does with its parameters: another number where the same parameters give other cells.
+/// Version of the ledger algorithm; changes if the same parameters give other cells.
 const LEDGER: u8 = 2;
 
-/// Of how shares are fitted, likewise.
+/// Version of the fit algorithm.
 const FIT: f64 = 2.0;
 
-/// The version of a model: a digest of everything that enters a cell.
+/// The version of a model: a digest of everything that affects a cell.
 #[must_use]
 pub fn version(own: Option<&Specification>, model: Model) -> String {
     let mut digest = Sha256::new();
@@ -206,7 +208,7 @@ pub fn version(own: Option<&Specification>, model: Model) -> String {
             digest.update(number.to_be_bytes());
         }
     };
-    // Maintenance margins differ from coin to coin: those of the coins that are told apart.
+    // Default maintenance margins depend on the coin: a major one and any other.
     for coin in ["BTC", ""] {
         let found = Parameters::of(own, coin);
         for tier in &found.tiers {

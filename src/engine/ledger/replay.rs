@@ -1,90 +1,91 @@
-//! The replay: the bars of a window, from an empty ledger to its last state.
+//! The replay: a ledger through the bars of a window.
 
 use std::borrow::Cow;
 use std::cell::OnceCell;
 use std::sync::Arc;
 
-use crate::engine::estimate::explanation::Explain;
+use crate::engine::estimate::estimate_basis::EstimateBasis;
 use crate::engine::fit::Fit;
 use crate::engine::ledger::parameters::version;
-use crate::engine::observations::bar_sources::Bars;
-use crate::engine::observations::coin_history::{Derived, Fresh, History, Readings, days};
+use crate::engine::observations::bar_sources::BarCounts;
+use crate::engine::observations::coin_history::{
+    CoinHistory, DerivedBar, FreshReadings, OpenInterestSeries, days,
+};
 use crate::engine::{EngineError, Ledger, Parameters, Step, Tier, View};
 use crate::model::{Bar, Millis, Model, Side};
 
-/// Windows longer than this have to be covered by bars; shorter ones take what there is of them.
+/// Longer windows must be covered by bars; shorter ones use the bars there are.
 const USUAL: i64 = 31 * Millis::DAY;
 
 /// The closed bars of a coin in a window.
-pub(crate) struct Frame<'a> {
+pub(crate) struct ReplayWindow<'a> {
     view: View<'a>,
     pub(crate) coin: String,
     model: Model,
     pub(crate) parameters: Parameters,
-    history: &'a History,
+    history: &'a CoinHistory,
     pub(crate) bars: &'a [Bar],
-    derived: Cow<'a, [Derived]>,
-    readings: Cow<'a, Readings>,
-    /// Close of the last bar, the end of the window.
+    derived: Cow<'a, [DerivedBar]>,
+    readings: Cow<'a, OpenInterestSeries>,
+    /// Close of the last bar and end of the window.
     pub(crate) end: Millis,
     /// Last price.
     pub(crate) price: f64,
     /// Length of the longest bar.
     pub(crate) interval: i64,
-    feed: Feed,
-    /// What is expected of each tier, once it has been asked for; the expected read-out's.
+    feed: OrderFeed,
+    /// Fit of the expected model, computed on first use.
     fit: OnceCell<Option<Arc<Fit>>>,
 }
 
-/// What a ledger is told of realised orders.
+/// How a replay uses the orders of the coin.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Feed {
-    /// All until the last known one, which is taken for the end of their feed: right for an answer as of the end.
+enum OrderFeed {
+    /// The feed ends with the last known order, for an answer as of the end.
     Ends,
-    /// All, and that nothing was liquidated since the last known one: that another came is not known of instants before.
-    GoesOn,
-    /// Nothing.
-    Unheard,
+    /// The feed goes on after the last known order, for instants before the end.
+    Continues,
+    /// Orders are not used.
+    Ignored,
 }
 
-/// A ledger on its way through the bars.
+/// A ledger during a replay.
 #[derive(Clone)]
-pub(crate) struct Running {
+pub(crate) struct ReplayState {
     pub(crate) ledger: Ledger,
-    /// Whether a multiple of the volume stands in for unknown open interest.
+    /// Whether a multiple of the volume replaces unknown open interest.
     relative: bool,
-    /// Whether it has gone through a bar whose open interest is known.
-    heard: bool,
+    /// Whether a bar with known open interest has passed.
+    has_open_interest: bool,
     last_close: Option<Millis>,
-    /// The length of the last bar.
+    /// Length of the last bar.
     last_interval: i64,
     gaps: usize,
 }
 
-/// What is counted of the bars that a ledger has gone through.
-pub(crate) struct Tally<'a> {
+/// Counts over the bars of a replay.
+pub(crate) struct BarTally<'a> {
     bars: usize,
-    /// Length of the longest.
+    /// Length of the longest bar.
     interval: i64,
-    /// Those at whose close a venue was missing from the open interest.
+    /// Bars with an exchange missing from the open interest.
     partial: usize,
-    fresh: Fresh<'a>,
+    fresh: FreshReadings<'a>,
 }
 
-/// The last state of a ledger and what it rests on.
-pub(crate) struct Replayed {
+/// The result of a replay: the ledger and its explanation.
+pub(crate) struct ReplayResult {
     pub(crate) ledger: Ledger,
-    pub(crate) explain: Explain,
+    pub(crate) explain: EstimateBasis,
 }
 
-impl<'a> Frame<'a> {
-    /// For an estimate of `model`, the bars that opened and closed in the `range` milliseconds before the last close by
-    /// now.
+impl<'a> ReplayWindow<'a> {
+    /// Selects the bars that opened and closed in the `range` milliseconds before the last close by now.
     ///
     /// # Errors
     ///
-    /// [`EngineError`] where no bar has closed, where the last one closed `range` or longer ago, where a bar lasts longer
-    /// than `coarsest`, and where the bars begin later than a window of more than a month by more than a bar.
+    /// [`EngineError`] if no bar has closed, if the last one closed `range` or longer ago, if a bar is longer than
+    /// `coarsest`, and if the bars start more than a bar after a window of more than a month.
     pub(crate) fn new(
         view: View<'a>,
         coin: &str,
@@ -123,7 +124,7 @@ impl<'a> Frame<'a> {
         }
         let before = bars.partition_point(|bar| bar.open_time < start);
         let bars = bars.get(before..).unwrap_or_default();
-        // A last bar that reaches back beyond the window is too coarse for it by itself.
+        // A last bar that starts before the window is too long for it.
         let interval = bars
             .iter()
             .map(|bar| bar.interval)
@@ -152,29 +153,30 @@ impl<'a> Frame<'a> {
             end,
             price: last.close,
             interval,
-            feed: Feed::Ends,
+            feed: OrderFeed::Ends,
             fit: OnceCell::new(),
         })
     }
 
-    /// The same, to be asked for instants long before its end.
+    /// The same window, for instants before its end.
     pub(crate) fn along(self) -> Self {
         Self {
-            feed: Feed::GoesOn,
+            feed: OrderFeed::Continues,
             ..self
         }
     }
 
-    /// The same, in which the usual share of what is crossed counts as liquidated, whatever was realised.
-    pub(crate) fn unheard(self) -> Self {
+    /// The same window without orders: the default share of crossed mass counts as liquidated.
+    pub(crate) fn without_orders(self) -> Self {
         Self {
-            feed: Feed::Unheard,
+            feed: OrderFeed::Ignored,
             ..self
         }
     }
 
-    /// The close of the first bar by which all is known that the ledger begins with: where open interest is known of a
-    /// later bar only, what it began with was not known before that.
+    /// The first close at which the initial state of the ledger is known.
+    ///
+    /// If open interest is known only from a later bar on, the initial state was unknown before that bar.
     pub(crate) fn known_from(&self) -> Millis {
         let at_start = self.reading_at_start();
         let later = self
@@ -191,8 +193,8 @@ impl<'a> Frame<'a> {
             .map_or(self.end, Bar::close_time)
     }
 
-    /// Replays the bars and shows the ledger as it was at each of `times`, ascending.
-    pub(crate) fn replay(&self, times: &[Millis], mut show: impl FnMut(&Ledger)) -> Replayed {
+    /// Replays the bars and calls `show` with the ledger at each of `times`, which ascend.
+    pub(crate) fn replay(&self, times: &[Millis], mut show: impl FnMut(&Ledger)) -> ReplayResult {
         let mut times = times.iter().peekable();
         let replayed = self.walk(|ledger, bar| {
             while times.next_if(|time| **time < bar.close_time()).is_some() {
@@ -205,11 +207,11 @@ impl<'a> Frame<'a> {
         replayed
     }
 
-    /// Replays the bars and shows the ledger as it was before each, with the bar.
-    pub(crate) fn walk(&self, mut before: impl FnMut(&Ledger, &Bar)) -> Replayed {
+    /// Replays the bars and calls `before` with the ledger before each bar.
+    pub(crate) fn walk(&self, mut before: impl FnMut(&Ledger, &Bar)) -> ReplayResult {
         let mut running = self.begin(self.opening());
         let mut realised = match (self.model, self.feed) {
-            (Model::Exposure, _) | (_, Feed::Unheard) => Realised::default(),
+            (Model::Exposure, _) | (_, OrderFeed::Ignored) => RealisedOrders::default(),
             (Model::Expected, _) => self.realised(),
         };
         for (bar, derived) in self.bars.iter().zip(&*self.derived) {
@@ -219,38 +221,43 @@ impl<'a> Frame<'a> {
         let mut tally = self.tally();
         tally.count(self, self.bars.len());
         let explain = self.explain(&running, &tally, self.fit().map(Arc::as_ref));
-        Replayed {
+        ReplayResult {
             ledger: running.ledger,
             explain,
         }
     }
 
-    /// A ledger before the first bar, with the open interest that it begins with where that is known.
-    pub(crate) fn begin(&self, opening: Option<f64>) -> Running {
+    /// Creates a ledger before the first bar, with the initial open interest if known.
+    pub(crate) fn begin(&self, opening: Option<f64>) -> ReplayState {
         let relative = opening.is_none();
         let opening = opening.or_else(|| Some(self.derived.first()?.volume_per_day));
-        Running {
+        ReplayState {
             ledger: Ledger::new(self.parameters.clone(), opening.unwrap_or(0.0)),
             relative,
-            heard: false,
+            has_open_interest: false,
             last_close: None,
             last_interval: 0,
             gaps: 0,
         }
     }
 
-    /// Takes a ledger through the bar at `place`.
-    pub(crate) fn advance(&self, running: &mut Running, place: usize, realised: [Option<f64>; 2]) {
+    /// Advances a ledger by the bar at `place`.
+    pub(crate) fn advance(
+        &self,
+        running: &mut ReplayState,
+        place: usize,
+        realised: [Option<f64>; 2],
+    ) {
         if let (Some(bar), Some(derived)) = (self.bars.get(place), self.derived.get(place)) {
             running.take(bar, derived, realised);
         }
     }
 
-    /// The same by the close of so many of its bars.
-    pub(crate) fn until(&self, bars: usize) -> Frame<'_> {
+    /// The same window, limited to the first `bars` bars.
+    pub(crate) fn until(&self, bars: usize) -> ReplayWindow<'_> {
         let bars = self.bars.get(..bars).unwrap_or_default();
         let last = bars.last();
-        Frame {
+        ReplayWindow {
             view: self.view,
             model: self.model,
             parameters: self.parameters.clone(),
@@ -271,10 +278,10 @@ impl<'a> Frame<'a> {
         }
     }
 
-    /// Nothing counted yet.
-    pub(crate) fn tally(&self) -> Tally<'_> {
+    /// Starts counting.
+    pub(crate) fn tally(&self) -> BarTally<'_> {
         let first = self.bars.first().map_or(self.end, Bar::close_time);
-        Tally {
+        BarTally {
             bars: 0,
             interval: 0,
             partial: 0,
@@ -282,37 +289,37 @@ impl<'a> Frame<'a> {
         }
     }
 
-    /// From when on the ledger of the exchange asked for is known, where one is.
+    /// The first open interest reading of the exchange, if the view is of one.
     pub(crate) fn venue_since(&self) -> Millis {
         let first = self.view.venue().and_then(|_| self.readings.first());
         first.unwrap_or(Millis(i64::MIN))
     }
 
-    /// Whether realised orders are part of the estimate.
+    /// Whether the estimate uses orders.
     pub(crate) fn is_of_orders(&self) -> bool {
         self.model == Model::Expected
     }
 
-    /// The orders of the coin by the end, newest first, with when each was known.
+    /// Orders of the coin by the end, newest first, with the time of knowledge.
     pub(crate) fn orders(
         &self,
     ) -> impl DoubleEndedIterator<Item = (Millis, (Millis, Side, f64))> + use<'a> {
         self.view.orders_known_of(self.history)
     }
 
-    /// What is expected of each tier at the end; none where exposure is read out, and where that is not what is asked.
+    /// The fit at the end; `None` for the exposure model and for series of instants.
     pub(crate) fn fit(&self) -> Option<&Arc<Fit>> {
-        let expected = self.model == Model::Expected && self.feed == Feed::Ends;
+        let expected = self.model == Model::Expected && self.feed == OrderFeed::Ends;
         let made = || expected.then(|| self.view.fit(&self.coin));
         self.fit.get_or_init(made).as_ref()
     }
 
-    /// What one located USD of each tier counts in the estimate, of longs and of shorts.
+    /// Factor per tier of one located USD, for longs and shorts.
     pub(crate) fn counted(&self) -> [Vec<f64>; 2] {
         self.counted_by(self.fit().map(Arc::as_ref))
     }
 
-    /// The same, expected as of `fit` where there is one.
+    /// The same with the shares of `fit`, if given.
     pub(crate) fn counted_by(&self, fit: Option<&Fit>) -> [Vec<f64>; 2] {
         match fit {
             Some(fit) => fit.theta.clone(),
@@ -320,22 +327,23 @@ impl<'a> Frame<'a> {
         }
     }
 
-    /// The same at each of several instants, each as it was known then; none before the first that is fitted, where any is,
-    /// as what the prior tells is of another size.
+    /// The same at several instants, as known then.
+    ///
+    /// Before the first fit it is `None` if any instant is fitted, because the prior has another scale.
     pub(crate) fn counted_at(&self, instants: &[Millis]) -> Vec<Option<[Vec<f64>; 2]>> {
         match self.model {
             Model::Exposure => vec![Some(self.counted()); instants.len()],
             Model::Expected => {
                 let fits = self.view.fits_at(&self.coin, instants);
                 let any = fits.iter().any(|fit| fit.is_fitted());
-                let told = |fit: &Arc<Fit>| (fit.is_fitted() || !any).then(|| fit.theta.clone());
-                fits.iter().map(told).collect()
+                let factors = |fit: &Arc<Fit>| (fit.is_fitted() || !any).then(|| fit.theta.clone());
+                fits.iter().map(factors).collect()
             }
         }
     }
 
-    /// Open interest when the first bar opens: as read then, else the last known before, else at the first close where
-    /// it is known.
+    /// Initial open interest: as read when the first bar opens, else the last one before, else the first one at a
+    /// close.
     pub(crate) fn opening(&self) -> Option<f64> {
         self.reading_at_start()
             .and_then(|instant| self.readings.at(instant))
@@ -346,8 +354,8 @@ impl<'a> Frame<'a> {
             })
     }
 
-    /// How many bars it takes to know the [opening](Frame::opening): none where it was known before; `None` where it is not
-    /// known at all.
+    /// Number of bars until the [initial open interest](ReplayWindow::opening) is known; 0 if before them, `None` if
+    /// never.
     pub(crate) fn bars_to_opening(&self) -> Option<usize> {
         let before = self
             .reading_at_start()
@@ -362,7 +370,7 @@ impl<'a> Frame<'a> {
         Some(first + 1)
     }
 
-    /// The instant of the readings that are known when the first bar opens.
+    /// Time of the readings that are known when the first bar opens.
     fn reading_at_start(&self) -> Option<Millis> {
         let readings = &self.readings;
         let start = self.bars.first()?.open_time;
@@ -373,8 +381,8 @@ impl<'a> Frame<'a> {
         }
     }
 
-    /// At the close of how many bars each exchange had part in the open interest.
-    fn open_interest_venues(&self, tally: &Tally<'_>) -> Bars {
+    /// Number of bars with open interest of each exchange.
+    fn open_interest_venues(&self, tally: &BarTally<'_>) -> BarCounts {
         let mut venues = tally.fresh.counts();
         if let Some(start) = self.reading_at_start() {
             let mut fresh = self.readings.fresh_from(start);
@@ -386,18 +394,18 @@ impl<'a> Frame<'a> {
         venues
     }
 
-    fn realised(&self) -> Realised {
+    fn realised(&self) -> RealisedOrders {
         let orders = || self.view.orders_of(self.history);
         let known = orders().next_back().zip(orders().next());
         let last = |last: Millis| {
-            if self.feed == Feed::GoesOn {
+            if self.feed == OrderFeed::Continues {
                 Millis(i64::MAX)
             } else {
                 last
             }
         };
         let start = self.bars.first().map_or(self.end, |bar| bar.open_time);
-        Realised {
+        RealisedOrders {
             known: known.map(|((first, ..), (newest, ..))| (first, last(newest))),
             orders: orders()
                 .take_while(|(timestamp, ..)| *timestamp >= start)
@@ -405,13 +413,13 @@ impl<'a> Frame<'a> {
         }
     }
 
-    /// What the state of a ledger rests on that has gone through the bars of `tally`.
+    /// Explains the state of a ledger after the bars of `tally`.
     pub(crate) fn explain(
         &self,
-        running: &Running,
-        tally: &Tally<'_>,
+        running: &ReplayState,
+        tally: &BarTally<'_>,
         fit: Option<&Fit>,
-    ) -> Explain {
+    ) -> EstimateBasis {
         let relative = running.relative;
         let bars = self.bars.get(..tally.bars).unwrap_or_default();
         let end = bars.last().map_or(self.end, Bar::close_time);
@@ -422,7 +430,7 @@ impl<'a> Frame<'a> {
             Model::Expected => "expected, USD reported",
         };
         let (price_venues, volume_venues) = self.history.sources.count(bars);
-        Explain {
+        EstimateBasis {
             closed: end,
             model: self.model.number(),
             model_version: version(self.view.own(), self.model),
@@ -450,13 +458,13 @@ impl<'a> Frame<'a> {
             bar_interval_ms: tally.interval,
             bars: tally.bars,
             damaged: Vec::new(),
-            parted: Vec::new(),
+            side_boundaries: Vec::new(),
             fine: None,
             gaps: running.gaps,
             price_venues,
             volume_venues,
             open_interest_venues: if relative {
-                Bars::new()
+                BarCounts::new()
             } else {
                 self.open_interest_venues(tally)
             },
@@ -464,13 +472,13 @@ impl<'a> Frame<'a> {
     }
 }
 
-impl Running {
-    /// Takes in the next bar.
-    fn take(&mut self, bar: &Bar, derived: &Derived, realised: [Option<f64>; 2]) {
+impl ReplayState {
+    /// Advances by one bar.
+    fn take(&mut self, bar: &Bar, derived: &DerivedBar, realised: [Option<f64>; 2]) {
         if let Some(close) = self.last_close {
             let gap = bar.open_time.0.saturating_sub(close.0);
             let most = self.ledger.parameters().gap;
-            // Beside a longer bar a time is missing as soon as it would be between two of the shorter ones.
+            // Next to a longer bar, a gap is measured in lengths of the shorter one.
             let interval = bar.interval.min(self.last_interval);
             if gap > interval.saturating_mul(most) {
                 self.gaps += 1;
@@ -482,11 +490,11 @@ impl Running {
         let open_interest = if self.relative {
             derived.volume_per_day
         } else {
-            // What a ledger begins with is of whichever venues were known then.
-            if let Some(factor) = derived.regrouped.filter(|_| self.heard) {
+            // The initial open interest is of the exchanges known then.
+            if let Some(factor) = derived.regrouped.filter(|_| self.has_open_interest) {
                 self.ledger.regroup(factor);
             }
-            self.heard |= derived.open_interest.is_some();
+            self.has_open_interest |= derived.open_interest.is_some();
             derived.open_interest.unwrap_or(self.ledger.open_interest())
         };
         self.ledger.step(&Step {
@@ -501,9 +509,9 @@ impl Running {
     }
 }
 
-impl Tally<'_> {
-    /// Counts the first `bars` of `frame`, of which those counted before are not counted again.
-    pub(crate) fn count(&mut self, frame: &Frame<'_>, bars: usize) {
+impl BarTally<'_> {
+    /// Counts the first `bars` of `frame`; bars counted before are skipped.
+    pub(crate) fn count(&mut self, frame: &ReplayWindow<'_>, bars: usize) {
         let new = self.bars..bars.max(self.bars);
         let pairs = frame.bars.iter().zip(&*frame.derived);
         for (bar, derived) in pairs.skip(new.start).take(new.len()) {
@@ -515,12 +523,12 @@ impl Tally<'_> {
     }
 }
 
-/// The readings of open interest that the view is of, and what is derived of a coin's bars with them.
+/// The open interest of the view with the derived values of the bars.
 fn of_venue<'a>(
     view: View<'a>,
     coin: &str,
-    history: &'a History,
-) -> Result<(Cow<'a, Readings>, Cow<'a, [Derived]>), EngineError> {
+    history: &'a CoinHistory,
+) -> Result<(Cow<'a, OpenInterestSeries>, Cow<'a, [DerivedBar]>), EngineError> {
     let readings = &history.open_interest;
     let Some(venue) = view.venue() else {
         return Ok((Cow::Borrowed(readings), Cow::Borrowed(&history.derived)));
@@ -538,17 +546,17 @@ fn of_venue<'a>(
     Ok((Cow::Owned(readings), Cow::Owned(derived)))
 }
 
-/// The realised orders of a window, to be handed out bar by bar.
+/// Orders of a window, grouped by bar.
 #[derive(Default)]
-struct Realised {
-    /// Event times of the coin's first and last known order.
+struct RealisedOrders {
+    /// Event times of the first and last known order of the coin.
     known: Option<(Millis, Millis)>,
     /// Event time, side and quantity in units of the coin; the oldest is last.
     orders: Vec<(Millis, Side, f64)>,
 }
 
-impl Realised {
-    /// Long and short quantity in `bar`; unknown before the bar of the first order and after the bar of the last.
+impl RealisedOrders {
+    /// Long and short quantity in `bar`; unknown before the bar of the first order and after that of the last.
     fn of(&mut self, bar: &Bar) -> [Option<f64>; 2] {
         let mut sums = [0.0; 2];
         while let Some(&(timestamp, side, qty)) = self.orders.last()

@@ -1,78 +1,76 @@
-//! A book of the ledger: all positions of one side as if every one of them had the same leverage, and in it a part for
-//! every clock.
+//! A book of the ledger: all positions of one side with one leverage, in parts per clock.
 //!
-//! The parts of a book are opened and crossed in the same bins, so they lie together, two clocks beside each other.
+//! All parts open and close in the same bins, so two clocks are stored together as lanes.
 
-use crate::engine::ledger::mass_cells::{Cells, Lanes, plus, times};
+use crate::engine::ledger::mass_cells::{Lanes, MassCells, plus, times};
 use crate::model::Side;
 
-/// Below this the common factor of a part is multiplied into its cells, so that nothing is divided by a vanishing one.
+/// Smallest scale of a part; a smaller one is multiplied into the cells to avoid division by tiny numbers.
 const VANISHING: f64 = 1e-150;
 
-/// What a bar that has not closed did to a pair of a book, so that it can be taken back.
+/// Undo log of a clock pair for an unclosed bar.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Mark {
-    /// The cells that were crossed, in the order in which the price came to them, and their sum.
+pub(crate) struct UndoLog {
+    /// Crossed cells in order of crossing, and their sum.
     crossed: Vec<Lanes>,
     sum: Lanes,
-    /// Where the cells lay before the bar, and behind what it crossed.
+    /// Bounds of the cells before the bar, and after its crossing.
     before: (i64, i64),
     behind: (i64, i64),
     scale: Lanes,
     unlocated: Lanes,
     mass: Lanes,
-    /// What stood in the bins in which positions were opened.
+    /// Previous values of the bins in which positions were opened.
     under: Vec<(i64, Lanes)>,
-    /// All cells, where they were multiplied.
-    whole: Option<Cells>,
+    /// All cells, if they were rescaled.
+    whole: Option<MassCells>,
 }
 
 /// What a bar does to every book of a side.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Turn<'a> {
-    /// Open interest before and after it.
-    pub(crate) held: f64,
-    pub(crate) then: f64,
-    /// The share of what was crossed that was liquidated.
+pub(crate) struct BarChange<'a> {
+    /// Open interest before and after the bar.
+    pub(crate) before: f64,
+    pub(crate) after: f64,
+    /// Liquidated share of the crossed mass.
     pub(crate) phi: f64,
-    /// The share of the positions of each clock that changed hands, and its share of what is opened.
+    /// Per clock, the share of positions that changes hands, and the share of new positions.
     pub(crate) churns: &'a [Lanes],
     pub(crate) shares: &'a [Lanes],
-    /// The share of what is opened that is opened in each bin.
+    /// Share of the new positions per entry bin.
     pub(crate) each: f64,
 }
 
-/// All positions of one side, as if every one of them had the same leverage.
+/// All positions of one side with one leverage.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) struct Book {
+pub(crate) struct TierBook {
     pub(crate) weight: f64,
-    /// The clocks, two by two.
-    pub(crate) pairs: Vec<Pair>,
-    /// Mass the last step's price range crossed.
+    /// Clocks in pairs.
+    pub(crate) pairs: Vec<ClockPair>,
+    /// Mass crossed in the last step.
     pub(crate) flux: f64,
 }
 
-/// The positions of a book that turn over at the rates of two clocks; where the number of clocks is odd, the second of the
-/// last has nothing.
+/// Positions of two clocks; with an odd number of clocks, the second lane of the last pair is 0.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) struct Pair {
-    /// Mass by liquidation price, to be multiplied by `scale`.
-    pub(crate) cells: Cells,
+pub(crate) struct ClockPair {
+    /// Mass by liquidation price, before multiplication with `scale`.
+    pub(crate) cells: MassCells,
     pub(crate) scale: Lanes,
-    /// Mass whose liquidation price is not known.
+    /// Mass without a known liquidation price.
     unlocated: Lanes,
-    /// All mass, kept beside its two kinds so that no step has to sum the cells.
+    /// Total mass, stored so that no step sums the cells.
     mass: Lanes,
-    /// Mass the last step's price range crossed.
+    /// Mass crossed in the last step.
     flux: Lanes,
 }
 
-impl Book {
-    /// A book of which nothing is located; so much of each clock.
+impl TierBook {
+    /// Creates a book without located mass; `masses` are the unlocated masses per clock.
     pub(crate) fn new(weight: f64, masses: impl Iterator<Item = Lanes>) -> Self {
         Self {
             weight,
-            pairs: masses.map(Pair::new).collect(),
+            pairs: masses.map(ClockPair::new).collect(),
             flux: 0.0,
         }
     }
@@ -83,16 +81,16 @@ impl Book {
     }
 
     pub(crate) fn located(&self) -> f64 {
-        self.pairs.iter().flat_map(Pair::located).sum()
+        self.pairs.iter().flat_map(ClockPair::located).sum()
     }
 
-    /// Empties what a bar from `low` to `high` crosses, on top of what its marks say was crossed before.
+    /// Empties the cells that a bar from `low` to `high` crosses, and adds them to the undo logs.
     #[inline]
     pub(crate) fn sweep<'a>(
         &mut self,
         side: Side,
         (low, high): (i64, i64),
-        marks: &mut impl Iterator<Item = &'a mut Mark>,
+        marks: &mut impl Iterator<Item = &'a mut UndoLog>,
     ) {
         self.flux = 0.0;
         for pair in &mut self.pairs {
@@ -114,23 +112,23 @@ impl Book {
         }
     }
 
-    /// Closes positions, and opens others in `bins`, until the open interest is met.
+    /// Closes positions, and opens others in `bins`, to match the open interest.
     #[inline]
     pub(crate) fn settle<'a>(
         &mut self,
-        turn: Turn<'_>,
+        turn: BarChange<'_>,
         bins: &[i64],
-        marks: &mut impl Iterator<Item = &'a mut Mark>,
+        marks: &mut impl Iterator<Item = &'a mut UndoLog>,
     ) {
-        // Only rounding can make more be liquidated than there is.
-        let left = above(turn.held - turn.phi * self.flux);
-        // Closing is in proportion, written without a difference of large numbers.
+        // Rounding can make the liquidated mass exceed the total.
+        let left = above(turn.before - turn.phi * self.flux);
+        // A ratio, to avoid the difference of two large numbers.
         let stays = if left > 0.0 {
-            (if turn.then < left { turn.then } else { left }) / left
+            (if turn.after < left { turn.after } else { left }) / left
         } else {
             0.0
         };
-        let mut opened = above(turn.then - left);
+        let mut opened = above(turn.after - left);
         for (pair, churn) in self.pairs.iter_mut().zip(turn.churns) {
             let [one, other] = pair.close(turn.phi, stays, *churn, marks.next(), bins);
             opened += one;
@@ -141,7 +139,7 @@ impl Book {
         }
     }
 
-    /// Forgets where the share `lost` of each clock is.
+    /// Moves the share `lost` of each clock to the unlocated mass.
     pub(crate) fn lapse(&mut self, lost: &[Lanes]) {
         for (pair, lost) in self.pairs.iter_mut().zip(lost) {
             pair.unlocated = plus(pair.unlocated, times(pair.located(), *lost));
@@ -149,20 +147,20 @@ impl Book {
         }
     }
 
-    /// Holds so many times what it holds.
+    /// Multiplies all mass by `factor`.
     pub(crate) fn regroup(&mut self, factor: f64) {
         for pair in &mut self.pairs {
-            for held in [&mut pair.scale, &mut pair.unlocated, &mut pair.mass] {
-                *held = times(*held, [factor; 2]);
+            for value in [&mut pair.scale, &mut pair.unlocated, &mut pair.mass] {
+                *value = times(*value, [factor; 2]);
             }
         }
     }
 }
 
-impl Pair {
+impl ClockPair {
     fn new(mass: Lanes) -> Self {
         Self {
-            cells: Cells::default(),
+            cells: MassCells::default(),
             scale: [1.0; 2],
             unlocated: mass,
             mass,
@@ -178,19 +176,19 @@ impl Pair {
         )
     }
 
-    pub(crate) fn mark(&self) -> Mark {
-        Mark {
+    pub(crate) fn mark(&self) -> UndoLog {
+        UndoLog {
             before: (self.cells.first, self.cells.end),
             behind: (self.cells.first, self.cells.end),
             scale: self.scale,
             unlocated: self.unlocated,
             mass: self.mass,
-            ..Mark::default()
+            ..UndoLog::default()
         }
     }
 
-    /// Takes back what was closed and opened; what was crossed stays crossed.
-    pub(crate) fn unsettle(&mut self, mark: &mut Mark) {
+    /// Reverts closings and openings; crossed cells stay empty.
+    pub(crate) fn unsettle(&mut self, mark: &mut UndoLog) {
         (self.scale, self.unlocated, self.mass) = (mark.scale, mark.unlocated, mark.mass);
         if let Some(whole) = mark.whole.take() {
             self.cells = whole;
@@ -201,8 +199,8 @@ impl Pair {
         (self.cells.first, self.cells.end) = mark.behind;
     }
 
-    /// Takes back what was crossed.
-    pub(crate) fn uncross(&mut self, side: Side, mark: &mut Mark) {
+    /// Reverts crossings.
+    pub(crate) fn uncross(&mut self, side: Side, mark: &mut UndoLog) {
         let (first, end) = mark.before;
         for (place, mass) in (0..).zip(mark.crossed.drain(..)) {
             let bin = match side {
@@ -216,26 +214,27 @@ impl Pair {
         (self.cells.first, self.cells.end) = mark.before;
     }
 
-    /// Takes away the share `phi` of what was crossed, keeps of the rest the share that `stays`, and closes the share
-    /// `churn` of that: how much is to be opened anew. What will be opened in `bins` can be taken back with the mark.
+    /// Removes liquidated mass, keeps the share `stays` of the rest, and closes the share `churn` of it.
+    ///
+    /// Returns the mass to open again. The undo log records the cells of `bins`.
     #[inline]
     fn close(
         &mut self,
         phi: f64,
         stays: f64,
         churn: Lanes,
-        mark: Option<&mut Mark>,
+        mark: Option<&mut UndoLog>,
         bins: &[i64],
     ) -> Lanes {
         let liquidated = times([phi; 2], self.flux);
         let remains = churn.map(|churn| 1.0 - churn);
         let left = plus(self.mass, liquidated.map(|mass| -mass)).map(above);
         let left = times(left, [stays; 2]);
-        let kept = times(remains, [stays; 2]);
+        let remaining = times(remains, [stays; 2]);
         self.mass = times(remains, left);
         let missed = plus(self.unlocated, self.flux);
-        self.unlocated = times(plus(missed, liquidated.map(|mass| -mass)), kept);
-        self.scale = times(self.scale, kept);
+        self.unlocated = times(plus(missed, liquidated.map(|mass| -mass)), remaining);
+        self.scale = times(self.scale, remaining);
         let [one, other] = self.scale;
         let vanishes = one < VANISHING || other < VANISHING;
         if let Some(mark) = mark {
@@ -252,7 +251,7 @@ impl Pair {
         times(churn, left)
     }
 
-    /// Multiplies a vanishing factor into the cells.
+    /// Multiplies a tiny scale into the cells.
     #[cold]
     fn gather(&mut self) {
         let vanishing = |scale: f64| if scale < VANISHING { scale } else { 1.0 };
@@ -261,7 +260,7 @@ impl Pair {
         self.scale = self.scale.map(stays);
     }
 
-    /// Opens `mass` in `bins`, the share `each` in each.
+    /// Opens `mass` in `bins`, the share `each` in every bin.
     #[inline]
     fn open(&mut self, bins: &[i64], mass: Lanes, each: f64) {
         let [one, other] = mass;
@@ -274,7 +273,7 @@ impl Pair {
     }
 }
 
-/// A number, or nothing where it is below that.
+/// The number, or 0 if negative.
 #[inline]
 fn above(number: f64) -> f64 {
     if number > 0.0 { number } else { 0.0 }

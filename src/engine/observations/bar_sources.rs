@@ -1,68 +1,68 @@
-//! Which exchanges a series of bars is made of.
+//! The exchanges behind a series of bars.
 
 use std::collections::BTreeMap;
 
 use crate::model::{Bar, Millis};
 
-/// Whose price and whose volume the bars of a series have.
+/// The exchanges that provide price and volume of each bar.
 ///
 /// # Examples
 ///
 /// ```
-/// use liqdata::engine::Sources;
+/// use liqdata::engine::BarSources;
 /// use liqdata::model::Millis;
 ///
-/// let mut sources = Sources::default();
+/// let mut sources = BarSources::default();
 /// sources.push(Millis(0), &["binance", "okx"]);
 /// sources.push(Millis(300_000), &["okx"]);
 /// ```
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Sources(Vec<Stretch>);
+pub struct BarSources(Vec<SourceRun>);
 
-/// Bars of the same exchanges that follow each other.
+/// Consecutive bars of the same exchanges.
 #[derive(Clone, Debug, PartialEq, Eq)]
-struct Stretch {
-    /// Open time of the first.
+struct SourceRun {
+    /// Open time of the first bar.
     from: Millis,
-    /// The exchange of the price comes first; the volume is that of all of them.
+    /// The first exchange provides the price; the volume is the sum over all.
     venues: Vec<String>,
 }
 
-/// Bars per exchange.
-pub(crate) type Bars = BTreeMap<String, usize>;
+/// Number of bars per exchange.
+pub(crate) type BarCounts = BTreeMap<String, usize>;
 
-impl Sources {
-    /// Takes note of the next bar: its price is that of the first exchange, its volume the sum over all of them.
+impl BarSources {
+    /// Adds a bar: the first exchange provides its price, all of them its volume.
     pub fn push(&mut self, open_time: Millis, venues: &[&str]) {
         let goes_on = self.0.last().is_some_and(|last| last.venues == venues);
         if !goes_on {
-            self.0.push(Stretch {
+            self.0.push(SourceRun {
                 from: open_time,
                 venues: venues.iter().map(|&venue| venue.to_owned()).collect(),
             });
         }
     }
 
-    /// How many of `bars`, in order of time, have the price of each exchange, and how many its volume.
-    pub(crate) fn count(&self, bars: &[Bar]) -> (Bars, Bars) {
-        let (mut price, mut volume) = (Bars::new(), Bars::new());
+    /// Counts the bars priced by each exchange, and those with its volume; `bars` are in order of time.
+    pub(crate) fn count(&self, bars: &[Bar]) -> (BarCounts, BarCounts) {
+        let (mut price, mut volume) = (BarCounts::new(), BarCounts::new());
         let mut rest = bars;
-        for (place, stretch) in self.0.iter().enumerate() {
+        for (place, run) in self.0.iter().enumerate() {
             let end = self
                 .0
                 .get(place + 1)
                 .map_or(Millis(i64::MAX), |next| next.from);
-            let before = rest.partition_point(|bar| bar.open_time < stretch.from);
+            let before = rest.partition_point(|bar| bar.open_time < run.from);
             let behind = rest.partition_point(|bar| bar.open_time < end);
             let count = behind.saturating_sub(before);
             rest = rest.get(behind..).unwrap_or_default();
             if count == 0 {
                 continue;
             }
-            if let Some(first) = stretch.venues.first() {
+            if let Some(first) = run.venues.first() {
                 *price.entry(first.clone()).or_default() += count;
             }
-            for venue in &stretch.venues {
+            for venue in &run.venues {
                 *volume.entry(venue.clone()).or_default() += count;
             }
         }
@@ -86,14 +86,14 @@ mod tests {
         }
     }
 
-    fn counts(counted: &Bars) -> Vec<(&str, usize)> {
+    fn counts(counted: &BarCounts) -> Vec<(&str, usize)> {
         let pairs = counted.iter();
         pairs.map(|(venue, bars)| (venue.as_str(), *bars)).collect()
     }
 
     #[test]
     fn the_bars_of_a_window_are_counted_and_no_others() {
-        let mut sources = Sources::default();
+        let mut sources = BarSources::default();
         for minute in 0..10 {
             let venues: &[&str] = match minute {
                 0..4 => &["binance", "okx"],
@@ -106,14 +106,14 @@ mod tests {
         let (price, volume) = sources.count(&(0..10).map(bar).collect::<Vec<_>>());
         assert_eq!(counts(&price), [("binance", 9), ("okx", 1)]);
         assert_eq!(counts(&volume), [("binance", 9), ("okx", 5)]);
-        // From the middle on, without one that is missing.
+        // A later part with a missing bar.
         let (price, volume) = sources.count(&[3, 4, 6].map(bar));
         assert_eq!(counts(&price), [("binance", 2), ("okx", 1)]);
         assert_eq!(counts(&volume), [("binance", 2), ("okx", 2)]);
-        assert_eq!(sources.count(&[]), (Bars::new(), Bars::new()));
+        assert_eq!(sources.count(&[]), (BarCounts::new(), BarCounts::new()));
         assert_eq!(
-            Sources::default().count(&[bar(1)]),
-            (Bars::new(), Bars::new())
+            BarSources::default().count(&[bar(1)]),
+            (BarCounts::new(), BarCounts::new())
         );
     }
 }

@@ -1,66 +1,65 @@
-//! The history of one coin: its bars with what is derived from them, its open interest and its orders.
+//! The history of one coin: bars with derived values, open interest and orders.
 
 use std::collections::{BTreeMap, HashMap, VecDeque};
 
 use crate::engine::TableFault;
-use crate::engine::coverage::feed_coverage::Exposure;
-use crate::engine::observations::bar_sources::{Bars, Sources};
-use crate::engine::observations::period_liquidations::Liquidations;
-use crate::engine::observations::table_checks::Row;
+use crate::engine::coverage::feed_coverage::FeedCoverage;
+use crate::engine::observations::bar_sources::{BarCounts, BarSources};
+use crate::engine::observations::period_liquidations::PeriodLiquidations;
+use crate::engine::observations::table_checks::TableRow;
 use crate::model::{Bar, Millis, ObservedBar, ObservedOpenInterest};
 
-/// How long a reading of open interest is carried forward.
+/// Maximum age of an open interest reading in a sum, in milliseconds.
 const FRESH: i64 = 15 * Millis::MINUTE;
 
-/// How far back a bar's volume is compared.
+/// Window of the average volume, in milliseconds.
 const TRAILING: i64 = 7 * Millis::DAY;
 
-/// What is known of one coin, in order of time.
+/// All observations of one coin, in order of time.
 #[derive(Debug, Default)]
-pub(crate) struct History {
+pub(crate) struct CoinHistory {
     pub(crate) bars: Vec<Bar>,
     /// One entry per bar.
-    pub(crate) derived: Vec<Derived>,
-    pub(crate) open_interest: Readings,
-    /// Whose bars they are, where that is known.
-    pub(crate) sources: Sources,
-    /// Places of the coin's orders among all orders, oldest first.
+    pub(crate) derived: Vec<DerivedBar>,
+    pub(crate) open_interest: OpenInterestSeries,
+    /// Exchanges of the bars, if known.
+    pub(crate) sources: BarSources,
+    /// Places of the coin's orders in the ring, oldest first.
     pub(crate) orders: Vec<u32>,
-    /// When the last of those was received that came after the UTC day of their event.
-    pub(crate) heard_late: Option<Millis>,
-    /// What was liquidated by period, where that is known without the orders.
-    pub(crate) liquidations: Option<Liquidations>,
-    /// How much of the orders somebody listened to.
-    pub(crate) exposure: Exposure,
+    /// The last receipt of an order after the UTC day of its event.
+    pub(crate) last_late_receipt: Option<Millis>,
+    /// Liquidated USD by period, if given instead of orders.
+    pub(crate) liquidations: Option<PeriodLiquidations>,
+    /// Recorded share of the order feeds.
+    pub(crate) exposure: FeedCoverage,
 }
 
-/// What is computed once per bar.
+/// Values computed once per bar.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) struct Derived {
-    /// Volume over the mean of the bars that opened in the seven days before this one; 1 where there are none.
+pub(crate) struct DerivedBar {
+    /// Volume over the mean of the bars opened in the previous seven days; 1 without such bars.
     pub(crate) volume_ratio: f64,
-    /// Mean volume per day of those bars, of this bar where there are none: stands in for unknown open interest.
+    /// Mean volume per day of those bars, else of this bar. It replaces unknown open interest.
     pub(crate) volume_per_day: f64,
-    /// Open interest at the close, where a fresh reading is known.
+    /// Open interest at the close, if a fresh reading exists.
     pub(crate) open_interest: Option<f64>,
-    /// Whether that is the sum over some venues only, the reading of another having grown old.
+    /// Whether the sum lacks an exchange with an outdated reading.
     pub(crate) partial: bool,
-    /// What the open interest known before has to be multiplied by to be of the venues that are summed now, where those are
-    /// others.
+    /// Factor from the previous set of summed exchanges to the present one, if the set changed.
     pub(crate) regrouped: Option<f64>,
 }
 
-impl History {
-    /// The history of a coin's sorted bars and readings.
-    pub(crate) fn new(bars: Vec<Bar>, open_interest: Readings) -> Self {
+impl CoinHistory {
+    /// Builds the history from sorted bars and readings.
+    pub(crate) fn new(bars: Vec<Bar>, open_interest: OpenInterestSeries) -> Self {
         let mut derived = Vec::with_capacity(bars.len());
         let mut cursor = open_interest.cursor(bars.first().map_or(Millis(0), Bar::close_time));
-        let mut before = Trailing::default();
+        let mut before = TrailingVolume::default();
         for bar in &bars {
             before.forget_until(bar.open_time.back(TRAILING));
             let (mean, per_day) = before.volume();
             let open_interest = cursor.at(bar.close_time());
-            derived.push(Derived {
+            derived.push(DerivedBar {
                 volume_ratio: mean.map_or(1.0, |mean| bar.volume / mean),
                 volume_per_day: per_day.unwrap_or_else(|| bar.volume / days(bar.interval)),
                 open_interest,
@@ -73,22 +72,22 @@ impl History {
             bars,
             derived,
             open_interest,
-            sources: Sources::default(),
+            sources: BarSources::default(),
             orders: Vec::new(),
-            heard_late: None,
+            last_late_receipt: None,
             liquidations: None,
-            exposure: Exposure::default(),
+            exposure: FeedCoverage::default(),
         }
     }
 }
 
-impl History {
-    /// The readings of one exchange, and what is derived with them alone: bars and volume stay those of the coin.
-    pub(crate) fn of_venue(&self, exchange: &str) -> (Readings, Vec<Derived>) {
+impl CoinHistory {
+    /// Readings and derived values of one exchange; bars and volume stay those of the coin.
+    pub(crate) fn of_venue(&self, exchange: &str) -> (OpenInterestSeries, Vec<DerivedBar>) {
         let readings = self.open_interest.of(exchange);
         let mut cursor = readings.cursor(self.bars.first().map_or(Millis(0), Bar::close_time));
         let pairs = self.bars.iter().zip(&self.derived);
-        let derived = pairs.map(|(bar, derived)| Derived {
+        let derived = pairs.map(|(bar, derived)| DerivedBar {
             open_interest: cursor.at(bar.close_time()),
             partial: false,
             regrouped: None,
@@ -99,7 +98,7 @@ impl History {
     }
 }
 
-/// A length of time in days.
+/// Converts milliseconds to days.
 #[expect(
     clippy::cast_precision_loss,
     reason = "a length in milliseconds below 2^53 is exact, and longer ones are nearest"
@@ -108,22 +107,24 @@ pub(crate) fn days(millis: i64) -> f64 {
     millis as f64 / Millis::DAY as f64
 }
 
-/// The volume of the bars that opened in a sliding window, summed without ever subtracting, so that one huge bar
-/// leaves no rounding behind when it drops out: a stack of suffix sums in front, a running sum behind.
+/// Volume in a sliding window.
+///
+/// Sums are never reduced by subtraction, so a huge bar leaves no rounding error when it drops out. Two stacks hold
+/// suffix sums of the older bars and a running sum of the newer ones.
 #[derive(Default)]
-struct Trailing {
-    /// Open time and length of every bar in the window, oldest first.
+struct TrailingVolume {
+    /// Open time and length of each bar in the window, oldest first.
     bars: VecDeque<(Millis, i64)>,
-    /// The sum of their lengths.
+    /// Sum of the lengths.
     length: i64,
-    /// Volume of each bar of the front part and all later ones of it; the oldest bar is last.
+    /// Suffix sums of the older bars; the oldest bar is last.
     front: Vec<f64>,
-    /// Volumes of the bars behind, oldest first.
+    /// Volumes of the newer bars, oldest first.
     back: Vec<f64>,
     back_sum: f64,
 }
 
-impl Trailing {
+impl TrailingVolume {
     fn push(&mut self, bar: &Bar) {
         self.bars.push_back((bar.open_time, bar.interval));
         self.length = self.length.saturating_add(bar.interval);
@@ -131,7 +132,7 @@ impl Trailing {
         self.back_sum += bar.volume;
     }
 
-    /// Drops the bars that opened before `start`.
+    /// Drops bars opened before `start`.
     fn forget_until(&mut self, start: Millis) {
         while let Some(&(open, interval)) = self.bars.front()
             && open < start
@@ -150,7 +151,7 @@ impl Trailing {
         }
     }
 
-    /// Mean volume per bar (absent where it is none or zero) and per day (absent where there are no bars).
+    /// Mean volume per bar (`None` if zero or without bars) and per day (`None` without bars).
     #[expect(clippy::cast_precision_loss, reason = "bars are counted in thousands")]
     fn volume(&self) -> (Option<f64>, Option<f64>) {
         if self.bars.is_empty() {
@@ -169,16 +170,16 @@ struct Reading {
     open_interest: f64,
 }
 
-/// The readings of a coin's open interest on all its venues, in order of time.
+/// Open interest readings of a coin on all exchanges, in order of time.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Readings {
-    /// The exchanges by their numbers; none where readings are totals.
+pub(crate) struct OpenInterestSeries {
+    /// Exchanges by number; `None` for readings of a total.
     venues: Vec<Option<String>>,
     readings: Vec<Reading>,
 }
 
-impl Readings {
-    /// Those of one exchange.
+impl OpenInterestSeries {
+    /// Readings of one exchange.
     fn of(&self, exchange: &str) -> Self {
         let wanted = |venue: &Option<String>| venue.as_deref() == Some(exchange);
         let number = self.venues.iter().position(wanted);
@@ -195,7 +196,7 @@ impl Readings {
         }
     }
 
-    /// The exchanges that were read by `instant`, by name.
+    /// Names of the exchanges with a reading by `instant`.
     pub(crate) fn venues_by(&self, instant: Millis) -> Vec<String> {
         let mut read = vec![false; self.venues.len()];
         let known = self.readings.iter();
@@ -208,12 +209,12 @@ impl Readings {
         named.filter_map(|(venue, _)| venue.clone()).collect()
     }
 
-    /// The instant of the first reading of all.
+    /// Time of the first reading.
     pub(crate) fn first(&self) -> Option<Millis> {
         self.readings.first().map(|reading| reading.timestamp)
     }
 
-    /// The readings as rows.
+    /// Readings as table rows.
     pub(crate) fn rows(&self, coin: &str) -> impl Iterator<Item = ObservedOpenInterest> {
         self.readings
             .iter()
@@ -225,12 +226,12 @@ impl Readings {
             })
     }
 
-    /// The sum over venues of the latest reading by `instant` that is still fresh then.
+    /// Sum over exchanges of the last fresh reading by `instant`.
     pub(crate) fn at(&self, instant: Millis) -> Option<f64> {
         self.cursor(instant).at(instant)
     }
 
-    /// The instant of the last reading by `instant`, fresh or not.
+    /// Time of the last reading by `instant`, fresh or not.
     pub(crate) fn last_by(&self, instant: Millis) -> Option<Millis> {
         let known = self
             .readings
@@ -238,26 +239,26 @@ impl Readings {
         Some(self.readings.get(known.checked_sub(1)?)?.timestamp)
     }
 
-    /// Counts at how many instants from `start` on a reading of each exchange is fresh.
-    pub(crate) fn fresh_from(&self, start: Millis) -> Fresh<'_> {
-        Fresh {
+    /// Starts counting, from `start` on, how often each exchange has a fresh reading.
+    pub(crate) fn fresh_from(&self, start: Millis) -> FreshReadings<'_> {
+        FreshReadings {
             venues: &self.venues,
             cursor: self.cursor(start),
             counts: vec![0; self.venues.len()],
         }
     }
 
-    /// The instant of the last reading of all.
+    /// Time of the last reading.
     pub(crate) fn last(&self) -> Option<Millis> {
         self.readings.last().map(|reading| reading.timestamp)
     }
 
     /// A cursor for instants from `start` on.
-    fn cursor(&self, start: Millis) -> Cursor<'_> {
+    fn cursor(&self, start: Millis) -> OpenInterestCursor<'_> {
         let skipped = self
             .readings
             .partition_point(|reading| reading.timestamp < start.back(FRESH));
-        Cursor {
+        OpenInterestCursor {
             rest: self.readings.get(skipped..).unwrap_or_default(),
             latest: vec![None; self.venues.len()],
             summed: vec![None; self.venues.len()],
@@ -265,15 +266,15 @@ impl Readings {
     }
 }
 
-/// At how many instants a reading of each exchange was fresh.
-pub(crate) struct Fresh<'a> {
+/// Counts the instants at which each exchange has a fresh reading.
+pub(crate) struct FreshReadings<'a> {
     venues: &'a [Option<String>],
-    cursor: Cursor<'a>,
+    cursor: OpenInterestCursor<'a>,
     counts: Vec<usize>,
 }
 
-impl Fresh<'_> {
-    /// Counts another instant, no earlier than the last.
+impl FreshReadings<'_> {
+    /// Counts an instant, which must not precede the last one.
     pub(crate) fn count(&mut self, instant: Millis) {
         self.cursor.advance(instant);
         for (count, fresh) in self.counts.iter_mut().zip(self.cursor.fresh(instant)) {
@@ -281,8 +282,8 @@ impl Fresh<'_> {
         }
     }
 
-    /// The counts of the exchanges that are named; of those that never were fresh nothing.
-    pub(crate) fn counts(&self) -> Bars {
+    /// Counts of the named exchanges, without zeros.
+    pub(crate) fn counts(&self) -> BarCounts {
         let named = self.venues.iter().zip(&self.counts);
         named
             .filter(|(_, count)| **count > 0)
@@ -291,17 +292,17 @@ impl Fresh<'_> {
     }
 }
 
-/// Reads open interest at ascending instants.
-struct Cursor<'a> {
+/// Sums open interest at ascending instants.
+struct OpenInterestCursor<'a> {
     rest: &'a [Reading],
-    /// Timestamp and value of the latest reading per venue.
+    /// Time and value of the last reading per exchange.
     latest: Vec<Option<(Millis, f64)>>,
-    /// What each venue had part with in the last sum.
+    /// Contribution of each exchange to the last sum.
     summed: Vec<Option<f64>>,
 }
 
-impl Cursor<'_> {
-    /// Reads on to `instant`.
+impl OpenInterestCursor<'_> {
+    /// Reads up to `instant`.
     fn advance(&mut self, instant: Millis) {
         while let Some((reading, rest)) = self.rest.split_first()
             && reading.timestamp <= instant
@@ -313,7 +314,7 @@ impl Cursor<'_> {
         }
     }
 
-    /// Whether the latest reading of each venue is fresh at `instant`, to which the cursor has come.
+    /// Whether the last reading of each exchange is fresh at `instant`.
     fn fresh(&self, instant: Millis) -> impl Iterator<Item = bool> {
         let oldest = instant.back(FRESH);
         self.latest
@@ -332,9 +333,10 @@ impl Cursor<'_> {
             .reduce(|sum, value| sum + value)
     }
 
-    /// What the last sum has to be multiplied by to be of the venues that are fresh at `instant`, to which the cursor has
-    /// come: without those that fell silent, and with what others came with. What a venue holds is neither closed as it
-    /// falls silent nor opened as it is heard again.
+    /// Factor from the last sum to the set of exchanges that are fresh at `instant`.
+    ///
+    /// It removes exchanges without a fresh reading and adds returning ones. Positions neither close nor open when a
+    /// feed stops or resumes.
     fn regroup(&mut self, instant: Millis) -> Option<f64> {
         let oldest = instant.back(FRESH);
         let fresh = |latest: &Option<(Millis, f64)>| {
@@ -354,11 +356,11 @@ impl Cursor<'_> {
         let was: f64 = before.iter().flatten().sum();
         let of_these = pairs().filter_map(|(before, now)| now.map(|now| before.unwrap_or(now)));
         let factor = of_these.sum::<f64>() / was;
-        // Where nothing was known before, or nothing is held, there is nothing to multiply.
+        // No factor without a previous sum or without open interest.
         (factor.is_finite() && factor > 0.0).then_some(factor)
     }
 
-    /// Whether a venue that has been read is missing from the sum at `instant`, to which the cursor has come.
+    /// Whether an exchange with an earlier reading is missing from the sum at `instant`.
     fn lacks_a_venue(&self, instant: Millis) -> bool {
         let oldest = instant.back(FRESH);
         self.latest
@@ -368,16 +370,16 @@ impl Cursor<'_> {
     }
 }
 
-/// The bars per coin, sorted, with every length known.
+/// Sorts bars per coin and infers missing lengths.
 ///
-/// A length that is left out is the commonest spacing of the coin's bars, the smallest of several as common. All are whole
-/// minutes.
+/// A missing length is the most common spacing of the coin's bars; of equally common ones the smallest. Lengths are
+/// whole minutes.
 pub(crate) fn bars_by_coin(
     rows: Vec<ObservedBar>,
 ) -> Result<BTreeMap<String, Vec<Bar>>, TableFault> {
     let mut by_coin: BTreeMap<String, Vec<(usize, ObservedBar)>> = BTreeMap::new();
     for (row, bar) in rows.into_iter().enumerate() {
-        let bar = Row::of_bars(row).bar(bar)?;
+        let bar = TableRow::of_bars(row).bar(bar)?;
         by_coin
             .entry(bar.symbol.clone())
             .or_default()
@@ -398,7 +400,7 @@ fn spaced(coin: &str, rows: &[(usize, ObservedBar)]) -> Result<Vec<Bar>, TableFa
     for ((earlier_row, earlier), (row, later)) in rows.iter().zip(rows.iter().skip(1)) {
         let spacing = later.timestamp.0.saturating_sub(earlier.timestamp.0);
         if spacing == 0 {
-            return Err(Row::of_bars(*row).fault(
+            return Err(TableRow::of_bars(*row).fault(
                 "timestamp",
                 format!(
                     "{coin} has a bar at {} already, in row {earlier_row}",
@@ -415,7 +417,7 @@ fn spaced(coin: &str, rows: &[(usize, ObservedBar)]) -> Result<Vec<Bar>, TableFa
     let mut bars: Vec<Bar> = Vec::with_capacity(rows.len());
     let mut end: Option<(usize, Millis)> = None;
     for (row, bar) in rows {
-        let place = Row::of_bars(*row);
+        let place = TableRow::of_bars(*row);
         let interval = bar.length().or(commonest).ok_or_else(|| {
             place.fault(
                 "interval",
@@ -423,7 +425,7 @@ fn spaced(coin: &str, rows: &[(usize, ObservedBar)]) -> Result<Vec<Bar>, TableFa
             )
         })?;
         if interval % Millis::MINUTE != 0 {
-            // One that was given has been checked.
+            // A given length has been checked before.
             return Err(place.fault(
                 "interval",
                 format!(
@@ -456,13 +458,13 @@ fn spaced(coin: &str, rows: &[(usize, ObservedBar)]) -> Result<Vec<Bar>, TableFa
     Ok(bars)
 }
 
-/// The readings of open interest per coin, sorted.
+/// Sorts open interest readings per coin.
 pub(crate) fn open_interest_by_coin(
     rows: Vec<ObservedOpenInterest>,
-) -> Result<BTreeMap<String, Readings>, TableFault> {
+) -> Result<BTreeMap<String, OpenInterestSeries>, TableFault> {
     let mut by_coin: BTreeMap<String, Vec<(usize, ObservedOpenInterest)>> = BTreeMap::new();
     for (row, reading) in rows.into_iter().enumerate() {
-        let reading = Row::of_open_interest(row).reading(reading)?;
+        let reading = TableRow::of_open_interest(row).reading(reading)?;
         by_coin
             .entry(reading.symbol.clone())
             .or_default()
@@ -480,11 +482,11 @@ pub(crate) fn open_interest_by_coin(
 fn summable(
     coin: &str,
     mut rows: Vec<(usize, ObservedOpenInterest)>,
-) -> Result<Readings, TableFault> {
+) -> Result<OpenInterestSeries, TableFault> {
     let total = rows.iter().find(|(_, reading)| reading.exchange.is_none());
     let venue = rows.iter().find(|(_, reading)| reading.exchange.is_some());
     if let (Some((total, _)), Some((venue, _))) = (total, venue) {
-        return Err(Row::of_open_interest(*total).fault(
+        return Err(TableRow::of_open_interest(*total).fault(
             "exchange",
             format!(
                 "{coin} has readings with an exchange (row {venue}) and without one; they would be counted twice"
@@ -494,7 +496,7 @@ fn summable(
     rows.sort_by(|(_, a), (_, b)| (a.timestamp, &a.exchange).cmp(&(b.timestamp, &b.exchange)));
     for ((earlier_row, earlier), (row, later)) in rows.iter().zip(rows.iter().skip(1)) {
         if earlier.timestamp == later.timestamp && earlier.exchange == later.exchange {
-            return Err(Row::of_open_interest(*row).fault(
+            return Err(TableRow::of_open_interest(*row).fault(
                 "timestamp",
                 format!(
                     "{coin} has a reading{} at {} already, in row {earlier_row}",
@@ -515,7 +517,7 @@ fn summable(
     for (place, venue) in venues.values_mut().enumerate() {
         *venue = place;
     }
-    Ok(Readings {
+    Ok(OpenInterestSeries {
         readings: rows
             .iter()
             .map(|(_, reading)| Reading {

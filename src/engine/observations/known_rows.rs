@@ -1,15 +1,16 @@
-//! What tables list of a coin, as far as it is known by an instant: closed bars and readings of open interest.
+//! Closed bars and open interest readings of a coin, as known at an instant.
 
-use crate::engine::observations::resampling;
+use crate::engine::observations::resampling::resize;
 use crate::engine::{EngineError, View};
 use crate::model::{Bar, ObservedOpenInterest, TimeRange};
 
-/// The bars of `coin` that have closed by now and lie whole in `range`, in order of time; made into bars of
-/// `size` milliseconds where one is given.
+/// Returns the closed bars of `coin` that lie in `range`, in order of time.
+///
+/// With `size`, they are resampled to `size` milliseconds.
 ///
 /// # Errors
 ///
-/// [`EngineError::NoSuchLength`] as [`resize()`] gives it.
+/// [`EngineError::NoSuchLength`] as [`resize()`].
 pub fn bars(
     view: &View<'_>,
     coin: &str,
@@ -29,7 +30,7 @@ pub fn bars(
     }
 }
 
-/// The readings of the open interest of `coin` by now that lie in `range`, in order of time.
+/// Returns the open interest readings of `coin` by now in `range`, in order of time.
 #[must_use]
 pub fn open_interest(view: &View<'_>, coin: &str, range: TimeRange) -> Vec<ObservedOpenInterest> {
     let readings = view.observations().open_interest(coin);

@@ -1,22 +1,22 @@
-//! What has been observed, checked and sorted.
+//! Observed orders, bars and open interest, checked and sorted.
 
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
-use crate::engine::coverage::feed_coverage::Exposure;
-use crate::engine::fit::{Fits, last_of_day};
+use crate::engine::coverage::feed_coverage::FeedCoverage;
+use crate::engine::fit::{FitCache, last_of_day};
 use crate::engine::observations::coin_history::{
-    History, Readings, bars_by_coin, open_interest_by_coin,
+    CoinHistory, OpenInterestSeries, bars_by_coin, open_interest_by_coin,
 };
 use crate::engine::observations::period_liquidations::liquidations_by_coin;
-use crate::engine::observations::table_checks::Row;
-use crate::engine::{Ring, Sources, TableFault};
+use crate::engine::observations::table_checks::TableRow;
+use crate::engine::{BarSources, Ring, TableFault};
 use crate::model::{
     Bar, Listings, Millis, ObservedBar, ObservedLiquidations, ObservedOpenInterest, ObservedOrder,
     Order, coin_of_pair,
 };
 
-/// Orders, price bars and open interest, checked and sorted; immutable.
+/// Checked and sorted orders, price bars and open interest; immutable.
 ///
 /// # Examples
 ///
@@ -31,32 +31,30 @@ use crate::model::{
 #[derive(Debug, Default)]
 pub struct Observations {
     ring: Box<Ring>,
-    coins: BTreeMap<String, History>,
+    coins: BTreeMap<String, CoinHistory>,
     now: Millis,
-    fits: Fits,
-    /// What orders have in common, by their places; empty where nothing of the kind is known of any.
+    fits: FitCache,
+    /// Groups of the orders by place; empty if no order has one.
     groups: Vec<Option<Box<str>>>,
 }
 
 impl Observations {
-    /// The observations of three tables, whose rows may be in any order.
+    /// Builds observations from three tables with rows in any order.
     ///
-    /// Names are brought into our spelling: symbols and coins in upper case, exchanges by
-    /// [`exchange_name`](crate::model::exchange_name). The coin of an order is the one given, else that of its pair; it
-    /// is received at its event time where nothing else is said. Equal orders are legal, and orders of one instant stand
-    /// in the order they were received, then in that of the table. A bar's length that is left out is the commonest
-    /// spacing of the coin's bars (the smallest of several as common).
+    /// Names are normalised: symbols and coins to upper case, exchanges by
+    /// [`exchange_name`](crate::model::exchange_name). The coin of an order is the given one, else that of its pair. A
+    /// missing receipt time is the event time. Duplicate orders are allowed; orders of one instant are sorted by
+    /// receipt, then by table row. A missing bar length is the most common spacing of the coin's bars, the smallest of
+    /// equally common ones.
     ///
-    /// `now` is by default the newest of the orders' event times, the bars' closes and the readings of open interest,
-    /// and the epoch where there are none.
+    /// `now` defaults to the latest of order times, bar closes and open interest readings, or to the epoch.
     ///
     /// # Errors
     ///
-    /// [`TableFault`] for a blank name; a price or quantity that is not above zero, a negative amount, a number of a
-    /// bar or of open interest that is not finite or beyond 1e100 (a price below 1e-100, too); a high or low that
-    /// another price of the bar lies beyond; a trading pair where a coin is meant; a second bar of a coin at one open
-    /// time or a second reading of a coin on an exchange at one instant; bars that overlap; a length that is not above
-    /// zero or cannot be inferred; and readings of a coin of which some name an exchange and some do not.
+    /// [`TableFault`] for a blank name; a price or quantity not above zero; a negative amount; a number of a bar or
+    /// reading that is not finite or beyond 1e100 (or a price below 1e-100); a high or low inside the other prices; a
+    /// trading pair in place of a coin; duplicate bars or readings; overlapping bars; a length not above zero or
+    /// impossible to infer; and a coin with readings both with and without an exchange.
     pub fn new(
         orders: Vec<ObservedOrder>,
         bars: Vec<ObservedBar>,
@@ -73,12 +71,12 @@ impl Observations {
             let (names, blank) = (coin.unwrap_or_default(), coin == Some(""));
             let names = [&observed.order.exchange, &observed.order.symbol, names];
             let known = pairs.get(given.number(names) as usize).copied();
-            // Names that are met again are in our spelling already.
+            // Known names are already normalised.
             let pair = if let Some(pair) = known.filter(|_| !blank) {
-                Row::of_orders(row).amounts(&observed.order)?;
+                TableRow::of_orders(row).amounts(&observed.order)?;
                 pair
             } else {
-                observed = Row::of_orders(row).order(observed)?;
+                observed = TableRow::of_orders(row).order(observed)?;
                 observed
                     .coin
                     .get_or_insert_with(|| coin_of_pair(&observed.order.symbol).0);
@@ -87,7 +85,7 @@ impl Observations {
                 pair
             };
             last_order = last_order.max(Some(observed.order.timestamp));
-            ring.take_in(pair, &(&observed).into());
+            ring.load(pair, &(&observed).into());
         }
         let bars = bars_by_coin(bars)?;
         let mut open_interest = open_interest_by_coin(open_interest)?;
@@ -96,28 +94,28 @@ impl Observations {
             .values()
             .filter_map(|bars| bars.last())
             .map(Bar::close_time);
-        let last_reading = open_interest.values().filter_map(Readings::last);
+        let last_reading = open_interest.values().filter_map(OpenInterestSeries::last);
         let newest = last_order
             .into_iter()
             .chain(last_bar)
             .chain(last_reading)
             .max();
 
-        let mut coins: BTreeMap<String, History> = bars
+        let mut coins: BTreeMap<String, CoinHistory> = bars
             .into_iter()
             .map(|(coin, bars)| {
                 let readings = open_interest.remove(&coin).unwrap_or_default();
-                (coin, History::new(bars, readings))
+                (coin, CoinHistory::new(bars, readings))
             })
             .collect();
         let now = now.or(newest).unwrap_or_default();
-        ring.stand(now);
+        ring.finish_loading(now);
         for (coin, places) in ring.by_coin(|coin| coins.contains_key(coin)) {
             if let Some(history) = coins.get_mut(coin) {
                 let places_late = places.iter().map(|place| *place as usize);
                 let late = places_late
                     .filter(|place| ring.received_at(*place) > last_of_day(ring.timestamp(*place)));
-                history.heard_late = late.map(|place| ring.received_at(place)).max();
+                history.last_late_receipt = late.map(|place| ring.received_at(place)).max();
                 history.orders = places;
             }
         }
@@ -125,45 +123,44 @@ impl Observations {
             ring: Box::new(ring),
             coins,
             now,
-            fits: Fits::default(),
+            fits: FitCache::default(),
             groups,
         })
     }
 
-    /// What the order at a place of the ring has in common with others.
+    /// The group of the order at a place of the ring.
     pub(crate) fn group(&self, place: usize) -> Option<&str> {
         self.groups.get(place)?.as_deref()
     }
 
-    /// The same with what is known of whose bars those of `coin` are; nothing happens where it has none.
+    /// Sets the exchanges of the bars of `coin`; ignored if it has no bars.
     #[must_use]
-    pub fn with_sources(mut self, coin: &str, sources: Sources) -> Self {
+    pub fn with_sources(mut self, coin: &str, sources: BarSources) -> Self {
         if let Some(history) = self.coins.get_mut(coin) {
             history.sources = sources;
         }
         self
     }
 
-    /// The same with what is known of how much of the orders of `coin` somebody listened to; nothing happens where it has
-    /// no bars.
+    /// Sets the recorded share of the order feeds of `coin`; ignored if it has no bars.
     #[must_use]
-    pub fn with_exposure(mut self, coin: &str, exposure: Exposure) -> Self {
+    pub fn with_exposure(mut self, coin: &str, exposure: FeedCoverage) -> Self {
         if let Some(history) = self.coins.get_mut(coin) {
             history.exposure = exposure;
-            self.fits = Fits::default();
+            self.fits = FitCache::default();
         }
         self
     }
 
-    /// The same with what was liquidated period by period, in rows that may stand in any order; nothing happens to those of
-    /// coins that have no bars. What is fitted to what was realised is fitted to them where a coin has any, else to its
-    /// orders.
+    /// Sets liquidated USD by period, in rows of any order; coins without bars are ignored.
+    ///
+    /// Fits use them instead of the orders of the coin.
     ///
     /// # Errors
     ///
-    /// [`TableFault`] for a trading pair where a coin is meant, an amount below zero, not finite or beyond 1e100, periods
-    /// of a coin that overlap or are of several lengths, a length that is no whole minutes or cannot be inferred, and amounts
-    /// that cannot be USD beside what was traded meanwhile.
+    /// [`TableFault`] for a trading pair in place of a coin; an amount below zero, not finite or beyond 1e100; periods
+    /// that overlap or differ in length; a length that is not whole minutes or cannot be inferred; and amounts that are
+    /// implausible as USD given the traded volume.
     pub fn with_liquidations(
         mut self,
         rows: Vec<ObservedLiquidations>,
@@ -174,11 +171,11 @@ impl Observations {
                 history.liquidations = Some(liquidations);
             }
         }
-        self.fits = Fits::default();
+        self.fits = FitCache::default();
         Ok(self)
     }
 
-    /// What was liquidated period by period, as [`Observations::with_liquidations`] takes it.
+    /// Liquidated USD by period, as given to [`Observations::with_liquidations`].
     pub fn liquidations(&self) -> impl Iterator<Item = ObservedLiquidations> {
         self.coins.iter().flat_map(|(coin, history)| {
             let liquidations = history.liquidations.iter();
@@ -186,19 +183,19 @@ impl Observations {
         })
     }
 
-    /// The instant questions are about where they name none.
+    /// The default instant of questions.
     #[must_use]
     pub fn now(&self) -> Millis {
         self.now
     }
 
-    /// The coins that have bars, by name: those an estimate can be given for.
+    /// Names of the coins with bars, which estimates exist for.
     #[must_use]
     pub fn coins(&self) -> Vec<String> {
         self.coins.keys().cloned().collect()
     }
 
-    /// Places of the orders among [`Observations::rows`], in the order they were received, then in that of their events.
+    /// Places of the orders in [`Observations::rows`], sorted by receipt, then by event time.
     #[must_use]
     pub fn in_order_of_arrival(&self) -> Vec<usize> {
         let mut places: Vec<usize> = (0..self.ring.len()).rev().collect();
@@ -206,18 +203,18 @@ impl Observations {
         places
     }
 
-    /// The order at one of the places.
+    /// The order at a place.
     #[must_use]
     pub fn order(&self, place: usize) -> Option<Order> {
         (place < self.ring.len()).then(|| self.ring.order(self.mirrored(place)))
     }
 
-    /// The newest order stands last in the ring and first everywhere else.
+    /// The ring has the newest order last; rows have it first.
     fn mirrored(&self, place: usize) -> usize {
         self.ring.len().saturating_sub(place + 1)
     }
 
-    /// The bars of `coin` in order of time; none where it is unknown.
+    /// Bars of `coin` in order of time; empty if it is unknown.
     #[must_use]
     pub fn bars(&self, coin: &str) -> &[Bar] {
         self.coins
@@ -226,22 +223,22 @@ impl Observations {
             .unwrap_or_default()
     }
 
-    /// Where the orders stand.
+    /// The ring with all orders.
     pub(crate) fn ring(&self) -> &Ring {
         &self.ring
     }
 
-    /// The fits that have been made of these.
-    pub(crate) fn fits(&self) -> &Fits {
+    /// The cache of fits.
+    pub(crate) fn fits(&self) -> &FitCache {
         &self.fits
     }
 
-    /// What is known of a coin, if it has bars.
-    pub(crate) fn history(&self, coin: &str) -> Option<&History> {
+    /// The history of a coin, if it has bars.
+    pub(crate) fn history(&self, coin: &str) -> Option<&CoinHistory> {
         self.coins.get(coin)
     }
 
-    /// The readings of a coin's open interest, in order of time; none where the coin has no bars.
+    /// Open interest readings of a coin in order of time; empty without bars.
     pub fn open_interest(&self, coin: &str) -> impl Iterator<Item = ObservedOpenInterest> {
         let history = self.coins.get_key_value(coin);
         history
@@ -250,8 +247,7 @@ impl Observations {
     }
 }
 
-/// What orders have in common, in the order in which the ring keeps them: that of time, of one instant the last received first,
-/// and of these the last of the table.
+/// Groups in the order of the ring: by time, then latest receipt first, then last table row first.
 fn groups_by_place(orders: &[ObservedOrder]) -> Vec<Option<Box<str>>> {
     if orders.iter().all(|observed| observed.group_id.is_none()) {
         return Vec::new();
@@ -271,20 +267,20 @@ fn groups_by_place(orders: &[ObservedOrder]) -> Vec<Option<Box<str>>> {
     groups.map(|group| group.map(Into::into)).collect()
 }
 
-/// Rows that make the same observations again: orders, bars and readings of open interest.
-pub type Rows = (
+/// Tables that rebuild the same observations: orders, bars and open interest.
+pub type ObservedTables = (
     Vec<ObservedOrder>,
     Vec<ObservedBar>,
     Vec<ObservedOpenInterest>,
 );
 
 impl Observations {
-    /// The rows that [`Observations::new`] makes these observations of.
+    /// Returns tables that [`Observations::new`] turns into the same observations.
     ///
-    /// Every name and number is as it is kept.
+    /// Names are normalised.
     #[must_use]
-    pub fn rows(&self) -> Rows {
-        // Newest first, those of one instant in the order they were received, then in that of the table.
+    pub fn rows(&self) -> ObservedTables {
+        // Newest first; orders of one instant by receipt, then by table row.
         let orders = (0..self.ring.len()).rev().map(|place| ObservedOrder {
             order: self.ring.order(place),
             coin: Some(self.ring.coin(place).to_owned()),

@@ -1,27 +1,26 @@
-//! Open interest as tables give it, in base units or in USD: turned into base units, and held against price and volume.
+//! Conversion of open interest from USD to base units, with a plausibility check.
 //!
-//! Readings in one unit that are taken for the other are wrong by the price. They are refused where the day's volume of
-//! the coin's bars can tell: where open interest would be far beyond what is held anywhere beside such a volume, and
-//! would be usual in the other unit.
+//! A reading in the wrong unit is off by a factor of the price. Readings are compared with the daily volume of the
+//! coin's bars. A reading is refused if it is implausible in its own unit and plausible in the other one.
 
 use std::collections::BTreeMap;
 
 use crate::engine::TableFault;
 use crate::engine::observations::coin_history::{bars_by_coin, days};
-use crate::engine::observations::table_checks::{Row, shown};
+use crate::engine::observations::table_checks::{TableRow, shown};
 use crate::model::{Bar, Millis, NotInCoins, ObservedBar, ObservedOpenInterest};
 
-/// What the numbers of a table of open interest count.
+/// The unit of an open interest table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum InterestUnit {
+pub enum OpenInterestUnit {
     /// Base units of the coin.
     Base,
     /// USD.
     Usd,
 }
 
-impl InterestUnit {
-    /// The column that holds such numbers.
+impl OpenInterestUnit {
+    /// The column with numbers in this unit.
     #[must_use]
     pub fn column(self) -> &'static str {
         match self {
@@ -38,37 +37,38 @@ impl InterestUnit {
     }
 }
 
-/// What is held of a coin is usually around so many days' volumes.
+/// Usual open interest, in daily volumes.
 const USUAL: f64 = 0.3;
-/// More days' volumes than these are doubted where the other unit is by far more usual.
+/// Readings above so many daily volumes are doubted if the other unit is far more plausible.
 const MOST: f64 = 20.0;
-/// The same where the bars are of less than a day, whose volume is known less well.
+/// The same limit for bars of less than a day, which give a rougher volume.
 const MOST_OF_LITTLE: f64 = 100.0;
-/// Fewer days' volumes than these are, too; a small exchange has some beside the volume of a large one.
+/// Readings below so many daily volumes are doubted. A small exchange may be that small compared with a large one.
 const LEAST: f64 = 1.0 / 2000.0;
-/// Units that differ by less than this cannot be told apart.
+/// Units that differ by a smaller factor are indistinguishable.
 const APART: f64 = 30.0;
-/// A price older than this, or than a bar is long, is none of the reading's time.
+/// Maximum age of a price in milliseconds, or one bar length if longer.
 const OLDEST: i64 = Millis::DAY;
 
-/// Readings of `unit` in base units, each USD over the last price known at its time: the close of the last bar of the
-/// coin that had closed by then, or the open of one that had opened after it.
+/// Converts readings to base units.
+///
+/// A reading in USD is divided by the last known price: the close of the last closed bar, or the open of a bar that
+/// opened later.
 ///
 /// # Errors
 ///
-/// [`TableFault`] for a number that is no amount; USD of a coin that has no bars, or from before the first or more than a
-/// day (or the bar's length) after the last of them; readings that are implausible beside the volume of the coin's bars
-/// and would not be in the other unit; and for faults of `bars`.
+/// [`TableFault`] for an invalid number; a coin without bars; a reading before the first bar, or more than a day (or a
+/// bar length) after the last; an implausible reading that is plausible in the other unit; and for faults of `bars`.
 pub fn in_base_units(
     readings: Vec<ObservedOpenInterest>,
-    unit: InterestUnit,
+    unit: OpenInterestUnit,
     bars: Vec<ObservedBar>,
 ) -> Result<Vec<ObservedOpenInterest>, TableFault> {
     let made = converted(readings, unit, bars, &mut |(fault, _)| Err(fault))?;
     Ok(made.into_iter().flatten().collect())
 }
 
-/// As [`in_base_units`] of readings in USD, each of which may be refused alone.
+/// As [`in_base_units`] for readings in USD, with a result per reading.
 ///
 /// # Errors
 ///
@@ -78,7 +78,7 @@ pub fn each_in_base_units(
     bars: Vec<ObservedBar>,
 ) -> Result<Vec<Result<ObservedOpenInterest, NotInCoins>>, TableFault> {
     let mut refused: BTreeMap<usize, NotInCoins> = BTreeMap::new();
-    let made = converted(readings, InterestUnit::Usd, bars, &mut |(
+    let made = converted(readings, OpenInterestUnit::Usd, bars, &mut |(
         fault,
         of_kind,
     )| {
@@ -93,24 +93,25 @@ pub fn each_in_base_units(
     Ok(each.collect())
 }
 
-/// A fault of a reading, and of which kind it is.
-type Refused = (TableFault, fn(String) -> NotInCoins);
+/// A fault of a reading with its kind.
+type RefusedReading = (TableFault, fn(String) -> NotInCoins);
 
-/// Readings in base units; `None` for one that `refuse` lets be refused alone.
+/// Converts readings; `None` for a reading that `refuse` skips.
 fn converted(
     readings: Vec<ObservedOpenInterest>,
-    unit: InterestUnit,
+    unit: OpenInterestUnit,
     bars: Vec<ObservedBar>,
-    refuse: &mut dyn FnMut(Refused) -> Result<(), TableFault>,
+    refuse: &mut dyn FnMut(RefusedReading) -> Result<(), TableFault>,
 ) -> Result<Vec<Option<ObservedOpenInterest>>, TableFault> {
     if readings.is_empty() {
         return Ok(Vec::new());
     }
-    let markets: BTreeMap<String, Market> = bars_by_coin(bars)?
+    let markets: BTreeMap<String, CoinMarket> = bars_by_coin(bars)?
         .into_iter()
-        .map(|(coin, bars)| (coin, Market::of(bars)))
+        .map(|(coin, bars)| (coin, CoinMarket::of(bars)))
         .collect();
-    let mut held: BTreeMap<String, BTreeMap<Option<String>, Vec<Held>>> = BTreeMap::new();
+    let mut priced: BTreeMap<String, BTreeMap<Option<String>, Vec<PricedReading>>> =
+        BTreeMap::new();
     let mut made = Vec::with_capacity(readings.len());
     for (row, reading) in readings.into_iter().enumerate() {
         let given = reading.open_interest;
@@ -120,9 +121,9 @@ fn converted(
                 if let Some(price) = price
                     && market.is_some_and(|market| market.volume_per_day > 0.0)
                 {
-                    let venues = held.entry(reading.symbol.clone()).or_default();
+                    let venues = priced.entry(reading.symbol.clone()).or_default();
                     let readings = venues.entry(reading.exchange.clone()).or_default();
-                    readings.push(Held { row, given, price });
+                    readings.push(PricedReading { row, given, price });
                 }
                 made.push(Some(reading));
             }
@@ -132,7 +133,7 @@ fn converted(
             }
         }
     }
-    for (coin, venues) in held {
+    for (coin, venues) in priced {
         if let Some(market) = markets.get(&coin) {
             market.judge(&coin, unit, venues, &mut |fault| {
                 refuse((fault, NotInCoins::Implausible))
@@ -142,16 +143,16 @@ fn converted(
     Ok(made)
 }
 
-/// A reading in base units, and the price of its time where that is known.
+/// A reading in base units, and its price if known.
 fn in_base(
     row: usize,
     reading: ObservedOpenInterest,
-    unit: InterestUnit,
-    markets: &BTreeMap<String, Market>,
-) -> Result<(ObservedOpenInterest, Option<f64>), Refused> {
-    let place = Row::of_open_interest(row);
+    unit: OpenInterestUnit,
+    markets: &BTreeMap<String, CoinMarket>,
+) -> Result<(ObservedOpenInterest, Option<f64>), RefusedReading> {
+    let place = TableRow::of_open_interest(row);
     let given = reading.open_interest;
-    let no_amount = |fault| -> Refused { (fault, NotInCoins::NoAmount) };
+    let no_amount = |fault| -> RefusedReading { (fault, NotInCoins::NoAmount) };
     place.amount(unit.column(), given).map_err(no_amount)?;
     let mut reading = place.reading(reading).map_err(no_amount)?;
     let price = markets
@@ -159,9 +160,9 @@ fn in_base(
         .ok_or(NoPrice::NoBars)
         .and_then(|market| market.price(reading.timestamp));
     let price = match (unit, price) {
-        (InterestUnit::Base, price) => return Ok((reading, price.ok())),
-        (InterestUnit::Usd, Ok(price)) => price,
-        (InterestUnit::Usd, Err(why)) => {
+        (OpenInterestUnit::Base, price) => return Ok((reading, price.ok())),
+        (OpenInterestUnit::Usd, Ok(price)) => price,
+        (OpenInterestUnit::Usd, Err(why)) => {
             let fault = place.fault(unit.column(), why.said(given, &reading));
             return Err((fault, NotInCoins::Unpriced));
         }
@@ -173,7 +174,7 @@ fn in_base(
     Ok((reading, Some(price)))
 }
 
-/// Why there is no price for a reading.
+/// Why a reading has no price.
 enum NoPrice {
     NoBars,
     Before(Millis),
@@ -195,32 +196,32 @@ impl NoPrice {
     }
 }
 
-/// One reading beside the price of its time.
+/// A reading with its price.
 #[derive(Clone, Copy)]
-struct Held {
+struct PricedReading {
     row: usize,
     given: f64,
     price: f64,
 }
 
-impl Held {
-    /// How many base units it is, were it given in `unit`.
-    fn base(&self, unit: InterestUnit) -> f64 {
+impl PricedReading {
+    /// The reading in base units, if it is given in `unit`.
+    fn base(&self, unit: OpenInterestUnit) -> f64 {
         match unit {
-            InterestUnit::Base => self.given,
-            InterestUnit::Usd => self.given / self.price,
+            OpenInterestUnit::Base => self.given,
+            OpenInterestUnit::Usd => self.given / self.price,
         }
     }
 }
 
-/// The bars of a coin and their volume.
-struct Market {
+/// Bars and daily volume of a coin.
+struct CoinMarket {
     bars: Vec<Bar>,
     volume_per_day: f64,
     most: f64,
 }
 
-impl Market {
+impl CoinMarket {
     fn of(bars: Vec<Bar>) -> Self {
         let length = days(bars.iter().map(|bar| bar.interval).sum());
         let volume: f64 = bars.iter().map(|bar| bar.volume).sum();
@@ -243,7 +244,7 @@ impl Market {
             }
             return Ok(last.close);
         }
-        // The bar has not closed by then: what closed as it opened is the last price, else its open is.
+        // Inside an open bar, the last price is the previous close if adjacent, else the open.
         let before = opened
             .checked_sub(2)
             .and_then(|before| self.bars.get(before));
@@ -252,7 +253,7 @@ impl Market {
             .map_or(last.open, |bar| bar.close))
     }
 
-    /// Whether so many base units are doubted where the other unit would make them so many.
+    /// Whether `base` units are implausible and `other` units far more plausible.
     fn doubts(&self, base: f64, other: f64, price: f64) -> bool {
         let [here, there] = [base, other].map(|base| base / self.volume_per_day);
         let far = |days: f64| (days / USUAL).ln().abs();
@@ -260,71 +261,75 @@ impl Market {
         apart && (here > self.most || here < LEAST) && far(there) < far(here) / 2.0
     }
 
-    /// Refuses the readings of a coin that are doubted in `unit`: where what all exchanges hold together is, those of the one
-    /// that has most, and so on with the others, but for those that stand out and are not doubted themselves; and those that are
-    /// and stand out from the rest of their exchange, by more than half of what parts the units.
+    /// Refuses the doubted readings of a coin.
+    ///
+    /// As long as the sum over exchanges is doubted, the largest exchange is refused, except for single readings that
+    /// differ clearly and are plausible. Then single readings are refused that are doubted and differ clearly from
+    /// their exchange, by more than half of the log distance between the units.
     fn judge(
         &self,
         coin: &str,
-        unit: InterestUnit,
-        venues: BTreeMap<Option<String>, Vec<Held>>,
+        unit: OpenInterestUnit,
+        venues: BTreeMap<Option<String>, Vec<PricedReading>>,
         refuse: &mut dyn FnMut(TableFault) -> Result<(), TableFault>,
     ) -> Result<(), TableFault> {
-        let mut refuse = |held: &Held| {
-            let fault = Row::of_open_interest(held.row);
-            refuse(fault.fault(unit.column(), self.said(coin, unit, held)))
+        let mut refuse = |priced: &PricedReading| {
+            let fault = TableRow::of_open_interest(priced.row);
+            refuse(fault.fault(unit.column(), self.said(coin, unit, priced)))
         };
-        let mut venues: Vec<(Held, Vec<Held>)> = venues
+        let mut venues: Vec<(PricedReading, Vec<PricedReading>)> = venues
             .into_values()
-            .filter_map(|held| Some((median(&held)?, held)))
+            .filter_map(|priced| Some((median(&priced)?, priced)))
             .collect();
         venues.sort_by(|(one, _), (other, _)| one.given.total_cmp(&other.given));
-        let stands_out = |usual: &Held, held: &Held| {
-            let far = (held.given / usual.given).ln().abs();
-            usual.given > 0.0 && far > held.price.ln().abs() / 2.0
+        let stands_out = |usual: &PricedReading, priced: &PricedReading| {
+            let far = (priced.given / usual.given).ln().abs();
+            usual.given > 0.0 && far > priced.price.ln().abs() / 2.0
         };
-        let is_doubted =
-            |held: &Held| self.doubts(held.base(unit), held.base(unit.other()), held.price);
-        let sum = |venues: &[(Held, Vec<Held>)], unit| {
+        let is_doubted = |priced: &PricedReading| {
+            self.doubts(priced.base(unit), priced.base(unit.other()), priced.price)
+        };
+        let sum = |venues: &[(PricedReading, Vec<PricedReading>)], unit| {
             venues.iter().map(|(usual, _)| usual.base(unit)).sum()
         };
         while let Some((most, _)) = venues.last()
             && self.doubts(sum(&venues, unit), sum(&venues, unit.other()), most.price)
         {
             refuse(most)?;
-            if let Some((most, held)) = venues.pop() {
-                let is_alike = |held: &&Held| !stands_out(&most, held) || is_doubted(held);
-                for held in held
+            if let Some((most, priced)) = venues.pop() {
+                let is_alike =
+                    |priced: &&PricedReading| !stands_out(&most, priced) || is_doubted(priced);
+                for priced in priced
                     .iter()
-                    .filter(|held| held.row != most.row)
+                    .filter(|priced| priced.row != most.row)
                     .filter(is_alike)
                 {
-                    refuse(held)?;
+                    refuse(priced)?;
                 }
             }
         }
-        for (usual, held) in &venues {
-            let held = held.iter().filter(|held| stands_out(usual, held));
-            for held in held.filter(|held| is_doubted(held)) {
-                refuse(held)?;
+        for (usual, priced) in &venues {
+            let priced = priced.iter().filter(|priced| stands_out(usual, priced));
+            for priced in priced.filter(|priced| is_doubted(priced)) {
+                refuse(priced)?;
             }
         }
         Ok(())
     }
 
-    fn said(&self, coin: &str, unit: InterestUnit, held: &Held) -> String {
+    fn said(&self, coin: &str, unit: OpenInterestUnit, priced: &PricedReading) -> String {
         let times = |base: f64| shown(base / self.volume_per_day);
-        let (given, price) = (shown(held.given), shown(held.price));
-        let (base, other) = (held.base(unit), held.base(unit.other()));
+        let (given, price) = (shown(priced.given), shown(priced.price));
+        let (base, other) = (priced.base(unit), priced.base(unit.other()));
         let (here, there) = (times(base), times(other));
         match unit {
-            InterestUnit::Base => format!(
+            OpenInterestUnit::Base => format!(
                 "{given} {coin} would be {} USD at {price} and {here} times the volume of a day; as USD it would be {} \
                  {coin}, {there} times; if it is USD, name the column open_interest_usd",
-                shown(held.given * held.price),
+                shown(priced.given * priced.price),
                 shown(other),
             ),
-            InterestUnit::Usd => format!(
+            OpenInterestUnit::Usd => format!(
                 "{given} USD would be {} {coin} at {price} and {here} times the volume of a day; as base units it would \
                  be {there} times; if it is in {coin}, name the column open_interest",
                 shown(base),
@@ -333,9 +338,9 @@ impl Market {
     }
 }
 
-/// The one in the middle by what was given.
-fn median(held: &[Held]) -> Option<Held> {
-    let mut held: Vec<&Held> = held.iter().collect();
-    held.sort_by(|one, other| one.given.total_cmp(&other.given));
-    held.get(held.len() / 2).copied().copied()
+/// The median reading by value.
+fn median(priced: &[PricedReading]) -> Option<PricedReading> {
+    let mut priced: Vec<&PricedReading> = priced.iter().collect();
+    priced.sort_by(|one, other| one.given.total_cmp(&other.given));
+    priced.get(priced.len() / 2).copied().copied()
 }

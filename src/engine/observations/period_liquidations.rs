@@ -1,39 +1,40 @@
-//! What was liquidated of a coin period by period, where the orders are not at hand.
+//! Liquidated USD of a coin by period, as an alternative to orders.
 //!
-//! Amounts in a wrong unit would be fitted without a word, and one absurd period moves a fit for months. So they are held
-//! against what was traded meanwhile: a liquidation is a trade, and there are far more of the others.
+//! Amounts in a wrong unit would be fitted silently, and one absurd period distorts a fit for months. The amounts are
+//! therefore compared with the traded volume, which liquidations are a small part of.
 
 use std::collections::{BTreeMap, HashMap};
 
 use crate::engine::TableFault;
-use crate::engine::observations::table_checks::{Row, shown};
+use crate::engine::observations::table_checks::{TableRow, shown};
 use crate::model::{Bar, Millis, ObservedLiquidations};
 
-/// A period of which more than so many times the USD traded in it were liquidated is refused. Bars may be of one exchange
-/// and liquidations of all.
+/// Largest ratio of liquidated to traded USD in one period. Bars may cover one exchange and liquidations all.
 const MOST_OF_A_PERIOD: f64 = 10.0;
-/// All periods, likewise.
+/// Largest ratio over all periods.
 const MOST_OF_ALL: f64 = 1.0;
-/// A smaller share is doubted where it would be usual of base units.
+/// A smaller ratio is refused if it would be usual for base units.
 const LEAST_OF_ALL: f64 = 1e-6;
-/// What is liquidated is usually such a share of what is traded.
+/// Usual ratios of liquidated to traded amounts.
 const USUAL: std::ops::RangeInclusive<f64> = 1e-5..=0.1;
 
-/// What was liquidated of a coin in periods of one length, in order of time.
+/// Liquidated USD of a coin in periods of one length, in order of time.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub(crate) struct Liquidations {
+pub(crate) struct PeriodLiquidations {
     /// Length of a period in milliseconds.
     pub(crate) interval: i64,
     /// Open of the period, USD of longs and of shorts.
     pub(crate) rows: Vec<(Millis, [f64; 2])>,
 }
 
-impl Liquidations {
-    /// Whether these can be USD, each from the table's row in `places`, beside what was traded in `bars` meanwhile.
+impl PeriodLiquidations {
+    /// Checks that the amounts can be USD, compared with the volume of `bars`.
+    ///
+    /// `places` are the table rows of the periods.
     ///
     /// # Errors
     ///
-    /// [`TableFault`] for the first period that cannot, else for the largest where all together cannot.
+    /// [`TableFault`] for the first implausible period, or for the largest if all together are implausible.
     pub(crate) fn check(
         &self,
         coin: &str,
@@ -41,7 +42,7 @@ impl Liquidations {
         bars: &[Bar],
     ) -> Result<(), TableFault> {
         let mut bars = bars.iter().peekable();
-        let (mut told, mut traded, mut volume) = (0.0, 0.0, 0.0);
+        let (mut liquidated, mut traded, mut volume) = (0.0, 0.0, 0.0);
         let mut largest: Option<(usize, [f64; 2])> = None;
         for ((open, usd), place) in self.rows.iter().zip(places) {
             let close = open.on(self.interval);
@@ -52,52 +53,52 @@ impl Liquidations {
                 volume += bar.volume;
                 length += bar.interval;
             }
-            // Of a period that bars tell in part, nothing can be said.
+            // A period with missing bars cannot be judged.
             if length < self.interval || meanwhile <= 0.0 {
                 continue;
             }
             let sum = usd.iter().sum::<f64>();
             if sum > MOST_OF_A_PERIOD * meanwhile {
                 let message = format!(
-                    "{} USD of {coin} liquidated from {open} on, in {} ms, are {} times the {} USD that its bars say were \
-                     traded meanwhile; amounts are in USD, and a period is left out where its amount is not known",
+                    "{} USD of {coin} liquidated from {open} on, in {} ms, are {} times the {} USD traded in its bars; give \
+                     amounts in USD, and leave out periods with an unknown amount",
                     shown(sum),
                     self.interval,
                     shown(sum / meanwhile),
                     shown(meanwhile)
                 );
-                return Err(Row::of_liquidations(*place).fault(larger(*usd), message));
+                return Err(TableRow::of_liquidations(*place).fault(larger(*usd), message));
             }
-            told += sum;
+            liquidated += sum;
             traded += meanwhile;
             if largest.is_none_or(|(_, most)| sum > most.iter().sum()) {
                 largest = Some((*place, *usd));
             }
         }
-        let Some((place, usd)) = largest.filter(|_| told > 0.0) else {
+        let Some((place, usd)) = largest.filter(|_| liquidated > 0.0) else {
             return Ok(());
         };
-        let (share, price) = (told / traded, traded / volume);
+        let (share, price) = (liquidated / traded, traded / volume);
         let why = if share > MOST_OF_ALL {
-            "more than was traded is not liquidated; amounts are in USD".to_owned()
+            "liquidations cannot exceed the traded volume; give amounts in USD".to_owned()
         } else if share < LEAST_OF_ALL && USUAL.contains(&(share * price)) {
             format!(
-                "as units of {coin} they would be {} of it; amounts are in USD, so multiply them by their prices",
+                "as units of {coin} they would be {} of it; give amounts in USD, so multiply them by their prices",
                 shown(share * price)
             )
         } else {
             return Ok(());
         };
         let message = format!(
-            "all that was liquidated of {coin} is {} USD, {} of the {} USD that its bars say were traded meanwhile; {why}",
-            shown(told),
+            "the liquidations of {coin} sum to {} USD, {} of the {} USD traded in its bars; {why}",
+            shown(liquidated),
             shown(share),
             shown(traded)
         );
-        Err(Row::of_liquidations(place).fault(larger(usd), message))
+        Err(TableRow::of_liquidations(place).fault(larger(usd), message))
     }
 
-    /// As rows of a table.
+    /// Periods as table rows.
     pub(crate) fn rows(&self, coin: &str) -> impl Iterator<Item = ObservedLiquidations> {
         self.rows
             .iter()
@@ -111,7 +112,7 @@ impl Liquidations {
     }
 }
 
-/// The column of the larger of two amounts.
+/// Column of the larger of two amounts.
 fn larger([long, short]: [f64; 2]) -> &'static str {
     if long >= short {
         "long_usd"
@@ -120,16 +121,16 @@ fn larger([long, short]: [f64; 2]) -> &'static str {
     }
 }
 
-/// The periods per coin, sorted, and the row of the table that each stands in.
+/// Sorts periods per coin, each with its table row.
 ///
-/// All periods of a coin have one length; one that is left out is their commonest spacing, the smallest of several as
-/// common.
+/// All periods of a coin have one length. A missing length is their most common spacing; of equally common ones the
+/// smallest.
 pub(crate) fn liquidations_by_coin(
     rows: Vec<ObservedLiquidations>,
-) -> Result<BTreeMap<String, (Liquidations, Vec<usize>)>, TableFault> {
+) -> Result<BTreeMap<String, (PeriodLiquidations, Vec<usize>)>, TableFault> {
     let mut by_coin: BTreeMap<String, Vec<(usize, ObservedLiquidations)>> = BTreeMap::new();
     for (row, period) in rows.into_iter().enumerate() {
-        let period = Row::of_liquidations(row).liquidations(period)?;
+        let period = TableRow::of_liquidations(row).liquidations(period)?;
         let periods = by_coin.entry(period.symbol.clone()).or_default();
         periods.push((row, period));
     }
@@ -147,7 +148,7 @@ pub(crate) fn liquidations_by_coin(
 fn of_one_length(
     coin: &str,
     rows: Vec<(usize, ObservedLiquidations)>,
-) -> Result<Liquidations, TableFault> {
+) -> Result<PeriodLiquidations, TableFault> {
     let mut spacings: HashMap<i64, usize> = HashMap::new();
     for ((_, earlier), (_, later)) in rows.iter().zip(rows.iter().skip(1)) {
         let spacing = later.timestamp.0.saturating_sub(earlier.timestamp.0);
@@ -159,10 +160,10 @@ fn of_one_length(
         .max_by_key(|&(spacing, count)| (count, std::cmp::Reverse(spacing)))
         .map(|(spacing, _)| spacing);
     let given = rows.iter().find_map(|(_, period)| period.interval);
-    let mut found = Liquidations::default();
+    let mut found = PeriodLiquidations::default();
     let mut end: Option<(usize, Millis)> = None;
     for (row, period) in rows {
-        let place = Row::of_liquidations(row);
+        let place = TableRow::of_liquidations(row);
         let interval = period.interval.or(given).or(commonest).ok_or_else(|| {
             let message =
                 format!("{coin} has one period only, so its interval cannot be inferred; give it");

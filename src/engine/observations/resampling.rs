@@ -1,19 +1,18 @@
-//! Bars of another size, made of shorter ones.
+//! Resampling of bars to a longer interval.
 
 use std::collections::BTreeSet;
 
 use crate::engine::EngineError;
 use crate::model::{Bar, Millis, TimeRange};
 
-/// Bars of `size` milliseconds made of the `bars` of `coin`, which are in order of time; those that do not lie within one,
-/// or whose length does not divide it, are left out.
+/// Resamples `bars`, which are in order of time, to intervals of `size` milliseconds.
 ///
-/// A bar opens at a multiple of its size since the epoch, and is given where it lies whole in `range` and
-/// the bars reach to its end.
+/// Resampled bars open at multiples of `size` since the epoch. One is returned if it lies within `start` and `end` and
+/// the bars reach its end. Bars that cross its edges, or have a length that does not divide `size`, are ignored.
 ///
 /// # Errors
 ///
-/// [`EngineError::NoSuchLength`] where there are bars and such a one can be made of none of them, whenever they are.
+/// [`EngineError::NoSuchLength`] if no bar at all fits.
 pub fn resize(
     coin: &str,
     bars: &[Bar],
@@ -35,7 +34,7 @@ pub fn resize(
         return Err(no_such_length(coin, size, &lengths));
     }
     let end = range.end.min(reach);
-    // Asked of the bar that is made: the shorter ones at its start are part of it, or it is wrong.
+    // The range applies to the resampled bar, so that all of its parts are included.
     let wanted = |bar: &Bar| {
         let open = open(bar);
         open >= range.start && open.on(size) <= end
@@ -62,7 +61,7 @@ pub fn resize(
         .collect())
 }
 
-/// Refuses a size that none of the lengths of a coin's bars divide; where there are no bars, any will do.
+/// Checks that at least one bar length of a coin divides `size`; without bars any size is valid.
 ///
 /// # Errors
 ///

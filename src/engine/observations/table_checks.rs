@@ -1,4 +1,4 @@
-//! The checks a table must pass, row by row, before anything is computed from it.
+//! Row checks of input tables.
 
 use rust_decimal::Decimal;
 
@@ -7,29 +7,29 @@ use crate::model::{
     Symbol, exchange_name,
 };
 
-/// Prices and amounts within these bounds have products and sums that are finite and above zero.
+/// Prices and amounts in these bounds have finite products and sums above zero.
 const SMALLEST: f64 = 1e-100;
 /// The upper bound.
 const LARGEST: f64 = 1e100;
 
-/// A million million million: ten billion orders of so many USD still sum to what a decimal can hold.
+/// Largest amount of an order in USD; ten billion of them still fit a decimal.
 const MOST_USD: u64 = 1_000_000_000_000_000_000;
 
-/// What is wrong with a table, and where.
+/// A fault in a table, with its place.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{table}: column {column:?}, row {row}: {message}")]
 pub struct TableFault {
     /// `orders`, `bars`, `open_interest` or `liquidations`.
     pub table: &'static str,
-    /// The column at fault.
+    /// Column of the fault.
     pub column: &'static str,
-    /// The row at fault, counted from 0 in the caller's table.
+    /// Row of the fault, counted from 0 in the caller's table.
     pub row: usize,
-    /// What is wrong, with the value and what is allowed.
+    /// The problem, with the value and what is allowed.
     pub message: String,
 }
 
-/// A number in three digits.
+/// A number with three digits.
 pub(crate) fn shown(value: f64) -> String {
     if (0.01..1e6).contains(&value) {
         let places = if value >= 100.0 { 0 } else { 2 };
@@ -39,14 +39,14 @@ pub(crate) fn shown(value: f64) -> String {
     }
 }
 
-/// One row of one table: where a fault is, if there is one.
+/// A row of a table, for the place of a fault.
 #[derive(Clone, Copy)]
-pub(crate) struct Row {
+pub(crate) struct TableRow {
     table: &'static str,
     row: usize,
 }
 
-impl Row {
+impl TableRow {
     pub(crate) fn of_orders(row: usize) -> Self {
         Self {
             table: "orders",
@@ -94,7 +94,7 @@ impl Row {
         }
     }
 
-    /// A number above zero that can be reckoned with.
+    /// Checks a price: finite and above zero.
     fn price(self, column: &'static str, value: f64) -> Result<(), TableFault> {
         self.check(column, (SMALLEST..=LARGEST).contains(&value), || {
             format!(
@@ -103,22 +103,23 @@ impl Row {
         })
     }
 
-    /// A number from zero up that can be reckoned with.
+    /// Checks an amount: finite and not negative.
     pub(crate) fn amount(self, column: &'static str, value: f64) -> Result<(), TableFault> {
         self.check(column, (0.0..=LARGEST).contains(&value), || {
             format!("{value:?} is not an amount; a number from 0 to {LARGEST:?} is")
         })
     }
 
-    /// A decimal above zero.
+    /// Checks a decimal: above zero.
     fn positive(self, column: &'static str, value: Decimal) -> Result<(), TableFault> {
         self.check(column, value > Decimal::ZERO, || {
             format!("{value} is not above 0")
         })
     }
 
-    /// The coin that a symbol in whichever spelling is, or is a pair of. What is listed by the thousand is refused, as its
-    /// prices and amounts are those of a thousand.
+    /// The coin of a symbol or pair in any spelling.
+    ///
+    /// Pairs listed in thousands are refused, because their prices and amounts are per thousand.
     fn coin(self, text: &str) -> Result<String, TableFault> {
         let symbol = Symbol::read(text)
             .ok_or_else(|| self.fault("symbol", format!("{text:?} is blank; name a coin")))?;
@@ -140,7 +141,7 @@ impl Row {
         Ok(name)
     }
 
-    /// An order in our spelling.
+    /// Checks and normalises an order.
     pub(crate) fn order(self, mut row: ObservedOrder) -> Result<ObservedOrder, TableFault> {
         let order = &mut row.order;
         order.exchange = self.exchange(&order.exchange)?;
@@ -163,7 +164,7 @@ impl Row {
         Ok(row)
     }
 
-    /// The numbers of an order.
+    /// Checks the numbers of an order.
     pub(crate) fn amounts(self, order: &Order) -> Result<(), TableFault> {
         self.positive("price", order.price)?;
         self.positive("qty", order.qty)?;
@@ -177,9 +178,9 @@ impl Row {
         )
     }
 
-    /// A length that is given, if one is.
+    /// Checks a length, if given.
     fn interval(self, interval: Option<i64>) -> Result<(), TableFault> {
-        // A number of minutes or seconds, taken for milliseconds, would have the bar close while it lasts.
+        // A number of minutes or seconds in place of milliseconds would close the bar too early.
         let whole = |interval| interval > 0 && interval % Millis::MINUTE == 0;
         self.check("interval", interval.is_none_or(whole), || {
             format!(
@@ -190,7 +191,7 @@ impl Row {
         })
     }
 
-    /// What was liquidated in a period, in our spelling.
+    /// Checks and normalises liquidated USD of a period.
     pub(crate) fn liquidations(
         self,
         mut period: ObservedLiquidations,
@@ -202,7 +203,7 @@ impl Row {
         Ok(period)
     }
 
-    /// The close that a bar is given, if it is, beside its open and the length it is given.
+    /// Checks the given close of a bar against its open and length.
     fn close_of(self, bar: &ObservedBar) -> Result<(), TableFault> {
         let (Some(closes_at), Some(length)) = (bar.closes_at, bar.length()) else {
             return Ok(());
@@ -227,7 +228,7 @@ impl Row {
         })
     }
 
-    /// A bar in our spelling.
+    /// Checks and normalises a bar.
     pub(crate) fn bar(self, mut bar: ObservedBar) -> Result<ObservedBar, TableFault> {
         bar.symbol = self.coin(&bar.symbol)?;
         self.interval(bar.interval)?;
@@ -260,7 +261,7 @@ impl Row {
         Ok(bar)
     }
 
-    /// A reading of open interest in our spelling.
+    /// Checks and normalises an open interest reading.
     pub(crate) fn reading(
         self,
         mut reading: ObservedOpenInterest,

@@ -1,10 +1,10 @@
-//! Observations at one instant: what every answer is read from.
+//! Observations at one instant: the input of every reply.
 
 use std::ops::Range;
 
-use crate::engine::fit::{Fitted, last_of_day};
-use crate::engine::observations::coin_history::History;
-use crate::engine::rolling::{Ring, SumName, Sums};
+use crate::engine::fit::{FitSource, last_of_day};
+use crate::engine::observations::coin_history::CoinHistory;
+use crate::engine::rolling::{Ring, SideSums, SumKey};
 use crate::engine::{EngineError, Observations, Parameters};
 use crate::model::{Bar, Millis, Model, Side, Specification, TimeRange, Window, nearest_f64};
 
@@ -12,22 +12,22 @@ use crate::model::{Bar, Millis, Model, Side, Specification, TimeRange, Window, n
 #[derive(Clone, Copy, Debug)]
 pub struct View<'a> {
     observations: &'a Observations,
-    /// Where the orders stand.
+    /// The orders of the rolling windows.
     ring: &'a Ring,
     now: Millis,
     received_by: Option<Millis>,
-    /// What the caller chose of the parameters of estimates.
+    /// Model parameters set by the caller.
     own: Option<&'a Specification>,
-    /// The exchange whose ledger estimates are read from; all together where absent.
+    /// The exchange that estimates are limited to; `None` for all together.
     venue: Option<&'a str>,
-    /// Who knows the fits, where the observations are too short for them.
-    fitted: Option<&'a dyn Fitted>,
+    /// An external source of fits, if these observations are too short for a fit.
+    fitted: Option<&'a dyn FitSource>,
 }
 
 impl Observations {
-    /// These observations at `now`; none is hidden for having been received late.
+    /// Views the observations at `now`, including orders that were received late.
     #[must_use]
-    pub fn seen_from(&self, now: Millis) -> View<'_> {
+    pub fn at_instant(&self, now: Millis) -> View<'_> {
         View {
             observations: self,
             ring: self.ring(),
@@ -39,50 +39,50 @@ impl Observations {
         }
     }
 
-    /// What was known at `as_of`: it becomes *now*, and orders received later are hidden.
+    /// Views what was known at `as_of`, which becomes *now*; orders received later are hidden.
     ///
-    /// With `None`, *now* is [`Observations::now`] and nothing is hidden for having been received late. Events after
-    /// *now* are outside every window either way.
+    /// With `None`, *now* is [`Observations::now`] and no order is hidden. Events after *now* are outside every window
+    /// in both cases.
     #[must_use]
     pub fn at(&self, as_of: Option<Millis>) -> View<'_> {
         View {
             received_by: as_of,
-            ..self.seen_from(as_of.unwrap_or(self.now()))
+            ..self.at_instant(as_of.unwrap_or(self.now()))
         }
     }
 }
 
 impl Ring {
-    /// The ring's orders as what realised replies are read from; estimates are made from `observations`.
+    /// Views the orders of this ring; estimates use `observations`.
     #[must_use]
     pub fn view<'a>(&'a self, observations: &'a Observations) -> View<'a> {
         View {
             ring: self,
-            ..observations.seen_from(self.now())
+            ..observations.at_instant(self.now())
         }
     }
 }
 
 impl<'a> View<'a> {
-    /// The instant every window ends at.
+    /// The end of every window.
     #[must_use]
     pub fn now(&self) -> Millis {
         self.now
     }
 
-    /// The instant after which orders were received too late to be seen, if there is one.
+    /// Orders received after this instant are hidden; `None` if none are.
     #[must_use]
     pub fn received_by(&self) -> Option<Millis> {
         self.received_by
     }
 
-    /// The observations viewed.
+    /// The underlying observations.
     #[must_use]
     pub fn observations(&self) -> &'a Observations {
         self.observations
     }
 
-    /// The same observations as they were known at `at`, which becomes *now*.
+    /// Views the same observations as known at `at`, which becomes *now*.
     #[must_use]
     pub fn as_of(self, at: Millis) -> Self {
         Self {
@@ -92,58 +92,58 @@ impl<'a> View<'a> {
         }
     }
 
-    /// The same view, its estimates made with what `own` chooses, which has been [checked](Specification::check); as
-    /// they are where it is none.
+    /// Sets the parameters of the estimates, which must be [checked](Specification::check); `None` keeps the present
+    /// ones.
     #[must_use]
-    pub fn under(self, own: Option<&'a Specification>) -> Self {
+    pub fn with_model(self, own: Option<&'a Specification>) -> Self {
         Self {
             own: own.or(self.own),
             ..self
         }
     }
 
-    /// The same view, its estimates those of the ledger of one exchange.
+    /// Limits estimates to the ledger of one exchange.
     #[must_use]
     pub fn of_venue(self, venue: Option<&'a str>) -> Self {
         Self { venue, ..self }
     }
 
-    /// The exchange whose ledger estimates are read from.
+    /// The exchange that estimates are limited to.
     pub(crate) fn venue(self) -> Option<&'a str> {
         self.venue
     }
 
-    /// The same view, its fits told by somebody who knows more than these observations.
+    /// Reads fits from an external source.
     #[must_use]
-    pub fn fitted_by(self, fitted: &'a dyn Fitted) -> Self {
+    pub fn with_fits(self, fitted: &'a dyn FitSource) -> Self {
         Self {
             fitted: Some(fitted),
             ..self
         }
     }
 
-    /// Who knows the fits.
-    pub(crate) fn fitted(self) -> Option<&'a dyn Fitted> {
+    /// The external source of fits.
+    pub(crate) fn fitted(self) -> Option<&'a dyn FitSource> {
         self.fitted
     }
 
-    /// What the caller chose of the parameters of estimates.
+    /// Model parameters set by the caller.
     pub(crate) fn own(self) -> Option<&'a Specification> {
         self.own
     }
 
-    /// What an estimate is made with.
+    /// The parameters of the estimates for a coin.
     pub(crate) fn parameters(self, coin: &str) -> Parameters {
         Parameters::of(self.own, coin)
     }
 
-    /// Where the orders stand.
+    /// The orders of the rolling windows.
     pub(crate) fn ring(self) -> &'a Ring {
         self.ring
     }
 
-    /// Whether the ring's running sums are those of the orders seen.
-    pub(crate) fn stands(self) -> bool {
+    /// Whether the running sums of the ring match the visible orders.
+    pub(crate) fn is_current(self) -> bool {
         self.received_by.is_none() && self.now == self.ring.now()
     }
 
@@ -152,39 +152,41 @@ impl<'a> View<'a> {
             .is_none_or(|instant| self.ring.received_at(place) <= instant)
     }
 
-    /// The places of the orders of the last `range` milliseconds, `(now − range, now]`, those not seen among them.
+    /// Places of the orders in `(now − range, now]`, hidden ones included.
     pub(crate) fn places(self, range: i64) -> Range<usize> {
         self.ring.within(self.now.back(range), self.now)
     }
 
-    /// The places of the orders seen of the last `range` milliseconds, oldest first.
+    /// Places of the visible orders of the last `range` milliseconds, oldest first.
     pub(crate) fn seen(self, range: i64) -> impl DoubleEndedIterator<Item = usize> {
         self.places(range).filter(move |place| self.sees(*place))
     }
 
-    /// The places of the orders seen in `range`, oldest first.
+    /// Places of the visible orders in `range`, oldest first.
     pub(crate) fn seen_between(self, range: TimeRange) -> impl DoubleEndedIterator<Item = usize> {
         let last = range.end.back(1).min(self.now);
         let places = self.ring.within(range.start.back(1), last);
         places.filter(move |place| self.sees(*place))
     }
 
-    /// What the order at a place has in common with others, where it is one of the observations themselves.
+    /// The group of the order at a place; `None` for orders of another ring.
     pub(crate) fn group(self, place: usize) -> Option<&'a str> {
         let is_theirs = std::ptr::eq(self.ring, self.observations.ring());
         is_theirs.then(|| self.observations.group(place)).flatten()
     }
 
-    /// Shows `take` the sums of a window by exchange and coin: read off where they are kept, else counted.
-    pub(crate) fn each_sum(self, window: Window, mut take: impl FnMut(SumName, &Sums)) {
-        if self.stands() {
+    /// Passes the sums of a window by exchange and coin to `take`.
+    ///
+    /// Uses the running sums if they match the visible orders, and counts otherwise.
+    pub(crate) fn each_sum(self, window: Window, mut take: impl FnMut(SumKey, &SideSums)) {
+        if self.is_current() {
             self.ring
                 .sums(window)
                 .for_each(|(name, sums)| take(name, sums));
             return;
         }
         let names = self.ring.names();
-        let mut counted = vec![Sums::default(); names.len()];
+        let mut counted = vec![SideSums::default(); names.len()];
         for place in self.seen(window.millis()) {
             let (kind, usd) = self.ring.amount(place);
             if let Some(sums) = counted.get_mut(names.sum_of(kind.pair())) {
@@ -197,12 +199,12 @@ impl<'a> View<'a> {
             .for_each(|(name, sums)| take(name, sums));
     }
 
-    /// What is known of a coin, if it has bars.
-    pub(crate) fn history(self, coin: &str) -> Option<&'a History> {
+    /// The history of a coin, if it has bars.
+    pub(crate) fn history(self, coin: &str) -> Option<&'a CoinHistory> {
         self.observations.history(coin)
     }
 
-    /// The answer about a coin that has no closed bar: which coins have one.
+    /// The error for a coin without a closed bar; it lists the coins that have one.
     pub(crate) fn unknown(self, coin: &str) -> EngineError {
         let closed = |bar: &Bar| bar.close_time() <= self.now;
         let mut known = self.observations.coins();
@@ -214,7 +216,7 @@ impl<'a> View<'a> {
         }
     }
 
-    /// The same as of the close of a coin's last bar, so that all of its bars have closed.
+    /// The same view at the close of the last bar of a coin.
     pub(crate) fn at_last_bar(self, coin: &str) -> Self {
         let last = self.history(coin).and_then(|history| history.bars.last());
         Self {
@@ -223,7 +225,7 @@ impl<'a> View<'a> {
         }
     }
 
-    /// The read-out of an estimate that names none: the expected one where that is fitted.
+    /// The default model of an estimate: expected if it is fitted, exposure otherwise.
     pub(crate) fn usual(self, coin: &str) -> Model {
         if self.fit(coin).is_fitted() {
             Model::Expected
@@ -232,11 +234,12 @@ impl<'a> View<'a> {
         }
     }
 
-    /// All orders of a coin, on the view's exchange, that were received in time, later ones than now among them, oldest first: event time, side
-    /// and USD. Of those received after the UTC day of their event `late` says which are.
+    /// All orders of a coin on the exchange of the view, oldest first, later than now included: event time, side, USD.
+    ///
+    /// An order received after the UTC day of its event counts only if `late` accepts the time of receipt.
     pub(crate) fn amounts_of(
         self,
-        history: &'a History,
+        history: &'a CoinHistory,
         late: impl Fn(Millis) -> bool,
     ) -> impl Iterator<Item = (Millis, Side, f64)> {
         let ring = self.observations.ring();
@@ -256,20 +259,20 @@ impl<'a> View<'a> {
             })
     }
 
-    /// The orders of a coin up to now, newest first: event time, side, and quantity in units of the coin.
+    /// Orders of a coin up to now, newest first: event time, side, quantity in units of the coin.
     pub(crate) fn orders_of(
         self,
-        history: &'a History,
+        history: &'a CoinHistory,
     ) -> impl DoubleEndedIterator<Item = (Millis, Side, f64)> {
         self.orders_known_of(history).map(|(_, order)| order)
     }
 
-    /// The same, each with the instant from which on it was known.
+    /// The same, each with the instant from which it is known.
     pub(crate) fn orders_known_of(
         self,
-        history: &'a History,
+        history: &'a CoinHistory,
     ) -> impl DoubleEndedIterator<Item = (Millis, (Millis, Side, f64))> + use<'a> {
-        // The places of a history are the observations', whatever ring the realised replies are read from.
+        // A history holds places in the ring of the observations.
         let view = Self {
             ring: self.observations.ring(),
             ..self
@@ -283,7 +286,7 @@ impl<'a> View<'a> {
             })
             .map(move |place| {
                 let kind = view.ring.kind(place);
-                // A listing in thousands counts a thousand.
+                // Pairs listed in thousands count 1,000 units each.
                 let scale = f64::from(view.ring.names().scale(kind.pair()));
                 let qty = nearest_f64(view.ring.qty(place)) * scale;
                 let timestamp = view.ring.timestamp(place);

@@ -1,26 +1,26 @@
-//! A bound for every block of the ring: the largest orders are found by opening the few blocks that can hold one.
+//! Upper bounds per block of orders, to find the largest orders with few reads.
 
 use std::collections::VecDeque;
 use std::ops::Range;
 
 use crate::model::ExactSum;
 
-/// Orders of a block.
+/// Orders per block.
 const BLOCK: usize = 1024;
 
-/// For each block of orders, an amount that none of them is above.
+/// Upper bounds of the amounts in each block.
 ///
-/// A bound may be that of an order that has left its block; it only makes the block be opened for nothing.
+/// A bound may be of an order that has left the block; the block is then read in vain.
 #[derive(Debug, Default)]
-pub(crate) struct Peaks {
+pub(crate) struct BlockBounds {
     bounds: VecDeque<ExactSum>,
     /// Orders that have left the first block.
     gone: usize,
     len: usize,
 }
 
-impl Peaks {
-    /// Takes note of an order at the end.
+impl BlockBounds {
+    /// Appends an order.
     pub(crate) fn push_back(&mut self, usd: ExactSum) {
         let end = self.gone + self.len;
         self.len += 1;
@@ -30,7 +30,7 @@ impl Peaks {
         }
     }
 
-    /// Lets go of the first order.
+    /// Removes the first order.
     pub(crate) fn pop_front(&mut self) {
         let Some(len) = self.len.checked_sub(1) else {
             return;
@@ -43,7 +43,7 @@ impl Peaks {
         }
     }
 
-    /// Lets go of the orders from `place` on.
+    /// Removes the orders from `place` on.
     pub(crate) fn truncate(&mut self, place: usize) {
         if place < self.len {
             self.len = place;
@@ -51,7 +51,7 @@ impl Peaks {
         }
     }
 
-    /// The blocks of `places`, each with its bound and the places of it that are among them.
+    /// The blocks that overlap `places`, each with its bound and the shared places.
     pub(crate) fn blocks(
         &self,
         places: &Range<usize>,
@@ -76,7 +76,7 @@ mod tests {
 
     #[test]
     fn blocks_cover_every_place_once_and_none_is_above_its_bound() {
-        let mut peaks = Peaks::default();
+        let mut peaks = BlockBounds::default();
         let mut all: VecDeque<ExactSum> = VecDeque::new();
         let mut random = fastrand::Rng::with_seed(7);
         for round in 0..400 {
@@ -106,7 +106,7 @@ mod tests {
             assert!(covered.into_iter().eq(places));
             assert!(peaks.bounds.len() <= all.len() / BLOCK + 2);
         }
-        // Letting go of what is not there changes nothing.
+        // Removing from an empty list changes nothing.
         peaks.truncate(0);
         peaks.pop_front();
         assert!(peaks.blocks(&(0..0)).all(|(_, block)| block.is_empty()));

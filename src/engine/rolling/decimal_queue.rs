@@ -1,92 +1,94 @@
-//! Columns of decimals, nine bytes each.
+//! Columns of exact decimals with nine bytes per value.
 
 use std::collections::{HashMap, VecDeque};
 use std::ops::Range;
 
 use rust_decimal::Decimal;
 
-use crate::engine::rolling::gather::{Spot, each, pick};
+use crate::engine::rolling::gather::{PartPlace, each, pick};
 use crate::model::{ExactSum, POWERS_OF_TEN_F64, ShortDecimal};
 
-/// Marks a decimal whose digits need more than 64 bits: in their place stands the number under which it lies aside.
-const ASIDE: u8 = u8::MAX;
+/// Scale that marks an overflow: the digits hold a key into the overflow table.
+const OVERFLOW: u8 = u8::MAX;
 
-/// A decimal of a column, or where it lies aside.
+/// A decimal of a column, or its key in the overflow table.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Kept(ShortDecimal);
+pub(crate) struct QueuedDecimal(ShortDecimal);
 
-/// A column of decimals.
+/// A column of exact decimals.
+///
+/// Values with more than 64 bits of digits are in an overflow table.
 #[derive(Debug, Default)]
-pub(crate) struct Decimals {
+pub(crate) struct DecimalQueue {
     digits: VecDeque<i64>,
     scales: VecDeque<u8>,
-    aside: HashMap<i64, Decimal>,
+    overflow: HashMap<i64, Decimal>,
     next: i64,
 }
 
-impl Decimals {
-    /// Takes a decimal in, to be put at the end of the column.
-    pub(crate) fn keep(&mut self, value: Decimal) -> Kept {
+impl DecimalQueue {
+    /// Stores a decimal that is to be appended later.
+    pub(crate) fn keep(&mut self, value: Decimal) -> QueuedDecimal {
         if let Some(fixed) = ShortDecimal::of(value) {
-            return Kept(fixed);
+            return QueuedDecimal(fixed);
         }
         let digits = self.next;
         self.next += 1;
-        self.aside.insert(digits, value);
-        Kept(ShortDecimal {
+        self.overflow.insert(digits, value);
+        QueuedDecimal(ShortDecimal {
             digits,
-            scale: ASIDE,
+            scale: OVERFLOW,
         })
     }
 
-    pub(crate) fn push_back(&mut self, Kept(kept): Kept) {
-        self.digits.push_back(kept.digits);
-        self.scales.push_back(kept.scale);
+    pub(crate) fn push_back(&mut self, QueuedDecimal(slot): QueuedDecimal) {
+        self.digits.push_back(slot.digits);
+        self.scales.push_back(slot.scale);
     }
 
-    /// Lets go of the first decimal, and gives its amount.
+    /// Removes the first decimal and returns its amount.
     pub(crate) fn pop_front(&mut self) -> Option<ExactSum> {
-        let kept = self.kept(0)?;
+        let slot = self.slot(0)?;
         self.digits.pop_front();
         self.scales.pop_front();
-        Some(self.forget(kept))
+        Some(self.forget(slot))
     }
 
-    /// Lets go of a decimal that is in no column any more, and gives its amount.
-    pub(crate) fn forget(&mut self, kept: Kept) -> ExactSum {
-        let amount = self.amount(kept);
-        if kept.0.scale == ASIDE {
-            self.aside.remove(&kept.0.digits);
+    /// Releases a decimal that is in no column and returns its amount.
+    pub(crate) fn forget(&mut self, slot: QueuedDecimal) -> ExactSum {
+        let amount = self.amount(slot);
+        if slot.0.scale == OVERFLOW {
+            self.overflow.remove(&slot.0.digits);
         }
         amount
     }
 
-    /// Takes the decimals from `place` on out of the column, to be put at its end again.
-    pub(crate) fn drain(&mut self, place: usize) -> impl Iterator<Item = Kept> + '_ {
+    /// Removes the decimals from `place` on, to be appended again.
+    pub(crate) fn drain(&mut self, place: usize) -> impl Iterator<Item = QueuedDecimal> + '_ {
         self.digits
             .drain(place..)
             .zip(self.scales.drain(place..))
-            .map(|(digits, scale)| Kept(ShortDecimal { digits, scale }))
+            .map(|(digits, scale)| QueuedDecimal(ShortDecimal { digits, scale }))
     }
 
-    /// A decimal as it is summed.
+    /// A decimal as an exact sum.
     #[inline]
-    pub(crate) fn amount(&self, kept: Kept) -> ExactSum {
-        if kept.0.scale == ASIDE {
-            self.decimal(kept).into()
+    pub(crate) fn amount(&self, slot: QueuedDecimal) -> ExactSum {
+        if slot.0.scale == OVERFLOW {
+            self.decimal(slot).into()
         } else {
-            kept.0.into()
+            slot.0.into()
         }
     }
 
-    /// As [`Decimals::amount`], of the decimal at `place`.
+    /// The amount of the decimal at `place`.
     #[inline]
     pub(crate) fn amount_at(&self, place: usize) -> ExactSum {
-        self.kept(place)
-            .map_or_else(ExactSum::default, |kept| self.amount(kept))
+        self.slot(place)
+            .map_or_else(ExactSum::default, |slot| self.amount(slot))
     }
 
-    /// What the decimals at `places` are worth, to fifteen digits; infinity stands for what is not told so easily.
+    /// Approximate values at `places` with 15 digits; infinity for overflow values.
     pub(crate) fn about(&self, places: &Range<usize>) -> impl Iterator<Item = f64> + use<'_> {
         let digits = self.digits.iter().skip(places.start);
         let scales = self.scales.iter().skip(places.start);
@@ -102,32 +104,32 @@ impl Decimals {
             })
     }
 
-    /// The decimal at `place`, as it was taken in.
+    /// The decimal at `place`, with its original scale.
     pub(crate) fn at(&self, place: usize) -> Decimal {
-        self.kept(place)
-            .map_or(Decimal::ZERO, |kept| self.decimal(kept))
+        self.slot(place)
+            .map_or(Decimal::ZERO, |slot| self.decimal(slot))
     }
 
-    /// The decimals of some columns at some places, as a column.
-    pub(crate) fn picked(columns: &[&Self], spots: &[Spot]) -> Self {
+    /// Builds a column from the values of some columns at the given places.
+    pub(crate) fn picked(columns: &[&Self], spots: &[PartPlace]) -> Self {
         let mut picked = Self {
             digits: pick(&each(columns, |column| &column.digits), spots),
             scales: pick(&each(columns, |column| &column.scales), spots),
             ..Self::default()
         };
-        // What lies aside gets a number of its own here.
-        if columns.iter().any(|column| !column.aside.is_empty()) {
+        // Overflow values get new keys.
+        if columns.iter().any(|column| !column.overflow.is_empty()) {
             for (place, spot) in spots.iter().enumerate() {
-                let (Some(digits), Some(&ASIDE)) =
+                let (Some(digits), Some(&OVERFLOW)) =
                     (picked.digits.get_mut(place), picked.scales.get(place))
                 else {
                     continue;
                 };
                 let value = columns
                     .get(spot.part as usize)
-                    .and_then(|column| column.aside.get(digits));
+                    .and_then(|column| column.overflow.get(digits));
                 picked
-                    .aside
+                    .overflow
                     .insert(picked.next, value.copied().unwrap_or_default());
                 *digits = picked.next;
                 picked.next += 1;
@@ -136,16 +138,16 @@ impl Decimals {
         picked
     }
 
-    fn decimal(&self, Kept(kept): Kept) -> Decimal {
-        if kept.scale == ASIDE {
-            self.aside.get(&kept.digits).copied().unwrap_or_default()
+    fn decimal(&self, QueuedDecimal(slot): QueuedDecimal) -> Decimal {
+        if slot.scale == OVERFLOW {
+            self.overflow.get(&slot.digits).copied().unwrap_or_default()
         } else {
-            kept.decimal()
+            slot.decimal()
         }
     }
 
-    fn kept(&self, place: usize) -> Option<Kept> {
-        Some(Kept(ShortDecimal {
+    fn slot(&self, place: usize) -> Option<QueuedDecimal> {
+        Some(QueuedDecimal(ShortDecimal {
             digits: *self.digits.get(place)?,
             scale: *self.scales.get(place)?,
         }))

@@ -1,15 +1,15 @@
-//! Taking columns together: the values of some at chosen places.
+//! Gathering of column values at given places.
 
 use std::collections::VecDeque;
 
-/// Where an order lies among parts; orders are counted in millions.
+/// Place of an order in a part; there are fewer than 2³² orders.
 #[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Spot {
+pub(crate) struct PartPlace {
     pub(crate) part: u32,
     pub(crate) place: u32,
 }
 
-/// A column of every part.
+/// The same column of every part.
 pub(crate) fn each<'a, P, T>(
     parts: &[&'a P],
     column: impl Fn(&'a P) -> &'a VecDeque<T>,
@@ -17,16 +17,19 @@ pub(crate) fn each<'a, P, T>(
     parts.iter().map(|part| column(part)).collect()
 }
 
-/// The values of some columns at some places.
-pub(crate) fn pick<T: Copy + Default>(columns: &[&VecDeque<T>], spots: &[Spot]) -> VecDeque<T> {
-    let at = |spot: &Spot| {
+/// Collects the values of some columns at the given places.
+pub(crate) fn pick<T: Copy + Default>(
+    columns: &[&VecDeque<T>],
+    spots: &[PartPlace],
+) -> VecDeque<T> {
+    let at = |spot: &PartPlace| {
         let column = columns.get(spot.part as usize)?;
         column.get(spot.place as usize).copied()
     };
     let mut picked: Vec<T> = Vec::with_capacity(spots.len());
-    let together = |a: &Spot, b: &Spot| a.part == b.part && a.place + 1 == b.place;
+    let together = |a: &PartPlace, b: &PartPlace| a.part == b.part && a.place + 1 == b.place;
     for run in spots.chunk_by(together) {
-        // What lies together is taken together.
+        // Copies contiguous runs at once.
         match run
             .first()
             .and_then(|first| values(columns, *first, run.len()))
@@ -38,8 +41,8 @@ pub(crate) fn pick<T: Copy + Default>(columns: &[&VecDeque<T>], spots: &[Spot]) 
     picked.into()
 }
 
-/// So many values of a column from a place on, where they lie in one piece and are worth the look.
-fn values<'a, T>(columns: &[&'a VecDeque<T>], first: Spot, len: usize) -> Option<&'a [T]> {
+/// A run of `len` values as a slice, if it is contiguous and long enough to pay off.
+fn values<'a, T>(columns: &[&'a VecDeque<T>], first: PartPlace, len: usize) -> Option<&'a [T]> {
     const WORTH: usize = 16;
     if len < WORTH {
         return None;

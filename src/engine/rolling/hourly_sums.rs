@@ -1,16 +1,16 @@
-//! What each pair had in each UTC hour of the last 24, kept up as orders come and go.
+//! Sums per pair and UTC hour of the last 24 hours.
 
 use crate::model::{ExactSum, Millis, Side};
 
-/// Exact totals of a pair in an hour.
+/// Exact totals of a pair in one hour.
 #[derive(Clone, Copy, Debug)]
-pub(in crate::engine) struct Hour {
-    /// The hour's first instant.
-    pub(in crate::engine) start: Millis,
+pub(crate) struct HourSums {
+    /// Start of the hour.
+    pub(crate) start: Millis,
     sides: [(ExactSum, u64); 2],
 }
 
-impl Hour {
+impl HourSums {
     fn side(&mut self, side: Side) -> &mut (ExactSum, u64) {
         let [long, short] = &mut self.sides;
         match side {
@@ -19,8 +19,8 @@ impl Hour {
         }
     }
 
-    /// The sums of the sides that had orders.
-    pub(in crate::engine) fn sums(&self) -> impl Iterator<Item = (Side, ExactSum)> {
+    /// Sums of the sides with orders.
+    pub(crate) fn sums(&self) -> impl Iterator<Item = (Side, ExactSum)> {
         [Side::Long, Side::Short]
             .into_iter()
             .zip(self.sides)
@@ -29,11 +29,11 @@ impl Hour {
     }
 }
 
-/// The hours of every pair, by its number: at most 25 of each, in order of time; one without orders is left out.
+/// Hourly sums by pair number: at most 25 per pair, in order of time, without empty hours.
 #[derive(Debug, Default)]
-pub(crate) struct Hours(Vec<Vec<Hour>>);
+pub(crate) struct HourlySums(Vec<Vec<HourSums>>);
 
-impl Hours {
+impl HourlySums {
     pub(crate) fn add(&mut self, pair: u32, side: Side, timestamp: Millis, usd: ExactSum) {
         if let Some(hour) = self.hour(pair, timestamp.hour()) {
             let sum = hour.side(side);
@@ -47,7 +47,7 @@ impl Hours {
         let Some(hours) = self.0.get_mut(pair as usize) else {
             return;
         };
-        // What leaves is the oldest.
+        // The oldest orders leave first.
         let Some(place) = hours.iter().position(|hour| hour.start == start) else {
             return;
         };
@@ -61,8 +61,8 @@ impl Hours {
         }
     }
 
-    /// Adds what a pair had elsewhere.
-    pub(crate) fn merge(&mut self, pair: u32, others: &[Hour]) {
+    /// Adds the hours of the same pair from another part.
+    pub(crate) fn merge(&mut self, pair: u32, others: &[HourSums]) {
         for other in others {
             if let Some(hour) = self.hour(pair, other.start) {
                 for (sum, more) in hour.sides.iter_mut().zip(other.sides) {
@@ -74,28 +74,28 @@ impl Hours {
     }
 
     /// The hours of a pair.
-    pub(crate) fn of(&self, pair: u32) -> &[Hour] {
+    pub(crate) fn of(&self, pair: u32) -> &[HourSums] {
         self.0
             .get(pair as usize)
             .map(Vec::as_slice)
             .unwrap_or_default()
     }
 
-    /// The pair's hour that begins at `start`; always there.
-    fn hour(&mut self, pair: u32, start: Millis) -> Option<&mut Hour> {
+    /// The hour of a pair that starts at `start`, added if missing.
+    fn hour(&mut self, pair: u32, start: Millis) -> Option<&mut HourSums> {
         let pair = pair as usize;
         if self.0.len() <= pair {
             self.0.resize_with(pair + 1, Vec::new);
         }
         let hours = self.0.get_mut(pair)?;
-        // What comes is nearly always of the newest.
+        // New orders are nearly always in the newest hour.
         let before = hours.iter().rposition(|hour| hour.start <= start);
         let place = match before {
             Some(place) if hours.get(place)?.start == start => place,
             before => {
                 let place = before.map_or(0, |before| before + 1);
                 let sides = <[(ExactSum, u64); 2]>::default();
-                hours.insert(place, Hour { start, sides });
+                hours.insert(place, HourSums { start, sides });
                 place
             }
         };

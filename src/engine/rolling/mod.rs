@@ -1,13 +1,12 @@
-//! Orders in memory: time-ordered columns with running sums for every window of the last 24 hours.
+//! Orders of the rolling windows in memory, with running sums.
 //!
-//! A [`Ring`] of an archive holds the last day and moves on with time. Four cursors walk it, one for each window. An
-//! order enters the sums of its exchange and coin when it arrives, and leaves those of a window when the window's cursor
-//! passes it, so a total is read off and never counted again. An order that arrives late lands where it belongs in time.
-//! The ring of a table holds all of its orders, and stands where the table's time ends.
+//! A [`Ring`] stores orders in time-ordered columns. The ring of an archive holds the last 24 hours and moves with
+//! time. Each window has a cursor: an order enters the sums when it arrives and leaves them when the cursor passes it,
+//! so totals need no scan. Late orders are sorted in by event time. The ring of a table holds all of its orders and
+//! stands at the end of its time range.
 //!
-//! Two things are kept up beside the sums, so that no question looks at every order: what each pair had in each hour,
-//! and a bound of the amounts of every block of orders. A ring of many orders is put together of parts that are filled
-//! side by side ([`RingPart`]).
+//! Two more aggregates avoid scans: sums per pair and UTC hour, and upper bounds per block of orders. A large ring is
+//! built from parts that threads fill in parallel ([`RingPart`]).
 
 pub(super) mod block_bounds;
 pub(super) mod decimal_queue;
@@ -19,7 +18,7 @@ pub(super) mod ring_columns;
 pub(super) mod ring_part;
 pub(super) mod window_sums;
 
-pub(crate) use crate::engine::rolling::listing_names::SumName;
-pub use crate::engine::rolling::ring::{Ring, RingFault};
-pub use crate::engine::rolling::ring_part::RingPart;
-pub(crate) use crate::engine::rolling::window_sums::Sums;
+pub(super) use listing_names::SumKey;
+pub use ring::{Ring, RingFault};
+pub use ring_part::RingPart;
+pub(super) use window_sums::SideSums;

@@ -1,4 +1,4 @@
-//! The ring itself: what arrives, what leaves the windows, and the sums of what is in them.
+//! The ring: arrivals, expiry and running sums of the rolling windows.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -6,18 +6,18 @@ use std::ops::Range;
 
 use rust_decimal::Decimal;
 
-use crate::engine::rolling::block_bounds::Peaks;
-use crate::engine::rolling::hourly_sums::{Hour, Hours};
-use crate::engine::rolling::listing_names::{Names, SumName};
-use crate::engine::rolling::ring_columns::{Columns, Kind, Row};
-use crate::engine::rolling::window_sums::{Running, Sums};
+use crate::engine::rolling::block_bounds::BlockBounds;
+use crate::engine::rolling::hourly_sums::{HourSums, HourlySums};
+use crate::engine::rolling::listing_names::{ListingNames, SumKey};
+use crate::engine::rolling::ring_columns::{PairSide, RingColumns, RingRow};
+use crate::engine::rolling::window_sums::{SideSums, WindowSums};
 use crate::model::{ExactSum, Millis, Order, OrderBrief, Vocabulary, Window};
 
-/// Windows with sums of their own.
+/// Number of rolling windows.
 pub(crate) const WINDOWS: usize = 4;
-/// Decimals of an amount that is counted as it arrives.
+/// Maximum number of decimals of an amount.
 const DECIMALS: u32 = 18;
-/// More than any market is worth, and far less than a sum can hold.
+/// Limit of all sums: above any plausible market, and far below overflow.
 const MOST: ExactSum = ExactSum::of_nanos(i128::MAX / 1_000_000_000);
 
 /// Why orders cannot be counted exactly.
@@ -30,12 +30,12 @@ pub enum RingFault {
         /// The amount.
         value: Decimal,
     },
-    /// The amounts of a day have a sum beyond what can be counted.
+    /// The amounts of a day exceed the limit of a sum.
     #[error("the orders of a day sum to more than 10²⁰ USD")]
     Sum,
 }
 
-/// The orders of the last 24 hours, and their running sums.
+/// The orders of the last 24 hours with running sums per window.
 ///
 /// # Examples
 ///
@@ -60,26 +60,26 @@ pub enum RingFault {
 #[derive(Debug, Default)]
 pub struct Ring {
     pub(crate) now: Millis,
-    pub(crate) columns: Columns,
-    pub(crate) names: Names,
+    pub(crate) columns: RingColumns,
+    pub(crate) names: ListingNames,
     /// Per window.
-    pub(crate) sums: [Running; WINDOWS],
-    /// Per pair, of the longest window.
-    pub(crate) hours: Hours,
-    /// Bounds of the amounts.
-    peaks: Peaks,
-    /// Place of the first order inside each window.
+    pub(crate) sums: [WindowSums; WINDOWS],
+    /// Per pair, over the longest window.
+    pub(crate) hours: HourlySums,
+    /// Upper bounds of the amounts.
+    peaks: BlockBounds,
+    /// Place of the first order in each window.
     cursors: [usize; WINDOWS],
     /// Place of the first order after now.
     present: usize,
-    /// The sum of all amounts that have arrived: no other sum here is larger.
+    /// Sum of all amounts in the ring; no other sum exceeds it.
     pub(crate) total: ExactSum,
-    /// Orders that have not settled, as they arrived.
-    arrived: Vec<Row>,
+    /// Orders that arrived since the last [`Ring::settle`].
+    arrived: Vec<RingRow>,
 }
 
 impl Ring {
-    /// A ring without orders, at an instant.
+    /// Creates an empty ring at an instant.
     #[must_use]
     pub fn new(now: Millis) -> Self {
         Self {
@@ -88,29 +88,29 @@ impl Ring {
         }
     }
 
-    /// The instant the windows end at.
+    /// The end of the windows.
     #[must_use]
     pub fn now(&self) -> Millis {
         self.now
     }
 
-    /// How many orders there are, those after now included.
+    /// Number of orders, including those after now.
     #[must_use]
     pub fn len(&self) -> usize {
         self.columns.len()
     }
 
-    /// Whether there are none.
+    /// Whether there are no orders.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// Adds orders in the order in which they arrived; gives how many are too old to be in any window.
+    /// Inserts orders in order of arrival and returns how many were too old for every window.
     ///
     /// # Errors
     ///
-    /// [`RingFault`] where an amount cannot be counted exactly; nothing is added then.
+    /// [`RingFault`] if an amount cannot be counted exactly; no order is inserted then.
     pub fn insert<'a>(
         &mut self,
         orders: impl IntoIterator<Item = OrderBrief<'a>>,
@@ -121,11 +121,11 @@ impl Ring {
         Ok(self.settle())
     }
 
-    /// Takes in one order, which counts from the next [`Ring::settle`] on.
+    /// Adds one order, which counts after the next [`Ring::settle`].
     ///
     /// # Errors
     ///
-    /// [`RingFault`] where its amount cannot be counted exactly; none that has not settled is kept then.
+    /// [`RingFault`] if its amount cannot be counted exactly; all unsettled orders are discarded then.
     pub fn arrive(&mut self, order: &OrderBrief<'_>) -> Result<(), RingFault> {
         match self.with_amount(order.value_usd) {
             Ok((_, total)) => {
@@ -144,7 +144,7 @@ impl Ring {
         }
     }
 
-    /// An amount, and the sum of all amounts with it.
+    /// Converts an amount, and adds it to the sum of all.
     pub(crate) fn with_amount(&self, value: Decimal) -> Result<(ExactSum, ExactSum), RingFault> {
         let usd = ExactSum::from(value);
         let fine = value.scale() > DECIMALS && value.normalize().scale() > DECIMALS;
@@ -154,7 +154,7 @@ impl Ring {
         Ok((usd, self.with_total(usd)?))
     }
 
-    /// The sum of all amounts with some more.
+    /// The sum of all amounts plus `usd`.
     pub(crate) fn with_total(&self, usd: ExactSum) -> Result<ExactSum, RingFault> {
         let total = self.total.plus(usd);
         if total > MOST {
@@ -164,10 +164,10 @@ impl Ring {
         }
     }
 
-    /// Puts what has arrived where it belongs; gives how many orders were too old to be in any window.
+    /// Sorts arrived orders in and returns how many were too old for every window.
     pub fn settle(&mut self) -> usize {
         let start = self.now.back(Window::H24.millis());
-        let (old, mut rows): (Vec<Row>, Vec<Row>) = std::mem::take(&mut self.arrived)
+        let (old, mut rows): (Vec<RingRow>, Vec<RingRow>) = std::mem::take(&mut self.arrived)
             .into_iter()
             .partition(|row| row.timestamp <= start);
         let dropped = old.len();
@@ -180,16 +180,16 @@ impl Ring {
                 self.count(row.kind, row.timestamp, usd);
             }
         }
-        // Of equals the last to arrive stands first, which a stable sort of the reverse gives.
+        // Of equals the last to arrive comes first: reverse, then sort stably.
         rows.reverse();
-        rows.sort_by_key(Row::key);
+        rows.sort_by_key(RingRow::key);
         self.merge(rows);
         self.find_cursors();
         dropped
     }
 
-    /// Adds an order to the sums of the windows it is in.
-    pub(crate) fn count(&mut self, kind: Kind, timestamp: Millis, usd: ExactSum) {
+    /// Adds an order to the sums of its windows.
+    pub(crate) fn count(&mut self, kind: PairSide, timestamp: Millis, usd: ExactSum) {
         let (pair, side) = (kind.pair(), kind.side());
         self.names.saw(pair, timestamp);
         self.hours.add(pair, side, timestamp, usd);
@@ -201,12 +201,12 @@ impl Ring {
         }
     }
 
-    /// Lets go of a row that is in no column.
-    fn drop_row(&mut self, row: Row) {
+    /// Releases a row that is in no column.
+    fn drop_row(&mut self, row: RingRow) {
         self.total -= self.columns.forget(row);
     }
 
-    /// Moves on to `now`; an instant before the present one changes nothing.
+    /// Moves the windows to `now`; an earlier instant changes nothing.
     pub fn advance(&mut self, now: Millis) {
         if now <= self.now {
             return;
@@ -214,7 +214,7 @@ impl Ring {
         while let Some(&timestamp) = self.columns.timestamps.get(self.present)
             && timestamp <= now
         {
-            // It is after what has been now so far, and so in every window.
+            // A future order becomes present, and so is in every window.
             let (kind, usd) = self.columns.amount(self.present);
             self.count(kind, timestamp, usd);
             self.present += 1;
@@ -226,7 +226,7 @@ impl Ring {
         self.forget();
     }
 
-    /// Takes the orders up to `start` out of the sums of a window.
+    /// Subtracts the orders up to `start` from the sums of a window.
     fn leave(&mut self, window: usize, start: Millis) {
         let Some(cursor) = self.cursors.get_mut(window) else {
             return;
@@ -246,7 +246,7 @@ impl Ring {
         }
     }
 
-    /// Lets go of the orders that are in no window any more.
+    /// Removes the orders that are in no window.
     fn forget(&mut self) {
         let old = self.cursors.last().copied().unwrap_or_default();
         for _ in 0..old {
@@ -262,33 +262,33 @@ impl Ring {
     }
 
     /// The number of an order's pair.
-    pub(in crate::engine) fn pair(&mut self, order: &OrderBrief<'_>) -> u32 {
+    pub(crate) fn pair(&mut self, order: &OrderBrief<'_>) -> u32 {
         let pair = self.names.pair(order.exchange, order.symbol, order.coin);
         self.room_for_names();
         pair
     }
 
-    /// Makes room for the sums of every name.
+    /// Grows the sums to all known names.
     pub(crate) fn room_for_names(&mut self) {
         for sums in &mut self.sums {
             sums.grow(self.names.len());
         }
     }
 
-    /// The columns of an order of this pair.
-    pub(crate) fn row(&mut self, pair: u32, order: &OrderBrief<'_>) -> Row {
-        Row {
+    /// The column values of an order.
+    pub(crate) fn row(&mut self, pair: u32, order: &OrderBrief<'_>) -> RingRow {
+        RingRow {
             timestamp: order.timestamp,
             received_at: order.received_at,
-            kind: Kind::new(pair, order.side),
+            kind: PairSide::new(pair, order.side),
             price: self.columns.prices.keep(order.price),
             qty: self.columns.qtys.keep(order.qty),
             usd: self.columns.usds.keep(order.value_usd),
         }
     }
 
-    /// Puts sorted rows where they belong, before those that are equal to them.
-    fn merge(&mut self, rows: Vec<Row>) {
+    /// Inserts sorted rows, before rows with an equal key.
+    fn merge(&mut self, rows: Vec<RingRow>) {
         let Some(first) = rows.first() else { return };
         let place = self.columns.place(first.key());
         self.peaks.truncate(place);
@@ -304,21 +304,21 @@ impl Ring {
         }
     }
 
-    fn push(&mut self, row: Row) {
+    fn push(&mut self, row: RingRow) {
         self.peaks.push_back(self.columns.usds.amount(row.usd));
         self.columns.push(row);
     }
 
-    /// Bounds the amounts of columns that have been put together, and looks the cursors up.
+    /// Recomputes bounds and cursors of merged columns.
     pub(crate) fn put_together(&mut self) {
-        self.peaks = Peaks::default();
+        self.peaks = BlockBounds::default();
         for place in 0..self.len() {
             self.peaks.push_back(self.columns.usds.amount_at(place));
         }
         self.find_cursors();
     }
 
-    /// Looks the cursors up anew, after rows have been put between.
+    /// Recomputes the cursors.
     pub(crate) fn find_cursors(&mut self) {
         self.present = self.columns.until(self.now);
         for (cursor, window) in self.cursors.iter_mut().zip(Window::ALL) {
@@ -327,16 +327,16 @@ impl Ring {
     }
 }
 
-/// Filling a ring with all orders of a table, however old they are.
+/// Loading of a whole table, without an age limit.
 impl Ring {
-    /// Takes in one order of this pair, which has arrived after all others; nothing counts before [`Ring::stand`].
-    pub(in crate::engine) fn take_in(&mut self, pair: u32, order: &OrderBrief<'_>) {
+    /// Appends an order of a table; nothing counts before [`Ring::finish_loading`].
+    pub(crate) fn load(&mut self, pair: u32, order: &OrderBrief<'_>) {
         let row = self.row(pair, order);
         self.columns.push(row);
     }
 
-    /// Brings the orders that were taken in into order, and counts them as of `now`.
-    pub(in crate::engine) fn stand(&mut self, now: Millis) {
+    /// Sorts the loaded orders and counts them as of `now`.
+    pub(crate) fn finish_loading(&mut self, now: Millis) {
         self.now = now;
         self.columns.sort();
         self.put_together();
@@ -354,70 +354,70 @@ impl Ring {
     }
 }
 
-/// What answers are read from.
+/// Read access for replies.
 impl Ring {
-    pub(in crate::engine) fn names(&self) -> &Names {
+    pub(crate) fn names(&self) -> &ListingNames {
         &self.names
     }
 
-    /// The sums of a window by exchange and coin.
-    pub(in crate::engine) fn sums(&self, window: Window) -> impl Iterator<Item = (SumName, &Sums)> {
+    /// Sums of a window by exchange and coin.
+    pub(crate) fn sums(&self, window: Window) -> impl Iterator<Item = (SumKey, &SideSums)> {
         let sums = self.running(window).map(|sums| sums.named.as_slice());
         self.names.sums().zip(sums.unwrap_or_default())
     }
 
-    /// The sums of a window.
-    pub(in crate::engine) fn totals(&self, window: Window) -> Sums {
+    /// Totals of a window.
+    pub(crate) fn totals(&self, window: Window) -> SideSums {
         self.running(window)
-            .map_or_else(Sums::default, |sums| sums.all)
+            .map_or_else(SideSums::default, |sums| sums.all)
     }
 
-    fn running(&self, window: Window) -> Option<&Running> {
+    fn running(&self, window: Window) -> Option<&WindowSums> {
         let all = Window::ALL.iter().zip(&self.sums);
         let mut found = all.filter(|(other, _)| **other == window);
         found.next().map(|(_, sums)| sums)
     }
 
-    /// The hours of a pair, of the longest window.
-    pub(in crate::engine) fn hours(&self, pair: u32) -> &[Hour] {
+    /// Hourly sums of a pair over the longest window.
+    pub(crate) fn hours(&self, pair: u32) -> &[HourSums] {
         self.hours.of(pair)
     }
 
-    /// The places of the orders behind `start` and up to `end`.
-    pub(in crate::engine) fn within(&self, start: Millis, end: Millis) -> Range<usize> {
+    /// Places of the orders in `(start, end]`.
+    pub(crate) fn within(&self, start: Millis, end: Millis) -> Range<usize> {
         self.columns.within(start, end)
     }
 
     #[inline]
-    pub(in crate::engine) fn timestamp(&self, place: usize) -> Millis {
+    pub(crate) fn timestamp(&self, place: usize) -> Millis {
         let timestamp = self.columns.timestamps.get(place);
         timestamp.copied().unwrap_or_default()
     }
 
     #[inline]
-    pub(in crate::engine) fn received_at(&self, place: usize) -> Millis {
+    pub(crate) fn received_at(&self, place: usize) -> Millis {
         let received = self.columns.received.get(place);
         received.copied().unwrap_or_default()
     }
 
     #[inline]
-    pub(in crate::engine) fn kind(&self, place: usize) -> Kind {
+    pub(crate) fn kind(&self, place: usize) -> PairSide {
         self.columns.kinds.get(place).copied().unwrap_or_default()
     }
 
-    /// Kind and amount of an order.
+    /// Pair, side and amount of an order.
     #[inline]
-    pub(in crate::engine) fn amount(&self, place: usize) -> (Kind, ExactSum) {
+    pub(crate) fn amount(&self, place: usize) -> (PairSide, ExactSum) {
         self.columns.amount(place)
     }
 
-    /// The quantity of an order.
-    pub(in crate::engine) fn qty(&self, place: usize) -> Decimal {
+    /// Quantity of an order.
+    pub(crate) fn qty(&self, place: usize) -> Decimal {
         self.columns.qtys.at(place)
     }
 
-    /// The order of a place, its names lent.
-    pub(in crate::engine) fn brief(&self, place: usize) -> OrderBrief<'_> {
+    /// Borrowed form of the order at a place.
+    pub(crate) fn brief(&self, place: usize) -> OrderBrief<'_> {
         let kind = self.kind(place);
         let [exchange, symbol, coin] = self.names.of(kind.pair());
         OrderBrief {
@@ -436,7 +436,7 @@ impl Ring {
     }
 
     /// The order at a place.
-    pub(in crate::engine) fn order(&self, place: usize) -> Order {
+    pub(crate) fn order(&self, place: usize) -> Order {
         let kind = self.kind(place);
         let [exchange, symbol, _] = self.names.of(kind.pair());
         Order {
@@ -450,23 +450,20 @@ impl Ring {
         }
     }
 
-    /// The exchange of an order.
-    pub(in crate::engine) fn exchange(&self, place: usize) -> &str {
+    /// Exchange of an order.
+    pub(crate) fn exchange(&self, place: usize) -> &str {
         let [exchange, ..] = self.names.of(self.kind(place).pair());
         exchange
     }
 
-    /// The coin of an order.
-    pub(in crate::engine) fn coin(&self, place: usize) -> &str {
+    /// Coin of an order.
+    pub(crate) fn coin(&self, place: usize) -> &str {
         let [.., coin] = self.names.of(self.kind(place).pair());
         coin
     }
 
-    /// The places of the orders of each coin that is `wanted`, oldest first.
-    pub(in crate::engine) fn by_coin(
-        &self,
-        wanted: impl Fn(&str) -> bool,
-    ) -> Vec<(&str, Vec<u32>)> {
+    /// Places of the orders per wanted coin, oldest first.
+    pub(crate) fn by_coin(&self, wanted: impl Fn(&str) -> bool) -> Vec<(&str, Vec<u32>)> {
         let coins = self.names.coins().iter().map(String::as_str);
         let mut found: Vec<Option<(&str, Vec<u32>)>> = coins
             .map(|coin| wanted(coin).then(|| (coin, Vec::new())))
@@ -480,21 +477,21 @@ impl Ring {
         found.into_iter().flatten().collect()
     }
 
-    /// The places of the `limit` largest orders of some that are `seen`, descending, of equals the newest first.
-    pub(in crate::engine) fn largest(
+    /// Places of the `limit` largest visible orders, descending; newest first among equals.
+    pub(crate) fn largest(
         &self,
         places: &Range<usize>,
         limit: usize,
         seen: impl Fn(usize) -> bool,
     ) -> impl Iterator<Item = usize> {
         let limit = limit.min(places.len());
-        // The block with the greatest bound first, of equals the newest, as orders are ranked.
+        // Blocks by bound, descending; newest first among equals, as orders are ranked.
         let mut blocks: Vec<(ExactSum, Range<usize>)> = self.peaks.blocks(places).collect();
         blocks.sort_unstable_by_key(|(bound, block)| (Reverse(*bound), Reverse(block.end)));
-        // The least of what is found stands on top, to be replaced.
+        // The heap has the smallest of the found orders on top.
         let mut found: BinaryHeap<Reverse<(ExactSum, usize)>> =
             BinaryHeap::with_capacity(limit + 1);
-        // What is below this is less than the least, whatever was rounded off of both.
+        // Approximate values below this are smaller than the smallest found, despite rounding.
         let mut floor = f64::NEG_INFINITY;
         for (bound, block) in blocks {
             let least = found.peek().map(|Reverse(least)| *least);
@@ -528,7 +525,7 @@ impl Ring {
     }
 }
 
-/// A number that is further below `amount` than two doubles of fifteen digits can err.
+/// A bound below `amount` by more than the rounding error of two 15-digit values.
 fn below(amount: f64) -> f64 {
     amount - amount.abs() * 1e-12
 }

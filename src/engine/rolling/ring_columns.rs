@@ -1,27 +1,27 @@
-//! The columns of a ring: orders by time, and of one instant the last to have been received first.
+//! The columns of a ring, sorted by event time; the last received comes first within one instant.
 
 use std::cmp::Reverse;
 use std::collections::VecDeque;
 use std::ops::Range;
 
-use crate::engine::rolling::decimal_queue::{Decimals, Kept};
-use crate::engine::rolling::gather::{Spot, each, pick};
+use crate::engine::rolling::decimal_queue::{DecimalQueue, QueuedDecimal};
+use crate::engine::rolling::gather::{PartPlace, each, pick};
 use crate::model::{ExactSum, Millis, Side};
 
-/// Which pair on which exchange an order is of, and which side.
+/// Pair on an exchange and side of an order, in 32 bits.
 #[derive(Clone, Copy, Debug, Default)]
-pub(in crate::engine) struct Kind(u32);
+pub(crate) struct PairSide(u32);
 
-impl Kind {
+impl PairSide {
     pub(crate) fn new(pair: u32, side: Side) -> Self {
         Self(pair << 1 | u32::from(side == Side::Short))
     }
 
-    pub(in crate::engine) fn pair(self) -> u32 {
+    pub(crate) fn pair(self) -> u32 {
         self.0 >> 1
     }
 
-    pub(in crate::engine) fn side(self) -> Side {
+    pub(crate) fn side(self) -> Side {
         if self.0 & 1 == 0 {
             Side::Long
         } else {
@@ -32,41 +32,41 @@ impl Kind {
 
 /// One order of the columns.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Row {
+pub(crate) struct RingRow {
     pub(crate) timestamp: Millis,
     pub(crate) received_at: Millis,
-    pub(crate) kind: Kind,
-    pub(crate) price: Kept,
-    pub(crate) qty: Kept,
-    pub(crate) usd: Kept,
+    pub(crate) kind: PairSide,
+    pub(crate) price: QueuedDecimal,
+    pub(crate) qty: QueuedDecimal,
+    pub(crate) usd: QueuedDecimal,
 }
 
-/// Rows stand by time; those of one instant stand latest first, because answers are read from the end.
+/// Sort key: event time, then latest receipt first, because replies read from the end.
 type Key = (Millis, Reverse<Millis>);
 
-impl Row {
+impl RingRow {
     pub(crate) fn key(&self) -> Key {
         (self.timestamp, Reverse(self.received_at))
     }
 }
 
 #[derive(Debug, Default)]
-pub(crate) struct Columns {
+pub(crate) struct RingColumns {
     pub(crate) timestamps: VecDeque<Millis>,
     pub(crate) received: VecDeque<Millis>,
-    pub(crate) kinds: VecDeque<Kind>,
-    pub(crate) prices: Decimals,
-    pub(crate) qtys: Decimals,
-    pub(crate) usds: Decimals,
+    pub(crate) kinds: VecDeque<PairSide>,
+    pub(crate) prices: DecimalQueue,
+    pub(crate) qtys: DecimalQueue,
+    pub(crate) usds: DecimalQueue,
 }
 
-impl Columns {
+impl RingColumns {
     pub(crate) fn len(&self) -> usize {
         self.timestamps.len()
     }
 
-    /// Puts a row at the end.
-    pub(crate) fn push(&mut self, row: Row) {
+    /// Appends a row.
+    pub(crate) fn push(&mut self, row: RingRow) {
         self.timestamps.push_back(row.timestamp);
         self.received.push_back(row.received_at);
         self.kinds.push_back(row.kind);
@@ -75,7 +75,7 @@ impl Columns {
         self.usds.push_back(row.usd);
     }
 
-    /// Lets go of the first row, and gives its amount.
+    /// Removes the first row and returns its amount.
     pub(crate) fn pop_front(&mut self) -> Option<ExactSum> {
         self.timestamps.pop_front();
         self.received.pop_front();
@@ -85,27 +85,27 @@ impl Columns {
         self.usds.pop_front()
     }
 
-    /// Lets go of a row that is in no column, and gives its amount.
-    pub(crate) fn forget(&mut self, row: Row) -> ExactSum {
+    /// Releases a row that is in no column and returns its amount.
+    pub(crate) fn forget(&mut self, row: RingRow) -> ExactSum {
         self.prices.forget(row.price);
         self.qtys.forget(row.qty);
         self.usds.forget(row.usd)
     }
 
-    /// How many rows are of `at` or before.
+    /// Number of rows up to `at`, inclusive.
     pub(crate) fn until(&self, at: Millis) -> usize {
         self.timestamps
             .partition_point(|timestamp| *timestamp <= at)
     }
 
-    /// Kind and amount of a row.
+    /// Pair, side and amount of a row.
     #[inline]
-    pub(crate) fn amount(&self, place: usize) -> (Kind, ExactSum) {
+    pub(crate) fn amount(&self, place: usize) -> (PairSide, ExactSum) {
         let kind = self.kinds.get(place).copied().unwrap_or_default();
         (kind, self.usds.amount_at(place))
     }
 
-    /// The place of the first row that is not before `key`; nearly always the end.
+    /// Place of the first row not before `key`; nearly always the end.
     pub(crate) fn place(&self, key: Key) -> usize {
         let mut place = self.timestamps.partition_point(|at| *at < key.0);
         while self.timestamps.get(place) == Some(&key.0)
@@ -119,8 +119,8 @@ impl Columns {
         place
     }
 
-    /// Takes out the rows from `place` on.
-    pub(crate) fn tail(&mut self, place: usize) -> Vec<Row> {
+    /// Removes and returns the rows from `place` on.
+    pub(crate) fn tail(&mut self, place: usize) -> Vec<RingRow> {
         let rows = self
             .timestamps
             .drain(place..)
@@ -130,7 +130,7 @@ impl Columns {
             .zip(self.qtys.drain(place))
             .zip(self.usds.drain(place));
         rows.map(
-            |(((((timestamp, received_at), kind), price), qty), usd)| Row {
+            |(((((timestamp, received_at), kind), price), qty), usd)| RingRow {
                 timestamp,
                 received_at,
                 kind,
@@ -142,9 +142,9 @@ impl Columns {
         .collect()
     }
 
-    /// Brings rows that were put in as they arrived into order.
+    /// Sorts rows that are in order of arrival.
     pub(crate) fn sort(&mut self) {
-        // Of equals the last to arrive stands first.
+        // Of equals the last to arrive comes first.
         let keys = self.timestamps.iter().zip(&self.received);
         if keys.is_sorted_by(|a, b| (a.0, Reverse(a.1)) < (b.0, Reverse(b.1))) {
             return;
@@ -153,7 +153,7 @@ impl Columns {
         *self = Self::picked(&[self], &spots);
     }
 
-    /// All rows of some columns, each of which is in order and arrived after all of the ones before it.
+    /// Merges sorted columns, each of which arrived after the ones before it.
     pub(crate) fn together(parts: &[&Self]) -> Self {
         Self::picked(
             parts,
@@ -161,10 +161,10 @@ impl Columns {
         )
     }
 
-    fn picked(parts: &[&Self], spots: &[Spot]) -> Self {
-        let decimals = |column: fn(&Self) -> &Decimals| {
-            let columns: Vec<&Decimals> = parts.iter().map(|part| column(part)).collect();
-            Decimals::picked(&columns, spots)
+    fn picked(parts: &[&Self], spots: &[PartPlace]) -> Self {
+        let decimals = |column: fn(&Self) -> &DecimalQueue| {
+            let columns: Vec<&DecimalQueue> = parts.iter().map(|part| column(part)).collect();
+            DecimalQueue::picked(&columns, spots)
         };
         Self {
             timestamps: pick(&each(parts, |part| &part.timestamps), spots),
@@ -176,38 +176,38 @@ impl Columns {
         }
     }
 
-    /// Gives every pair the number that stands for it in `pairs`.
+    /// Replaces pair numbers by their values in `pairs`.
     pub(crate) fn rename(&mut self, pairs: &[u32]) {
         for kind in &mut self.kinds {
             let ours = pairs.get(kind.pair() as usize).copied();
-            *kind = Kind::new(ours.unwrap_or_default(), kind.side());
+            *kind = PairSide::new(ours.unwrap_or_default(), kind.side());
         }
     }
 
-    /// The places behind `start` and up to `end`.
+    /// Places in `(start, end]`.
     pub(crate) fn within(&self, start: Millis, end: Millis) -> Range<usize> {
         let end = self.until(end);
         self.until(start).min(end)..end
     }
 }
 
-/// The places of all rows of some parts, in order; of equals the one whose `rank` is the least stands first.
-fn in_order<K: Ord>(parts: &[&Columns], rank: impl Fn(u32, u32) -> K + Copy) -> Vec<Spot> {
+/// Sorted places of all rows of some parts; among equals the lowest `rank` comes first.
+fn in_order<K: Ord>(parts: &[&RingColumns], rank: impl Fn(u32, u32) -> K + Copy) -> Vec<PartPlace> {
     let all = parts.iter().map(|part| part.len()).sum();
-    let mut keys: Vec<(Millis, Spot)> = Vec::with_capacity(all);
+    let mut keys: Vec<(Millis, PartPlace)> = Vec::with_capacity(all);
     for (number, part) in (0..).zip(parts) {
         let times = part.timestamps.iter().zip(0..);
         keys.extend(times.map(|(at, place)| {
-            let spot = Spot {
+            let spot = PartPlace {
                 part: number,
                 place,
             };
             (*at, spot)
         }));
     }
-    // Nearly all differ in time, which is quick to sort by. What is nearly in order, it is quicker to sort like this.
+    // Most keys differ in time. A stable sort is fast on nearly sorted input.
     keys.sort_by_key(|(at, _)| *at);
-    let received = |spot: &Spot| {
+    let received = |spot: &PartPlace| {
         let part = parts.get(spot.part as usize);
         let received = part.and_then(|part| part.received.get(spot.place as usize));
         Reverse(received.copied())

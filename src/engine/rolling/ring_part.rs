@@ -1,10 +1,10 @@
-//! Filling a ring at once: its orders are taken in by parts, each by a thread of its own, and joined in one pass.
+//! Parallel construction of a ring from parts.
 
 use crate::engine::rolling::ring::{Ring, RingFault};
-use crate::engine::rolling::ring_columns::Columns;
+use crate::engine::rolling::ring_columns::RingColumns;
 use crate::model::{Millis, OrderBrief, Window};
 
-/// Orders on their way into a [`Ring`], which are taken in apart from others.
+/// A part of a [`Ring`] that one thread fills.
 ///
 /// # Examples
 ///
@@ -28,16 +28,16 @@ use crate::model::{Millis, OrderBrief, Window};
 /// ```
 #[derive(Debug)]
 pub struct RingPart {
-    /// Everything but the order of its rows and its cursors is as in a ring.
+    /// A ring with unsorted rows and without cursors.
     ring: Ring,
-    /// Our numbers of pairs by those of whoever hands orders over.
+    /// Our pair numbers by those of the source.
     known: Vec<u32>,
-    /// Whether the orders are in order: of equals the last to arrive stands first then, which must not be turned again.
+    /// Whether the orders are sorted. A second sort would reverse the order of equals.
     settled: bool,
 }
 
 impl RingPart {
-    /// A part without orders, of a ring at an instant.
+    /// Creates an empty part at an instant.
     #[must_use]
     pub fn new(now: Millis) -> Self {
         Self {
@@ -47,18 +47,20 @@ impl RingPart {
         }
     }
 
-    /// Takes in one order, which has arrived after all others of this part; one too old for any window is left out. Where
-    /// its names have a number, no others of this part have it.
+    /// Adds an order; one too old for every window is dropped.
+    ///
+    /// Orders must be given in order of arrival. If the names of an order have a number, no other names of this part
+    /// may have the same.
     ///
     /// # Errors
     ///
-    /// [`RingFault`] where its amount cannot be counted exactly; it is not taken in then.
+    /// [`RingFault`] if the amount cannot be counted exactly; the order is not added then.
     pub fn push(&mut self, order: &OrderBrief<'_>) -> Result<(), RingFault> {
         let (usd, total) = self.ring.with_amount(order.value_usd)?;
         let pair = self.pair(order);
         let ring = &mut self.ring;
         if order.timestamp <= ring.now.back(Window::H24.millis()) {
-            // Its names are known all the same.
+            // The names of a dropped order still count as known.
             return Ok(());
         }
         ring.total = total;
@@ -91,7 +93,7 @@ impl RingPart {
         pair
     }
 
-    /// Brings the orders into the order of a ring; [`Ring::of_parts`] does so, too, but for one part after the other.
+    /// Sorts the orders. [`Ring::of_parts`] also does so, but for one part after the other.
     pub fn settle(&mut self) {
         if !self.settled {
             self.ring.columns.sort();
@@ -101,14 +103,14 @@ impl RingPart {
 }
 
 impl Ring {
-    /// The ring of the orders of some parts, each of which arrived after all of the part before it.
+    /// Merges parts, each of which arrived after the part before it.
     ///
-    /// It is the ring that they would make if they were inserted one by one. It is at `now`, or at the latest instant of
-    /// its parts where that is later.
+    /// The result equals a ring with the same orders inserted one by one. Its instant is the latest of `now` and the
+    /// instants of the parts.
     ///
     /// # Errors
     ///
-    /// [`RingFault::Sum`] where the sum of all amounts cannot be counted exactly.
+    /// [`RingFault::Sum`] if the sum of all amounts exceeds the limit.
     pub fn of_parts(now: Millis, mut parts: Vec<RingPart>) -> Result<Self, RingFault> {
         let now = parts
             .iter()
@@ -121,18 +123,18 @@ impl Ring {
             part.ring.advance(now);
             ring.absorb(&mut part.ring)?;
         }
-        let columns: Vec<&Columns> = parts.iter().map(|part| &part.ring.columns).collect();
-        ring.columns = Columns::together(&columns);
+        let columns: Vec<&RingColumns> = parts.iter().map(|part| &part.ring.columns).collect();
+        ring.columns = RingColumns::together(&columns);
         ring.put_together();
         Ok(ring)
     }
 
-    /// Takes in everything of `part` but its rows, which get our names.
+    /// Adds the sums and names of `part`, and renumbers its rows.
     fn absorb(&mut self, part: &mut Self) -> Result<(), RingFault> {
         self.total = self.with_total(part.total)?;
         let pairs = self.names.absorb(&part.names);
         self.room_for_names();
-        // Pairs of one exchange and coin share their sums.
+        // Pairs with the same exchange and coin share their sums.
         let mut places = vec![usize::MAX; part.names.len()];
         for (theirs, ours) in (0..).zip(&pairs) {
             self.hours.merge(*ours, part.hours.of(theirs));

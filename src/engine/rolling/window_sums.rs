@@ -1,16 +1,16 @@
-//! Exact totals of both sides, and how many orders they are of.
+//! Exact USD totals per side.
 
 use crate::model::{ExactSum, Side, WindowTotals};
 
-/// Exact totals of both sides.
+/// Exact USD totals of both sides, and the number of orders.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(in crate::engine) struct Sums {
-    pub(in crate::engine) long: ExactSum,
-    pub(in crate::engine) short: ExactSum,
-    pub(in crate::engine) cnt: u64,
+pub(crate) struct SideSums {
+    pub(crate) long: ExactSum,
+    pub(crate) short: ExactSum,
+    pub(crate) cnt: u64,
 }
 
-impl Sums {
+impl SideSums {
     fn side(&mut self, side: Side) -> &mut ExactSum {
         match side {
             Side::Long => &mut self.long,
@@ -18,7 +18,7 @@ impl Sums {
         }
     }
 
-    pub(in crate::engine) fn add(&mut self, side: Side, usd: ExactSum) {
+    pub(crate) fn add(&mut self, side: Side, usd: ExactSum) {
         *self.side(side) += usd;
         self.cnt += 1;
     }
@@ -28,8 +28,8 @@ impl Sums {
         self.cnt -= 1;
     }
 
-    pub(in crate::engine) fn merge(&mut self, other: &Self) {
-        // Most names have no orders in the shorter windows, and exact sums are not free.
+    pub(crate) fn merge(&mut self, other: &Self) {
+        // Most names have no orders in the shorter windows, and exact additions are costly.
         if other.cnt == 0 {
             return;
         }
@@ -38,24 +38,24 @@ impl Sums {
         self.cnt += other.cnt;
     }
 
-    pub(in crate::engine) fn total(&self) -> ExactSum {
+    pub(crate) fn total(&self) -> ExactSum {
         self.long.plus(self.short)
     }
 }
 
-/// The running sums of a window.
+/// Running sums of a window.
 #[derive(Debug, Default)]
-pub(crate) struct Running {
+pub(crate) struct WindowSums {
     /// Per exchange and coin.
-    pub(crate) named: Vec<Sums>,
-    /// Of all of them.
-    pub(crate) all: Sums,
+    pub(crate) named: Vec<SideSums>,
+    /// Over all of them.
+    pub(crate) all: SideSums,
 }
 
-impl Running {
-    /// Makes room for the sums of so many names.
+impl WindowSums {
+    /// Grows to the given number of names.
     pub(crate) fn grow(&mut self, names: usize) {
-        self.named.resize(names, Sums::default());
+        self.named.resize(names, SideSums::default());
     }
 
     pub(crate) fn add(&mut self, name: usize, side: Side, usd: ExactSum) {
@@ -72,8 +72,8 @@ impl Running {
         }
     }
 
-    /// Adds what a name had elsewhere.
-    pub(crate) fn merge(&mut self, name: usize, more: &Sums) {
+    /// Adds sums of the same name from another part.
+    pub(crate) fn merge(&mut self, name: usize, more: &SideSums) {
         if let Some(sums) = self.named.get_mut(name) {
             sums.merge(more);
             self.all.merge(more);
@@ -81,8 +81,8 @@ impl Running {
     }
 }
 
-impl From<Sums> for WindowTotals {
-    fn from(sums: Sums) -> Self {
+impl From<SideSums> for WindowTotals {
+    fn from(sums: SideSums) -> Self {
         Self {
             long_usd: sums.long.f64(),
             short_usd: sums.short.f64(),

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use crate::api::{BadQuery, GroupColumn, History};
-use crate::engine::{self, Covered, EngineError, Grouping, TimelineQuestion, View};
+use crate::engine::{self, EngineError, Grouping, RecordedCoverage, TimelineQuestion, View};
 use crate::market::query::market_history::MarketHistory;
 use crate::market::query::market_query::{ExplainedReply, MarketQuery, QueryInputs, QueryNames};
 use crate::market::refusal::Refusal;
@@ -71,7 +71,7 @@ fn check(question: &History, asked: &TimelineQuestion, now: Millis) -> Result<()
 impl MarketQuery for History {
     fn answer(&self, view: &View<'_>) -> Result<ExplainedReply<Self::Reply>, EngineError> {
         let asked = Arc::new(about(self, view.now()));
-        let rows = engine::timeline(view, &asked).rows(&Covered::Unknown);
+        let rows = engine::timeline(view, &asked).rows(&RecordedCoverage::Unknown);
         Ok(ExplainedReply::realised(rows.unwrap_or_default()))
     }
 

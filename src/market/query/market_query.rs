@@ -1,7 +1,7 @@
 //! From a question of the contract to the engine's answer: a short impl for each.
 
 use crate::api::{self, Endpoint};
-use crate::engine::{self, EngineError, Estimate, Explain, View, Wanted};
+use crate::engine::{self, EngineError, Estimate, EstimateBasis, OrderFilter, View};
 use crate::market::market::Market;
 use crate::market::query::market_history::MarketHistory;
 use crate::market::query::measured_map::{is_measured, measured};
@@ -17,7 +17,7 @@ pub struct ExplainedReply<T> {
     /// The reply.
     pub reply: T,
     /// How an estimate was made; `None` for realised totals.
-    pub explain: Option<Explain>,
+    pub explain: Option<EstimateBasis>,
 }
 
 impl<T> ExplainedReply<T> {
@@ -197,7 +197,7 @@ impl MarketQuery for api::Exchanges {
 
 impl MarketQuery for api::Largest {
     fn answer(&self, view: &View<'_>) -> Result<ExplainedReply<Self::Reply>, EngineError> {
-        let wanted = Wanted {
+        let wanted = OrderFilter {
             symbol: self.symbol.as_ref(),
             exchange: self.exchange.as_deref(),
             least: self.min_usd,
@@ -219,8 +219,8 @@ impl MarketQuery for api::Largest {
 }
 
 /// The orders that `question` is about.
-pub(crate) fn wanted(question: &api::Orders) -> Wanted<'_> {
-    Wanted {
+pub(crate) fn wanted(question: &api::Orders) -> OrderFilter<'_> {
+    OrderFilter {
         symbol: question.symbol.as_ref(),
         exchange: question.exchange.as_deref(),
         least: question.min_usd,
@@ -289,7 +289,7 @@ impl MarketQuery for api::Chart {
 impl MarketQuery for api::Heatmap {
     fn answer(&self, view: &View<'_>) -> Result<ExplainedReply<Self::Reply>, EngineError> {
         let view = view
-            .under(self.model.own())
+            .with_model(self.model.own())
             .of_venue(self.exchange.as_deref());
         let map = engine::heatmap(&view, self.symbol.as_str(), self.range, self.model.view())?;
         Ok(map.into())
@@ -312,7 +312,7 @@ impl MarketQuery for api::Heatmap {
 
     fn of_one_ledger(&self, view: &View<'_>, instants: &[Millis]) -> Answers<Self::Reply> {
         let view = view
-            .under(self.model.own())
+            .with_model(self.model.own())
             .of_venue(self.exchange.as_deref());
         let maps = engine::heatmaps(&view, self.symbol.as_str(), self.model.view(), instants);
         maps.into_iter().map(|map| Ok(map?.into())).collect()
@@ -323,7 +323,7 @@ impl MarketQuery for api::Liqmap {
     fn answer(&self, view: &View<'_>) -> Result<ExplainedReply<Self::Reply>, EngineError> {
         let view = view.of_venue(self.exchange.as_deref());
         let (coin, model) = (self.symbol.as_str(), self.model.as_ref());
-        Ok(engine::binned(&view, coin, self.range, model, self.bin)?.into())
+        Ok(engine::liqmap_with_bins(&view, coin, self.range, model, self.bin)?.into())
     }
 
     fn of_market(

@@ -1,7 +1,7 @@
 //! What sampled exchanges leave out: from the question to the estimate.
 
 use crate::api::Undercount;
-use crate::engine::{self, EngineError, Spans, View, WholeTapes};
+use crate::engine::{self, CompleteTapes, EngineError, RecordedRanges, View};
 use crate::market::query::market_history::MarketHistory;
 use crate::market::query::market_query::{ExplainedReply, MarketQuery, QueryInputs};
 use crate::market::refusal::Refusal;
@@ -9,7 +9,7 @@ use crate::model::{Millis, Window};
 
 impl MarketQuery for Undercount {
     fn answer(&self, view: &View<'_>) -> Result<ExplainedReply<Self::Reply>, EngineError> {
-        let rows = engine::undercount(view, self.range, &WholeTapes::At(Spans::new()));
+        let rows = engine::undercount(view, self.range, &CompleteTapes::At(RecordedRanges::new()));
         Ok(ExplainedReply::realised(rows))
     }
 

@@ -1,6 +1,6 @@
 //! What a source records of how its observations were collected.
 
-use crate::engine::{self, Spans};
+use crate::engine::{self, RecordedRanges};
 use crate::market::refusal::Refusal;
 use crate::market::source::view_source::{ViewSource, view_of};
 use crate::model::{Millis, MissedStretch, TimeRange, VenueCoverage, Window};
@@ -17,8 +17,12 @@ pub(crate) trait CoverageSource: ViewSource {
     }
 
     /// The ranges of a window in which every order of an exchange was published and received, by exchange.
-    fn complete_ranges(&self, _as_of: Option<Millis>, _window: Window) -> Result<Spans, Refusal> {
-        Ok(Spans::new())
+    fn complete_ranges(
+        &self,
+        _as_of: Option<Millis>,
+        _window: Window,
+    ) -> Result<RecordedRanges, Refusal> {
+        Ok(RecordedRanges::new())
     }
 
     /// The gaps that overlap `range`.

@@ -9,7 +9,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use futures_util::future::BoxFuture;
 use tokio::sync::watch;
 
-use crate::engine::{Observations, Rows, TableFault, View};
+use crate::engine::{Observations, ObservedTables, TableFault, View};
 use crate::market::arrivals::{ArrivalId, Arrivals};
 use crate::market::refusal::Refusal;
 use crate::market::revision::{Dependency, Revision, SourceState, wall_clock};
@@ -55,7 +55,7 @@ impl MarketFeed {
     /// # Errors
     ///
     /// [`TableFault`] as of [`Observations::new`].
-    pub fn append(&self, rows: Rows) -> Result<(), TableFault> {
+    pub fn append(&self, rows: ObservedTables) -> Result<(), TableFault> {
         self.0.append(rows)
     }
 }
@@ -74,7 +74,7 @@ pub(crate) struct GrowingTables {
 
 #[derive(Debug)]
 struct GrowingState {
-    rows: Rows,
+    rows: ObservedTables,
     observations: Arc<Observations>,
     revision: Revision,
     estimates: BTreeMap<String, Revision>,
@@ -90,7 +90,7 @@ impl GrowingTables {
         let first = Revision::first();
         Self {
             state: Mutex::new(GrowingState {
-                rows: Rows::default(),
+                rows: ObservedTables::default(),
                 observations: Arc::new(Observations::default()),
                 revision: first,
                 estimates: BTreeMap::new(),
@@ -108,7 +108,7 @@ impl GrowingTables {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn append(&self, (orders, bars, open_interest): Rows) -> Result<(), TableFault> {
+    fn append(&self, (orders, bars, open_interest): ObservedTables) -> Result<(), TableFault> {
         // Names are brought into our spelling before anybody is shown them.
         let arrived = Observations::new(orders, Vec::new(), Vec::new(), None)?;
         let places = arrived.in_order_of_arrival();

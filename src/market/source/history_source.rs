@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use crate::engine::{self, CascadeQuestion, Covered, Rows, TimelineQuestion};
+use crate::engine::{self, CascadeQuestion, ObservedTables, RecordedCoverage, TimelineQuestion};
 use crate::market::names::KnownNames;
 use crate::market::refusal::Refusal;
 use crate::market::source::view_source::{ViewSource, view_of};
@@ -10,7 +10,7 @@ use crate::model::{
     Bar, CascadeRow, MapRow, Millis, ObservedOpenInterest, PeriodRow, PositionRow, TimeRange,
 };
 
-/// Rows and aggregates of any time range; without `as_of`, as known now.
+/// ObservedTables and aggregates of any time range; without `as_of`, as known now.
 pub(crate) trait HistorySource: ViewSource {
     /// The coins that have estimates, by name.
     fn coins(&self) -> Result<Vec<String>, Refusal> {
@@ -75,7 +75,7 @@ pub(crate) trait HistorySource: ViewSource {
         as_of: Option<Millis>,
     ) -> Result<Option<Vec<PeriodRow>>, Refusal> {
         view_of(self, as_of, None, |view| {
-            engine::timeline(view, asked).rows(&Covered::Unknown)
+            engine::timeline(view, asked).rows(&RecordedCoverage::Unknown)
         })
     }
 
@@ -113,8 +113,8 @@ pub(crate) trait HistorySource: ViewSource {
         Ok(Vec::new())
     }
 
-    /// Rows that make the same observations again.
-    fn rows(&self) -> Result<Rows, Refusal> {
+    /// ObservedTables that make the same observations again.
+    fn rows(&self) -> Result<ObservedTables, Refusal> {
         view_of(self, None, None, |view| view.observations().rows())
     }
 }

@@ -14,7 +14,7 @@ use pyo3_arrow::input::{AnyArray, AnyRecordBatch};
 use rust_decimal::Decimal;
 
 use crate::api::BadQuery;
-use crate::engine::{InterestUnit, TableFault};
+use crate::engine::{OpenInterestUnit, TableFault};
 use crate::model::{
     self, Column, Kind, Millis, ObservedBar, ObservedLiquidations, ObservedOpenInterest,
     ObservedOpenInterestUsd, ObservedOrder, ObservedPosition, Record, ShortDecimal, Side, Value,
@@ -579,17 +579,17 @@ pub(crate) fn liquidations(
 
 /// Whether a table of open interest counts in USD; one that says both is refused where it is read.
 pub(crate) fn is_in_usd(object: &Bound<'_, PyAny>) -> PyResult<bool> {
-    Reader::new("open_interest", object)?.has(InterestUnit::Usd.column())
+    Reader::new("open_interest", object)?.has(OpenInterestUnit::Usd.column())
 }
 
 /// Open interest, and what its numbers count.
 pub(crate) fn open_interest(
     object: &Bound<'_, PyAny>,
     seen: Seen<'_, '_>,
-) -> PyResult<(Vec<ObservedOpenInterest>, InterestUnit)> {
+) -> PyResult<(Vec<ObservedOpenInterest>, OpenInterestUnit)> {
     let reader = Reader::new("open_interest", object)?;
     match unit_of(&reader)? {
-        InterestUnit::Usd => {
+        OpenInterestUnit::Usd => {
             let rows: Vec<ObservedOpenInterestUsd> = read(&reader, seen)?;
             let rows = rows.into_iter().map(|row| ObservedOpenInterest {
                 symbol: row.symbol,
@@ -597,21 +597,21 @@ pub(crate) fn open_interest(
                 timestamp: row.timestamp,
                 open_interest: row.open_interest_usd,
             });
-            Ok((rows.collect(), InterestUnit::Usd))
+            Ok((rows.collect(), OpenInterestUnit::Usd))
         }
-        InterestUnit::Base => Ok((read(&reader, seen)?, InterestUnit::Base)),
+        OpenInterestUnit::Base => Ok((read(&reader, seen)?, OpenInterestUnit::Base)),
     }
 }
 
 /// What the numbers of a table of open interest count; one that says both is refused.
-pub(crate) fn unit_of(reader: &Reader<'_>) -> PyResult<InterestUnit> {
-    let [base, usd] = [InterestUnit::Base, InterestUnit::Usd].map(InterestUnit::column);
+pub(crate) fn unit_of(reader: &Reader<'_>) -> PyResult<OpenInterestUnit> {
+    let [base, usd] = [OpenInterestUnit::Base, OpenInterestUnit::Usd].map(OpenInterestUnit::column);
     match (reader.has(base)?, reader.has(usd)?) {
         (true, true) => {
             let why = format!("stands beside {usd:?}; a table has one of them");
             Err(reader.refuse(base, &why))
         }
-        (false, true) => Ok(InterestUnit::Usd),
-        (..) => Ok(InterestUnit::Base),
+        (false, true) => Ok(OpenInterestUnit::Usd),
+        (..) => Ok(OpenInterestUnit::Base),
     }
 }

@@ -5,7 +5,7 @@ use serde_json::{Map, Value};
 
 use crate::api::RELATIVE;
 use crate::client::Remarks;
-use crate::engine::Explain;
+use crate::engine::EstimateBasis;
 use crate::model::{EarlierBar, FineCells, Sides, VenueCoverage};
 
 /// What is told beside rows.
@@ -29,7 +29,7 @@ pub(crate) enum Ground {
     /// A service says all of it, as JSON.
     Told(String),
     /// An engine in this process says all of it.
-    Explained(Box<Explain>),
+    Explained(Box<EstimateBasis>),
 }
 
 impl From<Remarks> for Ground {
@@ -44,8 +44,8 @@ impl From<Remarks> for Ground {
     }
 }
 
-impl From<Option<Explain>> for Ground {
-    fn from(explain: Option<Explain>) -> Self {
+impl From<Option<EstimateBasis>> for Ground {
+    fn from(explain: Option<EstimateBasis>) -> Self {
         explain.map_or(Self::Untold, |explain| Self::Explained(Box::new(explain)))
     }
 }

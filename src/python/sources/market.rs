@@ -499,10 +499,10 @@ impl Market {
         highs: Vec<f64>,
     ) -> PyResult<Bound<'py, PyArray1<f64>>> {
         let model = question::chosen(model)?;
-        let moves: Vec<engine::Move> = instants
+        let moves: Vec<engine::PriceMove> = instants
             .iter()
             .zip(lows.iter().zip(&highs))
-            .map(|(at, (low, high))| engine::Move {
+            .map(|(at, (low, high))| engine::PriceMove {
                 at: Millis(*at),
                 low: *low,
                 high: *high,
@@ -511,7 +511,7 @@ impl Market {
         let (market, symbol) = (self.shared(), symbol.to_owned());
         let found = interruptible(py, move || {
             Ok(market.estimated(&symbol, &model, |view| {
-                engine::crossed(view, &symbol, &model, &moves)
+                engine::crossed_by_moves(view, &symbol, &model, &moves)
             })?)
         })?;
         by_turns(py, &found)
@@ -535,7 +535,7 @@ impl Market {
         let (market, symbol) = (self.shared(), symbol.to_owned());
         let found = interruptible(py, move || {
             Ok(market.estimated(&symbol, &model, |view| {
-                engine::refreshed(view, &symbol, &model, &opens, length)
+                engine::crossed_by_periods(view, &symbol, &model, &opens, length)
             })?)
         })?;
         by_turns(py, &found)

@@ -11,7 +11,7 @@ use futures_util::future::BoxFuture;
 use quick_cache::sync::{Cache, DefaultLifecycle, EntryAction, EntryResult};
 use quick_cache::{DefaultHashBuilder, OptionsBuilder, Weighter};
 
-use crate::market::{Explain, Revision};
+use crate::market::{EstimateBasis, Revision};
 use crate::model::Millis;
 use crate::server::reject::Rejection;
 
@@ -37,7 +37,7 @@ pub(crate) struct Estimated {
     /// Unique among all estimates of this process.
     pub(crate) number: u64,
     pub(crate) body: Bytes,
-    pub(crate) explain: Option<Explain>,
+    pub(crate) explain: Option<EstimateBasis>,
     /// When the data it depends on changed last.
     pub(crate) changed_at: Millis,
     /// When the answer changes although the data do not: the last bar is too old then.

@@ -11,8 +11,8 @@ use serde::Serialize;
 
 use crate::api::{self, CARRIED, RELATIVE, ReplyEnvelope};
 use crate::market::{
-    Dependency, Explain, Market, MarketQuery, QueryInputs, RequiredHistory, Revision, ServedMap,
-    VenueCoverage, wall_clock,
+    Dependency, EstimateBasis, Market, MarketQuery, QueryInputs, RequiredHistory, Revision,
+    ServedMap, VenueCoverage, wall_clock,
 };
 use crate::model::{EarlierBar, FineCells, Millis, Sides, Window};
 use crate::server::answers::answer_cache::{CacheKey, Estimated, Realised};
@@ -75,7 +75,7 @@ type Make = Box<dyn Fn(&Market) -> Result<Made, Rejection> + Send>;
 /// The body of an answer, and its explanation.
 struct Made {
     body: Vec<u8>,
-    explain: Option<Explain>,
+    explain: Option<EstimateBasis>,
     earlier: Option<EarlierBar>,
 }
 
@@ -343,7 +343,7 @@ async fn estimated(
 }
 
 /// Adds headers for relative units and for the age of the open interest.
-fn warn_of_units(response: &mut Response, explain: Option<&Explain>) {
+fn warn_of_units(response: &mut Response, explain: Option<&EstimateBasis>) {
     let Some(explain) = explain else { return };
     let headers = response.headers_mut();
     if explain.is_relative() {
@@ -477,7 +477,7 @@ struct Explanation<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     earlier: Option<EarlierBar>,
     #[serde(flatten)]
-    estimate: Option<&'a Explain>,
+    estimate: Option<&'a EstimateBasis>,
     /// The long and short parts of a heatmap's cells.
     #[serde(skip_serializing_if = "Option::is_none")]
     sides: Option<Sides>,
@@ -492,7 +492,7 @@ fn explained(
     market: &Market,
     as_of: Option<Millis>,
     (coverage, earlier): (Option<Vec<VenueCoverage>>, Option<EarlierBar>),
-    estimate: Option<&Explain>,
+    estimate: Option<&EstimateBasis>,
 ) -> Result<Vec<u8>, Rejection> {
     let explanation = encoded(&Explanation {
         source: market.source_told(),
@@ -501,8 +501,8 @@ fn explained(
         coverage,
         earlier,
         estimate,
-        sides: estimate.and_then(Explain::sides),
-        fine: estimate.and_then(Explain::fine_cells),
+        sides: estimate.and_then(EstimateBasis::sides),
+        fine: estimate.and_then(EstimateBasis::fine_cells),
     })?;
     with_explanation(plain, &explanation)
 }

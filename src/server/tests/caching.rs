@@ -105,7 +105,7 @@ async fn who_prefers_it_is_told_how_an_answer_came_to_be_and_nobody_else() {
         // Each twice: the second is the answer as it is kept.
         for prefers in [
             "explain",
-            "wait=1, Explain",
+            "wait=1, EstimateBasis",
             "explain",
             "",
             "explain=0",

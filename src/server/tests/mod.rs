@@ -36,7 +36,7 @@ use super::Rejection;
 use super::router::{SIMULATED, finish, pages, router, routes};
 use super::shared::{Lane, PageState};
 use crate::api::{self, Arguments, Endpoint, ReplyEnvelope};
-use crate::engine::{self, Observations, Wanted};
+use crate::engine::{self, Observations, OrderFilter};
 use crate::market::{
     EndpointVisitor, Market, MarketQuery, QueryInputs, every_endpoint, wall_clock,
 };
@@ -168,7 +168,7 @@ async fn an_answer_is_the_encoded_reply_of_the_engine() {
     let service = service();
     let observations = observed();
     let view = observations.at(None);
-    let largest = engine::largest(&view, Window::H4, Wanted::default(), 7);
+    let largest = engine::largest(&view, Window::H4, OrderFilter::default(), 7);
     assert_eq!(largest.len(), 7);
     let wanted = serde_json::to_vec(&ReplyEnvelope::around(largest)).unwrap();
     let request_ = request(Method::GET, "/api/liquidations/largest?range=4h&limit=7");

@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use crate::archive::Archive;
-use crate::engine::{self, Fit, Fitted, Ring};
+use crate::engine::{self, Fit, FitSource, Ring};
 use crate::market::refusal::{Refusal, RefusalCode};
 use crate::market::source::archive::day_cache::{CacheLimits, DayCache};
 use crate::market::source::archive::live_day;
@@ -116,7 +116,7 @@ impl ArchiveReader {
     }
 }
 
-impl Fitted for ArchiveReader {
+impl FitSource for ArchiveReader {
     fn fit(
         &self,
         own: Option<&Specification>,
@@ -141,7 +141,11 @@ impl Fitted for ArchiveReader {
                 .observations(&self.archive, &needed, day, Some(day), None)
             {
                 Ok(known) => Ok(Some(
-                    known.at(Some(day)).under(own).of_venue(venue).fit(coin),
+                    known
+                        .at(Some(day))
+                        .with_model(own)
+                        .of_venue(venue)
+                        .fit(coin),
                 )),
                 // No bars by then.
                 Err(refusal)

@@ -6,7 +6,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::archive::{Archive, ArchiveError, Filter, ResampledBar};
-use crate::engine::Sources;
+use crate::engine::BarSources;
 use crate::model::{Bar, Millis, ObservedBar, sort_small};
 
 /// Bars of this length are made where there are shorter ones.
@@ -139,7 +139,7 @@ pub(crate) fn together<'a>(
     days: impl Iterator<Item = &'a DayBars> + Clone,
     start: Millis,
     now: Millis,
-) -> (Vec<ObservedBar>, Sources) {
+) -> (Vec<ObservedBar>, BarSources) {
     let ranked = ranked(days.clone());
     let mut series: Vec<MergedBar<'_>> = days
         .flat_map(|day| joined(day, &ranked, start, now))
@@ -150,7 +150,7 @@ pub(crate) fn together<'a>(
     {
         series.pop();
     }
-    let mut sources = Sources::default();
+    let mut sources = BarSources::default();
     for bar in &series {
         sources.push(bar.short.bar.open_time, &bar.venues);
     }

@@ -7,7 +7,7 @@ use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use crate::archive::{Archive, Filter, OrderFold};
-use crate::engine::{CascadeQuestion, Clusters};
+use crate::engine::{CascadeClusters, CascadeQuestion};
 use crate::market::refusal::Refusal;
 use crate::model::{CascadeRow, Millis, OrderBrief};
 
@@ -27,7 +27,7 @@ const MOST: usize = 1_000_000;
 const PAGE: usize = 16_384;
 
 /// The events of a share of the orders.
-struct ClusterShare(Clusters);
+struct ClusterShare(CascadeClusters);
 
 impl OrderFold for ClusterShare {
     fn take(&mut self, order: OrderBrief<'_>) {
@@ -44,7 +44,7 @@ struct ReadStep {
 
 /// What was read.
 struct ReadClusters {
-    clusters: Clusters,
+    clusters: CascadeClusters,
     /// In order of time, without holes; the last has no end, unless what follows is of events that are not asked for.
     steps: Vec<ReadStep>,
 }
@@ -75,7 +75,7 @@ fn read(
     // What arrives meanwhile may be of any day behind.
     ends.pop();
     ends.push(Millis(i64::MAX));
-    let mut clusters = Clusters::new(asked);
+    let mut clusters = CascadeClusters::new(asked);
     let mut steps = Vec::new();
     for end in ends {
         let from = filter.start.unwrap_or_default();
@@ -84,7 +84,7 @@ fn read(
         }
         filter.end = Some(end);
         let (shares, known) =
-            archive.fold_orders(&filter, || ClusterShare(Clusters::new(asked)))?;
+            archive.fold_orders(&filter, || ClusterShare(CascadeClusters::new(asked)))?;
         steps.push(ReadStep {
             end,
             number: known.end.orders,
@@ -113,7 +113,7 @@ pub(crate) fn of_stretch(
 struct RecentCascades {
     /// The question, from when on they are kept.
     asked: Arc<CascadeQuestion>,
-    clusters: Clusters,
+    clusters: CascadeClusters,
     /// What has been taken in.
     steps: Vec<ReadStep>,
     /// Tells the order of arrival from any other.

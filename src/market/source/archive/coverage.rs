@@ -1,6 +1,6 @@
 //! Coverage and gaps of an archive.
 
-use crate::engine::{self, Spans};
+use crate::engine::{self, RecordedRanges};
 use crate::market::refusal::Refusal;
 use crate::market::source::archive::archive_source::ArchiveSource;
 use crate::market::source::coverage_source::CoverageSource;
@@ -52,7 +52,11 @@ impl CoverageSource for ArchiveSource {
             .collect())
     }
 
-    fn complete_ranges(&self, as_of: Option<Millis>, window: Window) -> Result<Spans, Refusal> {
+    fn complete_ranges(
+        &self,
+        as_of: Option<Millis>,
+        window: Window,
+    ) -> Result<RecordedRanges, Refusal> {
         #[expect(
             clippy::redundant_closure_for_method_calls,
             reason = "the method is of one lifetime"

@@ -9,7 +9,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use rust_decimal::Decimal;
 
 use crate::archive::{Archive, Filter};
-use crate::engine::{EngineError, Exposure, Observations};
+use crate::engine::{EngineError, FeedCoverage, Observations};
 use crate::market::refusal::Refusal;
 use crate::market::source::archive::bar_series;
 use crate::market::source::archive::bar_series::DayBars;
@@ -281,7 +281,7 @@ impl DayCache {
             return Ok(observations);
         }
         let heard = archive.covered(start, now, made.as_of)?;
-        Ok(observations.with_exposure(&made.coin, Exposure::new(heard, &usd)))
+        Ok(observations.with_exposure(&made.coin, FeedCoverage::new(heard, &usd)))
     }
 
     /// One day of a coin as it was known at `as_of`.

@@ -1,7 +1,9 @@
-//! Rows and aggregates of an archive, of any time range.
+//! ObservedTables and aggregates of an archive, of any time range.
 
 use crate::archive::{Archive, Filter, OrderFold};
-use crate::engine::{self, CascadeQuestion, Covered, Rows, Timeline, TimelineQuestion};
+use crate::engine::{
+    self, CascadeQuestion, ObservedTables, RecordedCoverage, Timeline, TimelineQuestion,
+};
 use crate::market::names::KnownNames;
 use crate::market::refusal::Refusal;
 use crate::market::source::archive::archive_source::ArchiveSource;
@@ -122,7 +124,7 @@ impl HistorySource for ArchiveSource {
             all.join(&share.0);
         }
         let covered = desk.archive.covered(asked.start, asked.end, as_of)?;
-        Ok(all.rows(&Covered::At(covered)))
+        Ok(all.rows(&RecordedCoverage::At(covered)))
     }
 
     fn cascades(
@@ -228,7 +230,7 @@ impl HistorySource for ArchiveSource {
             .rows)
     }
 
-    fn rows(&self) -> Result<Rows, Refusal> {
+    fn rows(&self) -> Result<ObservedTables, Refusal> {
         Err(Refusal::not_tables())
     }
 }

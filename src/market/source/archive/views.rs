@@ -29,7 +29,7 @@ impl ViewSource for ArchiveSource {
             let found = desk
                 .days
                 .observations(&desk.archive, needed, now, at, number)?;
-            work(&found.seen_from(now).fitted_by(desk));
+            work(&found.at_instant(now).with_fits(desk));
         } else if let Some(at) = at {
             work(&self.ring(desk, at)?.view(&self.nothing));
         } else {

@@ -15,7 +15,7 @@ use futures_util::future::BoxFuture;
 use tokio::sync::watch;
 
 use crate::archive::Archive;
-use crate::engine::{Observations, Rows, Spans, TimelineQuestion, View};
+use crate::engine::{Observations, ObservedTables, RecordedRanges, TimelineQuestion, View};
 use crate::market::arrivals::{ArrivalId, Arrivals};
 use crate::market::names::KnownNames;
 use crate::market::refusal::Refusal;
@@ -278,7 +278,11 @@ impl CoverageSource for ReplaySource {
         self.place.coverage(self.at(as_of)?, window)
     }
 
-    fn complete_ranges(&self, as_of: Option<Millis>, window: Window) -> Result<Spans, Refusal> {
+    fn complete_ranges(
+        &self,
+        as_of: Option<Millis>,
+        window: Window,
+    ) -> Result<RecordedRanges, Refusal> {
         self.place.complete_ranges(self.at(as_of)?, window)
     }
 
@@ -362,7 +366,7 @@ impl HistorySource for ReplaySource {
     }
 
     /// Those that have arrived.
-    fn rows(&self) -> Result<Rows, Refusal> {
+    fn rows(&self) -> Result<ObservedTables, Refusal> {
         let now = self.now()?;
         let (mut orders, mut bars, mut readings) = self.place.rows()?;
         orders.retain(|row| row.order.timestamp.max(row.received_at.unwrap_or_default()) <= now);

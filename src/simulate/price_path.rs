@@ -1,4 +1,4 @@
-//! The price path: shocks with clustered volatility and jumps, common to the market and of each coin's own.
+//! The price path: correlated shocks with clustered volatility and jumps.
 
 use rand::{Rng, RngExt};
 use rand_distr::{Distribution, Exp1, StandardNormal};
@@ -8,32 +8,32 @@ use crate::model::Millis;
 
 /// Length of a bar in milliseconds.
 pub(super) const INTERVAL: i64 = 5 * Millis::MINUTE;
-/// Straight legs of the mark price in a bar.
+/// Straight legs of the mark price per bar.
 pub(super) const STEPS: u8 = 10;
 /// Bars shown: 30 days.
 pub(super) const BARS: usize = 30 * 288;
-/// Bars lived through before the first one shown: 10 days.
+/// Bars simulated before the first one shown: 10 days.
 pub(super) const WARM_UP: usize = 10 * 288;
 const BARS_PER_DAY: f64 = 288.0;
 
-/// The shocks of one bar, in standard deviations of an average day, and how lively the bar is.
+/// Shocks of one bar, in standard deviations of an average day, and its volatility.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Weather {
-    /// One shock per step; over a day of average volatility they have a standard deviation of one.
+pub(super) struct BarShocks {
+    /// One shock per step; a day of average volatility has a standard deviation of one.
     pub(super) shocks: [f64; STEPS as usize],
     /// Volatility over its average.
     pub(super) volatility: f64,
 }
 
-/// A source of shocks whose volatility has a slow and a fast component; a jump stirs the fast one.
+/// A stochastic volatility process with a slow and a fast component; jumps raise the fast one.
 #[derive(Debug)]
-pub(super) struct Climate {
+pub(super) struct VolatilityProcess {
     slow: f64,
     fast: f64,
     jumps_per_day: f64,
 }
 
-impl Climate {
+impl VolatilityProcess {
     pub(super) fn new(jumps_per_day: f64) -> Self {
         Self {
             slow: 0.0,
@@ -43,14 +43,14 @@ impl Climate {
     }
 
     /// The next bar, which opens at `open`.
-    pub(super) fn next(&mut self, open: Millis, rng: &mut impl Rng) -> Weather {
+    pub(super) fn next(&mut self, open: Millis, rng: &mut impl Rng) -> BarShocks {
         const SLOW_SPREAD: f64 = 0.35;
         const FAST_SPREAD: f64 = 0.35;
         let slow_memory = half_life(1.5 * BARS_PER_DAY);
         let fast_memory = half_life(BARS_PER_DAY / 16.0);
         self.slow = remembered(self.slow, slow_memory, SLOW_SPREAD, rng);
         self.fast = remembered(self.fast, fast_memory, FAST_SPREAD, rng);
-        // The mean of the exponential of a normal variable is taken out, so that volatility averages one.
+        // The mean of the log-normal variable is removed, so that volatility averages one.
         let level = self.slow + self.fast
             - f64::midpoint(SLOW_SPREAD * SLOW_SPREAD, FAST_SPREAD * FAST_SPREAD);
         let volatility = level.exp() * hour_of_day(open);
@@ -64,7 +64,7 @@ impl Climate {
                 self.fast += size;
             }
         }
-        Weather { shocks, volatility }
+        BarShocks { shocks, volatility }
     }
 }
 
@@ -72,38 +72,38 @@ fn steps_per_day() -> f64 {
     BARS_PER_DAY * f64::from(STEPS)
 }
 
-/// A mean-reverting value one bar on, with the spread it settles at.
+/// One step of a mean-reverting (Ornstein–Uhlenbeck) value with the stationary spread `spread`.
 fn remembered(value: f64, memory: f64, spread: f64, rng: &mut impl Rng) -> f64 {
     value * memory + spread * (1.0 - memory * memory).sqrt() * normal(rng)
 }
 
-/// What is left after one bar of a value that halves every `bars` bars.
+/// Decay factor per bar for a half-life of `bars` bars.
 fn half_life(bars: f64) -> f64 {
     (-1.0 / bars).exp2()
 }
 
-/// Activity over the day, highest in the American afternoon.
+/// Activity by hour of day, highest at 15:00 UTC.
 fn hour_of_day(open: Millis) -> f64 {
     let day = count(open.0.rem_euclid(Millis::DAY)) / count(Millis::DAY);
     1.0 + 0.3 * ((day - 15.0 / 24.0) * std::f64::consts::TAU).cos()
 }
 
-/// The price of a coin in logarithms, with what liquidations and reversion do to it.
+/// The log price of a coin, with the impact of liquidations and mean reversion.
 #[derive(Debug)]
-pub(super) struct Price {
+pub(super) struct PriceProcess {
     ln: f64,
-    /// Slow average the price is drawn back to.
+    /// Slow average that the price reverts to.
     anchor: f64,
-    /// Move that liquidated quantity still has to make on the book.
+    /// Price impact still to come.
     pending: f64,
-    /// Displacement by liquidations that has not yet reverted.
+    /// Impact of liquidations that has not reverted yet.
     displaced: f64,
 }
 
-impl Price {
-    /// The farthest liquidations move the price in one step; the rest waits for the book to refill.
+impl PriceProcess {
+    /// Largest impact per step; the rest follows later.
     const PUSH: f64 = 0.003;
-    /// Part of a push that reverts.
+    /// Share of the impact that reverts.
     const TRANSIENT: f64 = 0.6;
 
     pub(super) fn new(start: f64) -> Self {
@@ -128,18 +128,18 @@ impl Price {
         self.ln.exp()
     }
 
-    /// Adds market orders that would move the price by `ln`.
+    /// Adds market orders with a total impact of `ln` on the log price.
     pub(super) fn press(&mut self, ln: f64) {
         self.pending += ln;
     }
 }
 
-/// A standard normal number.
+/// Draws a standard normal number.
 pub(super) fn normal(rng: &mut impl Rng) -> f64 {
     StandardNormal.sample(rng)
 }
 
-/// An exponential number of mean one.
+/// Draws an exponential number of mean one.
 pub(super) fn exponential(rng: &mut impl Rng) -> f64 {
     Exp1.sample(rng)
 }

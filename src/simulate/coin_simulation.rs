@@ -1,27 +1,29 @@
-//! The history of one coin: the price moves, traders come and go, and the mark price liquidates them.
+//! The simulation of one coin: price path, traders, exits and liquidations.
 
 use rand::{Rng, RngExt};
 
-use super::book::Book;
-use super::coins::{Coin, VENUE_COUNT, VENUES, count, nearest};
-use super::path::{BARS, Climate, INTERVAL, Price, STEPS, WARM_UP, Weather, exponential, normal};
+use super::coins::{SimulatedCoin, VENUE_COUNT, VENUES, count, nearest};
+use super::position_book::PositionBook;
+use super::price_path::{
+    BARS, BarShocks, INTERVAL, PriceProcess, STEPS, VolatilityProcess, WARM_UP, exponential, normal,
+};
 use super::traders::{self, Habits, Plan};
 use crate::model::{Bar, Millis, Side};
 
-/// Milliseconds of a step; its events lie strictly inside.
+/// Length of a step in milliseconds; events lie strictly inside.
 const STEP: i64 = INTERVAL / STEPS as i64;
 
-/// USD of market orders, over the coin's scale, that move the price by a factor of e.
+/// Market orders, in units of the coin's scale, that move the price by a factor of e.
 const DEPTH: f64 = 5.0;
 
-/// A liquidation, as a venue would see it.
+/// A liquidation as the exchange sees it.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Liquidation {
     pub(super) time: Millis,
     pub(super) side: Side,
     pub(super) venue: usize,
     pub(super) lots: i64,
-    /// Average fill, in ticks.
+    /// Average fill price, in ticks.
     pub(super) ticks: i64,
     /// Mark price that triggered it.
     #[cfg_attr(
@@ -31,24 +33,24 @@ pub(super) struct Liquidation {
     pub(super) trigger: f64,
 }
 
-/// What happened to one coin.
+/// The simulated course of one coin.
 #[derive(Debug)]
-pub(super) struct History {
-    pub(super) coin: Coin,
+pub(super) struct CoinSimulation {
+    pub(super) coin: SimulatedCoin,
     habits: Habits,
     /// The bars after the warm-up.
     pub(super) bars: Vec<Bar>,
-    /// Lots of open interest by venue: at the open of the first bar and at the close of every bar.
+    /// Open interest in lots by exchange: at the first open and at every close.
     pub(super) open_interest: Vec<[i64; VENUE_COUNT]>,
     /// The liquidations after the warm-up, in order of time.
     pub(super) liquidations: Vec<Liquidation>,
     /// The book at the end.
-    pub(super) book: Book,
+    pub(super) book: PositionBook,
 }
 
-/// A bar in the making, in ticks and lots.
+/// A bar under construction, in ticks and lots.
 #[derive(Debug)]
-struct Forming {
+struct BarBuilder {
     open: i64,
     high: i64,
     low: i64,
@@ -56,26 +58,27 @@ struct Forming {
     traded: i64,
 }
 
-impl History {
-    /// Lives through the whole simulation of `coin`, which ends at `end`, under the weather of the market, or until
-    /// `goes_on` says no after a bar.
+impl CoinSimulation {
+    /// Simulates `coin` up to `end` with the shocks of the market.
+    ///
+    /// Stops early when `goes_on` returns false after a bar.
     pub(super) fn live(
-        coin: Coin,
+        coin: SimulatedCoin,
         habits: Habits,
-        market: &[Weather],
+        market: &[BarShocks],
         end: Millis,
         rng: &mut impl Rng,
         goes_on: &(dyn Fn() -> bool + Sync),
     ) -> Self {
-        let mut coins_own = Climate::new(0.7);
-        let mut price = Price::new(coin.start);
+        let mut coins_own = VolatilityProcess::new(0.7);
+        let mut price = PriceProcess::new(coin.start);
         let mut history = Self {
             coin,
             habits,
             bars: Vec::with_capacity(BARS),
             open_interest: Vec::with_capacity(BARS + 1),
             liquidations: Vec::new(),
-            book: Book::new(market.len()),
+            book: PositionBook::new(market.len()),
         };
         let mut last = coin.ticks(coin.start);
         let mut wait = exponential(rng);
@@ -85,13 +88,13 @@ impl History {
             let recorded = number >= WARM_UP;
             if number == WARM_UP {
                 history.liquidations.clear();
-                history.open_interest.push(history.held());
+                history.open_interest.push(history.open_lots());
             }
             let open_time = first.on(span(number));
             let own = coins_own.next(open_time, rng);
             let liveliness = mixed(coin.correlation, weather.volatility, own.volatility);
             let arrivals = coin.arrivals * liveliness.powf(0.8) / f64::from(STEPS);
-            let mut bar = Forming::new(last);
+            let mut bar = BarBuilder::new(last);
             bar.traded = history.book.expire(number, coin.price(last));
             for (step, (common, own)) in weather.shocks.iter().zip(own.shocks).enumerate() {
                 let shock = coin.volatility * mixed(coin.correlation, *common, own);
@@ -116,7 +119,7 @@ impl History {
                 let others = history.others(liveliness, rng);
                 let traded = bar.traded.saturating_add(others);
                 history.bars.push(bar.closed(&coin, open_time, traded));
-                history.open_interest.push(history.held());
+                history.open_interest.push(history.open_lots());
             }
             if !goes_on() {
                 break;
@@ -125,7 +128,7 @@ impl History {
         history
     }
 
-    /// Lets one trader in, `part` of the way along the leg; returns the lots traded.
+    /// Opens a position of one trader at the fraction `part` of the leg; returns the lots traded.
     fn arrive(
         &mut self,
         leg: &Leg,
@@ -138,7 +141,7 @@ impl History {
             return 0;
         };
         let venue = traders::place(VENUES.iter().map(|venue| venue.share), rng);
-        let (longs, shorts) = self.book.held(venue);
+        let (longs, shorts) = self.book.open_lots(venue);
         let side = traders::side(momentum, longs, shorts, rng);
         let entry = self.coin.price(leg.ticks(part));
         let (terms, exits) = plan.take(&self.coin, side, entry);
@@ -147,8 +150,8 @@ impl History {
         terms.lots
     }
 
-    /// Moves the mark price along the leg: whoever it reaches is out; returns the lots traded.
-    fn sweep(&mut self, leg: &mut Leg, price: &mut Price, rng: &mut impl Rng) -> i64 {
+    /// Moves the mark price along the leg and closes reached positions; returns the lots traded.
+    fn sweep(&mut self, leg: &mut Leg, price: &mut PriceProcess, rng: &mut impl Rng) -> i64 {
         let Self {
             coin,
             book,
@@ -163,7 +166,7 @@ impl History {
             }
             let (from, to) = (coin.price(leg.from), coin.price(leg.to));
             let part = (ended.trigger - from) / (to - from);
-            // The order is filled between the trigger and where the price went in the same half minute.
+            // The fill lies between the trigger and the price at the end of the half minute.
             let slipped: f64 = rng.random();
             let fill = ended.trigger + (to - ended.trigger) * slipped * slipped * 0.6;
             liquidations.push(Liquidation {
@@ -184,23 +187,23 @@ impl History {
         traded
     }
 
-    /// Open interest by venue: the heavier side, whose rest the venue's market maker holds against.
-    fn held(&self) -> [i64; VENUE_COUNT] {
+    /// Open interest by exchange: the heavier side. The market maker holds the difference.
+    fn open_lots(&self) -> [i64; VENUE_COUNT] {
         std::array::from_fn(|venue| {
-            let (longs, shorts) = self.book.held(venue);
+            let (longs, shorts) = self.book.open_lots(venue);
             longs.max(shorts)
         })
     }
 
-    /// Lots traded in a bar by those who hold nothing for long: at least one.
+    /// Lots traded in a bar by short-term traders, at least one.
     fn others(&self, liveliness: f64, rng: &mut impl Rng) -> i64 {
-        let open_interest: i64 = self.held().iter().sum();
+        let open_interest: i64 = self.open_lots().iter().sum();
         let turnover = 2.5 / 288.0 * liveliness.powf(1.3) * (0.4 * normal(rng)).exp();
         nearest(count(open_interest) * turnover).max(1)
     }
 }
 
-/// The straight way of the mark price through one step.
+/// The straight path of the mark price in one step.
 #[derive(Clone, Copy, Debug)]
 struct Leg {
     from: i64,
@@ -209,19 +212,19 @@ struct Leg {
 }
 
 impl Leg {
-    /// The instant `part` of the way along, strictly inside the step.
+    /// The instant at the fraction `part`, strictly inside the step.
     fn time(&self, part: f64) -> Millis {
         let inside = nearest(part * count(STEP - 2));
         self.start.on(1 + inside.clamp(0, STEP - 2))
     }
 
-    /// The price `part` of the way along, in ticks.
+    /// The price at the fraction `part`, in ticks.
     fn ticks(&self, part: f64) -> i64 {
         self.from + nearest(part * count(self.to - self.from))
     }
 }
 
-impl Forming {
+impl BarBuilder {
     fn new(open: i64) -> Self {
         Self {
             open,
@@ -238,7 +241,7 @@ impl Forming {
         self.close = ticks;
     }
 
-    fn closed(&self, coin: &Coin, open_time: Millis, traded: i64) -> Bar {
+    fn closed(&self, coin: &SimulatedCoin, open_time: Millis, traded: i64) -> Bar {
         Bar {
             open_time,
             interval: INTERVAL,
@@ -251,7 +254,7 @@ impl Forming {
     }
 }
 
-/// The market's part and the coin's own part of something, by their correlation.
+/// Mixes market and own shocks by the correlation.
 fn mixed(correlation: f64, market: f64, own: f64) -> f64 {
     correlation * market + (1.0 - correlation * correlation).sqrt() * own
 }

@@ -1,16 +1,16 @@
-//! The open positions, and which of them end when the mark price moves.
+//! Open positions of a coin, by the prices that close them.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
 use super::coins::VENUE_COUNT;
-use super::traders::{Exits, Terms};
+use super::traders::{Exits, PositionTerms};
 use crate::model::{Millis, Side};
 
 /// An open position.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Open {
-    pub(super) terms: Terms,
+pub(super) struct OpenPosition {
+    pub(super) terms: PositionTerms,
     pub(super) venue: usize,
     #[cfg_attr(
         not(test),
@@ -18,70 +18,70 @@ pub(super) struct Open {
     )]
     pub(super) opened: Millis,
     alive: bool,
-    /// The next position that ends in the same bar.
+    /// The next position that expires in the same bar.
     next: Option<u32>,
 }
 
-/// A position that ended.
+/// A closed position.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Ended {
+pub(super) struct ClosedPosition {
     pub(super) side: Side,
     pub(super) venue: usize,
     pub(super) lots: i64,
-    /// The price that ended it.
+    /// The price that closed it.
     pub(super) trigger: f64,
     pub(super) liquidated: bool,
 }
 
-/// All positions of a coin, by the prices that end them.
+/// All positions of a coin in two heaps of trigger prices.
 ///
-/// A trigger price is kept by its bits, whose order is that of positive numbers, so equal prices are broken by age
-/// and every run pops the same order. Entries of positions that ended otherwise are dropped when they come up.
+/// A trigger is stored as the bits of a positive double, which sort like the number. Ties are broken by age, so every
+/// run gives the same order. Entries of closed positions are skipped.
 #[derive(Debug)]
-pub(super) struct Book {
-    positions: Vec<Open>,
+pub(super) struct PositionBook {
+    positions: Vec<OpenPosition>,
     falling: BinaryHeap<(u64, u32)>,
     rising: BinaryHeap<Reverse<(u64, u32)>>,
-    /// By bar, the first of a chain of positions whose time is up.
+    /// Per bar, the head of a linked list of expiring positions.
     due: Vec<Option<u32>>,
-    /// Lots held by venue and side.
-    held: [[i64; 2]; VENUE_COUNT],
+    /// Open lots by exchange and side.
+    open_lots: [[i64; 2]; VENUE_COUNT],
 }
 
-impl Book {
-    /// An empty book for so many bars.
+impl PositionBook {
+    /// Creates an empty book for so many bars.
     pub(super) fn new(bars: usize) -> Self {
         Self {
             positions: Vec::new(),
             falling: BinaryHeap::new(),
             rising: BinaryHeap::new(),
             due: vec![None; bars],
-            held: [[0; 2]; VENUE_COUNT],
+            open_lots: [[0; 2]; VENUE_COUNT],
         }
     }
 
-    /// Lots the traders of a venue hold long and short.
-    pub(super) fn held(&self, venue: usize) -> (i64, i64) {
-        self.held
+    /// Open lots of traders on an exchange, long and short.
+    pub(super) fn open_lots(&self, venue: usize) -> (i64, i64) {
+        self.open_lots
             .get(venue)
             .map_or((0, 0), |&[long, short]| (long, short))
     }
 
-    /// The positions still open, oldest first.
-    pub(super) fn open(&self) -> impl Iterator<Item = &Open> {
+    /// The open positions, oldest first.
+    pub(super) fn open(&self) -> impl Iterator<Item = &OpenPosition> {
         self.positions.iter().filter(|position| position.alive)
     }
 
-    /// Opens a position that ends at the start of bar `due` at the latest.
+    /// Opens a position that expires at the start of bar `due`.
     pub(super) fn enter(
         &mut self,
-        terms: Terms,
+        terms: PositionTerms,
         exits: Exits,
         venue: usize,
         opened: Millis,
         due: usize,
     ) {
-        // A run opens fewer than a million positions.
+        // A run opens fewer than 2³² positions.
         let Ok(id) = u32::try_from(self.positions.len()) else {
             return;
         };
@@ -89,7 +89,7 @@ impl Book {
         if let Some(first) = self.due.get_mut(due) {
             next = first.replace(id);
         }
-        self.positions.push(Open {
+        self.positions.push(OpenPosition {
             terms,
             venue,
             opened,
@@ -105,8 +105,8 @@ impl Book {
         self.add(venue, terms.side, terms.lots);
     }
 
-    /// Ends every position whose trigger the mark price reaches on its way to `to`, in the order it reaches them.
-    pub(super) fn cross(&mut self, to: f64, mut on_end: impl FnMut(Ended)) {
+    /// Closes every position with a trigger on the path to `to`, in order of the path.
+    pub(super) fn cross(&mut self, to: f64, mut on_end: impl FnMut(ClosedPosition)) {
         while let Some(&(bits, id)) = self.falling.peek()
             && f64::from_bits(bits) >= to
         {
@@ -125,7 +125,7 @@ impl Book {
         }
     }
 
-    /// Ends the positions whose time is up in bar `bar` at `price`, and returns their lots.
+    /// Closes the positions that expire in bar `bar` at `price`, and returns their lots.
     pub(super) fn expire(&mut self, bar: usize, price: f64) -> i64 {
         let mut lots = 0_i64;
         let mut next = self.due.get_mut(bar).and_then(Option::take);
@@ -141,14 +141,14 @@ impl Book {
         lots
     }
 
-    fn end(&mut self, id: u32, trigger: f64) -> Option<Ended> {
+    fn end(&mut self, id: u32, trigger: f64) -> Option<ClosedPosition> {
         let position = self.positions.get_mut(usize::try_from(id).ok()?)?;
         if !std::mem::take(&mut position.alive) {
             return None;
         }
-        let Open { terms, venue, .. } = *position;
+        let OpenPosition { terms, venue, .. } = *position;
         self.add(venue, terms.side, -terms.lots);
-        Some(Ended {
+        Some(ClosedPosition {
             side: terms.side,
             venue,
             lots: terms.lots,
@@ -158,12 +158,12 @@ impl Book {
     }
 
     fn add(&mut self, venue: usize, side: Side, lots: i64) {
-        if let Some(held) = self
-            .held
+        if let Some(open_lots) = self
+            .open_lots
             .get_mut(venue)
             .and_then(|sides| sides.get_mut(side.index()))
         {
-            *held = held.saturating_add(lots);
+            *open_lots = open_lots.saturating_add(lots);
         }
     }
 }
@@ -172,8 +172,8 @@ impl Book {
 mod tests {
     use super::*;
 
-    fn long(entry: f64, liquidation: f64, stop: Option<f64>) -> (Terms, Exits) {
-        let terms = Terms {
+    fn long(entry: f64, liquidation: f64, stop: Option<f64>) -> (PositionTerms, Exits) {
+        let terms = PositionTerms {
             side: Side::Long,
             leverage: 10.0,
             entry,
@@ -187,11 +187,16 @@ mod tests {
         (terms, exits)
     }
 
-    fn enter(book: &mut Book, (terms, exits): (Terms, Exits), venue: usize, due: usize) {
+    fn enter(
+        book: &mut PositionBook,
+        (terms, exits): (PositionTerms, Exits),
+        venue: usize,
+        due: usize,
+    ) {
         book.enter(terms, exits, venue, Millis(0), due);
     }
 
-    fn crossed(book: &mut Book, to: f64) -> Vec<(f64, bool)> {
+    fn crossed(book: &mut PositionBook, to: f64) -> Vec<(f64, bool)> {
         let mut ended = Vec::new();
         book.cross(to, |end| ended.push((end.trigger, end.liquidated)));
         ended
@@ -199,7 +204,7 @@ mod tests {
 
     #[test]
     fn a_falling_price_ends_longs_from_the_nearest_on_and_touching_is_enough() {
-        let mut book = Book::new(4);
+        let mut book = PositionBook::new(4);
         enter(&mut book, long(100.0, 91.0, None), 0, 9);
         enter(&mut book, long(100.0, 95.0, None), 1, 9);
         enter(&mut book, long(100.0, 90.0, Some(93.0)), 2, 9);
@@ -209,7 +214,7 @@ mod tests {
             [(95.0, true), (93.0, false), (91.0, true)]
         );
         assert_eq!(book.open().count(), 0);
-        assert_eq!(book.held(0), (0, 0));
+        assert_eq!(book.open_lots(0), (0, 0));
         assert_eq!(
             crossed(&mut book, 200.0),
             [],
@@ -218,15 +223,15 @@ mod tests {
     }
 
     #[test]
-    fn a_position_whose_time_is_up_leaves_once() {
-        let mut book = Book::new(4);
+    fn an_expired_position_closes_once() {
+        let mut book = PositionBook::new(4);
         enter(&mut book, long(100.0, 91.0, None), 0, 2);
         enter(&mut book, long(100.0, 92.0, None), 0, 2);
-        assert_eq!(book.held(0), (6, 0));
+        assert_eq!(book.open_lots(0), (6, 0));
         assert_eq!(book.expire(1, 100.0), 0);
         assert_eq!(crossed(&mut book, 92.0), [(92.0, true)]);
         assert_eq!(book.expire(2, 100.0), 3);
         assert_eq!(book.expire(2, 100.0), 0);
-        assert_eq!(book.held(0), (0, 0));
+        assert_eq!(book.open_lots(0), (0, 0));
     }
 }
