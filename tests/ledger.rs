@@ -1,4 +1,4 @@
-//! The ledger against a plain oracle, its invariants, and its closed forms.
+//! The ledger against a plain reference, its invariants, and closed forms.
 
 #![allow(
     clippy::unwrap_used,
@@ -82,11 +82,11 @@ fn parameters() -> impl Strategy<Value = Parameters> {
     ]
 }
 
-/// A tick: the price, what of the price range so far turns out to be no price, and what else is known by then.
+/// A tick: price change, whether the range so far is withdrawn, and the other inputs.
 type Tick = (f64, bool, f64, f64, Option<(f64, f64)>);
 
 fn ticks() -> impl Strategy<Value = Vec<Vec<Tick>>> {
-    // Open interest that all but vanishes makes the scale of the cells vanish.
+    // Open interest near zero makes the scale of the cells tiny.
     let open_interest = prop_oneof![9 => 100.0..2000.0_f64, 1 => Just(1e-90), 1 => Just(0.0)];
     let price = prop_oneof![6 => -0.004..0.004_f64, 1 => -0.1..0.1_f64];
     let wrong = prop_oneof![7 => Just(false), 1 => Just(true)];
@@ -146,7 +146,7 @@ fn the_default_parameters_are_the_documented_ones() {
     assert!(close(weights, 1.0, 1e-12));
 }
 
-/// One bar relative to the one before it.
+/// A bar relative to the previous one.
 #[derive(Clone, Debug)]
 struct PriceMove {
     change: f64,
@@ -210,7 +210,7 @@ fn close(a: f64, b: f64, tolerance: f64) -> bool {
     (a - b).abs() <= tolerance * a.abs().max(b.abs())
 }
 
-/// Every cell, what is not located, what was swept and how much of it counted, to nine digits.
+/// Compares every cell, the unlocated mass, the crossed mass and the liquidated share to nine digits.
 fn agree(ledger: &Ledger, oracle: &Oracle) -> Result<(), TestCaseError> {
     for side in SIDES {
         prop_assert!(close(
@@ -436,7 +436,7 @@ proptest! {
         let older = ledger.clone();
         let mut other = ledger.clone();
         ledger.step(last);
-        // More volume is more churn; everything else is the same.
+        // More volume means more churn; all else is equal.
         other.step(&Step { volume_ratio: 1.0 + more, ..*last });
         let mut fresh = Ledger::new(parameters.clone(), 0.0);
         fresh.step(last);
@@ -458,7 +458,7 @@ proptest! {
     #[test]
     fn a_tier_does_not_depend_on_the_others(moves in moves(60), parameters in parameters()) {
         let mut moves = moves;
-        // What price crossed is split by weights only where the realised amount is known.
+        // Crossed mass is split by weights only with known liquidations.
         for step in &mut moves {
             step.realised = [None; 2];
         }
@@ -612,7 +612,7 @@ fn the_realised_amount_says_how_much_of_the_swept_mass_died() {
         ..still(99.9, 40.0)
     };
     let mut some = known.clone();
-    // The tier of 100 alone was crossed: 40 contracts, weighted by a quarter.
+    // Only tier 100 was crossed: 40 contracts with a weight of a quarter.
     some.step(&swept(Some(2.5)));
     assert_eq!(some.phi(), [0.25, 0.0]);
     let mut all = known.clone();
@@ -636,7 +636,7 @@ fn constant_deposits_settle_at_their_sum_over_the_loss() {
         days: 1.0,
         ..still(100.0, 50.0)
     };
-    // A tenth of 50 is opened anew in every bar, and nine tenths of what stood there are kept.
+    // Every bar replaces a tenth of 50, and nine tenths of the previous mass remain.
     for bars in 1..=500 {
         ledger.step(&step);
         let standing = 5.0 * (1.0 - 0.9_f64.powi(bars)) / (1.0 - 0.9);
@@ -654,7 +654,7 @@ fn a_vanishing_factor_is_folded_into_the_cells_without_loss() {
     let parameters = certain();
     let mut ledger = Ledger::new(parameters.clone(), 1e9);
     let mut oracle = Oracle::new(parameters, 1e9);
-    // Down by ten decades, up again: the common factor shrinks by 1e-10 in each of 40 rounds.
+    // Ten decades down and up again: the scale shrinks by 1e-10 in each of 40 rounds.
     for round in 0..80 {
         let step = still(
             100.0 + 0.05 * f64::from(round % 7),

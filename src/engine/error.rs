@@ -7,7 +7,7 @@ use crate::model::Millis;
 #[non_exhaustive]
 pub enum EngineError {
     /// No bar of the coin has closed yet.
-    #[error("{coin:?} has no closed bar by {now}; coins with bars: {}", listed(.known))]
+    #[error("{coin:?} is unknown: no bar of it has closed by {now}; known are {}", listed(.known))]
     UnknownCoin {
         /// The requested coin.
         coin: String,
@@ -60,7 +60,7 @@ pub enum EngineError {
         first: Millis,
     },
     /// The open interest of the requested exchange is unknown.
-    #[error("the open interest of {coin:?} on {exchange:?} is unknown at {now}")]
+    #[error("the open interest of {coin:?} on {exchange:?} is not known by {now}")]
     UnknownVenue {
         /// The requested coin.
         coin: String,
@@ -93,7 +93,7 @@ pub enum EngineError {
     },
     /// The bars of the coin cannot be resampled to the requested length.
     #[error(
-        "bars of {} cannot be made from the bars of {coin:?}, which have {}; {}",
+        "bars of {} cannot be made from the bars of {coin:?} of {}; {}",
         span(*.size), either(.lengths), instead(.lengths, *.size)
     )]
     NoSuchLength {

@@ -1,4 +1,4 @@
-//! The replay by definition: each quantity of each bar is looked up in the tables anew.
+//! A reference replay: each quantity of each bar is computed from the tables directly.
 
 use std::collections::BTreeSet;
 
@@ -12,7 +12,7 @@ use proptest::prelude::*;
 use super::oracle::Oracle;
 use super::{DAY, MINUTE, NOW, bar, order, reading};
 
-/// A market of one coin: bars that may leave gaps, readings of open interest of some venues, orders.
+/// A market of one coin: bars with gaps, open interest of some exchanges, and orders.
 #[derive(Clone, Debug)]
 pub(crate) struct Market {
     pub(crate) coin: &'static str,
@@ -47,7 +47,7 @@ pub(crate) fn markets(interval: i64, most: usize) -> impl Strategy<Value = Marke
         6 => prop::collection::vec((0..2_u8, -span / 4..span, 100.0..2000.0_f64), 1..40),
     ];
     let orders = {
-        // At the very open of a bar, too: there one bar ends and the next begins.
+        // Also exactly at the open of a bar, where the previous one ends.
         let time = prop_oneof![0..span, (0..most as i64).prop_map(move |i| i * interval)];
         prop::collection::vec((any::<bool>(), 1..90_000_i64, time), 0..30)
     };
@@ -110,7 +110,7 @@ pub(crate) fn markets(interval: i64, most: usize) -> impl Strategy<Value = Marke
         })
 }
 
-/// The parameters that both models are documented to have.
+/// The documented parameters of both models.
 pub(crate) fn parameters(coin: &str) -> Parameters {
     let leverages = [
         2.0, 3.0, 4.0, 5.0, 7.0, 10.0, 15.0, 20.0, 25.0, 33.0, 50.0, 75.0, 100.0, 125.0_f64,
@@ -137,7 +137,7 @@ pub(crate) fn parameters(coin: &str) -> Parameters {
     }
 }
 
-/// Everything by definition: each quantity of each bar is looked up in the tables anew.
+/// The reference replay of a market.
 pub(crate) struct Definition<'a> {
     pub(crate) market: &'a Market,
     pub(crate) bars: Vec<ObservedBar>,
@@ -172,7 +172,7 @@ impl<'a> Definition<'a> {
         self.bars.last().unwrap().timestamp.0 + self.interval
     }
 
-    /// What each venue holds whose reading is fresh.
+    /// Last fresh reading of each exchange.
     fn held(&self, at: i64) -> [Option<f64>; 2] {
         ["bybit", "okx"].map(|venue| {
             let latest = self
@@ -193,7 +193,7 @@ impl<'a> Definition<'a> {
             .reduce(|sum, value| sum + value)
     }
 
-    /// How many times as much the venues that are fresh now held before, as all that were fresh then.
+    /// Factor from the exchanges fresh before to those fresh now.
     fn regrouped(before: [Option<f64>; 2], now: [Option<f64>; 2]) -> Option<f64> {
         let fresh = |held: [Option<f64>; 2]| held.map(|value| value.is_some());
         let was: f64 = before.into_iter().flatten().sum();
@@ -204,7 +204,7 @@ impl<'a> Definition<'a> {
         (fresh(before) != fresh(now) && was > 0.0).then(|| these / was)
     }
 
-    /// Mean volume of the seven days before.
+    /// Mean volume of the previous seven days.
     pub(crate) fn before(&self, bar: &ObservedBar) -> Option<f64> {
         let volumes: Vec<f64> = self
             .market
@@ -272,7 +272,7 @@ impl<'a> Definition<'a> {
         })
     }
 
-    /// The state of the ledger at `at`.
+    /// State of the ledger at `at`.
     pub(crate) fn ledger(&self, model: Model, at: i64, now: i64) -> Oracle {
         let start = self.start();
         let mut ledger = Oracle::new(

@@ -1,4 +1,4 @@
-//! The four estimated replies.
+//! The estimates.
 
 use std::collections::BTreeMap;
 
@@ -21,7 +21,7 @@ fn near(a: f64, b: f64) -> bool {
     (a - b).abs() <= 1e-9 * a.abs().max(b.abs())
 }
 
-/// USD per fine bin, `kappa` of what the tiers weigh.
+/// USD per fine bin: `kappa` times the tier weights.
 fn usd_by_bin(ledger: &Oracle, coin: &str, kappa: f64) -> BTreeMap<i64, f64> {
     let mut usd = BTreeMap::new();
     for side in [Side::Long, Side::Short] {
@@ -35,7 +35,7 @@ fn usd_by_bin(ledger: &Oracle, coin: &str, kappa: f64) -> BTreeMap<i64, f64> {
     usd
 }
 
-/// The row of `reply` that holds a price.
+/// The row of `reply` that contains a price.
 fn row_of(reply: &HeatmapGrid, price: f64) -> usize {
     let distance = |row: &f64| (row / price).ln().abs();
     reply
@@ -99,7 +99,7 @@ proptest! {
     fn every_bin_of_the_map_is_the_definitions(
         (market, interval, range) in prop_oneof![
             (markets(15 * MINUTE, 120), Just(15 * MINUTE), Just(MapRange::D1)),
-            // Long enough for bars to fall out of the seven days a volume is compared with.
+            // Long enough for bars to leave the seven-day volume window.
             (markets(2 * HOUR, 150), Just(2 * HOUR), Just(MapRange::D7)),
         ],
     ) {
@@ -124,7 +124,7 @@ proptest! {
                 }
             }
         }
-        // Open interest that differs in its last digit opens positions worth as much: no more than dust may differ.
+        // A change in the last digit of open interest opens a tiny position; the effect must stay tiny.
         let dust = 1e-12 * bins.values().flatten().copied().fold(0.0, f64::max);
         let mut found = BTreeMap::new();
         for (bin, tiers) in reply.bins.iter().zip(reply.tiers.chunks(4)) {
@@ -243,7 +243,7 @@ proptest! {
     }
 }
 
-/// Bars of `interval` that wander within a percent, up to now, with constant open interest.
+/// Bars of `interval` up to now within one percent, with constant open interest.
 fn calm(interval: i64, count: i64) -> Observations {
     calm_with(interval, count, vec![])
 }
@@ -359,9 +359,9 @@ fn a_long_range_is_given_where_the_bars_reach_back_to_its_start() {
     let refused = liqmap(&calm(DAY, 80).at(None), "BTC", MapRange::M3, None).unwrap_err();
     assert_eq!(
         refused.to_string(),
-        r#"the bars of "BTC" begin at 2026-03-23T00:00:00Z, and 3M begins at 2026-03-13T00:00:00Z; "all" takes what there is"#
+        r#"the bars of "BTC" start at 2026-03-23T00:00:00Z, after the start of 3M at 2026-03-13T00:00:00Z; use the range "all""#
     );
-    // A month and less take what there is, as the contract says of no end.
+    // Ranges up to a month use the bars there are.
     assert!(liqmap(&calm(DAY, 3).at(None), "BTC", MapRange::M1, None).is_ok());
 }
 
@@ -448,7 +448,7 @@ fn a_wide_range_of_prices_has_coarser_rows_of_equal_ratio() {
     )
     .unwrap()
     .reply;
-    // 47 moves of 2 % with 3 % on either side are 2001 bins of 5 basis points: seven to a row.
+    // 47 moves of 2 % with 3 % on both sides make 2001 bins of 5 basis points: seven per row.
     assert!(
         reply
             .prices
@@ -541,7 +541,7 @@ fn an_empty_map_falls_back_to_the_current_price() {
 
 #[test]
 fn an_order_received_later_is_no_part_of_an_estimate() {
-    // In this bar the price rises by more than half a percent and crosses shorts.
+    // This bar rises by more than half a percent and crosses shorts.
     let mut late = order("okx", "BTCUSDT", Side::Short, 900_000, NOW - 20 * MINUTE);
     late.received_at = Some(Millis(NOW));
     let with = calm_with(15 * MINUTE, 96, vec![late]);
@@ -596,7 +596,7 @@ fn gaps_are_counted_from_more_than_three_missing_bars() {
 #[test]
 fn an_estimate_counts_the_bars_whose_open_interest_lacks_a_venue_and_takes_its_silence_for_no_trade()
  {
-    // Twelve bars of five minutes; one venue reports at each close, the other every half hour.
+    // Twelve bars of five minutes; one exchange reports at each close, the other every half hour.
     let mapped = |slow: i64| {
         let mut readings = Vec::new();
         for i in 0..=12 {
@@ -621,12 +621,12 @@ fn an_estimate_counts_the_bars_whose_open_interest_lacks_a_venue_and_takes_its_s
         liqmap(&observations.at(None), "BTC", MapRange::D1, None).unwrap()
     };
     let maps = [5, 15, 30].map(mapped);
-    // A reading is carried for fifteen minutes, so of six closes in half an hour it lacks at those 20 and 25 after.
+    // A reading lasts fifteen minutes, so it is missing at the closes 20 and 25 minutes later.
     let partial = maps
         .each_ref()
         .map(|map| map.explain.open_interest_partial_bars);
     assert_eq!(partial, [0, 0, 4]);
-    // What the silent venue holds is not closed as it falls silent, nor opened anew as it is heard again.
+    // Positions of a silent exchange neither close nor open again.
     let [steady, _, silent] = maps.map(|map| map.explain.located_share);
     for (steady, silent) in steady.iter().zip(&silent) {
         assert!(
@@ -699,7 +699,7 @@ fn an_estimate_is_made_with_the_parameters_of_the_caller() {
     let levels = levels(&view.with_model(Some(&own)), "BTC", None).unwrap();
     assert_eq!(levels.explain.tiers, [20.0]);
     assert_eq!(levels.explain.maintenance_margins, [0.01]);
-    // The contract's four are shown, and what stands at 20x stands for those near 25x.
+    // Replies show four leverages; tier 20 counts under 25.
     let located = levels.reply.tiers.values();
     let located: Vec<bool> = located.map(|tier| tier.long_intensity > 0.0).collect();
     assert_eq!(located, [false, true, false, false]);
@@ -728,7 +728,7 @@ fn what_a_move_crosses_is_the_map_between_the_price_and_its_ends() {
     for (side, usd) in [(Side::Long, all[0]), (Side::Short, all[1])] {
         assert!(near(usd, of(side, 0.9)), "{side}: {usd}");
     }
-    // Fine bins of 5 bp against those of the map: one map bin may be cut.
+    // Fine bins of 5 basis points do not align with map bins, so one map bin may be split.
     for (side, usd) in [(Side::Long, near_by[0]), (Side::Short, near_by[1])] {
         assert!(
             of(side, 0.048) <= usd && usd <= of(side, 0.052),
@@ -755,7 +755,7 @@ fn a_sweep_knows_nothing_of_the_future_and_one_bar_is_crossed_as_it_is_found() {
     let frozen = crossed_by_moves(&view, "BTC", &model, &moves).unwrap();
     assert_eq!(frozen[0], None);
     let by_bar = crossed_by_periods(&view, "BTC", &model, &opens, 15 * MINUTE).unwrap();
-    // Nothing is known before the first bar has closed.
+    // Nothing is known before the first close.
     assert_eq!(by_bar, frozen);
     let by_hour: Vec<Millis> = opens.iter().copied().step_by(4).collect();
     let hours = crossed_by_periods(&view, "BTC", &model, &by_hour, HOUR).unwrap();

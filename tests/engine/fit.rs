@@ -1,4 +1,4 @@
-//! The online fit, held against markets of which it is known what share of what is crossed is reported.
+//! The online fit on markets with a known reported share.
 
 use liqdata::engine::{Fit, FitState, Observations, PriceMove, crossed_by_moves, heatmap, liqmap};
 use liqdata::model::{
@@ -11,7 +11,7 @@ use crate::{DAY, HOUR, MINUTE, NOW};
 const COIN: &str = "BTC";
 const DAYS: i64 = 60;
 
-/// A path of the price in bars of a quarter of an hour, made of its seed alone.
+/// A price path in bars of a quarter of an hour, determined by its seed.
 fn path(seed: u64, days: i64) -> (Vec<ObservedBar>, Vec<ObservedOpenInterest>) {
     let mut chance = fastrand::Rng::with_seed(seed);
     let mut normal = move || (0..12).map(|_| chance.f64()).sum::<f64>() - 6.0;
@@ -44,7 +44,7 @@ fn path(seed: u64, days: i64) -> (Vec<ObservedBar>, Vec<ObservedOpenInterest>) {
     (bars, readings)
 }
 
-/// The moves of whole hours, by open: what the price did in the four bars of each.
+/// Price moves of whole hours, each from its four bars.
 fn moves(bars: &[ObservedBar]) -> Vec<PriceMove> {
     let hours = bars.chunks_exact(4);
     hours
@@ -56,8 +56,7 @@ fn moves(bars: &[ObservedBar]) -> Vec<PriceMove> {
         .collect()
 }
 
-/// A market whose liquidations are `share` of what is crossed of the map of `model`, by day and side, times the mean of
-/// `calm` exponentials.
+/// A market that reports `share` of the crossed USD, by day and side, times the mean of `calm` exponentials.
 fn reported(
     seed: u64,
     days: i64,
@@ -89,7 +88,7 @@ fn reported(
     (made.with_liquidations(rows.collect()).unwrap(), moves)
 }
 
-/// As `reported` of the exposed map, as noisy as single exponentials.
+/// As `reported` of the exposure map, with the noise of single exponentials.
 fn market(
     seed: u64,
     days: i64,
@@ -102,7 +101,7 @@ fn own(specification: Specification) -> Chosen {
     Chosen::Own(Box::new(specification))
 }
 
-/// The fit that a map of now rests on.
+/// The fit behind the present map.
 fn fit_of(made: &Observations, model: &Chosen) -> Fit {
     let map = liqmap(&made.at(None), COIN, MapRange::D7, Some(model)).unwrap();
     map.explain.fit.unwrap()
@@ -112,7 +111,7 @@ fn expected() -> Chosen {
     Model::Expected.into()
 }
 
-/// What model 3 told of each hour before it began, and what the hour brought, of the last `days`.
+/// Predicted and realised USD of each hour in the last `days`.
 fn told(
     made: &Observations,
     moves: &[PriceMove],
@@ -149,7 +148,7 @@ fn the_share_that_is_reported_is_found_for_each_side() {
     for (theta, kappa) in fit.theta.iter().zip(fit.kappa) {
         assert!((theta.iter().sum::<f64>() / kappa - 1.0).abs() < 1e-12);
     }
-    // Nothing comes from the path alone here; a quarter was expected to before anything was known.
+    // Nothing comes from the path here; the prior expected a quarter.
     assert!(fit.path_share.unwrap().iter().all(|share| *share < 0.22));
     assert!(fit.score.unwrap() > 0.05, "{:?}", fit.score);
 }
@@ -231,7 +230,7 @@ fn the_prior_stands_until_two_hundred_periods_have_liquidations() {
         let map = liqmap(&made.at(as_of), COIN, MapRange::D1, None).unwrap();
         (map.explain.model, map.explain.fit.map(|fit| fit.state))
     };
-    // Where nothing is fitted the map is model 2's.
+    // Without a fit the map is that of model 2.
     assert_eq!(known(190), (2, None));
     assert_eq!(known(300), (3, Some(FitState::Fitted)));
     let as_of = Some(moves[190].at);
@@ -278,7 +277,7 @@ fn a_fit_knows_nothing_of_what_came_after_its_day() {
         }
     }
     assert!(differ > 100, "{differ}");
-    // What is told of an instant is the same whoever asks, and whatever was asked before.
+    // The answer does not depend on earlier questions.
     let alone = market(8, 40, |_, _| 0.06).0;
     let as_of = Some(Millis(cut));
     for made in [&made, &other, &alone] {
@@ -290,14 +289,14 @@ fn a_fit_knows_nothing_of_what_came_after_its_day() {
 
 #[test]
 fn what_is_reported_is_told_from_what_is_not() {
-    // Of the tiers from 50 on a tenth is reported, of those below nothing.
+    // A tenth of the tiers from 50 on is reported, and nothing of those below.
     let high = own(Specification {
         tiers: Some(vec![50, 75, 100, 125]),
         ..Specification::default()
     });
     let (made, _) = reported(9, DAYS, &high, 100, |_, _| 0.1);
     let plain = Specification::default();
-    // How much more the weights of the tiers that are reported have moved off the prior than the others'.
+    // Movement of the reported tiers away from the prior, over that of the others.
     let told_apart = |nu: Option<f64>| {
         let model = own(Specification {
             kappa0: Some(0.3),
@@ -328,7 +327,7 @@ fn what_is_reported_is_told_from_what_is_not() {
 #[test]
 fn what_a_map_does_not_explain_is_not_told_to_lie_in_it() {
     let (made, _) = market(10, DAYS, |_, _| 0.06);
-    // Positions of twofold leverage lie far beyond what the price came to.
+    // Positions with leverage 2 lie beyond the price path.
     let far = own(Specification {
         tiers: Some(vec![2]),
         kappa0: Some(0.3),
@@ -349,7 +348,7 @@ fn a_side_of_which_nothing_is_realised_is_told_to_hold_little() {
     let (made, moves) = market(11, DAYS, |_, side| [0.06, 0.0][side]);
     let [long, short] = fit_of(&made, &expected()).kappa;
     assert!(short < 0.02 * long, "{long} {short}");
-    // A dollar of it is no reason to think otherwise.
+    // A single dollar does not change the result.
     let changed: Vec<ObservedLiquidations> = made
         .liquidations()
         .map(|row| ObservedLiquidations {

@@ -1,4 +1,4 @@
-//! Many instants of one ledger against a ledger for each.
+//! Series of instants from one replay against separate replays.
 
 use liqdata::engine::{EngineError, Observations, heatmap, heatmaps, liqmap, liqmaps};
 use liqdata::model::{Chosen, HeatmapRange, MapRange, Millis, Model, Side, Specification};
@@ -10,7 +10,7 @@ use super::{HOUR, MINUTE, NOW, bar, order, reading};
 const INTERVAL: i64 = 15 * MINUTE;
 const MOST: usize = 60;
 
-/// When each order was received: at once, some bars later, or long after.
+/// Receipt of each order: immediately, some bars later, or much later.
 fn delays() -> impl Strategy<Value = Vec<i64>> {
     let one = prop_oneof![
         4 => Just(0),
@@ -89,7 +89,7 @@ proptest! {
     }
 }
 
-/// Bars that sweep up and down, open interest that is known from the start, and orders.
+/// Bars with sweeps in both directions, open interest from the start, and orders.
 fn swinging(orders: &[(i64, i64)]) -> Observations {
     let bars = (0..40).map(|place| {
         let price = 100.0 + 8.0 * (place as f64 * 1.1).sin();
@@ -109,7 +109,7 @@ fn swinging(orders: &[(i64, i64)]) -> Observations {
     Observations::new(orders, bars, readings, Some(Millis(NOW + 40 * INTERVAL))).unwrap()
 }
 
-/// The USD of the map as of `minute`, of one ledger that is asked for all of `minutes`.
+/// USD of the map as of `minute`, from one replay for all of `minutes`.
 fn totals(observations: &Observations, minutes: &[i64]) -> Vec<f64> {
     let model = Chosen::from(Model::Expected);
     let instants: Vec<Millis> = minutes.iter().map(|at| Millis(NOW + at * MINUTE)).collect();
@@ -123,7 +123,7 @@ fn totals(observations: &Observations, minutes: &[i64]) -> Vec<f64> {
 
 #[test]
 fn no_instant_knows_of_an_order_that_came_later() {
-    // Of the silent bars behind the last order nothing is known, until a later one tells that nothing happened in them.
+    // Silent bars after the last order are unknown until a later order arrives.
     let heard = swinging(&[(20, 20), (500, 500)]);
     let silent = swinging(&[(20, 20)]);
     let minutes = [300, 480, 585];

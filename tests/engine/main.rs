@@ -1,5 +1,4 @@
-//! The ten replies: the six realised ones and the four estimated ones against plain oracles, and the tables they
-//! are computed from.
+//! Realised replies and estimates against plain reference implementations, and checks of input tables.
 
 #![allow(
     clippy::unwrap_used,

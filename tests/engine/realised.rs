@@ -1,4 +1,4 @@
-//! The six realised replies, and coverage.
+//! The realised replies and the coverage.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -17,7 +17,7 @@ struct Drawn {
     as_of: Option<i64>,
 }
 
-/// Orders that crowd the edges of the windows, with equal instants and equal values among them.
+/// Orders near the edges of the windows, with equal instants and equal values.
 fn drawn() -> impl Strategy<Value = Drawn> {
     let timestamp = prop_oneof![
         prop::sample::select(vec![1, 4, 12, 24, 0])
@@ -54,14 +54,14 @@ fn drawn() -> impl Strategy<Value = Drawn> {
         .prop_map(|(rows, as_of)| Drawn { rows, as_of })
 }
 
-/// One row as the replies should show it.
+/// One expected row.
 #[derive(Clone, Debug)]
 struct Plain {
     order: Order,
     coin: String,
 }
 
-/// The rows that may be seen, in the order they arrived, spelled as they should be.
+/// The visible rows in order of arrival, with normalised names.
 fn plain(drawn: &Drawn, now: i64) -> Vec<Plain> {
     let mut arrived: Vec<_> = drawn.rows.iter().collect();
     arrived.sort_by_key(|row| row.received_at.unwrap_or(row.order.timestamp));
@@ -150,7 +150,7 @@ proptest! {
                 prop_assert_eq!(row.cnt, of_venue().count() as u64);
             }
 
-            // An insertion sort: a row goes before the first one it beats.
+            // Insertion sort: a row goes before the first row it ranks above.
             let mut biggest: Vec<Order> = Vec::new();
             for row in &inside {
                 let beats = |other: &Order| {

@@ -1,4 +1,4 @@
-//! Bars of another size.
+//! Resampling of bars.
 
 use liqdata::engine::{EngineError, resize};
 use liqdata::model::{Bar, Millis, TimeRange};
@@ -7,7 +7,7 @@ use super::{DAY, HOUR, MINUTE, NOW};
 
 const FIVE: i64 = 5 * MINUTE;
 
-/// Bars of `length` from `start` on, each with another price and a volume of 1.
+/// Bars of `length` from `start` on with distinct prices and a volume of 1.
 fn bars(start: i64, length: i64, count: i64) -> Vec<Bar> {
     (0..count)
         .map(|i| Bar {
@@ -42,11 +42,11 @@ fn a_bar_is_given_where_it_lies_whole_within_what_is_asked_for() {
     let all = vec![hour(0), hour(1), hour(2)];
     assert_eq!(made(&small, HOUR, None, None), all);
     assert_eq!(made(&small, HOUR, Some(NOW), Some(NOW + 3 * HOUR)), all);
-    // One that has begun before the start is left out, whole.
+    // A resampled bar that starts before the range is left out as a whole.
     for start in [1, FIVE, 35 * MINUTE, HOUR - 1, HOUR] {
         assert_eq!(made(&small, HOUR, Some(NOW + start), None), all[1..]);
     }
-    // And so is one that ends after the end.
+    // So is one that ends after the range.
     for end in [2 * HOUR, 2 * HOUR + 1, 2 * HOUR + 35 * MINUTE, 3 * HOUR - 1] {
         assert_eq!(made(&small, HOUR, None, Some(NOW + end)), all[..2]);
     }
@@ -75,7 +75,7 @@ fn a_bar_is_made_of_what_there_is_of_it_once_the_bars_reach_to_its_end() {
     assert_eq!(made(&small, HOUR, None, None), [(0, HOUR, 9.0)]);
     let until = Some(NOW + DAY);
     assert_eq!(made(&small, HOUR, None, until), [(0, HOUR, 9.0)]);
-    // Asked from within a bar, or for all of it, it is the same or not there.
+    // A range either contains a resampled bar unchanged or not at all.
     assert_eq!(made(&small, HOUR, Some(NOW + 15 * MINUTE), None), []);
 }
 
@@ -99,7 +99,7 @@ fn a_length_that_the_bars_cannot_be_made_into_is_refused() {
         );
     }
     assert!(refused(&small, MINUTE).ends_with("allowed: whole multiples of 5 min"));
-    // Wherever one asks.
+    // For every range.
     let later = NOW + DAY;
     let range = TimeRange::bounded(Some(Millis(later)), None);
     assert!(resize("BTC", &small, MINUTE, range).is_err());
@@ -113,7 +113,7 @@ fn a_length_that_the_bars_cannot_be_made_into_is_refused() {
         [(0, 15 * MINUTE, 3.0)]
     );
 
-    // Weeks since the epoch begin on Thursdays: those of Mondays do not lie within one.
+    // Weeks since the epoch start on Thursdays, so calendar weeks do not fit.
     let monday = NOW - 3 * DAY;
     let weeks = bars(monday, 7 * DAY, 3);
     assert!(refused(&weeks, 7 * DAY).contains("since the epoch"));

@@ -1,4 +1,4 @@
-//! The ring: whatever arrives, in whatever order, it answers as a count of everything does.
+//! The ring against a full count: same answers for any orders in any sequence.
 
 use liqdata::engine::{self, Observations, OrderFilter, Ring, RingFault, RingPart};
 use liqdata::model::{Millis, ObservedOrder, Order, OrderBrief, Side, Symbol, Vocabulary, Window};
@@ -7,12 +7,12 @@ use rust_decimal::Decimal;
 
 const START: i64 = 20_000 * Millis::DAY;
 
-/// What happens to a ring.
+/// An operation on a ring.
 #[derive(Clone, Debug)]
 enum Event {
-    /// Orders arrive together.
+    /// Inserts a batch of orders.
     Arrive(Vec<ObservedOrder>),
-    /// Time goes on by so many milliseconds.
+    /// Advances time by so many milliseconds.
     Pass(i64),
 }
 
@@ -22,20 +22,20 @@ fn decimal() -> impl Strategy<Value = Decimal> {
             .prop_map(|(digits, scale)| Decimal::new(digits, scale)),
         // Few values, so that there are ties.
         2 => (0_i64..4).prop_map(Decimal::from),
-        // More digits than 64 bits hold.
+        // More than 64 bits of digits.
         1 => (0_u64..10_000_000_000_u64, 0_u64..1_000_000_000_000_000_000).prop_map(
             |(whole, fraction)| {
                 format!("{whole}.{fraction:018}").parse().unwrap_or(Decimal::ONE)
             }
         ),
-        // Zeros behind the last digit that counts.
+        // Trailing zeros.
         1 => (0_i64..1000).prop_map(|digits| Decimal::from_i128_with_scale(
             i128::from(digits) * 10_i128.pow(20), 22
         )),
     ]
 }
 
-/// An order at most `late` before the time that has passed, or a little after it.
+/// An order at most `late` before the present time, or slightly after it.
 fn order() -> impl Strategy<Value = (i64, ObservedOrder)> {
     let back = prop_oneof![
         6 => -5_000_i64..5_000,
@@ -111,7 +111,7 @@ fn events() -> impl Strategy<Value = Vec<Event>> {
     })
 }
 
-/// Everything the six replies say at one instant.
+/// All realised replies at one instant.
 fn replies(view: &engine::View<'_>) -> Vec<String> {
     let mut said = vec![format!("{:?}", engine::overview(view))];
     for &window in Window::ALL {
@@ -169,7 +169,7 @@ fn replies(view: &engine::View<'_>) -> Vec<String> {
     said
 }
 
-/// The ring of parts that hold the next so many orders each, the last one all that are left.
+/// A ring built from parts of so many orders each; the last part has the rest.
 fn of_parts(now: Millis, orders: &[ObservedOrder], lengths: &[usize]) -> Ring {
     let mut parts = Vec::new();
     let mut rest = orders;
@@ -185,7 +185,7 @@ fn of_parts(now: Millis, orders: &[ObservedOrder], lengths: &[usize]) -> Ring {
     Ring::of_parts(now, parts).unwrap()
 }
 
-/// Everything the six replies say, and what they cover.
+/// All realised replies and the coverage.
 fn replies_and_coverage(ring: &Ring) -> Vec<String> {
     let nothing = Observations::new(Vec::new(), Vec::new(), Vec::new(), None).unwrap();
     let view = ring.view(&nothing);
@@ -220,7 +220,7 @@ proptest! {
         let mut whole = of_parts(now, &arrived, &lengths);
         prop_assert_eq!(whole.len(), single.len());
         prop_assert_eq!(replies_and_coverage(&whole), replies_and_coverage(&single));
-        // And so it stays.
+        // A repetition changes nothing.
         for event in rest {
             for ring in [&mut single, &mut whole] {
                 match event {
@@ -272,7 +272,7 @@ proptest! {
     }
 }
 
-/// Many orders over a day and a little beyond both its ends, of few amounts or of many.
+/// Many orders over slightly more than a day, with few or many distinct amounts.
 fn many(random: &mut fastrand::Rng, amounts: i64) -> Vec<ObservedOrder> {
     let one = |random: &mut fastrand::Rng| {
         let pair = random.usize(..40);
@@ -303,7 +303,7 @@ fn many(random: &mut fastrand::Rng, amounts: i64) -> Vec<ObservedOrder> {
 fn the_largest_and_the_hours_of_many_orders_are_those_of_a_count_of_everything() {
     let mut random = fastrand::Rng::with_seed(3);
     let nothing = Observations::new(Vec::new(), Vec::new(), Vec::new(), None).unwrap();
-    // From no amount but one to hardly two that are equal.
+    // From a single amount to nearly unique ones.
     for amounts in [1, 4, 1_000, 1_000_000_000] {
         let mut all = many(&mut random, amounts);
         let mut now = Millis(START);
@@ -358,7 +358,7 @@ fn parts_of_different_instants_meet_at_the_latest() {
     assert_eq!(replies_and_coverage(&met), replies_and_coverage(&single));
 }
 
-/// An order of this value, at the start.
+/// An order of this value at the start.
 fn worth(value_usd: &str) -> OrderBrief<'static> {
     OrderBrief {
         number: 0,
@@ -405,7 +405,7 @@ fn what_cannot_be_counted_exactly_is_refused_with_everything_beside_it() {
     }
     assert_eq!(ring.insert([worth("170141183460469231731")]), Ok(0));
     assert_eq!(ring.insert([worth("1")]), Err(RingFault::Sum));
-    // What has left the windows no longer counts.
+    // Orders that left the windows no longer count.
     ring.advance(Millis(START + Millis::DAY));
     assert_eq!(ring.insert([worth("1")]), Ok(1));
     let later = OrderBrief {

@@ -1,4 +1,4 @@
-//! What a table must be, and what becomes of it.
+//! Input tables: checks and normalisation.
 
 use liqdata::engine::{Observations, OrderFilter, TableFault, orders};
 use liqdata::model::{Millis, ObservedBar, ObservedOpenInterest, ObservedOrder, Side};

@@ -1,4 +1,4 @@
-//! The ledger of one exchange, and maps in bins of a width that was asked for.
+//! The ledger of one exchange, and maps with a given bin width.
 
 use liqdata::engine::{EngineError, heatmap, liqmap, liqmap_with_bins};
 use liqdata::model::{BinWidth, Chosen, HeatmapRange, MapRange, Millis, Model, Side};
@@ -18,7 +18,7 @@ fn on_two_venues(mut market: Market) -> Market {
     market
 }
 
-/// What the market would be if there were only that exchange: its bars stay.
+/// The market with only that exchange; bars stay.
 fn alone(market: &Market, venue: &str) -> Market {
     let mut market = market.clone();
     market.orders.retain(|row| row.order.exchange == venue);
@@ -82,7 +82,7 @@ proptest! {
             prop_assert!((one - other).abs() <= 1e-9 * one.max(other), "{one} {other}");
         }
         for bin in &wide.reply.bins {
-            // An edge lies at the current price.
+            // A bin edge lies at the current price.
             let place = (bin.price - price) / width.get() - 0.5;
             prop_assert!((place - place.round()).abs() < 1e-6);
             prop_assert_eq!(bin.price < price, bin.side == Side::Long);

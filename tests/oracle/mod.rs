@@ -1,4 +1,4 @@
-//! A slow, plain ledger: maps instead of arrays, every cell touched in every step, formulas as they are defined.
+//! A slow, plain ledger: hash maps instead of arrays, every cell updated in every step, formulas as documented.
 
 use std::collections::BTreeMap;
 
@@ -154,7 +154,7 @@ impl Oracle {
         self.open_interest = step.open_interest;
     }
 
-    /// A gap of `days`: what is located is forgotten at the rate of its clock.
+    /// A gap of `days`: located mass becomes unlocated at the rate of its clock.
     #[allow(
         dead_code,
         reason = "one of the two test programs that share this asks"

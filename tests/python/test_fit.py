@@ -271,8 +271,8 @@ def test_a_table_of_liquidations_that_cannot_be_meant_is_refused(change: dict[st
 @pytest.mark.parametrize(
     "times,words",
     [
-        (1e6, r"USD of BTC liquidated from .* are .* times the .* USD .* traded meanwhile; amounts are in USD"),
-        (1 / 80_000, r"as units of BTC they would be .* of it; amounts are in USD, so multiply"),
+        (1e6, r"USD of BTC liquidated from .* are .* times the .* USD traded in its bars; give amounts in USD"),
+        (1 / 80_000, r"as units of BTC they would be .* of it; give amounts in USD, so multiply"),
     ],
 )
 def test_amounts_in_a_wrong_unit_are_refused(tables: dict[str, Any], times: float, words: str) -> None:

@@ -129,7 +129,7 @@ pub struct Timeline {
     keys: Vec<GroupKey>,
     sums: HashMap<Key, PeriodSums>,
     /// Whether a symbol and coin match the filter, cached.
-    meant: HashMap<String, HashMap<String, bool>>,
+    match_cache: HashMap<String, HashMap<String, bool>>,
     /// Whether the maximum number of rows is exceeded.
     over: bool,
 }
@@ -144,23 +144,26 @@ impl Timeline {
             groups: HashMap::new(),
             keys: Vec::new(),
             sums: HashMap::new(),
-            meant: HashMap::new(),
+            match_cache: HashMap::new(),
             over: false,
         }
     }
 
     /// Whether the symbol of an order matches the filter.
-    fn means(&mut self, symbol: &str, coin: &str) -> bool {
+    fn matches(&mut self, symbol: &str, coin: &str) -> bool {
         let asked = &self.asked.symbols;
         if asked.is_empty() {
             return true;
         }
-        let known = self.meant.get(symbol).and_then(|coins| coins.get(coin));
+        let known = self
+            .match_cache
+            .get(symbol)
+            .and_then(|coins| coins.get(coin));
         if let Some(known) = known {
             return *known;
         }
         let means = asked.iter().any(|asked| asked.means(symbol, coin));
-        let coins = self.meant.entry(symbol.to_owned()).or_default();
+        let coins = self.match_cache.entry(symbol.to_owned()).or_default();
         coins.insert(coin.to_owned(), means);
         means
     }
@@ -190,7 +193,7 @@ impl Timeline {
 
     /// Adds an order, if it matches the question.
     pub fn take(&mut self, order: &OrderBrief<'_>) {
-        if !self.asked.wants(order) || !self.means(order.symbol, order.coin) {
+        if !self.asked.wants(order) || !self.matches(order.symbol, order.coin) {
             return;
         }
         let by = self.asked.by;
@@ -288,7 +291,7 @@ impl Timeline {
             .exchange
             .as_deref()
             .is_none_or(|wanted| wanted == exchange);
-        if !wanted || !self.means(symbol, coin) {
+        if !wanted || !self.matches(symbol, coin) {
             return None;
         }
         let side = orders.side.at(row)?;

@@ -51,7 +51,7 @@ pub struct CascadeClusters {
     venues: Interner,
     lines: HashMap<(u32, Side), EventLine>,
     /// Whether a symbol and coin match the filter, cached.
-    meant: HashMap<String, HashMap<String, bool>>,
+    match_cache: HashMap<String, HashMap<String, bool>>,
 }
 
 impl CascadeClusters {
@@ -63,7 +63,7 @@ impl CascadeClusters {
             coins: Interner::default(),
             venues: Interner::default(),
             lines: HashMap::new(),
-            meant: HashMap::new(),
+            match_cache: HashMap::new(),
         }
     }
 
@@ -73,24 +73,27 @@ impl CascadeClusters {
     }
 
     /// Whether the symbol of an order matches the filter.
-    fn means(&mut self, symbol: &str, coin: &str) -> bool {
+    fn matches(&mut self, symbol: &str, coin: &str) -> bool {
         let asked = &self.asked.symbols;
         if asked.is_empty() {
             return true;
         }
-        let known = self.meant.get(symbol).and_then(|coins| coins.get(coin));
+        let known = self
+            .match_cache
+            .get(symbol)
+            .and_then(|coins| coins.get(coin));
         if let Some(known) = known {
             return *known;
         }
         let means = asked.iter().any(|asked| asked.means(symbol, coin));
-        let coins = self.meant.entry(symbol.to_owned()).or_default();
+        let coins = self.match_cache.entry(symbol.to_owned()).or_default();
         coins.insert(coin.to_owned(), means);
         means
     }
 
     /// Adds an order, if it matches the question.
     pub fn take(&mut self, order: &OrderBrief<'_>) {
-        if order.timestamp < self.asked.known_from() || !self.means(order.symbol, order.coin) {
+        if order.timestamp < self.asked.known_from() || !self.matches(order.symbol, order.coin) {
             return;
         }
         let coin = self.coins.code(order.coin);

@@ -45,11 +45,11 @@ pub fn heatmap(
     let replayed = frame.replay(&times, |ledger| columns.push(ledger.column(&counted)));
     let columns: Vec<&MassColumn> = columns.iter().collect();
     let asked = (coin, range, model);
-    Ok(shown(&frame, asked, times, &columns, replayed.explain))
+    Ok(render(&frame, asked, times, &columns, replayed.explain))
 }
 
 /// Builds the heatmap of columns that end at `times`.
-pub(crate) fn shown(
+pub(crate) fn render(
     frame: &ReplayWindow<'_>,
     (coin, range, model): (&str, HeatmapRange, Model),
     times: Vec<Millis>,

@@ -8,8 +8,8 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use crate::engine::estimate::heatmap::{column_ends, heatmap, shown as drawn};
-use crate::engine::estimate::liquidation_map::{liqmap_with_bins, shown};
+use crate::engine::estimate::heatmap::{column_ends, heatmap, render as render_heatmap};
+use crate::engine::estimate::liquidation_map::{liqmap_with_bins, render};
 use crate::engine::fit::Fit;
 use crate::engine::ledger::ledger::MassColumn;
 use crate::engine::ledger::replay::{BarTally, ReplayState, ReplayWindow};
@@ -56,15 +56,16 @@ pub fn liqmaps(
         vec![None; instants.len()];
     let under = view.with_model(model.and_then(Chosen::own));
     // Without a model, instants before and after the first fit have different ones.
-    let each = |at: &Millis| model.map_or_else(|| under.as_of(*at).usual(coin), Chosen::view);
+    let each =
+        |at: &Millis| model.map_or_else(|| under.as_of(*at).default_model(coin), Chosen::view);
     let models: Vec<Model> = instants.iter().map(each).collect();
     for model in [Model::Exposure, Model::Expected] {
         let of_it = instants.iter().zip(&models).enumerate();
         let of_it = of_it.filter(|(_, (_, of))| **of == model);
-        let asked: Vec<(usize, Millis)> = of_it.map(|(place, (at, _))| (place, *at)).collect();
-        let times: Vec<Millis> = asked.iter().map(|(_, at)| *at).collect();
-        of_model(&under, coin, model, bin, &times, |place, map| {
-            let found = asked
+        let requested: Vec<(usize, Millis)> = of_it.map(|(place, (at, _))| (place, *at)).collect();
+        let times: Vec<Millis> = requested.iter().map(|(_, at)| *at).collect();
+        maps_of_model(&under, coin, model, bin, &times, |place, map| {
+            let found = requested
                 .get(place)
                 .and_then(|(place, _)| found.get_mut(*place));
             if let Some(found) = found {
@@ -108,7 +109,7 @@ pub fn heatmaps(
             .filter_map(|place| instants.get(*place).copied());
         let times: Vec<Millis> = times.collect();
         let fit = fit.as_deref();
-        of_columns(view, coin, (model, fit), &times, |place, map| {
+        heatmaps_of_fit(view, coin, (model, fit), &times, |place, map| {
             let found = places.get(place).and_then(|place| found.get_mut(*place));
             if let Some(found) = found {
                 *found = Some(map);
@@ -124,7 +125,7 @@ pub fn heatmaps(
 
 /// Passes the heatmaps as of `instants` with a closed bar to `take`, with the place of the instant. All have one model
 /// and fit.
-fn of_columns(
+fn heatmaps_of_fit(
     view: &View<'_>,
     coin: &str,
     (model, fit): (Model, Option<&Fit>),
@@ -153,9 +154,9 @@ fn of_columns(
         wanted,
         counted: frame.counted_by(fit),
         settled: HashMap::new(),
-        ahead: HashMap::new(),
+        provisional: HashMap::new(),
     };
-    at_each(&frame, instants, Some(columns), |known| {
+    for_each_instant(&frame, instants, Some(columns), |known| {
         let times = ends(known.bars);
         let nothing = MassColumn::default();
         let columns: Vec<&MassColumn> = times
@@ -170,7 +171,7 @@ fn of_columns(
         let until = frame.until(known.bars);
         take(
             known.place,
-            drawn(&until, (coin, RANGE, model), times, &columns, explain),
+            render_heatmap(&until, (coin, RANGE, model), times, &columns, explain),
         );
     });
 }
@@ -195,8 +196,8 @@ impl StateAt<'_> {
     /// The column that ends after so many bars.
     fn column(&self, bars: usize) -> Option<&MassColumn> {
         let columns = self.columns?;
-        let ahead = columns.ahead.get(&bars);
-        ahead.or_else(|| columns.settled.get(&bars))
+        let provisional = columns.provisional.get(&bars);
+        provisional.or_else(|| columns.settled.get(&bars))
     }
 }
 
@@ -208,7 +209,7 @@ struct ColumnCache {
     /// Final columns.
     settled: HashMap<usize, MassColumn>,
     /// Later columns, as known at the instant.
-    ahead: HashMap<usize, MassColumn>,
+    provisional: HashMap<usize, MassColumn>,
 }
 
 impl ColumnCache {
@@ -222,7 +223,7 @@ impl ColumnCache {
 const RANGE: MapRange = MapRange::All;
 
 /// Passes the maps of one model as of `instants` with a closed bar to `take`, with the place of the instant.
-fn of_model(
+fn maps_of_model(
     view: &View<'_>,
     coin: &str,
     model: Model,
@@ -237,7 +238,7 @@ fn of_model(
     let Ok(frame) = ReplayWindow::new(view.as_of(*last), coin, model, length, name, length) else {
         return;
     };
-    at_each(&frame, instants, None, |known| {
+    for_each_instant(&frame, instants, None, |known| {
         let expected = instants
             .get(known.place)
             .filter(|_| model == Model::Expected);
@@ -246,7 +247,7 @@ fn of_model(
         let counted = frame.counted_by(fit);
         let explain = frame.explain(known.ledger, known.tally, fit);
         let ledger = &known.ledger.ledger;
-        let map = shown(&frame, (RANGE, bin), ledger, known.price, &counted, explain);
+        let map = render(&frame, (RANGE, bin), ledger, known.price, &counted, explain);
         take(known.place, map);
     });
 }
@@ -254,33 +255,33 @@ fn of_model(
 /// Passes the state at each of `instants` with a closed bar to `take`.
 ///
 /// The frame must reach to the last of the instants.
-fn at_each(
+fn for_each_instant(
     frame: &ReplayWindow<'_>,
     instants: &[Millis],
     mut columns: Option<ColumnCache>,
     mut take: impl FnMut(StateAt<'_>),
 ) {
-    let mut asked: Vec<(Millis, usize, usize)> = instants
+    let mut requested: Vec<(Millis, usize, usize)> = instants
         .iter()
         .enumerate()
         .map(|(place, at)| (*at, closed(frame, *at), place))
         .filter(|(at, bars, _)| *bars > 0 && *at >= frame.venue_since())
         .collect();
-    asked.sort_unstable();
+    requested.sort_unstable();
     let arrivals = OrderArrivals::of(frame);
     let mut tally = frame.tally();
     // Before the first open interest was known, the ledger started with another value.
     let opening = frame.bars_to_opening().unwrap_or(usize::MAX);
-    let known = asked.partition_point(|(_, bars, _)| *bars < opening);
-    let (before, since) = asked.split_at(known);
-    for (asked, opening) in [(before, None), (since, frame.opening())] {
-        if asked.is_empty() {
+    let known = requested.partition_point(|(_, bars, _)| *bars < opening);
+    let (before, since) = requested.split_at(known);
+    for (requested, opening) in [(before, None), (since, frame.opening())] {
+        if requested.is_empty() {
             continue;
         }
         let mut settled = LedgerCursor::new(frame, &arrivals, opening, columns.take());
-        for (at, bars, place) in asked {
+        for (at, bars, place) in requested {
             tally.count(frame, *bars);
-            settled.go_on(*at, *bars);
+            settled.advance(*at, *bars);
             let last = bars.checked_sub(1).and_then(|last| frame.bars.get(last));
             take(StateAt {
                 place: *place,
@@ -304,7 +305,7 @@ struct LedgerCursor<'a> {
     arrivals: &'a OrderArrivals,
     running: ReplayState,
     bars: usize,
-    ahead: Option<ProvisionalLedger>,
+    provisional: Option<ProvisionalLedger>,
     columns: Option<ColumnCache>,
 }
 
@@ -329,7 +330,7 @@ impl<'a> LedgerCursor<'a> {
                 .map(|column| (0, column))
                 .into_iter()
                 .collect(),
-            ahead: HashMap::new(),
+            provisional: HashMap::new(),
             ..columns
         });
         Self {
@@ -337,21 +338,21 @@ impl<'a> LedgerCursor<'a> {
             arrivals,
             running,
             bars: 0,
-            ahead: None,
+            provisional: None,
             columns,
         }
     }
 
     /// The ledger after so many bars.
     fn ledger(&self, bars: usize) -> &ReplayState {
-        match &self.ahead {
-            Some(ahead) if self.bars < bars => &ahead.ledger,
+        match &self.provisional {
+            Some(provisional) if self.bars < bars => &provisional.ledger,
             _ => &self.running,
         }
     }
 
     /// Advances to so many bars with what was known at `at`; instants ascend.
-    fn go_on(&mut self, at: Millis, bars: usize) {
+    fn advance(&mut self, at: Millis, bars: usize) {
         while self.bars < bars && self.arrivals.settled(self.bars) <= at {
             let known = self.arrivals.at(self.bars, at);
             self.frame.advance(&mut self.running, self.bars, known);
@@ -363,40 +364,39 @@ impl<'a> LedgerCursor<'a> {
             }
         }
         if self.bars >= bars {
-            self.let_go();
+            self.drop_provisional();
             return;
         }
         let known: Vec<BarQuantities> = (self.bars..bars)
             .map(|bar| self.arrivals.at(bar, at))
             .collect();
-        let goes_on = self
-            .ahead
-            .as_ref()
-            .is_some_and(|ahead| ahead.from == self.bars && known.starts_with(&ahead.known));
+        let goes_on = self.provisional.as_ref().is_some_and(|provisional| {
+            provisional.from == self.bars && known.starts_with(&provisional.known)
+        });
         if !goes_on {
-            self.let_go();
+            self.drop_provisional();
         }
-        let ahead = self.ahead.get_or_insert_with(|| ProvisionalLedger {
+        let provisional = self.provisional.get_or_insert_with(|| ProvisionalLedger {
             ledger: self.running.clone(),
             from: self.bars,
             known: Vec::new(),
         });
-        for (bar, known) in (self.bars..).zip(&known).skip(ahead.known.len()) {
-            self.frame.advance(&mut ahead.ledger, bar, *known);
+        for (bar, known) in (self.bars..).zip(&known).skip(provisional.known.len()) {
+            self.frame.advance(&mut provisional.ledger, bar, *known);
             if let Some(columns) = &mut self.columns
-                && let Some(column) = columns.column(bar + 1, &ahead.ledger)
+                && let Some(column) = columns.column(bar + 1, &provisional.ledger)
             {
-                columns.ahead.insert(bar + 1, column);
+                columns.provisional.insert(bar + 1, column);
             }
         }
-        ahead.known = known;
+        provisional.known = known;
     }
 
     /// Drops the copy.
-    fn let_go(&mut self) {
-        self.ahead = None;
+    fn drop_provisional(&mut self) {
+        self.provisional = None;
         if let Some(columns) = &mut self.columns {
-            columns.ahead.clear();
+            columns.provisional.clear();
         }
     }
 }

@@ -44,11 +44,11 @@ pub fn liqmap_with_bins(
     bin: Option<BinWidth>,
 ) -> Result<Estimate<LiquidationMap>, EngineError> {
     let view = view.with_model(model.and_then(Chosen::own));
-    let model = model.map_or_else(|| view.usual(coin), Chosen::view);
+    let model = model.map_or_else(|| view.default_model(coin), Chosen::view);
     let length = range.millis();
     let frame = ReplayWindow::new(view, coin, model, length, range.name(), length)?;
     let replayed = frame.replay(&[], |_| ());
-    shown(
+    render(
         &frame,
         (range, bin),
         &replayed.ledger,
@@ -59,7 +59,7 @@ pub fn liqmap_with_bins(
 }
 
 /// Builds the map of a ledger at the price `price`, each tier times its factor in `counted`.
-pub(crate) fn shown(
+pub(crate) fn render(
     frame: &ReplayWindow<'_>,
     (range, bin): (MapRange, Option<BinWidth>),
     ledger: &Ledger,

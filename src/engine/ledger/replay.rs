@@ -8,9 +8,8 @@ use crate::engine::estimate::estimate_basis::EstimateBasis;
 use crate::engine::fit::Fit;
 use crate::engine::ledger::parameters::version;
 use crate::engine::observations::bar_sources::BarCounts;
-use crate::engine::observations::coin_history::{
-    CoinHistory, DerivedBar, FreshReadings, OpenInterestSeries, days,
-};
+use crate::engine::observations::coin_history::{CoinHistory, DerivedBar, days};
+use crate::engine::observations::open_interest_series::{FreshReadings, OpenInterestSeries};
 use crate::engine::{EngineError, Ledger, Parameters, Step, Tier, View};
 use crate::model::{Bar, Millis, Model, Side};
 

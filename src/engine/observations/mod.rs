@@ -1,10 +1,12 @@
 //! Observed tables: row checks, sorting, derived values, and views at an instant.
 
+pub(super) mod bar_intervals;
 pub(super) mod bar_sources;
 pub(super) mod coin_history;
 pub(super) mod known_rows;
 #[expect(clippy::module_inception, reason = "the file of the main type")]
 pub(super) mod observations;
+pub(super) mod open_interest_series;
 pub(super) mod open_interest_units;
 pub(super) mod period_liquidations;
 pub(super) mod resampling;

@@ -5,8 +5,10 @@ use std::collections::BTreeMap;
 
 use crate::engine::coverage::feed_coverage::FeedCoverage;
 use crate::engine::fit::{FitCache, last_of_day};
-use crate::engine::observations::coin_history::{
-    CoinHistory, OpenInterestSeries, bars_by_coin, open_interest_by_coin,
+use crate::engine::observations::bar_intervals::bars_by_coin;
+use crate::engine::observations::coin_history::CoinHistory;
+use crate::engine::observations::open_interest_series::{
+    OpenInterestSeries, open_interest_by_coin,
 };
 use crate::engine::observations::period_liquidations::liquidations_by_coin;
 use crate::engine::observations::table_checks::TableRow;

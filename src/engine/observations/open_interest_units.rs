@@ -6,7 +6,8 @@
 use std::collections::BTreeMap;
 
 use crate::engine::TableFault;
-use crate::engine::observations::coin_history::{bars_by_coin, days};
+use crate::engine::observations::bar_intervals::bars_by_coin;
+use crate::engine::observations::coin_history::days;
 use crate::engine::observations::table_checks::{TableRow, shown};
 use crate::model::{Bar, Millis, NotInCoins, ObservedBar, ObservedOpenInterest};
 

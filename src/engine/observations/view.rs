@@ -226,7 +226,7 @@ impl<'a> View<'a> {
     }
 
     /// The default model of an estimate: expected if it is fitted, exposure otherwise.
-    pub(crate) fn usual(self, coin: &str) -> Model {
+    pub(crate) fn default_model(self, coin: &str) -> Model {
         if self.fit(coin).is_fitted() {
             Model::Expected
         } else {

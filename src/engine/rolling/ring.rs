@@ -264,12 +264,12 @@ impl Ring {
     /// The number of an order's pair.
     pub(crate) fn pair(&mut self, order: &OrderBrief<'_>) -> u32 {
         let pair = self.names.pair(order.exchange, order.symbol, order.coin);
-        self.room_for_names();
+        self.grow_sums();
         pair
     }
 
     /// Grows the sums to all known names.
-    pub(crate) fn room_for_names(&mut self) {
+    pub(crate) fn grow_sums(&mut self) {
         for sums in &mut self.sums {
             sums.grow(self.names.len());
         }
@@ -310,7 +310,7 @@ impl Ring {
     }
 
     /// Recomputes bounds and cursors of merged columns.
-    pub(crate) fn put_together(&mut self) {
+    pub(crate) fn rebuild_bounds(&mut self) {
         self.peaks = BlockBounds::default();
         for place in 0..self.len() {
             self.peaks.push_back(self.columns.usds.amount_at(place));
@@ -339,7 +339,7 @@ impl Ring {
     pub(crate) fn finish_loading(&mut self, now: Millis) {
         self.now = now;
         self.columns.sort();
-        self.put_together();
+        self.rebuild_bounds();
         let counted = self.cursors.last().copied().unwrap_or_default();
         for place in 0..self.present {
             let (kind, usd) = self.columns.amount(place);

@@ -125,7 +125,7 @@ impl Ring {
         }
         let columns: Vec<&RingColumns> = parts.iter().map(|part| &part.ring.columns).collect();
         ring.columns = RingColumns::together(&columns);
-        ring.put_together();
+        ring.rebuild_bounds();
         Ok(ring)
     }
 
@@ -133,7 +133,7 @@ impl Ring {
     fn absorb(&mut self, part: &mut Self) -> Result<(), RingFault> {
         self.total = self.with_total(part.total)?;
         let pairs = self.names.absorb(&part.names);
-        self.room_for_names();
+        self.grow_sums();
         // Pairs with the same exchange and coin share their sums.
         let mut places = vec![usize::MAX; part.names.len()];
         for (theirs, ours) in (0..).zip(&pairs) {

@@ -175,7 +175,7 @@ MISTAKES = {
             'market.heatmap("BTC", "3M")',
             "Refused",
             None,
-            'the bars of "BTC" begin at 2026-05-02T00:00:00Z, and 3M begins at 2026-03-03T00:00:00Z;',
+            'the bars of "BTC" start at 2026-05-02T00:00:00Z, after the start of 3M at 2026-03-03T00:00:00Z;',
         ),
         (
             'market.liqmap("BTC", "2d")',

@@ -1,0 +1,290 @@
+//! Open interest readings of a coin on all exchanges, and their sum at an instant.
+
+use std::collections::BTreeMap;
+
+use crate::engine::TableFault;
+use crate::engine::observations::bar_sources::BarCounts;
+use crate::engine::observations::table_checks::TableRow;
+use crate::model::{Millis, ObservedOpenInterest};
+
+/// Maximum age of an open interest reading in a sum, in milliseconds.
+const FRESH: i64 = 15 * Millis::MINUTE;
+
+#[derive(Clone, Copy, Debug)]
+struct Reading {
+    timestamp: Millis,
+    venue: usize,
+    open_interest: f64,
+}
+
+/// Open interest readings of a coin on all exchanges, in order of time.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct OpenInterestSeries {
+    /// Exchanges by number; `None` for readings of a total.
+    venues: Vec<Option<String>>,
+    readings: Vec<Reading>,
+}
+
+impl OpenInterestSeries {
+    /// Readings of one exchange.
+    pub(crate) fn of(&self, exchange: &str) -> Self {
+        let wanted = |venue: &Option<String>| venue.as_deref() == Some(exchange);
+        let number = self.venues.iter().position(wanted);
+        let readings = self.readings.iter();
+        Self {
+            venues: vec![Some(exchange.to_owned())],
+            readings: readings
+                .filter(|reading| Some(reading.venue) == number)
+                .map(|reading| Reading {
+                    venue: 0,
+                    ..*reading
+                })
+                .collect(),
+        }
+    }
+
+    /// Names of the exchanges with a reading by `instant`.
+    pub(crate) fn venues_by(&self, instant: Millis) -> Vec<String> {
+        let mut read = vec![false; self.venues.len()];
+        let known = self.readings.iter();
+        for reading in known.take_while(|reading| reading.timestamp <= instant) {
+            if let Some(read) = read.get_mut(reading.venue) {
+                *read = true;
+            }
+        }
+        let named = self.venues.iter().zip(read).filter(|(_, read)| *read);
+        named.filter_map(|(venue, _)| venue.clone()).collect()
+    }
+
+    /// Time of the first reading.
+    pub(crate) fn first(&self) -> Option<Millis> {
+        self.readings.first().map(|reading| reading.timestamp)
+    }
+
+    /// Readings as table rows.
+    pub(crate) fn rows(&self, coin: &str) -> impl Iterator<Item = ObservedOpenInterest> {
+        self.readings
+            .iter()
+            .map(move |reading| ObservedOpenInterest {
+                symbol: coin.to_owned(),
+                exchange: self.venues.get(reading.venue).cloned().flatten(),
+                timestamp: reading.timestamp,
+                open_interest: reading.open_interest,
+            })
+    }
+
+    /// Sum over exchanges of the last fresh reading by `instant`.
+    pub(crate) fn at(&self, instant: Millis) -> Option<f64> {
+        self.cursor(instant).at(instant)
+    }
+
+    /// Time of the last reading by `instant`, fresh or not.
+    pub(crate) fn last_by(&self, instant: Millis) -> Option<Millis> {
+        let known = self
+            .readings
+            .partition_point(|reading| reading.timestamp <= instant);
+        Some(self.readings.get(known.checked_sub(1)?)?.timestamp)
+    }
+
+    /// Starts counting, from `start` on, how often each exchange has a fresh reading.
+    pub(crate) fn fresh_from(&self, start: Millis) -> FreshReadings<'_> {
+        FreshReadings {
+            venues: &self.venues,
+            cursor: self.cursor(start),
+            counts: vec![0; self.venues.len()],
+        }
+    }
+
+    /// Time of the last reading.
+    pub(crate) fn last(&self) -> Option<Millis> {
+        self.readings.last().map(|reading| reading.timestamp)
+    }
+
+    /// A cursor for instants from `start` on.
+    pub(crate) fn cursor(&self, start: Millis) -> OpenInterestCursor<'_> {
+        let skipped = self
+            .readings
+            .partition_point(|reading| reading.timestamp < start.back(FRESH));
+        OpenInterestCursor {
+            rest: self.readings.get(skipped..).unwrap_or_default(),
+            latest: vec![None; self.venues.len()],
+            summed: vec![None; self.venues.len()],
+        }
+    }
+}
+
+/// Counts the instants at which each exchange has a fresh reading.
+pub(crate) struct FreshReadings<'a> {
+    venues: &'a [Option<String>],
+    cursor: OpenInterestCursor<'a>,
+    counts: Vec<usize>,
+}
+
+impl FreshReadings<'_> {
+    /// Counts an instant, which must not precede the last one.
+    pub(crate) fn count(&mut self, instant: Millis) {
+        self.cursor.advance(instant);
+        for (count, fresh) in self.counts.iter_mut().zip(self.cursor.fresh(instant)) {
+            *count += usize::from(fresh);
+        }
+    }
+
+    /// Counts of the named exchanges, without zeros.
+    pub(crate) fn counts(&self) -> BarCounts {
+        let named = self.venues.iter().zip(&self.counts);
+        named
+            .filter(|(_, count)| **count > 0)
+            .filter_map(|(venue, count)| Some((venue.clone()?, *count)))
+            .collect()
+    }
+}
+
+/// Sums open interest at ascending instants.
+pub(crate) struct OpenInterestCursor<'a> {
+    rest: &'a [Reading],
+    /// Time and value of the last reading per exchange.
+    latest: Vec<Option<(Millis, f64)>>,
+    /// Contribution of each exchange to the last sum.
+    summed: Vec<Option<f64>>,
+}
+
+impl OpenInterestCursor<'_> {
+    /// Reads up to `instant`.
+    fn advance(&mut self, instant: Millis) {
+        while let Some((reading, rest)) = self.rest.split_first()
+            && reading.timestamp <= instant
+        {
+            if let Some(latest) = self.latest.get_mut(reading.venue) {
+                *latest = Some((reading.timestamp, reading.open_interest));
+            }
+            self.rest = rest;
+        }
+    }
+
+    /// Whether the last reading of each exchange is fresh at `instant`.
+    fn fresh(&self, instant: Millis) -> impl Iterator<Item = bool> {
+        let oldest = instant.back(FRESH);
+        self.latest
+            .iter()
+            .map(move |latest| latest.is_some_and(|(timestamp, _)| timestamp >= oldest))
+    }
+
+    pub(crate) fn at(&mut self, instant: Millis) -> Option<f64> {
+        self.advance(instant);
+        let oldest = instant.back(FRESH);
+        self.latest
+            .iter()
+            .flatten()
+            .filter(|(timestamp, _)| *timestamp >= oldest)
+            .map(|&(_, value)| value)
+            .reduce(|sum, value| sum + value)
+    }
+
+    /// Factor from the last sum to the set of exchanges that are fresh at `instant`.
+    ///
+    /// It removes exchanges without a fresh reading and adds returning ones. Positions neither close nor open when a
+    /// feed stops or resumes.
+    pub(crate) fn regroup(&mut self, instant: Millis) -> Option<f64> {
+        let oldest = instant.back(FRESH);
+        let fresh = |latest: &Option<(Millis, f64)>| {
+            latest
+                .filter(|(timestamp, _)| *timestamp >= oldest)
+                .map(|(_, value)| value)
+        };
+        let now: Vec<Option<f64>> = self.latest.iter().map(fresh).collect();
+        if now.iter().all(Option::is_none) {
+            return None;
+        }
+        let before = std::mem::replace(&mut self.summed, now);
+        let pairs = || before.iter().zip(&self.summed);
+        if pairs().all(|(before, now)| before.is_some() == now.is_some()) {
+            return None;
+        }
+        let was: f64 = before.iter().flatten().sum();
+        let of_these = pairs().filter_map(|(before, now)| now.map(|now| before.unwrap_or(now)));
+        let factor = of_these.sum::<f64>() / was;
+        // No factor without a previous sum or without open interest.
+        (factor.is_finite() && factor > 0.0).then_some(factor)
+    }
+
+    /// Whether an exchange with an earlier reading is missing from the sum at `instant`.
+    pub(crate) fn lacks_a_venue(&self, instant: Millis) -> bool {
+        let oldest = instant.back(FRESH);
+        self.latest
+            .iter()
+            .flatten()
+            .any(|(timestamp, _)| *timestamp < oldest)
+    }
+}
+
+/// Sorts open interest readings per coin.
+pub(crate) fn open_interest_by_coin(
+    rows: Vec<ObservedOpenInterest>,
+) -> Result<BTreeMap<String, OpenInterestSeries>, TableFault> {
+    let mut by_coin: BTreeMap<String, Vec<(usize, ObservedOpenInterest)>> = BTreeMap::new();
+    for (row, reading) in rows.into_iter().enumerate() {
+        let reading = TableRow::of_open_interest(row).reading(reading)?;
+        by_coin
+            .entry(reading.symbol.clone())
+            .or_default()
+            .push((row, reading));
+    }
+    by_coin
+        .into_iter()
+        .map(|(coin, rows)| {
+            let readings = summable(&coin, rows)?;
+            Ok((coin, readings))
+        })
+        .collect()
+}
+
+fn summable(
+    coin: &str,
+    mut rows: Vec<(usize, ObservedOpenInterest)>,
+) -> Result<OpenInterestSeries, TableFault> {
+    let total = rows.iter().find(|(_, reading)| reading.exchange.is_none());
+    let venue = rows.iter().find(|(_, reading)| reading.exchange.is_some());
+    if let (Some((total, _)), Some((venue, _))) = (total, venue) {
+        return Err(TableRow::of_open_interest(*total).fault(
+            "exchange",
+            format!(
+                "{coin} has readings with an exchange (row {venue}) and without one; they would be counted twice"
+            ),
+        ));
+    }
+    rows.sort_by(|(_, a), (_, b)| (a.timestamp, &a.exchange).cmp(&(b.timestamp, &b.exchange)));
+    for ((earlier_row, earlier), (row, later)) in rows.iter().zip(rows.iter().skip(1)) {
+        if earlier.timestamp == later.timestamp && earlier.exchange == later.exchange {
+            return Err(TableRow::of_open_interest(*row).fault(
+                "timestamp",
+                format!(
+                    "{coin} has a reading{} at {} already, in row {earlier_row}",
+                    later
+                        .exchange
+                        .as_ref()
+                        .map(|exchange| format!(" of {exchange}"))
+                        .unwrap_or_default(),
+                    later.timestamp
+                ),
+            ));
+        }
+    }
+    let mut venues: BTreeMap<Option<String>, usize> = BTreeMap::new();
+    for (_, reading) in &rows {
+        venues.entry(reading.exchange.clone()).or_default();
+    }
+    for (place, venue) in venues.values_mut().enumerate() {
+        *venue = place;
+    }
+    Ok(OpenInterestSeries {
+        readings: rows
+            .iter()
+            .map(|(_, reading)| Reading {
+                timestamp: reading.timestamp,
+                venue: venues.get(&reading.exchange).copied().unwrap_or_default(),
+                open_interest: reading.open_interest,
+            })
+            .collect(),
+        venues: venues.into_keys().collect(),
+    })
+}
