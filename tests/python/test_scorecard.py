@@ -26,7 +26,7 @@ def parts():
     """The generator's own modules."""
     sys.path.insert(0, FOLDER)
     try:
-        names = ("tables", "simulated", "measured", "realised", "page", "beside")
+        names = ("tables", "simulated", "measured", "realised", "page", "baseline_maps")
         yield {name: importlib.import_module(name) for name in names}
     finally:
         sys.path.remove(FOLDER)
@@ -151,6 +151,6 @@ def test_a_section_is_put_in_the_place_of_the_one_that_stood_there(parts):
 
 
 def test_a_map_of_each_venue_is_held_against_the_positions(parts):
-    found = parts["beside"].by_venue(samples.simulated())
+    found = parts["baseline_maps"].by_venue(samples.simulated())
     assert set(found["source"]) == {"all venues at once", "sum over venues"}
     assert found["overlap"].between(0.3, 1.0).all()

@@ -72,8 +72,8 @@ class Measured:
                 for side in ("long", "short"):
                     mine = snapshot[snapshot["side"] == side]
                     far = (mine["price"] / mine["cur"] - 1).abs().to_numpy()
-                    held = grid.prices[(grid.sides == side) & (grid.total > 0)]
-                    covered = float(np.abs(held / grid.current_price - 1).max()) if len(held) else 0.0
+                    table = grid.prices[(grid.sides == side) & (grid.total > 0)]
+                    covered = float(np.abs(table / grid.current_price - 1).max()) if len(table) else 0.0
                     for window, reach, floor in (*FIXED, (COVERED, covered, FLOOR)):
                         found = _score(grid, side, far, mine["value"].to_numpy(), reach=reach, floor=floor)
                         sums[window, name, side] = sums.get((window, name, side), np.zeros(3)) + found

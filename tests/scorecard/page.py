@@ -26,33 +26,33 @@ VERSIONS = {
 OTHERS = {"pool": "pool of these 5"}
 
 Gate = tuple[str, str, str, str]
-"""What is held, what is wanted, what was found, and whether that passes."""
+"""Name of the gate, target, result, and pass or fail."""
 
 _SCORED = ("overlap", "rank correlation", "1 %", "2 %", "5 %", "10 %")
 
 
 def head() -> str:
-    told = prose(
-        """What the estimate scores, measured, where it fails too. `make scorecard` writes this page, the same each
-        time; [scoring](scoring.md) has the formulas, [the model](model.md) what is scored, [the
-        simulation](simulation.md) what the simulated markets are made of. Most of it is **simulated** and says so;
-        what is recorded says of when it is."""
+    text = prose(
+        """Measured scores of the estimate, including its failures. `make scorecard` writes this page and gives the
+        same result each time. [Scoring](scoring.md) has the formulas, [the model](model.md) describes what is scored,
+        and [the simulation](simulation.md) describes the simulated markets. Sections say whether their data are
+        **simulated** or recorded, and of which dates."""
     )
     rows = [(said, f"`{version}`") for said, version in VERSIONS.values()]
-    return f"# Scorecard\n\n{told}\n\n{table(('model', '`Model.version`'), rows)}"
+    return f"# Scorecard\n\n{text}\n\n{table(('model', '`Model.version`'), rows)}"
 
 
 def gates(found: list[Gate]) -> str:
-    told = prose(
+    text = prose(
         """The gates on a recorded series of realised liquidations are not run here: information of at least .30 | .65
         nats alone and frozen at 1 h | 30 m, at least .030 | .040 over the adaptive path, nulls at most .01,
-        calibration .95 to 1.05. `liqdata.score` tells them of a file that is kept from whoever works on the model."""
+        calibration .95 to 1.05. `liqdata.score` measures them on a file that developers of the model do not see."""
     )
-    return f"## Gates\n\n{table(('', 'wanted', 'found', ''), found)}\n\n{told}"
+    return f"## Gates\n\n{table(('', 'wanted', 'found', ''), found)}\n\n{text}"
 
 
 def with_section(text: str, section: str, gated: list[Gate]) -> str:
-    """A page on which a section stands anew, and the gates that were held to it."""
+    """Replaces one section of a page and its gates."""
     heading = section.partition("\n")[0]
     head, *sections = text.rstrip("\n").split("\n\n## ")
     at = [f"## {one}".partition("\n")[0] for one in sections].index(heading)
@@ -86,40 +86,40 @@ def as_it_is(found: dict[str, pd.DataFrame], gated: list[Gate]) -> str:
     intro = prose(
         f"""Simulated: the seven-day map of `liqdata.demo(seed=)`, {_seeds(found[MODEL])},
         {", ".join(simulated.COINS)}, both sides, by `liqdata.score_truth`; means. The ratios are USD of the map over
-        true USD within so much of the price."""
+        true USD within this distance of the price."""
     )
-    told = prose(
-        f"""Of single coins and sides the ratio within 5 % of the model lies between {number(spread[0.1])} and
-        {number(spread[0.9])} in eight of ten cases. Within 1 % of the price the map tells several times what is
-        there. The expected view counts other USD and has no score here."""
+    text = prose(
+        f"""For single coins and sides, the ratio within 5 % lies between {number(spread[0.1])} and
+        {number(spread[0.9])} in eight of ten cases. Within 1 % of the price, the map shows several times the true
+        USD. The expected view counts other USD and has no score here."""
     )
     overlaps = {name: frame["overlap"].mean() for name, frame in found.items() if name not in simulated.MODELS}
-    beside_them = prose(
-        f"""The [baselines](scoring.md#baselines) are what they hold at the market's end, of all its 30 days and fading
-        as theirs do. What the template's lines are worth is arbitrary, so it has no ratios. The pool is all of these
-        maps together, weighted by a fit to the orders of the market's last day in quarters of an hour. The most that
-        one of them overlaps is {number(max(overlaps.values(), default=0.0))}, where the model overlaps
-        {number(means["overlap"])}."""
+    baseline_text = prose(
+        f"""The [baselines](scoring.md#baselines) are their maps at the end of the market, after 30 days with their own
+        decay. The scale of the template is arbitrary, so it has no ratios. The pool is a weighted sum of these maps,
+        with weights fitted to the orders of the last day in quarters of an hour. Their largest overlap is
+        {number(max(overlaps.values(), default=0.0))}, compared with
+        {number(means["overlap"])} of the model."""
     )
     rows = []
     for name, frame in found.items():
         said = VERSIONS[name][0] if name in VERSIONS else OTHERS.get(name, f"baseline: {name}")
         cells = _means(frame)
         rows.append((said, *(cells if name != "template" else [*cells[:2], *["–"] * (len(cells) - 2)])))
-    parts = [intro, table(("", *_SCORED), rows), told, *([beside_them] if overlaps else [])]
+    parts = [intro, table(("", *_SCORED), rows), text, *([baseline_text] if overlaps else [])]
     return "\n\n".join(["## Against the true positions of simulated markets", *parts])
 
 
 def seen_badly(found: pd.DataFrame) -> str:
-    told = prose(
-        f"""Simulated: such markets ({_seeds(found)}) as a reader of worse feeds has them, the model against all true
-        positions. With some venues' open interest the map tells theirs alone; without any it counts a multiple of the
-        volume, which is no USD. A reading older than 15 minutes is not summed: an hour's silence of a venue hardly
-        shows, but of venues that are read one after the other the map tells a part. A feed of liquidations that is
-        sampled or missing changes nothing here, since what is realised enters the expected view only."""
+    text = prose(
+        f"""Simulated: the same markets ({_seeds(found)}) with worse input data, the model against all true positions.
+        With open interest of some exchanges the map covers those only; without any it counts a multiple of the
+        volume, which is not USD. A reading older than 15 minutes is not summed: an hour without one exchange hardly
+        matters, but exchanges read in turn give only a part of the USD. A sampled or missing feed of liquidations has
+        no effect here, because liquidations affect the expected view only."""
     )
     rows = [(quality, *_means(found[found["quality"] == quality])) for quality in simulated.QUALITIES]
-    return f"## By the quality of the data\n\n{told}\n\n{table(('', *_SCORED), rows)}"
+    return f"## By the quality of the data\n\n{text}\n\n{table(('', *_SCORED), rows)}"
 
 
 def of_habits(found: pd.DataFrame) -> str:
@@ -142,12 +142,12 @@ def of_habits(found: pd.DataFrame) -> str:
         within 6 %; then the scores of the model."""
     )
     if failing:
-        told = (
+        text = (
             f"The ratio within 5 % is outside .7 to 1.5 in {len(failing)} of {len(ratios)} markets: "
             f"{'; '.join(failing)}. The scale of the model fits the usual habits; other habits shift it by this much."
         )
     else:
-        told = f"The ratio within 5 % is within .7 to 1.5 in all {len(ratios)} markets."
+        text = f"The ratio within 5 % is within .7 to 1.5 in all {len(ratios)} markets."
     chosen = {"k^(−3/4), the model": MODEL, **{name: name for name in simulated.OTHERS}}
     weightings = []
     for said, name in chosen.items():
@@ -164,13 +164,13 @@ def of_habits(found: pd.DataFrame) -> str:
         )
     asked = prose(
         f"""The same with other weights of the leverages: overlap and ratio within 5 % in the usual market; over all
-        {len(ratios)}, the mean and the least overlap, the range of the ratio, and in how many it lies within .7 to
-        1.5."""
+        {len(ratios)} markets, the mean and the smallest overlap, the range of the ratio, and in how many markets it
+        lies within .7 to 1.5."""
     )
     heads = ("", "usual: overlap", "5 %", "all: overlap", "least", "5 %", "within")
     columns = ("", "leverage", "within 6 %", "overlap", "rank", "5 %", "10 %")
     return "\n\n".join(
-        ["## Of traders with other habits", intro, table(columns, rows), prose(told), asked, table(heads, weightings)]
+        ["## Of traders with other habits", intro, table(columns, rows), prose(text), asked, table(heads, weightings)]
     )
 
 
@@ -201,9 +201,9 @@ def measured(truth: pd.DataFrame, used: int, prices: float, logs: pd.DataFrame, 
     )
     beaten = [side for side in ("long", "short") if scores[side] >= 0]
     where = {0: "on neither side", 1: f"for {''.join(beaten)}s alone", 2: "on both sides"}[len(beaten)]
-    told = prose(
+    text = prose(
         f"""Over that window the model beats a uniform map {where}. A snapshot has {round(prices)} prices in the mean,
-        so few large positions decide; what collateral stands behind them no public price tells."""
+        so few large positions decide. Their collateral is unknown."""
     )
     shapes = [
         (f"{row.model}, {row.side}", number(row.overlap), number(row.rank_correlation)) for row in truth.itertuples()
@@ -213,7 +213,7 @@ def measured(truth: pd.DataFrame, used: int, prices: float, logs: pd.DataFrame, 
             "## Against measured positions",
             intro,
             table(("window", "long", "short", "% of USD, long", "% of USD, short"), rows),
-            told,
+            text,
             table(("30 %, in 60 bins", "overlap", "rank correlation"), shapes),
         ]
     )
@@ -237,19 +237,19 @@ def realised(card: liqdata.scoring.Scorecard, expected: liqdata.scoring.Scorecar
     intro = prose(
         f"""Simulated liquidations, recorded prices: {liquidations.TRADERS:,} traders enter where and when BTC was
         traded ({meta["start"]:%Y-%m-%d} to {meta["end"]:%Y-%m-%d}, {meta["periods"]:,} hours), with leverages,
-        sizes and lives that are neither the estimate's nor the demo's, and are liquidated where the bars get to them.
-        `liqdata.score`, over the adaptive path. It shows what the scorer can measure, not skill on real
+        sizes and holding times that differ from the estimate and the demo, and are liquidated when the bars reach
+        their price. `liqdata.score`, over the adaptive path. It shows what the scorer can measure, not skill on real
         liquidations."""
     )
     weeks = [row for row in expected.kappa() if row["side"] == "both" and row["state"] == "frozen"]
     own = sum(row["swept_usd"] for row in weeks) / sum(row["realised_usd"] for row in weeks)
-    told = prose(
+    text = prose(
         f"""The {len(nulls)} nulls (older maps, the mean shape, the other side) gain at most {signed(max(nulls), 3)}
-        over the adaptive path. The fitted model learns, each day from the past alone, what share of each tier is
-        reported; in its own USD, on no scale of the scorer's, it told {own:.3f} of what was realised."""
+        over the adaptive path. The fitted model estimates each day, from the past alone, the reported share of each
+        tier. Its predicted USD are {own:.3f} of the realised USD, without rescaling by the scorer."""
     )
     columns = ("", "alone", "over the adaptive path", "Spearman", "top 10 %", "calibration")
-    return f"## Against simulated liquidations on recorded bars\n\n{intro}\n\n{table(columns, rows)}\n\n{told}"
+    return f"## Against simulated liquidations on recorded bars\n\n{intro}\n\n{table(columns, rows)}\n\n{text}"
 
 
 def by_day(found: pd.DataFrame) -> str:
@@ -265,16 +265,16 @@ def by_day(found: pd.DataFrame) -> str:
         rows.append((name, *cells, ratio))
     intro = prose(
         f"""Recorded: USD of BTC liquidated a day, {days} days from {found["day"].min():%Y-%m-%d} to
-        {found["day"].max():%Y-%m-%d} (public domain; of which venues is not said). What the map as of the day's open
-        held up to the day's extremes: rank correlation over days with 95 % of resampled days, and realised over
-        crossed USD."""
+        {found["day"].max():%Y-%m-%d} (public domain; the exchanges are not named), against the USD that the map at the
+        day's open holds up to the day's extremes: rank correlation over days with 95 % of resampled days, and realised
+        over crossed USD."""
     )
-    told = prose(
-        f"""{days} days say little: the intervals hold each other, and how far the price went does as well by itself.
-        The scorer predicts nothing before 200 periods, so it cannot score two months of daily totals."""
+    text = prose(
+        f"""{days} days are too few: the intervals overlap, and the price move alone does as well. The scorer needs 200
+        periods, so it cannot score two months of daily totals."""
     )
     columns = ("", "long", "short", "realised / crossed")
-    return f"## Against recorded totals of days\n\n{intro}\n\n{table(columns, rows)}\n\n{told}"
+    return f"## Against recorded totals of days\n\n{intro}\n\n{table(columns, rows)}\n\n{text}"
 
 
 def _rank(one: pd.Series, other: pd.Series) -> float:
@@ -325,27 +325,27 @@ def facts(found: pd.DataFrame, near: dict[str, float], folder: Path) -> str:
             for far in simulated.FAR
         ),
     ]
-    told = prose(
-        f"""BTC: the usual simulated market ({_seeds(found)}, means; orders of its last day, makers left out) beside
-        what was recorded: totals of {len(daily)} days from {btc["timestamp"].min():%Y-%m-%d} to
-        {btc["timestamp"].max():%Y-%m-%d}, of venues that are not named, which publish a part of what they
-        liquidate; open interest of {usd(open_usd)} USD on {len(liquidations.LARGE)} venues in March 2026, which may be
-        other ones; and the measured positions above, those of leaderboard wallets. A dash is what no recording here
-        tells."""
+    text = prose(
+        f"""BTC: the usual simulated market ({_seeds(found)}, means; orders of its last day, without market makers)
+        compared with recorded data: totals of {len(daily)} days from {btc["timestamp"].min():%Y-%m-%d} to
+        {btc["timestamp"].max():%Y-%m-%d}, of unnamed exchanges, which publish a part of their
+        liquidations; open interest of {usd(open_usd)} USD on {len(liquidations.LARGE)} exchanges in March 2026, which
+        may be other ones; and the measured positions above, those of leaderboard wallets. A dash means
+        no recorded data."""
     )
-    return f"## The simulation against facts\n\n{told}\n\n{table(('', 'simulated', 'recorded'), rows)}"
+    return f"## The simulation against facts\n\n{text}\n\n{table(('', 'simulated', 'recorded'), rows)}"
 
 
 def without_recordings() -> str:
     return "## What was not run\n\n" + prose(
-        """`$LIQDATA_REAL_DATA` named no recordings when this page was written, so nothing here was held against
-        measured positions, recorded bars or recorded totals."""
+        """`$LIQDATA_REAL_DATA` was not set when this page was written, so there are no scores on measured positions,
+        recorded bars or recorded totals."""
     )
 
 
 def foot() -> str:
     return "## What this does not show\n\n" + prose(
-        """Skill on real liquidations: no series of them may be shipped, and what was measured on one, of one coin
-        over half a year, stands in [the model](model.md). That the simulation is like any venue. That single
-        positions are where the map says, or that what it tells beyond 5 % of the price is right."""
+        """Skill on real liquidations: no series of them may be shipped. [The model](model.md) has results for one coin
+        over half a year. This page does not show that the simulation resembles any exchange, that the map locates
+        single positions, or that it is right beyond 5 % of the price."""
     )

@@ -63,16 +63,16 @@ def traders(bars: pd.DataFrame, seed: int, *, count: int = TRADERS, per_hour: in
 def on_recorded_bars(folder: Path) -> tuple[liqdata.scoring.Scorecard, liqdata.scoring.Scorecard]:
     """The card of both versions with the baselines and the pool of all, and that of the fitted model."""
     bars, interest = recorded(folder, "2025-12-01", "2026-06-12")
-    told = traders(bars, 0).iloc[24:]
+    liquidated = traders(bars, 0).iloc[24:]
     options = {"bars": bars, "open_interest": interest, "period": "1h"}
     return (
-        liqdata.score(MODELS, told, baselines=BASELINES, **options),
-        liqdata.score({f"{MODEL}, fitted": EXPECTED}, told, **options),
+        liqdata.score(MODELS, liquidated, baselines=BASELINES, **options),
+        liqdata.score({f"{MODEL}, fitted": EXPECTED}, liquidated, **options),
     )
 
 
 def by_day(folder: Path) -> pd.DataFrame:
-    """Of each day with recorded totals: what the 7-day maps as of its open held up to its extremes, and what came."""
+    """USD of the 7-day maps up to each day's extremes, and the recorded totals of the day."""
     bars, interest = recorded(folder, "2025-12-01", "2026-02-02")
     market = liqdata.Market(bars=bars, open_interest=interest)
     totals = pd.read_parquet(folder / "unlicense_daily_liquidation_volume.parquet")

@@ -8,7 +8,7 @@ import argparse
 import os
 from pathlib import Path
 
-import beside
+import baseline_maps
 import measured
 import page
 import realised
@@ -26,7 +26,7 @@ def main() -> None:
     asked = reader.parse_args()
     gated: list[page.Gate] = []
     print("simulated markets as they are …", flush=True)
-    parts = [page.as_it_is(simulated.as_it_is(range(asked.seeds), beside.others), gated)]
+    parts = [page.as_it_is(simulated.as_it_is(range(asked.seeds), baseline_maps.others), gated)]
     if asked.only:
         text = asked.page.read_text(encoding="utf-8")
         asked.page.write_text(page.with_section(text, parts[0], gated), encoding="utf-8")

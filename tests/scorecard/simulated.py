@@ -82,9 +82,9 @@ class Seen:
         *,
         known: bool = True,
     ) -> liqdata.Market:
-        held = pd.concat((self.bars if bars is None else bars).values(), ignore_index=True)
+        tables = pd.concat((self.bars if bars is None else bars).values(), ignore_index=True)
         readings = (self.interest if interest is None else interest) if known else None
-        return liqdata.Market(bars=held, open_interest=readings, now=self.now)
+        return liqdata.Market(bars=tables, open_interest=readings, now=self.now)
 
 
 def coarse(seen: Seen, minutes: int) -> dict[str, pd.DataFrame]:
@@ -189,10 +189,10 @@ def of_habits(seeds: Iterable[int]) -> pd.DataFrame:
     for habits, drawn in HABITS.items():
         for seed in seeds:
             with _demo(seed, NOW, drawn) as market:
-                told = facts(market)
+                known = facts(market)
                 for name, model in {**MODELS, **OTHERS}.items():
                     found = liqdata.score_truth(market, symbols=COINS, model=model).to_pandas()
-                    rows.append(found.assign(habits=habits, model=name, seed=seed, **told))
+                    rows.append(found.assign(habits=habits, model=name, seed=seed, **known))
     return pd.concat(rows, ignore_index=True)
 
 

@@ -14,8 +14,8 @@ def number(value: float, digits: int = 2) -> str:
     """Plain, with a true minus; a dash for what is not known."""
     if not math.isfinite(value):
         return "–"
-    told = f"{value:.{digits}f}"
-    return told.replace("-", "−") if float(told) else f"{0:.{digits}f}"
+    text = f"{value:.{digits}f}"
+    return text.replace("-", "−") if float(text) else f"{0:.{digits}f}"
 
 
 def signed(value: float, digits: int = 2) -> str:

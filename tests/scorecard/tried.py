@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from beside import by_venue
+from baseline_maps import by_venue
 from measured import FLOOR, _score, recorded
 from realised import LEVERAGES, LIVES, MARGIN, TRADERS, WEIGHTS, traders
 from simulated import SCORES
@@ -33,12 +33,12 @@ def five_minutes(folder: Path) -> pd.DataFrame:
 
 
 def gains(
-    maps: dict[str, Any], told: pd.DataFrame, options: dict[str, Any], spans: dict[str, dict[str, Any]]
+    maps: dict[str, Any], liquidated: pd.DataFrame, options: dict[str, Any], spans: dict[str, dict[str, Any]]
 ) -> pd.DataFrame:
     """What each map adds to the adaptive path, by stretch of time, of both sides together."""
     rows = []
     for half, span in spans.items():
-        card = liqdata.score(maps, told, period="1h", **options, **span)
+        card = liqdata.score(maps, liquidated, period="1h", **options, **span)
         rows += [
             {"span": half, **{name: row[name] for name in ("map", "state", "n", "dig", "dig_low", "dig_high")}}
             for row in (*card.rows(), *card.references())
@@ -50,7 +50,7 @@ def gains(
 
 
 def finer(folder: Path) -> pd.DataFrame:
-    """Entries by the volume of a bar's thirds: the same ledger on bars of 5 minutes beside that on bars of 15.
+    """Entries by the volume of a bar's thirds: the same ledger on bars of 5 minutes and of 15.
 
     The traders live on the bars of 5 minutes, so where inside a quarter of an hour they enter is known to those alone.
     """
@@ -58,23 +58,23 @@ def finer(folder: Path) -> pd.DataFrame:
     coarse, interest = recorded(folder, *SHORT_SPAN)
     found = []
     for seed in SEEDS:
-        told = traders(fine, seed, count=TRADERS * 5 // 12, per_hour=12).iloc[24:]
+        liquidated = traders(fine, seed, count=TRADERS * 5 // 12, per_hour=12).iloc[24:]
         maps = {
             "bars of 15 minutes": liqdata.Market(bars=coarse, open_interest=interest),
             "bars of 5 minutes": liqdata.Market(bars=fine, open_interest=interest),
         }
         options = {"bars": fine, "open_interest": interest}
-        times = told["timestamp"]
+        times = liquidated["timestamp"]
         middle = times.iloc[len(times) // 2].floor("1D")
         spans = {"first": {"end": middle}, "second": {"start": middle}}
-        found.append(gains(maps, told, options, spans).assign(seed=seed))
+        found.append(gains(maps, liquidated, options, spans).assign(seed=seed))
     return pd.concat(found, ignore_index=True)
 
 
 def others(folder: Path) -> pd.DataFrame:
     """Other parameters on half a year, and, for the most there is to gain, one that knows what the traders are like."""
     bars, interest = recorded(folder, *LONG_SPAN)
-    told = traders(bars, 0).iloc[24:]
+    liquidated = traders(bars, 0).iloc[24:]
     clocks = [(share, 24 / hours) for share, hours in LIVES]
     tiers = [int(leverage) for leverage in LEVERAGES]
     rest = {
@@ -83,18 +83,18 @@ def others(folder: Path) -> pd.DataFrame:
     }
     options = {"bars": bars, "open_interest": interest, "baselines": rest}
     spans = {"whole": {}, "second half": {"start": "2026-03-12"}}
-    return gains({"the model": liqdata.Model()}, told, options, spans)
+    return gains({"the model": liqdata.Model()}, liquidated, options, spans)
 
 
 def of_venue(folder: Path) -> pd.DataFrame:
     """The measured positions of Hyperliquid against a ledger of its own open interest, recorded by the hour."""
     bars, interest = recorded(folder, "2025-12-08", "2026-02-24")
-    held = pd.read_parquet(folder / "unlicense_hourly_open_interest.parquet")
-    held = held[(held["coin"] == "BTC") & (held["venue"] == "hyperliquid")].sort_values("timestamp")
-    held["timestamp"] = pd.to_datetime(held["timestamp"], utc=True)
-    price = bars.set_index("timestamp")["close"].reindex(held["timestamp"], method="ffill").to_numpy()
+    table = pd.read_parquet(folder / "unlicense_hourly_open_interest.parquet")
+    table = table[(table["coin"] == "BTC") & (table["venue"] == "hyperliquid")].sort_values("timestamp")
+    table["timestamp"] = pd.to_datetime(table["timestamp"], utc=True)
+    price = bars.set_index("timestamp")["close"].reindex(table["timestamp"], method="ffill").to_numpy()
     own = pd.DataFrame(
-        {"symbol": "BTC", "timestamp": held["timestamp"], "open_interest": held["oi_usd"].to_numpy() / price}
+        {"symbol": "BTC", "timestamp": table["timestamp"], "open_interest": table["oi_usd"].to_numpy() / price}
     ).dropna()
     markets = {
         "Binance's open interest": liqdata.Market(bars=bars, open_interest=interest),
@@ -123,7 +123,7 @@ def of_venue(folder: Path) -> pd.DataFrame:
 
 
 def of_venues(_: Path) -> pd.DataFrame:
-    """Of simulated markets: the sum of a map of each venue's own open interest beside the map of all of it."""
+    """Of simulated markets: the sum of one map per exchange, and the map of all open interest."""
     rows = []
     for seed in range(6):
         with liqdata.demo(seed=seed) as market:

@@ -23,9 +23,9 @@ def others(market: liqdata.Market) -> pd.DataFrame:
     rows = []
     for coin in COINS:
         bars, interest = market.bars(coin).to_pandas(), market.open_interest(coin).to_pandas()
-        held = read_bars(bars, coin)
+        path_bars = read_bars(bars, coin)
         # What was liquidated in the market's last day, every order of which is published: the pool is fitted to it.
-        path = read_path(realised(orders, coin, PERIOD), held)
+        path = read_path(realised(orders, coin, PERIOD), path_bars)
         mapped, crossed = {}, {}
         for name, model in MODELS.items():
             grid = market.liqmap(coin, "7d", model=model)
@@ -33,14 +33,14 @@ def others(market: liqdata.Market) -> pd.DataFrame:
             crossed[name] = Estimated(name, market, model, coin).crossed(path.opens, path.low, path.high)
         price = market.liqmap(coin, "7d", model=2).current_price
         for name in baselines.NAMES:
-            mapped[name] = spread(baselines.standing(name, held, interest, coin), price)
+            mapped[name] = spread(baselines.standing(name, path_bars, interest, coin), price)
             crossed[name], _ = baselines.made(name, path, interest, coin)
         pooled = _weights([crossed[name] for name in mapped], path.usd)
         mapped[POOL] = {
             side: pooled[place] @ np.stack([one[side] for one in mapped.values()])
             for side, place in (("long", LONG), ("short", SHORT))
         }
-        rows += _held(market, coin, price, {name: mapped[name] for name in (*baselines.NAMES, POOL)})
+        rows += _scored(market, coin, price, {name: mapped[name] for name in (*baselines.NAMES, POOL)})
     return pd.DataFrame(rows)
 
 
@@ -57,11 +57,11 @@ def by_venue(market: liqdata.Market) -> pd.DataFrame:
             "all venues at once": spread(of_map(grid, 0), price),
             "sum over venues": {side: np.sum([part[side] for part in parts], axis=0) for side in parts[0]},
         }
-        rows += _held(market, coin, price, mapped)
+        rows += _scored(market, coin, price, mapped)
     return pd.DataFrame(rows)
 
 
-def _held(
+def _scored(
     market: liqdata.Market, coin: str, price: float, mapped: dict[str, dict[str, np.ndarray]]
 ) -> list[dict[str, object]]:
     truth = Table(market.true_positions(coin), "positions")
@@ -75,9 +75,9 @@ def _held(
 
 
 def _weights(crossed: list[np.ndarray], usd: np.ndarray) -> np.ndarray:
-    """What a USD of each map counts in the pool, (2, M): by side, beside a constant, as the scorer pools them.
+    """What a USD of each map counts in the pool, (2, M): by side, with a constant, as the scorer pools them.
 
-    Nothing where nothing of a map was crossed, as nobody knows what it is worth then.
+    Nothing where nothing of a map was crossed, because its value is then unknown.
     """
     weights = np.zeros((2, len(crossed)))
     for side in (LONG, SHORT):
