@@ -71,10 +71,10 @@ pub use catalog::stats::{Known, KnownCoin, Place};
 pub use compaction::compactor::CompactionReport;
 pub use compaction::supersede::DayCorrection;
 pub use coverage::events::{
-    Counter, CounterKind, GapOutcome, Measurement, MeasurementKind, NUMBERS_MISSING, TopicGap,
+    Counter, CounterKind, GapOutcome, Measurement, MeasurementKind, TopicGap,
 };
 pub use coverage::pending::PendingExchange;
-pub use coverage::sessions::{Gap, ImportedSession, Session, SessionId};
+pub use coverage::sessions::{Gap, GapCause, ImportedSession, Session, SessionId};
 pub use error::ArchiveError;
 pub use export::batch_file::ParquetBatchWriter;
 pub use export::closed_days::{ArchiveContents, ExportSelection, ExportedFile};

@@ -45,6 +45,7 @@ fn filled(folder: &Path) {
         end: at(end),
         reason: "disconnected".to_owned(),
         recorded_at: at(end),
+        ..Gap::default()
     };
     writer
         .append(&Batch {

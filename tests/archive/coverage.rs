@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 
 use liqdata::archive::{
-    Archive, ArchiveError, Batch, Completeness, Counter, CounterKind, Evidence, Gap, GapOutcome,
-    GapState, Measurement, MeasurementKind, NUMBERS_MISSING, TopicGap, VenueCoverage,
+    Archive, ArchiveError, Batch, Completeness, Counter, CounterKind, Evidence, Gap, GapCause,
+    GapOutcome, GapState, Measurement, MeasurementKind, TopicGap, VenueCoverage,
 };
 use liqdata::model::{Millis, TimeRange};
 
@@ -22,6 +22,7 @@ fn gap(start: i64, end: i64, reason: &str) -> Gap {
         end: at(end),
         reason: reason.to_owned(),
         recorded_at: at(end),
+        ..Gap::default()
     }
 }
 
@@ -428,7 +429,10 @@ fn what_is_missing_by_the_numbers_is_verified_only_once_it_was_told() {
         writer
             .append(&Batch {
                 seen: vec![(run, at(60))],
-                gaps: vec![gap(10, 30, &format!("BTC: 2 {NUMBERS_MISSING}"))],
+                gaps: vec![Gap {
+                    cause: GapCause::SequenceHole,
+                    ..gap(10, 30, "BTC: 2 missing in the exchange's own numbers")
+                }],
                 outcomes: outcomes.into_iter().collect(),
                 counters: vec![tally(at(5), CounterKind::Numbered, 20)],
                 ..Batch::default()

@@ -51,6 +51,7 @@ fn fill(writer: &mut Writer) {
                     end: Millis(at(1)),
                     reason: "a test".to_owned(),
                     recorded_at: Millis(at(1)),
+                    ..Gap::default()
                 }],
                 seen: vec![(run, Millis(at(99)))],
                 ..of_orders(rows.collect())

@@ -4,7 +4,7 @@ use liqdata::archive::{Archive, ArchiveError, Batch, Filter, MapRow};
 use liqdata::model::Millis;
 
 use crate::place::{Folder, files};
-use crate::rows::{START, sound, without_sums};
+use crate::rows::{START, sound};
 
 /// A map whose every field follows from the number of its bar.
 pub(crate) fn map(kind: &str, symbol: &str, bar: i64) -> MapRow {
@@ -224,60 +224,14 @@ fn maps_are_told_by_the_version_of_the_model() {
             rows.into_iter().map(|row| row.version).collect()
         };
         let named = |name: &str| Some(name.to_owned());
-        // What is kept without one has that of its explanation.
-        let all = ["2-one", "2-two", "2-of-old"].map(named);
-        assert_eq!(told(None), [&all[..], &[None, None]].concat());
+        let all = ["2-one", "2-two"].map(named);
+        assert_eq!(told(None), [&all[..], &[None, None, None]].concat());
         for (place, version) in all.iter().enumerate() {
             assert_eq!(told(version.as_deref()), [all[place].clone()]);
         }
-        assert_eq!(told(Some(Filter::UNKNOWN)), [None, None]);
+        assert_eq!(told(Some(Filter::UNKNOWN)), [None, None, None]);
         assert_eq!(told(Some("2-none")), []);
     }
-}
-
-#[test]
-fn an_archive_from_before_the_versions_is_read_and_then_written() {
-    let folder = Folder::new();
-    let explained = MapRow {
-        explain: Some(r#"{"modelVersion":"2-old"}"#.to_owned()),
-        version: None,
-        ..map("levels", "BTC", 3)
-    };
-    let mut writer = Archive::create_or_open(folder.archive()).unwrap();
-    writer.append(&of_maps(vec![explained.clone()])).unwrap();
-    drop(writer);
-    let journal = rusqlite::Connection::open(folder.archive().join("journal.sqlite")).unwrap();
-    without_sums(&journal);
-    journal
-        .execute_batch("ALTER TABLE maps DROP COLUMN version; PRAGMA user_version = 3;")
-        .unwrap();
-    drop(journal);
-    let old = MapRow {
-        version: Some("2-old".to_owned()),
-        ..explained
-    };
-    let all = Filter::default();
-    let reader = Archive::read(folder.archive()).unwrap();
-    assert_eq!(read(&reader, &all, None), std::slice::from_ref(&old));
-    let mut writer = Archive::create_or_open(folder.archive()).unwrap();
-    let new = MapRow {
-        version: Some("2-new".to_owned()),
-        ..map("levels", "BTC", 4)
-    };
-    writer.append(&of_maps(vec![new.clone()])).unwrap();
-    let both = [old, new];
-    assert_eq!(read(&writer, &all, None), both);
-    // One that was there before the column was takes its versions from what was explained.
-    let seen = read(&reader, &all, None);
-    assert_eq!(seen.len(), 2);
-    assert_eq!(seen[0], both[0]);
-    writer.compact(Millis(START + Millis::DAY)).unwrap();
-    assert_eq!(read(&writer, &all, None), both);
-    drop(writer);
-    assert_eq!(
-        read(&Archive::read(folder.archive()).unwrap(), &all, None),
-        both
-    );
 }
 
 #[test]

@@ -107,6 +107,7 @@ fn what_one_missed_and_another_heard_is_no_gap() {
         end: at(end),
         reason: reason.to_owned(),
         recorded_at: at(end),
+        ..Gap::default()
     };
     let with = |name: &str, run, gaps: Vec<Gap>| {
         let path = folder.path().join(name);

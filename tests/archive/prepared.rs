@@ -8,7 +8,7 @@ use liqdata::archive::{Archive, ArchiveError, Filter};
 use liqdata::model::Millis;
 
 use crate::place::{Folder, files};
-use crate::rows::{START, all_orders, of_orders, order, without_sums};
+use crate::rows::{START, all_orders, of_orders, order};
 
 /// An archive of one day in a file.
 fn rolled() -> Folder {
@@ -36,8 +36,7 @@ fn a_listed_name_that_no_roll_gives_is_refused_and_its_file_left_alone() {
             let journal =
                 rusqlite::Connection::open(folder.archive().join("journal.sqlite")).unwrap();
             journal.execute_batch("PRAGMA foreign_keys = OFF").unwrap();
-            without_sums(&journal);
-            journal.pragma_update(None, "user_version", 4).unwrap();
+            with_sums(&journal);
             journal
                 .execute(
                     "UPDATE manifest SET path = ?1, state = ?2",

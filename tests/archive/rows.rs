@@ -130,33 +130,3 @@ pub(crate) fn journaled(folder: &std::path::Path) -> u64 {
         .try_into()
         .unwrap()
 }
-
-/// Takes the checksums of lines away, as journals before version 5 had none.
-pub(crate) fn without_sums(journal: &rusqlite::Connection) {
-    for table in [
-        "topic_gaps",
-        "outcomes",
-        "tallies",
-        "marks",
-        "generations",
-        "positions",
-    ] {
-        journal
-            .execute_batch(&format!("DROP TABLE {table}"))
-            .unwrap();
-    }
-    for table in ["gaps", "runs", "manifest", "part_venues", "state", "coins"] {
-        journal
-            .execute_batch(&format!(
-                "DROP TRIGGER {table}_summed; DROP TRIGGER {table}_summed_again; ALTER TABLE {table} DROP COLUMN sum;"
-            ))
-            .unwrap();
-    }
-    for table in ["orders", "bars", "open_interest", "maps"] {
-        journal
-            .execute_batch(&format!("ALTER TABLE {table} DROP COLUMN sum"))
-            .unwrap();
-    }
-    let without = "ALTER TABLE orders DROP COLUMN group_id";
-    journal.execute_batch(without).unwrap();
-}

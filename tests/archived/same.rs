@@ -414,6 +414,7 @@ fn coverage_counts_orders_and_tells_of_runs_and_gaps() {
         end: end.back(Millis::HOUR / 2),
         reason: "a test".to_owned(),
         recorded_at: end.back(Millis::HOUR / 2),
+        ..liqdata::archive::Gap::default()
     });
     writer.append(&batch).unwrap();
     let market = Market::open(folder.archive(), None).unwrap();

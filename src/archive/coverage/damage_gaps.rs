@@ -7,7 +7,7 @@ use crate::archive::ArchiveError;
 use crate::archive::archive::Archive;
 use crate::archive::catalog::manifest;
 use crate::archive::catalog::manifest::{Part, State};
-use crate::archive::coverage::sessions::{Gap, OTHER_TABLES, damaged_row_gaps};
+use crate::archive::coverage::sessions::{OTHER_TABLES, Gap, GapCause, damaged_row_gaps};
 use crate::archive::integrity::damaged_part::DamagedPart;
 use crate::archive::integrity::verify::DAMAGED;
 use crate::archive::rows::orders::OrderRow;
@@ -201,6 +201,8 @@ fn damage_gap(part: &Part, exchange: String) -> Gap {
         exchange,
         start: part.first,
         end: part.end(),
+        cause: GapCause::Damage,
+        holds: (part.holds != OrderRow::TABLE).then(|| part.holds.clone()),
         reason: DAMAGED.to_owned(),
         recorded_at: part.end(),
     }

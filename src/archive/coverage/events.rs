@@ -10,10 +10,7 @@ use crate::archive::journal::table;
 use crate::archive::rows::row::{Fault, check_name, check_text, check_time, unknown_word};
 use crate::model::{GapState, Millis, Record, Vocabulary, record, value};
 
-/// Suffix of the reason of a gap that the exchange's own sequence numbers revealed.
-pub const NUMBERS_MISSING: &str = "missing in the exchange's own numbers";
-
-/// SQL that creates the tables.
+/// The tables in SQL.
 pub(crate) fn create() -> String {
     format!(
         "CREATE TABLE topic_gaps (id INTEGER PRIMARY KEY AUTOINCREMENT, {},

@@ -6,7 +6,7 @@
 use rusqlite::{Connection, OptionalExtension, params};
 
 use crate::archive::coverage::sessions;
-use crate::archive::coverage::sessions::{Gap, SessionId, add_gap};
+use crate::archive::coverage::sessions::{Gap, GapCause, SessionId, add_gap};
 use crate::archive::journal::table;
 use crate::archive::rows::row::{Fault, check_name, check_time};
 use crate::model::{Completeness, Millis};
@@ -14,8 +14,8 @@ use crate::model::{Completeness, Millis};
 /// Reason of the gap of a pending exchange; the cause may follow.
 const REASON: &str = "not heard yet";
 
-/// SQL condition that a gap belongs to a pending exchange.
-const IS_PENDING: &str = "reason GLOB 'not heard yet*'";
+/// The condition that a gap is one.
+const IS_PENDING: &str = "cause = 'pending'";
 
 /// Longest cause that is stored, in characters.
 const MAX_REASON_CHARS: usize = 300;
@@ -115,6 +115,8 @@ pub(crate) fn record(journal: &Connection, pending: &PendingExchange) -> rusqlit
             exchange: pending.exchange.clone(),
             start: seen.unwrap_or(begun),
             end: known.as_ref().map_or(end, |gap| gap.end.max(end)),
+            cause: GapCause::Pending,
+            holds: None,
             reason: match &known {
                 Some(gap) if pending.why.is_none() => gap.reason.clone(),
                 _ => pending.reason(),

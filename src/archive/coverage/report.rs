@@ -10,12 +10,10 @@ use crate::archive::catalog::file_versions;
 use crate::archive::catalog::manifest;
 use crate::archive::catalog::manifest::{Day, State};
 use crate::archive::coverage::events;
-use crate::archive::coverage::events::{
-    CounterKind, GapOutcome, MeasurementKind, NUMBERS_MISSING, TopicGap,
-};
+use crate::archive::coverage::events::{CounterKind, GapOutcome, MeasurementKind, TopicGap};
 use crate::archive::coverage::intervals::without;
 use crate::archive::coverage::pending;
-use crate::archive::coverage::sessions::{Gap, Session, gaps, known_by, sessions, silent_ranges};
+use crate::archive::coverage::sessions::{Gap, GapCause, Session, gaps, known_by, sessions, silent_ranges};
 use crate::archive::filter::Filter;
 use crate::archive::rows::orders::OrderRow;
 use crate::archive::rows::row::Row;
@@ -404,8 +402,7 @@ impl CoverageRecords {
     /// Whether the exchange's sequence numbers reveal a gap that was not recovered.
     fn is_missing_numbers(&self, name: &str) -> bool {
         let gaps = self.gaps.iter();
-        let holes =
-            gaps.filter(|gap| gap.exchange == name && gap.reason.ends_with(NUMBERS_MISSING));
+        let holes = gaps.filter(|gap| gap.exchange == name && gap.cause == GapCause::SequenceHole);
         let holes: Vec<TimeRange> = holes
             .map(|gap| TimeRange::new(gap.start, gap.end))
             .collect();

@@ -21,40 +21,94 @@ pub(crate) fn create() -> String {
     )
 }
 
-/// Reason of a gap between two sessions for which no other reason is recorded.
-const NOT_CONNECTED: &str = "not listening";
+/// Why a gap exists.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum GapCause {
+    /// The collector observed it; the reason says what happened.
+    #[default]
+    Observed,
+    /// No session ran.
+    NoSession,
+    /// The exchange has not answered since the collector started.
+    Pending,
+    /// The exchange's own numbers show that messages are missing.
+    SequenceHole,
+    /// A file or a row of the archive is damaged.
+    Damage,
+}
+
+impl Vocabulary for GapCause {
+    const ALL: &'static [Self] = &[
+        Self::Observed,
+        Self::NoSession,
+        Self::Pending,
+        Self::SequenceHole,
+        Self::Damage,
+    ];
+
+    fn name(self) -> &'static str {
+        match self {
+            Self::Observed => "observed",
+            Self::NoSession => "no_session",
+            Self::Pending => "pending",
+            Self::SequenceHole => "sequence_hole",
+            Self::Damage => "damage",
+        }
+    }
+}
+
+value!(GapCause as words);
+
 record! {
-    /// A time range in which orders of an exchange may be missing.
-    #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+    /// A time range in which rows of an exchange may be missing.
+    #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
     pub struct Gap {
         /// Exchange, lower case.
         pub exchange: String,
         /// Start of the gap.
         pub start: Millis,
-        /// End of the gap.
+        /// End of the gap, exclusive.
         pub end: Millis,
-        /// Reason, in a few words.
+        /// Why it exists.
+        pub cause: GapCause,
+        /// The table whose rows may be missing, where it is not orders.
+        pub holds: Option<String>,
+        /// What happened, in a few words.
         pub reason: String,
-        /// When the gap became known.
+        /// When it was recorded.
         pub recorded_at: Millis,
     }
 }
 
-/// Tables other than `orders`.
+/// The reason of a gap between two sessions for which no other gap is recorded.
+const NOT_CONNECTED: &str = "not listening";
+
+/// The tables whose rows are no orders.
 pub(crate) const OTHER_TABLES: [&str; 4] = ["bars", "open_interest", "maps", "positions"];
 
-/// Prefix of the reason of a gap in one of those tables; no orders are missing.
-const DAMAGED_ROW: &str = "damaged row of ";
+/// The condition that orders may be missing.
+const OF_ORDERS: &str = "holds IS NULL";
 
-/// SQL condition that orders may be missing.
-const OF_ORDERS: &str = "reason NOT GLOB 'damaged row of *'";
-
-/// Reason of the gap that damaged rows of a table leave.
-pub(crate) fn damaged_row_reason(table: &str) -> String {
-    if table == OrderRow::TABLE {
-        "damaged row".to_owned()
-    } else {
-        format!("{DAMAGED_ROW}{table}")
+/// The gap that damaged rows of a table leave.
+pub(crate) fn damaged_rows(
+    table: &str,
+    exchange: String,
+    (start, end): (Millis, Millis),
+    recorded_at: Millis,
+) -> Gap {
+    let is_of_orders = table == OrderRow::TABLE;
+    Gap {
+        exchange,
+        start,
+        end,
+        cause: GapCause::Damage,
+        holds: (!is_of_orders).then(|| table.to_owned()),
+        reason: if is_of_orders {
+            "damaged row".to_owned()
+        } else {
+            format!("damaged row of {table}")
+        },
+        recorded_at,
     }
 }
 
@@ -76,7 +130,7 @@ pub(crate) fn damaged_row_gaps(
         let gap: Gap = table::read(row, 0)?;
         let of = OTHER_TABLES
             .into_iter()
-            .find(|table| gap.reason == damaged_row_reason(table));
+            .find(|table| gap.holds.as_deref() == Some(table));
         lost.extend(of.map(|table| (table, gap)));
     }
     Ok(lost)
@@ -168,8 +222,8 @@ pub(crate) fn check(gap: &Gap) -> Result<(), Fault> {
 pub(crate) fn add_gap(journal: &Connection, gap: &Gap) -> rusqlite::Result<()> {
     journal
         .prepare_cached(
-            "INSERT INTO gaps (exchange, start, \"end\", reason, recorded_at, silent_from)
-             VALUES (?1, ?2, ?3, ?4, ?5,
+            "INSERT INTO gaps (exchange, start, \"end\", reason, recorded_at, cause, holds, silent_from)
+             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7,
                      max(?2, coalesce((SELECT max(seen) FROM runs WHERE exchange = ?1 AND started <= ?5), ?2)))
              ON CONFLICT DO NOTHING",
         )?
@@ -178,7 +232,9 @@ pub(crate) fn add_gap(journal: &Connection, gap: &Gap) -> rusqlite::Result<()> {
             gap.start.0,
             gap.end.0,
             gap.reason,
-            gap.recorded_at.0
+            gap.recorded_at.0,
+            gap.cause.name(),
+            gap.holds
         ])
         .map(drop)
 }
@@ -191,8 +247,8 @@ pub(crate) fn add_gap_as(
 ) -> rusqlite::Result<()> {
     journal
         .prepare_cached(
-            "INSERT INTO gaps (exchange, start, \"end\", reason, recorded_at, silent_from)
-             VALUES (?1, ?2, ?3, ?4, ?5, ?6) ON CONFLICT DO NOTHING",
+            "INSERT INTO gaps (exchange, start, \"end\", reason, recorded_at, cause, holds, silent_from)
+             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8) ON CONFLICT DO NOTHING",
         )?
         .execute(params![
             gap.exchange,
@@ -200,6 +256,8 @@ pub(crate) fn add_gap_as(
             gap.end.0,
             gap.reason,
             gap.recorded_at.0,
+            gap.cause.name(),
+            gap.holds,
             silent_from.0
         ])
         .map(drop)
@@ -267,6 +325,8 @@ pub(crate) fn begin(
                     exchange: exchange.to_owned(),
                     start: Millis(seen),
                     end: at,
+                    cause: GapCause::NoSession,
+                    holds: None,
                     reason: NOT_CONNECTED.to_owned(),
                     recorded_at: at,
                 },

@@ -251,14 +251,14 @@ fn fill(
         lines(
             (
                 from,
-                "SELECT exchange, max(start, ?1), min(\"end\", ?2), reason, recorded_at, max(silent_from, ?1)
+                "SELECT exchange, max(start, ?1), min(\"end\", ?2), cause, holds, reason, recorded_at, max(silent_from, ?1)
                  FROM gaps WHERE start < ?2 AND \"end\" > ?1 ORDER BY recorded_at, id",
                 range,
             ),
             (
                 into,
-                "INSERT INTO gaps (exchange, start, \"end\", reason, recorded_at, silent_from)
-                 VALUES (?1, ?2, ?3, ?4, ?5, ?6) ON CONFLICT DO NOTHING",
+                "INSERT INTO gaps (exchange, start, \"end\", cause, holds, reason, recorded_at, silent_from)
+                 VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8) ON CONFLICT DO NOTHING",
             ),
         )?;
         notes(from, into, selection)?;

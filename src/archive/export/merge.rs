@@ -104,8 +104,13 @@ impl<'a> MergeSource<'a> {
         let TimeRange { start, end } = TimeRange::ALL;
         let gaps = archive.ask(|journal| {
             journal
-                .prepare("SELECT exchange, start, \"end\", reason, recorded_at, silent_from FROM gaps ORDER BY id")?
-                .query_map([], |line| Ok((table::read::<Gap>(line, 0)?, Millis(line.get(5)?))))?
+                .prepare(&format!(
+                    "SELECT silent_from, {} FROM gaps ORDER BY id",
+                    table::columns::<Gap>()
+                ))?
+                .query_map([], |line| {
+                    Ok((table::read::<Gap>(line, 1)?, Millis(line.get(0)?)))
+                })?
                 .collect()
         })?;
         Ok(Self {

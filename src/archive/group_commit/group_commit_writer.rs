@@ -399,5 +399,6 @@ fn gaps<'a>((exchange, ranges): (&'a String, &'a Vec<RefusedRange>)) -> impl Ite
         end: refused.end,
         reason: QUEUE_FULL.to_owned(),
         recorded_at: wall_clock(),
+        ..Gap::default()
     })
 }

@@ -18,7 +18,7 @@ use crate::archive::archive::{Archive, GoesOn};
 use crate::archive::catalog::manifest::Day;
 use crate::archive::catalog::stats;
 use crate::archive::clock::wall_clock;
-use crate::archive::coverage::sessions::{Gap, add_gap, damaged_row_reason};
+use crate::archive::coverage::sessions::{add_gap, damaged_rows};
 use crate::archive::integrity::crc::{self, COLUMN, FUNCTION};
 use crate::archive::integrity::journal_check;
 use crate::archive::integrity::row_checksums::{self, Summed};
@@ -450,13 +450,7 @@ fn record_gaps(
     };
     for exchange in exchanges {
         for (start, end) in spans {
-            let gap = Gap {
-                exchange: exchange.clone(),
-                start: *start,
-                end: *end,
-                reason: damaged_row_reason(kind.table),
-                recorded_at: now,
-            };
+            let gap = damaged_rows(kind.table, exchange.clone(), (*start, *end), now);
             add_gap(journal, &gap)?;
         }
     }

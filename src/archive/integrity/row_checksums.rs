@@ -38,7 +38,7 @@ pub(super) fn tables() -> Vec<Summed> {
     let others = [
         changing(
             "gaps",
-            "exchange, start, \"end\", reason, recorded_at, silent_from",
+            "exchange, start, \"end\", cause, holds, reason, recorded_at, silent_from",
         ),
         changing("runs", "id, exchange, completeness, started, seen"),
         changing(

@@ -12,7 +12,7 @@ use crate::archive::catalog::file_versions;
 use crate::archive::catalog::manifest;
 use crate::archive::catalog::manifest::{Part, State};
 use crate::archive::clock::wall_clock;
-use crate::archive::coverage::sessions::{Gap, add_gap};
+use crate::archive::coverage::sessions::{Gap, GapCause, add_gap};
 use crate::archive::files::Identity;
 use crate::archive::integrity::damage_state::Stamp;
 use crate::archive::integrity::damaged_part::DamagedPart;
@@ -492,6 +492,8 @@ fn miss_part(
                 exchange,
                 start: first,
                 end: last.on(1),
+                cause: GapCause::Damage,
+                holds: None,
                 reason: DAMAGED.to_owned(),
                 recorded_at: wall_clock(),
             },

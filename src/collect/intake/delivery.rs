@@ -496,6 +496,7 @@ mod tests {
             end: Millis(at + 1),
             reason: "a test".to_owned(),
             recorded_at: Millis(at + 1),
+            ..Gap::default()
         };
         for at in 0..200 {
             delivery.note_gap(gap(at));

@@ -227,6 +227,7 @@ impl ArchiveWriter {
                 end: Millis(end),
                 reason: reason.to_owned(),
                 recorded_at: Millis(end),
+                ..Gap::default()
             }],
             ..Batch::default()
         };

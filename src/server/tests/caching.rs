@@ -344,6 +344,7 @@ async fn a_gap_makes_an_explanation_another_answer_and_leaves_the_plain_one() {
             end: at(2),
             reason: "a test".to_owned(),
             recorded_at: at(2),
+            ..crate::archive::Gap::default()
         }],
         seen: vec![(run, at(5))],
         ..crate::archive::Batch::default()
