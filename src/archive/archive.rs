@@ -1,127 +1,76 @@
-//! The archive as its readers have it.
+//! The archive as its readers use it: every public method, in one file.
 
-use std::collections::{BTreeSet, HashMap};
-use std::fs;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 
-use rusqlite::Connection;
+use crate::archive::catalog::stats;
+use crate::archive::coverage::damage_gaps;
+use crate::archive::coverage::gap_status;
+use crate::archive::coverage::liveness;
+use crate::archive::coverage::report;
+use crate::archive::export::closed_days;
+use crate::archive::export::merge;
+use crate::archive::integrity::{repair, scrub, verify};
+use crate::archive::journal::database;
+use crate::archive::raw::line;
+use crate::archive::scan::maps_reader;
+use crate::archive::scan::parallel;
+use crate::archive::scan::snapshots;
+use crate::archive::scan::table_scan;
+use crate::archive::scan::tail;
+use crate::archive::store::{GoesOn, Store};
+use crate::archive::writer::Writer;
+use crate::archive::{
+    ArchiveContents, ArchiveError, BarRow, DamagedPart, ExportSelection, Filter, Gap, GapOutcome,
+    Known, KnownCoin, MapRow, OpenInterestRow, OrderDays, OrderFold, OrderRow, Place, PositionRow,
+    RawFileEntry, RawLines, ResampledBar, Scan, Session, TailUpdate, TopicGap, VenueCoverage,
+    Verification,
+};
+use crate::model::{GroupedOrder, Millis, MissedStretch, OrderBrief, TimeRange};
 
-use crate::archive::catalog::manifest::Part;
-use crate::archive::catalog::stats::{Known, KnownCoin, known};
-use crate::archive::files;
-use crate::archive::files::Identity;
-use crate::archive::integrity::damage_state;
-use crate::archive::integrity::damage_state::{Stamp, Warned};
-use crate::archive::integrity::damaged_part::DamagedPart;
-use crate::archive::integrity::repair;
-use crate::archive::journal::{database, table};
-use crate::archive::rows::bars::BarRow;
-use crate::archive::rows::open_interest::OpenInterestRow;
-use crate::archive::rows::orders::OrderRow;
-use crate::archive::rows::positions::PositionRow;
-use crate::archive::rows::row::Row;
-use crate::archive::{ArchiveError, lock};
-use crate::model::Millis;
-
-/// What says whether to go on, asked from whichever thread is at work.
-pub type GoesOn = Arc<dyn Fn() -> bool + Send + Sync>;
-
-/// An archive, open for reading; as many as there may be, beside one [`Writer`](crate::archive::Writer) or none.
+/// An archive that is open for reading.
+///
+/// Any number of readers may be open next to one [`Writer`].
 #[derive(Debug)]
 pub struct Archive {
-    pub(crate) folder: PathBuf,
-    pub(crate) opened_by: u32,
-    /// Of the journal that was opened.
-    identity: Mutex<Identity>,
-    journal: Mutex<Connection>,
-    sound: Arc<Mutex<HashMap<String, Stamp>>>,
-    warned: Arc<Mutex<Warned>>,
-    /// Whether damage of the journal that a question meets is noted, so that all who have the archive open know of it: not
-    /// before it was found sound.
-    notes: bool,
-    /// Up to which number the orders of a journal were found to be as they were written; readers of one archive share it.
-    pub(crate) held: Arc<Mutex<Option<(Identity, i64)>>>,
+    pub(crate) store: Store,
 }
 
-/// What makes another reader of an archive that is open, in a thread of its own, say.
-#[derive(Clone, Debug)]
-pub(crate) struct Twin {
-    folder: PathBuf,
-    sound: Arc<Mutex<HashMap<String, Stamp>>>,
-    warned: Arc<Mutex<Warned>>,
-    held: Arc<Mutex<Option<(Identity, i64)>>>,
-}
-
-impl Twin {
-    /// Opens it.
-    pub(crate) fn open(&self) -> Result<Archive, ArchiveError> {
-        let Self {
-            folder,
-            sound,
-            warned,
-            held,
-        } = self.clone();
-        let opened = Archive::of(&folder).inspect_err(|fault| note(&folder, &warned, fault))?;
-        Ok(Archive {
-            sound,
-            warned,
-            held,
-            notes: true,
-            ..opened
-        })
-    }
-
-    /// The archive's folder, and what is known of its damage.
-    pub(crate) fn known(&self) -> (&Path, &Mutex<Warned>) {
-        (&self.folder, &self.warned)
-    }
-}
-
-/// Notes that the journal is damaged, where that is what a fault means, and says so where it is news.
-fn note(folder: &Path, warned: &Mutex<Warned>, fault: &ArchiveError) {
-    let journal = folder.join(database::FILE);
-    match fault {
-        ArchiveError::Damaged { path, message } | ArchiveError::NotAnArchive { path, message }
-            if *path == journal =>
-        {
-            note_journal(folder, warned, message);
-        }
-        _ => {}
-    }
-}
-
-fn note_journal(folder: &Path, warned: &Mutex<Warned>, reason: &str) {
-    let is_news = damage_state::known(warned).note_journal(reason);
-    if is_news {
-        log::error!(
-            target: "liqdata::archive",
-            "{} is damaged: {reason}; see what `liqdata verify` says of it",
-            folder.join(database::FILE).display()
-        );
-    }
-}
-
+/// Opening.
 impl Archive {
-    /// Opens the archive in the folder `path` for reading. Files that are missing, cut short or out of use are logged.
+    /// Opens the archive in the folder `path` for writing; creates it where the folder is missing or empty.
+    ///
+    /// What a killed writer left unfinished is removed first.
     ///
     /// # Errors
     ///
-    /// [`ArchiveError::NotAnArchive`] where there is none, [`ArchiveError::Damaged`] where a journal of up to 64 MiB is not
-    /// as it was written, else as [`Archive::create_or_open`] gives.
-    pub fn read(path: impl AsRef<Path>) -> Result<Self, ArchiveError> {
-        let mut archive = Self::to_verify(path)?;
-        archive.refuse_damaged_journal()?;
-        archive.notes = true;
-        archive.warn_of_damage()?;
-        Ok(archive)
+    /// [`ArchiveError::Locked`] while another process writes, [`ArchiveError::NotAnArchive`] where the folder holds
+    /// something else, [`ArchiveError::NetworkFileSystem`], [`ArchiveError::ReadOnly`], [`ArchiveError::Damaged`],
+    /// [`ArchiveError::DiskFull`] and [`ArchiveError::Io`] as they are described.
+    pub fn create_or_open(path: impl AsRef<Path>) -> Result<Writer, ArchiveError> {
+        Writer::create_or_open(path.as_ref())
     }
 
-    /// As [`Archive::read`]; none where nothing has been written yet, though a writer may have been killed before it did.
+    /// Opens the archive in the folder `path` for reading. Files that are missing, cut short or quarantined are logged.
     ///
     /// # Errors
     ///
-    /// As [`Archive::read`], but for a journal that is not there or empty.
+    /// [`ArchiveError::NotAnArchive`] where there is none, [`ArchiveError::Damaged`] where a journal of up to 64 MiB is
+    /// damaged, else as [`Archive::create_or_open`].
+    pub fn read(path: impl AsRef<Path>) -> Result<Self, ArchiveError> {
+        let mut store = Store::open(path.as_ref())?;
+        verify::refuse_damaged_journal(&store)?;
+        store.notes = true;
+        damage_gaps::warn_of_damage(&store)?;
+        Ok(Self { store })
+    }
+
+    /// Opens an archive as [`Archive::read`] does; returns none where nothing has been written yet.
+    ///
+    /// # Errors
+    ///
+    /// As [`Archive::read`], but for a journal that is missing or empty.
     pub fn read_if_begun(path: impl AsRef<Path>) -> Result<Option<Self>, ArchiveError> {
         let path = path.as_ref();
         if !path.join(database::FILE).exists() {
@@ -135,322 +84,116 @@ impl Archive {
         }
     }
 
-    /// Opens the archive in the folder `path` to [`verify`](Self::verify) it: nothing that is damaged is refused yet.
+    /// Opens the archive in the folder `path` to [`verify`](Self::verify) it; a damaged one is not refused.
     ///
     /// # Errors
     ///
-    /// [`ArchiveError::NotAnArchive`] where there is none, else as [`Archive::create_or_open`] gives.
+    /// [`ArchiveError::NotAnArchive`] where there is none, else as [`Archive::create_or_open`].
     pub fn to_verify(path: impl AsRef<Path>) -> Result<Self, ArchiveError> {
-        Self::of(path.as_ref())
+        Store::open(path.as_ref()).map(|store| Self { store })
     }
 
-    /// The archive in a folder, before anything of it is looked at.
-    fn of(folder: &Path) -> Result<Self, ArchiveError> {
-        let folder = &files::settled(folder)?;
-        let journal = folder.join(database::FILE);
-        match fs::metadata(&journal) {
-            Ok(_) => {}
-            Err(source) if is_absent(&source) => {
-                return Err(ArchiveError::NotAnArchive {
-                    path: folder.to_owned(),
-                    message: if repair::is_interrupted(folder) {
-                        repair::INTERRUPTED.to_owned()
-                    } else {
-                        format!("there is no {} in it", database::FILE)
-                    },
-                });
-            }
-            Err(source) => return Err(ArchiveError::of_file(&journal, source)),
-        }
-        lock::refuse_network(folder)?;
-        Self::opened(folder, database::open_to_read(&journal)?)
-    }
-
-    pub(crate) fn opened(folder: &Path, journal: Connection) -> Result<Self, ArchiveError> {
-        let path = folder.join(database::FILE);
-        let found =
-            fs::symlink_metadata(&path).map_err(|source| ArchiveError::of_file(&path, source))?;
-        Ok(Self {
-            folder: folder.to_owned(),
-            opened_by: std::process::id(),
-            identity: Mutex::new(files::identity(&found)),
-            journal: Mutex::new(journal),
-            sound: Arc::default(),
-            warned: Arc::default(),
-            notes: false,
-            held: Arc::default(),
-        })
-    }
-
-    /// Refuses to go on where the journal is no longer the one that was opened.
+    /// Quarantines damaged files, replaces a damaged journal, and records what is lost as gaps.
     ///
     /// # Errors
     ///
-    /// [`ArchiveError::Replaced`] where it is not, and [`ArchiveError`] where that cannot be looked at.
-    pub fn check_journal(&self) -> Result<(), ArchiveError> {
-        files::refuse_another(&self.folder.join(database::FILE), self.identity())
+    /// As [`Archive::create_or_open`], and [`ArchiveError::Damaged`] where the journal's catalog cannot be read.
+    pub fn repair(path: impl AsRef<Path>) -> Result<Verification, ArchiveError> {
+        let goes_on: GoesOn = Arc::new(|| true);
+        Self::repair_while(path, &goes_on, &|_, _| ())
     }
 
-    /// That of the journal that was opened.
-    pub(crate) fn identity(&self) -> Identity {
-        *self.identity.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    /// Reads on in the journal that lies where the one lay that was opened: a restore put it there, say. Which
-    /// files were found sound is forgotten.
+    /// Repairs as [`Archive::repair`] does as long as `goes_on` says so, and reports how many files are done of how many.
     ///
     /// # Errors
     ///
-    /// As [`Archive::read`], and [`ArchiveError::Replaced`] where the journal changed while it was looked at; nothing
-    /// has happened then.
-    pub fn reopen(&self) -> Result<(), ArchiveError> {
-        self.check_process()?;
-        let path = self.folder.join(database::FILE);
-        // One that is still being copied may look like a whole one.
-        let look = || fs::metadata(&path).map(|found| (found.len(), found.modified().ok()));
-        let before = look().ok();
-        let fresh = Self::of(&self.folder)?;
-        fresh.refuse_damaged_journal()?;
-        fresh.check_journal()?;
-        if look().ok() != before {
-            return Err(ArchiveError::Replaced {
-                path,
-                what: "replaced",
-            });
-        }
-        let Self {
-            identity, journal, ..
-        } = fresh;
-        *self.journal.lock().unwrap_or_else(PoisonError::into_inner) =
-            journal.into_inner().unwrap_or_else(PoisonError::into_inner);
-        *self.identity.lock().unwrap_or_else(PoisonError::into_inner) = identity
-            .into_inner()
-            .unwrap_or_else(PoisonError::into_inner);
-        *self.held.lock().unwrap_or_else(PoisonError::into_inner) = None;
-        self.sound
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .clear();
-        Ok(())
+    /// As [`Archive::repair`].
+    pub fn repair_while(
+        path: impl AsRef<Path>,
+        goes_on: &GoesOn,
+        progress: &dyn Fn(usize, usize),
+    ) -> Result<Verification, ArchiveError> {
+        repair::repair(path.as_ref(), goes_on, progress)
     }
 
-    /// Forgets what was known of damage, and warns anew of the files that are missing, cut short or out of use.
+    /// Finishes a repair that was interrupted while it replaced the journal.
     ///
     /// # Errors
     ///
-    /// [`ArchiveError`] where the journal cannot be read.
-    pub fn look_anew(&self) -> Result<(), ArchiveError> {
-        self.warned().forget_all();
-        self.warn_of_damage()
+    /// As [`Archive::repair`].
+    pub fn finish_repair(path: impl AsRef<Path>) -> Result<(), ArchiveError> {
+        repair::finish_repair(path.as_ref())
     }
 
-    /// Another reader of the same archive; a damaged file that one of them has warned of the other does not name again, and
-    /// one that is sound it need not read to know.
+    /// Merges archives into a new one in the folder `into`; returns false where `goes_on` ended it.
+    ///
+    /// `goes_on` gets how many days are done of how many.
     ///
     /// # Errors
     ///
-    /// [`ArchiveError`] as [`Archive::read`] gives.
+    /// [`ArchiveError`] where an archive cannot be read, or the new one cannot be written.
+    pub fn merge(
+        archives: &[Self],
+        into: &Path,
+        goes_on: &mut dyn FnMut(usize, usize) -> bool,
+    ) -> Result<bool, ArchiveError> {
+        merge::merge(archives, into, goes_on)
+    }
+
+    /// Opens another reader of the same archive. Both share what they know of sound and damaged files.
+    ///
+    /// # Errors
+    ///
+    /// As [`Archive::read`].
     pub fn another(&self) -> Result<Self, ArchiveError> {
-        self.twin().open()
+        self.store.another().map(|store| Self { store })
     }
 
-    /// What makes another reader of it.
-    pub(crate) fn twin(&self) -> Twin {
-        Twin {
-            folder: self.folder.clone(),
-            sound: Arc::clone(&self.sound),
-            warned: Arc::clone(&self.warned),
-            held: Arc::clone(&self.held),
-        }
-    }
-
-    /// The archive's folder.
-    #[must_use]
-    pub fn path(&self) -> &Path {
-        &self.folder
-    }
-
-    /// A number that is another one whenever something has been committed since it was last asked for here.
+    /// Switches to the journal that replaced the one that was opened, after a restore for example.
     ///
     /// # Errors
     ///
-    /// [`ArchiveError`] where the journal cannot be read.
-    pub fn version(&self) -> Result<i64, ArchiveError> {
-        // Asked before nearly every answer: one statement is a transaction by itself.
-        let journal = self.journal()?;
-        let version = journal
-            .prepare_cached("PRAGMA data_version")
-            .and_then(|mut statement| statement.query_row([], |row| row.get(0)));
-        drop(journal);
-        version.map_err(|source| self.met(source))
+    /// As [`Archive::read`], and [`ArchiveError::Replaced`] where the journal changed meanwhile; nothing has happened then.
+    pub fn reopen(&self) -> Result<(), ArchiveError> {
+        self.store
+            .reopen(&|fresh| verify::refuse_damaged_journal(fresh))
     }
 
-    /// Asks `goes_on` now and then while the journal is read, every some milliseconds; where it says that it is enough what is
-    /// asked of the journal ends with an error.
+    /// Fails where the journal is no longer the one that was opened.
+    ///
+    /// # Errors
+    ///
+    /// [`ArchiveError::Replaced`] where it is not, and [`ArchiveError`] where it cannot be looked at.
+    pub fn check_journal(&self) -> Result<(), ArchiveError> {
+        self.store.check_journal()
+    }
+
+    /// Asks `goes_on` every few milliseconds while the journal is read; where it says no the read ends with an error.
     ///
     /// # Errors
     ///
     /// [`ArchiveError`] where the journal cannot be read.
     pub fn look_while(&self, goes_on: &GoesOn) -> Result<(), ArchiveError> {
-        let looked = database::look_while(&mut *self.journal()?, goes_on);
-        looked.map_err(|source| self.of_journal(source))
+        self.store.look_while(goes_on)
     }
 
-    /// The journal, for one question at a time; none of one that was put in its place, by a restore, say.
-    fn journal(&self) -> Result<MutexGuard<'_, Connection>, ArchiveError> {
-        self.check_process()?;
-        self.check_journal()?;
-        Ok(self.journal.lock().unwrap_or_else(PoisonError::into_inner))
+    /// The archive's folder.
+    #[must_use]
+    pub fn path(&self) -> &Path {
+        &self.store.folder
     }
 
-    /// Asks the journal, in one transaction, so that all answers are of one instant.
-    pub(crate) fn ask<T>(
-        &self,
-        question: impl FnOnce(&Connection) -> rusqlite::Result<T>,
-    ) -> Result<T, ArchiveError> {
-        let mut journal = self.journal()?;
-        let answered = journal.transaction().and_then(|transaction| {
-            let answer = question(&transaction)?;
-            transaction.finish()?;
-            Ok(answer)
-        });
-        drop(journal);
-        answered.map_err(|source| self.met(source))
-    }
-
-    /// Asks the journal of an archive that this process has the lock of, one statement at a time: after a statement that
-    /// meets a damaged page the others of its transaction fail as well.
-    pub(crate) fn ask_in_steps<T>(
-        &self,
-        question: impl FnOnce(&Connection) -> rusqlite::Result<T>,
-    ) -> Result<T, ArchiveError> {
-        let journal = self.journal()?;
-        question(&journal).map_err(|source| self.of_journal(source))
-    }
-
-    /// The error of a question to the journal; where that is damaged, it is known to be from then on.
-    fn met(&self, source: rusqlite::Error) -> ArchiveError {
-        let fault = self.of_journal(source);
-        self.note(&fault);
-        fault
-    }
-
-    /// Notes damage of the journal that a fault tells of.
-    pub(crate) fn note(&self, fault: &ArchiveError) {
-        if self.notes {
-            note(&self.folder, &self.warned, fault);
-        }
-    }
-
-    pub(crate) fn of_journal(&self, source: rusqlite::Error) -> ArchiveError {
-        ArchiveError::of_journal(&self.folder.join(database::FILE), source)
-    }
-
-    /// A database handle must not cross a fork: its locks would be taken for another's.
-    pub(crate) fn check_process(&self) -> Result<(), ArchiveError> {
-        if self.opened_by == std::process::id() {
-            Ok(())
-        } else {
-            Err(ArchiveError::Forked {
-                path: self.folder.clone(),
-                opened_by: self.opened_by,
-            })
-        }
-    }
-
-    /// The stamp of a file at which it was last found sound.
-    pub(crate) fn known(&self, path: &str) -> Option<Stamp> {
-        let sound = self.sound.lock().unwrap_or_else(PoisonError::into_inner);
-        sound.get(path).copied()
-    }
-
-    /// Remembers the stamp at which a file is sound, or that it is not.
-    pub(crate) fn learn(&self, path: &str, stamp: Option<Stamp>) {
-        let mut sound = self.sound.lock().unwrap_or_else(PoisonError::into_inner);
-        match stamp {
-            Some(stamp) => {
-                sound.insert(path.to_owned(), stamp);
-                self.warned().forget(path);
-            }
-            None => {
-                sound.remove(path);
-            }
-        }
-    }
-
-    fn warned(&self) -> MutexGuard<'_, Warned> {
-        damage_state::known(&self.warned)
-    }
-
-    /// How many files are known to be damaged.
+    /// A number that differs from the one before whenever something has been committed since.
     ///
     /// # Errors
     ///
-    /// [`ArchiveError::Forked`] in another process than it was opened in, where a thread that is not there may have the lock.
-    pub fn damaged_files(&self) -> Result<usize, ArchiveError> {
-        self.check_process()?;
-        Ok(self.warned().files())
-    }
-
-    /// How often what is known of damage has changed since the archive was opened, and when it did last.
-    #[must_use]
-    pub fn changes_of_damage(&self) -> (u64, Millis) {
-        self.warned().changes()
-    }
-
-    /// What was said to be wrong with a file, if anything was.
-    pub(crate) fn warned_of(&self, part: &Part) -> Option<String> {
-        self.warned().of(&part.path).cloned()
-    }
-
-    /// Warns that the journal is not as it was written, once however much is wrong with it.
-    pub(crate) fn warn_of_journal(&self, reason: &str) {
-        note_journal(&self.folder, &self.warned, reason);
-    }
-
-    /// Notes that the journal is as it was written.
-    pub(crate) fn clear_journal(&self) {
-        self.warned().mend_journal();
-    }
-
-    /// How often the journal was damaged and turned out to be sound since the archive was opened.
-    pub(crate) fn times_mended(&self) -> u64 {
-        self.warned().mended()
-    }
-
-    /// Whether the journal is known to be damaged.
-    pub(crate) fn has_damaged_journal(&self) -> bool {
-        self.warned().of_journal().is_some()
-    }
-
-    /// The journal, where it was found to be damaged since it was opened.
-    pub(crate) fn damaged_journal(&self) -> Option<DamagedPart> {
-        let reason = self.warned().of_journal().cloned()?;
-        Some(DamagedPart {
-            path: self.folder.join(database::FILE),
-            holds: "journal".to_owned(),
-            rows: 0,
-            first: Millis::default(),
-            last: Millis::default(),
-            reason,
-        })
-    }
-
-    /// Warns that a read does without a damaged file, once for what is wrong with it.
-    pub(crate) fn warn(&self, part: &Part, reason: &str) {
-        if !self.warned().note(&part.path, reason) {
-            return;
-        }
-        log::warn!(
-            target: "liqdata::archive",
-            "{} rows of {} are missing: {}: {reason}",
-            part.rows,
-            part.holds,
-            self.folder.join(&part.path).display()
-        );
+    /// [`ArchiveError`] where the journal cannot be read.
+    pub fn version(&self) -> Result<i64, ArchiveError> {
+        self.store.version()
     }
 }
 
+/// What the archive holds.
 impl Archive {
     /// What is known of the whole archive.
     ///
@@ -458,7 +201,7 @@ impl Archive {
     ///
     /// [`ArchiveError`] where the journal cannot be read.
     pub fn summary(&self) -> Result<Known, ArchiveError> {
-        self.ask(known)
+        self.store.ask(stats::known)
     }
 
     /// The coins of which a bar had closed and been received by `as_of`, by name; all that have bars where it is absent.
@@ -467,15 +210,7 @@ impl Archive {
     ///
     /// [`ArchiveError`] where the journal cannot be read.
     pub fn coins(&self, as_of: Option<Millis>) -> Result<Vec<KnownCoin>, ArchiveError> {
-        self.ask(|journal| {
-            journal
-                .prepare_cached(&format!(
-                    "SELECT {} FROM coins WHERE ?1 IS NULL OR known_from <= ?1 ORDER BY symbol",
-                    table::columns::<KnownCoin>()
-                ))?
-                .query_map([as_of.map(|at| at.0)], |row| table::read(row, 0))?
-                .collect()
-        })
+        self.store.ask(|journal| stats::coins(journal, as_of))
     }
 
     /// The exchanges that it has rows of, by name.
@@ -484,29 +219,632 @@ impl Archive {
     ///
     /// [`ArchiveError`] where the journal cannot be read.
     pub fn exchanges(&self) -> Result<BTreeSet<String>, ArchiveError> {
-        self.ask(|journal| {
-            let mut found = BTreeSet::new();
-            for table in [
-                "part_venues",
-                OrderRow::TABLE,
-                BarRow::TABLE,
-                OpenInterestRow::TABLE,
-                PositionRow::TABLE,
-            ] {
-                let mut names =
-                    journal.prepare(&format!("SELECT DISTINCT exchange FROM {table}"))?;
-                for name in names.query_map([], |row| row.get(0))? {
-                    found.insert(name?);
-                }
-            }
-            Ok(found)
-        })
+        self.store.ask(stats::exchanges)
     }
 }
 
-fn is_absent(source: &std::io::Error) -> bool {
-    matches!(
-        source.kind(),
-        std::io::ErrorKind::NotFound | std::io::ErrorKind::NotADirectory
-    )
+/// Reading rows.
+impl Archive {
+    /// Orders that match `filter`, by time, exchange and dedupe key.
+    ///
+    /// # Errors
+    ///
+    /// [`ArchiveError`] if the filter ends before it starts, or the archive cannot be read. Damaged segments are
+    /// no error: they are listed in the result.
+    pub fn orders(&self, filter: &Filter) -> Result<Scan<OrderRow>, ArchiveError> {
+        table_scan::orders(&self.store, filter)
+    }
+
+    /// Orders that match `filter`, one day at a time, for results that exceed memory.
+    ///
+    /// Each day is read when it is requested.
+    ///
+    /// # Errors
+    ///
+    /// As [`Archive::orders`].
+    pub fn order_days(&self, filter: &Filter) -> Result<OrderDays<'_>, ArchiveError> {
+        table_scan::order_days(&self.store, filter)
+    }
+
+    /// Start of each day that may have matching orders.
+    ///
+    /// # Errors
+    ///
+    /// As [`Archive::orders`].
+    pub fn days_with_orders(&self, filter: &Filter) -> Result<Vec<Millis>, ArchiveError> {
+        table_scan::days_with_orders(&self.store, filter)
+    }
+
+    /// Start of each day that may have matching orders, bars or open interest.
+    ///
+    /// # Errors
+    ///
+    /// As [`Archive::orders`].
+    pub fn days_of_rows(&self, filter: &Filter) -> Result<Vec<Millis>, ArchiveError> {
+        table_scan::days_of_rows(&self.store, filter)
+    }
+
+    /// Matching orders of the day of `at`, newest first.
+    ///
+    /// Orders of one instant are in order of receipt, then of arrival. Damaged segments are skipped and logged.
+    ///
+    /// # Errors
+    ///
+    /// As [`Archive::orders`].
+    pub fn day_of_orders(
+        &self,
+        at: Millis,
+        filter: &Filter,
+    ) -> Result<Vec<GroupedOrder>, ArchiveError> {
+        table_scan::day_of_orders(&self.store, at, filter)
+    }
+
+    /// As [`Archive::day_of_orders`]; `None` if they take more than about `most` bytes.
+    ///
+    /// # Errors
+    ///
+    /// As [`Archive::orders`].
+    pub fn part_of_orders(
+        &self,
+        at: Millis,
+        filter: &Filter,
+        most: usize,
+    ) -> Result<Option<Vec<GroupedOrder>>, ArchiveError> {
+        table_scan::part_of_orders(&self.store, at, filter, most)
+    }
+
+    /// Matching bars of every length as they were observed, by exchange, coin, length and time.
+    ///
+    /// # Errors
+    ///
+    /// As [`Archive::orders`].
+    pub fn observed_bars(&self, filter: &Filter) -> Result<Scan<BarRow>, ArchiveError> {
+        table_scan::observed_bars(&self.store, filter)
+    }
+
+    /// The matching bar that closes last.
+    ///
+    /// # Errors
+    ///
+    /// As [`Archive::orders`].
+    pub fn last_bar(&self, filter: &Filter) -> Result<Option<BarRow>, ArchiveError> {
+        table_scan::last_bar(&self.store, filter)
+    }
+
+    /// The matching bar that opens first.
+    ///
+    /// # Errors
+    ///
+    /// As [`Archive::orders`].
+    pub fn first_bar(&self, filter: &Filter) -> Result<Option<BarRow>, ArchiveError> {
+        table_scan::first_bar(&self.store, filter)
+    }
+
+    /// Bars of `size` milliseconds, a whole number of minutes, by exchange, coin and time.
+    ///
+    /// A bar opens at a multiple of its size. It is returned if it lies completely between the filter's start
+    /// and end and had closed by `as_of`. [`ResampledBar::observed`] is smaller than the size if source bars are
+    /// missing.
+    ///
+    /// # Errors
+    ///
+    /// [`ArchiveError::BadRange`] if the size is invalid, else as [`Archive::orders`].
+    pub fn bars(&self, filter: &Filter, size: i64) -> Result<Scan<ResampledBar>, ArchiveError> {
+        table_scan::bars(&self.store, filter, size)
+    }
+
+    /// Matching bars of the shortest length available at each time.
+    ///
+    /// A longer bar is returned where no exchange has a shorter one. If `size` is given, bars of that size are
+    /// resampled from the lengths that divide it, and come first.
+    ///
+    /// # Errors
+    ///
+    /// As [`Archive::bars`].
+    pub fn finest_bars(
+        &self,
+        filter: &Filter,
+        size: Option<i64>,
+    ) -> Result<Scan<ResampledBar>, ArchiveError> {
+        table_scan::finest_bars(&self.store, filter, size)
+    }
+
+    /// Matching open interest readings, by time, coin and exchange.
+    ///
+    /// # Errors
+    ///
+    /// As [`Archive::orders`].
+    pub fn open_interest(&self, filter: &Filter) -> Result<Scan<OpenInterestRow>, ArchiveError> {
+        table_scan::open_interest(&self.store, filter)
+    }
+
+    /// Folds all matching orders into values that `new` makes, and returns these with the state of the archive.
+    ///
+    /// The orders are split among threads, each share with its own fold. Folds are returned in order: first the
+    /// journal in order of arrival, then the segments, each in order of time.
+    ///
+    /// # Errors
+    ///
+    /// As [`Archive::orders`]; a damaged segment is skipped and logged.
+    pub fn fold_orders<G: OrderFold>(
+        &self,
+        filter: &Filter,
+        new: impl Fn() -> G + Sync,
+    ) -> Result<(Vec<G>, Known), ArchiveError> {
+        parallel::fold_orders(&self.store, filter, new)
+    }
+
+    /// End of the last day that has order segments, if any.
+    ///
+    /// A late order of an earlier time may be a duplicate of one in a segment.
+    ///
+    /// # Errors
+    ///
+    /// [`ArchiveError`] if the journal cannot be read.
+    pub fn compacted_until(&self) -> Result<Option<Millis>, ArchiveError> {
+        parallel::compacted_until(&self.store)
+    }
+
+    /// Passes all matching orders to `sink` in no particular order; returns the state of the archive.
+    ///
+    /// Use it for few orders, or for an aggregate that cannot be split; otherwise [`Archive::fold_orders`] is
+    /// faster.
+    ///
+    /// # Errors
+    ///
+    /// As [`Archive::orders`]; a damaged segment is skipped and logged.
+    pub fn visit_orders(
+        &self,
+        filter: &Filter,
+        sink: &mut dyn FnMut(OrderBrief<'_>),
+    ) -> Result<Known, ArchiveError> {
+        parallel::visit_orders(&self.store, filter, sink)
+    }
+
+    /// Passes the orders after `place` to `sink` in order of arrival, unless there are more than `most`.
+    ///
+    /// # Errors
+    ///
+    /// [`ArchiveError`] if the journal cannot be read.
+    pub fn tail(
+        &self,
+        place: Place,
+        most: i64,
+        sink: &mut dyn FnMut(OrderBrief<'_>),
+    ) -> Result<TailUpdate, ArchiveError> {
+        tail::tail(&self.store, place, most, sink)
+    }
+
+    /// Passes up to `limit` journal orders with an id above `after` to `sink`, in order of arrival.
+    ///
+    /// # Errors
+    ///
+    /// [`ArchiveError`] if the journal cannot be read.
+    pub fn arrivals(
+        &self,
+        after: i64,
+        limit: usize,
+        sink: &mut dyn FnMut(OrderBrief<'_>),
+    ) -> Result<Known, ArchiveError> {
+        tail::arrivals(&self.store, after, limit, sink)
+    }
+
+    /// Positions that match `filter`, by snapshot, exchange, coin and account.
+    ///
+    /// # Errors
+    ///
+    /// As [`Archive::orders`].
+    pub fn positions(&self, filter: &Filter) -> Result<Scan<PositionRow>, ArchiveError> {
+        snapshots::positions(&self.store, filter)
+    }
+
+    /// Positions of a coin in the last snapshot of each exchange, by exchange and account.
+    ///
+    /// Uses snapshots up to `as_of`, and only `exchange` if it is given. An exchange with a last snapshot more
+    /// than an hour older than the newest is left out. An empty snapshot returns no positions.
+    ///
+    /// # Errors
+    ///
+    /// As [`Archive::orders`].
+    pub fn last_positions(
+        &self,
+        coin: &str,
+        exchange: Option<&str>,
+        as_of: Option<Millis>,
+    ) -> Result<Scan<PositionRow>, ArchiveError> {
+        snapshots::last_positions(&self.store, coin, exchange, as_of)
+    }
+
+    /// The maps that match `filter` and `kind`, by time, coin, kind, parameters and time of computation.
+    ///
+    /// `start` and `end` apply to the close of the last bar, `as_of` to the time of computation.
+    ///
+    /// # Errors
+    ///
+    /// [`ArchiveError::BadRange`] if the filter ends before it starts, or the maps are larger than 1 GiB; else
+    /// [`ArchiveError`] if the archive cannot be read. Damaged segments are no error: they are listed in the
+    /// result.
+    pub fn maps(&self, filter: &Filter, kind: Option<&str>) -> Result<Scan<MapRow>, ArchiveError> {
+        maps_reader::maps(&self.store, filter, kind)
+    }
+
+    /// As [`Archive::maps`], with a limit of `most` bytes, at most 1 GiB.
+    ///
+    /// # Errors
+    ///
+    /// As [`Archive::maps`].
+    pub fn maps_within(
+        &self,
+        filter: &Filter,
+        kind: Option<&str>,
+        most: usize,
+    ) -> Result<Scan<MapRow>, ArchiveError> {
+        maps_reader::maps_within(&self.store, filter, kind, most)
+    }
+
+    /// Compressed size of the maps of the day of `at`, in bytes.
+    ///
+    /// # Errors
+    ///
+    /// [`ArchiveError`] if the journal cannot be read.
+    pub fn map_bytes(&self, at: Millis) -> Result<u64, ArchiveError> {
+        maps_reader::map_bytes(&self.store, at)
+    }
+}
+
+/// Coverage and gaps.
+impl Archive {
+    /// Known gaps between `start` and `end`, by start.
+    ///
+    /// Includes the gaps of segments that are damaged now, whether a writer has quarantined them or not.
+    ///
+    /// # Errors
+    ///
+    /// [`ArchiveError`] if the range is empty or the journal cannot be read.
+    pub fn gaps(&self, start: Millis, end: Millis) -> Result<Vec<Gap>, ArchiveError> {
+        report::gaps(&self.store, start, end)
+    }
+
+    /// As [`Archive::gaps`], limited to gaps that were recorded by `as_of`.
+    ///
+    /// # Errors
+    ///
+    /// As [`Archive::gaps`].
+    pub fn gaps_known(
+        &self,
+        start: Millis,
+        end: Millis,
+        as_of: Option<Millis>,
+    ) -> Result<Vec<Gap>, ArchiveError> {
+        report::gaps_known(&self.store, start, end, as_of)
+    }
+
+    /// Sessions that overlap the range from `start` to `end`, by start.
+    ///
+    /// # Errors
+    ///
+    /// [`ArchiveError`] if the range is empty or the journal cannot be read.
+    pub fn sessions(&self, start: Millis, end: Millis) -> Result<Vec<Session>, ArchiveError> {
+        report::sessions(&self.store, start, end)
+    }
+
+    /// Coverage of each exchange from `start` to `end`, by name.
+    ///
+    /// # Errors
+    ///
+    /// [`ArchiveError`] if the range is empty or the archive cannot be read.
+    pub fn coverage(&self, start: Millis, end: Millis) -> Result<Vec<VenueCoverage>, ArchiveError> {
+        report::coverage(&self.store, start, end)
+    }
+
+    /// As [`Archive::coverage`], with given order counts and last event times, and as of an instant.
+    ///
+    /// # Errors
+    ///
+    /// As [`Archive::coverage`].
+    pub fn coverage_of(
+        &self,
+        start: Millis,
+        end: Millis,
+        counts: &BTreeMap<String, (u64, Millis)>,
+        as_of: Option<Millis>,
+    ) -> Result<Vec<VenueCoverage>, ArchiveError> {
+        report::coverage_of(&self.store, start, end, counts, as_of)
+    }
+
+    /// Time ranges in which each exchange was connected and no gap is known, in order and disjoint.
+    ///
+    /// Lists every exchange that ever had a session. Gaps that were recovered by `as_of` count as covered; so
+    /// does a gap of a single topic.
+    ///
+    /// # Errors
+    ///
+    /// [`ArchiveError`] if the range is empty or the archive cannot be read.
+    pub fn covered(
+        &self,
+        start: Millis,
+        end: Millis,
+        as_of: Option<Millis>,
+    ) -> Result<BTreeMap<String, Vec<TimeRange>>, ArchiveError> {
+        report::covered(&self.store, start, end, as_of)
+    }
+
+    /// As [`Archive::covered`], of complete channels only, and without the gaps of single topics.
+    ///
+    /// # Errors
+    ///
+    /// As [`Archive::covered`].
+    pub fn fully_covered(
+        &self,
+        start: Millis,
+        end: Millis,
+        as_of: Option<Millis>,
+    ) -> Result<BTreeMap<String, Vec<TimeRange>>, ArchiveError> {
+        report::fully_covered(&self.store, start, end, as_of)
+    }
+
+    /// Gaps of single topics between `start` and `end`, by start, as recorded by `as_of`.
+    ///
+    /// # Errors
+    ///
+    /// As [`Archive::gaps`].
+    pub fn topic_gaps(
+        &self,
+        start: Millis,
+        end: Millis,
+        as_of: Option<Millis>,
+    ) -> Result<Vec<TopicGap>, ArchiveError> {
+        report::topic_gaps(&self.store, start, end, as_of)
+    }
+
+    /// Gap outcomes between `start` and `end`, by start, as recorded by `as_of`.
+    ///
+    /// # Errors
+    ///
+    /// As [`Archive::gaps`].
+    pub fn outcomes(
+        &self,
+        start: Millis,
+        end: Millis,
+        as_of: Option<Millis>,
+    ) -> Result<Vec<GapOutcome>, ArchiveError> {
+        report::outcomes(&self.store, start, end, as_of)
+    }
+
+    /// Gaps of exchanges and of single topics between `start` and `end`, each with its status, by start.
+    ///
+    /// The status is the one that was known at `as_of`. If one request covered several gaps, all orders that it
+    /// recovered are counted for each of them.
+    ///
+    /// # Errors
+    ///
+    /// As [`Archive::gaps`].
+    pub fn gap_statuses(
+        &self,
+        start: Millis,
+        end: Millis,
+        as_of: Option<Millis>,
+    ) -> Result<Vec<MissedStretch>, ArchiveError> {
+        gap_status::gap_statuses(&self.store, start, end, as_of)
+    }
+
+    /// Open gaps of exchanges that have never connected, if no exchange has connected since the first of these
+    /// gaps began.
+    ///
+    /// # Errors
+    ///
+    /// [`ArchiveError`] if the journal cannot be read.
+    pub fn pending_gaps(&self) -> Result<Vec<Gap>, ArchiveError> {
+        gap_status::pending_gaps(&self.store)
+    }
+
+    /// Parts of an exchange's gaps that are neither recovered nor lost, in order and disjoint.
+    ///
+    /// Gaps of damaged segments are included if they end after `damaged_since`, because finding them reads the
+    /// files.
+    ///
+    /// # Errors
+    ///
+    /// As [`Archive::gaps`].
+    pub fn open_ranges(
+        &self,
+        exchange: &str,
+        damaged_since: Millis,
+    ) -> Result<Vec<TimeRange>, ArchiveError> {
+        gap_status::open_ranges(&self.store, exchange, damaged_since)
+    }
+
+    /// Gaps that damaged order segments leave between `start` and `end`, by start.
+    ///
+    /// Includes quarantined segments and damaged ones that no writer has quarantined yet. The rows are missing
+    /// from every answer, so no `as_of` hides these gaps.
+    ///
+    /// # Errors
+    ///
+    /// [`ArchiveError`] if the journal or a segment cannot be read.
+    pub fn damage_gaps(&self, start: Millis, end: Millis) -> Result<Vec<Gap>, ArchiveError> {
+        damage_gaps::damage_gaps(&self.store, start, end)
+    }
+
+    /// Known damaged segments of these tables that had rows between `start` and `end`.
+    ///
+    /// Includes the journal if it is damaged, because it may have held such rows. No file is read: only damage
+    /// that earlier reads and checks found is reported.
+    ///
+    /// # Errors
+    ///
+    /// [`ArchiveError`] if the journal cannot be read.
+    pub fn damage_within(
+        &self,
+        kinds: &[&str],
+        start: Millis,
+        end: Millis,
+    ) -> Result<Vec<DamagedPart>, ArchiveError> {
+        damage_gaps::damage_within(&self.store, kinds, start, end)
+    }
+
+    /// All quarantined and all known damaged segments.
+    ///
+    /// A segment is known to be damaged if it is missing, if its length has changed, or if a read or a check
+    /// found it damaged.
+    ///
+    /// # Errors
+    ///
+    /// [`ArchiveError::Replaced`] if the journal is no longer the one that was opened, else [`ArchiveError`] if
+    /// it or a segment cannot be read.
+    pub fn damage(&self) -> Result<Vec<DamagedPart>, ArchiveError> {
+        damage_gaps::damage(&self.store)
+    }
+
+    /// Whether any process, this one included, has the archive open for writing.
+    ///
+    /// # Errors
+    ///
+    /// [`ArchiveError`] if the lock cannot be inspected.
+    pub fn has_writer(&self) -> Result<bool, ArchiveError> {
+        liveness::has_writer(&self.store)
+    }
+
+    /// The end of each exchange's last session.
+    ///
+    /// # Errors
+    ///
+    /// [`ArchiveError`] if the journal cannot be read.
+    pub fn connected_until(&self) -> Result<BTreeMap<String, Millis>, ArchiveError> {
+        liveness::connected_until(&self.store)
+    }
+}
+
+/// Verification and damage.
+impl Archive {
+    /// Reads every file and the journal and compares them with what was written.
+    ///
+    /// # Errors
+    ///
+    /// [`ArchiveError`] where a file or the journal cannot be read at all.
+    pub fn verify(&self) -> Result<Verification, ArchiveError> {
+        verify::verify(&self.store)
+    }
+
+    /// As [`Archive::verify`], and asks after each file whether to go on, with how many have been read of how many; what
+    /// is left is not looked at.
+    ///
+    /// # Errors
+    ///
+    /// As [`Archive::verify`].
+    pub fn verify_observed(
+        &self,
+        goes_on: &mut dyn FnMut(usize, usize) -> bool,
+    ) -> Result<Verification, ArchiveError> {
+        verify::verify_observed(&self.store, goes_on)
+    }
+
+    /// Looks through the journal, reads every file, newest first, and warns of those that are not as they were written.
+    /// `goes_on` is asked before each, and while one is read. Files that were found sound are read again, a disk may lose
+    /// what nobody writes; but not within an hour, whoever has read them in this process.
+    ///
+    /// How many files were read is told.
+    ///
+    /// # Errors
+    ///
+    /// [`ArchiveError`] where the journal cannot be read. A file that cannot be opened now is left to the reads.
+    pub fn check_files(&self, goes_on: &mut dyn FnMut() -> bool) -> Result<usize, ArchiveError> {
+        scrub::check_files(&self.store, goes_on)
+    }
+
+    /// How many files are known to be damaged.
+    ///
+    /// # Errors
+    ///
+    /// [`ArchiveError::Forked`] in another process than the one that opened the archive.
+    pub fn damaged_files(&self) -> Result<usize, ArchiveError> {
+        self.store.damaged_files()
+    }
+
+    /// How often what is known of damage has changed since the archive was opened, and when it last did.
+    #[must_use]
+    pub fn changes_of_damage(&self) -> (u64, Millis) {
+        self.store.changes_of_damage()
+    }
+
+    /// Forgets what is known of damage, and logs again the files that are missing, cut short or quarantined.
+    ///
+    /// # Errors
+    ///
+    /// [`ArchiveError`] where the journal cannot be read.
+    pub fn look_anew(&self) -> Result<(), ArchiveError> {
+        self.store.forget_damage();
+        damage_gaps::warn_of_damage(&self.store)
+    }
+
+    /// Records that the journal is damaged, if `fault` means that.
+    pub(crate) fn note(&self, fault: &ArchiveError) {
+        self.store.note(fault);
+    }
+
+    /// How often the journal was damaged and turned out to be sound again.
+    pub(crate) fn times_mended(&self) -> u64 {
+        self.store.times_mended()
+    }
+
+    /// Checks a journal again that was found damaged, if its files have changed since.
+    pub(crate) fn look_at_damaged_journal(&self) {
+        scrub::look_at_damaged_journal(&self.store);
+    }
+}
+
+/// Raw frames and export.
+impl Archive {
+    /// Files of raw frames, by day and creation.
+    ///
+    /// # Errors
+    ///
+    /// [`ArchiveError`] if the folder cannot be read.
+    pub fn raw_files(&self) -> Result<Vec<RawFileEntry>, ArchiveError> {
+        line::raw_files(&self.store)
+    }
+
+    /// Links in the folder of raw frames; they are not followed.
+    ///
+    /// # Errors
+    ///
+    /// [`ArchiveError`] if the folder cannot be read.
+    pub fn raw_links(&self) -> Result<Vec<PathBuf>, ArchiveError> {
+        line::raw_links(&self.store)
+    }
+
+    /// Lines of a file of raw frames.
+    ///
+    /// # Errors
+    ///
+    /// [`ArchiveError`] if the file cannot be opened. Damage is no error; see [`RawLines::fault`].
+    pub fn raw_lines(&self, part: &RawFileEntry) -> Result<RawLines, ArchiveError> {
+        line::raw_lines(part)
+    }
+
+    /// Lists the contents of the archive.
+    ///
+    /// # Errors
+    ///
+    /// [`ArchiveError::Damaged`] if the journal is damaged, else [`ArchiveError`] if it cannot be read.
+    pub fn lists(&self) -> Result<ArchiveContents, ArchiveError> {
+        closed_days::lists(&self.store)
+    }
+
+    /// Writes a journal for the selected part of this archive into the folder `into`, and lists its contents.
+    ///
+    /// This archive is only read, and its writer may go on.
+    ///
+    /// # Errors
+    ///
+    /// [`ArchiveError::BadRange`] if the selection does not start and end at day boundaries,
+    /// [`ArchiveError::Damaged`] if the journal is damaged, else [`ArchiveError`] if it cannot be read, or the
+    /// copy cannot be written or exists already.
+    pub fn export_journal(
+        &self,
+        into: &Path,
+        selection: &ExportSelection,
+    ) -> Result<ArchiveContents, ArchiveError> {
+        closed_days::export_journal(&self.store, into, selection)
+    }
 }

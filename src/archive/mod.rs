@@ -63,9 +63,10 @@ mod raw;
 mod rows;
 mod scan;
 mod segment;
+mod store;
 mod writer;
 
-pub use archive::{Archive, GoesOn};
+pub use archive::Archive;
 pub use batch::{Acknowledged, Batch};
 pub use catalog::stats::{Known, KnownCoin, Place};
 pub use compaction::compactor::CompactionReport;
@@ -104,6 +105,7 @@ pub use scan::bar_resampling::ResampledBar;
 pub use scan::parallel::OrderFold;
 pub use scan::table_scan::{OrderDays, Scan};
 pub use scan::tail::TailUpdate;
+pub use store::GoesOn;
 pub use writer::Writer;
 
 pub use crate::model::{Completeness, Evidence, GapState, VenueCoverage};

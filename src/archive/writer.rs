@@ -11,16 +11,23 @@ use super::batch::{Acknowledged, Batch};
 use super::clock::wall_clock;
 use super::lock::{self, Lock};
 use super::{ArchiveError, Completeness, files};
-use crate::archive::archive::{Archive, GoesOn};
+use crate::archive::archive::Archive;
 use crate::archive::catalog::manifest;
 use crate::archive::catalog::manifest::State;
+use crate::archive::compaction::{compactor, supersede};
+use crate::archive::coverage::damage_gaps;
 use crate::archive::coverage::pending;
 use crate::archive::coverage::sessions::{Gap, SessionId};
-use crate::archive::integrity::repair;
-use crate::archive::journal::database;
+use crate::archive::import::{filing, filing_tables};
+use crate::archive::integrity::verify;
+use crate::archive::journal::{database, swap};
 use crate::archive::rows::row::{check_name, check_time};
 use crate::archive::rows::row_kind::ROW_KINDS;
 use crate::archive::segment::atomic_write;
+use crate::archive::store::{GoesOn, Store};
+use crate::archive::{
+    CompactionReport, DayCorrection, Filed, ImportedSession, SegmentStep, Tables, Verification,
+};
 use crate::model::Millis;
 
 /// An archive, open for writing, and for reading as well; there is one at a time.
@@ -40,18 +47,20 @@ impl Deref for Writer {
     }
 }
 
-impl Archive {
-    /// Opens the archive in the folder `path` for writing; makes it where the folder is missing or empty.
-    ///
-    /// What a killed writer left unfinished is put right first.
-    ///
-    /// # Errors
-    ///
-    /// [`ArchiveError::Locked`] while another process writes, [`ArchiveError::NotAnArchive`] where the folder holds
-    /// something else, [`ArchiveError::NetworkFileSystem`], [`ArchiveError::ReadOnly`], [`ArchiveError::Damaged`],
-    /// [`ArchiveError::DiskFull`] and [`ArchiveError::Io`] as they are described.
-    pub fn create_or_open(path: impl AsRef<Path>) -> Result<Writer, ArchiveError> {
-        let folder = &files::settled(path.as_ref())?;
+/// Files that have been removed, which is not durable yet.
+#[derive(Debug)]
+pub(crate) struct Unlinked<'a> {
+    parts: Vec<&'a str>,
+    /// The folders they were in.
+    folders: BTreeSet<PathBuf>,
+    /// The first fault, of one that could not be removed.
+    outcome: Result<(), ArchiveError>,
+}
+
+impl Writer {
+    /// Implements `Archive::create_or_open`.
+    pub(crate) fn create_or_open(path: &Path) -> Result<Self, ArchiveError> {
+        let folder = &files::settled(path)?;
         match fs::create_dir(folder) {
             Ok(()) => {
                 if let Some(above) = folder
@@ -67,20 +76,21 @@ impl Archive {
         check_folder(folder)?;
         lock::refuse_network(folder)?;
         let lock = Lock::take(folder, wall_clock())?;
-        Self::to_write(folder, lock, false)
+        Self::locked(folder, lock, false)
     }
 
-    /// Opens an archive for writing; after a repair unfinished files go to the quarantine.
-    pub(crate) fn to_write(
+    /// Opens the archive whose lock is taken; after a repair unfinished files go to the quarantine.
+    pub(crate) fn locked(
         folder: &Path,
         lock: Lock,
         is_repaired: bool,
-    ) -> Result<Writer, ArchiveError> {
+    ) -> Result<Self, ArchiveError> {
         let path = folder.join(database::FILE);
         let connection = database::open_to_write(&path)?;
         files::sync_folder(folder)?;
-        let mut writer = Writer {
-            archive: Archive::opened(folder, database::open_to_read(&path)?)?,
+        let store = Store::opened(folder, database::open_to_read(&path)?)?;
+        let mut writer = Self {
+            archive: Archive { store },
             connection: Some(connection),
             lock,
         };
@@ -88,22 +98,123 @@ impl Archive {
             writer.keep_pending()?;
         }
         writer.recover()?;
-        writer.warn_of_damage()?;
+        damage_gaps::warn_of_damage(&writer.store)?;
         Ok(writer)
     }
-}
 
-/// Files that have been removed, which is not durable yet.
-#[derive(Debug)]
-pub(crate) struct Unlinked<'a> {
-    parts: Vec<&'a str>,
-    /// The folders they were in.
-    folders: BTreeSet<PathBuf>,
-    /// The first fault, of one that could not be removed.
-    outcome: Result<(), ArchiveError>,
-}
+    /// Moves every day that ended by `until` into segments.
+    ///
+    /// # Errors
+    ///
+    /// [`ArchiveError`] if a segment or the journal cannot be written. Moved rows stay moved, the others stay in
+    /// the journal.
+    pub fn compact(&mut self, until: Millis) -> Result<CompactionReport, ArchiveError> {
+        compactor::compact(self, until)
+    }
 
-impl Writer {
+    /// As [`Writer::compact`]; calls `done` after every step of every segment.
+    ///
+    /// # Errors
+    ///
+    /// As [`Writer::compact`].
+    pub fn compact_observed(
+        &mut self,
+        until: Millis,
+        done: &mut dyn FnMut(SegmentStep, &Path),
+    ) -> Result<CompactionReport, ArchiveError> {
+        compactor::compact_observed(self, until, done)
+    }
+
+    /// Applies a correction to the orders of the day that begins at `day`, completely or not at all.
+    ///
+    /// Reads as of an earlier instant return the old rows. Returns the instant from which the correction is
+    /// valid.
+    ///
+    /// # Errors
+    ///
+    /// [`ArchiveError::BadRow`] if a row cannot be stored exactly, else [`ArchiveError`] if a segment or the
+    /// journal cannot be read or written. Nothing has changed then.
+    pub fn supersede(
+        &mut self,
+        day: Millis,
+        correction: &DayCorrection,
+    ) -> Result<Millis, ArchiveError> {
+        supersede::supersede(self, day, correction)
+    }
+
+    /// As [`Writer::supersede`]; calls `done` after every step of every segment.
+    ///
+    /// # Errors
+    ///
+    /// As [`Writer::supersede`].
+    pub fn supersede_observed(
+        &mut self,
+        day: Millis,
+        correction: &DayCorrection,
+        done: &mut dyn FnMut(SegmentStep, &Path),
+    ) -> Result<Millis, ArchiveError> {
+        supersede::supersede_observed(self, day, correction, done)
+    }
+
+    /// Keeps rows of the past: those of days that were over at `until` in files of their own, the others in the journal.
+    /// `told` says of which time they tell. All of it is there afterwards, or none of it: `None` where `goes_on`, which is
+    /// asked before each file, says that it is enough.
+    ///
+    /// # Errors
+    ///
+    /// [`ArchiveError`] where a file or the journal cannot be written, or a file of one of the days not be read.
+    pub fn file(
+        &mut self,
+        rows: Batch,
+        told: &[ImportedSession],
+        until: Millis,
+        goes_on: &mut dyn FnMut() -> bool,
+    ) -> Result<Option<Filed>, ArchiveError> {
+        filing::file(self, rows, told, until, goes_on)
+    }
+
+    /// As [`Writer::file`], and tells of every step of every file once it is done.
+    ///
+    /// # Errors
+    ///
+    /// As [`Writer::file`].
+    pub fn file_observed(
+        &mut self,
+        rows: Batch,
+        told: &[ImportedSession],
+        until: Millis,
+        goes_on: &mut dyn FnMut() -> bool,
+        done: &mut dyn FnMut(SegmentStep, &Path),
+    ) -> Result<Option<Filed>, ArchiveError> {
+        filing::file_observed(self, rows, told, until, goes_on, done)
+    }
+
+    /// Keeps tables of the past as [`Writer::file`] does their rows, a lot of days after the other: each is there whole or not
+    /// at all, and so is what `told` tells of their time. `goes_on` is told how many rows have been kept or handed back, and says
+    /// whether to go on; gives what is kept, and whether it came to the end.
+    ///
+    /// # Errors
+    ///
+    /// As [`Writer::file`].
+    pub fn file_tables(
+        &mut self,
+        tables: Tables,
+        told: &[ImportedSession],
+        until: Millis,
+        goes_on: &mut dyn FnMut(usize) -> bool,
+    ) -> Result<(Filed, bool), ArchiveError> {
+        filing_tables::file_tables(self, tables, told, until, goes_on)
+    }
+
+    /// Moves every damaged file to the folder `quarantine` and records what is missing as a gap; the rest is served on.
+    ///
+    /// # Errors
+    ///
+    /// [`ArchiveError`] where a file cannot be read or moved, or the journal cannot be written.
+    pub fn quarantine(&mut self) -> Result<Verification, ArchiveError> {
+        verify::quarantine(self)
+    }
+
     /// As [`Archive::look_while`], and while the journal is written.
     ///
     /// # Errors
@@ -116,13 +227,16 @@ impl Writer {
 
     /// Moves unfinished files to the quarantine: the journal may have lost their rows.
     fn keep_pending(&mut self) -> Result<(), ArchiveError> {
-        for part in self.ask(|journal| manifest::all(journal, State::Pending))? {
+        for part in self
+            .store
+            .ask(|journal| manifest::all(journal, State::Pending))?
+        {
             let path = Path::new(&part.path);
-            let from = self.folder.join(path);
-            files::refuse_link(&self.folder, path)?;
-            let to = files::place_aside(&self.folder, path, &from)?;
+            let from = self.store.folder.join(path);
+            files::refuse_link(&self.store.folder, path)?;
+            let to = files::place_aside(&self.store.folder, path, &from)?;
             if let (true, Some(target)) = (from.exists(), to.parent()) {
-                files::make_folder(&self.folder, target)?;
+                files::make_folder(&self.store.folder, target)?;
                 fs::rename(&from, &to).map_err(|source| ArchiveError::of_file(&from, source))?;
                 files::sync_folder(target)?;
             }
@@ -132,7 +246,9 @@ impl Writer {
 
     /// Removes the files of rolls that were cut short.
     fn recover(&mut self) -> Result<(), ArchiveError> {
-        let pending = self.ask(|journal| manifest::all(journal, State::Pending))?;
+        let pending = self
+            .store
+            .ask(|journal| manifest::all(journal, State::Pending))?;
         self.withdraw(pending.iter().map(|part| part.path.as_str()))
     }
 
@@ -153,7 +269,7 @@ impl Writer {
         // Of files that were gone already that is not durable either.
         let above = parts
             .iter()
-            .filter_map(|part| self.folder.join(part).parent().map(Path::to_owned));
+            .filter_map(|part| self.store.folder.join(part).parent().map(Path::to_owned));
         folders.extend(above.filter(|folder| folder.is_dir()));
         atomic_write::sync_all(folders)?;
         self.change(|journal| {
@@ -182,8 +298,8 @@ impl Writer {
             if !self.change(|journal| manifest::is_pending(journal, part))? {
                 continue;
             }
-            let outcome = files::refuse_link(&self.folder, Path::new(part))
-                .and_then(|()| files::unlink(&self.folder.join(part), &mut unlinked.folders));
+            let outcome = files::refuse_link(&self.store.folder, Path::new(part))
+                .and_then(|()| files::unlink(&self.store.folder.join(part), &mut unlinked.folders));
             if outcome.is_ok() {
                 unlinked.parts.push(part);
             }
@@ -246,14 +362,14 @@ impl Writer {
         &mut self,
         change: impl FnOnce(&mut Connection) -> rusqlite::Result<T>,
     ) -> Result<T, ArchiveError> {
-        self.archive.check_process()?;
+        self.store.check_process()?;
         self.lock.check()?;
         self.archive.check_journal()?;
         let mut connection = match self.connection.take() {
             Some(connection) => connection,
             None => self.reopened()?,
         };
-        let outcome = change(&mut connection).map_err(|source| self.archive.of_journal(source));
+        let outcome = change(&mut connection).map_err(|source| self.store.of_journal(source));
         if !outcome.as_ref().is_err_and(ArchiveError::is_io) {
             self.connection = Some(connection);
         }
@@ -263,9 +379,9 @@ impl Writer {
     /// The journal on a new handle, with everything in its log moved into the database and synced there: what the lost
     /// handle failed to sync must not lie below what is acknowledged from now on.
     fn reopened(&self) -> Result<Connection, ArchiveError> {
-        let connection = database::open_to_write(&self.folder.join(database::FILE))?;
+        let connection = database::open_to_write(&self.store.folder.join(database::FILE))?;
         let busy = database::write_out(&connection);
-        if busy.map_err(|source| self.archive.of_journal(source))? {
+        if busy.map_err(|source| self.store.of_journal(source))? {
             Ok(connection)
         } else {
             Err(self.kept_by_reader())
@@ -275,7 +391,7 @@ impl Writer {
     fn kept_by_reader(&self) -> ArchiveError {
         let message = "a write failed, and a reader keeps the journal's log from being written out; try again";
         ArchiveError::Io {
-            path: self.folder.join(database::FILE),
+            path: self.store.folder.join(database::FILE),
             source: std::io::Error::new(std::io::ErrorKind::ResourceBusy, message),
         }
     }
@@ -295,8 +411,8 @@ fn check_folder(folder: &Path) -> Result<(), ArchiveError> {
     if folder.join(database::FILE).exists() {
         return Ok(());
     }
-    if repair::is_interrupted(folder) {
-        return refused(repair::INTERRUPTED.to_owned());
+    if swap::is_interrupted(folder) {
+        return refused(swap::INTERRUPTED.to_owned());
     }
     let entries = fs::read_dir(folder).map_err(|source| ArchiveError::of_file(folder, source))?;
     for entry in entries {
@@ -379,7 +495,7 @@ mod tests {
         let folder = std::env::temp_dir().join(format!("liqdata-fork-{}", std::process::id()));
         let mut writer = Archive::create_or_open(&folder).unwrap();
         // As it is in the child of a fork.
-        writer.archive.opened_by = std::process::id() + 1;
+        writer.archive.store.opened_by = std::process::id() + 1;
         for fault in [
             writer.orders(&Filter::default()).map(drop).unwrap_err(),
             writer.append(&reading(1)).map(drop).unwrap_err(),

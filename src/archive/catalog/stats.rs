@@ -1,14 +1,16 @@
 //! What is known of the whole archive without reading it: its newest instant, its coins, and which rows it has let go.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use rusqlite::{Connection, OptionalExtension, params};
 use uuid::Uuid;
 
 use crate::archive::batch::Batch;
+use crate::archive::journal::table;
 use crate::archive::rows::bars::BarRow;
 use crate::archive::rows::open_interest::OpenInterestRow;
 use crate::archive::rows::orders::OrderRow;
+use crate::archive::rows::positions::PositionRow;
 use crate::archive::rows::row::Row;
 use crate::model::{Millis, record};
 
@@ -265,4 +267,36 @@ pub(crate) fn known(journal: &Connection) -> rusqlite::Result<Known> {
         }
     }
     Ok(known)
+}
+
+/// The coins of which a bar had closed and been received by `as_of`, by name; all of them where it is absent.
+pub(crate) fn coins(
+    journal: &Connection,
+    as_of: Option<Millis>,
+) -> rusqlite::Result<Vec<KnownCoin>> {
+    journal
+        .prepare_cached(&format!(
+            "SELECT {} FROM coins WHERE ?1 IS NULL OR known_from <= ?1 ORDER BY symbol",
+            table::columns::<KnownCoin>()
+        ))?
+        .query_map([as_of.map(|at| at.0)], |row| table::read(row, 0))?
+        .collect()
+}
+
+/// The exchanges that the journal or a file has rows of.
+pub(crate) fn exchanges(journal: &Connection) -> rusqlite::Result<BTreeSet<String>> {
+    let mut found = BTreeSet::new();
+    for table in [
+        "part_venues",
+        OrderRow::TABLE,
+        BarRow::TABLE,
+        OpenInterestRow::TABLE,
+        PositionRow::TABLE,
+    ] {
+        let mut names = journal.prepare(&format!("SELECT DISTINCT exchange FROM {table}"))?;
+        for name in names.query_map([], |row| row.get(0))? {
+            found.insert(name?);
+        }
+    }
+    Ok(found)
 }

@@ -13,6 +13,7 @@ use crate::archive::compaction::compactor;
 use crate::archive::compaction::compactor::{CompactionReport, WriterAccess};
 use crate::archive::files::SegmentStep;
 use crate::archive::group_commit::write_queue::{CommitError, CommitHandle, WriteQueue};
+use crate::archive::store::Store;
 use crate::archive::writer::Writer;
 use crate::model::Millis;
 
@@ -25,8 +26,8 @@ struct QueuedWriter {
 impl WriterAccess for QueuedWriter {
     type Fault = CommitError;
 
-    fn archive(&self) -> &Archive {
-        &self.archive
+    fn archive(&self) -> &Store {
+        &self.archive.store
     }
 
     fn change<T: Send + 'static>(
@@ -86,5 +87,5 @@ fn compact_through_queue(
         archive: Archive::read(folder)?,
         queue,
     };
-    compactor::compact(&mut access, until, done)
+    compactor::compact_through(&mut access, until, done)
 }

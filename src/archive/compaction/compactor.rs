@@ -14,12 +14,12 @@ use std::path::{Path, PathBuf};
 use uuid::Uuid;
 
 use crate::archive::ArchiveError;
-use crate::archive::archive::Archive;
 use crate::archive::catalog::manifest;
 use crate::archive::catalog::manifest::{Part, Partition, State, Venues};
 use crate::archive::clock::wall_clock;
 use crate::archive::files::SegmentStep;
 use crate::archive::filter::Filter;
+use crate::archive::integrity::verify;
 use crate::archive::journal::database;
 use crate::archive::rows::bars::BarRow;
 use crate::archive::rows::maps::MapRow;
@@ -30,6 +30,7 @@ use crate::archive::rows::row::Row;
 use crate::archive::segment::atomic_write::place;
 use crate::archive::segment::parquet;
 use crate::archive::segment::parquet::{MOST, SegmentError};
+use crate::archive::store::Store;
 use crate::archive::writer::Writer;
 use crate::model::Millis;
 
@@ -55,7 +56,7 @@ pub(crate) trait WriterAccess {
     type Fault: From<ArchiveError>;
 
     /// The archive, for reading.
-    fn archive(&self) -> &Archive;
+    fn archive(&self) -> &Store;
 
     /// Runs one transaction and waits until it is durable.
     fn change<T: Send + 'static>(
@@ -67,8 +68,8 @@ pub(crate) trait WriterAccess {
 impl WriterAccess for Writer {
     type Fault = ArchiveError;
 
-    fn archive(&self) -> &Archive {
-        self
+    fn archive(&self) -> &Store {
+        &self.store
     }
 
     fn change<T: Send + 'static>(
@@ -79,61 +80,53 @@ impl WriterAccess for Writer {
     }
 }
 
-impl Writer {
-    /// Moves every day that ended by `until` into segments.
-    ///
-    /// # Errors
-    ///
-    /// [`ArchiveError`] if a segment or the journal cannot be written. Moved rows stay moved, the others stay in
-    /// the journal.
-    pub fn compact(&mut self, until: Millis) -> Result<CompactionReport, ArchiveError> {
-        self.compact_observed(until, &mut |_, _| ())
-    }
+/// Implements `Writer::compact`.
+pub(crate) fn compact(
+    writer: &mut Writer,
+    until: Millis,
+) -> Result<CompactionReport, ArchiveError> {
+    compact_observed(writer, until, &mut |_, _| ())
+}
 
-    /// As [`Writer::compact`]; calls `done` after every step of every segment.
-    ///
-    /// # Errors
-    ///
-    /// As [`Writer::compact`].
-    pub fn compact_observed(
-        &mut self,
-        until: Millis,
-        done: &mut dyn FnMut(SegmentStep, &Path),
-    ) -> Result<CompactionReport, ArchiveError> {
-        compact(self, until, done)
-    }
+/// Implements `Writer::compact_observed`.
+pub(crate) fn compact_observed(
+    writer: &mut Writer,
+    until: Millis,
+    done: &mut dyn FnMut(SegmentStep, &Path),
+) -> Result<CompactionReport, ArchiveError> {
+    compact_through(writer, until, done)
+}
 
-    /// Deletes the journal rows `ids`, which the new segment `part` or the segments `filed` contain.
-    ///
-    /// Returns false and changes nothing if a row has left the journal, or a segment is no longer in use.
-    fn finish_segment<R: Row>(
-        &mut self,
-        part: Option<(&str, &Venues)>,
-        filed: &[String],
-        ids: &[i64],
-    ) -> Result<bool, ArchiveError> {
-        self.change(|journal| {
-            let transaction = journal.transaction()?;
-            for path in filed {
-                if !manifest::is_kept(&transaction, path)? {
-                    return Ok(false);
-                }
-            }
-            if let Some((path, venues)) = part {
-                manifest::mark(&transaction, path, State::Kept, None)?;
-                manifest::list_venues(&transaction, path, venues)?;
-            }
-            if database::delete(&transaction, R::TABLE, ids)? != ids.len() {
+/// Deletes the journal rows `ids`, which the new segment `part` or the segments `filed` contain.
+///
+/// Returns false and changes nothing if a row has left the journal, or a segment is no longer in use.
+fn finish_segment<R: Row>(
+    writer: &mut Writer,
+    part: Option<(&str, &Venues)>,
+    filed: &[String],
+    ids: &[i64],
+) -> Result<bool, ArchiveError> {
+    writer.change(|journal| {
+        let transaction = journal.transaction()?;
+        for path in filed {
+            if !manifest::is_kept(&transaction, path)? {
                 return Ok(false);
             }
-            transaction.commit()?;
-            Ok(true)
-        })
-    }
+        }
+        if let Some((path, venues)) = part {
+            manifest::mark(&transaction, path, State::Kept, None)?;
+            manifest::list_venues(&transaction, path, venues)?;
+        }
+        if database::delete(&transaction, R::TABLE, ids)? != ids.len() {
+            return Ok(false);
+        }
+        transaction.commit()?;
+        Ok(true)
+    })
 }
 
 /// Moves every day that ended by `until` into segments.
-pub(crate) fn compact<H: WriterAccess>(
+pub(crate) fn compact_through<H: WriterAccess>(
     access: &mut H,
     until: Millis,
     done: &mut dyn FnMut(SegmentStep, &Path),
@@ -225,9 +218,9 @@ impl<H: WriterAccess> Compaction<'_, H> {
                 continue;
             }
             let archive = self.access.archive();
-            let file = match archive.fault_of(&part)? {
+            let file = match verify::fault_of(archive, &part)? {
                 Some(fault) => Err(fault),
-                None => archive.file(&part)?,
+                None => verify::file(archive, &part)?,
             };
             let rows = file.and_then(|file| {
                 parquet::rows::<R>(file, partition.interval, &Filter::default())
@@ -243,7 +236,7 @@ impl<H: WriterAccess> Compaction<'_, H> {
             match fault {
                 Some(reason) => self
                     .access
-                    .change(move |writer| writer.set_aside(&part, &reason))?,
+                    .change(move |writer| verify::set_aside(writer, &part, &reason))?,
                 None => filed.paths.push(part.path),
             }
         }
@@ -275,7 +268,7 @@ impl<H: WriterAccess> Compaction<'_, H> {
             let moved = if rows.is_empty() {
                 let filed = filed.paths.clone();
                 self.access
-                    .change(move |writer| writer.finish_segment::<R>(None, &filed, &ids))?
+                    .change(move |writer| finish_segment::<R>(writer, None, &filed, &ids))?
             } else {
                 R::sort_for_file(&mut rows);
                 self.part(batch.partition, &rows, ids, filed)?
@@ -315,7 +308,7 @@ impl<H: WriterAccess> Compaction<'_, H> {
             Ok(()) => {
                 let (name, filed) = (name.clone(), filed.paths.clone());
                 self.access.change(move |writer| {
-                    writer.finish_segment::<R>(Some((&name, &venues)), &filed, &ids)
+                    finish_segment::<R>(writer, Some((&name, &venues)), &filed, &ids)
                 })
             }
             Err(fault) => Err(fault.into()),

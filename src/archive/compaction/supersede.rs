@@ -12,7 +12,6 @@ use rusqlite::{Connection, Transaction};
 use uuid::Uuid;
 
 use crate::archive::ArchiveError;
-use crate::archive::archive::Archive;
 use crate::archive::catalog::file_versions;
 use crate::archive::catalog::file_versions::Generation;
 use crate::archive::catalog::manifest;
@@ -25,6 +24,7 @@ use crate::archive::files::SegmentStep;
 use crate::archive::filter::Filter;
 use crate::archive::import::filing::lots;
 use crate::archive::integrity::crc;
+use crate::archive::integrity::verify;
 use crate::archive::journal::{database, table};
 use crate::archive::rows::orders::OrderRow;
 use crate::archive::rows::row::Row;
@@ -81,188 +81,181 @@ struct SupersedePlan {
     loose: Vec<OrderRow>,
 }
 
-impl Writer {
-    /// Applies a correction to the orders of the day that begins at `day`, completely or not at all.
-    ///
-    /// Reads as of an earlier instant return the old rows. Returns the instant from which the correction is
-    /// valid.
-    ///
-    /// # Errors
-    ///
-    /// [`ArchiveError::BadRow`] if a row cannot be stored exactly, else [`ArchiveError`] if a segment or the
-    /// journal cannot be read or written. Nothing has changed then.
-    pub fn supersede(
-        &mut self,
-        day: Millis,
-        correction: &DayCorrection,
-    ) -> Result<Millis, ArchiveError> {
-        self.supersede_observed(day, correction, &mut |_, _| ())
-    }
+/// Implements `Writer::supersede`.
+pub(crate) fn supersede(
+    writer: &mut Writer,
+    day: Millis,
+    correction: &DayCorrection,
+) -> Result<Millis, ArchiveError> {
+    supersede_observed(writer, day, correction, &mut |_, _| ())
+}
 
-    /// As [`Writer::supersede`]; calls `done` after every step of every segment.
-    ///
-    /// # Errors
-    ///
-    /// As [`Writer::supersede`].
-    pub fn supersede_observed(
-        &mut self,
-        day: Millis,
-        correction: &DayCorrection,
-        done: &mut dyn FnMut(SegmentStep, &Path),
-    ) -> Result<Millis, ArchiveError> {
-        crate::archive::rows::row::check_all(OrderRow::TABLE, &correction.corrected, Row::check)?;
-        crate::archive::rows::row::check_all(OrderRow::TABLE, &correction.new, Row::check)?;
-        let partition = Partition {
-            day: Day::of(day),
-            interval: 0,
-        };
-        let draft = self.draft(partition, correction)?;
-        let mut made = Vec::new();
-        for (rows, is_superseded) in (draft
-            .files
-            .iter()
-            .chain(&lots(draft.loose))
-            .map(|rows| (rows, false)))
-        .chain(lots(draft.before).iter().map(|rows| (rows, true)))
-        {
-            if !rows.is_empty() {
-                made.push(self.made(partition, rows, is_superseded)?);
-            }
-        }
-        let outcome = self.put(&mut made, done).and_then(|()| {
-            let mut noted = Noted::default();
-            noted.take(&correction.new);
-            self.change(|journal| {
-                let transaction = journal.transaction()?;
-                let at = commit(&transaction, &made, &draft.replaced, &draft.journaled)?;
-                noted.write(&transaction)?;
-                transaction.commit()?;
-                Ok(at)
-            })
-        });
-        match outcome {
-            Ok(at) => {
-                for one in &made {
-                    done(SegmentStep::Committed, &self.folder.join(&one.relative));
-                }
-                Ok(at)
-            }
-            Err(fault) => {
-                // The pending files are removed now, or when the archive is next opened.
-                let _ = self.withdraw(made.iter().map(|one| one.part.path.as_str()));
-                Err(fault)
-            }
+/// Implements `Writer::supersede_observed`.
+pub(crate) fn supersede_observed(
+    writer: &mut Writer,
+    day: Millis,
+    correction: &DayCorrection,
+    done: &mut dyn FnMut(SegmentStep, &Path),
+) -> Result<Millis, ArchiveError> {
+    crate::archive::rows::row::check_all(OrderRow::TABLE, &correction.corrected, Row::check)?;
+    crate::archive::rows::row::check_all(OrderRow::TABLE, &correction.new, Row::check)?;
+    let partition = Partition {
+        day: Day::of(day),
+        interval: 0,
+    };
+    let draft = draft(writer, partition, correction)?;
+    let mut made = Vec::new();
+    for (rows, is_superseded) in (draft
+        .files
+        .iter()
+        .chain(&lots(draft.loose))
+        .map(|rows| (rows, false)))
+    .chain(lots(draft.before).iter().map(|rows| (rows, true)))
+    {
+        if !rows.is_empty() {
+            made.push(make(writer, partition, rows, is_superseded)?);
         }
     }
-
-    /// Finds the rows to replace in the segments of the day and in the journal.
-    fn draft(
-        &self,
-        partition: Partition,
-        correction: &DayCorrection,
-    ) -> Result<SupersedePlan, ArchiveError> {
-        let mut replacements: Replacements<'_> = HashMap::new();
-        for row in &correction.corrected {
-            replacements.insert(row.key(), Some(row));
-        }
-        for (exchange, key) in &correction.removed {
-            replacements.insert(format!("{exchange}\n{key}"), None);
-        }
-        let mut draft = SupersedePlan::default();
-        let mut filed = HashSet::new();
-        if !replacements.is_empty() {
-            let day = partition.day;
-            let parts =
-                self.ask(|journal| manifest::of_day(journal, OrderRow::TABLE, day, State::Kept))?;
-            for part in parts {
-                // Damaged segments are never read and stay as they are.
-                if self.fault_of(&part)?.is_some() {
-                    continue;
-                }
-                let Ok(file) = Archive::file(self, &part)? else {
-                    continue;
-                };
-                let path = self.folder.join(&part.path);
-                let rows = parquet::rows::<OrderRow>(file, 0, &Filter::default())
-                    .map_err(|fault| of_fault(&path, fault))?;
-                let known = filed.len();
-                let rows = rows
-                    .into_iter()
-                    .filter_map(|row| {
-                        replace(row, &replacements, &mut |key| {
-                            filed.insert(key);
-                        })
-                    })
-                    .collect();
-                if filed.len() > known {
-                    draft.replaced.push(part.path);
-                    draft.files.push(rows);
-                }
-            }
-            for (id, row) in self.ask(|journal| journaled(journal, day, &replacements))? {
-                draft.journaled.push(id);
-                // A journal row that is also in a segment was never visible.
-                if !filed.contains(&row.key()) {
-                    draft.before.push(row.clone());
-                    draft.loose.extend(replace(row, &replacements, &mut |_| ()));
-                }
-            }
-        }
-        draft.loose.extend(correction.new.iter().cloned());
-        Ok(draft)
-    }
-
-    fn made(
-        &self,
-        partition: Partition,
-        rows: &[OrderRow],
-        is_superseded: bool,
-    ) -> Result<NewSegment, ArchiveError> {
-        let name = format!("part-{}.parquet", Uuid::now_v7());
-        let relative = partition.folder::<OrderRow>().join(name);
-        let path = self.folder.join(&relative);
-        let bytes = parquet::bytes(rows).map_err(|fault| of_fault(&path, fault))?;
-        Ok(NewSegment {
-            part: Part::of(rows, partition, &relative, &bytes),
-            venues: manifest::venues(rows),
-            is_superseded,
-            relative,
-            bytes,
+    let outcome = put(writer, &mut made, done).and_then(|()| {
+        let mut noted = Noted::default();
+        noted.take(&correction.new);
+        writer.change(|journal| {
+            let transaction = journal.transaction()?;
+            let at = commit(&transaction, &made, &draft.replaced, &draft.journaled)?;
+            noted.write(&transaction)?;
+            transaction.commit()?;
+            Ok(at)
         })
-    }
-
-    /// Writes the new segments.
-    fn put(
-        &mut self,
-        made: &mut [NewSegment],
-        done: &mut dyn FnMut(SegmentStep, &Path),
-    ) -> Result<(), ArchiveError> {
-        let base = self.folder.clone();
-        let now = wall_clock();
-        for some in made.chunks_mut(TOGETHER) {
-            self.change(|journal| {
-                let transaction = journal.transaction()?;
-                for one in some.iter() {
-                    manifest::intend(&transaction, &one.part, now)?;
-                }
-                transaction.commit()
-            })?;
-            let bytes: Vec<Vec<u8>> = some
-                .iter_mut()
-                .map(|one| mem::take(&mut one.bytes))
-                .collect();
-            let files: Vec<(&Path, &[u8])> = some
-                .iter()
-                .zip(&bytes)
-                .map(|(one, bytes)| (one.relative.as_path(), bytes.as_slice()))
-                .collect();
-            for (relative, _) in &files {
-                done(SegmentStep::Intended, &base.join(relative));
+    });
+    match outcome {
+        Ok(at) => {
+            for one in &made {
+                done(
+                    SegmentStep::Committed,
+                    &writer.store.folder.join(&one.relative),
+                );
             }
-            place_all(&base, &files, done)?;
+            Ok(at)
         }
-        Ok(())
+        Err(fault) => {
+            // The pending files are removed now, or when the archive is next opened.
+            let _ = writer.withdraw(made.iter().map(|one| one.part.path.as_str()));
+            Err(fault)
+        }
     }
+}
+
+/// Finds the rows to replace in the segments of the day and in the journal.
+fn draft(
+    writer: &Writer,
+    partition: Partition,
+    correction: &DayCorrection,
+) -> Result<SupersedePlan, ArchiveError> {
+    let mut replacements: Replacements<'_> = HashMap::new();
+    for row in &correction.corrected {
+        replacements.insert(row.key(), Some(row));
+    }
+    for (exchange, key) in &correction.removed {
+        replacements.insert(format!("{exchange}\n{key}"), None);
+    }
+    let mut draft = SupersedePlan::default();
+    let mut filed = HashSet::new();
+    if !replacements.is_empty() {
+        let day = partition.day;
+        let parts = writer
+            .store
+            .ask(|journal| manifest::of_day(journal, OrderRow::TABLE, day, State::Kept))?;
+        for part in parts {
+            // Damaged segments are never read and stay as they are.
+            if verify::fault_of(&writer.store, &part)?.is_some() {
+                continue;
+            }
+            let Ok(file) = verify::file(&writer.store, &part)? else {
+                continue;
+            };
+            let path = writer.store.folder.join(&part.path);
+            let rows = parquet::rows::<OrderRow>(file, 0, &Filter::default())
+                .map_err(|fault| of_fault(&path, fault))?;
+            let known = filed.len();
+            let rows = rows
+                .into_iter()
+                .filter_map(|row| {
+                    replace(row, &replacements, &mut |key| {
+                        filed.insert(key);
+                    })
+                })
+                .collect();
+            if filed.len() > known {
+                draft.replaced.push(part.path);
+                draft.files.push(rows);
+            }
+        }
+        for (id, row) in writer
+            .store
+            .ask(|journal| journaled(journal, day, &replacements))?
+        {
+            draft.journaled.push(id);
+            // A journal row that is also in a segment was never visible.
+            if !filed.contains(&row.key()) {
+                draft.before.push(row.clone());
+                draft.loose.extend(replace(row, &replacements, &mut |_| ()));
+            }
+        }
+    }
+    draft.loose.extend(correction.new.iter().cloned());
+    Ok(draft)
+}
+
+fn make(
+    writer: &Writer,
+    partition: Partition,
+    rows: &[OrderRow],
+    is_superseded: bool,
+) -> Result<NewSegment, ArchiveError> {
+    let name = format!("part-{}.parquet", Uuid::now_v7());
+    let relative = partition.folder::<OrderRow>().join(name);
+    let path = writer.store.folder.join(&relative);
+    let bytes = parquet::bytes(rows).map_err(|fault| of_fault(&path, fault))?;
+    Ok(NewSegment {
+        part: Part::of(rows, partition, &relative, &bytes),
+        venues: manifest::venues(rows),
+        is_superseded,
+        relative,
+        bytes,
+    })
+}
+
+/// Writes the new segments.
+fn put(
+    writer: &mut Writer,
+    made: &mut [NewSegment],
+    done: &mut dyn FnMut(SegmentStep, &Path),
+) -> Result<(), ArchiveError> {
+    let base = writer.store.folder.clone();
+    let now = wall_clock();
+    for some in made.chunks_mut(TOGETHER) {
+        writer.change(|journal| {
+            let transaction = journal.transaction()?;
+            for one in some.iter() {
+                manifest::intend(&transaction, &one.part, now)?;
+            }
+            transaction.commit()
+        })?;
+        let bytes: Vec<Vec<u8>> = some
+            .iter_mut()
+            .map(|one| mem::take(&mut one.bytes))
+            .collect();
+        let files: Vec<(&Path, &[u8])> = some
+            .iter()
+            .zip(&bytes)
+            .map(|(one, bytes)| (one.relative.as_path(), bytes.as_slice()))
+            .collect();
+        for (relative, _) in &files {
+            done(SegmentStep::Intended, &base.join(relative));
+        }
+        place_all(&base, &files, done)?;
+    }
+    Ok(())
 }
 
 /// The row after the correction, if any; passes the keys of replaced rows to `seen`.

@@ -4,193 +4,173 @@
 //! segment held, so the reader computes the gap itself.
 
 use crate::archive::ArchiveError;
-use crate::archive::archive::Archive;
 use crate::archive::catalog::manifest;
 use crate::archive::catalog::manifest::{Part, State};
-use crate::archive::coverage::sessions::{OTHER_TABLES, Gap, GapCause, damaged_row_gaps};
+use crate::archive::coverage::sessions::{Gap, GapCause, OTHER_TABLES, damaged_row_gaps};
 use crate::archive::integrity::damaged_part::DamagedPart;
+use crate::archive::integrity::verify;
 use crate::archive::integrity::verify::DAMAGED;
 use crate::archive::rows::orders::OrderRow;
 use crate::archive::rows::row::Row;
+use crate::archive::scan::table_scan;
+use crate::archive::store::Store;
 use crate::model::{Millis, sort_small};
 
-impl Archive {
-    /// Gaps that damaged order segments leave between `start` and `end`, by start.
-    ///
-    /// Includes quarantined segments and damaged ones that no writer has quarantined yet. The rows are missing
-    /// from every answer, so no `as_of` hides these gaps.
-    ///
-    /// # Errors
-    ///
-    /// [`ArchiveError`] if the journal or a segment cannot be read.
-    pub fn damage_gaps(&self, start: Millis, end: Millis) -> Result<Vec<Gap>, ArchiveError> {
-        let parts = self.ask(|journal| {
-            // Superseded segments are missing only from answers as of an earlier time.
-            let mut parts = manifest::told(journal, State::Quarantined)?;
-            parts.extend(manifest::told(journal, State::Kept)?);
-            parts.retain(|part| {
-                part.holds == OrderRow::TABLE && part.last >= start && part.first < end
-            });
-            Ok(parts)
-        })?;
-        let mut gaps = Vec::new();
-        for part in parts {
-            let reason = match &part.reason {
-                Some(reason) => Some(reason.clone()),
-                None => self.fault_of(&part)?,
-            };
-            if let Some(reason) = reason {
-                self.warn(&part, &reason);
-                let exchanges = self.ask(|journal| manifest::exchanges(journal, &part.path))?;
-                gaps.extend(
-                    exchanges
-                        .into_iter()
-                        .map(|exchange| damage_gap(&part, exchange)),
-                );
-            }
-        }
-        sort_small(&mut gaps, Ord::cmp);
-        gaps.dedup();
-        Ok(gaps)
-    }
-
-    /// Known damaged segments of these tables that had rows between `start` and `end`.
-    ///
-    /// Includes the journal if it is damaged, because it may have held such rows. No file is read: only damage
-    /// that earlier reads and checks found is reported.
-    ///
-    /// # Errors
-    ///
-    /// [`ArchiveError`] if the journal cannot be read.
-    pub fn damage_within(
-        &self,
-        kinds: &[&str],
-        start: Millis,
-        end: Millis,
-    ) -> Result<Vec<DamagedPart>, ArchiveError> {
-        if self.damaged_files()? == 0 {
-            return Ok(Vec::new());
-        }
-        let (in_use, quarantined) = self.parts()?;
-        let mut found: Vec<_> = self.damaged_journal().into_iter().collect();
-        for part in quarantined.iter().chain(&in_use) {
-            if part.end() <= start || part.first >= end || !kinds.contains(&part.holds.as_str()) {
-                continue;
-            }
-            let reason = part.reason.clone().or_else(|| self.warned_of(part));
-            if let Some(reason) = reason {
-                found.push(self.damaged(part, reason));
-            }
-        }
-        sort_small(&mut found, |one, other| {
-            (one.first, &one.holds, &one.path).cmp(&(other.first, &other.holds, &other.path))
-        });
-        Ok(found)
-    }
-
-    /// Gaps of tables other than `orders` between `start` and `end`, each with its table.
-    ///
-    /// They come from damaged segments and from damaged journal rows. The exchange is empty if the table has
-    /// none.
-    ///
-    /// # Errors
-    ///
-    /// [`ArchiveError`] if the journal or a segment cannot be read.
-    pub(crate) fn gaps_of_other_rows(
-        &self,
-        start: Millis,
-        end: Millis,
-        as_of: Option<Millis>,
-    ) -> Result<Vec<(&'static str, Gap)>, ArchiveError> {
-        let mut missing = self.ask(|journal| damaged_row_gaps(journal, start, end, as_of))?;
-        let (in_use, quarantined) = self.parts()?;
-        for part in quarantined.iter().chain(&in_use) {
-            let Some(holds) = OTHER_TABLES.iter().find(|kind| **kind == part.holds) else {
-                continue;
-            };
-            if part.end() <= start || part.first >= end {
-                continue;
-            }
-            let mut reason = part.reason.clone().or_else(|| self.warned_of(part));
-            if reason.is_none() {
-                reason = manifest::fault_at(&self.folder, part).map_err(|source| {
-                    ArchiveError::of_file(&self.folder.join(&part.path), source)
-                })?;
-            }
-            if let Some(reason) = reason {
-                self.warn(part, &reason);
-                let mut exchanges = self.ask(|journal| manifest::exchanges(journal, &part.path))?;
-                if exchanges.is_empty() {
-                    exchanges.push(String::new());
-                }
-                let gaps = exchanges
+/// Implements `Archive::damage_gaps`.
+pub(crate) fn damage_gaps(
+    store: &Store,
+    start: Millis,
+    end: Millis,
+) -> Result<Vec<Gap>, ArchiveError> {
+    let parts = store.ask(|journal| {
+        // Superseded segments are missing only from answers as of an earlier time.
+        let mut parts = manifest::told(journal, State::Quarantined)?;
+        parts.extend(manifest::told(journal, State::Kept)?);
+        parts
+            .retain(|part| part.holds == OrderRow::TABLE && part.last >= start && part.first < end);
+        Ok(parts)
+    })?;
+    let mut gaps = Vec::new();
+    for part in parts {
+        let reason = match &part.reason {
+            Some(reason) => Some(reason.clone()),
+            None => verify::fault_of(store, &part)?,
+        };
+        if let Some(reason) = reason {
+            store.warn(&part, &reason);
+            let exchanges = store.ask(|journal| manifest::exchanges(journal, &part.path))?;
+            gaps.extend(
+                exchanges
                     .into_iter()
-                    .map(|name| (*holds, damage_gap(part, name)));
-                missing.extend(gaps);
-            }
+                    .map(|exchange| damage_gap(&part, exchange)),
+            );
         }
-        missing.sort();
-        missing.dedup();
-        Ok(missing)
     }
+    sort_small(&mut gaps, Ord::cmp);
+    gaps.dedup();
+    Ok(gaps)
+}
 
-    /// All quarantined and all known damaged segments.
-    ///
-    /// A segment is known to be damaged if it is missing, if its length has changed, or if a read or a check
-    /// found it damaged.
-    ///
-    /// # Errors
-    ///
-    /// [`ArchiveError::Replaced`] if the journal is no longer the one that was opened, else [`ArchiveError`] if
-    /// it or a segment cannot be read.
-    pub fn damage(&self) -> Result<Vec<DamagedPart>, ArchiveError> {
-        self.check_journal()?;
-        let (in_use, quarantined) = self.parts()?;
-        let mut found: Vec<_> = self.damaged_journal().into_iter().collect();
-        for part in &quarantined {
-            let reason = part.reason.clone().unwrap_or_default();
-            self.warn(part, &reason);
-            found.push(self.damaged(part, reason));
-        }
-        for part in &in_use {
-            let seen = manifest::fault_at(&self.folder, part)
-                .map_err(|source| ArchiveError::of_file(&self.folder.join(&part.path), source))?;
-            if let Some(reason) = &seen {
-                self.warn(part, reason);
-            }
-            if let Some(reason) = seen.or_else(|| self.warned_of(part)) {
-                found.push(self.damaged(part, reason));
-            }
-        }
-        Ok(found)
+/// Implements `Archive::damage_within`.
+pub(crate) fn damage_within(
+    store: &Store,
+    kinds: &[&str],
+    start: Millis,
+    end: Millis,
+) -> Result<Vec<DamagedPart>, ArchiveError> {
+    if store.damaged_files()? == 0 {
+        return Ok(Vec::new());
     }
+    let (in_use, quarantined) = parts(store)?;
+    let mut found: Vec<_> = store.damaged_journal().into_iter().collect();
+    for part in quarantined.iter().chain(&in_use) {
+        if part.end() <= start || part.first >= end || !kinds.contains(&part.holds.as_str()) {
+            continue;
+        }
+        let reason = part.reason.clone().or_else(|| store.warned_of(part));
+        if let Some(reason) = reason {
+            found.push(table_scan::damaged_part(store, part, reason));
+        }
+    }
+    sort_small(&mut found, |one, other| {
+        (one.first, &one.holds, &one.path).cmp(&(other.first, &other.holds, &other.path))
+    });
+    Ok(found)
+}
 
-    /// Segments in use, and quarantined segments.
-    pub(crate) fn parts(&self) -> Result<(Vec<Part>, Vec<Part>), ArchiveError> {
-        self.ask(|journal| {
-            Ok((
-                manifest::all(journal, State::Kept)?,
-                manifest::all(journal, State::Quarantined)?,
-            ))
-        })
-    }
-
-    /// Logs a warning for every segment that is quarantined, missing or of a changed length.
-    ///
-    /// The checksum of a segment of the right length is verified when it is read.
-    pub(crate) fn warn_of_damage(&self) -> Result<(), ArchiveError> {
-        let (in_use, quarantined) = self.parts()?;
-        for part in &quarantined {
-            self.warn(part, part.reason.as_deref().unwrap_or_default());
+/// Gaps of tables other than `orders` between `start` and `end`, each with its table.
+///
+/// They come from damaged segments and from damaged journal rows. The exchange is empty if the table has
+/// none.
+///
+/// # Errors
+///
+/// [`ArchiveError`] if the journal or a segment cannot be read.
+pub(crate) fn gaps_of_other_rows(
+    store: &Store,
+    start: Millis,
+    end: Millis,
+    as_of: Option<Millis>,
+) -> Result<Vec<(&'static str, Gap)>, ArchiveError> {
+    let mut missing = store.ask(|journal| damaged_row_gaps(journal, start, end, as_of))?;
+    let (in_use, quarantined) = parts(store)?;
+    for part in quarantined.iter().chain(&in_use) {
+        let Some(holds) = OTHER_TABLES.iter().find(|kind| **kind == part.holds) else {
+            continue;
+        };
+        if part.end() <= start || part.first >= end {
+            continue;
         }
-        for part in &in_use {
-            // A file that this process may not access is not damaged; reading it returns the error.
-            if let Ok(Some(reason)) = manifest::fault_at(&self.folder, part) {
-                self.warn(part, &reason);
+        let mut reason = part.reason.clone().or_else(|| store.warned_of(part));
+        if reason.is_none() {
+            reason = manifest::fault_at(&store.folder, part)
+                .map_err(|source| ArchiveError::of_file(&store.folder.join(&part.path), source))?;
+        }
+        if let Some(reason) = reason {
+            store.warn(part, &reason);
+            let mut exchanges = store.ask(|journal| manifest::exchanges(journal, &part.path))?;
+            if exchanges.is_empty() {
+                exchanges.push(String::new());
             }
+            let gaps = exchanges
+                .into_iter()
+                .map(|name| (*holds, damage_gap(part, name)));
+            missing.extend(gaps);
         }
-        Ok(())
     }
+    missing.sort();
+    missing.dedup();
+    Ok(missing)
+}
+
+/// Implements `Archive::damage`.
+pub(crate) fn damage(store: &Store) -> Result<Vec<DamagedPart>, ArchiveError> {
+    store.check_journal()?;
+    let (in_use, quarantined) = parts(store)?;
+    let mut found: Vec<_> = store.damaged_journal().into_iter().collect();
+    for part in &quarantined {
+        let reason = part.reason.clone().unwrap_or_default();
+        store.warn(part, &reason);
+        found.push(table_scan::damaged_part(store, part, reason));
+    }
+    for part in &in_use {
+        let seen = manifest::fault_at(&store.folder, part)
+            .map_err(|source| ArchiveError::of_file(&store.folder.join(&part.path), source))?;
+        if let Some(reason) = &seen {
+            store.warn(part, reason);
+        }
+        if let Some(reason) = seen.or_else(|| store.warned_of(part)) {
+            found.push(table_scan::damaged_part(store, part, reason));
+        }
+    }
+    Ok(found)
+}
+
+/// Segments in use, and quarantined segments.
+pub(crate) fn parts(store: &Store) -> Result<(Vec<Part>, Vec<Part>), ArchiveError> {
+    store.ask(|journal| {
+        Ok((
+            manifest::all(journal, State::Kept)?,
+            manifest::all(journal, State::Quarantined)?,
+        ))
+    })
+}
+
+/// Logs a warning for every segment that is quarantined, missing or of a changed length.
+///
+/// The checksum of a segment of the right length is verified when it is read.
+pub(crate) fn warn_of_damage(store: &Store) -> Result<(), ArchiveError> {
+    let (in_use, quarantined) = parts(store)?;
+    for part in &quarantined {
+        store.warn(part, part.reason.as_deref().unwrap_or_default());
+    }
+    for part in &in_use {
+        // A file that this process may not access is not damaged; reading it returns the error.
+        if let Ok(Some(reason)) = manifest::fault_at(&store.folder, part) {
+            store.warn(part, &reason);
+        }
+    }
+    Ok(())
 }
 
 /// The gap that a damaged segment leaves for one exchange.

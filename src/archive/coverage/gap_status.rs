@@ -1,121 +1,102 @@
 //! The status of gaps: open, recovered or lost.
 
 use crate::archive::ArchiveError;
-use crate::archive::archive::Archive;
+use crate::archive::coverage::damage_gaps;
 use crate::archive::coverage::events::GapOutcome;
 use crate::archive::coverage::intervals::without;
 use crate::archive::coverage::pending;
+use crate::archive::coverage::report;
 use crate::archive::coverage::sessions::{Gap, gaps};
+use crate::archive::store::Store;
 use crate::model::{GapState, Millis, MissedStretch, TimeRange};
 
-impl Archive {
-    /// Gaps of exchanges and of single topics between `start` and `end`, each with its status, by start.
-    ///
-    /// The status is the one that was known at `as_of`. If one request covered several gaps, all orders that it
-    /// recovered are counted for each of them.
-    ///
-    /// # Errors
-    ///
-    /// As [`Archive::gaps`].
-    pub fn gap_statuses(
-        &self,
-        start: Millis,
-        end: Millis,
-        as_of: Option<Millis>,
-    ) -> Result<Vec<MissedStretch>, ArchiveError> {
-        let gaps = self.gaps_known(start, end, as_of)?;
-        let of_venues = gaps.into_iter().map(|gap| MissedStretch {
-            exchange: gap.exchange,
-            start: gap.start,
-            end: gap.end,
-            reason: gap.reason,
-            ..MissedStretch::default()
-        });
-        let of_topics = self.topic_gaps(start, end, as_of)?;
-        let of_topics = of_topics.into_iter().map(|gap| MissedStretch {
-            exchange: gap.exchange,
-            start: gap.start,
-            end: gap.end,
-            reason: gap.reason,
-            topic: Some(gap.topic),
-            ..MissedStretch::default()
-        });
-        let mut missed: Vec<MissedStretch> = of_venues.chain(of_topics).collect();
-        let from = missed.iter().map(|gap| gap.start).min();
-        let until = missed.iter().map(|gap| gap.end).max();
-        if let (Some(from), Some(until)) = (from, until) {
-            let mut outcomes = self.outcomes(from, until, as_of)?;
-            outcomes.sort_by_key(|outcome| outcome.recorded_at);
-            for gap in &mut missed {
-                apply_outcomes(gap, &outcomes);
-            }
+/// Implements `Archive::gap_statuses`.
+pub(crate) fn gap_statuses(
+    store: &Store,
+    start: Millis,
+    end: Millis,
+    as_of: Option<Millis>,
+) -> Result<Vec<MissedStretch>, ArchiveError> {
+    let gaps = report::gaps_known(store, start, end, as_of)?;
+    let of_venues = gaps.into_iter().map(|gap| MissedStretch {
+        exchange: gap.exchange,
+        start: gap.start,
+        end: gap.end,
+        reason: gap.reason,
+        ..MissedStretch::default()
+    });
+    let of_topics = report::topic_gaps(store, start, end, as_of)?;
+    let of_topics = of_topics.into_iter().map(|gap| MissedStretch {
+        exchange: gap.exchange,
+        start: gap.start,
+        end: gap.end,
+        reason: gap.reason,
+        topic: Some(gap.topic),
+        ..MissedStretch::default()
+    });
+    let mut missed: Vec<MissedStretch> = of_venues.chain(of_topics).collect();
+    let from = missed.iter().map(|gap| gap.start).min();
+    let until = missed.iter().map(|gap| gap.end).max();
+    if let (Some(from), Some(until)) = (from, until) {
+        let mut outcomes = report::outcomes(store, from, until, as_of)?;
+        outcomes.sort_by_key(|outcome| outcome.recorded_at);
+        for gap in &mut missed {
+            apply_outcomes(gap, &outcomes);
         }
-        let other = self.gaps_of_other_rows(start, end, as_of)?.into_iter();
-        missed.extend(other.map(|(holds, gap)| MissedStretch {
-            exchange: gap.exchange,
-            start: gap.start,
-            end: gap.end,
-            reason: gap.reason,
-            holds: Some(holds.to_owned()),
-            ..MissedStretch::default()
-        }));
-        missed.sort_by(|a, b| {
-            let key = |one: &MissedStretch| (one.start, one.end);
-            (key(a), &a.exchange, &a.topic, &a.reason, &a.holds).cmp(&(
-                key(b),
-                &b.exchange,
-                &b.topic,
-                &b.reason,
-                &b.holds,
-            ))
-        });
-        Ok(missed)
     }
-
-    /// Open gaps of exchanges that have never connected, if no exchange has connected since the first of these
-    /// gaps began.
-    ///
-    /// # Errors
-    ///
-    /// [`ArchiveError`] if the journal cannot be read.
-    pub fn pending_gaps(&self) -> Result<Vec<Gap>, ArchiveError> {
-        self.ask(pending::open_gaps)
-    }
-
-    /// Parts of an exchange's gaps that are neither recovered nor lost, in order and disjoint.
-    ///
-    /// Gaps of damaged segments are included if they end after `damaged_since`, because finding them reads the
-    /// files.
-    ///
-    /// # Errors
-    ///
-    /// As [`Archive::gaps`].
-    pub fn open_ranges(
-        &self,
-        exchange: &str,
-        damaged_since: Millis,
-    ) -> Result<Vec<TimeRange>, ArchiveError> {
-        let (start, end) = (Millis(i64::MIN), Millis(i64::MAX));
-        let mut gaps = self.ask(|journal| gaps(journal, start, end, None))?;
-        gaps.extend(self.damage_gaps(damaged_since, end)?);
-        let gaps = gaps
-            .into_iter()
-            .map(|gap| (gap.exchange, gap.start, gap.end));
-        let topics = self.topic_gaps(start, end, None)?.into_iter();
-        let topics = topics.map(|gap| (gap.exchange, gap.start, gap.end));
-        let outcomes = self.outcomes(start, end, None)?.into_iter();
-        let outcomes = outcomes.filter(|outcome| outcome.outcome != GapState::Open);
-        let outcomes = outcomes.map(|outcome| (outcome.exchange, outcome.start, outcome.end));
-        let of_venue = |all: &mut dyn Iterator<Item = (String, Millis, Millis)>| -> Vec<TimeRange> {
-            all.filter(|(name, ..)| name == exchange)
-                .map(|(_, start, end)| TimeRange::new(start, end))
-                .collect()
-        };
-        Ok(without(
-            &of_venue(&mut gaps.chain(topics)),
-            &of_venue(&mut { outcomes }),
+    let other = damage_gaps::gaps_of_other_rows(store, start, end, as_of)?.into_iter();
+    missed.extend(other.map(|(holds, gap)| MissedStretch {
+        exchange: gap.exchange,
+        start: gap.start,
+        end: gap.end,
+        reason: gap.reason,
+        holds: Some(holds.to_owned()),
+        ..MissedStretch::default()
+    }));
+    missed.sort_by(|a, b| {
+        let key = |one: &MissedStretch| (one.start, one.end);
+        (key(a), &a.exchange, &a.topic, &a.reason, &a.holds).cmp(&(
+            key(b),
+            &b.exchange,
+            &b.topic,
+            &b.reason,
+            &b.holds,
         ))
-    }
+    });
+    Ok(missed)
+}
+
+/// Implements `Archive::pending_gaps`.
+pub(crate) fn pending_gaps(store: &Store) -> Result<Vec<Gap>, ArchiveError> {
+    store.ask(pending::open_gaps)
+}
+
+/// Implements `Archive::open_ranges`.
+pub(crate) fn open_ranges(
+    store: &Store,
+    exchange: &str,
+    damaged_since: Millis,
+) -> Result<Vec<TimeRange>, ArchiveError> {
+    let (start, end) = (Millis(i64::MIN), Millis(i64::MAX));
+    let mut gaps = store.ask(|journal| gaps(journal, start, end, None))?;
+    gaps.extend(damage_gaps::damage_gaps(store, damaged_since, end)?);
+    let gaps = gaps
+        .into_iter()
+        .map(|gap| (gap.exchange, gap.start, gap.end));
+    let topics = report::topic_gaps(store, start, end, None)?.into_iter();
+    let topics = topics.map(|gap| (gap.exchange, gap.start, gap.end));
+    let outcomes = report::outcomes(store, start, end, None)?.into_iter();
+    let outcomes = outcomes.filter(|outcome| outcome.outcome != GapState::Open);
+    let outcomes = outcomes.map(|outcome| (outcome.exchange, outcome.start, outcome.end));
+    let of_venue = |all: &mut dyn Iterator<Item = (String, Millis, Millis)>| -> Vec<TimeRange> {
+        all.filter(|(name, ..)| name == exchange)
+            .map(|(_, start, end)| TimeRange::new(start, end))
+            .collect()
+    };
+    Ok(without(
+        &of_venue(&mut gaps.chain(topics)),
+        &of_venue(&mut { outcomes }),
+    ))
 }
 
 /// Sets the status of a gap from outcomes that are ordered by the time they became known.

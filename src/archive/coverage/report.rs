@@ -5,18 +5,22 @@ use std::collections::BTreeMap;
 use rusqlite::Connection;
 
 use crate::archive::ArchiveError;
-use crate::archive::archive::Archive;
 use crate::archive::catalog::file_versions;
 use crate::archive::catalog::manifest;
 use crate::archive::catalog::manifest::{Day, State};
+use crate::archive::coverage::damage_gaps;
 use crate::archive::coverage::events;
 use crate::archive::coverage::events::{CounterKind, GapOutcome, MeasurementKind, TopicGap};
 use crate::archive::coverage::intervals::without;
 use crate::archive::coverage::pending;
-use crate::archive::coverage::sessions::{Gap, GapCause, Session, gaps, known_by, sessions, silent_ranges};
+use crate::archive::coverage::sessions;
+use crate::archive::coverage::sessions::{Gap, GapCause, Session, known_by, silent_ranges};
 use crate::archive::filter::Filter;
+use crate::archive::integrity::verify;
 use crate::archive::rows::orders::OrderRow;
 use crate::archive::rows::row::Row;
+use crate::archive::scan::table_scan;
+use crate::archive::store::Store;
 use crate::model::{Completeness, GapState, Millis, TimeRange, VenueCoverage, sort_small};
 
 /// An exchange, its number of orders, and the time of the last one.
@@ -34,275 +38,239 @@ fn check_range(start: Millis, end: Millis) -> Result<(), ArchiveError> {
     }
 }
 
-impl Archive {
-    /// Known gaps between `start` and `end`, by start.
-    ///
-    /// Includes the gaps of segments that are damaged now, whether a writer has quarantined them or not.
-    ///
-    /// # Errors
-    ///
-    /// [`ArchiveError`] if the range is empty or the journal cannot be read.
-    pub fn gaps(&self, start: Millis, end: Millis) -> Result<Vec<Gap>, ArchiveError> {
-        self.gaps_known(start, end, None)
-    }
+/// Implements `Archive::gaps`.
+pub(crate) fn gaps(store: &Store, start: Millis, end: Millis) -> Result<Vec<Gap>, ArchiveError> {
+    gaps_known(store, start, end, None)
+}
 
-    /// As [`Archive::gaps`], limited to gaps that were recorded by `as_of`.
-    ///
-    /// # Errors
-    ///
-    /// As [`Archive::gaps`].
-    pub fn gaps_known(
-        &self,
-        start: Millis,
-        end: Millis,
-        as_of: Option<Millis>,
-    ) -> Result<Vec<Gap>, ArchiveError> {
-        check_range(start, end)?;
-        let mut known = self.ask(|journal| gaps(journal, start, end, as_of))?;
-        let same = |a: &Gap, b: &Gap| {
-            (&a.exchange, a.start, a.end, &a.reason) == (&b.exchange, b.start, b.end, &b.reason)
-        };
-        for gap in self.damage_gaps(start, end)? {
-            if !known.iter().any(|one| same(one, &gap)) {
-                known.push(gap);
-            }
+/// Implements `Archive::gaps_known`.
+pub(crate) fn gaps_known(
+    store: &Store,
+    start: Millis,
+    end: Millis,
+    as_of: Option<Millis>,
+) -> Result<Vec<Gap>, ArchiveError> {
+    check_range(start, end)?;
+    let mut known = store.ask(|journal| sessions::gaps(journal, start, end, as_of))?;
+    let same = |a: &Gap, b: &Gap| {
+        (&a.exchange, a.start, a.end, &a.reason) == (&b.exchange, b.start, b.end, &b.reason)
+    };
+    for gap in damage_gaps::damage_gaps(store, start, end)? {
+        if !known.iter().any(|one| same(one, &gap)) {
+            known.push(gap);
         }
-        sort_small(&mut known, |a, b| {
-            (a.start, &a.exchange, a.end, &a.reason).cmp(&(b.start, &b.exchange, b.end, &b.reason))
-        });
-        Ok(known)
     }
+    sort_small(&mut known, |a, b| {
+        (a.start, &a.exchange, a.end, &a.reason).cmp(&(b.start, &b.exchange, b.end, &b.reason))
+    });
+    Ok(known)
+}
 
-    /// Sessions that overlap the range from `start` to `end`, by start.
-    ///
-    /// # Errors
-    ///
-    /// [`ArchiveError`] if the range is empty or the journal cannot be read.
-    pub fn sessions(&self, start: Millis, end: Millis) -> Result<Vec<Session>, ArchiveError> {
-        check_range(start, end)?;
-        self.ask(|journal| sessions(journal, start, end))
-    }
+/// Implements `Archive::sessions`.
+pub(crate) fn sessions(
+    store: &Store,
+    start: Millis,
+    end: Millis,
+) -> Result<Vec<Session>, ArchiveError> {
+    check_range(start, end)?;
+    store.ask(|journal| sessions::sessions(journal, start, end))
+}
 
-    /// Coverage of each exchange from `start` to `end`, by name.
-    ///
-    /// # Errors
-    ///
-    /// [`ArchiveError`] if the range is empty or the archive cannot be read.
-    pub fn coverage(&self, start: Millis, end: Millis) -> Result<Vec<VenueCoverage>, ArchiveError> {
-        check_range(start, end)?;
-        self.coverage_of(start, end, &self.counts(start, end)?, None)
-    }
+/// Implements `Archive::coverage`.
+pub(crate) fn coverage(
+    store: &Store,
+    start: Millis,
+    end: Millis,
+) -> Result<Vec<VenueCoverage>, ArchiveError> {
+    check_range(start, end)?;
+    coverage_of(store, start, end, &counts(store, start, end)?, None)
+}
 
-    /// As [`Archive::coverage`], with given order counts and last event times, and as of an instant.
-    ///
-    /// # Errors
-    ///
-    /// As [`Archive::coverage`].
-    pub fn coverage_of(
-        &self,
-        start: Millis,
-        end: Millis,
-        counts: &BTreeMap<String, (u64, Millis)>,
-        as_of: Option<Millis>,
-    ) -> Result<Vec<VenueCoverage>, ArchiveError> {
-        check_range(start, end)?;
-        let records = self.coverage_records(start, end, as_of)?;
-        let mut venues: BTreeMap<String, VenueCoverage> = BTreeMap::new();
-        let known_exchanges = records.known_exchanges.iter();
-        let gaps = records.gaps.iter().map(|gap| &gap.exchange);
-        for name in known_exchanges.chain(gaps).chain(counts.keys()) {
-            if !venues.contains_key(name) {
-                let (cnt, last_event) = counts
-                    .get(name)
-                    .map_or((0, None), |(cnt, last)| (*cnt, Some(*last)));
-                let covered = records.of(name, cnt, last_event);
-                venues.insert(name.clone(), covered);
-            }
+/// Implements `Archive::coverage_of`.
+pub(crate) fn coverage_of(
+    store: &Store,
+    start: Millis,
+    end: Millis,
+    counts: &BTreeMap<String, (u64, Millis)>,
+    as_of: Option<Millis>,
+) -> Result<Vec<VenueCoverage>, ArchiveError> {
+    check_range(start, end)?;
+    let records = coverage_records(store, start, end, as_of)?;
+    let mut venues: BTreeMap<String, VenueCoverage> = BTreeMap::new();
+    let known_exchanges = records.known_exchanges.iter();
+    let gaps = records.gaps.iter().map(|gap| &gap.exchange);
+    for name in known_exchanges.chain(gaps).chain(counts.keys()) {
+        if !venues.contains_key(name) {
+            let (cnt, last_event) = counts
+                .get(name)
+                .map_or((0, None), |(cnt, last)| (*cnt, Some(*last)));
+            let covered = records.of(name, cnt, last_event);
+            venues.insert(name.clone(), covered);
         }
-        Ok(venues.into_values().collect())
     }
+    Ok(venues.into_values().collect())
+}
 
-    /// Time ranges in which each exchange was connected and no gap is known, in order and disjoint.
-    ///
-    /// Lists every exchange that ever had a session. Gaps that were recovered by `as_of` count as covered; so
-    /// does a gap of a single topic.
-    ///
-    /// # Errors
-    ///
-    /// [`ArchiveError`] if the range is empty or the archive cannot be read.
-    pub fn covered(
-        &self,
-        start: Millis,
-        end: Millis,
-        as_of: Option<Millis>,
-    ) -> Result<BTreeMap<String, Vec<TimeRange>>, ArchiveError> {
-        let records = self.coverage_records(start, end, as_of)?;
-        let venues = records.known_exchanges.iter();
-        Ok(venues
-            .map(|name| (name.clone(), records.covered(name)))
-            .collect())
-    }
+/// Implements `Archive::covered`.
+pub(crate) fn covered(
+    store: &Store,
+    start: Millis,
+    end: Millis,
+    as_of: Option<Millis>,
+) -> Result<BTreeMap<String, Vec<TimeRange>>, ArchiveError> {
+    let records = coverage_records(store, start, end, as_of)?;
+    let venues = records.known_exchanges.iter();
+    Ok(venues
+        .map(|name| (name.clone(), records.covered(name)))
+        .collect())
+}
 
-    /// As [`Archive::covered`], of complete channels only, and without the gaps of single topics.
-    ///
-    /// # Errors
-    ///
-    /// As [`Archive::covered`].
-    pub fn fully_covered(
-        &self,
-        start: Millis,
-        end: Millis,
-        as_of: Option<Millis>,
-    ) -> Result<BTreeMap<String, Vec<TimeRange>>, ArchiveError> {
-        let mut records = self.coverage_records(start, end, as_of)?;
-        records
-            .sessions
-            .retain(|session| session.completeness == Completeness::Complete);
-        let whole = |name: &String| {
-            let topics = records.topic_gaps.iter();
-            let unsubscribed: Vec<TimeRange> = topics
-                .filter(|gap| gap.exchange == *name)
-                .map(|gap| TimeRange::new(gap.start, gap.end))
-                .collect();
-            (name.clone(), without(&records.covered(name), &unsubscribed))
-        };
-        Ok(records.known_exchanges.iter().map(whole).collect())
-    }
+/// Implements `Archive::fully_covered`.
+pub(crate) fn fully_covered(
+    store: &Store,
+    start: Millis,
+    end: Millis,
+    as_of: Option<Millis>,
+) -> Result<BTreeMap<String, Vec<TimeRange>>, ArchiveError> {
+    let mut records = coverage_records(store, start, end, as_of)?;
+    records
+        .sessions
+        .retain(|session| session.completeness == Completeness::Complete);
+    let whole = |name: &String| {
+        let topics = records.topic_gaps.iter();
+        let unsubscribed: Vec<TimeRange> = topics
+            .filter(|gap| gap.exchange == *name)
+            .map(|gap| TimeRange::new(gap.start, gap.end))
+            .collect();
+        (name.clone(), without(&records.covered(name), &unsubscribed))
+    };
+    Ok(records.known_exchanges.iter().map(whole).collect())
+}
 
-    /// Gaps of single topics between `start` and `end`, by start, as recorded by `as_of`.
-    ///
-    /// # Errors
-    ///
-    /// As [`Archive::gaps`].
-    pub fn topic_gaps(
-        &self,
-        start: Millis,
-        end: Millis,
-        as_of: Option<Millis>,
-    ) -> Result<Vec<TopicGap>, ArchiveError> {
-        check_range(start, end)?;
-        self.ask(|journal| events::topic_gaps(journal, start, end, as_of))
-    }
+/// Implements `Archive::topic_gaps`.
+pub(crate) fn topic_gaps(
+    store: &Store,
+    start: Millis,
+    end: Millis,
+    as_of: Option<Millis>,
+) -> Result<Vec<TopicGap>, ArchiveError> {
+    check_range(start, end)?;
+    store.ask(|journal| events::topic_gaps(journal, start, end, as_of))
+}
 
-    /// Gap outcomes between `start` and `end`, by start, as recorded by `as_of`.
-    ///
-    /// # Errors
-    ///
-    /// As [`Archive::gaps`].
-    pub fn outcomes(
-        &self,
-        start: Millis,
-        end: Millis,
-        as_of: Option<Millis>,
-    ) -> Result<Vec<GapOutcome>, ArchiveError> {
-        check_range(start, end)?;
-        self.ask(|journal| events::outcomes(journal, start, end, as_of))
-    }
+/// Implements `Archive::outcomes`.
+pub(crate) fn outcomes(
+    store: &Store,
+    start: Millis,
+    end: Millis,
+    as_of: Option<Millis>,
+) -> Result<Vec<GapOutcome>, ArchiveError> {
+    check_range(start, end)?;
+    store.ask(|journal| events::outcomes(journal, start, end, as_of))
+}
 
-    /// Reads everything that the coverage of a time range is computed from.
-    fn coverage_records(
-        &self,
-        start: Millis,
-        end: Millis,
-        as_of: Option<Millis>,
-    ) -> Result<CoverageRecords, ArchiveError> {
-        let gaps = self.gaps_known(start, end, as_of)?;
-        self.ask(|journal| {
-            Ok(CoverageRecords {
-                range: TimeRange::new(start, end),
-                gaps,
-                silent_ranges: silent_ranges(journal, start, end, as_of)?,
-                sessions: sessions(journal, start, end)?,
-                known_exchanges: known_exchanges(journal, as_of)?,
-                topic_gaps: events::topic_gaps(journal, start, end, as_of)?,
-                outcomes: events::outcomes(journal, start, end, as_of)?,
-                counters: events::counters(journal, start, end, as_of)?,
-                measurements: events::measurements(journal, end, as_of)?,
-                compared: events::compared(journal, start, end, as_of)?,
-            })
+/// Reads everything that the coverage of a time range is computed from.
+fn coverage_records(
+    store: &Store,
+    start: Millis,
+    end: Millis,
+    as_of: Option<Millis>,
+) -> Result<CoverageRecords, ArchiveError> {
+    let gaps = gaps_known(store, start, end, as_of)?;
+    store.ask(|journal| {
+        Ok(CoverageRecords {
+            range: TimeRange::new(start, end),
+            gaps,
+            silent_ranges: silent_ranges(journal, start, end, as_of)?,
+            sessions: sessions::sessions(journal, start, end)?,
+            known_exchanges: known_exchanges(journal, as_of)?,
+            topic_gaps: events::topic_gaps(journal, start, end, as_of)?,
+            outcomes: events::outcomes(journal, start, end, as_of)?,
+            counters: events::counters(journal, start, end, as_of)?,
+            measurements: events::measurements(journal, end, as_of)?,
+            compared: events::compared(journal, start, end, as_of)?,
         })
-    }
+    })
+}
 
-    /// Number of orders and time of the last order of each exchange.
-    ///
-    /// Whole days in segments are counted from the manifest.
-    fn counts(
-        &self,
-        start: Millis,
-        end: Millis,
-    ) -> Result<BTreeMap<String, (u64, Millis)>, ArchiveError> {
-        let mut counts: BTreeMap<String, (u64, Millis)> = BTreeMap::new();
-        let mut add = |exchange: String, rows: u64, last: Millis| {
-            let count = counts.entry(exchange).or_insert((0, last));
-            count.0 += rows;
-            count.1 = count.1.max(last);
-        };
-        let filter = Filter {
-            start: Some(start),
-            end: Some(end),
-            ..Filter::default()
-        };
-        for day in self.days::<OrderRow>(&filter)? {
-            match self.counts_without_rows(day, start.max(day.start()), end.min(day.end()))? {
-                Some(venues) => venues
-                    .into_iter()
-                    .for_each(|(exchange, rows, last)| add(exchange, rows, last)),
-                None => self
-                    .day::<OrderRow>(day, &filter)?
-                    .rows
-                    .into_iter()
-                    .for_each(|row| add(row.order.exchange, 1, row.order.timestamp)),
-            }
+/// Number of orders and time of the last order of each exchange.
+///
+/// Whole days in segments are counted from the manifest.
+fn counts(
+    store: &Store,
+    start: Millis,
+    end: Millis,
+) -> Result<BTreeMap<String, (u64, Millis)>, ArchiveError> {
+    let mut counts: BTreeMap<String, (u64, Millis)> = BTreeMap::new();
+    let mut add = |exchange: String, rows: u64, last: Millis| {
+        let count = counts.entry(exchange).or_insert((0, last));
+        count.0 += rows;
+        count.1 = count.1.max(last);
+    };
+    let filter = Filter {
+        start: Some(start),
+        end: Some(end),
+        ..Filter::default()
+    };
+    for day in table_scan::days_with_rows::<OrderRow>(store, &filter)? {
+        match counts_without_rows(store, day, start.max(day.start()), end.min(day.end()))? {
+            Some(venues) => venues
+                .into_iter()
+                .for_each(|(exchange, rows, last)| add(exchange, rows, last)),
+            None => table_scan::read_day::<OrderRow>(store, day, &filter)?
+                .rows
+                .into_iter()
+                .for_each(|row| add(row.order.exchange, 1, row.order.timestamp)),
         }
-        Ok(counts)
     }
+    Ok(counts)
+}
 
-    /// The counts of a day if they need no scan; `None` if rows must be read.
-    ///
-    /// No scan is needed if the day lies in the journal only, or completely in sound segments.
-    fn counts_without_rows(
-        &self,
-        day: Day,
-        start: Millis,
-        end: Millis,
-    ) -> Result<Option<Vec<EventCount>>, ArchiveError> {
-        let counted = |row: &rusqlite::Row<'_>| {
-            let rows: i64 = row.get(1)?;
-            Ok((
-                row.get(0)?,
-                u64::try_from(rows).unwrap_or(0),
-                Millis(row.get(2)?),
-            ))
-        };
-        let (parts, journaled, listed) = self.ask(|journal| {
-            let parts = manifest::of_day(journal, OrderRow::TABLE, day, State::Kept)?;
-            let journaled = journal
-                .prepare_cached(
-                    "SELECT exchange, count(*), max(timestamp) FROM orders
-                     WHERE timestamp >= ?1 AND timestamp < ?2 GROUP BY exchange",
-                )?
-                .query_map([start.0, end.0], counted)?
-                .collect::<rusqlite::Result<Vec<_>>>()?;
-            let is_current = file_versions::is_told("?2");
-            let listed = journal
-                .prepare_cached(&format!(
-                    "SELECT exchange, sum(part_venues.rows), max(part_venues.last) FROM part_venues
-                     JOIN manifest USING (path)
-                     WHERE holds = 'orders' AND day = ?1 AND state = 'kept' AND {is_current} GROUP BY exchange"
-                ))?
-                .query_map([day.0, file_versions::at(None)], counted)?
-                .collect::<rusqlite::Result<Vec<_>>>()?;
-            Ok((parts, journaled, listed))
-        })?;
-        if parts.is_empty() {
-            return Ok(Some(journaled));
-        }
-        let whole = start == day.start() && end == day.end();
-        if whole && journaled.is_empty() && self.all_sound(&parts)? {
-            return Ok(Some(listed));
-        }
-        Ok(None)
+/// The counts of a day if they need no scan; `None` if rows must be read.
+///
+/// No scan is needed if the day lies in the journal only, or completely in sound segments.
+fn counts_without_rows(
+    store: &Store,
+    day: Day,
+    start: Millis,
+    end: Millis,
+) -> Result<Option<Vec<EventCount>>, ArchiveError> {
+    let counted = |row: &rusqlite::Row<'_>| {
+        let rows: i64 = row.get(1)?;
+        Ok((
+            row.get(0)?,
+            u64::try_from(rows).unwrap_or(0),
+            Millis(row.get(2)?),
+        ))
+    };
+    let (parts, journaled, listed) = store.ask(|journal| {
+        let parts = manifest::of_day(journal, OrderRow::TABLE, day, State::Kept)?;
+        let journaled = journal
+            .prepare_cached(
+                "SELECT exchange, count(*), max(timestamp) FROM orders
+                 WHERE timestamp >= ?1 AND timestamp < ?2 GROUP BY exchange",
+            )?
+            .query_map([start.0, end.0], counted)?
+            .collect::<rusqlite::Result<Vec<_>>>()?;
+        let is_current = file_versions::is_told("?2");
+        let listed = journal
+            .prepare_cached(&format!(
+                "SELECT exchange, sum(part_venues.rows), max(part_venues.last) FROM part_venues
+                 JOIN manifest USING (path)
+                 WHERE holds = 'orders' AND day = ?1 AND state = 'kept' AND {is_current} GROUP BY exchange"
+            ))?
+            .query_map([day.0, file_versions::at(None)], counted)?
+            .collect::<rusqlite::Result<Vec<_>>>()?;
+        Ok((parts, journaled, listed))
+    })?;
+    if parts.is_empty() {
+        return Ok(Some(journaled));
     }
+    let whole = start == day.start() && end == day.end();
+    if whole && journaled.is_empty() && verify::all_sound(store, &parts)? {
+        return Ok(Some(listed));
+    }
+    Ok(None)
 }
 
 /// Exchanges that had a session, or were pending, by `as_of`.

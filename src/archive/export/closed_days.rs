@@ -11,12 +11,12 @@ use std::path::Path;
 use rusqlite::types::Value;
 use rusqlite::{Connection, Transaction, params};
 
-use crate::archive::archive::Archive;
 use crate::archive::catalog::manifest;
 use crate::archive::catalog::manifest::{Day, State};
 use crate::archive::catalog::{manifest_entry, stats};
 use crate::archive::coverage::events;
 use crate::archive::filter::Filter;
+use crate::archive::integrity::verify;
 use crate::archive::journal::{database, table};
 use crate::archive::rows::bars::BarRow;
 use crate::archive::rows::maps::MapRow;
@@ -25,6 +25,8 @@ use crate::archive::rows::orders::OrderRow;
 use crate::archive::rows::positions::PositionRow;
 use crate::archive::rows::row::Row;
 use crate::archive::rows::row_kind::ROW_KINDS;
+use crate::archive::scan::table_scan;
+use crate::archive::store::Store;
 use crate::archive::{ArchiveError, files};
 use crate::model::Millis;
 
@@ -117,111 +119,100 @@ impl ExportSelection {
     }
 }
 
-impl Archive {
-    /// Lists the contents of the archive.
-    ///
-    /// # Errors
-    ///
-    /// [`ArchiveError::Damaged`] if the journal is damaged, else [`ArchiveError`] if it cannot be read.
-    pub fn lists(&self) -> Result<ArchiveContents, ArchiveError> {
-        self.refuse_faults()?;
-        self.ask(|journal| {
-            let mut lists = ArchiveContents {
-                series: stats::known(journal)?.series,
-                closed: stats::closed(journal)?,
-                ..ArchiveContents::default()
-            };
-            for state in [State::Kept, State::Quarantined] {
-                for part in manifest::all(journal, state)? {
-                    lists.files.push(ExportedFile {
-                        path: part.path,
-                        holds: part.holds,
-                        rows: part.rows,
-                        bytes: part.bytes,
-                        sha256: part.sha256,
-                        in_use: state == State::Kept,
-                    });
-                }
+/// Implements `Archive::lists`.
+pub(crate) fn lists(store: &Store) -> Result<ArchiveContents, ArchiveError> {
+    refuse_faults(store)?;
+    store.ask(|journal| {
+        let mut lists = ArchiveContents {
+            series: stats::known(journal)?.series,
+            closed: stats::closed(journal)?,
+            ..ArchiveContents::default()
+        };
+        for state in [State::Kept, State::Quarantined] {
+            for part in manifest::all(journal, state)? {
+                lists.files.push(ExportedFile {
+                    path: part.path,
+                    holds: part.holds,
+                    rows: part.rows,
+                    bytes: part.bytes,
+                    sha256: part.sha256,
+                    in_use: state == State::Kept,
+                });
             }
-            for kind in &ROW_KINDS {
-                lists.journaled += kind.count(journal)?;
-            }
-            Ok(lists)
-        })
-    }
+        }
+        for kind in &ROW_KINDS {
+            lists.journaled += kind.count(journal)?;
+        }
+        Ok(lists)
+    })
+}
 
-    /// Writes a journal for the selected part of this archive into the folder `into`, and lists its contents.
-    ///
-    /// This archive is only read, and its writer may go on.
-    ///
-    /// # Errors
-    ///
-    /// [`ArchiveError::BadRange`] if the selection does not start and end at day boundaries,
-    /// [`ArchiveError::Damaged`] if the journal is damaged, else [`ArchiveError`] if it cannot be read, or the
-    /// copy cannot be written or exists already.
-    pub fn export_journal(
-        &self,
-        into: &Path,
-        selection: &ExportSelection,
-    ) -> Result<ArchiveContents, ArchiveError> {
-        selection.check()?;
-        let path = into.join(database::FILE);
-        self.refuse_faults()?;
-        if path.exists() {
-            return Err(ArchiveError::NotAnArchive {
-                path,
-                message: "the target already contains a journal".to_owned(),
-            });
-        }
-        let coins = self.coins_within(selection)?;
-        fs::create_dir_all(into).map_err(|source| ArchiveError::of_file(into, source))?;
-        let mut copy = database::open_to_write(&path)?;
-        let written = |source| ArchiveError::of_journal(&path, source);
-        let transaction = copy.transaction().map_err(written)?;
-        match self.ask(|journal| Ok(fill(journal, &transaction, selection, &coins)))? {
-            Ok(()) => {}
-            Err(ExportFault::Read(source)) => return Err(self.of_journal(source)),
-            Err(ExportFault::Written(source)) => return Err(written(source)),
-        }
-        transaction.commit().map_err(written)?;
-        database::finish(&copy).map_err(written)?;
-        drop(copy);
-        files::sync_folder(into)?;
-        Self::to_verify(into)?.lists()
+/// Implements `Archive::export_journal`.
+pub(crate) fn export_journal(
+    store: &Store,
+    into: &Path,
+    selection: &ExportSelection,
+) -> Result<ArchiveContents, ArchiveError> {
+    selection.check()?;
+    let path = into.join(database::FILE);
+    refuse_faults(store)?;
+    if path.exists() {
+        return Err(ArchiveError::NotAnArchive {
+            path,
+            message: "the target already contains a journal".to_owned(),
+        });
     }
+    let coins = coins_within(store, selection)?;
+    fs::create_dir_all(into).map_err(|source| ArchiveError::of_file(into, source))?;
+    let mut copy = database::open_to_write(&path)?;
+    let written = |source| ArchiveError::of_journal(&path, source);
+    let transaction = copy.transaction().map_err(written)?;
+    match store.ask(|journal| Ok(fill(journal, &transaction, selection, &coins)))? {
+        Ok(()) => {}
+        Err(ExportFault::Read(source)) => return Err(store.of_journal(source)),
+        Err(ExportFault::Written(source)) => return Err(written(source)),
+    }
+    transaction.commit().map_err(written)?;
+    database::finish(&copy).map_err(written)?;
+    drop(copy);
+    files::sync_folder(into)?;
+    lists(&Store::open(into)?)
+}
 
-    fn refuse_faults(&self) -> Result<(), ArchiveError> {
-        match self.journal_faults()?.into_iter().next() {
-            None => Ok(()),
-            Some(message) => Err(ArchiveError::Damaged {
-                path: self.path().join(database::FILE),
-                message,
-            }),
-        }
+fn refuse_faults(store: &Store) -> Result<(), ArchiveError> {
+    match verify::journal_faults(store)?.into_iter().next() {
+        None => Ok(()),
+        Some(message) => Err(ArchiveError::Damaged {
+            path: store.path().join(database::FILE),
+            message,
+        }),
     }
+}
 
-    /// Coins that have bars in the selected part.
-    fn coins_within(&self, selection: &ExportSelection) -> Result<BTreeSet<String>, ArchiveError> {
-        let mut within = BTreeSet::new();
-        if !selection.has(BarRow::TABLE) {
-            return Ok(within);
-        }
-        for coin in self.coins(None)? {
-            if coin.last_close <= selection.first() {
-                continue;
-            }
-            // A bar that was received after the end may belong to a day before it.
-            let filter = Filter {
-                end: selection.until,
-                symbol: Some(coin.symbol.clone()),
-                ..Filter::default()
-            };
-            if coin.known_from < selection.end() || self.first_bar(&filter)?.is_some() {
-                within.insert(coin.symbol);
-            }
-        }
-        Ok(within)
+/// Coins that have bars in the selected part.
+fn coins_within(
+    store: &Store,
+    selection: &ExportSelection,
+) -> Result<BTreeSet<String>, ArchiveError> {
+    let mut within = BTreeSet::new();
+    if !selection.has(BarRow::TABLE) {
+        return Ok(within);
     }
+    for coin in store.ask(|journal| stats::coins(journal, None))? {
+        if coin.last_close <= selection.first() {
+            continue;
+        }
+        // A bar that was received after the end may belong to a day before it.
+        let filter = Filter {
+            end: selection.until,
+            symbol: Some(coin.symbol.clone()),
+            ..Filter::default()
+        };
+        if coin.known_from < selection.end() || table_scan::first_bar(store, &filter)?.is_some() {
+            within.insert(coin.symbol);
+        }
+    }
+    Ok(within)
 }
 
 /// Copies the selected rows of every table.

@@ -25,10 +25,12 @@ use crate::archive::compaction::compactor::{HEAVY, MOST_BYTES, of_fault};
 use crate::archive::coverage::events;
 use crate::archive::coverage::events::{Counter, CounterKind, GapOutcome, Measurement, TopicGap};
 use crate::archive::coverage::intervals;
+use crate::archive::coverage::report;
 use crate::archive::coverage::sessions;
 use crate::archive::coverage::sessions::{Gap, Session};
 use crate::archive::files;
 use crate::archive::filter::Filter;
+use crate::archive::integrity::verify;
 use crate::archive::journal::{database, table};
 use crate::archive::rows::bars::BarRow;
 use crate::archive::rows::maps::MapRow;
@@ -36,15 +38,17 @@ use crate::archive::rows::open_interest::OpenInterestRow;
 use crate::archive::rows::orders::OrderRow;
 use crate::archive::rows::positions::PositionRow;
 use crate::archive::rows::row::Row;
+use crate::archive::scan::table_scan;
 use crate::archive::segment::atomic_write::place;
 use crate::archive::segment::parquet;
 use crate::archive::segment::parquet::MOST;
+use crate::archive::store::Store;
 use crate::archive::writer::Writer;
 use crate::model::{Millis, TimeRange, Vocabulary, sort_small};
 
 /// An archive to merge, with its coverage records.
 struct MergeSource<'a> {
-    archive: &'a Archive,
+    archive: &'a Store,
     sessions: Vec<Session>,
     /// Recorded gaps, each with its `silent_from`.
     gaps: Vec<(Gap, Millis)>,
@@ -56,51 +60,41 @@ struct MergeSource<'a> {
     measurements: Vec<Measurement>,
 }
 
-impl Archive {
-    /// Merges `archives` into a new archive in the folder `into`, which must be missing or empty.
-    ///
-    /// Calls `goes_on` before each day with the number of finished days and the total; returns false if it
-    /// stopped the merge.
-    ///
-    /// # Errors
-    ///
-    /// [`ArchiveError`] if an archive cannot be read or the new one cannot be written. Damaged segments are no
-    /// error: they are listed as quarantined in the new archive.
-    pub fn merge(
-        archives: &[Self],
-        into: &Path,
-        goes_on: &mut dyn FnMut(usize, usize) -> bool,
-    ) -> Result<bool, ArchiveError> {
-        let sources = archives
-            .iter()
-            .map(MergeSource::of)
-            .collect::<Result<Vec<_>, _>>()?;
-        let mut writer = Self::create_or_open(into)?;
-        let mut days = 0;
-        days += count::<OrderRow>(&sources)?;
-        days += count::<BarRow>(&sources)?;
-        days += count::<OpenInterestRow>(&sources)?;
-        days += count::<MapRow>(&sources)?;
-        days += count::<PositionRow>(&sources)?;
-        let mut merge = Merge {
-            sources: &sources,
-            writer: &mut writer,
-            done: 0,
-            days,
-            goes_on,
-        };
-        let whole = merge.kind::<OrderRow>()?
-            && merge.kind::<BarRow>()?
-            && merge.kind::<OpenInterestRow>()?
-            && merge.kind::<MapRow>()?
-            && merge.kind::<PositionRow>()?;
-        merge.lists()?;
-        Ok(whole)
-    }
+/// Implements `Archive::merge`.
+pub(crate) fn merge(
+    archives: &[Archive],
+    into: &Path,
+    goes_on: &mut dyn FnMut(usize, usize) -> bool,
+) -> Result<bool, ArchiveError> {
+    let sources = archives
+        .iter()
+        .map(|archive| MergeSource::of(&archive.store))
+        .collect::<Result<Vec<_>, _>>()?;
+    let mut writer = Archive::create_or_open(into)?;
+    let mut days = 0;
+    days += count::<OrderRow>(&sources)?;
+    days += count::<BarRow>(&sources)?;
+    days += count::<OpenInterestRow>(&sources)?;
+    days += count::<MapRow>(&sources)?;
+    days += count::<PositionRow>(&sources)?;
+    let mut merge = Merge {
+        sources: &sources,
+        writer: &mut writer,
+        done: 0,
+        days,
+        goes_on,
+    };
+    let whole = merge.kind::<OrderRow>()?
+        && merge.kind::<BarRow>()?
+        && merge.kind::<OpenInterestRow>()?
+        && merge.kind::<MapRow>()?
+        && merge.kind::<PositionRow>()?;
+    merge.lists()?;
+    Ok(whole)
 }
 
 impl<'a> MergeSource<'a> {
-    fn of(archive: &'a Archive) -> Result<Self, ArchiveError> {
+    fn of(archive: &'a Store) -> Result<Self, ArchiveError> {
         let TimeRange { start, end } = TimeRange::ALL;
         let gaps = archive.ask(|journal| {
             journal
@@ -115,11 +109,11 @@ impl<'a> MergeSource<'a> {
         })?;
         Ok(Self {
             archive,
-            sessions: archive.sessions(start, end)?,
+            sessions: report::sessions(archive, start, end)?,
             gaps,
-            missed: archive.gaps(start, end)?,
-            topic_gaps: archive.topic_gaps(start, end, None)?,
-            outcomes: archive.outcomes(start, end, None)?,
+            missed: report::gaps(archive, start, end)?,
+            topic_gaps: report::topic_gaps(archive, start, end, None)?,
+            outcomes: report::outcomes(archive, start, end, None)?,
             counters: archive.ask(|journal| events::daily_counters(journal, start, end))?,
             measurements: archive.ask(|journal| events::all_measurements(journal, end))?,
         })
@@ -156,7 +150,7 @@ impl<'a> MergeSource<'a> {
 fn days<R: Row>(sources: &[MergeSource<'_>]) -> Result<BTreeMap<Day, Vec<usize>>, ArchiveError> {
     let mut days: BTreeMap<Day, Vec<usize>> = BTreeMap::new();
     for (place, source) in sources.iter().enumerate() {
-        for day in source.archive.days::<R>(&Filter::default())? {
+        for day in table_scan::days_with_rows::<R>(source.archive, &Filter::default())? {
             days.entry(day).or_default().push(place);
         }
     }
@@ -183,7 +177,7 @@ impl Merge<'_> {
             if !(self.goes_on)(self.done, self.days) {
                 return Ok(false);
             }
-            let sources: Vec<&Archive> = owners
+            let sources: Vec<&Store> = owners
                 .iter()
                 .filter_map(|place| self.sources.get(*place).map(|source| source.archive))
                 .collect();
@@ -197,14 +191,18 @@ impl Merge<'_> {
     }
 
     /// Takes over a day that only one archive has.
-    fn take_over<R: Row>(&mut self, from: &Archive, day: Day) -> Result<(), ArchiveError> {
+    fn take_over<R: Row>(&mut self, from: &Store, day: Day) -> Result<(), ArchiveError> {
         let (listed, rows) = from.ask(|journal| {
             let rows = database::rows::<R>(journal, day.start(), day.end(), &Filter::default())?;
             Ok((manifest_entry::of_day(journal, R::TABLE, day)?, rows))
         })?;
         for line in &listed {
             if line.state == State::Kept {
-                link(from.path(), self.writer.path(), Path::new(&line.part.path))?;
+                link(
+                    from.path(),
+                    self.writer.store.path(),
+                    Path::new(&line.part.path),
+                )?;
             }
         }
         self.writer.change(|journal| {
@@ -218,7 +216,7 @@ impl Merge<'_> {
     }
 
     /// Merges a day that several archives have.
-    fn join<R: Row>(&mut self, several: &[&Archive], day: Day) -> Result<(), ArchiveError> {
+    fn join<R: Row>(&mut self, several: &[&Store], day: Day) -> Result<(), ArchiveError> {
         let mut total = 0;
         let mut exchanges = BTreeSet::new();
         for archive in several {
@@ -251,7 +249,7 @@ impl Merge<'_> {
             };
             let mut first: HashMap<String, R> = HashMap::new();
             for archive in several {
-                for row in archive.day::<R>(day, &filter)?.rows {
+                for row in table_scan::read_day::<R>(archive, day, &filter)?.rows {
                     let known = first.get(&row.key()).map(Row::received_at);
                     if known.is_none_or(|known| row.received_at() < known) {
                         first.insert(row.key(), row);
@@ -263,7 +261,12 @@ impl Merge<'_> {
         // Damaged segments are listed as quarantined.
         for archive in several {
             for mut line in archive.ask(|journal| manifest_entry::of_day(journal, R::TABLE, day))? {
-                if let Some(reason) = line.part.reason.clone().or(archive.fault_of(&line.part)?) {
+                if let Some(reason) = line
+                    .part
+                    .reason
+                    .clone()
+                    .or(verify::fault_of(archive, &line.part)?)
+                {
                     line.part.reason = Some(reason);
                     line.state = State::Quarantined;
                     self.writer.change(|journal| {
@@ -296,7 +299,7 @@ impl Merge<'_> {
     }
 
     fn part<R: Row>(&mut self, partition: Partition, rows: &[R]) -> Result<(), ArchiveError> {
-        let base = self.writer.path().to_owned();
+        let base = self.writer.store.path().to_owned();
         let name = format!("part-{}.parquet", Uuid::now_v7());
         let relative = partition.folder::<R>().join(name);
         let bytes = parquet::bytes(rows).map_err(|fault| of_fault(&base.join(&relative), fault))?;
@@ -350,8 +353,8 @@ impl Merge<'_> {
         let mut coins = Vec::new();
         let (mut newest, mut closed) = (None, None);
         for source in self.sources {
-            coins.extend(source.archive.coins(None)?);
-            newest = newest.max(source.archive.summary()?.newest);
+            coins.extend(source.archive.ask(|journal| stats::coins(journal, None))?);
+            newest = newest.max(source.archive.ask(stats::known)?.newest);
             closed = closed.max(source.archive.ask(stats::closed)?);
         }
         self.writer.change(|journal| {

@@ -25,9 +25,11 @@ use crate::archive::coverage::sessions;
 use crate::archive::coverage::sessions::ImportedSession;
 use crate::archive::files::SegmentStep;
 use crate::archive::filter::Filter;
+use crate::archive::integrity::verify;
 use crate::archive::journal::table;
 use crate::archive::rows::key_index::KeyIndex;
 use crate::archive::rows::row::{Fault, Row, check_name, check_time};
+use crate::archive::scan::table_scan;
 use crate::archive::segment::atomic_write::AtomicWrites;
 use crate::archive::segment::parquet;
 use crate::archive::segment::parquet::MOST;
@@ -73,41 +75,29 @@ pub struct Unfit {
     pub differs: bool,
 }
 
-impl Writer {
-    /// Keeps rows of the past: those of days that were over at `until` in files of their own, the others in the journal.
-    /// `told` says of which time they tell. All of it is there afterwards, or none of it: `None` where `goes_on`, which is
-    /// asked before each file, says that it is enough.
-    ///
-    /// # Errors
-    ///
-    /// [`ArchiveError`] where a file or the journal cannot be written, or a file of one of the days not be read.
-    pub fn file(
-        &mut self,
-        rows: Batch,
-        told: &[ImportedSession],
-        until: Millis,
-        goes_on: &mut dyn FnMut() -> bool,
-    ) -> Result<Option<Filed>, ArchiveError> {
-        self.file_observed(rows, told, until, goes_on, &mut |_, _| ())
-    }
+/// Implements `Writer::file`.
+pub(crate) fn file(
+    writer: &mut Writer,
+    rows: Batch,
+    told: &[ImportedSession],
+    until: Millis,
+    goes_on: &mut dyn FnMut() -> bool,
+) -> Result<Option<Filed>, ArchiveError> {
+    file_observed(writer, rows, told, until, goes_on, &mut |_, _| ())
+}
 
-    /// As [`Writer::file`], and tells of every step of every file once it is done.
-    ///
-    /// # Errors
-    ///
-    /// As [`Writer::file`].
-    pub fn file_observed(
-        &mut self,
-        rows: Batch,
-        told: &[ImportedSession],
-        until: Millis,
-        goes_on: &mut dyn FnMut() -> bool,
-        done: &mut dyn FnMut(SegmentStep, &Path),
-    ) -> Result<Option<Filed>, ArchiveError> {
-        let mut filing = Filing::begin(self, told, until, goes_on, done)?;
-        let kept = filing.all(rows, told);
-        filing.end(kept)
-    }
+/// Implements `Writer::file_observed`.
+pub(crate) fn file_observed(
+    writer: &mut Writer,
+    rows: Batch,
+    told: &[ImportedSession],
+    until: Millis,
+    goes_on: &mut dyn FnMut() -> bool,
+    done: &mut dyn FnMut(SegmentStep, &Path),
+) -> Result<Option<Filed>, ArchiveError> {
+    let mut filing = Filing::begin(writer, told, until, goes_on, done)?;
+    let kept = filing.all(rows, told);
+    filing.end(kept)
 }
 
 fn check_told(told: &ImportedSession) -> Result<(), Fault> {
@@ -359,15 +349,16 @@ impl<'a> Filing<'a> {
         let day = partition.day;
         let parts = self
             .writer
+            .store
             .ask(|journal| manifest::of_day(journal, R::TABLE, day, State::Kept))?;
         for part in parts {
             if part.partition == partition
-                && let Some(reason) = self.writer.fault_of(&part)?
+                && let Some(reason) = verify::fault_of(&self.writer.store, &part)?
             {
-                self.writer.set_aside(&part, &reason)?;
+                verify::set_aside(self.writer, &part, &reason)?;
             }
         }
-        let mut rows = self.writer.day::<R>(day, &Filter::default())?.rows;
+        let mut rows = table_scan::read_day::<R>(&self.writer.store, day, &Filter::default())?.rows;
         rows.retain(|row| row.interval() == partition.interval);
         Ok(rows)
     }
@@ -377,7 +368,7 @@ impl<'a> Filing<'a> {
         let relative = partition
             .folder::<R>()
             .join(format!("part-{}.parquet", Uuid::now_v7()));
-        let path = self.writer.path().join(&relative);
+        let path = self.writer.store.path().join(&relative);
         (relative, path)
     }
 
@@ -406,7 +397,7 @@ impl<'a> Filing<'a> {
         if ready.is_empty() {
             return Ok(());
         }
-        let base = self.writer.path().to_owned();
+        let base = self.writer.store.path().to_owned();
         let now = wall_clock();
         self.writer.change(|journal| {
             let transaction = journal.transaction()?;
@@ -461,7 +452,7 @@ impl<'a> Filing<'a> {
         self.open = Batch::default();
         self.noted = Noted::default();
         for Made { part, .. } in mem::take(&mut self.made) {
-            let path = self.writer.path().join(&part.path);
+            let path = self.writer.store.path().join(&part.path);
             (self.done)(SegmentStep::Committed, &path);
             self.filed.parts.push(path);
         }

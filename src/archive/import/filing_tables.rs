@@ -51,37 +51,29 @@ impl Tables {
     }
 }
 
-impl Writer {
-    /// Keeps tables of the past as [`Writer::file`] does their rows, a lot of days after the other: each is there whole or not
-    /// at all, and so is what `told` tells of their time. `goes_on` is told how many rows have been kept or handed back, and says
-    /// whether to go on; gives what is kept, and whether it came to the end.
-    ///
-    /// # Errors
-    ///
-    /// As [`Writer::file`].
-    pub fn file_tables(
-        &mut self,
-        tables: Tables,
-        told: &[ImportedSession],
-        until: Millis,
-        goes_on: &mut dyn FnMut(usize) -> bool,
-    ) -> Result<(Filed, bool), ArchiveError> {
-        let done = Cell::new(0);
-        let mut asked = || goes_on(done.get());
-        let mut nobody = |_, _: &_| ();
-        let filing = Filing::begin(self, told, until, &mut asked, &mut nobody)?;
-        let mut filing = Filings {
-            filing,
-            done: &done,
-            gathered: 0,
-            told,
-            reached: None,
-            kept: Filed::default(),
-        };
-        let whole = filing.all(tables, told);
-        let Filings { filing, kept, .. } = filing;
-        Ok(filing.end(whole)?.map_or((kept, false), |all| (all, true)))
-    }
+/// Implements `Writer::file_tables`.
+pub(crate) fn file_tables(
+    writer: &mut Writer,
+    tables: Tables,
+    told: &[ImportedSession],
+    until: Millis,
+    goes_on: &mut dyn FnMut(usize) -> bool,
+) -> Result<(Filed, bool), ArchiveError> {
+    let done = Cell::new(0);
+    let mut asked = || goes_on(done.get());
+    let mut nobody = |_, _: &_| ();
+    let filing = Filing::begin(writer, told, until, &mut asked, &mut nobody)?;
+    let mut filing = Filings {
+        filing,
+        done: &done,
+        gathered: 0,
+        told,
+        reached: None,
+        kept: Filed::default(),
+    };
+    let whole = filing.all(tables, told);
+    let Filings { filing, kept, .. } = filing;
+    Ok(filing.end(whole)?.map_or((kept, false), |all| (all, true)))
 }
 
 /// The rows of each partition, and the partitions in which some are of which only a look at the row says that they are sound.
@@ -212,7 +204,7 @@ impl Filings<'_> {
 
     /// Whether anything of a partition is or was there.
     fn has<R: Row>(&self, partition: Partition) -> Result<bool, ArchiveError> {
-        self.filing.writer.ask(|journal| {
+        self.filing.writer.store.ask(|journal| {
             let (start, end) = (partition.day.start(), partition.day.end());
             Ok(manifest::has(journal, R::TABLE, partition)?
                 || crate::archive::journal::database::has_within::<R>(journal, start, end)?)

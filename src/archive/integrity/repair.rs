@@ -7,14 +7,12 @@
 //! fresh one takes its name. A repair that is interrupted between the two renames is finished by the next one.
 
 use std::collections::BTreeSet;
-use std::fs::{self, File};
-use std::path::{Path, PathBuf};
+use std::fs::File;
+use std::path::Path;
 
 use rusqlite::types::{ToSqlOutput, ValueRef};
 use rusqlite::{Connection, ErrorCode, params_from_iter};
-use uuid::Uuid;
 
-use crate::archive::archive::{Archive, GoesOn};
 use crate::archive::catalog::manifest::Day;
 use crate::archive::catalog::stats;
 use crate::archive::clock::wall_clock;
@@ -22,134 +20,78 @@ use crate::archive::coverage::sessions::{add_gap, damaged_rows};
 use crate::archive::integrity::crc::{self, COLUMN, FUNCTION};
 use crate::archive::integrity::journal_check;
 use crate::archive::integrity::row_checksums::{self, Summed};
+use crate::archive::integrity::verify;
 use crate::archive::integrity::verify::Verification;
-use crate::archive::journal::database;
+use crate::archive::journal::{database, swap};
 use crate::archive::lock::{self, Lock};
 use crate::archive::rows::maps::MapRow;
 use crate::archive::rows::row::Row as _;
 use crate::archive::rows::row_kind::{ROW_KINDS, RowKind};
+use crate::archive::store::{GoesOn, Store};
+use crate::archive::writer::Writer;
 use crate::archive::{ArchiveError, files};
 use crate::model::Millis;
 
-/// What is said of an archive whose repair was interrupted.
-pub(crate) const INTERRUPTED: &str =
-    "a repair of its journal was interrupted; run `liqdata verify --repair` again";
 /// Larger row numbers are taken for damaged ones.
 const LARGEST_NUMBER: i64 = 1 << 52;
 /// Rows between two checks whether to go on.
 const CHECK_EVERY: u32 = 4096;
 
-impl Archive {
-    /// Quarantines damaged files, replaces a damaged journal, and records what is lost as gaps.
-    ///
-    /// # Errors
-    ///
-    /// As [`Archive::create_or_open`], and [`ArchiveError::Damaged`] where the journal's catalog cannot be read.
-    pub fn repair(path: impl AsRef<Path>) -> Result<Verification, ArchiveError> {
-        let goes_on: GoesOn = std::sync::Arc::new(|| true);
-        Self::repair_while(path, &goes_on, &|_, _| ())
-    }
-
-    /// Repairs as [`Archive::repair`] does as long as `goes_on` says so, and reports how many files are done of how many.
-    ///
-    /// # Errors
-    ///
-    /// As [`Archive::repair`].
-    pub fn repair_while(
-        path: impl AsRef<Path>,
-        goes_on: &GoesOn,
-        progress: &dyn Fn(usize, usize),
-    ) -> Result<Verification, ArchiveError> {
-        let folder = &files::settled(path.as_ref())?;
-        Self::finish_repair(folder)?;
-        let archive = Self::to_verify(folder)?;
-        let lock = Lock::take(folder, wall_clock())?;
-        archive.look_while(goes_on)?;
-        let mut faults = archive.journal_faults()?;
-        let is_journal_damaged = !faults.is_empty();
-        if is_journal_damaged {
-            if !build_fresh(&archive, goes_on)? {
-                return Ok(Verification {
-                    journal: faults,
-                    ..Verification::default()
-                });
-            }
-            drop(archive);
-            let moved_to = replace_journal(folder)?;
-            let advice = format!(
-                "the damaged journal is now {moved}; `sqlite3 {moved} .recover` may read more of it",
-                moved = moved_to.display()
-            );
-            log::error!(target: "liqdata::archive", "{}: {advice}", folder.display());
-            if let Some(first) = faults.first_mut() {
-                *first = format!("{first}; {advice}");
-            }
+/// Quarantines damaged files, replaces a damaged journal, and records what is lost as gaps.
+pub(crate) fn repair(
+    folder: &Path,
+    goes_on: &GoesOn,
+    progress: &dyn Fn(usize, usize),
+) -> Result<Verification, ArchiveError> {
+    let folder = &files::settled(folder)?;
+    finish_repair(folder)?;
+    let store = Store::open(folder)?;
+    let lock = Lock::take(folder, wall_clock())?;
+    store.look_while(goes_on)?;
+    let mut faults = verify::journal_faults(&store)?;
+    let is_journal_damaged = !faults.is_empty();
+    if is_journal_damaged {
+        if !build_fresh(&store, goes_on)? {
+            return Ok(Verification {
+                journal: faults,
+                ..Verification::default()
+            });
         }
-        let mut writer = Self::to_write(folder, lock, is_journal_damaged)?;
-        writer.look_while(goes_on)?;
-        let mut found = writer.quarantine_observed(&mut |read, of| {
-            progress(read, of);
-            goes_on()
-        })?;
-        found.repaired = faults;
-        Ok(found)
-    }
-
-    /// Finishes a repair that was interrupted while it replaced the journal.
-    ///
-    /// # Errors
-    ///
-    /// As [`Archive::repair`].
-    pub fn finish_repair(path: impl AsRef<Path>) -> Result<(), ArchiveError> {
-        let folder = &files::settled(path.as_ref())?;
-        if !is_interrupted(folder) {
-            return Ok(());
+        drop(store);
+        let moved_to = swap::replace_journal(folder)?;
+        let advice = format!(
+            "the damaged journal is now {moved}; `sqlite3 {moved} .recover` may read more of it",
+            moved = moved_to.display()
+        );
+        log::error!(target: "liqdata::archive", "{}: {advice}", folder.display());
+        if let Some(first) = faults.first_mut() {
+            *first = format!("{first}; {advice}");
         }
-        lock::refuse_network(folder)?;
-        let _lock = Lock::take(folder, wall_clock())?;
-        replace_journal(folder).map(drop)
     }
+    let mut writer = Writer::locked(folder, lock, is_journal_damaged)?;
+    writer.look_while(goes_on)?;
+    let mut found = verify::quarantine_observed(&mut writer, &mut |read, of| {
+        progress(read, of);
+        goes_on()
+    })?;
+    found.repaired = faults;
+    Ok(found)
 }
 
-/// The temporary name of the fresh journal.
-fn fresh_path(folder: &Path) -> PathBuf {
-    files::unfinished(&folder.join(database::FILE))
-}
-
-/// Whether a repair ended after it moved the damaged journal away and before the fresh one got its name.
-pub(crate) fn is_interrupted(folder: &Path) -> bool {
-    let is_there = |path: &Path| fs::symlink_metadata(path).is_ok();
-    is_there(&fresh_path(folder)) && !is_there(&folder.join(database::FILE))
-}
-
-/// Moves the damaged journal to the quarantine and gives the fresh one its name; returns the path in the quarantine.
-fn replace_journal(folder: &Path) -> Result<PathBuf, ArchiveError> {
-    let (path, fresh) = (folder.join(database::FILE), fresh_path(folder));
-    files::refuse_other_than_file(&fresh)?;
-    let name = format!("{}-{}", Uuid::now_v7(), database::FILE);
-    let moved_to = Path::new(files::QUARANTINE).join(name);
-    files::refuse_link(folder, &moved_to)?;
-    let quarantine = folder.join(files::QUARANTINE);
-    files::make_folder(folder, &quarantine)?;
-    // The journal goes first: without its log it would seem whole and lack the log's rows.
-    for ending in ["", "-wal", "-shm"] {
-        let from = database::beside(&path, ending);
-        match fs::rename(&from, database::beside(&folder.join(&moved_to), ending)) {
-            Ok(()) => {}
-            Err(source) if source.kind() == std::io::ErrorKind::NotFound => continue,
-            Err(source) => return Err(ArchiveError::of_file(&from, source)),
-        }
-        files::sync_folder(&quarantine)?;
-        files::sync_folder(folder)?;
+/// Finishes a repair that was interrupted while it replaced the journal.
+pub(crate) fn finish_repair(folder: &Path) -> Result<(), ArchiveError> {
+    let folder = &files::settled(folder)?;
+    if !swap::is_interrupted(folder) {
+        return Ok(());
     }
-    fs::rename(&fresh, &path).map_err(|source| ArchiveError::of_file(&fresh, source))?;
-    files::sync_folder(folder)?;
-    Ok(moved_to)
+    lock::refuse_network(folder)?;
+    let _lock = Lock::take(folder, wall_clock())?;
+    swap::replace_journal(folder).map(drop)
 }
 
 /// Builds the fresh journal of a damaged archive; returns false where `goes_on` ended it.
-fn build_fresh(archive: &Archive, goes_on: &GoesOn) -> Result<bool, ArchiveError> {
-    let path = fresh_path(&archive.folder);
+fn build_fresh(store: &Store, goes_on: &GoesOn) -> Result<bool, ArchiveError> {
+    let path = swap::fresh_path(&store.folder);
     files::refuse_other_than_file(&path)?;
     files::remove_if_there(&path)?;
     let refused = |what: &str| {
@@ -158,16 +100,16 @@ fn build_fresh(archive: &Archive, goes_on: &GoesOn) -> Result<bool, ArchiveError
             database::FILE
         );
         ArchiveError::Damaged {
-            path: archive.folder.join(database::FILE),
+            path: store.folder.join(database::FILE),
             message,
         }
     };
-    let built = archive.ask_in_steps(|damaged| build(damaged, &path, goes_on));
+    let built = store.ask_in_steps(|damaged| build(damaged, &path, goes_on));
     let end = match built {
         Ok(Built::Whole) => {
             let synced = File::open(&path).and_then(|fresh| fresh.sync_all());
             synced.map_err(|source| ArchiveError::of_file(&path, source))?;
-            files::sync_folder(&archive.folder)?;
+            files::sync_folder(&store.folder)?;
             return Ok(true);
         }
         Ok(Built::Stopped) => Ok(false),

@@ -1,71 +1,56 @@
 //! Holding the orders of the journal against their checksums before they are summed, each once: a journal of any size may
 //! be opened, and totals tell no number of a row that has changed.
 
-use std::sync::PoisonError;
-
 use rusqlite::Connection;
 
-use crate::archive::archive::Archive;
 use crate::archive::catalog::stats::known;
 use crate::archive::integrity::crc::{COLUMN, FUNCTION};
 use crate::archive::journal::{database, table};
 use crate::archive::rows::orders::OrderRow;
 use crate::archive::rows::row::Row;
+use crate::archive::store::Store;
 
-impl Archive {
-    /// Refuses a journal of which an order has changed since it was written, or is out of reach. Those that were looked at
-    /// before are not looked at again.
-    ///
-    /// All are looked at, whatever is asked for: one whose coin or time has changed would be left out of an answer.
-    pub(crate) fn refuse_changed_orders(&self, journal: &Connection) -> rusqlite::Result<()> {
-        let unheld = self.unheld(journal)?;
-        let found = refuse_changed(journal, unheld)?;
-        self.hold(journal, unheld, found)
-    }
+/// Refuses a journal of which an order has changed since it was written, or is out of reach. Those that were looked at
+/// before are not looked at again.
+///
+/// All are looked at, whatever is asked for: one whose coin or time has changed would be left out of an answer.
+pub(crate) fn refuse_changed_orders(store: &Store, journal: &Connection) -> rusqlite::Result<()> {
+    let unheld = unheld(store, journal)?;
+    let found = refuse_changed(journal, unheld)?;
+    hold(store, journal, unheld, found)
+}
 
-    /// The numbers of the orders that nobody has looked at since they were written: behind the first, up to the second.
-    pub(crate) fn unheld(&self, journal: &Connection) -> rusqlite::Result<Numbers> {
-        let identity = self.identity();
-        let before = match *self.held.lock().unwrap_or_else(PoisonError::into_inner) {
-            // Where a system tells no file from another, nothing is remembered.
-            Some((of, until)) if of == identity && identity.is_some() => until,
-            _ => 0,
-        };
-        Ok((before, database::last::<OrderRow>(journal)?.max(before)))
-    }
+/// The numbers of the orders that nobody has looked at since they were written: behind the first, up to the second.
+pub(crate) fn unheld(store: &Store, journal: &Connection) -> rusqlite::Result<Numbers> {
+    let before = store.checked_orders();
+    Ok((before, database::last::<OrderRow>(journal)?.max(before)))
+}
 
-    /// Remembers that so many orders of these numbers were found as they were written, and refuses a journal that has more:
-    /// a tree that is damaged hides rows without a word, and its index by time still knows of them.
-    pub(crate) fn hold(
-        &self,
-        journal: &Connection,
-        (before, last): Numbers,
-        found: i64,
-    ) -> rusqlite::Result<()> {
-        if before == last {
-            return Ok(());
-        }
-        if last > known(journal)?.end.orders {
-            let what = format!(
-                "line {last} of {} is not where it was written",
-                OrderRow::TABLE
-            );
-            return Err(table::not_readable(1, what));
-        }
-        // Once for a journal: what is appended later is in nobody's way.
-        if before == 0 && found != listed(journal, last)? {
-            let what = format!("lines of {} are out of reach", OrderRow::TABLE);
-            return Err(table::not_readable(1, what));
-        }
-        self.held_until(last);
-        Ok(())
+/// Remembers that so many orders of these numbers were found as they were written, and refuses a journal that has more:
+/// a tree that is damaged hides rows without a word, and its index by time still knows of them.
+pub(crate) fn hold(
+    store: &Store,
+    journal: &Connection,
+    (before, last): Numbers,
+    found: i64,
+) -> rusqlite::Result<()> {
+    if before == last {
+        return Ok(());
     }
-
-    /// Remembers that all orders up to a number of the journal that is open were found as they were written.
-    pub(crate) fn held_until(&self, until: i64) {
-        let held = Some((self.identity(), until));
-        *self.held.lock().unwrap_or_else(PoisonError::into_inner) = held;
+    if last > known(journal)?.end.orders {
+        let what = format!(
+            "line {last} of {} is not where it was written",
+            OrderRow::TABLE
+        );
+        return Err(table::not_readable(1, what));
     }
+    // Once for a journal: what is appended later is in nobody's way.
+    if before == 0 && found != listed(journal, last)? {
+        let what = format!("lines of {} are out of reach", OrderRow::TABLE);
+        return Err(table::not_readable(1, what));
+    }
+    store.set_checked_orders(last);
+    Ok(())
 }
 
 /// Numbers of orders, behind the first and up to the second.

@@ -8,13 +8,16 @@ use std::thread::{Builder, JoinHandle};
 use std::time::{Duration, Instant};
 
 use crate::archive::ArchiveError;
-use crate::archive::archive::{Archive, Twin};
+use crate::archive::archive::Archive;
 use crate::archive::catalog::manifest::Part;
+use crate::archive::coverage::damage_gaps;
 use crate::archive::files::Identity;
 use crate::archive::integrity::damage_state;
 use crate::archive::integrity::damage_state::Stamp;
+use crate::archive::integrity::verify;
 use crate::archive::integrity::verify::{look_at, stamp};
 use crate::archive::journal::database;
+use crate::archive::store::{Store, Twin};
 use crate::model::sort_small;
 
 /// Something is read after a pause of so many times what the one before it took: answers come first.
@@ -65,72 +68,65 @@ fn is_remembered(identity: Identity, sound: &Sound) -> bool {
     found.is_some_and(|(as_it_was, at)| as_it_was == sound && at.elapsed() < ROUND)
 }
 
-impl Archive {
-    /// Looks through the journal, reads every file, newest first, and warns of those that are not as they were written.
-    /// `goes_on` is asked before each, and while one is read. Files that were found sound are read again, a disk may lose
-    /// what nobody writes; but not within an hour, whoever has read them in this process.
-    ///
-    /// How many files were read is told.
-    ///
-    /// # Errors
-    ///
-    /// [`ArchiveError`] where the journal cannot be read. A file that cannot be opened now is left to the reads.
-    pub fn check_files(&self, goes_on: &mut dyn FnMut() -> bool) -> Result<usize, ArchiveError> {
-        // What is met meanwhile is none the less for it.
-        let was_damaged = self.has_damaged_journal();
-        match self.journal_faults()?.first() {
-            Some(reason) => self.warn_of_journal(reason),
-            None if was_damaged => self.clear_journal(),
-            None => {}
-        }
-        self.check_parts(goes_on)
+/// Implements `Archive::check_files`.
+pub(crate) fn check_files(
+    store: &Store,
+    goes_on: &mut dyn FnMut() -> bool,
+) -> Result<usize, ArchiveError> {
+    // What is met meanwhile is none the less for it.
+    let was_damaged = store.has_damaged_journal();
+    match verify::journal_faults(store)?.first() {
+        Some(reason) => store.warn_of_journal(reason),
+        None if was_damaged => store.clear_journal(),
+        None => {}
     }
+    check_parts(store, goes_on)
+}
 
-    /// Looks through a journal of up to 64 MiB again that was found damaged, where it lies otherwise than it did then: once
-    /// it was mended it counts as sound. A larger one is left to a [`Watch`].
-    pub(crate) fn look_at_damaged_journal(&self) {
-        if self.has_damaged_journal() && self.has_small_journal() {
-            look_again(&self.twin());
-        }
+/// Looks through a journal of up to 64 MiB again that was found damaged, where it lies otherwise than it did then: once
+/// it was mended it counts as sound. A larger one is left to a [`Watch`].
+pub(crate) fn look_at_damaged_journal(store: &Store) {
+    if store.has_damaged_journal() && verify::has_small_journal(store) {
+        look_again(&store.twin());
     }
+}
 
-    /// The same of the files alone.
-    fn check_parts(&self, goes_on: &mut dyn FnMut() -> bool) -> Result<usize, ArchiveError> {
-        let (mut kept, _) = self.parts()?;
-        sort_small(&mut kept, |one, other| other.last.cmp(&one.last));
-        let mut read = 0;
-        for part in &kept {
-            if !goes_on() {
-                break;
-            }
-            read += usize::from(self.check_file(part, goes_on));
+/// The same of the files alone.
+fn check_parts(store: &Store, goes_on: &mut dyn FnMut() -> bool) -> Result<usize, ArchiveError> {
+    let (mut kept, _) = damage_gaps::parts(store)?;
+    sort_small(&mut kept, |one, other| other.last.cmp(&one.last));
+    let mut read = 0;
+    for part in &kept {
+        if !goes_on() {
+            break;
         }
-        Ok(read)
+        read += usize::from(check_file(store, part, goes_on));
     }
+    Ok(read)
+}
 
-    /// Whether a file had to be read to know how it is.
-    fn check_file(&self, part: &Part, goes_on: &mut dyn FnMut() -> bool) -> bool {
-        let Some((stamp, identity)) = look_at(&self.folder.join(&part.path)) else {
-            self.meet(self.fault_now(part), part);
-            return false;
-        };
-        let sound = (stamp, part.sha256.clone());
-        if is_remembered(identity, &sound) {
-            self.learn(&part.path, Some(stamp));
-            return false;
-        }
-        let found = self.fault_while(part, goes_on);
-        if matches!(found, Ok(None)) {
-            remember(identity, sound);
-        }
-        self.meet(found, part);
-        true
+/// Whether a file had to be read to know how it is.
+fn check_file(store: &Store, part: &Part, goes_on: &mut dyn FnMut() -> bool) -> bool {
+    let Some((stamp, identity)) = look_at(&store.folder.join(&part.path)) else {
+        meet(store, verify::fault_now(store, part), part);
+        return false;
+    };
+    let sound = (stamp, part.sha256.clone());
+    if is_remembered(identity, &sound) {
+        store.learn(&part.path, Some(stamp));
+        return false;
     }
+    let found = verify::fault_while(store, part, goes_on);
+    if matches!(found, Ok(None)) {
+        remember(identity, sound);
+    }
+    meet(store, found, part);
+    true
+}
 
-    fn meet(&self, found: Result<Option<String>, ArchiveError>, part: &Part) {
-        if let Ok(Some(reason)) = found {
-            self.warn(part, &reason);
-        }
+fn meet(store: &Store, found: Result<Option<String>, ArchiveError>, part: &Part) {
+    if let Ok(Some(reason)) = found {
+        store.warn(part, &reason);
     }
 }
 
@@ -161,7 +157,7 @@ impl Watch {
     fn start(archive: &Archive, first: Duration, again: bool) -> Self {
         let (going_on, end) = channel();
         let (lives, ended) = channel();
-        let twin = archive.twin();
+        let twin = archive.store.twin();
         let started = Builder::new()
             .name("liqdata-watch".to_owned())
             .spawn(move || {
@@ -210,10 +206,10 @@ fn watch(twin: &Twin, end: &Receiver<()>, first: Duration, again: bool) {
                 went_on
             };
             // A journal that was looked through when it was opened has been so a second ago.
-            if !again && archive.has_small_journal() {
-                archive.check_parts(&mut rests)
+            if !again && verify::has_small_journal(&archive) {
+                check_parts(&archive, &mut rests)
             } else {
-                archive.check_files(&mut rests)
+                check_files(&archive, &mut rests)
             }
         });
         // What is damaged has been said.
@@ -255,7 +251,7 @@ fn look_again(twin: &Twin) {
     }
     // It is left at what is known where it cannot be looked at.
     let looked = twin.open().and_then(|archive| {
-        let is_sound = archive.journal_faults()?.is_empty();
+        let is_sound = verify::journal_faults(&archive)?.is_empty();
         Ok(is_sound.then(|| archive.clear_journal()))
     });
     drop(looked);

@@ -7,21 +7,24 @@ use std::path::{Path, PathBuf};
 use bytes::Bytes;
 use rusqlite::Connection;
 
-use crate::archive::archive::Archive;
 use crate::archive::catalog::file_versions;
 use crate::archive::catalog::manifest;
 use crate::archive::catalog::manifest::{Part, State};
 use crate::archive::clock::wall_clock;
+use crate::archive::coverage::damage_gaps;
 use crate::archive::coverage::sessions::{Gap, GapCause, add_gap};
 use crate::archive::files::Identity;
 use crate::archive::integrity::damage_state::Stamp;
 use crate::archive::integrity::damaged_part::DamagedPart;
 use crate::archive::integrity::journal_check;
 use crate::archive::journal::database;
+use crate::archive::raw::check;
 use crate::archive::raw::line;
 use crate::archive::rows::orders::OrderRow;
 use crate::archive::rows::row::Row;
 use crate::archive::rows::row_kind::ROW_KINDS;
+use crate::archive::scan::table_scan;
+use crate::archive::store::Store;
 use crate::archive::writer::Writer;
 use crate::archive::{ArchiveError, files};
 use crate::model::{Millis, record};
@@ -150,226 +153,222 @@ impl Verification {
     }
 }
 
-impl Archive {
-    /// Reads every file and the journal and compares them with what was written.
-    ///
-    /// # Errors
-    ///
-    /// [`ArchiveError`] where a file or the journal cannot be read at all.
-    pub fn verify(&self) -> Result<Verification, ArchiveError> {
-        self.verify_observed(&mut |_, _| true)
-    }
+/// Implements `Archive::verify`.
+pub(crate) fn verify(store: &Store) -> Result<Verification, ArchiveError> {
+    verify_observed(store, &mut |_, _| true)
+}
 
-    /// As [`Archive::verify`], and asks after each file whether to go on, with how many have been read of how many; what
-    /// is left is not looked at.
-    ///
-    /// # Errors
-    ///
-    /// As [`Archive::verify`].
-    pub fn verify_observed(
-        &self,
-        goes_on: &mut dyn FnMut(usize, usize) -> bool,
-    ) -> Result<Verification, ArchiveError> {
-        let mut found = Verification {
-            journal: self.journal_faults()?,
-            ..Verification::default()
+/// Implements `Archive::verify_observed`.
+pub(crate) fn verify_observed(
+    store: &Store,
+    goes_on: &mut dyn FnMut(usize, usize) -> bool,
+) -> Result<Verification, ArchiveError> {
+    let mut found = Verification {
+        journal: journal_faults(store)?,
+        ..Verification::default()
+    };
+    let (kept, quarantined) = match damage_gaps::parts(store) {
+        Err(ArchiveError::Damaged { message, .. }) => {
+            // Without the list of the files nothing can be said of them.
+            if found.journal.is_empty() {
+                found.journal.push(message);
+            }
+            return Ok(found);
+        }
+        parts => parts?,
+    };
+    for part in &quarantined {
+        let reason = part.reason.clone().unwrap_or_default();
+        found.set_aside.insert(store.folder.join(&part.path));
+        found
+            .damaged
+            .push(table_scan::damaged_part(store, part, reason));
+    }
+    let (frames, strange) = line::raw_listing(store)?;
+    let all = kept.len() + frames.len();
+    for (read, part) in kept.iter().enumerate() {
+        if !goes_on(read, all) {
+            return Ok(found);
+        }
+        match fault_now(store, part)? {
+            None => {
+                found.sound += 1;
+                found.rows += part.rows;
+            }
+            Some(reason) => found
+                .damaged
+                .push(table_scan::damaged_part(store, part, reason)),
+        }
+    }
+    for (read, part) in frames.iter().enumerate() {
+        let mut is_stopped = false;
+        let mut looks = || {
+            is_stopped = is_stopped || !goes_on(kept.len() + read, all);
+            !is_stopped
         };
-        let (kept, quarantined) = match self.parts() {
-            Err(ArchiveError::Damaged { message, .. }) => {
-                // Without the list of the files nothing can be said of them.
-                if found.journal.is_empty() {
-                    found.journal.push(message);
-                }
-                return Ok(found);
-            }
-            parts => parts?,
-        };
-        for part in &quarantined {
-            let reason = part.reason.clone().unwrap_or_default();
-            found.set_aside.insert(self.folder.join(&part.path));
-            found.damaged.push(self.damaged(part, reason));
+        if !looks() {
+            return Ok(found);
         }
-        let (frames, strange) = self.raw_listing()?;
-        let all = kept.len() + frames.len();
-        for (read, part) in kept.iter().enumerate() {
-            if !goes_on(read, all) {
-                return Ok(found);
-            }
-            match self.fault_now(part)? {
-                None => {
-                    found.sound += 1;
-                    found.rows += part.rows;
-                }
-                Some(reason) => found.damaged.push(self.damaged(part, reason)),
-            }
+        let fault = check::raw_fault(part, &mut looks)?;
+        if is_stopped {
+            return Ok(found);
         }
-        for (read, part) in frames.iter().enumerate() {
-            let mut is_stopped = false;
-            let mut looks = || {
-                is_stopped = is_stopped || !goes_on(kept.len() + read, all);
-                !is_stopped
-            };
-            if !looks() {
-                return Ok(found);
-            }
-            let fault = self.raw_fault(part, &mut looks)?;
-            if is_stopped {
-                return Ok(found);
-            }
-            match fault {
-                None => found.raw += 1,
-                Some(fault) => found.raw_damaged.push((part.path.clone(), fault)),
-            }
-        }
-        found.unlisted.extend(strange);
-        let listed: HashSet<PathBuf> = kept
-            .iter()
-            .map(|part| self.folder.join(&part.path))
-            .collect();
-        for kind in &ROW_KINDS {
-            let folder = self.folder.join(kind.table);
-            // What lies behind a link is not the archive's.
-            if !folder.is_symlink() {
-                add_files(&folder, &mut found.unlisted)?;
-            }
-        }
-        found.unlisted.retain(|path| !listed.contains(path));
-        found.unlisted.sort();
-        Ok(found)
-    }
-
-    /// What is wrong with the journal: its pages, its tables, its row numbers and the checksums of its lines.
-    ///
-    /// # Errors
-    ///
-    /// [`ArchiveError`] where it cannot be read for another reason than damage.
-    pub(crate) fn journal_faults(&self) -> Result<Vec<String>, ArchiveError> {
-        match self.ask(journal_check::faults) {
-            Err(ArchiveError::Damaged { message, .. }) => Ok(vec![message]),
-            found => found,
+        match fault {
+            None => found.raw += 1,
+            Some(fault) => found.raw_damaged.push((part.path.clone(), fault)),
         }
     }
-
-    /// Whether the journal is so small that it is looked through whenever it is opened.
-    pub(crate) fn has_small_journal(&self) -> bool {
-        stamp(&self.folder.join(database::FILE)).is_none_or(|(bytes, _)| bytes <= AT_ONCE)
-    }
-
-    /// Refuses to read a journal that is not as it was written, unless it is so large that opening would take long: then
-    /// rows are looked at before the first of them is told, and all of it by a server and [`Archive::verify`].
-    pub(crate) fn refuse_damaged_journal(&self) -> Result<(), ArchiveError> {
-        let path = self.folder.join(database::FILE);
-        if !self.has_small_journal() {
-            return Ok(());
-        }
-        // Those that come meanwhile may not be among those that are looked at.
-        let until = self.ask(database::last::<OrderRow>);
-        let faults = self.journal_faults()?;
-        match faults.as_slice() {
-            [] => {
-                self.held_until(until?);
-                Ok(())
-            }
-            [first, others @ ..] => Err(ArchiveError::Damaged {
-                path,
-                message: match others.len() {
-                    0 => first.clone(),
-                    more => format!("{first}; and {more} more"),
-                },
-            }),
+    found.unlisted.extend(strange);
+    let listed: HashSet<PathBuf> = kept
+        .iter()
+        .map(|part| store.folder.join(&part.path))
+        .collect();
+    for kind in &ROW_KINDS {
+        let folder = store.folder.join(kind.table);
+        // What lies behind a link is not the archive's.
+        if !folder.is_symlink() {
+            add_files(&folder, &mut found.unlisted)?;
         }
     }
+    found.unlisted.retain(|path| !listed.contains(path));
+    found.unlisted.sort();
+    Ok(found)
+}
 
-    /// What is wrong with a file, if anything is; the checksum is computed once and again when the file has changed.
-    pub(crate) fn fault_of(&self, part: &Part) -> Result<Option<String>, ArchiveError> {
-        let path = self.folder.join(&part.path);
-        let stamp = stamp(&path);
-        let known = stamp.is_some() && self.known(&part.path) == stamp;
-        if known {
-            return Ok(None);
+/// What is wrong with the journal: its pages, its tables, its row numbers and the checksums of its lines.
+///
+/// # Errors
+///
+/// [`ArchiveError`] where it cannot be read for another reason than damage.
+pub(crate) fn journal_faults(store: &Store) -> Result<Vec<String>, ArchiveError> {
+    match store.ask(journal_check::faults) {
+        Err(ArchiveError::Damaged { message, .. }) => Ok(vec![message]),
+        found => found,
+    }
+}
+
+/// Whether the journal is so small that it is looked through whenever it is opened.
+pub(crate) fn has_small_journal(store: &Store) -> bool {
+    stamp(&store.folder.join(database::FILE)).is_none_or(|(bytes, _)| bytes <= AT_ONCE)
+}
+
+/// Refuses to read a journal that is not as it was written, unless it is so large that opening would take long: then
+/// rows are looked at before the first of them is told, and all of it by a server and [`Archive::verify`].
+pub(crate) fn refuse_damaged_journal(store: &Store) -> Result<(), ArchiveError> {
+    let path = store.folder.join(database::FILE);
+    if !has_small_journal(store) {
+        return Ok(());
+    }
+    // Those that come meanwhile may not be among those that are looked at.
+    let until = store.ask(database::last::<OrderRow>);
+    let faults = journal_faults(store)?;
+    match faults.as_slice() {
+        [] => {
+            store.set_checked_orders(until?);
+            Ok(())
         }
-        self.fault_now(part)
+        [first, others @ ..] => Err(ArchiveError::Damaged {
+            path,
+            message: match others.len() {
+                0 => first.clone(),
+                more => format!("{first}; and {more} more"),
+            },
+        }),
     }
+}
 
-    /// What is wrong with a file, if anything is, by its checksum.
-    pub(crate) fn fault_now(&self, part: &Part) -> Result<Option<String>, ArchiveError> {
-        self.fault_while(part, &mut || true)
+/// What is wrong with a file, if anything is; the checksum is computed once and again when the file has changed.
+pub(crate) fn fault_of(store: &Store, part: &Part) -> Result<Option<String>, ArchiveError> {
+    let path = store.folder.join(&part.path);
+    let stamp = stamp(&path);
+    let known = stamp.is_some() && store.known(&part.path) == stamp;
+    if known {
+        return Ok(None);
     }
+    fault_now(store, part)
+}
 
-    /// The same, as long as `goes_on`, which is asked after each mebibyte.
-    pub(crate) fn fault_while(
-        &self,
-        part: &Part,
-        goes_on: &mut dyn FnMut() -> bool,
-    ) -> Result<Option<String>, ArchiveError> {
-        let path = self.folder.join(&part.path);
-        let before = stamp(&path);
-        let fault = manifest::fault_of(&self.folder, part, goes_on)
+/// What is wrong with a file, if anything is, by its checksum.
+pub(crate) fn fault_now(store: &Store, part: &Part) -> Result<Option<String>, ArchiveError> {
+    fault_while(store, part, &mut || true)
+}
+
+/// The same, as long as `goes_on`, which is asked after each mebibyte.
+pub(crate) fn fault_while(
+    store: &Store,
+    part: &Part,
+    goes_on: &mut dyn FnMut() -> bool,
+) -> Result<Option<String>, ArchiveError> {
+    let path = store.folder.join(&part.path);
+    let before = stamp(&path);
+    let fault = manifest::fault_of(&store.folder, part, goes_on)
+        .map_err(|source| ArchiveError::of_file(&path, source))?;
+    store.learn(&part.path, before.filter(|_| fault.is_none()));
+    Ok(fault)
+}
+
+/// A file, open, or what is wrong with it. One that this process may not open now is not thereby damaged.
+pub(crate) fn file(store: &Store, part: &Part) -> Result<Result<File, String>, ArchiveError> {
+    let path = store.folder.join(&part.path);
+    match File::open(&path) {
+        Ok(file) => Ok(Ok(file)),
+        Err(source) if source.kind() == std::io::ErrorKind::NotFound => {
+            Ok(Err(manifest::MISSING.to_owned()))
+        }
+        Err(source) => Err(ArchiveError::of_file(&path, source)),
+    }
+}
+
+/// A file to read parts of, if it was found sound as it is; else its bytes, or what is wrong with it.
+pub(crate) fn sound(store: &Store, part: &Part) -> Result<Result<Sound, String>, ArchiveError> {
+    let path = store.folder.join(&part.path);
+    let now = stamp(&path);
+    if now.is_some() && store.known(&part.path) == now {
+        let fault = manifest::fault_at(&store.folder, part)
             .map_err(|source| ArchiveError::of_file(&path, source))?;
-        self.learn(&part.path, before.filter(|_| fault.is_none()));
-        Ok(fault)
+        if fault.is_none() {
+            return Ok(file(store, part)?.map(Sound::File));
+        }
     }
+    Ok(sound_bytes(store, part)?.map(Sound::Bytes))
+}
 
-    /// A file, open, or what is wrong with it. One that this process may not open now is not thereby damaged.
-    pub(crate) fn file(&self, part: &Part) -> Result<Result<File, String>, ArchiveError> {
-        let path = self.folder.join(&part.path);
-        match File::open(&path) {
-            Ok(file) => Ok(Ok(file)),
-            Err(source) if source.kind() == std::io::ErrorKind::NotFound => {
-                Ok(Err(manifest::MISSING.to_owned()))
-            }
-            Err(source) => Err(ArchiveError::of_file(&path, source)),
-        }
+/// The bytes of a file, or what is wrong with it; what was read is what the checksum is computed of.
+pub(crate) fn sound_bytes(
+    store: &Store,
+    part: &Part,
+) -> Result<Result<Bytes, String>, ArchiveError> {
+    let path = store.folder.join(&part.path);
+    let before = stamp(&path);
+    if let Some(fault) = manifest::fault_at(&store.folder, part)
+        .map_err(|source| ArchiveError::of_file(&path, source))?
+    {
+        store.learn(&part.path, None);
+        return Ok(Err(fault));
     }
+    let bytes = match fs::read(&path) {
+        Ok(bytes) => bytes,
+        Err(source) if source.kind() == std::io::ErrorKind::NotFound => {
+            store.learn(&part.path, None);
+            return Ok(Err(manifest::MISSING.to_owned()));
+        }
+        Err(source) => return Err(ArchiveError::of_file(&path, source)),
+    };
+    if before.is_some() && store.known(&part.path) == before {
+        return Ok(Ok(bytes.into()));
+    }
+    let fault = manifest::fault_in(&bytes, part);
+    store.learn(&part.path, before.filter(|_| fault.is_none()));
+    Ok(fault.map_or_else(|| Ok(bytes.into()), Err))
+}
 
-    /// A file to read parts of, if it was found sound as it is; else its bytes, or what is wrong with it.
-    pub(crate) fn sound(&self, part: &Part) -> Result<Result<Sound, String>, ArchiveError> {
-        let path = self.folder.join(&part.path);
-        let now = stamp(&path);
-        if now.is_some() && self.known(&part.path) == now {
-            let fault = manifest::fault_at(&self.folder, part)
-                .map_err(|source| ArchiveError::of_file(&path, source))?;
-            if fault.is_none() {
-                return Ok(self.file(part)?.map(Sound::File));
-            }
+pub(crate) fn all_sound(store: &Store, parts: &[Part]) -> Result<bool, ArchiveError> {
+    for part in parts {
+        if fault_of(store, part)?.is_some() {
+            return Ok(false);
         }
-        Ok(self.sound_bytes(part)?.map(Sound::Bytes))
     }
-
-    /// The bytes of a file, or what is wrong with it; what was read is what the checksum is computed of.
-    pub(crate) fn sound_bytes(&self, part: &Part) -> Result<Result<Bytes, String>, ArchiveError> {
-        let path = self.folder.join(&part.path);
-        let before = stamp(&path);
-        if let Some(fault) = manifest::fault_at(&self.folder, part)
-            .map_err(|source| ArchiveError::of_file(&path, source))?
-        {
-            self.learn(&part.path, None);
-            return Ok(Err(fault));
-        }
-        let bytes = match fs::read(&path) {
-            Ok(bytes) => bytes,
-            Err(source) if source.kind() == std::io::ErrorKind::NotFound => {
-                self.learn(&part.path, None);
-                return Ok(Err(manifest::MISSING.to_owned()));
-            }
-            Err(source) => return Err(ArchiveError::of_file(&path, source)),
-        };
-        if before.is_some() && self.known(&part.path) == before {
-            return Ok(Ok(bytes.into()));
-        }
-        let fault = manifest::fault_in(&bytes, part);
-        self.learn(&part.path, before.filter(|_| fault.is_none()));
-        Ok(fault.map_or_else(|| Ok(bytes.into()), Err))
-    }
-
-    pub(crate) fn all_sound(&self, parts: &[Part]) -> Result<bool, ArchiveError> {
-        for part in parts {
-            if self.fault_of(part)?.is_some() {
-                return Ok(false);
-            }
-        }
-        Ok(true)
-    }
+    Ok(true)
 }
 
 /// A file that is as it was written.
@@ -414,68 +413,68 @@ fn add_files(folder: &Path, found: &mut Vec<PathBuf>) -> Result<(), ArchiveError
     Ok(())
 }
 
-impl Writer {
-    /// Moves every damaged file to the folder `quarantine` and records what is missing as a gap; the rest is served on.
-    ///
-    /// # Errors
-    ///
-    /// [`ArchiveError`] where a file cannot be read or moved, or the journal cannot be written.
-    pub fn quarantine(&mut self) -> Result<Verification, ArchiveError> {
-        self.quarantine_observed(&mut |_, _| true)
-    }
+/// Implements `Writer::quarantine`.
+pub(crate) fn quarantine(writer: &mut Writer) -> Result<Verification, ArchiveError> {
+    quarantine_observed(writer, &mut |_, _| true)
+}
 
-    /// Quarantines as [`Writer::quarantine`] does, and asks `goes_on` after each file.
-    pub(crate) fn quarantine_observed(
-        &mut self,
-        goes_on: &mut dyn FnMut(usize, usize) -> bool,
-    ) -> Result<Verification, ArchiveError> {
-        let kept = self.ask(|journal| manifest::all(journal, State::Kept))?;
-        for (read, part) in kept.iter().enumerate() {
-            if !goes_on(read, kept.len()) {
-                break;
-            }
-            if let Some(reason) = self.fault_now(part)? {
-                self.set_aside(part, &reason)?;
-            }
+/// Quarantines as [`Writer::quarantine`] does, and asks `goes_on` after each file.
+pub(crate) fn quarantine_observed(
+    writer: &mut Writer,
+    goes_on: &mut dyn FnMut(usize, usize) -> bool,
+) -> Result<Verification, ArchiveError> {
+    let kept = writer
+        .store
+        .ask(|journal| manifest::all(journal, State::Kept))?;
+    for (read, part) in kept.iter().enumerate() {
+        if !goes_on(read, kept.len()) {
+            break;
         }
-        let mut found = self.verify_observed(goes_on)?;
-        for (path, _) in &found.raw_damaged {
-            self.change(|_| Ok(()))?;
-            self.quarantine_raw_file(path)?;
-            found.set_aside.insert(path.clone());
+        if let Some(reason) = fault_now(&writer.store, part)? {
+            set_aside(writer, part, &reason)?;
         }
-        Ok(found)
     }
+    let mut found = verify_observed(&writer.store, goes_on)?;
+    for (path, _) in &found.raw_damaged {
+        writer.change(|_| Ok(()))?;
+        check::quarantine_raw_file(writer, path)?;
+        found.set_aside.insert(path.clone());
+    }
+    Ok(found)
+}
 
-    /// Takes one file out of use.
-    pub(crate) fn set_aside(&mut self, part: &Part, reason: &str) -> Result<(), ArchiveError> {
-        let from = self.folder.join(&part.path);
-        files::refuse_link(&self.folder, Path::new(&part.path))?;
-        let to = files::place_aside(&self.folder, Path::new(&part.path), &from)?;
-        // Another may be writing where the lock is gone: nothing is moved before that is known.
-        self.change(|_| Ok(()))?;
-        if let (Some(source), Some(target)) = (from.parent(), to.parent()) {
-            files::make_folder(&self.folder, target)?;
-            match fs::rename(&from, &to) {
-                Ok(()) => {
-                    files::sync_folder(target)?;
-                    files::sync_folder(source)?;
-                }
-                // It is gone, or was moved before the journal knew.
-                Err(fault) if fault.kind() == std::io::ErrorKind::NotFound => {}
-                Err(fault) => return Err(ArchiveError::of_file(&from, fault)),
+/// Takes one file out of use.
+pub(crate) fn set_aside(
+    writer: &mut Writer,
+    part: &Part,
+    reason: &str,
+) -> Result<(), ArchiveError> {
+    let from = writer.store.folder.join(&part.path);
+    files::refuse_link(&writer.store.folder, Path::new(&part.path))?;
+    let to = files::place_aside(&writer.store.folder, Path::new(&part.path), &from)?;
+    // Another may be writing where the lock is gone: nothing is moved before that is known.
+    writer.change(|_| Ok(()))?;
+    if let (Some(source), Some(target)) = (from.parent(), to.parent()) {
+        files::make_folder(&writer.store.folder, target)?;
+        match fs::rename(&from, &to) {
+            Ok(()) => {
+                files::sync_folder(target)?;
+                files::sync_folder(source)?;
             }
+            // It is gone, or was moved before the journal knew.
+            Err(fault) if fault.kind() == std::io::ErrorKind::NotFound => {}
+            Err(fault) => return Err(ArchiveError::of_file(&from, fault)),
         }
-        self.change(|journal| {
-            let transaction = journal.transaction()?;
-            manifest::mark(&transaction, &part.path, State::Quarantined, Some(reason))?;
-            let generation = file_versions::of(&transaction, &part.path)?;
-            if part.holds == OrderRow::TABLE && generation.superseded_at.is_none() {
-                miss_part(&transaction, &part.path, part.first, part.last)?;
-            }
-            transaction.commit()
-        })
     }
+    writer.change(|journal| {
+        let transaction = journal.transaction()?;
+        manifest::mark(&transaction, &part.path, State::Quarantined, Some(reason))?;
+        let generation = file_versions::of(&transaction, &part.path)?;
+        if part.holds == OrderRow::TABLE && generation.superseded_at.is_none() {
+            miss_part(&transaction, &part.path, part.first, part.last)?;
+        }
+        transaction.commit()
+    })
 }
 
 /// Writes down what a file of orders that is out of use leaves unknown.

@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::Path;
 
-use crate::archive::archive::Archive;
+use crate::archive::raw::line;
 use crate::archive::raw::line::RawFileEntry;
 use crate::archive::writer::Writer;
 use crate::archive::{ArchiveError, files};
@@ -11,41 +11,36 @@ use crate::archive::{ArchiveError, files};
 /// Lines between two calls of `goes_on`.
 const LOOK: u32 = 1024;
 
-impl Archive {
-    /// Reads a file of raw frames while `goes_on` returns true; returns what is wrong with it.
-    ///
-    /// A file that ends in the middle of a frame is not damaged.
-    pub(crate) fn raw_fault(
-        &self,
-        part: &RawFileEntry,
-        goes_on: &mut dyn FnMut() -> bool,
-    ) -> Result<Option<String>, ArchiveError> {
-        let mut lines = self.raw_lines(part)?;
-        let mut read: u32 = 0;
-        while lines.next_while(goes_on).is_some() {
-            read = read.wrapping_add(1);
-            if read.is_multiple_of(LOOK) && !goes_on() {
-                break;
-            }
+/// Reads a file of raw frames while `goes_on` returns true; returns what is wrong with it.
+///
+/// A file that ends in the middle of a frame is not damaged.
+pub(crate) fn raw_fault(
+    part: &RawFileEntry,
+    goes_on: &mut dyn FnMut() -> bool,
+) -> Result<Option<String>, ArchiveError> {
+    let mut lines = line::raw_lines(part)?;
+    let mut read: u32 = 0;
+    while lines.next_while(goes_on).is_some() {
+        read = read.wrapping_add(1);
+        if read.is_multiple_of(LOOK) && !goes_on() {
+            break;
         }
-        Ok(lines.fault().map(str::to_owned))
     }
+    Ok(lines.fault().map(str::to_owned))
 }
 
-impl Writer {
-    /// Moves a file of raw frames to the quarantine.
-    pub(crate) fn quarantine_raw_file(&self, path: &Path) -> Result<(), ArchiveError> {
-        let fault = |source| ArchiveError::of_file(path, source);
-        let Ok(relative) = path.strip_prefix(&self.folder) else {
-            return Ok(());
-        };
-        files::refuse_link(&self.folder, relative)?;
-        let to = files::place_aside(&self.folder, relative, path)?;
-        if let Some(target) = to.parent() {
-            files::make_folder(&self.folder, target)?;
-            fs::rename(path, &to).map_err(fault)?;
-            files::sync_folder(target)?;
-        }
-        Ok(())
+/// Moves a file of raw frames to the quarantine.
+pub(crate) fn quarantine_raw_file(writer: &Writer, path: &Path) -> Result<(), ArchiveError> {
+    let fault = |source| ArchiveError::of_file(path, source);
+    let Ok(relative) = path.strip_prefix(&writer.store.folder) else {
+        return Ok(());
+    };
+    files::refuse_link(&writer.store.folder, relative)?;
+    let to = files::place_aside(&writer.store.folder, relative, path)?;
+    if let Some(target) = to.parent() {
+        files::make_folder(&writer.store.folder, target)?;
+        fs::rename(path, &to).map_err(fault)?;
+        files::sync_folder(target)?;
     }
+    Ok(())
 }

@@ -13,8 +13,8 @@ use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
 use crate::archive::ArchiveError;
-use crate::archive::archive::Archive;
 use crate::archive::catalog::manifest::Day;
+use crate::archive::store::Store;
 use crate::model::{Millis, sort_small};
 
 /// Folder of raw frames in an archive.
@@ -336,39 +336,26 @@ impl Iterator for RawLines {
     }
 }
 
-impl Archive {
-    /// Files of raw frames, by day and creation.
-    ///
-    /// # Errors
-    ///
-    /// [`ArchiveError`] if the folder cannot be read.
-    pub fn raw_files(&self) -> Result<Vec<RawFileEntry>, ArchiveError> {
-        Ok(self.raw_listing()?.0)
-    }
+/// Implements `Archive::raw_files`.
+pub(crate) fn raw_files(store: &Store) -> Result<Vec<RawFileEntry>, ArchiveError> {
+    Ok(raw_listing(store)?.0)
+}
 
-    /// Links in the folder of raw frames; they are not followed.
-    ///
-    /// # Errors
-    ///
-    /// [`ArchiveError`] if the folder cannot be read.
-    pub fn raw_links(&self) -> Result<Vec<PathBuf>, ArchiveError> {
-        let (_, mut strange) = self.raw_listing()?;
-        strange.retain(|path| path.is_symlink());
-        Ok(strange)
-    }
+/// Implements `Archive::raw_links`.
+pub(crate) fn raw_links(store: &Store) -> Result<Vec<PathBuf>, ArchiveError> {
+    let (_, mut strange) = raw_listing(store)?;
+    strange.retain(|path| path.is_symlink());
+    Ok(strange)
+}
 
-    /// Files of raw frames, and everything else in their folder.
-    pub(crate) fn raw_listing(&self) -> Result<(Vec<RawFileEntry>, Vec<PathBuf>), ArchiveError> {
-        parts(&self.folder)
-            .map_err(|source| ArchiveError::of_file(&self.folder.join(FOLDER), source))
-    }
+/// Files of raw frames, and everything else in their folder.
+pub(crate) fn raw_listing(
+    store: &Store,
+) -> Result<(Vec<RawFileEntry>, Vec<PathBuf>), ArchiveError> {
+    parts(&store.folder).map_err(|source| ArchiveError::of_file(&store.folder.join(FOLDER), source))
+}
 
-    /// Lines of a file of raw frames.
-    ///
-    /// # Errors
-    ///
-    /// [`ArchiveError`] if the file cannot be opened. Damage is no error; see [`RawLines::fault`].
-    pub fn raw_lines(&self, part: &RawFileEntry) -> Result<RawLines, ArchiveError> {
-        RawLines::open(part).map_err(|source| ArchiveError::of_file(&part.path, source))
-    }
+/// Implements `Archive::raw_lines`.
+pub(crate) fn raw_lines(part: &RawFileEntry) -> Result<RawLines, ArchiveError> {
+    RawLines::open(part).map_err(|source| ArchiveError::of_file(&part.path, source))
 }

@@ -1,99 +1,87 @@
 //! Reads the estimated maps that were served, with a limit on their size.
 
 use crate::archive::ArchiveError;
-use crate::archive::archive::Archive;
 use crate::archive::catalog::manifest::Day;
 use crate::archive::filter::{Filter, MemoryBudget};
 use crate::archive::rows::maps::MapRow;
+use crate::archive::scan::table_scan;
 use crate::archive::scan::table_scan::Scan;
+use crate::archive::store::Store;
 use crate::model::Millis;
 
 /// Largest result of one read, in bytes.
 const MOST_READ: usize = 1 << 30;
 
-impl Archive {
-    /// The maps that match `filter` and `kind`, by time, coin, kind, parameters and time of computation.
-    ///
-    /// `start` and `end` apply to the close of the last bar, `as_of` to the time of computation.
-    ///
-    /// # Errors
-    ///
-    /// [`ArchiveError::BadRange`] if the filter ends before it starts, or the maps are larger than 1 GiB; else
-    /// [`ArchiveError`] if the archive cannot be read. Damaged segments are no error: they are listed in the
-    /// result.
-    pub fn maps(&self, filter: &Filter, kind: Option<&str>) -> Result<Scan<MapRow>, ArchiveError> {
-        self.maps_within(filter, kind, MOST_READ)
-    }
+/// Implements `Archive::maps`.
+pub(crate) fn maps(
+    store: &Store,
+    filter: &Filter,
+    kind: Option<&str>,
+) -> Result<Scan<MapRow>, ArchiveError> {
+    maps_within(store, filter, kind, MOST_READ)
+}
 
-    /// As [`Archive::maps`], with a limit of `most` bytes, at most 1 GiB.
-    ///
-    /// # Errors
-    ///
-    /// As [`Archive::maps`].
-    pub fn maps_within(
-        &self,
-        filter: &Filter,
-        kind: Option<&str>,
-        most: usize,
-    ) -> Result<Scan<MapRow>, ArchiveError> {
-        let most = most.min(MOST_READ);
-        filter.check()?;
-        let filter = &Filter {
-            kind: kind.map(str::to_owned).or_else(|| filter.kind.clone()),
-            ..filter.clone()
-        };
-        let mut all = Scan::default();
-        let mut room = MemoryBudget::of(most);
-        for day in self.days::<MapRow>(filter)? {
-            let found = self.day_within::<MapRow>(day, filter, &mut room)?;
-            if room.is_exceeded() {
-                return Err(ArchiveError::BadRange {
-                    parameter: "start",
-                    message: format!(
-                        "the maps are larger than {} MiB; request a shorter time range, one coin or one kind",
-                        most >> 20
-                    ),
-                });
-            }
-            all.rows.extend(found.rows);
-            all.damaged.extend(found.damaged);
+/// Implements `Archive::maps_within`.
+pub(crate) fn maps_within(
+    store: &Store,
+    filter: &Filter,
+    kind: Option<&str>,
+    most: usize,
+) -> Result<Scan<MapRow>, ArchiveError> {
+    let most = most.min(MOST_READ);
+    filter.check()?;
+    let filter = &Filter {
+        kind: kind.map(str::to_owned).or_else(|| filter.kind.clone()),
+        ..filter.clone()
+    };
+    let mut all = Scan::default();
+    let mut room = MemoryBudget::of(most);
+    for day in table_scan::days_with_rows::<MapRow>(store, filter)? {
+        let found = table_scan::day_within::<MapRow>(store, day, filter, &mut room)?;
+        if room.is_exceeded() {
+            return Err(ArchiveError::BadRange {
+                parameter: "start",
+                message: format!(
+                    "the maps are larger than {} MiB; request a shorter time range, one coin or one kind",
+                    most >> 20
+                ),
+            });
         }
-        all.rows.sort_by(|a, b| {
-            (a.timestamp, &a.symbol, &a.kind, &a.params, a.computed_at).cmp(&(
-                b.timestamp,
-                &b.symbol,
-                &b.kind,
-                &b.params,
-                b.computed_at,
-            ))
-        });
-        Ok(all)
+        all.rows.extend(found.rows);
+        all.damaged.extend(found.damaged);
     }
+    all.rows.sort_by(|a, b| {
+        (a.timestamp, &a.symbol, &a.kind, &a.params, a.computed_at).cmp(&(
+            b.timestamp,
+            &b.symbol,
+            &b.kind,
+            &b.params,
+            b.computed_at,
+        ))
+    });
+    Ok(all)
+}
 
-    /// Compressed size of the maps of the day of `at`, in bytes.
-    ///
-    /// # Errors
-    ///
-    /// [`ArchiveError`] if the journal cannot be read.
-    pub fn map_bytes(&self, at: Millis) -> Result<u64, ArchiveError> {
-        let day = Day::of(at);
-        self.ask(|journal| {
-            let sum: i64 = journal
-                .prepare_cached(
-                    "SELECT coalesce((SELECT sum(length(reply)) FROM maps
-                                      WHERE timestamp >= ?1 AND timestamp < ?2), 0)
-                          + coalesce((SELECT sum(bytes) FROM manifest
-                                      WHERE holds = 'maps' AND day = ?3 AND state = 'kept'), 0)",
-                )?
-                .query_row([day.start().0, day.end().0, day.0], |row| row.get(0))?;
-            Ok(u64::try_from(sum).unwrap_or_default())
-        })
-    }
+/// Implements `Archive::map_bytes`.
+pub(crate) fn map_bytes(store: &Store, at: Millis) -> Result<u64, ArchiveError> {
+    let day = Day::of(at);
+    store.ask(|journal| {
+        let sum: i64 = journal
+            .prepare_cached(
+                "SELECT coalesce((SELECT sum(length(reply)) FROM maps
+                                  WHERE timestamp >= ?1 AND timestamp < ?2), 0)
+                      + coalesce((SELECT sum(bytes) FROM manifest
+                                  WHERE holds = 'maps' AND day = ?3 AND state = 'kept'), 0)",
+            )?
+            .query_row([day.start().0, day.end().0, day.0], |row| row.get(0))?;
+        Ok(u64::try_from(sum).unwrap_or_default())
+    })
 }
 
 #[cfg(test)]
 #[expect(clippy::unwrap_used, reason = "tests")]
 mod tests {
+    use crate::archive::archive::Archive;
     use crate::archive::batch::Batch;
     use crate::archive::rows::row::Row;
     use crate::archive::scan::maps_reader::*;

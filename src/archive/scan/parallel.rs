@@ -14,20 +14,22 @@ use rusqlite::functions::{Aggregate, Context, FunctionFlags};
 use rusqlite::{Connection, OptionalExtension, ToSql};
 
 use crate::archive::ArchiveError;
-use crate::archive::archive::Archive;
 use crate::archive::catalog::manifest;
 use crate::archive::catalog::manifest::{Day, Part, State};
 use crate::archive::catalog::stats::{Known, known};
 use crate::archive::filter::Filter;
 use crate::archive::integrity::row_check;
 use crate::archive::integrity::row_check::Numbers;
+use crate::archive::integrity::verify;
 use crate::archive::integrity::verify::Sound;
 use crate::archive::journal::database;
 use crate::archive::rows::orders::OrderRow;
 use crate::archive::rows::row::Row;
 use crate::archive::scan::projection;
 use crate::archive::scan::segment_scan;
+use crate::archive::scan::table_scan;
 use crate::archive::segment::parquet;
+use crate::archive::store::Store;
 use crate::model::{FiledColumns, FiledOrders, Listings, Millis, OrderBrief, sort_small};
 
 /// Maximum number of threads; more are limited by the disk.
@@ -455,210 +457,195 @@ fn side_by_side<G: Send, E: Send>(
     Ok(made.into_iter().map(|(_, made)| made).collect())
 }
 
-impl Archive {
-    /// Folds all matching orders into values that `new` makes, and returns these with the state of the archive.
-    ///
-    /// The orders are split among threads, each share with its own fold. Folds are returned in order: first the
-    /// journal in order of arrival, then the segments, each in order of time.
-    ///
-    /// # Errors
-    ///
-    /// As [`Archive::orders`]; a damaged segment is skipped and logged.
-    pub fn fold_orders<G: OrderFold>(
-        &self,
-        filter: &Filter,
-        new: impl Fn() -> G + Sync,
-    ) -> Result<(Vec<G>, Known), ArchiveError> {
-        filter.check()?;
-        let threads = thread::available_parallelism().map_or(1, usize::from);
-        let threads = threads.min(THREADS);
-        let (plan, mut gathered) = self.ask(|journal| {
-            let unheld = self.unheld(journal)?;
-            let pieces = pieces(unheld);
-            let found = AtomicI64::new(0);
-            let plan = ScanPlan::of(journal, filter)?;
-            let shares = shares(journal, plan.known.end.orders, filter, threads)?;
-            let (next_piece, next) = (AtomicUsize::new(0), AtomicUsize::new(0));
-            let read = |journal: &Connection| -> rusqlite::Result<ShareResults<G>> {
-                while let (_, Some(piece)) = taken(&next_piece, &pieces) {
-                    let more = row_check::refuse_changed(journal, *piece)?;
-                    found.fetch_add(more, Ordering::Relaxed);
-                }
-                let mut made = Vec::new();
-                while let (number, Some(share)) = taken(&next, &shares) {
-                    let mut one = plan.show_many(journal, *share, filter, new())?;
-                    one.end();
-                    made.push((number, one));
-                }
-                Ok(made)
-            };
-            // If another connection cannot be used, the first thread reads everything.
-            let other = || {
-                let path = self.folder.join(database::FILE);
-                let Ok(mut journal) = database::open_to_read(&path) else {
-                    return Ok(Vec::new());
-                };
-                match journal.transaction() {
-                    Ok(view) if plan.holds_in(&view, filter).unwrap_or(false) => read(&view),
-                    _ => Ok(Vec::new()),
-                }
-            };
-            let most = shares.len().max(pieces.len());
-            let more = threads.min(most).saturating_sub(1);
-            // If a row is damaged, no result of any thread is returned.
-            let gathered = side_by_side(more, || read(journal), other)?;
-            self.hold(journal, unheld, found.into_inner())?;
-            Ok((plan, gathered))
-        })?;
-
-        let (start, end) = span(filter);
-        self.warn_of_quarantined(&plan.quarantined, start, end);
-        // Segments never change, so they are read after the journal transaction ends.
-        let parts = plan.parts(filter);
-        let late = plan.late();
-        let next = AtomicUsize::new(0);
-        let read = || -> Result<ShareResults<(G, Vec<usize>)>, ArchiveError> {
+/// Implements `Archive::fold_orders`.
+pub(crate) fn fold_orders<G: OrderFold>(
+    store: &Store,
+    filter: &Filter,
+    new: impl Fn() -> G + Sync,
+) -> Result<(Vec<G>, Known), ArchiveError> {
+    filter.check()?;
+    let threads = thread::available_parallelism().map_or(1, usize::from);
+    let threads = threads.min(THREADS);
+    let (plan, mut gathered) = store.ask(|journal| {
+        let unheld = row_check::unheld(store, journal)?;
+        let pieces = pieces(unheld);
+        let found = AtomicI64::new(0);
+        let plan = ScanPlan::of(journal, filter)?;
+        let shares = shares(journal, plan.known.end.orders, filter, threads)?;
+        let (next_piece, next) = (AtomicUsize::new(0), AtomicUsize::new(0));
+        let read = |journal: &Connection| -> rusqlite::Result<ShareResults<G>> {
+            while let (_, Some(piece)) = taken(&next_piece, &pieces) {
+                let more = row_check::refuse_changed(journal, *piece)?;
+                found.fetch_add(more, Ordering::Relaxed);
+            }
             let mut made = Vec::new();
-            while let (number, Some(part)) = taken(&next, &parts) {
-                let mut one = new();
-                let mut repeated = Vec::new();
-                // Late orders need the dedupe keys, so that each counts once.
-                let columns = one.columns().filter(|_| !plan.is_late_on(part));
-                let sound = if let Some(columns) = columns {
-                    let mut show = |orders: &FiledOrders<'_>| one.take_columns(orders);
-                    self.show_columns(part, filter, &columns, &mut show)?
-                } else {
-                    let mut show = |brief: OrderBrief<'_>| one.take(brief);
-                    self.show_part(part, filter, (&plan, &late), &mut repeated, &mut show)?
-                };
-                if !sound {
-                    // A damaged segment is skipped completely.
-                    (one, repeated) = (new(), Vec::new());
-                }
+            while let (number, Some(share)) = taken(&next, &shares) {
+                let mut one = plan.show_many(journal, *share, filter, new())?;
                 one.end();
-                made.push((number, (one, repeated)));
+                made.push((number, one));
             }
             Ok(made)
         };
-        let more = threads.min(parts.len()).saturating_sub(1);
-        let mut repeated = HashSet::new();
-        for (one, places) in side_by_side(more, read, read)? {
-            gathered.push(one);
-            repeated.extend(places);
-        }
-        if !plan.late.is_empty() {
+        // If another connection cannot be used, the first thread reads everything.
+        let other = || {
+            let path = store.folder.join(database::FILE);
+            let Ok(mut journal) = database::open_to_read(&path) else {
+                return Ok(Vec::new());
+            };
+            match journal.transaction() {
+                Ok(view) if plan.holds_in(&view, filter).unwrap_or(false) => read(&view),
+                _ => Ok(Vec::new()),
+            }
+        };
+        let most = shares.len().max(pieces.len());
+        let more = threads.min(most).saturating_sub(1);
+        // If a row is damaged, no result of any thread is returned.
+        let gathered = side_by_side(more, || read(journal), other)?;
+        row_check::hold(store, journal, unheld, found.into_inner())?;
+        Ok((plan, gathered))
+    })?;
+
+    let (start, end) = span(filter);
+    table_scan::warn_of_quarantined(store, &plan.quarantined, start, end);
+    // Segments never change, so they are read after the journal transaction ends.
+    let parts = plan.parts(filter);
+    let late = plan.late();
+    let next = AtomicUsize::new(0);
+    let read = || -> Result<ShareResults<(G, Vec<usize>)>, ArchiveError> {
+        let mut made = Vec::new();
+        while let (number, Some(part)) = taken(&next, &parts) {
             let mut one = new();
-            plan.show_late(filter, &repeated, &mut |brief| one.take(brief));
+            let mut repeated = Vec::new();
+            // Late orders need the dedupe keys, so that each counts once.
+            let columns = one.columns().filter(|_| !plan.is_late_on(part));
+            let sound = if let Some(columns) = columns {
+                let mut show = |orders: &FiledOrders<'_>| one.take_columns(orders);
+                show_columns(store, part, filter, &columns, &mut show)?
+            } else {
+                let mut show = |brief: OrderBrief<'_>| one.take(brief);
+                show_part(
+                    store,
+                    part,
+                    filter,
+                    (&plan, &late),
+                    &mut repeated,
+                    &mut show,
+                )?
+            };
+            if !sound {
+                // A damaged segment is skipped completely.
+                (one, repeated) = (new(), Vec::new());
+            }
             one.end();
-            gathered.push(one);
+            made.push((number, (one, repeated)));
         }
-        Ok((gathered, plan.known))
+        Ok(made)
+    };
+    let more = threads.min(parts.len()).saturating_sub(1);
+    let mut repeated = HashSet::new();
+    for (one, places) in side_by_side(more, read, read)? {
+        gathered.push(one);
+        repeated.extend(places);
     }
-
-    /// End of the last day that has order segments, if any.
-    ///
-    /// A late order of an earlier time may be a duplicate of one in a segment.
-    ///
-    /// # Errors
-    ///
-    /// [`ArchiveError`] if the journal cannot be read.
-    pub fn compacted_until(&self) -> Result<Option<Millis>, ArchiveError> {
-        self.ask(|journal| {
-            let days = manifest::days(journal, OrderRow::TABLE)?.into_iter();
-            Ok(days.map(Day::end).max())
-        })
+    if !plan.late.is_empty() {
+        let mut one = new();
+        plan.show_late(filter, &repeated, &mut |brief| one.take(brief));
+        one.end();
+        gathered.push(one);
     }
+    Ok((gathered, plan.known))
+}
 
-    /// Passes all matching orders to `sink` in no particular order; returns the state of the archive.
-    ///
-    /// Use it for few orders, or for an aggregate that cannot be split; otherwise [`Archive::fold_orders`] is
-    /// faster.
-    ///
-    /// # Errors
-    ///
-    /// As [`Archive::orders`]; a damaged segment is skipped and logged.
-    pub fn visit_orders(
-        &self,
-        filter: &Filter,
-        sink: &mut dyn FnMut(OrderBrief<'_>),
-    ) -> Result<Known, ArchiveError> {
-        filter.check()?;
-        let plan = self.ask(|journal| {
-            self.refuse_changed_orders(journal)?;
-            let plan = ScanPlan::of(journal, filter)?;
-            for share in shares(journal, plan.known.end.orders, filter, 1)? {
-                plan.show(journal, share, filter, sink)?;
-            }
-            Ok(plan)
-        })?;
-        let (start, end) = span(filter);
-        self.warn_of_quarantined(&plan.quarantined, start, end);
-        let late = plan.late();
-        let mut repeated = Vec::new();
-        for part in plan.parts(filter) {
-            self.show_part(part, filter, (&plan, &late), &mut repeated, sink)?;
+/// Implements `Archive::compacted_until`.
+pub(crate) fn compacted_until(store: &Store) -> Result<Option<Millis>, ArchiveError> {
+    store.ask(|journal| {
+        let days = manifest::days(journal, OrderRow::TABLE)?.into_iter();
+        Ok(days.map(Day::end).max())
+    })
+}
+
+/// Implements `Archive::visit_orders`.
+pub(crate) fn visit_orders(
+    store: &Store,
+    filter: &Filter,
+    sink: &mut dyn FnMut(OrderBrief<'_>),
+) -> Result<Known, ArchiveError> {
+    filter.check()?;
+    let plan = store.ask(|journal| {
+        row_check::refuse_changed_orders(store, journal)?;
+        let plan = ScanPlan::of(journal, filter)?;
+        for share in shares(journal, plan.known.end.orders, filter, 1)? {
+            plan.show(journal, share, filter, sink)?;
         }
-        plan.show_late(filter, &repeated.into_iter().collect(), sink);
-        Ok(plan.known)
+        Ok(plan)
+    })?;
+    let (start, end) = span(filter);
+    table_scan::warn_of_quarantined(store, &plan.quarantined, start, end);
+    let late = plan.late();
+    let mut repeated = Vec::new();
+    for part in plan.parts(filter) {
+        show_part(store, part, filter, (&plan, &late), &mut repeated, sink)?;
     }
+    plan.show_late(filter, &repeated.into_iter().collect(), sink);
+    Ok(plan.known)
+}
 
-    /// Passes the matching orders of a segment to `sink` and notes which late orders it contains; returns
-    /// whether it is sound.
-    fn show_part(
-        &self,
-        part: &Part,
-        filter: &Filter,
-        (plan, late): (&ScanPlan, &LateOrderIndex<'_>),
-        repeated: &mut Vec<usize>,
-        sink: &mut dyn FnMut(OrderBrief<'_>),
-    ) -> Result<bool, ArchiveError> {
-        let day = part.partition.day;
-        let is_late = |row: &OrderRow| Day::of(row.order.timestamp) == day;
-        let keyed = plan.is_late_on(part);
-        let mut show = |brief: OrderBrief<'_>, key: &str| {
-            if keyed {
-                let same = |place: &&usize| {
-                    plan.late
-                        .get(**place)
-                        .is_some_and(|row| is_late(row) && row.order.exchange == brief.exchange)
-                };
-                repeated.extend(late.get(key).into_iter().flatten().filter(same));
-            }
-            if filter.admits_brief(&brief) {
-                sink(brief);
-            }
-        };
-        let fault = match self.sound_bytes(part)? {
-            Ok(bytes) => parquet::briefs(bytes, filter, keyed, &mut show)
-                .err()
-                .map(|fault| parquet::unreadable(&fault)),
-            Err(reason) => Some(reason),
-        };
-        if let Some(reason) = &fault {
-            self.warn(part, reason);
+/// Passes the matching orders of a segment to `sink` and notes which late orders it contains; returns
+/// whether it is sound.
+fn show_part(
+    store: &Store,
+    part: &Part,
+    filter: &Filter,
+    (plan, late): (&ScanPlan, &LateOrderIndex<'_>),
+    repeated: &mut Vec<usize>,
+    sink: &mut dyn FnMut(OrderBrief<'_>),
+) -> Result<bool, ArchiveError> {
+    let day = part.partition.day;
+    let is_late = |row: &OrderRow| Day::of(row.order.timestamp) == day;
+    let keyed = plan.is_late_on(part);
+    let mut show = |brief: OrderBrief<'_>, key: &str| {
+        if keyed {
+            let same = |place: &&usize| {
+                plan.late
+                    .get(**place)
+                    .is_some_and(|row| is_late(row) && row.order.exchange == brief.exchange)
+            };
+            repeated.extend(late.get(key).into_iter().flatten().filter(same));
         }
-        Ok(fault.is_none())
+        if filter.admits_brief(&brief) {
+            sink(brief);
+        }
+    };
+    let fault = match verify::sound_bytes(store, part)? {
+        Ok(bytes) => parquet::briefs(bytes, filter, keyed, &mut show)
+            .err()
+            .map(|fault| parquet::unreadable(&fault)),
+        Err(reason) => Some(reason),
+    };
+    if let Some(reason) = &fault {
+        store.warn(part, reason);
     }
+    Ok(fault.is_none())
+}
 
-    /// Passes the matching orders of a segment to `sink` as columns; returns whether it is sound.
-    fn show_columns(
-        &self,
-        part: &Part,
-        filter: &Filter,
-        wanted: &FiledColumns,
-        sink: &mut dyn FnMut(&FiledOrders<'_>),
-    ) -> Result<bool, ArchiveError> {
-        let fault = match self.sound(part)? {
-            Ok(Sound::File(file)) => segment_scan::show(file, filter, wanted, sink).err(),
-            Ok(Sound::Bytes(bytes)) => segment_scan::show(bytes, filter, wanted, sink).err(),
-            Err(reason) => {
-                self.warn(part, &reason);
-                return Ok(false);
-            }
-        };
-        if let Some(fault) = &fault {
-            self.warn(part, &parquet::unreadable(fault));
+/// Passes the matching orders of a segment to `sink` as columns; returns whether it is sound.
+fn show_columns(
+    store: &Store,
+    part: &Part,
+    filter: &Filter,
+    wanted: &FiledColumns,
+    sink: &mut dyn FnMut(&FiledOrders<'_>),
+) -> Result<bool, ArchiveError> {
+    let fault = match verify::sound(store, part)? {
+        Ok(Sound::File(file)) => segment_scan::show(file, filter, wanted, sink).err(),
+        Ok(Sound::Bytes(bytes)) => segment_scan::show(bytes, filter, wanted, sink).err(),
+        Err(reason) => {
+            store.warn(part, &reason);
+            return Ok(false);
         }
-        Ok(fault.is_none())
+    };
+    if let Some(fault) = &fault {
+        store.warn(part, &parquet::unreadable(fault));
     }
+    Ok(fault.is_none())
 }

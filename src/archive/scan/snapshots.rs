@@ -1,7 +1,6 @@
 //! Reads positions of single accounts: all, or the last snapshot.
 
 use crate::archive::ArchiveError;
-use crate::archive::archive::Archive;
 use crate::archive::catalog::manifest;
 use crate::archive::catalog::manifest::State;
 use crate::archive::coverage::events;
@@ -10,91 +9,81 @@ use crate::archive::filter::Filter;
 use crate::archive::journal::database;
 use crate::archive::rows::positions::PositionRow;
 use crate::archive::rows::row::Row;
+use crate::archive::scan::table_scan;
 use crate::archive::scan::table_scan::Scan;
+use crate::archive::store::Store;
 use crate::model::Millis;
 
-impl Archive {
-    /// Positions that match `filter`, by snapshot, exchange, coin and account.
-    ///
-    /// # Errors
-    ///
-    /// As [`Archive::orders`].
-    pub fn positions(&self, filter: &Filter) -> Result<Scan<PositionRow>, ArchiveError> {
-        let mut scan = self.scan::<PositionRow>(filter)?;
-        PositionRow::sort_for_file(&mut scan.rows);
-        Ok(scan)
-    }
+/// Implements `Archive::positions`.
+pub(crate) fn positions(store: &Store, filter: &Filter) -> Result<Scan<PositionRow>, ArchiveError> {
+    let mut scan = table_scan::scan::<PositionRow>(store, filter)?;
+    PositionRow::sort_for_file(&mut scan.rows);
+    Ok(scan)
+}
 
-    /// Positions of a coin in the last snapshot of each exchange, by exchange and account.
-    ///
-    /// Uses snapshots up to `as_of`, and only `exchange` if it is given. An exchange with a last snapshot more
-    /// than an hour older than the newest is left out. An empty snapshot returns no positions.
-    ///
-    /// # Errors
-    ///
-    /// As [`Archive::orders`].
-    pub fn last_positions(
-        &self,
-        coin: &str,
-        exchange: Option<&str>,
-        as_of: Option<Millis>,
-    ) -> Result<Scan<PositionRow>, ArchiveError> {
-        let mut filter = Filter {
-            end: as_of.map(|at| at.on(1)),
-            exchange: exchange.map(str::to_owned),
-            ..Filter::default()
-        };
-        // A snapshot without positions has no rows, but is the last snapshot.
-        let end = filter.end.unwrap_or(Millis(i64::MAX));
-        let taken =
-            self.ask(|journal| events::last(journal, MeasurementKind::Accounts, exchange, end))?;
-        let newest = self.newest_snapshot(&filter)?;
-        let Some(newest) = newest.max(taken.values().max().copied()) else {
-            return Ok(Scan::default());
-        };
-        filter.start = Some(newest.back(Millis::HOUR));
-        let scan = self.scan::<PositionRow>(&filter)?;
-        let mut last = taken;
-        for row in &scan.rows {
-            let at = last.entry(row.exchange.clone()).or_default();
-            *at = row.timestamp.max(*at);
-        }
-        let is_last = |row: &PositionRow| last.get(&row.exchange) == Some(&row.timestamp);
-        let mut rows = scan.rows;
-        rows.retain(|row| row.coin == coin && is_last(row));
-        rows.sort_by(|a, b| {
-            (&a.exchange, &a.account, a.side).cmp(&(&b.exchange, &b.account, b.side))
-        });
-        Ok(Scan {
-            rows,
-            damaged: scan.damaged,
-        })
+/// Implements `Archive::last_positions`.
+pub(crate) fn last_positions(
+    store: &Store,
+    coin: &str,
+    exchange: Option<&str>,
+    as_of: Option<Millis>,
+) -> Result<Scan<PositionRow>, ArchiveError> {
+    let mut filter = Filter {
+        end: as_of.map(|at| at.on(1)),
+        exchange: exchange.map(str::to_owned),
+        ..Filter::default()
+    };
+    // A snapshot without positions has no rows, but is the last snapshot.
+    let end = filter.end.unwrap_or(Millis(i64::MAX));
+    let taken =
+        store.ask(|journal| events::last(journal, MeasurementKind::Accounts, exchange, end))?;
+    let newest = newest_snapshot(store, &filter)?;
+    let Some(newest) = newest.max(taken.values().max().copied()) else {
+        return Ok(Scan::default());
+    };
+    filter.start = Some(newest.back(Millis::HOUR));
+    let scan = table_scan::scan::<PositionRow>(store, &filter)?;
+    let mut last = taken;
+    for row in &scan.rows {
+        let at = last.entry(row.exchange.clone()).or_default();
+        *at = row.timestamp.max(*at);
     }
+    let is_last = |row: &PositionRow| last.get(&row.exchange) == Some(&row.timestamp);
+    let mut rows = scan.rows;
+    rows.retain(|row| row.coin == coin && is_last(row));
+    rows.sort_by(|a, b| (&a.exchange, &a.account, a.side).cmp(&(&b.exchange, &b.account, b.side)));
+    Ok(Scan {
+        rows,
+        damaged: scan.damaged,
+    })
+}
 
-    /// Time of the newest snapshot that matches a filter of end and exchange.
-    fn newest_snapshot(&self, filter: &Filter) -> Result<Option<Millis>, ArchiveError> {
-        let end = filter.end.unwrap_or(Millis(i64::MAX));
-        for day in self.days::<PositionRow>(filter)?.into_iter().rev() {
-            let (journaled, filed) = self.ask(|journal| {
-                let end = end.min(day.end());
-                Ok((
-                    database::newest::<PositionRow>(journal, day.start(), end)?,
-                    manifest::of_day(journal, PositionRow::TABLE, day, State::Kept)?,
-                ))
-            })?;
-            let filed = filed.iter().map(|part| part.last).max();
-            // The manifest has the answer unless an exchange is given or a segment ends after the filter.
-            if filter.exchange.is_none() && filed.is_none_or(|last| last < end) {
-                if let Some(at) = journaled.max(filed) {
-                    return Ok(Some(at));
-                }
-                continue;
-            }
-            let rows = self.day::<PositionRow>(day, filter)?.rows;
-            if let Some(at) = rows.iter().map(|row| row.timestamp).max() {
+/// Time of the newest snapshot that matches a filter of end and exchange.
+fn newest_snapshot(store: &Store, filter: &Filter) -> Result<Option<Millis>, ArchiveError> {
+    let end = filter.end.unwrap_or(Millis(i64::MAX));
+    for day in table_scan::days_with_rows::<PositionRow>(store, filter)?
+        .into_iter()
+        .rev()
+    {
+        let (journaled, filed) = store.ask(|journal| {
+            let end = end.min(day.end());
+            Ok((
+                database::newest::<PositionRow>(journal, day.start(), end)?,
+                manifest::of_day(journal, PositionRow::TABLE, day, State::Kept)?,
+            ))
+        })?;
+        let filed = filed.iter().map(|part| part.last).max();
+        // The manifest has the answer unless an exchange is given or a segment ends after the filter.
+        if filter.exchange.is_none() && filed.is_none_or(|last| last < end) {
+            if let Some(at) = journaled.max(filed) {
                 return Ok(Some(at));
             }
+            continue;
         }
-        Ok(None)
+        let rows = table_scan::read_day::<PositionRow>(store, day, filter)?.rows;
+        if let Some(at) = rows.iter().map(|row| row.timestamp).max() {
+            return Ok(Some(at));
+        }
     }
+    Ok(None)
 }

@@ -5,11 +5,11 @@ use std::collections::{HashMap, HashSet};
 use std::vec;
 
 use crate::archive::ArchiveError;
-use crate::archive::archive::Archive;
 use crate::archive::catalog::manifest;
 use crate::archive::catalog::manifest::{Day, Part, State};
 use crate::archive::filter::{Filter, MemoryBudget};
 use crate::archive::integrity::damaged_part::DamagedPart;
+use crate::archive::integrity::verify;
 use crate::archive::journal::database;
 use crate::archive::rows::bars::BarRow;
 use crate::archive::rows::open_interest::OpenInterestRow;
@@ -19,6 +19,7 @@ use crate::archive::scan::bar_resampling;
 use crate::archive::scan::bar_resampling::ResampledBar;
 use crate::archive::scan::finest_bars::finest;
 use crate::archive::segment::parquet;
+use crate::archive::store::Store;
 use crate::model::{GroupedOrder, Millis};
 
 /// Result of a read.
@@ -42,7 +43,7 @@ impl<R> Default for Scan<R> {
 /// Matching orders, one UTC day at a time; see [`Archive::order_days`].
 #[derive(Debug)]
 pub struct OrderDays<'a> {
-    archive: &'a Archive,
+    archive: &'a Store,
     filter: Filter,
     days: vec::IntoIter<Day>,
 }
@@ -52,393 +53,351 @@ impl Iterator for OrderDays<'_> {
 
     fn next(&mut self) -> Option<Self::Item> {
         let day = self.days.next()?;
-        Some(self.archive.day(day, &self.filter).map(|mut scan| {
+        Some(read_day(self.archive, day, &self.filter).map(|mut scan| {
             OrderRow::sort_for_file(&mut scan.rows);
             scan
         }))
     }
 }
 
-impl Archive {
-    /// Orders that match `filter`, by time, exchange and dedupe key.
-    ///
-    /// # Errors
-    ///
-    /// [`ArchiveError`] if the filter ends before it starts, or the archive cannot be read. Damaged segments are
-    /// no error: they are listed in the result.
-    pub fn orders(&self, filter: &Filter) -> Result<Scan<OrderRow>, ArchiveError> {
-        let mut all = Scan::default();
-        for day in self.order_days(filter)? {
-            let day = day?;
-            all.rows.extend(day.rows);
-            all.damaged.extend(day.damaged);
+/// Implements `Archive::orders`.
+pub(crate) fn orders(store: &Store, filter: &Filter) -> Result<Scan<OrderRow>, ArchiveError> {
+    let mut all = Scan::default();
+    for day in order_days(store, filter)? {
+        let day = day?;
+        all.rows.extend(day.rows);
+        all.damaged.extend(day.damaged);
+    }
+    Ok(all)
+}
+
+/// Implements `Archive::order_days`.
+pub(crate) fn order_days<'a>(
+    store: &'a Store,
+    filter: &Filter,
+) -> Result<OrderDays<'a>, ArchiveError> {
+    filter.check()?;
+    Ok(OrderDays {
+        archive: store,
+        days: days_with_rows::<OrderRow>(store, filter)?.into_iter(),
+        filter: filter.clone(),
+    })
+}
+
+/// Implements `Archive::days_with_orders`.
+pub(crate) fn days_with_orders(
+    store: &Store,
+    filter: &Filter,
+) -> Result<Vec<Millis>, ArchiveError> {
+    filter.check()?;
+    let days = days_with_rows::<OrderRow>(store, filter)?;
+    Ok(days.into_iter().map(Day::start).collect())
+}
+
+/// Implements `Archive::days_of_rows`.
+pub(crate) fn days_of_rows(store: &Store, filter: &Filter) -> Result<Vec<Millis>, ArchiveError> {
+    filter.check()?;
+    let mut days = days_with_rows::<OrderRow>(store, filter)?;
+    days.extend(days_with_rows::<BarRow>(store, filter)?);
+    days.extend(days_with_rows::<OpenInterestRow>(store, filter)?);
+    days.sort_unstable();
+    days.dedup();
+    Ok(days.into_iter().map(Day::start).collect())
+}
+
+/// Implements `Archive::day_of_orders`.
+pub(crate) fn day_of_orders(
+    store: &Store,
+    at: Millis,
+    filter: &Filter,
+) -> Result<Vec<GroupedOrder>, ArchiveError> {
+    Ok(in_order(read_day(store, Day::of(at), filter)?.rows))
+}
+
+/// Implements `Archive::part_of_orders`.
+pub(crate) fn part_of_orders(
+    store: &Store,
+    at: Millis,
+    filter: &Filter,
+    most: usize,
+) -> Result<Option<Vec<GroupedOrder>>, ArchiveError> {
+    let mut room = MemoryBudget::of(most);
+    let rows = day_within::<OrderRow>(store, Day::of(at), filter, &mut room)?;
+    Ok((!room.is_exceeded()).then(|| in_order(rows.rows)))
+}
+
+/// Implements `Archive::observed_bars`.
+pub(crate) fn observed_bars(store: &Store, filter: &Filter) -> Result<Scan<BarRow>, ArchiveError> {
+    let mut scan = scan::<BarRow>(store, filter)?;
+    scan.rows.sort_by(|a, b| {
+        (&a.exchange, &a.symbol, a.interval, a.timestamp).cmp(&(
+            &b.exchange,
+            &b.symbol,
+            b.interval,
+            b.timestamp,
+        ))
+    });
+    Ok(scan)
+}
+
+/// Implements `Archive::last_bar`.
+pub(crate) fn last_bar(store: &Store, filter: &Filter) -> Result<Option<BarRow>, ArchiveError> {
+    filter.check()?;
+    for day in days_with_rows::<BarRow>(store, filter)?.into_iter().rev() {
+        let bars = read_day::<BarRow>(store, day, filter)?.rows;
+        if let Some(last) = bars.into_iter().max_by_key(BarRow::close_time) {
+            return Ok(Some(last));
         }
-        Ok(all)
     }
+    Ok(None)
+}
 
-    /// Orders that match `filter`, one day at a time, for results that exceed memory.
-    ///
-    /// Each day is read when it is requested.
-    ///
-    /// # Errors
-    ///
-    /// As [`Archive::orders`].
-    pub fn order_days(&self, filter: &Filter) -> Result<OrderDays<'_>, ArchiveError> {
-        filter.check()?;
-        Ok(OrderDays {
-            archive: self,
-            days: self.days::<OrderRow>(filter)?.into_iter(),
-            filter: filter.clone(),
-        })
+/// Implements `Archive::first_bar`.
+pub(crate) fn first_bar(store: &Store, filter: &Filter) -> Result<Option<BarRow>, ArchiveError> {
+    filter.check()?;
+    for day in days_with_rows::<BarRow>(store, filter)? {
+        let bars = read_day::<BarRow>(store, day, filter)?.rows;
+        if let Some(first) = bars.into_iter().min_by_key(|bar| bar.timestamp) {
+            return Ok(Some(first));
+        }
     }
+    Ok(None)
+}
 
-    /// Start of each day that may have matching orders.
-    ///
-    /// # Errors
-    ///
-    /// As [`Archive::orders`].
-    pub fn days_with_orders(&self, filter: &Filter) -> Result<Vec<Millis>, ArchiveError> {
-        filter.check()?;
-        let days = self.days::<OrderRow>(filter)?;
-        Ok(days.into_iter().map(Day::start).collect())
+/// Implements `Archive::bars`.
+pub(crate) fn bars(
+    store: &Store,
+    filter: &Filter,
+    size: i64,
+) -> Result<Scan<ResampledBar>, ArchiveError> {
+    bar_resampling::check(size)?;
+    filter.check()?;
+    let whole = Filter {
+        start: filter.start.map(|start| {
+            let open = bar_resampling::open_time(start, size);
+            if open < start { open.on(size) } else { open }
+        }),
+        end: filter.end.map(|end| bar_resampling::open_time(end, size)),
+        ..filter.clone()
+    };
+    // No whole bar fits into a range shorter than one.
+    if whole.start.zip(whole.end).is_some_and(|(a, b)| a >= b) {
+        return Ok(Scan::default());
     }
+    let scan = scan::<BarRow>(store, &whole)?;
+    let mut rows = bar_resampling::resize(scan.rows, size)?;
+    if let Some(as_of) = filter.as_of {
+        rows.retain(|bar| bar.timestamp.on(size) <= as_of);
+    }
+    Ok(Scan {
+        rows,
+        damaged: scan.damaged,
+    })
+}
 
-    /// Start of each day that may have matching orders, bars or open interest.
-    ///
-    /// # Errors
-    ///
-    /// As [`Archive::orders`].
-    pub fn days_of_rows(&self, filter: &Filter) -> Result<Vec<Millis>, ArchiveError> {
-        filter.check()?;
-        let mut days = self.days::<OrderRow>(filter)?;
-        days.extend(self.days::<BarRow>(filter)?);
-        days.extend(self.days::<OpenInterestRow>(filter)?);
+/// Implements `Archive::finest_bars`.
+pub(crate) fn finest_bars(
+    store: &Store,
+    filter: &Filter,
+    size: Option<i64>,
+) -> Result<Scan<ResampledBar>, ArchiveError> {
+    size.map_or(Ok(()), bar_resampling::check)?;
+    let mut scan = scan::<BarRow>(store, filter)?;
+    if let Some(end) = filter.end {
+        scan.rows.retain(|bar| bar.close_time() <= end);
+    }
+    let mut rows = finest(scan.rows, size)?;
+    rows.retain(|bar| {
+        let close = bar.timestamp.on(bar.interval);
+        filter.start.is_none_or(|start| bar.timestamp >= start)
+            && filter.end.is_none_or(|end| close <= end)
+            && filter.as_of.is_none_or(|as_of| close <= as_of)
+    });
+    Ok(Scan {
+        rows,
+        damaged: scan.damaged,
+    })
+}
+
+/// Implements `Archive::open_interest`.
+pub(crate) fn open_interest(
+    store: &Store,
+    filter: &Filter,
+) -> Result<Scan<OpenInterestRow>, ArchiveError> {
+    let mut scan = scan::<OpenInterestRow>(store, filter)?;
+    scan.rows.sort_by(|a, b| {
+        (a.timestamp, &a.symbol, &a.exchange).cmp(&(b.timestamp, &b.symbol, &b.exchange))
+    });
+    Ok(scan)
+}
+
+pub(crate) fn scan<R: Row>(store: &Store, filter: &Filter) -> Result<Scan<R>, ArchiveError> {
+    filter.check()?;
+    let mut all = Scan::default();
+    for day in days_with_rows::<R>(store, filter)? {
+        let day = read_day(store, day, filter)?;
+        all.rows.extend(day.rows);
+        all.damaged.extend(day.damaged);
+    }
+    Ok(all)
+}
+
+/// Days that may have matching rows, in order.
+pub(crate) fn days_with_rows<R: Row>(
+    store: &Store,
+    filter: &Filter,
+) -> Result<Vec<Day>, ArchiveError> {
+    let start = filter.start.unwrap_or(Millis(i64::MIN));
+    let end = filter.end.unwrap_or(Millis(i64::MAX));
+    store.ask(|journal| {
+        let mut days = database::days::<R>(journal, start, end)?;
+        days.extend(
+            manifest::days(journal, R::TABLE)?
+                .into_iter()
+                .filter(|day| day.end() > start && day.start() < end),
+        );
         days.sort_unstable();
         days.dedup();
-        Ok(days.into_iter().map(Day::start).collect())
-    }
+        Ok(days)
+    })
+}
 
-    /// Matching orders of the day of `at`, newest first.
-    ///
-    /// Orders of one instant are in order of receipt, then of arrival. Damaged segments are skipped and logged.
-    ///
-    /// # Errors
-    ///
-    /// As [`Archive::orders`].
-    pub fn day_of_orders(
-        &self,
-        at: Millis,
-        filter: &Filter,
-    ) -> Result<Vec<GroupedOrder>, ArchiveError> {
-        Ok(in_order(self.day(Day::of(at), filter)?.rows))
-    }
+/// Matching rows of one day, in no particular order.
+///
+/// Journal rows and manifest are read in one transaction. Segments never change, so compaction during the
+/// read moves no row past the reader.
+pub(crate) fn read_day<R: Row>(
+    store: &Store,
+    day: Day,
+    filter: &Filter,
+) -> Result<Scan<R>, ArchiveError> {
+    day_within(store, day, filter, &mut MemoryBudget::unlimited())
+}
 
-    /// As [`Archive::day_of_orders`]; `None` if they take more than about `most` bytes.
-    ///
-    /// # Errors
-    ///
-    /// As [`Archive::orders`].
-    pub fn part_of_orders(
-        &self,
-        at: Millis,
-        filter: &Filter,
-        most: usize,
-    ) -> Result<Option<Vec<GroupedOrder>>, ArchiveError> {
-        let mut room = MemoryBudget::of(most);
-        let rows = self.day_within::<OrderRow>(Day::of(at), filter, &mut room)?;
-        Ok((!room.is_exceeded()).then(|| in_order(rows.rows)))
-    }
+/// As [`Archive::day`], until `room` is used up.
+pub(crate) fn day_within<R: Row>(
+    store: &Store,
+    day: Day,
+    filter: &Filter,
+    room: &mut MemoryBudget,
+) -> Result<Scan<R>, ArchiveError> {
+    let start = filter.start.map_or(day.start(), |at| at.max(day.start()));
+    let end = filter.end.map_or(day.end(), |at| at.min(day.end()));
+    let (rows, in_use, quarantined) = store.ask(|journal| {
+        Ok((
+            database::rows_within::<R>(journal, start, end, filter, room)?,
+            manifest::of_day_at(journal, R::TABLE, day, State::Kept, filter.as_of)?,
+            manifest::of_day_at(journal, R::TABLE, day, State::Quarantined, filter.as_of)?,
+        ))
+    })?;
+    together(store, day, filter, rows, (in_use, &quarantined), room)
+}
 
-    /// Matching bars of every length as they were observed, by exchange, coin, length and time.
-    ///
-    /// # Errors
-    ///
-    /// As [`Archive::orders`].
-    pub fn observed_bars(&self, filter: &Filter) -> Result<Scan<BarRow>, ArchiveError> {
-        let mut scan = self.scan::<BarRow>(filter)?;
-        scan.rows.sort_by(|a, b| {
-            (&a.exchange, &a.symbol, a.interval, a.timestamp).cmp(&(
-                &b.exchange,
-                &b.symbol,
-                b.interval,
-                b.timestamp,
-            ))
-        });
-        Ok(scan)
-    }
-
-    /// The matching bar that closes last.
-    ///
-    /// # Errors
-    ///
-    /// As [`Archive::orders`].
-    pub fn last_bar(&self, filter: &Filter) -> Result<Option<BarRow>, ArchiveError> {
-        filter.check()?;
-        for day in self.days::<BarRow>(filter)?.into_iter().rev() {
-            let bars = self.day::<BarRow>(day, filter)?.rows;
-            if let Some(last) = bars.into_iter().max_by_key(BarRow::close_time) {
-                return Ok(Some(last));
+/// Combines the matching journal rows of a day with those of its segments, until `room` is used up.
+fn together<R: Row>(
+    store: &Store,
+    day: Day,
+    filter: &Filter,
+    mut rows: Vec<R>,
+    (in_use, quarantined): (Vec<Part>, &[Part]),
+    room: &mut MemoryBudget,
+) -> Result<Scan<R>, ArchiveError> {
+    let start = filter.start.map_or(day.start(), |at| at.max(day.start()));
+    let end = filter.end.map_or(day.end(), |at| at.min(day.end()));
+    let mut damaged: Vec<DamagedPart> = quarantined
+        .iter()
+        .map(|part| damaged_part(store, part, part.reason.clone().unwrap_or_default()))
+        .collect();
+    warn_of_quarantined(store, quarantined, start, end);
+    // A row that was sent again after compaction is in both; the segment's row counts.
+    let again: HashMap<String, usize> = if in_use.is_empty() {
+        HashMap::new()
+    } else {
+        rows.iter()
+            .enumerate()
+            .map(|(place, row)| (row.key(), place))
+            .collect()
+    };
+    let mut repeated = HashSet::new();
+    let mut filed = Vec::new();
+    for part in in_use {
+        if part.last < start || part.first >= end {
+            continue;
+        }
+        if room.is_exceeded() {
+            break;
+        }
+        let before = filed.len();
+        let mut same = Vec::new();
+        let outcome = read_part::<R>(store, &part, filter, &mut |row| {
+            if !again.is_empty() {
+                same.extend(again.get(&row.key()).copied());
             }
-        }
-        Ok(None)
-    }
-
-    /// The matching bar that opens first.
-    ///
-    /// # Errors
-    ///
-    /// As [`Archive::orders`].
-    pub fn first_bar(&self, filter: &Filter) -> Result<Option<BarRow>, ArchiveError> {
-        filter.check()?;
-        for day in self.days::<BarRow>(filter)? {
-            let bars = self.day::<BarRow>(day, filter)?.rows;
-            if let Some(first) = bars.into_iter().min_by_key(|bar| bar.timestamp) {
-                return Ok(Some(first));
+            if filter.admits(&row) && room.take(&row) {
+                filed.push(row);
             }
-        }
-        Ok(None)
-    }
-
-    /// Bars of `size` milliseconds, a whole number of minutes, by exchange, coin and time.
-    ///
-    /// A bar opens at a multiple of its size. It is returned if it lies completely between the filter's start
-    /// and end and had closed by `as_of`. [`ResampledBar::observed`] is smaller than the size if source bars are
-    /// missing.
-    ///
-    /// # Errors
-    ///
-    /// [`ArchiveError::BadRange`] if the size is invalid, else as [`Archive::orders`].
-    pub fn bars(&self, filter: &Filter, size: i64) -> Result<Scan<ResampledBar>, ArchiveError> {
-        bar_resampling::check(size)?;
-        filter.check()?;
-        let whole = Filter {
-            start: filter.start.map(|start| {
-                let open = bar_resampling::open_time(start, size);
-                if open < start { open.on(size) } else { open }
-            }),
-            end: filter.end.map(|end| bar_resampling::open_time(end, size)),
-            ..filter.clone()
-        };
-        // No whole bar fits into a range shorter than one.
-        if whole.start.zip(whole.end).is_some_and(|(a, b)| a >= b) {
-            return Ok(Scan::default());
-        }
-        let scan = self.scan::<BarRow>(&whole)?;
-        let mut rows = bar_resampling::resize(scan.rows, size)?;
-        if let Some(as_of) = filter.as_of {
-            rows.retain(|bar| bar.timestamp.on(size) <= as_of);
-        }
-        Ok(Scan {
-            rows,
-            damaged: scan.damaged,
-        })
-    }
-
-    /// Matching bars of the shortest length available at each time.
-    ///
-    /// A longer bar is returned where no exchange has a shorter one. If `size` is given, bars of that size are
-    /// resampled from the lengths that divide it, and come first.
-    ///
-    /// # Errors
-    ///
-    /// As [`Archive::bars`].
-    pub fn finest_bars(
-        &self,
-        filter: &Filter,
-        size: Option<i64>,
-    ) -> Result<Scan<ResampledBar>, ArchiveError> {
-        size.map_or(Ok(()), bar_resampling::check)?;
-        let mut scan = self.scan::<BarRow>(filter)?;
-        if let Some(end) = filter.end {
-            scan.rows.retain(|bar| bar.close_time() <= end);
-        }
-        let mut rows = finest(scan.rows, size)?;
-        rows.retain(|bar| {
-            let close = bar.timestamp.on(bar.interval);
-            filter.start.is_none_or(|start| bar.timestamp >= start)
-                && filter.end.is_none_or(|end| close <= end)
-                && filter.as_of.is_none_or(|as_of| close <= as_of)
-        });
-        Ok(Scan {
-            rows,
-            damaged: scan.damaged,
-        })
-    }
-
-    /// Matching open interest readings, by time, coin and exchange.
-    ///
-    /// # Errors
-    ///
-    /// As [`Archive::orders`].
-    pub fn open_interest(&self, filter: &Filter) -> Result<Scan<OpenInterestRow>, ArchiveError> {
-        let mut scan = self.scan::<OpenInterestRow>(filter)?;
-        scan.rows.sort_by(|a, b| {
-            (a.timestamp, &a.symbol, &a.exchange).cmp(&(b.timestamp, &b.symbol, &b.exchange))
-        });
-        Ok(scan)
-    }
-
-    pub(crate) fn scan<R: Row>(&self, filter: &Filter) -> Result<Scan<R>, ArchiveError> {
-        filter.check()?;
-        let mut all = Scan::default();
-        for day in self.days::<R>(filter)? {
-            let day = self.day(day, filter)?;
-            all.rows.extend(day.rows);
-            all.damaged.extend(day.damaged);
-        }
-        Ok(all)
-    }
-
-    /// Days that may have matching rows, in order.
-    pub(crate) fn days<R: Row>(&self, filter: &Filter) -> Result<Vec<Day>, ArchiveError> {
-        let start = filter.start.unwrap_or(Millis(i64::MIN));
-        let end = filter.end.unwrap_or(Millis(i64::MAX));
-        self.ask(|journal| {
-            let mut days = database::days::<R>(journal, start, end)?;
-            days.extend(
-                manifest::days(journal, R::TABLE)?
-                    .into_iter()
-                    .filter(|day| day.end() > start && day.start() < end),
-            );
-            days.sort_unstable();
-            days.dedup();
-            Ok(days)
-        })
-    }
-
-    /// Matching rows of one day, in no particular order.
-    ///
-    /// Journal rows and manifest are read in one transaction. Segments never change, so compaction during the
-    /// read moves no row past the reader.
-    pub(crate) fn day<R: Row>(&self, day: Day, filter: &Filter) -> Result<Scan<R>, ArchiveError> {
-        self.day_within(day, filter, &mut MemoryBudget::unlimited())
-    }
-
-    /// As [`Archive::day`], until `room` is used up.
-    pub(crate) fn day_within<R: Row>(
-        &self,
-        day: Day,
-        filter: &Filter,
-        room: &mut MemoryBudget,
-    ) -> Result<Scan<R>, ArchiveError> {
-        let start = filter.start.map_or(day.start(), |at| at.max(day.start()));
-        let end = filter.end.map_or(day.end(), |at| at.min(day.end()));
-        let (rows, in_use, quarantined) = self.ask(|journal| {
-            Ok((
-                database::rows_within::<R>(journal, start, end, filter, room)?,
-                manifest::of_day_at(journal, R::TABLE, day, State::Kept, filter.as_of)?,
-                manifest::of_day_at(journal, R::TABLE, day, State::Quarantined, filter.as_of)?,
-            ))
+            !room.is_exceeded()
         })?;
-        self.together(day, filter, rows, (in_use, &quarantined), room)
-    }
-
-    /// Combines the matching journal rows of a day with those of its segments, until `room` is used up.
-    fn together<R: Row>(
-        &self,
-        day: Day,
-        filter: &Filter,
-        mut rows: Vec<R>,
-        (in_use, quarantined): (Vec<Part>, &[Part]),
-        room: &mut MemoryBudget,
-    ) -> Result<Scan<R>, ArchiveError> {
-        let start = filter.start.map_or(day.start(), |at| at.max(day.start()));
-        let end = filter.end.map_or(day.end(), |at| at.min(day.end()));
-        let mut damaged: Vec<DamagedPart> = quarantined
-            .iter()
-            .map(|part| self.damaged(part, part.reason.clone().unwrap_or_default()))
-            .collect();
-        self.warn_of_quarantined(quarantined, start, end);
-        // A row that was sent again after compaction is in both; the segment's row counts.
-        let again: HashMap<String, usize> = if in_use.is_empty() {
-            HashMap::new()
-        } else {
-            rows.iter()
-                .enumerate()
-                .map(|(place, row)| (row.key(), place))
-                .collect()
-        };
-        let mut repeated = HashSet::new();
-        let mut filed = Vec::new();
-        for part in in_use {
-            if part.last < start || part.first >= end {
-                continue;
-            }
-            if room.is_exceeded() {
-                break;
-            }
-            let before = filed.len();
-            let mut same = Vec::new();
-            let outcome = self.part::<R>(&part, filter, &mut |row| {
-                if !again.is_empty() {
-                    same.extend(again.get(&row.key()).copied());
-                }
-                if filter.admits(&row) && room.take(&row) {
-                    filed.push(row);
-                }
-                !room.is_exceeded()
-            })?;
-            match outcome {
-                Ok(()) => repeated.extend(same),
-                Err(reason) => {
-                    // A damaged segment is skipped completely.
-                    filed.truncate(before);
-                    self.warn(&part, &reason);
-                    damaged.push(self.damaged(&part, reason));
-                }
-            }
-        }
-        if !repeated.is_empty() {
-            let mut place = 0;
-            rows.retain(|_| {
-                place += 1;
-                !repeated.contains(&(place - 1))
-            });
-        }
-        rows.retain(|row| filter.admits(row));
-        rows.extend(filed);
-        Ok(Scan { rows, damaged })
-    }
-
-    /// Passes the rows of a segment that may match to `sink` until it returns false; or returns why it cannot be
-    /// read.
-    fn part<R: Row>(
-        &self,
-        part: &Part,
-        filter: &Filter,
-        sink: &mut dyn FnMut(R) -> bool,
-    ) -> Result<Result<(), String>, ArchiveError> {
-        if let Some(reason) = self.fault_of(part)? {
-            return Ok(Err(reason));
-        }
-        let file = match self.file(part)? {
-            Ok(file) => file,
-            Err(reason) => return Ok(Err(reason)),
-        };
-        Ok(
-            parquet::show_rows(file, part.partition.interval, filter, sink)
-                .map_err(|fault| parquet::unreadable(&fault)),
-        )
-    }
-
-    /// Logs a warning for quarantined segments that had rows between `start` and `end`.
-    pub(crate) fn warn_of_quarantined(&self, parts: &[Part], start: Millis, end: Millis) {
-        for part in parts {
-            if part.last >= start && part.first < end {
-                self.warn(part, part.reason.as_deref().unwrap_or_default());
+        match outcome {
+            Ok(()) => repeated.extend(same),
+            Err(reason) => {
+                // A damaged segment is skipped completely.
+                filed.truncate(before);
+                store.warn(&part, &reason);
+                damaged.push(damaged_part(store, &part, reason));
             }
         }
     }
+    if !repeated.is_empty() {
+        let mut place = 0;
+        rows.retain(|_| {
+            place += 1;
+            !repeated.contains(&(place - 1))
+        });
+    }
+    rows.retain(|row| filter.admits(row));
+    rows.extend(filed);
+    Ok(Scan { rows, damaged })
+}
 
-    pub(crate) fn damaged(&self, part: &Part, reason: String) -> DamagedPart {
-        DamagedPart {
-            path: self.folder.join(&part.path),
-            holds: part.holds.clone(),
-            rows: part.rows,
-            first: part.first,
-            last: part.last,
-            reason,
+/// Passes the rows of a segment that may match to `sink` until it returns false; or returns why it cannot be
+/// read.
+fn read_part<R: Row>(
+    store: &Store,
+    part: &Part,
+    filter: &Filter,
+    sink: &mut dyn FnMut(R) -> bool,
+) -> Result<Result<(), String>, ArchiveError> {
+    if let Some(reason) = verify::fault_of(store, part)? {
+        return Ok(Err(reason));
+    }
+    let file = match verify::file(store, part)? {
+        Ok(file) => file,
+        Err(reason) => return Ok(Err(reason)),
+    };
+    Ok(
+        parquet::show_rows(file, part.partition.interval, filter, sink)
+            .map_err(|fault| parquet::unreadable(&fault)),
+    )
+}
+
+/// Logs a warning for quarantined segments that had rows between `start` and `end`.
+pub(crate) fn warn_of_quarantined(store: &Store, parts: &[Part], start: Millis, end: Millis) {
+    for part in parts {
+        if part.last >= start && part.first < end {
+            store.warn(part, part.reason.as_deref().unwrap_or_default());
         }
+    }
+}
+
+pub(crate) fn damaged_part(store: &Store, part: &Part, reason: String) -> DamagedPart {
+    DamagedPart {
+        path: store.folder.join(&part.path),
+        holds: part.holds.clone(),
+        rows: part.rows,
+        first: part.first,
+        last: part.last,
+        reason,
     }
 }
 

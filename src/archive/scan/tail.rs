@@ -5,9 +5,10 @@ use std::collections::BTreeMap;
 use rusqlite::Connection;
 
 use crate::archive::ArchiveError;
-use crate::archive::archive::Archive;
 use crate::archive::catalog::stats::{Known, Place, known};
+use crate::archive::integrity::row_check;
 use crate::archive::scan::projection::{columns, show};
+use crate::archive::store::Store;
 use crate::model::{Millis, OrderBrief};
 
 /// Rows that were appended after a cursor.
@@ -21,78 +22,68 @@ pub struct TailUpdate {
     pub incomplete: bool,
 }
 
-impl Archive {
-    /// Passes the orders after `place` to `sink` in order of arrival, unless there are more than `most`.
-    ///
-    /// # Errors
-    ///
-    /// [`ArchiveError`] if the journal cannot be read.
-    pub fn tail(
-        &self,
-        place: Place,
-        most: i64,
-        sink: &mut dyn FnMut(OrderBrief<'_>),
-    ) -> Result<TailUpdate, ArchiveError> {
-        self.ask(|journal| {
-            let known = known(journal)?;
-            let incomplete = known.end.orders - place.orders > most
-                || known.rolled.orders > place.orders
-                || known.rolled.bars > place.bars
-                || known.rolled.open_interest > place.open_interest;
-            let mut coins = BTreeMap::new();
-            if !incomplete {
-                if known.end.orders > place.orders {
-                    self.refuse_changed_orders(journal)?;
-                    let mut statement = journal.prepare_cached(&format!(
-                        "SELECT {} FROM orders WHERE id > ?1 ORDER BY id",
-                        columns()
-                    ))?;
-                    show(&mut statement, [place.orders], sink)?;
-                }
-                for (table, behind, end) in [
-                    ("bars", place.bars, known.end.bars),
-                    (
-                        "open_interest",
-                        place.open_interest,
-                        known.end.open_interest,
-                    ),
-                ] {
-                    if end > behind {
-                        earliest(journal, table, behind, &mut coins)?;
-                    }
+/// Implements `Archive::tail`.
+pub(crate) fn tail(
+    store: &Store,
+    place: Place,
+    most: i64,
+    sink: &mut dyn FnMut(OrderBrief<'_>),
+) -> Result<TailUpdate, ArchiveError> {
+    store.ask(|journal| {
+        let known = known(journal)?;
+        let incomplete = known.end.orders - place.orders > most
+            || known.rolled.orders > place.orders
+            || known.rolled.bars > place.bars
+            || known.rolled.open_interest > place.open_interest;
+        let mut coins = BTreeMap::new();
+        if !incomplete {
+            if known.end.orders > place.orders {
+                row_check::refuse_changed_orders(store, journal)?;
+                let mut statement = journal.prepare_cached(&format!(
+                    "SELECT {} FROM orders WHERE id > ?1 ORDER BY id",
+                    columns()
+                ))?;
+                show(&mut statement, [place.orders], sink)?;
+            }
+            for (table, behind, end) in [
+                ("bars", place.bars, known.end.bars),
+                (
+                    "open_interest",
+                    place.open_interest,
+                    known.end.open_interest,
+                ),
+            ] {
+                if end > behind {
+                    earliest(journal, table, behind, &mut coins)?;
                 }
             }
-            Ok(TailUpdate {
-                known,
-                coins,
-                incomplete,
-            })
+        }
+        Ok(TailUpdate {
+            known,
+            coins,
+            incomplete,
         })
-    }
+    })
+}
 
-    /// Passes up to `limit` journal orders with an id above `after` to `sink`, in order of arrival.
-    ///
-    /// # Errors
-    ///
-    /// [`ArchiveError`] if the journal cannot be read.
-    pub fn arrivals(
-        &self,
-        after: i64,
-        limit: usize,
-        sink: &mut dyn FnMut(OrderBrief<'_>),
-    ) -> Result<Known, ArchiveError> {
-        self.ask(|journal| {
-            self.refuse_changed_orders(journal)?;
-            let known = known(journal)?;
-            let mut statement = journal.prepare_cached(&format!(
-                "SELECT {} FROM orders WHERE id > ?1 ORDER BY id LIMIT ?2",
-                columns()
-            ))?;
-            let limit = i64::try_from(limit).unwrap_or(i64::MAX);
-            show(&mut statement, [after, limit], sink)?;
-            Ok(known)
-        })
-    }
+/// Implements `Archive::arrivals`.
+pub(crate) fn arrivals(
+    store: &Store,
+    after: i64,
+    limit: usize,
+    sink: &mut dyn FnMut(OrderBrief<'_>),
+) -> Result<Known, ArchiveError> {
+    store.ask(|journal| {
+        row_check::refuse_changed_orders(store, journal)?;
+        let known = known(journal)?;
+        let mut statement = journal.prepare_cached(&format!(
+            "SELECT {} FROM orders WHERE id > ?1 ORDER BY id LIMIT ?2",
+            columns()
+        ))?;
+        let limit = i64::try_from(limit).unwrap_or(i64::MAX);
+        show(&mut statement, [after, limit], sink)?;
+        Ok(known)
+    })
 }
 
 /// Records the earliest instant of rows after an id, by coin.

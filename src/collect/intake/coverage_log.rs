@@ -4,8 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
 
 use crate::archive::{
-    Batch, CounterKind, Gap, GapOutcome, GapState, Measurement, MeasurementKind, NUMBERS_MISSING,
-    TopicGap,
+    Batch, CounterKind, Gap, GapCause, GapOutcome, GapState, Measurement, MeasurementKind, TopicGap,
 };
 use crate::collect::backfill::requests::BackfillRequests;
 use crate::collect::connection::outages::Outage;
@@ -18,6 +17,8 @@ use crate::model::{Millis, TimeRange};
 
 /// Two redundant connections may receive the same event this far apart, in milliseconds.
 const APART: i64 = 500;
+/// The end of the reason of a gap that the exchange's own numbers show.
+const NUMBERS_MISSING: &str = "missing in the exchange's own numbers";
 
 /// Writes gaps, their outcomes, topic gaps and daily counts of one exchange to the archive.
 pub(crate) struct CoverageLog {
@@ -67,6 +68,12 @@ impl CoverageLog {
             exchange: self.context.name().to_owned(),
             start,
             end,
+            cause: if reason.ends_with(NUMBERS_MISSING) {
+                GapCause::SequenceHole
+            } else {
+                GapCause::Observed
+            },
+            holds: None,
             reason: reason.to_owned(),
             recorded_at: self.context.clock.now(),
         });

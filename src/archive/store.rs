@@ -1,0 +1,395 @@
+//! An open archive below its public interface: folder, journal connection, and what is known of damage.
+
+use std::collections::HashMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use rusqlite::Connection;
+
+use crate::archive::catalog::manifest::Part;
+use crate::archive::files::Identity;
+use crate::archive::integrity::damage_state;
+use crate::archive::integrity::damage_state::{Stamp, Warned};
+use crate::archive::integrity::damaged_part::DamagedPart;
+use crate::archive::journal::{database, swap};
+use crate::archive::{ArchiveError, files, lock};
+use crate::model::Millis;
+
+/// Says whether work goes on; any thread may ask it.
+pub type GoesOn = Arc<dyn Fn() -> bool + Send + Sync>;
+
+/// The orders of a journal that were checked: of which journal, and up to which row number.
+type CheckedOrders = Option<(Identity, i64)>;
+
+/// An archive that is open in this process.
+#[derive(Debug)]
+pub(crate) struct Store {
+    pub(crate) folder: PathBuf,
+    pub(crate) opened_by: u32,
+    /// Identity of the journal that was opened.
+    identity: Mutex<Identity>,
+    journal: Mutex<Connection>,
+    /// Shared by all readers that were opened from one.
+    shared: Shared,
+    /// Whether a damaged journal that a query meets is recorded for all readers; only once it was found sound.
+    pub(crate) notes: bool,
+}
+
+/// What the readers of one archive share.
+#[derive(Clone, Debug, Default)]
+struct Shared {
+    sound: Arc<Mutex<HashMap<String, Stamp>>>,
+    damage: Arc<Mutex<Warned>>,
+    checked_orders: Arc<Mutex<CheckedOrders>>,
+}
+
+/// What opens another reader of an archive, on another thread for example.
+#[derive(Clone, Debug)]
+pub(crate) struct Twin {
+    folder: PathBuf,
+    shared: Shared,
+}
+
+impl Twin {
+    /// Opens the reader.
+    pub(crate) fn open(&self) -> Result<Store, ArchiveError> {
+        let Self { folder, shared } = self.clone();
+        let opened = Store::open(&folder).inspect_err(|fault| note(&folder, &shared, fault))?;
+        Ok(Store {
+            shared,
+            notes: true,
+            ..opened
+        })
+    }
+
+    /// The archive's folder, and what is known of its damage.
+    pub(crate) fn known(&self) -> (&Path, &Mutex<Warned>) {
+        (&self.folder, &self.shared.damage)
+    }
+}
+
+/// Records that the journal is damaged, if `fault` means that.
+fn note(folder: &Path, shared: &Shared, fault: &ArchiveError) {
+    let journal = folder.join(database::FILE);
+    match fault {
+        ArchiveError::Damaged { path, message } | ArchiveError::NotAnArchive { path, message }
+            if *path == journal =>
+        {
+            note_journal(folder, shared, message);
+        }
+        _ => {}
+    }
+}
+
+fn note_journal(folder: &Path, shared: &Shared, reason: &str) {
+    let is_news = damage_state::known(&shared.damage).note_journal(reason);
+    if is_news {
+        log::error!(
+            target: "liqdata::archive",
+            "{} is damaged: {reason}; run `liqdata verify` to see everything that is wrong with it",
+            folder.join(database::FILE).display()
+        );
+    }
+}
+
+fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl Store {
+    /// Opens the archive in a folder; nothing is checked yet.
+    pub(crate) fn open(folder: &Path) -> Result<Self, ArchiveError> {
+        let folder = &files::settled(folder)?;
+        let journal = folder.join(database::FILE);
+        match fs::metadata(&journal) {
+            Ok(_) => {}
+            Err(source) if is_absent(&source) => {
+                return Err(ArchiveError::NotAnArchive {
+                    path: folder.to_owned(),
+                    message: if swap::is_interrupted(folder) {
+                        swap::INTERRUPTED.to_owned()
+                    } else {
+                        format!("there is no {} in it", database::FILE)
+                    },
+                });
+            }
+            Err(source) => return Err(ArchiveError::of_file(&journal, source)),
+        }
+        lock::refuse_network(folder)?;
+        Self::opened(folder, database::open_to_read(&journal)?)
+    }
+
+    /// The archive in a folder, with a connection to its journal.
+    pub(crate) fn opened(folder: &Path, journal: Connection) -> Result<Self, ArchiveError> {
+        let path = folder.join(database::FILE);
+        let found =
+            fs::symlink_metadata(&path).map_err(|source| ArchiveError::of_file(&path, source))?;
+        Ok(Self {
+            folder: folder.to_owned(),
+            opened_by: std::process::id(),
+            identity: Mutex::new(files::identity(&found)),
+            journal: Mutex::new(journal),
+            shared: Shared::default(),
+            notes: false,
+        })
+    }
+
+    /// The archive's folder.
+    pub(crate) fn path(&self) -> &Path {
+        &self.folder
+    }
+
+    /// Fails where the journal is no longer the one that was opened.
+    pub(crate) fn check_journal(&self) -> Result<(), ArchiveError> {
+        files::refuse_another(&self.folder.join(database::FILE), self.identity())
+    }
+
+    /// Identity of the journal that was opened.
+    pub(crate) fn identity(&self) -> Identity {
+        *locked(&self.identity)
+    }
+
+    /// Switches to the journal that replaced the one that was opened, if `check` accepts it.
+    ///
+    /// Forgets which files were found sound.
+    pub(crate) fn reopen(
+        &self,
+        check: &dyn Fn(&Self) -> Result<(), ArchiveError>,
+    ) -> Result<(), ArchiveError> {
+        self.check_process()?;
+        let path = self.folder.join(database::FILE);
+        // A journal that is still being copied may look complete.
+        let look = || fs::metadata(&path).map(|found| (found.len(), found.modified().ok()));
+        let before = look().ok();
+        let fresh = Self::open(&self.folder)?;
+        check(&fresh)?;
+        fresh.check_journal()?;
+        if look().ok() != before {
+            return Err(ArchiveError::Replaced {
+                path,
+                what: "replaced",
+            });
+        }
+        let Self {
+            identity, journal, ..
+        } = fresh;
+        *locked(&self.journal) = journal.into_inner().unwrap_or_else(PoisonError::into_inner);
+        *locked(&self.identity) = identity
+            .into_inner()
+            .unwrap_or_else(PoisonError::into_inner);
+        *locked(&self.shared.checked_orders) = None;
+        locked(&self.shared.sound).clear();
+        Ok(())
+    }
+
+    /// Opens another reader of the same archive.
+    pub(crate) fn another(&self) -> Result<Self, ArchiveError> {
+        self.twin().open()
+    }
+
+    /// What opens another reader of the same archive.
+    pub(crate) fn twin(&self) -> Twin {
+        Twin {
+            folder: self.folder.clone(),
+            shared: self.shared.clone(),
+        }
+    }
+
+    /// A number that differs from the one before whenever something has been committed since.
+    pub(crate) fn version(&self) -> Result<i64, ArchiveError> {
+        // Nearly every answer asks for it: one statement is a transaction by itself.
+        let journal = self.journal()?;
+        let version = journal
+            .prepare_cached("PRAGMA data_version")
+            .and_then(|mut statement| statement.query_row([], |row| row.get(0)));
+        drop(journal);
+        version.map_err(|source| self.met(source))
+    }
+
+    /// Asks `goes_on` every few milliseconds while the journal is read.
+    pub(crate) fn look_while(&self, goes_on: &GoesOn) -> Result<(), ArchiveError> {
+        let looked = database::look_while(&mut *self.journal()?, goes_on);
+        looked.map_err(|source| self.of_journal(source))
+    }
+
+    /// The journal for one query; fails where another journal lies in its place.
+    fn journal(&self) -> Result<MutexGuard<'_, Connection>, ArchiveError> {
+        self.check_process()?;
+        self.check_journal()?;
+        Ok(locked(&self.journal))
+    }
+
+    /// Queries the journal in one transaction, so that all results are of one instant.
+    pub(crate) fn ask<T>(
+        &self,
+        question: impl FnOnce(&Connection) -> rusqlite::Result<T>,
+    ) -> Result<T, ArchiveError> {
+        let mut journal = self.journal()?;
+        let answered = journal.transaction().and_then(|transaction| {
+            let answer = question(&transaction)?;
+            transaction.finish()?;
+            Ok(answer)
+        });
+        drop(journal);
+        answered.map_err(|source| self.met(source))
+    }
+
+    /// Queries a damaged journal, each statement in a transaction of its own.
+    ///
+    /// After a statement that meets a damaged page all others of the same transaction fail. Only whoever has the
+    /// writer's lock may rely on the results being of one instant.
+    pub(crate) fn ask_in_steps<T>(
+        &self,
+        question: impl FnOnce(&Connection) -> rusqlite::Result<T>,
+    ) -> Result<T, ArchiveError> {
+        let journal = self.journal()?;
+        question(&journal).map_err(|source| self.of_journal(source))
+    }
+
+    /// The error of a query; records damage of the journal.
+    fn met(&self, source: rusqlite::Error) -> ArchiveError {
+        let fault = self.of_journal(source);
+        self.note(&fault);
+        fault
+    }
+
+    /// Records that the journal is damaged, if `fault` means that.
+    pub(crate) fn note(&self, fault: &ArchiveError) {
+        if self.notes {
+            note(&self.folder, &self.shared, fault);
+        }
+    }
+
+    /// The error of a query to the journal.
+    pub(crate) fn of_journal(&self, source: rusqlite::Error) -> ArchiveError {
+        ArchiveError::of_journal(&self.folder.join(database::FILE), source)
+    }
+
+    /// Fails in a forked process: a database connection must not cross a fork.
+    pub(crate) fn check_process(&self) -> Result<(), ArchiveError> {
+        if self.opened_by == std::process::id() {
+            Ok(())
+        } else {
+            Err(ArchiveError::Forked {
+                path: self.folder.clone(),
+                opened_by: self.opened_by,
+            })
+        }
+    }
+
+    /// The row number up to which the orders of this journal have been checked.
+    pub(crate) fn checked_orders(&self) -> i64 {
+        let identity = self.identity();
+        match *locked(&self.shared.checked_orders) {
+            // Where a system does not tell files apart, nothing is remembered.
+            Some((of, until)) if of == identity && identity.is_some() => until,
+            _ => 0,
+        }
+    }
+
+    /// Remembers that all orders up to a row number have been checked.
+    pub(crate) fn set_checked_orders(&self, until: i64) {
+        *locked(&self.shared.checked_orders) = Some((self.identity(), until));
+    }
+
+    /// The stamp of a file at which it was last found sound.
+    pub(crate) fn known(&self, path: &str) -> Option<Stamp> {
+        locked(&self.shared.sound).get(path).copied()
+    }
+
+    /// Remembers the stamp at which a file is sound, or that it is not.
+    pub(crate) fn learn(&self, path: &str, stamp: Option<Stamp>) {
+        let mut sound = locked(&self.shared.sound);
+        match stamp {
+            Some(stamp) => {
+                sound.insert(path.to_owned(), stamp);
+                self.damage().forget(path);
+            }
+            None => {
+                sound.remove(path);
+            }
+        }
+    }
+
+    fn damage(&self) -> MutexGuard<'_, Warned> {
+        damage_state::known(&self.shared.damage)
+    }
+
+    /// How many files are known to be damaged.
+    ///
+    /// Fails in a forked process, where a thread that no longer exists may have the lock.
+    pub(crate) fn damaged_files(&self) -> Result<usize, ArchiveError> {
+        self.check_process()?;
+        Ok(self.damage().files())
+    }
+
+    /// How often what is known of damage has changed, and when it last did.
+    pub(crate) fn changes_of_damage(&self) -> (u64, Millis) {
+        self.damage().changes()
+    }
+
+    /// Forgets what is known of damage.
+    pub(crate) fn forget_damage(&self) {
+        self.damage().forget_all();
+    }
+
+    /// What is known to be wrong with a file.
+    pub(crate) fn warned_of(&self, part: &Part) -> Option<String> {
+        self.damage().of(&part.path).cloned()
+    }
+
+    /// Logs and records that the journal is damaged, once.
+    pub(crate) fn warn_of_journal(&self, reason: &str) {
+        note_journal(&self.folder, &self.shared, reason);
+    }
+
+    /// Records that the journal is sound.
+    pub(crate) fn clear_journal(&self) {
+        self.damage().mend_journal();
+    }
+
+    /// How often the journal was damaged and turned out to be sound again.
+    pub(crate) fn times_mended(&self) -> u64 {
+        self.damage().mended()
+    }
+
+    /// Whether the journal is known to be damaged.
+    pub(crate) fn has_damaged_journal(&self) -> bool {
+        self.damage().of_journal().is_some()
+    }
+
+    /// The journal as a damaged part, where it is known to be damaged.
+    pub(crate) fn damaged_journal(&self) -> Option<DamagedPart> {
+        let reason = self.damage().of_journal().cloned()?;
+        Some(DamagedPart {
+            path: self.folder.join(database::FILE),
+            holds: "journal".to_owned(),
+            rows: 0,
+            first: Millis::default(),
+            last: Millis::default(),
+            reason,
+        })
+    }
+
+    /// Logs that rows of a damaged file are missing, once for each reason.
+    pub(crate) fn warn(&self, part: &Part, reason: &str) {
+        if !self.damage().note(&part.path, reason) {
+            return;
+        }
+        log::warn!(
+            target: "liqdata::archive",
+            "{} rows of {} are missing: {}: {reason}",
+            part.rows,
+            part.holds,
+            self.folder.join(&part.path).display()
+        );
+    }
+}
+
+fn is_absent(source: &std::io::Error) -> bool {
+    matches!(
+        source.kind(),
+        std::io::ErrorKind::NotFound | std::io::ErrorKind::NotADirectory
+    )
+}
