@@ -212,7 +212,7 @@ def test_a_missing_column_is_named(market, column):
 
 
 def test_without_a_truth_there_is_no_score(market):
-    with pytest.raises(liqdata.BadQuery, match="nobody knows those of a market that is not simulated"):
+    with pytest.raises(liqdata.BadQuery, match="they are unknown in a market that is not simulated"):
         liqdata.score_truth(market)
 
 

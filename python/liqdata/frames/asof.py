@@ -1,4 +1,4 @@
-"""Two tables over time, joined without looking ahead: each row gets what was known at its instant."""
+""":func:`liqdata.join_asof`: joins two tables over time without look-ahead."""
 
 from __future__ import annotations
 
@@ -27,17 +27,17 @@ __all__ = ["join_asof"]
 
 _FRAMES = "a pandas or polars DataFrame, or Rows"
 _TIMES = "datetimes (naive ones are UTC) or epoch milliseconds"
-# The columns that say from when on a row is known, the surest first; of the left, which instant its rows are of.
+# Columns with the time at which a row is known, in order of preference; for `left`, with the time of the row.
 _KNOWN = ("closes_at", "computed_at", "received_at", "observed_at", "timestamp", "time")
 _OF_LEFT = ("closes_at", "timestamp", "time")
-_TELLING = ("closes_at", "computed_at")
-# What rows of periods have beside the open of the period, at which nothing of it was known yet.
+_EXACT_TIMES = ("closes_at", "computed_at")
+# Columns of rows that cover a period and are not known at its open.
 _PERIODS = ({"open", "high", "low", "close"}, {"long_usd", "short_usd"})
-_TELL_APART = ("symbol", "coin", "exchange", "side")
-_COINS = {"coin": "symbol"}  # where left has pairs as symbols, and right has coins
+_KEY_COLUMNS = ("symbol", "coin", "exchange", "side")
+_COINS = {"coin": "symbol"}  # for pairs in left and coins in right
 _HOUR = 3_600_000
 _NANOSECONDS = 1_000_000
-_FURTHEST = 9_200_000_000_000  # milliseconds from the epoch that 64 bits hold in nanoseconds: the year 2261
+_FURTHEST = 9_200_000_000_000  # milliseconds that fit 64-bit nanoseconds: the year 2261
 _SECONDS = (10**9, 10**11)  # epoch seconds, as in liqdata.calls.arguments
 
 
@@ -80,53 +80,53 @@ def join_asof(
     allow_exact_matches: bool = True,
     suffix: str = "_right",
 ) -> Any:
-    """Give each row of ``left`` the newest row of ``right`` that was known at its instant.
+    """Join each row of ``left`` with the newest row of ``right`` that was known at its time.
 
-    Neither table has to be sorted; the rows of ``left`` keep their order and number. Where nothing was known yet the
-    columns of ``right`` are missing. Of rows that became known at one instant, the last in the table counts.
+    The tables need not be sorted; ``left`` keeps its rows and their order. Without a known row the columns of ``right``
+    are missing. Among rows that became known at the same time, the last in the table is used.
 
     Parameters
     ----------
     left, right : pandas.DataFrame, polars.DataFrame or Rows
-        Both frames of one library; ``Rows`` become a frame of the other's, of pandas if both are.
+        Two frames of one library. ``Rows`` become a frame of the other's library, or of pandas.
     by : str, sequence of str or mapping of str to str, optional
-        Columns that have to be equal in both; a mapping where they are called otherwise in ``right``, such as
-        ``{"coin": "symbol"}``. Rows in which one is missing meet none. ``()`` says that ``right`` is meant as it is,
-        though it holds several symbols, coins, exchanges or sides.
+        Columns that must be equal in both; a mapping from names in ``left`` to names in ``right``, such as
+        ``{"coin": "symbol"}``, if they differ. Rows with a missing key match nothing. ``()`` allows a ``right`` with
+        several symbols, coins, exchanges or sides without a key.
     left_on : str, optional
-        The column with the instant of a row of ``left``; by default ``closes_at`` (a bar is whole only then),
-        ``timestamp``, ``time``, or the datetime index of pandas.
+        The column with the time of a row of ``left``; by default ``closes_at`` (a bar is complete then), ``timestamp``,
+        ``time``, or a datetime index of pandas.
     right_on : str, optional
-        The column with the instant from which on a row of ``right`` is known; by default ``closes_at``,
-        ``computed_at``, ``received_at``, ``observed_at``, ``timestamp``, ``time``, or the datetime index of pandas.
-        The ``hour`` of a chart is known one hour later.
+        The column with the time at which a row of ``right`` became known; by default ``closes_at``, ``computed_at``,
+        ``received_at``, ``observed_at``, ``timestamp``, ``time``, or a datetime index of pandas. An ``hour`` of a chart
+        is known one hour later.
     interval : str, timedelta or int, optional
-        How long after that instant rows of ``right`` are known: the length of periods that say only when they open, as
-        bars of others and :meth:`Market.history` do. A column ``interval`` (milliseconds) tells it as well.
+        Delay until rows of ``right`` are known: the length of their periods, if the column is the open of a period, as
+        in :meth:`Market.history`. A column ``interval`` (milliseconds) has the same effect.
     tolerance : str, timedelta or int, optional
-        The oldest that may be given: ``"90s"``, a timedelta, or milliseconds; as old as it is, by default.
+        Largest age of the joined row: ``"90s"``, a timedelta, or milliseconds; unlimited by default.
     allow_exact_matches : bool
-        Whether what became known at the very instant of a row was known to it, as everywhere here.
+        Whether a row of ``right`` that became known at exactly the time of a row matches it.
     suffix : str
-        Put behind the name of a column of ``right`` that ``left`` has too.
+        Appended to columns of ``right`` that ``left`` also has.
 
     Returns
     -------
     pandas.DataFrame or polars.DataFrame
-        The columns of ``left``, then those of ``right`` without the ones of ``by``.
+        The columns of ``left``, then those of ``right`` without the keys.
 
     Raises
     ------
     BadQuery
-        For what is no frame, a column that is not there, times that are none or missing, rows of periods that do not
-        say when they close, a ``right`` of several symbols that ``by`` does not tell apart, and columns of ``by`` that
-        have nothing in common, such as pairs in ``left`` and coins in ``right``.
+        For values that are not frames, unknown columns, wrong or missing times, rows of periods without their close, a
+        ``right`` with several symbols without a key, and keys without common values, such as pairs in ``left`` and
+        coins in ``right``.
 
     Notes
     -----
-    Frames that are indexed by time work too: ``heatmap.to_frame().T`` has a row for each column of the map, known at
-    its end. The outcome columns of an event (such as what the price did in the hour after it) are known later than the
-    event: leave them out of ``right``, or say with ``right_on`` or ``interval`` when they are.
+    Frames with a datetime index work, too: ``heatmap.to_frame().T`` has a row for each column of the map, known at its
+    end. Columns with the outcome of an event (such as the price change in the next hour) are known later than the
+    event: remove them from ``right``, or set ``right_on`` or ``interval`` to the time when they are known.
 
     Examples
     --------
@@ -149,7 +149,7 @@ def join_asof(
             if name not in frame.columns:
                 _refuse("by", f"{name!r} is no column of {side}", f"one of {_listed(frame)}")
     if by is None or pairs:
-        _told_apart(mine, theirs, pairs)
+        _check_keys(mine, theirs, pairs)
     at = _nanoseconds("left", *_moments(mine, "left", left_on, _OF_LEFT))
     known = _known(theirs, right_on, interval)
     keyed = _keys(mine, list(pairs)), _keys(theirs, list(pairs.values()))
@@ -161,11 +161,11 @@ def join_asof(
     keys = list(pairs.values())
     found = theirs.drop(columns=keys) if library.__name__ == "pandas" else theirs.drop(keys)
     found.columns = _renamed(list(mine.columns), list(found.columns), suffix)
-    return _beside(library, mine, found, places)
+    return _joined(library, mine, found, places)
 
 
 def _renamed(mine: list[Any], theirs: list[Any], suffix: str) -> list[Any]:
-    """The names of right's columns beside those of left."""
+    """The column names of right, with the suffix where left has them."""
     names = [f"{name}{suffix}" if name in mine else name for name in theirs]
     twice = [name for name in names if name in mine or names.count(name) > 1]
     if twice:
@@ -183,7 +183,7 @@ def _listed(frame: Any) -> str:
 
 
 def _library(left: Any, right: Any) -> ModuleType:
-    """The library whose frames both are."""
+    """The library of both frames."""
     from importlib import import_module
 
     named = set()
@@ -213,7 +213,7 @@ def _frame(library: ModuleType, table: Any) -> Any:
 
 
 def _pairs(by: By) -> dict[str, str]:
-    """The columns that have to be equal, by their names in left."""
+    """The key columns: names in left to names in right."""
     if by is None:
         return {}
     if isinstance(by, Mapping):
@@ -225,23 +225,23 @@ def _pairs(by: By) -> dict[str, str]:
     return {name: name for name in names}
 
 
-def _told_apart(left: Any, right: Any, pairs: Mapping[str, str]) -> None:
-    """Refuses rows of several symbols that nothing tells apart: the last of any would stand for all."""
+def _check_keys(left: Any, right: Any, pairs: Mapping[str, str]) -> None:
+    """Refuse a right table with several symbols but without a key, because rows of all would mix."""
     if {"symbol", "coin"} & set(pairs.values()):
         return
-    for name in _TELL_APART:
+    for name in _KEY_COLUMNS:
         if name not in right.columns or name in pairs.values():
             continue
         count = len(set(right[name].to_list()))
         if count > 1:
-            # Where there are no coins a symbol is one.
+            # Without a column of coins, symbols are coins.
             as_coins = name == "symbol" and "coin" in left.columns and "coin" not in right.columns
             by = _COINS if as_coins else name
             _refuse("by", f"right holds rows of {count} different {name}s", f"by={by!r}, or by=() for any of them")
 
 
 def _in_common(left: Any, pairs: Mapping[str, str], mine: list[Any] | None, theirs: list[Any] | None) -> None:
-    """Refuses keys of which none is on both sides: they are spelled otherwise, and no row would meet any."""
+    """Refuse keys without common values: no row would match."""
     of_left, of_right = ([key for key in keys or () if key is not None] for keys in (mine, theirs))
     if not of_left or not of_right or not set(of_left).isdisjoint(of_right):
         return
@@ -252,7 +252,7 @@ def _in_common(left: Any, pairs: Mapping[str, str], mine: list[Any] | None, thei
 
 
 def _moments(frame: Any, side: str, on: str | None, names: Sequence[str]) -> tuple[str, Any]:
-    """The column of a frame's instants, and its name."""
+    """The name and column of the times of a frame."""
     if on is not None:
         if on not in frame.columns:
             _refuse(f"{side}_on", f"{on!r} is no column of {side}", f"one of {_listed(frame)}")
@@ -266,18 +266,18 @@ def _moments(frame: Any, side: str, on: str | None, names: Sequence[str]) -> tup
 
 
 def _by_time(frame: Any) -> bool:
-    """Whether a frame is indexed by instants."""
+    """Whether a frame has a datetime index."""
     return getattr(getattr(getattr(frame, "index", None), "dtype", None), "kind", "O") == "M"
 
 
 def _known(right: Any, on: str | None, interval: Any) -> Nanoseconds:
-    """The instants from which on the rows of ``right`` are known."""
+    """The times at which the rows of ``right`` became known."""
     later: Any = 0 if interval is None else length(interval)
     if on is None and "hour" in right.columns and not set(_KNOWN) & set(right.columns):
         return _nanoseconds("right", "hour", right["hour"]) + _HOUR * _NANOSECONDS
     name, moments = _moments(right, "right", on, _KNOWN)
     known = _nanoseconds("right", name, moments)
-    if interval is None and on is None and name not in _TELLING:
+    if interval is None and on is None and name not in _EXACT_TIMES:
         columns = set(right.columns)
         if "interval" in columns:
             later = _whole(right["interval"])
@@ -298,7 +298,7 @@ def _whole(cells: Any) -> Any:
     missing = _missing(cells, lengths)
     if missing.any():
         _refuse("interval", f"column 'interval' of right, row {int(missing.argmax())}: is missing", "milliseconds")
-    if lengths.dtype.kind == "O":  # whole numbers of pandas that can be missing
+    if lengths.dtype.kind == "O":  # nullable integers of pandas
         lengths = lengths.astype(np.int64) if all(type(cell) is int for cell in lengths.tolist()) else lengths
     if lengths.dtype.kind not in "iu" or (lengths <= 0).any():
         _refuse("interval", "the column of right is not of milliseconds above 0", "milliseconds, or the parameter")
@@ -306,7 +306,7 @@ def _whole(cells: Any) -> Any:
 
 
 def _missing(cells: Any, found: Any) -> npt.NDArray[np.bool_]:
-    """Which cells of a column are missing, by the library's own word for those that numpy has none for."""
+    """Which cells of a column are missing, according to numpy or the library."""
     import numpy as np
 
     if found.dtype.kind == "M":
@@ -320,7 +320,7 @@ def _missing(cells: Any, found: Any) -> npt.NDArray[np.bool_]:
 
 
 def _nanoseconds(side: str, name: str, cells: Any) -> Nanoseconds:
-    """Instants as nanoseconds since the epoch; nothing is rounded."""
+    """Times as nanoseconds since the epoch, without rounding."""
     import numpy as np
 
     if type(cells).__module__.partition(".")[0] == "pandas" and getattr(cells.dtype, "kind", "O") == "M":
@@ -348,7 +348,7 @@ def _nanoseconds(side: str, name: str, cells: Any) -> Nanoseconds:
 
 
 def _span(tolerance: Any) -> int:
-    """A length of time in nanoseconds."""
+    """A duration in nanoseconds."""
     found: int | None = None
     if isinstance(tolerance, timedelta):
         found = tolerance // timedelta(microseconds=1) * 1000
@@ -363,7 +363,7 @@ def _span(tolerance: Any) -> int:
 
 
 def _keys(frame: Any, names: list[str]) -> list[Any] | None:
-    """What rows are told apart by; ``None`` for one in which something is missing."""
+    """The key of each row; ``None`` if a part is missing."""
     if not names:
         return None
     rows = list(zip(*(frame[name].to_list() for name in names), strict=True))
@@ -374,7 +374,7 @@ def _keys(frame: Any, names: list[str]) -> list[Any] | None:
 def _places(
     at: Nanoseconds, known: Nanoseconds, mine: list[Any] | None, theirs: list[Any] | None, *, exact: bool
 ) -> npt.NDArray[np.int64]:
-    """The row of right for each of left, or -1."""
+    """The row of right for each row of left, or -1."""
     import numpy as np
 
     places = np.full(len(at), -1, dtype=np.int64)
@@ -398,8 +398,8 @@ def _grouped(keys: list[Any]) -> dict[Any, Any]:
     return {key: np.array(rows, dtype=np.int64) for key, rows in groups.items()}
 
 
-def _beside(library: ModuleType, left: Any, right: Any, places: npt.NDArray[np.int64]) -> Any:
-    """Both frames side by side, the rows of right at their places."""
+def _joined(library: ModuleType, left: Any, right: Any, places: npt.NDArray[np.int64]) -> Any:
+    """Both frames side by side, with the matched rows of right."""
     if library.__name__ == "pandas":
         taken = right.reset_index(drop=True).reindex(places)
         return library.concat([left, taken.set_axis(left.index)], axis="columns")

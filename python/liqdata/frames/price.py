@@ -1,4 +1,4 @@
-"""The price that is drawn over a picture: what callers hand in, as times and values."""
+"""Prices to draw over a picture: tables and series of callers as times and values."""
 
 from __future__ import annotations
 
@@ -40,30 +40,30 @@ _PRICES = (
     "a Series or mapping by time, or bars of this coin with 'timestamp' and 'close' "
     "(dicts, a frame, an Arrow table or a mapping of columns)"
 )
-_BARS = ("timestamp", "closes_at", "open", "high", "low", "close", "symbol")  # the columns that are read of bars
+_BARS = ("timestamp", "closes_at", "open", "high", "low", "close", "symbol")  # the columns of bars that are used
 _MINUTE = 60_000
 _NICE = tuple(_MINUTE * minutes for minutes in (1, 5, 15, 30, 60, 120, 240, 360, 720, 1440, 7 * 1440))
 
 
 class Course(NamedTuple):
-    """A price in order of time: each close at its instant, with the bar that it ends where bars were given."""
+    """A price over time: closes sorted by time, and optionally the bars that they end."""
 
     times: Times
     closes: Floats
     bars: tuple[Floats, Floats, Floats] | None = None
     """Open, high and low."""
     span: int | None = None
-    """Milliseconds of a bar."""
+    """Length of a bar in milliseconds."""
 
     def coarser(self, most: int) -> Course:
-        """Give at most about so many closes, each the last of its period, with the bars of whole periods."""
+        """Resample to at most about ``most`` closes, with bars of the longer periods."""
         if len(self.times) <= max(most, 1):
             return self
         whole = int((self.times[-1] - self.times[0]).astype(np.int64))
         span = self.span or 1
         least = max(1, -(-whole // most))
         period = next((nice for nice in _NICE if nice >= least and not nice % span), -(-least // span) * span)
-        # A close belongs to the period that it ends, or lies in.
+        # A close belongs to the period that contains or ends with it.
         places = -(-self.times.astype("datetime64[ms]").astype(np.int64) // period)
         starts = np.flatnonzero(np.concatenate(([True], np.diff(places) > 0)))
         there = ~np.isnan(self.closes)
@@ -81,7 +81,7 @@ class Course(NamedTuple):
 
 
 def course(symbol: str, price: Price, edges: Times | None, what: str = "heatmap") -> Course:
-    """Read the price of a coin, in order of time; the part between the edges of a picture where it has any."""
+    """Read the price of a coin, sorted by time and cut to the edges of a picture."""
     found = _course(symbol, price, what)
     times, closes = found.times, found.closes
     inside = np.ones(len(times), dtype=bool) if edges is None else (times >= edges[0]) & (times <= edges[-1])
@@ -100,7 +100,7 @@ def _refuse(what: str) -> NoReturn:
 
 
 def _course(symbol: str, price: Any, what: str) -> Course:
-    """Tell the kinds of price apart; bars are drawn at their close, one spacing after their open where none is told."""
+    """Read any kind of price; without ``closes_at``, bars close one spacing after their open."""
     columns = _columns(price)
     names = set(getattr(columns, "columns", columns if isinstance(columns, Mapping) else ()))
     if "close" not in names:
@@ -108,8 +108,8 @@ def _course(symbol: str, price: Any, what: str) -> Course:
             _refuse(f"it has columns {sorted(names)} and no 'close'")
         pairs = list(columns.items())
         return Course(*_paired((when for when, _ in pairs), [value for _, value in pairs]))
-    told = next((name for name in ("closes_at", "timestamp") if name in names), None)
-    moments = getattr(columns, "index", None) if told is None else columns[told]
+    column = next((name for name in ("closes_at", "timestamp") if name in names), None)
+    moments = getattr(columns, "index", None) if column is None else columns[column]
     if moments is None:
         _refuse("it has a 'close' and no 'timestamp'")
     times, closes = _paired(moments, columns["close"])
@@ -123,12 +123,12 @@ def _course(symbol: str, price: Any, what: str) -> Course:
     span = None
     if len(times) > 1:
         span = int(np.median(np.diff(np.sort(times)).astype(np.int64)))
-        times = times if told == "closes_at" else times + np.timedelta64(span, "ms")
+        times = times if column == "closes_at" else times + np.timedelta64(span, "ms")
     return Course(times, closes, cast("tuple[Floats, Floats, Floats] | None", bars), span or None)
 
 
 def _columns(price: Any) -> Any:
-    """Give a price as a mapping by time or of columns, or as a frame that knows its index."""
+    """A price as a mapping by time or of columns, or as a frame with an index."""
     if getattr(price, "_picture", None) == "rows":  # Rows, which import this file to draw
         return {name: price[name] for name in price.columns if name in _BARS}
     if isinstance(price, Sequence) and not isinstance(price, str | bytes):
@@ -141,7 +141,7 @@ def _columns(price: Any) -> Any:
 
 
 def _of_rows(rows: Sequence[Any]) -> dict[str, list[Any]]:
-    """Give the columns of dicts that have the keys of the first; those that are not read are left empty."""
+    """The used columns of a list of dicts with equal keys."""
     columns: dict[str, list[Any]] = {}
     for place, row in enumerate(rows):
         if not isinstance(row, Mapping):
@@ -157,7 +157,7 @@ def _of_rows(rows: Sequence[Any]) -> dict[str, list[Any]]:
 
 
 def _of_arrow(price: Any) -> dict[str, Any]:
-    """Give the columns of a polars frame, or of whatever streams Arrow."""
+    """The columns of a polars frame or an Arrow stream."""
     if type(price).__module__.partition(".")[0] == "polars" and hasattr(price, "columns"):
         return {name: price[name] for name in price.columns}
     import pyarrow as pa
@@ -171,14 +171,14 @@ def _of_arrow(price: Any) -> dict[str, Any]:
 
 
 def _cells(column: pa.ChunkedArray) -> Any:
-    """Give Arrow's cells as numpy, missing numbers as NaN; what repeats by its codes as a list."""
+    """Arrow cells as numpy, with NaN for missing numbers; dictionary columns as a list."""
     import pyarrow as pa
 
     return column.to_pylist() if pa.types.is_dictionary(column.type) else column.to_numpy()
 
 
 def _of_coin(symbol: str, symbols: list[Any], bars: int, what: str) -> npt.NDArray[np.bool_]:
-    """Tell which bars are of this coin; some must be."""
+    """Which bars are of this coin; at least one must be."""
     if len(symbols) != bars:
         _refuse(f"it has {bars} closes and {len(symbols)} symbols")
     coins = {name: _core.coin(str(name)) for name in set(symbols)}
@@ -189,13 +189,13 @@ def _of_coin(symbol: str, symbols: list[Any], bars: int, what: str) -> npt.NDArr
 
 
 def _paired(moments: Iterable[Any], closes: Any) -> tuple[Times, Floats]:
-    """Read times and closes, as many of these as of those; a close that is missing is NaN."""
+    """Read equally many times and closes; missing closes are NaN."""
     times = _moments(moments)
     return times, _values(times, closes, "close")
 
 
 def _values(times: Times, cells: Any, name: str) -> Floats:
-    """Read one price for each of these times."""
+    """Read one price per time."""
     try:
         values = np.asarray(_unmasked(cells), dtype=np.float64)
     except (TypeError, ValueError) as error:
@@ -208,7 +208,7 @@ def _values(times: Times, cells: Any, name: str) -> Floats:
 
 
 def _unmasked(cells: Any) -> Any:
-    """Give prices as they are, one that numpy masks and pandas' NA as NaN."""
+    """Replace masked cells and pandas' NA by NaN."""
     if isinstance(cells, np.ma.MaskedArray):
         return np.ma.filled(cells.astype(np.float64), np.nan)
     if isinstance(cells, list | tuple) or getattr(getattr(cells, "dtype", None), "kind", None) == "O":
@@ -234,7 +234,7 @@ def _moments(values: Iterable[Any]) -> Times:
 
 
 def _whole(value: Any) -> Any:
-    """Give an integer back that became a float in a column that has had gaps."""
+    """Convert a whole float back to an integer, which a column with gaps makes of it."""
     if _is_hidden(value):
         return None
     return int(value) if isinstance(value, float) and value.is_integer() else value

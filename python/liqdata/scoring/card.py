@@ -1,4 +1,4 @@
-"""What a run of :func:`liqdata.score` reports: tables, a text and a picture of them."""
+"""The score card: the result of :func:`liqdata.score` as tables, text and picture."""
 
 from __future__ import annotations
 
@@ -59,17 +59,17 @@ KINDS: dict[str, dict[str, str]] = {
 @public_methods
 @dataclass(frozen=True, repr=False)
 class Scorecard:
-    """How well maps tell what was then liquidated; what :func:`liqdata.score` gives.
+    """How well maps predict liquidations; the result of :func:`liqdata.score`.
 
     Parameters
     ----------
     meta : dict
-        ``symbol``, ``period`` and ``reference``; ``start``, ``end``, ``periods``, ``days`` and ``usd`` of what was
-        scored; ``spans`` (start and end of each input), ``left_out`` (periods by reason), ``versions`` (by map),
-        ``variants`` (different maps that this process has scored on the same truth: intervals are not corrected for
-        having chosen among them), ``seed``, ``resamples``, ``simulated``, ``notes``.
+        ``symbol``, ``period`` and ``reference``; ``start``, ``end``, ``periods``, ``days`` and ``usd`` of the scored
+        time; ``spans`` (start and end of each input), ``left_out`` (periods by reason), ``versions`` (by map),
+        ``variants`` (number of different maps that this process has scored on the same truth; intervals are not
+        corrected for this choice), ``seed``, ``resamples``, ``simulated``, ``notes``.
     tables : dict
-        The rows of each table, column by column.
+        The columns of each table.
 
     Examples
     --------
@@ -105,32 +105,33 @@ class Scorecard:
     tables: dict[str, dict[str, list[Any]]]
 
     def rows(self) -> Rows[Any]:
-        """The scores of the maps that were given, by state and side.
+        """The scores of the maps, by state and side.
 
         Returns
         -------
         Rows
-            ``map``; ``state``: ``frozen`` (as the map stood when the period opened) or ``refreshed`` (with what was
-            added inside it); ``side``: ``long``, ``short`` or ``both``; ``n`` periods; ``usd`` realised; ``ig`` with
-            ``ig_low`` and ``ig_high``: nats per liquidated USD of the map alone over the weak path; ``dig`` likewise:
-            of the reference with the map over the reference; ``spearman``; ``top1``, ``top5``, ``top10``: share of
-            the USD in the highest predicted 1, 5 and 10 % of periods; ``calibration``: predicted over realised USD.
+            ``map``; ``state``: ``frozen`` (the map as of the open of the period) or ``refreshed`` (including changes
+            inside the period); ``side``: ``long``, ``short`` or ``both``; ``n`` periods; reported ``usd``; ``ig`` with
+            ``ig_low`` and ``ig_high``: information gain of the map over the weak path, in nats per liquidated USD;
+            ``dig`` likewise: of reference and map over the reference; ``spearman``; ``top1``, ``top5``, ``top10``:
+            share of the USD in the 1, 5 and 10 % of periods with the highest prediction; ``calibration``: predicted
+            over reported USD.
 
         Examples
         --------
-        >>> def best(card):  # of liqdata.score; the class has one
+        >>> def best(card):  # the result of liqdata.score
         ...     frozen = [row for row in card.rows() if row["state"] == "frozen" and row["side"] == "both"]
         ...     return max(frozen, key=lambda row: row["dig"])["map"]
         """
         return self._rows("rows")
 
     def references(self) -> Rows[Any]:
-        """The same columns for the three paths, each map's nulls, and baselines.
+        """The scores of the three paths, the null models of each map, and the baselines.
 
         Returns
         -------
         Rows
-            ``state`` is ``path`` for a path.
+            Columns as in :meth:`rows`; ``state`` is ``path`` for a path.
 
         Examples
         --------
@@ -140,7 +141,7 @@ class Scorecard:
         return self._rows("references")
 
     def deciles(self) -> Rows[Any]:
-        """Calibration by tenths of the periods, from those with the least predicted to those with the most.
+        """Calibration by deciles of the prediction.
 
         Returns
         -------
@@ -150,35 +151,35 @@ class Scorecard:
 
         Examples
         --------
-        >>> def highest(card):  # predicted over realised USD where most was predicted
+        >>> def highest(card):  # calibration of the highest predictions
         ...     return [row["calibration"] for row in card.deciles() if row["decile"] == 10]
         """
         return self._rows("deciles")
 
     def paired(self) -> Rows[Any]:
-        """Differences of the maps, two by two, on the same days.
+        """Differences between pairs of maps, on the same days.
 
         Returns
         -------
         Rows
-            ``map``, ``other``, ``state``, ``side``; ``ig`` and ``dig``: of ``map`` less that of ``other``,
-            each with its interval.
+            ``map``, ``other``, ``state``, ``side``; ``ig`` and ``dig`` of ``map`` minus those of ``other``,
+            with intervals.
 
         Examples
         --------
-        >>> def better(card):  # pairs of which one is surely the better
+        >>> def better(card):  # pairs with a significant difference
         ...     return [(row["map"], row["other"]) for row in card.paired() if row["dig_low"] > 0]
         """
         return self._rows("paired")
 
     def kappa(self) -> Rows[Any]:
-        """What share of the USD that each map held in the way was realised, week by week.
+        """The reported share of the USD that each map predicted, by week.
 
         Returns
         -------
         Rows
-            ``map``, ``state``, ``side``, ``week`` (Monday, epoch ms), ``swept_usd`` as the map tells them,
-            ``realised_usd``, ``kappa``: realised over swept.
+            ``map``, ``state``, ``side``, ``week`` (Monday, epoch ms), ``swept_usd`` (of the map),
+            ``realised_usd``, ``kappa``: their ratio.
 
         Examples
         --------
@@ -188,15 +189,15 @@ class Scorecard:
         return self._rows("kappa")
 
     def checks(self) -> Rows[Any]:
-        """What looks wrong with the realised USD themselves.
+        """Checks of the reported USD.
 
         Returns
         -------
         Rows
-            ``check``: ``part of the period`` (USD per fresh extreme in each part of it), ``time of the day``
-            (USD per unit of excursion), ``parts against wholes`` (where shorter periods were given, too); ``slot``,
-            ``n``, ``usd``, ``relative`` (1 is usual, or sums of parts over wholes), ``differing`` (share of wholes that
-            differ from their parts by more than 1 %), ``odd`` (relative below 0.6 or above 1.67).
+            ``check``: ``part of the period`` (USD per new extreme in each part), ``time of the day`` (USD per unit of
+            excursion) or ``parts against wholes`` (if shorter periods were given, too); ``slot``, ``n``, ``usd``,
+            ``relative`` (1 is normal; or sums of parts over wholes), ``differing`` (share of wholes that differ from
+            their parts by more than 1 %), ``odd`` (relative below 0.6 or above 1.67).
 
         Examples
         --------
@@ -212,16 +213,16 @@ class Scorecard:
         return made
 
     def to_markdown(self) -> str:
-        """The card as text.
+        """The card as Markdown.
 
         Returns
         -------
         str
-            Markdown: what was scored, the maps, the references, differences, deciles, weekly kappa, checks.
+            Inputs, maps, references, differences, deciles, weekly kappa and checks.
 
         Examples
         --------
-        >>> def kept(card, path):
+        >>> def save(card, path):
         ...     path.write_text(card.to_markdown(), encoding="utf-8")
         """
         from . import text
@@ -229,7 +230,7 @@ class Scorecard:
         return text.markdown(self)
 
     def plot(self, ax: Axes | None = None) -> Axes:
-        """Draw what each map adds to the reference, with intervals, its nulls beside it. Needs ``liqdata[plot]``.
+        """Draw the gain of each map over the reference, with intervals and null models. Needs ``liqdata[plot]``.
 
         Parameters
         ----------
@@ -242,7 +243,7 @@ class Scorecard:
 
         Examples
         --------
-        >>> def drawn(card, path):
+        >>> def draw(card, path):
         ...     card.plot().figure.savefig(path)
         """
         from . import picture
@@ -260,5 +261,5 @@ class Scorecard:
 
 
 def columns_of(name: str, lines: Sequence[Mapping[str, Any]]) -> dict[str, list[Any]]:
-    """Lines of one table, column by column."""
+    """The columns of a table, from its rows."""
     return {column: [line[column] for line in lines] for column in KINDS[name]}

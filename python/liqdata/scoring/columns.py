@@ -1,4 +1,4 @@
-"""Columns of the tables that are scored with: as numpy arrays, each cell that is not what it should be refused."""
+"""Input tables of scores: columns as checked numpy arrays."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _SECONDS = (10**9, 10**11)  # as in liqdata.calls.arguments
 
 
 def rows(columns: Mapping[str, tuple[str, Any]]) -> Rows[Any]:
-    """Rows of plain columns, each given as its kind (``text``, ``float``, ``int``, ``time`` or ``bool``) and cells."""
+    """Make rows of columns, each a pair of kind (``text``, ``float``, ``int``, ``time``, ``bool``) and cells."""
     state: list[tuple[str, str, Any, None]] = []
     length = 0
     for name, (kind, cells) in columns.items():
@@ -42,23 +42,23 @@ def rows(columns: Mapping[str, tuple[str, Any]]) -> Rows[Any]:
             state.append((name, kind, ([places[text] for text in plain], names), None))
         else:
             state.append((name, kind, plain, None))
-    made = _core.Table._restore(state, length)  # noqa: SLF001 - how the native half makes a table of columns
+    made = _core.Table._restore(state, length)  # noqa: SLF001 - the native constructor from columns
     return Rows(made, decimals="float")
 
 
 def refuse(parameter: str, what: str, allowed: str) -> NoReturn:
-    """Raise the error of a parameter."""
+    """Raise :class:`~liqdata.BadQuery` for a parameter."""
     raise BadQuery(f"{parameter}: {what}; allowed: {allowed}", parameter=parameter)
 
 
 class Table:
-    """A table as it was handed in, asked for its columns."""
+    """An input table, read column by column."""
 
     def __init__(self, value: Any, parameter: str) -> None:
         self.parameter = parameter
-        held = table(value, parameter)
-        columns = held if isinstance(held, dict) else _taken(held, parameter)
-        self._columns = {name: _seen(cells) for name, cells in columns.items()}
+        data = table(value, parameter)
+        columns = data if isinstance(data, dict) else _columns_of(data, parameter)
+        self._columns = {name: _unmasked(cells) for name, cells in columns.items()}
 
     def __contains__(self, name: str) -> bool:
         return name in self._columns
@@ -72,7 +72,7 @@ class Table:
         return len(next(iter(self._columns.values()), ()))
 
     def need(self, *names: str) -> None:
-        """Refuse a table that lacks one of these columns, or whose columns differ in length."""
+        """Refuse a table without these columns, or with columns of different lengths."""
         for name in names:
             if name not in self._columns:
                 refuse(self.parameter, f"column {name!r} is missing", f"the columns {', '.join(names)}")
@@ -81,7 +81,7 @@ class Table:
             refuse(self.parameter, f"columns of {sorted(lengths)} rows", "columns of one length")
 
     def floats(self, name: str, *, least: float | None = None, unknown: bool = False) -> Floats:
-        """Real numbers, not less than ``least``; NaN and missing ones only where they may be ``unknown``."""
+        """Real numbers from ``least`` on; NaN and missing ones only with ``unknown``."""
         cells = self._columns[name]
         array = np.asarray(cells)
         if array.dtype.kind in "iuf":
@@ -108,11 +108,11 @@ class Table:
         refuse(self.parameter, f"column {name!r}, row {row}: {cell!r} is not a number", "numbers, or numbers as text")
 
     def cells(self, name: str) -> Any:
-        """A column as it was handed in."""
+        """A column, unchanged."""
         return self._columns[name]
 
     def instants(self, name: str) -> Millis:
-        """Epoch milliseconds."""
+        """A column of instants, as epoch milliseconds."""
         cells = self._columns[name]
         array = np.asarray(cells)
         if array.dtype.kind == "M":
@@ -134,7 +134,7 @@ class Table:
         return found
 
     def texts(self, name: str) -> list[str]:
-        """Text."""
+        """A column of text."""
         found = []
         for row, cell in enumerate(self._columns[name]):
             if not isinstance(cell, str):
@@ -143,7 +143,7 @@ class Table:
         return found
 
     def spans(self, name: str) -> Millis:
-        """Lengths of time in milliseconds."""
+        """A column of durations, in milliseconds."""
         cells = self._columns[name]
         array = np.asarray(cells)
         if array.dtype.kind == "m":
@@ -161,7 +161,7 @@ LENGTHS = 'whole minutes, such as "30m", "1h", a timedelta, or milliseconds'
 
 
 def span(value: Any) -> int | None:
-    """Milliseconds of a length of time in whole minutes; ``None`` where it is none."""
+    """Milliseconds of a duration in whole minutes; ``None`` for anything else."""
     found: int | None = None
     if isinstance(value, str):
         found = _core.span(value)
@@ -172,41 +172,41 @@ def span(value: Any) -> int | None:
     return found if found is not None and found > 0 and not found % MINUTE else None
 
 
-def mine(held: Table, symbol: str) -> Flags | None:
-    """Which rows are of a coin; ``None`` where the table names no coins."""
-    if "symbol" not in held:
+def mine(data: Table, symbol: str) -> Flags | None:
+    """Which rows are of a coin; ``None`` if the table has no column of coins."""
+    if "symbol" not in data:
         return None
-    texts = held.texts("symbol")
+    texts = data.texts("symbol")
     coins = {text: _core.coin(text) for text in set(texts)}
     names = np.asarray([coins[text] for text in texts], dtype=object)
     chosen: Flags = names == symbol
     if not chosen.any():
         seen = sorted(set(names.tolist()))[:5]
         what = f"none of its rows is of {symbol!r}" + ("" if seen else ", it is empty")
-        refuse(held.parameter, what, f"rows of it; there are {seen}" if seen else "rows of it")
+        refuse(data.parameter, what, f"rows of it; there are {seen}" if seen else "rows of it")
     return chosen
 
 
-def _taken(held: Any, parameter: str) -> dict[str, Any]:
-    """The columns of rows of our own, of a polars frame, or of whatever streams Arrow."""
-    if isinstance(held, _core.Table):
-        kinds = dict(zip(held.names(), held.kinds(), strict=True))
+def _columns_of(data: Any, parameter: str) -> dict[str, Any]:
+    """The columns of our rows, of a polars frame, or of an Arrow stream."""
+    if isinstance(data, _core.Table):
+        kinds = dict(zip(data.names(), data.kinds(), strict=True))
         return {
-            name: held.objects(name, "text") if kind == "text" else held.array(name) for name, kind in kinds.items()
+            name: data.objects(name, "text") if kind == "text" else data.array(name) for name, kind in kinds.items()
         }
-    if type(held).__module__.partition(".")[0] == "polars" and hasattr(held, "columns"):
-        return {name: held[name].to_numpy() for name in held.columns}
+    if type(data).__module__.partition(".")[0] == "polars" and hasattr(data, "columns"):
+        return {name: data[name].to_numpy() for name in data.columns}
     try:
         import pyarrow as pa
     except ImportError:
-        refuse(parameter, f"a {type(held).__name__} needs pyarrow to be read", "pandas, polars, or columns of arrays")
+        refuse(parameter, f"a {type(data).__name__} needs pyarrow to be read", "pandas, polars, or columns of arrays")
     pandas_first()
-    arrow = pa.table(held)
+    arrow = pa.table(data)
     return {name: _cells(arrow[name]) for name in arrow.column_names}
 
 
-def _seen(cells: Any) -> Any:
-    """The cells of a list, ``None`` for those that numpy masks or pandas calls NA; any other column as it is."""
+def _unmasked(cells: Any) -> Any:
+    """The cells of a list, with ``None`` for masked and NA cells; other columns unchanged."""
     if not isinstance(cells, list | tuple):
         return cells
     hidden = {"MaskedConstant", "NAType"}

@@ -1,4 +1,4 @@
-"""The tables of a card: every prediction against the weak path, the reference and each other, on the same days."""
+"""The tables of a card: predictions against the weak path, the reference and each other, on the same days."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _MONDAY = 4 * DAY  # the epoch was a Thursday
 
 
 class Scored(NamedTuple):
-    """One prediction on the card: what it is called, and what it came to, (n, 2) each."""
+    """One prediction on the card, with arrays of shape (n, 2)."""
 
     name: str
     state: str
@@ -32,12 +32,12 @@ class Scored(NamedTuple):
     crossed: Floats
 
     def head(self, side: str) -> Line:
-        """The cells that name a line."""
+        """The cells that identify a row."""
         return {"map": self.name, "state": self.state, "side": side}
 
 
 class Comparison(NamedTuple):
-    """What predictions are compared on."""
+    """The data on which predictions are compared."""
 
     path: Path
     known: Paths
@@ -47,7 +47,7 @@ class Comparison(NamedTuple):
     drawn: gain.Resampled
 
     def tables(self, maps: list[Scored], others: list[Scored]) -> dict[str, list[Line]]:
-        """All tables but the checks of the truth; each line is about one side or both."""
+        """All tables except the checks of the truth; a row covers one side or both."""
         paths = [
             Scored(name, "path", predicted, predicted, predicted)
             for name, predicted in zip(trial.PATHS, self.known, strict=False)
@@ -62,7 +62,7 @@ class Comparison(NamedTuple):
         }
 
     def _line(self, one: Scored, side: str) -> Line:
-        # A null begins later than its map.
+        # Nulls start later than their map.
         there: Flags = np.isfinite(one.alone.sum(axis=1))
         rows = self.rows & there
         places = SIDES[side]
@@ -81,20 +81,20 @@ class Comparison(NamedTuple):
         }
 
     def _calibration(self, one: Scored, rows: Flags, places: list[int]) -> float:
-        """What was told over what was realised: of a path as it is, of a map on the level of the days before."""
+        """Predicted over reported USD; maps are first scaled to the level of the previous days."""
         if one.state == "path":
             return _ratio(float(one.alone[rows][:, places].sum()), float(self.path.usd[rows][:, places].sum()))
         calendar = fit.Calendar.of(self.path.opens, self.path.period)
-        told, seen = 0.0, 0.0
+        predicted, seen = 0.0, 0.0
         for place in places:
             levelled = fit.levelled(one.crossed[:, place], self.path.usd[:, place], calendar)[rows]
             there = np.isfinite(levelled)
-            told += float(levelled[there].sum())
+            predicted += float(levelled[there].sum())
             seen += float(self.path.usd[rows, place][there].sum())
-        return _ratio(told, seen)
+        return _ratio(predicted, seen)
 
     def _pair(self, left: Scored, right: Scored, side: str) -> Line:
-        """The gain of one over the other, which is the difference of their gains over anything."""
+        """The gain of one prediction over another: the difference of their gains over any reference."""
         places = SIDES[side]
         usd = self.path.usd[:, places]
         return {
@@ -111,9 +111,9 @@ class Comparison(NamedTuple):
         y, mu = self.path.usd[self.rows][:, places].ravel(), one.alone[self.rows][:, places].ravel()
         found = []
         for place, part in enumerate(np.array_split(np.argsort(mu, kind="stable"), 10), 1):
-            told, seen = float(mu[part].sum()), float(y[part].sum())
-            line = {**one.head(side), "decile": place, "n": len(part), "predicted_usd": told, "realised_usd": seen}
-            found.append({**line, "calibration": _ratio(told, seen)})
+            predicted, seen = float(mu[part].sum()), float(y[part].sum())
+            line = {**one.head(side), "decile": place, "n": len(part), "predicted_usd": predicted, "realised_usd": seen}
+            found.append({**line, "calibration": _ratio(predicted, seen)})
         return found
 
     def _weekly(self, one: Scored, side: str) -> list[Line]:

@@ -1,7 +1,7 @@
-"""How an estimate stands against positions that are known: simulated ones, or measured ones given as a table.
+""":func:`liqdata.score_truth`: compares maps with known positions.
 
-Nobody publishes all open positions, so a map can be held against them only where they are simulated, or where some of
-them are public. What is compared is USD by distance from the price, side by side.
+No exchange publishes all open positions, so the positions are simulated, or a measured part of all. USD are compared by
+distance from the price, for each side.
 """
 
 from __future__ import annotations
@@ -31,18 +31,18 @@ if TYPE_CHECKING:
     from liqdata.types import Progress, TruthRow
 
     from .columns import Flags, Floats
-    from .maps.curves import Held
+    from .maps.curves import MapCurves
 
 __all__ = ["score_truth"]
 
 BIN = 0.005
 REACH = 0.30
 SNAPSHOTS = 24
-"""So many snapshots of what a market has seen are held against its maps."""
+"""Number of snapshots of observed positions that are compared."""
 
 NEAR = (0.01, 0.02, 0.05, 0.10)
 APART = 0.02
-"""The prices of a snapshot and of the market differ by no more: within a bar or two the price moves less as a rule."""
+"""Largest relative difference between the prices of a snapshot and of the market."""
 
 EDGES = np.round(np.arange(0.0, REACH + BIN / 2, BIN), 9)
 SIDES = ("long", "short")
@@ -57,52 +57,48 @@ def score_truth(
     model: Literal[2] | Model | None = None,
     progress: Progress = False,
 ) -> Rows[TruthRow]:
-    """Hold the seven-day map against positions that are known.
+    """Compare the seven-day map with known positions.
 
-    USD are counted by the distance of the liquidation price from the current price, as a share of the current price:
-    in 60 bins of 0.5 % from 0 to 30 %, each side by itself. A cell of the map that reaches over an edge is divided
-    there in proportion. What lies farther out than 30 % enters nothing.
+    USD are summed by the distance of the liquidation price from the current price, in 60 bins of 0.5 % from 0 to 30 %,
+    for each side. Map cells are split at bin edges in proportion. Distances above 30 % are ignored.
 
     Parameters
     ----------
     market : Market
-        Whose map. Where it is simulated and no positions are given, its :meth:`Market.true_positions` are the truth,
-        each with its USD at its liquidation price, as the map counts them. Where it has seen positions of single
-        accounts (:meth:`Market.positions`) those are: of up to 24 snapshots, the last and others an hour apart and
-        more, each with its USD at its liquidation price.
+        The market of the map. Without ``positions``, the truth is :meth:`Market.true_positions` of a simulated market,
+        or the observed :meth:`Market.positions` of an archive: up to 24 snapshots at least an hour apart. USD of a
+        position are those at its liquidation price.
     positions : table, optional
         Measured positions, as pandas, polars, pyarrow or a dict of columns: ``timestamp`` (or ``t``) of the snapshot,
-        ``side``, ``price`` (where it is liquidated), ``value_usd`` (or ``value``); if known ``current_price`` (or
-        ``cur``), the price that the snapshot was taken at, and ``symbol`` (coin). Every snapshot is held against the
-        map as of its instant.
+        ``side``, ``price`` (liquidation price), ``value_usd`` (or ``value``); optionally ``current_price`` (or ``cur``)
+        at the snapshot, and ``symbol`` (coin). Every snapshot is compared with the map as of its instant.
     symbols : str or sequence of str, optional
-        Coins; by default those of the positions, else all of the market's.
+        Coins; by default those of the positions, else all of the market.
     model : 2 or Model, optional
-        What the map is made with; 2 by default. Its USD must be of exposed open interest.
+        The model of the map, 2 by default; it must have the exposed view.
     progress : bool or callable
-        Show a bar of the coins (with tqdm, on a terminal or in a notebook), or tell a function how many are done and of
-        how many.
+        Show a progress bar of the coins (needs tqdm; on a terminal or in a notebook), or call a function with the
+        number of coins done and the total.
 
     Returns
     -------
     Rows
-        One row per coin and side: ``symbol``; ``side``; ``overlap``: the sum over the bins of the smaller of two
-        shares, the map's USD of the bin over its USD within 30 %, and likewise of the positions, 0 to 1;
-        ``rank_correlation``: Spearman's, over the 60 bins; ``ratio_1pct``, ``ratio_2pct``, ``ratio_5pct``,
-        ``ratio_10pct``: USD of the map over USD of the positions, both within that distance; where only some positions
-        were measured, that is more than 1 by nature. Of several snapshots ``overlap`` and ``rank_correlation`` are
-        means over those with positions of that side within 30 %, and a ratio is one of sums. NaN where there are none.
-        ``meta`` has ``truth`` (``simulated`` or ``measured``), the map's ``version`` (:attr:`Model.version`), ``bin``,
-        ``reach``, ``snapshots`` (by coin) and ``left_out``: the coin and instant of each snapshot that was not used,
-        and why: its price differs from the market's by more than 2 %, or the market has no map then. Of positions that
-        the market has seen also ``seen_share``, their least share of open interest by coin (``None`` where that is not
-        known), and ``unplaced_usd``: what of them has no liquidation price on its side of the price and enters nothing.
+        One row per coin and side: ``symbol``; ``side``; ``overlap``, the sum over bins of the smaller share of USD, of
+        the map or of the positions, 0 to 1; ``rank_correlation`` (Spearman) over the 60 bins; ``ratio_1pct``,
+        ``ratio_2pct``, ``ratio_5pct``, ``ratio_10pct``: USD of the map over USD of the positions within that distance,
+        naturally above 1 if only some positions were measured. Over several snapshots with positions of that side,
+        ``overlap`` and ``rank_correlation`` are means and the ratios are ratios of sums; NaN without any. ``meta`` has
+        ``truth`` (``simulated`` or ``measured``), ``version`` (:attr:`Model.version`), ``bin``, ``reach``,
+        ``snapshots`` (by coin) and ``left_out``: coin, instant and reason of each unused snapshot (a price more than 2
+        % off the market's, or no map at that time). For observed positions also ``seen_share``, the smallest share of
+        open interest by coin (``None`` if unknown), and ``unplaced_usd`` of positions without a liquidation price on
+        their side of the price, which are ignored.
 
     Raises
     ------
     BadQuery
-        For a market whose positions nobody knows, a table without what it needs, a position on the wrong side of the
-        price, positions of which no snapshot can be used, or a model that does not count open interest.
+        For a market without known positions, a table without the needed columns, a position on the wrong side of the
+        price, positions without a usable snapshot, and a model with another view.
 
     Examples
     --------
@@ -119,11 +115,11 @@ def score_truth(
     if positions is None and not market.simulated:
         seen = _Seen.of(market, symbols)
         if seen is None:
-            what = "nobody knows those of a market that is not simulated, and it has seen none of a coin with bars"
+            what = "they are unknown in a market that is not simulated, and it has observed none of a coin with bars"
             refuse("positions", what, "a table of measured positions")
         positions = seen.table
     version = _version(model)
-    # Never what is answered by default, which may be the expected view.
+    # Set explicitly: the default of `liqmap` may be the expected view.
     model = 2 if model is None else model
     measured = None if positions is None else _Measured.of(positions)
     coins = _coins(market, symbols, measured)
@@ -166,7 +162,7 @@ def _version(model: Literal[2] | Model | None) -> str:
 
 
 class Compared(NamedTuple):
-    """USD of a map and of positions: by bin, and within each of the near distances."""
+    """USD of a map and of positions, by bin and within each near distance."""
 
     map_bins: Floats
     true_bins: Floats
@@ -177,7 +173,7 @@ class Compared(NamedTuple):
 class _Measured(NamedTuple):
     """Measured positions, row by row."""
 
-    held: Table
+    data: Table
     timestamp: Any
     long: Flags
     price: Floats
@@ -186,24 +182,24 @@ class _Measured(NamedTuple):
 
     @classmethod
     def of(cls, positions: Any) -> _Measured:
-        held = Table(positions, "positions")
-        time = "t" if "t" in held and "timestamp" not in held else "timestamp"
-        value = "value" if "value" in held and "value_usd" not in held else "value_usd"
-        held.need(time, "side", "price", value)
-        own = next((name for name in ("current_price", "cur") if name in held), None)
-        current = None if own is None else held.floats(own, least=0.0)
+        data = Table(positions, "positions")
+        time = "t" if "t" in data and "timestamp" not in data else "timestamp"
+        value = "value" if "value" in data and "value_usd" not in data else "value_usd"
+        data.need(time, "side", "price", value)
+        own = next((name for name in ("current_price", "cur") if name in data), None)
+        current = None if own is None else data.floats(own, least=0.0)
         return cls(
-            held,
-            held.instants(time),
-            _longs(held),
-            held.floats("price", least=0.0),
-            held.floats(value, least=0.0),
+            data,
+            data.instants(time),
+            _longs(data),
+            data.floats("price", least=0.0),
+            data.floats(value, least=0.0),
             current,
         )
 
 
 class _Seen(NamedTuple):
-    """Positions that the market itself has seen, as a table of measured ones."""
+    """Observed positions of the market, as a table of measured ones."""
 
     table: dict[str, list[Any]]
     share: dict[str, float | None]
@@ -218,9 +214,9 @@ class _Seen(NamedTuple):
         for coin in _coins(market, symbols, None):
             for found in _snapshots(market, coin):
                 at, now = millis_of(found.meta["snapshot"]), _valued_at(found)
-                told = found.meta["seen_share"]
-                least = share.get(coin, told)
-                share[coin] = None if told is None or least is None else min(told, least)
+                share_now = found.meta["seen_share"]
+                least = share.get(coin, share_now)
+                share[coin] = None if share_now is None or least is None else min(share_now, least)
                 for row in found:
                     price, qty = row["liquidation_price"], float(row["qty"])
                     if price is None or (float(price) < now) != (row["side"] == "LONG"):
@@ -244,16 +240,16 @@ def _snapshots(market: Market, coin: str) -> Iterator[Rows[Any]]:
 
 
 def _valued_at(found: Rows[Any]) -> float:
-    """The price that a snapshot was taken at, of its largest position."""
+    """The price at a snapshot, from its largest position."""
     largest = max(found, key=lambda row: row["value_usd"])
     return float(largest["value_usd"]) / float(largest["qty"])
 
 
-def _longs(held: Table) -> Flags:
-    sides = [side.lower() for side in held.texts("side")]
+def _longs(data: Table) -> Flags:
+    sides = [side.lower() for side in data.texts("side")]
     wrong = next((row for row, side in enumerate(sides) if side not in SIDES), None)
     if wrong is not None:
-        refuse(held.parameter, f"column 'side', row {wrong}: {sides[wrong]!r} is no side", "long and short")
+        refuse(data.parameter, f"column 'side', row {wrong}: {sides[wrong]!r} is no side", "long and short")
     return np.asarray([side == "long" for side in sides], dtype=np.bool_)
 
 
@@ -263,11 +259,11 @@ def _coins(market: Market, symbols: str | Sequence[str] | None, measured: _Measu
         coins = list(dict.fromkeys(_core.coin(str(symbol)) for symbol in named))
         if not coins:
             refuse("symbols", "there are none", "coins, such as 'BTC'")
-    elif measured is not None and "symbol" in measured.held:
-        coins = list(dict.fromkeys(_core.coin(symbol) for symbol in measured.held.texts("symbol")))
+    elif measured is not None and "symbol" in measured.data:
+        coins = list(dict.fromkeys(_core.coin(symbol) for symbol in measured.data.texts("symbol")))
     else:
         coins = market.symbols
-    if measured is not None and "symbol" not in measured.held and len(coins) != 1:
+    if measured is not None and "symbol" not in measured.data and len(coins) != 1:
         what = f"the positions do not say which of {coins} they are of"
         refuse("symbols", what, "one coin, or positions with a column 'symbol'")
     return coins
@@ -282,14 +278,14 @@ def _pairs(
 ) -> Iterator[dict[str, Compared]]:
     """The map and the positions of each instant, by side."""
     if measured is None:
-        held = Table(market.true_positions(coin), "positions")
+        data = Table(market.true_positions(coin), "positions")
         grid = market.liqmap(coin, "7d", model=model)
-        liquidated_at = held.floats("liquidation_price")
+        liquidated_at = data.floats("liquidation_price")
         price = grid.current_price
-        usd = held.floats("qty") * liquidated_at
-        yield against(spread(of_map(grid, 0), price), price, _longs(held), liquidated_at, usd)
+        usd = data.floats("qty") * liquidated_at
+        yield against(spread(of_map(grid, 0), price), price, _longs(data), liquidated_at, usd)
         return
-    of_coin = mine(measured.held, coin)
+    of_coin = mine(measured.data, coin)
     chosen = np.ones(len(measured.price), dtype=np.bool_) if of_coin is None else of_coin
     for at in np.unique(measured.timestamp[chosen]).tolist():
         of = chosen & (measured.timestamp == at)
@@ -313,8 +309,8 @@ def _pairs(
         yield against(mapped, price, measured.long[of], measured.price[of], measured.usd[of])
 
 
-def spread(curves: Held, now: float) -> dict[str, Floats]:
-    """USD of a map within each edge of the bins and each of the near distances from its price, by side."""
+def spread(curves: MapCurves, now: float) -> dict[str, Floats]:
+    """USD of a map from its price to each bin edge and near distance, by side."""
     return {
         "long": np.asarray([curves.long.over(now * (1.0 - edge)) for edge in (*EDGES, *NEAR)]),
         "short": np.asarray([curves.short.under(now * (1.0 + edge)) for edge in (*EDGES, *NEAR)]),
@@ -324,7 +320,7 @@ def spread(curves: Held, now: float) -> dict[str, Floats]:
 def against(
     mapped: dict[str, Floats], price: float, long: Flags, liquidated_at: Floats, usd: Floats
 ) -> dict[str, Compared]:
-    """USD of both by distance; each is measured from the price it was made at."""
+    """USD of the map and of the positions by distance, each from its own price."""
     distances = np.abs(liquidated_at / price - 1.0)
     found = {}
     for side, of in (("long", long), ("short", ~long)):
@@ -336,7 +332,7 @@ def against(
 
 
 def scores(pairs: Sequence[Compared]) -> dict[str, float]:
-    """What a row of the answer says of some pairs."""
+    """The scores of one coin and side."""
     known = [pair for pair in pairs if pair.true_bins.sum() > 0]
     nan = float("nan")
     overlaps = [_overlap(pair) for pair in known]

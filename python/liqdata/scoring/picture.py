@@ -1,4 +1,4 @@
-"""A card as one picture: what each map adds to the reference, beside what its nulls and the baselines add."""
+"""Score cards as pictures: the gain of each map, its nulls and the baselines over the reference."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ _MAP = "#f2b134"
 
 
 def picture(card: Scorecard) -> Figure:
-    """Draw a card on a figure of its own, without a window system."""
+    """Draw a card on a new figure, without a window system."""
     figure = Figure(figsize=(12, 6.75), dpi=150, layout="constrained")
     scores(card, paper.dress(figure))
     return figure
 
 
 def scores(card: Scorecard, ax: Axes | None = None) -> Axes:
-    """Draw dIG with its interval, one line each, maps above, both sides together."""
+    """Draw the gain over the reference with its interval, maps first, over both sides."""
     ax = paper.fresh() if ax is None else ax
     lines: list[tuple[dict[str, Any], str]] = [(row, _MAP) for row in card.rows() if row["side"] == "both"]
     lines += [
@@ -43,8 +43,8 @@ def scores(card: Scorecard, ax: Axes | None = None) -> Axes:
     ax.axvline(0.0, color=colours.NOW, linestyle=(0, (5, 3)), linewidth=1.1)
     ax.set_yticks(range(len(names)), names)
     ax.invert_yaxis()
-    ax.set_xlabel(f"nats per liquidated USD over the {card.meta['reference']} path, 95 % of days drawn anew")
-    # The names of the lines stand to the left of what a title may be as wide as.
-    said = textwrap.fill(text.head(card), 90)
-    ax.set_title(f"liquidation maps scored\n{said}", loc="left", fontsize=10, color=ax.yaxis.label.get_color())
+    ax.set_xlabel(f"nats per liquidated USD over the {card.meta['reference']} path, 95 % of resampled days")
+    # Wrap the title, because the row labels take up width to its left.
+    title = textwrap.fill(text.head(card), 90)
+    ax.set_title(f"liquidation maps scored\n{title}", loc="left", fontsize=10, color=ax.yaxis.label.get_color())
     return ax

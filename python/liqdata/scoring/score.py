@@ -1,4 +1,4 @@
-"""The public door: maps and what was realised in, a card out."""
+""":func:`liqdata.score`: scores maps against reported liquidations."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
 __all__ = ["score"]
 
-_TRIED: dict[bytes, set[bytes]] = {}  # what this process has scored, by truth: digests of both
+_TRIED: dict[bytes, set[bytes]] = {}  # digests of the predictions that this process has scored, by digest of the truth
 
 
 @overload
@@ -88,48 +88,47 @@ def score(
     progress: Progress = False,
     client: object = None,
 ) -> Scorecard | dict[str, Scorecard]:
-    """Score maps of liquidations against what was then liquidated, given where the price went.
+    """Score liquidation maps against reported liquidations, given the path of the price.
 
-    Of each period a map is asked what it held between the price at the open and the period's extremes, as it stood at
-    the open. That is put on the scale of what was realised and held against what the path of the price tells by itself;
-    everything that is fitted is fitted on the past alone, anew each UTC day. ``docs/scoring.md`` has every formula.
+    The prediction for a period is the USD of the map between the price at the open and the period's extremes, as of the
+    open. It is scaled to the reported USD and compared with what the price path alone predicts. All fits use only the
+    past and are repeated each UTC day. ``docs/scoring.md`` has every formula.
 
     Parameters
     ----------
     maps
-        What is scored: a market (model 2), a :class:`~liqdata.Model` (on ``bars`` and
-        ``open_interest``; one in the expected view is fitted to ``realised``, from the past alone), a function that is
-        given an instant (UTC datetime) and gives the :class:`~liqdata.LiquidationMap` or :class:`~liqdata.Heatmap`
-        known then (or ``None``), maps or pairs of an instant and a map, rows of ``market.maps()``, or a mapping of
-        several of these by name.
+        What is scored: a market (model 2); a :class:`~liqdata.Model` (on ``bars`` and ``open_interest``; one in the
+        expected view is fitted to the past of ``realised``); a function that takes an instant (UTC datetime) and
+        returns the :class:`~liqdata.LiquidationMap` or :class:`~liqdata.Heatmap` known then (or ``None``); maps, or
+        pairs of an instant and a map; rows of ``market.maps()``; or a mapping of several of these by name.
     realised
-        A table with ``timestamp`` (open of the period), ``long_usd``, ``short_usd`` and optionally ``symbol`` (coin)
-        and ``interval``, its periods as long as ``period`` or parts of it; or orders as :class:`~liqdata.Market` takes
-        them. USD. A period without a row is unknown and not scored.
+        Reported USD: a table with ``timestamp`` (open of the period), ``long_usd``, ``short_usd`` and optionally
+        ``symbol`` (coin) and ``interval``, with periods of ``period`` or parts of it; or orders as for
+        :class:`~liqdata.Market`. A period without a row is unknown and not scored.
     bars : table, optional
-        ``timestamp`` (open), ``high``, ``low``, ``close`` and optionally ``volume`` and ``symbol`` (coin), as long as
-        the period or, better, 15 or 5 minutes. Those of ``maps`` by default where that is a market.
+        ``timestamp`` (open), ``high``, ``low``, ``close`` and optionally ``volume`` and ``symbol`` (coin), of the
+        length of the period or, better, 15 or 5 minutes. By default those of ``maps``, if it is a market.
     open_interest : table, optional
-        As :class:`~liqdata.Market` takes it; for a :class:`~liqdata.Model` and the baseline ``"interest"``. That of
-        ``maps`` by default where that is a market.
+        As for :class:`~liqdata.Market`; needed for a :class:`~liqdata.Model` and the baseline ``"interest"``. By
+        default that of ``maps``, if it is a market.
     symbol : str or sequence of str
-        Coin, such as ``BTC``; of several a dict of cards comes back.
+        Coin, such as ``BTC``; several give a dict of cards.
     period : str, timedelta or int
         Length of the periods: ``"30m"``, ``"1h"``; whole minutes that divide a day.
     start, end : int, datetime or str, optional
-        Only periods that lie within them are scored; what lies before ``start`` is still learnt from.
+        Score only periods between them; fits also use the time before ``start``.
     reference : {"adaptive", "strong", "weak"}
-        The path that ``dig`` is measured over.
+        The price-path model that ``dig`` is measured against.
     baselines
-        What is reported among the references: a sequence, or a mapping by name, of what ``maps`` may be and of
-        the names ``"template"``, ``"prints"``, ``"interest"`` (needs ``open_interest``) and ``"turnover"``.
+        Reported among the references: a sequence, or a mapping by name, of anything that ``maps`` accepts, and of the
+        names ``"template"``, ``"prints"``, ``"interest"`` (needs ``open_interest``) and ``"turnover"``.
     seed : int
-        Of the resamples.
+        Seed of the resamples.
     progress : bool or callable
-        Show a bar of the stages (with tqdm, on a terminal or in a notebook), or tell a function how many are done and
-        of how many (``None`` where that is unknown).
+        Show a progress bar of the stages (needs tqdm; on a terminal or in a notebook), or call a function with the
+        number of stages done and the total.
     client : distributed.Client, optional
-        Where the parts are computed, by stretches of days; the same result as here. Here by default.
+        Compute on this Dask cluster, with the same result; in this process by default.
 
     Returns
     -------
@@ -138,8 +137,8 @@ def score(
     Raises
     ------
     BadQuery
-        For tables that cannot be read, maps that know what came later or mix versions, and where fewer than one scored
-        day is left; ``parameter`` names what is at fault.
+        For wrong tables, maps that look ahead or mix versions, and if less than one day can be scored; ``parameter``
+        names the input.
 
     Examples
     --------
@@ -160,7 +159,7 @@ def score(
     cards: dict[str, Scorecard] = {}
     coins = [_coin(one) for one in ([symbol] if symbols is None else symbols)]
     if len(coins) > 1:
-        _tell_apart(realised, bars)
+        _check_coin_column(realised, bars)
     shown = bar(wanted=progress, total=len(coins) * _STAGES, what="scoring", unit=" stages")
     try:
         for coin in coins:
@@ -175,20 +174,20 @@ _STAGES = 4
 
 
 def _coin(symbol: Any) -> str:
-    _core.question("levels", symbol=symbol)  # the check of every coin
+    _core.question("levels", symbol=symbol)  # raises for a symbol that is not text
     return _core.coin(str(symbol))
 
 
-def _tell_apart(realised: Any, bars: Any) -> None:
-    """Refuse tables that do not tell which of several coins a row is of."""
+def _check_coin_column(realised: Any, bars: Any) -> None:
+    """Refuse tables without a coin column if several coins are scored."""
     for name, value in (("realised", realised), ("bars", bars)):
-        held = None if value is None else Table(value, name)
-        if held is not None and "symbol" not in held and "coin" not in held:
+        data = None if value is None else Table(value, name)
+        if data is not None and "symbol" not in data and "coin" not in data:
             refuse(name, "column 'symbol' is missing", "a table that names the coin of each row, as several are asked")
 
 
 def _runner(client: Any) -> Run:
-    """How tasks are run: one after the other here, or by a client of Dask's."""
+    """How tasks run: one after the other here, or on a Dask cluster."""
     if client is None:
         return lambda function, tasks: [function(*task) for task in tasks]
     if not all(hasattr(client, name) for name in ("map", "gather", "scatter")):
@@ -197,13 +196,13 @@ def _runner(client: Any) -> Run:
     def run(function: Callable[..., Any], tasks: list[tuple[Any, ...]]) -> list[Any]:
         if not tasks:
             return []
-        # What many tasks share is sent once: arrays, and tuples of them.
+        # Arrays and tuples that tasks share are sent once.
         shared = {
             id(one): one for task in tasks for one in task if isinstance(one, np.ndarray) or hasattr(one, "_fields")
         }
         sent = dict(zip(shared, client.scatter(list(shared.values()), hash=False), strict=True))
         columns = zip(*([sent.get(id(one), one) for one in task] for task in tasks), strict=True)
-        # Pure by name alone would let two functions that look alike share a result.
+        # With `pure`, Dask would share results of functions with equal names.
         return list(client.gather(client.map(function, *map(list, columns), pure=False)))
 
     return run
@@ -222,9 +221,9 @@ class _Job(NamedTuple):
     run: Run
     done: Callable[[int], object]
 
-    def card(self, maps: Any, told: Any, bars: Any, baselines: Any) -> Scorecard:
-        """Read, predict, compare."""
-        truth = realised(told, self.symbol, self.period)
+    def card(self, maps: Any, reported: Any, bars: Any, baselines: Any) -> Scorecard:
+        """Read the inputs, compute predictions, compare them."""
+        truth = realised(reported, self.symbol, self.period)
         market, readings = _market(maps), self.open_interest
         if market is not None:
             bars = market.bars(self.symbol) if bars is None else bars
@@ -237,8 +236,8 @@ class _Job(NamedTuple):
         path = read_path(truth, read_bars(bars, self.symbol))
         asking = sources.Asking(path, truth, self.symbol, bars, readings, self.run)
         given = sources.sources(maps, "maps", asking)
-        beside = _named(baselines)
-        bases = sources.sources(beside, "baselines", asking) if beside else []
+        named = _named(baselines)
+        bases = sources.sources(named, "baselines", asking) if named else []
         self.done(1)
         asked: list[tuple[str, str, Floats]] = []
         for source in given:
@@ -292,11 +291,11 @@ class _Job(NamedTuple):
             "bars": (bars.start, bars.start + bars.interval * len(bars.close)),
         }
         for source in given:
-            if isinstance(source, sources.Recorded) and source.held:
-                spans[f"maps: {source.name}"] = (source.held[0].at, source.held[-1].at)
+            if isinstance(source, sources.Recorded) and source.maps:
+                spans[f"maps: {source.name}"] = (source.maps[0].at, source.maps[-1].at)
         notes = []
         if not np.isfinite(bars.volume).any():
-            notes.append("the bars tell no volume: relative volume is 1 throughout")
+            notes.append("the bars have no volume: relative volume is 1 throughout")
         if bars.interval > 15 * 60_000:
             notes.append(f"bars of {bars.interval // 60_000} minutes: the paths see no shorter excursions")
         return {
@@ -322,7 +321,7 @@ class _Job(NamedTuple):
 
 
 def _market(maps: Any) -> Any:
-    """The first market among what is scored, which has the tables that were not given."""
+    """The first market among the maps, which provides missing tables."""
     from liqdata.market import Market
 
     given = maps.values() if isinstance(maps, Mapping) else [maps]
@@ -330,7 +329,7 @@ def _market(maps: Any) -> Any:
 
 
 def _named(baselines: Any) -> Any:
-    """Baselines by name; several that have none are called by their place."""
+    """Baselines by name; unnamed ones are numbered."""
     if isinstance(baselines, Mapping):
         return dict(baselines)
     if isinstance(baselines, Iterable) and not isinstance(baselines, (str, bytes)) and not callable(baselines):
@@ -345,7 +344,7 @@ def _named(baselines: Any) -> Any:
 
 
 def _variants(path: Path, predictions: list[Floats]) -> int:
-    """How many different predictions this process has held against this truth."""
+    """How many different predictions this process has scored on this truth."""
     truth = hashlib.blake2b(path.opens.tobytes() + path.usd.tobytes(), digest_size=16).digest()
     seen = _TRIED.setdefault(truth, set())
     seen.update(hashlib.blake2b(one.tobytes(), digest_size=16).digest() for one in predictions)

@@ -1,4 +1,4 @@
-"""A card as text: a few lines for a terminal, and Markdown for a page."""
+"""Score cards as text: a summary for a terminal, and Markdown."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _TITLES = {
 
 
 def head(card: Scorecard) -> str:
-    """What was scored, in a line."""
+    """The scored inputs in one line."""
     meta = card.meta
     return (
         f"{meta['symbol']} {meta['period']}: {meta['periods']:,} periods on {meta['days']} days, "
@@ -34,12 +34,12 @@ def head(card: Scorecard) -> str:
 
 
 def plain(card: Scorecard) -> str:
-    """Head and one line for each map and state, both sides together."""
+    """The head, and a line for each map and state over both sides."""
     return "\n".join([printable(f"Scorecard({head(card)})"), *lines(card.rows())])
 
 
 def lines(rows: Rows[Any]) -> list[str]:
-    """One line for each of a card's rows that is about both sides."""
+    """A line for each row over both sides."""
     return [
         f"  {printable(row['map'])}, {row['state']}: ig {_interval(row, 'ig')}, dig {_interval(row, 'dig')}, "
         f"spearman {row['spearman']:.2f}, top 10 % {row['top10']:.2f}, calibration {row['calibration']:.2f}"
@@ -53,28 +53,28 @@ def _interval(row: dict[str, Any], name: str) -> str:
 
 
 def markdown(card: Scorecard) -> str:
-    """All tables under each other."""
+    """All tables of a card."""
     meta = card.meta
-    told = [f"# Scorecard: {meta['symbol']}, {meta['period']}", "", f"{head(card)}.", ""]
+    lines = [f"# Scorecard: {meta['symbol']}, {meta['period']}", "", f"{head(card)}.", ""]
     for name, (start, end) in meta["spans"].items():
-        told.append(f"- `{name}`: {start:%Y-%m-%d %H:%M} to {end:%Y-%m-%d %H:%M} UTC")
-    told += [f"- left out: {count:,} periods, {reason}" for reason, count in meta["left_out"].items() if count]
-    told += [f"- `{name}` is of version {version}" for name, version in meta["versions"].items() if version]
-    told.append(
+        lines.append(f"- `{name}`: {start:%Y-%m-%d %H:%M} to {end:%Y-%m-%d %H:%M} UTC")
+    lines += [f"- left out: {count:,} periods, {reason}" for reason, count in meta["left_out"].items() if count]
+    lines += [f"- `{name}` is of version {version}" for name, version in meta["versions"].items() if version]
+    lines.append(
         f"- intervals: 95 %, {meta['resamples']} resamples of whole days, seed {meta['seed']}; "
         f"variants tried on this truth: {meta['variants']}, not corrected for"
     )
-    told += [f"- {note}" for note in meta["notes"]]
+    lines += [f"- {note}" for note in meta["notes"]]
     for name, title in _TITLES.items():
         rows = getattr(card, name)()
         if len(rows):
-            told += ["", f"## {title}", "", *_table(rows)]
-    return "\n".join(told) + "\n"
+            lines += ["", f"## {title}", "", *_table(rows)]
+    return "\n".join(lines) + "\n"
 
 
 def _table(rows: Any) -> list[str]:
     names = rows.columns
-    kinds = dict(zip(names, rows._table.kinds(), strict=True))  # noqa: SLF001 - only the table knows what is a time
+    kinds = dict(zip(names, rows._table.kinds(), strict=True))  # noqa: SLF001 - the native table knows which columns are times
     lines = ["| " + " | ".join(names) + " |"]
     lines.append("|" + "|".join("---" if kinds[name] == "text" else "--:" for name in names) + "|")
     for row in rows:

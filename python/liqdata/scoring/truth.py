@@ -1,7 +1,7 @@
-"""What was realised: reported liquidations as USD by period and side, of a table of totals or of single orders.
+"""Reported liquidations: USD by period and side, from a table of totals or from single orders.
 
-Nothing is filled in. A period that a table has no row of is not scored: unknown is not nothing. Of orders every period
-between the first and the last is known, and one without any is a silent one.
+Nothing is filled in. A period without a row in a table of totals is unknown and not scored. With orders, every period
+between the first and the last is known, and one without orders has zero USD.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from .columns import DAY, LENGTHS, LONG, MINUTE, SHORT, Floats, Millis, Table, m
 
 
 class Parts(NamedTuple):
-    """Periods that were told twice: as wholes, and by their parts."""
+    """Periods that are reported twice: as a whole and in parts."""
 
     wholes: Floats
     sums: Floats
@@ -24,7 +24,7 @@ class Parts(NamedTuple):
 
 
 class Truth(NamedTuple):
-    """Realised USD, shape (n, 2) for long and short, of periods by their opens in order."""
+    """Reported USD of periods, sorted by open; ``usd`` has shape (n, 2) for long and short."""
 
     opens: Millis
     usd: Floats
@@ -35,7 +35,7 @@ class Truth(NamedTuple):
 
 
 def period_of(value: Any) -> int:
-    """Milliseconds of a period, which is to divide a day."""
+    """The length of a period in milliseconds; it must divide a day."""
     found = span(value)
     if found is None or DAY % found:
         refuse("period", f"{value!r} is not allowed", f"{LENGTHS}, of which a day is a multiple")
@@ -43,15 +43,15 @@ def period_of(value: Any) -> int:
 
 
 def realised(value: Any, symbol: str, period: int) -> Truth:
-    """Read totals or orders."""
-    held = Table(value, "realised")
-    if "side" in held:
-        return _orders(held, symbol, period)
-    held.need("timestamp", "long_usd", "short_usd")
-    opens = held.instants("timestamp")
-    usd = np.column_stack([held.floats(name, least=0.0, unknown=True) for name in ("long_usd", "short_usd")])
-    chosen = mine(held, symbol)
-    lengths = held.spans("interval") if "interval" in held else None
+    """Read a table of totals or of orders."""
+    data = Table(value, "realised")
+    if "side" in data:
+        return _orders(data, symbol, period)
+    data.need("timestamp", "long_usd", "short_usd")
+    opens = data.instants("timestamp")
+    usd = np.column_stack([data.floats(name, least=0.0, unknown=True) for name in ("long_usd", "short_usd")])
+    chosen = mine(data, symbol)
+    lengths = data.spans("interval") if "interval" in data else None
     if chosen is not None:
         opens, usd = opens[chosen], usd[chosen]
         lengths = None if lengths is None else lengths[chosen]
@@ -64,7 +64,7 @@ def realised(value: Any, symbol: str, period: int) -> Truth:
 
 
 def _spacing(opens: Millis, period: int) -> int:
-    """The commonest spacing of rows; that of one row alone is the period."""
+    """The most common spacing of rows; the period for a single row."""
     gaps = np.diff(np.unique(opens))
     if not len(gaps):
         return period
@@ -73,7 +73,7 @@ def _spacing(opens: Millis, period: int) -> int:
 
 
 def _totals(opens: Millis, usd: Floats, lengths: Millis, period: int) -> Truth:
-    """Periods of totals that are as long, or of shorter ones whose parts are all there."""
+    """Periods of totals of that length, or sums of complete shorter ones."""
     kinds = [int(length) for length in np.unique(lengths)]
     for length in kinds:
         at = opens[lengths == length]
@@ -102,7 +102,7 @@ def _totals(opens: Millis, usd: Floats, lengths: Millis, period: int) -> Truth:
 
 
 def _built(opens: Millis, usd: Floats, length: int, period: int) -> tuple[Millis, Floats, int]:
-    """Sums over periods whose parts are all there, in order, and how many others there are."""
+    """Sums over complete periods, in order, and the number of incomplete ones."""
     order = np.argsort(opens, kind="stable")
     whole = opens[order] // period * period
     at, first, counts = np.unique(whole, return_index=True, return_counts=True)
@@ -111,14 +111,14 @@ def _built(opens: Millis, usd: Floats, length: int, period: int) -> tuple[Millis
     return at[full], sums[full], int((~full).sum())
 
 
-def _orders(held: Table, symbol: str, period: int) -> Truth:
-    held.need("timestamp", "side", "value_usd")
-    at = held.instants("timestamp")
-    value = held.floats("value_usd", least=0.0)
-    sides = np.asarray([_side(row, text) for row, text in enumerate(held.texts("side"))], dtype=np.int64)
-    chosen = _of_coin(held, symbol)
+def _orders(data: Table, symbol: str, period: int) -> Truth:
+    data.need("timestamp", "side", "value_usd")
+    at = data.instants("timestamp")
+    value = data.floats("value_usd", least=0.0)
+    sides = np.asarray([_side(row, text) for row, text in enumerate(data.texts("side"))], dtype=np.int64)
+    chosen = _of_coin(data, symbol)
     at, value, sides = at[chosen], value[chosen], sides[chosen]
-    # The periods of the first and of the last order are known in part only.
+    # The periods of the first and of the last order are incomplete.
     first, last = int(at.min()) // period + 1, int(at.max()) // period
     if last <= first:
         refuse("realised", "its orders span less than one whole period", "orders of several periods")
@@ -137,13 +137,13 @@ def _side(row: int, text: str) -> int:
     return place
 
 
-def _of_coin(held: Table, symbol: str) -> Any:
-    """Which orders are of the coin, by their coin where they tell it, else by their pair."""
-    if "coin" in held:
-        texts = held.texts("coin")
+def _of_coin(data: Table, symbol: str) -> Any:
+    """Which orders are of the coin, by the column ``coin`` or the pair."""
+    if "coin" in data:
+        texts = data.texts("coin")
     else:
-        held.need("symbol")
-        texts = held.texts("symbol")
+        data.need("symbol")
+        texts = data.texts("symbol")
     coins = {text: _core.coin(text) for text in set(texts)}
     names = [coins[text] for text in texts]
     chosen = np.asarray(names, dtype=object) == symbol

@@ -84,7 +84,7 @@ MISTAKES = {
             "liqdata.score_truth(tables)",
             "BadQuery",
             "positions",
-            "nobody knows those of a market that is not simulated",
+            "they are unknown in a market that is not simulated",
         ),
         ("liqdata.score_truth(5)", "BadQuery", "market", "allowed: a liqdata.Market"),
         (

@@ -1,8 +1,8 @@
-"""What others publish as liquidation maps, restated from their descriptions in as few lines as show the idea.
+"""Baselines: short versions of liquidation maps that others publish, from their descriptions.
 
-They are here to be beaten, and are reported among the references. Each takes what it needs from bars and, one of them,
-open interest; none is fitted. Positions are opened at the bar's close with four leverages alike, lie at the price at
-which they would be liquidated, go when the price gets there, and fade as the baseline says.
+They are reported among the references. They use bars and, one of them, open interest; none is fitted. Positions open at
+a bar's close with four equal leverages, lie at their liquidation price, disappear when the price reaches it, and fade
+over time.
 """
 
 from __future__ import annotations
@@ -13,50 +13,50 @@ import numpy as np
 
 from liqdata.scoring.columns import DAY, LONG, SHORT, Floats, Millis, Table, mine, refuse
 
-from .curves import Curve, Held
+from .curves import Curve, MapCurves
 
 if TYPE_CHECKING:
     from liqdata.scoring.statistics.path import Bars, Path
 
 NAMES = ("template", "prints", "interest", "turnover")
 
-_DISTANCES = 1.0 / np.arange(125.0, 1.0, -1.0)  # of the template's lines
-_WORTH = 1e8  # of a line as far away as the price is high
+_DISTANCES = 1.0 / np.arange(125.0, 1.0, -1.0)  # of the lines of the template
+_WORTH = 1e8  # USD of a line at a distance of 100 %
 _LEVERAGES = np.asarray([10.0, 25.0, 50.0, 100.0])
 _MARGIN = 0.005
 _STEP = 5e-4  # width of a cell in log price
 _HALF_LIFE = DAY
-_LARGE = 3.0  # a bar is a large print from so many times the usual volume on
-_FRESH = DAY // 96  # open interest is carried forward for so long, as everywhere
+_LARGE = 3.0  # a bar is a large print from this multiple of the usual volume on
+_FRESH = DAY // 96  # open interest is carried forward this long, as everywhere
 
 
 def made(name: str, path: Path, open_interest: Any, symbol: str) -> tuple[Floats, Floats | None]:
-    """What the periods' moves crossed of a baseline, (n, 2): as it stood at the opens, and with what came inside."""
+    """USD crossed of a baseline, shape (n, 2): as of the opens, and including positions opened inside the periods."""
     if name == "template":
         return template(path), None
     return _replay(path, *_deposits(name, path.bars, open_interest, symbol))
 
 
-def standing(name: str, bars: Bars, open_interest: Any, symbol: str) -> Held:
-    """What a baseline holds at the close of the last bar."""
+def standing(name: str, bars: Bars, open_interest: Any, symbol: str) -> MapCurves:
+    """The curves of a baseline at the close of the last bar."""
     cells = _Cells(bars)
     if name == "template":
         places = cells.cell(bars.close[cells.bars[-1]] * np.asarray([1 - _DISTANCES, 1 + _DISTANCES]))
         for side in (LONG, SHORT):
-            np.add.at(cells.held[side], places[side], _DISTANCES * _WORTH)
+            np.add.at(cells.usd[side], places[side], _DISTANCES * _WORTH)
     else:
         opened, fading = _deposits(name, bars, open_interest, symbol)
         for bar in cells.bars:
             cells.sweep(bar)
             cells.open(bar, opened[bar], fading[bar])
-    edges = cells.floor * np.exp(np.arange(cells.held.shape[1] + 1) * _STEP)
-    below = [np.concatenate(([0.0], np.cumsum(cells.scale * held))) for held in cells.held]
+    edges = cells.floor * np.exp(np.arange(cells.usd.shape[1] + 1) * _STEP)
+    below = [np.concatenate(([0.0], np.cumsum(cells.scale * usd))) for usd in cells.usd]
     end = bars.start + bars.interval * (cells.bars[-1] + 1)
-    return Held(end, *(Curve(edges, sums) for sums in below))
+    return MapCurves(end, *(Curve(edges, sums) for sums in below))
 
 
 def _deposits(name: str, bars: Bars, open_interest: Any, symbol: str) -> tuple[Floats, Floats]:
-    """USD that each bar opens of longs and of shorts, and what it leaves of those before."""
+    """USD of longs and shorts that each bar opens, and the share of earlier ones that remains."""
     usd = np.nan_to_num(bars.volume * bars.close)
     fading = np.full(len(usd), 0.5 ** (bars.interval / _HALF_LIFE))
     if name == "interest":
@@ -67,14 +67,14 @@ def _deposits(name: str, bars: Bars, open_interest: Any, symbol: str) -> tuple[F
 
 
 def template(path: Path) -> Floats:
-    """Lines at 1/L on either side of the price for every leverage from 2 to 125, each worth 1/L: a fixed shape."""
+    """A fixed shape: lines at distance 1/L on both sides for leverages 2 to 125, each of size 1/L."""
     worth = np.concatenate(([0.0], np.cumsum(_DISTANCES))) * _WORTH
     reached = [1.0 - path.low / path.price, path.high / path.price - 1.0]
     return np.column_stack([worth[np.searchsorted(_DISTANCES, far, side="right")] for far in reached])
 
 
 def _usual(usd: Floats, width: int) -> Floats:
-    """Mean of so many bars before each one; infinite where there are none."""
+    """Mean over the ``width`` bars before each one; infinite without any."""
     sums = np.concatenate(([0.0], np.cumsum(usd)))
     start = np.maximum(np.arange(len(usd)) - width, 0)
     count = np.arange(len(usd)) - start
@@ -84,30 +84,30 @@ def _usual(usd: Floats, width: int) -> Floats:
 
 
 def _interest(bars: Bars, level: Floats) -> tuple[Floats, Floats]:
-    """What is opened is long under a rising candle and short under a falling one; what is closed fades all alike."""
+    """Rising open interest opens longs in a rising bar, shorts in a falling one; falling interest fades all."""
     change = np.diff(level, prepend=level[:1])
     change = np.where(np.isfinite(change), change, 0.0)
     rising = np.diff(bars.close, prepend=bars.close[:1]) >= 0
     opened = np.maximum(change, 0.0) * np.nan_to_num(bars.close)
     with np.errstate(invalid="ignore", divide="ignore"):
-        kept = np.where(change < 0, level / (level - change), 1.0)
-    return np.column_stack([np.where(rising, opened, 0.0), np.where(rising, 0.0, opened)]), kept
+        remaining = np.where(change < 0, level / (level - change), 1.0)
+    return np.column_stack([np.where(rising, opened, 0.0), np.where(rising, 0.0, opened)]), remaining
 
 
 def _readings(value: Any, symbol: str, bars: Bars) -> Floats:
-    """Open interest in base units at the close of every bar, summed over exchanges; NaN where none of them tells."""
+    """Open interest in base units at each bar's close, summed over exchanges; NaN without a reading."""
     if value is None:
         refuse("open_interest", "None", "a table of open interest, which the baseline 'interest' is made of")
-    held = Table(value, "open_interest")
-    name = "open_interest_usd" if "open_interest_usd" in held else "open_interest"
-    held.need("timestamp", name)
-    if name == "open_interest_usd" and "open_interest" in held:
+    data = Table(value, "open_interest")
+    name = "open_interest_usd" if "open_interest_usd" in data else "open_interest"
+    data.need("timestamp", name)
+    if name == "open_interest_usd" and "open_interest" in data:
         refuse("open_interest", "columns 'open_interest' and 'open_interest_usd'", "one of the two")
-    at, level = held.instants("timestamp"), held.floats(name, least=0.0)
+    at, level = data.instants("timestamp"), data.floats(name, least=0.0)
     if name == "open_interest_usd":
         level = level / bars.closed(at)
-    venues = np.asarray(list(map(str, held.cells("exchange"))) if "exchange" in held else [""] * len(at), dtype=object)
-    chosen = mine(held, symbol)
+    venues = np.asarray(list(map(str, data.cells("exchange"))) if "exchange" in data else [""] * len(at), dtype=object)
+    chosen = mine(data, symbol)
     if chosen is not None:
         at, level, venues = at[chosen], level[chosen], venues[chosen]
     closes: Millis = bars.start + bars.interval * (np.arange(len(bars.close), dtype=np.int64) + 1)
@@ -123,13 +123,13 @@ def _readings(value: Any, symbol: str, bars: Bars) -> Floats:
 
 
 def _steps(ratio: Floats) -> Millis:
-    """How many cells lie between prices of such ratios."""
+    """The number of cells between prices of these ratios."""
     found: Millis = np.floor(np.log(ratio) / _STEP).astype(np.int64)
     return found
 
 
 class _Cells:
-    """Positions by the price at which they are liquidated, in cells of log price; what fades is one factor of all."""
+    """USD by liquidation price, in cells of log price; fading is one common factor."""
 
     def __init__(self, bars: Bars) -> None:
         whole = np.isfinite(bars.close)
@@ -141,40 +141,40 @@ class _Cells:
             LONG: _steps((1 - 1 / _LEVERAGES) / (1 - _MARGIN)),
             SHORT: _steps((1 + 1 / _LEVERAGES) / (1 + _MARGIN)),
         }
-        self.held = np.zeros((2, int(self.high.max() + _steps(np.asarray(2.0))) + 2))
+        self.usd = np.zeros((2, int(self.high.max() + _steps(np.asarray(2.0))) + 2))
         self.scale = 1.0
 
     def cell(self, price: Floats) -> Millis:
-        """The cells of prices; below the first of them there is none."""
+        """The cells of prices, at least 0."""
         return np.maximum(_steps(price / self.floor), 0)
 
     def over(self, cell: int) -> float:
         """USD of longs from a cell on."""
-        return float(self.scale * self.held[LONG, cell:].sum())
+        return float(self.scale * self.usd[LONG, cell:].sum())
 
     def under(self, cell: int) -> float:
         """USD of shorts up to a cell."""
-        return float(self.scale * self.held[SHORT, : cell + 1].sum())
+        return float(self.scale * self.usd[SHORT, : cell + 1].sum())
 
     def sweep(self, bar: int) -> None:
-        """Take away what a bar gets to."""
-        self.held[LONG, self.low[bar] :] = 0.0
-        self.held[SHORT, : self.high[bar] + 1] = 0.0
+        """Remove the cells that a bar reaches."""
+        self.usd[LONG, self.low[bar] :] = 0.0
+        self.usd[SHORT, : self.high[bar] + 1] = 0.0
 
     def open(self, bar: int, opened: Floats, fading: float) -> None:
-        """Fade, and open at a bar's close."""
+        """Fade all positions, then open new ones at a bar's close."""
         self.scale *= fading
-        if self.scale < 1e-100:  # noqa: PLR2004 - long before anything is divided by nothing
-            self.held *= self.scale
+        if self.scale < 1e-100:  # noqa: PLR2004 - far from underflow
+            self.usd *= self.scale
             self.scale = 1.0
         for side, limit in ((LONG, np.minimum), (SHORT, np.maximum)):
             edge = self.close[bar] + (-1 if side == LONG else 1)
             places = np.maximum(limit(self.close[bar] + self.away[side], edge), 0)
-            np.add.at(self.held[side], places, opened[side] / (len(places) * self.scale))
+            np.add.at(self.usd[side], places, opened[side] / (len(places) * self.scale))
 
 
 def _replay(path: Path, opened: Floats, fading: Floats) -> tuple[Floats, Floats]:
-    """Live through the bars; what is opened at a bar's close is there from the next one on."""
+    """Replay the bars; positions opened at a bar's close count from the next bar on."""
     bars, size = path.bars, path.period // path.bars.interval
     cells = _Cells(bars)
     starts = {int(bar): row for row, bar in enumerate((path.opens - bars.start) // bars.interval)}

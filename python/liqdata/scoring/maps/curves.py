@@ -1,8 +1,7 @@
-"""What a map holds between the price and somewhere else: USD that a move would cross, by side.
+"""Cumulative curves of a map: the USD that a price move would cross, by side.
 
-A bin is a stretch of price, and a move that ends inside it crosses that part of it (``docs/scoring.md`` has what
-counting bins whole would lose). Bins end half way to their neighbours where these are nearer than a bin's width, and
-those of one side end at the price the map was made at.
+A bin is a price interval, and a move that ends inside it crosses that part of it (``docs/scoring.md`` says why). Bins
+end half way to neighbours that are closer than a bin's width, and at the price of the map.
 """
 
 from __future__ import annotations
@@ -18,7 +17,7 @@ if TYPE_CHECKING:
 
 
 class Curve(NamedTuple):
-    """Of one side, USD at prices below each of some prices."""
+    """USD of one side below each price."""
 
     prices: Floats
     below: Floats
@@ -34,8 +33,8 @@ class Curve(NamedTuple):
         return float(np.interp(price, self.prices, self.below)) if len(self.prices) else 0.0
 
 
-class Held(NamedTuple):
-    """What a map held at an instant."""
+class MapCurves(NamedTuple):
+    """Both curves of a map at an instant."""
 
     at: int
     long: Curve
@@ -46,8 +45,8 @@ class Held(NamedTuple):
         return self.long.over(low), self.short.under(high)
 
 
-def of_map(grid: LiquidationMap, at: int) -> Held:
-    """Bins of a liquidation map; of one made in this process the cells of the ledger they are sums of."""
+def of_map(grid: LiquidationMap, at: int) -> MapCurves:
+    """Curves of a liquidation map, from its fine grid if it has one."""
     if grid.fine is not None:
         return _of_cells(*grid.fine, at=at)
     total = np.nan_to_num(np.asarray(grid.total, dtype=np.float64))
@@ -57,20 +56,20 @@ def of_map(grid: LiquidationMap, at: int) -> Held:
     for side, name in ((LONG, "long"), (SHORT, "short")):
         chosen = grid.sides == name
         sides.append(_curve(grid.prices[chosen], total[chosen], price, side, width))
-    return Held(at, *sides)
+    return MapCurves(at, *sides)
 
 
-def _of_cells(start: float, width: float, first: int, turn: int, tiers: Floats, *, at: int) -> Held:
+def _of_cells(start: float, width: float, first: int, turn: int, tiers: Floats, *, at: int) -> MapCurves:
     """Cells of a log grid, longs before ``turn`` and shorts from it on."""
     usd = tiers.sum(axis=0)
     edges = start * np.exp((first + np.arange(len(usd) + 1)) * width)
     longs = first + np.arange(len(usd)) < turn
     below = [np.concatenate(([0.0], np.cumsum(np.where(mine, usd, 0.0)))) for mine in (longs, ~longs)]
-    return Held(at, *(Curve(edges, sums) for sums in below))
+    return MapCurves(at, *(Curve(edges, sums) for sums in below))
 
 
-def of_columns(grid: Heatmap, prices: Floats, *, last: bool) -> list[Held]:
-    """Columns of a heatmap by their ends, the price at each being given; only the last one where that is enough."""
+def of_columns(grid: Heatmap, prices: Floats, *, last: bool) -> list[MapCurves]:
+    """Curves of the columns of a heatmap, given the price at each; optionally of the last column only."""
     times = np.asarray(grid.times).astype("datetime64[ms]").astype(np.int64)
     cells = np.nan_to_num(np.asarray(grid.matrix, dtype=np.float64))
     halves = [getattr(grid, name, None) for name in ("long", "short")]
@@ -84,12 +83,12 @@ def of_columns(grid: Heatmap, prices: Floats, *, last: bool) -> list[Held]:
             usd = cells[:, column] if half is None else np.nan_to_num(half[:, column])
             mine = (grid.prices < price) == (side == LONG) if half is None else np.ones(len(grid.prices), dtype=bool)
             sides.append(_curve(grid.prices, np.where(mine, usd, 0.0), price, side, np.inf))
-        found.append(Held(int(times[column]), *sides))
+        found.append(MapCurves(int(times[column]), *sides))
     return found
 
 
 def _curve(prices: Floats, usd: Floats, price: float, side: int, width: float) -> Curve:
-    """Spread each bin's USD evenly over its stretch."""
+    """Spread the USD of each bin evenly over its interval."""
     centres, place = np.unique(prices, return_inverse=True)
     if not len(centres):
         return Curve(centres, centres)
@@ -109,8 +108,8 @@ def _curve(prices: Floats, usd: Floats, price: float, side: int, width: float) -
     return Curve(edges, below)
 
 
-def newest(held: list[Held], instants: Millis) -> Millis:
-    """The place of the newest map of each instant, -1 where there is none yet; the maps stand in order of time."""
-    times = np.asarray([one.at for one in held], dtype=np.int64)
+def newest(maps: list[MapCurves], instants: Millis) -> Millis:
+    """The index of the newest map at each instant, or -1; the maps are sorted by time."""
+    times = np.asarray([one.at for one in maps], dtype=np.int64)
     found: Millis = np.searchsorted(times, instants, side="right") - 1
     return found

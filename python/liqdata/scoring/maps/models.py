@@ -1,4 +1,4 @@
-"""The engine's own estimates as something to be scored: one ledger since the data begin, asked for every move."""
+"""The engine's estimates as a source: one ledger from the start of the data, asked for every move."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 class Estimated(NamedTuple):
-    """A model on the bars and the open interest of a market."""
+    """A model on the bars and open interest of a market."""
 
     name: str
     market: Market
@@ -25,30 +25,30 @@ class Estimated(NamedTuple):
 
     @property
     def version(self) -> str:
-        """Digest of all that enters a cell."""
+        """The version of the model."""
         return self.model.version
 
     def crossed(self, instants: Millis, lows: Floats, highs: Floats) -> Floats:
-        """From the fine grid of the ledger as it stood at the last bar that had closed by each instant."""
+        """USD crossed, from the fine grid of the ledger at the last closed bar of each instant."""
         found = np.full((len(instants), 2), np.nan)
         there = np.isfinite(lows) & np.isfinite(highs)
         if there.any():
-            core = self.market._source.open_core()  # noqa: SLF001 - refuses a market that is closed
+            core = self.market._source.open_core()  # noqa: SLF001 - raises if the market is closed
             moves = (instants[there].tolist(), lows[there].tolist(), highs[there].tolist())
             found[there] = core.crossed(self.symbol, native(self.model), *moves).reshape(-1, 2)
         return found
 
     def refreshed(self, path: Path) -> Floats:
-        """By the bars of each period, with what was opened inside it."""
+        """USD crossed by the bars of each period, including positions opened inside it."""
         core = self.market._source.open_core()  # noqa: SLF001 - as above
         usd = core.refreshed(self.symbol, native(self.model), path.opens.tolist(), path.period)
         return usd.reshape(-1, 2)
 
 
 def on_tables(model: Model, tables: dict[str, Any], truth: Truth, symbol: str, name: str | None) -> Estimated:
-    """A model on tables of bars and of open interest, which may leave out what coin they are of.
+    """A model on tables of bars and open interest, with or without a coin column.
 
-    One that tells what is expected to be reported is fitted, day by day, to what had been realised by then.
+    A model with the expected view is fitted, day by day, to the USD reported until then.
     """
     from liqdata.market import Market
 
@@ -65,7 +65,7 @@ def on_tables(model: Model, tables: dict[str, Any], truth: Truth, symbol: str, n
 
 
 def _of_coin(table: Any, parameter: str, symbol: str) -> Any:
-    held = Table(table, parameter)
-    if "symbol" in held:
+    data = Table(table, parameter)
+    if "symbol" in data:
         return table
-    return {**{name: held.cells(name) for name in held.names}, "symbol": [symbol] * len(held)}
+    return {**{name: data.cells(name) for name in data.names}, "symbol": [symbol] * len(data)}

@@ -1,8 +1,8 @@
-"""What must not score: a map's own past, its average, and its mirror image.
+"""Null models of a map: its own past, its average, and its mirror image.
 
-Each keeps something that a map could owe its score to and drops the rest: how much lies how far away on other days, on
-the average day, or on the other side. They move with the price: distances are relative. A null that is uniform in price
-is none of them, for it lets anything pass.
+A map must beat them. Each keeps one property of the map, the distribution over distances on another day, on an average
+day or of the other side, and drops the rest. Distances are relative to the price. A null that is uniform in price would
+be too easy to beat.
 """
 
 from __future__ import annotations
@@ -19,13 +19,13 @@ if TYPE_CHECKING:
     from .sources import Source
 
 AGES = (1, 3, 7, 14, 30)
-"""Days."""
+"""Ages of the past maps, in days."""
 
-_REACHES = np.concatenate(([0.0], np.geomspace(2e-4, 0.3, 40)))  # log distances at which the average map is looked at
+_REACHES = np.concatenate(([0.0], np.geomspace(2e-4, 0.3, 40)))  # log distances at which the average map is sampled
 
 
 def nulls(source: Source, path: Path) -> dict[str, Floats]:
-    """USD crossed of each null, (n, 2); NaN where there was no map that long ago. Empty where moves are not told."""
+    """USD crossed of each null, shape (n, 2); NaN without a map that long ago. Empty for fixed predictions."""
     found = {}
     for age in AGES:
         then = path.opens - age * DAY
@@ -43,7 +43,7 @@ def nulls(source: Source, path: Path) -> dict[str, Floats]:
 
 
 def _average(source: Source, path: Path) -> Floats:
-    """By distance alone, what the maps at the first open of each day up to then held on average."""
+    """The average over past days, by distance, of the maps at the first open of each day."""
     days, first = np.unique(path.opens // DAY, return_index=True)
     price = np.repeat(path.price[first], len(_REACHES))
     reach = np.tile(_REACHES, len(days))

@@ -1,4 +1,4 @@
-"""Whatever can be scored, brought into one shape: something that tells what a move would have crossed at an instant."""
+"""Sources of predictions: everything that can be scored, in one shape."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from liqdata.calls.arguments import datetime_of, instant, millis_of
 from liqdata.errors import BadQuery
 from liqdata.grids import Heatmap, LiquidationMap
 from liqdata.scoring.columns import DAY, Floats, Millis, Table, refuse
-from liqdata.source import convert as _answers
+from liqdata.source import convert
 
 from . import baselines, curves
 from .models import Estimated, on_tables
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from liqdata.scoring.statistics.path import Path
     from liqdata.scoring.truth import Truth
 
-    from .curves import Held
+    from .curves import MapCurves
 
     Run = Callable[[Callable[..., Any], list[tuple[Any, ...]]], list[Any]]
 
@@ -35,11 +35,11 @@ ALLOWED = (
     "and a map, rows of market.maps(), the name of a baseline (template, prints, interest, turnover), or a mapping of "
     "several of these by name"
 )
-_ASKED = 32 * DAY  # a function is asked for so long a stretch in one task
+_BLOCK = 32 * DAY  # opens per task when a function is called
 
 
 class Asking(NamedTuple):
-    """What is known beside the maps."""
+    """The inputs of a score other than the maps."""
 
     path: Path
     truth: Truth
@@ -50,50 +50,50 @@ class Asking(NamedTuple):
 
 
 class Source(Protocol):
-    """What is scored."""
+    """A source of predictions."""
 
     @property
     def name(self) -> str:
-        """How it is called on the card."""
+        """Name on the card."""
         ...
 
     @property
     def version(self) -> str | None:
-        """Digest of the model behind it, where it tells one."""
+        """Version of the model, if known."""
         ...
 
     def crossed(self, instants: Millis, lows: Floats, highs: Floats) -> Floats | None:
-        """USD that a move to each low and high would have crossed at each instant, (n, 2); NaN where no map is.
+        """USD that a move to each low and high would cross at each instant, shape (n, 2); NaN without a map.
 
-        ``None`` where only the moves that were made are known.
+        ``None`` if the source has predictions only for the real moves.
         """
 
     def refreshed(self, path: Path) -> Floats | None:
-        """As the moves of the periods crossed it with what was added inside the periods, where that is known."""
+        """USD crossed in the periods including changes inside them; ``None`` if unknown."""
 
 
 class Recorded(NamedTuple):
-    """Maps as they stood at instants, in order of time."""
+    """Maps at instants, sorted by time."""
 
     name: str
-    held: list[Held]
+    maps: list[MapCurves]
     version: str | None = None
 
     def crossed(self, instants: Millis, lows: Floats, highs: Floats) -> Floats:
-        """What the newest map of each instant held."""
+        """USD crossed of the newest map at each instant."""
         found = np.full((len(instants), 2), np.nan)
-        for row, place in enumerate(curves.newest(self.held, instants).tolist()):
+        for row, place in enumerate(curves.newest(self.maps, instants).tolist()):
             if place >= 0:
-                found[row] = self.held[place].crossed(lows[row], highs[row])
+                found[row] = self.maps[place].crossed(lows[row], highs[row])
         return found
 
-    def refreshed(self, path: Path) -> None:  # noqa: ARG002 - maps that stand still have no inside
-        """Not known of maps that stand still."""
+    def refreshed(self, path: Path) -> None:  # noqa: ARG002 - the protocol has it
+        """Unknown."""
         return
 
 
 class Swept(NamedTuple):
-    """Predictions that were made elsewhere: USD crossed in the periods that opened at ``opens``, (n, 2) each."""
+    """Given predictions: USD crossed in the periods that opened at ``opens``, shape (n, 2) each."""
 
     name: str
     opens: Millis
@@ -102,33 +102,33 @@ class Swept(NamedTuple):
     version: str | None = None
 
     def crossed(self, instants: Millis, lows: Floats, highs: Floats) -> None:  # noqa: ARG002 - see the protocol
-        """Not known of other moves than those that were made."""
+        """Unknown for other moves."""
         return
 
     def of(self, path: Path, cells: Floats) -> Floats:
-        """Its cells of these periods, NaN where it has none."""
+        """The predictions of these periods; NaN without one."""
         found = np.full((len(path.opens), 2), np.nan)
         _, mine, theirs = np.intersect1d(path.opens, self.opens, return_indices=True)
         found[mine] = cells[theirs]
         return found
 
     def refreshed(self, path: Path) -> Floats | None:
-        """As given."""
+        """The given predictions."""
         return None if self.inside is None else self.of(path, self.inside)
 
 
 def frozen(source: Source, path: Path) -> Floats:
-    """What each period's move crossed of the map as it stood at the open."""
+    """USD that the move of each period crossed of the map as of the open."""
     if isinstance(source, Swept):
         return source.of(path, source.frozen)
     found = source.crossed(path.opens, path.low, path.high)
     if found is None:
-        refuse("maps", f"{source.name!r} tells nothing of moves", ALLOWED)
+        refuse("maps", f"{source.name!r} has no predictions for moves", ALLOWED)
     return found
 
 
 def sources(value: Any, parameter: str, asking: Asking) -> list[Source]:
-    """Everything that was given to be scored, by name."""
+    """The sources of an argument, with unique names."""
     if isinstance(value, Mapping):
         found = [source for name, one in value.items() for source in _source(one, str(name), asking)]
     else:
@@ -158,37 +158,37 @@ def _source(value: Any, name: str | None, asking: Asking) -> list[Source]:
         tables = {"bars": asking.bars, "open_interest": asking.open_interest}
         found = [on_tables(value, tables, asking.truth, asking.symbol, name)]
     elif isinstance(value, (Heatmap, LiquidationMap)):
-        found = [_recorded(name or type(value).__name__.lower(), [value], asking)]
+        found = [_from_maps(name or type(value).__name__.lower(), [value], asking)]
     elif isinstance(value, type):
         refuse("maps", f"the class {value.__name__} cannot be scored", f"an object of it, or {ALLOWED}")
     elif callable(value):
-        found = [_asked(name or str(getattr(value, "__name__", "function")), value, asking)]
+        found = [_from_function(name or str(getattr(value, "__name__", "function")), value, asking)]
     elif hasattr(value, "__arrow_c_stream__") or hasattr(value, "columns"):
-        found = list(_kept(name, Table(value, "maps"), asking))
+        found = list(_from_record(name, Table(value, "maps"), asking))
     elif isinstance(value, Iterable) and not isinstance(value, (str, bytes)):
-        found = [_recorded(name or "maps", value, asking)]
+        found = [_from_maps(name or "maps", value, asking)]
     else:
         what = repr(value) if isinstance(value, str) else f"a {type(value).__name__}"
         refuse("maps", f"{what} cannot be scored", ALLOWED)
     return found
 
 
-def _asked(name: str, function: Callable[[datetime], Any], asking: Asking) -> Source:
-    """Ask a function for the map of every open."""
+def _from_function(name: str, function: Callable[[datetime], Any], asking: Asking) -> Source:
+    """Call a function for the map of every open."""
     opens = asking.path.opens
-    stretch = opens // _ASKED
-    tasks = [(function, opens[stretch == one], asking.path.bars, asking.symbol) for one in np.unique(stretch)]
-    told = asking.run(_answered, tasks)
-    if not any(part for part, _ in told):
+    blocks = opens // _BLOCK
+    tasks = [(function, opens[blocks == one], asking.path.bars, asking.symbol) for one in np.unique(blocks)]
+    parts = asking.run(_ask_function, tasks)
+    if not any(part for part, _ in parts):
         refuse("maps", f"{name!r} has no map of {asking.symbol!r} at any of {len(opens)} opens", "maps of that time")
-    return Recorded(name, [held for part, _ in told for held in part], _one_version(name, [seen for _, seen in told]))
+    return Recorded(name, [one for part, _ in parts for one in part], _one_version(name, [seen for _, seen in parts]))
 
 
-def _answered(
+def _ask_function(
     function: Callable[[datetime], Any], opens: Millis, bars: Any, symbol: str
-) -> tuple[list[Held], set[Any]]:
-    """What a function says at instants; the same for the same instants wherever it runs."""
-    held: list[Held] = []
+) -> tuple[list[MapCurves], set[Any]]:
+    """The maps that a function returns for instants; a pure task."""
+    found: list[MapCurves] = []
     versions: set[Any] = set()
     for at in opens.tolist():
         grid = function(datetime_of(at))
@@ -198,14 +198,14 @@ def _answered(
         if made > at:
             what = f"the map asked as of {datetime_of(at):%Y-%m-%dT%H:%MZ} is of {datetime_of(made):%Y-%m-%dT%H:%M:%SZ}"
             refuse("maps", what, "maps that know nothing of what came later")
-        held += [one._replace(at=at) for one in _held(grid, at, bars, last=True)]
+        found += [one._replace(at=at) for one in _curves(grid, at, bars, last=True)]
         versions.add(_version(grid.meta.get("explain")))
-    return held, versions
+    return found, versions
 
 
-def _recorded(name: str, values: Iterable[Any], asking: Asking) -> Source:
-    """Maps, or pairs of an instant and a map."""
-    held: list[Held] = []
+def _from_maps(name: str, values: Iterable[Any], asking: Asking) -> Source:
+    """A source of maps, or of pairs of an instant and a map."""
+    found: list[MapCurves] = []
     versions = set()
     only: Any = values if isinstance(values, list) and len(values) == 1 else None
     for place, value in enumerate(values):
@@ -222,37 +222,37 @@ def _recorded(name: str, values: Iterable[Any], asking: Asking) -> Source:
         if at is not None and made > at:
             what = f"item {place}, said to be of {datetime_of(at).isoformat()}, is of {datetime_of(made).isoformat()}"
             refuse("maps", what, "instants at which the maps were known")
-        # One heatmap alone is the record of its columns; among others it is its last one.
-        held += [
+        # A single heatmap stands for all its columns, one of several for its last.
+        found += [
             one if at is None else one._replace(at=at)
-            for one in _held(grid, made if at is None else at, asking.path.bars, last=only is None)
+            for one in _curves(grid, made if at is None else at, asking.path.bars, last=only is None)
         ]
         versions.add(_version(grid.meta.get("explain")))
-    if not held:
+    if not found:
         refuse("maps", f"{name!r} has no maps", "at least one map")
-    held.sort(key=lambda one: one.at)
-    return Recorded(name, held, _one_version(name, [versions]))
+    found.sort(key=lambda one: one.at)
+    return Recorded(name, found, _one_version(name, [versions]))
 
 
-def _kept(name: str | None, held: Table, asking: Asking) -> Iterable[Source]:
-    """A record of maps as they were served, each question and version by itself."""
+def _from_record(name: str | None, data: Table, asking: Asking) -> Iterable[Source]:
+    """Sources of stored maps, one for each question and version."""
     import json
 
-    held.need("kind", "symbol", "params", "computed_at", "reply")
-    convert: dict[str, Any] = {"heatmap": _answers.heatmap, "liqmap": _answers.liqmap}
-    kinds = [held.texts(column) for column in ("kind", "symbol", "params", "reply")]
-    times = held.instants("computed_at").tolist()
+    data.need("kind", "symbol", "params", "computed_at", "reply")
+    conversions: dict[str, Any] = {"heatmap": convert.heatmap, "liqmap": convert.liqmap}
+    kinds = [data.texts(column) for column in ("kind", "symbol", "params", "reply")]
+    times = data.instants("computed_at").tolist()
     nothing = [None] * len(times)
-    told = held.cells("version") if "version" in held else nothing
-    explained = held.cells("explain") if "explain" in held else nothing
-    found: dict[tuple[str, str, str | None], list[Held]] = {}
-    for kind, coin, params, reply, at, own, explain in zip(*kinds, times, told, explained, strict=True):
-        if kind not in convert or coin.upper() != asking.symbol:
+    versions = data.cells("version") if "version" in data else nothing
+    explained = data.cells("explain") if "explain" in data else nothing
+    found: dict[tuple[str, str, str | None], list[MapCurves]] = {}
+    for kind, coin, params, reply, at, own, explain in zip(*kinds, times, versions, explained, strict=True):
+        if kind not in conversions or coin.upper() != asking.symbol:
             continue
         answer = _core.read_reply(kind, reply.encode())
-        grid = convert[kind](answer, _answers.Origin("archive", datetime_of(at), None))
+        grid = conversions[kind](answer, convert.Origin("archive", datetime_of(at), None))
         version = own if isinstance(own, str) and own else _version(json.loads(explain) if explain else None)
-        found.setdefault((kind, params, version), []).extend(_held(grid, at, asking.path.bars, last=True))
+        found.setdefault((kind, params, version), []).extend(_curves(grid, at, asking.path.bars, last=True))
     if not found:
         refuse("maps", f"the record has no heatmap or liqmap of {asking.symbol!r}", ALLOWED)
     many = len(found) > 1
@@ -265,16 +265,16 @@ def _kept(name: str | None, held: Table, asking: Asking) -> Iterable[Source]:
 
 
 def _checked(grid: Any, symbol: str) -> int:
-    """The instant of a map of the coin."""
+    """Check the coin of a map, and return its instant."""
     if not isinstance(grid, (Heatmap, LiquidationMap)):
         refuse("maps", f"a {type(grid).__name__} came back", "LiquidationMap or Heatmap, or None where there is no map")
-    # Other makers' names have an exchange or a contract beside the coin.
+    # Symbols of other makers may also contain an exchange or a contract.
     if all(_core.coin(part) != symbol for part in (grid.symbol, *_WORDS.findall(grid.symbol)) if part.strip()):
         refuse("maps", f"a map is of {grid.symbol!r}", f"maps of {symbol!r}")
     return millis_of(grid.updated_at)
 
 
-def _held(grid: Heatmap | LiquidationMap, at: int, bars: Any, *, last: bool) -> list[Held]:
+def _curves(grid: Heatmap | LiquidationMap, at: int, bars: Any, *, last: bool) -> list[MapCurves]:
     if isinstance(grid, LiquidationMap):
         return [curves.of_map(grid, at)]
     times = np.asarray(grid.times).astype("datetime64[ms]").astype(np.int64)
@@ -287,21 +287,21 @@ def _held(grid: Heatmap | LiquidationMap, at: int, bars: Any, *, last: bool) -> 
 
 
 def _fitted(grid: Heatmap) -> bool:
-    """Whether what its cells count was learnt from what was realised."""
+    """Whether the cells were fitted to reported liquidations."""
     fit = (grid.meta.get("explain") or {}).get("fit") or {}
     return bool(fit.get("state") == "fitted")
 
 
 def _version(explain: Any) -> str | None:
-    """What tells maps apart that are not to be mixed: the model's version, and whether its units are USD at all."""
-    told = (explain or {}).get("modelVersion")
-    if told is None:
+    """The version of a map that must not be mixed with others: that of the model, and relative units."""
+    version = (explain or {}).get("modelVersion")
+    if version is None:
         return None
-    return f"{told} in relative units" if explain.get("openInterestScale") == "relative" else str(told)
+    return f"{version} in relative units" if explain.get("openInterestScale") == "relative" else str(version)
 
 
-def _one_version(name: str, told: list[set[Any]]) -> str | None:
-    versions = set().union(*told)
+def _one_version(name: str, parts: list[set[Any]]) -> str | None:
+    versions = set().union(*parts)
     if len(versions) > 1:
         what = f"{name!r} mixes maps of the versions {sorted(map(str, versions))}"
         raise BadQuery(f"maps: {what}; allowed: maps of one version, or several by name", parameter="maps")

@@ -1,4 +1,4 @@
-"""Checks of the truth itself: what is realised ought not to depend on the clock, and parts ought to make up wholes."""
+"""Checks of the reported USD: they should not depend on the time of day, and parts should add up."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ if TYPE_CHECKING:
     from .path import Path
 
 _ODD = 0.6
-"""A slot that tells less than this share of the usual USD per unit of excursion is marked, or more than its inverse."""
+"""A slot is marked below this share of the usual USD per unit of excursion, or above its inverse."""
 
-_OFF = 0.01  # wholes and parts that differ by less than this share agree
-_TERM = 1  # the strong path's sum of excursions
+_OFF = 0.01  # relative difference up to which wholes and parts agree
+_TERM = 1  # index of the sum of excursions among the strong terms
 
 
 def checks(path: Path, parts: Parts | None, rows: Flags) -> list[dict[str, Any]]:
-    """Rows of what was checked: by the part of a period the price moved in, by the hour, and parts against wholes."""
+    """The checks as rows: by part of the period, by time of day, and parts against wholes."""
     found = [*_inside(path, rows), *_hours(path, rows)]
     if parts is not None:
         found.append(_halves(parts))
@@ -31,7 +31,7 @@ def checks(path: Path, parts: Parts | None, rows: Flags) -> list[dict[str, Any]]
 
 
 class _Odd(NamedTuple):
-    """One thing that was looked at."""
+    """One check."""
 
     check: str
     slot: str
@@ -41,15 +41,15 @@ class _Odd(NamedTuple):
     differing: float = np.nan
 
     def line(self) -> dict[str, Any]:
-        """As a row of the card."""
+        """The check as a row."""
         odd = bool(np.isfinite(self.relative) and not _ODD <= self.relative <= 1.0 / _ODD)
         return {**self._asdict(), "odd": odd}
 
 
 def _inside(path: Path, rows: Flags) -> list[_Odd]:
-    """USD per fresh extreme of each part of a period: a feed that loses the end of its bars shows here.
+    """USD per new extreme in each part of a period; shows feeds that lose the end of their bars.
 
-    What a fresh extreme is usually worth grows with how far it lies out, as the weak path says of all periods.
+    The usual USD of a new extreme depend on its distance, as in the weak path.
     """
     count = path.inside.shape[2]
     if count == 1 or rows.sum() < fit.WARM:
@@ -71,7 +71,7 @@ def _inside(path: Path, rows: Flags) -> list[_Odd]:
 
 
 def _hours(path: Path, rows: Flags) -> list[_Odd]:
-    """USD per unit of excursion by the slot of the day, at most an hour long."""
+    """USD per unit of excursion by slot of the day, of at most an hour."""
     length = max(path.period, 60 * MINUTE)
     slots = path.opens % DAY // length
     moved = path.strong[:, :, _TERM].sum(axis=1)
@@ -88,10 +88,10 @@ def _hours(path: Path, rows: Flags) -> list[_Odd]:
 
 
 def _halves(parts: Parts) -> _Odd:
-    """Sums of the parts over the wholes, and how many differ."""
+    """Ratio of the sums of parts to the wholes, and the share that differs."""
     wholes, sums = parts.wholes, parts.sums
     differ = np.abs(sums - wholes) > _OFF * np.maximum(wholes, sums)
-    told = float(wholes.sum())
+    total = float(wholes.sum())
     share = float(differ.any(axis=1).mean()) if len(wholes) else float("nan")
-    relative = float(sums.sum()) / told if told > 0 else float("nan")
-    return _Odd("parts against wholes", f"{parts.length // MINUTE} min", len(wholes), told, relative, share)
+    relative = float(sums.sum()) / total if total > 0 else float("nan")
+    return _Odd("parts against wholes", f"{parts.length // MINUTE} min", len(wholes), total, relative, share)

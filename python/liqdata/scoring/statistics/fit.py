@@ -1,7 +1,7 @@
 """The two causal fits: a sum of terms with a Gamma prior, and a product of powers with a ridge.
 
-Both are quasi-Poisson, are fitted anew at the beginning of every UTC day on the periods that had closed by then, older
-ones weighing less, and converge each time. Nothing of a day, nor of any later one, enters what is predicted for it.
+Both are quasi-Poisson and are fitted to convergence at the start of every UTC day on the periods closed by then, with
+smaller weights for older ones. No data of a day or later enter its predictions.
 """
 
 from __future__ import annotations
@@ -31,46 +31,46 @@ NU = 2.0
 """What the prior of a term weighs, in periods of mean size."""
 
 RIDGE = 20.0
-"""What the prior of an exponent weighs, in periods of mean size."""
+"""Weight of the prior of an exponent, in periods of mean size."""
 
 WARM = 200
-"""Periods to be known before anything is predicted."""
+"""Number of known periods before the first prediction."""
 
 CHUNK = 32
-"""Days that are fitted one after the other, each from the last one's solution; chunks begin at the prior."""
+"""Days of a chunk, which are fitted in sequence from the previous solution; the first one from the prior."""
 
-_SEEN = 0.1  # a term that was not seen yet is taken to be of a tenth of its parent's size
-_CLOSE = 1e-10  # what a step of Newton's may still promise, in periods of mean size
+_SEEN = 0.1  # assumed size of a term without data, relative to its parent
+_CLOSE = 1e-10  # smallest expected improvement of a Newton step, in periods of mean size
 _STEPS = 60
 
 
 class Calendar(NamedTuple):
-    """The UTC days of periods: what is predicted in each, and what was known when it began."""
+    """The UTC days of periods: the rows to predict on each, and the rows known at its start."""
 
     opens: Millis
     starts: Millis
     rows: Millis
-    """First row of each day, and one past the last of all, (D + 1,)."""
+    """First row of each day, and the end of all, shape (D + 1,)."""
     known: Millis
-    """Rows whose period had closed when the day began, (D,)."""
+    """Number of rows with periods closed at the start of the day, shape (D,)."""
 
     @classmethod
     def of(cls, opens: Millis, period: int) -> Calendar:
-        """The days of periods in order of their opens."""
+        """The days of periods that are sorted by open."""
         starts = np.unique(opens // DAY * DAY)
         rows = np.append(np.searchsorted(opens, starts), len(opens))
         return cls(opens, starts, rows, np.searchsorted(opens + period, starts, side="right"))
 
     def chunks(self) -> list[range]:
-        """Stretches of days that can be fitted apart from each other."""
+        """Ranges of days that are fitted independently."""
         return [range(at, min(at + CHUNK, len(self.starts))) for at in range(0, len(self.starts), CHUNK)]
 
 
 def summed(terms: Floats, usd: Floats, parents: tuple[int, ...], calendar: Calendar, days: range) -> Floats:
-    """Predict ``usd`` as a sum of terms, each times a weight that is not negative, in the rows of these days.
+    """Predict ``usd`` on these days as a sum of terms with non-negative weights.
 
-    ``terms`` is (n, K), ``usd`` (n,). A row with a NaN term is neither learnt from nor predicted (NaN). ``parents``
-    names of each term the one that tells its size while it has not been seen; -1 is the size of ``usd`` itself.
+    ``terms`` has shape (n, K), ``usd`` (n,). Rows with a NaN term are neither used nor predicted (NaN). ``parents`` is,
+    for each term, the index of the term that gives its size while it has no data; -1 stands for ``usd`` itself.
     """
     found = np.full(len(usd), np.nan)
     there: Flags = np.isfinite(terms.sum(axis=1))
@@ -93,9 +93,9 @@ def summed(terms: Floats, usd: Floats, parents: tuple[int, ...], calendar: Calen
 
 
 def levelled(crossed: Floats, usd: Floats, calendar: Calendar) -> Floats:
-    """Put what a map told on the level of what was realised of late, (n,) each: as model 3 sets its own.
+    """Scale the USD of a map to the recently reported level, as model 3 does; shapes (n,).
 
-    NaN where fewer than 200 periods are known, and where the map is not.
+    NaN with fewer than 200 known periods, and without a map.
     """
     found = np.full(len(usd), np.nan)
     there: Flags = np.isfinite(crossed)
@@ -104,23 +104,23 @@ def levelled(crossed: Floats, usd: Floats, calendar: Calendar) -> Floats:
         if len(known) < WARM:
             continue
         weight = _forgotten(calendar.opens[known], start, LEVEL_HALF_LIFE)
-        told = float(weight @ crossed[known])
+        predicted = float(weight @ crossed[known])
         rows = slice(calendar.rows[day], calendar.rows[day + 1])
         level = 1.0
-        if told > 0.0:
+        if predicted > 0.0:
             long = _forgotten(calendar.opens[known], start, HALF_LIFE)
             usual = float(long @ usd[known]) / float(long @ crossed[known])
-            luck = LUCK * float(((weight * crossed[known]) ** 2).sum()) / told
-            level = (float(weight @ usd[known]) + luck * usual) / (told + luck)
+            luck = LUCK * float(((weight * crossed[known]) ** 2).sum()) / predicted
+            level = (float(weight @ usd[known]) + luck * usual) / (predicted + luck)
         found[rows] = crossed[rows] * level
     return found
 
 
 def stacked(features: Floats, usd: Floats, base: Floats, calendar: Calendar, days: range) -> Floats:
-    """Predict ``usd`` as ``base`` times a product of powers, both sides alike, in the rows of these days.
+    """Predict ``usd`` on these days as ``base`` times a product of powers, equal for both sides.
 
-    ``features`` is (n, 2, F) of logarithms, ``usd`` and ``base`` are (n, 2). A row without a base is left out. Where
-    nothing is known yet all exponents are 0.
+    ``features`` are logarithms of shape (n, 2, F); ``usd`` and ``base`` have shape (n, 2). Rows without a base are
+    skipped. Without data all exponents are 0.
     """
     found = np.full(usd.shape, np.nan)
     there: Flags = np.isfinite(base.sum(axis=1))
@@ -143,7 +143,7 @@ def stacked(features: Floats, usd: Floats, base: Floats, calendar: Calendar, day
 
 
 def together(terms: Floats, usd: Floats) -> Floats:
-    """The weights of a sum fitted to all rows alike: for looking back, nothing is predicted with it."""
+    """The weights of a sum fitted to all rows; only for description, not for prediction."""
     mean = max(float(usd.mean()), 1.0)
     prior = 1.0 / (terms.shape[1] * np.maximum(terms.mean(axis=0), np.finfo(np.float64).tiny))
     found: Floats = mean * prior * _most_likely_sum(terms * prior, usd / mean, np.ones(len(usd)), None)
@@ -156,7 +156,7 @@ def _forgotten(opens: Millis, now: int, half_life: int) -> Floats:
 
 
 def _most_likely_sum(x: Floats, y: Floats, weight: Floats, start: Floats | None) -> Floats:
-    """The weights u, prior mean 1 each, at which w (y log xu - xu) + nu (log u - u) is largest."""
+    """The weights u, with prior mean 1, that maximise w (y log xu - xu) + nu (log u - u)."""
     u = np.ones(x.shape[1]) if start is None else start
     wy = weight * y
     sums = weight @ x
@@ -180,7 +180,7 @@ def _most_likely_sum(x: Floats, y: Floats, weight: Floats, start: Floats | None)
 
 
 def _most_likely_product(x: Floats, y: Floats, base: Floats, weight: Floats, start: Floats | None) -> Floats:
-    """The exponents b at which w (y log m - m) - ridge b²/2 is largest, m being exp(base + xb); a constant first."""
+    """The exponents b (the first is a constant) that maximise w (y log m - m) - ridge b²/2 with m = exp(base + xb)."""
     x = np.column_stack([np.ones(len(x)), x])
     ridge = np.full(x.shape[1], RIDGE)
     ridge[0] = 1.0
@@ -206,7 +206,7 @@ def _most_likely_product(x: Floats, y: Floats, base: Floats, weight: Floats, sta
 def _along(
     value: Callable[[Floats], float], at: Floats, step: Floats, length: float, best: float
 ) -> tuple[Floats, float]:
-    """Go along a step as far as it leads upward."""
+    """Shorten a step until it improves the objective."""
     for _ in range(_STEPS):
         there = at + length * step
         reached = value(there)

@@ -1,4 +1,4 @@
-"""What a prediction is worth: nats per liquidated USD over a reference, with an interval from whole days drawn anew."""
+"""Information gain of a prediction in nats per liquidated USD, with intervals from resampled days."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _LOW, _HIGH = 2.5, 97.5
 
 
 class Gain(NamedTuple):
-    """An information gain and its 95 % interval; NaN where nothing was liquidated."""
+    """An information gain and its 95 % interval; NaN without liquidations."""
 
     value: float
     low: float
@@ -21,7 +21,7 @@ class Gain(NamedTuple):
 
 
 class Resampled:
-    """Days drawn with replacement, the same draws for everything that is compared."""
+    """Days drawn with replacement; all comparisons use the same draws."""
 
     def __init__(self, opens: Millis, seed: int) -> None:
         self.days, self._place = np.unique(opens // DAY, return_inverse=True)
@@ -34,7 +34,7 @@ class Resampled:
         return self.ratio(np.where(rows[:, None], nats(usd, mu, mu0), 0.0), np.where(rows[:, None], usd, 0.0))
 
     def ratio(self, above: Floats, below: Floats) -> Gain:
-        """The ratio of two sums over rows and sides, with its interval."""
+        """The ratio of two sums over rows and sides, with an interval."""
         tops = np.bincount(self._place, above.sum(axis=1), len(self.days))
         bottoms = np.bincount(self._place, below.sum(axis=1), len(self.days))
         if not bottoms.sum() > 0:
@@ -46,14 +46,14 @@ class Resampled:
 
 
 def nats(usd: Floats, mu: Floats, mu0: Floats) -> Floats:
-    """What each period adds to the gain; rows without a prediction add NaN."""
+    """The contribution of each period to the gain; NaN without a prediction."""
     found: Floats = usd * np.log(mu / mu0) - (mu - mu0)
     return found
 
 
 def spearman(left: Floats, right: Floats) -> float:
-    """Rank correlation, equal values sharing their mean rank; NaN where one side has no order."""
-    if len(left) < 3:  # noqa: PLR2004 - two points always agree or disagree
+    """Rank correlation with mean ranks for ties; NaN if all values of one side are equal."""
+    if len(left) < 3:  # noqa: PLR2004 - two points have no informative rank correlation
         return float("nan")
     a, b = _ranks(left), _ranks(right)
     a, b = a - a.mean(), b - b.mean()
@@ -69,7 +69,7 @@ def _ranks(values: Floats) -> Floats:
 
 
 def captured(usd: Floats, mu: Floats, share: float) -> float:
-    """How much of the USD fell into the highest predicted share of periods."""
+    """The share of the USD in the periods with the highest predictions."""
     total = float(usd.sum())
     if not total > 0:
         return float("nan")

@@ -1,7 +1,7 @@
-"""The path of the price: how far it went in every period, what that alone would say of liquidations.
+"""The price path: excursions of every period, from which the reference models predict liquidations.
 
-Three paths are told apart. The weak one knows a period's excursion, the strong one thirteen terms of what happened
-inside the period and before it, and the adaptive one (:mod:`~liqdata.scoring.trial`) also what was realised of late.
+There are three path models. The weak one uses a period's excursion, the strong one thirteen terms from inside and
+before the period, and the adaptive one (``trial``) also recently reported USD.
 """
 
 from __future__ import annotations
@@ -17,19 +17,19 @@ if TYPE_CHECKING:
 
 BP = 1e4
 FINE = 15 * MINUTE
-"""Length of the excursions inside a period, where bars are that short."""
+"""Length of the parts of a period, if bars are that short."""
 
 POWERS = (1.0, 1.5, 2.0)
 FRESH = (4 * 60 * MINUTE, DAY, 7 * DAY)
-"""The price beyond its extremes of so long before the period is at a fresh one."""
+"""Look-back times for new extremes."""
 
 STRONG = 1 + 3 * len(POWERS) + len(FRESH)
 PARENTS = (*range(1 + 3 * len(POWERS)), 1, 1, 1)
-"""Of each strong term the one that tells its size while it was not seen: a fresh extreme is part of an excursion."""
+"""For each strong term the term that gives its size while it has no data."""
 
 
 class Bars(NamedTuple):
-    """Bars of one coin on a grid without holes; what is not known is NaN."""
+    """Bars of one coin on a regular grid; missing values are NaN."""
 
     start: int
     interval: int
@@ -39,7 +39,7 @@ class Bars(NamedTuple):
     volume: Floats
 
     def closed(self, instants: Millis) -> Floats:
-        """The last close by each instant, NaN where there is none."""
+        """The last close at each instant; NaN without one."""
         place = (instants - self.start) // self.interval - 1
         inside = (place >= 0) & (place < len(self.close))
         found = np.full(len(instants), np.nan)
@@ -48,7 +48,7 @@ class Bars(NamedTuple):
 
 
 class Path(NamedTuple):
-    """The periods that are both realised and seen in the bars, with what the price did in them."""
+    """The periods with both reported USD and bars, and the price moves in them."""
 
     opens: Millis
     usd: Floats
@@ -58,7 +58,7 @@ class Path(NamedTuple):
     low: Floats
     high: Floats
     excursion: Floats
-    """1 + basis points beyond the close before, (n, 2)."""
+    """1 + basis points beyond the previous close, (n, 2)."""
     weak: Floats
     """Terms of the weak path, (n, 2, 2): period, side, term."""
     strong: Floats
@@ -66,18 +66,18 @@ class Path(NamedTuple):
     volume: Floats
     """Volume relative to the 7 days before, (n,)."""
     inside: Floats
-    """Basis points beyond the close before by the end of each part of a period, (n, 2, parts)."""
+    """Basis points beyond the previous close at the end of each part of a period, (n, 2, parts)."""
     bars: Bars
 
 
 def read_bars(value: Any, symbol: str) -> Bars:
-    """Read a table of bars: timestamp (open), high, low, close, and where known volume, symbol and interval."""
-    held = Table(value, "bars")
-    held.need("timestamp", "high", "low", "close")
-    opens = held.instants("timestamp")
-    columns = [held.floats(name) for name in ("high", "low", "close")]
-    columns.append(held.floats("volume", least=0.0, unknown=True) if "volume" in held else np.full(len(opens), np.nan))
-    chosen = mine(held, symbol)
+    """Read a table of bars: timestamp (open), high, low, close, and optionally volume, symbol and interval."""
+    data = Table(value, "bars")
+    data.need("timestamp", "high", "low", "close")
+    opens = data.instants("timestamp")
+    columns = [data.floats(name) for name in ("high", "low", "close")]
+    columns.append(data.floats("volume", least=0.0, unknown=True) if "volume" in data else np.full(len(opens), np.nan))
+    chosen = mine(data, symbol)
     if chosen is not None:
         opens, columns = opens[chosen], [column[chosen] for column in columns]
     if len(opens) < 2:  # noqa: PLR2004 - one bar has no spacing
@@ -109,11 +109,11 @@ def read_bars(value: Any, symbol: str) -> Bars:
 
 
 def read_path(truth: Truth, bars: Bars) -> Path:
-    """Cut truth and bars to the periods that both know, and say what the price did in them."""
+    """Restrict truth and bars to common periods, and compute the price moves in them."""
     period, interval = truth.period, bars.interval
     if period % interval:
         what = f"bars of {interval // MINUTE} minutes do not make up a period of {period // MINUTE}"
-        refuse("bars", what, "bars whose length divides the period")
+        refuse("bars", what, "bars of a length that divides the period")
     if (bars.start - int(truth.opens[0])) % interval:
         refuse("bars", f"the bar at {bars.start} is off the periods' opens", "bars that open where periods do")
     size = period // interval
@@ -151,20 +151,20 @@ def read_path(truth: Truth, bars: Bars) -> Path:
 
 
 def _beyond(side: int, price: Floats, extreme: Floats) -> Floats:
-    """Basis points that the price went beyond where it stood, the way that liquidates a side."""
+    """Basis points that the price moved in the direction that liquidates each side."""
     way = price - extreme if side == LONG else extreme - price
     return np.maximum(way, 0.0) / price * BP
 
 
 def _fine(period: int, interval: int) -> int:
-    """The longest stretch of up to :data:`FINE` that bars make up and the period is a multiple of."""
+    """The longest duration up to :data:`FINE` that is a multiple of the bars and divides the period."""
     longest = max(FINE, interval)
     lengths = [interval * n for n in range(1, longest // interval + 1) if period % (interval * n) == 0]
     return max(lengths)
 
 
 def _parts(bars: Bars, first: Millis, size: int, fine: int) -> tuple[Floats, Floats, Floats]:
-    """Excursions of the parts of periods, those of the periods by the end of each part, and the parts' volume."""
+    """Excursions of the parts, excursions until the end of each part, and the volume of the parts."""
     inner = fine // bars.interval
     count = size // inner
     spans = first[:, None, None] + (np.arange(count)[:, None] * inner + np.arange(inner))[None]
@@ -187,18 +187,18 @@ def _parts(bars: Bars, first: Millis, size: int, fine: int) -> tuple[Floats, Flo
 
 
 def _fresh(bars: Bars, first: Millis, window: int, low: Floats, high: Floats) -> Floats:
-    """How far the price went beyond its extremes of a stretch of time before, (n, 2); negative where it did not."""
+    """How far the price moved beyond the extremes of a look-back time, (n, 2); negative if it did not."""
     width = window // bars.interval
     lows = np.concatenate((np.full(width, np.inf), np.nan_to_num(bars.low, nan=np.inf)))
     highs = np.concatenate((np.full(width, -np.inf), np.nan_to_num(bars.high, nan=-np.inf)))
-    # The window that ends before bar `first` begins at its own place, the arrays being longer by one window.
+    # The window that ends before bar `first` has index `first`, because the arrays are padded by one window.
     return np.column_stack(
         [_sliding(lows, width, np.minimum)[first] - low, high - _sliding(highs, width, np.maximum)[first]]
     )
 
 
 def _sliding(cells: Floats, width: int, of: np.ufunc) -> Floats:
-    """The least or most of every window of so many cells, by windows of doubling length."""
+    """The minimum or maximum of every window, by windows of doubling length."""
     found, length = cells, 1
     while 2 * length <= width:
         found = of(found[:-length], found[length:])

@@ -1,7 +1,7 @@
-"""One prediction after the other through the same trial: alone on its own scale, and as a further term of a reference.
+"""Trials of predictions: each alone on its own scale, and as an additional term of a reference.
 
-Every number that is predicted for a day rests on what had closed when it began. The work is cut into tasks, pure
-functions of arrays and a stretch of days, so that they may run anywhere and give the same.
+Predictions for a day use only periods closed at its start. The work is split into pure tasks on arrays and a range of
+days, which give the same result anywhere.
 """
 
 from __future__ import annotations
@@ -29,28 +29,28 @@ _WEAK = (0, 1)
 
 
 class Paths(NamedTuple):
-    """What the paths predict, (n, 2) each; NaN while too little is known."""
+    """Predictions of the path models, shape (n, 2) each; NaN without enough data."""
 
     weak: Floats
     strong: Floats
     adaptive: Floats
     features: Floats
-    """Logarithms the adaptive path is made of, (n, 2, F)."""
+    """Logarithmic features of the adaptive path, (n, 2, F)."""
 
 
 class Trial(NamedTuple):
-    """What one prediction came to, (n, 2) each; NaN where it was not there or too little was known."""
+    """The results of one prediction, shape (n, 2) each; NaN without a prediction or enough data."""
 
     crossed: Floats
-    """USD as the map tells them."""
+    """USD of the map."""
     alone: Floats
-    """On its own scale, that and a floor fitted to the past."""
+    """The map alone, with scale and floor fitted to the past."""
     full: Floats
-    """The reference with the map as a further term."""
+    """The reference with the map as an additional term."""
 
 
 def paths(path: Path, run: Run) -> Paths:
-    """What the path alone says."""
+    """The predictions of the path models."""
     from .path import PARENTS
 
     weak, strong = _sums(path, [(path.weak, _WEAK), (path.strong, PARENTS)], run)
@@ -60,7 +60,7 @@ def paths(path: Path, run: Run) -> Paths:
 
 
 def trials(path: Path, known: Paths, predictions: list[Floats], reference: str, run: Run) -> list[Trial]:
-    """Put predictions to the trial: USD crossed by period and side, (n, 2), or of several maps at once, (n, 2, M)."""
+    """Try predictions: USD crossed by period and side, (n, 2), or of several maps together, (n, 2, M)."""
     from .path import PARENTS
 
     terms, parents = (path.weak, _WEAK) if reference == "weak" else (path.strong, PARENTS)
@@ -69,15 +69,15 @@ def trials(path: Path, known: Paths, predictions: list[Floats], reference: str, 
     several = [crossed.reshape(len(crossed), 2, -1) for crossed in predictions]
     whole = [crossed.sum(axis=2) for crossed in several]
     for crossed in several:
-        # The size of a map that was not crossed yet is that of the USD.
+        # A map without crossings has the size of the USD.
         sizes = (-1,) * crossed.shape[2]
         constant = np.ones((*crossed.shape[:2], 1))
         asked += [
             (np.concatenate([crossed, constant], axis=2), (*sizes, len(sizes))),
             (np.concatenate([terms, crossed], axis=2), (*parents, *sizes)),
         ]
-    # What a map adds is told by the same periods with and without it: one that begins late would otherwise also bring
-    # a shorter memory.
+    # The reference is fitted to the same periods with and without the map; otherwise a late start would also shorten
+    # its memory.
     late = [place for place, crossed in enumerate(whole) if not np.isfinite(crossed).all()]
     asked += [(np.where(np.isfinite(whole[place])[:, :, None], terms, np.nan), parents) for place in late]
     made = _sums(path, asked, run)
@@ -89,7 +89,7 @@ def trials(path: Path, known: Paths, predictions: list[Floats], reference: str, 
     if reference == "adaptive":
         raised = [np.where(np.isfinite(one), one, 1.0) for one in added]
         features = [np.concatenate([known.features, np.log(one)[:, :, None]], axis=2) for one in raised]
-        # Half of what the sum says of the map is believed before anything is known of the map itself.
+        # The prior gives the map half of the weight from the sum.
         full = _stacks(
             path, [(one, known.strong * np.sqrt(more)) for one, more in zip(features, raised, strict=True)], run
         )
@@ -99,7 +99,7 @@ def trials(path: Path, known: Paths, predictions: list[Floats], reference: str, 
 
 
 def _sums(path: Path, asked: list[tuple[Floats, tuple[int, ...]]], run: Run) -> list[Floats]:
-    """Fit sums of terms (n, 2, K), each side by itself."""
+    """Fit sums of terms of shape (n, 2, K), for each side."""
     calendar = fit.Calendar.of(path.opens, path.period)
     chunks = calendar.chunks()
     sides = [path.usd[:, side] for side in (0, 1)]
@@ -110,7 +110,7 @@ def _sums(path: Path, asked: list[tuple[Floats, tuple[int, ...]]], run: Run) -> 
 
 
 def _stacks(path: Path, asked: list[tuple[Floats, Floats]], run: Run) -> list[Floats]:
-    """Fit products of powers of features on bases, both sides alike."""
+    """Fit products of powers of features, equal for both sides."""
     calendar = fit.Calendar.of(path.opens, path.period)
     chunks = calendar.chunks()
     tasks = [(features, path.usd, base, calendar, days) for features, base in asked for days in chunks]
@@ -118,12 +118,12 @@ def _stacks(path: Path, asked: list[tuple[Floats, Floats]], run: Run) -> list[Fl
 
 
 def _whole(parts: list[Floats], chunks: int) -> list[Floats]:
-    """Put the stretches of days of each fit together: of each row only one of them has a prediction."""
+    """Merge the ranges of days of each fit; only one of them predicts a row."""
     return [np.fmax.reduce(parts[at : at + chunks]) for at in range(0, len(parts), chunks)]
 
 
 def _features(path: Path, strong: Floats) -> Floats:
-    """Power of the strong path and of the excursion, relative volume, and how much was realised of late."""
+    """Logarithms of strong path, excursion, relative volume and recently reported USD."""
     there: Flags = np.isfinite(strong.sum(axis=1))
     mu = np.where(there[:, None], strong, 1.0)
     late = _recent(path.opens[there], path.usd[there], strong[there])
@@ -135,23 +135,23 @@ def _features(path: Path, strong: Floats) -> Floats:
 
 
 def _recent(opens: Millis, usd: Floats, mu: Floats) -> Floats:
-    """Log ratio of realised to predicted USD over the horizons before each open, (n, 2, H), drawn to 0 a little."""
+    """Log ratio of reported to predicted USD over the horizons before each open, (n, 2, H), shrunk towards 0."""
     scales = np.asarray(HORIZONS, dtype=np.float64)
     found = np.zeros((len(opens), 2, len(scales)))
     above, below = np.zeros((2, len(scales))), np.zeros((2, len(scales)))
     weight = np.zeros(len(scales))
     for row in range(1, len(opens)):
-        kept = np.exp((opens[row - 1] - opens[row]) / scales)
-        above = (above + usd[row - 1, :, None]) * kept
-        below = (below + mu[row - 1, :, None]) * kept
-        weight = (weight + 1.0) * kept
+        remaining = np.exp((opens[row - 1] - opens[row]) / scales)
+        above = (above + usd[row - 1, :, None]) * remaining
+        below = (below + mu[row - 1, :, None]) * remaining
+        weight = (weight + 1.0) * remaining
         usual = below[:, -1:] / weight[-1]
         found[row] = np.log((above + usual) / (below + usual))
     return found
 
 
 def scored(path: Path, known: Paths, made: list[Trial], start: int | None, end: int | None) -> Flags:
-    """Which periods are scored: those that all of these have a prediction for, from ``start`` until before ``end``."""
+    """Which periods are scored: those between ``start`` and ``end`` with all predictions."""
     everything = np.concatenate([known.strong, *(trial.alone for trial in made)], axis=1)
     rows: Flags = np.isfinite(everything.sum(axis=1))
     if start is not None:
