@@ -2,7 +2,8 @@
 
 import numpy as np
 
-from liqdata.scoring import path, truth
+from liqdata.scoring import truth
+from liqdata.scoring.statistics import path
 
 MINUTE = 60_000
 HOUR = 60 * MINUTE

@@ -18,8 +18,9 @@ import samples
 
 import liqdata
 from liqdata import _core, cli
-from liqdata.cli import question, table
+from liqdata.cli import question
 from liqdata.cli.menu import entries
+from liqdata.cli.output import table
 from liqdata.endpoints.contract import endpoints
 
 TABLE = endpoints()

@@ -26,9 +26,9 @@ from test_stream import growing
 
 import liqdata
 from liqdata import _core, cli, plot
-from liqdata.cli import layout, table
 from liqdata.cli.asked import Asked, ask
 from liqdata.cli.menu import EXAMPLES, entries
+from liqdata.cli.output import layout, table
 from liqdata.cli.output.formats import Form
 from liqdata.cli.source import Source
 from liqdata.endpoints.contract import endpoints

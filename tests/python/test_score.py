@@ -13,8 +13,10 @@ import pytest
 from scored import DAY, HOUR, MINUTE, START, UNIT, bars, drawn, here, line, lumpy, moves, totals
 
 import liqdata
-from liqdata.scoring import baselines, compare, curves, fit, gain, path, trial, truth
+from liqdata.scoring import compare, truth
+from liqdata.scoring.maps import baselines, curves
 from liqdata.scoring.maps.sources import Swept
+from liqdata.scoring.statistics import fit, gain, path, trial
 
 
 @pytest.fixture(scope="module")

@@ -11,7 +11,7 @@ from scored import DAY, HOUR, MINUTE, START, UNIT, bars, here, line, moves, tota
 
 import liqdata
 from liqdata import cli
-from liqdata.scoring import curves, sources
+from liqdata.scoring.maps import curves, sources
 
 
 def archive(folder, days=12):

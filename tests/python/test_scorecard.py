@@ -12,7 +12,7 @@ import samples
 
 import liqdata
 from liqdata import _core
-from liqdata.scoring import baselines
+from liqdata.scoring.maps import baselines
 from liqdata.scoring.statistics.path import read_bars, read_path
 from liqdata.scoring.truth import realised
 

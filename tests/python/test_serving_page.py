@@ -13,7 +13,8 @@ import pytest
 
 import liqdata
 from liqdata import _core
-from liqdata.cli import served, server
+from liqdata.cli.commands import serve as server
+from liqdata.cli.commands import serve_options as served
 
 PAGE = (Path(__file__).parents[2] / "docs" / "serving.md").read_text(encoding="utf-8")
 WHO_MAY_ASK = PAGE[PAGE.index("## Who may ask") : PAGE.index("## What one client can cost")]

@@ -5,11 +5,12 @@ import pandas as pd
 from simulated import COINS, MODELS
 
 import liqdata
-from liqdata.scoring import baselines, fit
 from liqdata.scoring.columns import LONG, SHORT, Table
 from liqdata.scoring.known_positions import against, scores, spread
+from liqdata.scoring.maps import baselines
 from liqdata.scoring.maps.curves import of_map
 from liqdata.scoring.maps.models import Estimated
+from liqdata.scoring.statistics import fit
 from liqdata.scoring.statistics.path import read_bars, read_path
 from liqdata.scoring.truth import realised
 
