@@ -1,4 +1,4 @@
-//! One mapping from the rooms' errors to the Python exceptions of `liqdata.errors`.
+//! Maps the errors of all rooms to the exceptions of `liqdata.errors`.
 
 use std::any::Any;
 use std::error::Error as _;
@@ -14,30 +14,30 @@ use crate::engine::TableFault;
 use crate::market::{Refusal, RefusalCode};
 use crate::{client, feeds, server};
 
-/// What went wrong with a call, before it meets Python.
+/// An error of a call before its conversion to an exception.
 #[derive(Debug)]
 pub(crate) enum Failure {
-    /// A service did not answer as it should.
+    /// A service failed to answer.
     Client(client::Error),
-    /// A market does not answer.
+    /// A market refused.
     Market(Refusal),
-    /// The call was cancelled before it ended.
+    /// The call was cancelled.
     Cancelled,
-    /// The client was closed while it was under way.
+    /// The client was closed during the call.
     Closed,
-    /// A bug: the message of a panic.
+    /// The message of a panic.
     Panic(String),
 }
 
 impl Failure {
-    /// Why a task gave nothing.
+    /// The failure of a task.
     pub(crate) fn of_task(broken: tokio::task::JoinError) -> Self {
         broken
             .try_into_panic()
             .map_or(Self::Cancelled, |panic| Self::of_panic(panic.as_ref()))
     }
 
-    /// A panic, by the message it carries.
+    /// The message of a panic.
     pub(crate) fn of_panic(panic: &(dyn Any + Send)) -> Self {
         let text = panic.downcast_ref::<&str>().map(|text| (*text).to_owned());
         let text = text.or_else(|| panic.downcast_ref::<String>().cloned());
@@ -63,7 +63,7 @@ impl From<ArchiveError> for Failure {
     }
 }
 
-/// An exception of `liqdata.errors` by its name.
+/// Creates an exception of `liqdata.errors` by name.
 fn exception(py: Python<'_>, class: &str, message: &str, fields: &Bound<'_, PyDict>) -> PyErr {
     let made = py
         .import("liqdata.errors")
@@ -87,7 +87,7 @@ fn raise<'py, const N: usize>(
     }
 }
 
-/// Raises an exception that names one text of its own.
+/// Creates an exception with one text attribute.
 fn naming(py: Python<'_>, class: &str, message: &str, field: &str, text: &str) -> PyErr {
     let text = text.into_pyobject(py).map_err(PyErr::from);
     raise(
@@ -98,22 +98,22 @@ fn naming(py: Python<'_>, class: &str, message: &str, field: &str, text: &str) -
     )
 }
 
-/// `BadQuery` naming `parameter`.
+/// `BadQuery` for `parameter`.
 pub(crate) fn bad_query(py: Python<'_>, refusal: &BadQuery) -> PyErr {
     bad_query_said(py, &refusal.parameter, &refusal.to_string())
 }
 
-/// `BadQuery` naming `parameter`, with the message as it is.
+/// `BadQuery` for `parameter` with this exact message.
 pub(crate) fn bad_query_said(py: Python<'_>, parameter: &str, message: &str) -> PyErr {
     naming(py, "BadQuery", message, "parameter", parameter)
 }
 
-/// A bad table: `BadQuery` whose parameter is the table, whose message names column and row.
+/// `BadQuery` for a bad table. The parameter is the table; the message names column and row.
 pub(crate) fn bad_table(py: Python<'_>, fault: &TableFault) -> PyErr {
     bad_query_said(py, fault.table, &fault.to_string())
 }
 
-/// The exception of `failure`.
+/// The exception for `failure`.
 pub(crate) fn python(py: Python<'_>, failure: &Failure) -> PyErr {
     match failure {
         Failure::Client(error) => from_client(py, error),
@@ -186,7 +186,7 @@ fn from_market(py: Python<'_>, refusal: &Refusal) -> PyErr {
     }
 }
 
-/// `ArchiveError` naming the file or folder.
+/// `ArchiveError` for a file or folder.
 pub(crate) fn archive(py: Python<'_>, error: &ArchiveError) -> PyErr {
     archive_at(py, &error.to_string(), error.path())
 }
@@ -196,7 +196,7 @@ fn archive_at(py: Python<'_>, message: &str, path: Option<&Path>) -> PyErr {
     naming(py, "ArchiveError", message, "path", &path)
 }
 
-/// What a frame that could not be decoded raises.
+/// The exception for a frame that cannot be decoded.
 pub(crate) fn from_feeds(py: Python<'_>, error: &feeds::Error) -> PyErr {
     let message = error.to_string();
     match error {
@@ -229,7 +229,7 @@ fn refused(
     raise(py, "Refused", message, pairs())
 }
 
-/// Adds a note; an exception that takes none goes without.
+/// Adds a note if the exception supports notes.
 pub(crate) fn note(py: Python<'_>, error: &PyErr, text: &str) {
     let _ = error.value(py).call_method1("add_note", (text,));
 }

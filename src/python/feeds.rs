@@ -1,4 +1,4 @@
-//! Frames of exchanges, decoded for Python.
+//! Decodes frames of exchanges.
 
 use std::iter;
 use std::time::Instant;
@@ -14,17 +14,17 @@ use crate::python::rows::deferred_drop::Unwaited;
 use crate::python::rows::rows::Table;
 use crate::python::runtime::signals::SIGNAL_TICK;
 
-/// An instrument as the shim hands it in: native id, base, quote, kind, contract size.
+/// An instrument from Python: native id, base, quote, kind, contract size.
 type Given = (String, String, String, String, String);
 
-/// What an instrument is made of.
+/// The shape of an instrument, for messages.
 const SHAPE: &str = "{native_id: {\"base\": …, \"quote\": …, \"kind\": \"linear\" or \"inverse\", \"contract_size\": …}}";
 
-/// A frame of so many bytes, or a zipped one, is decoded with the interpreter lock released. One that is over in a few
-/// microseconds is not: where other threads wait for the lock, to get it back takes a thousand times as long.
+/// Larger frames, and compressed ones, are decoded with the interpreter released. Releasing it for a few microseconds
+/// would cost more when other threads wait for it.
 const LARGE: usize = 16 << 10;
 
-/// The events of one frame.
+/// Decodes one frame into events.
 #[pyfunction]
 pub(crate) fn decode(
     py: Python<'_>,
@@ -46,7 +46,7 @@ pub(crate) fn decode(
         .map_err(|error| error::from_feeds(py, &error))
 }
 
-/// The events of many frames, in their order; `seen` is told how many more were decoded, now and then.
+/// Decodes several frames into events in order. Calls `seen` with the number of newly decoded frames.
 #[pyfunction]
 #[pyo3(signature = (exchange, frames, received_at, instruments, seen=None))]
 #[expect(
@@ -66,7 +66,7 @@ pub(crate) fn decode_all(
     let times = received_at.into_iter().chain(iter::repeat(None));
     let mut left = frames.iter().zip(times).enumerate();
     let mut events = Unwaited::from(Vec::with_capacity(frames.len()));
-    // From one look for signals to the next.
+    // The frames up to the next signal check.
     let mut stretch = || {
         let begun = Instant::now();
         let mut done = 0;

@@ -1,4 +1,4 @@
-//! Maintenance margins and liquidation prices, for Python.
+//! Maintenance margins and liquidation prices.
 
 use pyo3::prelude::*;
 
@@ -6,26 +6,26 @@ use crate::model::{Brackets, Contract, MarginOf, Side, Terms};
 use crate::python::rows::columns::Columns;
 use crate::python::rows::rows::Table;
 
-/// The brackets of a market; none where they are not known.
+/// The margin brackets of a market. `None` if unknown.
 #[pyfunction]
 pub(crate) fn brackets(exchange: &str, symbol: &str) -> Option<Table> {
     Brackets::of(exchange, symbol).map(|found| Columns::from(found.rows()).into())
 }
 
-/// The markets whose brackets are known, as exchange and symbol.
+/// Markets with known brackets, as exchange and symbol.
 #[pyfunction]
 pub(crate) fn bracketed() -> Vec<(&'static str, &'static str)> {
     Brackets::known().collect()
 }
 
-/// The highest leverage that a position of this notional may have, where the market is known and allows it at all.
+/// The highest leverage for a notional, if the market is known and allows the notional.
 #[pyfunction]
 pub(crate) fn max_leverage(exchange: &str, symbol: &str, notional: f64) -> Option<f64> {
     Brackets::of(exchange, symbol).and_then(|found| found.max_leverage(notional))
 }
 
-/// The price at which an isolated position is liquidated: `of` a market's brackets (exchange, symbol, notional at the
-/// entry), else by `maintenance` alone.
+/// The liquidation price of an isolated position. `of` names a market (exchange, symbol, notional at entry); otherwise
+/// `maintenance` applies.
 #[pyfunction]
 #[expect(clippy::too_many_arguments, reason = "one per parameter")]
 pub(crate) fn liquidation_price(

@@ -1,8 +1,8 @@
-//! The binding room: the only one that knows Python.
+//! The Python binding: the only room that uses `pyo3` and `numpy`.
 //!
-//! A checked [`calls::question::AskedQuestion`] is asked of a source (an HTTP client or a market in this process). What comes back
-//! from a service is a [`calls::call::Call`], which waits on the caller's own thread; no thread of the runtime ever attaches
-//! to the interpreter.
+//! A checked [`calls::question::AskedQuestion`] goes to a source: an HTTP client or a local market. A service's reply
+//! is a [`calls::call::Call`], which waits on the caller's own thread. No runtime thread ever attaches to the
+//! interpreter.
 
 mod archive;
 mod calls;
@@ -17,7 +17,7 @@ mod symbol;
 
 use pyo3::prelude::*;
 
-/// The native half of the package.
+/// The native module of the package.
 #[pymodule]
 mod _core {
     use pyo3::prelude::*;

@@ -1,4 +1,4 @@
-//! Names of coins, pairs and exchanges, for Python.
+//! Parses symbols, coins and exchange names.
 
 use pyo3::prelude::*;
 
@@ -10,7 +10,7 @@ use crate::model::{
     Coin, ContractKind, EXCHANGES, Symbol, exchange_name, is_coin, known_exchange, well_known,
 };
 
-/// A pair this like a well-known one is taken for a slip.
+/// A pair at least this similar to a known one counts as a typing error.
 const SLIP: f64 = 0.93;
 
 const ALLOWED: &str =
@@ -27,20 +27,20 @@ type Parts = (
     u32,
 );
 
-/// The coin that a symbol is, or is a pair of.
+/// The coin of a symbol or pair.
 #[pyfunction]
 pub(crate) fn coin(py: Python<'_>, text: &str) -> PyResult<String> {
     let coin = Coin::check("symbol", text).map_err(|refusal| error::bad_query(py, &refusal))?;
     Ok(coin.to_string())
 }
 
-/// Our spelling of an exchange's name.
+/// The canonical name of an exchange.
 #[pyfunction]
 pub(crate) fn exchange(text: &str) -> String {
     exchange_name(text)
 }
 
-/// What a symbol means.
+/// Parses a symbol.
 #[pyfunction]
 #[pyo3(signature = (text, exchange=None))]
 pub(crate) fn symbol(py: Python<'_>, text: &str, exchange: Option<&str>) -> PyResult<Parts> {
@@ -86,7 +86,7 @@ fn read(text: &str, exchange: Option<&str>) -> Result<Parts, BadQuery> {
     ))
 }
 
-/// The exchange that is meant, one of those this package listens to.
+/// The exchange of that name, among those that liqdata collects.
 fn listened_to(text: &str) -> Result<&'static str, BadQuery> {
     known_exchange(text).ok_or_else(|| {
         let nearest = nearest(&exchange_name(text), EXCHANGES.into_iter(), 0.75);

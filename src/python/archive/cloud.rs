@@ -1,5 +1,4 @@
-//! What moves an archive to another place and brings it back, from Python: the lists that go with its files, and several
-//! archives as one.
+//! Copies archives: the catalog that belongs to a set of files, and merging several archives.
 
 use std::path::PathBuf;
 
@@ -10,10 +9,10 @@ use crate::model::Millis;
 use crate::python::error;
 use crate::python::runtime::logs;
 
-/// A file as its path, what it holds, its rows, its length, its SHA-256, and whether it is in use.
+/// A file: path, content, rows, length, SHA-256, and whether it is in use.
 type File = (String, String, u64, u64, String, bool);
 
-/// An archive's series, the end of its last day where it is a copy, its files, and how many rows its journal has.
+/// An archive: series, end of the last day of a copy, files, and rows in its journal.
 type Told = (u64, Option<i64>, Vec<File>, u64);
 
 fn told(lists: ArchiveContents) -> Told {
@@ -31,7 +30,7 @@ fn told(lists: ArchiveContents) -> Told {
     (lists.series, closed, files.collect(), lists.journaled)
 }
 
-/// Does something long with archives, without the interpreter.
+/// Runs long work on archives with the interpreter released.
 fn work<T: Send>(
     py: Python<'_>,
     work: impl FnOnce() -> Result<T, ArchiveError> + Send,
@@ -41,14 +40,13 @@ fn work<T: Send>(
     done.map_err(|fault| error::archive(py, &fault))
 }
 
-/// What the archive in the folder `path` consists of; only its journal has to be there.
+/// Lists what the archive at `path` consists of. Only its journal must exist.
 #[pyfunction]
 pub(crate) fn archive_lists(py: Python<'_>, path: PathBuf) -> PyResult<Told> {
     work(py, move || Archive::to_verify(path)?.lists()).map(told)
 }
 
-/// Makes a journal in the folder `into` that goes with the files of a part of the archive in the folder `path`, and tells
-/// what the copy consists of.
+/// Creates a journal in `into` for a part of the archive at `path`. Returns what the copy consists of.
 #[pyfunction]
 pub(crate) fn export_journal(
     py: Python<'_>,
@@ -69,8 +67,7 @@ pub(crate) fn export_journal(
     .map(told)
 }
 
-/// Makes an archive in the folder `into` of those in the folders `paths`; `seen` is told before each day how many are done
-/// of how many.
+/// Merges the archives at `paths` into a new one at `into`. Calls `seen` with the number of days done and the total.
 #[pyfunction]
 pub(crate) fn merge_archives(
     py: Python<'_>,

@@ -1,4 +1,4 @@
-//! A collector, from Python: started, looked at, stopped. Its threads never meet the interpreter.
+//! A collector: starts, reports and stops. Its threads never attach to the interpreter.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::Duration;
@@ -14,23 +14,23 @@ use crate::python::error::Failure;
 use crate::python::runtime::logs;
 use crate::python::sources::market::Market;
 
-/// How often a closing thread looks whether the collector has ended, and for signals.
+/// How often a closing thread checks for the end of the collector and for signals.
 const TICK: Duration = Duration::from_millis(10);
 
-/// How long maps that were served may take to become durable in the end.
+/// How long served maps may take to become durable at the end.
 const LAST_MAPS: Duration = Duration::from_secs(5);
 
-/// What runs, until it is stopped.
+/// The collector, until it is stopped.
 type Running = Mutex<Option<collect::Collector>>;
 
-/// A collector at work; it ends with [`Collector::stop`].
+/// A running collector; [`Collector::stop`] ends it.
 #[pyclass(frozen, module = "liqdata._core")]
 pub(crate) struct Collector {
     running: Arc<Running>,
-    /// Keeps the maps that are served of the archive, once it is served.
+    /// Records the maps that servers of the archive return.
     maps: Mutex<Option<Arc<MapRecorder>>>,
     maps_bytes: u64,
-    /// How it went, once it has been stopped.
+    /// Its last status, once it is stopped.
     ended: Arc<Mutex<Option<Status>>>,
     pid: u32,
 }
@@ -38,7 +38,7 @@ pub(crate) struct Collector {
 impl Drop for Collector {
     fn drop(&mut self) {
         if self.is_forked() {
-            // Nothing here is let go of: its threads do not exist, and any of them may have held a lock.
+            // Nothing is dropped after a fork: the threads do not exist here, and a lock may be held forever.
             let maps = self.maps.get_mut();
             std::mem::forget((
                 Arc::clone(&self.running),
@@ -49,7 +49,7 @@ impl Drop for Collector {
 }
 
 impl Collector {
-    /// Whether this is the child of a fork, in which nothing of it is at work.
+    /// Whether this is a forked child, in which no collector runs.
     fn is_forked(&self) -> bool {
         self.pid != std::process::id()
     }
@@ -66,7 +66,7 @@ impl Collector {
         self.maps.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// A market of the archive of `collector`; what servers of it answer with is kept.
+    /// A market of the archive. Maps that its servers return are recorded.
     fn market_of(&self, collector: &collect::Collector) -> Result<market::Market, Failure> {
         let market = market::Market::open(collector.archive(), None)?
             .looked_through()
@@ -132,7 +132,7 @@ impl Collector {
         })
     }
 
-    /// How it goes, or went once it has been stopped, as nested dicts; `None` in the child of a fork.
+    /// The status as nested dicts. `None` in a forked child.
     fn status<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyDict>>> {
         if self.is_forked() {
             return Ok(None);
@@ -156,7 +156,7 @@ impl Collector {
         Ok(Some(dict))
     }
 
-    /// A market of the archive, as it is filled; the estimated maps that servers of it answer with are kept.
+    /// A market of the archive while it grows. Maps that its servers return are recorded.
     fn market(&self, py: Python<'_>) -> PyResult<Market> {
         let made = py.detach(|| self.look(|collector| self.market_of(collector)));
         match made {
@@ -166,7 +166,7 @@ impl Collector {
         }
     }
 
-    /// Whether every venue has ended, as it does where only the past was asked for.
+    /// Whether every exchange has finished, as with `once=True`.
     #[getter]
     fn over(&self) -> bool {
         self.look(collect::Collector::is_over).unwrap_or(true)
@@ -177,10 +177,10 @@ impl Collector {
         self.look(|_| ()).is_none()
     }
 
-    /// Closes the sockets, keeps what came in and lets go of the archive; again is harmless.
+    /// Closes the connections, stores what has arrived and releases the archive. Idempotent.
     fn stop(&self, py: Python<'_>) -> PyResult<()> {
         if self.is_forked() {
-            // Its threads are the parent's, and so is the archive.
+            // In a forked child the threads and the archive belong to the parent.
             return Ok(());
         }
         let running = self
@@ -206,7 +206,7 @@ impl Collector {
         let mut interrupted = Ok(());
         while !stopping.is_finished() {
             py.detach(|| std::thread::sleep(TICK));
-            // What came in is kept whatever happens; a second signal is told afterwards.
+            // Received rows are stored in any case. A second signal is raised afterwards.
             interrupted = interrupted.and(py.check_signals());
         }
         logs::deliver(py)?;
@@ -220,7 +220,7 @@ impl Collector {
     }
 }
 
-/// A collector as markets of its archive see it, as long as it runs.
+/// A running collector as its markets see it.
 #[derive(Debug)]
 struct Seen {
     running: Weak<Running>,
@@ -229,7 +229,7 @@ struct Seen {
 
 impl CollectorMonitor for Seen {
     fn filling(&self) -> Option<CollectorStatus> {
-        // After a fork another thread may hold the lock for ever.
+        // After a fork a lock may be held forever.
         let running = self
             .running
             .upgrade()
@@ -268,7 +268,7 @@ fn raised(py: Python<'_>, fault: CollectError) -> PyErr {
     }
 }
 
-/// The status as dicts and lists of Python's own.
+/// The status as dicts and lists.
 fn status_dict<'py>(py: Python<'py>, status: &Status) -> PyResult<Bound<'py, PyDict>> {
     let text =
         serde_json::to_string(status).map_err(|fault| PyOSError::new_err(fault.to_string()))?;

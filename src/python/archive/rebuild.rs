@@ -1,4 +1,4 @@
-//! Reading the frames of an archive anew, from Python.
+//! Decodes the stored frames of an archive again.
 
 use std::path::PathBuf;
 
@@ -11,8 +11,7 @@ use crate::model::Millis;
 use crate::python::error;
 use crate::python::runtime::logs;
 
-/// What becomes of an archive's orders where its frames are read anew; `seen` is told how many bytes have been read of how
-/// many.
+/// Compares or replaces orders by decoding stored frames again. Calls `seen` with the bytes read and the total.
 #[pyfunction]
 #[pyo3(signature = (path, start, end, venues, dry_run, seen=None))]
 pub(crate) fn rebuild(
@@ -33,7 +32,7 @@ pub(crate) fn rebuild(
     let (done, raised) = py.detach(move || {
         let mut raised = None;
         let done = collect::rebuild(&path, &again, &mut |read, of| {
-            // Asked once more, it is still not to go on.
+            // Repeated calls still return that the work must stop.
             if raised.is_some() {
                 return false;
             }

@@ -1,4 +1,4 @@
-//! Holding an archive against what was written, from Python.
+//! Verifies and repairs archives.
 
 use std::cell::Cell;
 use std::path::{Path, PathBuf};
@@ -15,11 +15,11 @@ use crate::python::rows::columns::Columns;
 use crate::python::rows::rows::Table;
 use crate::python::runtime::signals::attended;
 
-/// How long nothing may be done before whoever looks is told again how far it is.
+/// How long no progress may be reported before the last progress is repeated.
 const AGAIN: Duration = Duration::from_millis(500);
 
-/// What is damaged, missing or unexpected in the archive in the folder `path`; `seen` is told how many files have been read of
-/// how many, the journal among them. A repair reads all of them again.
+/// Lists what is damaged, missing or unexpected in the archive at `path`. Calls `seen` with the files read and the
+/// total, the journal included. A repair reads all files again.
 #[pyfunction]
 #[pyo3(signature = (path, repair, seen=None))]
 pub(crate) fn verify(
@@ -31,11 +31,11 @@ pub(crate) fn verify(
     let (tell, told) = mpsc::channel();
     let is_given_up = Arc::new(AtomicBool::new(false));
     let given_up = Arc::clone(&is_given_up);
-    // Who is interrupted waits for no commit: the work ends where it can, and lets the archive go.
+    // An interrupted caller does not wait for a commit. The work ends by itself and releases the archive.
     let work = move || {
         let goes_on: GoesOn = Arc::new(move || !given_up.load(Ordering::Relaxed));
         Ok(findings(&path, repair, &goes_on, &|read, of| {
-            // Nobody listens where the caller was interrupted.
+            // The receiver is gone if the caller was interrupted.
             let _ = tell.send((read, of));
         }))
     };
@@ -72,7 +72,7 @@ fn findings(
     let archive = Archive::to_verify(path)?;
     archive.look_while(goes_on)?;
     tell(0, 1);
-    // The journal, which is read first, and so many files.
+    // The journal, which is read first, and the files.
     let mut all = 1;
     let folder = archive.path().to_owned();
     let mut found = archive.verify_observed(&mut |read, of| {
@@ -80,7 +80,7 @@ fn findings(
         tell(1 + read, all);
         goes_on()
     })?;
-    // A repair reads everything again before it moves anything; nothing is done where nothing is wrong.
+    // A repair reads everything again before it moves a file. It does nothing to a sound archive.
     if repair && !found.is_sound() && goes_on() {
         drop(archive);
         tell(all, 2 * all);

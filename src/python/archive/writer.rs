@@ -1,4 +1,4 @@
-//! A way to write archives from Python, for tests and examples; collecting is the collector's business.
+//! Writes archives from Python, for tests and examples. Production data come from the collector and from ingest.
 
 use std::path::PathBuf;
 use std::sync::{Mutex, PoisonError};
@@ -43,7 +43,7 @@ impl ArchiveWriter {
     }
 }
 
-/// The decimal that the shortest text of a double in a column says; why there is none, where no decimal can be kept of it.
+/// The decimal of the shortest text of a double, or why it cannot be stored.
 pub(crate) fn decimal(column: &str, value: f64) -> Result<Decimal, String> {
     if !value.is_finite() {
         let what = match column {
@@ -58,7 +58,7 @@ pub(crate) fn decimal(column: &str, value: f64) -> Result<Decimal, String> {
         .ok_or_else(|| format!("{value} is no number of at most 28 digits"))
 }
 
-/// The decimal of a cell, as [`decimal`].
+/// The decimal of a cell, by the rule of [`decimal`].
 fn cell(
     (table, row): (&'static str, usize),
     column: &'static str,
@@ -72,7 +72,7 @@ fn cell(
     })
 }
 
-/// The row of an order that a table has.
+/// The archive row of an order in a table.
 fn order_row(observed: ObservedOrder, dedupe_key: String) -> OrderRow {
     let pair = &observed.order.symbol;
     let coin = observed.coin;
@@ -89,7 +89,7 @@ fn order_row(observed: ObservedOrder, dedupe_key: String) -> OrderRow {
     }
 }
 
-/// The row of a bar that a table has.
+/// The archive row of a bar in a table.
 fn bar_row(row: usize, observed: ObservedBar, exchange: &str) -> Result<BarRow, TableFault> {
     let interval = observed.length().unwrap_or(Millis::MINUTE);
     let place = ("bars", row);
@@ -107,7 +107,7 @@ fn bar_row(row: usize, observed: ObservedBar, exchange: &str) -> Result<BarRow, 
     })
 }
 
-/// The row of a reading that a table has.
+/// The archive row of an open interest reading in a table.
 fn reading_row(
     row: usize,
     observed: ObservedOpenInterest,
@@ -127,7 +127,7 @@ fn reading_row(
 impl ArchiveWriter {
     #[new]
     fn new(py: Python<'_>, path: PathBuf) -> PyResult<Self> {
-        // Behind all that are there: an order whose key is another's would be taken for that one, sent again.
+        // Keys continue after the existing ones. A repeated key would count as the same order.
         let open = py.detach(|| {
             let writer = Archive::create_or_open(path)?;
             let known = writer.summary()?.end.orders;
@@ -139,7 +139,8 @@ impl ArchiveWriter {
         })
     }
 
-    /// Appends tables; bars are `exchange`'s, and so are readings that name none. Equal orders are different ones.
+    /// Appends tables. Bars belong to `exchange`, as do readings without an exchange. Equal orders are different
+    /// orders.
     #[pyo3(signature = (orders, bars, open_interest, exchange="binance"))]
     fn append(
         &self,
@@ -184,7 +185,7 @@ impl ArchiveWriter {
         })
     }
 
-    /// Takes note that an exchange was listened to from `start` until `end`.
+    /// Records a session of an exchange.
     fn run(
         &self,
         py: Python<'_>,
@@ -211,7 +212,7 @@ impl ArchiveWriter {
         })
     }
 
-    /// Takes note of a gap.
+    /// Records a gap.
     fn gap(
         &self,
         py: Python<'_>,
@@ -234,7 +235,7 @@ impl ArchiveWriter {
         self.with(py, |writer, _| writer.append(&batch).map(drop))
     }
 
-    /// Keeps an estimated map as one that was served.
+    /// Stores an estimated map as one that was served.
     #[pyo3(signature = (kind, symbol, params, timestamp, computed_at, reply, explain, version=None))]
     #[expect(clippy::too_many_arguments, reason = "one per column")]
     fn map(
@@ -265,14 +266,14 @@ impl ArchiveWriter {
         self.with(py, |writer, _| writer.append(&batch).map(drop))
     }
 
-    /// Moves the days that were over at `until` into files; gives how many rows.
+    /// Compacts days that ended by `until` into files. Returns the number of rows.
     fn roll(&self, py: Python<'_>, until: i64) -> PyResult<u64> {
         self.with(py, |writer, _| {
             writer.compact(Millis(until)).map(|rolled| rolled.rows)
         })
     }
 
-    /// Lets another writer in.
+    /// Closes the archive, so that another writer may open it.
     fn close(&self, py: Python<'_>) {
         py.detach(|| {
             drop(

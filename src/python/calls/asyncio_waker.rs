@@ -1,7 +1,7 @@
-//! How finished calls wake an asyncio loop: one byte on a socket pair for all that finished since the last wake-up.
+//! Wakes an asyncio loop when calls finish: one byte on a socket pair for all calls since the last wake-up.
 //!
-//! The runtime's threads only queue a token and write a byte; the loop's own thread drains the queue. Both ends of the
-//! pair are kept here, so that no Python socket object has to be closed at a particular moment.
+//! Runtime threads queue a token and write a byte. The loop's own thread drains the queue. Both ends of the pair stay
+//! in Rust, so no Python socket must be closed at a particular time.
 
 #[cfg(unix)]
 use std::io::{Read, Write};
@@ -13,7 +13,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use pyo3::prelude::*;
 
-/// Tokens of finished calls, and the pair that tells of them.
+/// Tokens of finished calls, and the socket pair.
 #[derive(Debug)]
 pub(crate) struct Wakeup {
     finished: Mutex<Vec<u64>>,
@@ -22,7 +22,7 @@ pub(crate) struct Wakeup {
 }
 
 impl Wakeup {
-    /// Queues `token`; called from the runtime's threads.
+    /// Queues `token`. Called from runtime threads.
     pub(crate) fn finish(&self, token: u64) {
         let mut finished = self.finished.lock().unwrap_or_else(PoisonError::into_inner);
         let first = finished.is_empty();
@@ -30,7 +30,7 @@ impl Wakeup {
         drop(finished);
         #[cfg(unix)]
         if first {
-            // A full pipe means that a wake-up is pending already.
+            // A full pipe means that a wake-up is pending.
             let _ = (&self.ends.0).write(&[1]);
         }
         #[cfg(not(unix))]
@@ -38,7 +38,7 @@ impl Wakeup {
     }
 }
 
-/// The asyncio side of a [`Wakeup`]: a file descriptor to watch and the tokens to settle.
+/// The asyncio side of a [`Wakeup`]: a file descriptor to watch, and the tokens of finished calls.
 #[pyclass(frozen, module = "liqdata._core")]
 pub(crate) struct Bridge {
     wakeup: Arc<Wakeup>,
@@ -72,7 +72,7 @@ impl Bridge {
         ))
     }
 
-    /// The descriptor that becomes readable when a call has finished.
+    /// The descriptor that becomes readable when a call finishes.
     fn fileno(&self) -> i32 {
         #[cfg(unix)]
         return self.wakeup.ends.1.as_raw_fd();
@@ -80,7 +80,7 @@ impl Bridge {
         -1
     }
 
-    /// The tokens of the calls that finished since the last drain.
+    /// The tokens of calls that finished since the last drain.
     fn drain(&self) -> Vec<u64> {
         #[cfg(unix)]
         {
@@ -99,7 +99,7 @@ impl Bridge {
     }
 }
 
-/// What to wake, and by which token, where a loop waits for the call.
+/// The waker and token for a call that an asyncio loop waits for.
 pub(crate) fn wakeup(bridge: Option<&Bound<'_, Bridge>>, token: u64) -> Option<(Arc<Wakeup>, u64)> {
     bridge.map(|bridge| (bridge.get().wakeup(), token))
 }

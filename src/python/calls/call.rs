@@ -1,8 +1,7 @@
-//! A question under way: wait for its answer, or cancel it.
+//! A call under way: wait for its result, or cancel it.
 //!
-//! The work runs on the runtime's threads, which never attach to the interpreter. The caller waits detached on its own
-//! thread and looks for signals every 50 ms, so Ctrl-C is answered at once and an exiting interpreter has nobody to
-//! wait for.
+//! The work runs on runtime threads, which never attach to the interpreter. The caller waits detached and checks for
+//! signals every 50 ms, so Ctrl-C takes effect at once and interpreter shutdown never waits for a thread.
 
 use std::future::Future;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -23,12 +22,12 @@ use crate::python::runtime::runtime;
 use crate::python::runtime::runtime::Threads;
 use crate::python::runtime::signals::SIGNAL_TICK;
 
-/// What a call brings home.
+/// The result of a call.
 #[derive(Debug)]
 pub(crate) enum Outcome {
-    /// One answer; `None` where a walk has ended.
+    /// One reply. `None` at the end of a walk.
     One(Option<UnconvertedReply>),
-    /// Many answers in the order asked.
+    /// Several replies in the order of the questions.
     Many(Vec<UnconvertedReply>),
     /// The failure of the question with this label.
     Failed(Failure, Option<String>),
@@ -49,7 +48,7 @@ struct Slot {
 }
 
 impl Slot {
-    /// Stores the outcome, unless one is there already.
+    /// Stores the outcome if there is none yet.
     fn finish(&self, outcome: Outcome) {
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
         if !matches!(*state, State::Running) {
@@ -63,7 +62,7 @@ impl Slot {
         }
     }
 
-    /// Waits one tick; whether the outcome is there.
+    /// Waits one tick. Returns whether the outcome is there.
     fn tick(&self) -> bool {
         let state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
         let (state, _) = self
@@ -79,7 +78,7 @@ impl Slot {
     }
 }
 
-/// A question under way.
+/// A call under way.
 #[pyclass(frozen, module = "liqdata._core")]
 pub(crate) struct Call {
     slot: Arc<Slot>,
@@ -88,7 +87,7 @@ pub(crate) struct Call {
 }
 
 impl Call {
-    /// Starts `work` on the runtime of several threads.
+    /// Starts `work` on the thread pool.
     pub(crate) fn begin(
         work: impl Future<Output = Outcome> + Send + 'static,
         wakeup: Option<(Arc<Wakeup>, u64)>,
@@ -96,7 +95,7 @@ impl Call {
         Self::begin_on(Threads::Several, work, wakeup)
     }
 
-    /// Starts `work` on the runtime of so many threads.
+    /// Starts `work` on a runtime with this many threads.
     pub(crate) fn begin_on(
         threads: Threads,
         work: impl Future<Output = Outcome> + Send + 'static,
@@ -130,7 +129,7 @@ impl Call {
 
 impl Drop for Call {
     fn drop(&mut self) {
-        // In a forked child the task belongs to threads that are not there.
+        // In a forked child the task's threads do not exist.
         if self.pid == std::process::id() {
             self.task.abort();
         }
@@ -139,7 +138,7 @@ impl Drop for Call {
 
 #[pymethods]
 impl Call {
-    /// Waits for the answer with the interpreter released; an answer can be taken once.
+    /// Waits for the result with the interpreter released. The result can be taken once.
     fn wait(&self, py: Python<'_>) -> PyResult<Py<PyAny>> {
         if self.pid != std::process::id() {
             return Err(PyRuntimeError::new_err(
@@ -148,7 +147,7 @@ impl Call {
         }
         loop {
             let finished = py.detach(|| self.slot.tick());
-            // Before anything is taken: rows that the interrupted caller never gets stay where the next finds them.
+            // Checked before rows are taken, so that rows stay for the next caller if this one is interrupted.
             if let Err(signal) = py.check_signals() {
                 self.stop();
                 return Err(signal);
@@ -183,7 +182,7 @@ impl Call {
         }
     }
 
-    /// Gives the question up; a thread that waits gets an error at once.
+    /// Cancels the call. A waiting thread gets an error at once.
     fn cancel(&self) {
         if self.pid == std::process::id() {
             self.stop();
@@ -191,7 +190,7 @@ impl Call {
     }
 }
 
-/// Runs `work` with the interpreter released; a panic becomes an ordinary exception.
+/// Runs `work` with the interpreter released. A panic becomes an exception.
 pub(crate) fn compute<T: Send>(
     py: Python<'_>,
     work: impl FnOnce() -> Result<T, Failure> + Send,

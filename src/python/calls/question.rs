@@ -30,7 +30,7 @@ use crate::python::rows::provenance::{Ground, Told};
 use crate::python::rows::rows::Table;
 use crate::wire::Decode;
 
-/// A reply that has not met Python yet.
+/// A reply before its conversion to Python objects.
 #[derive(Debug)]
 pub(crate) enum UnconvertedReply {
     Overview(TotalsByWindow, Told),
@@ -39,14 +39,14 @@ pub(crate) enum UnconvertedReply {
     Liqmap(LiquidationMap, Ground),
     Levels(TierLevels, Ground),
     Maxpain(MaxPain, Ground),
-    /// Orders of a walk, not taken yet, and whether it is told what they have in common.
+    /// Orders of a walk that are not taken yet, and whether they include groups.
     Walked(Arc<UntakenOrders>, bool),
-    /// Orders of a stream, not taken yet.
+    /// Orders of a stream that are not taken yet.
     Arrivals(Arc<UntakenArrivals>),
 }
 
 impl UnconvertedReply {
-    /// Dicts, a [`Table`], or the fields of a grid; on the caller's own thread.
+    /// Converts to dicts, a [`Table`], or the fields of a grid, on the caller's thread.
     pub(crate) fn into_python(self, py: Python<'_>) -> PyResult<Py<PyAny>> {
         Ok(match self {
             Self::Overview(reply, told) => {
@@ -77,7 +77,7 @@ impl UnconvertedReply {
     }
 }
 
-/// A reply on its way to Python.
+/// A reply that can be converted to Python objects.
 trait Delivered {
     fn into_answer(self, ground: Ground) -> UnconvertedReply;
 }
@@ -97,7 +97,7 @@ impl Delivered for OrderColumns {
     }
 }
 
-/// Replies that are objects, each with how it becomes an answer.
+/// Replies that are objects, each with its conversion.
 macro_rules! objects {
     ($($reply:ty => |$it:ident, $ground:pat_param| $answer:expr;)+) => {$(
         impl Delivered for $reply {
@@ -360,7 +360,7 @@ fn text(
     })
 }
 
-/// A whole-number argument; anything with `__index__` counts, a bool does not.
+/// A whole-number argument: anything with `__index__` except a bool.
 pub(crate) fn whole(name: &'static str, value: &Bound<'_, PyAny>, allowed: &str) -> PyResult<i128> {
     let py = value.py();
     if value.is_instance_of::<PyBool>() {
@@ -388,7 +388,7 @@ pub(crate) fn whole(name: &'static str, value: &Bound<'_, PyAny>, allowed: &str)
     })
 }
 
-/// A number; anything that is one counts, a bool or text does not.
+/// A number argument: not a bool and not text.
 fn number(
     name: &'static str,
     value: &Bound<'_, PyAny>,
@@ -435,7 +435,7 @@ fn shorten(text: &str) -> String {
     }
 }
 
-/// The argument for `parameter`, checked for its type; `None` where it is `None` and may be.
+/// Checks the type of an argument. `None` if the parameter is optional and the value is `None`.
 fn argument(parameter: &Parameter, value: &Bound<'_, PyAny>) -> PyResult<Option<ArgumentValue>> {
     let allowed = || {
         let allowed = parameter.allowed();
@@ -464,7 +464,7 @@ fn argument(parameter: &Parameter, value: &Bound<'_, PyAny>) -> PyResult<Option<
     }))
 }
 
-/// The arguments for the parameters of `entry`, as `given` has them.
+/// The arguments of `entry` from the keywords `given`.
 fn arguments<'py>(
     py: Python<'py>,
     entry: &EndpointEntry,
@@ -483,7 +483,7 @@ fn arguments<'py>(
     Arguments::new(pairs, &names).map_err(|refusal| bad_query(py, &refusal))
 }
 
-/// The checked question of an endpoint; parameters that are left out take the contract's defaults.
+/// The checked question of an endpoint. Omitted parameters have the contract's defaults.
 #[pyfunction]
 #[pyo3(signature = (endpoint, **parameters))]
 pub(crate) fn question(
@@ -521,14 +521,14 @@ pub(crate) fn question(
     })
 }
 
-/// The table of endpoints as JSON, as `/api` lists it: those of the contract, and those beside them.
+/// The table of endpoints and extensions as JSON, as `/api` lists it.
 #[pyfunction]
 pub(crate) fn endpoints() -> PyResult<String> {
     serde_json::to_string(&[ENDPOINTS, EXTENSIONS])
         .map_err(|failure| PyTypeError::new_err(failure.to_string()))
 }
 
-/// The model that an argument names: 2, 3 or a caller's own.
+/// The model of an argument: 2, 3 or a custom one.
 pub(crate) fn chosen(model: &Bound<'_, PyAny>) -> PyResult<Chosen> {
     let arguments = arguments(model.py(), &api::Heatmap::ENTRY, |name| {
         Ok((name == "model").then(|| model.clone()))
@@ -538,7 +538,7 @@ pub(crate) fn chosen(model: &Bound<'_, PyAny>) -> PyResult<Chosen> {
     Ok(asked.model)
 }
 
-/// The orders of a feed that are wanted: those of a pair or a coin, of an exchange, of so many USD; `None` stands for all.
+/// The order query of a feed by pair or coin, exchange and USD. `None` means all.
 pub(crate) fn orders(
     symbol: &Bound<'_, PyAny>,
     exchange: &Bound<'_, PyAny>,
@@ -561,7 +561,7 @@ pub(crate) fn orders(
     })
 }
 
-/// The question for the orders as they arrive, which both a service and a market answer.
+/// The query for the order stream of a service or market.
 pub(crate) fn stream(
     symbol: &Bound<'_, PyAny>,
     exchange: &Bound<'_, PyAny>,
@@ -581,7 +581,7 @@ pub(crate) fn stream(
     api::Stream::from_arguments(&arguments).map_err(|refusal| bad_query(py, &refusal))
 }
 
-/// The question for the cascades as they close.
+/// The query for the cascade stream.
 pub(crate) fn cascade_stream(
     symbol: &Bound<'_, PyAny>,
     gap: &Bound<'_, PyAny>,
@@ -603,7 +603,7 @@ pub(crate) fn cascade_stream(
     api::Stream::from_arguments(&arguments).map_err(|refusal| bad_query(py, &refusal))
 }
 
-/// What a page of a walk may hold, as a sentence.
+/// The allowed page sizes of a walk, for messages.
 pub(crate) const PAGE_SIZES: &str = "a whole number from 1 to 1000";
-/// What a walk may be bounded by, as a sentence.
+/// The allowed row limits of a walk, for messages.
 pub(crate) const MAX_ROWS: &str = "a whole number from 1, or None";

@@ -1,11 +1,11 @@
-//! Bytes at hand, read as they would be if a service had sent them.
+//! Decodes a body at hand as if a service had sent it.
 
 use crate::api::Endpoint;
 use crate::client;
 use crate::python::error::Failure;
 use crate::wire::{Decode, Reading, intake, read};
 
-/// Reads a body as the reply to a question of type `Q`, whole or as it would arrive in pieces of so many bytes.
+/// Decodes a body as the reply to a question of type `Q`, complete or in pieces of this size.
 pub(crate) fn reading<Q: Endpoint, R: Decode>(
     body: &[u8],
     pieces: Option<usize>,

@@ -1,6 +1,6 @@
-//! Replies at hand: bytes that have come some other way become what a service's answer becomes.
+//! Decodes a body at hand into the value that a call would return.
 //!
-//! Not public; benchmarks and tests measure and check the reading by itself.
+//! Not public: benchmarks and tests use it to measure and check decoding alone.
 
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
@@ -8,7 +8,7 @@ use pyo3::prelude::*;
 use crate::python::calls::question::UnconvertedReply;
 use crate::python::error;
 
-/// What the answer of `endpoint` with this body gives; read in pieces of so many bytes, or whole.
+/// Decodes a body as the reply of `endpoint`, complete or in pieces of this size.
 #[pyfunction]
 #[pyo3(signature = (endpoint, body, pieces=None))]
 pub(crate) fn read_reply(

@@ -1,4 +1,4 @@
-//! The parameters of an estimate as a caller in Python chooses them.
+//! Model parameters chosen in Python.
 
 use pyo3::prelude::*;
 
@@ -6,7 +6,7 @@ use crate::model::Model;
 use crate::python::error::bad_query;
 use crate::{api, engine, model};
 
-/// Checked parameters.
+/// Checked model parameters.
 #[pyclass(frozen, module = "liqdata._core")]
 pub(crate) struct Specification {
     own: model::Specification,
@@ -28,23 +28,23 @@ impl Specification {
         Ok(Self { own })
     }
 
-    /// What the parameter of this name may be.
+    /// The allowed values of a parameter.
     #[staticmethod]
     fn allowed(name: &str) -> &'static str {
         model::Specification::allowed(name)
     }
 
-    /// A digest of everything that enters a cell.
+    /// A digest of everything that affects a cell.
     fn version(&self) -> String {
         engine::version(Some(&self.own), self.own.view())
     }
 
-    /// The number of the model whose read-out it is shown in.
+    /// The number of the contract's model whose view it uses.
     fn view(&self) -> i64 {
         self.own.view().number()
     }
 
-    /// Leverages, weights, clocks, entries, width of a fine bin, phi0 and kappa0, with defaults filled in.
+    /// All parameters with defaults filled in: leverages, weights, clocks, entries, fine bin width, phi0 and kappa0.
     #[expect(
         clippy::type_complexity,
         reason = "a tuple that Python takes apart at once"

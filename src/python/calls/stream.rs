@@ -1,4 +1,4 @@
-//! Following the orders as they arrive, or the cascades as they close, from a service or from a market in this process.
+//! Streams of orders as they arrive, or of cascades as they close, from a service or a local market.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -21,7 +21,7 @@ use crate::python::runtime::signals::SIGNAL_TICK;
 /// Orders read from a market at a time.
 const PAGE: usize = 1024;
 
-/// Where the rows come from.
+/// The source of the rows.
 enum Source {
     Service(Box<client::OrderStream>),
     Market(Box<OrderFollower>),
@@ -31,7 +31,7 @@ enum Source {
     Ended,
 }
 
-/// Rows that have come, and the id of each.
+/// Rows with their ids.
 fn batch<I: ToString, R>(rows: Vec<(I, R)>) -> Batch
 where
     Columns: From<Vec<R>>,
@@ -51,7 +51,7 @@ where
 }
 
 impl Source {
-    /// The next rows; none at the end.
+    /// The next rows. `None` at the end.
     async fn next(&mut self) -> Result<Option<Batch>, Failure> {
         match self {
             Self::Service(stream) => Ok(Some(told(stream.next().await?))),
@@ -81,20 +81,20 @@ impl Source {
     }
 }
 
-/// A stream of orders or cascades, batch by batch.
+/// A stream of orders or cascades in batches.
 #[pyclass(frozen, module = "liqdata._core")]
 pub(crate) struct Stream {
     source: Arc<tokio::sync::Mutex<Source>>,
     untaken: Arc<UntakenArrivals>,
-    /// Whether the client it belongs to has been closed.
+    /// Whether its client has been closed.
     closed: Arc<AtomicBool>,
-    /// Whether the stream itself has been.
+    /// Whether the stream itself has been closed.
     ended: Arc<AtomicBool>,
     pid: u32,
 }
 
 impl Stream {
-    /// The stream of a service that `client` asks.
+    /// A stream from a service.
     pub(crate) fn of_service(
         client: client::Client,
         question: api::Stream,
@@ -111,7 +111,7 @@ impl Stream {
         Self::new(source, closed)
     }
 
-    /// The stream of a market: behind the place asked for, or from now on.
+    /// A stream from a market, after a position or from now on.
     pub(crate) fn of_market(market: Arc<Market>, question: api::Stream) -> Result<Self, Refusal> {
         let source = match question.events {
             StreamEvents::Orders => {
@@ -137,7 +137,7 @@ impl Stream {
     }
 }
 
-/// Waits until something has been read; `false` at the end.
+/// Waits until rows are available. Returns `false` at the end.
 async fn fill(
     source: &tokio::sync::Mutex<Source>,
     untaken: &UntakenArrivals,
@@ -147,7 +147,7 @@ async fn fill(
     let mut source = source.lock().await;
     loop {
         if ended.load(Ordering::Acquire) {
-            // Lets go of the connection.
+            // Drops the connection.
             *source = Source::Ended;
             return Ok(false);
         }
@@ -157,7 +157,7 @@ async fn fill(
         if closed.load(Ordering::Acquire) {
             return Err(Failure::Closed);
         }
-        // What is under way in there goes on from tick to tick.
+        // The read continues across ticks.
         let next = timeout(SIGNAL_TICK, source.next()).await;
         match next {
             Ok(Ok(Some(batch))) => untaken.put(batch),
@@ -173,7 +173,7 @@ async fn fill(
 
 #[pymethods]
 impl Stream {
-    /// Begins the next batch: rows and the id of each; its answer is `None` at the end.
+    /// Starts the next batch: rows and their ids. The result is `None` at the end.
     #[pyo3(signature = (bridge=None, token=0))]
     fn begin_next(&self, bridge: Option<&Bound<'_, Bridge>>, token: u64) -> PyResult<Call> {
         if self.pid != std::process::id() {
@@ -193,10 +193,10 @@ impl Stream {
         Call::begin(work, wakeup(bridge, token))
     }
 
-    /// Ends the stream, and the wait of those who wait for it.
+    /// Ends the stream and all waits for it.
     fn close(&self) {
         self.ended.store(true, Ordering::Release);
-        // Whoever holds the source looks at the mark within a tick.
+        // A waiting thread notices the flag within a tick.
         if self.pid == std::process::id()
             && let Ok(mut source) = self.source.try_lock()
         {
@@ -204,7 +204,7 @@ impl Stream {
         }
     }
 
-    /// The place behind what has been taken, as far as it is known.
+    /// The position after the last taken row, if known.
     #[getter]
     fn last_event_id(&self) -> Option<String> {
         self.untaken.place()

@@ -32,7 +32,7 @@ impl Walk {
 
 #[pymethods]
 impl Walk {
-    /// Whether all that was asked for was given, and else why not; `None` before the end.
+    /// Whether the walk returned everything requested, or why not. `None` before the end.
     #[getter]
     fn end(&self) -> Option<(bool, Option<&str>)> {
         Some(match self.end.get()? {
@@ -41,7 +41,7 @@ impl Walk {
         })
     }
 
-    /// Begins the next batch of rows; its answer is `None` at the end.
+    /// Starts the next batch of rows. The result is `None` at the end.
     #[pyo3(signature = (bridge=None, token=0))]
     fn begin_next(&self, bridge: Option<&Bound<'_, Bridge>>, token: u64) -> PyResult<Call> {
         let (walk, untaken) = (Arc::clone(&self.rows), Arc::clone(&self.untaken));

@@ -1,4 +1,4 @@
-//! Grids as numpy arrays: the decoded buffer itself becomes the array.
+//! Grids as numpy arrays that own the decoded buffers.
 
 use numpy::{IntoPyArray, PyArrayMethods};
 use pyo3::prelude::*;
@@ -12,7 +12,7 @@ use crate::python::rows::provenance::{Account, Ground};
 use crate::python::rows::rows::times;
 use crate::python::runtime::imports;
 
-/// The fields of a heatmap; the matrix is moved, not copied.
+/// The fields of a heatmap. The matrix is moved, not copied.
 pub(crate) fn heatmap<'py>(
     py: Python<'py>,
     map: HeatmapGrid,
@@ -45,13 +45,13 @@ pub(crate) fn heatmap<'py>(
     Ok(fields)
 }
 
-/// JSON as Python has it.
+/// Parses JSON into Python objects.
 fn loaded(py: Python<'_>, json: Option<String>) -> PyResult<Option<Bound<'_, PyAny>>> {
     let loaded = |text| py.import("json")?.call_method1("loads", (text,));
     json.map(loaded).transpose()
 }
 
-/// The fields of a liquidation map; `sides` as 0 for long and 1 for short.
+/// The fields of a liquidation map. `sides` has 0 for long and 1 for short.
 pub(crate) fn liqmap<'py>(
     py: Python<'py>,
     map: LiquidationMap,
@@ -116,7 +116,7 @@ pub(crate) fn liqmap<'py>(
     Ok(fields)
 }
 
-/// The windows as the wire spells them.
+/// Totals by window, with the contract's keys.
 pub(crate) fn overview<'py>(
     py: Python<'py>,
     overview: &TotalsByWindow,
@@ -139,7 +139,7 @@ pub(crate) fn overview<'py>(
     Ok(windows)
 }
 
-/// The levels as the wire spells them.
+/// Levels with the contract's keys.
 pub(crate) fn levels<'py>(
     py: Python<'py>,
     levels: TierLevels,
@@ -169,7 +169,7 @@ pub(crate) fn levels<'py>(
     Ok(fields)
 }
 
-/// Max pain as the wire spells it.
+/// Max pain with the contract's keys.
 pub(crate) fn maxpain<'py>(
     py: Python<'py>,
     pain: MaxPain,

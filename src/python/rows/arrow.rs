@@ -23,24 +23,24 @@ use crate::model::{DecimalColumn, Labels, power_of_ten};
 use crate::python::rows::columns::{Cells, Column, Columns};
 use crate::python::runtime::signals::Progress;
 
-/// Most digits an Arrow decimal128 can hold.
+/// Maximum digits of an Arrow decimal128.
 pub(crate) const DECIMAL_DIGITS: u32 = 38;
 
-/// Decimals of tables whose end is not known when they begin: those that an archive keeps.
+/// The decimal scale of tables of unknown length: that of the archive.
 const FIXED: u32 = 18;
 
-/// What money becomes in Arrow's layout.
+/// The Arrow type of money columns.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Money {
-    /// The nearest doubles.
+    /// Float64.
     Float,
-    /// Exact decimals, of the smallest scale that holds a column.
+    /// Exact decimals with the smallest scale that holds a column.
     Exact,
-    /// Exact decimals, all of the scale that an archive keeps.
+    /// Exact decimals with the scale of the archive.
     Fixed,
 }
 
-/// The cells as integers of the smallest common scale, or of `scale`, where 38 digits hold them all.
+/// The cells as integers of the smallest common scale, or of `scale`, if 38 digits suffice.
 pub(crate) fn scaled(
     column: &Column,
     cells: &DecimalColumn,
@@ -70,17 +70,17 @@ pub(crate) fn scaled(
     Ok((made, scale))
 }
 
-/// The cells that are missing.
+/// The validity bitmap.
 fn nulls(column: &Column) -> Option<NullBuffer> {
     column.present.clone().map(NullBuffer::from)
 }
 
-/// Numbers as they are, without a copy.
+/// Numbers without a copy.
 fn filled<T: ArrowPrimitiveType>(column: &Column, cells: Vec<T::Native>) -> ArrayRef {
     Arc::new(PrimitiveArray::<T>::new(cells.into(), nulls(column)))
 }
 
-/// Texts: each name is looked at once, then copied by its code.
+/// Texts. Each distinct name is converted once.
 fn texts(column: &Column, cells: &Labels) -> PyResult<ArrayRef> {
     let names: StringArray = cells.names().iter().map(Some).collect();
     let codes = UInt32Array::new(cells.codes().to_vec().into(), nulls(column));
@@ -92,7 +92,7 @@ pub(crate) fn record_batch(columns: &Columns, money: Money) -> PyResult<RecordBa
     record_batch_told(columns, money, &Progress::default())
 }
 
-/// As [`record_batch`], and tells how many of the columns are done.
+/// As [`record_batch`], and reports the number of columns done.
 pub(crate) fn record_batch_told(
     columns: &Columns,
     money: Money,
@@ -140,7 +140,7 @@ pub(crate) fn record_batch_told(
         .map_err(|error| PyValueError::new_err(error.to_string()))
 }
 
-/// Rows in Arrow's layout, exported over the C stream interface as often as asked.
+/// Rows in Arrow's layout, exported over the C stream interface any number of times.
 #[pyclass(frozen, module = "liqdata._core")]
 pub(crate) struct ArrowTable {
     pub(crate) batch: RecordBatch,
@@ -148,8 +148,8 @@ pub(crate) struct ArrowTable {
 
 #[pymethods]
 impl ArrowTable {
-    /// In the types that `requested_schema` names, where all of them are reached without rounding; else as they are, which
-    /// the interface allows.
+    /// Exports in the types of `requested_schema` if no value is rounded, else in its own types, as the interface
+    /// permits.
     #[pyo3(signature = (requested_schema=None))]
     fn __arrow_c_stream__<'py>(
         &self,
@@ -168,7 +168,7 @@ impl ArrowTable {
     }
 }
 
-/// The rows under another schema of the same columns.
+/// The rows in the types of another schema.
 pub(crate) fn in_types(batch: &RecordBatch, schema: SchemaRef) -> Option<RecordBatch> {
     let own = batch.schema();
     let names = |schema: &Schema| -> Vec<String> {
@@ -185,7 +185,7 @@ pub(crate) fn in_types(batch: &RecordBatch, schema: SchemaRef) -> Option<RecordB
     RecordBatch::try_new_with_options(schema, columns?, &options).ok()
 }
 
-/// A column in another type that holds all of it.
+/// A column in another type that holds all values exactly.
 fn in_type(column: &ArrayRef, wanted: &DataType) -> Option<ArrayRef> {
     Some(match (column.data_type(), wanted) {
         (own, wanted) if own == wanted => Arc::clone(column),
@@ -212,7 +212,7 @@ fn in_type(column: &ArrayRef, wanted: &DataType) -> Option<ArrayRef> {
     })
 }
 
-/// Milliseconds in a unit of which so many are one.
+/// Milliseconds converted to a finer unit.
 fn finer<T: ArrowTimestampType>(
     column: &ArrayRef,
     each: i64,

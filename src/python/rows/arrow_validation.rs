@@ -1,7 +1,7 @@
-//! What arrives over the Arrow interface, looked at in full before any cell of it is read.
+//! Validates Arrow data before any cell is read.
 //!
-//! The interface hands over bare addresses. A library that breaks its promises would be read as text that is none, or
-//! beyond the end of a column.
+//! The C interface passes raw addresses. Invalid data from a faulty library could be read as text or beyond the end of
+//! a column.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
@@ -9,25 +9,25 @@ use arrow_array::cast::AsArray;
 use arrow_array::{AnyDictionaryArray, Array, ArrayRef};
 use arrow_schema::DataType;
 
-/// What is said where reading a layout fails in a way that nobody foresaw.
+/// The message for other failures of reading a layout.
 const CONTRADICTS: &str = "its layout contradicts itself";
 
-/// A place where a column is not what it says.
+/// An invalid place in a column.
 #[derive(Debug)]
 pub(crate) struct Unsound {
-    /// The row; absent where no single one is at fault.
+    /// The row. `None` if no single row is at fault.
     pub(crate) row: Option<usize>,
     pub(crate) why: String,
 }
 
-/// What `read` gives, or why it does not: a layout that contradicts itself may end it anywhere.
+/// Runs `read` and turns a panic on an invalid layout into an error.
 pub(crate) fn guarded<T, E: ToString>(read: impl FnOnce() -> Result<T, E>) -> Result<T, String> {
     catch_unwind(AssertUnwindSafe(read))
         .map_err(|_| CONTRADICTS.to_owned())?
         .map_err(|error| error.to_string())
 }
 
-/// The chunks as one array, once every cell has been vouched for.
+/// Validates all cells and returns the chunks as one array.
 pub(crate) fn vouched(chunks: &[ArrayRef], kind: &DataType) -> Result<ArrayRef, Unsound> {
     let mut before = 0;
     for chunk in chunks {
@@ -48,7 +48,7 @@ pub(crate) fn vouched(chunks: &[ArrayRef], kind: &DataType) -> Result<ArrayRef, 
     guarded(joined).map_err(|why| Unsound { row: None, why })
 }
 
-/// The first place of an array that is not what it says.
+/// The first invalid place of an array.
 fn unsound(array: &ArrayRef) -> Option<Unsound> {
     let why = fault(array)?;
     let values = array
@@ -58,7 +58,7 @@ fn unsound(array: &ArrayRef) -> Option<Unsound> {
         let why = format!("in its dictionary: {why}");
         return Some(Unsound { row: None, why });
     }
-    // The fewest rows from the start that are at fault end with the first that is.
+    // Bisects for the first invalid row.
     let (mut sound, mut broken) = (0, array.len());
     while broken - sound > 1 {
         let middle = sound.midpoint(broken);

@@ -1,4 +1,4 @@
-//! Rows that leave piece by piece: as a stream of Arrow's that asks for the next when it is wanted, and into a file.
+//! Writes rows in batches: as a lazy Arrow stream, and into a Parquet file.
 
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -17,13 +17,13 @@ use crate::python::rows::arrow::{Money, in_types, record_batch};
 use crate::python::rows::columns::Columns;
 use crate::python::rows::rows::Table;
 
-/// The columns of orders without any.
+/// Order columns without rows.
 fn none(money: Money, groups: bool) -> PyResult<RecordBatch> {
     let columns = Columns::from(OrderColumns::with_capacity(0));
     record_batch(&columns.grouped(groups), money)
 }
 
-/// Orders over the C stream interface, batch by batch; `following` gives the next table, and `None` at the end.
+/// Orders over the C stream interface in batches. `following` returns the next table, and `None` at the end.
 #[pyclass(frozen, module = "liqdata._core")]
 pub(crate) struct ArrowBatches {
     following: Py<PyAny>,
@@ -38,7 +38,7 @@ impl ArrowBatches {
         Self { following, groups }
     }
 
-    /// The stream. It may be asked for once: what has been taken is gone.
+    /// The stream. It can be requested once, because its rows are consumed.
     #[pyo3(signature = (requested_schema=None))]
     fn __arrow_c_stream__<'py>(
         &self,
@@ -59,7 +59,7 @@ impl ArrowBatches {
     }
 }
 
-/// Takes one table after the other, on whichever thread the consumer asks.
+/// Reads one table after the other on the consumer's thread.
 struct Reader {
     following: Py<PyAny>,
     schema: SchemaRef,
@@ -102,7 +102,7 @@ impl RecordBatchReader for Reader {
     }
 }
 
-/// A Parquet file of orders in the making.
+/// A Parquet file of orders being written.
 #[pyclass(frozen, module = "liqdata._core")]
 pub(crate) struct ParquetFile {
     writer: Mutex<Option<ParquetBatchWriter>>,
@@ -117,7 +117,7 @@ impl ParquetFile {
 
 #[pymethods]
 impl ParquetFile {
-    /// A file that is there already, and empty; money as float64, or exact as `decimal128(38, 18)`.
+    /// Opens an existing empty file. Money is float64, or exact as `decimal128(38, 18)`.
     #[new]
     #[pyo3(signature = (path, exact, groups=false))]
     #[expect(clippy::needless_pass_by_value, reason = "arguments come by value")]
@@ -130,7 +130,7 @@ impl ParquetFile {
         })
     }
 
-    /// Adds rows.
+    /// Appends rows.
     fn write(&self, py: Python<'_>, table: &Bound<'_, Table>) -> PyResult<()> {
         let (columns, money) = (table.get().columns(py)?, self.money);
         py.detach(|| {
@@ -142,7 +142,7 @@ impl ParquetFile {
         })
     }
 
-    /// Writes what is left; the file is whole and on the disk then.
+    /// Writes the rest. The file is complete and durable afterwards.
     fn close(&self, py: Python<'_>) -> PyResult<()> {
         py.detach(|| match self.writer().take() {
             Some(writer) => Ok(writer.finish()?),

@@ -1,4 +1,4 @@
-//! Rows as columns: what a reply becomes on the runtime's side, before it meets Python.
+//! Rows as columns: the form of a reply before it becomes Python objects.
 
 use std::borrow::Cow;
 use std::convert::Infallible;
@@ -8,15 +8,15 @@ use crate::model::{
     Side, Value, Visitor, Vocabulary, coin_of_pair,
 };
 
-/// Where orders have their pairs.
+/// The index of the pair column of orders.
 const PAIR: usize = 1;
-/// The column of frames that tells the coin of each.
+/// The coin column, which only frames have.
 pub(crate) const COIN: &str = "coin";
 
 /// The cells of one column.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Cells {
-    /// Text, as codes into distinct names.
+    /// Text as codes into distinct names.
     Text(Labels),
     /// Exact decimals.
     Decimal(DecimalColumn),
@@ -24,7 +24,7 @@ pub(crate) enum Cells {
     Float(Vec<f64>),
     /// Whole numbers.
     Int(Vec<i64>),
-    /// Instants in epoch milliseconds.
+    /// Epoch milliseconds.
     Time(Vec<i64>),
     /// True or false.
     Bool(Vec<bool>),
@@ -58,17 +58,17 @@ impl Cells {
     }
 }
 
-/// One named column.
+/// A named column.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Column {
     pub(crate) name: String,
     pub(crate) cells: Cells,
-    /// Which cells are present; all of them where absent.
+    /// Which cells are present. `None` means all.
     pub(crate) present: Option<Vec<bool>>,
 }
 
 impl Column {
-    /// Adds the cells of another column of the same name and kind; `None` where it is another.
+    /// Appends a column of the same name and kind; `None` if it differs.
     fn append(&mut self, more: &Self) -> Option<()> {
         let before = self.cells.len();
         (self.name == more.name).then_some(())?;
@@ -93,7 +93,7 @@ impl Column {
         Some(())
     }
 
-    /// Its cells, `None` where one is missing.
+    /// The cells; `None` for a missing cell.
     pub(crate) fn present<'a, T: Copy>(
         &'a self,
         cells: &'a [T],
@@ -102,7 +102,7 @@ impl Column {
         cells.map(|(row, &cell)| self.has(row).then_some(cell))
     }
 
-    /// Whether `row` holds a value.
+    /// Whether `row` has a value.
     pub(crate) fn has(&self, row: usize) -> bool {
         self.present
             .as_ref()
@@ -110,7 +110,7 @@ impl Column {
     }
 }
 
-/// Rows of one kind, column by column.
+/// Rows as columns.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Columns {
     pub(crate) columns: Vec<Column>,
@@ -118,7 +118,7 @@ pub(crate) struct Columns {
 }
 
 impl Columns {
-    /// The same columns, of `group` those of `kept` only, in that order and where the first of the group stood.
+    /// Keeps only the columns `kept` of `group`, in that order, at the position of the group's first column.
     pub(crate) fn keeping(mut self, group: &[String], kept: &[String]) -> Self {
         let is_of = |column: &Column| group.contains(&column.name);
         let place = self.columns.iter().position(is_of).unwrap_or_default();
@@ -137,16 +137,16 @@ impl Columns {
         self
     }
 
-    /// The same columns, where nothing that may be absent is.
+    /// Drops the validity of columns that must be complete.
     pub(crate) fn filled(mut self) -> Self {
-        // What orders have in common is told of some of them.
+        // Order groups may be missing.
         for column in self.columns.iter_mut().filter(|one| !is_of_groups(one)) {
             column.present = None;
         }
         self
     }
 
-    /// The same orders with the column of what they have in common, or without it.
+    /// Adds or removes the group column of orders.
     pub(crate) fn grouped(mut self, wanted: bool) -> Self {
         let place = self.columns.iter().position(is_of_groups);
         match (place, wanted) {
@@ -157,7 +157,7 @@ impl Columns {
         self
     }
 
-    /// The coin of each order, where the columns are those of orders: a column of frames, which rows do not have.
+    /// The coin of each order. Frames have this column; rows do not.
     pub(crate) fn coins(&self) -> Option<Column> {
         let columns = self.columns.iter().filter(|column| !is_of_groups(column));
         let names = columns.map(|column| column.name.as_str());
@@ -177,7 +177,7 @@ impl Columns {
         })
     }
 
-    /// The columns as frames have them: those of orders with the coin of each behind its pair.
+    /// The columns of frames: orders have the coin after the pair.
     pub(crate) fn framed(&self) -> Vec<Cow<'_, Column>> {
         let mut columns: Vec<_> = self.columns.iter().map(Cow::Borrowed).collect();
         if let Some(coins) = self.coins() {
@@ -186,8 +186,7 @@ impl Columns {
         columns
     }
 
-    /// The orders of several, one after the other, with what they have in common or without it; `None` where their columns
-    /// are no orders'.
+    /// Concatenates orders, with or without groups. `None` if the columns are not those of orders.
     pub(crate) fn joined<'a>(parts: impl Iterator<Item = &'a Self>, groups: bool) -> Option<Self> {
         let parts: Vec<&Self> = parts.collect();
         let rows = parts.iter().map(|part| part.rows).sum();
@@ -205,7 +204,7 @@ impl Columns {
         Some(joined)
     }
 
-    /// These rows, in this order.
+    /// Selects rows in this order.
     pub(crate) fn take(&self, rows: &[usize]) -> Self {
         let columns = self
             .columns
@@ -226,12 +225,12 @@ impl Columns {
     }
 }
 
-/// Whether a column tells what orders have in common.
+/// Whether a column holds order groups.
 fn is_of_groups(column: &Column) -> bool {
     column.name == GroupedOrder::GROUP
 }
 
-/// The column of what orders have in common.
+/// The group column of orders.
 fn groups(told: &[Option<String>]) -> Column {
     let texts = told
         .iter()
@@ -243,14 +242,14 @@ fn groups(told: &[Option<String>]) -> Column {
     }
 }
 
-/// Texts of the two sides.
+/// The texts of sides.
 fn sides(values: impl Iterator<Item = Side>) -> Cells {
     let names = [Side::Long, Side::Short].map(|side| side.name().to_owned());
     let codes: Vec<u32> = values.map(|side| u32::from(side == Side::Short)).collect();
     Labels::from_parts(&codes, &names).map_or_else(|| Cells::Text(Labels::default()), Cells::Text)
 }
 
-/// Takes the columns of rows over, each as a whole.
+/// Converts rows into columns.
 struct Taking<'a, R> {
     rows: &'a [R],
     columns: Vec<Column>,
@@ -265,7 +264,7 @@ impl<R> Visitor<R> for Taking<'_, R> {
         of: impl Fn(&R) -> &T,
     ) -> Result<(), Infallible> {
         let cells = self.rows.iter().map(|row| of(row).cell());
-        // What is absent stands as nothing of its kind.
+        // A missing cell has the default value of its kind.
         let cells = match T::KIND {
             Kind::Text => Cells::Text(
                 cells

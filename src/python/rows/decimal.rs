@@ -1,4 +1,4 @@
-//! Exact decimals as Python objects: `decimal.Decimal`, `float` or text.
+//! Converts exact decimals to `decimal.Decimal`, `float` or text.
 
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
@@ -8,7 +8,7 @@ use rust_decimal::Decimal;
 
 use crate::model::{SHORT_TEXT, ShortDecimal, nearest_f64};
 
-/// What decimals become in dicts.
+/// The type of decimals in dicts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Form {
     /// `decimal.Decimal`.
@@ -31,7 +31,7 @@ impl Form {
         }
     }
 
-    /// The object for a decimal.
+    /// Converts a decimal.
     pub(crate) fn decimal(self, py: Python<'_>, value: Decimal) -> PyResult<Bound<'_, PyAny>> {
         match (self, ShortDecimal::of(value)) {
             (Self::Float, _) => Ok(PyFloat::new(py, nearest_f64(value)).into_any()),
@@ -40,7 +40,7 @@ impl Form {
         }
     }
 
-    /// The object for a short decimal.
+    /// Converts a short decimal.
     pub(crate) fn short(self, py: Python<'_>, value: ShortDecimal) -> PyResult<Bound<'_, PyAny>> {
         if self == Self::Float {
             return Ok(PyFloat::new(py, value.f64()).into_any());

@@ -1,13 +1,13 @@
-//! Values of which each is freed by itself: of millions that takes longer than Ctrl-C may.
+//! Drops large vectors on a background thread, so that Ctrl-C stays responsive.
 
 use std::mem;
 use std::ops::{Deref, DerefMut};
 use std::thread;
 
-/// Fewer are freed within milliseconds.
+/// Smaller vectors drop within milliseconds.
 const MANY: usize = 100_000;
 
-/// Values that nobody waits for when they are dropped: many are freed on a thread of their own.
+/// Values that are dropped on a background thread if there are many.
 #[derive(Debug)]
 pub(crate) struct Unwaited<T: Send + 'static>(Vec<T>);
 
@@ -18,7 +18,7 @@ impl<T: Send + 'static> From<Vec<T>> for Unwaited<T> {
 }
 
 impl<T: Send + 'static> Unwaited<T> {
-    /// The values, for whoever goes on with them.
+    /// Takes the values out.
     pub(crate) fn taken(mut self) -> Vec<T> {
         mem::take(&mut self.0)
     }
@@ -43,7 +43,7 @@ impl<T: Send + 'static> Drop for Unwaited<T> {
         let values = mem::take(&mut self.0);
         if values.len() >= MANY {
             let name = "liqdata".to_owned();
-            // Where no thread is to be had they are freed here, with what it was to do.
+            // Without a thread, the closure and its values are dropped here.
             drop(thread::Builder::new().name(name).spawn(|| drop(values)));
         }
     }
@@ -57,7 +57,7 @@ mod tests {
 
     use crate::python::rows::deferred_drop::*;
 
-    /// Tells where it is freed.
+    /// Reports the thread on which it is dropped.
     struct Told(Sender<ThreadId>);
 
     impl Drop for Told {
@@ -66,7 +66,7 @@ mod tests {
         }
     }
 
-    /// Where so many are freed.
+    /// The threads on which `count` values are dropped.
     fn freed(count: usize) -> Vec<ThreadId> {
         let (tell, told) = channel();
         let values: Vec<_> = (0..count).map(|_| Told(tell.clone())).collect();

@@ -1,4 +1,4 @@
-//! Decoded events as Python dicts, one at a time: a frame rarely has more, so nothing is made that its dict does not need.
+//! Decoded events as Python dicts, one at a time. Most frames have one event.
 
 use std::array;
 
@@ -10,11 +10,11 @@ use crate::feeds::{Event, PriceKind, VENUES};
 use crate::model::{Record, Side, Vocabulary};
 use crate::python::rows::decimal::Form;
 
-/// What stands in many dicts, made once.
+/// Objects shared by many dicts.
 struct Known {
-    /// The names of an event's columns.
+    /// The column names of an event.
     keys: [Py<PyString>; Event::COLUMNS.len()],
-    /// A dict of each exchange with all keys in their order: to copy it is cheaper than to let one grow.
+    /// A template dict for each exchange. Copying it is cheaper than filling a new one.
     blanks: Vec<(&'static str, Py<PyDict>)>,
     sides: Vec<(Side, Py<PyString>)>,
     price_kinds: Vec<(PriceKind, Py<PyString>)>,
@@ -41,7 +41,7 @@ impl Known {
     }
 }
 
-/// A dict of an exchange in which nothing else is known.
+/// A template dict of an exchange.
 fn blank<'py>(py: Python<'py>, exchange: &str) -> PyResult<Bound<'py, PyDict>> {
     let blank = PyDict::new(py);
     for column in Event::COLUMNS {
@@ -58,7 +58,7 @@ fn words<V: Vocabulary + Copy + 'static>(py: Python<'_>) -> Vec<(V, Py<PyString>
         .collect()
 }
 
-/// The text of a word, from those made once.
+/// The shared text of a vocabulary word.
 fn word<'py, W: Vocabulary + PartialEq>(
     py: Python<'py>,
     texts: &[(W, Py<PyString>)],
@@ -70,7 +70,7 @@ fn word<'py, W: Vocabulary + PartialEq>(
     )
 }
 
-/// The event as a dict.
+/// Converts the event to a dict.
 pub(crate) fn dict<'py>(
     py: Python<'py>,
     event: &Event,
@@ -99,7 +99,7 @@ pub(crate) fn dict<'py>(
         group_id,
     ] = known.keys.each_ref().map(|key| key.bind(py));
     let id = PyString::new(py, &event.native_id);
-    // Most venues name their contracts as we do.
+    // Most exchanges name contracts in the canonical form.
     if event.symbol == event.native_id {
         dict.set_item(symbol, &id)?;
     } else {

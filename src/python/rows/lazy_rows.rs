@@ -1,13 +1,13 @@
-//! Rows that have been read and not been taken.
+//! Rows that are read and not taken yet.
 //!
-//! An answer whose caller went away while it was under way is found here by the next.
+//! If a caller is interrupted, the next caller finds its rows here.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use crate::model::OrderColumns;
 use crate::python::rows::columns::Columns;
 
-/// Those of a walk.
+/// Rows of a walk.
 #[derive(Debug, Default)]
 pub(crate) struct UntakenOrders(Mutex<Option<OrderColumns>>);
 
@@ -24,16 +24,16 @@ impl UntakenOrders {
         *self.lock() = Some(rows);
     }
 
-    /// Takes what is there; no rows where another caller was quicker.
+    /// Takes the rows. Empty if another caller took them.
     pub(crate) fn take(&self) -> OrderColumns {
         self.lock().take().unwrap_or_default()
     }
 }
 
-/// Rows of a stream, and the id of each.
+/// Rows of a stream with their ids.
 pub(crate) type Batch = (Columns, Vec<Option<String>>);
 
-/// Those of a stream, and the place behind what has been taken.
+/// Rows of a stream, and the position after the taken rows.
 #[derive(Debug, Default)]
 pub(crate) struct UntakenArrivals(Mutex<Arrivals>);
 
@@ -64,7 +64,7 @@ impl UntakenArrivals {
         self.lock().place = place;
     }
 
-    /// Takes what is there: the rows, and the id of each.
+    /// Takes the rows with their ids.
     pub(crate) fn take(&self) -> (Columns, Vec<Option<String>>) {
         let mut arrivals = self.lock();
         let (rows, ids) = arrivals.batch.take().unwrap_or_default();

@@ -1,5 +1,4 @@
-//! What an answer rests on: of an estimate a service's remark or the engine's whole account, of realised numbers what they
-//! cover.
+//! The provenance of an answer: the explanation of an estimate, or the coverage of realised data.
 
 use serde_json::{Map, Value};
 
@@ -8,27 +7,27 @@ use crate::client::Remarks;
 use crate::engine::EstimateBasis;
 use crate::model::{EarlierBar, FineCells, Sides, VenueCoverage};
 
-/// What is told beside rows.
+/// What accompanies rows.
 #[derive(Debug, Default)]
 pub(crate) struct Told {
-    /// What the totals of each exchange cover.
+    /// Coverage of each exchange's totals.
     pub(crate) coverage: Option<Vec<VenueCoverage>>,
-    /// The first bar before those of a series that cannot be made into them.
+    /// The first bar before a series that cannot be converted to its interval.
     pub(crate) earlier: Option<EarlierBar>,
 }
 
-/// What an estimate rests on, as far as that is known.
+/// What is known about an estimate.
 #[derive(Debug)]
 pub(crate) enum Ground {
-    /// A service said nothing of it.
+    /// The service said nothing.
     Untold,
-    /// A service says that open interest is unknown, so that amounts are none.
+    /// The service says that amounts are relative, because open interest is unknown.
     Relative,
-    /// A service says how many milliseconds old the open interest is.
+    /// The service gives the age of the open interest in milliseconds.
     Aged(i64),
-    /// A service says all of it, as JSON.
+    /// The service sent the complete explanation as JSON.
     Told(String),
-    /// An engine in this process says all of it.
+    /// The engine in this process gives the complete explanation.
     Explained(Box<EstimateBasis>),
 }
 
@@ -50,15 +49,15 @@ impl From<Option<EstimateBasis>> for Ground {
     }
 }
 
-/// What a service tells beside the account of an estimate.
+/// Members of a service's explanation that do not concern the estimate.
 const BESIDE: [&str; 4] = ["source", "simulated", "as_of", "coverage"];
 
-/// What an estimate rests on, as it is shown.
+/// The provenance of an estimate for Python.
 #[derive(Debug, Default)]
 pub(crate) struct Account {
-    /// JSON, keys as the server spells them; none where a service did not say.
+    /// JSON with the server's keys. `None` if a service said nothing.
     pub(crate) text: Option<String>,
-    /// Which of a heatmap's cells are longs, and which are shorts.
+    /// The long and short parts of a heatmap's cells.
     pub(crate) sides: Option<Sides>,
     /// A map on the ledger's own grid.
     pub(crate) fine: Option<FineCells>,
@@ -85,7 +84,7 @@ impl Account {
         }
     }
 
-    /// What a service says, without what is said of every answer.
+    /// Parses a service's explanation without the members of every answer.
     fn told(text: &str) -> Self {
         let Ok(mut told) = serde_json::from_str::<Map<String, Value>>(text) else {
             return Self::default();

@@ -1,4 +1,4 @@
-//! Columns as Python sees them: dict rows, numpy arrays.
+//! `Table`: rows as columns, with conversions to dicts, numpy and Arrow.
 
 use std::sync::{Arc, OnceLock};
 
@@ -22,22 +22,22 @@ use crate::python::rows::provenance::Told;
 use crate::python::runtime::imports;
 use crate::python::runtime::signals::{interruptible, look_around, watched};
 
-/// Fewer rows become columns, of Arrow or here, before anyone could interrupt it.
+/// Smaller tables are converted before an interrupt could matter.
 const LARGE: usize = 10_000;
 
-/// Rows of one kind, held as columns.
+/// Rows of one kind, stored as columns.
 #[pyclass(frozen, module = "liqdata._core")]
 pub(crate) struct Table {
     held: Arc<Held>,
-    /// What is told beside the rows.
+    /// Coverage and other information about the rows.
     told: Told,
 }
 
-/// What a table holds.
+/// The content of a table.
 struct Held {
-    /// Made of the events at the first wish for them.
+    /// Built from the events on first use.
     columns: OnceLock<Columns>,
-    /// Where the rows are decoded events: of a frame's few most often only the dicts are wanted.
+    /// Decoded events. Most callers want only their dicts.
     events: Option<Unwaited<Event>>,
 }
 
@@ -72,7 +72,7 @@ impl From<Unwaited<Event>> for Table {
 }
 
 impl Table {
-    /// Rows, and what is told beside them.
+    /// Rows with accompanying information.
     pub(crate) fn telling(columns: Columns, told: Told) -> Self {
         let held = Held {
             columns: columns.into(),
@@ -92,7 +92,7 @@ impl Table {
             .ok_or_else(|| PyKeyError::new_err(name.to_owned()))
     }
 
-    /// The rows as columns, which may have to be made of events first.
+    /// The columns, built from events if necessary.
     pub(crate) fn columns(&self, py: Python<'_>) -> PyResult<&Columns> {
         let held = &self.held;
         let events = held.events.as_ref().map_or(0, |events| events.len());
@@ -107,7 +107,7 @@ impl Table {
     }
 }
 
-/// Makes Python objects of a column's cells.
+/// Creates Python objects of a column's cells.
 struct Maker<'a, 'py> {
     py: Python<'py>,
     column: &'a Column,
@@ -132,7 +132,7 @@ impl<'a, 'py> Maker<'a, 'py> {
         }
     }
 
-    /// The codes of a column of names that has all its cells.
+    /// The codes of a complete text column.
     fn codes(&self) -> Option<&'a [u32]> {
         match &self.column.cells {
             Cells::Text(cells) if self.column.present.is_none() => Some(cells.codes()),
@@ -140,7 +140,7 @@ impl<'a, 'py> Maker<'a, 'py> {
         }
     }
 
-    /// The cell of `row`.
+    /// The object of a cell.
     fn cell(&self, row: usize) -> PyResult<Bound<'py, PyAny>> {
         let py = self.py;
         if !self.column.has(row) {
@@ -188,15 +188,15 @@ fn makers<'a, 'py>(py: Python<'py>, columns: &'a Columns, form: Form) -> Vec<Mak
         .collect()
 }
 
-/// Dicts that have the keys, and the cells that many rows share: copying one is cheaper than filling an empty one.
+/// Template dicts with keys and shared cells. Copying one is cheaper than filling a new one.
 struct Templates<'py> {
     blank: Bound<'py, PyDict>,
-    /// By the codes of the shared columns as one number; empty where too many would be made for too few rows.
+    /// Indexed by the combined codes of shared columns. Empty if there would be too many for the rows.
     made: Vec<Option<Bound<'py, PyDict>>>,
 }
 
 impl<'py> Templates<'py> {
-    /// Templates for so many rows; the columns they share are moved to the front of `makers`, and counted.
+    /// Templates for this many rows. Shared columns move to the front of `makers`.
     fn of(
         py: Python<'py>,
         makers: &mut Vec<Maker<'_, 'py>>,
@@ -224,7 +224,7 @@ impl<'py> Templates<'py> {
         Ok((Self { blank, made }, count))
     }
 
-    /// A dict for `row` that has the keys and the shared cells.
+    /// A dict for `row` with keys and shared cells.
     fn dict(&mut self, shared: &[Maker<'_, 'py>], row: usize) -> PyResult<Bound<'py, PyDict>> {
         let mut kind = 0;
         for maker in shared {
@@ -255,13 +255,13 @@ impl Table {
         }
     }
 
-    /// Column names, in order.
+    /// Column names in order.
     fn names(&self, py: Python<'_>) -> PyResult<Vec<String>> {
         let columns = self.columns(py)?.columns.iter();
         Ok(columns.map(|column| column.name.clone()).collect())
     }
 
-    /// Kind of each column: `text`, `decimal`, `float`, `int`, `time` or `bool`.
+    /// The kind of each column: `text`, `decimal`, `float`, `int`, `time` or `bool`.
     fn kinds(&self, py: Python<'_>) -> PyResult<Vec<&'static str>> {
         let columns = self.columns(py)?.columns.iter();
         let kinds = columns.map(|column| match column.cells {
@@ -275,27 +275,27 @@ impl Table {
         Ok(kinds.collect())
     }
 
-    /// Names of the columns that frames have, in order: those of orders tell the coin, too.
+    /// The column names of frames. Orders have the coin too.
     fn framed(&self, py: Python<'_>) -> PyResult<Vec<String>> {
         let framed = self.columns(py)?.framed();
         Ok(framed.iter().map(|column| column.name.clone()).collect())
     }
 
-    /// What the totals of each exchange cover, where a service told that beside the rows.
+    /// Coverage of each exchange's totals, if a service sent it.
     #[getter]
     fn coverage(&self) -> Option<Self> {
         let coverage = self.told.coverage.clone()?;
         Some(Columns::from(coverage).into())
     }
 
-    /// The open and the length of the first bar before these that cannot be made into them.
+    /// Open time and interval of the first earlier bar that cannot be converted.
     #[getter]
     fn earlier(&self) -> Option<(i64, i64)> {
         let earlier = self.told.earlier?;
         Some((earlier.timestamp.0, earlier.interval))
     }
 
-    /// The newest instant of the first column of times.
+    /// The newest value of the first time column.
     fn newest(&self, py: Python<'_>) -> PyResult<Option<i64>> {
         let columns = self.columns(py)?.columns.iter();
         let mut times = columns.filter_map(|column| match &column.cells {
@@ -309,7 +309,7 @@ impl Table {
         Ok(newest.flatten())
     }
 
-    /// All rows as dicts; decimals as `decimal`, `float` or `text`.
+    /// All rows as dicts. `decimals` is `decimal`, `float` or `text`.
     fn dicts<'py>(&self, py: Python<'py>, decimals: &str) -> PyResult<Bound<'py, PyList>> {
         let form = Form::of(decimals)?;
         if let Some(events) = &self.held.events {
@@ -340,7 +340,7 @@ impl Table {
         PyList::new(py, rows)
     }
 
-    /// One row as a dict, counted from either end.
+    /// One row as a dict; negative indexes count from the end.
     fn row<'py>(
         &self,
         py: Python<'py>,
@@ -374,7 +374,7 @@ impl Table {
         Ok(dict)
     }
 
-    /// One column as a list of Python objects; decimals as [`Table::dicts`] has them.
+    /// One column as a list of objects; `decimals` as for [`Table::dicts`].
     fn objects<'py>(
         &self,
         py: Python<'py>,
@@ -391,7 +391,7 @@ impl Table {
         PyList::new(py, cells)
     }
 
-    /// The orders of several tables, one after the other.
+    /// Concatenates the orders of several tables.
     #[staticmethod]
     #[expect(
         clippy::needless_pass_by_value,
@@ -438,7 +438,7 @@ impl Table {
         Ok(made)
     }
 
-    /// One column as a numpy array: `float64`, `int64`, `bool` or `datetime64[ms]`; missing cells are `NaN` or `NaT`.
+    /// One column as a numpy array: `float64`, `int64`, `bool` or `datetime64[ms]`. Missing cells are `NaN` or `NaT`.
     fn array<'py>(&self, py: Python<'py>, name: &str) -> PyResult<Bound<'py, PyAny>> {
         imports::numpy(py)?;
         let column = self.column(py, name)?;
@@ -456,7 +456,7 @@ impl Table {
                 floats.into_pyarray(py).into_any()
             }
             Cells::Float(cells) => cells.clone().into_pyarray(py).into_any(),
-            // A whole number that may be missing has no like in numpy.
+            // numpy has no nullable integers.
             #[expect(clippy::cast_precision_loss, reason = "as numpy itself does")]
             Cells::Int(cells) if column.present.is_some() => {
                 let cells = column.present(cells);
@@ -477,7 +477,7 @@ impl Table {
         })
     }
 
-    /// A column of whole numbers that may be missing, exactly: the numbers, and which are missing; `None` where none may be.
+    /// A nullable integer column: the values and the mask of missing cells. `None` for other columns.
     fn integers<'py>(
         &self,
         py: Python<'py>,
@@ -495,7 +495,7 @@ impl Table {
         )))
     }
 
-    /// A text column as codes (int32) into a list of distinct names, -1 where a cell is missing.
+    /// A text column as codes (int32) into distinct names; -1 for a missing cell.
     fn codes<'py>(
         &self,
         py: Python<'py>,
@@ -509,7 +509,7 @@ impl Table {
         coded(py, self.column(py, name)?)
     }
 
-    /// The same rows, of the columns `group` those of `kept` only, in that order, of which nothing is missing.
+    /// The same rows, with only the columns `kept` of `group`, in that order and complete.
     #[expect(
         clippy::needless_pass_by_value,
         reason = "arguments from Python come by value"
@@ -519,7 +519,7 @@ impl Table {
         Ok(columns.keeping(&group, &kept).into())
     }
 
-    /// Every `step`th row from `start`, `length` of them.
+    /// Every `step`th row from `start`, `length` rows in all.
     fn slice(&self, py: Python<'_>, start: isize, step: isize, length: usize) -> PyResult<Self> {
         let columns = self.columns(py)?;
         let mut rows = Vec::with_capacity(length.min(columns.rows));
@@ -532,8 +532,8 @@ impl Table {
         Ok(py.detach(|| columns.take(&rows)).into())
     }
 
-    /// The rows as an object with `__arrow_c_stream__`; money as float64, or exact as `decimal128`. `seen` is told how many
-    /// of the columns are done.
+    /// The rows as an object with `__arrow_c_stream__`. Money is float64, or exact as `decimal128`. Calls `seen` with
+    /// the number of columns done.
     #[pyo3(signature = (exact, seen=None))]
     fn arrow(
         &self,
@@ -633,7 +633,7 @@ impl Table {
     }
 }
 
-/// A text column as codes into a list of distinct names.
+/// A text column as codes into distinct names.
 fn coded<'py>(py: Python<'py>, column: &Column) -> PyResult<(Bound<'py, PyAny>, Vec<String>)> {
     imports::numpy(py)?;
     let Cells::Text(cells) = &column.cells else {
@@ -649,10 +649,10 @@ fn coded<'py>(py: Python<'py>, column: &Column) -> PyResult<(Bound<'py, PyAny>, 
     Ok((codes.into_pyarray(py).into_any(), cells.names().to_vec()))
 }
 
-/// What pickle calls, and with what.
+/// What pickle calls, and with which arguments.
 type Reduced<'py> = (Bound<'py, PyAny>, (Bound<'py, PyList>, usize));
 
-/// A numpy array of instants in milliseconds.
+/// A numpy array of epoch milliseconds as `datetime64[ms]`.
 pub(crate) fn times(py: Python<'_>, millis: impl Iterator<Item = i64>) -> Bound<'_, PyAny> {
     let cells: Vec<Datetime<units::Milliseconds>> = millis.map(Datetime::from).collect();
     cells.into_pyarray(py).into_any()

@@ -1,22 +1,20 @@
-//! A panic is a bug, and ends as an exception like any other: `liqdata.errors.Defect`, which asks for a report.
+//! Turns a panic into the exception `liqdata.errors.Defect`, which asks for a report.
 //!
-//! `PyO3` catches every panic that comes to the border, in functions, methods, properties, iterators and finalisers alike,
-//! and raises one class of its own, which stands beside `Exception` so that it ends programs. That class is made a
-//! `Defect` here, once for all of them. What ends on a thread of the runtime comes home with its call as the same.
+//! `PyO3` catches every panic at the border and raises a class outside `Exception`, so that programs end. This module
+//! makes that class a `Defect`. A panic on a runtime thread becomes a `Defect` of its call.
 //!
-//! Since the exception has the message, Rust's own words on standard error are left out, unless `RUST_BACKTRACE` asks for
-//! them. What ends where no call waits, in a thread of a server or of an archive that is written, is said there as ever.
+//! The exception has the message, so the panic message on standard error is omitted unless `RUST_BACKTRACE` is set.
+//! Panics on threads that no call waits for, such as those of a server, are still printed.
 
 use std::{env, panic, thread};
 
 use pyo3::panic::PanicException;
 use pyo3::prelude::*;
 
-/// What the names of threads begin with whose panics nobody is told of but by standard error; those that calls wait for
-/// are called `liqdata` or have no name.
+/// Prefix of threads that no call waits for. Their panics are printed on standard error.
 const ALONE: &str = "liqdata-";
 
-/// Leaves what a caller is told to the exception. It is of this library alone: others have hooks of their own.
+/// Silences the panic message of calls. The hook affects this library only.
 fn keep_quiet() {
     let aloud = panic::take_hook();
     panic::set_hook(Box::new(move |panic| {
@@ -28,7 +26,7 @@ fn keep_quiet() {
     }));
 }
 
-/// Makes every panic that is raised a `Defect`.
+/// Makes every panic exception a `Defect`.
 pub(crate) fn declare(module: &Bound<'_, PyModule>) -> PyResult<()> {
     keep_quiet();
     let py = module.py();
@@ -38,13 +36,13 @@ pub(crate) fn declare(module: &Bound<'_, PyModule>) -> PyResult<()> {
         panic.setattr(name, defect.getattr(name)?)?;
     }
     panic.setattr("__bases__", (defect,))?;
-    // No part of the module's face, so not among what it exports.
+    // Test helper, not exported.
     #[cfg(debug_assertions)]
     module.setattr("_Faulty", py.get_type::<faulty::Faulty>())?;
     Ok(())
 }
 
-/// A bug on purpose, in whatever way Python may call: it shows what becomes of one.
+/// Panics on purpose, in every way that Python can call.
 #[cfg(debug_assertions)]
 mod faulty {
     #![expect(
@@ -59,7 +57,7 @@ mod faulty {
     use crate::python::calls::asyncio_waker::{Bridge, wakeup};
     use crate::python::calls::call::{Call, compute};
 
-    /// Panics wherever it is touched.
+    /// Panics on every access.
     #[pyclass(frozen, name = "_Faulty", module = "liqdata._core")]
     pub(in crate::python) struct Faulty {
         said: String,
@@ -80,7 +78,7 @@ mod faulty {
             Self { said, at_the_end }
         }
 
-        /// At once.
+        /// Panics directly.
         fn call(&self) -> u64 {
             panic!("{}", self.said)
         }
@@ -102,17 +100,17 @@ mod faulty {
             panic!("{}", self.said)
         }
 
-        /// With the interpreter released.
+        /// Panics with the interpreter released.
         fn compute(&self, py: Python<'_>) -> PyResult<u64> {
             compute(py, || panic!("{}", self.said))
         }
 
-        /// In what Python calls and is called by.
+        /// Panics in a callback.
         fn calling<'py>(&self, function: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
             function.call0()
         }
 
-        /// On a thread of the runtime.
+        /// Panics on a runtime thread.
         #[pyo3(signature = (bridge=None, token=0))]
         fn begin(&self, bridge: Option<&Bound<'_, Bridge>>, token: u64) -> PyResult<Call> {
             let said = self.said.clone();

@@ -1,7 +1,7 @@
-//! Python packages that the binding calls natively, brought in through Python first.
+//! Imports Python packages before the binding uses their C interface.
 //!
-//! The numpy crate ends in a panic where its first use meets an import that fails or is interrupted; an import of
-//! Python's own ends in its exception, `KeyboardInterrupt` among them.
+//! The numpy crate panics if its first use meets a failed or interrupted import. A plain import raises the proper
+//! exception instead, `KeyboardInterrupt` included.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -12,16 +12,16 @@ use pyo3::prelude::*;
 
 use crate::python::error::Failure;
 
-/// Whether the numpy crate has been used once, after which it does not look for numpy any more.
+/// Whether the numpy crate has been used once. After that it does not import numpy again.
 static FOUND: AtomicBool = AtomicBool::new(false);
 
-/// Sees to it that numpy is there, before its arrays are read or made.
+/// Imports numpy before its arrays are read or created.
 pub(crate) fn numpy(py: Python<'_>) -> PyResult<()> {
     if FOUND.load(Ordering::Acquire) {
         return Ok(());
     }
     py.import("numpy")?;
-    // It looks into numpy with Python's means, which may be interrupted as well.
+    // The first use imports numpy internals and may be interrupted too.
     let looked = catch_unwind(AssertUnwindSafe(|| {
         drop(PyArray1::from_vec(py, vec![0.0_f64]));
         drop(PyArray1::from_vec(py, vec![0.0_f64]).readonly());

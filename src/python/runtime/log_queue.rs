@@ -1,6 +1,6 @@
-//! What is said waits here until a thread that is attached to the interpreter hands it on.
+//! Queues log records until a thread attached to the interpreter delivers them.
 //!
-//! The oldest records make room for new ones, but for those that must be heard: none of them is ever dropped.
+//! The queue drops its oldest records when full, except those that must not be lost.
 
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -9,29 +9,29 @@ use std::thread;
 
 use log::Level;
 
-/// Most records kept for a thread to pick up, beside those that must be heard.
+/// Maximum queued records, without those that must not be lost.
 const KEPT: usize = 1000;
-/// How often a child of the process that began tries the lock.
+/// How often a forked child tries the lock.
 const PATIENCE: usize = 1000;
-/// The logger whose warnings are never lost.
+/// The logger with warnings that must not be lost.
 const HEARD: &str = "liqdata.archive";
 
 /// Level, logger and text.
 pub(crate) type Entry = (Level, String, String);
 
-/// Whether a record is one that is never lost.
+/// Whether a record must not be lost.
 pub(crate) fn is_heard((level, target, _): &Entry) -> bool {
     *level <= Level::Warn && target == HEARD
 }
 
-/// Records in the order they were said.
+/// Records in order.
 pub(crate) struct Queue {
     records: Mutex<VecDeque<Entry>>,
-    /// As [`Queue::records`], for children of the process that began: a fork may have copied that lock while another thread
-    /// held it, and what waits there is the parent's to say.
+    /// As [`Queue::records`], for forked children. A fork may copy a locked mutex, and the parent delivers its own
+    /// records.
     of_children: Mutex<VecDeque<Entry>>,
     waiting: AtomicBool,
-    /// The process that began.
+    /// The process that created the queue.
     process: OnceLock<u32>,
 }
 
@@ -45,13 +45,12 @@ impl Queue {
         }
     }
 
-    /// The queue belongs to this process.
+    /// Assigns the queue to this process.
     pub(crate) fn begin(&self) {
         self.process.get_or_init(std::process::id);
     }
 
-    /// The records of this process, which nobody holds for longer than it takes to put one down; none where a child of a
-    /// child got a lock that nobody opens again.
+    /// The records of this process. The lock is held briefly. `None` if a grandchild inherited a locked mutex.
     fn records(&self) -> Option<MutexGuard<'_, VecDeque<Entry>>> {
         let began = self.process.get();
         if began.is_none_or(|process| *process == std::process::id()) {
@@ -67,7 +66,7 @@ impl Queue {
         })
     }
 
-    /// Puts a record down.
+    /// Appends a record.
     pub(crate) fn push(&self, entry: Entry) {
         let Some(mut records) = self.records() else {
             return;
@@ -83,7 +82,7 @@ impl Queue {
         self.waiting.store(true, Ordering::Release);
     }
 
-    /// Puts back, before all others, what was taken and could not be handed on; where that is too much, what must be heard.
+    /// Puts undelivered records back at the front. If there are too many, those that may be lost are dropped.
     pub(crate) fn put_back(&self, mut taken: VecDeque<Entry>) {
         if taken.is_empty() {
             return;
@@ -99,7 +98,7 @@ impl Queue {
         }
     }
 
-    /// All that wait.
+    /// Takes all records.
     pub(crate) fn take(&self) -> VecDeque<Entry> {
         if self.waiting.swap(false, Ordering::AcqRel) {
             let records = self.records();

@@ -1,9 +1,9 @@
-//! Log records on their way to Python's `logging`.
+//! Delivers log records to Python's `logging`.
 //!
-//! The runtime's threads must not attach to the interpreter, so they only queue what they have to say. The thread that
-//! waits for a call hands the records to `logging` when it comes home, holding no lock. Loggers are named after the
-//! room: `liqdata.client`. A program that never imported `logging` pays for nothing and hears nothing, except that rows of
-//! an archive are missing: that is said on stderr where nobody listens, for the numbers are others without them.
+//! Runtime threads must not attach to the interpreter, so they only queue records. The thread that waits for a call
+//! delivers them when it returns, without a lock. Loggers are named after rooms, as `liqdata.client`. Without
+//! `logging` imported, records are dropped, except warnings about missing archive rows: these go to standard error,
+//! because they change results.
 
 use std::collections::VecDeque;
 
@@ -17,7 +17,7 @@ use pyo3::types::PyDict;
 use crate::python::runtime::log_queue::{Entry, Queue, is_heard};
 use crate::wire::printable;
 
-/// Targets that are ours; other crates' records are not passed on.
+/// The target prefix of this crate. Records of other crates are not delivered.
 const OURS: &str = "liqdata";
 
 static QUEUE: Queue = Queue::new();
@@ -34,7 +34,7 @@ impl Log for Queue {
         self.push((
             record.level(),
             record.target().replace("::", "."),
-            // What a service or a venue said may stand in it, and is no line of its own.
+            // A service's text in a message must not start a new line.
             printable(&record.args().to_string()).into_owned(),
         ));
     }
@@ -42,10 +42,10 @@ impl Log for Queue {
     fn flush(&self) {}
 }
 
-/// What keeps our logger quiet where nobody listens.
+/// The `NullHandler` of our logger.
 static QUIET: PyOnceLock<Py<PyAny>> = PyOnceLock::new();
 
-/// Starts queueing; a program that embeds another logger keeps that one.
+/// Starts queueing, unless the program has installed another logger.
 pub(crate) fn start() {
     if log::set_logger(&QUEUE).is_ok() {
         QUEUE.begin();
@@ -53,25 +53,25 @@ pub(crate) fn start() {
     }
 }
 
-/// Hands what was queued to `logging`: what a thread of Python's does while nobody calls.
+/// Delivers queued records to `logging`. A Python thread calls this while no call is made.
 #[pyfunction]
 pub(crate) fn deliver_logs(py: Python<'_>) -> PyResult<()> {
     deliver(py)
 }
 
-/// Hands what was queued to `logging`, on a thread that is attached anyway.
+/// Delivers queued records to `logging` on an attached thread.
 ///
 /// # Errors
 ///
-/// What is no ordinary exception, such as a `KeyboardInterrupt` that arrived meanwhile; a logging set-up that fails is
-/// not this call's failure.
+/// Exceptions outside `Exception`, such as `KeyboardInterrupt`. Failures of logging handlers are not errors of this
+/// call.
 pub(crate) fn deliver(py: Python<'_>) -> PyResult<()> {
     let mut records = QUEUE.take();
     if records.is_empty() {
         return Ok(());
     }
     let passed = pass_on(py, &mut records);
-    // Behind the one at which it failed.
+    // The record at which it failed is dropped.
     QUEUE.put_back(records);
     match passed {
         Err(error) if !error.is_instance_of::<PyException>(py) => Err(error),
@@ -79,7 +79,7 @@ pub(crate) fn deliver(py: Python<'_>) -> PyResult<()> {
     }
 }
 
-/// Hands on one after the other; what is left in the end was not.
+/// Delivers records one by one. The remaining ones were not delivered.
 fn pass_on(py: Python<'_>, records: &mut VecDeque<Entry>) -> PyResult<()> {
     let modules = py
         .import("sys")?
@@ -94,7 +94,7 @@ fn pass_on(py: Python<'_>, records: &mut VecDeque<Entry>) -> PyResult<()> {
         }
     };
     let quiet = QUIET.get_or_try_init(py, || -> PyResult<_> {
-        // A program that has set up no logging hears nothing, as the convention for libraries has it.
+        // By convention a library without configured logging is silent.
         let handler = logging.getattr("NullHandler")?.call0()?;
         logging
             .call_method1("getLogger", (OURS,))?
@@ -111,7 +111,7 @@ fn pass_on(py: Python<'_>, records: &mut VecDeque<Entry>) -> PyResult<()> {
             Level::Debug | Level::Trace => 10,
         };
         let logger = logger(&logging, target)?;
-        // Every call has something to tell and few listen, which the logger remembers.
+        // Most programs have no listener; the logger caches that.
         if logger
             .call_method1(intern!(py, "isEnabledFor"), (level,))?
             .is_truthy()?
@@ -128,7 +128,7 @@ fn pass_on(py: Python<'_>, records: &mut VecDeque<Entry>) -> PyResult<()> {
     Ok(())
 }
 
-/// Whether a record of `logger` comes to any handler but `quiet`, which is ours.
+/// Whether a record of `logger` reaches a handler other than `quiet`, which is ours.
 fn has_listener(logger: &Bound<'_, PyAny>, quiet: &Bound<'_, PyAny>) -> PyResult<bool> {
     let mut next = logger.clone();
     while !next.is_none() {
@@ -145,7 +145,7 @@ fn has_listener(logger: &Bound<'_, PyAny>, quiet: &Bound<'_, PyAny>) -> PyResult
     Ok(false)
 }
 
-/// The logger of that name, which `logging` never replaces.
+/// The logger of that name. `logging` never replaces loggers.
 fn logger<'py>(logging: &Bound<'py, PyAny>, name: String) -> PyResult<Bound<'py, PyAny>> {
     static KNOWN: PyOnceLock<Py<PyDict>> = PyOnceLock::new();
 

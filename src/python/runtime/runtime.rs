@@ -1,9 +1,9 @@
-//! The tokio runtimes of a process, keyed by pid: one of a single thread for small calls, which cost more in waking
-//! threads than in anything else, and one of several threads for what takes its time.
+//! Tokio runtimes of a process, keyed by process id: a single-threaded one for small calls, and a thread pool for
+//! others.
 //!
-//! A forked child inherits the memory of its parent's runtime but none of its threads: using it would hang, dropping it
-//! would join threads that do not exist. So the child leaks the parent's copy and makes its own. The registry is one
-//! atomic pointer: a lock could have been held by another thread at the instant of the fork.
+//! A forked child inherits the memory of its parent's runtime but no threads. Using it would hang, and dropping it
+//! would join missing threads, so the child leaks it and creates its own. The registry is an atomic pointer, because a
+//! mutex could be locked at the time of the fork.
 
 use std::sync::Arc;
 
@@ -18,7 +18,7 @@ struct Keyed {
 static ONE: ArcSwapOption<Keyed> = ArcSwapOption::const_empty();
 static SEVERAL: ArcSwapOption<Keyed> = ArcSwapOption::const_empty();
 
-/// How many threads a runtime has.
+/// The number of threads of a runtime.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Threads {
     One,
@@ -46,7 +46,7 @@ impl Threads {
     }
 }
 
-/// The runtime of so many threads of this process, started on first use.
+/// The runtime of this process with this many threads, started on first use.
 pub(crate) fn handle(threads: Threads) -> std::io::Result<Handle> {
     let pid = std::process::id();
     let runtime = threads.runtime();
@@ -64,12 +64,12 @@ pub(crate) fn handle(threads: Threads) -> std::io::Result<Handle> {
         let seen = runtime.compare_and_swap(&current, Some(Arc::clone(&fresh)));
         let seen_ptr = seen.as_ref().map(Arc::as_ptr);
         if seen_ptr == current.as_ref().map(Arc::as_ptr) {
-            // What was replaced is nothing or a parent's runtime: never drop it here.
+            // The replaced value is `None` or a parent's runtime, which must not be dropped.
             std::mem::forget(current);
             std::mem::forget(seen);
             return Ok(fresh.runtime.handle().clone());
         }
-        // Another thread of this process was quicker; its runtime serves.
+        // Another thread created the runtime first.
         if let Ok(lost) = Arc::try_unwrap(fresh) {
             lost.runtime.shutdown_background();
         }

@@ -1,4 +1,4 @@
-//! Ctrl-C while the native half works: who waits or loops looks for signals now and then.
+//! Checks for signals during native work, so that Ctrl-C takes effect.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -13,15 +13,14 @@ use crate::python::error;
 use crate::python::error::Failure;
 use crate::python::runtime::logs;
 
-/// How often a waiting thread looks for signals.
+/// How often a waiting thread checks for signals.
 pub(crate) const SIGNAL_TICK: Duration = Duration::from_millis(50);
 
-/// How many rows are read or made from one look for signals to the next; so many take milliseconds.
+/// Rows processed between two signal checks; they take milliseconds.
 const GLANCE: usize = 4096;
 
-/// Runs `work` with the interpreter released, on a thread of its own, and looks for signals meanwhile; a panic becomes an
-/// exception. An interrupted caller goes at once, and what the work still makes is dropped where it is made. For what may
-/// take longer than Ctrl-C may.
+/// Runs `work` on a thread of its own with the interpreter released, and checks for signals meanwhile. A panic becomes
+/// an exception. An interrupted caller returns at once, and the result is dropped later on the other thread.
 pub(crate) fn interruptible<T: Send + 'static>(
     py: Python<'_>,
     work: impl FnOnce() -> Result<T, Failure> + Send + 'static,
@@ -29,7 +28,7 @@ pub(crate) fn interruptible<T: Send + 'static>(
     attended(py, work, || Ok(()))
 }
 
-/// How far a work is, as it says itself while it works, and whether anybody still waits for it.
+/// Progress of a work, and whether a caller still waits for it.
 #[derive(Debug, Default)]
 pub(crate) struct Progress {
     done: AtomicUsize,
@@ -38,7 +37,7 @@ pub(crate) struct Progress {
 }
 
 impl Progress {
-    /// Nothing is done of so many.
+    /// No progress of `count` steps.
     pub(crate) fn of(count: usize) -> Self {
         Self {
             of: AtomicUsize::new(count),
@@ -46,19 +45,19 @@ impl Progress {
         }
     }
 
-    /// One more is done; gives whether anybody waits for the rest.
+    /// Counts one more step. Returns whether a caller still waits.
     pub(crate) fn count(&self) -> bool {
         self.done.fetch_add(1, Ordering::Relaxed);
         !self.is_given_up.load(Ordering::Relaxed)
     }
 
-    /// So many are done of so many.
+    /// Sets the progress.
     pub(crate) fn note(&self, done: usize, of: usize) {
         self.done.store(done, Ordering::Relaxed);
         self.of.store(of, Ordering::Relaxed);
     }
 
-    /// Tells `seen` how many are done of how many.
+    /// Calls `seen` with the progress.
     fn tell(&self, seen: Seen<'_, '_>) -> PyResult<()> {
         match (seen, self.of.load(Ordering::Relaxed)) {
             (Some(seen), of @ 1..) => {
@@ -70,7 +69,7 @@ impl Progress {
     }
 }
 
-/// As [`interruptible`]; `seen` is told meanwhile, and in the end, how far the work is.
+/// As [`interruptible`], and calls `seen` with the progress meanwhile and at the end.
 pub(crate) fn watched<T: Send + 'static>(
     py: Python<'_>,
     progress: &Arc<Progress>,
@@ -87,13 +86,13 @@ pub(crate) fn watched<T: Send + 'static>(
     Ok(made)
 }
 
-/// As [`interruptible`], and does something meanwhile, which may end the wait as well.
+/// As [`interruptible`], and runs `meanwhile` regularly, which may end the wait too.
 pub(crate) fn attended<T: Send + 'static>(
     py: Python<'_>,
     work: impl FnOnce() -> Result<T, Failure> + Send + 'static,
     meanwhile: impl Fn() -> PyResult<()>,
 ) -> PyResult<T> {
-    // What it gives lies beside the channel, whose code would be made once for each kind of it otherwise.
+    // The result is stored outside the channel, so that channel code is compiled once.
     let (tell, told) = mpsc::sync_channel(1);
     let made = Arc::new(Mutex::new(None));
     let slot = Arc::clone(&made);
@@ -102,12 +101,12 @@ pub(crate) fn attended<T: Send + 'static>(
             .unwrap_or_else(|panic| Err(Failure::of_panic(panic.as_ref())));
         *slot.lock().unwrap_or_else(PoisonError::into_inner) = Some(outcome);
         drop(slot);
-        // Nobody listens where the caller was interrupted.
+        // The receiver is gone if the caller was interrupted.
         let _ = tell.send(());
     };
     let name = "liqdata".to_owned();
     thread::Builder::new().name(name).spawn(work)?;
-    // A receiver is no thing to share, and the closure that waits without the interpreter is one.
+    // A receiver is not `Sync`, and the closure that waits detached requires it.
     let told = Mutex::new(told);
     let wait = || {
         let told = told.lock().unwrap_or_else(PoisonError::into_inner);
@@ -130,7 +129,7 @@ pub(crate) fn attended<T: Send + 'static>(
     outcome.map_err(|failure| error::python(py, &failure))
 }
 
-/// Looks for signals at every 4096th row, for loops that hold the interpreter.
+/// Checks for signals at every 4096th row, for loops that have the interpreter attached.
 pub(crate) fn look_around(py: Python<'_>, row: usize) -> PyResult<()> {
     if row % GLANCE == GLANCE - 1 {
         py.check_signals()?;
@@ -138,10 +137,10 @@ pub(crate) fn look_around(py: Python<'_>, row: usize) -> PyResult<()> {
     Ok(())
 }
 
-/// Somebody who is told, now and then, how many more rows a long work has done.
+/// A callback that receives the number of further rows processed.
 pub(crate) type Seen<'a, 'py> = Option<&'a Bound<'py, PyAny>>;
 
-/// As [`look_around`], and tells `seen`; of the rows behind the last glance [`look_back`] does.
+/// As [`look_around`], and calls `seen`. [`look_back`] reports the last rows.
 pub(crate) fn look_on(py: Python<'_>, row: usize, seen: Seen<'_, '_>) -> PyResult<()> {
     look_around(py, row)?;
     match seen {
@@ -150,7 +149,7 @@ pub(crate) fn look_on(py: Python<'_>, row: usize, seen: Seen<'_, '_>) -> PyResul
     }
 }
 
-/// Tells `seen` of the last of so many rows.
+/// Calls `seen` for the last of `rows` rows.
 pub(crate) fn look_back(rows: usize, seen: Seen<'_, '_>) -> PyResult<()> {
     match (rows % GLANCE, seen) {
         (rest @ 1.., Some(seen)) => seen.call1((rest,)).map(drop),

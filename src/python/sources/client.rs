@@ -1,4 +1,4 @@
-//! A service over HTTP.
+//! `Client`: a service over HTTP.
 
 use std::mem;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -23,7 +23,7 @@ use crate::python::runtime::logs;
 use crate::python::runtime::runtime::Threads;
 use crate::python::runtime::signals::SIGNAL_TICK;
 
-/// How many questions of one call are under way at once.
+/// Maximum questions of one call in flight.
 const IN_FLIGHT: usize = 8;
 
 /// A service over HTTP.
@@ -89,25 +89,25 @@ impl Client {
         &self.base_url
     }
 
-    /// Whether the service has said that its market is simulated; `None` where it has said nothing.
+    /// Whether the service declared its market simulated. `None` if it said nothing.
     #[getter]
     fn simulated(&self) -> Option<bool> {
         self.http.simulated().then_some(true)
     }
 
-    /// How many files of the service's archive are damaged, by its last answer.
+    /// Number of damaged files in the service's archive, according to its last answer.
     #[getter]
     fn damaged(&self) -> u64 {
         self.http.damaged()
     }
 
-    /// The instant that the last answer was told at, by the service's own account, in epoch milliseconds.
+    /// The service's time at its last answer, in epoch milliseconds.
     #[getter]
     fn answered_at(&self) -> Option<i64> {
         self.http.answered_at().map(|at| at.0)
     }
 
-    /// Whether a proxy's password would travel in a pickle.
+    /// Whether a pickle would contain a proxy password.
     #[getter]
     fn holds_credentials(&self) -> bool {
         self.http.config().holds_credentials()
@@ -118,13 +118,13 @@ impl Client {
         self.closed.load(Ordering::Acquire)
     }
 
-    /// Refuses further questions and lets go of the connections.
+    /// Refuses further questions and drops the connections.
     fn close(&self) {
         self.closed.store(true, Ordering::Release);
         self.http.close();
     }
 
-    /// Asks one question on the caller's own thread, which saves handing it to another; looks for signals meanwhile.
+    /// Sends one question on the caller's own thread and checks for signals meanwhile.
     fn ask(&self, py: Python<'_>, question: &Bound<'_, AskedQuestion>) -> PyResult<Py<PyAny>> {
         let client = self.open()?;
         let question = question.get().clone();
@@ -153,7 +153,7 @@ impl Client {
                 Ok(Ok(Err(_))) => {
                     let signals = py.check_signals();
                     if std::process::id() != pid {
-                        // A handler forked: what drives this call lives in the parent.
+                        // After a fork in a signal handler, this call's runtime belongs to the parent.
                         mem::forget((work, caller));
                         signals?;
                         return Err(PyRuntimeError::new_err(
@@ -173,7 +173,7 @@ impl Client {
         }
     }
 
-    /// Begins one question.
+    /// Starts one question.
     #[pyo3(signature = (question, bridge=None, token=0))]
     fn begin(
         &self,
@@ -197,7 +197,7 @@ impl Client {
         Call::begin_on(threads, work, wakeup(bridge, token))
     }
 
-    /// Begins many questions, so many of them in flight; the first failure ends them all and is labelled.
+    /// Starts several questions, a bounded number in flight. The first failure ends all of them and carries its label.
     #[expect(
         clippy::needless_pass_by_value,
         reason = "arguments from Python come by value"
@@ -219,7 +219,7 @@ impl Client {
             .enumerate()
             .collect();
         let work = async move {
-            // A task each, so that large replies are decoded on all of the runtime's threads; all end with the set.
+            // One task each, so that large replies are decoded in parallel. Dropping the set ends all tasks.
             let mut waiting = questions.into_iter();
             let mut asked = JoinSet::new();
             let mut answers = Vec::with_capacity(waiting.len());
@@ -248,7 +248,7 @@ impl Client {
         Call::begin(work, wakeup(bridge, token))
     }
 
-    /// The orders as they arrive, behind a place or from now on.
+    /// The order stream, after a position or from now on.
     #[pyo3(signature = (symbol, exchange, min_usd, last_event_id))]
     fn stream(
         &self,
@@ -266,7 +266,7 @@ impl Client {
         ))
     }
 
-    /// The cascades as they close, behind a place or from now on.
+    /// The cascade stream, after a position or from now on.
     #[pyo3(signature = (symbol, gap, min_usd, last_event_id))]
     fn cascade_stream(
         &self,
@@ -284,7 +284,7 @@ impl Client {
         ))
     }
 
-    /// A walk over the whole order feed.
+    /// A walk over the order feed.
     #[expect(
         clippy::too_many_arguments,
         reason = "one per parameter of the public method"

@@ -1,4 +1,4 @@
-//! A market in this process: computed from tables, from an archive, or simulated.
+//! `Market`: a local market from tables, from an archive, or simulated.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -30,10 +30,10 @@ use crate::python::sources::order_walk::History;
 use crate::simulate::Habits;
 use crate::{market, simulate};
 
-/// How many questions of one call are under way at once.
+/// Maximum questions of one call in flight.
 const IN_FLIGHT: usize = 8;
 
-/// Tables of fewer rows are checked and sorted before anyone could interrupt it.
+/// Smaller tables are processed before an interrupt could matter.
 const LARGE: usize = 10_000;
 
 /// A market in this process.
@@ -46,9 +46,9 @@ pub(crate) struct Market {
     market: Arc<market::Market>,
     positions: Vec<Position>,
     feed: Option<market::MarketFeed>,
-    /// How the time of one that moves passes.
+    /// The clock of a moving market.
     pace: Option<Pace>,
-    /// What a simulated one that moves was made of, and its last known positions.
+    /// The simulation behind a live demo, with its last computed positions.
     live: Option<Live>,
 }
 
@@ -90,7 +90,7 @@ impl Market {
     }
 }
 
-/// The answers as a list; the first failure, with what it was about.
+/// The answers as a list, or the first failure with its label.
 fn listed(
     py: Python<'_>,
     answers: Vec<Result<UnconvertedReply, Failure>>,
@@ -110,7 +110,7 @@ fn listed(
     Ok(made.into_any().unbind())
 }
 
-/// Longs and shorts by turns, NaN where nothing is known.
+/// Long and short values alternating; NaN where unknown.
 fn by_turns<'py>(
     py: Python<'py>,
     found: &[Option<[f64; 2]>],
@@ -122,9 +122,9 @@ fn by_turns<'py>(
 
 #[pymethods]
 impl Market {
-    /// A market from tables; each is `None`, a mapping of columns, or an object with `__arrow_c_stream__`.
+    /// Creates a market from tables. Each is `None`, a mapping of columns, or an object with `__arrow_c_stream__`.
     ///
-    /// `seen` is told how many more rows were read, now and then.
+    /// Calls `seen` with the number of further rows read.
     #[new]
     #[pyo3(signature = (orders, bars, open_interest, liquidations, now, seen=None))]
     fn new(
@@ -162,8 +162,8 @@ impl Market {
         Ok(market::Market::fixed(observations, "tables").into())
     }
 
-    /// A simulated market; of traders with other habits (tilt, patience, extra) where they are given. `watcher` is told how
-    /// many bars have been lived through, of how many.
+    /// A simulated market, optionally with other trader behaviour (tilt, patience, extra). Calls `watcher` with the
+    /// bars simulated and the total.
     #[staticmethod]
     #[pyo3(signature = (seed, now, habits=None, watcher=None))]
     fn demo(
@@ -199,8 +199,8 @@ impl Market {
         })
     }
 
-    /// A simulated market that goes on from `now` at `faster` times, or by hand; it stands at `at` in the beginning. `watcher`
-    /// is told how many bars have been lived through, of how many.
+    /// A simulated market that goes on from `now` at `faster` times real time, or is driven by hand. It starts at
+    /// `at`. Calls `watcher` with the bars simulated and the total.
     #[staticmethod]
     #[pyo3(signature = (seed, now, faster=None, at=None, watcher=None))]
     fn live_demo(
@@ -232,8 +232,8 @@ impl Market {
         })
     }
 
-    /// An archive that is told again from `start` until `end` at `faster` times, or by hand; it stands at `at` in the beginning.
-    /// `watcher` is told how many days have been read, of how many.
+    /// A replay of an archive from `start` until `end` at `faster` times real time, or driven by hand. It starts at
+    /// `at`. Calls `watcher` with the days read and the total.
     #[staticmethod]
     #[pyo3(signature = (path, start=None, end=None, faster=None, at=None, watcher=None))]
     fn replay(
@@ -245,7 +245,7 @@ impl Market {
         at: Option<i64>,
         watcher: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<Self> {
-        // By hand it stands before everything until it is told where.
+        // A replay driven by hand starts before all data.
         let pace = Pace::of(faster, Millis(i64::MIN));
         let clock = pace.clone();
         let market = watched(py, &Arc::default(), watcher, move |progress| {
@@ -260,7 +260,7 @@ impl Market {
         })
     }
 
-    /// An empty market that grows by [`Market::append`] and keeps the place of its last `kept` orders.
+    /// An empty market that grows by [`Market::append`]. Streams can resume within its last `kept` orders.
     #[staticmethod]
     fn growing(kept: usize) -> Self {
         let (market, feed) = market::Market::growing(kept, "a feed");
@@ -270,7 +270,7 @@ impl Market {
         }
     }
 
-    /// Adds rows to a growing market.
+    /// Appends rows to a growing market.
     fn append(
         &self,
         py: Python<'_>,
@@ -284,7 +284,7 @@ impl Market {
             .ok_or_else(|| PyRuntimeError::new_err("this market does not grow"))?;
         let (orders, bars) = (tables::orders(orders, None)?, tables::bars(bars, None)?);
         let (open_interest, unit) = tables::open_interest(open_interest, None)?;
-        // What came before tells the price, too.
+        // Earlier rows give prices too.
         let mut known = Vec::new();
         if !open_interest.is_empty() {
             known = compute(py, || Ok(self.market.rows()?.1))?;
@@ -297,7 +297,7 @@ impl Market {
         .map_err(|fault| error::bad_table(py, &fault))
     }
 
-    /// The orders as they arrive, behind a place or from now on.
+    /// The order stream, after a position or from now on.
     #[pyo3(signature = (symbol, exchange, min_usd, last_event_id))]
     fn stream(
         &self,
@@ -308,7 +308,7 @@ impl Market {
         last_event_id: &Bound<'_, PyAny>,
     ) -> PyResult<Stream> {
         let question = question::stream(symbol, exchange, min_usd, last_event_id)?;
-        // What a service calls its places is its own affair; these are ours.
+        // A position must be one of ours, not of another service.
         if let Some(id) = &question.last_event_id
             && id.parse::<market::ArrivalId>().is_err()
         {
@@ -323,7 +323,7 @@ impl Market {
         compute(py, || Ok(Stream::of_market(market, question)?))
     }
 
-    /// The cascades as they close, behind a place or from now on.
+    /// The cascade stream, after a position or from now on.
     #[pyo3(signature = (symbol, gap, min_usd, last_event_id))]
     fn cascade_stream(
         &self,
@@ -338,7 +338,7 @@ impl Market {
         compute(py, || Ok(Stream::of_market(market, question)?))
     }
 
-    /// A market that lies in an archive.
+    /// Opens a market of an archive.
     #[staticmethod]
     #[pyo3(signature = (path, as_of=None))]
     fn open(py: Python<'_>, path: PathBuf, as_of: Option<i64>) -> PyResult<Self> {
@@ -352,21 +352,20 @@ impl Market {
         self.market.is_simulated()
     }
 
-    /// Whether it tells again what an archive has.
+    /// Whether it is a replay.
     #[getter]
     fn replayed(&self) -> bool {
         self.market.is_replayed()
     }
 
-    /// The instant it is by the clock that it moves by and the one at which all has arrived, in epoch milliseconds, where
-    /// it has one.
+    /// The current time of its clock and the end of its data in epoch milliseconds, if it has a clock.
     #[getter]
     fn clock(&self) -> Option<(i64, i64)> {
         let (at, until) = self.market.clock()?;
         Some((at.0, until.0))
     }
 
-    /// Lets it be `to` by a clock that is driven by hand.
+    /// Sets the clock of a market driven by hand.
     fn advance(&self, to: i64) -> PyResult<()> {
         match &self.pace {
             Some(Pace::Driven(clock)) => {
@@ -379,12 +378,12 @@ impl Market {
         }
     }
 
-    /// Lets nothing more arrive, and reads no files of an archive any more but for an answer.
+    /// Stops the replay. Archive files are then read for answers only.
     fn end(&self, py: Python<'_>) {
         py.detach(|| self.market.end());
     }
 
-    /// How many files of its archive are known to be damaged, so that rows are missing.
+    /// Number of archive files known to be damaged. Their rows are missing.
     #[getter]
     fn damaged(&self, py: Python<'_>) -> PyResult<usize> {
         compute(py, || Ok(self.market.damaged_files()?))
@@ -395,7 +394,7 @@ impl Market {
         self.market.source()
     }
 
-    /// The instant the windows end at, in epoch milliseconds; none where nothing has been observed.
+    /// The end of all windows in epoch milliseconds. `None` if nothing has been observed.
     #[getter]
     fn now(&self) -> Option<i64> {
         self.market.known_until().map(|now| now.0)
@@ -425,7 +424,7 @@ impl Market {
         answer.into_python(py)
     }
 
-    /// Answers many questions on all cores; the first failure ends them all and is labelled.
+    /// Answers several questions on all cores. The first failure ends all of them and carries its label.
     #[expect(
         clippy::needless_pass_by_value,
         reason = "arguments from Python come by value"
@@ -452,8 +451,8 @@ impl Market {
         listed(py, answers, labels)
     }
 
-    /// Answers each question as of each of several instants, on all cores, a list for each; the first failure ends them all
-    /// and is labelled. Where one replay answers all instants of a question, there is one.
+    /// Answers each question as of several instants on all cores; returns a list for each. One replay serves all
+    /// instants of a question where possible. The first failure ends all and carries its label.
     #[expect(
         clippy::needless_pass_by_value,
         reason = "arguments from Python come by value"
@@ -483,8 +482,8 @@ impl Market {
         Ok(lists.into_any().unbind())
     }
 
-    /// The USD of longs and of shorts, flat by turns, that moves to `lows` and `highs` from `instants` on would have
-    /// crossed; NaN before the first bar.
+    /// The USD of longs and shorts, alternating, that a move from the price at `instants` to `lows` and `highs`
+    /// crosses. NaN before the first bar.
     #[expect(
         clippy::needless_pass_by_value,
         reason = "arguments from Python come by value"
@@ -517,7 +516,7 @@ impl Market {
         by_turns(py, &found)
     }
 
-    /// As [`Market::crossed`], by the bars of periods of `length` milliseconds that open at `opens`.
+    /// As [`Market::crossed`], for periods of `length` milliseconds that open at `opens`.
     #[expect(
         clippy::needless_pass_by_value,
         reason = "arguments from Python come by value"
@@ -564,7 +563,7 @@ impl Market {
         Ok(Columns::from(rows).grouped(groups).into())
     }
 
-    /// The history of orders of an archive, newest first; `None` where the market lies in no archive.
+    /// Orders of an archive, newest first. `None` for a market without an archive.
     #[expect(clippy::too_many_arguments, reason = "each is one of a question's")]
     fn history(
         &self,
@@ -608,7 +607,7 @@ impl Market {
         )))
     }
 
-    /// Orders, bars, open interest and liquidations by period, as tables that make the same market.
+    /// The input tables of this market: orders, bars, open interest and liquidations by period.
     fn tables(&self, py: Python<'_>) -> PyResult<(Table, Table, Table, Table)> {
         compute(py, || {
             let (orders, bars, open_interest) = self.market.rows()?;
@@ -639,10 +638,9 @@ impl Market {
     }
 }
 
-/// Maps `work` over `items` on up to as many threads as there are cores; the order is kept.
+/// Maps `work` over `items` on all cores, in order.
 ///
-/// These are threads of their own, not rayon's: its shared pool is gone in a forked child, which would wait for it for ever,
-/// and a pool for each call costs no less than they do.
+/// These are scoped threads. A shared pool such as rayon's has no threads in a forked child, which would wait forever.
 fn on_all_cores<T: Sync, R: Send>(items: &[T], work: impl Fn(&T) -> R + Sync) -> Vec<R> {
     let threads = std::thread::available_parallelism()
         .map_or(1, usize::from)

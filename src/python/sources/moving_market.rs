@@ -1,4 +1,4 @@
-//! Markets whose orders arrive without a network: a simulation that goes on, and an archive that is told again.
+//! Markets that move in time: a live simulation, and a replay of an archive.
 
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -9,22 +9,22 @@ use crate::model::{Millis, Position};
 use crate::python::runtime::signals::{Progress, watched};
 use crate::simulate::{self, Habits, Simulation};
 
-/// Five-minute bars for which a simulation goes on: thirty days.
+/// Five-minute bars of a live simulation: thirty days.
 const BEYOND: usize = 30 * 288;
-/// The length of one.
+/// The length of a bar.
 const BAR: i64 = 5 * Millis::MINUTE;
 
-/// How time passes in a market that moves.
+/// How time passes in a moving market.
 #[derive(Clone, Debug)]
 pub(crate) enum Pace {
-    /// So many times as fast as here.
+    /// This many times as fast as real time.
     Speed(f64),
-    /// As it is told to.
+    /// Driven by hand.
     Driven(Arc<ManualClock>),
 }
 
 impl Pace {
-    /// At `speed`, or by hand where there is none; it begins at `at`.
+    /// `speed` times real time, or driven by hand, from `at` on.
     pub(crate) fn of(speed: Option<f64>, at: Millis) -> Self {
         match speed {
             Some(speed) => Self::Speed(speed),
@@ -32,7 +32,7 @@ impl Pace {
         }
     }
 
-    /// A clock that stands at `at`.
+    /// A clock that starts at `at`.
     pub(crate) fn clock(&self, at: Millis) -> Arc<dyn ReplayClock> {
         match self {
             Self::Speed(speed) => Arc::new(ScaledClock::new(at, *speed)),
@@ -44,16 +44,16 @@ impl Pace {
     }
 }
 
-/// What a simulated market that moves was made of.
+/// The parameters of a live simulation.
 pub(crate) struct Live {
     seed: u64,
     now: Millis,
-    /// The positions at the close of the bar of this number.
+    /// The positions at the close of a bar, with the bar's number.
     known: Mutex<Option<(usize, Arc<Vec<Position>>)>>,
 }
 
 impl Live {
-    /// The one that goes on from `now`.
+    /// The live simulation from `now` on.
     pub(crate) fn new(seed: u64, now: Millis) -> Self {
         Self {
             seed,
@@ -62,17 +62,17 @@ impl Live {
         }
     }
 
-    /// What happens in it, from before `now` until long after; its bars are counted.
+    /// Simulates from before `now` until long after. `progress` counts bars.
     pub(crate) fn world(seed: u64, now: Millis, progress: &Progress) -> Simulation {
         simulate::simulate_watched(Habits::default(), seed, now, BEYOND, &|| progress.count())
     }
 
-    /// How many bars its coins live through.
+    /// How many bars each coin is simulated for.
     pub(crate) fn bars_to_live() -> usize {
         simulate::bars_to_live(BEYOND)
     }
 
-    /// The positions at the close of the last bar by `at`: those of the same simulation that ends there.
+    /// The positions at the close of the last bar by `at`, from the same simulation ended there.
     pub(crate) fn positions(&self, py: Python<'_>, at: Millis) -> PyResult<Arc<Vec<Position>>> {
         let first = self.now.0.div_euclid(BAR);
         let bars = usize::try_from(at.0.div_euclid(BAR) - first).unwrap_or_default();

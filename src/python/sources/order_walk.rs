@@ -1,4 +1,4 @@
-//! Walks over the orders of a market in this process.
+//! Walks the orders of an archive.
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -16,34 +16,34 @@ use crate::python::error;
 use crate::python::rows::columns::Columns;
 use crate::python::rows::rows::Table;
 
-/// Orders that are handed over at a time.
+/// Orders returned at a time.
 const CHUNK: usize = 1 << 16;
 
-/// What of a history has not been handed over.
+/// The remaining orders of a walk.
 struct Left {
-    /// Days, the oldest first.
+    /// Remaining days, oldest first.
     days: Vec<Millis>,
     orders: VecDeque<GroupedOrder>,
-    /// Whether any was found yet.
+    /// Whether an order was found yet.
     any: bool,
 }
 
-/// The orders of an archive, newest first, a piece at a time.
+/// The orders of an archive, newest first, in pieces.
 #[pyclass(frozen, module = "liqdata._core")]
 pub(crate) struct History {
     market: Arc<market::Market>,
     filter: Filter,
-    /// Whose orders are wanted; everybody's where absent.
+    /// The requested symbol. `None` means all.
     symbol: Option<Symbol>,
-    /// Only those of at least so many USD.
+    /// The minimum value in USD.
     least: Option<Decimal>,
-    /// Whether it is told what they have in common.
+    /// Whether rows include groups.
     groups: bool,
     left: Mutex<Left>,
 }
 
 impl History {
-    /// The orders of these days, the oldest first, as far as the filter wants them.
+    /// The orders of these days, oldest first, that match the filter.
     pub(crate) fn new(
         market: Arc<market::Market>,
         filter: Filter,
@@ -73,7 +73,7 @@ impl History {
 
 #[pymethods]
 impl History {
-    /// The next rows; `None` at the end.
+    /// The next rows. `None` at the end.
     fn next(&self, py: Python<'_>) -> PyResult<Option<Table>> {
         let more = compute(py, || {
             let mut left = self.left();
@@ -87,10 +87,10 @@ impl History {
                     }
                     return Ok(false);
                 };
-                // A day that cannot be read now is the next one again.
+                // A day that cannot be read is tried again by the next call.
                 left.orders = archive.day_of_orders(*day, &self.filter)?.into();
                 if let Some(symbol) = &self.symbol {
-                    // What an archive keeps has the coin of its pair.
+                    // Archive rows have the coin of their pair.
                     let coin = symbol.coin();
                     left.orders
                         .retain(|order| symbol.means(&order.order.symbol, coin));
@@ -103,7 +103,7 @@ impl History {
             left.any = true;
             Ok(true)
         })?;
-        // Before anything is taken: rows that an interrupted caller never gets are the next ones again.
+        // Checked before rows are taken, so that an interrupted caller loses none.
         py.check_signals()?;
         let rows: Option<Vec<GroupedOrder>> = py.detach(|| {
             let mut left = self.left();
@@ -114,7 +114,7 @@ impl History {
     }
 }
 
-/// The row limit of a walk in this process, all its parameters checked.
+/// The checked row limit of a local walk.
 #[pyfunction]
 #[pyo3(signature = (symbol, exchange, min_usd, page_size, max_rows))]
 pub(crate) fn walk_bounds(

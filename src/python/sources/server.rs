@@ -1,4 +1,4 @@
-//! A server of a market, on a runtime thread of its own.
+//! A server of a market on a runtime thread of its own.
 
 use std::collections::HashMap;
 use std::net::{SocketAddr, TcpListener};
@@ -20,7 +20,7 @@ use crate::python::sources::market::Market;
 use crate::server::{Access, Limits, Settings, Tls, Tokens};
 use crate::{market, server};
 
-/// How often a closing thread looks whether the server has ended, and for signals.
+/// How often a closing thread checks for the end of the server and for signals.
 const TICK: Duration = Duration::from_millis(5);
 
 struct Running {
@@ -30,7 +30,7 @@ struct Running {
     pid: u32,
 }
 
-/// A running server; it ends with [`Server::close`].
+/// A running server; [`Server::close`] ends it.
 #[pyclass(frozen, module = "liqdata._core")]
 pub(crate) struct Server {
     address: SocketAddr,
@@ -38,7 +38,7 @@ pub(crate) struct Server {
     running: Mutex<Option<Running>>,
 }
 
-/// How to serve, as Python says it.
+/// Server settings from Python.
 #[derive(FromPyObject)]
 #[pyo3(from_item_all)]
 pub(crate) struct Given {
@@ -48,14 +48,14 @@ pub(crate) struct Given {
     hosts: Vec<String>,
     origins: Vec<String>,
     trusted_proxies: Vec<String>,
-    /// Of the names of [`limits`].
+    /// Keys are the names of [`limits`].
     limits: HashMap<String, f64>,
     public: bool,
     access_log: bool,
 }
 
 impl Given {
-    /// The settings, or which parameter is at fault and why.
+    /// The settings, or the invalid parameter with a reason.
     fn read(self) -> Result<Settings, (&'static str, String)> {
         let told = |parameter: &'static str| {
             move |failure: std::io::Error| (parameter, failure.to_string())
@@ -93,7 +93,7 @@ impl Given {
     }
 }
 
-/// The limits and their defaults: numbers, and times in seconds.
+/// The limits and their defaults as numbers; times in seconds.
 #[pyfunction]
 pub(crate) fn limits() -> HashMap<&'static str, f64> {
     let Limits {
@@ -136,7 +136,7 @@ pub(crate) fn limits() -> HashMap<&'static str, f64> {
     counts.into_iter().chain(times).collect()
 }
 
-/// Limits as Python has checked them.
+/// Limits that Python has checked.
 fn limits_of(given: &HashMap<String, f64>) -> Limits {
     let usual = Limits::default();
     #[expect(
@@ -210,7 +210,7 @@ impl Server {
         })
     }
 
-    /// Base address of the service.
+    /// The base address.
     #[getter]
     fn url(&self) -> String {
         let scheme = if self.secure { "https" } else { "http" };
@@ -225,7 +225,7 @@ impl Server {
             .is_none()
     }
 
-    /// Finishes the answers under way, within its grace, and stops; again is harmless.
+    /// Finishes answers under way within the grace period, and stops. Idempotent.
     fn close(&self, py: Python<'_>) -> PyResult<()> {
         let Some(Running {
             stop,
@@ -241,7 +241,7 @@ impl Server {
             return Ok(());
         };
         if pid != std::process::id() {
-            // After a fork the thread is the parent's; its handle must not be dropped here.
+            // After a fork the thread belongs to the parent; its handle must not be dropped.
             std::mem::forget((stop, thread, watch));
             return Ok(());
         }
@@ -278,13 +278,13 @@ fn start(
             let served = runtime.block_on(async {
                 let listener = tokio::net::TcpListener::from_std(listener)?;
                 let shutdown = async {
-                    // A dropped sender means the same as a message: nobody wants the server any more.
+                    // A dropped sender means the same as a message.
                     let _ = stopped.await;
                 };
                 let router = server::router_with(market, &settings.limits);
                 server::run_with(settings, listener, router, shutdown).await
             });
-            // What is still computed is nobody's answer any more.
+            // Computations under way have no recipient any more.
             runtime.shutdown_background();
             served
         })?;
