@@ -67,7 +67,7 @@ pub(crate) fn decode_all(
     let mut left = frames.iter().zip(times).enumerate();
     let mut events = Unwaited::from(Vec::with_capacity(frames.len()));
     // The frames up to the next signal check.
-    let mut stretch = || {
+    let mut until_signal_check = || {
         let begun = Instant::now();
         let mut done = 0;
         while begun.elapsed() < SIGNAL_TICK {
@@ -81,7 +81,7 @@ pub(crate) fn decode_all(
         Ok((done, true))
     };
     loop {
-        let outcome = py.detach(&mut stretch);
+        let outcome = py.detach(&mut until_signal_check);
         let (done, more) = outcome.map_err(|error| error::from_feeds(py, &error))?;
         if let Some(seen) = seen {
             seen.call1((done,))?;

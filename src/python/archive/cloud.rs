@@ -13,9 +13,9 @@ use crate::python::runtime::logs;
 type File = (String, String, u64, u64, String, bool);
 
 /// An archive: series, end of the last day of a copy, files, and rows in its journal.
-type Told = (u64, Option<i64>, Vec<File>, u64);
+type ArchiveParts = (u64, Option<i64>, Vec<File>, u64);
 
-fn told(lists: ArchiveContents) -> Told {
+fn listed(lists: ArchiveContents) -> ArchiveParts {
     let files = lists.files.into_iter().map(|file| {
         (
             file.path,
@@ -42,8 +42,8 @@ fn work<T: Send>(
 
 /// Lists what the archive at `path` consists of. Only its journal must exist.
 #[pyfunction]
-pub(crate) fn archive_lists(py: Python<'_>, path: PathBuf) -> PyResult<Told> {
-    work(py, move || Archive::to_verify(path)?.lists()).map(told)
+pub(crate) fn archive_lists(py: Python<'_>, path: PathBuf) -> PyResult<ArchiveParts> {
+    work(py, move || Archive::to_verify(path)?.lists()).map(listed)
 }
 
 /// Creates a journal in `into` for a part of the archive at `path`. Returns what the copy consists of.
@@ -55,7 +55,7 @@ pub(crate) fn export_journal(
     start: Option<i64>,
     end: Option<i64>,
     kinds: Vec<String>,
-) -> PyResult<Told> {
+) -> PyResult<ArchiveParts> {
     let cut = ExportSelection {
         from: start.map(Millis),
         until: end.map(Millis),
@@ -64,7 +64,7 @@ pub(crate) fn export_journal(
     work(py, move || {
         Archive::to_verify(path)?.export_journal(&into, &cut)
     })
-    .map(told)
+    .map(listed)
 }
 
 /// Merges the archives at `paths` into a new one at `into`. Calls `seen` with the number of days done and the total.

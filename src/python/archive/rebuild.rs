@@ -59,18 +59,18 @@ pub(crate) fn rebuild(
             fault => PyRuntimeError::new_err(fault.to_string()),
         })?
         .unwrap_or_default();
-    let told = PyDict::new(py);
+    let summary = PyDict::new(py);
     let exchanges = PyDict::new(py);
     for (name, counts) in &done.exchanges {
         exchanges.set_item(name, counted(py, counts)?)?;
     }
-    told.set_item("exchanges", exchanges)?;
-    told.set_item("damaged", done.damaged)?;
-    Ok(told)
+    summary.set_item("exchanges", exchanges)?;
+    summary.set_item("damaged", done.damaged)?;
+    Ok(summary)
 }
 
 fn counted<'py>(py: Python<'py>, counts: &RebuildCounts) -> PyResult<Bound<'py, PyDict>> {
-    let told = PyDict::new(py);
+    let summary = PyDict::new(py);
     for (name, count) in [
         ("frames", counts.frames),
         ("unread", counts.unread),
@@ -80,7 +80,7 @@ fn counted<'py>(py: Python<'py>, counts: &RebuildCounts) -> PyResult<Bound<'py, 
         ("gone", counts.gone),
         ("doubtful", counts.doubtful),
     ] {
-        told.set_item(name, count)?;
+        summary.set_item(name, count)?;
     }
-    Ok(told)
+    Ok(summary)
 }

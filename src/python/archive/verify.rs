@@ -28,7 +28,7 @@ pub(crate) fn verify(
     repair: bool,
     seen: Option<&Bound<'_, PyAny>>,
 ) -> PyResult<Table> {
-    let (tell, told) = mpsc::channel();
+    let (tell, progress) = mpsc::channel();
     let is_given_up = Arc::new(AtomicBool::new(false));
     let given_up = Arc::clone(&is_given_up);
     // An interrupted caller does not wait for a commit. The work ends by itself and releases the archive.
@@ -46,7 +46,7 @@ pub(crate) fn verify(
         };
         let long_since = last.get().filter(|(_, at)| at.elapsed() >= AGAIN);
         let again = long_since.map(|(how_far, _)| how_far);
-        let news: Vec<(usize, usize)> = told.try_iter().collect();
+        let news: Vec<(usize, usize)> = progress.try_iter().collect();
         let again = again.filter(|_| news.is_empty());
         news.into_iter().chain(again).try_for_each(|how_far| {
             last.set(Some((how_far, Instant::now())));

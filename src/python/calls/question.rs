@@ -26,19 +26,19 @@ use crate::python::error::{Failure, bad_query};
 use crate::python::rows::arrays;
 use crate::python::rows::columns::Columns;
 use crate::python::rows::lazy_rows::{UntakenArrivals, UntakenOrders};
-use crate::python::rows::provenance::{Ground, Told};
+use crate::python::rows::provenance::{Provenance, RowRemarks};
 use crate::python::rows::rows::Table;
 use crate::wire::Decode;
 
 /// A reply before its conversion to Python objects.
 #[derive(Debug)]
 pub(crate) enum UnconvertedReply {
-    Overview(TotalsByWindow, Told),
-    Rows(Columns, Told),
-    Heatmap(HeatmapGrid, Ground),
-    Liqmap(LiquidationMap, Ground),
-    Levels(TierLevels, Ground),
-    Maxpain(MaxPain, Ground),
+    Overview(TotalsByWindow, RowRemarks),
+    Rows(Columns, RowRemarks),
+    Heatmap(HeatmapGrid, Provenance),
+    Liqmap(LiquidationMap, Provenance),
+    Levels(TierLevels, Provenance),
+    Maxpain(MaxPain, Provenance),
     /// Orders of a walk that are not taken yet, and whether they include groups.
     Walked(Arc<UntakenOrders>, bool),
     /// Orders of a stream that are not taken yet.
@@ -49,21 +49,27 @@ impl UnconvertedReply {
     /// Converts to dicts, a [`Table`], or the fields of a grid, on the caller's thread.
     pub(crate) fn into_python(self, py: Python<'_>) -> PyResult<Py<PyAny>> {
         Ok(match self {
-            Self::Overview(reply, told) => {
+            Self::Overview(reply, row_remarks) => {
                 let windows = arrays::overview(py, &reply)?;
-                if let Some(coverage) = told.coverage {
+                if let Some(coverage) = row_remarks.coverage {
                     windows.set_item("coverage", Table::from(Columns::from(coverage)))?;
                 }
                 windows.into_any().unbind()
             }
-            Self::Rows(columns, told) => Py::new(py, Table::telling(columns, told))?.into_any(),
-            Self::Heatmap(reply, ground) => {
-                arrays::heatmap(py, reply, &ground)?.into_any().unbind()
+            Self::Rows(columns, row_remarks) => {
+                Py::new(py, Table::telling(columns, row_remarks))?.into_any()
             }
-            Self::Liqmap(reply, ground) => arrays::liqmap(py, reply, &ground)?.into_any().unbind(),
-            Self::Levels(reply, ground) => arrays::levels(py, reply, &ground)?.into_any().unbind(),
-            Self::Maxpain(reply, ground) => {
-                arrays::maxpain(py, reply, &ground)?.into_any().unbind()
+            Self::Heatmap(reply, provenance) => {
+                arrays::heatmap(py, reply, &provenance)?.into_any().unbind()
+            }
+            Self::Liqmap(reply, provenance) => {
+                arrays::liqmap(py, reply, &provenance)?.into_any().unbind()
+            }
+            Self::Levels(reply, provenance) => {
+                arrays::levels(py, reply, &provenance)?.into_any().unbind()
+            }
+            Self::Maxpain(reply, provenance) => {
+                arrays::maxpain(py, reply, &provenance)?.into_any().unbind()
             }
             Self::Walked(untaken, groups) => {
                 let columns = Columns::from(untaken.take()).grouped(groups);
@@ -79,29 +85,29 @@ impl UnconvertedReply {
 
 /// A reply that can be converted to Python objects.
 trait Delivered {
-    fn into_answer(self, ground: Ground) -> UnconvertedReply;
+    fn into_answer(self, provenance: Provenance) -> UnconvertedReply;
 }
 
 impl<R> Delivered for Vec<R>
 where
     Columns: From<Self>,
 {
-    fn into_answer(self, _: Ground) -> UnconvertedReply {
-        UnconvertedReply::Rows(self.into(), Told::default())
+    fn into_answer(self, _: Provenance) -> UnconvertedReply {
+        UnconvertedReply::Rows(self.into(), RowRemarks::default())
     }
 }
 
 impl Delivered for OrderColumns {
-    fn into_answer(self, _: Ground) -> UnconvertedReply {
-        UnconvertedReply::Rows(self.into(), Told::default())
+    fn into_answer(self, _: Provenance) -> UnconvertedReply {
+        UnconvertedReply::Rows(self.into(), RowRemarks::default())
     }
 }
 
 /// Replies that are objects, each with its conversion.
 macro_rules! objects {
-    ($($reply:ty => |$it:ident, $ground:pat_param| $answer:expr;)+) => {$(
+    ($($reply:ty => |$it:ident, $provenance:pat_param| $answer:expr;)+) => {$(
         impl Delivered for $reply {
-            fn into_answer(self, $ground: Ground) -> UnconvertedReply {
+            fn into_answer(self, $provenance: Provenance) -> UnconvertedReply {
                 let $it = self;
                 $answer
             }
@@ -110,11 +116,11 @@ macro_rules! objects {
 }
 
 objects! {
-    TotalsByWindow => |reply, _| UnconvertedReply::Overview(reply, Told::default());
-    HeatmapGrid => |reply, ground| UnconvertedReply::Heatmap(reply, ground);
-    LiquidationMap => |reply, ground| UnconvertedReply::Liqmap(reply, ground);
-    TierLevels => |reply, ground| UnconvertedReply::Levels(reply, ground);
-    MaxPain => |reply, ground| UnconvertedReply::Maxpain(reply, ground);
+    TotalsByWindow => |reply, _| UnconvertedReply::Overview(reply, RowRemarks::default());
+    HeatmapGrid => |reply, provenance| UnconvertedReply::Heatmap(reply, provenance);
+    LiquidationMap => |reply, provenance| UnconvertedReply::Liqmap(reply, provenance);
+    TierLevels => |reply, provenance| UnconvertedReply::Levels(reply, provenance);
+    MaxPain => |reply, provenance| UnconvertedReply::Maxpain(reply, provenance);
 }
 
 /// A checked query of one endpoint, whatever the endpoint.
@@ -132,7 +138,7 @@ pub(crate) trait Question: Debug + Send + Sync {
     fn send<'a>(
         &'a self,
         client: &'a Client,
-        beside: ExtraParameters,
+        extra: ExtraParameters,
     ) -> BoxFuture<'a, Result<UnconvertedReply, Failure>>;
 
     /// Asks a market in this process.
@@ -167,33 +173,33 @@ where
     fn send<'a>(
         &'a self,
         client: &'a Client,
-        beside: ExtraParameters,
+        extra: ExtraParameters,
     ) -> BoxFuture<'a, Result<UnconvertedReply, Failure>> {
         Box::pin(async move {
             let covered = Question::covered(self);
-            let beside = ExtraParameters {
+            let extra = ExtraParameters {
                 preferred: covered.is_some() || self.leaves_out(),
-                ..beside
+                ..extra
             };
-            let (reply, mut remarks) = client.fetch_with(self, beside).await?;
-            let told = Told {
+            let (reply, mut remarks) = client.fetch_with(self, extra).await?;
+            let row_remarks = RowRemarks {
                 // A service adds the coverage of a window to replies about other ranges too.
                 coverage: remarks.coverage.take().filter(|_| covered.is_some()),
                 earlier: remarks.earlier.take(),
             };
             let answer = reply.into_answer(remarks.into());
-            Ok(answer.completed(self.group_column(), told))
+            Ok(answer.completed(self.group_column(), row_remarks))
         })
     }
 
     fn answer(&self, market: &Market, as_of: Option<Millis>) -> Result<UnconvertedReply, Failure> {
         let answered = market.answer(self, as_of)?;
-        let told = Told {
+        let row_remarks = RowRemarks {
             earlier: self.earlier(market, as_of, &answered.reply)?,
-            ..Told::default()
+            ..RowRemarks::default()
         };
         let answer = answered.reply.into_answer(answered.explain.into());
-        Ok(answer.completed(self.group_column(), told))
+        Ok(answer.completed(self.group_column(), row_remarks))
     }
 
     fn answers(
@@ -227,7 +233,7 @@ impl Endpoint {
             ask: |arguments| Ok(Arc::new(E::from_arguments(arguments)?)),
             read: |body, pieces| {
                 let reply = reading::<E, E::Decoded>(body, pieces)?;
-                Ok(reply.into_answer(Ground::Untold))
+                Ok(reply.into_answer(Provenance::Unknown))
             },
         }
     }
@@ -235,10 +241,10 @@ impl Endpoint {
     /// The endpoint of this name, if there is one.
     fn named(name: &str) -> Option<Self> {
         macro_rules! named {
-            ([$($_name:ident($of_contract:ident))+] [$($_beside:ident($beside:ident))*]) => {
+            ([$($_name:ident($of_contract:ident))+] [$($_extra:ident($extra:ident))*]) => {
                 match name {
                     $(<api::$of_contract as api::Endpoint>::NAME => Some(Self::of::<api::$of_contract>()),)+
-                    $(<api::$beside as api::Endpoint>::NAME => Some(Self::of::<api::$beside>()),)*
+                    $(<api::$extra as api::Endpoint>::NAME => Some(Self::of::<api::$extra>()),)*
                     _ => None,
                 }
             };
@@ -258,17 +264,17 @@ impl UnconvertedReply {
         Some((endpoint.read)(body, pieces))
     }
 
-    /// The same with `told` beside it; `groups` says whether orders have the column of groups.
-    fn completed(self, groups: Option<bool>, told: Told) -> Self {
+    /// The same reply with row remarks. `groups` says whether orders have the group column.
+    fn completed(self, groups: Option<bool>, row_remarks: RowRemarks) -> Self {
         match self {
             Self::Rows(columns, _) => Self::Rows(
                 match groups {
                     Some(wanted) => columns.grouped(wanted),
                     None => columns,
                 },
-                told,
+                row_remarks,
             ),
-            Self::Overview(totals, _) => Self::Overview(totals, told),
+            Self::Overview(totals, _) => Self::Overview(totals, row_remarks),
             other => other,
         }
     }
@@ -279,7 +285,7 @@ impl UnconvertedReply {
 #[derive(Clone, Debug)]
 pub(crate) struct AskedQuestion {
     question: Arc<dyn Question>,
-    beside: ExtraParameters,
+    extra: ExtraParameters,
 }
 
 impl AskedQuestion {
@@ -290,7 +296,7 @@ impl AskedQuestion {
 
     /// Asks a service over HTTP.
     pub(crate) async fn send(&self, client: &Client) -> Result<UnconvertedReply, Failure> {
-        self.question.send(client, self.beside).await
+        self.question.send(client, self.extra).await
     }
 
     /// Asks a market in this process.
@@ -316,14 +322,14 @@ impl AskedQuestion {
 impl AskedQuestion {
     /// The same question, asked of a service as of an instant and with the account of its reply.
     #[pyo3(signature = (as_of=None, explain=false))]
-    fn beside(&self, as_of: Option<i64>, explain: bool) -> Self {
-        let beside = ExtraParameters {
+    fn extra(&self, as_of: Option<i64>, explain: bool) -> Self {
+        let extra = ExtraParameters {
             as_of: as_of.map(Millis),
             explain,
             ..ExtraParameters::default()
         };
         Self {
-            beside,
+            extra,
             ..self.clone()
         }
     }
@@ -517,7 +523,7 @@ pub(crate) fn question(
     let question = question.map_err(|refusal| bad_query(py, &refusal))?;
     Ok(AskedQuestion {
         question,
-        beside: ExtraParameters::default(),
+        extra: ExtraParameters::default(),
     })
 }
 

@@ -39,10 +39,10 @@ where
     let named = rows
         .into_iter()
         .map(|(id, row)| (Some(id.to_string()), row));
-    told(named.collect())
+    named_rows(named.collect())
 }
 
-fn told<R>(rows: Vec<(Option<String>, R)>) -> Batch
+fn named_rows<R>(rows: Vec<(Option<String>, R)>) -> Batch
 where
     Columns: From<Vec<R>>,
 {
@@ -54,8 +54,8 @@ impl Source {
     /// The next rows. `None` at the end.
     async fn next(&mut self) -> Result<Option<Batch>, Failure> {
         match self {
-            Self::Service(stream) => Ok(Some(told(stream.next().await?))),
-            Self::CascadesOfService(stream) => Ok(Some(told(stream.next().await?))),
+            Self::Service(stream) => Ok(Some(named_rows(stream.next().await?))),
+            Self::CascadesOfService(stream) => Ok(Some(named_rows(stream.next().await?))),
             Self::Market(follower) => match follower.next().await? {
                 OrderUpdate::Orders(orders) => Ok(Some(batch(orders))),
                 OrderUpdate::Gap { asked, newest } => Err(Refusal::gone(asked, newest).into()),

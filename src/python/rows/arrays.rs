@@ -8,7 +8,7 @@ use crate::model::{
     HeatmapGrid, LevelTier, LiquidationMap, MaxPain, Pain, Side, TierLevels, TotalsByWindow,
     WindowTotals,
 };
-use crate::python::rows::provenance::{Account, Ground};
+use crate::python::rows::provenance::{Provenance, ProvenanceParts};
 use crate::python::rows::rows::times;
 use crate::python::runtime::imports;
 
@@ -16,7 +16,7 @@ use crate::python::runtime::imports;
 pub(crate) fn heatmap<'py>(
     py: Python<'py>,
     map: HeatmapGrid,
-    ground: &Ground,
+    provenance: &Provenance,
 ) -> PyResult<Bound<'py, PyDict>> {
     imports::numpy(py)?;
     let shape = [map.prices.len(), map.times.len()];
@@ -29,7 +29,7 @@ pub(crate) fn heatmap<'py>(
     fields.set_item("prices", map.prices.into_pyarray(py))?;
     fields.set_item("times", times(py, map.times.iter().map(|at| at.0)))?;
     fields.set_item("matrix", map.matrix.into_pyarray(py).reshape(shape)?)?;
-    let account = Account::of(ground);
+    let account = ProvenanceParts::of(provenance);
     if let Some(sides) = account.sides
         && sides.has(shape[1])
     {
@@ -55,7 +55,7 @@ fn loaded(py: Python<'_>, json: Option<String>) -> PyResult<Option<Bound<'_, PyA
 pub(crate) fn liqmap<'py>(
     py: Python<'py>,
     map: LiquidationMap,
-    ground: &Ground,
+    provenance: &Provenance,
 ) -> PyResult<Bound<'py, PyDict>> {
     imports::numpy(py)?;
     let shape = [map.bins.len(), map.leverages.len()];
@@ -94,7 +94,7 @@ pub(crate) fn liqmap<'py>(
             .collect::<Vec<_>>()
             .into_pyarray(py),
     )?;
-    let account = Account::of(ground);
+    let account = ProvenanceParts::of(provenance);
     if let Some(fine) = account.fine
         && let Some(bins) = fine.bins(shape[1])
     {
@@ -104,14 +104,14 @@ pub(crate) fn liqmap<'py>(
     }
     fields.set_item("explain", loaded(py, account.text)?)?;
     if let Some(measured) = map.measured {
-        let told = PyDict::new(py);
-        told.set_item("seen_share", measured.seen_share)?;
-        told.set_item("observed_at", measured.observed_at.0)?;
-        told.set_item("positions", measured.positions)?;
-        told.set_item("accounts", measured.accounts)?;
-        told.set_item("unplaced_usd", measured.unplaced_usd)?;
-        told.set_item("crossed_usd", measured.crossed_usd)?;
-        fields.set_item("measured", told)?;
+        let parts = PyDict::new(py);
+        parts.set_item("seen_share", measured.seen_share)?;
+        parts.set_item("observed_at", measured.observed_at.0)?;
+        parts.set_item("positions", measured.positions)?;
+        parts.set_item("accounts", measured.accounts)?;
+        parts.set_item("unplaced_usd", measured.unplaced_usd)?;
+        parts.set_item("crossed_usd", measured.crossed_usd)?;
+        fields.set_item("measured", parts)?;
     }
     Ok(fields)
 }
@@ -143,7 +143,7 @@ pub(crate) fn overview<'py>(
 pub(crate) fn levels<'py>(
     py: Python<'py>,
     levels: TierLevels,
-    ground: &Ground,
+    provenance: &Provenance,
 ) -> PyResult<Bound<'py, PyDict>> {
     let tiers = PyDict::new(py);
     for (leverage, tier) in &levels.tiers {
@@ -165,7 +165,7 @@ pub(crate) fn levels<'py>(
     fields.set_item("price", levels.price)?;
     fields.set_item("updatedAt", levels.updated_at.0)?;
     fields.set_item("tiers", tiers)?;
-    fields.set_item("explain", loaded(py, Account::of(ground).text)?)?;
+    fields.set_item("explain", loaded(py, ProvenanceParts::of(provenance).text)?)?;
     Ok(fields)
 }
 
@@ -173,7 +173,7 @@ pub(crate) fn levels<'py>(
 pub(crate) fn maxpain<'py>(
     py: Python<'py>,
     pain: MaxPain,
-    ground: &Ground,
+    provenance: &Provenance,
 ) -> PyResult<Bound<'py, PyDict>> {
     let range = |pain: &Pain| -> PyResult<Bound<'_, PyDict>> {
         let fields = PyDict::new(py);
@@ -197,6 +197,6 @@ pub(crate) fn maxpain<'py>(
             fields.set_item(name, range(&half)?)?;
         }
     }
-    fields.set_item("explain", loaded(py, Account::of(ground).text)?)?;
+    fields.set_item("explain", loaded(py, ProvenanceParts::of(provenance).text)?)?;
     Ok(fields)
 }

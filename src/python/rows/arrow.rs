@@ -89,11 +89,11 @@ fn texts(column: &Column, cells: &Labels) -> PyResult<ArrayRef> {
 }
 
 pub(crate) fn record_batch(columns: &Columns, money: Money) -> PyResult<RecordBatch> {
-    record_batch_told(columns, money, &Progress::default())
+    record_batch_reporting(columns, money, &Progress::default())
 }
 
 /// As [`record_batch`], and reports the number of columns done.
-pub(crate) fn record_batch_told(
+pub(crate) fn record_batch_reporting(
     columns: &Columns,
     money: Money,
     progress: &Progress,

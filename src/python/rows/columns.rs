@@ -118,15 +118,15 @@ pub(crate) struct Columns {
 }
 
 impl Columns {
-    /// Keeps only the columns `kept` of `group`, in that order, at the position of the group's first column.
-    pub(crate) fn keeping(mut self, group: &[String], kept: &[String]) -> Self {
+    /// Keeps only the columns `wanted` of `group`, in that order, at the position of the group's first column.
+    pub(crate) fn keeping(mut self, group: &[String], wanted: &[String]) -> Self {
         let is_of = |column: &Column| group.contains(&column.name);
         let place = self.columns.iter().position(is_of).unwrap_or_default();
         let (mut of_group, mut found): (Vec<Column>, Vec<Column>) =
             std::mem::take(&mut self.columns)
                 .into_iter()
                 .partition(is_of);
-        for (offset, name) in kept.iter().enumerate() {
+        for (offset, name) in wanted.iter().enumerate() {
             if let Some(one) = of_group.iter().position(|column| column.name == *name) {
                 let mut column = of_group.swap_remove(one);
                 column.present = None;
@@ -231,14 +231,14 @@ fn is_of_groups(column: &Column) -> bool {
 }
 
 /// The group column of orders.
-fn groups(told: &[Option<String>]) -> Column {
-    let texts = told
+fn groups(groups: &[Option<String>]) -> Column {
+    let texts = groups
         .iter()
         .map(|group| group.as_deref().unwrap_or_default());
     Column {
         name: GroupedOrder::GROUP.to_owned(),
         cells: Cells::Text(texts.collect()),
-        present: Some(told.iter().map(Option::is_some).collect()),
+        present: Some(groups.iter().map(Option::is_some).collect()),
     }
 }
 

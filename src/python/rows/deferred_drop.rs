@@ -58,9 +58,9 @@ mod tests {
     use crate::python::rows::deferred_drop::*;
 
     /// Reports the thread on which it is dropped.
-    struct Told(Sender<ThreadId>);
+    struct DropReport(Sender<ThreadId>);
 
-    impl Drop for Told {
+    impl Drop for DropReport {
         fn drop(&mut self) {
             self.0.send(thread::current().id()).unwrap();
         }
@@ -68,10 +68,10 @@ mod tests {
 
     /// The threads on which `count` values are dropped.
     fn freed(count: usize) -> Vec<ThreadId> {
-        let (tell, told) = channel();
-        let values: Vec<_> = (0..count).map(|_| Told(tell.clone())).collect();
+        let (tell, reports) = channel();
+        let values: Vec<_> = (0..count).map(|_| DropReport(tell.clone())).collect();
         drop((Unwaited::from(values), tell));
-        told.iter().collect()
+        reports.iter().collect()
     }
 
     #[test]

@@ -9,7 +9,7 @@ use crate::model::{EarlierBar, FineCells, Sides, VenueCoverage};
 
 /// What accompanies rows.
 #[derive(Debug, Default)]
-pub(crate) struct Told {
+pub(crate) struct RowRemarks {
     /// Coverage of each exchange's totals.
     pub(crate) coverage: Option<Vec<VenueCoverage>>,
     /// The first bar before a series that cannot be converted to its interval.
@@ -18,43 +18,43 @@ pub(crate) struct Told {
 
 /// What is known about an estimate.
 #[derive(Debug)]
-pub(crate) enum Ground {
+pub(crate) enum Provenance {
     /// The service said nothing.
-    Untold,
+    Unknown,
     /// The service says that amounts are relative, because open interest is unknown.
     Relative,
     /// The service gives the age of the open interest in milliseconds.
     Aged(i64),
     /// The service sent the complete explanation as JSON.
-    Told(String),
+    Json(String),
     /// The engine in this process gives the complete explanation.
     Explained(Box<EstimateBasis>),
 }
 
-impl From<Remarks> for Ground {
+impl From<Remarks> for Provenance {
     fn from(remarks: Remarks) -> Self {
-        if let Some(told) = remarks.explain {
-            Self::Told(told)
+        if let Some(members) = remarks.explain {
+            Self::Json(members)
         } else if remarks.relative {
             Self::Relative
         } else {
-            remarks.open_interest_age.map_or(Self::Untold, Self::Aged)
+            remarks.open_interest_age.map_or(Self::Unknown, Self::Aged)
         }
     }
 }
 
-impl From<Option<EstimateBasis>> for Ground {
+impl From<Option<EstimateBasis>> for Provenance {
     fn from(explain: Option<EstimateBasis>) -> Self {
-        explain.map_or(Self::Untold, |explain| Self::Explained(Box::new(explain)))
+        explain.map_or(Self::Unknown, |explain| Self::Explained(Box::new(explain)))
     }
 }
 
 /// Members of a service's explanation that do not concern the estimate.
-const BESIDE: [&str; 4] = ["source", "simulated", "as_of", "coverage"];
+const GENERAL_MEMBERS: [&str; 4] = ["source", "simulated", "as_of", "coverage"];
 
 /// The provenance of an estimate for Python.
 #[derive(Debug, Default)]
-pub(crate) struct Account {
+pub(crate) struct ProvenanceParts {
     /// JSON with the server's keys. `None` if a service said nothing.
     pub(crate) text: Option<String>,
     /// The long and short parts of a heatmap's cells.
@@ -63,20 +63,20 @@ pub(crate) struct Account {
     pub(crate) fine: Option<FineCells>,
 }
 
-impl Account {
-    pub(crate) fn of(ground: &Ground) -> Self {
-        match ground {
-            Ground::Untold => Self::default(),
-            Ground::Relative => Self {
+impl ProvenanceParts {
+    pub(crate) fn of(provenance: &Provenance) -> Self {
+        match provenance {
+            Provenance::Unknown => Self::default(),
+            Provenance::Relative => Self {
                 text: Some(format!(r#"{{"openInterestScale":"{RELATIVE}"}}"#)),
                 ..Self::default()
             },
-            Ground::Aged(age) => Self {
+            Provenance::Aged(age) => Self {
                 text: Some(format!(r#"{{"openInterestAgeMs":{age}}}"#)),
                 ..Self::default()
             },
-            Ground::Told(text) => Self::told(text),
-            Ground::Explained(explain) => Self {
+            Provenance::Json(text) => Self::parse(text),
+            Provenance::Explained(explain) => Self {
                 text: serde_json::to_string(explain).ok(),
                 sides: explain.sides(),
                 fine: explain.fine_cells(),
@@ -85,17 +85,17 @@ impl Account {
     }
 
     /// Parses a service's explanation without the members of every answer.
-    fn told(text: &str) -> Self {
-        let Ok(mut told) = serde_json::from_str::<Map<String, Value>>(text) else {
+    fn parse(text: &str) -> Self {
+        let Ok(mut members) = serde_json::from_str::<Map<String, Value>>(text) else {
             return Self::default();
         };
-        for name in BESIDE {
-            told.remove(name);
+        for name in GENERAL_MEMBERS {
+            members.remove(name);
         }
-        let sides = told.remove("sides");
-        let fine = told.remove("fine");
+        let sides = members.remove("sides");
+        let fine = members.remove("fine");
         Self {
-            text: serde_json::to_string(&told).ok(),
+            text: serde_json::to_string(&members).ok(),
             sides: sides.and_then(|sides| serde_json::from_value(sides).ok()),
             fine: fine.and_then(|fine| serde_json::from_value(fine).ok()),
         }

@@ -12,13 +12,13 @@ use rust_decimal::Decimal;
 use crate::feeds::Event;
 use crate::model::{DecimalColumn, Labels};
 use crate::python::rows::arrow::{
-    ArrowTable, DECIMAL_DIGITS, Money, record_batch, record_batch_told, scaled,
+    ArrowTable, DECIMAL_DIGITS, Money, record_batch, record_batch_reporting, scaled,
 };
 use crate::python::rows::columns::{COIN, Cells, Column, Columns};
 use crate::python::rows::decimal::Form;
 use crate::python::rows::deferred_drop::Unwaited;
 use crate::python::rows::events;
-use crate::python::rows::provenance::Told;
+use crate::python::rows::provenance::RowRemarks;
 use crate::python::runtime::imports;
 use crate::python::runtime::signals::{interruptible, look_around, watched};
 
@@ -28,20 +28,20 @@ const LARGE: usize = 10_000;
 /// Rows of one kind, stored as columns.
 #[pyclass(frozen, module = "liqdata._core")]
 pub(crate) struct Table {
-    held: Arc<Held>,
+    content: Arc<TableContent>,
     /// Coverage and other information about the rows.
-    told: Told,
+    remarks: RowRemarks,
 }
 
 /// The content of a table.
-struct Held {
+struct TableContent {
     /// Built from the events on first use.
     columns: OnceLock<Columns>,
     /// Decoded events. Most callers want only their dicts.
     events: Option<Unwaited<Event>>,
 }
 
-impl Held {
+impl TableContent {
     fn columns(&self) -> &Columns {
         self.columns.get_or_init(|| {
             self.events
@@ -54,33 +54,33 @@ impl Held {
 
 impl From<Columns> for Table {
     fn from(columns: Columns) -> Self {
-        Self::telling(columns, Told::default())
+        Self::telling(columns, RowRemarks::default())
     }
 }
 
 impl From<Unwaited<Event>> for Table {
     fn from(events: Unwaited<Event>) -> Self {
-        let held = Held {
+        let content = TableContent {
             columns: OnceLock::new(),
             events: Some(events),
         };
         Self {
-            held: Arc::new(held),
-            told: Told::default(),
+            content: Arc::new(content),
+            remarks: RowRemarks::default(),
         }
     }
 }
 
 impl Table {
     /// Rows with accompanying information.
-    pub(crate) fn telling(columns: Columns, told: Told) -> Self {
-        let held = Held {
+    pub(crate) fn telling(columns: Columns, remarks: RowRemarks) -> Self {
+        let content = TableContent {
             columns: columns.into(),
             events: None,
         };
         Self {
-            held: Arc::new(held),
-            told,
+            content: Arc::new(content),
+            remarks,
         }
     }
 
@@ -94,16 +94,16 @@ impl Table {
 
     /// The columns, built from events if necessary.
     pub(crate) fn columns(&self, py: Python<'_>) -> PyResult<&Columns> {
-        let held = &self.held;
-        let events = held.events.as_ref().map_or(0, |events| events.len());
-        if events >= LARGE && held.columns.get().is_none() {
-            let held = Arc::clone(held);
+        let content = &self.content;
+        let events = content.events.as_ref().map_or(0, |events| events.len());
+        if events >= LARGE && content.columns.get().is_none() {
+            let content = Arc::clone(content);
             interruptible(py, move || {
-                held.columns();
+                content.columns();
                 Ok(())
             })?;
         }
-        Ok(held.columns())
+        Ok(content.columns())
     }
 }
 
@@ -249,9 +249,9 @@ impl<'py> Templates<'py> {
 #[pymethods]
 impl Table {
     fn __len__(&self) -> usize {
-        match &self.held.events {
+        match &self.content.events {
             Some(events) => events.len(),
-            None => self.held.columns().rows,
+            None => self.content.columns().rows,
         }
     }
 
@@ -284,14 +284,14 @@ impl Table {
     /// Coverage of each exchange's totals, if a service sent it.
     #[getter]
     fn coverage(&self) -> Option<Self> {
-        let coverage = self.told.coverage.clone()?;
+        let coverage = self.remarks.coverage.clone()?;
         Some(Columns::from(coverage).into())
     }
 
     /// Open time and interval of the first earlier bar that cannot be converted.
     #[getter]
     fn earlier(&self) -> Option<(i64, i64)> {
-        let earlier = self.told.earlier?;
+        let earlier = self.remarks.earlier?;
         Some((earlier.timestamp.0, earlier.interval))
     }
 
@@ -312,7 +312,7 @@ impl Table {
     /// All rows as dicts. `decimals` is `decimal`, `float` or `text`.
     fn dicts<'py>(&self, py: Python<'py>, decimals: &str) -> PyResult<Bound<'py, PyList>> {
         let form = Form::of(decimals)?;
-        if let Some(events) = &self.held.events {
+        if let Some(events) = &self.content.events {
             let rows: Vec<_> = events
                 .iter()
                 .enumerate()
@@ -363,7 +363,12 @@ impl Table {
             Some(wanted.unsigned_abs()).filter(|&row| row < length)
         };
         let row = row.ok_or_else(outside)?;
-        if let Some(event) = self.held.events.as_ref().and_then(|events| events.get(row)) {
+        if let Some(event) = self
+            .content
+            .events
+            .as_ref()
+            .and_then(|events| events.get(row))
+        {
             return events::dict(py, event, form);
         }
         let columns = self.columns(py)?.take(&[row]);
@@ -509,14 +514,14 @@ impl Table {
         coded(py, self.column(py, name)?)
     }
 
-    /// The same rows, with only the columns `kept` of `group`, in that order and complete.
+    /// The same rows, with only the columns `wanted` of `group`, in that order and complete.
     #[expect(
         clippy::needless_pass_by_value,
         reason = "arguments from Python come by value"
     )]
-    fn keeping(&self, py: Python<'_>, group: Vec<String>, kept: Vec<String>) -> PyResult<Self> {
+    fn keeping(&self, py: Python<'_>, group: Vec<String>, wanted: Vec<String>) -> PyResult<Self> {
         let columns = self.columns(py)?.clone();
-        Ok(columns.keeping(&group, &kept).into())
+        Ok(columns.keeping(&group, &wanted).into())
     }
 
     /// Every `step`th row from `start`, `length` rows in all.
@@ -541,13 +546,13 @@ impl Table {
         exact: bool,
         seen: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<ArrowTable> {
-        let held = Arc::clone(&self.held);
+        let content = Arc::clone(&self.content);
         let money = if exact { Money::Exact } else { Money::Float };
         let batch = if seen.is_none() && self.__len__() < LARGE {
-            py.detach(|| record_batch(held.columns(), money))
+            py.detach(|| record_batch(content.columns(), money))
         } else {
             watched(py, &Arc::default(), seen, move |progress| {
-                Ok(record_batch_told(held.columns(), money, progress))
+                Ok(record_batch_reporting(content.columns(), money, progress))
             })?
         };
         Ok(ArrowTable { batch: batch? })

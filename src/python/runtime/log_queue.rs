@@ -10,18 +10,18 @@ use std::thread;
 use log::Level;
 
 /// Maximum queued records, without those that must not be lost.
-const KEPT: usize = 1000;
+const CAPACITY: usize = 1000;
 /// How often a forked child tries the lock.
 const PATIENCE: usize = 1000;
 /// The logger with warnings that must not be lost.
-const HEARD: &str = "liqdata.archive";
+const NEVER_LOST: &str = "liqdata.archive";
 
 /// Level, logger and text.
 pub(crate) type Entry = (Level, String, String);
 
 /// Whether a record must not be lost.
-pub(crate) fn is_heard((level, target, _): &Entry) -> bool {
-    *level <= Level::Warn && target == HEARD
+pub(crate) fn is_never_lost((level, target, _): &Entry) -> bool {
+    *level <= Level::Warn && target == NEVER_LOST
 }
 
 /// Records in order.
@@ -71,10 +71,10 @@ impl Queue {
         let Some(mut records) = self.records() else {
             return;
         };
-        if records.len() >= KEPT {
-            match records.iter().position(|known| !is_heard(known)) {
+        if records.len() >= CAPACITY {
+            match records.iter().position(|known| !is_never_lost(known)) {
                 Some(oldest) => drop(records.remove(oldest)),
-                None if is_heard(&entry) => {}
+                None if is_never_lost(&entry) => {}
                 None => return,
             }
         }
@@ -88,8 +88,8 @@ impl Queue {
             return;
         }
         if let Some(mut records) = self.records() {
-            if records.len() + taken.len() > KEPT {
-                taken.retain(is_heard);
+            if records.len() + taken.len() > CAPACITY {
+                taken.retain(is_never_lost);
             }
             for entry in taken.into_iter().rev() {
                 records.push_front(entry);
@@ -122,29 +122,29 @@ mod tests {
     #[test]
     fn a_warning_of_an_archive_makes_room_for_nothing() {
         let queue = Queue::new();
-        queue.push(entry(Level::Warn, HEARD, 0));
-        for number in 1..=2 * KEPT {
+        queue.push(entry(Level::Warn, NEVER_LOST, 0));
+        for number in 1..=2 * CAPACITY {
             queue.push(entry(Level::Debug, "liqdata.client", number));
         }
         let taken = queue.take();
-        assert_eq!(taken.len(), KEPT);
-        assert_eq!(taken.front(), Some(&entry(Level::Warn, HEARD, 0)));
+        assert_eq!(taken.len(), CAPACITY);
+        assert_eq!(taken.front(), Some(&entry(Level::Warn, NEVER_LOST, 0)));
         assert_eq!(
             taken.get(1),
-            Some(&entry(Level::Debug, "liqdata.client", KEPT + 2))
+            Some(&entry(Level::Debug, "liqdata.client", CAPACITY + 2))
         );
 
-        for number in 0..2 * KEPT {
-            queue.push(entry(Level::Warn, HEARD, number));
+        for number in 0..2 * CAPACITY {
+            queue.push(entry(Level::Warn, NEVER_LOST, number));
         }
-        queue.push(entry(Level::Info, HEARD, 0));
+        queue.push(entry(Level::Info, NEVER_LOST, 0));
         let taken = queue.take();
-        assert_eq!(taken.len(), 2 * KEPT);
-        assert!(taken.iter().all(is_heard));
+        assert_eq!(taken.len(), 2 * CAPACITY);
+        assert!(taken.iter().all(is_never_lost));
         assert!(queue.take().is_empty());
 
-        queue.push(entry(Level::Warn, HEARD, 2));
-        queue.put_back(VecDeque::from([entry(Level::Warn, HEARD, 1)]));
+        queue.push(entry(Level::Warn, NEVER_LOST, 2));
+        queue.put_back(VecDeque::from([entry(Level::Warn, NEVER_LOST, 1)]));
         let texts: Vec<String> = queue.take().into_iter().map(|(.., text)| text).collect();
         assert_eq!(texts, ["1", "2"]);
     }
@@ -159,7 +159,7 @@ mod tests {
             for _ in 0..THREADS {
                 scope.spawn(|| {
                     for number in 0..EACH {
-                        queue.push(entry(Level::Warn, HEARD, number));
+                        queue.push(entry(Level::Warn, NEVER_LOST, number));
                     }
                     running.fetch_sub(1, Ordering::AcqRel);
                 });

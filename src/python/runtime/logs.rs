@@ -14,7 +14,7 @@ use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
 use pyo3::types::PyDict;
 
-use crate::python::runtime::log_queue::{Entry, Queue, is_heard};
+use crate::python::runtime::log_queue::{Entry, Queue, is_never_lost};
 use crate::wire::printable;
 
 /// The target prefix of this crate. Records of other crates are not delivered.
@@ -87,7 +87,7 @@ fn pass_on(py: Python<'_>, records: &mut VecDeque<Entry>) -> PyResult<()> {
         .cast_into::<PyDict>()?;
     let logging = match modules.get_item(intern!(py, "logging"))? {
         Some(logging) => logging,
-        None if records.iter().any(is_heard) => py.import("logging")?.into_any(),
+        None if records.iter().any(is_never_lost) => py.import("logging")?.into_any(),
         None => {
             records.clear();
             return Ok(());
@@ -102,7 +102,7 @@ fn pass_on(py: Python<'_>, records: &mut VecDeque<Entry>) -> PyResult<()> {
         Ok(handler.unbind())
     })?;
     while let Some(entry) = records.pop_front() {
-        let must_be_heard = is_heard(&entry);
+        let is_never_lost = is_never_lost(&entry);
         let (level, target, text) = entry;
         let level = match level {
             Level::Error => 40,
@@ -117,7 +117,7 @@ fn pass_on(py: Python<'_>, records: &mut VecDeque<Entry>) -> PyResult<()> {
             .is_truthy()?
         {
             logger.call_method1(intern!(py, "log"), (level, "%s", &text))?;
-            if must_be_heard && !has_listener(&logger, quiet.bind(py))? {
+            if is_never_lost && !has_listener(&logger, quiet.bind(py))? {
                 let line = format!("liqdata: WARNING: {text}\n");
                 py.import("sys")?
                     .getattr("stderr")?

@@ -93,7 +93,7 @@ pub(crate) fn attended<T: Send + 'static>(
     meanwhile: impl Fn() -> PyResult<()>,
 ) -> PyResult<T> {
     // The result is stored outside the channel, so that channel code is compiled once.
-    let (tell, told) = mpsc::sync_channel(1);
+    let (tell, done) = mpsc::sync_channel(1);
     let made = Arc::new(Mutex::new(None));
     let slot = Arc::clone(&made);
     let work = move || {
@@ -107,10 +107,10 @@ pub(crate) fn attended<T: Send + 'static>(
     let name = "liqdata".to_owned();
     thread::Builder::new().name(name).spawn(work)?;
     // A receiver is not `Sync`, and the closure that waits detached requires it.
-    let told = Mutex::new(told);
+    let done = Mutex::new(done);
     let wait = || {
-        let told = told.lock().unwrap_or_else(PoisonError::into_inner);
-        told.recv_timeout(SIGNAL_TICK)
+        let done = done.lock().unwrap_or_else(PoisonError::into_inner);
+        done.recv_timeout(SIGNAL_TICK)
     };
     let outcome = loop {
         match py.detach(wait) {

@@ -309,13 +309,13 @@ impl Client {
         let max_rows = max_rows
             .map(|rows| whole("max_rows", rows, MAX_ROWS))
             .transpose()?;
-        let stretch = client::WalkBounds {
+        let bounds = client::WalkBounds {
             start: start.map(Millis),
             end: end.map(Millis),
             as_of: as_of.map(Millis),
         };
         let walk = client::Walk::over(client, orders, page_size, max_rows)
-            .and_then(|walk| walk.within(stretch))
+            .and_then(|walk| walk.within(bounds))
             .map_err(|refusal| error::bad_query(py, &refusal))?;
         Ok(Walk::new(walk, groups))
     }

@@ -40,7 +40,7 @@ const LARGE: usize = 10_000;
 #[pyclass(frozen, weakref, module = "liqdata._core")]
 #[expect(
     clippy::struct_field_names,
-    reason = "the market is what this wraps; the rest stands beside it"
+    reason = "the market is what this wraps; the other fields accompany it"
 )]
 pub(crate) struct Market {
     market: Arc<market::Market>,
@@ -260,10 +260,10 @@ impl Market {
         })
     }
 
-    /// An empty market that grows by [`Market::append`]. Streams can resume within its last `kept` orders.
+    /// An empty market that grows by [`Market::append`]. Streams can resume within its last `capacity` orders.
     #[staticmethod]
-    fn growing(kept: usize) -> Self {
-        let (market, feed) = market::Market::growing(kept, "a feed");
+    fn growing(capacity: usize) -> Self {
+        let (market, feed) = market::Market::growing(capacity, "a feed");
         Self {
             feed: Some(feed),
             ..market.into()

@@ -57,15 +57,15 @@ pub(crate) struct Given {
 impl Given {
     /// The settings, or the invalid parameter with a reason.
     fn read(self) -> Result<Settings, (&'static str, String)> {
-        let told = |parameter: &'static str| {
+        let named = |parameter: &'static str| {
             move |failure: std::io::Error| (parameter, failure.to_string())
         };
         let mut tokens = Tokens::default();
         for token in &self.tokens {
-            tokens = tokens.with(token).map_err(told("token"))?;
+            tokens = tokens.with(token).map_err(named("token"))?;
         }
         if let Some(file) = self.token_file {
-            tokens = tokens.with_file(file).map_err(told("token"))?;
+            tokens = tokens.with_file(file).map_err(named("token"))?;
         }
         let tls = self
             .tls
@@ -81,7 +81,7 @@ impl Given {
         });
         Ok(Settings {
             trusted_proxies: nets.collect::<Result<_, _>>()?,
-            tls: tls.transpose().map_err(told("tls"))?,
+            tls: tls.transpose().map_err(named("tls"))?,
             limits: limits_of(&self.limits),
             access_log: self.access_log,
             access: Access {
