@@ -9,7 +9,7 @@ use tokio::sync::watch;
 use tokio::time::sleep;
 
 use crate::collect::backfill::backfill::Backfill;
-use crate::collect::backfill::history::History;
+use crate::collect::backfill::history::HistoryBackfill;
 use crate::collect::backfill::missing::missing_ranges;
 use crate::collect::backfill::poll::poll;
 use crate::collect::health::startup_gap::{extend_startup_gap, note_startup_gap};
@@ -59,7 +59,7 @@ async fn run_once(tasks: &VenueTasks) {
     let now = tasks.context.clock.now();
     let missing = missing_ranges(&tasks.context, now).await;
     let history = async {
-        if let Some(mut history) = History::of(tasks) {
+        if let Some(mut history) = HistoryBackfill::of(tasks) {
             history.fill().await;
         }
     };
@@ -136,7 +136,7 @@ async fn backfill(tasks: &VenueTasks, missing: Vec<TimeRange>) {
 /// Collects bars and open interest, if the exchange has any.
 async fn collect_history(tasks: &VenueTasks) {
     tasks.markets_are_known().await;
-    let Some(mut history) = History::of(tasks) else {
+    let Some(mut history) = HistoryBackfill::of(tasks) else {
         return tasks.set_filled();
     };
     history.fill().await;

@@ -40,7 +40,7 @@ pub(crate) struct VenueTasks {
 
 /// Why a request failed.
 #[derive(Debug, thiserror::Error)]
-pub(crate) enum Failure {
+pub(crate) enum RequestFailure {
     #[error(transparent)]
     Rest(#[from] RestError),
     #[error("the reply cannot be read: {0}")]
@@ -51,7 +51,7 @@ pub(crate) enum Failure {
     NotTaken,
 }
 
-impl Failure {
+impl RequestFailure {
     /// Whether the exchange replied that there is nothing.
     pub(crate) fn is_absence(&self) -> bool {
         match self {

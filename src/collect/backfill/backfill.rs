@@ -5,7 +5,7 @@ use std::time::Duration;
 use tokio::time::{Instant, sleep_until};
 
 use crate::archive::GapState;
-use crate::collect::backfill::pass::{Answer, request_range};
+use crate::collect::backfill::pass::{PassOutcome, request_range};
 use crate::collect::backfill::queue::{BackfillQueue, BackfillTask};
 use crate::collect::settings::span;
 use crate::collect::venue_tasks::VenueTasks;
@@ -100,7 +100,7 @@ impl<'a> Backfill<'a> {
         let forgotten = asked.back(venue.look_back());
         if task.start < forgotten {
             let how = if venue.look_back() == 0 {
-                "the exchange cannot be asked for it"
+                "the exchange offers no history"
             } else {
                 "older than what the exchange still answers"
             };
@@ -119,14 +119,14 @@ impl<'a> Backfill<'a> {
         // A duplicate of a live row is dropped, although the live row may not have reached the archive yet.
         let is_delivered = intake.delivered_until(task.end) >= task.end
             && lost == context.board.notes().status.lost;
-        if pass.answer == Answer::Whole && !is_delivered {
-            pass.answer = Answer::Partial;
+        if pass.outcome == PassOutcome::Whole && !is_delivered {
+            pass.outcome = PassOutcome::Partial;
         }
         task.rows += pass.rows;
         task.attempts += 1;
         task.due = Instant::now();
-        match pass.answer {
-            Answer::Whole => {
+        match pass.outcome {
+            PassOutcome::Whole => {
                 let complete_at = task.end.on(late);
                 let reached = if self.tasks.once {
                     task.end.min(asked.back(late))
@@ -135,7 +135,7 @@ impl<'a> Backfill<'a> {
                 };
                 if asked >= complete_at || self.tasks.once {
                     let requests = pass.requests;
-                    let how = format!("asked again: {requests} requests answered");
+                    let how = format!("requested again: {requests} requests answered");
                     if task.start < reached {
                         let range = TimeRange::new(task.start, reached);
                         intake
@@ -148,11 +148,11 @@ impl<'a> Backfill<'a> {
                 let left = complete_at.0.saturating_sub(asked.0);
                 task.due += Duration::from_millis(u64::try_from(left).unwrap_or(0));
             }
-            Answer::Partial => task.due += task.backoff.next(),
-            Answer::Gone => task.due += span(context.settings.pace.instruments),
-            Answer::TooMany => match self.split(&task, pass.planned) {
+            PassOutcome::Partial => task.due += task.backoff.next(),
+            PassOutcome::Gone => task.due += span(context.settings.pace.instruments),
+            PassOutcome::TooMany => match self.split(&task, pass.planned) {
                 Ok(middle) => {
-                    context.trouble(format!("{}: asked for in halves", pass.given_up()));
+                    context.trouble(format!("{}: requested in halves", pass.given_up()));
                     task.due += task.backoff.next();
                     // The rows so far count once.
                     self.queue.put_back(BackfillTask {

@@ -39,7 +39,7 @@ struct HistoryRequest {
 }
 
 /// Collects the bars and open interest of one exchange.
-pub(crate) struct History<'a> {
+pub(crate) struct HistoryBackfill<'a> {
     tasks: &'a VenueTasks,
     /// The end of what is stored of each series.
     stored_until: HashMap<(Series, String), Millis>,
@@ -51,7 +51,7 @@ pub(crate) struct History<'a> {
     backoff: Backoff,
 }
 
-/// The market whose history stands for a coin, preferably one that is listed by single units.
+/// The market that supplies the history of a coin, preferably one that is listed by single units.
 fn leading(listings: &[Listing], coin: &str) -> Option<Arc<Listing>> {
     listings
         .iter()
@@ -84,7 +84,7 @@ fn floor(at: Millis, step: i64) -> Millis {
     Millis(at.0.div_euclid(step).saturating_mul(step))
 }
 
-impl<'a> History<'a> {
+impl<'a> HistoryBackfill<'a> {
     /// The history of an exchange, if it has any for the coins to collect.
     pub(crate) fn of(tasks: &'a VenueTasks) -> Option<Self> {
         let look_back = tasks.context.venue.open_interest_look_back();

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, VecDeque};
 
 use crate::archive::CommitHandle;
 use crate::collect::rest_client::RestError;
-use crate::collect::venue_tasks::{Failure, VenueTasks};
+use crate::collect::venue_tasks::{RequestFailure, VenueTasks};
 use crate::feeds::Ask;
 use crate::model::Millis;
 
@@ -19,12 +19,12 @@ pub(crate) struct Pass {
     pub(crate) planned: usize,
     /// Requests left when the pass was given up.
     pub(crate) left: usize,
-    pub(crate) answer: Answer,
+    pub(crate) outcome: PassOutcome,
 }
 
-/// How completely an exchange answered.
+/// How far a pass came.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Answer {
+pub(crate) enum PassOutcome {
     /// All requests were answered, and all rows are durable.
     Whole,
     /// Some requests failed.
@@ -39,7 +39,7 @@ impl Pass {
     /// Describes a pass with too many requests.
     pub(crate) fn given_up(&self) -> String {
         let (requests, left) = (self.requests, self.left);
-        format!("back-fill given up after {requests} requests (missed_requests); {left} are left")
+        format!("backfill given up after {requests} requests (missed_requests); {left} are left")
     }
 }
 
@@ -57,7 +57,7 @@ pub(crate) async fn request_range(
         requests: 0,
         planned: 0,
         left: 0,
-        answer: Answer::Whole,
+        outcome: PassOutcome::Whole,
     };
     if venue.look_back() == 0 || from >= until {
         return pass;
@@ -75,7 +75,7 @@ pub(crate) async fn request_range(
         if pass.requests >= context.settings.backfill_requests {
             pass.left = asks.len() + 1;
             board.will_not_ask(pass.left);
-            pass.answer = Answer::TooMany;
+            pass.outcome = PassOutcome::TooMany;
             break;
         }
         match request(tasks, &ask, &mut receipts).await {
@@ -83,19 +83,20 @@ pub(crate) async fn request_range(
                 board.will_ask(rest.len());
                 asks.extend(rest);
             }
-            // An exchange may answer nothing about a closed market. The other markets do not wait for it.
-            Err(fault @ (Failure::Rest(RestError::Status { .. }) | Failure::Reply(_)))
-                if note_closed_market(tasks, &ask, watermark, &fault) => {}
+            // An exchange may outcome nothing about a closed market. The other markets do not wait for it.
+            Err(
+                fault @ (RequestFailure::Rest(RestError::Status { .. }) | RequestFailure::Reply(_)),
+            ) if note_closed_market(tasks, &ask, watermark, &fault) => {}
             // The exchange no longer has this endpoint. The live feed goes on.
-            Err(Failure::Rest(fault)) if fault.is_absent() => {
-                context.trouble(format!("no back-fill: {fault}"));
-                pass.answer = Answer::Gone;
+            Err(RequestFailure::Rest(fault)) if fault.is_absent() => {
+                context.trouble(format!("no backfill: {fault}"));
+                pass.outcome = PassOutcome::Gone;
                 board.will_not_ask(asks.len());
                 asks.clear();
             }
             Err(fault) => {
-                context.trouble(format!("back-fill: {fault}"));
-                pass.answer = Answer::Partial;
+                context.trouble(format!("backfill: {fault}"));
+                pass.outcome = PassOutcome::Partial;
             }
         }
         pass.requests += 1;
@@ -104,12 +105,12 @@ pub(crate) async fn request_range(
     for receipt in receipts {
         match context.delivery.stored(receipt).await {
             Some(rows) => pass.rows += rows,
-            None => pass.answer = Answer::Partial,
+            None => pass.outcome = PassOutcome::Partial,
         }
     }
-    if pass.answer == Answer::Whole && !knows_all {
-        context.trouble("back-fill: not all markets are known yet".to_owned());
-        pass.answer = Answer::Partial;
+    if pass.outcome == PassOutcome::Whole && !knows_all {
+        context.trouble("backfill: not all markets are known yet".to_owned());
+        pass.outcome = PassOutcome::Partial;
     }
     pass
 }
@@ -118,13 +119,13 @@ async fn request(
     tasks: &VenueTasks,
     ask: &Ask,
     receipts: &mut Vec<CommitHandle>,
-) -> Result<Vec<Ask>, Failure> {
+) -> Result<Vec<Ask>, RequestFailure> {
     let body = tasks.rest.get(ask).await?;
     let report = match tasks.intake.receive_body(ask, &body).await {
         Ok(report) => {
             receipts.extend(report.receipt);
             if !report.all {
-                return Err(Failure::NotTaken);
+                return Err(RequestFailure::NotTaken);
             }
             report.rest
         }
@@ -138,12 +139,12 @@ async fn request(
     })
 }
 
-/// Records the gap of a closed market whose request was refused; returns whether the request names one.
+/// Records the gap of a closed market after its request was refused; returns whether the request names one.
 fn note_closed_market(
     tasks: &VenueTasks,
     ask: &Ask,
     watermark: Option<Millis>,
-    fault: &Failure,
+    fault: &RequestFailure,
 ) -> bool {
     let markets = tasks.context.markets.load();
     let mut closed = markets.closed_since(ask.from);

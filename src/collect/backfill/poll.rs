@@ -6,7 +6,7 @@ use tokio::time::sleep;
 
 use crate::archive::{GapState, SessionId};
 use crate::collect::backfill::backfill::Backfill;
-use crate::collect::backfill::pass::{Answer, request_range};
+use crate::collect::backfill::pass::{PassOutcome, request_range};
 use crate::collect::reference_data::markets::Markets;
 use crate::collect::settings::{millis, span};
 use crate::collect::venue_tasks::VenueTasks;
@@ -38,7 +38,7 @@ pub(crate) async fn poll(tasks: &VenueTasks, missing: Vec<TimeRange>) {
     let mut run: Option<(SessionId, Millis)> = None;
     // The end of the covered time, and whether a poll since then failed.
     let (mut covered, mut has_failed) = (None, false);
-    let mut kept: Option<Arc<Markets>> = None;
+    let mut saved: Option<Arc<Markets>> = None;
     let mut known = context.markets.load_full();
     // Markets listed since the last process are requested, too, after newer ranges.
     if let Some(before_us) = tasks.take_cached_markets()
@@ -60,8 +60,8 @@ pub(crate) async fn poll(tasks: &VenueTasks, missing: Vec<TimeRange>) {
         }
         known = markets;
         let pass = request_range(tasks, from, now, None).await;
-        let answered = pass.answer == Answer::Whole;
-        if pass.answer == Answer::TooMany {
+        let answered = pass.outcome == PassOutcome::Whole;
+        if pass.outcome == PassOutcome::TooMany {
             context.trouble(pass.given_up());
             coverage.note_gap(from, now, &pass.given_up());
         }
@@ -80,10 +80,12 @@ pub(crate) async fn poll(tasks: &VenueTasks, missing: Vec<TimeRange>) {
                 coverage.settle(range, GapState::Recovered, pass.rows, how);
             }
             has_failed = false;
-            let is_kept = kept.as_ref().is_some_and(|kept| Arc::ptr_eq(kept, &known));
-            if !is_kept && context.is_complete(&known) {
+            let is_saved = saved
+                .as_ref()
+                .is_some_and(|saved| Arc::ptr_eq(saved, &known));
+            if !is_saved && context.is_complete(&known) {
                 tasks.store_lists(&known);
-                kept = Some(Arc::clone(&known));
+                saved = Some(Arc::clone(&known));
             }
             if let Some((run, begun)) = run {
                 context.delivery.note_seen(run, seen);

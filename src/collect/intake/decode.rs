@@ -2,7 +2,7 @@
 
 use std::cell::RefCell;
 
-use crate::collect::intake::dedupe_keys::Origin;
+use crate::collect::intake::dedupe_keys::EventOrigin;
 use crate::collect::intake::pending_rows::PendingRow;
 use crate::collect::reference_data::markets::Markets;
 use crate::collect::venue_context::VenueContext;
@@ -19,9 +19,9 @@ pub(crate) struct DecodedFrame {
 /// The content of a frame that could be decoded.
 pub(crate) struct FrameContent {
     pub(crate) events: Vec<Event>,
-    /// Positions whose liquidation the frame announces.
+    /// Announcements of position liquidations.
     pub(crate) announced: Vec<Announced>,
-    pub(crate) origin: Origin,
+    pub(crate) origin: EventOrigin,
     /// What the frame means for the connection.
     pub(crate) control: Result<Heard, Error>,
     /// Rows that could not be decoded.
@@ -31,7 +31,7 @@ pub(crate) struct FrameContent {
 /// A decoded reply body.
 pub(crate) struct DecodedBody {
     pub(crate) events: Vec<Event>,
-    /// Positions whose liquidation the body announces.
+    /// Announcements of position liquidations.
     pub(crate) announced: Vec<Announced>,
     /// The requests that continue this one.
     pub(crate) rest: Result<Vec<Ask>, Error>,
@@ -66,9 +66,9 @@ pub(crate) fn decode_frame(
             Ok(Heard::Data)
         };
         let origin = if !events.is_empty() && venue.recalls(&frame) {
-            Origin::Past
+            EventOrigin::Past
         } else {
-            Origin::Live
+            EventOrigin::Live
         };
         FrameContent {
             announced: announced(context, &frame),

@@ -2,7 +2,7 @@
 
 use std::sync::Mutex;
 
-use crate::collect::intake::dedupe_keys::{DedupeKeys, Origin};
+use crate::collect::intake::dedupe_keys::{DedupeKeys, EventOrigin};
 use crate::collect::intake::recent_keys::RecentKeys;
 use crate::collect::lock::locked;
 use crate::collect::settings::{Settings, millis};
@@ -46,7 +46,7 @@ impl Deduplicator {
         &self,
         events: &mut [Event],
         announced: Vec<Announced>,
-        origin: Origin,
+        origin: EventOrigin,
         now: Millis,
     ) {
         if self.keyed == Keyed::Whole {
@@ -73,7 +73,7 @@ impl Deduplicator {
         locked(&self.state).recent.insert(&key, now)
     }
 
-    /// Forgets keys whose events were not stored, so that repeats count as new.
+    /// Forgets the keys of events that were not stored, so that repeats count as new.
     pub(crate) fn forget(&self, keys: &[String]) {
         let mut state = locked(&self.state);
         for key in keys {

@@ -12,7 +12,7 @@ use crate::model::Millis;
 
 /// Whether an event is live or past.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Origin {
+pub(crate) enum EventOrigin {
     /// A connection sent it when it happened.
     Live,
     /// It came in the reply to a request, or as history with a subscription.
@@ -22,7 +22,7 @@ pub(crate) enum Origin {
 /// How long the matches of a position belong together, in milliseconds.
 const TOGETHER: i64 = 15 * Millis::MINUTE;
 
-/// A position whose liquidation was announced.
+/// A position with an announced liquidation.
 #[derive(Debug, Default)]
 struct Position {
     announced: Decimal,
@@ -63,12 +63,12 @@ impl DedupeKeys {
         &mut self,
         keyed: Keyed,
         events: &mut [Event],
-        origin: Origin,
+        origin: EventOrigin,
         now: Millis,
     ) {
         match (keyed, origin) {
-            (Keyed::Whole, _) | (Keyed::BySecond, Origin::Past) => {}
-            (Keyed::BySecond, Origin::Live) => {
+            (Keyed::Whole, _) | (Keyed::BySecond, EventOrigin::Past) => {}
+            (Keyed::BySecond, EventOrigin::Live) => {
                 self.forget(now);
                 let mut equal: HashMap<(String, Option<Millis>), u32> = HashMap::new();
                 for event in events {
@@ -105,7 +105,7 @@ impl DedupeKeys {
         }
     }
 
-    /// Learns positions whose liquidation is announced, with their amounts.
+    /// Learns announced liquidations of positions, with their amounts.
     pub(crate) fn announce(&mut self, announced: Vec<Announced>, now: Millis) {
         self.forget(now);
         for Announced { key, at, amount } in announced {
@@ -190,7 +190,7 @@ mod tests {
     fn assigned(
         keys: &mut DedupeKeys,
         keyed: Keyed,
-        origin: Origin,
+        origin: EventOrigin,
         mut events: Vec<Event>,
     ) -> Vec<String> {
         keys.assign(keyed, &mut events, origin, Millis(0));
@@ -202,7 +202,12 @@ mod tests {
         let mut keys = DedupeKeys::default();
         let mut socket = |rows: &[(&str, i64)]| {
             let events = rows.iter().map(|(key, at)| event(key, *at, 1, 1));
-            assigned(&mut keys, Keyed::BySecond, Origin::Live, events.collect())
+            assigned(
+                &mut keys,
+                Keyed::BySecond,
+                EventOrigin::Live,
+                events.collect(),
+            )
         };
         let key = "gate|X|5|-1|9";
         assert_eq!(socket(&[(key, 5100)]), [key]);
@@ -215,7 +220,7 @@ mod tests {
         let twice = socket(&[(key, 5950), (numbered, 5950)]);
         assert_eq!(twice, ["gate|X|5|-1|9|3", "gate|X|5|-1|9|4"]);
         let body = vec![event(key, 5000, 1, 1), event(numbered, 5000, 1, 1)];
-        let by_rest = assigned(&mut keys, Keyed::BySecond, Origin::Past, body);
+        let by_rest = assigned(&mut keys, Keyed::BySecond, EventOrigin::Past, body);
         assert_eq!(by_rest, [key, numbered]);
     }
 
@@ -223,7 +228,8 @@ mod tests {
     fn matches_of_one_position_and_instant_have_their_own_keys_in_any_order() {
         let mut keys = DedupeKeys::default();
         let (first, second) = ("bitfinex|7|5|1|1", "bitfinex|7|5|1|1|2");
-        let mut of = |rows: Vec<Event>| assigned(&mut keys, Keyed::ByAmount, Origin::Live, rows);
+        let mut of =
+            |rows: Vec<Event>| assigned(&mut keys, Keyed::ByAmount, EventOrigin::Live, rows);
         let there = of(vec![event(first, 5, 10, 3), event(second, 5, 20, 4)]);
         assert_eq!(there, ["bitfinex|7|5|1|1|10|3", "bitfinex|7|5|1|1|20|4"]);
         let mut back = of(vec![event(first, 5, 20, 4), event(second, 5, 10, 3)]);
@@ -244,7 +250,7 @@ mod tests {
             });
             keys.announce(announced.collect(), Millis(at));
             let mut events = [event(key, at, qty, 1)];
-            keys.assign(Keyed::ByAmount, &mut events, Origin::Live, Millis(at));
+            keys.assign(Keyed::ByAmount, &mut events, EventOrigin::Live, Millis(at));
             let [event] = events;
             keys.excess(Keyed::ByAmount, &event)
         };

@@ -16,7 +16,7 @@ use crate::archive::{
     SessionId, WriteQueue, Writer,
 };
 use crate::collect::clock::AdjustedClock;
-use crate::collect::intake::dedupe_keys::Origin;
+use crate::collect::intake::dedupe_keys::EventOrigin;
 use crate::collect::quarantine::dead_letter::{DeadLetter, DeadLetterKind};
 use crate::collect::quarantine::quarantine::Quarantine;
 use crate::collect::settings::{Settings, span};
@@ -142,7 +142,11 @@ impl Delivery {
     /// Delivers rows as soon as there is room; fails if there is none for too long.
     ///
     /// Returns the reasons of rows that the archive can never store. They go to the dead-letter file.
-    pub(crate) async fn rows(&self, batch: Batch, origin: Origin) -> Result<Vec<String>, NotTaken> {
+    pub(crate) async fn rows(
+        &self,
+        batch: Batch,
+        origin: EventOrigin,
+    ) -> Result<Vec<String>, NotTaken> {
         let Sent {
             unstorable,
             receipt,
@@ -168,18 +172,18 @@ impl Delivery {
     }
 
     /// As [`Self::rows`], and returns the receipt. Past rows can be requested again, so they leave room for live ones.
-    pub(crate) async fn send(&self, batch: Batch, origin: Origin) -> Result<Sent, NotTaken> {
+    pub(crate) async fn send(&self, batch: Batch, origin: EventOrigin) -> Result<Sent, NotTaken> {
         let mut batch = batch;
         let mut unstorable = Vec::new();
         loop {
             let sending = async {
                 match origin {
-                    Origin::Live => self.inbox.send(batch.clone()).await,
-                    Origin::Past => self.inbox.send_backfill(batch.clone()).await,
+                    EventOrigin::Live => self.inbox.send(batch.clone()).await,
+                    EventOrigin::Past => self.inbox.send_backfill(batch.clone()).await,
                 }
             };
             // Past rows have a part of the queue for themselves, and no connection waits for them.
-            let is_live = origin == Origin::Live;
+            let is_live = origin == EventOrigin::Live;
             let hopeless =
                 is_live && self.overflowing.load(Ordering::Relaxed) && self.trouble().is_some();
             let patience = if hopeless {
@@ -233,7 +237,7 @@ impl Delivery {
 
     /// Delivers past rows, however long that takes.
     pub(crate) async fn rows_patiently(&self, batch: Batch) {
-        while self.rows(batch.clone(), Origin::Past).await.is_err() {
+        while self.rows(batch.clone(), EventOrigin::Past).await.is_err() {
             tokio::time::sleep(self.retry).await;
         }
     }
@@ -456,18 +460,21 @@ mod tests {
             Delivery::new(by_hand.queue(), &folder, &Settings::default(), &clock)
         };
         // A page with more rows than there is room for, and one without any room.
-        let first = delivery.send(readings(100), Origin::Past).await.unwrap();
+        let first = delivery
+            .send(readings(100), EventOrigin::Past)
+            .await
+            .unwrap();
         let next = tokio::spawn({
             let delivery = delivery.clone();
-            async move { delivery.send(readings(1), Origin::Past).await }
+            async move { delivery.send(readings(1), EventOrigin::Past).await }
         });
         let soon = Duration::from_millis(1);
         for _ in 0..10 {
-            let live = delivery.send(readings(1), Origin::Live);
+            let live = delivery.send(readings(1), EventOrigin::Live);
             tokio::time::timeout(soon, live).await.unwrap().unwrap();
         }
         assert!(!next.is_finished());
-        let live = delivery.send(readings(1), Origin::Live);
+        let live = delivery.send(readings(1), EventOrigin::Live);
         let live = tokio::time::timeout(soon, live).await;
         assert!(live.is_err(), "the queue is full");
         by_hand.work();

@@ -99,7 +99,7 @@ impl InFlight {
             .gap(lost.since, self.context.clock.now(), &reason);
     }
 
-    /// The end of the time up to `at` whose rows the archive has taken, or whose gap is on record.
+    /// The time, at most `at`, up to which all rows are in the archive or their gap is on record.
     pub(crate) fn delivered_until(&self, at: Millis) -> Millis {
         if self.context.delivery.trouble().is_none() {
             self.end_loss();

@@ -11,7 +11,7 @@ use crate::collect::connection::sequence::Sequences;
 use crate::collect::intake::coverage_log::CoverageLog;
 use crate::collect::intake::decode::{decode_again, decode_body, decode_frame};
 use crate::collect::intake::dedupe::{Deduplicator, Novelty};
-use crate::collect::intake::dedupe_keys::Origin;
+use crate::collect::intake::dedupe_keys::EventOrigin;
 use crate::collect::intake::delivery::{NotTaken, Sent};
 use crate::collect::intake::in_flight::InFlight;
 use crate::collect::intake::pending_rows::{PendingRow, PendingRows};
@@ -137,7 +137,7 @@ impl Intake {
         let report = FrameReport {
             has_events: !content.events.is_empty(),
             news: None,
-            is_past: content.origin == Origin::Past,
+            is_past: content.origin == EventOrigin::Past,
             // Where the exchange gives no time, the time of receipt stands in.
             last: content
                 .events
@@ -178,8 +178,12 @@ impl Intake {
         let decoded = decode_body(&self.context, ask, body, now);
         let mut decoded = decoded.inspect_err(|_| keep_body(&self.context, ask, body, now))?;
         let announces = !decoded.announced.is_empty();
-        self.dedupe
-            .assign(&mut decoded.events, decoded.announced, Origin::Past, now);
+        self.dedupe.assign(
+            &mut decoded.events,
+            decoded.announced,
+            EventOrigin::Past,
+            now,
+        );
         self.reject(body, &decoded.faults, now);
         decoded.events.retain(|event| {
             event
@@ -187,7 +191,7 @@ impl Intake {
                 .is_none_or(|at| ask.from <= at && at < ask.until)
         });
         let market = ask.market.as_deref();
-        let (rows, is_new) = self.select(decoded.events, body, market, Origin::Past, now);
+        let (rows, is_new) = self.select(decoded.events, body, market, EventOrigin::Past, now);
         if is_new || announces || !decoded.faults.is_empty() {
             keep_body(&self.context, ask, body, now);
         }
@@ -218,7 +222,7 @@ impl Intake {
                 self.pending.put_back(row);
                 continue;
             };
-            self.note_event(event, Origin::Past, now);
+            self.note_event(event, EventOrigin::Past, now);
             let mut event = event.clone();
             if self.context.venue.keyed() != Keyed::Whole {
                 event.dedupe_key.clone_from(&row.event.dedupe_key);
@@ -231,7 +235,7 @@ impl Intake {
             };
             let (state, how) = match checked {
                 Some(_) => (GapState::Recovered, "its multiplier became known"),
-                None => (GapState::Lost, "it cannot be kept"),
+                None => (GapState::Lost, "it cannot be stored"),
             };
             let (at, rows) = (row.timestamp(), u64::from(checked.is_some()));
             let range = TimeRange::new(at, at.on(1));
@@ -254,14 +258,14 @@ impl Intake {
         events: Vec<Event>,
         text: &str,
         market: Option<&str>,
-        origin: Origin,
+        origin: EventOrigin,
         now: Millis,
     ) -> (Vec<CheckedRow>, bool) {
         if events.is_empty() {
             return (Vec::new(), false);
         }
         let mut is_new = false;
-        if origin == Origin::Live {
+        if origin == EventOrigin::Live {
             self.context.board.notes().last_event_at = Some(now);
         }
         let mut rows = Vec::with_capacity(events.len());
@@ -306,23 +310,23 @@ impl Intake {
     }
 
     /// Why the time of an event cannot be right.
-    fn out_of_time(&self, event: &Event, origin: Origin, now: Millis) -> Option<String> {
+    fn out_of_time(&self, event: &Event, origin: EventOrigin, now: Millis) -> Option<String> {
         let at = event.timestamp?;
         let pace = &self.context.settings.pace;
         if at > now.on(millis(pace.ahead)) {
             return Some(format!("{at} is more than {} s ahead", pace.ahead));
         }
-        (origin == Origin::Live && at < now.back(millis(pace.oldest)))
+        (origin == EventOrigin::Live && at < now.back(millis(pace.oldest)))
             .then(|| format!("{at} is more than {} s old on a live channel", pace.oldest))
     }
 
-    /// Counts an event whose quantity is known.
-    fn note_event(&self, event: &Event, origin: Origin, now: Millis) {
+    /// Counts an event with a known quantity.
+    fn note_event(&self, event: &Event, origin: EventOrigin, now: Millis) {
         self.context.board.count(now, 1);
         let mut notes = self.context.board.notes();
         let status = &mut notes.status;
         status.last_event = status.last_event.max(event.timestamp);
-        if origin == Origin::Live {
+        if origin == EventOrigin::Live {
             status.lag = event.timestamp.map(|at| now.0.saturating_sub(at.0));
         }
     }
@@ -337,7 +341,7 @@ impl Intake {
         let count = u64::try_from(batch.orders.len()).unwrap_or(u64::MAX);
         let in_flight = self.in_flight.begin(&batch.orders);
         let unchecked = count_new(&self.context, &unchecked).await;
-        match self.context.delivery.rows(batch, Origin::Live).await {
+        match self.context.delivery.rows(batch, EventOrigin::Live).await {
             Ok(unstorable) => self.note_delivered(unchecked, &unstorable),
             Err(NotTaken { keys, reason }) => {
                 self.dedupe.forget(&keys);
@@ -355,7 +359,7 @@ impl Intake {
         }
         let (batch, unchecked) = batch_of(rows);
         let unchecked = count_new(&self.context, &unchecked).await;
-        match self.context.delivery.send(batch, Origin::Past).await {
+        match self.context.delivery.send(batch, EventOrigin::Past).await {
             Ok(Sent {
                 unstorable,
                 receipt,
@@ -366,7 +370,7 @@ impl Intake {
             Err(NotTaken { keys, reason }) => {
                 self.dedupe.forget(&keys);
                 self.context
-                    .trouble(format!("back-fill: nothing could be kept: {reason}"));
+                    .trouble(format!("backfill: no rows could be stored: {reason}"));
                 (None, false)
             }
         }
@@ -378,7 +382,7 @@ impl Intake {
         self.in_flight.end_loss();
     }
 
-    /// The end of the time up to `at` whose rows the archive has taken, or whose gap is on record.
+    /// The time, at most `at`, up to which all rows are in the archive or their gap is on record.
     pub(crate) fn delivered_until(&self, at: Millis) -> Millis {
         self.in_flight.delivered_until(at)
     }

@@ -1,7 +1,8 @@
-//! Intake: turns received frames into archive rows.
+//! Intake: turns frames and reply bodies into archive rows.
 //!
-//! A frame is decoded, its events are deduplicated and checked, rows without a contract size or price wait, and the result
-//! is delivered to the archive.
+//! `intake` shows the steps in order: `decode`, `dedupe` (by `dedupe_keys` and `recent_keys`), the check in
+//! [`quality`](super::quality), and `delivery`. Rows without a contract size wait in `pending_rows`; `in_flight` tracks rows
+//! that the archive has not taken yet. `coverage_log` records gaps and counts, `raw_frames` the frames themselves.
 
 pub(super) mod coverage_log;
 pub(super) mod decode;

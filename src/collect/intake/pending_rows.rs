@@ -120,7 +120,7 @@ impl PendingRows {
 
     /// Gives up all rows because collection ends.
     pub(crate) fn give_up_all(&self) {
-        let reason = "the collecting ended before its multiplier was known";
+        let reason = "collection ended before its multiplier was known";
         self.give_up(&self.take(), reason);
         self.update_status();
     }

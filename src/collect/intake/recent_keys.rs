@@ -63,7 +63,7 @@ impl RecentKeys {
         self.order.clear();
     }
 
-    /// Removes a key whose event was not stored, so that a repeat counts as new.
+    /// Removes the key of an event that was not stored, so that a repeat counts as new.
     pub(crate) fn remove(&mut self, key: &str) {
         let hash = self.hash(key);
         // The entry in `order` expires later; only `keys` decides.

@@ -22,7 +22,7 @@ use crate::collect::clock::{AdjustedClock, machine};
 use crate::collect::health::cooldown::cooldown_length;
 use crate::collect::health::log_limit::LogLimit;
 use crate::collect::health::status::PositionsStatus;
-use crate::collect::intake::dedupe_keys::Origin;
+use crate::collect::intake::dedupe_keys::EventOrigin;
 use crate::collect::intake::delivery::Delivery;
 use crate::collect::lock::locked;
 use crate::collect::positions::watch_list::WatchList;
@@ -260,7 +260,7 @@ impl PositionPoller {
 
     /// Stores a snapshot; returns once it is durable.
     async fn store(&self, batch: Batch) -> Result<(), String> {
-        let sent = self.delivery.send(batch, Origin::Live).await;
+        let sent = self.delivery.send(batch, EventOrigin::Live).await;
         let sent = sent.map_err(|fault| format!("a snapshot was lost: {}", fault.reason))?;
         for reason in sent.unstorable {
             self.trouble(format!("a position cannot be stored: {reason}"));

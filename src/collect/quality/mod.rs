@@ -1,4 +1,7 @@
-//! Quality checks: orders against a reference price, units, and the totals that an exchange reports itself.
+//! Quality checks of what an exchange sends.
+//!
+//! `order_check` compares orders with `reference_price`, `unit_check` tests how rows are read, and `venue_totals` compares
+//! stored orders with the totals of the exchange. `daily_counts` and `unchecked_orders` count the results.
 
 pub(super) mod daily_counts;
 pub(super) mod order_check;

@@ -36,7 +36,7 @@ const SHARE: Decimal = Decimal::from_parts(5, 0, 0, false, 2);
 
 /// A value, and when it was read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Reading {
+pub(crate) struct PricePoint {
     pub(crate) at: Millis,
     pub(crate) value: Decimal,
 }
@@ -65,10 +65,10 @@ pub(crate) struct PricedOrder {
 
 #[derive(Debug, Default)]
 struct Coin {
-    close: Option<Reading>,
+    close: Option<PricePoint>,
     /// The last price of an order on each exchange.
-    prices: HashMap<&'static str, Reading>,
-    open_interest: HashMap<&'static str, Reading>,
+    prices: HashMap<&'static str, PricePoint>,
+    open_interest: HashMap<&'static str, PricePoint>,
 }
 
 /// Result of the check of an order that did not pass.
@@ -98,7 +98,7 @@ impl ReferencePrices {
     pub(crate) fn add_close(&self, coin: &str, at: Millis, value: Decimal) {
         self.change(coin, |coin| {
             if coin.close.is_none_or(|known| known.at < at) {
-                coin.close = Some(Reading { at, value });
+                coin.close = Some(PricePoint { at, value });
             }
         });
     }
@@ -115,9 +115,9 @@ impl ReferencePrices {
             let known = coin
                 .open_interest
                 .entry(exchange)
-                .or_insert(Reading { at, value });
+                .or_insert(PricePoint { at, value });
             if known.at < at {
-                *known = Reading { at, value };
+                *known = PricePoint { at, value };
             }
         });
     }
@@ -127,7 +127,7 @@ impl ReferencePrices {
         &self,
         exchange: &'static str,
         row: &OrderRow,
-        own: Option<Reading>,
+        own: Option<PricePoint>,
     ) -> Option<Outlier> {
         let symbol = &row.order.symbol;
         let base = symbol.strip_suffix(quote_of_pair(symbol).unwrap_or_default());
@@ -140,7 +140,7 @@ impl ReferencePrices {
         let own = own.and_then(|read| {
             let value = price_of_one(read.value, scale)?;
             let at = read.at.min(at);
-            Some(Reading { at, value })
+            Some(PricePoint { at, value })
         });
         let order = PricedOrder {
             price,
@@ -156,7 +156,7 @@ impl ReferencePrices {
         coin: &str,
         exchange: &'static str,
         order: PricedOrder,
-        own: Option<Reading>,
+        own: Option<PricePoint>,
         now: Millis,
     ) -> Option<Outlier> {
         let mut coins = locked(&self.coins);
@@ -166,7 +166,7 @@ impl ReferencePrices {
         let coin = coins.get_mut(coin)?;
         let outlier = coin.check(exchange, order, own, now);
         if !matches!(outlier, Some(Outlier::Impossible(..))) {
-            let price = Reading {
+            let price = PricePoint {
                 at: order.at,
                 value: order.price,
             };
@@ -179,7 +179,7 @@ impl ReferencePrices {
     }
 }
 
-fn is_fresh(read: &Reading, now: Millis) -> bool {
+fn is_fresh(read: &PricePoint, now: Millis) -> bool {
     read.at >= now.back(FRESH)
 }
 
@@ -192,7 +192,7 @@ fn source(exchange: &'static str) -> &'static str {
 }
 
 /// The exchange's own price as a reference, unless it is too old.
-fn own_reference(own: Reading, now: Millis) -> Option<Reference> {
+fn own_reference(own: PricePoint, now: Millis) -> Option<Reference> {
     let factor = match own.at {
         at if at >= now.back(RECENT) => FACTOR,
         at if at >= now.back(AGED) => AGED_FACTOR,
@@ -212,7 +212,7 @@ impl Coin {
     fn reference(
         &self,
         exchange: &'static str,
-        own: Option<Reading>,
+        own: Option<PricePoint>,
         now: Millis,
     ) -> Option<Reference> {
         if let Some(close) = self.close.filter(|read| is_fresh(read, now)) {
@@ -266,7 +266,7 @@ impl Coin {
         &self,
         exchange: &'static str,
         order: PricedOrder,
-        own: Option<Reading>,
+        own: Option<PricePoint>,
         now: Millis,
     ) -> Option<Outlier> {
         let PricedOrder {
@@ -437,7 +437,7 @@ mod tests {
         let prices = ReferencePrices::default();
         let now = Millis(100 * Millis::HOUR);
         let of = |price: i64, age: i64| {
-            let own = Reading {
+            let own = PricePoint {
                 at: now.back(age),
                 value: 100.into(),
             };
@@ -460,7 +460,7 @@ mod tests {
         let prices = ReferencePrices::default();
         let now = Millis(100 * Millis::HOUR);
         let of = |exchange, price: i64, own: Option<(i64, i64)>| {
-            let own = own.map(|(value, age)| Reading {
+            let own = own.map(|(value, age)| PricePoint {
                 at: now.back(age),
                 value: value.into(),
             });
@@ -503,7 +503,7 @@ mod tests {
                 let none = prices.check("PEPE", exchange, order(*price, 1, now), None, now);
                 assert!(!matches!(none, Some(Outlier::Impossible(..))), "{none:?}");
             }
-            let own = own.map(|value| Reading {
+            let own = own.map(|value| PricePoint {
                 at: now,
                 value: value.into(),
             });

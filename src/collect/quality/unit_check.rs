@@ -1,14 +1,14 @@
 //! The unit check: requests data that shows whether the rows of an exchange are read as they are meant.
 //!
-//! Only exchanges whose documentation is ambiguous have such requests.
+//! Only exchanges with ambiguous documentation have such requests.
 
 use tokio::time::sleep;
 
 use crate::collect::settings::span;
-use crate::collect::venue_tasks::{Failure, VenueTasks};
+use crate::collect::venue_tasks::{RequestFailure, VenueTasks};
 use crate::model::Millis;
 
-/// How the reason of a gap begins whose rows were read in a way that is disproved.
+/// How the reason of a gap begins after the unit check failed.
 pub(crate) const DOUBT: &str = "its rows may mean something else";
 
 /// Result of one check.
@@ -99,7 +99,7 @@ impl<'a> UnitCheck<'a> {
                     return Ok(Answer::Disproved(why));
                 }
             }
-            Ok::<_, Failure>(Answer::Confirmed)
+            Ok::<_, RequestFailure>(Answer::Confirmed)
         };
         let patience = span(context.settings.pace.request);
         match tokio::time::timeout(patience, asking).await {

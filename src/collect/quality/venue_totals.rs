@@ -8,7 +8,7 @@ use tokio::time::sleep;
 
 use crate::archive::{Archive, ArchiveError, Batch, Filter, Measurement, MeasurementKind};
 use crate::collect::settings::span;
-use crate::collect::venue_tasks::{Failure, VenueTasks};
+use crate::collect::venue_tasks::{RequestFailure, VenueTasks};
 use crate::feeds::{Listing, Total};
 use crate::model::Millis;
 
@@ -43,7 +43,7 @@ pub(crate) async fn compare_totals(tasks: &VenueTasks) {
 }
 
 /// Compares the hour before `end`.
-async fn compare_hour(tasks: &VenueTasks, end: Millis) -> Result<(), Failure> {
+async fn compare_hour(tasks: &VenueTasks, end: Millis) -> Result<(), RequestFailure> {
     let context = &tasks.context;
     let start = end.back(Millis::HOUR);
     let (mut reported, mut contracts) = (Decimal::ZERO, BTreeSet::new());
@@ -65,7 +65,7 @@ async fn compare_hour(tasks: &VenueTasks, end: Millis) -> Result<(), Failure> {
         Ok(stored) => stored,
         Err(fault) => {
             context.trouble(format!("the archive cannot be read: {fault}"));
-            return Err(Failure::NotTaken);
+            return Err(RequestFailure::NotTaken);
         }
     };
     let now = context.clock.now();
@@ -85,7 +85,7 @@ async fn compare_hour(tasks: &VenueTasks, end: Millis) -> Result<(), Failure> {
     Ok(())
 }
 
-/// The perpetual contracts of the coins whose history is collected.
+/// The perpetual contracts of the coins with a collected history.
 fn compared_markets(tasks: &VenueTasks) -> Vec<Listing> {
     let markets = tasks.context.markets.load();
     let wanted = |listing: &&Listing| {
@@ -94,7 +94,7 @@ fn compared_markets(tasks: &VenueTasks) -> Vec<Listing> {
     markets.listings.iter().filter(wanted).cloned().collect()
 }
 
-fn read_totals(tasks: &VenueTasks, body: &str) -> Result<Vec<Total>, Failure> {
+fn read_totals(tasks: &VenueTasks, body: &str) -> Result<Vec<Total>, RequestFailure> {
     let context = &tasks.context;
     let markets = context.markets.load();
     let frame = context.venue.frame(body, None, &markets.instruments);

@@ -1,4 +1,7 @@
-//! Quarantine: rows that failed a check, how they are readmitted, and how stored rows are retracted.
+//! Quarantine: orders that failed a check, and everything else that is not stored.
+//!
+//! `rejections` counts what is not stored and writes it to the dead-letter file (`dead_letter`). An order in `quarantine` has a
+//! reason and its figures (`quarantined_order`), which decide whether it is readmitted. `retract` removes stored rows.
 
 pub(super) mod dead_letter;
 pub(super) mod quarantine;

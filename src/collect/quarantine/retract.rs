@@ -15,7 +15,7 @@ pub(crate) fn day_of(at: Millis) -> Millis {
     Millis(at.0.div_euclid(Millis::DAY).saturating_mul(Millis::DAY))
 }
 
-/// A time whose rows are in doubt, both ends included.
+/// A time with rows in doubt, both ends included.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct DoubtfulTime {
     start: Millis,

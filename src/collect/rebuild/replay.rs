@@ -12,7 +12,7 @@ use std::sync::Arc;
 use crate::archive::{
     Archive, ArchiveError, DayCorrection, Filter, OrderRow, RawLine, RawLineKind,
 };
-use crate::collect::intake::dedupe_keys::{DedupeKeys, Origin};
+use crate::collect::intake::dedupe_keys::{DedupeKeys, EventOrigin};
 use crate::collect::intake::pending_rows::PendingRow;
 use crate::collect::intake::raw_frames::path_and_query;
 use crate::collect::plan::CollectError;
@@ -403,10 +403,10 @@ impl Replay {
         Ok(())
     }
 
-    fn is_out_of_time(&self, event: &Event, origin: Origin, now: Millis) -> bool {
+    fn is_out_of_time(&self, event: &Event, origin: EventOrigin, now: Millis) -> bool {
         event.timestamp.is_some_and(|at| {
             at > now.on(millis(self.pace.ahead))
-                || origin == Origin::Live && at < now.back(millis(self.pace.oldest))
+                || origin == EventOrigin::Live && at < now.back(millis(self.pace.oldest))
         })
     }
 
@@ -531,7 +531,7 @@ impl Replay {
 }
 
 /// The events of a frame with their keys, and their origin; `None` if the frame cannot be decoded completely.
-fn decode(one: &mut VenueReplay, line: &RawLine) -> Option<(Vec<Event>, Origin)> {
+fn decode(one: &mut VenueReplay, line: &RawLine) -> Option<(Vec<Event>, EventOrigin)> {
     let at = line.received_at;
     let instruments = one.markets.for_body(line.market.as_deref());
     let faults = RefCell::default();
@@ -539,8 +539,8 @@ fn decode(one: &mut VenueReplay, line: &RawLine) -> Option<(Vec<Event>, Origin)>
     let frame = frame.keeping(&faults);
     let mut events = one.venue.decode(&frame).ok()?;
     let origin = match line.kind {
-        RawLineKind::Socket if events.is_empty() || !one.venue.recalls(&frame) => Origin::Live,
-        _ => Origin::Past,
+        RawLineKind::Socket if events.is_empty() || !one.venue.recalls(&frame) => EventOrigin::Live,
+        _ => EventOrigin::Past,
     };
     let keyed = one.venue.keyed();
     if keyed != Keyed::Whole {

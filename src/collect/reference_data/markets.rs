@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
 
-use crate::collect::quality::reference_price::Reading;
+use crate::collect::quality::reference_price::PricePoint;
 use crate::collect::reference_data::instrument_cache::CachedMarkets;
 use crate::feeds::Instruments;
 use crate::feeds::Listing;
@@ -45,7 +45,7 @@ pub(crate) struct Markets {
     /// Markets that no longer trade, and when that was first read.
     closed: HashMap<String, (Listing, Millis)>,
     /// The last price of each market by the exchange itself, with the time of the request.
-    prices: HashMap<String, Reading>,
+    prices: HashMap<String, PricePoint>,
 }
 
 impl Markets {
@@ -133,7 +133,7 @@ impl Markets {
         for (at, quotes) in prices {
             let read = |quoted: Quoted| {
                 let value = quoted.price;
-                (quoted.native_id, Reading { at, value })
+                (quoted.native_id, PricePoint { at, value })
             };
             self.prices.extend(quotes.into_iter().map(read));
         }
@@ -147,7 +147,7 @@ impl Markets {
     }
 
     /// The last price of a market by the exchange itself.
-    pub(crate) fn price(&self, native_id: &str) -> Option<Reading> {
+    pub(crate) fn price(&self, native_id: &str) -> Option<PricePoint> {
         self.prices.get(native_id).copied()
     }
 

@@ -12,7 +12,7 @@ use crate::collect::lock::locked;
 use crate::collect::reference_data::instrument_cache;
 use crate::collect::reference_data::markets::Markets;
 use crate::collect::settings::{millis, span};
-use crate::collect::venue_tasks::{Failure, VenueTasks};
+use crate::collect::venue_tasks::{RequestFailure, VenueTasks};
 use crate::feeds::{Ask, Error, Instruments, Listing, Page, Quoted};
 use crate::model::Millis;
 
@@ -47,7 +47,7 @@ impl VenueTasks {
     ///
     /// Such a list stays as it was, and does not affect the others. A list that is reported as empty or missing stays too,
     /// until that was reported for long enough.
-    async fn read_markets(&self) -> Result<Option<Failure>, Failure> {
+    async fn read_markets(&self) -> Result<Option<RequestFailure>, RequestFailure> {
         let known = self.context.markets.load_full();
         let (mut lists, mut read_at) = (known.lists.clone(), known.read.clone());
         let mut empty_lists = known.empty_lists.clone();
@@ -76,7 +76,7 @@ impl VenueTasks {
                     Some(listings)
                 }
                 other => {
-                    let fault = other.err().unwrap_or(Failure::NoMarkets);
+                    let fault = other.err().unwrap_or(RequestFailure::NoMarkets);
                     let has_none = listed.is_some_and(Vec::is_empty);
                     let is_absent = fault.is_absence();
                     let check =
@@ -109,7 +109,7 @@ impl VenueTasks {
         }
         let mut markets = Markets::of(lists, read_at).with_cached(&self.cached_lists);
         if markets.listings.is_empty() {
-            return Err(failed.unwrap_or(Failure::NoMarkets));
+            return Err(failed.unwrap_or(RequestFailure::NoMarkets));
         }
         let before = self.topics();
         let at = self.context.clock.now();
@@ -128,7 +128,7 @@ impl VenueTasks {
 
     /// Reads all market lists. If that takes longer than a request may, the lists of an earlier process are used meanwhile,
     /// because a cooldown may last for days.
-    async fn read_markets_or_cache(&self) -> Result<Option<Failure>, Failure> {
+    async fn read_markets_or_cache(&self) -> Result<Option<RequestFailure>, RequestFailure> {
         let reading = self.read_markets();
         tokio::pin!(reading);
         tokio::select! {
@@ -188,7 +188,7 @@ impl VenueTasks {
         &self,
         place: usize,
         ask: Ask,
-    ) -> Result<(Vec<Listing>, Vec<Quoted>, Vec<RawLine>), Failure> {
+    ) -> Result<(Vec<Listing>, Vec<Quoted>, Vec<RawLine>), RequestFailure> {
         let (mut listings, mut prices) = (Vec::new(), Vec::new());
         let mut pages = Vec::new();
         let mut asks = VecDeque::from([ask]);
@@ -210,7 +210,7 @@ impl VenueTasks {
     async fn read_prices(&self) {
         for ask in self.context.venue.price_requests() {
             let asked = self.context.clock.now();
-            let read = self.rest.get(&ask).await.map_err(Failure::from);
+            let read = self.rest.get(&ask).await.map_err(RequestFailure::from);
             match read.and_then(|body| Ok(self.prices_in(&body)?)) {
                 Ok(prices) => {
                     let known = self.context.markets.load_full();
