@@ -51,7 +51,7 @@ impl Drop for Folder {
 pub(crate) fn quick() -> Settings {
     Settings {
         coins: Vec::new(),
-        missed_hours: Some(1),
+        backfill_hours: Some(1),
         // What tells of one connection is plain with one; two have tests of their own.
         redundancy: 1,
         pace: Pace {
@@ -96,7 +96,7 @@ impl Doubles {
     pub(crate) fn settings(&self, mut settings: Settings) -> Settings {
         for (venue, exchange) in &self.0 {
             settings
-                .venues
+                .exchanges
                 .insert((*venue).to_owned(), reach(venue, exchange));
         }
         settings

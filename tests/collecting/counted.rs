@@ -53,7 +53,7 @@ async fn what_could_not_be_told_is_counted_by_venue_and_day() {
     // The same from what is on the disk.
     assert_eq!(coverage(&folder, "gate").unwrap().unpriced, Some(2));
     assert!(
-        told.is_some_and(|told| told.contains("aside_bytes")),
+        told.is_some_and(|told| told.contains("dead_letter_bytes")),
         "{status:?}"
     );
 }
@@ -100,7 +100,7 @@ async fn tells_no_bar_that_is_open(venue: &'static str) {
     let settings = Settings {
         coins: vec!["BTC".to_owned()],
         history_days: 1,
-        missed_hours: Some(0),
+        backfill_hours: Some(0),
         ..quick()
     };
     let mut plan = doubles.plan(settings);
@@ -145,7 +145,7 @@ async fn bars_that_could_not_be_had_at_the_start_are_asked_for_again() {
     let settings = Settings {
         coins: vec!["BTC".to_owned()],
         history_days: 1,
-        missed_hours: Some(0),
+        backfill_hours: Some(0),
         ..quick()
     };
     bybit.fault(|faults| faults.broken = vec!["/v5/market/kline".to_owned()]);

@@ -97,7 +97,7 @@ fn of_a_day() -> Settings {
     Settings {
         coins: vec!["BTC".to_owned()],
         history_days: 1,
-        missed_hours: Some(0),
+        backfill_hours: Some(0),
         ..quick()
     }
 }

@@ -39,7 +39,7 @@ impl Pass {
     /// Describes a pass with too many requests.
     pub(crate) fn given_up(&self) -> String {
         let (requests, left) = (self.requests, self.left);
-        format!("backfill given up after {requests} requests (missed_requests); {left} are left")
+        format!("backfill given up after {requests} requests (backfill_requests); {left} are left")
     }
 }
 

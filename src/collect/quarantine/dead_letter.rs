@@ -115,8 +115,8 @@ impl DeadLetterFile {
             .saturating_add(1);
         if size > self.left {
             return Err(format!(
-                "{DEAD_LETTER_FILE} is full ({} bytes, aside_bytes), so further dead letters are only counted; move the \
-                 file away or raise aside_bytes",
+                "{DEAD_LETTER_FILE} is full ({} bytes, dead_letter_bytes), so further dead letters are only counted; move the \
+                 file away or raise dead_letter_bytes",
                 self.most
             ));
         }

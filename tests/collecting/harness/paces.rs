@@ -148,8 +148,8 @@ async fn left_of_busy_hours() -> Vec<i64> {
     let now = (bitfinex.time)();
     exchange.record(&exchange.imagine((1..5 * 3600).rev().map(|seconds| now - 1000 * seconds)));
     let process = bitfinex.start(Settings {
-        missed_hours: Some(5),
-        missed_requests: 1,
+        backfill_hours: Some(5),
+        backfill_requests: 1,
         ..Settings::default()
     });
     sleep(Duration::from_hours(2)).await;

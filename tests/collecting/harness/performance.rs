@@ -399,7 +399,7 @@ fn settings(schedule: &Schedule) -> Settings {
     Settings {
         coins: Vec::new(),
         history_days: 0,
-        missed_hours: Some(1),
+        backfill_hours: Some(1),
         queue_rows: schedule.queue,
         pace: Pace {
             rotate: schedule.rotate,

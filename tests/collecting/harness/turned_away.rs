@@ -24,7 +24,7 @@ async fn is_left_alone(venue: &'static str, limit: Limit, lasts: Duration) {
     let exchange = &venues[venue];
     let settings = Settings {
         history_days: 0,
-        missed_hours: Some(0),
+        backfill_hours: Some(0),
         ..Settings::default()
     };
     let lags: Lags = Arc::new([(venue, Arc::default())].into());

@@ -14,7 +14,7 @@ use crate::bench::orders;
 
 /// Stops for three days, in the middle of which an order happens; how many orders are kept, and the milliseconds that are
 /// recovered.
-async fn is_off(missed_hours: Option<u32>) -> (usize, i64) {
+async fn is_off(backfill_hours: Option<u32>) -> (usize, i64) {
     let place = Place::new();
     let folder = place.0.join("archive");
     let time = true_clock();
@@ -23,7 +23,7 @@ async fn is_off(missed_hours: Option<u32>) -> (usize, i64) {
     let settings = Settings {
         coins: Vec::new(),
         history_days: 0,
-        missed_hours,
+        backfill_hours,
         ..Settings::default()
     };
     let plan = plan(&venues, settings);
