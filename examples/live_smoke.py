@@ -3,7 +3,7 @@
 For users with a network::
 
     python examples/live_smoke.py                      # all exchanges, ten minutes
-    python examples/live_smoke.py --venues okx,gate --minutes 2
+    python examples/live_smoke.py --exchanges okx,gate --minutes 2
     python examples/live_smoke.py --settings doubles.toml --minutes 0.1
 
 Exit code 1 where an exchange was never live, or something disagreed.
@@ -65,7 +65,7 @@ def connect(collector: _core.Collector) -> None:
     patience = time.monotonic() + CONNECTING
     while time.monotonic() < patience:
         status = collector.status()
-        if status is not None and all(venue["state"] == "live" for venue in status["venues"]):
+        if status is not None and all(venue["state"] == "live" for venue in status["exchanges"]):
             return
         time.sleep(0.1)
 
@@ -73,14 +73,14 @@ def connect(collector: _core.Collector) -> None:
 def main() -> int:
     """Collect into a folder that is thrown away, and print what came of it."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--venues", default="", help="exchanges, such as binance,bybit (all)")
+    parser.add_argument("--exchanges", default="", help="exchanges, such as binance,bybit (all)")
     parser.add_argument("--minutes", type=float, default=10.0)
     parser.add_argument("--settings", type=Path, help="hosts, paths and times, as TOML")
     arguments = parser.parse_args()
     settings = arguments.settings.read_text(encoding="utf-8") if arguments.settings else "history_days = 1\n"
     with tempfile.TemporaryDirectory() as folder:
         archive = Path(folder) / "archive"
-        venues = arguments.venues.replace(",", " ").split()
+        venues = arguments.exchanges.replace(",", " ").split()
         collector = _core.Collector(archive, venues, [], settings, False)  # noqa: FBT003 - positional by nature
         try:
             connect(collector)
@@ -93,7 +93,7 @@ def main() -> int:
     if status is None:
         return 1
     wrong = False
-    for venue in status["venues"]:
+    for venue in status["exchanges"]:
         told = (
             f"{venue['events']} events, {venue['bars']} bars, {venue['open_interest']} open interest, "
             f"lag {venue['lag']} ms, {venue['connections']} connections"

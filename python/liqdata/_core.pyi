@@ -90,7 +90,7 @@ def rebuild(
     path: str,
     start: int | None,
     end: int | None,
-    venues: list[str],
+    exchanges: list[str],
     dry_run: bool,
     seen: Callable[[int, int], object] | None = None,
 ) -> dict[str, Any]: ...
@@ -436,7 +436,7 @@ class Collector:
     def __new__(
         cls,
         archive: PathLike[str] | str,
-        venues: list[str],
+        exchanges: list[str],
         coins: list[str],
         settings: str,
         once: bool,

@@ -37,9 +37,9 @@ class Collector:
     --------
     >>> import tempfile
     >>> import liqdata
-    >>> unreachable = {"venues": {"okx": {"socket": "ws://127.0.0.1:1", "rest": "http://127.0.0.1:1"}}}
-    >>> with liqdata.collect(tempfile.mkdtemp() + "/archive", venues="okx", settings=unreachable) as collector:
-    ...     collector.status()["venues"][0]["exchange"]
+    >>> unreachable = {"exchanges": {"okx": {"socket": "ws://127.0.0.1:1", "rest": "http://127.0.0.1:1"}}}
+    >>> with liqdata.collect(tempfile.mkdtemp() + "/archive", exchanges="okx", settings=unreachable) as collector:
+    ...     collector.status()["exchanges"][0]["exchange"]
     'okx'
     """
 
@@ -69,7 +69,7 @@ class Collector:
         Returns
         -------
         dict
-            ``at`` and ``since`` (epoch ms), ``venues`` (a dict per exchange: ``exchange``, ``state``, ``events``,
+            ``at`` and ``since`` (epoch ms), ``exchanges`` (a dict per exchange: ``exchange``, ``state``, ``events``,
             ``lag`` in ms, ``gaps``, ``trouble`` and more), durable ``orders``, ``bars`` and ``open_interest``, rows
             ``waiting`` to be written, ``trouble`` if nothing can be written, and ``raw``: the number of stored frames.
             With ``positions=True`` also ``positions``: whether the trade feed is ``live``, the ``accounts`` of the last
@@ -85,8 +85,8 @@ class Collector:
         --------
         >>> import tempfile
         >>> import liqdata
-        >>> unreachable = {"venues": {"okx": {"socket": "ws://127.0.0.1:1", "rest": "http://127.0.0.1:1"}}}
-        >>> with liqdata.collect(tempfile.mkdtemp() + "/archive", venues="okx", settings=unreachable) as collector:
+        >>> unreachable = {"exchanges": {"okx": {"socket": "ws://127.0.0.1:1", "rest": "http://127.0.0.1:1"}}}
+        >>> with liqdata.collect(tempfile.mkdtemp() + "/archive", exchanges="okx", settings=unreachable) as collector:
         ...     collector.status()["orders"]
         0
         """
@@ -116,8 +116,8 @@ class Collector:
         --------
         >>> import tempfile
         >>> import liqdata
-        >>> unreachable = {"venues": {"okx": {"socket": "ws://127.0.0.1:1", "rest": "http://127.0.0.1:1"}}}
-        >>> with liqdata.collect(tempfile.mkdtemp() + "/archive", venues="okx", settings=unreachable) as collector:
+        >>> unreachable = {"exchanges": {"okx": {"socket": "ws://127.0.0.1:1", "rest": "http://127.0.0.1:1"}}}
+        >>> with liqdata.collect(tempfile.mkdtemp() + "/archive", exchanges="okx", settings=unreachable) as collector:
         ...     len(collector.market().orders())
         0
         """
@@ -151,8 +151,8 @@ class Collector:
         --------
         >>> import tempfile
         >>> import liqdata
-        >>> unreachable = {"venues": {"okx": {"socket": "ws://127.0.0.1:1", "rest": "http://127.0.0.1:1"}}}
-        >>> with liqdata.collect(tempfile.mkdtemp() + "/archive", venues="okx", settings=unreachable) as collector:
+        >>> unreachable = {"exchanges": {"okx": {"socket": "ws://127.0.0.1:1", "rest": "http://127.0.0.1:1"}}}
+        >>> with liqdata.collect(tempfile.mkdtemp() + "/archive", exchanges="okx", settings=unreachable) as collector:
         ...     collector.wait(0.01)
         False
         """
@@ -176,8 +176,8 @@ class Collector:
         --------
         >>> import tempfile
         >>> import liqdata
-        >>> unreachable = {"venues": {"okx": {"socket": "ws://127.0.0.1:1", "rest": "http://127.0.0.1:1"}}}
-        >>> collector = liqdata.collect(tempfile.mkdtemp() + "/archive", venues="okx", settings=unreachable)
+        >>> unreachable = {"exchanges": {"okx": {"socket": "ws://127.0.0.1:1", "rest": "http://127.0.0.1:1"}}}
+        >>> collector = liqdata.collect(tempfile.mkdtemp() + "/archive", exchanges="okx", settings=unreachable)
         >>> collector.close()
         >>> collector.closed
         True
@@ -204,11 +204,11 @@ class Collector:
     def __repr__(self) -> str:
         if self._pid != os.getpid():
             return f"Collector({self._path!r}, of process {self._pid})"
-        status = self._core.status() or {"venues": [], "orders": 0}
+        status = self._core.status() or {"exchanges": [], "orders": 0}
         state = "closed" if self.closed else "over" if self._once and self._core.over else "at work"
-        live = sum(venue["state"] == "live" for venue in status["venues"])
-        venues = "" if state != "at work" else f", {live} of {len(status['venues'])} venues live"
-        return f"Collector({self._path!r}, {state}{venues}, {status['orders']:,} orders kept)"
+        live = sum(exchange["state"] == "live" for exchange in status["exchanges"])
+        exchanges = "" if state != "at work" else f", {live} of {len(status['exchanges'])} exchanges live"
+        return f"Collector({self._path!r}, {state}{exchanges}, {status['orders']:,} orders kept)"
 
 
 def _stop(core: _core.Collector, ended: threading.Event) -> None:
@@ -228,7 +228,7 @@ def _deliver(ended: threading.Event) -> None:
 def collect(
     path: str | os.PathLike[str],
     *,
-    venues: str | Iterable[str] | None = None,
+    exchanges: str | Iterable[str] | None = None,
     coins: str | Iterable[str] | None = None,
     settings: str | os.PathLike[str] | Mapping[str, object] | None = None,
     positions: bool = False,
@@ -241,7 +241,7 @@ def collect(
     path : str or path-like
         The folder of the archive, created if missing. One collector writes to an archive; any number of markets and
         processes may read it.
-    venues : str or sequence of str, optional
+    exchanges : str or sequence of str, optional
         Exchanges by name, such as ``["binance", "bybit"]``; all by default.
     coins : str or sequence of str, optional
         Store only these coins, such as ``["BTC", "ETH"]``. By default orders of all coins, and bars and open interest
@@ -272,7 +272,7 @@ def collect(
     --------
     >>> import liqdata
     >>> def watch(seconds):
-    ...     with liqdata.collect("my-archive", venues=["binance", "okx"], coins="BTC") as collector:
+    ...     with liqdata.collect("my-archive", exchanges=["binance", "okx"], coins="BTC") as collector:
     ...         collector.wait(seconds)
     ...         return collector.market().overview()["1h"], collector.status()["orders"]
     """
@@ -285,7 +285,7 @@ def collect(
         msg = "positions: past positions are not published; allowed: False with once=True"
         raise BadQuery(msg, parameter="positions")
     place = os.path.realpath(to_be_made(place))
-    names = (_names(venues, "venues"), _names(coins, "coins"))
+    names = (_names(exchanges, "exchanges"), _names(coins, "coins"))
     text, is_json = _read(settings)
     try:
         core = _core.Collector(place, *names, text, once, json=is_json, positions=positions)
@@ -309,24 +309,24 @@ def check_replies(status: CollectorStatus) -> None:
     NoAnswer
         Names the exchanges that returned nothing, and why.
     """
-    venues = status["venues"]
-    counts = [venue["asked"] + venue["bars"] + venue["open_interest"] + venue["events"] for venue in venues]
-    silent = [venue for venue, count in zip(venues, counts, strict=True) if venue["trouble"] and not count]
+    exchanges = status["exchanges"]
+    counts = [exchange["asked"] + exchange["bars"] + exchange["open_interest"] + exchange["events"] for exchange in exchanges]
+    silent = [exchange for exchange, count in zip(exchanges, counts, strict=True) if exchange["trouble"] and not count]
     if silent:
-        some = len(venues) - len(silent)
-        who = f"only {some} of {len(venues)} exchanges" if some else "no exchange"
-        why = "; ".join(f"{venue['exchange']}: {venue['trouble']}" for venue in silent)
+        some = len(exchanges) - len(silent)
+        who = f"only {some} of {len(exchanges)} exchanges" if some else "no exchange"
+        why = "; ".join(f"{exchange['exchange']}: {exchange['trouble']}" for exchange in silent)
         raise NoAnswer(f"{who} answered: {why}")
 
 
-def with_hyperliquid_hint(error: BadQuery, venues: Iterable[str], positions: str) -> BadQuery:
+def with_hyperliquid_hint(error: BadQuery, exchanges: Iterable[str], positions: str) -> BadQuery:
     """Extend an error about Hyperliquid, which publishes positions but no liquidations.
 
     Parameters
     ----------
     error : BadQuery
         The error.
-    venues : iterable of str
+    exchanges : iterable of str
         The requested exchanges.
     positions : str
         The option that requests positions.
@@ -335,10 +335,10 @@ def with_hyperliquid_hint(error: BadQuery, venues: Iterable[str], positions: str
     -------
     BadQuery
     """
-    if error.parameter != "venues" or not any(name.strip().lower() == "hyperliquid" for name in venues):
+    if error.parameter != "exchanges" or not any(name.strip().lower() == "hyperliquid" for name in exchanges):
         return error
     msg = f"{error}; Hyperliquid publishes no liquidations, but positions: {positions} collects those"
-    return BadQuery(msg, parameter="venues")
+    return BadQuery(msg, parameter="exchanges")
 
 
 def _names(given: object, parameter: str) -> list[str]:

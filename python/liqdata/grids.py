@@ -87,12 +87,12 @@ def _equal(left: object, right: object) -> bool:
 
 
 # The inputs of an estimate, and the keys of their exchanges in `explain`.
-_SOURCES = {"price": "priceVenues", "volume": "volumeVenues", "open interest": "openInterestVenues"}
+_SOURCES = {"price": "priceExchanges", "volume": "volumeExchanges", "open interest": "openInterestExchanges"}
 
 
-def _exchanges(venues: dict[str, int], whole: int) -> str:
+def _exchanges(exchanges: dict[str, int], whole: int) -> str:
     """The exchanges by number of bars, with the number if it is not all."""
-    most_first = sorted(venues.items(), key=lambda venue: -venue[1])
+    most_first = sorted(exchanges.items(), key=lambda exchange: -exchange[1])
     return " + ".join(name if bars == whole else f"{name} ({bars} of {whole} bars)" for name, bars in most_first)
 
 
@@ -135,7 +135,7 @@ class _Grid:
         if age is not None and _FRESH < age <= OLD and not self._relative:
             words.append(f"open interest {timedelta(milliseconds=age)} old")
         if partial := explain.get("openInterestPartialBars"):
-            words.append(f"open interest lacks a venue in {partial} of {explain['bars']} bars")
+            words.append(f"open interest lacks an exchange in {partial} of {explain['bars']} bars")
         if damaged := explain.get("damaged"):
             files = "file" if len(damaged) == 1 else "files"
             words.append(f"without {len(damaged)} damaged {files} of its time")

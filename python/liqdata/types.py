@@ -75,8 +75,8 @@ __all__ = [
     "Side",
     "TruthRow",
     "UndercountRow",
-    "VenueState",
-    "VenueStatus",
+    "ExchangeState",
+    "ExchangeStatus",
     "View",
     "Window",
     "WindowTotals",
@@ -143,7 +143,7 @@ Completeness: TypeAlias = Literal["sampled", "complete", "unknown"]
 KnownBy: TypeAlias = Literal["documented", "verified", "unknown"]
 """Source of the completeness: the documentation of the exchange, or a check of its sequence numbers."""
 
-VenueState: TypeAlias = Literal["starting", "live", "degraded", "down", "stopped"]
+ExchangeState: TypeAlias = Literal["starting", "live", "degraded", "down", "stopped"]
 """State of the connections to an exchange."""
 
 PriceKind: TypeAlias = Literal["avg_fill", "fill", "bankruptcy", "order", "liquidation"]
@@ -297,7 +297,7 @@ class CoverageRow(TypedDict):
     numbered: int | None
     clock_ahead: int | None
     compared_usd: float | None
-    venue_usd: float | None
+    exchange_usd: float | None
 
 
 class HistoryRow(TypedDict, Generic[Amount]):
@@ -325,7 +325,7 @@ class CascadeRow(TypedDict, Generic[Amount]):
     side: Side
     usd: Amount
     cnt: int
-    venues: int
+    exchanges: int
     largest_usd: Amount
     price_before: float | None
     price_after: float | None
@@ -499,11 +499,11 @@ class Instrument(TypedDict):
     contract_size: str
 
 
-class VenueStatus(TypedDict):
+class ExchangeStatus(TypedDict):
     """Status of one exchange; counts start with the collector, times are epoch ms."""
 
     exchange: str
-    state: VenueState
+    state: ExchangeState
     events_per_minute: int
     events: int
     last_event: int | None
@@ -569,7 +569,7 @@ class CollectorStatus(TypedDict):
 
     at: int
     since: int
-    venues: list[VenueStatus]
+    exchanges: list[ExchangeStatus]
     orders: int
     bars: int
     open_interest: int

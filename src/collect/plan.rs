@@ -10,7 +10,7 @@ use crate::feeds::{Error, VENUES, Venue};
 #[non_exhaustive]
 pub enum CollectError {
     /// An unknown exchange.
-    #[error("venues: {0}")]
+    #[error("exchanges: {0}")]
     Venue(#[from] Error),
     /// An invalid coin name.
     #[error("symbols: {message}")]

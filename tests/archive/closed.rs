@@ -191,7 +191,7 @@ fn every_answer_about_the_days_of_a_copy_is_that_of_the_archive() {
     let first = &copy.coverage(at(0), at(24)).unwrap()[0];
     assert_eq!((first.holes, first.numbered), (Some(1), Some(90)));
     assert_eq!(
-        (first.compared_usd, first.venue_usd),
+        (first.compared_usd, first.exchange_usd),
         (Some(123.45), Some(124.45))
     );
     // Behind its end the copy claims nothing.

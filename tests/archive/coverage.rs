@@ -387,7 +387,7 @@ fn nothing_of_what_was_written_down_later_is_known_before() {
     let known = |as_of: Option<i64>| {
         let covered = writer.coverage_of(at(0), at(60), &BTreeMap::new(), as_of.map(at));
         let one = covered.unwrap().remove(0);
-        let usd = (one.compared_usd, one.venue_usd);
+        let usd = (one.compared_usd, one.exchange_usd);
         (one.rejected, one.clock_ahead, usd)
     };
     assert_eq!(known(Some(20)), (None, Some(7), (None, None)));

@@ -149,7 +149,7 @@ async fn a_map_is_kept_as_it_was_served_once_for_every_bar() {
             found[0].version.as_deref().unwrap()
         );
         assert_eq!(
-            explain["priceVenues"],
+            explain["priceExchanges"],
             serde_json::json!({"binance": explain["bars"]})
         );
     }

@@ -299,9 +299,9 @@ fn an_estimate_names_the_exchanges_it_is_made_of() {
     }
     fn venues(explain: &EstimateBasis) -> [Venues<'_>; 3] {
         [
-            &explain.price_venues,
-            &explain.volume_venues,
-            &explain.open_interest_venues,
+            &explain.price_exchanges,
+            &explain.volume_exchanges,
+            &explain.open_interest_exchanges,
         ]
         .map(|venues| {
             venues
@@ -386,11 +386,11 @@ fn an_estimate_names_the_exchanges_it_is_made_of() {
             ]
         );
         let pain = explain(&market, &Maxpain::new("BTC", None).unwrap(), None);
-        assert_eq!(pain.price_venues.get("okx"), Some(&pain.bars));
+        assert_eq!(pain.price_exchanges.get("okx"), Some(&pain.bars));
         // It is said beside the reply and is no part of it.
         let text = serde_json::to_value(&map).unwrap();
-        assert_eq!(text["priceVenues"], serde_json::json!({"binance": 288}));
-        assert_eq!(text["openInterestVenues"]["okx"], 288);
+        assert_eq!(text["priceExchanges"], serde_json::json!({"binance": 288}));
+        assert_eq!(text["openInterestExchanges"]["okx"], 288);
     }
 }
 

@@ -43,13 +43,13 @@ def cost(double: Path, ears: int, rate: int, seconds: float) -> Cost:
     """Listen for so long to so many liquidations a second, over all venues."""
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder) / "settings.toml"
-        asked = [double, "--venues", VENUES, "--rate", str(rate), "--no-limits", "--settings", file]
+        asked = [double, "--exchanges", VENUES, "--rate", str(rate), "--no-limits", "--settings", file]
         with subprocess.Popen(asked, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as exchanges:
             assert exchanges.stdout is not None
             json.loads(exchanges.stdout.readline())
             file.write_text(SETTINGS.format(ears=ears) + file.read_text(encoding="utf-8"), encoding="utf-8")
             archive = Path(folder) / "archive"
-            command = [sys.executable, "-m", "liqdata", "collect", archive, "--venues", VENUES, "--settings", file]
+            command = [sys.executable, "-m", "liqdata", "collect", archive, "--exchanges", VENUES, "--settings", file]
             with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as collector:
                 process = psutil.Process(collector.pid)
                 time.sleep(WARM)

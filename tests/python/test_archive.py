@@ -72,12 +72,12 @@ def test_an_archive_answers_as_tables_of_the_same_rows_do(market, tables):
 
 def test_an_estimate_names_the_exchanges_it_is_made_of(market, tables):
     explain = market.heatmap("BTC").meta["explain"]
-    assert explain["priceVenues"] == explain["volumeVenues"] == {"binance": explain["bars"]}
-    assert set(explain["openInterestVenues"]) == {row["exchange"] for row in market.open_interest("BTC")}
+    assert explain["priceExchanges"] == explain["volumeExchanges"] == {"binance": explain["bars"]}
+    assert set(explain["openInterestExchanges"]) == {row["exchange"] for row in market.open_interest("BTC")}
     assert "price of binance" in repr(market.heatmap("BTC"))
     assert "volume" in market.liqmap("BTC")._repr_html_()
     # Bars of a table name no exchange.
-    assert "priceVenues" not in liqdata.Market(**tables).heatmap("BTC").meta["explain"]
+    assert "priceExchanges" not in liqdata.Market(**tables).heatmap("BTC").meta["explain"]
 
 
 def test_maps_are_told_as_they_were_served(folder):

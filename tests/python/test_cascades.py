@@ -126,7 +126,7 @@ def plainly(tables, gap, least, stretch, wanted=lambda _: True):
                 "side": side,
                 "usd": sum(row["value_usd"] for row in run),
                 "cnt": len(run),
-                "venues": len({row["exchange"] for row in run}),
+                "exchanges": len({row["exchange"] for row in run}),
                 "largest_usd": max(row["value_usd"] for row in run),
             }
             for side, run in runs
@@ -222,7 +222,7 @@ def test_an_event_of_one_side_does_not_join_that_of_the_other():
         )
     ]
     found = liqdata.Market(samples.columns(rows)).cascades()
-    told = [(row["start"] - NOW, row["end"] - NOW, row["usd"], row["cnt"], row["venues"]) for row in found]
+    told = [(row["start"] - NOW, row["end"] - NOW, row["usd"], row["cnt"], row["exchanges"]) for row in found]
     assert told == [(0, MINUTE, 110_000, 2, 2), (2 * MINUTE + 1, 2 * MINUTE + 1, 100_000, 1, 1)]
     assert found[1]["percentile_7d"] == 0.0
     assert found[0]["percentile_7d"] is None

@@ -19,7 +19,7 @@ def run(capsys, *arguments):
 
 
 def test_an_unknown_venue_is_named_with_those_that_are_allowed(capsys, tmp_path):
-    code, _, err = run(capsys, "collect", str(tmp_path / "archive"), "--venues", "mtgox")
+    code, _, err = run(capsys, "collect", str(tmp_path / "archive"), "--exchanges", "mtgox")
     assert code == cli.USAGE
     assert "mtgox" in err
     assert "binance, bybit, okx" in err
@@ -47,7 +47,7 @@ def test_a_setting_that_cannot_be_used_is_named(capsys, tmp_path):
 def test_a_bad_query_carries_its_parameter(tmp_path):
     with pytest.raises(BadQuery) as raised:
         _core.Collector(tmp_path / "archive", ["nowhere"], [], "", once=False)
-    assert raised.value.parameter == "venues"
+    assert raised.value.parameter == "exchanges"
 
 
 def test_a_second_writer_is_told_who_writes(tmp_path, nowhere):
@@ -59,7 +59,7 @@ def test_a_second_writer_is_told_who_writes(tmp_path, nowhere):
     finally:
         first.stop()
     assert first.closed
-    assert first.status()["venues"][0]["state"] == "stopped"
+    assert first.status()["exchanges"][0]["state"] == "stopped"
     first.stop()
 
 
@@ -85,7 +85,7 @@ assert os.read(told, 100) == b"let go"
 assert os.waitpid(child, 0) == (child, 0)
 # The parent's collects on.
 assert not collector.closed
-assert collector.status()["venues"][0]["exchange"] == "okx"
+assert collector.status()["exchanges"][0]["exchange"] == "okx"
 collector.stop()
 # Nobody else holds the archive.
 _core.ArchiveWriter(sys.argv[1]).close()
@@ -103,7 +103,7 @@ def test_asking_for_the_past_ends_by_itself_even_where_nobody_answers(capsys, tm
     file = tmp_path / "settings.toml"
     file.write_text(nowhere)
     archive = str(tmp_path / "archive")
-    code, out, err = run(capsys, "collect", archive, "--venues", "okx", "--once", "--settings", str(file))
+    code, out, err = run(capsys, "collect", archive, "--exchanges", "okx", "--once", "--settings", str(file))
     assert code == cli.FAILED
     assert "no exchange answered: okx: " in err
     assert "kept 0 orders" in out
@@ -115,7 +115,7 @@ def test_a_signal_ends_it_gracefully(tmp_path, nowhere, number):
     file = tmp_path / "settings.toml"
     file.write_text(nowhere)
     archive = tmp_path / "archive"
-    command = [sys.executable, "-m", "liqdata", "collect", str(archive), "--venues", "okx", "--settings", str(file)]
+    command = [sys.executable, "-m", "liqdata", "collect", str(archive), "--exchanges", "okx", "--settings", str(file)]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
         # The first lines are printed once it runs.
         line = process.stdout.readline()
@@ -149,7 +149,7 @@ def test_a_flood_of_troubles_is_a_line_at_once_and_one_a_minute(capsys, monkeypa
         "troubles": 0,
         "connected_share": None,
     }
-    status = {"at": 0, "venues": [venue], "orders": 0, "bars": 0, "open_interest": 0, "waiting": 0, "trouble": None}
+    status = {"at": 0, "exchanges": [venue], "orders": 0, "bars": 0, "open_interest": 0, "waiting": 0, "trouble": None}
     status["raw"] = {"trouble": None}
     lines = _collect._Lines()
 
@@ -187,7 +187,7 @@ def test_a_screen_has_a_line_for_every_exchange_and_says_what_is_not_covered(cap
     }
     okx = venue | {"exchange": "okx", "state": "live", "events": 7, "uncovered_count": 2}
     gate = venue | {"exchange": "gate", "state": "down", "trouble": "socket: no pong"}
-    status = {"at": 0, "venues": [okx, gate], "orders": 7, "bars": 0, "open_interest": 0, "waiting": 0, "trouble": None}
+    status = {"at": 0, "exchanges": [okx, gate], "orders": 7, "bars": 0, "open_interest": 0, "waiting": 0, "trouble": None}
     status["raw"] = {"trouble": None}
     status["positions"] = {"positions": 1234, "snapshots": 2, "trouble": "the tape was lost"}
     console.print(_collect._table(status))
@@ -242,13 +242,13 @@ def test_days_that_are_over_go_to_files_at_the_start(capsys, tmp_path, nowhere):
     writer.append(orders, None, None)
     writer.close()
     assert not list(archive.glob("orders/**/*.parquet"))
-    code, _, _ = run(capsys, "collect", str(archive), "--venues", "okx", "--once", "--settings", str(file))
+    code, _, _ = run(capsys, "collect", str(archive), "--exchanges", "okx", "--once", "--settings", str(file))
     assert code == cli.FAILED  # nobody answers; what was kept is filed all the same
     assert len(list(archive.glob("orders/**/*.parquet"))) == 1
     assert len(list(liqdata.open(archive).iter_orders())) == 1
 
 
-@pytest.mark.parametrize("option", ["venues", "symbols"])
+@pytest.mark.parametrize("option", ["exchanges", "symbols"])
 def test_an_option_that_names_nothing_does_not_mean_all(capsys, tmp_path, option):
     code, _, err = run(capsys, "collect", str(tmp_path / "archive"), f"--{option}", " , ")
     assert code == 2
@@ -267,7 +267,7 @@ def test_it_goes_on_where_nobody_reads_its_lines(tmp_path, nowhere):
     file = tmp_path / "settings.toml"
     file.write_text(nowhere)
     archive = tmp_path / "archive"
-    command = [sys.executable, "-m", "liqdata", "collect", str(archive), "--venues", "okx", "--settings", str(file)]
+    command = [sys.executable, "-m", "liqdata", "collect", str(archive), "--exchanges", "okx", "--settings", str(file)]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
         assert "okx" in process.stdout.readline()
         process.stdout.close()

@@ -27,7 +27,7 @@ needs_double = pytest.mark.skipif(not DOUBLE.exists(), reason="the exchange doub
 @contextmanager
 def exchanges(file, *venues):
     """Doubles of exchanges, and the function that tells them what to do."""
-    command = [str(DOUBLE), "--venues", ",".join(venues), "--settings", str(file), "--no-limits"]
+    command = [str(DOUBLE), "--exchanges", ",".join(venues), "--settings", str(file), "--no-limits"]
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
         process.stdout.readline()
 
@@ -47,7 +47,7 @@ def told(rows):
 def live(collector):
     """Wait until every venue is live."""
     for _ in range(1200):
-        if all(venue["state"] == "live" for venue in collector.status()["venues"]):
+        if all(venue["state"] == "live" for venue in collector.status()["exchanges"]):
             return
         assert not collector.wait(0.05)
     pytest.fail(repr(collector))
@@ -59,7 +59,7 @@ def test_what_exchanges_tell_is_in_the_market_while_the_block_goes_on_and_in_the
     archive = tmp_path / "archive"
     with exchanges(settings, "okx", "bybit") as tell:
         shape = tomllib.loads(settings.read_text()) | {"coins": []}
-        with liqdata.collect(archive, venues=["okx", "bybit"], settings=shape) as collector:
+        with liqdata.collect(archive, exchanges=["okx", "bybit"], settings=shape) as collector:
             market = collector.market()
             live(collector)
             assert repr(collector) == f"Collector({str(archive)!r}, at work, 2 of 2 venues live, 0 orders kept)"
@@ -72,7 +72,7 @@ def test_what_exchanges_tell_is_in_the_market_while_the_block_goes_on_and_in_the
     assert repr(collector) == f"Collector({str(archive)!r}, closed, {len(happened)} orders kept)"
     status = collector.status()
     assert status["orders"] == len(happened)
-    assert {venue["state"] for venue in status["venues"]} == {"stopped"}
+    assert {venue["state"] for venue in status["exchanges"]} == {"stopped"}
     assert told(market.iter_orders()) == told(happened)  # a market outlives the collector that it was of
     with pytest.raises(RuntimeError, match=r"liqdata\.open"):
         collector.market()
@@ -85,7 +85,7 @@ def test_the_past_alone_is_waited_for(tmp_path):
     settings = tmp_path / "settings.toml"
     with (
         exchanges(settings, "okx"),
-        liqdata.collect(tmp_path / "archive", venues="okx", coins="BTC", settings=settings, once=True) as collector,
+        liqdata.collect(tmp_path / "archive", exchanges="okx", coins="BTC", settings=settings, once=True) as collector,
     ):
         assert collector.wait(120)
         assert collector.status()["bars"] > 0
@@ -94,14 +94,14 @@ def test_the_past_alone_is_waited_for(tmp_path):
 
 def test_the_past_that_nobody_tells_is_no_silence(tmp_path, nowhere):
     with (
-        liqdata.collect(tmp_path / "archive", venues="okx", settings=nowhere, once=True) as collector,
+        liqdata.collect(tmp_path / "archive", exchanges="okx", settings=nowhere, once=True) as collector,
         pytest.raises(NoAnswer, match="no exchange answered: okx: "),
     ):
         collector.wait()
 
 
 def test_a_wait_has_an_end_and_so_has_what_is_closed(tmp_path, nowhere):
-    collector = liqdata.collect(tmp_path / "archive", venues="okx", settings=nowhere)
+    collector = liqdata.collect(tmp_path / "archive", exchanges="okx", settings=nowhere)
     assert collector.wait(0.01) is False
     collector.close()
     collector.close()
@@ -112,18 +112,18 @@ def test_settings_come_as_file_text_or_mapping(tmp_path, nowhere):
     file = tmp_path / "settings.toml"
     file.write_text(nowhere)
     for given in (file, str(file), nowhere, tomllib.loads(nowhere)):
-        with liqdata.collect(tmp_path / "archive", venues="okx", settings=given) as collector:
-            assert [venue["exchange"] for venue in collector.status()["venues"]] == ["okx"]
+        with liqdata.collect(tmp_path / "archive", exchanges="okx", settings=given) as collector:
+            assert [venue["exchange"] for venue in collector.status()["exchanges"]] == ["okx"]
 
 
 @pytest.mark.parametrize(
     "given, parameter, words",
     [
-        ({"venues": ["mtgox"]}, "venues", "binance, bybit, okx"),
-        ({"venues": "Hyperliquid"}, "venues", "but positions: positions=True looks at those"),
-        ({"venues": []}, "venues", "names nothing; leave it out to mean all"),
-        ({"venues": [7]}, "venues", "7 is not a name"),
-        ({"venues": 7}, "venues", "a name, or several"),
+        ({"exchanges": ["mtgox"]}, "exchanges", "binance, bybit, okx"),
+        ({"exchanges": "Hyperliquid"}, "exchanges", "but positions: positions=True looks at those"),
+        ({"exchanges": []}, "exchanges", "names nothing; leave it out to mean all"),
+        ({"exchanges": [7]}, "exchanges", "7 is not a name"),
+        ({"exchanges": 7}, "exchanges", "a name, or several"),
         ({"coins": ":/:"}, "coins", '"BTC"'),
         ({"coins": ()}, "coins", "names nothing"),
         ({"positions": 1}, "positions", "allowed: True or False"),
@@ -139,7 +139,7 @@ def test_settings_come_as_file_text_or_mapping(tmp_path, nowhere):
     ],
 )
 def test_what_cannot_be_collected_is_refused_before_anything_is_made(tmp_path, nowhere, given, parameter, words):
-    asked = {"path": tmp_path / "archive", "venues": "okx", "settings": nowhere} | given
+    asked = {"path": tmp_path / "archive", "exchanges": "okx", "settings": nowhere} | given
     with pytest.raises(BadQuery) as raised:
         liqdata.collect(**asked)
     assert raised.value.parameter == parameter
@@ -150,15 +150,15 @@ def test_what_cannot_be_collected_is_refused_before_anything_is_made(tmp_path, n
 def test_a_second_collector_is_told_who_writes(tmp_path, nowhere):
     archive = tmp_path / "archive"
     with (
-        liqdata.collect(archive, venues="okx", settings=nowhere),
+        liqdata.collect(archive, exchanges="okx", settings=nowhere),
         pytest.raises(ArchiveError, match=str(os.getpid())),
     ):
-        liqdata.collect(archive, venues="okx", settings=nowhere)
-    liqdata.collect(archive, venues="okx", settings=nowhere).close()
+        liqdata.collect(archive, exchanges="okx", settings=nowhere)
+    liqdata.collect(archive, exchanges="okx", settings=nowhere).close()
 
 
 def test_it_is_no_thing_to_pickle(tmp_path, nowhere):
-    with liqdata.collect(tmp_path / "archive", venues="okx", settings=nowhere) as collector:
+    with liqdata.collect(tmp_path / "archive", exchanges="okx", settings=nowhere) as collector:
         with pytest.raises(TypeError, match=r"pickle liqdata\.open\("):
             pickle.dumps(collector)
         assert pickle.loads(pickle.dumps(collector.market())).overview()["24h"]["cnt"] == 0
@@ -166,7 +166,7 @@ def test_it_is_no_thing_to_pickle(tmp_path, nowhere):
 
 def test_what_is_dropped_lets_go_of_the_archive(tmp_path, nowhere):
     archive = tmp_path / "archive"
-    collector = liqdata.collect(archive, venues="okx", settings=nowhere)
+    collector = liqdata.collect(archive, exchanges="okx", settings=nowhere)
     del collector
     _core.ArchiveWriter(archive).close()
 
@@ -175,7 +175,7 @@ FORKS = """
 import os, sys
 import liqdata
 
-collector = liqdata.collect(sys.argv[1], venues="okx", settings=sys.argv[2])
+collector = liqdata.collect(sys.argv[1], exchanges="okx", settings=sys.argv[2])
 told, tell = os.pipe()
 child = os.fork()
 if child == 0:
@@ -194,7 +194,7 @@ os.close(tell)
 assert os.read(told, 100) == b"let go"
 assert os.waitpid(child, 0) == (child, 0)
 assert not collector.closed
-assert collector.status()["venues"][0]["exchange"] == "okx"
+assert collector.status()["exchanges"][0]["exchange"] == "okx"
 # Never closed: the end of the process does it.
 """
 
@@ -212,7 +212,7 @@ import sys, time
 import liqdata
 
 try:
-    with liqdata.collect(sys.argv[1], venues="okx", settings=sys.argv[2]) as collector:
+    with liqdata.collect(sys.argv[1], exchanges="okx", settings=sys.argv[2]) as collector:
         print("in the block", flush=True)
         collector.wait()
 except KeyboardInterrupt:
@@ -255,7 +255,7 @@ def test_a_server_tells_how_its_collector_goes_and_another_process_s_by_the_arch
     with exchanges(settings, "okx", "bybit") as tell:
         shape = tomllib.loads(settings.read_text()) | {"coins": []}
         began = time.time()
-        collector = liqdata.collect(archive, venues=["okx", "bybit"], settings=shape)
+        collector = liqdata.collect(archive, exchanges=["okx", "bybit"], settings=shape)
         # One server of the collector's market, one of the archive as any other process has it.
         with (
             collector.market() as market,
@@ -290,8 +290,8 @@ def test_a_server_tells_how_its_collector_goes_and_another_process_s_by_the_arch
             becomes(server.url, rejected, 1, math.inf)
             archived = becomes(beside.url, "liqdata_archive_written", 1)
             assert not [series for series in archived if series.startswith("liqdata_collector_")]
-            assert archived['liqdata_venue_listened_until_timestamp_seconds{exchange="bybit"}'] >= began
-            assert 'liqdata_venue_set_aside{exchange="bybit",reason="unpriced"}' in archived
+            assert archived['liqdata_exchange_listened_until_timestamp_seconds{exchange="bybit"}'] >= began
+            assert 'liqdata_exchange_set_aside{exchange="bybit",reason="unpriced"}' in archived
             collector.close()
             # What fills it has ended, and both say so.
             for url in (server.url, beside.url):

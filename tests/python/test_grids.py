@@ -200,15 +200,15 @@ def test_old_or_partial_open_interest_is_said_at_first_sight():
 def test_the_exchanges_behind_an_estimate_are_named_where_they_are_known():
     explain = {
         "bars": 96,
-        "priceVenues": {"binance": 4, "okx": 92},
-        "volumeVenues": {"binance": 96, "okx": 92},
-        "openInterestVenues": {"okx": 96},
+        "priceExchanges": {"binance": 4, "okx": 92},
+        "volumeExchanges": {"binance": 96, "okx": 92},
+        "openInterestExchanges": {"okx": 96},
     }
     shown = repr(heatmap(meta={"explain": explain}))
     assert "price of okx (92 of 96 bars) + binance (4 of 96 bars)" in shown
     assert "volume of binance + okx (92 of 96 bars), open interest of okx)" in shown
     assert "\n" not in shown
-    page = heatmap(meta={"explain": {**explain, "priceVenues": {"<b>": 96}}})._repr_html_()
+    page = heatmap(meta={"explain": {**explain, "priceExchanges": {"<b>": 96}}})._repr_html_()
     assert "&lt;b&gt;" in page
     assert "open interest" in page
     assert " of binance" not in repr(heatmap(meta={"explain": {"bars": 96}}))

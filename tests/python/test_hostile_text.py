@@ -127,7 +127,7 @@ def test_what_a_venue_says_of_its_trouble_is_one_line_of_the_collectors(capsys):
     out, _ = capsys.readouterr()
     assert out.endswith("\n")
     assert tame(out.removesuffix("\n")), out
-    status = {"venues": [{"exchange": "okx", "trouble": HOSTILE, "uncovered_count": 0, "state": "down"}]}
+    status = {"exchanges": [{"exchange": "okx", "trouble": HOSTILE, "uncovered_count": 0, "state": "down"}]}
     assert tame(_collect._troubles(status))
 
 

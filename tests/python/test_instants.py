@@ -67,7 +67,7 @@ def test_what_an_instant_rests_on_is_told_as_of_it(market):
     ends = [NOW - 3 * HOUR, NOW - 11 * HOUR]
     later, earlier = (found.meta["explain"] for found in market.liqmap("BTC", "all", as_of=ends))
     assert (later["bars"], earlier["bars"]) == (27 * 12, 19 * 12)
-    assert earlier["openInterestVenues"] == {"binance": 19 * 12, "bybit": 19 * 12}
+    assert earlier["openInterestExchanges"] == {"binance": 19 * 12, "bybit": 19 * 12}
     assert later["openInterestAgeMs"] == 0
 
 
@@ -94,7 +94,7 @@ def test_the_ledger_of_an_exchange_is_that_of_its_own_tables():
         assert found == bybit.heatmap("BTC", "all", model)
         assert found != market.heatmap("BTC", "all", model)
         assert found.meta["explain"]["exchange"] == "bybit"
-        assert list(found.meta["explain"]["openInterestVenues"]) == ["bybit"]
+        assert list(found.meta["explain"]["openInterestExchanges"]) == ["bybit"]
         assert market.liqmap("BTC", "7d", model=model, exchange="bybit") == bybit.liqmap("BTC", "7d", model=model)
     ends = [NOW - 3 * HOUR, NOW]
     assert market.liqmap("ETH", "all", model=3, exchange="bybit", as_of=ends) == [

@@ -102,7 +102,7 @@ def test_what_takes_a_name_beside_the_questions_says_the_same(tmp_path):
         (lambda: liqdata.feeds.decode("bnance", "{}"), "exchange", EXCHANGE),
         (lambda: liqdata.symbols.parse("BTCUSDT", exchange="bnance"), "exchange", EXCHANGE),
         (lambda: liqdata.symbols.parse("BTCSUDT"), "symbol", SYMBOL),
-        (lambda: liqdata.collect(tmp_path / "a", venues=["bnance"]), "venues", EXCHANGE),
+        (lambda: liqdata.collect(tmp_path / "a", exchanges=["bnance"]), "exchanges", EXCHANGE),
         (lambda: liqdata.ingest(tmp_path / "b", orders=TABLE | {"exchange": ["bnance"]}), "orders", EXCHANGE),
         (lambda: liqdata.ingest(tmp_path / "b", bars={"symbol": ["BTC"]}, exchange="bnance"), "exchange", EXCHANGE),
     ]:
@@ -137,7 +137,7 @@ def test_a_service_says_it_to_whoever_asks(demo, query, meant):
         (["history", "--demo", "--exchange", "bnance"], EXCHANGE),
         (["heatmap", "BTCSUDT", "--demo"], SYMBOL),
         (["cascades", "BTCSUDT", "--demo"], SYMBOL),
-        (["collect", "DIR", "--venues", "bnance"], EXCHANGE),
+        (["collect", "DIR", "--exchanges", "bnance"], EXCHANGE),
         (["ingest", "DIR", __file__, "--exchange", "bnance"], EXCHANGE),
     ],
 )

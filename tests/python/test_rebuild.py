@@ -41,13 +41,13 @@ def test_what_came_without_frames_stays_as_it_is(folder, capsys):
     }
     with liqdata.open(folder) as market:
         assert market.overview() == before
-    assert cli.main(["rebuild", str(folder), "--from", "2026-11-01", "--venues", "okx,gate", "--dry-run"]) == 0
+    assert cli.main(["rebuild", str(folder), "--from", "2026-11-01", "--exchanges", "okx,gate", "--dry-run"]) == 0
     assert capsys.readouterr().out == "0 frames read: 0 orders the same, 0 corrected, 0 new, 0 gone, if it were done\n"
     assert cli.main(["rebuild", str(folder), "--json"]) == 0
     assert json.loads(capsys.readouterr().out) == asdict(done)
     capsys.readouterr()
     for option, value, said in (
-        ("--venues", "mtgox", 'venues: "mtgox" is not'),
+        ("--exchanges", "mtgox", 'venues: "mtgox" is not'),
         ("--from", "then", "from: 'then' is not an instant"),
         ("--start", "1", "did you mean --from?"),
     ):
@@ -146,7 +146,7 @@ def test_what_is_done_on_this_machine_is_not_done_to_an_address(address, tmp_pat
         "rebuild": liqdata.archive.rebuild,
         "verify": liqdata.archive.verify,
         "ingest": lambda path: liqdata.ingest(path, bars=samples.bars(), exchange="okx"),
-        "collect": lambda path: liqdata.collect(path, venues="okx", once=True),
+        "collect": lambda path: liqdata.collect(path, exchanges="okx", once=True),
     }
     for name, doing in doings.items():
         with pytest.raises(

@@ -348,7 +348,7 @@ KINDS = {
         "numbered": "int?",
         "clock_ahead": "int?",
         "compared_usd": "float",
-        "venue_usd": "float",
+        "exchange_usd": "float",
     },
 }
 PANDAS = {

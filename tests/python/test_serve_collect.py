@@ -41,7 +41,7 @@ def serving(archive, settings, *options):
 @contextmanager
 def exchanges(file, *options):
     """Doubles of two exchanges, and the function that tells them what to do."""
-    command = [str(DOUBLE), "--venues", ",".join(VENUES), "--settings", str(file), *options]
+    command = [str(DOUBLE), "--exchanges", ",".join(VENUES), "--settings", str(file), *options]
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
         process.stdout.readline()
 
@@ -104,7 +104,7 @@ def test_serving_nothing_is_refused(capsys):
     assert "--demo" in err
 
 
-@pytest.mark.parametrize("option", ["--venues", "--symbols", "--settings"])
+@pytest.mark.parametrize("option", ["--exchanges", "--symbols", "--settings"])
 def test_an_option_of_collecting_is_not_passed_over(capsys, tmp_path, option):
     code, _, err = run(capsys, "serve", str(tmp_path), option, "okx")
     assert code == cli.USAGE
@@ -136,7 +136,7 @@ def test_an_archive_that_is_being_written_names_the_writer(capsys, tmp_path):
 
 def test_what_cannot_be_collected_is_refused_before_anything_is_made(capsys, tmp_path):
     archive = tmp_path / "archive"
-    for option, value in (("--venues", "mtgox"), ("--symbols", ":/:")):
+    for option, value in (("--exchanges", "mtgox"), ("--symbols", ":/:")):
         code, _, err = run(capsys, "serve", str(archive), "--collect", option, value)
         assert code == cli.USAGE
         assert value in err
@@ -148,7 +148,7 @@ def test_a_port_that_is_taken_lets_go_of_the_archive(capsys, tmp_path, nowhere, 
     file.write_text(nowhere)
     archive = tmp_path / "archive"
     port = server.url.rpartition(":")[2]
-    options = ("--collect", "--venues", "okx", "--settings", str(file), "--port", port)
+    options = ("--collect", "--exchanges", "okx", "--settings", str(file), "--port", port)
     code, _, err = run(capsys, "serve", str(archive), *options)
     assert code == cli.FAILED
     assert f":{port}" in err
@@ -163,7 +163,7 @@ def test_it_serves_what_is_there_and_ends_when_told(tmp_path, nowhere, number):
     file = tmp_path / "settings.toml"
     file.write_text(nowhere)
     archive = tmp_path / "archive"
-    with serving(archive, file, "--venues", "okx,bybit") as (process, url):
+    with serving(archive, file, "--exchanges", "okx,bybit") as (process, url):
         with liqdata.Client(url) as client:
             assert client.overview()["24h"]["cnt"] == 0
         until(process, ("okx", "bybit"))
@@ -182,7 +182,7 @@ def test_what_happens_is_in_the_stream_in_the_answers_and_on_the_disk(tmp_path):
     archive = tmp_path / "archive"
     with exchanges(file, "--no-limits") as tell:
         file.write_text("coins = []\n" + file.read_text())
-        with serving(archive, file, "--venues", ",".join(VENUES)) as (process, url):
+        with serving(archive, file, "--exchanges", ",".join(VENUES)) as (process, url):
             until(process, [f"{venue} live" for venue in VENUES])
             with liqdata.Client(url) as client, client.stream_orders(last_event_id=newest(url)) as stream:
                 happened, seen = [], []
@@ -207,7 +207,7 @@ def test_the_maps_that_are_served_are_kept_as_they_were(tmp_path):
     served = {}
     with exchanges(file, "--no-limits") as tell:
         file.write_text('coins = ["BTC"]\nhistory_days = 2\n' + file.read_text())
-        with serving(archive, file, "--venues", ",".join(VENUES), "--symbols", "BTC") as (process, url):
+        with serving(archive, file, "--exchanges", ",".join(VENUES), "--symbols", "BTC") as (process, url):
             with liqdata.Client(url) as client:
                 for path in ("liq-heatmap?range=12h", "liq-levels"):
                     served[path] = fetch_estimate(f"{url}/api/{path}")
@@ -222,4 +222,4 @@ def test_the_maps_that_are_served_are_kept_as_they_were(tmp_path):
         replies = {row["reply"] for row in rows}
         assert {row["kind"] for row in rows} == {"heatmap", "levels"}
         assert set(served.values()) <= replies
-        assert set(json.loads(rows[0]["explain"])["priceVenues"]) <= set(VENUES)
+        assert set(json.loads(rows[0]["explain"])["priceExchanges"]) <= set(VENUES)

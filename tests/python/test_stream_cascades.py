@@ -219,7 +219,7 @@ def test_on_the_wire_they_have_a_name_and_orders_have_none(told):
         lines = [reply.readline().decode() for _ in range(8)]
     assert "event: cascade\n" in lines
     data = next(line for line in lines if line.startswith("data: "))
-    assert set(json.loads(data[6:])) >= {"start", "end", "coin", "side", "usd", "cnt", "venues", "largest_usd"}
+    assert set(json.loads(data[6:])) >= {"start", "end", "coin", "side", "usd", "cnt", "exchanges", "largest_usd"}
 
 
 def test_a_place_that_makes_no_sense_is_a_gap(told):

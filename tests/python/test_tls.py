@@ -167,7 +167,7 @@ def trouble_of_a_socket(service, folder):
     try:
         deadline = time.monotonic() + 20
         while time.monotonic() < deadline:
-            trouble = collector.status()["venues"][0]["trouble"] or ""
+            trouble = collector.status()["exchanges"][0]["trouble"] or ""
             if "wss://" in trouble:
                 return trouble
             time.sleep(0.01)

@@ -48,7 +48,7 @@ def test_two_processes_that_collect_and_export_are_one_archive_by_key(s3, wall_c
         settings.write_text("coins = []\nhistory_days = 0\n" + settings.read_text().replace("coins = []\n", ""))
 
         def collect(folder):
-            words = ["collect", folder, "--venues", "okx,bybit", "--settings", settings]
+            words = ["collect", folder, "--exchanges", "okx,bybit", "--settings", settings]
             with (tmp_path / f"{folder.name}.log").open("w") as log:
                 process = subprocess.Popen([*COMMAND, *map(str, words)], stdout=log, stderr=log)
             open_.callback(process.wait, 30)

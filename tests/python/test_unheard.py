@@ -31,7 +31,7 @@ def test_a_collector_that_got_through_to_nobody_and_was_killed_is_told_everywher
     archive = tmp_path / "archive"
     command = [sys.executable, "-m", "liqdata", "collect", str(archive), "--settings", str(file)]
     begun = time.time()
-    with subprocess.Popen([*command, "--venues", "okx,bybit"], stdout=subprocess.PIPE, text=True) as process:
+    with subprocess.Popen([*command, "--exchanges", "okx,bybit"], stdout=subprocess.PIPE, text=True) as process:
         process.stdout.readline()
         deadline = time.monotonic() + 30
         while time.monotonic() < deadline:
@@ -59,8 +59,8 @@ def test_a_collector_that_got_through_to_nobody_and_was_killed_is_told_everywher
             status, page = asked(f"{server.url}/metrics")
             assert status == 200
             for name, value in (("covered_ratio", 0), ("gaps", 1), ("orders", 0)):
-                found = samples(page, f"liqdata_venue_{name}")
-                assert found == [f'liqdata_venue_{name}{{exchange="{venue}"}} {value}' for venue in ("bybit", "okx")]
+                found = samples(page, f"liqdata_exchange_{name}")
+                assert found == [f'liqdata_exchange_{name}{{exchange="{venue}"}} {value}' for venue in ("bybit", "okx")]
             assert samples(page, "liqdata_market_age_seconds") == []
 
 

@@ -84,7 +84,7 @@ def test_an_event_is_shown_when_it_counts_and_when_it_is_over_and_told_once(grow
     )
     assert [(event["state"], event["usd"]) for event in shown[:1]] == [("open", 110_000)]
     assert shown[1]["usd"] == 610_000
-    assert [(event["usd"], event["coin"], event["venues"]) for event in posted] == [("610000", "BTC", 2)]
+    assert [(event["usd"], event["coin"], event["exchanges"]) for event in posted] == [("610000", "BTC", 2)]
     assert said == []
 
 

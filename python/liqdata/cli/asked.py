@@ -111,45 +111,45 @@ def _tells(asked: Asked, answer: Any) -> bool:
 def _say_who(asked: Asked, of: Any, answer: Any) -> None:
     window = asked.arguments.get("range", "24h")
     as_of = {"as_of": asked.arguments["as_of"]} if "as_of" in asked.arguments else {}
-    venues: Collection[CoverageRow] | None = (getattr(answer, "meta", None) or {}).get("coverage")
+    exchanges: Collection[CoverageRow] | None = (getattr(answer, "meta", None) or {}).get("coverage")
     if asked.source.archive is not None:
-        _covered(of.coverage(window, **as_of) if venues is None else venues, window)
+        _covered(of.coverage(window, **as_of) if exchanges is None else exchanges, window)
         return
-    if venues is None:
-        venues = _announced(of, window, as_of)
+    if exchanges is None:
+        exchanges = _announced(of, window, as_of)
     # As of an archive, where the service has a record: one of tables has none.
-    if venues is not None and _recorded(venues):
-        _covered(venues, window)
+    if exchanges is not None and _recorded(exchanges):
+        _covered(exchanges, window)
 
 
 def _announced(service: Any, window: str, as_of: dict[str, Any]) -> Rows[CoverageRow] | None:
     """What a service tells that did not do so beside its answer: one of the contract alone tells nothing."""
     try:
-        venues: Rows[CoverageRow] = service.coverage(window, **as_of)
+        exchanges: Rows[CoverageRow] = service.coverage(window, **as_of)
     except BadQuery:  # it is not announced
         return None
     except LiqdataError as error:
         print(f"who was listened to in the last {window} is not known: {printable(str(error))}", file=sys.stderr)
         return None
-    return venues
+    return exchanges
 
 
-def _recorded(venues: Collection[CoverageRow]) -> bool:
+def _recorded(exchanges: Collection[CoverageRow]) -> bool:
     """Whether there is a record: of tables nobody knows who was listened to."""
-    return not len(venues) or any(venue["connected_share"] is not None for venue in venues)
+    return not len(exchanges) or any(exchange["connected_share"] is not None for exchange in exchanges)
 
 
-def _covered(venues: Collection[CoverageRow], range: str) -> None:
+def _covered(exchanges: Collection[CoverageRow], range: str) -> None:
     """Say beside realised numbers who was listened to; where nobody was, they tell nothing."""
-    heard = _heard(venues)
+    heard = _heard(exchanges)
     if not any(share for _, share in heard):
         raise NoAnswer(f"{_nobody(range)}: these numbers tell nothing")
     shares = ", ".join(f"{exchange} {_share(share)}" for exchange, share in sorted(heard))
     print(printable(f"listened to in the last {range}: {shares}"), file=sys.stderr)
 
 
-def _heard(venues: Collection[CoverageRow]) -> list[tuple[str, float]]:
-    return [(venue["exchange"], venue["connected_share"] or 0.0) for venue in venues]
+def _heard(exchanges: Collection[CoverageRow]) -> list[tuple[str, float]]:
+    return [(exchange["exchange"], exchange["connected_share"] or 0.0) for exchange in exchanges]
 
 
 def _nobody(range: str) -> str:

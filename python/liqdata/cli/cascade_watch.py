@@ -1,6 +1,6 @@
 """Watching cascades: shown as they come, and told to a webhook or a command where they are large.
 
-Whatever a venue or a service says stays data: a command is run without a shell, and gets an event as JSON on its input
+Whatever an exchange or a service says stays data: a command is run without a shell, and gets an event as JSON on its input
 and in its environment. Alerts are told on a thread of their own, so that a slow one keeps nobody waiting and ends
 nothing.
 """

@@ -14,9 +14,9 @@ __all__ = ["Lacking", "lacking", "nearest", "refuse", "told"]
 
 # What the same thing is called elsewhere in the package, and more alike to other options than to what is meant.
 _ELSEWHERE = {
-    "--coins": "--symbols",
-    "--exchange": "--venues",
-    "--exchanges": "--venues",
+    "--symbols": "--coins",
+    "--exchange": "--exchanges",
+    "--venues": "--exchanges",
     "--start": "--from",
     "--end": "--to",
     "--from": "--start",

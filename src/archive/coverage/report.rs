@@ -430,7 +430,7 @@ impl CoverageRecords {
             numbered,
             clock_ahead: measurement(MeasurementKind::ClockAhead),
             compared_usd: usd(MeasurementKind::ComparedCents),
-            venue_usd: usd(MeasurementKind::VenueCents),
+            exchange_usd: usd(MeasurementKind::VenueCents),
         }
     }
 }

@@ -134,6 +134,7 @@ pub struct Status {
     /// When the collector started.
     pub since: Millis,
     /// The exchanges in the order of the plan.
+    #[serde(rename = "exchanges")]
     pub venues: Vec<VenueStatus>,
     /// New orders that are durable.
     pub orders: u64,

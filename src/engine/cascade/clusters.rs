@@ -224,7 +224,7 @@ impl CascadeClusters {
                         side,
                         usd,
                         cnt: cluster.cnt,
-                        venues: cluster.venues.len() as u64,
+                        exchanges: cluster.venues.len() as u64,
                         largest_usd: cluster.largest,
                         price_before: None,
                         price_after: None,

@@ -67,14 +67,14 @@ pub struct EstimateBasis {
     pub gaps: usize,
     /// Number of bars priced by each exchange; empty if the sources of the bars are unknown.
     #[serde(skip_serializing_if = "BarCounts::is_empty")]
-    pub price_venues: BarCounts,
+    pub price_exchanges: BarCounts,
     /// Number of bars that include the volume of each exchange; empty if the sources are unknown.
     #[serde(skip_serializing_if = "BarCounts::is_empty")]
-    pub volume_venues: BarCounts,
+    pub volume_exchanges: BarCounts,
     /// Number of bar closes with open interest of each exchange; 0 if only at the start. Empty without readings and if
     /// readings name no exchange.
     #[serde(skip_serializing_if = "BarCounts::is_empty")]
-    pub open_interest_venues: BarCounts,
+    pub open_interest_exchanges: BarCounts,
     /// Damaged files with data in the time range of the estimate, its fit included.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub damaged: Vec<Damage>,

@@ -381,7 +381,7 @@ impl<'a> ReplayWindow<'a> {
     }
 
     /// Number of bars with open interest of each exchange.
-    fn open_interest_venues(&self, tally: &BarTally<'_>) -> BarCounts {
+    fn open_interest_exchanges(&self, tally: &BarTally<'_>) -> BarCounts {
         let mut venues = tally.fresh.counts();
         if let Some(start) = self.reading_at_start() {
             let mut fresh = self.readings.fresh_from(start);
@@ -428,7 +428,7 @@ impl<'a> ReplayWindow<'a> {
             Model::Exposure => "exposure, USD of open interest",
             Model::Expected => "expected, USD reported",
         };
-        let (price_venues, volume_venues) = self.history.sources.count(bars);
+        let (price_exchanges, volume_exchanges) = self.history.sources.count(bars);
         EstimateBasis {
             closed: end,
             model: self.model.number(),
@@ -460,12 +460,12 @@ impl<'a> ReplayWindow<'a> {
             side_boundaries: Vec::new(),
             fine: None,
             gaps: running.gaps,
-            price_venues,
-            volume_venues,
-            open_interest_venues: if relative {
+            price_exchanges,
+            volume_exchanges,
+            open_interest_exchanges: if relative {
                 BarCounts::new()
             } else {
-                self.open_interest_venues(tally)
+                self.open_interest_exchanges(tally)
             },
         }
     }

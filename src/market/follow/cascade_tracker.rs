@@ -224,7 +224,7 @@ impl CascadeTracker {
                 side: name.1,
                 usd,
                 cnt: run.cnt,
-                venues: run.venues.len() as u64,
+                exchanges: run.venues.len() as u64,
                 largest_usd: run.largest,
                 price_before: None,
                 price_after: None,
@@ -340,7 +340,7 @@ mod tests {
             panic!("{told:?}");
         };
         assert_eq!((*number, row.start.0, row.end.0), (4, 0, 50_000));
-        assert_eq!((row.cnt, row.venues, row.coin.as_str()), (2, 1, "BTC"));
+        assert_eq!((row.cnt, row.exchanges, row.coin.as_str()), (2, 1, "BTC"));
         assert_eq!((row.usd, row.largest_usd), (110.into(), 60.into()));
     }
 

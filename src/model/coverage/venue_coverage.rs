@@ -162,7 +162,7 @@ record! {
         pub compared_usd: Option<f64>,
         /// The exchange's own totals for the same hours and contracts.
         #[unit("USD")]
-        pub venue_usd: Option<f64>,
+        pub exchange_usd: Option<f64>,
     }
 }
 

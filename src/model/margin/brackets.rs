@@ -11,12 +11,12 @@ use crate::model::{Coin, Millis, Side, exchange_name};
 /// Binance's leverage bracket endpoint, as recorded in the freqtrade release of that day.
 const BINANCE: (Millis, &str) = (
     Millis(1_790_640_000_000),
-    "leverage brackets of the venue as recorded by freqtrade 2026.9, 2026-09-29",
+    "leverage brackets of the exchange as recorded by freqtrade 2026.9, 2026-09-29",
 );
 /// Hyperliquid's market list and its documentation of margin tiers.
 const HYPERLIQUID: (Millis, &str) = (
     Millis(1_790_467_200_000),
-    "margin tables of the venue's meta, recorded 2026-09-27; maintenance is half of the initial margin",
+    "margin tables of the exchange's meta, recorded 2026-09-27; maintenance is half of the initial margin",
 );
 
 record! {

@@ -24,7 +24,7 @@ record! {
         /// Number of orders.
         pub cnt: u64,
         /// Number of exchanges with orders in the event.
-        pub venues: u64,
+        pub exchanges: u64,
         /// USD of the largest order.
         #[unit("USD")]
         pub largest_usd: Decimal,

@@ -94,12 +94,12 @@ impl Collector {
 #[pymethods]
 impl Collector {
     #[new]
-    #[pyo3(signature = (archive, venues, coins, settings, once, json=false, positions=false))]
+    #[pyo3(signature = (archive, exchanges, coins, settings, once, json=false, positions=false))]
     #[expect(clippy::too_many_arguments, reason = "each is one of a plan's")]
     fn new(
         py: Python<'_>,
         archive: std::path::PathBuf,
-        venues: Vec<String>,
+        exchanges: Vec<String>,
         coins: Vec<String>,
         settings: &str,
         once: bool,
@@ -114,7 +114,7 @@ impl Collector {
         let settings = settings.map_err(|fault| raised(py, CollectError::Settings(fault)))?;
         let maps_bytes = settings.maps_bytes;
         let plan = CollectPlan {
-            venues,
+            venues: exchanges,
             coins,
             positions,
             once,
@@ -262,7 +262,7 @@ fn raised(py: Python<'_>, fault: CollectError) -> PyErr {
     match fault {
         CollectError::Archive(fault) => error::archive(py, &fault),
         CollectError::Settings(_) => error::bad_query_said(py, "settings", &message),
-        CollectError::Venue(_) => error::bad_query_said(py, "venues", &message),
+        CollectError::Venue(_) => error::bad_query_said(py, "exchanges", &message),
         CollectError::Coin { .. } => error::bad_query_said(py, "symbols", &message),
         _ => PyOSError::new_err(message),
     }

@@ -13,20 +13,20 @@ use crate::python::runtime::logs;
 
 /// Compares or replaces orders by decoding stored frames again. Calls `seen` with the bytes read and the total.
 #[pyfunction]
-#[pyo3(signature = (path, start, end, venues, dry_run, seen=None))]
+#[pyo3(signature = (path, start, end, exchanges, dry_run, seen=None))]
 pub(crate) fn rebuild(
     py: Python<'_>,
     path: PathBuf,
     start: Option<i64>,
     end: Option<i64>,
-    venues: Vec<String>,
+    exchanges: Vec<String>,
     dry_run: bool,
     seen: Option<Py<PyAny>>,
 ) -> PyResult<Bound<'_, PyDict>> {
     let again = RebuildOptions {
         start: start.map(Millis),
         end: end.map(Millis),
-        venues,
+        venues: exchanges,
         dry_run,
     };
     let (done, raised) = py.detach(move || {

@@ -204,13 +204,13 @@ impl Page {
         );
         let of_day = [
             (
-                "liqdata_venue_covered_ratio",
+                "liqdata_exchange_covered_ratio",
                 "Covered share of the last 24 hours, for exchanges with a coverage record.",
             ),
-            ("liqdata_venue_gaps", "Known gaps within the last 24 hours."),
-            ("liqdata_venue_orders", "Orders of the last 24 hours."),
+            ("liqdata_exchange_gaps", "Known gaps within the last 24 hours."),
+            ("liqdata_exchange_orders", "Orders of the last 24 hours."),
             (
-                "liqdata_venue_last_order_timestamp_seconds",
+                "liqdata_exchange_last_order_timestamp_seconds",
                 "Exchange time of the last order.",
             ),
         ];
@@ -245,7 +245,7 @@ impl Page {
         if let Some(written) = state.written {
             self.sample(name, &[], u8::from(written));
         }
-        let name = "liqdata_venue_listened_until_timestamp_seconds";
+        let name = "liqdata_exchange_listened_until_timestamp_seconds";
         self.metric(
             name,
             "gauge",
@@ -254,7 +254,7 @@ impl Page {
         for (exchange, until) in &state.listened_until {
             self.sample(name, &[("exchange", exchange)], seconds(until.0));
         }
-        let name = "liqdata_venue_set_aside";
+        let name = "liqdata_exchange_set_aside";
         self.metric(
             name,
             "gauge",

@@ -243,7 +243,7 @@ async fn the_venues_of_an_archive_are_told_to_many_who_scrape_at_once() {
     for page in &pages {
         let venues: Vec<&String> = page
             .keys()
-            .filter(|series| series.starts_with("liqdata_venue_orders{"))
+            .filter(|series| series.starts_with("liqdata_exchange_orders{"))
             .collect();
         assert!(!venues.is_empty());
         assert_eq!(page.get("liqdata_market_readable"), Some(&1.0));

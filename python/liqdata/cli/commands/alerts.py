@@ -61,7 +61,7 @@ def _watch(**given: Any) -> None:
         else:
             line = (
                 f"{cell('timestamp', event['start'])}  {cell('coin', event['coin']):<8} {event['side']:<5} "
-                f"{amount(event['usd']):>7}  {event['cnt']} orders, {event['venues']} exchanges, {event['state']}"
+                f"{amount(event['usd']):>7}  {event['cnt']} orders, {event['exchanges']} exchanges, {event['state']}"
             )
         print(printable(line), flush=True)
 

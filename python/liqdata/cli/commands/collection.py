@@ -28,21 +28,21 @@ def options() -> list[click.Parameter]:
     return [
         flag("--positions", help="Look at the positions of the largest and most active accounts of Hyperliquid, too."),
         option(
-            "--venues",
+            "--exchanges",
             type=Names(),
             metavar="NAMES",
             help="Exchanges to collect, such as binance,bybit.  [default: all]",
         ),
         option(
-            "--symbols", type=Names(), metavar="COINS", help="Coins to collect, such as BTC,ETH.  [default: all orders]"
+            "--coins", type=Names(), metavar="COINS", help="Coins to collect, such as BTC,ETH.  [default: all orders]"
         ),
         option("--settings", type=File(), metavar="FILE", help="Hosts, paths and times of collecting, as TOML."),
     ]
 
 
-def plan(venues: list[str] | None, symbols: list[str] | None, settings: Path | None) -> dict[str, Any]:
+def plan(exchanges: list[str] | None, coins: list[str] | None, settings: Path | None) -> dict[str, Any]:
     """What the options say."""
-    return {"venues": venues or [], "coins": symbols or [], "settings": "" if settings is None else _read(settings)}
+    return {"exchanges": exchanges or [], "coins": coins or [], "settings": "" if settings is None else _read(settings)}
 
 
 def _collect(
@@ -50,8 +50,8 @@ def _collect(
     archive: Path,
     once: bool,
     positions: bool,
-    venues: list[str] | None,
-    symbols: list[str] | None,
+    exchanges: list[str] | None,
+    coins: list[str] | None,
     settings: Path | None,
 ) -> None:
     from liqdata.cli.output.collect_screen import collect
@@ -59,7 +59,7 @@ def _collect(
     if positions and once:
         msg = "positions: their past is not told; allowed: --positions without --once"
         raise BadQuery(msg, parameter="positions")
-    collect(archive, **plan(venues, symbols, settings), once=once, positions=positions)
+    collect(archive, **plan(exchanges, coins, settings), once=once, positions=positions)
 
 
 def _read(file: Path) -> str:

@@ -29,7 +29,7 @@ def command(name: str, sentence: str) -> Command:
             click.Argument(["archive"], type=Folder(), metavar="DIR"),
             option("--from", "start", metavar="WHEN", help="Only what was received from this instant on."),
             option("--to", "end", metavar="WHEN", help="Only what was received before this instant."),
-            option("--venues", type=Names(), metavar="NAMES", help="Exchanges, such as binance,bybit.  [default: all]"),
+            option("--exchanges", type=Names(), metavar="NAMES", help="Exchanges, such as binance,bybit.  [default: all]"),
             flag("--dry-run", help="Change nothing, and only say what would change."),
             flag("--json", help="Print JSON."),
         ],
@@ -37,15 +37,15 @@ def command(name: str, sentence: str) -> Command:
 
 
 def _rebuild(
-    *, archive: Path, start: str | None, end: str | None, venues: list[str] | None, dry_run: bool, json: bool
+    *, archive: Path, start: str | None, end: str | None, exchanges: list[str] | None, dry_run: bool, json: bool
 ) -> None:
     from liqdata.archive import rebuild
 
     shown = find_spec("tqdm") is not None
     try:
-        done = rebuild(archive, start=start, end=end, exchange=venues, dry_run=dry_run, progress=shown)
+        done = rebuild(archive, start=start, end=end, exchange=exchanges, dry_run=dry_run, progress=shown)
     except BadQuery as error:
-        option = {"start": "from", "end": "to", "exchange": "venues"}.get(error.parameter or "")
+        option = {"start": "from", "end": "to", "exchange": "exchanges"}.get(error.parameter or "")
         what, colon, why = str(error).partition(":")
         if option is None or what != error.parameter:
             raise

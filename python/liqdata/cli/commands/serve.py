@@ -98,7 +98,7 @@ def _serve(**given: Any) -> None:
     if given["collect"]:
         from liqdata.cli.output.collect_screen import serve as collect_and_serve
 
-        plan = collection.plan(*(given[name] for name in ("venues", "symbols", "settings")))
+        plan = collection.plan(*(given[name] for name in ("exchanges", "coins", "settings")))
         collect_and_serve(archive, **plan, positions=given["positions"], served=served)
         return
     made = demo(seed=given["seed"] or 0, progress=delayed_bar("demo", " bars")) if archive is None else open(archive)
@@ -149,7 +149,7 @@ def _check(given: dict[str, Any]) -> None:
         refuse(f"--collect: {what}; name the folder of an archive: liqdata serve DIR --collect", "collect")
     if archive is None and not given["demo"]:
         refuse("nothing to serve: name the folder of an archive, or say --demo for a simulated market", "archive")
-    for name in ("positions", "venues", "symbols", "settings"):
+    for name in ("positions", "exchanges", "coins", "settings"):
         if given[name] and not given["collect"]:
             refuse(f"--{name}: says what to collect; say --collect, too", name)
     if given["seed"] is not None and not given["demo"]:

@@ -44,7 +44,7 @@ COVERED = (
 def collect(
     archive: Path,
     *,
-    venues: Sequence[str],
+    exchanges: Sequence[str],
     coins: Sequence[str],
     settings: str,
     once: bool,
@@ -57,7 +57,7 @@ def collect(
     ----------
     archive : path
         Its folder; made where it is missing.
-    venues : sequence of str
+    exchanges : sequence of str
         Exchanges by name; none means all.
     coins : sequence of str
         Coins whose orders, bars and open interest are kept; none means all orders.
@@ -76,7 +76,7 @@ def collect(
         If only the past was asked for and an exchange told nothing; what the others told is kept.
     """
     with _until_told() as enough:
-        collector = _begin(archive, venues, coins, settings, once=once, positions=positions)
+        collector = _begin(archive, exchanges, coins, settings, once=once, positions=positions)
         try:
             status = _watch(collector, enough, once=once, screen=screen)
         finally:
@@ -88,7 +88,7 @@ def collect(
 def serve(
     archive: Path,
     *,
-    venues: Sequence[str],
+    exchanges: Sequence[str],
     coins: Sequence[str],
     settings: str,
     positions: bool = False,
@@ -104,7 +104,7 @@ def serve(
     ----------
     archive : path
         Its folder; made where it is missing.
-    venues, coins, settings, positions
+    exchanges, coins, settings, positions
         As of :func:`collect`.
     served : dict
         How to serve it: arguments of :func:`liqdata.serve`.
@@ -112,7 +112,7 @@ def serve(
         As of :func:`collect`.
     """
     with _until_told() as enough:
-        collector = _begin(archive, venues, coins, settings, once=False, positions=positions)
+        collector = _begin(archive, exchanges, coins, settings, once=False, positions=positions)
         try:
             with collected(collector, archive) as market, server_of(market, **served) as server:
                 print(server.url, flush=True)
@@ -123,12 +123,12 @@ def serve(
 
 
 def _begin(
-    archive: Path, venues: Sequence[str], coins: Sequence[str], settings: str, *, once: bool, positions: bool
+    archive: Path, exchanges: Sequence[str], coins: Sequence[str], settings: str, *, once: bool, positions: bool
 ) -> _core.Collector:
     try:
-        return _core.Collector(to_be_made(str(archive)), list(venues), list(coins), settings, once, positions=positions)
+        return _core.Collector(to_be_made(str(archive)), list(exchanges), list(coins), settings, once, positions=positions)
     except BadQuery as error:
-        raise with_hyperliquid_hint(error, venues, "--positions") from None
+        raise with_hyperliquid_hint(error, exchanges, "--positions") from None
 
 
 @contextmanager
@@ -199,12 +199,12 @@ def _table(status: dict[str, Any]) -> Any:
     table = Table(title=_summary(status), title_justify="left", caption=Text(_troubles(status)), caption_justify="left")
     for name in COLUMNS:
         table.add_column(name, justify="left" if name in {"exchange", "state"} else "right")
-    for venue in status["venues"]:
-        state = venue["state"]
+    for exchange in status["exchanges"]:
+        state = exchange["state"]
         table.add_row(
-            venue["exchange"],
+            exchange["exchange"],
             f"[{colours.get(state, '')}]{state}[/]",
-            *(_cells(venue, status["at"])),
+            *(_cells(exchange, status["at"])),
             end_section=False,
         )
     return table
@@ -216,37 +216,37 @@ def _covered_table(status: dict[str, Any]) -> Any:
     table = Table(title="covered and recovered: of 24 hours; counts: since the start", title_justify="left")
     for name in COVERED:
         table.add_column(name, justify="left" if name in {"exchange", "tells"} else "right")
-    for venue in status["venues"]:
-        table.add_row(venue["exchange"], *_covered(venue))
+    for exchange in status["exchanges"]:
+        table.add_row(exchange["exchange"], *_covered(exchange))
     return table
 
 
-def _covered(venue: dict[str, Any]) -> list[str]:
-    share, known = venue["connected_share"], venue["completeness"]
-    topics, ahead = venue["topics"], venue["clock_ahead"]
+def _covered(exchange: dict[str, Any]) -> list[str]:
+    share, known = exchange["connected_share"], exchange["completeness"]
+    topics, ahead = exchange["topics"], exchange["clock_ahead"]
     return [
         "–" if share is None else f"{int(share * 1000) / 10:.1f} %",  # never rounded up to all of it
-        f"{venue['sockets']}/{venue['sockets_wanted']}" if venue["sockets_wanted"] else "–",
-        f"{topics - venue['uncovered_count']}/{topics}" if topics else "–",
-        "–" if known is None else known if known == "unknown" else f"{known}, {venue['known_by']}",
-        "–" if venue["recovered"] is None else f"{venue['recovered']:,}",
-        f"{venue['unpriced']:,}",
-        f"{venue['quarantined']:,}",
-        f"{venue['holes']:,}" if venue["numbered"] or venue["holes"] else "–",
+        f"{exchange['sockets']}/{exchange['sockets_wanted']}" if exchange["sockets_wanted"] else "–",
+        f"{topics - exchange['uncovered_count']}/{topics}" if topics else "–",
+        "–" if known is None else known if known == "unknown" else f"{known}, {exchange['known_by']}",
+        "–" if exchange["recovered"] is None else f"{exchange['recovered']:,}",
+        f"{exchange['unpriced']:,}",
+        f"{exchange['quarantined']:,}",
+        f"{exchange['holes']:,}" if exchange["numbered"] or exchange["holes"] else "–",
         "–" if ahead is None else f"{ahead:+,} ms",
     ]
 
 
-def _cells(venue: dict[str, Any], now: int) -> list[str]:
-    past = f"{venue['asked']}/{venue['to_ask']}" if venue["asked"] < venue["to_ask"] else "–"
+def _cells(exchange: dict[str, Any], now: int) -> list[str]:
+    past = f"{exchange['asked']}/{exchange['to_ask']}" if exchange["asked"] < exchange["to_ask"] else "–"
     return [
-        f"{venue['events_per_minute']:,}",
-        f"{venue['events']:,}",
-        _ago(venue["last_event"], now),
-        "–" if venue["lag"] is None else f"{venue['lag']:,} ms",
-        f"{venue['gaps']:,}",
-        f"{venue['rejected']:,}",
-        f"{venue['held']:,}",
+        f"{exchange['events_per_minute']:,}",
+        f"{exchange['events']:,}",
+        _ago(exchange["last_event"], now),
+        "–" if exchange["lag"] is None else f"{exchange['lag']:,} ms",
+        f"{exchange['gaps']:,}",
+        f"{exchange['rejected']:,}",
+        f"{exchange['held']:,}",
         past,
     ]
 
@@ -278,18 +278,18 @@ def _summary(status: dict[str, Any]) -> str:
 
 def _troubles(status: dict[str, Any]) -> str:
     lines = []
-    for venue in status["venues"]:
-        if venue["trouble"]:
-            lines.append(printable(f"{venue['exchange']}: {venue['trouble']}"))
-        if venue["uncovered_count"] and venue["state"] != "starting":
-            lines.append(f"{venue['exchange']}: {venue['uncovered_count']} topics not covered")
+    for exchange in status["exchanges"]:
+        if exchange["trouble"]:
+            lines.append(printable(f"{exchange['exchange']}: {exchange['trouble']}"))
+        if exchange["uncovered_count"] and exchange["state"] != "starting":
+            lines.append(f"{exchange['exchange']}: {exchange['uncovered_count']} topics not covered")
     if "positions" in status and status["positions"]["trouble"]:
         lines.append(printable(f"positions: {status['positions']['trouble']}"))
     return "\n".join(lines)
 
 
 class _Lines:
-    """A line for every venue whose state has changed or that has a new kind of trouble, and for all once a minute.
+    """A line for every exchange whose state has changed or that has a new kind of trouble, and for all once a minute.
 
     Further troubles of a kind are only counted until the minute is over.
     """
@@ -305,35 +305,35 @@ class _Lines:
         if due:
             self._due = time.monotonic() + LINE
             self._kinds.clear()
-        for venue in status["venues"]:
-            name, state, trouble = venue["exchange"], venue["state"], venue["trouble"]
+        for exchange in status["exchanges"]:
+            name, state, trouble = exchange["exchange"], exchange["state"], exchange["trouble"]
             kind = (name, trouble.partition(": ")[0]) if trouble else None
             if not due and self._states.get(name) == state and (kind is None or kind in self._kinds):
                 continue
             self._states[name] = state
             if kind is not None:
                 self._kinds.add(kind)
-            told = zip(COLUMNS[2:], _cells(venue, status["at"]), strict=True)
+            told = zip(COLUMNS[2:], _cells(exchange, status["at"]), strict=True)
             words = " · ".join(f"{column} {value}" for column, value in told)
             said = f" · {trouble}" if trouble else ""
-            more = venue["troubles"] - self._counts.get(name, 0) - 1
-            self._counts[name] = venue["troubles"]
+            more = exchange["troubles"] - self._counts.get(name, 0) - 1
+            self._counts[name] = exchange["troubles"]
             if more > 0:
                 said += f" (… {more:,} more)"
             _say(f"{_clock(status['at'])} {name} {state} · {words}{said}")
         if due:
-            for venue in status["venues"]:
-                if venue["connected_share"] is not None:
-                    told = zip(COVERED[1:], _covered(venue), strict=True)
+            for exchange in status["exchanges"]:
+                if exchange["connected_share"] is not None:
+                    told = zip(COVERED[1:], _covered(exchange), strict=True)
                     words = " · ".join(f"{column} {value}" for column, value in told)
-                    _say(f"{_clock(status['at'])} {venue['exchange']} in 24 h · {words}")
+                    _say(f"{_clock(status['at'])} {exchange['exchange']} in 24 h · {words}")
             _say(f"{_clock(status['at'])} {_summary(status)}")
 
 
 def _say(line: str) -> None:
     """Print a line; where nobody reads any more, this and all that follows goes nowhere, and the collecting goes on."""
     try:
-        # What a venue said of its trouble stands in it.
+        # What an exchange said of its trouble stands in it.
         print(printable(line), flush=True)
     except BrokenPipeError:
         nowhere = os.open(os.devnull, os.O_WRONLY)

@@ -106,14 +106,14 @@ def _readings(value: Any, symbol: str, bars: Bars) -> Floats:
     at, level = data.instants("timestamp"), data.floats(name, least=0.0)
     if name == "open_interest_usd":
         level = level / bars.closed(at)
-    venues = np.asarray(list(map(str, data.cells("exchange"))) if "exchange" in data else [""] * len(at), dtype=object)
+    exchanges = np.asarray(list(map(str, data.cells("exchange"))) if "exchange" in data else [""] * len(at), dtype=object)
     chosen = mine(data, symbol)
     if chosen is not None:
-        at, level, venues = at[chosen], level[chosen], venues[chosen]
+        at, level, exchanges = at[chosen], level[chosen], exchanges[chosen]
     closes: Millis = bars.start + bars.interval * (np.arange(len(bars.close), dtype=np.int64) + 1)
     total, known = np.zeros(len(closes)), np.zeros(len(closes), dtype=bool)
-    for venue in dict.fromkeys(venues.tolist()):
-        rows = np.flatnonzero(venues == venue)
+    for exchange in dict.fromkeys(exchanges.tolist()):
+        rows = np.flatnonzero(exchanges == exchange)
         rows = rows[np.argsort(at[rows], kind="stable")]
         place = np.searchsorted(at[rows], closes, side="right") - 1
         there = (place >= 0) & (closes - at[rows][place] <= _FRESH) & np.isfinite(level[rows][place])
