@@ -71,13 +71,13 @@ impl fmt::Display for Extension {
 impl EndpointEntry {
     /// Whether `parameter` is asked of a service only that says it has it.
     #[must_use]
-    pub fn is_beside(&self, parameter: &str) -> bool {
+    pub fn is_extension(&self, parameter: &str) -> bool {
         match contract(self) {
             Some(known) => known.iter().all(|(name, _)| *name != parameter),
             None => self
                 .parameters
                 .iter()
-                .any(|known| known.name == parameter && known.beside),
+                .any(|known| known.name == parameter && known.extension),
         }
     }
 
@@ -87,7 +87,7 @@ impl EndpointEntry {
         let asked = |parameter: &Parameter| {
             let name = parameter.name;
             let (_, text) = query.iter().find(|(given, _)| *given == name)?;
-            if self.is_beside(name) {
+            if self.is_extension(name) {
                 return Some(Extension::parameter(name));
             }
             let (_, values) = contract(self)?.iter().find(|(known, _)| *known == name)?;

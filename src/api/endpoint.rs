@@ -177,18 +177,18 @@ impl Serialize for EndpointEntry {
 /// Makes an endpoint of its row: the question with its check, its way to a query string and back, and its [`EndpointEntry`].
 ///
 /// A parameter is `name: Rule = "default", "meaning";`, without the default where nothing at all may be given. Behind them
-/// stand those with `[beside]` before it, which `new` leaves out. Behind the reply
+/// stand those with `[extension]` before it, which `new` leaves out. Behind the reply
 /// stands `; large` where it may be that.
 macro_rules! endpoint {
     (
         $(#[$about:meta])*
         $endpoint:ident = $name:literal at $path:literal, $meaning:literal;
         $($parameter:ident: $rule:ty $(= $default:literal)?, $means:literal;)*
-        $([beside] $beside:ident: $beside_rule:ty, $beside_means:literal;)*
+        $([extension] $extension:ident: $extension_rule:ty, $extension_means:literal;)*
         => $envelope:ident $reply:ty $(, decoded as $decoded:ty)? $(; $large:ident)?
     ) => {
         endpoint!(@question [$(#[$about])*] $endpoint
-            $($parameter $rule, $means;)* $($beside $beside_rule, $beside_means;)*);
+            $($parameter $rule, $means;)* $($extension $extension_rule, $extension_means;)*);
 
         impl $endpoint {
             /// The question of these parameters.
@@ -201,7 +201,7 @@ macro_rules! endpoint {
             ) -> Result<Self, $crate::api::BadQuery> {
                 Ok(Self {
                     $($parameter: <$rule as $crate::api::Rule>::check(stringify!($parameter), $parameter)?,)*
-                    $($beside: None,)*
+                    $($extension: None,)*
                 })
             }
         }
@@ -210,7 +210,7 @@ macro_rules! endpoint {
             const NAME: &'static str = $name;
             const PATH: &'static str = $path;
             const ENVELOPED: bool = endpoint!(@$envelope);
-            const PARAMETERS: &'static [&'static str] = &[$(stringify!($parameter),)* $(stringify!($beside)),*];
+            const PARAMETERS: &'static [&'static str] = &[$(stringify!($parameter),)* $(stringify!($extension)),*];
             const ENTRY: $crate::api::EndpointEntry = $crate::api::EndpointEntry {
                 name: $name,
                 path: $path,
@@ -221,10 +221,10 @@ macro_rules! endpoint {
                         endpoint!(@default $($default)?),
                         $means,
                     ),)*
-                    $($crate::api::Parameter::new::<$beside_rule>(
-                        stringify!($beside),
+                    $($crate::api::Parameter::new::<$extension_rule>(
+                        stringify!($extension),
                         None,
-                        $beside_means,
+                        $extension_means,
                     ),)*
                 ],
                 meaning: $meaning,
@@ -245,11 +245,11 @@ macro_rules! endpoint {
                 )?),*)?;
                 Ok(Self {
                     $($parameter: _asked.$parameter,)*
-                    $($beside: <$beside_rule as $crate::api::Rule>::check(
-                        stringify!($beside),
-                        <$beside_rule as $crate::api::Rule>::raw(
-                            stringify!($beside),
-                            _arguments.get(stringify!($beside)),
+                    $($extension: <$extension_rule as $crate::api::Rule>::check(
+                        stringify!($extension),
+                        <$extension_rule as $crate::api::Rule>::raw(
+                            stringify!($extension),
+                            _arguments.get(stringify!($extension)),
                         )?,
                     )?,)*
                 })
@@ -259,8 +259,8 @@ macro_rules! endpoint {
                 let pairs: [Option<(&'static str, String)>; Self::PARAMETERS.len()] = [
                     $(<$rule as $crate::api::Rule>::text(&self.$parameter)
                         .map(|text| (stringify!($parameter), text)),)*
-                    $(<$beside_rule as $crate::api::Rule>::text(&self.$beside)
-                        .map(|text| (stringify!($beside), text)),)*
+                    $(<$extension_rule as $crate::api::Rule>::text(&self.$extension)
+                        .map(|text| (stringify!($extension), text)),)*
                 ];
                 pairs.into_iter().flatten().collect()
             }

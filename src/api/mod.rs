@@ -103,12 +103,12 @@ macro_rules! endpoints {
 pub(crate) use endpoints;
 
 macro_rules! entries {
-    ([$($_name:ident($of_contract:ident))+] [$($_other:ident($beside:ident))*]) => {
+    ([$($_name:ident($of_contract:ident))+] [$($_other:ident($extension:ident))*]) => {
         /// The contract's endpoints, in its order.
         pub const ENDPOINTS: &[EndpointEntry] = &[$($of_contract::ENTRY),+];
 
         /// What a service of ours has beside them.
-        pub const EXTENSIONS: &[EndpointEntry] = &[Stream::ENTRY $(, $beside::ENTRY)*];
+        pub const EXTENSIONS: &[EndpointEntry] = &[Stream::ENTRY $(, $extension::ENTRY)*];
     };
 }
 endpoints!(entries);

@@ -51,11 +51,11 @@ const REFUSALS: [(&str, &str); 7] = [
 pub fn openapi(
     version: &str,
     contract: &[EndpointEntry],
-    beside: &[EndpointEntry],
+    extensions: &[EndpointEntry],
     guarded: bool,
 ) -> Value {
     let mut paths = Map::new();
-    for (tag, entries) in [("contract", contract), ("extensions", beside)] {
+    for (tag, entries) in [("contract", contract), ("extensions", extensions)] {
         for entry in entries {
             paths.insert(entry.path.to_owned(), json!({"get": operation(entry, tag)}));
         }
@@ -63,7 +63,7 @@ pub fn openapi(
     for (path, get) in pages() {
         paths.insert(path.to_owned(), json!({"get": get}));
     }
-    let mut told = json!({
+    let mut document = json!({
         "openapi": "3.1.0",
         "info": {
             "title": "liqdata",
@@ -80,14 +80,17 @@ pub fn openapi(
     });
     if guarded {
         let scheme = json!({"token": {"type": "http", "scheme": "bearer"}});
-        if let Some(components) = told.get_mut("components").and_then(Value::as_object_mut) {
+        if let Some(components) = document
+            .get_mut("components")
+            .and_then(Value::as_object_mut)
+        {
             components.insert("securitySchemes".to_owned(), scheme);
         }
-        if let Some(told) = told.as_object_mut() {
-            told.insert("security".to_owned(), json!([{"token": []}]));
+        if let Some(document) = document.as_object_mut() {
+            document.insert("security".to_owned(), json!([{"token": []}]));
         }
     }
-    told
+    document
 }
 
 fn operation(entry: &EndpointEntry, tag: &str) -> Value {
@@ -95,7 +98,7 @@ fn operation(entry: &EndpointEntry, tag: &str) -> Value {
     let mut parameters: Vec<Value> = entry
         .parameters
         .iter()
-        .map(|known| parameter(known, entry.is_beside(known.name)))
+        .map(|known| parameter(known, entry.is_extension(known.name)))
         .collect();
     let content = if events {
         parameters.push(json!({
@@ -137,8 +140,8 @@ fn described(name: &str, meaning: &str, parameters: &[Value], content: &Value) -
         json!({"description": "What If-None-Match or If-Modified-Since names still holds."}),
     );
     for (status, _) in REFUSALS {
-        let told = format!("#/components/responses/{status}");
-        responses.insert(status.to_owned(), json!({"$ref": told}));
+        let document = format!("#/components/responses/{status}");
+        responses.insert(status.to_owned(), json!({"$ref": document}));
     }
     json!({
         "operationId": name,
@@ -154,7 +157,7 @@ fn sentence(meaning: &str) -> String {
     format!("{}{}.", first.unwrap_or_default(), letters.as_str())
 }
 
-fn parameter(parameter: &Parameter, beside: bool) -> Value {
+fn parameter(parameter: &Parameter, extensions: bool) -> Value {
     let mut schema = parameter.schema();
     if let (Some(schema), Some(default)) = (schema.as_object_mut(), parameter.default) {
         let whole = default.parse::<i64>().ok().filter(|_| parameter.whole);
@@ -167,7 +170,7 @@ fn parameter(parameter: &Parameter, beside: bool) -> Value {
         "required": false,
         "schema": schema,
         "description": format!("{} Allowed: {}.", sentence(parameter.meaning), parameter.allowed()),
-        "x-extension": beside,
+        "x-extension": extensions,
     })
 }
 
@@ -249,7 +252,7 @@ fn cell(kind: Kind, unit: &str, meaning: &str) -> Value {
         Kind::Time => json!({"type": "integer", "description": "epoch milliseconds"}),
         Kind::Bool => json!({"type": "boolean"}),
     };
-    tell(&mut schema, unit, meaning);
+    describe(&mut schema, unit, meaning);
     schema
 }
 
@@ -262,11 +265,11 @@ fn member_schema(member: &Member) -> Value {
             None => json!({"type": "object"}),
         },
     };
-    tell(&mut schema, member.unit, member.meaning);
+    describe(&mut schema, member.unit, member.meaning);
     schema
 }
 
-fn tell(schema: &mut Value, unit: &str, meaning: &str) {
+fn describe(schema: &mut Value, unit: &str, meaning: &str) {
     let Some(schema) = schema.as_object_mut() else {
         return;
     };
@@ -324,14 +327,14 @@ fn explanation() -> Value {
 
 fn responses() -> Value {
     let schema = json!({"$ref": "#/components/schemas/Refusal"});
-    let told = REFUSALS.iter().map(|(status, meaning)| {
+    let document = REFUSALS.iter().map(|(status, meaning)| {
         let content = json!({"application/json": {"schema": schema}});
         (
             (*status).to_owned(),
             json!({"description": meaning, "content": content}),
         )
     });
-    Value::Object(told.collect())
+    Value::Object(document.collect())
 }
 
 /// The pages that tell of the service itself.

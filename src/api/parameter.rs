@@ -27,7 +27,7 @@ pub const EVERYWHERE: [Parameter; 2] = [
         whole: true,
         fraction: false,
         optional: false,
-        beside: true,
+        extension: true,
         allowed: || "0 or 1: whether to say how the answer came to be".to_owned(),
         schema: || json!({"type": "integer", "enum": [0, 1]}),
         values: Vec::new,
@@ -40,7 +40,7 @@ pub const EVERYWHERE: [Parameter; 2] = [
         whole: false,
         fraction: false,
         optional: true,
-        beside: true,
+        extension: true,
         allowed: || {
             let iso = Millis::ISO;
             format!("epoch milliseconds, or {iso}: the instant to answer as of")
@@ -71,8 +71,8 @@ pub struct Parameter {
     /// Whether nothing at all may be given.
     pub optional: bool,
     /// Whether it came to a question that stands beside the contract after that question did, so that a service with the
-    /// one need not have the other; [`EndpointEntry::is_beside`](super::Entry::is_beside) says it of any.
-    pub beside: bool,
+    /// one need not have the other; [`EndpointEntry::is_extension`](super::Entry::is_beside) says it of any.
+    pub extension: bool,
     allowed: fn() -> String,
     schema: fn() -> Value,
     values: fn() -> Vec<&'static str>,
@@ -93,7 +93,7 @@ impl Parameter {
             whole: R::WHOLE,
             fraction: R::FRACTION,
             optional: R::OPTIONAL,
-            beside: false,
+            extension: false,
             allowed: R::allowed,
             schema: R::schema,
             values: R::values,
@@ -109,9 +109,9 @@ impl Parameter {
 
     /// The same, asked of a service only that says it has it.
     #[must_use]
-    pub(crate) const fn beside(self) -> Self {
+    pub(crate) const fn extension(self) -> Self {
         Self {
-            beside: true,
+            extension: true,
             ..self
         }
     }

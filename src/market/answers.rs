@@ -38,8 +38,8 @@ impl Market {
         most: usize,
     ) -> Result<ExplainedReply<E::Reply>, Refusal> {
         self.check_instant(as_of)?;
-        if let Some(told) = question.of_market(self, as_of, most) {
-            let reply = told.map_err(Refusal::blaming::<E>)?;
+        if let Some(reply) = question.of_market(self, as_of, most) {
+            let reply = reply.map_err(Refusal::blaming::<E>)?;
             self.check_answer(question, &reply)?;
             return Ok(ExplainedReply::realised(reply));
         }

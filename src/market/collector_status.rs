@@ -25,7 +25,7 @@ pub struct VenueStatus {
     /// Connections that were opened, again after an end as well.
     pub connections: u64,
     /// When anything was last received.
-    pub last_heard: Option<Millis>,
+    pub last_received: Option<Millis>,
     /// Event time of the latest event.
     pub last_event: Option<Millis>,
     /// New events.
@@ -45,5 +45,5 @@ pub struct VenueStatus {
 /// A collector whose state can be asked for.
 pub trait CollectorMonitor: Debug + Send + Sync {
     /// How it goes; none once it has ended.
-    fn filling(&self) -> Option<CollectorStatus>;
+    fn collector_status(&self) -> Option<CollectorStatus>;
 }

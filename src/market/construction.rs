@@ -65,7 +65,7 @@ impl Market {
         }
     }
 
-    /// The archive in the folder `path` as it came about: what was received after the first instant of `stretch`, or else
+    /// The archive in the folder `path` as it came about: what was received after the first instant of `range`, or else
     /// from the first on, until the second, or else the last, arrives by the clock that `clock` makes of the beginning. What
     /// was received before is there at once.
     ///
@@ -94,10 +94,10 @@ impl Market {
         }
     }
 
-    /// An empty market in memory, and the feed that it grows by; it keeps the place of its last `kept` orders.
+    /// An empty market in memory, and the feed that it grows by; it keeps the place of its last `capacity` orders.
     #[must_use]
-    pub fn growing(kept: usize, origin: impl Into<String>) -> (Self, MarketFeed) {
-        let growing = Arc::new(GrowingTables::new(kept));
+    pub fn growing(capacity: usize, origin: impl Into<String>) -> (Self, MarketFeed) {
+        let growing = Arc::new(GrowingTables::new(capacity));
         (
             Self::of(Arc::clone(&growing) as _, origin),
             MarketFeed(growing),

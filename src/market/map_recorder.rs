@@ -40,7 +40,7 @@ pub(crate) struct ServedMap {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct MapStatus {
     /// Maps that are durable and were not there before.
-    pub kept: u64,
+    pub recorded: u64,
     /// Maps that were served and are not kept.
     pub lost: u64,
 }
@@ -48,7 +48,7 @@ pub struct MapStatus {
 #[derive(Debug, Default)]
 struct MapCounts {
     waiting: AtomicUsize,
-    kept: AtomicU64,
+    recorded: AtomicU64,
     lost: AtomicU64,
     /// Whether the last one was lost, which is said once.
     losing: AtomicBool,
@@ -93,7 +93,7 @@ pub struct MapRecorder {
 }
 
 impl MapRecorder {
-    /// Starts to keep maps in the archive in the folder `archive` by way of `inbox`, until those of a day take
+    /// Starts to keep maps in the archive in the folder `archive` by way of `queue`, until those of a day take
     /// `bytes_a_day`, compressed.
     ///
     /// # Errors
@@ -101,13 +101,13 @@ impl MapRecorder {
     /// [`ArchiveError`] where the archive cannot be read, or no thread can be had.
     pub fn start(
         archive: impl AsRef<Path>,
-        inbox: WriteQueue,
+        queue: WriteQueue,
         bytes_a_day: u64,
     ) -> Result<Self, ArchiveError> {
         let path = archive.as_ref();
         let recorder = MapWriter {
             archive: Archive::read(path)?,
-            inbox,
+            queue,
             bytes_a_day,
             counts: Arc::default(),
         };
@@ -128,7 +128,7 @@ impl MapRecorder {
     }
 
     /// Hands a map over to be kept; never waits.
-    pub(crate) fn keep(&self, map: ServedMap) {
+    pub(crate) fn record(&self, map: ServedMap) {
         let size = map.body.len();
         let waiting = self.counts.waiting.fetch_add(size, Ordering::Relaxed);
         let why = if waiting > 0 && waiting.saturating_add(size) > ROOM {
@@ -151,7 +151,7 @@ impl MapRecorder {
     #[must_use]
     pub fn status(&self) -> MapStatus {
         MapStatus {
-            kept: self.counts.kept.load(Ordering::Relaxed),
+            recorded: self.counts.recorded.load(Ordering::Relaxed),
             lost: self.counts.lost.load(Ordering::Relaxed),
         }
     }
@@ -174,7 +174,7 @@ impl MapRecorder {
 /// The thread's own side: writes what it receives.
 struct MapWriter {
     archive: Archive,
-    inbox: WriteQueue,
+    queue: WriteQueue,
     bytes_a_day: u64,
     counts: Arc<MapCounts>,
 }
@@ -190,12 +190,12 @@ impl MapWriter {
                 bytes += next.body.len();
                 maps.push(next);
             }
-            self.keep(maps);
+            self.record(maps);
             self.counts.waiting.fetch_sub(bytes, Ordering::Relaxed);
         }
     }
 
-    fn keep(&self, maps: Vec<ServedMap>) {
+    fn record(&self, maps: Vec<ServedMap>) {
         let sent = maps.len();
         match maps
             .first()
@@ -224,14 +224,14 @@ impl MapWriter {
             maps: rows,
             ..Batch::default()
         };
-        let kept = self
-            .inbox
+        let recorded = self
+            .queue
             .send_blocking(batch)
             .and_then(crate::archive::CommitHandle::wait);
-        match kept {
+        match recorded {
             Ok(done) => {
                 let new = u64::try_from(done.maps).unwrap_or(u64::MAX);
-                self.counts.kept.fetch_add(new, Ordering::Relaxed);
+                self.counts.recorded.fetch_add(new, Ordering::Relaxed);
                 self.counts.losing.store(false, Ordering::Relaxed);
             }
             Err(fault) => self.counts.lose(sent, &fault),

@@ -73,12 +73,12 @@ impl Market {
     }
 
     /// Keeps up to `bytes`, about, of what was read of the past for the next question about it.
-    pub(crate) fn keep_of_the_past(&self, bytes: usize) {
+    pub(crate) fn set_history_cache(&self, bytes: usize) {
         self.source.set_history_cache(bytes);
     }
 
     /// What keeps the maps that servers of this market answer with, where something does.
-    pub(crate) fn maps_kept(&self) -> Option<&MapRecorder> {
+    pub(crate) fn map_recorder(&self) -> Option<&MapRecorder> {
         self.maps.as_deref()
     }
 
@@ -89,8 +89,8 @@ impl Market {
     }
 
     /// How the collector goes that fills its archive, where one in this process does.
-    pub(crate) fn filling(&self) -> Option<CollectorStatus> {
-        self.filled_by.as_ref()?.filling()
+    pub(crate) fn collector_status(&self) -> Option<CollectorStatus> {
+        self.filled_by.as_ref()?.collector_status()
     }
 
     /// How many files of its archive are known to be damaged, so that rows are missing.
@@ -124,9 +124,9 @@ impl Market {
     /// # Errors
     ///
     /// A [`Refusal`] where the archive cannot be read.
-    pub(crate) fn unheard(&self) -> Result<Vec<MissedStretch>, Refusal> {
-        let unheard = self.archive().map(Archive::pending_gaps).transpose()?;
-        let gaps = unheard.unwrap_or_default().into_iter();
+    pub(crate) fn silent_exchanges(&self) -> Result<Vec<MissedStretch>, Refusal> {
+        let silent_exchanges = self.archive().map(Archive::pending_gaps).transpose()?;
+        let gaps = silent_exchanges.unwrap_or_default().into_iter();
         Ok(gaps
             .map(|gap| MissedStretch {
                 exchange: gap.exchange,
@@ -170,7 +170,7 @@ impl Market {
 
     /// The same for those whom the folders of this machine do not concern.
     #[must_use]
-    pub fn source_told(&self) -> &str {
+    pub fn public_source(&self) -> &str {
         if self.is_replayed() {
             "replay of an archive"
         } else if self.archive().is_some() {
@@ -235,19 +235,19 @@ impl Market {
         basis: &Dependency,
     ) -> Result<SourceState, Refusal> {
         if !self.is_on_disk() {
-            return self.standing(basis);
+            return self.state(basis);
         }
         let look = async {
-            self.look(|market| market.standing(&Dependency::Observations).map(drop))
+            self.look(|market| market.state(&Dependency::Observations).map(drop))
                 .await?
         };
         self.look.fresh(look).await?;
         // None where somebody is taking in what is new.
-        if let Some(standing) = self.source.cached_state(basis) {
-            return Ok(standing);
+        if let Some(state) = self.source.cached_state(basis) {
+            return Ok(state);
         }
         let basis = basis.clone();
-        self.look(move |market| market.standing(&basis)).await?
+        self.look(move |market| market.state(&basis)).await?
     }
 
     /// Where `basis` stands, of one look at what is new.
@@ -255,7 +255,7 @@ impl Market {
     /// # Errors
     ///
     /// A [`Refusal`] where what is new cannot be read.
-    pub(crate) fn standing(&self, basis: &Dependency) -> Result<SourceState, Refusal> {
+    pub(crate) fn state(&self, basis: &Dependency) -> Result<SourceState, Refusal> {
         self.source.state(basis)
     }
 

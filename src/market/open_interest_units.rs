@@ -41,7 +41,7 @@ pub struct PriceHistory {
     /// Bars by the day's number and the coin; none of a coin that has none.
     days: BTreeMap<i64, BTreeMap<String, Series>>,
     /// How much is held: bars, and series that may have none.
-    held: usize,
+    loaded: usize,
 }
 
 impl PriceHistory {
@@ -54,7 +54,7 @@ impl PriceHistory {
         Ok(Self {
             archive: Archive::read_if_begun(path)?,
             days: BTreeMap::new(),
-            held: 0,
+            loaded: 0,
         })
     }
 
@@ -112,8 +112,8 @@ impl PriceHistory {
             return Ok(());
         };
         for day in wanted.clone() {
-            let held = self.days.entry(day).or_default();
-            let missing = coins.iter().filter(|coin| !held.contains_key(*coin));
+            let loaded = self.days.entry(day).or_default();
+            let missing = coins.iter().filter(|coin| !loaded.contains_key(*coin));
             let mut read: BTreeMap<String, Series> =
                 missing.map(|coin| (coin.clone(), Series::new())).collect();
             let Some(first) = read.keys().next() else {
@@ -140,30 +140,30 @@ impl PriceHistory {
                     .or_default()
                     .push(bar);
             }
-            self.held += size(&read);
-            held.append(&mut read);
+            self.loaded += size(&read);
+            loaded.append(&mut read);
         }
-        if self.held > MOST {
+        if self.loaded > MOST {
             self.days.retain(|day, _| wanted.contains(day));
-            self.held = self.days.values().map(size).sum();
+            self.loaded = self.days.values().map(size).sum();
         }
         Ok(())
     }
 
     /// The bars of a coin on these days of one exchange and length: of which there are most, of equals the first by name.
     fn bars(&self, wanted: &Days, coin: &str) -> Vec<ObservedBar> {
-        let held = || {
+        let loaded = || {
             let days = self.days.range(wanted.clone());
             days.filter_map(|(_, coins)| coins.get(coin))
         };
         let mut counts: BTreeMap<&(String, i64), usize> = BTreeMap::new();
-        for (series, bars) in held().flatten() {
+        for (series, bars) in loaded().flatten() {
             *counts.entry(series).or_default() += bars.len();
         }
         let Some((most, _)) = counts.into_iter().rev().max_by_key(|(_, count)| *count) else {
             return Vec::new();
         };
-        let bars = held().filter_map(|series| series.get(most)).flatten();
+        let bars = loaded().filter_map(|series| series.get(most)).flatten();
         bars.map(|bar| bar.of_coin(coin)).collect()
     }
 }

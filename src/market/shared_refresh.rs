@@ -87,7 +87,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_look_that_fails_or_is_given_up_is_nobody_elses() {
+    async fn a_failed_or_cancelled_refresh_is_not_shared() {
         let looks = Arc::new(SharedLook::default());
         let door = Arc::new(Semaphore::new(0));
         let given_up = ask(&looks, &door, true);

@@ -73,7 +73,7 @@ impl PageState {
     pub(crate) fn within(market: Arc<Market>, limits: &Limits) -> Self {
         let memory = Memory::new(limits.answer_memory);
         let encoded = Encoded::of(memory.share(ENCODED));
-        market.keep_of_the_past(limits.past_memory);
+        market.set_history_cache(limits.past_memory);
         let cores = thread::available_parallelism().map_or(1, usize::from);
         Self {
             market,

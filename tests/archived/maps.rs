@@ -53,9 +53,9 @@ impl Writing {
     }
 
     /// Waits until so many maps are kept and lost.
-    async fn until(&self, kept: u64, lost: u64) {
+    async fn until(&self, recorded: u64, lost: u64) {
         let started = Instant::now();
-        while self.maps.status() != (MapStatus { kept, lost }) {
+        while self.maps.status() != (MapStatus { recorded, lost }) {
             assert!(started.elapsed() < STUCK, "{:?}", self.maps.status());
             tokio::time::sleep(Duration::from_millis(5)).await;
         }
@@ -73,7 +73,7 @@ async fn get(service: &Router, uri: &str) -> String {
     String::from_utf8(body.to_vec()).unwrap()
 }
 
-fn kept(archive: &Path) -> Vec<MapRow> {
+fn recorded(archive: &Path) -> Vec<MapRow> {
     let archive = Archive::read(archive).unwrap();
     archive.maps(&Filter::default(), None).unwrap().rows
 }
@@ -131,7 +131,7 @@ async fn a_map_is_kept_as_it_was_served_once_for_every_bar() {
     ask_all(END + 5 * Millis::MINUTE).await;
     writing.until(10, 0).await;
 
-    let rows = kept(&folder.archive());
+    let rows = recorded(&folder.archive());
     assert_eq!(rows.len(), 10);
     for (closed, kind, params, body) in &served {
         let found: Vec<&MapRow> = rows
@@ -177,7 +177,7 @@ async fn a_map_is_kept_as_it_was_served_once_for_every_bar() {
         assert_eq!(again, *body);
         get(&reading, uri).await;
     }
-    assert_eq!(kept(&folder.archive()).len(), 10);
+    assert_eq!(recorded(&folder.archive()).len(), 10);
     let still = Market::open(folder.archive(), Some(Millis(END))).unwrap();
     let all = |market: &Market, as_of| {
         market
@@ -205,7 +205,7 @@ async fn answers_do_not_wait_for_an_archive_that_does_not_write() {
         bodies.push(get(&writing.service, uri).await);
     }
     assert_eq!(writing.maps.status(), MapStatus::default());
-    assert_eq!(kept(&folder.archive()), []);
+    assert_eq!(recorded(&folder.archive()), []);
     // The end is told to the keeper of the maps first, and it does not wait for ever.
     writing.maps.finish(Duration::from_millis(50));
     let keeper = writing.keeper.take().unwrap();
@@ -216,14 +216,14 @@ async fn answers_do_not_wait_for_an_archive_that_does_not_write() {
     let started = Instant::now();
     let counted = || {
         let status = writing.maps.status();
-        status.kept + status.lost
+        status.recorded + status.lost
     };
     while counted() < 5 {
         assert!(started.elapsed() < STUCK, "{:?}", writing.maps.status());
         tokio::time::sleep(Duration::from_millis(5)).await;
     }
     let rows = writer.maps(&Filter::default(), None).unwrap().rows;
-    assert_eq!(rows.len() as u64, writing.maps.status().kept);
+    assert_eq!(rows.len() as u64, writing.maps.status().recorded);
     assert!(!rows.is_empty());
     assert!(rows.iter().all(|row| bodies.contains(&row.reply)));
 }
@@ -240,7 +240,7 @@ async fn a_map_that_cannot_be_kept_is_answered_and_counted() {
     writing.maps.finish(STUCK);
     get(&writing.service, FOUR[3].0).await;
     writing.until(1, 2).await;
-    assert_eq!(kept(&folder.archive()).len(), 1);
+    assert_eq!(recorded(&folder.archive()).len(), 1);
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -259,5 +259,5 @@ async fn the_maps_of_a_day_take_no_more_than_they_may() {
     });
     get(&writing.service, FOUR[2].0).await;
     writing.until(2, 1).await;
-    assert_eq!(kept(&folder.archive()).len(), 2);
+    assert_eq!(recorded(&folder.archive()).len(), 2);
 }

@@ -15,7 +15,7 @@ endpoint! {
     model: Option<ModelChoice>, "2, 3 or a model of your own parameters; an extension of our server";
     bin: Option<BinWidth>, "how much price a bin spans; about 0.1 % of the price where absent; an extension of our server";
     exchange: Option<Exchange>, "exchange, for its ledger alone; all together where absent; an extension of our server";
-    [beside] source: Option<MapSource>, "estimate, or positions for the map of those that were seen, whatever their age; an extension of our server";
+    [extension] source: Option<MapSource>, "estimate, or positions for the map of those that were seen, whatever their age; an extension of our server";
     => bare LiquidationMap; large
 }
 

@@ -10,8 +10,8 @@ endpoint! {
     Largest = "largest" at "/api/liquidations/largest", "the largest single liquidation orders";
     range: Window = "24h", "1h, 4h, 12h or 24h";
     limit: RowLimit<1000> = "20", "most rows, 1 to 1000";
-    [beside] symbol: Option<Symbol>, "trading pair, or coin for all its pairs; an extension of our server";
-    [beside] exchange: Option<Exchange>, "exchange, such as binance; an extension of our server";
-    [beside] min_usd: Option<UsdAmount>, "only orders of at least so many USD; an extension of our server";
+    [extension] symbol: Option<Symbol>, "trading pair, or coin for all its pairs; an extension of our server";
+    [extension] exchange: Option<Exchange>, "exchange, such as binance; an extension of our server";
+    [extension] min_usd: Option<UsdAmount>, "only orders of at least so many USD; an extension of our server";
     => enveloped Vec<Order>, decoded as OrderColumns; large
 }

@@ -13,10 +13,10 @@ endpoint! {
     exchange: Option<Exchange>, "exchange, such as binance";
     limit: RowLimit<{ Orders::MAX }> = "50", "most rows, 1 to 1000";
     offset: Offset = "0", "rows to pass over";
-    [beside] min_usd: Option<UsdAmount>, "only orders of at least so many USD; an extension of our server";
-    [beside] start: Option<At>, "only orders from then on, however old; an extension of our server";
-    [beside] end: Option<At>, "only orders before then, however old; an extension of our server";
-    [beside] groups: Option<Groups>, "1 to tell what fills of one liquidation have in common, where that is known (group_id); an extension of our server";
+    [extension] min_usd: Option<UsdAmount>, "only orders of at least so many USD; an extension of our server";
+    [extension] start: Option<At>, "only orders from then on, however old; an extension of our server";
+    [extension] end: Option<At>, "only orders before then, however old; an extension of our server";
+    [extension] groups: Option<Groups>, "1 to tell what fills of one liquidation have in common, where that is known (group_id); an extension of our server";
     => enveloped Vec<GroupedOrder>, decoded as OrderColumns; large
 }
 
@@ -26,20 +26,20 @@ impl Orders {
 
     /// Whether orders of any time are asked for, not those of the last day alone.
     #[must_use]
-    pub fn is_of_stretch(&self) -> bool {
+    pub fn has_time_range(&self) -> bool {
         self.start.is_some() || self.end.is_some()
     }
 
     /// Whether it is to be told what orders have in common.
     #[must_use]
-    pub fn tells_groups(&self) -> bool {
+    pub fn with_groups(&self) -> bool {
         self.groups == Some(Groups::Told)
     }
 
     /// The rows with no more of their groups than is asked for.
     #[must_use]
     pub fn shown(&self, mut rows: Vec<GroupedOrder>) -> Vec<GroupedOrder> {
-        if !self.tells_groups() {
+        if !self.with_groups() {
             for row in &mut rows {
                 row.group_id = None;
             }

@@ -117,19 +117,19 @@ impl Stream {
                 Some("orders"),
                 "what it tells of: orders as they arrive, or cascades as they close",
             )
-            .beside(),
+            .extension(),
             Parameter::new::<Option<CascadeGap>>(
                 "gap",
                 None,
                 "the most time between one order of a cascade and the next; 60s where absent",
             )
-            .beside(),
+            .extension(),
             Parameter::new::<Option<UsdAmount>>(
                 "min_usd",
                 None,
                 "only orders, or cascades, of at least so many USD; of cascades 100000 where absent",
             )
-            .beside(),
+            .extension(),
             Parameter::new::<Option<EventId>>(
                 "last_event_id",
                 None,

@@ -51,7 +51,7 @@ pub struct CascadeId {
     /// The order with which the next cascade closes at the earliest.
     pub number: u64,
     /// How many have been told that closed with it.
-    pub told: u64,
+    pub emitted: u64,
 }
 
 impl fmt::Display for CascadeId {
@@ -60,9 +60,9 @@ impl fmt::Display for CascadeId {
             series,
             anchor,
             number,
-            told,
+            emitted,
         } = self;
-        write!(formatter, "{series:x}-{anchor}-{number}-{told}")
+        write!(formatter, "{series:x}-{anchor}-{number}-{emitted}")
     }
 }
 
@@ -71,7 +71,7 @@ impl FromStr for CascadeId {
 
     fn from_str(text: &str) -> Result<Self, InvalidArrivalId> {
         let parts: Vec<&str> = text.split('-').collect();
-        let [series, anchor, number, told] = parts.as_slice() else {
+        let [series, anchor, number, emitted] = parts.as_slice() else {
             return Err(InvalidArrivalId);
         };
         let whole = |text: &str| text.parse::<u64>().map_err(|_| InvalidArrivalId);
@@ -79,7 +79,7 @@ impl FromStr for CascadeId {
             series: u64::from_str_radix(series, 16).map_err(|_| InvalidArrivalId)?,
             anchor: whole(anchor)?,
             number: whole(number)?,
-            told: whole(told)?,
+            emitted: whole(emitted)?,
         };
         // One place has one name.
         (place.to_string() == text && place.anchor <= place.number)
@@ -116,7 +116,7 @@ pub struct CascadeFollower {
     orders: OrderFollower,
     closing: CascadeTracker,
     /// What closed before it is not told.
-    told: CascadeId,
+    emitted: CascadeId,
     /// The place behind what has been told; none where the one asked for makes no sense.
     place: Option<CascadeId>,
     /// The number of the last order taken in.
@@ -146,25 +146,25 @@ impl CascadeFollower {
         let known = named.filter(|place| {
             place.series == newest.series && place.number <= newest.number.saturating_add(1)
         });
-        let told = match (known, &asked) {
+        let emitted = match (known, &asked) {
             (Some(place), _) => place,
             // The first look at the orders finds that the place is none.
             (None, Some(_)) => CascadeId {
                 series: newest.series ^ 1,
                 anchor: 0,
                 number: 0,
-                told: 0,
+                emitted: 0,
             },
             (None, None) => CascadeId {
                 series: newest.series,
                 anchor: anchor(&market, newest, question.gap)?,
                 number: newest.number.saturating_add(1),
-                told: 0,
+                emitted: 0,
             },
         };
         let from = ArrivalId {
-            series: told.series,
-            number: told.anchor,
+            series: emitted.series,
+            number: emitted.anchor,
         };
         let orders = Stream {
             last_event_id: Some(from.to_string()),
@@ -177,16 +177,16 @@ impl CascadeFollower {
                 question.gap,
                 least,
                 question.symbols.clone(),
-                told.anchor,
+                emitted.anchor,
                 known.is_some(),
             ),
             market,
             question,
             least,
             lane: None,
-            told,
-            place: (known.is_some() || asked.is_none()).then_some(told),
-            taken: told.anchor,
+            emitted,
+            place: (known.is_some() || asked.is_none()).then_some(emitted),
+            taken: emitted.anchor,
             waiting: VecDeque::new(),
             asked: None,
         })
@@ -224,10 +224,10 @@ impl CascadeFollower {
     /// The place behind all that closed with the order `number`.
     fn behind(&self, number: u64) -> CascadeId {
         CascadeId {
-            series: self.told.series,
+            series: self.emitted.series,
             anchor: self.closing.anchor(),
             number: number.saturating_add(1),
-            told: 0,
+            emitted: 0,
         }
     }
 
@@ -247,9 +247,9 @@ impl CascadeFollower {
         loop {
             if !self.waiting.is_empty() {
                 let rows = self.ask().await?;
-                let told = self.tell(&rows);
-                if !told.is_empty() {
-                    return Ok(CascadeUpdate::Cascades(told));
+                let emitted = self.emit(&rows);
+                if !emitted.is_empty() {
+                    return Ok(CascadeUpdate::Cascades(emitted));
                 }
             }
             match self.orders.next().await? {
@@ -270,10 +270,10 @@ impl CascadeFollower {
                         false,
                     );
                     self.taken = newest.number;
-                    self.told.series = newest.series;
-                    self.told = self.behind(newest.number);
-                    self.place = Some(self.told);
-                    let newest = self.told;
+                    self.emitted.series = newest.series;
+                    self.emitted = self.behind(newest.number);
+                    self.place = Some(self.emitted);
+                    let newest = self.emitted;
                     return Ok(CascadeUpdate::Gap { asked, newest });
                 }
                 OrderUpdate::End => return Ok(CascadeUpdate::End),
@@ -287,7 +287,7 @@ impl CascadeFollower {
         let closed = self.closing.take(order, id.number);
         let count = closed.len() as u64;
         for (closed, before) in closed.into_iter().zip(0..) {
-            if (id.number, before) < (self.told.number, self.told.told) {
+            if (id.number, before) < (self.emitted.number, self.emitted.emitted) {
                 continue;
             }
             let place = if before + 1 == count {
@@ -295,7 +295,7 @@ impl CascadeFollower {
             } else {
                 CascadeId {
                     number: id.number,
-                    told: before + 1,
+                    emitted: before + 1,
                     ..self.behind(id.number)
                 }
             };
@@ -330,19 +330,19 @@ impl CascadeFollower {
     }
 
     /// Those that wait, as the market tells them; what a late order has joined with one told before is not told again.
-    fn tell(&mut self, rows: &[CascadeRow]) -> Vec<(CascadeId, CascadeRow)> {
-        let mut told = Vec::new();
+    fn emit(&mut self, rows: &[CascadeRow]) -> Vec<(CascadeId, CascadeRow)> {
+        let mut emitted = Vec::new();
         for (place, closed) in std::mem::take(&mut self.waiting) {
             self.place = Some(place);
             let row = match row_of(&closed.row, rows) {
-                Some(row) if self.closing.was_told(row, closed.turn) => continue,
+                Some(row) if self.closing.was_emitted(row, closed.turn) => continue,
                 Some(row) => row.clone(),
                 None if closed.whole => closed.row,
                 None => continue,
             };
-            told.push((place, row));
+            emitted.push((place, row));
         }
-        told
+        emitted
     }
 }
 

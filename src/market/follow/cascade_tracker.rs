@@ -25,7 +25,7 @@ struct CascadeRun {
     largest: Decimal,
     venues: Vec<String>,
     /// The how-manieth it was that has been told, if it has been.
-    told: Option<u64>,
+    emitted: Option<u64>,
 }
 
 impl CascadeRun {
@@ -39,7 +39,7 @@ impl CascadeRun {
                 self.venues.push(venue);
             }
         }
-        self.told = match (self.told, other.told) {
+        self.emitted = match (self.emitted, other.emitted) {
             (Some(mine), Some(theirs)) => Some(mine.min(theirs)),
             (mine, theirs) => mine.or(theirs),
         };
@@ -165,7 +165,7 @@ impl CascadeTracker {
             cnt: 1,
             largest: order.value_usd,
             venues: vec![order.exchange.clone()],
-            told: None,
+            emitted: None,
         };
         let near = line.range_mut(..=at).next_back();
         let near = near.filter(|(_, run)| at <= run.end.on(gap));
@@ -211,11 +211,11 @@ impl CascadeTracker {
         };
         let usd = run.usd.decimal();
         let whole = start > edge;
-        if run.told.is_some() || run.end.on(gap) >= newest || (usd < least && (whole || grown)) {
+        if run.emitted.is_some() || run.end.on(gap) >= newest || (usd < least && (whole || grown)) {
             return;
         }
         self.turns += 1;
-        run.told = Some(self.turns);
+        run.emitted = Some(self.turns);
         closed.push(ClosedCascade {
             row: CascadeRow {
                 start,
@@ -276,12 +276,12 @@ impl CascadeTracker {
     }
 
     /// Whether an event that was told before the one of `turn` has had orders in the time of `row`.
-    pub(crate) fn was_told(&self, row: &CascadeRow, turn: u64) -> bool {
+    pub(crate) fn was_emitted(&self, row: &CascadeRow, turn: u64) -> bool {
         let line = self.lines.get(&(row.coin.clone(), row.side));
         let mut runs = line.into_iter().flatten();
         runs.any(|(start, run)| {
             let near = *start <= row.end && row.start <= run.end;
-            near && run.told.is_some_and(|told| told < turn)
+            near && run.emitted.is_some_and(|emitted| emitted < turn)
         })
     }
 }
@@ -312,18 +312,18 @@ mod tests {
     }
 
     /// What closes at each order, by the number of the order.
-    fn told(
+    fn emitted(
         closing: &mut CascadeTracker,
         orders: &[Order],
         from: usize,
     ) -> Vec<(u64, CascadeRow, u64)> {
-        let mut told = Vec::new();
+        let mut emitted = Vec::new();
         for (order, number) in orders.iter().zip(1..).skip(from) {
             for closed in closing.take(order, number) {
-                told.push((number, closed.row, closing.anchor()));
+                emitted.push((number, closed.row, closing.anchor()));
             }
         }
-        told
+        emitted
     }
 
     #[test]
@@ -335,9 +335,9 @@ mod tests {
             order(50_000 + GAP + 1, 1, false),
             order(50_000 + GAP + 2, 1, false),
         ];
-        let told = told(&mut closing(100, 0), &orders, 0);
-        let [(number, row, _)] = told.as_slice() else {
-            panic!("{told:?}");
+        let emitted = emitted(&mut closing(100, 0), &orders, 0);
+        let [(number, row, _)] = emitted.as_slice() else {
+            panic!("{emitted:?}");
         };
         assert_eq!((*number, row.start.0, row.end.0), (4, 0, 50_000));
         assert_eq!((row.cnt, row.exchanges, row.coin.as_str()), (2, 1, "BTC"));
@@ -354,15 +354,15 @@ mod tests {
             order(80_000, 500, true),
             order(11 * GAP, 1, false),
         ];
-        let told = told(&mut closing(100, 0), &orders, 0);
+        let emitted = emitted(&mut closing(100, 0), &orders, 0);
         // Too little when it was over; enough with the first that came late; the next ones change nothing that is told.
-        let numbers: Vec<u64> = told.iter().map(|(number, ..)| *number).collect();
-        assert_eq!(numbers, [3], "{told:?}");
+        let numbers: Vec<u64> = emitted.iter().map(|(number, ..)| *number).collect();
+        assert_eq!(numbers, [3], "{emitted:?}");
     }
 
     proptest! {
         #[test]
-        fn who_begins_at_the_anchor_is_told_the_same_from_there_on(
+        fn a_tracker_that_starts_at_the_anchor_emits_the_same_cascades(
             drawn in proptest::collection::vec(
                 (0_i64..200_000, 1_i64..80, any::<bool>(), 0_i64..10), 300..600,
             ),
@@ -378,13 +378,13 @@ mod tests {
                     order(at, usd, long)
                 })
                 .collect();
-            let all = told(&mut closing(least, 0), &orders, 0);
+            let all = emitted(&mut closing(least, 0), &orders, 0);
             for (number, _, anchor) in all.iter().step_by(7) {
                 let from = usize::try_from(*anchor).unwrap();
-                let again = told(&mut closing(least, *anchor), &orders, from);
-                let behind = |told: &[(u64, CascadeRow, u64)]| -> Vec<(u64, CascadeRow)> {
-                    let told = told.iter().filter(|(at, ..)| at >= number);
-                    told.filter(|(_, row, _)| row.usd >= least.into())
+                let again = emitted(&mut closing(least, *anchor), &orders, from);
+                let behind = |emitted: &[(u64, CascadeRow, u64)]| -> Vec<(u64, CascadeRow)> {
+                    let emitted = emitted.iter().filter(|(at, ..)| at >= number);
+                    emitted.filter(|(_, row, _)| row.usd >= least.into())
                         .map(|(at, row, _)| (*at, row.clone()))
                         .collect()
                 };

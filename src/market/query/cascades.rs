@@ -95,11 +95,11 @@ impl MarketQuery for Cascades {
         _most: usize,
     ) -> Option<Result<Self::Reply, Refusal>> {
         let asked = about(self, as_of.unwrap_or_else(|| market.newest()));
-        let told = || {
+        let answer = || {
             check(self, &asked)?;
             market.cascades(&Arc::new(asked), as_of)
         };
-        Some(told())
+        Some(answer())
     }
 
     fn doubtful(&self, reply: &Self::Reply) -> Option<QueryNames<'_>> {

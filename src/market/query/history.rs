@@ -83,15 +83,15 @@ impl MarketQuery for History {
     ) -> Option<Result<Self::Reply, Refusal>> {
         let now = as_of.unwrap_or_else(|| market.newest());
         let asked = about(self, now);
-        let told = || {
+        let answer = || {
             check(self, &asked, now)?;
             market.timeline(&Arc::new(asked), as_of)
         };
-        Some(told())
+        Some(answer())
     }
 
     fn doubtful(&self, reply: &Self::Reply) -> Option<QueryNames<'_>> {
-        let told = |symbol: &Symbol| {
+        let answer = |symbol: &Symbol| {
             reply.iter().any(|row| match (&row.symbol, &row.coin) {
                 (Some(listed), coin) => {
                     let coin = coin.as_deref().unwrap_or_else(|| symbol.coin());
@@ -104,7 +104,7 @@ impl MarketQuery for History {
         };
         let symbols = self.symbol.iter().flatten();
         Some(QueryNames {
-            symbols: symbols.filter(|symbol| !told(symbol)).collect(),
+            symbols: symbols.filter(|symbol| !answer(symbol)).collect(),
             exchange: self.exchange.as_deref().filter(|_| reply.is_empty()),
         })
     }

@@ -241,7 +241,7 @@ impl MarketQuery for api::Orders {
     }
 
     fn group_column(&self) -> Option<bool> {
-        Some(self.tells_groups())
+        Some(self.with_groups())
     }
 
     fn of_market(
@@ -251,12 +251,12 @@ impl MarketQuery for api::Orders {
         most: usize,
     ) -> Option<Result<Self::Reply, Refusal>> {
         // What orders have in common is kept with them, not in memory.
-        let is_read = self.is_of_stretch() || self.tells_groups();
+        let is_read = self.has_time_range() || self.with_groups();
         is_read.then(|| Ok(self.shown(market.orders(self, as_of, most)?)))
     }
 
     fn material(&self) -> QueryInputs {
-        if self.is_of_stretch() || self.tells_groups() {
+        if self.has_time_range() || self.with_groups() {
             QueryInputs::TimeRange
         } else {
             QueryInputs::Realised(Window::H24)
@@ -264,7 +264,7 @@ impl MarketQuery for api::Orders {
     }
 
     fn covered(&self) -> Option<Window> {
-        (!self.is_of_stretch()).then_some(Window::H24)
+        (!self.has_time_range()).then_some(Window::H24)
     }
 }
 

@@ -51,7 +51,7 @@ impl MarketQuery for Bars {
     fn answer(&self, view: &View<'_>) -> Result<ExplainedReply<Self::Reply>, EngineError> {
         let range = TimeRange::bounded(self.start, self.end);
         let bars = engine::bars(view, self.symbol.as_str(), range, self.interval)?;
-        Ok(ExplainedReply::realised(told(&self.symbol, &bars)))
+        Ok(ExplainedReply::realised(closed_bars(&self.symbol, &bars)))
     }
 
     fn of_market(
@@ -62,7 +62,7 @@ impl MarketQuery for Bars {
     ) -> Option<Result<Self::Reply, Refusal>> {
         let range = TimeRange::bounded(self.start, self.end);
         let bars = market.bars(self.symbol.as_str(), as_of, range, self.interval);
-        Some(bars.map(|bars| told(&self.symbol, &bars)))
+        Some(bars.map(|bars| closed_bars(&self.symbol, &bars)))
     }
 
     fn material(&self) -> QueryInputs {
@@ -94,7 +94,7 @@ impl MarketQuery for Bars {
 }
 
 /// The bars of a coin as rows.
-fn told(coin: &Coin, bars: &[Bar]) -> Vec<ClosedBar> {
+fn closed_bars(coin: &Coin, bars: &[Bar]) -> Vec<ClosedBar> {
     bars.iter()
         .map(|bar| ClosedBar::of(coin.as_str(), bar))
         .collect()

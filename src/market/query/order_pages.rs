@@ -24,7 +24,7 @@ pub(crate) fn check(wanted: &Orders) -> Result<(), BadQuery> {
 
 /// The same question, of the last day up to an instant where it says no stretch of time.
 pub(crate) fn of_last_day(asked: &Orders, last: Millis) -> Orders {
-    if asked.is_of_stretch() {
+    if asked.has_time_range() {
         return asked.clone();
     }
     Orders {

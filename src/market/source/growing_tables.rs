@@ -65,7 +65,7 @@ impl MarketFeed {
 pub(crate) struct GrowingTables {
     state: Mutex<GrowingState>,
     revision: watch::Sender<u64>,
-    kept: usize,
+    capacity: usize,
     /// Tells this order of arrival from any other.
     series: u64,
     /// What never grew is at this one.
@@ -85,8 +85,8 @@ struct GrowingState {
 }
 
 impl GrowingTables {
-    /// An empty market that keeps the place of its last `kept` orders.
-    pub(crate) fn new(kept: usize) -> Self {
+    /// An empty market that keeps the place of its last `capacity` orders.
+    pub(crate) fn new(capacity: usize) -> Self {
         let first = Revision::first();
         Self {
             state: Mutex::new(GrowingState {
@@ -98,7 +98,7 @@ impl GrowingTables {
                 forgotten: 0,
             }),
             revision: watch::Sender::new(first.number),
-            kept,
+            capacity,
             series: fastrand::u64(..),
             first,
         }
@@ -146,7 +146,7 @@ impl GrowingTables {
         state
             .arrived
             .extend(orders.into_iter().map(|observed| observed.order));
-        while state.arrived.len() > self.kept {
+        while state.arrived.len() > self.capacity {
             state.arrived.pop_front();
             state.forgotten += 1;
         }

@@ -52,7 +52,7 @@ impl<'a> Index<'a> {
             success: true,
             service: "liqdata",
             version: env!("CARGO_PKG_VERSION"),
-            source: market.source_told(),
+            source: market.public_source(),
             simulated: market.is_simulated(),
             now: market.known_until(),
             coins: market.coins(),
@@ -71,10 +71,10 @@ impl Readiness {
     /// missing, or if none of the exchanges to collect is connected.
     pub(crate) fn of(market: &Market, max_age: Option<i64>) -> Result<Self, Rejection> {
         // Fails if the journal cannot be read.
-        market.standing(&Dependency::Record)?;
+        market.state(&Dependency::Record)?;
         let (clock, now) = (wall_clock(), market.known_until());
         let age = now.map(|now| (clock.0 - now.0).max(0));
-        let unheard = market.unheard()?;
+        let unheard = market.silent_exchanges()?;
         let is_now = |gap: &MissedStretch| gap.end.on(AT_WORK) > clock;
         if !unheard.is_empty() && (now.is_none() || unheard.iter().any(is_now)) {
             return Err(Rejection::Unheard { gaps: unheard });

@@ -378,9 +378,9 @@ async fn estimate(
         };
         // An answer about the past was not served at that time.
         if asked.as_of.is_none()
-            && let (Some(maps), Some(closed)) = (market.maps_kept(), closed)
+            && let (Some(maps), Some(closed)) = (market.map_recorder(), closed)
         {
-            maps.keep(served(&asked, &needed.coin, closed, &estimated));
+            maps.record(served(&asked, &needed.coin, closed, &estimated));
         }
         Ok(estimated)
     };
@@ -415,10 +415,10 @@ fn at_one_revision<T>(
 ) -> Result<(Option<Revision>, T), Rejection> {
     let mut left = tries;
     loop {
-        let before = market.standing(basis)?.revision;
+        let before = market.state(basis)?.revision;
         let made = work()?;
         left = left.saturating_sub(1);
-        if market.standing(basis)?.revision == before {
+        if market.state(basis)?.revision == before {
             return Ok((Some(before), made));
         }
         if left == 0 {
@@ -495,7 +495,7 @@ fn explained(
     estimate: Option<&EstimateBasis>,
 ) -> Result<Vec<u8>, Rejection> {
     let explanation = encoded(&Explanation {
-        source: market.source_told(),
+        source: market.public_source(),
         simulated: market.is_simulated(),
         as_of: as_of.or_else(|| market.known_until()),
         coverage,

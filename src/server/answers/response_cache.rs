@@ -289,7 +289,7 @@ impl Service<Request> for ReadyAnswers {
         if let Some(cached) = &found
             && !self.shared.market.is_on_disk()
         {
-            let standing = self.shared.market.standing(&cached.lasting.basis);
+            let standing = self.shared.market.state(&cached.lasting.basis);
             if standing.is_ok_and(|standing| cached.lasting.holds(&standing)) {
                 let answer = cached.answer(request.headers());
                 return Either::Left(ready(Ok(marked(&self.shared, answer))));

@@ -329,7 +329,7 @@ impl Page {
             "liqdata_collector_last_heard_timestamp_seconds",
             "gauge",
             "Time of the last message from the exchange.",
-            |venue| venue.last_heard.map(|at| seconds(at.0)),
+            |venue| venue.last_received.map(|at| seconds(at.0)),
         );
         self.of_venues(
             venues,

@@ -43,7 +43,7 @@ pub(crate) struct LastState(Arc<Mutex<Option<Read>>>);
 impl MarketState {
     fn of(market: &Market) -> Self {
         let changes = market.changes_of_damage();
-        let readable = market.standing(&Dependency::Record).is_ok();
+        let readable = market.state(&Dependency::Record).is_ok();
         let venues = market.coverage(None, Window::H24);
         let archive = market.archive();
         Self {
@@ -54,7 +54,7 @@ impl MarketState {
             listened_until: archive
                 .and_then(|archive| archive.connected_until().ok())
                 .unwrap_or_default(),
-            filling: market.filling(),
+            filling: market.collector_status(),
             // The reads above may have found damage.
             damaged: market.damaged_files().unwrap_or_default(),
             changes,

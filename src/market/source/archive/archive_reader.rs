@@ -54,15 +54,15 @@ impl ArchiveReader {
             ring_orders: AtomicUsize::new(0),
             making: Mutex::default(),
         };
-        desk.keep(bytes);
+        desk.resize_cache(bytes);
         desk
     }
 
     /// Keeps up to `bytes` from now on, about: half of it rings, half of it days.
-    pub(crate) fn keep(&self, bytes: usize) {
-        self.days.keep(bytes / 2 / ROW);
+    pub(crate) fn resize_cache(&self, bytes: usize) {
+        self.days.set_rows(bytes / 2 / ROW);
         self.ring_orders.store(bytes / 2 / ORDER, Ordering::Relaxed);
-        self.tidy(&mut self.rings());
+        self.evict(&mut self.rings());
     }
 
     /// Forgets all that was read.
@@ -76,7 +76,7 @@ impl ArchiveReader {
     }
 
     /// Lets go of the rings that were asked for longest ago, as far as there are too many.
-    fn tidy(&self, rings: &mut Vec<PastRing>) {
+    fn evict(&self, rings: &mut Vec<PastRing>) {
         let most = self.ring_orders.load(Ordering::Relaxed);
         let orders = |rings: &[PastRing]| rings.iter().map(|past| past.ring.len()).sum::<usize>();
         while rings.len() > RINGS || rings.len() > 1 && orders(rings) > most {
@@ -84,7 +84,7 @@ impl ArchiveReader {
         }
     }
 
-    fn kept(&self, at: Millis, number: u64) -> Option<Arc<Ring>> {
+    fn cached(&self, at: Millis, number: u64) -> Option<Arc<Ring>> {
         let mut rings = self.rings();
         let of = |past: &PastRing| past.at == at && past.number == number;
         let place = rings.iter().position(of)?;
@@ -96,11 +96,11 @@ impl ArchiveReader {
 
     /// The last day as it was known at `at`, read at the revision `number` or later.
     pub(crate) fn ring(&self, at: Millis, number: u64) -> Result<Arc<Ring>, Refusal> {
-        if let Some(ring) = self.kept(at, number) {
+        if let Some(ring) = self.cached(at, number) {
             return Ok(ring);
         }
         let _making = self.making.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(ring) = self.kept(at, number) {
+        if let Some(ring) = self.cached(at, number) {
             return Ok(ring);
         }
         let ring = Arc::new(live_day::past(&self.archive, at)?);
@@ -111,7 +111,7 @@ impl ArchiveReader {
             number,
             ring: Arc::clone(&ring),
         });
-        self.tidy(&mut rings);
+        self.evict(&mut rings);
         Ok(ring)
     }
 }

@@ -127,7 +127,7 @@ impl ArchiveSource {
             ArchiveError::NotAnArchive { .. } => replaced,
             fault => fault,
         })?;
-        self.read_anew(&mut live)?;
+        self.reload_all(&mut live)?;
         let mended = self.front.times_mended();
         self.mended_seen.store(mended, Ordering::Release);
         log::warn!(
@@ -141,7 +141,7 @@ impl ArchiveSource {
     /// Reads on in a journal that was damaged and is sound again: what a handle has in memory of it may still be the damage.
     pub(crate) fn read_mended(&self, live: &mut LiveDay) -> Result<(), Refusal> {
         self.reopen()?;
-        self.read_anew(live)?;
+        self.reload_all(live)?;
         log::warn!(
             target: "liqdata::archive",
             "the journal in {} is sound again: the archive is read anew",
@@ -163,7 +163,7 @@ impl ArchiveSource {
     }
 
     /// Forgets all that was read.
-    pub(crate) fn read_anew(&self, live: &mut LiveDay) -> Result<(), Refusal> {
+    pub(crate) fn reload_all(&self, live: &mut LiveDay) -> Result<(), Refusal> {
         self.front.look_anew()?;
         match self.as_of {
             None => live.forget(),
@@ -231,20 +231,20 @@ impl ArchiveSource {
             return revision;
         }
         let archived = Arc::clone(self);
-        let standing =
+        let state =
             tokio::task::spawn_blocking(move || archived.last_state(&Dependency::Observations))
                 .await;
-        let standing = standing.unwrap_or_else(|failure| {
+        let state = state.unwrap_or_else(|failure| {
             log::error!("a look at the archive failed: {failure}");
             self.standing_in(&self.peek(), &Dependency::Observations)
         });
-        let revision = standing.revision;
+        let revision = state.revision;
         *looked = Some((Instant::now(), revision));
         revision
     }
 
     /// Where questions about `as_of`, or about now, are read.
-    pub(crate) fn desk(&self, as_of: Option<Millis>) -> &ArchiveReader {
+    pub(crate) fn reader(&self, as_of: Option<Millis>) -> &ArchiveReader {
         if as_of.is_some() {
             &self.past
         } else {
@@ -253,7 +253,7 @@ impl ArchiveSource {
     }
 
     /// The last day as it was known at `at`.
-    pub(crate) fn ring(&self, desk: &ArchiveReader, at: Millis) -> Result<Arc<Ring>, Refusal> {
+    pub(crate) fn ring(&self, reader: &ArchiveReader, at: Millis) -> Result<Arc<Ring>, Refusal> {
         // What was received by then may still be on its way into the archive.
         let number = if self.as_of.is_some() {
             0
@@ -265,6 +265,6 @@ impl ArchiveSource {
                 0
             }
         };
-        desk.ring(at, number)
+        reader.ring(at, number)
     }
 }

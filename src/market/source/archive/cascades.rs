@@ -20,9 +20,9 @@ const SLACK: i64 = Millis::HOUR;
 /// How long ago an event was over that is let go if it had not gathered enough; an older order has all read again.
 const SETTLED: i64 = 2 * Millis::HOUR;
 /// Questions whose events of late are kept.
-const KEPT: usize = 4;
+const CACHED_QUESTIONS: usize = 4;
 /// Events that are kept of one question at most.
-const MOST: usize = 1_000_000;
+const MOST_CASCADES: usize = 1_000_000;
 /// Orders that have arrived are taken in so many at a time.
 const PAGE: usize = 16_384;
 
@@ -99,7 +99,7 @@ fn read(
 }
 
 /// The events of a stretch, read as they lie.
-pub(crate) fn of_stretch(
+pub(crate) fn of_range(
     archive: &Archive,
     asked: &Arc<CascadeQuestion>,
     as_of: Option<Millis>,
@@ -243,10 +243,10 @@ impl RecentCascadeCache {
         };
         let rows = tail.clusters.rows(asked);
         tail.tidy(asked, now);
-        if tail.clusters.len() <= MOST {
+        if tail.clusters.len() <= MOST_CASCADES {
             let mut tails = self.lock();
             tails.push_back(tail);
-            while tails.len() > KEPT {
+            while tails.len() > CACHED_QUESTIONS {
                 tails.pop_front();
             }
         }

@@ -30,13 +30,13 @@ impl CoverageSource for ArchiveSource {
             }
         }
         let known_by = self.instant(as_of)?;
-        let archive = &self.desk(as_of).archive;
+        let archive = &self.reader(as_of).archive;
         // Where nothing was observed, what is to be told is since when that is so.
         let now = if now > Millis::default() {
             now
         } else {
-            let unheard = archive.pending_gaps()?;
-            let until = unheard.iter().map(|gap| gap.end).max();
+            let silent_exchanges = archive.pending_gaps()?;
+            let until = silent_exchanges.iter().map(|gap| gap.end).max();
             until.unwrap_or(now)
         };
         let start = now.back(window.millis());
@@ -64,14 +64,14 @@ impl CoverageSource for ArchiveSource {
         let now = view_of(self, as_of, None, |view| view.now())?;
         let known_by = self.instant(as_of)?;
         let start = now.back(window.millis());
-        let archive = &self.desk(as_of).archive;
+        let archive = &self.reader(as_of).archive;
         Ok(archive.fully_covered(start.on(1), now.on(1), known_by)?)
     }
 
     fn gaps(&self, as_of: Option<Millis>, range: TimeRange) -> Result<Vec<MissedStretch>, Refusal> {
         let known_by = self.instant(as_of)?;
         Ok(self
-            .desk(as_of)
+            .reader(as_of)
             .archive
             .gap_statuses(range.start, range.end, known_by)?)
     }

@@ -115,7 +115,7 @@ struct CacheState {
 /// Days of coins, and histories made of them.
 #[derive(Debug, Default)]
 pub(crate) struct DayCache {
-    kept: Mutex<CacheState>,
+    cache: Mutex<CacheState>,
     pub(crate) fits: FitCache,
 }
 
@@ -125,7 +125,7 @@ fn day_of(at: Millis) -> i64 {
 
 impl DayCache {
     fn lock(&self) -> MutexGuard<'_, CacheState> {
-        self.kept.lock().unwrap_or_else(PoisonError::into_inner)
+        self.cache.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// No days yet, and what may be kept of them.
@@ -136,19 +136,19 @@ impl DayCache {
     }
 
     /// Keeps up to `rows` from now on.
-    pub(crate) fn keep(&self, rows: usize) {
-        let mut kept = self.lock();
-        kept.room.rows = rows;
-        kept.tidy();
+    pub(crate) fn set_rows(&self, rows: usize) {
+        let mut cache = self.lock();
+        cache.room.rows = rows;
+        cache.evict();
     }
 
     /// Forgets everything.
     pub(crate) fn clear(&self) {
         self.fits.clear();
-        let mut kept = self.lock();
-        *kept = CacheState {
-            room: kept.room,
-            generation: kept.generation + 1,
+        let mut cache = self.lock();
+        *cache = CacheState {
+            room: cache.room,
+            generation: cache.generation + 1,
             ..CacheState::default()
         };
     }
@@ -156,17 +156,18 @@ impl DayCache {
     /// Forgets what is known of a coin from an instant on.
     pub(crate) fn forget(&self, coin: &str, from: Millis) {
         self.fits.forget(coin, from);
-        let mut kept = self.lock();
-        kept.generation += 1;
+        let mut cache = self.lock();
+        cache.generation += 1;
         let first = day_of(from);
         let mut freed = 0;
-        kept.parts.retain(|name, part| {
+        cache.parts.retain(|name, part| {
             let stays = name.coin != coin || name.day < first;
             freed += if stays { 0 } else { part.rows() };
             stays
         });
-        kept.rows -= freed;
-        kept.histories
+        cache.rows -= freed;
+        cache
+            .histories
             .retain(|(made, _)| made.coin != coin || made.as_of.is_none_or(|at| at <= from));
     }
 
@@ -189,12 +190,12 @@ impl DayCache {
             number,
         };
         {
-            let mut kept = self.lock();
-            if let Some(place) = kept.histories.iter().position(|(known, _)| *known == made)
-                && let Some(found) = kept.histories.remove(place)
+            let mut cache = self.lock();
+            if let Some(place) = cache.histories.iter().position(|(known, _)| *known == made)
+                && let Some(found) = cache.histories.remove(place)
             {
                 let history = Arc::clone(&found.1);
-                kept.histories.push_back(found);
+                cache.histories.push_back(found);
                 return Ok(history);
             }
         }
@@ -205,10 +206,10 @@ impl DayCache {
         // What cannot change later, or is named by its changes, is worth keeping.
         let settled = as_of.is_none_or(|at| at <= now);
         if settled && (number.is_some() || as_of.is_some()) {
-            let mut kept = self.lock();
-            kept.histories.push_back((made, Arc::clone(&history)));
-            while kept.histories.len() > kept.room.histories {
-                kept.histories.pop_front();
+            let mut cache = self.lock();
+            cache.histories.push_back((made, Arc::clone(&history)));
+            while cache.histories.len() > cache.room.histories {
+                cache.histories.pop_front();
             }
         }
         Ok(history)
@@ -280,8 +281,8 @@ impl DayCache {
         if usd.is_empty() || start >= now {
             return Ok(observations);
         }
-        let heard = archive.covered(start, now, made.as_of)?;
-        Ok(observations.with_exposure(&made.coin, FeedCoverage::new(heard, &usd)))
+        let covered = archive.covered(start, now, made.as_of)?;
+        Ok(observations.with_exposure(&made.coin, FeedCoverage::new(covered, &usd)))
     }
 
     /// One day of a coin as it was known at `as_of`.
@@ -300,25 +301,25 @@ impl DayCache {
         };
         let usable = |part: &CoinDay| as_of.is_none_or(|at| part.known_by <= at);
         let generation = {
-            let mut kept = self.lock();
-            if let Some(part) = kept.parts.get(&name).cloned() {
+            let mut cache = self.lock();
+            if let Some(part) = cache.parts.get(&name).cloned() {
                 if usable(&part) {
-                    kept.asked.push_back(name);
-                    kept.tidy();
+                    cache.asked.push_back(name);
+                    cache.evict();
                     return Ok(part);
                 }
-                drop(kept);
+                drop(cache);
                 return Ok(Arc::new(read(archive, &name, as_of)?));
             }
-            kept.generation
+            cache.generation
         };
         let part = Arc::new(read(archive, &name, None)?);
         let serves = usable(&part);
-        let mut kept = self.lock();
-        if kept.generation == generation {
-            kept.put(name.clone(), Arc::clone(&part));
+        let mut cache = self.lock();
+        if cache.generation == generation {
+            cache.put(name.clone(), Arc::clone(&part));
         }
-        drop(kept);
+        drop(cache);
         if serves {
             return Ok(part);
         }
@@ -333,11 +334,11 @@ impl CacheState {
             self.rows -= before.rows();
         }
         self.asked.push_back(name);
-        self.tidy();
+        self.evict();
     }
 
     /// Lets go of what was not asked for the longest, as far as there is too much.
-    fn tidy(&mut self) {
+    fn evict(&mut self) {
         while self.rows > self.room.rows {
             let Some(name) = self.asked.pop_front() else {
                 return;

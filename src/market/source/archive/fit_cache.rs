@@ -7,7 +7,7 @@ use crate::engine::Fit;
 use crate::model::Millis;
 
 /// Fits that are kept, the oldest days let go first.
-const MOST: usize = 1024;
+const CAPACITY: usize = 1024;
 
 /// Day, coin, version of the model, and the exchange if it is of one.
 pub(crate) type FitKey = (Millis, String, String, Option<String>);
@@ -42,10 +42,10 @@ impl FitCache {
             return Ok(fit.clone());
         }
         let fit = made()?;
-        let mut kept = self.lock();
-        kept.insert(name, fit.clone());
-        if kept.len() > MOST {
-            kept.pop_first();
+        let mut fits = self.lock();
+        fits.insert(name, fit.clone());
+        if fits.len() > CAPACITY {
+            fits.pop_first();
         }
         Ok(fit)
     }

@@ -8,7 +8,7 @@ use crate::market::names::KnownNames;
 use crate::market::refusal::Refusal;
 use crate::market::source::archive::archive_source::ArchiveSource;
 use crate::market::source::archive::bar_series;
-use crate::market::source::archive::cascades::{RecentCascadeCache, of_stretch};
+use crate::market::source::archive::cascades::{RecentCascadeCache, of_range};
 use crate::market::source::history_source::HistorySource;
 use crate::market::source::market_source::MarketSource;
 use crate::market::source::view_source::ViewSource;
@@ -101,7 +101,7 @@ impl HistorySource for ArchiveSource {
         as_of: Option<Millis>,
     ) -> Result<Option<Vec<PeriodRow>>, Refusal> {
         // A long read keeps nobody waiting who asks about now.
-        let desk = &self.past;
+        let reader = &self.past;
         let as_of = self.instant(as_of)?;
         // What an archive keeps has the coin of its pair.
         let coin = match asked.symbols.as_slice() {
@@ -116,14 +116,14 @@ impl HistorySource for ArchiveSource {
             coin,
             ..Filter::default()
         };
-        let (shares, _) = desk
+        let (shares, _) = reader
             .archive
             .fold_orders(&filter, || TimelineShare(Timeline::new(asked)))?;
         let mut all = Timeline::new(asked);
         for share in &shares {
             all.join(&share.0);
         }
-        let covered = desk.archive.covered(asked.start, asked.end, as_of)?;
+        let covered = reader.archive.covered(asked.start, asked.end, as_of)?;
         Ok(all.rows(&RecordedCoverage::At(covered)))
     }
 
@@ -141,7 +141,7 @@ impl HistorySource for ArchiveSource {
                 return self.tails.rows(archive, asked, now);
             }
         }
-        of_stretch(archive, asked, at)
+        of_range(archive, asked, at)
     }
 
     /// Of all exchanges together, as estimates are made of them.
@@ -165,7 +165,7 @@ impl HistorySource for ArchiveSource {
             range.end.min(known)
         };
         let filter = self.filter(Some(coin), at, TimeRange { end, ..range })?;
-        let archive = &self.desk(as_of).archive;
+        let archive = &self.reader(as_of).archive;
         let bars = bar_series::all(archive, &filter, size, now)?;
         if let Some(size) = size
             && bars.is_empty()
@@ -184,7 +184,7 @@ impl HistorySource for ArchiveSource {
         range: TimeRange,
     ) -> Result<Option<(Millis, i64)>, Refusal> {
         let filter = self.filter(Some(coin), as_of, range)?;
-        let first = self.desk(as_of).archive.first_bar(&filter)?;
+        let first = self.reader(as_of).archive.first_bar(&filter)?;
         Ok(first.map(|bar| (bar.timestamp, bar.interval)))
     }
 
@@ -195,7 +195,7 @@ impl HistorySource for ArchiveSource {
         range: TimeRange,
     ) -> Result<Vec<ObservedOpenInterest>, Refusal> {
         let filter = self.filter(Some(coin), as_of, range)?;
-        let rows = self.desk(as_of).archive.open_interest(&filter)?.rows;
+        let rows = self.reader(as_of).archive.open_interest(&filter)?.rows;
         Ok(rows.into_iter().map(Into::into).collect())
     }
 
@@ -206,7 +206,7 @@ impl HistorySource for ArchiveSource {
         as_of: Option<Millis>,
     ) -> Result<Vec<PositionRow>, Refusal> {
         let at = self.instant(as_of)?;
-        let archive = &self.desk(as_of).archive;
+        let archive = &self.reader(as_of).archive;
         Ok(archive.last_positions(coin, exchange, at)?.rows)
     }
 
@@ -224,7 +224,7 @@ impl HistorySource for ArchiveSource {
             ..self.filter(coin, as_of, range)?
         };
         Ok(self
-            .desk(as_of)
+            .reader(as_of)
             .archive
             .maps_within(&filter, kind, most)?
             .rows)
@@ -245,6 +245,6 @@ impl MarketSource for ArchiveSource {
     }
 
     fn set_history_cache(&self, bytes: usize) {
-        self.past.keep(bytes);
+        self.past.resize_cache(bytes);
     }
 }

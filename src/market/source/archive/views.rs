@@ -15,7 +15,7 @@ impl ViewSource for ArchiveSource {
         needed: Option<&RequiredHistory>,
         work: &mut dyn FnMut(&View<'_>),
     ) -> Result<(), Refusal> {
-        let desk = self.desk(as_of);
+        let reader = self.reader(as_of);
         self.current()?;
         let at = self.asked(as_of)?;
         if let Some(needed) = needed {
@@ -26,12 +26,12 @@ impl ViewSource for ArchiveSource {
                 let number = live.of_coin(&needed.coin).number;
                 (live.ring.now(), Some(number))
             };
-            let found = desk
+            let found = reader
                 .days
-                .observations(&desk.archive, needed, now, at, number)?;
-            work(&found.at_instant(now).with_fits(desk));
+                .observations(&reader.archive, needed, now, at, number)?;
+            work(&found.at_instant(now).with_fits(reader));
         } else if let Some(at) = at {
-            work(&self.ring(desk, at)?.view(&self.nothing));
+            work(&self.ring(reader, at)?.view(&self.nothing));
         } else {
             work(&self.live()?.ring.view(&self.nothing));
         }

@@ -14,7 +14,7 @@ use crate::market::revision::last_close;
 use crate::model::{Millis, Order};
 
 /// Days that are kept in memory.
-const KEPT: usize = 3;
+const CACHED_DAYS: usize = 3;
 
 /// What arrives in a UTC day.
 #[derive(Debug, Default)]
@@ -91,7 +91,7 @@ enum DayStore {
     InMemory(Vec<Arc<ReplayDay>>),
     OnDisk {
         archive: Box<Archive>,
-        kept: Mutex<VecDeque<(usize, Arc<ReplayDay>)>>,
+        recent: Mutex<VecDeque<(usize, Arc<ReplayDay>)>>,
     },
 }
 
@@ -226,7 +226,7 @@ impl ReplaySchedule {
             outlines,
             pages: DayStore::OnDisk {
                 archive: Box::new(archive),
-                kept: Mutex::default(),
+                recent: Mutex::default(),
             },
         })
     }
@@ -238,21 +238,21 @@ impl ReplaySchedule {
 
     /// The page of an outline.
     fn page(&self, number: usize) -> Result<Arc<ReplayDay>, Refusal> {
-        let (archive, kept) = match &self.pages {
+        let (archive, recent) = match &self.pages {
             DayStore::InMemory(pages) => return Ok(pages.get(number).cloned().unwrap_or_default()),
-            DayStore::OnDisk { archive, kept } => (archive, kept),
+            DayStore::OnDisk { archive, recent } => (archive, recent),
         };
-        let mut kept = kept.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some((_, page)) = kept.iter().find(|(of, _)| *of == number) {
+        let mut recent = recent.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some((_, page)) = recent.iter().find(|(of, _)| *of == number) {
             return Ok(Arc::clone(page));
         }
         let Some(outline) = self.outlines.get(number) else {
             return Ok(Arc::default());
         };
         let page = Arc::new(Self::read(archive, outline)?);
-        kept.push_back((number, Arc::clone(&page)));
-        if kept.len() > KEPT {
-            kept.pop_front();
+        recent.push_back((number, Arc::clone(&page)));
+        if recent.len() > CACHED_DAYS {
+            recent.pop_front();
         }
         Ok(page)
     }

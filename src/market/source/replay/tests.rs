@@ -125,7 +125,7 @@ async fn next(follower: &mut OrderFollower) -> Vec<Decimal> {
 }
 
 #[tokio::test]
-async fn who_follows_is_woken_when_an_order_is_due_and_told_of_the_end() {
+async fn a_follower_wakes_when_an_order_is_due_and_at_the_end() {
     let (market, clock, _) = moving(&[10, 20, 22, 2_400_000]);
     let mut follower = follower(&market);
     let (first, ()) = tokio::join!(next(&mut follower), async {
@@ -171,7 +171,7 @@ fn an_estimate_is_another_only_once_a_bar_has_closed() {
 }
 
 #[test]
-fn a_clock_goes_as_fast_as_it_is_told_and_names_the_time_here() {
+fn a_scaled_clock_runs_at_its_speed_and_maps_to_wall_time() {
     let clock = ScaledClock::new(Millis(START), 1000.0);
     let (first, second) = (clock.now(), clock.now());
     assert!(Millis(START) <= first && first <= second);
