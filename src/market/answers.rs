@@ -1,4 +1,4 @@
-//! Questions of the contract asked of a market, and the refusal of what it cannot know: instants yet to come, names of nobody.
+//! Queries of the API asked of a market, and the checks of instants and names before an empty reply is given.
 
 use crate::api::Orders;
 use crate::engine::{self, EngineError, View};
@@ -13,11 +13,11 @@ use crate::market::source::view_source::{RequiredHistory, view_of};
 use crate::model::{Chosen, GroupedOrder, Millis, Model, Symbol};
 
 impl Market {
-    /// The answer to `question`, as of `as_of` or else of now.
+    /// The answer to `question` as of `as_of`; without it, as of now.
     ///
     /// # Errors
     ///
-    /// A [`Refusal`] that says why there is none.
+    /// A [`Refusal`] with the reason.
     pub fn answer<E: MarketQuery>(
         &self,
         question: &E,
@@ -26,11 +26,11 @@ impl Market {
         self.answer_within(question, as_of, usize::MAX)
     }
 
-    /// As [`Market::answer`]; what is read for it takes at most so many bytes, about.
+    /// As [`Market::answer`], with a bound of about `most` bytes on what is read.
     ///
     /// # Errors
     ///
-    /// As [`Market::answer`], and where more would be read.
+    /// As [`Market::answer`], and where more than `most` bytes would be read.
     pub(crate) fn answer_within<E: MarketQuery>(
         &self,
         question: &E,
@@ -64,15 +64,17 @@ impl Market {
         Ok(answered)
     }
 
-    /// Refuses an instant of which nothing can be known: a day after the *now* of what does not grow, when the longest window
-    /// of the realised answers is over, and after this machine's time where the market grows.
+    /// Refuses an instant that is too far in the future.
+    ///
+    /// A market that does not grow answers up to a day after its newest observation, when the longest window is empty.
+    /// A growing market answers up to the wall clock.
     pub(crate) fn check_instant(&self, as_of: Option<Millis>) -> Result<(), Refusal> {
         let Some(asked) = as_of else { return Ok(()) };
         let now = self.now();
         if asked <= now.on(Millis::DAY) || self.is_growing() && asked <= wall_clock() {
             return Ok(());
         }
-        // One that was opened as of an instant says so itself.
+        // A source opened as of an instant has its own message.
         self.source.instant(as_of)?;
         if self.source.names()?.is_empty() {
             return Ok(());
@@ -80,7 +82,7 @@ impl Market {
         Err(Refusal::unknown_yet(asked, now))
     }
 
-    /// Refuses an empty answer to a name that nobody knows.
+    /// Refuses an empty reply about an unknown name.
     pub(crate) fn check_answer<E: MarketQuery>(
         &self,
         question: &E,
@@ -92,11 +94,11 @@ impl Market {
         }
     }
 
-    /// Refuses names that were never observed and that nobody knows.
+    /// Refuses names that were never observed and that are not well known.
     ///
     /// # Errors
     ///
-    /// A [`Refusal`] naming the first of them and those that are nearest to it, and where the archive cannot be read.
+    /// A [`Refusal`] that names the first such name and the nearest known ones, and where the archive cannot be read.
     pub fn check_names(&self, asked: &QueryNames<'_>) -> Result<(), Refusal> {
         let QueryNames { symbols, exchange } = asked;
         let mut unsure = symbols
@@ -112,7 +114,7 @@ impl Market {
         exchange.map_or(Ok(()), |exchange| names.check_exchange(exchange))
     }
 
-    /// The same refusal about a coin that somebody knows, and another about one that nobody does.
+    /// Replaces an unknown-coin refusal by one with suggestions, unless the coin is well known.
     fn of_coin(&self, coin: &str, refusal: Refusal) -> Refusal {
         if refusal.code != RefusalCode::UnknownCoin {
             return refusal;
@@ -120,11 +122,11 @@ impl Market {
         self.check_coin(coin).err().unwrap_or(refusal)
     }
 
-    /// Refuses a coin that was never observed and that nobody knows.
+    /// Refuses a coin that was never observed and that is not well known.
     ///
     /// # Errors
     ///
-    /// A [`Refusal`] as of [`Market::check_names`].
+    /// As [`Market::check_names`].
     pub fn check_coin(&self, coin: &str) -> Result<(), Refusal> {
         let symbol = Symbol::read(coin);
         self.check_names(&QueryNames {
@@ -133,12 +135,13 @@ impl Market {
         })
     }
 
-    /// The answers to `question` as of each of `instants`, in their order and equal to those of [`Market::answer`], where one
-    /// replay gives them all; `None` where each takes its own.
+    /// The answers to `question` as of each instant, if one replay gives them all; else `None`.
+    ///
+    /// The answers are in the order of `instants` and equal those of [`Market::answer`].
     ///
     /// # Errors
     ///
-    /// Of each a [`Refusal`] as of [`Market::answer`].
+    /// Each answer may be a [`Refusal`], as for [`Market::answer`].
     pub fn answers<E: MarketQuery>(
         &self,
         question: &E,
@@ -153,7 +156,7 @@ impl Market {
         let answers = view_of(&*self.source, None, Some(&needed), |view| {
             question.answers(view, instants)
         });
-        // Where there is nothing to show, each is refused by itself.
+        // Without a view, each instant is refused on its own.
         let answers = answers.ok()?.into_iter().zip(instants);
         let answers = answers.map(|(answered, at)| {
             self.check_instant(Some(*at))?;
@@ -163,11 +166,11 @@ impl Market {
         Some(answers.collect())
     }
 
-    /// What `work` makes of all that is known of `coin`, with what an estimate of `model` needs.
+    /// The result of `work` on all observations of `coin` that an estimate of `model` needs.
     ///
     /// # Errors
     ///
-    /// A [`Refusal`] as of [`Market::answer`].
+    /// As [`Market::answer`].
     pub fn estimated<T>(
         &self,
         coin: &str,
@@ -187,11 +190,11 @@ impl Market {
             .map_err(|refusal| self.of_coin(coin, refusal))
     }
 
-    /// A page of the order feed, of any length: `orders` names the pair and the exchange.
+    /// A page of the order feed of any length; `orders` has the filters.
     ///
     /// # Errors
     ///
-    /// A [`Refusal`] as of [`Market::answer`].
+    /// As [`Market::answer`].
     pub fn page(
         &self,
         orders: &Orders,

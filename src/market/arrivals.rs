@@ -1,13 +1,13 @@
-//! Places in a market's order of arrival, and what has arrived behind them.
+//! Positions in the order of arrival of a market, and the orders after them.
 
 use std::fmt;
 use std::str::FromStr;
 
 use crate::model::Order;
 
-/// A place in a market's order of arrival: behind one order, or before the first.
+/// A position in the order of arrival: after one order, or before the first.
 ///
-/// Its text names the place for a client that comes back later.
+/// Its text is the id that a client sends to resume.
 ///
 /// # Examples
 ///
@@ -20,13 +20,13 @@ use crate::model::Order;
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct ArrivalId {
-    /// Tells one market's order of arrival from another's.
+    /// Distinguishes the order of arrival of one market from that of another.
     pub series: u64,
-    /// Grows from order to order; numbers may be left out.
+    /// Grows with each order; numbers may be skipped.
     pub number: u64,
 }
 
-/// A text that names no place in an order of arrival.
+/// The text is not an arrival id.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("not the id of an order")]
 pub struct InvalidArrivalId;
@@ -46,25 +46,26 @@ impl FromStr for ArrivalId {
             series: u64::from_str_radix(series, 16).map_err(|_| InvalidArrivalId)?,
             number: number.parse().map_err(|_| InvalidArrivalId)?,
         };
-        // One place has one name: no signs, leading zeros or capitals.
+        // Each position has one spelling: no signs, leading zeros or capitals.
         (place.to_string() == text)
             .then_some(place)
             .ok_or(InvalidArrivalId)
     }
 }
 
-/// What has arrived behind a place.
+/// The orders after a position.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Arrivals {
-    /// The orders, first come first, each with the place behind it; none where nothing has arrived since.
+    /// The orders in order of arrival, each with the position after it; empty if nothing has arrived.
     Known(Vec<(ArrivalId, Order)>),
-    /// The place is unknown, or what came behind it is no longer known in order of arrival.
+    /// The position is unknown, or orders after it have been evicted.
     Gone,
 }
 
 impl Arrivals {
-    /// Up to `limit` orders behind `after` in the order of arrival `series`, or else from the first that is known: the
-    /// `known` last ones, told by `order`, behind the number `forgotten`.
+    /// Up to `limit` orders after `after`, or from the first known order on.
+    ///
+    /// The market remembers `known` orders, which `order` returns by index; `forgotten` orders arrived before them.
     pub(crate) fn behind(
         after: Option<ArrivalId>,
         limit: usize,

@@ -1,4 +1,4 @@
-//! Work on threads that may block, with only so much of it at once.
+//! Work on blocking threads, with a limit on how much runs at once.
 
 use std::sync::Arc;
 
@@ -7,7 +7,7 @@ use tokio::task::spawn_blocking;
 
 use crate::market::refusal::Refusal;
 
-/// What `work` makes on a blocking thread, once there is room in `lane`.
+/// Runs `work` on a blocking thread once `lane` has a free permit.
 pub(crate) async fn run_blocking<T, F>(
     lane: Option<Arc<Semaphore>>,
     work: impl FnOnce() -> Result<T, F> + Send + 'static,
@@ -17,12 +17,12 @@ where
     F: From<Refusal> + Send + 'static,
 {
     let room = match lane {
-        // A lane that is closed lets nobody in.
+        // A closed semaphore gives no permits.
         Some(lane) => Some(lane.acquire_owned().await.map_err(Refusal::defect)?),
         None => None,
     };
     let worked = spawn_blocking(move || {
-        // The room is given back when the work ends, even if nobody waits for it any more.
+        // The permit is released when the work ends, even if the caller has stopped waiting.
         let _room = room;
         work()
     });

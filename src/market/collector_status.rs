@@ -1,28 +1,28 @@
-//! What a market knows of the collector that fills its archive in this process, whoever that is.
+//! The status of a collector that fills the archive of a market from this process.
 
 use std::fmt::Debug;
 
 use crate::model::Millis;
 
-/// A collector at an instant. Counts are since its start.
+/// The status of a collector; counts are since its start.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct CollectorStatus {
-    /// The venues, in the order asked for.
+    /// The exchanges, in the order given by the user.
     pub venues: Vec<VenueStatus>,
-    /// Rows that wait to be committed.
+    /// Rows in the write queue.
     pub waiting: u64,
-    /// Whether nothing can be written.
+    /// Whether the writer cannot write.
     pub is_stalled: bool,
 }
 
-/// One venue of it.
+/// The status of one exchange.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct VenueStatus {
-    /// Exchange, lower case.
+    /// Exchange name in lower case.
     pub exchange: &'static str,
-    /// Whether everything of it is listened to.
+    /// Whether all subscriptions are active.
     pub is_live: bool,
-    /// Connections that were opened, again after an end as well.
+    /// Connections opened, including reconnects.
     pub connections: u64,
     /// When anything was last received.
     pub last_received: Option<Millis>,
@@ -30,20 +30,20 @@ pub struct VenueStatus {
     pub last_event: Option<Millis>,
     /// New events.
     pub events: u64,
-    /// Gaps that were recorded.
+    /// Recorded gaps.
     pub gaps: u64,
-    /// Frames, rows and replies of which nothing or not all could be read.
+    /// Frames, rows and replies that could not be decoded in full.
     pub rejected: u64,
-    /// Events that could not be priced in the end.
+    /// Events that never got a price.
     pub unpriced: u64,
-    /// Events that are set aside because their unit is in doubt.
+    /// Events in quarantine because their unit is doubtful.
     pub quarantined: u64,
-    /// Events that the archive could not take.
+    /// Events that the archive refused.
     pub lost: u64,
 }
 
-/// A collector whose state can be asked for.
+/// A collector that reports its status.
 pub trait CollectorMonitor: Debug + Send + Sync {
-    /// How it goes; none once it has ended.
+    /// The status, or `None` once the collector has ended.
     fn collector_status(&self) -> Option<CollectorStatus>;
 }

@@ -1,4 +1,4 @@
-//! How markets are made: of tables, of a simulation, of an archive as it grows, as it was or as it came about.
+//! Constructors of markets: from tables, a simulation or an archive, live, as of an instant, or as a replay.
 
 use std::path::Path;
 use std::sync::{Arc, Mutex};
@@ -38,7 +38,7 @@ impl Market {
         Self::of(Arc::new(TableSource::new(observations)), origin)
     }
 
-    /// A market of tables that a simulation made.
+    /// A market of simulated tables.
     #[must_use]
     pub fn simulated(observations: Observations, origin: impl Into<String>) -> Self {
         Self {
@@ -47,8 +47,9 @@ impl Market {
         }
     }
 
-    /// A market of tables that a simulation made, told from `start` on by the clock that `clock` makes of that instant; what
-    /// the tables have of before is there at once.
+    /// A market of simulated tables that arrive from `start` on, by the clock that `clock` makes.
+    ///
+    /// Rows from before `start` are there at once.
     #[must_use]
     pub fn simulated_live(
         observations: Observations,
@@ -65,13 +66,14 @@ impl Market {
         }
     }
 
-    /// The archive in the folder `path` as it came about: what was received after the first instant of `range`, or else
-    /// from the first on, until the second, or else the last, arrives by the clock that `clock` makes of the beginning. What
-    /// was received before is there at once.
+    /// A replay of the archive in the folder `path`.
+    ///
+    /// Rows received in `range` arrive by the clock that `clock` makes of its start. Rows received earlier are there
+    /// at once. `read` gets the number of days read so far and in total.
     ///
     /// # Errors
     ///
-    /// A [`Refusal`] where the archive cannot be read, and where nothing arrives in that stretch.
+    /// A [`Refusal`] if the archive cannot be read or nothing arrives in `range`.
     pub fn replayed(
         path: impl AsRef<Path>,
         range: TimeRange,
@@ -94,7 +96,7 @@ impl Market {
         }
     }
 
-    /// An empty market in memory, and the feed that it grows by; it keeps the place of its last `capacity` orders.
+    /// An empty market in memory and the feed that fills it; it remembers the last `capacity` orders.
     #[must_use]
     pub fn growing(capacity: usize, origin: impl Into<String>) -> (Self, MarketFeed) {
         let growing = Arc::new(GrowingTables::new(capacity));
@@ -104,11 +106,11 @@ impl Market {
         )
     }
 
-    /// A market that lies in the archive in the folder `path`, as it grows, or as it was known at `as_of`.
+    /// The market in the archive in the folder `path`: live, or as it was known at `as_of`.
     ///
     /// # Errors
     ///
-    /// A [`Refusal`] where the archive cannot be read.
+    /// A [`Refusal`] if the archive cannot be read.
     pub fn open(path: impl AsRef<Path>, as_of: Option<Millis>) -> Result<Self, Refusal> {
         let path = path.as_ref();
         let soonest = wall_clock().on(Millis::DAY);
@@ -124,8 +126,7 @@ impl Market {
         ))
     }
 
-    /// The same market; every file of its archive, if it lies in one, is read once beside the answers, from a second on, so
-    /// that damage is known though nobody asks for what it took.
+    /// The same market, which reads every file of its archive once in the background, to find damage early.
     #[must_use]
     pub fn looked_through(self) -> Self {
         let watch = self.archive().map(Watch::once);
@@ -135,7 +136,7 @@ impl Market {
         }
     }
 
-    /// The same market, whose archive `collector` fills.
+    /// The same market, with the collector that fills its archive.
     #[must_use]
     pub fn filled_by(self, collector: Arc<dyn CollectorMonitor>) -> Self {
         Self {
@@ -144,7 +145,7 @@ impl Market {
         }
     }
 
-    /// The same market, with a keeper of the maps that servers of it answer with.
+    /// The same market, with a recorder of the maps that servers send.
     #[must_use]
     pub fn keeping(self, maps: Arc<MapRecorder>) -> Self {
         Self {

@@ -1,4 +1,4 @@
-//! What a market tells beside the contract's questions: series over stretches of time, coverage and gaps, positions, maps.
+//! Queries beyond the API: bars, open interest, positions, maps, coverage, gaps and arrivals of any time range.
 
 use std::sync::Arc;
 
@@ -19,11 +19,11 @@ use crate::model::{
 };
 
 impl Market {
-    /// What each venue's totals in a window cover: a simulation shows all that happens in it, tables do not tell.
+    /// The coverage of the totals in a window, by exchange; complete for a simulation, unknown for tables.
     ///
     /// # Errors
     ///
-    /// A [`Refusal`] as of [`Market::answer`].
+    /// As [`Market::answer`].
     pub fn coverage(
         &self,
         as_of: Option<Millis>,
@@ -40,12 +40,13 @@ impl Market {
         Ok(venues)
     }
 
-    /// When orders of an exchange are known to have been missed, by the start of each stretch: those that reach into the
-    /// time from the first instant until before the second, as far as that was known by `as_of`. Only archives know of any.
+    /// The recorded gaps that overlap `range`, by their starts, as known at `as_of`.
+    ///
+    /// Only archives record gaps.
     ///
     /// # Errors
     ///
-    /// A [`Refusal`] as of [`Market::answer`].
+    /// As [`Market::answer`].
     pub fn gaps(
         &self,
         as_of: Option<Millis>,
@@ -55,24 +56,23 @@ impl Market {
         self.source.gaps(as_of, range)
     }
 
-    /// The bars of `coin` that had closed by `as_of` or else by now, in order of time.
+    /// The closed bars of `coin`, in order of time.
     ///
     /// # Errors
     ///
-    /// A [`Refusal`] as of [`Market::answer`].
+    /// As [`Market::answer`].
     pub fn bars(&self, coin: &str, as_of: Option<Millis>) -> Result<Vec<Bar>, Refusal> {
         self.bars_between(coin, as_of, TimeRange::ALL, None)
     }
 
-    /// The bars of `coin` that opened at the first instant or later and closed by the second, and by `as_of` or else by
-    /// now; made into bars of `size` milliseconds where one is given.
+    /// The bars of `coin` that open and close in `range`, resampled to `size` milliseconds if given.
     ///
-    /// A market in an archive gives one series of all its exchanges.
+    /// A market in an archive merges the bars of all its exchanges.
     ///
     /// # Errors
     ///
-    /// A [`Refusal`] as of [`Market::answer`], of a size that is no whole number of minutes, and in tables of one that
-    /// the coin's bars cannot be made into.
+    /// As [`Market::answer`]; for a `size` that is not a whole number of minutes, and for one that the bars cannot be
+    /// resampled to.
     pub fn bars_between(
         &self,
         coin: &str,
@@ -95,12 +95,11 @@ impl Market {
         })
     }
 
-    /// Of the bars of `coin` the one that opened first, at the first instant or later and before the second, and had closed
-    /// by `as_of` or else by now: when it opened, and its length in milliseconds.
+    /// The open time and length in milliseconds of the first bar of `coin` that opens in `range`.
     ///
     /// # Errors
     ///
-    /// A [`Refusal`] as of [`Market::answer`].
+    /// As [`Market::answer`].
     pub fn first_bar(
         &self,
         coin: &str,
@@ -111,7 +110,7 @@ impl Market {
         self.source.first_bar(coin, as_of, range)
     }
 
-    /// Series of a coin, or of all, as of an instant that can be asked about; none only of a coin that is known.
+    /// Reads the series of a coin or of all coins; refuses an empty series of an unknown coin.
     fn series<T>(
         &self,
         coin: Option<&str>,
@@ -126,12 +125,11 @@ impl Market {
         Ok(rows)
     }
 
-    /// The readings of a coin's open interest from the first instant until before the second that were known at `as_of`
-    /// or else are known now, in order of time.
+    /// The open interest readings of a coin in `range`, in order of time, as known at `as_of`.
     ///
     /// # Errors
     ///
-    /// A [`Refusal`] as of [`Market::answer`].
+    /// As [`Market::answer`].
     pub fn open_interest(
         &self,
         coin: &str,
@@ -143,12 +141,13 @@ impl Market {
         })
     }
 
-    /// The positions of a coin in the last snapshot of single accounts that was complete at `as_of`, or else now; of one
-    /// exchange where it is named. Only archives have any.
+    /// The positions of a coin in the last complete account snapshot, of one exchange if named.
+    ///
+    /// Only archives have positions.
     ///
     /// # Errors
     ///
-    /// A [`Refusal`] as of [`Market::answer`].
+    /// As [`Market::answer`].
     pub fn positions(
         &self,
         coin: &str,
@@ -160,13 +159,14 @@ impl Market {
         })
     }
 
-    /// The estimated maps that were served and kept, as they were: of `kind`, `coin` and the model's `version` where they
-    /// are named ([`Filter::UNKNOWN`](crate::archive::Filter::UNKNOWN) where it is not known), made of bars up to the first
-    /// instant or later and before the second, computed by `as_of`; at most so many bytes of them. Only archives have any.
+    /// The recorded maps whose last bar closed in `range`, at most `most` bytes.
+    ///
+    /// `kind`, `coin` and the model `version` filter them; [`Filter::UNKNOWN`](crate::archive::Filter::UNKNOWN) is the
+    /// version of maps without one. Only archives record maps.
     ///
     /// # Errors
     ///
-    /// A [`Refusal`] as of [`Market::answer`].
+    /// As [`Market::answer`].
     pub fn maps(
         &self,
         kind: Option<&str>,
@@ -181,11 +181,11 @@ impl Market {
         })
     }
 
-    /// The instant that `as_of` asks about, or else the one the market was opened as of.
+    /// The instant that `as_of` asks about, or the one that the market was opened as of.
     ///
     /// # Errors
     ///
-    /// A [`Refusal`] where the market was opened as of an earlier instant.
+    /// A [`Refusal`] if the market was opened as of an earlier instant.
     pub fn instant(&self, as_of: Option<Millis>) -> Result<Option<Millis>, Refusal> {
         self.check_instant(as_of)?;
         self.source.instant(as_of)
@@ -195,36 +195,36 @@ impl Market {
     ///
     /// # Errors
     ///
-    /// A [`Refusal`] as of [`Market::answer`].
+    /// As [`Market::answer`].
     pub fn rows(&self) -> Result<ObservedTables, Refusal> {
         self.source.rows()
     }
 
-    /// What was liquidated period by period, where tables told it.
+    /// Liquidations by period, if the market was made of such a table.
     ///
     /// # Errors
     ///
-    /// A [`Refusal`] as of [`Market::answer`].
+    /// As [`Market::answer`].
     pub fn liquidations(&self) -> Result<Vec<ObservedLiquidations>, Refusal> {
         view_of(&*self.source, None, None, |view| {
             view.observations().liquidations().collect()
         })
     }
 
-    /// Up to `limit` orders that arrived behind `after`, or else from the first that is known.
+    /// Up to `limit` orders that arrived after `after`, or from the first known order on.
     ///
     /// # Errors
     ///
-    /// A [`Refusal`] as of [`Market::answer`].
+    /// As [`Market::answer`].
     pub fn arrivals(&self, after: Option<ArrivalId>, limit: usize) -> Result<Arrivals, Refusal> {
         self.source.arrivals(after, limit)
     }
 
-    /// The place behind the last order that has arrived.
+    /// The position after the newest order.
     ///
     /// # Errors
     ///
-    /// A [`Refusal`] as of [`Market::answer`].
+    /// As [`Market::answer`].
     pub fn newest(&self) -> Result<ArrivalId, Refusal> {
         self.source.newest()
     }

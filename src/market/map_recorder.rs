@@ -1,8 +1,8 @@
-//! Estimated maps on their way into the archive: kept as they were served, and no answer waits for that.
+//! Records served maps in the archive without delaying replies.
 //!
-//! A thread of its own takes the bodies and hands them to the archive's [`WriteQueue`], a few at a time. It holds a bounded
-//! number of bytes; a map that finds no room, or that the archive cannot keep, is counted and logged, and its answer was
-//! sent all the same.
+//! A thread takes the bodies and passes them to the [`WriteQueue`] of the archive in batches. The queue of bodies is
+//! bounded in bytes. A map that does not fit, or that the archive refuses, is counted and logged; its reply was sent
+//! anyway.
 
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
@@ -17,11 +17,11 @@ use crate::archive::{Archive, ArchiveError, Batch, MapRow, WriteQueue};
 use crate::engine::EstimateBasis;
 use crate::model::Millis;
 
-/// Bytes of bodies that wait, at most.
+/// Bound of the waiting bodies in bytes.
 const ROOM: usize = 64 << 20;
-/// Bytes of bodies that are handed over together; what comes with them waits so much longer to be durable.
+/// Bytes of bodies that are committed together.
 const TOGETHER: usize = 4 << 20;
-/// How often the end of the thread is looked for.
+/// Poll interval while waiting for the thread to end.
 const LOOK: Duration = Duration::from_millis(5);
 
 /// A map as it was served.
@@ -36,12 +36,12 @@ pub(crate) struct ServedMap {
     pub(crate) explain: Option<EstimateBasis>,
 }
 
-/// What became of the maps so far.
+/// Counts of recorded and lost maps.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct MapStatus {
-    /// Maps that are durable and were not there before.
+    /// Maps that are durable and new.
     pub recorded: u64,
-    /// Maps that were served and are not kept.
+    /// Maps that were served but not recorded.
     pub lost: u64,
 }
 
@@ -50,7 +50,7 @@ struct MapCounts {
     waiting: AtomicUsize,
     recorded: AtomicU64,
     lost: AtomicU64,
-    /// Whether the last one was lost, which is said once.
+    /// Whether the last map was lost; a series of losses is logged once.
     losing: AtomicBool,
 }
 
@@ -64,7 +64,9 @@ impl MapCounts {
     }
 }
 
-/// Keeps the estimated maps that servers of an archive answer with; for the process that writes the archive.
+/// Records the estimated maps that servers of an archive send.
+///
+/// It runs in the process that writes the archive.
 ///
 /// # Examples
 ///
@@ -93,12 +95,11 @@ pub struct MapRecorder {
 }
 
 impl MapRecorder {
-    /// Starts to keep maps in the archive in the folder `archive` by way of `queue`, until those of a day take
-    /// `bytes_a_day`, compressed.
+    /// Starts recording into the archive in the folder `archive`, up to `bytes_a_day` compressed bytes per day.
     ///
     /// # Errors
     ///
-    /// [`ArchiveError`] where the archive cannot be read, or no thread can be had.
+    /// [`ArchiveError`] if the archive cannot be read or no thread can be started.
     pub fn start(
         archive: impl AsRef<Path>,
         queue: WriteQueue,
@@ -127,7 +128,7 @@ impl MapRecorder {
         })
     }
 
-    /// Hands a map over to be kept; never waits.
+    /// Queues a map; never blocks.
     pub(crate) fn record(&self, map: ServedMap) {
         let size = map.body.len();
         let waiting = self.counts.waiting.fetch_add(size, Ordering::Relaxed);
@@ -147,7 +148,7 @@ impl MapRecorder {
         self.counts.lose(1, &why);
     }
 
-    /// What became of the maps so far.
+    /// Counts so far.
     #[must_use]
     pub fn status(&self) -> MapStatus {
         MapStatus {
@@ -156,7 +157,7 @@ impl MapRecorder {
         }
     }
 
-    /// Takes no more maps, and returns once those it has are durable, at the latest after `patience`.
+    /// Stops taking maps and waits up to `patience` for the queued ones to be durable.
     pub fn finish(&self, patience: Duration) {
         drop(
             self.sender
@@ -171,7 +172,7 @@ impl MapRecorder {
     }
 }
 
-/// The thread's own side: writes what it receives.
+/// The side of the thread: writes what it receives.
 struct MapWriter {
     archive: Archive,
     queue: WriteQueue,
@@ -239,7 +240,7 @@ impl MapWriter {
     }
 }
 
-/// The row of a map.
+/// The archive row of a map.
 fn row(map: ServedMap) -> Result<MapRow, Box<dyn std::error::Error>> {
     let explain = map
         .explain

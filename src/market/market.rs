@@ -1,6 +1,4 @@
-//! A market: one face for every place that observations can lie in.
-//!
-//! A caller never sees where the observations are: it asks, and is told beside each answer what the answer depends on.
+//! A market: one interface, wherever the observations are stored.
 
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -15,7 +13,7 @@ use crate::market::source::market_source::MarketSource;
 use crate::market::source::replay::ReplaySource;
 use crate::model::{Millis, MissedStretch};
 
-/// What a server, or a caller in this process, asks its questions of.
+/// Answers queries from observations, for a server or a caller in this process.
 ///
 /// # Examples
 ///
@@ -34,22 +32,21 @@ use crate::model::{Millis, MissedStretch};
 pub struct Market {
     pub(crate) source: Arc<dyn MarketSource>,
     pub(crate) simulated: bool,
-    /// Where the observations come from, in a few words.
+    /// A short description of where the observations come from.
     pub(crate) origin: String,
-    /// Keeps the maps that servers of this market answer with.
+    /// Records the maps that servers send.
     pub(crate) maps: Option<Arc<MapRecorder>>,
-    /// Where it moves by a clock of its own.
+    /// The replay, if the market is one.
     pub(crate) moving: Option<Arc<ReplaySource>>,
     pub(crate) look: SharedLook,
-    /// CollectorMonitor its archive in this process, where something does.
+    /// The collector that fills the archive from this process.
     pub(crate) filled_by: Option<Arc<dyn CollectorMonitor>>,
-    /// Reads all files of its archive once, where somebody wanted that.
+    /// The background check of all archive files.
     pub(crate) watch: Mutex<Option<Watch>>,
 }
 
 impl Market {
-    /// Lets nothing more arrive, where it moves by a clock of its own: who follows its orders comes to an end. Files of its
-    /// archive are read no more but for an answer.
+    /// Ends a replay, so that followers end too, and stops the background check of files.
     pub fn end(&self) {
         let mut watch = self.watch.lock().unwrap_or_else(PoisonError::into_inner);
         *watch = None;
@@ -59,71 +56,71 @@ impl Market {
         }
     }
 
-    /// The instant it is by the clock that it moves by and the one at which all has arrived, where it has one.
+    /// The current instant and the end of a replay.
     #[must_use]
     pub fn clock(&self) -> Option<(Millis, Millis)> {
         let moving = self.moving.as_ref()?;
         Some((moving.clock(), moving.until()))
     }
 
-    /// Whether it tells again what an archive has.
+    /// Whether the market replays an archive.
     #[must_use]
     pub fn is_replayed(&self) -> bool {
         self.moving.is_some() && self.archive().is_some()
     }
 
-    /// Keeps up to `bytes`, about, of what was read of the past for the next question about it.
+    /// Bounds the cache of historical reads to about `bytes`.
     pub(crate) fn set_history_cache(&self, bytes: usize) {
         self.source.set_history_cache(bytes);
     }
 
-    /// What keeps the maps that servers of this market answer with, where something does.
+    /// The recorder of served maps.
     pub(crate) fn map_recorder(&self) -> Option<&MapRecorder> {
         self.maps.as_deref()
     }
 
-    /// The archive that the market lies in, if it lies in one.
+    /// The archive, if the market is in one.
     #[must_use]
     pub fn archive(&self) -> Option<&Archive> {
         self.source.archive()
     }
 
-    /// How the collector goes that fills its archive, where one in this process does.
+    /// The status of the collector that fills the archive from this process.
     pub(crate) fn collector_status(&self) -> Option<CollectorStatus> {
         self.filled_by.as_ref()?.collector_status()
     }
 
-    /// How many files of its archive are known to be damaged, so that rows are missing.
+    /// The number of archive files that are known to be damaged.
     ///
     /// # Errors
     ///
-    /// A [`Refusal`] where the archive was opened before a fork.
+    /// A [`Refusal`] if the archive was opened before a fork.
     pub(crate) fn damaged_files(&self) -> Result<usize, Refusal> {
         let damaged = self.archive().map(Archive::damaged_files).transpose()?;
         Ok(damaged.unwrap_or_default())
     }
 
-    /// How often what is known of them has changed.
+    /// How often the set of damaged files has changed.
     pub(crate) fn changes_of_damage(&self) -> u64 {
         self.archive()
             .map_or(0, |archive| archive.changes_of_damage().0)
     }
 
-    /// What is known of those files; none where it lies in no archive.
+    /// The damaged files; empty without an archive.
     ///
     /// # Errors
     ///
-    /// A [`Refusal`] where the archive cannot be read.
+    /// A [`Refusal`] if the archive cannot be read.
     pub(crate) fn damage(&self) -> Result<Vec<DamagedPart>, Refusal> {
         let damage = self.archive().map(Archive::damage).transpose()?;
         Ok(damage.unwrap_or_default())
     }
 
-    /// What is to be listened to for the archive and was not heard so far, where nothing else was heard since: by exchange.
+    /// The open gaps of exchanges that should be collected but have sent nothing since.
     ///
     /// # Errors
     ///
-    /// A [`Refusal`] where the archive cannot be read.
+    /// A [`Refusal`] if the archive cannot be read.
     pub(crate) fn silent_exchanges(&self) -> Result<Vec<MissedStretch>, Refusal> {
         let silent_exchanges = self.archive().map(Archive::pending_gaps).transpose()?;
         let gaps = silent_exchanges.unwrap_or_default().into_iter();
@@ -138,13 +135,13 @@ impl Market {
             .collect())
     }
 
-    /// The instant the market was opened as of, if it was.
+    /// The instant that the market was opened as of, if any.
     #[must_use]
     pub fn opened_as_of(&self) -> Option<Millis> {
         self.source.opened_as_of()
     }
 
-    /// Whether a look at what is new may have to wait for a disk.
+    /// Whether a check for new rows may have to wait for a disk.
     #[must_use]
     pub(crate) fn is_on_disk(&self) -> bool {
         self.source.is_on_disk()
@@ -156,19 +153,19 @@ impl Market {
         self.source.is_growing()
     }
 
-    /// Whether the observations come from a simulation.
+    /// Whether the observations are simulated.
     #[must_use]
     pub fn is_simulated(&self) -> bool {
         self.simulated
     }
 
-    /// Where the observations come from, in a few words.
+    /// A short description of where the observations come from.
     #[must_use]
     pub fn source(&self) -> &str {
         &self.origin
     }
 
-    /// The same for those whom the folders of this machine do not concern.
+    /// The same description without local paths, for remote users.
     #[must_use]
     pub fn public_source(&self) -> &str {
         if self.is_replayed() {
@@ -180,19 +177,19 @@ impl Market {
         }
     }
 
-    /// The instant questions are about where they name none.
+    /// The instant that queries without `as_of` are about.
     #[must_use]
     pub fn now(&self) -> Millis {
         self.source.last_state(&Dependency::Observations).now
     }
 
-    /// The same, where anything has been observed: the epoch itself stands for nothing.
+    /// The same instant; `None` if nothing has been observed.
     #[must_use]
     pub fn known_until(&self) -> Option<Millis> {
         Some(self.now()).filter(|now| *now != Millis::default())
     }
 
-    /// The coins that an estimate can be given for, by name.
+    /// The coins that have estimates, by name.
     #[must_use]
     pub fn coins(&self) -> Vec<String> {
         self.source.coins().unwrap_or_else(|fault| {
@@ -203,13 +200,13 @@ impl Market {
         })
     }
 
-    /// What every answer depends on.
+    /// The revision that every answer depends on.
     #[must_use]
     pub fn revision(&self) -> Revision {
         self.source.last_state(&Dependency::Observations).revision
     }
 
-    /// What the estimates of `coin` depend on: another number once a bar of it has closed, or its past has changed.
+    /// The revision that estimates of `coin` depend on: it changes when a bar closes or past rows change.
     #[must_use]
     pub fn estimate_revision(&self, coin: &str) -> Revision {
         self.source
@@ -217,7 +214,7 @@ impl Market {
             .revision
     }
 
-    /// What `look` sees of the market, on a blocking thread where it may have to wait for a disk.
+    /// Runs `look` on the market, on a blocking thread if it may wait for a disk.
     pub(crate) async fn look<T: Send + 'static>(
         self: &Arc<Self>,
         look: impl FnOnce(&Self) -> T + Send + 'static,
@@ -229,7 +226,7 @@ impl Market {
         run_blocking(None, move || Ok(look(&market))).await
     }
 
-    /// Where `basis` stands, with all that was there when this was asked; one look is shared by all who ask meanwhile.
+    /// The state of `dependency` after a fresh check; concurrent callers share one check.
     pub(crate) async fn look_at(
         self: &Arc<Self>,
         basis: &Dependency,
@@ -242,7 +239,7 @@ impl Market {
                 .await?
         };
         self.look.fresh(look).await?;
-        // None where somebody is taking in what is new.
+        // `None` while another thread reads new rows.
         if let Some(state) = self.source.cached_state(basis) {
             return Ok(state);
         }
@@ -250,16 +247,16 @@ impl Market {
         self.look(move |market| market.state(&basis)).await?
     }
 
-    /// Where `basis` stands, of one look at what is new.
+    /// The state of `dependency` after a check for new rows.
     ///
     /// # Errors
     ///
-    /// A [`Refusal`] where what is new cannot be read.
+    /// A [`Refusal`] if new rows cannot be read.
     pub(crate) fn state(&self, basis: &Dependency) -> Result<SourceState, Refusal> {
         self.source.state(basis)
     }
 
-    /// Waits until the revision is another than `seen`.
+    /// Waits until the revision differs from `seen`.
     pub async fn changed(&self, seen: Revision) {
         Arc::clone(&self.source).changed(seen).await;
     }

@@ -1,5 +1,6 @@
-//! Which names a market knows, and what is said of one that nobody knows: an empty answer to a misspelt name would be
-//! taken for calm.
+//! The names that a market knows.
+//!
+//! An unknown name is refused, because an empty reply to a misspelt name looks like a quiet market.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -9,27 +10,27 @@ use crate::model::{
     ALIKE, EXCHANGES, Symbol, coin_of_pair, did_you_mean, is_coin, may_be_scaled, nearest,
 };
 
-/// So many coins are listed where none is alike.
+/// Coins listed in a message if none is similar.
 const LISTED: usize = 20;
 
-/// The names that were ever observed.
+/// All names that were ever observed.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct KnownNames {
-    /// Symbols of listings, with the coins they are of.
+    /// Symbols of listings and their coins.
     pub(crate) listings: BTreeMap<String, BTreeSet<String>>,
-    /// Coins, of listings or of bars.
+    /// Coins of listings or bars.
     pub(crate) coins: BTreeSet<String>,
-    /// Exchanges, in our spelling.
+    /// Exchanges in lower case.
     pub(crate) exchanges: BTreeSet<String>,
 }
 
 impl KnownNames {
-    /// Whether nothing was observed yet.
+    /// Whether nothing has been observed yet.
     pub(crate) fn is_empty(&self) -> bool {
         self.coins.is_empty()
     }
 
-    /// Takes in a listing.
+    /// Adds a listing.
     pub(crate) fn note(&mut self, exchange: &str, symbol: &str, coin: &str) {
         if !self.exchanges.contains(exchange) {
             self.exchanges.insert(exchange.to_owned());
@@ -42,7 +43,7 @@ impl KnownNames {
         }
     }
 
-    /// Takes in all of `other`.
+    /// Adds all names of `other`.
     pub(crate) fn join(&mut self, other: Self) {
         for (symbol, coins) in other.listings {
             self.listings.entry(symbol).or_default().extend(coins);
@@ -51,8 +52,9 @@ impl KnownNames {
         self.exchanges.extend(other.exchanges);
     }
 
-    /// Refuses a symbol that was never observed and that nobody knows, with the nearest names. Where nothing was observed
-    /// yet, none is unknown.
+    /// Refuses a symbol that was never observed and is not well known, with the nearest names.
+    ///
+    /// Nothing is refused before the first observation.
     pub(crate) fn check_symbol(&self, symbol: &Symbol) -> Result<(), Refusal> {
         if let Some(listed) = self.in_another_scale(symbol) {
             let message = format!(
@@ -94,7 +96,7 @@ impl KnownNames {
         }))
     }
 
-    /// The listing that is `symbol` in another scale, where there is none of its own.
+    /// The listing that is `symbol` in another scale, unless `symbol` is listed itself.
     fn in_another_scale(&self, symbol: &Symbol) -> Option<&str> {
         let mut found = None;
         for listed in self.listings.keys() {
@@ -109,7 +111,7 @@ impl KnownNames {
         found
     }
 
-    /// Refuses an exchange that was never observed and is none of those this package listens to.
+    /// Refuses an exchange that was never observed and that this package does not support.
     pub(crate) fn check_exchange(&self, exchange: &str) -> Result<(), Refusal> {
         if is_exchange(exchange) || self.exchanges.contains(exchange) {
             return Ok(());
@@ -122,12 +124,12 @@ impl KnownNames {
     }
 }
 
-/// Whether a symbol is known to everybody, so that an empty answer about it is calm.
+/// Whether a symbol is well known, so that an empty reply is plausible.
 pub(crate) fn is_well_known(symbol: &Symbol) -> bool {
     is_coin(symbol.coin()) && (symbol.quote().is_none() || !may_be_scaled(symbol.coin()))
 }
 
-/// Whether an exchange is one that this package listens to.
+/// Whether this package supports an exchange.
 pub(crate) fn is_exchange(exchange: &str) -> bool {
     EXCHANGES.contains(&exchange)
 }

@@ -1,5 +1,6 @@
-//! Open interest in USD in coins, at the prices of an archive's own bars: read a day at a time, those of the coins that are asked
-//! for, and once for all readings of that day as long as what is held is little.
+//! Converts open interest in USD to coins, with the bars of an archive as prices.
+//!
+//! Bars are read one day at a time for the coins of the readings, and cached within a bound.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::RangeInclusive;
@@ -9,47 +10,47 @@ use crate::archive::{Archive, ArchiveError, Filter};
 use crate::engine::{TableFault, each_in_base_units};
 use crate::model::{Bar, Millis, NotInCoins, ObservedBar, ObservedOpenInterest, Symbol};
 
-/// A bar is the price of a reading for a day after its close, and none is longer than a day.
+/// A bar prices readings for a day after its close, and no bar is longer than a day.
 const DAYS_BEFORE: i64 = 2;
-/// Bars that are held beyond those of the days that are looked at.
+/// Bars that stay cached in addition to the days in use.
 const MOST: usize = 1 << 19;
 
-/// Bars of a coin, of each exchange and length.
+/// Bars of a coin by exchange and length.
 type Series = BTreeMap<(String, i64), Vec<Bar>>;
 
-/// Days by their numbers, from the first to the last.
+/// A range of day numbers.
 type Days = RangeInclusive<i64>;
 
-/// What a reading is in coins, or why it is not brought to them.
+/// A reading in coins, or the reason why it cannot be converted.
 pub type CoinReading = Result<ObservedOpenInterest, NotInCoins>;
 
-/// Why nothing is brought to coins.
+/// Why no reading can be converted.
 #[derive(Debug, thiserror::Error)]
 pub enum PriceError {
     /// The archive cannot be read.
     #[error(transparent)]
     Archive(#[from] ArchiveError),
-    /// Its bars are none.
+    /// The bars are invalid.
     #[error(transparent)]
     Bars(#[from] TableFault),
 }
 
-/// The prices of an archive.
+/// The bars of an archive as prices.
 #[derive(Debug)]
 pub struct PriceHistory {
     archive: Option<Archive>,
-    /// Bars by the day's number and the coin; none of a coin that has none.
+    /// Bars by day number and coin; empty for a coin without bars.
     days: BTreeMap<i64, BTreeMap<String, Series>>,
-    /// How much is held: bars, and series that may have none.
+    /// The number of cached bars and series.
     loaded: usize,
 }
 
 impl PriceHistory {
-    /// Those of the archive in the folder `path`, which has none before it is begun.
+    /// The bars of the archive in the folder `path`; an archive that does not exist yet has none.
     ///
     /// # Errors
     ///
-    /// [`ArchiveError`] where it cannot be read.
+    /// [`ArchiveError`] if it cannot be read.
     pub fn of(path: &Path) -> Result<Self, ArchiveError> {
         Ok(Self {
             archive: Archive::read_if_begun(path)?,
@@ -58,12 +59,14 @@ impl PriceHistory {
         })
     }
 
-    /// The readings of these files in coins, each file's in its order; of each day and file they are held against each other
-    /// and the volume. `None` where `goes_on` says that it is enough.
+    /// Converts the readings of several files, each file in its order.
+    ///
+    /// The readings of one day and file are checked against each other and the volume. Returns `None` once `goes_on`
+    /// returns false.
     ///
     /// # Errors
     ///
-    /// [`PriceError`] where the archive's bars cannot be read.
+    /// [`PriceError`] if the bars cannot be read.
     pub fn in_coins(
         &mut self,
         files: Vec<Vec<ObservedOpenInterest>>,
@@ -106,7 +109,7 @@ impl PriceHistory {
         Ok(Some(made.collect()))
     }
 
-    /// Reads what tells the prices of these coins on these days and is not held, and lets go of other days where that is much.
+    /// Reads the missing bars of these coins and days, and evicts other days if the cache is full.
     fn read(&mut self, wanted: &Days, coins: &BTreeSet<String>) -> Result<(), ArchiveError> {
         let Some(archive) = &self.archive else {
             return Ok(());
@@ -150,7 +153,9 @@ impl PriceHistory {
         Ok(())
     }
 
-    /// The bars of a coin on these days of one exchange and length: of which there are most, of equals the first by name.
+    /// The bars of a coin on these days, of the exchange and length with the most bars.
+    ///
+    /// A tie goes to the first by name.
     fn bars(&self, wanted: &Days, coin: &str) -> Vec<ObservedBar> {
         let loaded = || {
             let days = self.days.range(wanted.clone());
@@ -168,7 +173,7 @@ impl PriceHistory {
     }
 }
 
-/// How much is held of a day.
+/// The size of a cached day.
 fn size(coins: &BTreeMap<String, Series>) -> usize {
     let bars = coins.values().flat_map(BTreeMap::values).map(Vec::len);
     coins.len() + bars.sum::<usize>()
@@ -178,7 +183,7 @@ fn day_of(at: Millis) -> i64 {
     at.0.div_euclid(Millis::DAY)
 }
 
-/// The coin that a reading is of.
+/// The coin of a reading.
 fn coin_of(reading: &ObservedOpenInterest) -> String {
     let read = Symbol::read(&reading.symbol);
     read.map_or_else(|| reading.symbol.clone(), |symbol| symbol.coin().to_owned())

@@ -1,7 +1,7 @@
-//! Following the cascades as they close: one reader at its own pace.
+//! Follows the cascades of a market as they close.
 //!
-//! Nothing is kept of a reader who goes away: its place names the orders that have to be taken in again, and how many
-//! events of the last of them it has been told.
+//! The market stores nothing per reader. The id of a cascade names the orders that must be replayed to resume, and the
+//! number of cascades already emitted with the last of them.
 
 use std::collections::VecDeque;
 use std::fmt;
@@ -25,12 +25,12 @@ use crate::market::query::market_query::QueryNames;
 use crate::market::refusal::Refusal;
 use crate::model::{CascadeRow, Millis, Order};
 
-/// So many orders are gone back at first, in search of those that events of now may have.
+/// Orders to go back at first, to find the start of cascades that are open now.
 const BACK: u64 = 4096;
-/// Orders that are looked at to tell when it was at a place.
+/// Orders that are read to date a position.
 const SOME: usize = 64;
 
-/// A place among the cascades of a market: what arrived up to an order has been told of.
+/// A position among the cascades of a market: everything before it has been emitted.
 ///
 /// # Examples
 ///
@@ -44,13 +44,13 @@ const SOME: usize = 64;
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct CascadeId {
-    /// Tells one market's order of arrival from another's.
+    /// Distinguishes the order of arrival of one market from that of another.
     pub series: u64,
-    /// The order behind which all have to be taken in to go on from here.
+    /// The order after which replay must start.
     pub anchor: u64,
-    /// The order with which the next cascade closes at the earliest.
+    /// The earliest order that closes the next cascade.
     pub number: u64,
-    /// How many have been told that closed with it.
+    /// The number of cascades closed by that order that were already emitted.
     pub emitted: u64,
 }
 
@@ -81,33 +81,33 @@ impl FromStr for CascadeId {
             number: whole(number)?,
             emitted: whole(emitted)?,
         };
-        // One place has one name.
+        // Each position has one spelling.
         (place.to_string() == text && place.anchor <= place.number)
             .then_some(place)
             .ok_or(InvalidArrivalId)
     }
 }
 
-/// What a reader of cascades comes upon.
+/// The next item of a stream of cascades.
 #[derive(Debug)]
 pub enum CascadeUpdate {
-    /// Cascades that have closed, each with the place behind it; at least one.
+    /// Closed cascades, each with the position after it; never empty.
     Cascades(Vec<(CascadeId, CascadeRow)>),
-    /// Cascades are missing: it cannot go on from the place that was asked for.
+    /// Cascades are missing: the stream cannot resume from the requested position.
     Gap {
-        /// The place, as the reader named it.
+        /// The position as the reader gave it.
         asked: Option<String>,
-        /// Where it goes on.
+        /// The position that the stream continues from.
         newest: CascadeId,
     },
-    /// All of a market that does not grow has been read.
+    /// The end of a market that does not grow.
     End,
 }
 
-/// One reader of the cascades of a market, as they close.
+/// A reader of the cascades of a market, as they close.
 ///
-/// A cascade is told once, when the newest event time has passed its end by the gap, as
-/// [`Cascades`](crate::api::Cascades) tells it then.
+/// A cascade is emitted once: when the newest event time is later than its end by more than the gap. It then equals
+/// the row of [`Cascades`](crate::api::Cascades).
 pub struct CascadeFollower {
     market: Arc<Market>,
     question: Stream,
@@ -115,24 +115,24 @@ pub struct CascadeFollower {
     lane: Option<Arc<Semaphore>>,
     orders: OrderFollower,
     closing: CascadeTracker,
-    /// What closed before it is not told.
+    /// Cascades that closed before this position are not emitted.
     emitted: CascadeId,
-    /// The place behind what has been told; none where the one asked for makes no sense.
+    /// The position after the emitted cascades; `None` if the requested one is invalid.
     place: Option<CascadeId>,
-    /// The number of the last order taken in.
+    /// The number of the last order that was read.
     taken: u64,
-    /// Those that have closed and are not told yet.
+    /// Closed cascades that were not emitted yet.
     waiting: VecDeque<(CascadeId, ClosedCascade)>,
-    /// What the market says of them, where it has been asked.
+    /// The pending query for the rows of these cascades.
     asked: Option<BoxFuture<'static, Result<Vec<CascadeRow>, Refusal>>>,
 }
 
 impl CascadeFollower {
-    /// A reader behind the place that `question` names, or else from now on; `page` orders are read at a time.
+    /// A reader from the position in `question`, or from now on; it reads `page` orders at a time.
     ///
     /// # Errors
     ///
-    /// A [`Refusal`] where the market cannot be read, and for a symbol that nobody knows.
+    /// A [`Refusal`] if the market cannot be read, and for an unknown symbol.
     pub fn new(market: Arc<Market>, question: Stream, page: usize) -> Result<Self, Refusal> {
         let symbols: Vec<_> = question.symbols.iter().collect();
         market.check_names(&QueryNames {
@@ -142,13 +142,13 @@ impl CascadeFollower {
         let newest = market.newest()?;
         let asked = question.last_event_id.clone();
         let named: Option<CascadeId> = asked.as_ref().and_then(|id| id.parse().ok());
-        // Of what has yet to arrive nothing can have been told.
+        // A position after the newest order was never emitted.
         let known = named.filter(|place| {
             place.series == newest.series && place.number <= newest.number.saturating_add(1)
         });
         let emitted = match (known, &asked) {
             (Some(place), _) => place,
-            // The first look at the orders finds that the place is none.
+            // The first poll of the orders finds that this position is invalid.
             (None, Some(_)) => CascadeId {
                 series: newest.series ^ 1,
                 anchor: 0,
@@ -192,7 +192,7 @@ impl CascadeFollower {
         })
     }
 
-    /// The same, whose looks wait for room in `lane`; begun on a thread where that may take its time.
+    /// The same, with polls on blocking threads limited by `lane`.
     pub(crate) async fn begin(
         market: Arc<Market>,
         question: Stream,
@@ -208,11 +208,11 @@ impl CascadeFollower {
         })
     }
 
-    /// The place behind what has been told, as far as it is one.
+    /// The position after the emitted cascades, if it is valid.
     #[must_use]
     pub fn place(&self) -> Option<CascadeId> {
         let place = self.place?;
-        // Nothing more closes with the orders that have been taken in.
+        // No more cascades close with the orders read so far.
         let ahead = self.waiting.is_empty() && self.taken >= place.number;
         Some(if ahead {
             self.behind(self.taken)
@@ -221,7 +221,7 @@ impl CascadeFollower {
         })
     }
 
-    /// The place behind all that closed with the order `number`.
+    /// The position after all cascades that the order `number` closed.
     fn behind(&self, number: u64) -> CascadeId {
         CascadeId {
             series: self.emitted.series,
@@ -231,18 +231,20 @@ impl CascadeFollower {
         }
     }
 
-    /// The place behind what has been told, or the one asked for.
+    /// The position after the emitted cascades, or the requested one.
     #[must_use]
     pub fn last_event_id(&self) -> String {
         let named = || self.question.last_event_id.clone().unwrap_or_default();
         self.place().map_or_else(named, |place| place.to_string())
     }
 
-    /// What comes next, as soon as there is anything. May be dropped while it waits and called again: nothing is lost.
+    /// Waits for the next item.
+    ///
+    /// It is cancel safe: a dropped call loses nothing.
     ///
     /// # Errors
     ///
-    /// A [`Refusal`] where the market cannot be read; the next call tries again.
+    /// A [`Refusal`] if the market cannot be read; the next call tries again.
     pub async fn next(&mut self) -> Result<CascadeUpdate, Refusal> {
         loop {
             if !self.waiting.is_empty() {
@@ -281,7 +283,7 @@ impl CascadeFollower {
         }
     }
 
-    /// Takes in an order; what closes with it waits, unless it was told before.
+    /// Reads an order; cascades that it closes wait unless they were emitted before.
     fn take(&mut self, id: ArrivalId, order: &Order) {
         self.taken = id.number;
         let closed = self.closing.take(order, id.number);
@@ -303,7 +305,7 @@ impl CascadeFollower {
         }
     }
 
-    /// What the market tells of the time of those that wait, on a thread where that may take its time.
+    /// Queries the rows of the waiting cascades, on a blocking thread if that may take time.
     async fn ask(&mut self) -> Result<Vec<CascadeRow>, Refusal> {
         let looking = match &mut self.asked {
             Some(looking) => looking,
@@ -329,7 +331,9 @@ impl CascadeFollower {
         looked
     }
 
-    /// Those that wait, as the market tells them; what a late order has joined with one told before is not told again.
+    /// The waiting cascades with the rows of the market.
+    ///
+    /// A cascade that a late order merged with an emitted one is dropped.
     fn emit(&mut self, rows: &[CascadeRow]) -> Vec<(CascadeId, CascadeRow)> {
         let mut emitted = Vec::new();
         for (place, closed) in std::mem::take(&mut self.waiting) {
@@ -346,7 +350,7 @@ impl CascadeFollower {
     }
 }
 
-/// The number of an order that arrived before those that events of now may have, as far back as is known.
+/// The number of an order before all open cascades, as far back as the market remembers.
 fn anchor(market: &Market, newest: ArrivalId, gap: i64) -> Result<u64, Refusal> {
     let times = |number: u64| -> Result<Option<Millis>, Refusal> {
         let place = ArrivalId { number, ..newest };
@@ -367,7 +371,7 @@ fn anchor(market: &Market, newest: ArrivalId, gap: i64) -> Result<u64, Refusal> 
             None => break,
         }
     }
-    // From the first that is known.
+    // From the first known order on.
     Ok(match market.arrivals(None, 1)? {
         Arrivals::Known(orders) => orders
             .first()

@@ -1,7 +1,7 @@
-//! Cascades as they close: from the orders as they arrive, which events are over, each once.
+//! Groups arriving orders into cascades and reports each cascade once, when it closes.
 //!
-//! What is told depends on the order of arrival alone, however it is cut: who begins at an earlier place and takes in the
-//! same orders finds the same events close at the same of them.
+//! The result depends only on the order of arrival. A tracker that starts earlier and reads the same orders closes the
+//! same cascades at the same orders.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap, HashMap, VecDeque};
@@ -10,13 +10,13 @@ use rust_decimal::Decimal;
 
 use crate::model::{CascadeRow, ExactSum, Millis, Order, Side, Symbol, coin_of_pair};
 
-/// An order that is so much older than the newest changes nothing here.
+/// Orders that are older than the newest by more than this are ignored.
 pub(crate) const LATE: i64 = 2 * Millis::HOUR;
 
-/// Orders between two places that may be gone back to.
+/// Orders between two positions that replay can start from.
 const STEP: u64 = 64;
 
-/// Orders of one coin and side of which each is near to the next.
+/// Orders of one coin and side, each close to the next.
 #[derive(Clone, Debug)]
 struct CascadeRun {
     end: Millis,
@@ -24,7 +24,7 @@ struct CascadeRun {
     cnt: u64,
     largest: Decimal,
     venues: Vec<String>,
-    /// The how-manieth it was that has been told, if it has been.
+    /// Its number among the emitted cascades, if it was emitted.
     emitted: Option<u64>,
 }
 
@@ -46,18 +46,18 @@ impl CascadeRun {
     }
 }
 
-/// An event that is over.
+/// A closed cascade.
 #[derive(Clone, Debug)]
 pub(crate) struct ClosedCascade {
-    /// As far as its orders were taken in: without prices and comparison.
+    /// The row so far, without prices and percentile.
     pub(crate) row: CascadeRow,
-    /// The how-manieth it is.
+    /// Its number among the emitted cascades.
     pub(crate) turn: u64,
-    /// Whether all of it was taken in; else it may have begun earlier and have more.
+    /// Whether all of its orders were read; otherwise it may have begun earlier.
     pub(crate) whole: bool,
 }
 
-/// What has been taken in.
+/// The orders of open and recent cascades.
 #[derive(Debug)]
 pub(crate) struct CascadeTracker {
     gap: i64,
@@ -65,24 +65,25 @@ pub(crate) struct CascadeTracker {
     symbols: Vec<Symbol>,
     newest: Millis,
     lines: HashMap<(String, Side), BTreeMap<Millis, CascadeRun>>,
-    /// When runs end, as far as is known, those that end first on top.
+    /// When runs end, as far as known; the earliest is on top.
     ends: BinaryHeap<Reverse<(Millis, String, Side, Millis)>>,
-    /// The coin of each pair that was met; none of one that is not asked for.
+    /// The coin of each known pair; `None` if the pair is filtered out.
     coins: HashMap<String, Option<String>>,
     turns: u64,
     taken: u64,
-    /// Whether it goes on where somebody has begun, so that all is known of what it needs.
+    /// Whether replay started at an anchor, so that all open cascades are complete.
     begun: bool,
-    /// The newest event time among the first that were taken in then: what begins by it may have begun before.
+    /// The newest event time among the first orders; runs that start by then may be incomplete.
     edge: Millis,
-    /// Places in the order of arrival, each with the newest event time by it.
+    /// Positions in the order of arrival, each with the newest event time so far.
     places: VecDeque<(u64, Millis)>,
     tidied: Millis,
 }
 
 impl CascadeTracker {
-    /// Nothing taken in yet; what will be arrives behind the number `from`. Where nobody has `begun` there, events may reach
-    /// further back.
+    /// An empty tracker for the orders after the number `from`.
+    ///
+    /// Unless `begun` is set, the first cascades may be incomplete.
     pub(crate) fn new(
         gap: i64,
         least: Decimal,
@@ -107,7 +108,7 @@ impl CascadeTracker {
         }
     }
 
-    /// The coin of an order, if it is one of those asked for.
+    /// The coin of an order, if it matches.
     fn coin(&mut self, order: &Order) -> Option<String> {
         if let Some(known) = self.coins.get(&order.symbol) {
             return known.clone();
@@ -121,7 +122,7 @@ impl CascadeTracker {
         found
     }
 
-    /// Takes in an order, the one that arrived as `number`: the events that are over with it.
+    /// Reads the order with this number; returns the cascades that close with it.
     pub(crate) fn take(&mut self, order: &Order, number: u64) -> Vec<ClosedCascade> {
         self.taken += 1;
         let at = order.timestamp;
@@ -155,7 +156,7 @@ impl CascadeTracker {
         closed
     }
 
-    /// Puts in an order; gives the start of the run that it is in now.
+    /// Adds an order; returns the start of its run.
     fn put(&mut self, name: &(String, Side), order: &Order) -> Millis {
         let (at, gap) = (order.timestamp, self.gap);
         let line = self.lines.entry(name.clone()).or_default();
@@ -195,8 +196,9 @@ impl CascadeTracker {
         start
     }
 
-    /// Tells the run that begins at `start` if it is over, has gathered enough and has not been told; a run that has
-    /// `grown` since the newest is over only if it was by then.
+    /// Reports the run that starts at `start` if it is closed, large enough and not reported yet.
+    ///
+    /// A run that has just `grown` must have been closed before this order.
     fn close(
         &mut self,
         name: &(String, Side),
@@ -238,7 +240,7 @@ impl CascadeTracker {
         });
     }
 
-    /// Lets go of what no order can change any more.
+    /// Drops runs that no order can change any more.
     fn tidy(&mut self) {
         if self.newest.back(LATE) < self.tidied.on(Millis::MINUTE) {
             return;
@@ -259,14 +261,14 @@ impl CascadeTracker {
         }
     }
 
-    /// What arrived by a place whose newest event time lies before this is needed no more.
+    /// Positions whose newest event time is before this instant are not needed.
     fn bound(&self) -> Millis {
         let starts = self.lines.values().filter_map(|line| line.keys().next());
         let late = self.newest.back(LATE).back(self.gap);
         starts.min().map_or(late, |start| late.min(*start))
     }
 
-    /// The number of the last order that need not be taken in again to go on from here.
+    /// The number of the last order that a resumed tracker can skip.
     pub(crate) fn anchor(&self) -> u64 {
         let bound = self.bound();
         let old = self.places.iter().rev();
@@ -275,7 +277,7 @@ impl CascadeTracker {
         place.map_or(0, |(number, _)| *number)
     }
 
-    /// Whether an event that was told before the one of `turn` has had orders in the time of `row`.
+    /// Whether an earlier cascade than `turn` was emitted for orders in the time of `row`.
     pub(crate) fn was_emitted(&self, row: &CascadeRow, turn: u64) -> bool {
         let line = self.lines.get(&(row.coin.clone(), row.side));
         let mut runs = line.into_iter().flatten();
@@ -311,7 +313,7 @@ mod tests {
         CascadeTracker::new(GAP, least.into(), Vec::new(), from, true)
     }
 
-    /// What closes at each order, by the number of the order.
+    /// The cascades that close, by the number of the closing order.
     fn emitted(
         closing: &mut CascadeTracker,
         orders: &[Order],
@@ -355,7 +357,7 @@ mod tests {
             order(11 * GAP, 1, false),
         ];
         let emitted = emitted(&mut closing(100, 0), &orders, 0);
-        // Too little when it was over; enough with the first that came late; the next ones change nothing that is told.
+        // The run is too small when it closes. The first late order makes it large enough; later ones change nothing.
         let numbers: Vec<u64> = emitted.iter().map(|(number, ..)| *number).collect();
         assert_eq!(numbers, [3], "{emitted:?}");
     }
@@ -373,7 +375,7 @@ mod tests {
                 .into_iter()
                 .map(|(step, usd, long, late)| {
                     clock += step;
-                    // One in ten comes late, by up to some gaps.
+                    // One order in ten is late.
                     let at = if late == 0 { (clock - 5 * step).max(0) } else { clock };
                     order(at, usd, long)
                 })

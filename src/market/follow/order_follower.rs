@@ -1,8 +1,7 @@
-//! Following the orders as they arrive: one reader at its own pace.
+//! Follows the orders of a market as they arrive.
 //!
-//! Nothing is kept for a reader but its place in the order of arrival. What it has not read yet is read from the market
-//! when it comes for more, so a slow reader costs no memory; one who is so slow that its place is forgotten is told of
-//! the gap.
+//! The market stores nothing per reader but reads new orders on demand, so a slow reader costs no memory. A reader
+//! whose position has been evicted gets a gap.
 
 use std::sync::Arc;
 
@@ -18,55 +17,55 @@ use crate::market::refusal::Refusal;
 use crate::market::revision::Revision;
 use crate::model::Order;
 
-/// What a reader comes upon.
+/// The next item of a stream of orders.
 #[derive(Debug)]
 pub enum OrderUpdate {
-    /// Orders it wants, each with the place behind it; at least one.
+    /// Orders that match, each with the position after it; never empty.
     Orders(Vec<(ArrivalId, Order)>),
-    /// Orders are missing: the order of arrival cannot go on from the place that was asked for.
+    /// Orders are missing: the stream cannot resume from the requested position.
     Gap {
-        /// The place, as the reader named it.
+        /// The position as the reader gave it.
         asked: Option<String>,
-        /// Where it goes on.
+        /// The position that the stream continues from.
         newest: ArrivalId,
     },
-    /// All of a market that does not grow has been read.
+    /// The end of a market that does not grow.
     End,
 }
 
-/// One reader.
+/// A reader of the orders of a market.
 pub struct OrderFollower {
     market: Arc<Market>,
     question: Stream,
-    /// Orders read from the market at a time.
+    /// Orders per read.
     page: usize,
-    /// The room for looks at the market that are under way at once, where it is bounded.
+    /// Limits concurrent polls, if bounded.
     lane: Option<Arc<Semaphore>>,
-    /// The place behind the last order read; none where the one asked for makes no sense.
+    /// The position after the last order; `None` if the requested one is invalid.
     place: Option<ArrivalId>,
-    /// The revision at which there was nothing behind the place.
+    /// The revision at which there was nothing after the position.
     read: Option<Revision>,
-    /// The look that is under way; what it has begun goes on where nobody waits for it.
+    /// The pending poll; it continues even if its caller stops waiting.
     look: Option<BoxFuture<'static, Result<MarketPoll, Refusal>>>,
 }
 
-/// A look at a market: how it stood before, so that what comes meanwhile is a change, and what it has found.
+/// A poll of a market: its revision before the read, and what was found.
 struct MarketPoll {
     revision: Revision,
-    /// Whether anything could still arrive.
+    /// Whether orders could still arrive.
     growing: bool,
     found: Polled,
 }
 
-/// What a look at a market has found: orders, or else the newest place where the one to go on from is not known.
+/// Orders, or the newest position if the requested one is unknown.
 type Polled = Result<Vec<(ArrivalId, Order)>, ArrivalId>;
 
 impl OrderFollower {
-    /// A reader behind the place that `question` names, or else from now on, of `page` orders at a time.
+    /// A reader from the position in `question`, or from now on; it reads `page` orders at a time.
     ///
     /// # Errors
     ///
-    /// A [`Refusal`] where what is newest cannot be read, and for names that nobody knows: nothing would ever come.
+    /// A [`Refusal`] if the market cannot be read, and for unknown names, which would never match.
     pub fn new(market: Arc<Market>, question: Stream, page: usize) -> Result<Self, Refusal> {
         market.check_names(&QueryNames {
             symbols: question.symbols.iter().collect(),
@@ -87,7 +86,7 @@ impl OrderFollower {
         })
     }
 
-    /// The same, whose looks wait for room in `lane`; begun on a thread where that may take its time.
+    /// The same, with polls on blocking threads limited by `lane`.
     pub(crate) async fn begin(
         market: Arc<Market>,
         question: Stream,
@@ -99,7 +98,7 @@ impl OrderFollower {
         Ok(follower.within(lane))
     }
 
-    /// The same, whose looks wait for room in `lane`.
+    /// The same, with polls limited by `lane`.
     pub(crate) fn within(self, lane: Arc<Semaphore>) -> Self {
         Self {
             lane: Some(lane),
@@ -107,24 +106,26 @@ impl OrderFollower {
         }
     }
 
-    /// The place behind what has been read, as far as it is one.
+    /// The position after the last order, if it is valid.
     #[must_use]
     pub fn place(&self) -> Option<ArrivalId> {
         self.place
     }
 
-    /// The place behind what has been read, or the one asked for.
+    /// The position after the last order, or the requested one.
     #[must_use]
     pub fn last_event_id(&self) -> String {
         let named = || self.question.last_event_id.clone().unwrap_or_default();
         self.place.map_or_else(named, |place| place.to_string())
     }
 
-    /// What comes next, as soon as there is anything. May be dropped while it waits and called again: nothing is lost.
+    /// Waits for the next item.
+    ///
+    /// It is cancel safe: a dropped call loses nothing.
     ///
     /// # Errors
     ///
-    /// A [`Refusal`] where the market cannot be read; the next call tries again.
+    /// A [`Refusal`] if the market cannot be read; the next call tries again.
     pub async fn next(&mut self) -> Result<OrderUpdate, Refusal> {
         loop {
             if let Some(read) = self.read {
@@ -139,7 +140,7 @@ impl OrderFollower {
                     } else if look.growing && self.market.is_growing() {
                         self.read = Some(look.revision);
                     } else if look.growing {
-                        // It ended during the look, which may have missed the last of it.
+                        // The market ended during the poll, which may have missed the last orders.
                         continue;
                     } else {
                         return Ok(OrderUpdate::End);
@@ -158,7 +159,7 @@ impl OrderFollower {
         }
     }
 
-    /// Looks at the market, on a thread where that may take its time.
+    /// Polls the market, on a blocking thread if that may take time.
     async fn look(&mut self) -> Result<MarketPoll, Refusal> {
         let look = match &mut self.look {
             Some(look) => look,
@@ -174,7 +175,7 @@ impl OrderFollower {
     }
 }
 
-/// What has arrived behind `place`.
+/// The orders after `place`.
 fn look_at(market: &Market, place: Option<ArrivalId>, page: usize) -> Result<MarketPoll, Refusal> {
     let (growing, revision) = (market.is_growing(), market.revision());
     let known = place

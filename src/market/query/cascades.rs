@@ -1,4 +1,4 @@
-//! Cascades: from the question to the orders and bars it is about.
+//! `Cascades`: orders that follow each other closely.
 
 use std::sync::Arc;
 
@@ -9,13 +9,13 @@ use crate::market::query::market_query::{ExplainedReply, MarketQuery, QueryInput
 use crate::market::refusal::Refusal;
 use crate::model::{Bar, CascadeRow, Millis, Window, sort_small};
 
-/// More events than this are not put together.
+/// Bound of the cascades of a reply.
 pub(crate) const MOST: usize = 1_000_000;
 
-/// Bars of a coin are read for this long at a time.
+/// Length of one read of bars.
 const READ: i64 = Millis::DAY;
 
-/// Which events `question` is about, asked at `now`.
+/// The engine question for `question`, asked at `now`.
 fn about(question: &Cascades, now: Millis) -> CascadeQuestion {
     let end = question.end.unwrap_or(now.on(1));
     CascadeQuestion {
@@ -28,7 +28,7 @@ fn about(question: &Cascades, now: Millis) -> CascadeQuestion {
     }
 }
 
-/// The row of `rows` that tells of the orders of `event`, if one does.
+/// The row of `rows` that overlaps `event` in coin, side and time.
 pub(crate) fn row_of<'a>(event: &CascadeRow, rows: &'a [CascadeRow]) -> Option<&'a CascadeRow> {
     rows.iter().find(|row| {
         let same = row.coin == event.coin && row.side == event.side;
@@ -36,7 +36,7 @@ pub(crate) fn row_of<'a>(event: &CascadeRow, rows: &'a [CascadeRow]) -> Option<&
     })
 }
 
-/// Refuses what cannot be meant.
+/// Refuses contradicting parameters.
 fn check(question: &Cascades, asked: &CascadeQuestion) -> Result<(), BadQuery> {
     if asked.start < asked.end {
         return Ok(());
@@ -54,14 +54,15 @@ fn check(question: &Cascades, asked: &CascadeQuestion) -> Result<(), BadQuery> {
     Err(BadQuery::new(parameter, message, "a start before the end"))
 }
 
-/// CollectorMonitor in the prices around events, which are in order of their starts; `read` reads the bars of a coin from an open to a
-/// close.
+/// Adds the prices around cascades, which are in order of their starts.
+///
+/// `read` returns the bars of a coin between two instants.
 pub(crate) fn price(
     rows: &mut [CascadeRow],
     read: impl Fn(&str, Millis, Millis) -> Result<Vec<Bar>, Refusal>,
 ) -> Result<(), Refusal> {
     let mut coins: Vec<&mut CascadeRow> = rows.iter_mut().collect();
-    // A stable sort: of one coin they stay in order.
+    // A stable sort keeps the rows of one coin in order.
     sort_small(&mut coins, |a, b| a.coin.cmp(&b.coin));
     for of_coin in coins.chunk_by_mut(|a, b| a.coin == b.coin) {
         let near = |first: &&mut CascadeRow, next: &&mut CascadeRow| {

@@ -1,4 +1,4 @@
-//! Liquidations over time: from the question to the orders it is about.
+//! `History`: liquidations by period.
 
 use std::sync::Arc;
 
@@ -9,10 +9,10 @@ use crate::market::query::market_query::{ExplainedReply, MarketQuery, QueryInput
 use crate::market::refusal::Refusal;
 use crate::model::{Millis, Symbol, Window};
 
-/// More rows than this are not put together.
+/// Bound of the rows of a reply.
 const MOST: usize = 2_000_000;
 
-/// Which orders `question` is about, asked at `now`.
+/// The engine question for `question`, asked at `now`.
 fn about(question: &History, now: Millis) -> TimelineQuestion {
     let is = |group| question.by.contains(&group);
     let end = question.end.unwrap_or(now.on(1));
@@ -33,7 +33,7 @@ fn about(question: &History, now: Millis) -> TimelineQuestion {
     }
 }
 
-/// Refuses what cannot be meant.
+/// Refuses contradicting parameters.
 fn check(question: &History, asked: &TimelineQuestion, now: Millis) -> Result<(), BadQuery> {
     let symbols = question.symbol.iter().flatten().count();
     if symbols > 1 && !asked.by.coin && !asked.by.symbol {
@@ -98,7 +98,7 @@ impl MarketQuery for History {
                     symbol.means(listed, coin)
                 }
                 (None, Some(coin)) => coin == symbol.coin(),
-                // Only one symbol is asked about.
+                // The query names only one symbol.
                 (None, None) => true,
             })
         };

@@ -1,4 +1,4 @@
-//! What a market knows of any stretch of time, which no single view shows.
+//! What queries read from a market outside a single view.
 
 use std::sync::Arc;
 
@@ -10,16 +10,17 @@ use crate::model::{
     PositionRow, TimeRange, UndercountRow, VenueCoverage, Window,
 };
 
-/// Who knows what happened in any stretch of time. Where `as_of` is none, what is known now is meant.
+/// Orders, aggregates and records of any time range; without `as_of`, as known now.
 pub trait MarketHistory {
-    /// The instant every window ends at.
+    /// The instant that every window ends at.
     fn newest(&self) -> Millis;
 
-    /// A page of the orders of any stretch of time, newest first, read within about so many bytes.
+    /// A page of orders of any time range, newest first, within about `most` bytes of reads.
     ///
     /// # Errors
     ///
-    /// A [`Refusal`] where it cannot be read, where the stretch is none, and where one instant alone has more.
+    /// A [`Refusal`] for an empty range, for one instant with more orders than `most`, and where the market cannot be
+    /// read.
     fn orders(
         &self,
         wanted: &api::Orders,
@@ -27,63 +28,64 @@ pub trait MarketHistory {
         most: usize,
     ) -> Result<Vec<GroupedOrder>, Refusal>;
 
-    /// What was liquidated period by period, the periods in order of time; those without an order are left out.
+    /// Liquidations by period, in order of time; periods without orders are left out.
     ///
     /// # Errors
     ///
-    /// A [`Refusal`] where it cannot be read, and where there are more rows than may be.
+    /// A [`Refusal`] for more rows than allowed, and where the market cannot be read.
     fn timeline(
         &self,
         asked: &Arc<TimelineQuestion>,
         as_of: Option<Millis>,
     ) -> Result<Vec<PeriodRow>, Refusal>;
 
-    /// The events of closely following orders, by their starts, with the prices around them.
+    /// Cascades by their starts, with the prices around them.
     ///
     /// # Errors
     ///
-    /// A [`Refusal`] where it cannot be read, and where there are more events than may be.
+    /// A [`Refusal`] for more cascades than allowed, and where the market cannot be read.
     fn cascades(
         &self,
         asked: &Arc<CascadeQuestion>,
         as_of: Option<Millis>,
     ) -> Result<Vec<CascadeRow>, Refusal>;
 
-    /// What each exchange published in a window, and what is estimated of all that it liquidated: of a simulation, in
-    /// which every exchange publishes everything, the same.
+    /// Published and estimated liquidations of each exchange in a window.
+    ///
+    /// In a simulation both are equal, as every exchange publishes everything.
     ///
     /// # Errors
     ///
-    /// A [`Refusal`] where it cannot be read.
+    /// A [`Refusal`] if the market cannot be read.
     fn undercount(
         &self,
         window: Window,
         as_of: Option<Millis>,
     ) -> Result<Vec<UndercountRow>, Refusal>;
 
-    /// What each venue's totals in a window cover.
+    /// The coverage of the totals in a window, by exchange.
     ///
     /// # Errors
     ///
-    /// A [`Refusal`] where it cannot be read.
+    /// A [`Refusal`] if the market cannot be read.
     fn coverage(
         &self,
         as_of: Option<Millis>,
         window: Window,
     ) -> Result<Vec<VenueCoverage>, Refusal>;
 
-    /// When orders are known to have been missed, by the start of each stretch.
+    /// The recorded gaps that overlap `range`, by their starts.
     ///
     /// # Errors
     ///
-    /// A [`Refusal`] where it cannot be read.
+    /// A [`Refusal`] if the market cannot be read.
     fn gaps(&self, as_of: Option<Millis>, range: TimeRange) -> Result<Vec<MissedStretch>, Refusal>;
 
-    /// The closed bars of a coin, made into bars of `size` milliseconds where one is given.
+    /// The closed bars of a coin in `range`, resampled to `size` milliseconds if given.
     ///
     /// # Errors
     ///
-    /// A [`Refusal`] where it cannot be read, and of a size that bars cannot be made into.
+    /// A [`Refusal`] for a size that the bars cannot be resampled to, and where the market cannot be read.
     fn bars(
         &self,
         coin: &str,
@@ -92,11 +94,11 @@ pub trait MarketHistory {
         size: Option<i64>,
     ) -> Result<Vec<Bar>, Refusal>;
 
-    /// The readings of a coin's open interest, in order of time.
+    /// The open interest readings of a coin in `range`, in order of time.
     ///
     /// # Errors
     ///
-    /// A [`Refusal`] where it cannot be read.
+    /// A [`Refusal`] if the market cannot be read.
     fn open_interest(
         &self,
         coin: &str,
@@ -104,11 +106,11 @@ pub trait MarketHistory {
         range: TimeRange,
     ) -> Result<Vec<ObservedOpenInterest>, Refusal>;
 
-    /// The positions of a coin in the last snapshot of single accounts, of one exchange where it is named.
+    /// The positions of a coin in the last account snapshot, of one exchange if named.
     ///
     /// # Errors
     ///
-    /// A [`Refusal`] where it cannot be read.
+    /// A [`Refusal`] if the market cannot be read.
     fn positions(
         &self,
         coin: &str,
@@ -116,11 +118,11 @@ pub trait MarketHistory {
         as_of: Option<Millis>,
     ) -> Result<Vec<PositionRow>, Refusal>;
 
-    /// The estimated maps that were served and kept, at most so many bytes of them.
+    /// The recorded maps, at most `most` bytes.
     ///
     /// # Errors
     ///
-    /// A [`Refusal`] where it cannot be read, and where they are more.
+    /// A [`Refusal`] for more bytes than `most`, and where the market cannot be read.
     fn maps(
         &self,
         wanted: &api::Maps,

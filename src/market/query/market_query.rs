@@ -1,4 +1,4 @@
-//! From a question of the contract to the engine's answer: a short impl for each.
+//! How a market answers each endpoint of the API.
 
 use crate::api::{self, Endpoint};
 use crate::engine::{self, EngineError, Estimate, EstimateBasis, OrderFilter, View};
@@ -11,12 +11,12 @@ use crate::model::{
     Chosen, Coin, EarlierBar, HeatmapRange, MapRange, Millis, Model, Symbol, Vocabulary, Window,
 };
 
-/// A reply with what there is to say about how it came to be.
+/// A reply with the account of how it was computed.
 #[derive(Clone, Debug)]
 pub struct ExplainedReply<T> {
     /// The reply.
     pub reply: T,
-    /// How an estimate was made; `None` for realised totals.
+    /// How an estimate was computed; `None` for realised totals.
     pub explain: Option<EstimateBasis>,
 }
 
@@ -38,30 +38,30 @@ impl<T> From<Estimate<T>> for ExplainedReply<T> {
     }
 }
 
-/// The answers to one question as of several instants.
+/// The replies to one query as of several instants.
 pub(crate) type Answers<T> = Vec<Result<ExplainedReply<T>, EngineError>>;
 
-/// What an answer is made of.
+/// The inputs of a reply, which decide how long it can be cached and where it is computed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum QueryInputs {
     /// The realised orders of a window.
     Realised(Window),
-    /// The record of what was listened to in a window, and its orders.
+    /// The coverage records of a window, and its orders.
     Recorded(Window),
-    /// Rows of any stretch of time, and the record of what was listened to.
+    /// Rows and coverage records of any time range.
     TimeRange,
-    /// A coin's history. Estimating its positions takes long enough that small answers should not have to queue behind it.
+    /// The history of a coin. An estimate is slow, so it must not block small replies.
     Estimated(RequiredHistory),
 }
 
 impl QueryInputs {
-    /// What the map of `range` is made of, which is good for as long as `lasts`.
+    /// The inputs of the map of `range`, which is valid for as long as `lasts`.
     fn map(coin: &Coin, model: Option<&Chosen>, range: MapRange, lasts: MapRange) -> Self {
         Self::Estimated(RequiredHistory {
             coin: coin.to_string(),
             range: range.millis(),
             range_name: range.name(),
-            // One that is not named is the expected one once that is fitted.
+            // Without a choice, the expected model is used once it is fitted.
             orders: model.is_none_or(|model| model.view() == Model::Expected),
             exchange: None,
             lasts: lasts.millis(),
@@ -69,30 +69,31 @@ impl QueryInputs {
     }
 }
 
-/// The names that a question asks about.
+/// The names that a query mentions.
 #[derive(Clone, Debug, Default)]
 pub struct QueryNames<'a> {
-    /// Its coins and pairs.
+    /// Coins and trading pairs.
     pub symbols: Vec<&'a Symbol>,
-    /// Its exchange.
+    /// The exchange.
     pub exchange: Option<&'a str>,
 }
 
-/// An endpoint that the engine can answer.
+/// An endpoint that a market can answer.
 pub trait MarketQuery: Endpoint {
-    /// The answer.
+    /// Computes the reply from a view.
     ///
     /// # Errors
     ///
-    /// [`EngineError`] where the observations cannot carry an estimate.
+    /// [`EngineError`] if the observations do not support an estimate.
     fn answer(&self, view: &View<'_>) -> Result<ExplainedReply<Self::Reply>, EngineError>;
 
-    /// The reply of a market, of what it knows of any stretch of time; `None` where a view shows all that it takes. Where more
-    /// than `most` bytes would be read for it, it may be refused.
+    /// The reply from data outside a view; `None` if a view has everything.
+    ///
+    /// A reply that needs more than about `most` bytes of reads may be refused.
     ///
     /// # Errors
     ///
-    /// A [`Refusal`] for what cannot be meant then, and where the market cannot be read.
+    /// A [`Refusal`] for parameters that contradict each other, and where the market cannot be read.
     fn of_market(
         &self,
         _market: &dyn MarketHistory,
@@ -102,10 +103,10 @@ pub trait MarketQuery: Endpoint {
         None
     }
 
-    /// What it is made of.
+    /// The inputs of the reply.
     fn material(&self) -> QueryInputs;
 
-    /// The window whose coverage belongs beside its numbers: of what was realised in a window, not of a stretch of its own.
+    /// The window whose coverage the reply comes with; `None` for a time range of its own.
     fn covered(&self) -> Option<Window> {
         match self.material() {
             QueryInputs::Realised(window) => Some(window),
@@ -113,16 +114,16 @@ pub trait MarketQuery: Endpoint {
         }
     }
 
-    /// Whether there is something to be told beside `reply` that [`MarketQuery::earlier`] looks for.
+    /// Whether [`MarketQuery::earlier`] may find a bar that the reply leaves out.
     fn leaves_out(&self) -> bool {
         false
     }
 
-    /// Of bars the first before those in `reply` that cannot be made into them.
+    /// The first bar before `reply` that cannot be resampled to the length asked for.
     ///
     /// # Errors
     ///
-    /// A [`Refusal`] where the market cannot be read.
+    /// A [`Refusal`] if the market cannot be read.
     fn earlier(
         &self,
         _market: &Market,
@@ -132,22 +133,22 @@ pub trait MarketQuery: Endpoint {
         Ok(None)
     }
 
-    /// Whether orders come with the column of their groups; `None` where the reply is not of single orders.
+    /// Whether orders have the column of their group; `None` if the reply has no single orders.
     fn group_column(&self) -> Option<bool> {
         None
     }
 
-    /// The names it asks about of which `reply` tells nothing, so that they may be misspelt.
+    /// The names that `reply` says nothing about, and that may be misspelt.
     fn doubtful(&self, _reply: &Self::Reply) -> Option<QueryNames<'_>> {
         None
     }
 
-    /// Whether any number of instants cost one replay.
+    /// Whether one replay answers any number of instants.
     fn is_one_ledger(&self) -> bool {
         false
     }
 
-    /// The answers as of each of `instants`: those that [`MarketQuery::answer`] gives one by one.
+    /// The replies as of each of `instants`, equal to those of [`MarketQuery::answer`].
     fn answers(&self, view: &View<'_>, instants: &[Millis]) -> Answers<Self::Reply> {
         if self.is_one_ledger() {
             return self.of_one_ledger(view, instants);
@@ -156,7 +157,7 @@ pub trait MarketQuery: Endpoint {
         instants.iter().map(one).collect()
     }
 
-    /// The answers from one replay, where [`MarketQuery::is_one_ledger`]; none of an endpoint that knows no such question.
+    /// The replies from one replay, where [`MarketQuery::is_one_ledger`]; empty otherwise.
     fn of_one_ledger(&self, _view: &View<'_>, _instants: &[Millis]) -> Answers<Self::Reply> {
         Vec::new()
     }
@@ -218,7 +219,7 @@ impl MarketQuery for api::Largest {
     }
 }
 
-/// The orders that `question` is about.
+/// The filter for the orders of `question`.
 pub(crate) fn wanted(question: &api::Orders) -> OrderFilter<'_> {
     OrderFilter {
         symbol: question.symbol.as_ref(),
@@ -250,7 +251,7 @@ impl MarketQuery for api::Orders {
         as_of: Option<Millis>,
         most: usize,
     ) -> Option<Result<Self::Reply, Refusal>> {
-        // What orders have in common is kept with them, not in memory.
+        // The group of an order is stored with it and not in memory.
         let is_read = self.has_time_range() || self.with_groups();
         is_read.then(|| Ok(self.shown(market.orders(self, as_of, most)?)))
     }
@@ -391,15 +392,15 @@ impl MarketQuery for api::Maxpain {
     }
 }
 
-/// Takes the endpoints one by one.
+/// Visits endpoints one by one.
 pub(crate) trait EndpointVisitor {
-    /// Takes one endpoint.
+    /// Visits one endpoint.
     fn endpoint<E: MarketQuery>(self) -> Self;
 }
 
 macro_rules! visits {
     ([$($_name:ident($of_contract:ident))+] [$($_beside:ident($beside:ident))*]) => {
-        /// Shows `visitor` every endpoint of the table.
+        /// Visits every endpoint of the table.
         pub(crate) fn every_endpoint<V: EndpointVisitor>(visitor: V) -> V {
             visitor
                 $(.endpoint::<api::$of_contract>())+

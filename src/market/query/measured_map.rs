@@ -1,4 +1,4 @@
-//! The map of positions that were seen: measured, where all other maps are estimated.
+//! The liquidation map of observed positions: measured, while all other maps are estimated.
 
 use crate::api::{self, BadQuery};
 use crate::engine;
@@ -6,19 +6,20 @@ use crate::market::query::market_history::MarketHistory;
 use crate::market::refusal::Refusal;
 use crate::model::{LiquidationMap, MapRange, MapSource, Millis, TimeRange, Vocabulary};
 
-/// Whether `asked` is for the map of positions that were seen.
+/// Whether `asked` is for the map of observed positions.
 pub(crate) fn is_measured(asked: &api::Liqmap) -> bool {
     asked.source == Some(MapSource::Positions)
 }
 
-/// The map of the positions of the last snapshot, seen from the last close, or where there is none from the price that
-/// they were valued at.
+/// The map of the last position snapshot, seen from the last close.
+///
+/// Without a bar, the snapshot's own mark price is used.
 pub(crate) fn measured(
     market: &dyn MarketHistory,
     asked: &api::Liqmap,
     as_of: Option<Millis>,
 ) -> Result<LiquidationMap, Refusal> {
-    // The default cannot be told from what is given.
+    // A range that is the default cannot be distinguished from one that is given.
     if !matches!(asked.range, MapRange::D1 | MapRange::All) {
         let message = format!(
             "{:?} is not allowed of positions that were seen: they do not tell when they were opened",
@@ -42,7 +43,7 @@ pub(crate) fn measured(
         let bars = market.bars(coin, as_of, TimeRange::new(from, TimeRange::ALL.end), None)?;
         price = bars.last().map(|bar| bar.close);
     }
-    // Without a price there are no positions either, which is what the engine refuses.
+    // Without a price there are no positions; the engine refuses that.
     let price = price
         .or_else(|| engine::valued_at(&positions))
         .unwrap_or(1.0);

@@ -1,4 +1,4 @@
-//! What was observed, as it was: coverage, gaps, bars, open interest and kept maps as answers beside the ten.
+//! Queries of stored rows: coverage, gaps, bars, open interest and recorded maps.
 
 use crate::api::{Bars, Coverage, Gaps, Maps, OpenInterest};
 use crate::engine::{self, EngineError, View};
@@ -28,7 +28,7 @@ impl MarketQuery for Coverage {
 }
 
 impl MarketQuery for Gaps {
-    /// Tables know of none.
+    /// Tables record no gaps.
     fn answer(&self, _: &View<'_>) -> Result<ExplainedReply<Self::Reply>, EngineError> {
         Ok(ExplainedReply::realised(Vec::new()))
     }
@@ -69,7 +69,7 @@ impl MarketQuery for Bars {
         QueryInputs::TimeRange
     }
 
-    /// As they are, none is left out.
+    /// Bars of their own length are all in the reply.
     fn leaves_out(&self) -> bool {
         self.interval.is_some()
     }
@@ -123,7 +123,7 @@ impl MarketQuery for OpenInterest {
 }
 
 impl MarketQuery for Maps {
-    /// Tables keep none.
+    /// Tables record no maps.
     fn answer(&self, _: &View<'_>) -> Result<ExplainedReply<Self::Reply>, EngineError> {
         Ok(ExplainedReply::realised(Vec::new()))
     }

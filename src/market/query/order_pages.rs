@@ -1,16 +1,16 @@
-//! Orders of any stretch of time, read backwards from its end.
+//! Pages of orders of any time range, read backwards from its end.
 
 use crate::api::{BadQuery, Orders};
 use crate::archive::{Archive, Filter};
 use crate::market::refusal::Refusal;
 use crate::model::{GroupedOrder, Millis};
 
-/// So long a stretch is read first. Each that could be read whole is followed by one of twice the length.
+/// Length of the first read; after each complete read it doubles.
 const FIRST: i64 = Millis::MINUTE;
-/// No read takes more than about so many bytes; of what is denser a shorter stretch is read.
+/// Bound of one read in bytes; denser data is read in shorter ranges.
 const ROOM: usize = 32 << 20;
 
-/// Refuses a stretch that is none.
+/// Refuses an empty time range.
 pub(crate) fn check(wanted: &Orders) -> Result<(), BadQuery> {
     match (wanted.start, wanted.end) {
         (Some(start), Some(end)) if end <= start => Err(BadQuery::new(
@@ -22,7 +22,7 @@ pub(crate) fn check(wanted: &Orders) -> Result<(), BadQuery> {
     }
 }
 
-/// The same question, of the last day up to an instant where it says no stretch of time.
+/// The same query, limited to the last day before `last` unless it has a time range.
 pub(crate) fn of_last_day(asked: &Orders, last: Millis) -> Orders {
     if asked.has_time_range() {
         return asked.clone();
@@ -34,7 +34,9 @@ pub(crate) fn of_last_day(asked: &Orders, last: Millis) -> Orders {
     }
 }
 
-/// A page of the orders that an archive has, newest first; those of one instant in the order they were received.
+/// A page of the orders in an archive, newest first.
+///
+/// Orders of one instant are in order of reception.
 pub(crate) fn page(
     archive: &Archive,
     wanted: &Orders,
@@ -75,7 +77,7 @@ pub(crate) fn page(
                 continue;
             };
             for order in orders {
-                // What an archive keeps has the coin of its pair.
+                // An archive stores the coin of each pair.
                 if symbol.is_some_and(|symbol| !symbol.means(&order.order.symbol, symbol.coin()))
                     || wanted
                         .min_usd

@@ -1,4 +1,4 @@
-//! What sampled exchanges leave out: from the question to the estimate.
+//! `Undercount`: an estimate of what sampled exchanges do not publish.
 
 use crate::api::Undercount;
 use crate::engine::{self, CompleteTapes, EngineError, RecordedRanges, View};
@@ -26,7 +26,7 @@ impl MarketQuery for Undercount {
         QueryInputs::Realised(self.range)
     }
 
-    /// Its rows say themselves what each venue tells.
+    /// The rows have their own coverage.
     fn covered(&self) -> Option<Window> {
         None
     }
