@@ -1,4 +1,4 @@
-//! Why a market does not answer: one closed set of reasons, which every face puts into its own words.
+//! Refusals: the closed set of reasons why a market does not answer.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -8,10 +8,10 @@ use crate::archive::ArchiveError;
 use crate::engine::{EngineError, RingFault, TableFault};
 use crate::model::{EXCHANGES, Millis, exchange_meant};
 
-/// What is allowed of an instant that lies after what is known.
+/// The allowed values for an instant in the future.
 const NOT_LATER: &str = "an instant that is not later";
 
-/// What a refusal is for; each face has a table of them.
+/// The kind of a refusal; each interface maps it to its own errors.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum RefusalCode {
     /// A value outside the contract.
@@ -26,37 +26,37 @@ pub enum RefusalCode {
     TooCoarse,
     /// The bars of the coin do not reach back to the start of the range.
     TooShort,
-    /// Bars of the length asked for cannot be made of those there are.
+    /// The bars cannot be resampled to the length asked for.
     NoSuchLength,
-    /// An instant is asked about that lies after the newest that is known, or that the archive was opened as of.
+    /// The instant is after the newest observation, or after the one that the archive was opened as of.
     Later,
-    /// A stretch of time in which nothing can lie.
+    /// The time range is empty.
     EmptyRange,
-    /// The place to go on from in the order of arrival is no longer known.
+    /// The position in the order of arrival is no longer known.
     Gone,
     /// The archive cannot be read.
     Unreadable,
-    /// What the archive holds cannot be counted, or reckoned with, exactly.
+    /// The content of the archive cannot be summed exactly.
     Inexact,
-    /// All observations at once are asked for, which an archive does not hand over.
+    /// An archive does not return all observations at once.
     NotTables,
     /// A bug.
     Defect,
 }
 
-/// Why a market does not answer.
+/// The reason why a market does not answer.
 #[derive(Debug, thiserror::Error)]
 #[error("{message}")]
 pub struct Refusal {
-    /// The reason.
+    /// The kind.
     pub code: RefusalCode,
-    /// The parameter to blame, where one is.
+    /// The parameter at fault, if any.
     pub parameter: Option<Cow<'static, str>>,
     /// What is wrong, with the value.
     pub message: String,
-    /// What is allowed, of a value outside the contract.
+    /// The allowed values, for a value outside the contract.
     pub allowed: Option<String>,
-    /// What lies beneath, of an archive that cannot be read.
+    /// The cause, for an archive that cannot be read.
     pub source: Option<Box<ArchiveError>>,
 }
 
@@ -78,27 +78,27 @@ impl Refusal {
         }
     }
 
-    /// An instant is asked about that lies after the one the archive was opened as of.
+    /// The instant is after the one that the archive was opened as of.
     pub(crate) fn later(asked: Millis, opened: Millis) -> Self {
         let message =
             format!("{asked} is after {opened}, the instant the archive was opened as of");
         Self::new(RefusalCode::Later, Some("as_of"), message).allowing(NOT_LATER)
     }
 
-    /// An instant is asked about that lies after all that can be known.
+    /// The instant is after the newest observation.
     pub(crate) fn unknown_yet(asked: Millis, newest: Millis) -> Self {
         let message =
             format!("nothing is known of {asked}: the newest that is known is of {newest}");
         Self::new(RefusalCode::Later, Some("as_of"), message).allowing(NOT_LATER)
     }
 
-    /// All observations of an archive are asked for.
+    /// An archive does not return all observations at once.
     pub(crate) fn not_tables() -> Self {
         let message = "an archive is not handed over as tables; open it again by its path";
         Self::new(RefusalCode::NotTables, None, message)
     }
 
-    /// An order of arrival cannot go on from the place `asked`, and does from `newest`.
+    /// A stream cannot resume from `asked` and continues from `newest`.
     #[must_use]
     pub fn gone(asked: Option<String>, newest: impl fmt::Display) -> Self {
         let message = format!(
@@ -110,17 +110,17 @@ impl Refusal {
         Self::new(RefusalCode::Gone, None, message)
     }
 
-    /// Whether the archive's journal is damaged, which is said where that is met.
+    /// Whether the journal of the archive is damaged, which is logged when it is found.
     pub(crate) fn is_of_damage(&self) -> bool {
         matches!(self.source.as_deref(), Some(ArchiveError::Damaged { .. }))
     }
 
-    /// A bug, and what is known of it.
+    /// A bug, with a description.
     pub(crate) fn defect(known: impl fmt::Display) -> Self {
         Self::new(RefusalCode::Defect, None, known.to_string())
     }
 
-    /// The same in answer to an endpoint: what may be blamed is one of its parameters.
+    /// The same refusal for an endpoint, which may blame its parameter `range`.
     pub(crate) fn blaming<E: Endpoint>(mut self) -> Self {
         if matches!(self.code, RefusalCode::TooCoarse | RefusalCode::TooShort)
             && E::PARAMETERS.contains(&"range")

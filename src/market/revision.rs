@@ -1,20 +1,20 @@
-//! What answers depend on, and where it stands: an answer is right for as long as that has not moved.
+//! Revisions: the state of the data that a reply depends on.
 
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use crate::model::Millis;
 
-/// What answers depend on: while the number is the same, equal questions have equal answers.
+/// A version of the data: while the number is the same, equal queries have equal replies.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Revision {
-    /// Another one after every change.
+    /// Changes with each change of the data.
     pub number: u64,
-    /// When the last change could first be seen in an answer, by this machine's clock.
+    /// The wall-clock time at which the last change became visible.
     pub changed_at: Millis,
 }
 
 impl Revision {
-    /// The one of what is made now.
+    /// The revision of a new market.
     pub(crate) fn first() -> Self {
         Self {
             number: 0,
@@ -22,7 +22,7 @@ impl Revision {
         }
     }
 
-    /// The one after a change.
+    /// The revision after a change.
     pub(crate) fn next(self, changed_at: Millis) -> Self {
         Self {
             number: self.number + 1,
@@ -31,26 +31,26 @@ impl Revision {
     }
 }
 
-/// The part of a market that an answer depends on.
+/// The part of a market that a reply depends on.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Dependency {
     /// The observations.
     Observations,
-    /// The observations, and what is recorded of how they were made.
+    /// The observations and the coverage records.
     Record,
-    /// The closed bars of a coin, and what else its estimates are made of.
+    /// The closed bars of a coin, and the other inputs of its estimates.
     Coin(String),
 }
 
-/// Where a part of a market stands, as of one look.
+/// The state of a part of a market after one check.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct SourceState {
     pub(crate) revision: Revision,
-    /// The instant every window ends at. It moves with the observations, never with the clock alone.
+    /// The instant that every window ends at; it moves with the observations, not with the clock.
     pub(crate) now: Millis,
 }
 
-/// Length of the bars that estimates are made of.
+/// Length of the bars behind estimates.
 const BAR: i64 = 5 * Millis::MINUTE;
 
 /// The last instant by `at` at which a bar may have closed.
@@ -58,7 +58,7 @@ pub(crate) fn last_close(at: Millis) -> Millis {
     Millis(at.0.div_euclid(BAR).saturating_mul(BAR))
 }
 
-/// The instant it is, by this machine's clock.
+/// The wall clock.
 pub(crate) fn wall_clock() -> Millis {
     let since = SystemTime::now()
         .duration_since(UNIX_EPOCH)

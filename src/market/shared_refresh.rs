@@ -1,6 +1,6 @@
-//! One look at what is new for all who want one: on a disk each costs a question and a change of threads.
+//! One check for new rows shared by all concurrent callers, as each check costs a query and a thread switch.
 //!
-//! Nobody is given a look that began before they asked, so that what was committed by then is always seen.
+//! A caller never gets a check that began before its call, so that it sees everything committed by then.
 
 use std::future::Future;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -9,17 +9,17 @@ use tokio::sync::Mutex;
 
 use crate::market::refusal::Refusal;
 
-/// Looks at one thing, one at a time, each for all who asked before it began.
+/// Runs one check at a time for all callers that came before it began.
 #[derive(Debug, Default)]
 pub(crate) struct SharedLook {
-    /// How many have begun.
+    /// The number of checks that have begun.
     begun: AtomicU64,
-    /// The last that succeeded.
+    /// The last check that succeeded.
     last: Mutex<u64>,
 }
 
 impl SharedLook {
-    /// Waits for a look that begins from now on: `look`, unless somebody else's is as good.
+    /// Waits for a check that begins from now on: `look`, or the one of another caller.
     pub(crate) async fn fresh(
         &self,
         look: impl Future<Output = Result<(), Refusal>>,
@@ -47,7 +47,7 @@ mod tests {
 
     use crate::market::shared_refresh::*;
 
-    /// A look that waits for a permit, and whether it may succeed.
+    /// A check that waits for a permit and then succeeds if `good`.
     fn ask(looks: &Arc<SharedLook>, door: &Arc<Semaphore>, good: bool) -> JoinHandle<bool> {
         let (looks, door) = (Arc::clone(looks), Arc::clone(door));
         tokio::spawn(async move {

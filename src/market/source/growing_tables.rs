@@ -1,7 +1,6 @@
-//! A market in memory that grows while it is asked.
+//! Tables in memory that grow, as the source of a market.
 //!
-//! Every growth makes the observations anew, which suits a market of some thousand orders; one that is kept belongs
-//! into an archive.
+//! Each append rebuilds the observations, which is fine for some thousand orders. Larger markets belong in an archive.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -21,7 +20,7 @@ use crate::market::source::view_source::RequiredHistory;
 use crate::market::source::view_source::ViewSource;
 use crate::model::{Millis, ObservedOrder, Order};
 
-/// What a market in memory grows by.
+/// Appends rows to a market in memory.
 ///
 /// # Examples
 ///
@@ -50,25 +49,27 @@ use crate::model::{Millis, ObservedOrder, Order};
 pub struct MarketFeed(pub(crate) Arc<GrowingTables>);
 
 impl MarketFeed {
-    /// Adds rows: all of them, or in case of an error none. Orders of one growth arrive in the order they were received.
+    /// Appends all rows, or none if one is invalid.
+    ///
+    /// Orders of one call arrive in the order they were received.
     ///
     /// # Errors
     ///
-    /// [`TableFault`] as of [`Observations::new`].
+    /// [`TableFault`] as for [`Observations::new`].
     pub fn append(&self, rows: ObservedTables) -> Result<(), TableFault> {
         self.0.append(rows)
     }
 }
 
-/// Observations that grow, and the orders of late in their order of arrival.
+/// Observations that grow, and the most recent orders in order of arrival.
 #[derive(Debug)]
 pub(crate) struct GrowingTables {
     state: Mutex<GrowingState>,
     revision: watch::Sender<u64>,
     capacity: usize,
-    /// Tells this order of arrival from any other.
+    /// Distinguishes this order of arrival from others.
     series: u64,
-    /// What never grew is at this one.
+    /// The revision of coins without changes.
     first: Revision,
 }
 
@@ -78,14 +79,14 @@ struct GrowingState {
     observations: Arc<Observations>,
     revision: Revision,
     estimates: BTreeMap<String, Revision>,
-    /// The last orders that arrived, first come first.
+    /// The most recent orders, oldest first.
     arrived: VecDeque<Order>,
-    /// How many arrived before those.
+    /// The number of orders that arrived before those.
     forgotten: u64,
 }
 
 impl GrowingTables {
-    /// An empty market that keeps the place of its last `capacity` orders.
+    /// An empty market that remembers the last `capacity` orders.
     pub(crate) fn new(capacity: usize) -> Self {
         let first = Revision::first();
         Self {
@@ -109,7 +110,7 @@ impl GrowingTables {
     }
 
     fn append(&self, (orders, bars, open_interest): ObservedTables) -> Result<(), TableFault> {
-        // Names are brought into our spelling before anybody is shown them.
+        // Names are normalised before any reader sees them.
         let arrived = Observations::new(orders, Vec::new(), Vec::new(), None)?;
         let places = arrived.in_order_of_arrival();
         let (orders, ..) = arrived.rows();
@@ -174,7 +175,7 @@ impl LiveSource for GrowingTables {
         true
     }
 
-    /// Estimates of a coin depend on its bars, its open interest, and orders of before the last close.
+    /// Estimates of a coin depend on its bars, its open interest and the orders before the last close.
     fn last_state(&self, dependency: &Dependency) -> SourceState {
         let state = self.state();
         SourceState {
@@ -189,7 +190,7 @@ impl LiveSource for GrowingTables {
     fn changed(self: Arc<Self>, seen: Revision) -> BoxFuture<'static, ()> {
         let mut revision = self.revision.subscribe();
         Box::pin(async move {
-            // Never fails: the sender is here.
+            // This cannot fail, as the sender is alive.
             let _ = revision.wait_for(|number| *number != seen.number).await;
             drop(self);
         })

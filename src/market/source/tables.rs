@@ -1,4 +1,4 @@
-//! A market of tables that never change.
+//! Tables that never change, as the source of a market.
 
 use std::sync::OnceLock;
 
@@ -14,13 +14,13 @@ use crate::market::source::view_source::RequiredHistory;
 use crate::market::source::view_source::ViewSource;
 use crate::model::Millis;
 
-/// The tables.
+/// Observations in memory.
 #[derive(Debug)]
 pub(crate) struct TableSource {
     observations: Observations,
-    /// Places of the orders, in order of arrival; found when first asked for.
+    /// Indices of the orders in order of arrival; computed on first use.
     arrived: OnceLock<Vec<usize>>,
-    /// Tells this order of arrival from any other.
+    /// Distinguishes this order of arrival from others.
     series: u64,
     revision: Revision,
 }

@@ -1,7 +1,7 @@
-//! Where an archive is read: a reader, and what is kept of what it has read.
+//! An archive reader with its caches.
 //!
-//! Questions about now and questions about the past have one each. So neither waits for the other's reader, and nothing
-//! that is asked about the past lets go of what the next answer about now needs.
+//! Queries about now and about the past have one each. So neither blocks the other, and queries about the past do not
+//! evict what the next query about now needs.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -14,24 +14,24 @@ use crate::market::source::archive::live_day;
 use crate::market::source::view_source::RequiredHistory;
 use crate::model::{Millis, Model, Specification};
 
-/// What a fit rests on.
+/// Length of the history behind a fit.
 const FITTED_TO: i64 = 30 * Millis::DAY;
-/// Rings that are kept.
+/// Cached rings.
 const RINGS: usize = 4;
-/// About what an order takes in a ring, in bytes.
+/// Approximate bytes of an order in a ring.
 const ORDER: usize = 100;
-/// About what a row of a day takes, in bytes.
+/// Approximate bytes of a row of a day.
 const ROW: usize = 60;
 
-/// A reader of an archive with what it has read.
+/// An archive reader and its caches.
 #[derive(Debug)]
 pub(crate) struct ArchiveReader {
     pub(crate) archive: Archive,
     pub(crate) days: DayCache,
     rings: Mutex<Vec<PastRing>>,
-    /// Orders in them together, at most; a single one may be larger.
+    /// Bound of the orders in all cached rings; a single ring may be larger.
     ring_orders: AtomicUsize,
-    /// Held while a ring is made: who asks for the same instant meanwhile waits for that one.
+    /// Locked while a ring is made, so that concurrent callers share it.
     making: Mutex<()>,
 }
 
@@ -39,13 +39,13 @@ pub(crate) struct ArchiveReader {
 #[derive(Debug)]
 struct PastRing {
     at: Millis,
-    /// The revision it was read at, where it may have grown since.
+    /// The revision it was read at, if it may have grown since.
     number: u64,
     ring: Arc<Ring>,
 }
 
 impl ArchiveReader {
-    /// A reader that keeps up to `bytes`, about, and as many ready histories as `histories`.
+    /// A reader with a cache of about `bytes` and of this many assembled histories.
     pub(crate) fn new(archive: Archive, bytes: usize, histories: usize) -> Self {
         let desk = Self {
             archive,
@@ -58,14 +58,14 @@ impl ArchiveReader {
         desk
     }
 
-    /// Keeps up to `bytes` from now on, about: half of it rings, half of it days.
+    /// Bounds the cache to about `bytes`: half for rings, half for days.
     pub(crate) fn resize_cache(&self, bytes: usize) {
         self.days.set_rows(bytes / 2 / ROW);
         self.ring_orders.store(bytes / 2 / ORDER, Ordering::Relaxed);
         self.evict(&mut self.rings());
     }
 
-    /// Forgets all that was read.
+    /// Drops everything that was read.
     pub(crate) fn clear(&self) {
         self.days.clear();
         self.rings().clear();
@@ -75,7 +75,7 @@ impl ArchiveReader {
         self.rings.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Lets go of the rings that were asked for longest ago, as far as there are too many.
+    /// Evicts the least recently used rings while there are too many.
     fn evict(&self, rings: &mut Vec<PastRing>) {
         let most = self.ring_orders.load(Ordering::Relaxed);
         let orders = |rings: &[PastRing]| rings.iter().map(|past| past.ring.len()).sum::<usize>();
@@ -94,7 +94,7 @@ impl ArchiveReader {
         Some(ring)
     }
 
-    /// The last day as it was known at `at`, read at the revision `number` or later.
+    /// The last day as known at `at`, read at the revision `number` or later.
     pub(crate) fn ring(&self, at: Millis, number: u64) -> Result<Arc<Ring>, Refusal> {
         if let Some(ring) = self.cached(at, number) {
             return Ok(ring);

@@ -16,36 +16,36 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, RwLock, RwLockReadGuard};
 use std::time::{Duration, Instant};
 
-/// How often a waiting reader looks whether something is new.
+/// Poll interval of waiting readers.
 pub(super) const LOOK: Duration = Duration::from_millis(100);
-/// What is kept for questions about now, in bytes: about as many rows as two million.
+/// Cache for queries about now in bytes: about two million rows.
 const OF_NOW: usize = 240 << 20;
 const HISTORIES: usize = 48;
-/// What is kept for questions about the past, unless it is told otherwise.
+/// Default cache for queries about the past, in bytes.
 const OF_THE_PAST: usize = 128 << 20;
 const PAST_HISTORIES: usize = 8;
 
-/// An archive that questions are asked of.
+/// An archive that queries are asked of.
 #[derive(Debug)]
 pub(crate) struct ArchiveSource {
     pub(crate) as_of: Option<Millis>,
-    /// QueryNames for what is new; a reader of its own, so that a long read beside it keeps nobody waiting.
+    /// Checks for new rows; a reader of its own, so that long reads do not block it.
     pub(crate) front: Archive,
-    /// QueryNames for what is old.
+    /// Reads old rows for queries about now.
     pub(crate) back: ArchiveReader,
-    /// QueryNames as of another instant than the one it was opened for.
+    /// Reads rows for queries about the past.
     pub(crate) past: ArchiveReader,
     pub(crate) live: RwLock<LiveDay>,
-    /// The last look of those who wait for a change.
+    /// The last poll of waiting readers.
     pub(crate) looked: tokio::sync::Mutex<Option<(Instant, Revision)>>,
-    /// The cascades of late.
+    /// Cached cascades of recent days.
     pub(crate) tails: RecentCascadeCache,
-    /// The names of all that was ever kept, and when they were read.
+    /// All stored names, and when they were read.
     pub(crate) names: Mutex<Option<(Instant, KnownNames)>>,
     pub(crate) nothing: Observations,
-    /// How often what is known of damage had changed when what was read of days was last let go of.
+    /// The damage counter at the time when cached days were last dropped.
     pub(crate) damage_seen: AtomicU64,
-    /// How often the journal had been mended when it was last read anew.
+    /// The repair counter at the time when the journal was last read again.
     pub(crate) mended_seen: AtomicU64,
 }
 
@@ -75,7 +75,7 @@ impl ArchiveSource {
         })
     }
 
-    /// The last day with everything that is new.
+    /// The live day after a check for new rows.
     pub(crate) fn live(&self) -> Result<RwLockReadGuard<'_, LiveDay>, Refusal> {
         self.current()?;
         if self.as_of.is_none() {
@@ -83,7 +83,7 @@ impl ArchiveSource {
             let seen = self.peek().version;
             if seen != version {
                 let mut live = self.live.write().unwrap_or_else(PoisonError::into_inner);
-                // Another thread may have been quicker.
+                // Another thread may have been faster.
                 if live.version != version {
                     live.absorb(&self.front, version, &[&self.back.days, &self.past.days])?;
                 }
@@ -92,8 +92,9 @@ impl ArchiveSource {
         Ok(self.peek())
     }
 
-    /// Goes over to the journal that has taken the place of the one that was opened, if one has: from then on it is as if
-    /// the archive had been opened just now. And forgets what was read where other files are found damaged than before.
+    /// Switches to a new journal if the opened one was replaced, as if the archive had just been opened.
+    ///
+    /// Drops cached rows if the set of damaged files has changed.
     pub(crate) fn current(&self) -> Result<(), Refusal> {
         match self.front.check_journal() {
             Err(replaced @ ArchiveError::Replaced { .. }) => self.follow(replaced)?,
@@ -119,7 +120,7 @@ impl ArchiveSource {
 
     pub(crate) fn follow(&self, replaced: ArchiveError) -> Result<(), Refusal> {
         let mut live = self.live.write().unwrap_or_else(PoisonError::into_inner);
-        // Another thread may have been quicker.
+        // Another thread may have been faster.
         if self.front.check_journal().is_ok() {
             return Ok(());
         }
@@ -138,7 +139,7 @@ impl ArchiveSource {
         Ok(())
     }
 
-    /// Reads on in a journal that was damaged and is sound again: what a handle has in memory of it may still be the damage.
+    /// Reads a repaired journal again: an open handle may still have damaged pages in memory.
     pub(crate) fn read_mended(&self, live: &mut LiveDay) -> Result<(), Refusal> {
         self.reopen()?;
         self.reload_all(live)?;
@@ -151,7 +152,7 @@ impl ArchiveSource {
     }
 
     pub(crate) fn reopen(&self) -> Result<(), ArchiveError> {
-        // The one that is asked first goes over last: until then all of it is tried again.
+        // The first reader is reopened last: until then a failure is tried again.
         for reader in [&self.past.archive, &self.back.archive, &self.front] {
             let reopened = reader.reopen();
             if let Err(damaged @ ArchiveError::Damaged { .. }) = &reopened {
@@ -162,7 +163,7 @@ impl ArchiveSource {
         Ok(())
     }
 
-    /// Forgets all that was read.
+    /// Drops everything that was read.
     pub(crate) fn reload_all(&self, live: &mut LiveDay) -> Result<(), Refusal> {
         self.front.look_anew()?;
         match self.as_of {
@@ -176,7 +177,7 @@ impl ArchiveSource {
         Ok(())
     }
 
-    /// The instant that `as_of` asks about, of the archive as it is.
+    /// The instant that `as_of` asks about.
     pub(crate) fn asked(&self, as_of: Option<Millis>) -> Result<Option<Millis>, Refusal> {
         match (as_of, self.as_of) {
             (Some(asked), Some(opened)) if asked > opened => Err(Refusal::later(asked, opened)),
@@ -184,7 +185,7 @@ impl ArchiveSource {
         }
     }
 
-    /// The last day as it was when it was last looked at.
+    /// The live day at the last check.
     pub(crate) fn peek(&self) -> RwLockReadGuard<'_, LiveDay> {
         self.live.read().unwrap_or_else(PoisonError::into_inner)
     }
@@ -208,7 +209,7 @@ impl ArchiveSource {
         SourceState {
             revision: match dependency {
                 Dependency::Observations => live.revision,
-                // Runs and gaps too, those of files that are found damaged among them.
+                // Sessions and gaps count too, including those of damaged files.
                 Dependency::Record => {
                     let (changes, changed_at) = self.back.archive.changes_of_damage();
                     Revision {
@@ -222,7 +223,7 @@ impl ArchiveSource {
         }
     }
 
-    /// The revision as it is, or was a moment ago: however many wait, one looks for all of them.
+    /// The revision now or a moment ago; one poll serves all waiting readers.
     pub(crate) async fn looked(self: &Arc<Self>) -> Revision {
         let mut looked = self.looked.lock().await;
         if let Some((at, revision)) = *looked
@@ -243,7 +244,7 @@ impl ArchiveSource {
         revision
     }
 
-    /// Where questions about `as_of`, or about now, are read.
+    /// The reader for queries about `as_of`, or about now.
     pub(crate) fn reader(&self, as_of: Option<Millis>) -> &ArchiveReader {
         if as_of.is_some() {
             &self.past
@@ -254,7 +255,7 @@ impl ArchiveSource {
 
     /// The last day as it was known at `at`.
     pub(crate) fn ring(&self, reader: &ArchiveReader, at: Millis) -> Result<Arc<Ring>, Refusal> {
-        // What was received by then may still be on its way into the archive.
+        // Rows received by then may not be committed yet.
         let number = if self.as_of.is_some() {
             0
         } else {

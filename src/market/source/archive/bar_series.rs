@@ -1,7 +1,7 @@
-//! One series of bars of the bars that several exchanges have of a coin.
+//! Merges the bars that several exchanges have of a coin into one series.
 //!
-//! The price is that of one exchange wherever it has bars: of the one that was observed the longest, the better known of
-//! equals. Where it has none the next one's stands in. Volume is the sum over the exchanges that have a bar then.
+//! The price is that of the exchange that was observed the longest; a fixed order breaks ties. Where it has no bar,
+//! the next exchange stands in. Volume is the sum over all exchanges with a bar.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -9,20 +9,20 @@ use crate::archive::{Archive, ArchiveError, Filter, ResampledBar};
 use crate::engine::BarSources;
 use crate::model::{Bar, Millis, ObservedBar, sort_small};
 
-/// Bars of this length are made where there are shorter ones.
+/// Bars are resampled to this length if shorter ones exist.
 const SIZE: i64 = 5 * Millis::MINUTE;
-/// Which exchange is taken of several that were observed as long; others follow by name.
+/// The order of exchanges that were observed equally long; others follow by name.
 const FIRST: [&str; 3] = ["binance", "bybit", "okx"];
 
 /// A bar of one exchange.
 #[derive(Clone, Copy, Debug)]
 struct VenueBar {
     bar: Bar,
-    /// How much of it there were bars for, in milliseconds.
+    /// Milliseconds of the bar that source bars cover.
     observed: i64,
 }
 
-/// The bars of a coin's day by exchange, of each time all of one length.
+/// The bars of a day of a coin, by exchange.
 #[derive(Debug, Default)]
 pub(crate) struct DayBars(BTreeMap<String, Vec<VenueBar>>);
 
@@ -62,7 +62,9 @@ impl DayBars {
     }
 }
 
-/// The bars of a day, and by when all of it was known: of [`SIZE`] where there are bars short enough, else the shortest.
+/// The bars of a day and the instant by which all were received.
+///
+/// They have the length [`SIZE`] if the source bars are short enough, else the shortest length there is.
 pub(crate) fn of_day(
     archive: &Archive,
     filter: &Filter,
@@ -70,13 +72,13 @@ pub(crate) fn of_day(
     Ok(DayBars::of(archive.finest_bars(filter, Some(SIZE))?.rows))
 }
 
-/// The lengths there are bars of.
+/// The lengths of the stored bars.
 pub(crate) fn lengths(archive: &Archive, filter: &Filter) -> Result<BTreeSet<i64>, ArchiveError> {
     let bars = archive.observed_bars(filter)?.rows;
     Ok(bars.into_iter().map(|bar| bar.interval).collect())
 }
 
-/// Exchanges by how long they were observed, the longest first.
+/// Exchanges by observed time, the longest first.
 fn ranked<'a>(days: impl Iterator<Item = &'a DayBars>) -> Vec<&'a str> {
     let mut observed: BTreeMap<&str, i64> = BTreeMap::new();
     for (venue, bars) in days.flat_map(|day| &day.0) {
@@ -96,14 +98,14 @@ fn ranked<'a>(days: impl Iterator<Item = &'a DayBars>) -> Vec<&'a str> {
     venues.into_iter().map(|(venue, _)| venue).collect()
 }
 
-/// A bar of the series.
+/// A bar of the merged series.
 struct MergedBar<'a> {
     short: VenueBar,
-    /// The exchange of the price, and the others whose volume is in the sum.
+    /// The exchange of the price first, then those added to the volume.
     venues: Vec<&'a str>,
 }
 
-/// One series of a day's bars from `start` on.
+/// The merged series of one day from `start` on.
 fn joined<'a>(
     day: &DayBars,
     ranked: &[&'a str],
@@ -131,9 +133,9 @@ fn joined<'a>(
     series.into_values()
 }
 
-/// One series of the bars of some days, from `start` on, closed by `now`, and whose bars they are.
+/// The merged series of several days from `start` on, closed by `now`, and the exchange of each bar.
 ///
-/// The last bar counts only if there were bars for all of it: the end of it may still be on its way.
+/// The last bar counts only if source bars cover all of it, as the rest may be on its way.
 pub(crate) fn together<'a>(
     coin: &str,
     days: impl Iterator<Item = &'a DayBars> + Clone,
@@ -161,7 +163,7 @@ pub(crate) fn together<'a>(
     (bars, sources)
 }
 
-/// One series of all bars that `filter` asks for: of `size`, or else of each time the shortest there are.
+/// The merged series of all bars that match `filter`, of length `size` or the shortest available.
 pub(crate) fn all(
     archive: &Archive,
     filter: &Filter,

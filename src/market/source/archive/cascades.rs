@@ -1,7 +1,6 @@
-//! Cascades of an archive: some days at a time, and of late from what has been read before.
+//! Cascades of an archive, read some days at a time; recent ones are cached and extended.
 //!
-//! Who asks again and again for the newest events is not read eight days each time: the events of late are kept as they
-//! were gathered, and go on with what has arrived since.
+//! Repeated queries for the newest cascades need not read eight days each time.
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -11,23 +10,23 @@ use crate::engine::{CascadeClusters, CascadeQuestion};
 use crate::market::refusal::Refusal;
 use crate::model::{CascadeRow, Millis, OrderBrief};
 
-/// Days that are read at a time: no more is held of them than their events.
+/// Days per read, which bounds memory to their cascades.
 const DAYS: usize = 4;
-/// Events of late are those that began in this time.
+/// Cascades that began within this time are recent.
 const LATE: i64 = 2 * Millis::DAY;
-/// How much further back than asked for they are kept, so that the next questions find them too.
+/// Extra time that is cached, so that the next queries hit the cache.
 const SLACK: i64 = Millis::HOUR;
-/// How long ago an event was over that is let go if it had not gathered enough; an older order has all read again.
+/// Small cascades are dropped so long after their end; an older order forces a full read.
 const SETTLED: i64 = 2 * Millis::HOUR;
-/// Questions whose events of late are kept.
+/// Queries with cached cascades.
 const CACHED_QUESTIONS: usize = 4;
-/// Events that are kept of one question at most.
+/// Bound of the cached cascades of a query.
 const MOST_CASCADES: usize = 1_000_000;
-/// Orders that have arrived are taken in so many at a time.
+/// New orders per read.
 const PAGE: usize = 16_384;
 
-/// The events of a share of the orders.
-struct ClusterShare(CascadeClusters);
+/// The cascades of one share of the orders.
+struct ClusterShare(Clusters);
 
 impl OrderFold for ClusterShare {
     fn take(&mut self, order: OrderBrief<'_>) {
@@ -35,28 +34,28 @@ impl OrderFold for ClusterShare {
     }
 }
 
-/// The orders of before an instant, behind those of earlier steps, were read as they were up to an order of this number.
+/// Orders before `end`, and after earlier steps, were read up to this order number.
 #[derive(Clone, Copy, Debug)]
 struct ReadStep {
     end: Millis,
     number: i64,
 }
 
-/// What was read.
+/// Cascades that were read.
 struct ReadClusters {
-    clusters: CascadeClusters,
-    /// In order of time, without holes; the last has no end, unless what follows is of events that are not asked for.
+    clusters: Clusters,
+    /// In order of time without gaps. The last step is unbounded, unless later orders do not matter.
     steps: Vec<ReadStep>,
 }
 
-/// The events that `asked` is about. Those that were over before `settled` and had not gathered enough are left out.
+/// The cascades of `asked`; small ones that ended before `settled` are left out.
 fn read(
     archive: &Archive,
     asked: &Arc<CascadeQuestion>,
     as_of: Option<Millis>,
     settled: Millis,
 ) -> Result<ReadClusters, Refusal> {
-    // What an archive keeps has the coin of its pair.
+    // An archive stores the coin of each pair.
     let coin = match asked.symbols.as_slice() {
         [one] => Some(one.coin().to_owned()),
         _ => None,
@@ -72,7 +71,7 @@ fn read(
         .chunks(DAYS)
         .filter_map(|some| Some(some.last()?.on(Millis::DAY)))
         .collect();
-    // What arrives meanwhile may be of any day behind.
+    // New orders may belong to any later day.
     ends.pop();
     ends.push(Millis(i64::MAX));
     let mut clusters = CascadeClusters::new(asked);
@@ -98,7 +97,7 @@ fn read(
     Ok(ReadClusters { clusters, steps })
 }
 
-/// The events of a stretch, read as they lie.
+/// The cascades of a time range, without the cache.
 pub(crate) fn of_range(
     archive: &Archive,
     asked: &Arc<CascadeQuestion>,
@@ -108,24 +107,24 @@ pub(crate) fn of_range(
     Ok(read.clusters.rows(asked))
 }
 
-/// Events of late, of one question.
+/// Cached recent cascades of one query.
 #[derive(Debug)]
 struct RecentCascades {
-    /// The question, from when on they are kept.
+    /// The query, with the start of the cached time.
     asked: Arc<CascadeQuestion>,
-    clusters: CascadeClusters,
-    /// What has been taken in.
+    clusters: Clusters,
+    /// What was read.
     steps: Vec<ReadStep>,
-    /// Tells the order of arrival from any other.
+    /// Distinguishes this order of arrival from others.
     series: u64,
-    /// Another number whenever days have become files.
+    /// Changes whenever days are compacted into segments.
     rolled: i64,
-    /// Orders of before then would join what was let go, or may lie in a file as well.
+    /// An older order might join a dropped cascade, or be stored in a segment too.
     settled: Millis,
 }
 
 impl RecentCascades {
-    /// Reads what `asked` asks for, at `now`.
+    /// Reads the cascades of `asked`, at `now`.
     fn read(archive: &Archive, asked: &CascadeQuestion, now: Millis) -> Result<Self, Refusal> {
         let asked = Arc::new(CascadeQuestion {
             start: asked.start.back(SLACK),
@@ -146,7 +145,7 @@ impl RecentCascades {
         })
     }
 
-    /// Whether it holds what `asked` asks for.
+    /// Whether the cache covers `asked`.
     fn serves(&self, asked: &CascadeQuestion) -> bool {
         self.asked.gap == asked.gap
             && self.asked.least == asked.least
@@ -154,7 +153,7 @@ impl RecentCascades {
             && self.asked.known_from() <= asked.known_from()
     }
 
-    /// Takes in what has arrived since; whether that could be done.
+    /// Adds orders that have arrived since; returns false if a full read is needed.
     fn go_on(&mut self, archive: &Archive) -> Result<bool, Refusal> {
         let Some(mut number) = self.steps.iter().map(|step| step.number).min() else {
             return Ok(false);
@@ -185,7 +184,7 @@ impl RecentCascades {
         Ok(true)
     }
 
-    /// Lets go of what questions asked at `now` do not need.
+    /// Drops cascades that queries at `now` do not need.
     fn tidy(&mut self, asked: &CascadeQuestion, now: Millis) {
         if now.back(2 * SETTLED) < self.settled {
             return;
@@ -201,17 +200,17 @@ impl RecentCascades {
     }
 }
 
-/// The events of late that are kept, those asked for last behind.
+/// Cached recent cascades, the most recently used last.
 #[derive(Debug, Default)]
 pub(crate) struct RecentCascadeCache(Mutex<VecDeque<RecentCascades>>);
 
 impl RecentCascadeCache {
-    /// Whether a question asked at `now` is about events of late.
+    /// Whether a query at `now` is about recent cascades.
     pub(crate) fn are_asked(asked: &CascadeQuestion, now: Millis) -> bool {
         asked.start >= now.back(LATE)
     }
 
-    /// Forgets everything.
+    /// Drops everything.
     pub(crate) fn clear(&self) {
         self.lock().clear();
     }
@@ -220,14 +219,14 @@ impl RecentCascadeCache {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The events of late that `asked` asks for, at `now`.
+    /// The recent cascades of `asked`, at `now`.
     pub(crate) fn rows(
         &self,
         archive: &Archive,
         asked: &CascadeQuestion,
         now: Millis,
     ) -> Result<Option<Vec<CascadeRow>>, Refusal> {
-        // Taken out meanwhile, so that nobody waits who asks something else.
+        // The entry is removed while it is used, so that other queries do not wait.
         let found = {
             let mut tails = self.lock();
             let place = tails.iter().position(|tail| tail.serves(asked));

@@ -31,7 +31,7 @@ impl CoverageSource for ArchiveSource {
         }
         let known_by = self.instant(as_of)?;
         let archive = &self.reader(as_of).archive;
-        // Where nothing was observed, what is to be told is since when that is so.
+        // Without observations the coverage ends with the last gap.
         let now = if now > Millis::default() {
             now
         } else {

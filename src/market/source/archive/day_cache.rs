@@ -1,7 +1,7 @@
-//! Histories of coins, put together of days that are read once.
+//! Histories of coins, assembled from cached days.
 //!
-//! A day of a coin is read as it is and kept with the instant by which all of it was known. From that instant on it
-//! serves every question, whenever it is about; for an earlier one the day is read again as of then.
+//! A cached day has the instant by which all its rows were received. From that instant on it serves every query; for
+//! an earlier instant the day is read again.
 
 use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -17,16 +17,16 @@ use crate::market::source::archive::fit_cache::FitCache;
 use crate::market::source::view_source::RequiredHistory;
 use crate::model::{Millis, ObservedOpenInterest, ObservedOrder, Order, Side, nearest_f64};
 
-/// Before the window: what its first bars' volume is compared with, and a reading of open interest.
+/// Time before the window, for the reference volume and a reading of open interest.
 const WARM_UP: i64 = 7 * Millis::DAY + Millis::HOUR;
-/// Windows up to this long are made of one history, so that the answers about a coin agree.
+/// Windows up to this length share one history, so that replies about a coin agree.
 const SHORT: i64 = 7 * Millis::DAY;
-/// Longer ones of this, and those that are longer still of one of their own length.
+/// Longer windows use this length; windows that are longer still use their own.
 const LONG: i64 = 30 * Millis::DAY;
-/// Orders are summed over so much time: no bar that estimates are made of is shorter.
+/// Orders are summed over this time, as no bar behind an estimate is shorter.
 const BUCKET: i64 = 5 * Millis::MINUTE;
 
-/// What is kept of a coin's day.
+/// The key of a cached day.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 struct DayKey {
     coin: String,
@@ -34,17 +34,18 @@ struct DayKey {
     content: DayContent,
 }
 
-/// What of a day is kept.
+/// What a cached day contains.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 enum DayContent {
     /// Bars and open interest.
     Series,
-    /// Orders, of one exchange where one is named.
+    /// Orders, of one exchange if named.
     Orders(Option<String>),
 }
 
-/// From when on what `needed` says may rest on rows, where the last bar closed at `closed`: its own history, and that of the
-/// fit, whose last bar may have closed as long before its day as it reaches back.
+/// The earliest row that the estimate of `needed` may depend on; its last bar closed at `closed`.
+///
+/// The fit reaches further back than the estimate.
 pub(crate) fn rests_from(needed: &RequiredHistory, closed: Millis) -> Millis {
     let own = closed.back(length(needed.range));
     let from = if needed.orders {
@@ -56,13 +57,13 @@ pub(crate) fn rests_from(needed: &RequiredHistory, closed: Millis) -> Millis {
     from.back(WARM_UP)
 }
 
-/// The length of the history that windows of `range` are made of.
+/// The length of the history behind windows of `range`.
 fn length(range: i64) -> i64 {
     let usual = [SHORT, LONG].into_iter().find(|length| range <= *length);
     usual.unwrap_or(range)
 }
 
-/// One day of one coin: its bars and open interest, or its orders.
+/// One day of one coin: bars and open interest, or orders.
 #[derive(Debug, Default)]
 struct CoinDay {
     bars: DayBars,
@@ -70,7 +71,7 @@ struct CoinDay {
     orders: Vec<ObservedOrder>,
     /// USD of the orders by exchange.
     usd: BTreeMap<String, f64>,
-    /// By when all of it had happened and been received.
+    /// The instant by which all rows had happened and been received.
     known_by: Millis,
 }
 
@@ -80,23 +81,23 @@ impl CoinDay {
     }
 }
 
-/// What a history was made of.
+/// The key of a cached history.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct HistoryKey {
     coin: String,
     length: i64,
-    /// Which orders, where any are part of it.
+    /// The orders that are part of it, if any.
     orders: Option<DayContent>,
     as_of: Option<Millis>,
     number: Option<u64>,
 }
 
-/// How much is kept.
+/// Bounds of the cache.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct CacheLimits {
-    /// Bars, readings and orders that are kept as days.
+    /// Rows in cached days.
     pub(crate) rows: usize,
-    /// Histories that are kept ready.
+    /// Assembled histories.
     pub(crate) histories: usize,
 }
 
@@ -104,15 +105,15 @@ pub(crate) struct CacheLimits {
 struct CacheState {
     room: CacheLimits,
     parts: HashMap<DayKey, Arc<CoinDay>>,
-    /// Names in the order in which they were last asked for, some of them several times.
+    /// Keys in order of use; a key may occur several times.
     asked: VecDeque<DayKey>,
     rows: usize,
     histories: VecDeque<(HistoryKey, Arc<Observations>)>,
-    /// Another one whenever something was forgotten: what was begun to be read before is out of date.
+    /// Changes when rows are dropped, so that reads in progress are not cached.
     generation: u64,
 }
 
-/// Days of coins, and histories made of them.
+/// Cached days of coins, and the histories assembled from them.
 #[derive(Debug, Default)]
 pub(crate) struct DayCache {
     cache: Mutex<CacheState>,
@@ -128,21 +129,21 @@ impl DayCache {
         self.cache.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// No days yet, and what may be kept of them.
+    /// An empty cache with these bounds.
     pub(crate) fn in_room(room: CacheLimits) -> Self {
         let days = Self::default();
         days.lock().room = room;
         days
     }
 
-    /// Keeps up to `rows` from now on.
+    /// Bounds the cached rows from now on.
     pub(crate) fn set_rows(&self, rows: usize) {
         let mut cache = self.lock();
         cache.room.rows = rows;
         cache.evict();
     }
 
-    /// Forgets everything.
+    /// Drops everything.
     pub(crate) fn clear(&self) {
         self.fits.clear();
         let mut cache = self.lock();
@@ -153,7 +154,7 @@ impl DayCache {
         };
     }
 
-    /// Forgets what is known of a coin from an instant on.
+    /// Drops what is known of a coin from an instant on.
     pub(crate) fn forget(&self, coin: &str, from: Millis) {
         self.fits.forget(coin, from);
         let mut cache = self.lock();
@@ -171,7 +172,7 @@ impl DayCache {
             .retain(|(made, _)| made.coin != coin || made.as_of.is_none_or(|at| at <= from));
     }
 
-    /// The history of a coin as it was known at `as_of`, or as it is known with its changes up to `number`.
+    /// The history of a coin as known at `as_of`, or at the revision `number`.
     pub(crate) fn observations(
         &self,
         archive: &Archive,
@@ -203,7 +204,7 @@ impl DayCache {
             return Err(unanswered(archive, needed, now, as_of)?.into());
         };
         let history = Arc::new(self.history(archive, &made, last, now)?);
-        // What cannot change later, or is named by its changes, is worth keeping.
+        // A history is cached if it cannot change, or if its key names the revision.
         let settled = as_of.is_none_or(|at| at <= now);
         if settled && (number.is_some() || as_of.is_some()) {
             let mut cache = self.lock();
@@ -215,7 +216,7 @@ impl DayCache {
         Ok(history)
     }
 
-    /// The close of the coin's last bar in the `range` before now.
+    /// The close of the last bar of the coin in the `range` before now.
     fn last_close(
         &self,
         archive: &Archive,
@@ -285,7 +286,7 @@ impl DayCache {
         Ok(observations.with_exposure(&made.coin, FeedCoverage::new(covered, &usd)))
     }
 
-    /// One day of a coin as it was known at `as_of`.
+    /// One day of a coin as known at `as_of`.
     fn part(
         &self,
         archive: &Archive,
@@ -337,7 +338,7 @@ impl CacheState {
         self.evict();
     }
 
-    /// Lets go of what was not asked for the longest, as far as there is too much.
+    /// Evicts the least recently used days while the cache is too large.
     fn evict(&mut self) {
         while self.rows > self.room.rows {
             let Some(name) = self.asked.pop_front() else {
@@ -349,7 +350,7 @@ impl CacheState {
                 self.rows -= part.rows();
             }
         }
-        // A name that is asked for again stands here twice; only the last place counts.
+        // A key that was used again occurs twice; only the last one counts.
         if self.asked.len() > 4 * self.parts.len() + 1024 {
             let mut seen = std::collections::HashSet::new();
             let mut latest: VecDeque<DayKey> = VecDeque::new();
@@ -363,10 +364,9 @@ impl CacheState {
     }
 }
 
-/// `start`, or what goes before the first bar of the coin where that is later: no day before has to be looked at. None
-/// where the coin has no bar by now.
+/// The first day to read: `start`, or the warm-up before the first bar of the coin if that is later.
 ///
-/// Short stretches are looked at as they are.
+/// `None` if the coin has no bar by now. Short ranges are not shortened.
 fn first_day(
     archive: &Archive,
     coin: &str,
@@ -388,7 +388,7 @@ fn first_day(
     Ok(first.map(|bar| bar.timestamp.back(WARM_UP).max(start)))
 }
 
-/// Why there is no history: the coin is unknown, or has no bars in the window.
+/// The error for a coin without history: it is unknown, or has no bars in the window.
 fn unanswered(
     archive: &Archive,
     needed: &RequiredHistory,
@@ -459,7 +459,7 @@ fn read(archive: &Archive, name: &DayKey, as_of: Option<Millis>) -> Result<CoinD
     Ok(part)
 }
 
-/// The orders of a coin's day, those of a pair and side summed over [`BUCKET`]: an estimate looks no closer.
+/// The orders of a day of a coin, summed over [`BUCKET`] by pair and side.
 fn read_orders(archive: &Archive, filter: &Filter) -> Result<CoinDay, Refusal> {
     let mut part = CoinDay::default();
     let mut sums: HashMap<(String, Side, Millis), [Decimal; 2]> = HashMap::new();
@@ -498,7 +498,7 @@ fn read_orders(archive: &Archive, filter: &Filter) -> Result<CoinDay, Refusal> {
             .zip(usd.checked_add(brief.value_usd))
         {
             Some((qty, usd)) => *sum = [qty, usd],
-            // No decimal holds the sum: the order stands by itself.
+            // A sum that no decimal can hold is split.
             None => make(
                 brief.symbol,
                 brief.side,

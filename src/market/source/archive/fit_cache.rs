@@ -1,4 +1,4 @@
-//! The fits of an archive's coins: each as it was known when its UTC day began, made once.
+//! Cached fits of the coins of an archive, each as of the start of a UTC day.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -6,13 +6,13 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use crate::engine::Fit;
 use crate::model::Millis;
 
-/// Fits that are kept, the oldest days let go first.
+/// Bound of the cached fits; the oldest days are evicted first.
 const CAPACITY: usize = 1024;
 
-/// Day, coin, version of the model, and the exchange if it is of one.
+/// Day, coin, model version, and exchange if the fit is of one.
 pub(crate) type FitKey = (Millis, String, String, Option<String>);
 
-/// Fits by name; none of a coin that had no bars then.
+/// Fits by key; `None` for a coin without bars.
 #[derive(Debug, Default)]
 pub(crate) struct FitCache(Mutex<BTreeMap<FitKey, Option<Arc<Fit>>>>);
 
@@ -21,18 +21,18 @@ impl FitCache {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Forgets what rests on a coin's past from an instant on.
+    /// Drops fits that depend on the past of a coin from an instant on.
     pub(crate) fn forget(&self, coin: &str, from: Millis) {
         self.lock()
             .retain(|(day, of, ..), _| of != coin || *day <= from);
     }
 
-    /// Forgets everything.
+    /// Drops everything.
     pub(crate) fn clear(&self) {
         self.lock().clear();
     }
 
-    /// The fit of a name; one that is not known yet is `made`, and kept unless that fails.
+    /// The fit of a key, computed by `made` and cached if that succeeds.
     pub(crate) fn of<E>(
         &self,
         name: FitKey,

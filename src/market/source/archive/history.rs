@@ -23,7 +23,7 @@ use std::time::{Duration, Instant};
 /// How long the names in an archive are cached; names that arrive meanwhile are known at once.
 const NAMES_LAST: Duration = Duration::from_mins(10);
 
-/// Liquidations over time, of a share of the orders.
+/// Part of a timeline, of one share of the orders.
 struct TimelineShare(Timeline);
 
 impl OrderFold for TimelineShare {
@@ -40,7 +40,7 @@ impl OrderFold for TimelineShare {
     }
 }
 
-/// The names of a share of the orders.
+/// The names in one share of the orders.
 #[derive(Default)]
 struct NameCollector(KnownNames);
 
@@ -51,7 +51,7 @@ impl OrderFold for NameCollector {
 }
 
 impl HistorySource for ArchiveSource {
-    /// Those of all that was ever kept, read anew after a while.
+    /// The names of all stored rows, read again after a while.
     fn names(&self) -> Result<KnownNames, Refusal> {
         self.current()?;
         let mut known = self.names.lock().unwrap_or_else(PoisonError::into_inner);
@@ -80,7 +80,7 @@ impl HistorySource for ArchiveSource {
             }
         };
         drop(known);
-        // What has arrived since.
+        // Names that have arrived since.
         view_of(self, None, None, |view| {
             for [exchange, symbol, coin] in engine::listings(view) {
                 names.note(exchange, symbol, coin);
@@ -100,10 +100,10 @@ impl HistorySource for ArchiveSource {
         asked: &Arc<TimelineQuestion>,
         as_of: Option<Millis>,
     ) -> Result<Option<Vec<PeriodRow>>, Refusal> {
-        // A long read keeps nobody waiting who asks about now.
+        // A long read must not block queries about now.
         let reader = &self.past;
         let as_of = self.instant(as_of)?;
-        // What an archive keeps has the coin of its pair.
+        // An archive stores the coin of each pair.
         let coin = match asked.symbols.as_slice() {
             [one] => Some(one.coin().to_owned()),
             _ => None,
@@ -132,7 +132,7 @@ impl HistorySource for ArchiveSource {
         asked: &Arc<CascadeQuestion>,
         as_of: Option<Millis>,
     ) -> Result<Option<Vec<CascadeRow>>, Refusal> {
-        // A long read keeps nobody waiting who asks about now.
+        // A long read must not block queries about now.
         let archive = &self.past.archive;
         let at = self.instant(as_of)?;
         if at.is_none() {
@@ -144,7 +144,7 @@ impl HistorySource for ArchiveSource {
         of_range(archive, asked, at)
     }
 
-    /// Of all exchanges together, as estimates are made of them.
+    /// The merged bars of all exchanges, as estimates use them.
     fn bars(
         &self,
         coin: &str,
@@ -157,7 +157,7 @@ impl HistorySource for ArchiveSource {
             Some(at) => at,
             None => self.live()?.ring.now(),
         };
-        // Nothing is known of what is still to come; a range that is none is refused all the same.
+        // The future is unknown, but an empty range is refused anyway.
         let known = now.on(1);
         let end = if known < range.start && range.start <= range.end {
             range.start

@@ -15,14 +15,14 @@ impl LiveSource for ArchiveSource {
         self.as_of.is_none()
     }
 
-    /// As of an instant nothing is new.
+    /// An archive as of an instant never changes.
     fn is_on_disk(&self) -> bool {
         self.is_growing()
     }
 
     fn last_state(&self, dependency: &Dependency) -> SourceState {
         self.state(dependency).unwrap_or_else(|fault| {
-            // QueryNames for again and again while somebody waits.
+            // This is called repeatedly while readers wait.
             if !fault.is_of_damage() {
                 log::warn!("{fault}");
             }
@@ -49,7 +49,7 @@ impl LiveSource for ArchiveSource {
             if !self.is_growing() {
                 return pending().await;
             }
-            // What others saw before `seen` is no change.
+            // A change before `seen` is not new.
             while self.looked().await.number <= seen.number {
                 tokio::time::sleep(LOOK).await;
             }
@@ -57,7 +57,7 @@ impl LiveSource for ArchiveSource {
     }
 
     fn arrivals(&self, after: Option<ArrivalId>, limit: usize) -> Result<Arrivals, Refusal> {
-        // As of an instant nothing is behind the newest place, and no other is known.
+        // As of an instant only the newest position is known.
         if self.as_of.is_some() && after != Some(self.newest()?) {
             return Ok(Arrivals::Gone);
         }

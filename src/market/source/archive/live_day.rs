@@ -1,4 +1,4 @@
-//! The last day of an archive that may be growing.
+//! The last day of an archive, in memory and extended by new rows.
 
 use std::collections::{HashMap, VecDeque};
 
@@ -10,32 +10,32 @@ use crate::market::revision::{Revision, last_close, wall_clock};
 use crate::market::source::archive::day_cache::DayCache;
 use crate::model::{Millis, Order, OrderBrief};
 
-/// Orders that are kept in their order of arrival, for readers that come back for more.
+/// Orders remembered in order of arrival, for followers.
 const ARRIVED: usize = 16_384;
-/// More orders than this are read by all processors at once, as at the start, and not one by one.
+/// More new orders than this are read in parallel, as at the start.
 const FAR: i64 = 100_000;
 
-/// The last day, and how far the archive has been read.
+/// The last day, and the position up to which the archive was read.
 #[derive(Debug)]
 pub(crate) struct LiveDay {
     pub(crate) version: i64,
     pub(crate) known: Known,
     pub(crate) ring: Ring,
     pub(crate) revision: Revision,
-    /// Another one after every commit: runs and gaps are part of what it stands for.
+    /// Changes with each commit, as sessions and gaps change too.
     pub(crate) recorded: Revision,
-    /// What the estimates of each coin depend on that has changed since all was read.
+    /// The revisions of coins with changes since the full read.
     coins: HashMap<String, Revision>,
-    /// The same of every other coin.
+    /// The revision of all other coins.
     others: Revision,
-    /// The orders behind the number [`LiveDay::from`], as they arrived.
+    /// The orders after the number [`LiveDay::from`], in order of arrival.
     arrived: VecDeque<(i64, Order)>,
     from: i64,
-    /// Whether the ring lacks something.
+    /// Whether the ring is incomplete.
     broken: bool,
 }
 
-/// A share of the last day on its way into the ring.
+/// Part of the last day on its way into the ring.
 struct RingShare(Result<RingPart, RingFault>);
 
 impl OrderFold for RingShare {
@@ -54,7 +54,7 @@ impl OrderFold for RingShare {
     }
 }
 
-/// The last day before `now` of what `as_of` admits.
+/// The last day before `now`, as known at `as_of`.
 fn filled(archive: &Archive, now: Millis, as_of: Option<Millis>) -> Result<(Ring, Known), Refusal> {
     let filter = Filter {
         start: Some(now.back(Millis::DAY).on(1)),
@@ -91,9 +91,9 @@ impl LiveDay {
         }
     }
 
-    /// The last day of the archive as it is.
+    /// The last day of the archive as it is now.
     pub(crate) fn load(archive: &Archive) -> Result<Self, Refusal> {
-        // QueryNames first: what is committed meanwhile is another version.
+        // Read first: a later commit has another version.
         let version = archive.version()?;
         let newest = archive.summary()?.newest.unwrap_or_default();
         let (mut ring, known) = filled(archive, newest, None)?;
@@ -101,13 +101,13 @@ impl LiveDay {
         Ok(Self::of(version, known, ring))
     }
 
-    /// What never changes, because it is as of an instant.
+    /// A day as of an instant, which never changes.
     pub(crate) fn still(archive: &Archive, at: Millis) -> Result<Self, Refusal> {
         let version = archive.version()?;
         Ok(Self::of(version, archive.summary()?, Ring::new(at)))
     }
 
-    /// Takes in what is new at `version`.
+    /// Reads what is new at `version`.
     pub(crate) fn absorb(
         &mut self,
         archive: &Archive,
@@ -136,7 +136,7 @@ impl LiveDay {
         });
         let news = match (news, fault) {
             (Ok(news), None) => news,
-            // Some of it has been taken in: it is all read again when the next answer is wanted.
+            // The ring is incomplete: the next query reads everything again.
             (Err(error), _) => {
                 self.broken = true;
                 return Err(error.into());
@@ -177,7 +177,7 @@ impl LiveDay {
         Ok(())
     }
 
-    /// Reads all of it again.
+    /// Reads everything again.
     fn reload(&mut self, archive: &Archive, days: &[&DayCache]) -> Result<(), Refusal> {
         let fresh = Self::load(archive)?;
         for days in days {
@@ -187,7 +187,7 @@ impl LiveDay {
         Ok(())
     }
 
-    /// Is what was read anew, all of which may have changed.
+    /// Replaces the content by `fresh` and advances all revisions.
     pub(crate) fn replace(&mut self, fresh: Self) {
         let changed_at = wall_clock();
         *self = Self {
@@ -199,12 +199,12 @@ impl LiveDay {
         };
     }
 
-    /// What the estimates of a coin depend on.
+    /// The revision that estimates of a coin depend on.
     pub(crate) fn of_coin(&self, coin: &str) -> Revision {
         self.coins.get(coin).copied().unwrap_or(self.others)
     }
 
-    /// A revision behind that of every coin.
+    /// A revision after those of all coins.
     fn after_all_coins(&self, changed_at: Millis) -> Revision {
         let known = self.coins.values().map(|revision| revision.number);
         let number = known.max().unwrap_or(0).max(self.others.number);
@@ -215,19 +215,19 @@ impl LiveDay {
         .next(changed_at)
     }
 
-    /// Takes every estimate for out of date.
+    /// Marks every estimate as out of date.
     pub(crate) fn estimates_changed(&mut self) {
         self.others = self.after_all_coins(wall_clock());
         self.coins.clear();
     }
 
-    /// Takes all of it for out of date: it is read again when the next answer is wanted.
+    /// Marks everything as out of date, to be read again by the next query.
     pub(crate) fn forget(&mut self) {
         self.version = i64::MIN;
         self.broken = true;
     }
 
-    /// Up to `limit` orders that arrived behind this number, where they are all still known here.
+    /// Up to `limit` orders after this number; `None` if some are no longer remembered.
     pub(crate) fn arrived_behind(
         &self,
         number: i64,

@@ -53,7 +53,7 @@ impl ViewSource for ArchiveSource {
         Ok(found.into_iter().map(Into::into).collect())
     }
 
-    /// Bars and open interest are received at some time, too: each instant has a history of its own.
+    /// Bars and open interest have reception times too, so each instant has its own history.
     fn shows_the_past(&self) -> bool {
         false
     }

@@ -1,5 +1,4 @@
-//! What time it is in a market that moves, which is no matter of this machine's clock: a stretch of time passes faster or
-//! slower than here, or only when it is told to.
+//! Clocks of a replay, which run at another speed than the wall clock, or only when advanced by hand.
 
 use std::fmt::Debug;
 use std::time::{Duration, Instant};
@@ -10,22 +9,22 @@ use tokio::sync::watch;
 use crate::market::revision::wall_clock;
 use crate::model::Millis;
 
-/// The longest that is slept at a time: what is further away is looked at again.
+/// The longest single sleep; a longer wait sleeps again.
 const LONGEST: Duration = Duration::from_hours(1);
 
-/// Tells what time it is in a market that moves. It never goes back.
+/// The clock of a replay; it never goes back.
 pub trait ReplayClock: Debug + Send + Sync {
-    /// The instant it is there.
+    /// The current instant of the replay.
     fn now(&self) -> Millis;
 
-    /// Waits, as long as it takes or a while less, until it is `at` there.
+    /// Waits until the replay is at `at`, or a while less.
     fn reached(&self, at: Millis) -> BoxFuture<'static, ()>;
 
-    /// When it was `at` there, by this machine's clock.
+    /// The wall-clock time at which the replay was at `at`.
     fn here(&self, at: Millis) -> Millis;
 }
 
-/// A clock that goes so many times as fast as this machine's.
+/// A clock that runs at a multiple of the wall clock.
 #[derive(Clone, Copy, Debug)]
 pub struct ScaledClock {
     from: Millis,
@@ -35,8 +34,7 @@ pub struct ScaledClock {
 }
 
 impl ScaledClock {
-    /// One that stands at `from` now and goes `speed` times as fast as time does here; it stands still where that is no
-    /// number above zero.
+    /// A clock at `from` that runs at `speed`; it stands still unless `speed` is a number above zero.
     #[must_use]
     pub fn new(from: Millis, speed: f64) -> Self {
         Self {
@@ -51,7 +49,7 @@ impl ScaledClock {
         }
     }
 
-    /// Milliseconds here from the beginning until `at`.
+    /// Wall-clock milliseconds from the start until `at`.
     #[expect(
         clippy::cast_precision_loss,
         clippy::cast_possible_truncation,
@@ -86,7 +84,7 @@ impl ReplayClock for ScaledClock {
     }
 }
 
-/// A clock that goes on only when it is told to, for tests.
+/// A clock that is advanced by hand, for tests.
 ///
 /// # Examples
 ///
@@ -106,7 +104,7 @@ pub struct ManualClock {
 }
 
 impl ManualClock {
-    /// One that stands at `from`.
+    /// A clock at `from`.
     #[must_use]
     pub fn new(from: Millis) -> Self {
         Self {
@@ -115,7 +113,7 @@ impl ManualClock {
         }
     }
 
-    /// Lets it be `to` there, if that is later.
+    /// Advances the clock to `to`, if that is later.
     pub fn advance(&self, to: Millis) {
         self.now.send_if_modified(|now| {
             let later = to > *now;
@@ -133,7 +131,7 @@ impl ReplayClock for ManualClock {
     fn reached(&self, at: Millis) -> BoxFuture<'static, ()> {
         let mut now = self.now.subscribe();
         Box::pin(async move {
-            // An error means that nobody is there who could drive it.
+            // An error means that the clock was dropped.
             let _ = now.wait_for(|now| *now >= at).await;
         })
     }

@@ -1,8 +1,7 @@
-//! A market that moves by a clock of its own: what lies in it is known from the beginning, and is told when it is due.
+//! A replay: another source, shown as of a clock that moves through its past.
 //!
-//! Whatever it is asked, it asks the place that its observations lie in as of the instant at which anything last arrived
-//! (`timetable`), by a clock that may go faster than this machine's (`clock`). So nothing is seen before its time, and the
-//! same place gives the same answers, in the same order, however fast it moves and however often it is asked.
+//! Each query is asked of the other source as of the last arrival before the clock (`schedule`, `clock`). So no row is
+//! seen early, and the same source gives the same answers at any speed.
 
 mod clock;
 mod schedule;
@@ -33,23 +32,23 @@ use crate::model::{
     TimeRange, VenueCoverage, Window,
 };
 
-/// How long a look that failed is left alone.
+/// Pause after a failed poll.
 const AGAIN: Duration = Duration::from_secs(1);
 
-/// A place whose observations arrive.
+/// A source that replays another one.
 #[derive(Debug)]
 pub(crate) struct ReplaySource {
     place: Arc<dyn MarketSource>,
     timetable: ReplaySchedule,
     clock: Arc<dyn ReplayClock>,
-    /// When it was ended before its time.
+    /// The instant at which the replay was ended early.
     ended: watch::Sender<Option<Millis>>,
-    /// Tells this order of arrival from any other.
+    /// Distinguishes this order of arrival from others.
     series: u64,
 }
 
 impl ReplaySource {
-    /// What of `place`, which shows `observations`, arrives after `start`.
+    /// A replay of the rows of `place` after `start`; `observations` are all its rows.
     pub(crate) fn of_observations(
         place: Arc<dyn MarketSource>,
         observations: &Observations,
@@ -60,7 +59,7 @@ impl ReplaySource {
         Self::by(place, timetable, clock)
     }
 
-    /// What of `place`, which lies in `archive`, arrives in a stretch of time.
+    /// A replay of the rows of `place` received in `range`; `archive` reads them.
     pub(crate) fn of_archive(
         place: Arc<dyn MarketSource>,
         archive: Archive,
@@ -87,19 +86,19 @@ impl ReplaySource {
         }
     }
 
-    /// The instant it is there.
+    /// The current instant of the replay.
     pub(crate) fn clock(&self) -> Millis {
         let at = self.clock.now().min(self.timetable.end);
         let at = self.ended.borrow().map_or(at, |ended| ended.min(at));
         at.max(self.timetable.start)
     }
 
-    /// Where all of it has arrived.
+    /// The end of the replay.
     pub(crate) fn until(&self) -> Millis {
         self.timetable.end
     }
 
-    /// Lets nothing more arrive.
+    /// Ends the replay now.
     pub(crate) fn end(&self) {
         let at = self.clock();
         self.ended.send_if_modified(|ended| {
@@ -113,9 +112,9 @@ impl ReplaySource {
         self.ended.borrow().is_some() || self.clock() >= self.timetable.end
     }
 
-    /// Where it stands, and whether nothing more arrives.
+    /// The position of the replay, and whether it is over.
     fn look(&self) -> Result<(ReplayPosition, bool), Refusal> {
-        // QueryNames first: what arrives meanwhile is another look's.
+        // The order matters: an arrival in between belongs to the next poll.
         let over = self.is_over();
         Ok((self.timetable.stand(self.clock())?, over))
     }
@@ -132,7 +131,7 @@ impl ReplaySource {
         }
     }
 
-    /// The instant that `as_of` asks about: none is known that is still to come.
+    /// The instant that `as_of` asks about; the future of the replay is refused.
     fn at(&self, as_of: Option<Millis>) -> Result<Option<Millis>, Refusal> {
         let now = self.now()?;
         match as_of {
@@ -160,7 +159,7 @@ impl ViewSource for ReplaySource {
         self.place.view(self.at(as_of)?, needed, work)
     }
 
-    /// Each instant is asked about by itself, so that none is answered that is still to come.
+    /// Each instant is checked on its own, so that the future stays hidden.
     fn shows_the_past(&self) -> bool {
         false
     }
@@ -235,7 +234,7 @@ impl LiveSource for ReplaySource {
                 };
                 tokio::select! {
                     () = self.clock.reached(next) => (),
-                    // Never fails: the sender is here.
+                    // This cannot fail, as the sender is alive.
                     _ = ended.changed() => (),
                 }
             }
@@ -302,7 +301,7 @@ impl HistorySource for ReplaySource {
         }
     }
 
-    /// Those of all that ever arrives: which names there are is no observation.
+    /// All names of the source, also those that arrive later.
     fn names(&self) -> Result<KnownNames, Refusal> {
         self.place.names()
     }
@@ -365,7 +364,7 @@ impl HistorySource for ReplaySource {
             .maps(kind, coin, version, self.at(as_of)?, range, most)
     }
 
-    /// Those that have arrived.
+    /// The rows that have arrived.
     fn rows(&self) -> Result<ObservedTables, Refusal> {
         let now = self.now()?;
         let (mut orders, mut bars, mut readings) = self.place.rows()?;

@@ -1,7 +1,7 @@
-//! What arrives in a market that moves, and when: day by day, since an archive may hold more than memory does.
+//! The schedule of a replay: what arrives when, by day, so that an archive need not fit in memory.
 //!
-//! A row is due once it was received and its event was over, as an archive that is asked as of an instant has it. The same
-//! rows are due in the same order, whether they lie in the journal or in files.
+//! A row is due once it was received and its event is over, as in an archive asked as of an instant. The order is the
+//! same for rows in the journal and in segments.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -13,33 +13,33 @@ use crate::market::refusal::Refusal;
 use crate::market::revision::last_close;
 use crate::model::{Millis, Order};
 
-/// Days that are kept in memory.
+/// Days cached in memory.
 const CACHED_DAYS: usize = 3;
 
-/// What arrives in a UTC day.
+/// The arrivals of a UTC day.
 #[derive(Debug, Default)]
 pub(crate) struct ReplayDay {
-    /// The instants at which anything does, each once, and whether an estimate may be another by it.
+    /// Distinct due times, and whether an estimate may change then.
     dues: Vec<(Millis, bool)>,
-    /// The orders and when they do.
+    /// Orders with their due times.
     orders: Vec<(Millis, Order)>,
 }
 
 impl ReplayDay {
-    /// How many orders have arrived by `at`.
+    /// The number of orders due by `at`.
     fn arrived(&self, at: Millis) -> usize {
         self.orders.partition_point(|(due, _)| *due <= at)
     }
 }
 
-/// A page in the making.
+/// A day under construction.
 #[derive(Debug, Default)]
 struct DayDraft {
     dues: BTreeMap<Millis, bool>,
-    /// How many orders there are, also where they are not kept.
+    /// The number of orders, including those that are not stored.
     count: u64,
     orders: Vec<(Millis, Order)>,
-    /// The first and the last event of what arrives.
+    /// The first and last event time of the rows.
     events: Option<(Millis, Millis)>,
 }
 
@@ -50,14 +50,14 @@ impl DayDraft {
         self.events = Some((first.min(event), last.max(event)));
     }
 
-    /// Notes an order, which the caller keeps or not.
+    /// Counts an order, which the caller may store.
     fn count(&mut self, due: Millis, order: &Order, late: bool) {
         self.count += 1;
         self.note(due, order.timestamp, late);
     }
 
     fn page(mut self) -> ReplayDay {
-        // Stable: what is due together stays as it lies.
+        // A stable sort keeps the order of rows that are due together.
         self.orders.sort_by_key(|(due, _)| *due);
         ReplayDay {
             dues: self.dues.into_iter().collect(),
@@ -66,26 +66,26 @@ impl DayDraft {
     }
 }
 
-/// When an order is due, and whether it comes after the close of a bar that it happened in.
+/// The due time of an order, and whether it comes after the close of its bar.
 fn due_of(order: &Order, received_at: Millis) -> (Millis, bool) {
     let due = received_at.max(order.timestamp);
     (due, order.timestamp < last_close(due))
 }
 
-/// What a page holds, where it is not at hand.
+/// The summary of a day that is not in memory.
 #[derive(Clone, Copy, Debug)]
 struct DayOutline {
     first: Millis,
     last: Millis,
-    /// The last instant at which an estimate may have become another.
+    /// The last instant at which an estimate may change.
     settled: Option<Millis>,
-    /// Orders that arrive before that day.
+    /// Orders that arrive before this day.
     before: u64,
     orders: u64,
     events: (Millis, Millis),
 }
 
-/// Where the pages are.
+/// Where the days are stored.
 #[derive(Debug)]
 enum DayStore {
     InMemory(Vec<Arc<ReplayDay>>),
@@ -95,7 +95,7 @@ enum DayStore {
     },
 }
 
-/// What arrives after `start`, until `end`.
+/// All arrivals after `start`, until `end`.
 #[derive(Debug)]
 pub(crate) struct ReplaySchedule {
     pub(crate) start: Millis,
@@ -104,18 +104,18 @@ pub(crate) struct ReplaySchedule {
     pages: DayStore,
 }
 
-/// Where a market that moves stands.
+/// The position of a replay.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct ReplayPosition {
-    /// When anything last arrived.
+    /// The last arrival.
     pub(crate) now: Millis,
-    /// When an estimate last may have become another.
+    /// The last instant at which an estimate may have changed.
     pub(crate) settled: Millis,
-    /// When something arrives next.
+    /// The next arrival.
     pub(crate) next: Option<Millis>,
 }
 
-/// Drafts by day, and the outlines of what they become.
+/// Days under construction, by start.
 #[derive(Default)]
 struct DayDrafts(BTreeMap<Millis, DayDraft>);
 
@@ -147,7 +147,7 @@ impl DayDrafts {
 }
 
 impl ReplaySchedule {
-    /// What of these observations arrives after `start`, all of it at hand.
+    /// The arrivals of `observations` after `start`, all in memory.
     pub(crate) fn of_observations(observations: &Observations, start: Millis) -> Self {
         let mut drafts = DayDrafts::default();
         let (orders, bars, readings) = observations.rows();
@@ -179,8 +179,9 @@ impl ReplaySchedule {
         }
     }
 
-    /// What of an archive arrives after `start`, or else from the first that ever did, until `end`, or else the last; `read`
-    /// is told how many days have been read, of how many.
+    /// The arrivals of an archive after `start` and until `end`, each of which may be absent.
+    ///
+    /// `read` gets the number of days read so far and in total.
     pub(crate) fn of_archive(
         archive: Archive,
         start: Option<Millis>,
@@ -231,12 +232,12 @@ impl ReplaySchedule {
         })
     }
 
-    /// Whether a page may have to be read from a disk.
+    /// Whether a day may have to be read from disk.
     pub(crate) fn is_on_disk(&self) -> bool {
         matches!(self.pages, DayStore::OnDisk { .. })
     }
 
-    /// The page of an outline.
+    /// The day with this index.
     fn page(&self, number: usize) -> Result<Arc<ReplayDay>, Refusal> {
         let (archive, recent) = match &self.pages {
             DayStore::InMemory(pages) => return Ok(pages.get(number).cloned().unwrap_or_default()),
@@ -280,7 +281,7 @@ impl ReplaySchedule {
         Ok(draft.page())
     }
 
-    /// Where it stands at `at`.
+    /// The position of the replay at `at`.
     pub(crate) fn stand(&self, at: Millis) -> Result<ReplayPosition, Refusal> {
         let begun = self.outlines.partition_point(|outline| outline.first <= at);
         let mut stand = ReplayPosition {
@@ -312,7 +313,7 @@ impl ReplaySchedule {
         Ok(stand)
     }
 
-    /// How many orders have arrived by `at`.
+    /// The number of orders that have arrived by `at`.
     pub(crate) fn arrived(&self, at: Millis) -> Result<u64, Refusal> {
         let begun = self.outlines.partition_point(|outline| outline.first <= at);
         let Some(number) = begun.checked_sub(1) else {
@@ -325,7 +326,7 @@ impl ReplaySchedule {
         Ok(before + self.page(number)?.arrived(at) as u64)
     }
 
-    /// Up to `limit` of the orders that arrived by `at`, behind the first `known` of them.
+    /// Up to `limit` orders that arrived by `at`, after the first `known` ones.
     pub(crate) fn orders_behind(
         &self,
         known: u64,
@@ -354,7 +355,7 @@ impl ReplaySchedule {
     }
 }
 
-/// Shows `take` when each bar and reading of open interest is due, and an instant of its event.
+/// Calls `take` with the due time and event time of each bar and reading.
 fn settling(
     archive: &Archive,
     filter: &Filter,
@@ -371,7 +372,7 @@ fn settling(
     Ok(())
 }
 
-/// Why there is nothing to replay.
+/// The refusal of an empty replay.
 fn nothing(archive: &Archive, start: Option<Millis>) -> Refusal {
     let newest = archive.summary().ok().and_then(|known| known.newest);
     match (start, newest) {
