@@ -1,21 +1,21 @@
-//! What of a question the contract itself has: its endpoints' parameters, and the values of those that are a choice.
+//! The part of each query that every service of the contract understands.
 //!
-//! A service that speaks the contract need not know more, and may pass over what it does not know without a word. All
-//! else is asked only of a service that announces it; what does not stand here is that, without being marked.
+//! A service may silently ignore parameters and values that it does not know. So everything outside this list is an
+//! extension, which is sent only to a service that announces it.
 
 use std::fmt;
 
 use super::endpoint::EndpointEntry;
 use super::parameter::Parameter;
 
-/// A parameter of the contract, with its values where it lists them.
+/// A parameter of the contract and, for a choice, its values.
 type ContractParameter = (&'static str, &'static [&'static str]);
 
 const WINDOWS: ContractParameter = ("range", &["1h", "4h", "12h", "24h"]);
 const SYMBOL: ContractParameter = ("symbol", &[]);
 const LIMIT: ContractParameter = ("limit", &[]);
 
-/// The contract's endpoints, each with what it can be asked.
+/// The endpoints of the contract and their parameters.
 const CONTRACT: &[(&str, &[ContractParameter])] = &[
     ("overview", &[]),
     ("coins", &[WINDOWS, LIMIT]),
@@ -39,17 +39,17 @@ const CONTRACT: &[(&str, &[ContractParameter])] = &[
     ("maxpain", &[SYMBOL]),
 ];
 
-/// Something of a question that only some services have.
+/// A part of a query that only some services support.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Extension {
     /// The parameter.
     pub parameter: &'static str,
-    /// The value of it, by the name that it is announced under; none where the parameter itself is not the contract's.
+    /// The announced name of the value; `None` if the parameter itself is the extension.
     pub value: Option<&'static str>,
 }
 
 impl Extension {
-    /// The parameter itself.
+    /// The parameter itself as the extension.
     #[must_use]
     pub fn parameter(parameter: &'static str) -> Self {
         Self {
@@ -69,7 +69,7 @@ impl fmt::Display for Extension {
 }
 
 impl EndpointEntry {
-    /// Whether `parameter` is asked of a service only that says it has it.
+    /// Whether `parameter` is sent only to a service that announces it.
     #[must_use]
     pub fn is_extension(&self, parameter: &str) -> bool {
         match contract(self) {
@@ -81,7 +81,7 @@ impl EndpointEntry {
         }
     }
 
-    /// What of a query string is asked of a service only that says it has it: parameters first, then values.
+    /// The extensions in a query string: parameters first, then values.
     #[must_use]
     pub fn beyond(&self, query: &[(&'static str, String)]) -> Vec<Extension> {
         let asked = |parameter: &Parameter| {
@@ -103,7 +103,7 @@ impl EndpointEntry {
     }
 }
 
-/// What the contract has of an endpoint; none where the endpoint itself stands beside it.
+/// The parameters of an endpoint of the contract; `None` for an extension endpoint.
 fn contract(entry: &EndpointEntry) -> Option<&'static [ContractParameter]> {
     let known = CONTRACT.iter().find(|(name, _)| *name == entry.name);
     known.map(|(_, parameters)| *parameters)

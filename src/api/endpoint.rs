@@ -1,4 +1,4 @@
-//! What an endpoint is: a question whose parameters have been checked, and its row in the table of endpoints.
+//! Endpoints: typed queries with checked parameters, and their rows in the table of endpoints.
 
 use std::fmt::Debug;
 
@@ -11,7 +11,7 @@ use super::refusal::BadQuery;
 use crate::api::arguments::Arguments;
 use crate::model::{Column, Kind, Record, Vocabulary};
 
-/// One endpoint of the contract: a question whose parameters have been checked.
+/// An endpoint of the contract: a query with checked parameters.
 ///
 /// # Examples
 ///
@@ -25,19 +25,19 @@ use crate::model::{Column, Kind, Record, Vocabulary};
 /// # Ok::<(), liqdata::api::BadQuery>(())
 /// ```
 pub trait Endpoint: Clone + Debug + Send + Sync + Sized + 'static {
-    /// The endpoint's one name in every layer.
+    /// Name in every layer.
     const NAME: &'static str;
     /// Path below the base address.
     const PATH: &'static str;
-    /// Whether the reply stands in `{"success", "data"}` or at the top level.
+    /// Whether the reply is wrapped in `{"success", "data"}`.
     const ENVELOPED: bool;
-    /// Names of the query parameters, in the contract's order.
+    /// Names of the query parameters, in the order of the contract.
     const PARAMETERS: &'static [&'static str];
-    /// All there is to say of it.
+    /// The row in the table of endpoints.
     const ENTRY: EndpointEntry;
-    /// What comes back.
+    /// The reply.
     type Reply: EndpointReply;
-    /// The same where it is best held otherwise, such as thousands of rows by their columns.
+    /// A cheaper form of the reply to decode into, such as columns instead of rows.
     type Decoded: Into<Self::Reply> + Send + 'static;
 
     /// The query of these arguments; a parameter without one takes its default.
@@ -47,13 +47,13 @@ pub trait Endpoint: Clone + Debug + Send + Sync + Sized + 'static {
     /// [`BadQuery`] for a value outside the contract.
     fn from_arguments(arguments: &Arguments) -> Result<Self, BadQuery>;
 
-    /// The query string's pairs, defaults spelled out.
+    /// The pairs of the query string, including defaults.
     fn to_query(&self) -> Vec<(&'static str, String)>;
 }
 
-/// What comes back, and what it is made of.
+/// A reply with its schema.
 pub trait EndpointReply: Serialize + Clone + Debug + PartialEq + Send + Sync + 'static {
-    /// How it stands in the body.
+    /// The schema.
     const SHAPE: ReplyShape;
 }
 
@@ -63,14 +63,14 @@ impl<R: Record + Serialize + Clone + Debug + PartialEq + Send + Sync + 'static> 
     const SHAPE: ReplyShape = ReplyShape::Rows(R::COLUMNS);
 }
 
-/// How a reply stands in the body, with what it is made of.
+/// The schema of a reply.
 #[derive(Clone, Copy, Debug)]
 pub enum ReplyShape {
-    /// A list of objects with the same members.
+    /// A list of objects with these columns.
     Rows(&'static [Column]),
-    /// One object.
+    /// One object with these members.
     Object(&'static [Member]),
-    /// Server-sent events, a row each.
+    /// Server-sent events, each with these columns.
     Events(&'static [Column]),
 }
 
@@ -83,7 +83,7 @@ impl ReplyShape {
         }
     }
 
-    /// The columns of its rows, or the members of its object.
+    /// The columns of the rows, or the members of the object.
     #[must_use]
     pub fn members(self) -> Vec<Member> {
         match self {
@@ -93,19 +93,19 @@ impl ReplyShape {
     }
 }
 
-/// A column of a reply's rows, or a member of its object.
+/// A column of a row, or a member of an object.
 #[derive(Clone, Copy, Debug, Serialize)]
 pub struct Member {
-    /// Its name on the wire.
+    /// Name on the wire.
     pub name: &'static str,
-    /// What it holds: the name of a [`Kind`], `list` or `object`.
+    /// The type: the name of a [`Kind`], `list` or `object`.
     #[serde(rename = "type")]
     pub kind: &'static str,
-    /// What its numbers are counted in; empty where that is plain.
+    /// The unit; empty if there is none.
     pub unit: &'static str,
-    /// What it means, in a line.
+    /// One line of description.
     pub meaning: &'static str,
-    /// What it is made of in turn, as a schema of JSON, where it is a list or an object.
+    /// The JSON schema of a list or an object.
     #[serde(skip)]
     pub within: Option<fn() -> Value>,
 }
@@ -127,7 +127,7 @@ impl Member {
         }
     }
 
-    /// Whether it may be left out: what is told of a stretch of time, of which nothing may be known.
+    /// Whether it may be absent, as a window is that has no data.
     pub(crate) fn may_be_missing(&self) -> bool {
         self.kind == "object"
     }
@@ -141,22 +141,22 @@ impl Member {
     }
 }
 
-/// One row of the table of endpoints, as `/api` lists it.
+/// A row of the table of endpoints, as `/api` lists it.
 #[derive(Clone, Copy, Debug)]
 pub struct EndpointEntry {
-    /// The endpoint's one name in every layer.
+    /// Name in every layer.
     pub name: &'static str,
     /// Path below the base address.
     pub path: &'static str,
-    /// Whether the reply stands in `{"success", "data"}` or at the top level.
+    /// Whether the reply is wrapped in `{"success", "data"}`.
     pub enveloped: bool,
-    /// What may be asked, in the contract's order.
+    /// The parameters, in the order of the contract.
     pub parameters: &'static [Parameter],
-    /// What it answers, in a line.
+    /// One line of description.
     pub meaning: &'static str,
-    /// How the reply stands in the body, with what it is made of.
+    /// The schema of the reply.
     pub reply: ReplyShape,
-    /// Whether the reply may be large, so that reading it takes longer than handing it from thread to thread.
+    /// Whether the reply may be so large that decoding it deserves another thread.
     pub large: bool,
 }
 
@@ -174,11 +174,11 @@ impl Serialize for EndpointEntry {
     }
 }
 
-/// Makes an endpoint of its row: the question with its check, its way to a query string and back, and its [`EndpointEntry`].
+/// Defines an endpoint: the query with its checks, the conversion from and to a query string, and its
+/// [`EndpointEntry`].
 ///
-/// A parameter is `name: Rule = "default", "meaning";`, without the default where nothing at all may be given. Behind them
-/// stand those with `[extension]` before it, which `new` leaves out. Behind the reply
-/// stands `; large` where it may be that.
+/// A parameter is `name: Rule = "default", "meaning";`, without the default if it may be absent. Parameters marked
+/// `[extension]` come last, and `new` does not take them. `; large` after the reply marks large replies.
 macro_rules! endpoint {
     (
         $(#[$about:meta])*
@@ -191,7 +191,7 @@ macro_rules! endpoint {
             $($parameter $rule, $means;)* $($extension $extension_rule, $extension_means;)*);
 
         impl $endpoint {
-            /// The question of these parameters.
+            /// The query of these parameters.
             ///
             /// # Errors
             ///
@@ -291,8 +291,9 @@ macro_rules! endpoint {
     (@bare) => { false };
 }
 
-/// Says what the object of a reply is made of: `"name" kind "unit": "meaning";`, the unit where there is one, and `=> schema`
-/// behind the meaning of a list or an object, which gives what that is made of.
+/// Defines the schema of an object: `"name" kind "unit": "meaning";`.
+///
+/// The unit is optional. A list or an object has `=> schema` after the meaning.
 macro_rules! object {
     (@within) => { None };
     (@within $within:expr) => { Some($within) };

@@ -1,4 +1,4 @@
-//! What stands around a reply, and the shape of a refusal.
+//! The envelope of replies, and the body of refusals.
 
 use serde::{Deserialize, Serialize};
 
@@ -8,14 +8,14 @@ use crate::model::shortened;
 /// `{"success": true, "data": …}`.
 #[derive(Clone, Debug, Serialize)]
 pub struct ReplyEnvelope<T> {
-    /// Always true around data.
+    /// Always true in a reply.
     pub success: bool,
     /// The reply.
     pub data: T,
 }
 
 impl<T> ReplyEnvelope<T> {
-    /// The envelope of a good reply.
+    /// Wraps a reply.
     pub fn around(data: T) -> Self {
         Self {
             success: true,
@@ -24,7 +24,7 @@ impl<T> ReplyEnvelope<T> {
     }
 }
 
-/// `{"success": false, "error": {…}}`: how our server refuses, with any status.
+/// `{"success": false, "error": {…}}`: the body of a refusal of our server.
 #[derive(Clone, Debug, Serialize)]
 pub struct RefusedBody {
     success: bool,
@@ -39,7 +39,7 @@ struct RefusalBody {
 }
 
 impl RefusedBody {
-    /// A refusal, with the parameter to blame and what is allowed where there is something to name.
+    /// A refusal with the parameter at fault and the allowed values, where known.
     #[must_use]
     pub fn new(parameter: Option<&str>, message: impl Into<String>, allowed: Option<&str>) -> Self {
         Self {
@@ -53,7 +53,7 @@ impl RefusedBody {
     }
 }
 
-/// A refusal of a value outside the contract, as it is read.
+/// The body of a refusal of a value, for reading.
 #[derive(Deserialize)]
 struct RefusedReply {
     error: RefusedParameter,
@@ -67,8 +67,7 @@ struct RefusedParameter {
 }
 
 impl RefusedBody {
-    /// The value outside the contract that the refusal in `body` is about; `None` of one for another reason, which names no
-    /// parameter or nothing that is allowed.
+    /// Parses a refusal of a value outside the contract; `None` for other refusals.
     #[must_use]
     pub fn bad_query(body: &[u8]) -> Option<BadQuery> {
         let RefusedReply { error } = serde_json::from_slice(body).ok()?;

@@ -1,8 +1,8 @@
-//! The contract both sides speak: the table of endpoints with their parameters and bounds, the envelope, refusals.
+//! The contract: the table of endpoints with their parameters, the reply envelope and refusals.
 //!
-//! A client turns an endpoint into a path and a query; a server turns a query into an endpoint. Both use the same
-//! types, so a value that one side sends is a value that the other side takes. Each endpoint is one file, in `realised`, `estimates` or `observations`, and one word
-//! in the list below.
+//! A client turns a typed query into a path and a query string; a server does the reverse. Both use the same types, so
+//! each accepts what the other sends. Each endpoint is one file in `realised`, `estimates` or `observations`, and one
+//! entry in the list below.
 
 mod arguments;
 mod contract;
@@ -51,39 +51,41 @@ pub use realised::undercount::Undercount;
 pub use refusal::BadQuery;
 pub use time::{At, Period};
 
-/// The response header by which a server of ours says that its market is a simulated one.
+/// The response header of a server with a simulated market.
 pub const SIMULATED: &str = "x-liqdata-simulated";
 
-/// The response header by which a server of ours says the instant that its market stands at, in epoch milliseconds: what it
-/// answers is known as of then. It is 0 where nothing has been observed yet.
+/// The response header with the instant of the market in epoch milliseconds.
+///
+/// Replies are as of this instant. It is 0 if nothing has been observed.
 pub const NOW: &str = "x-liqdata-now";
 
-/// The response header by which a server of ours says how many files of its archive are damaged, where any is: rows are
-/// missing, of this answer or of another.
+/// The response header with the number of damaged archive files, if any.
+///
+/// Rows of this reply or of another are missing.
 pub const DAMAGED: &str = "x-liqdata-damaged";
 
-/// The response header by which a server of ours says what the open interest of an estimate is, where that is no amount:
-/// [`RELATIVE`].
+/// The response header of an estimate without known open interest: [`RELATIVE`].
 pub const OPEN_INTEREST: &str = "x-liqdata-open-interest";
 
-/// The response header by which a server of ours says how old the open interest of an estimate is, in milliseconds, where
-/// that is more than [`CARRIED`].
+/// The response header with the age of the open interest of an estimate in milliseconds, if above [`CARRIED`].
 pub const OPEN_INTEREST_AGE: &str = "x-liqdata-open-interest-age";
 
-/// The request header ([RFC 7240](https://www.rfc-editor.org/rfc/rfc7240)) by which a server of ours is asked for more where
-/// it can tell more, and which every other service passes over: [`EXPLAINED`].
+/// The request header that asks for the account of a reply ([RFC 7240](https://www.rfc-editor.org/rfc/rfc7240)):
+/// [`EXPLAINED`].
+///
+/// Other services ignore it.
 pub const PREFER: &str = "prefer";
 
-/// The response header that says which preference was followed.
+/// The response header that confirms a preference.
 pub const PREFERENCE_APPLIED: &str = "preference-applied";
 
-/// For so many milliseconds a reading of open interest is carried forward without a word: 15 minutes.
+/// Age in milliseconds up to which a reading of open interest is carried forward silently: 15 minutes.
 pub const CARRIED: i64 = 15 * 60 * 1000;
 
-/// Open interest is unknown, and a multiple of the volume stands in for it.
+/// Open interest is unknown, so a multiple of the volume is used.
 pub const RELATIVE: &str = "relative";
 
-/// Hands the list to the macro `then`: first the contract's endpoints in its order, then those beside them.
+/// Calls the macro `then` with the endpoints of the contract, then with the extensions.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! endpoints {
@@ -104,10 +106,10 @@ pub(crate) use endpoints;
 
 macro_rules! entries {
     ([$($_name:ident($of_contract:ident))+] [$($_other:ident($extension:ident))*]) => {
-        /// The contract's endpoints, in its order.
+        /// The endpoints of the contract, in its order.
         pub const ENDPOINTS: &[EndpointEntry] = &[$($of_contract::ENTRY),+];
 
-        /// What a service of ours has beside them.
+        /// The endpoints that only our server has.
         pub const EXTENSIONS: &[EndpointEntry] = &[Stream::ENTRY $(, $extension::ENTRY)*];
     };
 }

@@ -1,6 +1,7 @@
-//! `/openapi.json`: the table of endpoints for machines, as `OpenAPI` 3.1 has it.
+//! `/openapi.json`: the table of endpoints as an `OpenAPI` 3.1 document.
 //!
-//! Made of the same table that answers and refuses; only the pages that tell of the service itself are described here.
+//! Endpoints are described from the table that also checks requests. Only the pages about the service itself are
+//! written by hand.
 
 use serde_json::{Map, Value, json};
 
@@ -10,10 +11,10 @@ use crate::api::realised::cascades::Cascades;
 use crate::api::realised::stream::Stream;
 use crate::model::{Column, Kind, Side, Vocabulary};
 
-/// Where it is served.
+/// The path of the document.
 pub const OPENAPI: &str = "/openapi.json";
 
-/// The refusals that any page may answer with: the status and what it says.
+/// Refusals of any page: status and description.
 const REFUSALS: [(&str, &str); 7] = [
     (
         "400",
@@ -45,8 +46,7 @@ const REFUSALS: [(&str, &str); 7] = [
     ),
 ];
 
-/// The description of a service: of `version`, of the contract's endpoints and those beside them, and of whether a token
-/// opens it.
+/// The document of a service of this `version`, with its endpoints; `guarded` adds the bearer token.
 #[must_use]
 pub fn openapi(
     version: &str,
@@ -194,7 +194,7 @@ fn reply(entry: &EndpointEntry) -> Value {
     schema
 }
 
-/// The schema of a reply without what stands around it; of events, of one of them.
+/// The schema of a reply without its envelope; for a stream, of one event.
 fn schema_of(shape: ReplyShape) -> Value {
     match shape {
         ReplyShape::Rows(columns) => json!({"type": "array", "items": row(columns)}),
@@ -222,7 +222,7 @@ fn row(columns: &[Column]) -> Value {
         .map(|column| column.name)
         .collect();
     let members = columns.iter().map(|column| {
-        // The contract's chart has its hours as text.
+        // The chart of the contract has its hours as text.
         let kind = match (column.name, column.kind) {
             ("hour", Kind::Time) => Kind::Decimal,
             (_, kind) => kind,
@@ -279,7 +279,7 @@ fn describe(schema: &mut Value, unit: &str, meaning: &str) {
     }
 }
 
-/// The schema of an object of these members and no others.
+/// The schema of an object with these members and no others.
 pub(crate) fn object<'a>(
     members: impl IntoIterator<Item = (&'a str, Value)>,
     needed: &[&str],
@@ -337,10 +337,10 @@ fn responses() -> Value {
     Value::Object(document.collect())
 }
 
-/// The pages that tell of the service itself.
+/// The pages about the service itself.
 fn pages() -> [(&'static str, Value); 6] {
     let whole = || json!({"type": "integer"});
-    // Null while nothing has been observed.
+    // It is null until something has been observed.
     let maybe = || json!({"type": ["integer", "null"]});
     let plain = |schema: Value| json!({"application/json": {"schema": schema}});
     let health = object(

@@ -1,4 +1,4 @@
-//! One rule for each kind of parameter: how it is read, what is refused, how it is written.
+//! Rules of parameters: how each kind is parsed, checked and written.
 
 use std::fmt::Display;
 
@@ -15,10 +15,10 @@ use crate::model::{
     exchange_name,
 };
 
-/// What a request may prefer: that its answer says how it came to be, as with `explain=1`.
+/// The preference, or parameter, that asks for the account of a reply.
 pub const EXPLAINED: &str = "explain";
 
-/// What every endpoint of our server takes beside its own parameters.
+/// Parameters that every endpoint of our server has in addition to its own.
 pub const EVERYWHERE: [Parameter; 2] = [
     Parameter {
         name: EXPLAINED,
@@ -51,27 +51,28 @@ pub const EVERYWHERE: [Parameter; 2] = [
     },
 ];
 
-/// One parameter of an endpoint, as the table of endpoints lists it.
+/// A parameter of an endpoint, as the table of endpoints lists it.
 #[derive(Clone, Copy, Debug)]
 #[expect(
     clippy::struct_excessive_bools,
-    reason = "each is told by itself in the list of endpoints"
+    reason = "each is a field of its own in the list of endpoints"
 )]
 pub struct Parameter {
-    /// Its one name in every layer.
+    /// Name in every layer.
     pub name: &'static str,
-    /// What it is where it is left out, as the query string spells it.
+    /// The default, as a query string spells it.
     pub default: Option<&'static str>,
-    /// What it means, in a line.
+    /// One line of description.
     pub meaning: &'static str,
-    /// Whether it is a whole number; text otherwise.
+    /// Whether it is a whole number; otherwise it is text or a fraction.
     pub whole: bool,
     /// Whether it is a number that may have a fraction.
     pub fraction: bool,
-    /// Whether nothing at all may be given.
+    /// Whether it may be absent.
     pub optional: bool,
-    /// Whether it came to a question that stands beside the contract after that question did, so that a service with the
-    /// one need not have the other; [`EndpointEntry::is_extension`](super::Entry::is_beside) says it of any.
+    /// Whether an extension endpoint got it later, so that a service may have the endpoint without it.
+    ///
+    /// [`EndpointEntry::is_extension`](super::EndpointEntry::is_extension) covers all parameters.
     pub extension: bool,
     allowed: fn() -> String,
     schema: fn() -> Value,
@@ -80,7 +81,7 @@ pub struct Parameter {
 }
 
 impl Parameter {
-    /// The parameter of this name, read by the rule `R`.
+    /// The parameter `name` with the rule `R`.
     pub(crate) const fn new<R: Rule>(
         name: &'static str,
         default: Option<&'static str>,
@@ -101,13 +102,13 @@ impl Parameter {
         }
     }
 
-    /// What is allowed, as a schema of JSON as far as that can say it.
+    /// The allowed values as a JSON schema, as far as it can express them.
     #[must_use]
     pub fn schema(&self) -> Value {
         (self.schema)()
     }
 
-    /// The same, asked of a service only that says it has it.
+    /// The same parameter, sent only to a service that announces it.
     #[must_use]
     pub(crate) const fn extension(self) -> Self {
         Self {
@@ -116,13 +117,13 @@ impl Parameter {
         }
     }
 
-    /// What is allowed, as refusals say it.
+    /// The allowed values, as refusals list them.
     #[must_use]
     pub fn allowed(&self) -> String {
         (self.allowed)()
     }
 
-    /// The values of a choice, by the names that they are announced under; none where it is no choice.
+    /// The values of a closed choice by their announced names; empty otherwise.
     #[must_use]
     pub fn values(&self) -> Vec<&'static str> {
         let mut values = (self.values)();
@@ -130,7 +131,7 @@ impl Parameter {
         values
     }
 
-    /// What a value of a choice is announced as.
+    /// The announced name of a value of a choice.
     pub(crate) fn called(&self, text: &str) -> Option<&'static str> {
         let values = (self.values)();
         values
@@ -159,45 +160,45 @@ impl Serialize for Parameter {
     }
 }
 
-/// How one kind of parameter is read, checked and written.
+/// Parses, checks and writes one kind of parameter.
 ///
-/// A vocabulary, a [`Coin`] and a [`Symbol`] are rules of their own; the others are named after what they take.
+/// A vocabulary, a [`Coin`] and a [`Symbol`] are rules themselves; other rules are named after their value.
 pub trait Rule {
-    /// What a question holds of it.
+    /// The checked value in a query.
     type Value;
-    /// What is checked: text, a whole number, or perhaps nothing.
+    /// The unchecked value: text, a number or nothing.
     type Raw<'a>;
     /// Whether it is a whole number.
     const WHOLE: bool = false;
     /// Whether it is a number that may have a fraction.
     const FRACTION: bool = false;
-    /// Whether it may be nothing.
+    /// Whether it may be absent.
     const OPTIONAL: bool = false;
-    /// What a value is called that is none of [`values`](Self::values), where a choice takes others.
+    /// The announced name of values outside [`values`](Self::values), if an open choice allows them.
     const OPEN: Option<&'static str> = None;
 
-    /// What is allowed, as refusals say it.
+    /// The allowed values, as refusals list them.
     fn allowed() -> String;
 
-    /// The values of a choice, as the query string spells them; none where it is no choice.
+    /// The values of a choice, as a query string spells them; empty otherwise.
     #[must_use]
     fn values() -> Vec<&'static str> {
         Vec::new()
     }
 
-    /// What is allowed, as a schema of JSON as far as that can say it.
+    /// The allowed values as a JSON schema, as far as it can express them.
     #[must_use]
     fn schema() -> Value {
         let kind = match (Self::WHOLE, Self::FRACTION) {
             (true, _) => "integer",
             (_, true) => "number",
-            // An empty text is no value of anything.
+            // No rule accepts an empty text.
             _ => return json!({"type": "string", "minLength": 1}),
         };
         json!({"type": kind})
     }
 
-    /// The argument as the type that is checked; an empty text where there is none.
+    /// The unchecked value of an argument; an empty text if there is none.
     ///
     /// # Errors
     ///
@@ -207,18 +208,18 @@ pub trait Rule {
         argument: Option<Argument<'a>>,
     ) -> Result<Self::Raw<'a>, BadQuery>;
 
-    /// What a question holds.
+    /// Checks the value.
     ///
     /// # Errors
     ///
-    /// [`BadQuery`] for what is not allowed.
+    /// [`BadQuery`] for a value that is not allowed.
     fn check(name: &'static str, raw: Self::Raw<'_>) -> Result<Self::Value, BadQuery>;
 
-    /// How the query string spells it, if it names it.
+    /// The text in a query string; `None` leaves the parameter out.
     fn text(value: &Self::Value) -> Option<String>;
 }
 
-/// The text of an argument of the rule `R`; empty where there is none.
+/// The text of an argument; empty if there is none.
 ///
 /// # Errors
 ///
@@ -238,7 +239,7 @@ pub(crate) fn text_of<'a, R: Rule>(
     }
 }
 
-/// The part of a [`Rule`] that tells rules of text from each other.
+/// Implements [`Rule`] for text.
 macro_rules! texts {
     ($(impl [$($generic:tt)*] for $rule:ty = $value:ty {
         $allowed:expr; |$name:ident, $text:ident| $check:expr; $schema:tt $($values:expr)?
@@ -322,7 +323,7 @@ fn blank(name: &'static str, text: &str, allowed: String) -> BadQuery {
     BadQuery::new(name, format!("{text:?} is blank"), allowed)
 }
 
-/// A coin or a pair in whichever spelling; one with an exchange before it is refused, as that is a question of its own.
+/// Parses a coin or a pair in any spelling; a prefix with an exchange is refused, as `exchange` is its own parameter.
 pub(crate) fn read(name: &'static str, text: &str, allowed: &str) -> Result<Symbol, BadQuery> {
     let symbol = Symbol::read(text).ok_or_else(|| blank(name, text, allowed.to_owned()))?;
     match symbol.exchange() {
@@ -338,11 +339,11 @@ pub(crate) fn read(name: &'static str, text: &str, allowed: &str) -> Result<Symb
     }
 }
 
-/// An exchange, which is held in our spelling.
+/// The rule of an exchange name, in lower case.
 #[derive(Debug)]
 pub struct Exchange;
 
-/// The part of a [`Rule`] that tells rules of whole numbers from each other.
+/// Implements [`Rule`] for whole numbers.
 macro_rules! numbers {
     ($(impl [$($generic:tt)*] for $rule:ty = $value:ty {
         $allowed:expr; |$number:ident| $check:expr; $wrong:literal; $schema:tt
@@ -399,11 +400,11 @@ numbers! {
     }
 }
 
-/// Most rows wanted, 1 to `MAX`.
+/// The rule of a row limit from 1 to `MAX`.
 #[derive(Debug)]
 pub struct RowLimit<const MAX: u16>;
 
-/// Rows to pass over.
+/// The rule of a row offset.
 #[derive(Debug)]
 pub struct Offset;
 
@@ -444,18 +445,18 @@ impl Rule for BinWidth {
     }
 }
 
-/// A model: one of the contract's by its number, or a caller's own as [`Specification`] in JSON in base64url.
+/// The rule of a model: a number of the contract, or a [`Specification`] as base64url JSON.
 #[derive(Debug)]
 pub struct ModelChoice;
 
-/// A model that has not been checked yet.
+/// An unchecked model.
 #[derive(Clone, Copy, Debug)]
 pub enum RawModel<'a> {
-    /// Its number.
+    /// The number of a model.
     Number(i128),
-    /// Its parameters, as a query string encodes them.
+    /// Parameters as base64url JSON.
     Coded(&'a str),
-    /// Its parameters.
+    /// Parameters that are checked already.
     Own(&'a Specification),
 }
 
@@ -533,11 +534,11 @@ impl Rule for ModelChoice {
     }
 }
 
-/// The checked parameters that `json` chooses.
+/// Parses and checks the parameters of a model from JSON.
 ///
 /// # Errors
 ///
-/// [`BadQuery`] naming the first that is not allowed.
+/// [`BadQuery`] that names the first invalid parameter.
 pub fn specification(json: &[u8]) -> Result<Specification, BadQuery> {
     let mut read = serde_json::Deserializer::from_slice(json);
     let own: Specification = serde_path_to_error::deserialize(&mut read).map_err(|fault| {
@@ -562,9 +563,9 @@ pub fn specification(json: &[u8]) -> Result<Specification, BadQuery> {
     Ok(own)
 }
 
-/// A caller's model as a query string has it.
+/// The base64url JSON of a model, for a query string.
 fn coded(own: &Specification) -> String {
-    // Numbers, lists and text: they have a form in JSON.
+    // Numbers, lists and text always serialise.
     URL_SAFE_NO_PAD.encode(serde_json::to_string(own).unwrap_or_default())
 }
 

@@ -1,10 +1,10 @@
-//! A question outside the contract, refused before it is asked.
+//! The refusal of a value outside the contract, before anything is asked.
 
 use std::borrow::Cow;
 
 use crate::model::shortened;
 
-/// A value outside the contract's vocabulary or bounds.
+/// A value outside the vocabulary or bounds of the contract.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{parameter}: {message}; allowed: {allowed}")]
 pub struct BadQuery {
@@ -12,12 +12,12 @@ pub struct BadQuery {
     pub parameter: Cow<'static, str>,
     /// What is wrong, with the value.
     pub message: String,
-    /// What is allowed.
+    /// The allowed values.
     pub allowed: String,
 }
 
 impl BadQuery {
-    /// A refusal of `parameter`; a value that is long is shown by its ends.
+    /// A refusal of `parameter`; long values are shortened in the middle.
     pub fn new(
         parameter: impl Into<Cow<'static, str>>,
         message: impl Into<String>,

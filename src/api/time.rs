@@ -1,10 +1,10 @@
-//! Parameters of a stretch of time: its ends, and the length of the periods in it.
+//! Rules of time parameters: instants and period lengths.
 
 use crate::model::{Millis, read_span};
 
-/// Says how text is read as one kind of parameter, and written.
+/// Implements [`Rule`](crate::api::Rule) for values that are parsed from text.
 macro_rules! words {
-    ($($(#[$about:meta])* $rule:ident = $value:ty { $allowed:literal; |$text:ident| $read:expr; |$held:ident| $write:expr })+) => {$(
+    ($($(#[$about:meta])* $rule:ident = $value:ty { $allowed:literal; |$text:ident| $read:expr; |$value:ident| $write:expr })+) => {$(
         $(#[$about])*
         #[derive(Debug)]
         pub struct $rule;
@@ -29,20 +29,20 @@ macro_rules! words {
                 read.ok_or_else(|| $crate::api::BadQuery::new(name, format!("{:?} is not allowed", $text), <Self as $crate::api::Rule>::allowed()))
             }
 
-            fn text($held: &$value) -> Option<String> {
+            fn text($value: &$value) -> Option<String> {
                 Some($write)
             }
         }
     )+};
 }
 
-/// Epoch milliseconds of fewer digits are not read as such.
+/// Shorter numbers are not epoch milliseconds.
 const SHORT: u64 = 100_000_000_000;
-/// The name of thirty days, as ranges have it; the month of a file's name is the calendar's, and no length.
+/// Thirty days, as ranges spell it; `read_span` does not accept it.
 const MONTH: &str = "1M";
 
 words! {
-    /// A length in milliseconds.
+    /// A period length in milliseconds.
     Period = i64 {
         "whole minutes up to 366 days, such as 5m, 4h, 1d or 1M (which is 30d), or milliseconds";
         |text| text

@@ -8,7 +8,7 @@ use crate::model::Millis;
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct CollectorStatus {
     /// The exchanges, in the order given by the user.
-    pub venues: Vec<VenueStatus>,
+    pub venues: Vec<CollectedVenue>,
     /// Rows in the write queue.
     pub waiting: u64,
     /// Whether the writer cannot write.
@@ -17,7 +17,7 @@ pub struct CollectorStatus {
 
 /// The status of one exchange.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct VenueStatus {
+pub struct CollectedVenue {
     /// Exchange name in lower case.
     pub exchange: &'static str,
     /// Whether all subscriptions are active.

@@ -159,7 +159,7 @@ impl Market {
         })
     }
 
-    /// The recorded maps whose last bar closed in `range`, at most `most` bytes.
+    /// The recorded maps with a last bar that closed in `range`, at most `most` bytes.
     ///
     /// `kind`, `coin` and the model `version` filter them; [`Filter::UNKNOWN`](crate::archive::Filter::UNKNOWN) is the
     /// version of maps without one. Only archives record maps.

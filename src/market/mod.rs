@@ -27,7 +27,7 @@ pub use crate::engine::EstimateBasis;
 pub use crate::model::VenueCoverage;
 pub use arrivals::{ArrivalId, Arrivals, InvalidArrivalId};
 pub(crate) use blocking_pool::run_blocking;
-pub use collector_status::{CollectorMonitor, CollectorStatus, VenueStatus};
+pub use collector_status::{CollectedVenue, CollectorMonitor, CollectorStatus};
 pub use follow::cascade_follower::{CascadeFollower, CascadeId, CascadeUpdate};
 pub use follow::order_follower::{OrderFollower, OrderUpdate};
 pub(crate) use map_recorder::ServedMap;

@@ -23,7 +23,7 @@ object! {
     "tiers" object: "by leverage, price and intensity (0 to 1) of the strongest level of either side" => tiers;
 }
 
-/// What is told by leverage.
+/// The schema of the levels by leverage.
 fn tiers() -> Value {
     let number = || json!({"type": "number"});
     let share = || json!({"type": "number", "minimum": 0, "maximum": 1});

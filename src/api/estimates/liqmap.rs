@@ -30,7 +30,7 @@ object! {
     "bins" list "USD": "price, side, USD by tier and in total of each bin" => bins;
 }
 
-/// What is told of each bin.
+/// The schema of a bin.
 fn bins() -> Value {
     let number = || json!({"type": "number"});
     let members = [

@@ -1,11 +1,11 @@
-//! `/api/maps`: estimated maps as they were served; an extension beside the ten.
+//! `/api/maps`: recorded estimated maps; an extension of the contract.
 
 use crate::api::endpoint::endpoint;
 use crate::api::time::{At, words};
 use crate::model::{Coin, MapKind, MapRow};
 
 endpoint! {
-    /// Asks for the estimated maps that were served and kept.
+    /// Asks for the recorded maps.
     Maps = "maps" at "/api/maps", "estimated maps as they were served";
     symbol: Option<Coin>, "coin; all where absent";
     kind: Option<MapKind>, "only answers to this question";

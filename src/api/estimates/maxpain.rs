@@ -24,7 +24,7 @@ object! {
     "d7" object "USD": "the same over seven days" => pain;
 }
 
-/// What is told of a range.
+/// The schema of the clusters of a range.
 fn pain() -> Value {
     let number = || json!({"type": "number"});
     let names = ["price", "usd", "distPct"];

@@ -1,4 +1,4 @@
-//! `/api/bars`: the price bars that estimates are made of; an extension beside the ten.
+//! `/api/bars`: the price bars behind estimates; an extension of the contract.
 
 use crate::api::endpoint::endpoint;
 use crate::api::time::{At, Period};

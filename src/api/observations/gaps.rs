@@ -1,11 +1,11 @@
-//! `/api/gaps`: when orders are known to have been missed; an extension beside the ten.
+//! `/api/gaps`: recorded gaps in the collection; an extension of the contract.
 
 use crate::api::endpoint::endpoint;
 use crate::api::time::At;
 use crate::model::MissedStretch;
 
 endpoint! {
-    /// Asks when orders of which exchange are known to have been missed.
+    /// Asks for the recorded gaps of all exchanges.
     Gaps = "gaps" at "/api/gaps", "when orders of an exchange are known to have been missed";
     start: Option<At>, "only gaps that reach beyond it";
     end: Option<At>, "only gaps that begin before it";

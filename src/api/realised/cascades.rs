@@ -1,4 +1,4 @@
-//! `/api/liquidations/cascades`: orders that follow each other closely, as events; an extension beside the ten.
+//! `/api/liquidations/cascades`: orders that follow each other closely; an extension of the contract.
 
 use crate::api::arguments::Argument;
 use crate::api::endpoint::endpoint;
@@ -9,7 +9,7 @@ use crate::api::time::At;
 use crate::model::{CascadeRow, Millis, read_span};
 
 endpoint! {
-    /// Asks for events: orders of one coin and side that follow each other closely.
+    /// Asks for cascades: orders of one coin and side that follow each other closely.
     Cascades = "cascades" at "/api/liquidations/cascades", "orders that follow each other closely, as events";
     symbol: Option<SymbolList>, "coins or trading pairs, such as BTC or BTCUSDT,ETHUSDT; all where absent";
     gap: CascadeGap = "60s", "the most time between one order of an event and the next";
@@ -19,16 +19,16 @@ endpoint! {
     => enveloped Vec<CascadeRow>; large
 }
 
-/// A number below it is rather one of seconds than of milliseconds: without a unit it is not taken.
+/// A smaller number is probably in seconds, so it needs a unit.
 const BARE: i64 = 1000;
 
-/// A gap as a query string has it.
+/// The text of a gap in a query string.
 pub(crate) fn gap_text(gap: i64) -> String {
     let unit = if gap < BARE { "ms" } else { "" };
     format!("{gap}{unit}")
 }
 
-/// The time between two orders that belong together, in milliseconds.
+/// The longest time between two orders of a cascade, in milliseconds.
 #[derive(Debug)]
 pub struct CascadeGap;
 

@@ -1,10 +1,10 @@
-//! `/api/liquidations/exchanges`: totals per exchange.
+//! `/api/liquidations/exchanges`: totals by exchange.
 
 use crate::api::endpoint::endpoint;
 use crate::model::{ExchangeTotals, Window};
 
 endpoint! {
-    /// Asks for liquidated USD per exchange in a window.
+    /// Asks for the liquidated USD of each exchange in a window.
     #[derive(Copy)]
     Exchanges = "exchanges" at "/api/liquidations/exchanges", "liquidated USD by exchange";
     range: Window = "24h", "1h, 4h, 12h or 24h";

@@ -1,4 +1,4 @@
-//! `/api/liquidations/history`: liquidations over time, of any stretch; an extension beside the ten.
+//! `/api/liquidations/history`: liquidations by period, of any time range; an extension of the contract.
 
 use std::fmt;
 
@@ -12,7 +12,7 @@ use crate::api::time::{At, Period, words};
 use crate::model::{PeriodRow, Symbol, Vocabulary};
 
 endpoint! {
-    /// Asks for what was liquidated, period by period.
+    /// Asks for liquidations by period.
     History = "history" at "/api/liquidations/history", "what was liquidated, period by period";
     symbol: Option<SymbolList>, "coins or trading pairs, such as BTC or BTCUSDT,ETHUSDT; all where absent";
     interval: Period = "1h", "length of a period";
@@ -24,7 +24,7 @@ endpoint! {
     => enveloped Vec<PeriodRow>; large
 }
 
-/// What rows of liquidations over time can be grouped by beside the period.
+/// A column that rows can be grouped by, in addition to the period.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum GroupColumn {
     /// By coin.
@@ -56,7 +56,7 @@ impl fmt::Display for GroupColumn {
     }
 }
 
-/// Coins and trading pairs.
+/// A list of coins and trading pairs.
 #[derive(Debug)]
 pub struct SymbolList;
 
@@ -87,7 +87,7 @@ impl Rule for SymbolList {
 }
 
 words! {
-    /// Columns, each once; none is written as `none`.
+    /// Distinct group columns; the empty list is written as `none`.
     GroupBy = Vec<GroupColumn> {
         "coin, symbol, exchange and side, several with commas between them, or none";
         |text| if text == "none" {

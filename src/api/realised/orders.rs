@@ -24,19 +24,19 @@ impl Orders {
     /// The largest `limit`.
     pub const MAX: u16 = 1000;
 
-    /// Whether orders of any time are asked for, not those of the last day alone.
+    /// Whether the query has a time range, and is not limited to the last day.
     #[must_use]
     pub fn has_time_range(&self) -> bool {
         self.start.is_some() || self.end.is_some()
     }
 
-    /// Whether it is to be told what orders have in common.
+    /// Whether the rows have the column `group_id`.
     #[must_use]
     pub fn with_groups(&self) -> bool {
         self.groups == Some(Groups::Told)
     }
 
-    /// The rows with no more of their groups than is asked for.
+    /// The rows, without `group_id` unless it was asked for.
     #[must_use]
     pub fn shown(&self, mut rows: Vec<GroupedOrder>) -> Vec<GroupedOrder> {
         if !self.with_groups() {

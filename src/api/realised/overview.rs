@@ -21,7 +21,7 @@ object! {
     "24h" object: "the same of a day" => totals;
 }
 
-/// What is told of a window.
+/// The schema of the totals of a window.
 fn totals() -> Value {
     let usd = || json!({"type": "number"});
     let members = [

@@ -1,5 +1,6 @@
-//! `/api/liquidations/stream`: the orders as they arrive, or the cascades as they close, as server-sent events; an extension
-//! beside the ten.
+//! `/api/liquidations/stream`: orders as they arrive, or cascades as they close, as server-sent events.
+//!
+//! The stream is an extension of the contract.
 
 use std::fmt;
 
@@ -14,10 +15,10 @@ use crate::api::realised::history::{SymbolList, UsdAmount};
 use crate::api::refusal::BadQuery;
 use crate::model::{Millis, Order, Record, Symbol, Vocabulary, coin_of_pair};
 
-/// What a stream tells of.
+/// The kind of events in a stream.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum StreamEvents {
-    /// The orders as they arrive.
+    /// Orders as they arrive.
     #[default]
     Orders,
     /// Cascades as they close.
@@ -41,11 +42,11 @@ impl fmt::Display for StreamEvents {
     }
 }
 
-/// Asks for the orders as they arrive, or for the cascades as they close.
+/// Asks for orders as they arrive, or for cascades as they close.
 ///
-/// Each event is one order as `/api/liquidations` lists it, and its id names the place behind it; or, named `cascade`, one
-/// cascade as `/api/liquidations/cascades` tells it when the newest event time has passed its end by the gap. An event `gap`
-/// says that the place to go on from is no longer known: what arrived since is not in the stream.
+/// Each event is one order as in `/api/liquidations`, or one cascade as in `/api/liquidations/cascades`, named
+/// `cascade`. Its id is the position after it. A cascade is sent once the newest event time has passed its end by the
+/// gap. An event `gap` says that the requested position is no longer known, so that events are missing.
 ///
 /// # Examples
 ///
@@ -59,17 +60,17 @@ impl fmt::Display for StreamEvents {
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Stream {
-    /// Only these trading pairs, or the pairs of these coins; all where there are none. Of orders at most one.
+    /// Trading pairs, or coins for all their pairs; empty for all. A stream of orders takes at most one.
     pub symbols: Vec<Symbol>,
-    /// Only this exchange, in our spelling.
+    /// Only this exchange, in lower case.
     pub exchange: Option<String>,
-    /// Only orders, or cascades, of at least so many USD.
+    /// Only orders, or cascades, of at least this many USD.
     pub min_usd: Option<Decimal>,
-    /// What it tells of.
+    /// The kind of events.
     pub events: StreamEvents,
-    /// The most milliseconds between one order of a cascade and the next.
+    /// The longest time between two orders of a cascade, in milliseconds.
     pub gap: i64,
-    /// The place to go on from; the newest order's where absent.
+    /// The position to resume from; the newest order if absent.
     pub last_event_id: Option<String>,
 }
 
@@ -87,7 +88,7 @@ impl Default for Stream {
 }
 
 impl Stream {
-    /// The page's one name in every layer.
+    /// Name of the page in every layer.
     pub const NAME: &'static str = "stream";
     /// Path below the base address.
     pub const PATH: &'static str = "/api/liquidations/stream";
@@ -100,7 +101,7 @@ impl Stream {
         "min_usd",
         "last_event_id",
     ];
-    /// All there is to say of it.
+    /// The row of the page in the table of endpoints.
     pub const ENTRY: EndpointEntry = EndpointEntry {
         name: Self::NAME,
         path: Self::PATH,
@@ -140,20 +141,20 @@ impl Stream {
         reply: ReplyShape::Events(Order::COLUMNS),
         large: false,
     };
-    /// The event that tells of a gap; orders come under no name.
+    /// Name of the event for a gap; orders have no name.
     pub const GAP: &'static str = "gap";
-    /// The event that tells of a cascade.
+    /// Name of the event for a cascade.
     pub const CASCADE: &'static str = "cascade";
-    /// The response header that says after how many seconds without an order the service gives a sign of life.
+    /// The response header with the keep-alive interval in seconds.
     pub const KEEP_ALIVE: &'static str = "x-liqdata-keep-alive";
-    /// The longest id, in bytes.
+    /// The longest event id in bytes.
     pub const LONGEST_ID: usize = 256;
-    /// The gap of cascades where none is given, as [`Cascades`](crate::api::Cascades) has it.
+    /// The default gap of cascades, as in [`Cascades`](crate::api::Cascades).
     const GAP_MILLIS: i64 = Millis::MINUTE;
-    /// The USD of cascades where none are given, as there.
+    /// The default least USD of cascades.
     const LEAST: i64 = 100_000;
 
-    /// The question of these parameters.
+    /// The query of these parameters.
     ///
     /// # Errors
     ///
@@ -173,12 +174,12 @@ impl Stream {
         })
     }
 
-    /// The question a query string asks.
+    /// The query of these arguments.
     ///
     /// # Errors
     ///
-    /// [`BadQuery`] for a value outside the contract, for the parameters of answers about one instant, and for those of
-    /// events that are not asked for.
+    /// [`BadQuery`] for a value outside the contract, for `as_of` and `explain`, and for parameters of the other kind
+    /// of events.
     pub fn from_arguments(query: &Arguments) -> Result<Self, BadQuery> {
         for Parameter { name, .. } in EVERYWHERE {
             if query.text(name).is_some() {
@@ -218,13 +219,13 @@ impl Stream {
         })
     }
 
-    /// The least USD of the cascades that are asked for.
+    /// The least USD of cascades.
     #[must_use]
     pub fn least(&self) -> Decimal {
         self.min_usd.unwrap_or_else(|| Self::LEAST.into())
     }
 
-    /// The query string's pairs, apart from the place, which a client names in the header `Last-Event-ID`.
+    /// The pairs of the query string; the position is sent in the header `Last-Event-ID`.
     #[must_use]
     pub fn to_query(&self) -> Vec<(&'static str, String)> {
         let mut pairs = Vec::new();
@@ -245,13 +246,13 @@ impl Stream {
         pairs
     }
 
-    /// What is asked for that not every service with such a stream has.
+    /// The parts of the query that only some services support.
     #[must_use]
     pub fn beyond(&self) -> Vec<Extension> {
         Self::ENTRY.beyond(&self.to_query())
     }
 
-    /// Whether `order` is one of those asked for.
+    /// Whether `order` matches.
     #[must_use]
     pub fn wants(&self, order: &Order) -> bool {
         let means = |symbol: &Symbol| {
@@ -267,7 +268,7 @@ impl Stream {
     }
 }
 
-/// An id as a header can carry it.
+/// The rule of an event id, which must fit in a header.
 struct EventId;
 
 impl Rule for EventId {

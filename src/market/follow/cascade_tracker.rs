@@ -261,7 +261,7 @@ impl CascadeTracker {
         }
     }
 
-    /// Positions whose newest event time is before this instant are not needed.
+    /// Positions with an older newest event time than this are not needed.
     fn bound(&self) -> Millis {
         let starts = self.lines.values().filter_map(|line| line.keys().next());
         let late = self.newest.back(LATE).back(self.gap);

@@ -1,7 +1,7 @@
 //! Follows the orders of a market as they arrive.
 //!
 //! The market stores nothing per reader but reads new orders on demand, so a slow reader costs no memory. A reader
-//! whose position has been evicted gets a gap.
+//! gets a gap once its position has been evicted.
 
 use std::sync::Arc;
 

@@ -106,7 +106,7 @@ pub trait MarketQuery: Endpoint {
     /// The inputs of the reply.
     fn material(&self) -> QueryInputs;
 
-    /// The window whose coverage the reply comes with; `None` for a time range of its own.
+    /// The window of the coverage in the reply; `None` for a time range of its own.
     fn covered(&self) -> Option<Window> {
         match self.material() {
             QueryInputs::Realised(window) => Some(window),
@@ -399,12 +399,12 @@ pub(crate) trait EndpointVisitor {
 }
 
 macro_rules! visits {
-    ([$($_name:ident($of_contract:ident))+] [$($_beside:ident($beside:ident))*]) => {
+    ([$($_name:ident($of_contract:ident))+] [$($_extension:ident($extension:ident))*]) => {
         /// Visits every endpoint of the table.
         pub(crate) fn every_endpoint<V: EndpointVisitor>(visitor: V) -> V {
             visitor
                 $(.endpoint::<api::$of_contract>())+
-                $(.endpoint::<api::$beside>())*
+                $(.endpoint::<api::$extension>())*
         }
     };
 }

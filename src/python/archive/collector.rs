@@ -8,7 +8,7 @@ use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
 use crate::collect::{self, CollectError, CollectPlan, Settings, Status, VenueState};
-use crate::market::{self, CollectorMonitor, CollectorStatus, MapRecorder, VenueStatus};
+use crate::market::{self, CollectedVenue, CollectorMonitor, CollectorStatus, MapRecorder};
 use crate::python::error;
 use crate::python::error::Failure;
 use crate::python::runtime::logs;
@@ -236,7 +236,7 @@ impl CollectorMonitor for Seen {
             .filter(|_| self.pid == std::process::id())?;
         let running = running.lock().unwrap_or_else(PoisonError::into_inner);
         let status = running.as_ref()?.status();
-        let venues = status.venues.into_iter().map(|venue| VenueStatus {
+        let venues = status.venues.into_iter().map(|venue| CollectedVenue {
             exchange: venue.exchange,
             is_live: venue.state == VenueState::Live,
             connections: venue.connections,

@@ -11,7 +11,7 @@ use axum::http::{HeaderValue, Uri};
 use axum::response::{IntoResponse, Response};
 use rust_decimal::Decimal;
 
-use crate::market::{CollectorStatus, VenueStatus, wall_clock};
+use crate::market::{CollectedVenue, CollectorStatus, wall_clock};
 use crate::server::answers::query::nothing;
 use crate::server::metrics::market_state::MarketState;
 use crate::server::metrics::traffic::{BOUNDS, Traffic};
@@ -360,11 +360,11 @@ impl Page {
     /// A metric with one sample for each exchange that has a value.
     fn of_venues(
         &mut self,
-        venues: &[VenueStatus],
+        venues: &[CollectedVenue],
         name: &str,
         kind: &str,
         help: &str,
-        value: impl Fn(&VenueStatus) -> Option<Decimal>,
+        value: impl Fn(&CollectedVenue) -> Option<Decimal>,
     ) {
         self.metric(name, kind, help);
         for venue in venues {

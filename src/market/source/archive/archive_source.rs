@@ -133,7 +133,7 @@ impl ArchiveSource {
         self.mended_seen.store(mended, Ordering::Release);
         log::warn!(
             target: "liqdata::archive",
-            "another journal lies in {}: the archive is read anew",
+            "the journal in {} was replaced; reading the archive again",
             self.front.path().display()
         );
         Ok(())
@@ -145,7 +145,7 @@ impl ArchiveSource {
         self.reload_all(live)?;
         log::warn!(
             target: "liqdata::archive",
-            "the journal in {} is sound again: the archive is read anew",
+            "the journal in {} was repaired; reading the archive again",
             self.front.path().display()
         );
         Ok(())
