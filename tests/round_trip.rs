@@ -15,7 +15,7 @@ use liqdata::api::{
     Chart, Coins, Endpoint, Exchanges, Heatmap, Largest, Levels, Liqmap, Maxpain, Orders, Overview,
     RawModel,
 };
-use liqdata::client::{Client, Config, Error, Question, Walk};
+use liqdata::client::{Client, Config, DialectQuery, Error, Walk};
 use liqdata::engine::Observations;
 use liqdata::market::{Market, MarketQuery};
 use liqdata::model::{
@@ -76,7 +76,7 @@ impl Server {
 /// Asks over the socket and in this process, and gives what both say.
 async fn same<E>(client: &Client, question: E) -> E::Reply
 where
-    E: MarketQuery + Question,
+    E: MarketQuery + DialectQuery,
     E::Reply: Debug,
 {
     let wanted = market().answer(&question, None).unwrap().reply;

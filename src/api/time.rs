@@ -4,7 +4,7 @@ use crate::model::{Millis, read_span};
 
 /// Implements [`Rule`](crate::api::Rule) for values that are parsed from text.
 macro_rules! words {
-    ($($(#[$about:meta])* $rule:ident = $value:ty { $allowed:literal; |$text:ident| $read:expr; |$value:ident| $write:expr })+) => {$(
+    ($($(#[$about:meta])* $rule:ident = $value:ty { $allowed:literal; |$text:ident| $read:expr; |$checked:ident| $write:expr })+) => {$(
         $(#[$about])*
         #[derive(Debug)]
         pub struct $rule;
@@ -29,7 +29,7 @@ macro_rules! words {
                 read.ok_or_else(|| $crate::api::BadQuery::new(name, format!("{:?} is not allowed", $text), <Self as $crate::api::Rule>::allowed()))
             }
 
-            fn text($value: &$value) -> Option<String> {
+            fn text($checked: &$value) -> Option<String> {
                 Some($write)
             }
         }

@@ -17,7 +17,7 @@ use crate::client::call::retries::Retries;
 use crate::client::config::Config;
 use crate::client::connection::connections::OwnRuntime;
 use crate::client::connection::pool::{Pool, ProcessState};
-use crate::client::dialect::{Dialect, Question};
+use crate::client::dialect::{Dialect, DialectQuery};
 use crate::client::dialects::ContractDialect;
 use crate::client::error;
 use crate::client::error::{Cause, Error};
@@ -192,7 +192,7 @@ impl Client {
     /// # Errors
     ///
     /// [`Error`]: no answer, no answer in time, a refusal, or an answer outside the contract.
-    pub async fn send<E: Question>(&self, question: &E) -> Result<E::Reply, Error> {
+    pub async fn send<E: DialectQuery>(&self, question: &E) -> Result<E::Reply, Error> {
         Ok(self.fetch(question).await?.0.into())
     }
 
@@ -202,7 +202,10 @@ impl Client {
     /// # Errors
     ///
     /// As [`Client::send`].
-    pub async fn fetch<E: Question>(&self, question: &E) -> Result<(E::Decoded, Remarks), Error> {
+    pub async fn fetch<E: DialectQuery>(
+        &self,
+        question: &E,
+    ) -> Result<(E::Decoded, Remarks), Error> {
         self.fetch_with(question, ExtraParameters::default()).await
     }
 
@@ -211,7 +214,7 @@ impl Client {
     /// # Errors
     ///
     /// As [`Client::send`], and [`Error::BadQuery`] if the service does not announce an extra parameter.
-    pub async fn fetch_with<E: Question>(
+    pub async fn fetch_with<E: DialectQuery>(
         &self,
         question: &E,
         extra: ExtraParameters,

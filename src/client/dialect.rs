@@ -70,7 +70,7 @@ impl<R> Debug for Request<R> {
 }
 
 /// A question that a client can send.
-pub trait Question: Endpoint {
+pub trait DialectQuery: Endpoint {
     /// The request for this question in `dialect`. The decoded value is the reply, or a compact form of it.
     ///
     /// # Errors
@@ -137,7 +137,7 @@ macro_rules! dialect {
         }
 
         $(
-            impl Question for api::$question {
+            impl DialectQuery for api::$question {
                 fn request(&self, dialect: &dyn Dialect) -> Result<Request<Self::Decoded>, BadQuery> {
                     dialect.$name(self)
                 }

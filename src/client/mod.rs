@@ -21,7 +21,7 @@ pub use call::blocking::Blocking;
 pub use call::decompress::unpacked;
 pub use client::Client;
 pub use config::Config;
-pub use dialect::{Dialect, Question, Request};
+pub use dialect::{Dialect, DialectQuery, Request};
 pub use dialects::{ContractDialect, DIALECTS, named};
 pub use error::{Cause, Error};
 pub use extensions::parameters::ExtraParameters;

@@ -154,7 +154,7 @@ pub(crate) trait Question: Debug + Send + Sync {
 
 impl<E> Question for E
 where
-    E: market::MarketQuery + client::Question,
+    E: market::MarketQuery + client::DialectQuery,
     E::Reply: Delivered,
     E::Decoded: Delivered,
 {
@@ -225,7 +225,7 @@ struct Endpoint {
 impl Endpoint {
     fn of<E>() -> Self
     where
-        E: market::MarketQuery + client::Question,
+        E: market::MarketQuery + client::DialectQuery,
         E::Reply: Delivered,
         E::Decoded: Delivered + Decode,
     {
