@@ -26,7 +26,7 @@ const MOST_CASCADES: usize = 1_000_000;
 const PAGE: usize = 16_384;
 
 /// The cascades of one share of the orders.
-struct ClusterShare(Clusters);
+struct ClusterShare(CascadeClusters);
 
 impl OrderFold for ClusterShare {
     fn take(&mut self, order: OrderBrief<'_>) {
@@ -43,7 +43,7 @@ struct ReadStep {
 
 /// Cascades that were read.
 struct ReadClusters {
-    clusters: Clusters,
+    clusters: CascadeClusters,
     /// In order of time without gaps. The last step is unbounded, unless later orders do not matter.
     steps: Vec<ReadStep>,
 }
@@ -112,7 +112,7 @@ pub(crate) fn of_range(
 struct RecentCascades {
     /// The query, with the start of the cached time.
     asked: Arc<CascadeQuestion>,
-    clusters: Clusters,
+    clusters: CascadeClusters,
     /// What was read.
     steps: Vec<ReadStep>,
     /// Distinguishes this order of arrival from others.
