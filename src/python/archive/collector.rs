@@ -150,7 +150,7 @@ impl Collector {
         let dict = status_dict(py, &status)?;
         if let Some(maps) = &*self.maps() {
             let status = maps.status();
-            dict.set_item("maps", status.kept)?;
+            dict.set_item("maps", status.recorded)?;
             dict.set_item("maps_lost", status.lost)?;
         }
         Ok(Some(dict))
@@ -228,7 +228,7 @@ struct Seen {
 }
 
 impl CollectorMonitor for Seen {
-    fn filling(&self) -> Option<CollectorStatus> {
+    fn collector_status(&self) -> Option<CollectorStatus> {
         // After a fork a lock may be held forever.
         let running = self
             .running
@@ -240,7 +240,7 @@ impl CollectorMonitor for Seen {
             exchange: venue.exchange,
             is_live: venue.state == VenueState::Live,
             connections: venue.connections,
-            last_heard: venue.last_heard,
+            last_received: venue.last_heard,
             last_event: venue.last_event,
             events: venue.events,
             gaps: venue.gaps,
