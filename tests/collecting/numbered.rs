@@ -133,7 +133,9 @@ async fn the_totals_of_a_venue_stand_beside_what_is_kept() {
             let archive = Archive::read(folder.archive()).unwrap();
             let covered = archive.coverage(now.back(60_000), now.on(60_000)).unwrap();
             covered.iter().any(|one| {
-                let theirs = one.exchange_usd.is_some_and(|usd| (usd - told).abs() < 0.01);
+                let theirs = one
+                    .exchange_usd
+                    .is_some_and(|usd| (usd - told).abs() < 0.01);
                 // Of fills, which are better than the order by a fifth of a percent.
                 let ours = one.compared_usd.map(|usd| (usd / told - 1.0).abs());
                 theirs && ours.is_some_and(|off| off < 0.003)

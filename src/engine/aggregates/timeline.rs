@@ -502,7 +502,10 @@ impl CoverageShares<'_> {
                 let place = self.places.get(code as usize).copied().flatten()?;
                 shares.get(place).copied()
             }
-            #[expect(clippy::cast_precision_loss, reason = "exchanges are counted in dozens")]
+            #[expect(
+                clippy::cast_precision_loss,
+                reason = "exchanges are counted in dozens"
+            )]
             None if !shares.is_empty() => Some(shares.iter().sum::<f64>() / shares.len() as f64),
             None => None,
         }

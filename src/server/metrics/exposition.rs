@@ -207,7 +207,10 @@ impl Page {
                 "liqdata_exchange_covered_ratio",
                 "Covered share of the last 24 hours, for exchanges with a coverage record.",
             ),
-            ("liqdata_exchange_gaps", "Known gaps within the last 24 hours."),
+            (
+                "liqdata_exchange_gaps",
+                "Known gaps within the last 24 hours.",
+            ),
             ("liqdata_exchange_orders", "Orders of the last 24 hours."),
             (
                 "liqdata_exchange_last_order_timestamp_seconds",
