@@ -19,10 +19,10 @@ pub(crate) enum LateOrders {
 
 /// A cache of the fits made of some observations.
 #[derive(Debug, Default)]
-pub(crate) struct FitCache(Mutex<BTreeMap<FitKey, CachedFits>>);
+pub(crate) struct DailyFitsCache(Mutex<BTreeMap<DailyFitsKey, CachedFits>>);
 
 /// Coin, model version, exchange if the fit is of one, and late orders included.
-pub(crate) type FitKey = (String, String, Option<String>, LateOrders);
+pub(crate) type DailyFitsKey = (String, String, Option<String>, LateOrders);
 
 /// The fits of a key; the inner `None` means that no liquidations are known.
 pub(crate) type CachedFits = Arc<Mutex<Option<Option<DailyFits>>>>;
@@ -30,8 +30,8 @@ pub(crate) type CachedFits = Arc<Mutex<Option<Option<DailyFits>>>>;
 /// Maximum number of cached keys.
 const CAPACITY: usize = 64;
 
-impl FitCache {
-    pub(crate) fn of(&self, key: FitKey) -> CachedFits {
+impl DailyFitsCache {
+    pub(crate) fn of(&self, key: DailyFitsKey) -> CachedFits {
         let mut cached = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         if cached.len() >= CAPACITY && !cached.contains_key(&key) {
             cached.pop_first();

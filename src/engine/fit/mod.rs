@@ -18,5 +18,5 @@ pub(super) mod view_fits;
 
 pub(super) use day::last_of_day;
 pub use fit::{Fit, FitSource, FitState};
-pub(super) use fit_cache::FitCache;
+pub(super) use fit_cache::DailyFitsCache;
 pub use interval::FitInterval;

@@ -4,7 +4,7 @@ use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
 use crate::engine::coverage::feed_coverage::FeedCoverage;
-use crate::engine::fit::{FitCache, last_of_day};
+use crate::engine::fit::{DailyFitsCache, last_of_day};
 use crate::engine::observations::bar_intervals::bars_by_coin;
 use crate::engine::observations::coin_history::CoinHistory;
 use crate::engine::observations::open_interest_series::{
@@ -35,7 +35,7 @@ pub struct Observations {
     ring: Box<Ring>,
     coins: BTreeMap<String, CoinHistory>,
     now: Millis,
-    fits: FitCache,
+    fits: DailyFitsCache,
     /// Groups of the orders by place; empty if no order has one.
     groups: Vec<Option<Box<str>>>,
 }
@@ -125,7 +125,7 @@ impl Observations {
             ring: Box::new(ring),
             coins,
             now,
-            fits: FitCache::default(),
+            fits: DailyFitsCache::default(),
             groups,
         })
     }
@@ -149,7 +149,7 @@ impl Observations {
     pub fn with_exposure(mut self, coin: &str, exposure: FeedCoverage) -> Self {
         if let Some(history) = self.coins.get_mut(coin) {
             history.exposure = exposure;
-            self.fits = FitCache::default();
+            self.fits = DailyFitsCache::default();
         }
         self
     }
@@ -173,7 +173,7 @@ impl Observations {
                 history.liquidations = Some(liquidations);
             }
         }
-        self.fits = FitCache::default();
+        self.fits = DailyFitsCache::default();
         Ok(self)
     }
 
@@ -231,7 +231,7 @@ impl Observations {
     }
 
     /// The cache of fits.
-    pub(crate) fn fits(&self) -> &FitCache {
+    pub(crate) fn fits(&self) -> &DailyFitsCache {
         &self.fits
     }
 
