@@ -20,7 +20,7 @@ use crate::collect::health::cooldown::{
 use crate::collect::lock::locked;
 use crate::collect::settings::{Settings, span};
 use crate::collect::venue_context::VenueContext;
-use crate::feeds::Ask;
+use crate::feeds::RestRequest;
 use crate::net::{self, Backoff, Connector, Limiter, date, is_loopback, is_passing};
 
 /// How often a request is tried.
@@ -213,7 +213,7 @@ impl RestClient {
     /// # Errors
     ///
     /// [`RestError`] if all attempts failed, or one failed permanently.
-    pub(crate) async fn get(&self, ask: &Ask) -> Result<String, RestError> {
+    pub(crate) async fn get(&self, ask: &RestRequest) -> Result<String, RestError> {
         let mut backoff = self.context.settings.pace.backoff();
         let mut attempt = 1;
         loop {
@@ -242,7 +242,7 @@ impl RestClient {
     }
 
     /// Waits for the end of a cooldown and for the rate limit.
-    async fn wait(&self, ask: &Ask) {
+    async fn wait(&self, ask: &RestRequest) {
         self.context.cooldowns.wait(REQUESTS).await;
         let limit = ask.limit;
         let limiter = Arc::clone(
@@ -265,7 +265,7 @@ impl RestClient {
         }
     }
 
-    async fn once(&self, ask: &Ask) -> Result<String, (RestError, Option<Duration>)> {
+    async fn once(&self, ask: &RestRequest) -> Result<String, (RestError, Option<Duration>)> {
         let settings = &self.context.settings;
         let address = settings.address(self.context.venue, ask.host, &ask.path);
         let parsed = Url::parse(&address);

@@ -10,14 +10,14 @@ use crate::wire::exact_decimal;
 
 /// The unit of a contract's size.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Kind {
+pub enum SizeUnit {
     /// Base units.
     Linear,
     /// USD, independent of the price.
     Inverse,
 }
 
-impl Vocabulary for Kind {
+impl Vocabulary for SizeUnit {
     const ALL: &'static [Self] = &[Self::Linear, Self::Inverse];
 
     fn name(self) -> &'static str {
@@ -36,7 +36,7 @@ pub struct Instrument {
     /// Quote currency.
     pub quote: String,
     /// Unit of the contract size.
-    pub kind: Kind,
+    pub kind: SizeUnit,
     /// Contract size in base units (linear) or USD (inverse); above zero.
     pub contract_size: Decimal,
 }
@@ -64,8 +64,8 @@ impl Instrument {
                 return Err(format!("{field} is blank; a currency name is expected"));
             }
         }
-        let kind = Kind::parse(kind)
-            .ok_or_else(|| format!("kind {kind:?} is not {}", Kind::spellings()))?;
+        let kind = SizeUnit::parse(kind)
+            .ok_or_else(|| format!("kind {kind:?} is not {}", SizeUnit::spellings()))?;
         let size = exact_decimal(contract_size)
             .ok()
             .filter(|size| *size > Decimal::ZERO)
@@ -143,7 +143,7 @@ impl Listing {
     pub fn is_leading(&self) -> bool {
         self.perpetual
             && self.trading
-            && self.instrument.kind == Kind::Linear
+            && self.instrument.kind == SizeUnit::Linear
             && self.instrument.quote == "USDT"
     }
 }

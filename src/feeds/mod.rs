@@ -27,14 +27,19 @@ pub use decoding::event::{Completeness, Event, PriceKind};
 pub use decoding::frame::Frame;
 pub use error::Error;
 pub use exchanges::decentralized::hyperliquid;
-pub use instruments::{Instrument, Instruments, Kind, Listing};
+pub use instruments::{Instrument, Instruments, Listing, SizeUnit};
 pub(crate) use instruments::{price_of_one, unscaled};
-pub use rest::prices::Quoted;
-pub use rest::request::{Ask, Bar, Limit, Page, Reading, Total};
+pub use rest::prices::LastPrice;
+pub use rest::request::{
+    HourlyTotal, OpenInterestReading, RateLimit, RestPage, RestRequest, VenueBar,
+};
 pub(crate) use venue::MARKET;
 pub use venue::Venue;
-pub use websocket::control::{Asked, Beat, Control, Heard, Heartbeat, Line, Numbered, Sign};
-pub use websocket::socket_plan::{Announced, Keyed};
+pub use websocket::control::{
+    ConnectionPlan, Control, FrameKind, Heartbeat, LifeSign, PingMessage, SentSubscriptions,
+    SequenceNumber,
+};
+pub use websocket::socket_plan::{KeyAmbiguity, PositionAnnouncement};
 
 use crate::model::{Millis, exchange_name};
 

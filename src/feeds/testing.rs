@@ -5,7 +5,7 @@ use std::cell::RefCell;
 use super::error::Error;
 use super::instruments::{Instrument, Instruments, Listing};
 use super::venue::Venue;
-use crate::feeds::rest::request::Ask;
+use crate::feeds::rest::request::RestRequest;
 
 /// The listings of a body as text, and the errors of the others.
 #[expect(clippy::unwrap_used, reason = "tests")]
@@ -55,7 +55,11 @@ pub(crate) fn perpetual(native_id: String, base: &str, quote: &str, trading: boo
 }
 
 /// The follow-up requests of `body`.
-pub(crate) fn next(venue: &Venue, ask: &Ask, body: &str) -> Result<Vec<Ask>, Error> {
+pub(crate) fn next(
+    venue: &Venue,
+    ask: &RestRequest,
+    body: &str,
+) -> Result<Vec<RestRequest>, Error> {
     venue.go_on(ask, &venue.frame(body, None, &Instruments::default()))
 }
 

@@ -6,14 +6,20 @@ use std::time::Duration;
 use rust_decimal::Decimal;
 
 use super::error::Error;
-use super::instruments::{Instrument, Instruments, Kind, Listing};
+use super::instruments::{Instrument, Instruments, Listing, SizeUnit};
 use crate::feeds::decoding::event::{Completeness, Event, PriceKind};
 use crate::feeds::decoding::frame::{Frame, Rules};
-use crate::feeds::rest::endpoints::Rest;
-use crate::feeds::rest::prices::Quoted;
-use crate::feeds::rest::request::{Ask, Bar, Page, Reading, Series, Total};
-use crate::feeds::websocket::control::{Asked, Heard, Heartbeat, Line, Numbered};
-use crate::feeds::websocket::socket_plan::{Announced, Keyed, Lines, Listen};
+use crate::feeds::rest::endpoints::RestEndpoints;
+use crate::feeds::rest::prices::LastPrice;
+use crate::feeds::rest::request::{
+    HourlyTotal, OpenInterestReading, RestPage, RestRequest, RestSeries, VenueBar,
+};
+use crate::feeds::websocket::control::{
+    ConnectionPlan, FrameKind, Heartbeat, SentSubscriptions, SequenceNumber,
+};
+use crate::feeds::websocket::socket_plan::{
+    ConnectionPlans, KeyAmbiguity, PositionAnnouncement, SocketPlan,
+};
 use crate::model::{ContractKind, Millis, Symbol};
 
 /// An exchange: its decoder, sockets, REST endpoints and signs of life. No I/O.
@@ -23,8 +29,8 @@ pub struct Venue {
     pub(crate) price_kinds: &'static [PriceKind],
     pub(crate) hosts: &'static [(&'static str, &'static str)],
     pub(crate) decode: fn(&Frame<'_>) -> Result<Vec<Event>, Error>,
-    pub(crate) listen: Listen,
-    pub(crate) rest: Rest,
+    pub(crate) listen: SocketPlan,
+    pub(crate) rest: RestEndpoints,
 }
 
 /// The placeholder for a market in a [path](Venue::paths).
@@ -133,9 +139,9 @@ impl Venue {
     #[must_use]
     pub fn paths(&self) -> Vec<String> {
         let kinds = [
-            ("USDT", Kind::Linear),
-            ("USDC", Kind::Linear),
-            ("USD", Kind::Inverse),
+            ("USDT", SizeUnit::Linear),
+            ("USDC", SizeUnit::Linear),
+            ("USD", SizeUnit::Inverse),
         ];
         let of = |(quote, kind), perpetual| Listing {
             native_id: MARKET.to_owned(),
@@ -170,29 +176,29 @@ impl Venue {
     /// Whether the market list is needed before connecting.
     #[must_use]
     pub fn listens_by_market(&self) -> bool {
-        matches!(self.listen.lines, Lines::ByMarket(_))
+        matches!(self.listen.lines, ConnectionPlans::ByMarket(_))
     }
 
     /// Whether it has no channel and is polled.
     #[must_use]
     pub fn is_polled(&self) -> bool {
-        matches!(self.listen.lines, Lines::Fixed([]))
+        matches!(self.listen.lines, ConnectionPlans::Fixed([]))
     }
 
     /// The connections to open for these markets; none if the exchange is polled.
     #[must_use]
-    pub fn lines(&self, listings: &[Listing]) -> Vec<Line> {
+    pub fn lines(&self, listings: &[Listing]) -> Vec<ConnectionPlan> {
         let mut lines = match self.listen.lines {
-            Lines::Fixed(lines) => lines
+            ConnectionPlans::Fixed(lines) => lines
                 .iter()
-                .map(|(name, path, topics)| Line::new(name, path, topics))
+                .map(|(name, path, topics)| ConnectionPlan::new(name, path, topics))
                 .collect(),
-            Lines::ByMarket(lines) => lines(listings),
+            ConnectionPlans::ByMarket(lines) => lines(listings),
         };
         for line in &mut lines {
             line.headers = self.listen.headers;
         }
-        let controlled = |line: Line| {
+        let controlled = |line: ConnectionPlan| {
             let control = (self.listen.steady)(&line.name);
             line.controlled(control)
         };
@@ -216,9 +222,13 @@ impl Venue {
     /// # Errors
     ///
     /// [`Error::Unexpected`] if the exchange does not send such frames.
-    pub fn control(&self, frame: &Frame<'_>, asked: &Asked) -> Result<Heard, Error> {
+    pub fn control(
+        &self,
+        frame: &Frame<'_>,
+        asked: &SentSubscriptions,
+    ) -> Result<FrameKind, Error> {
         if frame.trimmed() == "pong" {
-            return Ok(Heard::Pong);
+            return Ok(FrameKind::Pong);
         }
         (self.listen.control)(frame, asked)
     }
@@ -245,13 +255,13 @@ impl Venue {
 
     /// The events that dedupe keys do not distinguish.
     #[must_use]
-    pub fn keyed(&self) -> Keyed {
+    pub fn keyed(&self) -> KeyAmbiguity {
         self.listen.keyed
     }
 
     /// The positions whose liquidation a frame announces; empty if there are none or if the frame is unreadable.
     #[must_use]
-    pub fn announced(&self, frame: &Frame<'_>) -> Vec<Announced> {
+    pub fn announced(&self, frame: &Frame<'_>) -> Vec<PositionAnnouncement> {
         (self.listen.announced)(frame)
     }
 
@@ -293,7 +303,7 @@ impl Venue {
 
     /// The sequence numbers in a frame. A missing number is a gap.
     #[must_use]
-    pub fn numbers(&self, frame: &Frame<'_>) -> Vec<Numbered> {
+    pub fn numbers(&self, frame: &Frame<'_>) -> Vec<SequenceNumber> {
         match self.listen.numbers {
             Some(numbers) if !is_bare(frame) => (numbers.read)(frame),
             _ => Vec::new(),
@@ -302,7 +312,7 @@ impl Venue {
 
     /// The requests for its market list.
     #[must_use]
-    pub fn listing_requests(&self) -> Vec<Ask> {
+    pub fn listing_requests(&self) -> Vec<RestRequest> {
         (self.rest.listings)()
     }
 
@@ -311,14 +321,18 @@ impl Venue {
     /// # Errors
     ///
     /// [`Error::Unexpected`] if the body has another shape.
-    pub fn read_listings(&self, ask: &Ask, frame: &Frame<'_>) -> Result<Page<Listing>, Error> {
+    pub fn read_listings(
+        &self,
+        ask: &RestRequest,
+        frame: &Frame<'_>,
+    ) -> Result<RestPage<Listing>, Error> {
         (self.rest.read_listings)(ask, frame)
     }
 
     /// The requests for last prices; empty if the [market lists](Self::listing_requests) contain them or there are
     /// none.
     #[must_use]
-    pub fn price_requests(&self) -> Vec<Ask> {
+    pub fn price_requests(&self) -> Vec<RestRequest> {
         let prices = self.rest.prices.as_ref();
         prices.map_or_else(Vec::new, |prices| (prices.asks)())
     }
@@ -335,14 +349,14 @@ impl Venue {
     /// # Errors
     ///
     /// [`Error::Unexpected`] if the body has another shape.
-    pub fn read_prices(&self, frame: &Frame<'_>) -> Result<Vec<Quoted>, Error> {
+    pub fn read_prices(&self, frame: &Frame<'_>) -> Result<Vec<LastPrice>, Error> {
         let prices = self.rest.prices.as_ref();
         prices.map_or_else(|| Err(frame.unknown()), |prices| (prices.read)(frame))
     }
 
     /// Requests that verify the side convention, at the start and every hour; empty if it is certain.
     #[must_use]
-    pub fn proofs(&self, now: Millis) -> Vec<Ask> {
+    pub fn proofs(&self, now: Millis) -> Vec<RestRequest> {
         (self.rest.proofs)(now)
     }
 
@@ -376,7 +390,7 @@ impl Venue {
 
     /// The backfill requests for these markets from `from` until before `until`.
     #[must_use]
-    pub fn missed(&self, listings: &[Listing], from: Millis, until: Millis) -> Vec<Ask> {
+    pub fn missed(&self, listings: &[Listing], from: Millis, until: Millis) -> Vec<RestRequest> {
         (self.rest.missed)(listings, from, until)
     }
 
@@ -385,14 +399,14 @@ impl Venue {
     /// # Errors
     ///
     /// [`Error::Unexpected`] if the body has another shape.
-    pub fn go_on(&self, ask: &Ask, frame: &Frame<'_>) -> Result<Vec<Ask>, Error> {
+    pub fn go_on(&self, ask: &RestRequest, frame: &Frame<'_>) -> Result<Vec<RestRequest>, Error> {
         (self.rest.go_on)(ask, frame)
     }
 
     /// The requests for 1-minute bars of a market that open from `from` until before `until`, newest first; empty if
     /// its bars are not collected.
     #[must_use]
-    pub fn bar_requests(&self, listing: &Listing, from: Millis, until: Millis) -> Vec<Ask> {
+    pub fn bar_requests(&self, listing: &Listing, from: Millis, until: Millis) -> Vec<RestRequest> {
         requests(self.rest.bars.as_ref(), listing, from, until)
     }
 
@@ -401,7 +415,7 @@ impl Venue {
     /// # Errors
     ///
     /// [`Error::Unexpected`] if the body has another shape.
-    pub fn read_bars(&self, frame: &Frame<'_>) -> Result<Vec<Bar>, Error> {
+    pub fn read_bars(&self, frame: &Frame<'_>) -> Result<Vec<VenueBar>, Error> {
         read(self.rest.bars.as_ref(), frame)
     }
 
@@ -419,7 +433,7 @@ impl Venue {
         listing: &Listing,
         from: Millis,
         until: Millis,
-    ) -> Vec<Ask> {
+    ) -> Vec<RestRequest> {
         requests(self.rest.open_interest.as_ref(), listing, from, until)
     }
 
@@ -431,7 +445,12 @@ impl Venue {
 
     /// The requests for its hourly liquidation totals of a market.
     #[must_use]
-    pub fn total_requests(&self, listing: &Listing, from: Millis, until: Millis) -> Vec<Ask> {
+    pub fn total_requests(
+        &self,
+        listing: &Listing,
+        from: Millis,
+        until: Millis,
+    ) -> Vec<RestRequest> {
         requests(self.rest.totals.as_ref(), listing, from, until)
     }
 
@@ -440,7 +459,7 @@ impl Venue {
     /// # Errors
     ///
     /// [`Error::Unexpected`] if the body has another shape.
-    pub fn read_totals(&self, frame: &Frame<'_>) -> Result<Vec<Total>, Error> {
+    pub fn read_totals(&self, frame: &Frame<'_>) -> Result<Vec<HourlyTotal>, Error> {
         read(self.rest.totals.as_ref(), frame)
     }
 
@@ -449,23 +468,23 @@ impl Venue {
     /// # Errors
     ///
     /// [`Error::Unexpected`] if the body has another shape.
-    pub fn read_open_interest(&self, frame: &Frame<'_>) -> Result<Vec<Reading>, Error> {
+    pub fn read_open_interest(&self, frame: &Frame<'_>) -> Result<Vec<OpenInterestReading>, Error> {
         read(self.rest.open_interest.as_ref(), frame)
     }
 }
 
 fn requests<T>(
-    series: Option<&Series<T>>,
+    series: Option<&RestSeries<T>>,
     listing: &Listing,
     from: Millis,
     until: Millis,
-) -> Vec<Ask> {
+) -> Vec<RestRequest> {
     series.map_or_else(Vec::new, |series| {
         series.requests(&listing.native_id, from, until)
     })
 }
 
-fn read<T>(series: Option<&Series<T>>, frame: &Frame<'_>) -> Result<Vec<T>, Error> {
+fn read<T>(series: Option<&RestSeries<T>>, frame: &Frame<'_>) -> Result<Vec<T>, Error> {
     series.map_or_else(|| Err(frame.unknown()), |series| (series.read)(frame))
 }
 

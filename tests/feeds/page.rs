@@ -3,7 +3,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use liqdata::collect::Settings;
-use liqdata::feeds::{Completeness, Control, Instrument, Listing, PriceKind, Sign, VENUES, Venue};
+use liqdata::feeds::{
+    Completeness, Control, Instrument, LifeSign, Listing, PriceKind, VENUES, Venue,
+};
 use liqdata::model::{Millis, Vocabulary};
 
 const PAGE: &str = include_str!("../../docs/feeds.md");
@@ -93,9 +95,9 @@ fn what_the_tables_say_of_a_venue_is_what_it_is() {
         assert_eq!(heard[2].starts_with("none"), venue.is_polled(), "{name}");
         let signs = venue.heartbeat().signs;
         for (sign, words) in [
-            (Sign::Pong, "pong within"),
-            (Sign::Ping, "their ping within"),
-            (Sign::Control, "; "),
+            (LifeSign::Pong, "pong within"),
+            (LifeSign::Ping, "their ping within"),
+            (LifeSign::Control, "; "),
         ] {
             let within = signs.iter().find(|(known, _)| *known == sign);
             let is_told = heard[3].contains(words);

@@ -1,6 +1,6 @@
 //! Topics beside the liquidations that are never silent for long.
 
-use liqdata::feeds::{Asked, Heard, Instruments, venue};
+use liqdata::feeds::{FrameKind, Instruments, SentSubscriptions, venue};
 use liqdata::model::Millis;
 
 /// As each venue tells them.
@@ -104,8 +104,10 @@ fn what_is_never_silent_is_told_apart_from_its_acknowledgement() {
         let venue = venue(name).unwrap();
         let frame = venue.frame(text, Some(Millis(1_790_000_000_000)), &none);
         assert_eq!(venue.decode(&frame).unwrap(), [], "{name}");
-        let heard = venue.control(&frame, &Asked::default()).unwrap();
-        assert_eq!(heard, Heard::Control, "{name}: {text}");
+        let heard = venue
+            .control(&frame, &SentSubscriptions::default())
+            .unwrap();
+        assert_eq!(heard, FrameKind::Control, "{name}: {text}");
     }
     // A look at the beginning is enough where it tells it apart for certain.
     let quick = TOLD
@@ -116,13 +118,18 @@ fn what_is_never_silent_is_told_apart_from_its_acknowledgement() {
         let venue = venue(name).unwrap();
         assert!(!venue.is_steady(text), "{name}");
         let frame = venue.frame(text, None, &none);
-        let heard = venue.control(&frame, &Asked::default()).unwrap();
-        assert!(matches!(heard, Heard::Ack { .. }), "{name}: {heard:?}");
+        let heard = venue
+            .control(&frame, &SentSubscriptions::default())
+            .unwrap();
+        assert!(matches!(heard, FrameKind::Ack { .. }), "{name}: {heard:?}");
     }
     // What comes with an acknowledgement tells nothing of what is to come.
     let text = r#"{"table":"instrument","action":"partial","data":[{"symbol":"XBTUSD","markPrice":82650.1}]}"#;
     let bitmex = venue("bitmex").unwrap();
     assert!(!bitmex.is_steady(text));
-    let heard = bitmex.control(&bitmex.frame(text, None, &none), &Asked::default());
-    assert_eq!(heard.unwrap(), Heard::Other);
+    let heard = bitmex.control(
+        &bitmex.frame(text, None, &none),
+        &SentSubscriptions::default(),
+    );
+    assert_eq!(heard.unwrap(), FrameKind::Other);
 }

@@ -1,6 +1,6 @@
 //! What exchanges answer by REST: markets and their prices, bars, open interest, pages of the past; and what a socket's other frames are.
 
-use liqdata::feeds::{Asked, Bar, Instruments, Venue};
+use liqdata::feeds::{Instruments, SentSubscriptions, Venue, VenueBar};
 use liqdata::model::Millis;
 
 use super::frames::{markets, venue};
@@ -31,7 +31,7 @@ pub fn check(input: &[u8]) {
 /// Everything that a venue can read in a body, as it prints; of what cannot be read, that it cannot.
 fn all(venue: &'static Venue, body: &str, known: &Instruments) -> Vec<Option<String>> {
     let frame = venue.frame(body, Some(Millis(1_790_000_000_500)), known);
-    let mut asked = Asked::default();
+    let mut asked = SentSubscriptions::default();
     asked.number(vec!["one".to_owned(), "other".to_owned()]);
     let bars = venue.read_bars(&frame);
     for bar in bars.iter().flatten() {
@@ -72,7 +72,7 @@ fn all(venue: &'static Venue, body: &str, known: &Instruments) -> Vec<Option<Str
 }
 
 /// What holds for every bar.
-fn sound(bar: &Bar) {
+fn sound(bar: &VenueBar) {
     let inside = bar.low..=bar.high;
     assert!(
         inside.contains(&bar.open) && inside.contains(&bar.close),

@@ -14,7 +14,9 @@ use crate::archive::{Archive, ArchiveError, BarRow, Batch, Filter, OpenInterestR
 use crate::collect::settings::{millis, span};
 use crate::collect::venue_context::VenueContext;
 use crate::collect::venue_tasks::VenueTasks;
-use crate::feeds::{Ask, Bar, Error, Listing, Reading, price_of_one, unscaled};
+use crate::feeds::{
+    Error, Listing, OpenInterestReading, RestRequest, VenueBar, price_of_one, unscaled,
+};
 use crate::model::{Millis, TimeRange, sort_small};
 use crate::net::Backoff;
 
@@ -35,7 +37,7 @@ enum Series {
 struct HistoryRequest {
     series: Series,
     listing: Arc<Listing>,
-    ask: Ask,
+    ask: RestRequest,
 }
 
 /// Collects the bars and open interest of one exchange.
@@ -379,7 +381,7 @@ impl<'a> HistoryBackfill<'a> {
     }
 }
 
-fn bar_row(exchange: &str, coin: &str, scale: u32, bar: &Bar, now: Millis) -> Option<BarRow> {
+fn bar_row(exchange: &str, coin: &str, scale: u32, bar: &VenueBar, now: Millis) -> Option<BarRow> {
     let price = |price| price_of_one(price, scale);
     Some(BarRow {
         exchange: exchange.to_owned(),
@@ -399,7 +401,7 @@ fn reading_row(
     exchange: &str,
     coin: &str,
     scale: u32,
-    reading: Reading,
+    reading: OpenInterestReading,
     now: Millis,
 ) -> Option<OpenInterestRow> {
     Some(OpenInterestRow {
@@ -435,7 +437,7 @@ mod tests {
     #[expect(clippy::unwrap_used, reason = "tests")]
     fn a_scaled_market_gives_bars_of_single_coins() {
         let decimal = |text: &str| text.parse::<rust_decimal::Decimal>().unwrap();
-        let bar = Bar {
+        let bar = VenueBar {
             timestamp: Millis(0),
             open: decimal("0.0125"),
             high: decimal("0.02"),

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, VecDeque};
 use crate::archive::CommitHandle;
 use crate::collect::rest_client::RestError;
 use crate::collect::venue_tasks::{RequestFailure, VenueTasks};
-use crate::feeds::Ask;
+use crate::feeds::RestRequest;
 use crate::model::Millis;
 
 /// Result of one pass.
@@ -64,7 +64,7 @@ pub(crate) async fn request_range(
     }
     // Markets that are not known yet are not requested.
     let knows_all = context.knows_all_markets();
-    let mut asks: VecDeque<Ask> = venue
+    let mut asks: VecDeque<RestRequest> = venue
         .missed(&context.traded_since(from), from, until)
         .into();
     pass.planned = asks.len();
@@ -117,9 +117,9 @@ pub(crate) async fn request_range(
 
 async fn request(
     tasks: &VenueTasks,
-    ask: &Ask,
+    ask: &RestRequest,
     receipts: &mut Vec<CommitHandle>,
-) -> Result<Vec<Ask>, RequestFailure> {
+) -> Result<Vec<RestRequest>, RequestFailure> {
     let body = tasks.rest.get(ask).await?;
     let report = match tasks.intake.receive_body(ask, &body).await {
         Ok(report) => {
@@ -142,7 +142,7 @@ async fn request(
 /// Records the gap of a closed market after its request was refused; returns whether the request names one.
 fn note_closed_market(
     tasks: &VenueTasks,
-    ask: &Ask,
+    ask: &RestRequest,
     watermark: Option<Millis>,
     fault: &RequestFailure,
 ) -> bool {

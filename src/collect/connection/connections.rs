@@ -16,11 +16,17 @@ use crate::collect::health::liveness::IgnoredControl;
 use crate::collect::reference_data::markets::Markets;
 use crate::collect::settings::span;
 use crate::collect::venue_tasks::{VenueTasks, is_set};
-use crate::feeds::Line;
+use crate::feeds::ConnectionPlan;
 use crate::model::{Millis, TimeRange};
 
 /// The open feed groups by name: their line, and a command channel for each connection.
-type Groups = HashMap<String, (Line, Vec<mpsc::UnboundedSender<ConnectionCommand>>)>;
+type Groups = HashMap<
+    String,
+    (
+        ConnectionPlan,
+        Vec<mpsc::UnboundedSender<ConnectionCommand>>,
+    ),
+>;
 
 impl VenueTasks {
     /// Keeps the connections open that the markets ask for, and records that collection goes on.
@@ -61,7 +67,11 @@ impl VenueTasks {
                 if self.context.is_complete(&markets) {
                     if let Some(before) = self.take_cached_markets() {
                         let lines = self.context.venue.lines(&self.context.wanted_of(&before));
-                        let topics = lines.iter().flat_map(Line::topics).cloned().collect();
+                        let topics = lines
+                            .iter()
+                            .flat_map(ConnectionPlan::topics)
+                            .cloned()
+                            .collect();
                         self.record_new_topics(before.known_until(), &plan, &topics);
                     }
                     to_store = Some(Arc::clone(&markets));
@@ -109,8 +119,13 @@ impl VenueTasks {
     }
 
     /// Records a gap for new topics since the markets were read before, and queues its backfill.
-    fn record_new_topics(&self, since: Option<Millis>, plan: &[Line], known: &HashSet<String>) {
-        let new = plan.iter().flat_map(Line::topics).cloned();
+    fn record_new_topics(
+        &self,
+        since: Option<Millis>,
+        plan: &[ConnectionPlan],
+        known: &HashSet<String>,
+    ) {
+        let new = plan.iter().flat_map(ConnectionPlan::topics).cloned();
         let new = new.filter(|topic| !known.contains(topic));
         let Some(since) = since else { return };
         let reason = "listed since the markets were read before";
@@ -119,7 +134,7 @@ impl VenueTasks {
             .collect();
         if !new.is_empty() {
             let now = self.context.clock.now();
-            let asked = plan.iter().flat_map(Line::topics).count();
+            let asked = plan.iter().flat_map(ConnectionPlan::topics).count();
             self.intake.coverage.topic_gaps_among(&new, asked, now);
             self.intake
                 .coverage
@@ -152,7 +167,7 @@ impl VenueTasks {
     /// Opens a feed group, or changes the topics of an open one.
     fn plan(
         &self,
-        line: Line,
+        line: ConnectionPlan,
         since: Option<Millis>,
         groups: &mut Groups,
         tasks: &mut JoinSet<()>,

@@ -12,7 +12,7 @@ use url::Url;
 
 use crate::collect::health::cooldown::{ban_length, cooldown_length, header_length, is_refusal};
 use crate::collect::venue_context::VenueContext;
-use crate::feeds::Line;
+use crate::feeds::ConnectionPlan;
 use crate::net::{Connector, Stream, date};
 
 pub(crate) type Socket = WebSocketStream<Box<dyn Stream>>;
@@ -21,7 +21,7 @@ pub(crate) type Socket = WebSocketStream<Box<dyn Stream>>;
 pub(crate) async fn open(
     context: &VenueContext,
     connector: &Connector,
-    line: &Line,
+    line: &ConnectionPlan,
 ) -> Result<Socket, String> {
     let address = context
         .settings

@@ -21,7 +21,7 @@ use crate::collect::connection::state_machine::{Loss, StopSignal};
 use crate::collect::intake::intake::Intake;
 use crate::collect::lock::locked;
 use crate::collect::settings::{span, span_or};
-use crate::feeds::Line;
+use crate::feeds::ConnectionPlan;
 use crate::model::{Millis, TimeRange};
 use crate::net::{Backoff, Connector};
 
@@ -31,7 +31,7 @@ pub(crate) enum ConnectionCommand {
     /// Treat the connection as lost, for this reason.
     Restart(String),
     /// Carry other topics from now on.
-    SetLine(Box<Line>),
+    SetLine(Box<ConnectionPlan>),
 }
 
 /// An event of one connection.
@@ -54,7 +54,7 @@ impl SocketTask {
     fn spawn(
         intake: &Arc<Intake>,
         connector: &Connector,
-        line: &Line,
+        line: &ConnectionPlan,
         membership: &Membership,
     ) -> Self {
         let (sender, uncovered) = mpsc::unbounded_channel();
@@ -137,7 +137,7 @@ async fn at(instant: Option<Instant>) {
 pub(crate) async fn run(
     intake: Arc<Intake>,
     connector: Connector,
-    line: Line,
+    line: ConnectionPlan,
     membership: Membership,
     mut commands: mpsc::UnboundedReceiver<ConnectionCommand>,
     events: mpsc::UnboundedSender<ConnectionEvent>,
@@ -185,7 +185,7 @@ fn record(intake: &Intake, gaps: Vec<Outage>) {
 struct Reconnector {
     intake: Arc<Intake>,
     connector: Connector,
-    line: Line,
+    line: ConnectionPlan,
     events: mpsc::UnboundedSender<ConnectionEvent>,
     current: Option<SocketTask>,
     next: Option<SocketTask>,
@@ -208,7 +208,7 @@ impl Reconnector {
     fn new(
         intake: Arc<Intake>,
         connector: Connector,
-        line: Line,
+        line: ConnectionPlan,
         membership: Membership,
         events: mpsc::UnboundedSender<ConnectionEvent>,
     ) -> Self {

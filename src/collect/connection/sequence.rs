@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use tokio::time::Instant;
 
-use crate::feeds::Numbered;
+use crate::feeds::SequenceNumber;
 use crate::model::Millis;
 
 /// Greatest delay of a message, in milliseconds.
@@ -73,11 +73,16 @@ impl Sequences {
     }
 
     /// Takes the numbers of a frame received `at`; returns how many were compared with their predecessor.
-    pub(crate) fn receive(&mut self, mut numbers: Vec<Numbered>, at: Millis, now: Instant) -> u64 {
+    pub(crate) fn receive(
+        &mut self,
+        mut numbers: Vec<SequenceNumber>,
+        at: Millis,
+        now: Instant,
+    ) -> u64 {
         // Numbers of one frame may stand in any order.
         numbers.sort_unstable_by(|a, b| (&a.stream, a.number).cmp(&(&b.stream, b.number)));
         let mut compared = 0;
-        for Numbered {
+        for SequenceNumber {
             stream,
             number,
             begins,
@@ -167,8 +172,8 @@ mod tests {
 
     const LATE: Duration = Duration::from_secs(10);
 
-    fn numbered(stream: &str, numbers: &[u64]) -> Vec<Numbered> {
-        let number = |number: &u64| Numbered::of(stream.to_owned(), *number);
+    fn numbered(stream: &str, numbers: &[u64]) -> Vec<SequenceNumber> {
+        let number = |number: &u64| SequenceNumber::of(stream.to_owned(), *number);
         numbers.iter().map(number).collect()
     }
 
@@ -201,9 +206,9 @@ mod tests {
         let hole = |came: i64, newest: Option<i64>| {
             let mut sequences = Sequences::new(Duration::ZERO);
             let number = |number, at: Option<i64>| {
-                let of = Numbered::of("a".to_owned(), number);
+                let of = SequenceNumber::of("a".to_owned(), number);
                 let at = at.map(Millis);
-                vec![Numbered { at, ..of }]
+                vec![SequenceNumber { at, ..of }]
             };
             sequences.receive(number(1, newest), Millis(came), now);
             sequences.receive(number(3, None), Millis(came + 9), now);
@@ -248,8 +253,8 @@ mod tests {
         let now = Instant::now();
         let mut sequences = Sequences::new(Duration::ZERO);
         let begin = |number| {
-            let begins = Numbered::of("a".to_owned(), number);
-            vec![Numbered {
+            let begins = SequenceNumber::of("a".to_owned(), number);
+            vec![SequenceNumber {
                 begins: true,
                 ..begins
             }]

@@ -25,7 +25,9 @@ use crate::collect::intake::intake::Intake;
 use crate::collect::lock::locked;
 use crate::collect::settings::{span, span_or};
 use crate::collect::subscription::subscriptions::{ControlStatus, RefusalOutcome, Subscriptions};
-use crate::feeds::{Beat, Control, Error, Heard, Line, Sign, text, unzipped};
+use crate::feeds::{
+    ConnectionPlan, Control, Error, FrameKind, LifeSign, PingMessage, text, unzipped,
+};
 use crate::model::Millis;
 use crate::net::{Backoff, Connector};
 
@@ -67,7 +69,7 @@ pub(crate) enum StopSignal {
 pub(crate) async fn run(
     intake: Arc<Intake>,
     connector: Connector,
-    line: Line,
+    line: ConnectionPlan,
     membership: Membership,
     uncovered: mpsc::UnboundedSender<BTreeSet<String>>,
     mut stop: watch::Receiver<StopSignal>,
@@ -103,7 +105,7 @@ async fn stopped(stop: &mut watch::Receiver<StopSignal>) {
 
 struct StateMachine {
     intake: Arc<Intake>,
-    line: Line,
+    line: ConnectionPlan,
     membership: Membership,
     stream: Socket,
     uncovered: mpsc::UnboundedSender<BTreeSet<String>>,
@@ -130,7 +132,7 @@ struct StateMachine {
 impl StateMachine {
     fn new(
         intake: Arc<Intake>,
-        line: Line,
+        line: ConnectionPlan,
         membership: Membership,
         uncovered: mpsc::UnboundedSender<BTreeSet<String>>,
         stream: Socket,
@@ -200,7 +202,12 @@ impl StateMachine {
         if is_wanted {
             let _ = tokio::time::timeout(CLOSE_TIMEOUT, self.ping()).await;
             // A pong alone proves nothing if there is a control stream: it must go on behind the pong.
-            let within = self.intake.context.venue.heartbeat().within(Sign::Control);
+            let within = self
+                .intake
+                .context
+                .venue
+                .heartbeat()
+                .within(LifeSign::Control);
             let is_frequent = within.is_some_and(|within| within <= FREQUENT);
             let deadline = Instant::now() + NEXT_CONTROL;
             while self.liveness.is_watched()
@@ -302,7 +309,7 @@ impl StateMachine {
         let now = Instant::now();
         self.record_losses(Some(now));
         if let Some(missing) = self.heartbeat.check(now)
-            && !(missing.sign == Sign::Control && self.is_control_ignored())
+            && !(missing.sign == LifeSign::Control && self.is_control_ignored())
         {
             // Other signs may have arrived since; they prove nothing in place of this one.
             let since = i64::try_from(missing.since.as_millis()).unwrap_or(i64::MAX);
@@ -380,9 +387,9 @@ impl StateMachine {
             .pings
             .send(self.intake.context.clock.now(), Instant::now());
         let message = match self.intake.context.venue.heartbeat().beat {
-            Beat::Protocol => Message::Ping(number.to_be_bytes().to_vec().into()),
-            Beat::Text(text) => Message::text(text),
-            Beat::Stamped(before, behind) => {
+            PingMessage::Protocol => Message::Ping(number.to_be_bytes().to_vec().into()),
+            PingMessage::Text(text) => Message::text(text),
+            PingMessage::Stamped(before, behind) => {
                 let seconds = self.intake.context.clock.now().0 / 1000;
                 Message::text(format!("{before}{seconds}{behind}"))
             }
@@ -420,14 +427,14 @@ impl StateMachine {
                 }
             }
             Message::Pong(token) => {
-                self.heartbeat.on_sign(Sign::Pong, Instant::now());
+                self.heartbeat.on_sign(LifeSign::Pong, Instant::now());
                 let number = token.as_ref().try_into().map(u64::from_be_bytes);
                 self.on_pong(number.ok());
                 Ok(())
             }
             // The library answers with the next read.
             Message::Ping(_) => {
-                self.heartbeat.on_sign(Sign::Ping, Instant::now());
+                self.heartbeat.on_sign(LifeSign::Ping, Instant::now());
                 Ok(())
             }
             Message::Close(frame) => Err(match frame {
@@ -489,7 +496,7 @@ impl StateMachine {
             if !told.is_past {
                 // Some exchanges send heartbeats only while there are no events.
                 if self.line.control == Control::ByItself {
-                    self.heartbeat.on_sign(Sign::Control, Instant::now());
+                    self.heartbeat.on_sign(LifeSign::Control, Instant::now());
                 }
                 self.on_traffic();
             }
@@ -498,18 +505,18 @@ impl StateMachine {
             self.prove(last);
         }
         match heard {
-            Heard::Ping(answer) => {
-                self.heartbeat.on_sign(Sign::Ping, Instant::now());
+            FrameKind::Ping(answer) => {
+                self.heartbeat.on_sign(LifeSign::Ping, Instant::now());
                 if let Some(at) = self.liveness.on_answer(ping_time(&answer)) {
                     self.prove(at);
                 }
                 return self.send(Message::text(answer)).await;
             }
-            Heard::Pong => {
-                self.heartbeat.on_sign(Sign::Pong, Instant::now());
+            FrameKind::Pong => {
+                self.heartbeat.on_sign(LifeSign::Pong, Instant::now());
                 self.on_pong(None);
             }
-            Heard::Control => {
+            FrameKind::Control => {
                 // Control messages may arrive several times a second, so the board only learns of changes.
                 if !self.liveness.is_watched() && self.line.control != Control::None {
                     self.liveness.restore();
@@ -520,11 +527,11 @@ impl StateMachine {
                 {
                     self.membership.ignored_control.reset();
                 }
-                self.heartbeat.on_sign(Sign::Control, Instant::now());
+                self.heartbeat.on_sign(LifeSign::Control, Instant::now());
                 self.on_traffic();
             }
-            Heard::Data | Heard::Other => {}
-            Heard::Ack { topics } => {
+            FrameKind::Data | FrameKind::Other => {}
+            FrameKind::Ack { topics } => {
                 if self.subscriptions.acknowledge(&topics) {
                     self.on_answer();
                 }
@@ -532,8 +539,8 @@ impl StateMachine {
                     self.membership.ignored_control.reset();
                 }
             }
-            Heard::Refused { topics, message } => self.on_refusal(&topics, &message)?,
-            Heard::Notice(notice) => {
+            FrameKind::Refused { topics, message } => self.on_refusal(&topics, &message)?,
+            FrameKind::Notice(notice) => {
                 return Err(format!("the exchange will close the connection: {notice}"));
             }
         }
@@ -628,7 +635,8 @@ impl StateMachine {
         self.intake
             .coverage
             .no_heartbeat(&self.line.name, topic, why);
-        self.heartbeat.stop_expecting(Sign::Control, Instant::now());
+        self.heartbeat
+            .stop_expecting(LifeSign::Control, Instant::now());
         if let Some(sent) = self.liveness.drop_control() {
             self.prove(sent);
         }

@@ -8,7 +8,7 @@ use std::time::Duration;
 use tokio::time::Instant;
 
 use crate::collect::settings::{Pace, span, span_or};
-use crate::feeds::{Heartbeat, Sign};
+use crate::feeds::{Heartbeat, LifeSign};
 
 /// Checks within the shortest allowed silence. A late check shows how long the process was suspended.
 const CHECKS: u32 = 4;
@@ -19,7 +19,7 @@ const USUAL: Duration = Duration::from_secs(15);
 /// A sign of life that is overdue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct MissedSign {
-    pub(crate) sign: Sign,
+    pub(crate) sign: LifeSign,
     /// The allowed time between two of these signs.
     pub(crate) within: Duration,
     /// How long ago the last one arrived, suspensions included.
@@ -29,7 +29,7 @@ pub(crate) struct MissedSign {
 /// The timer of one kind of sign.
 #[derive(Clone, Copy, Debug)]
 struct SignTimer {
-    sign: Sign,
+    sign: LifeSign,
     within: Duration,
     last: Instant,
     is_expected: bool,
@@ -58,16 +58,16 @@ impl HeartbeatMonitor {
         let timers = heartbeat.signs.iter().map(|&(sign, within)| SignTimer {
             sign,
             within: match sign {
-                Sign::Pong if pace.ping > 0.0 => span(pace.ping) * 2,
-                Sign::Ping => span_or(pace.control, within),
+                LifeSign::Pong if pace.ping > 0.0 => span(pace.ping) * 2,
+                LifeSign::Ping => span_or(pace.control, within),
                 // A slower stream may be silent for longer.
-                Sign::Control if pace.control > 0.0 => {
+                LifeSign::Control if pace.control > 0.0 => {
                     span(pace.control).mul_f64(within.div_duration_f64(USUAL))
                 }
-                Sign::Pong | Sign::Control => within,
+                LifeSign::Pong | LifeSign::Control => within,
             },
             last: now,
-            is_expected: is_controlled || sign != Sign::Control,
+            is_expected: is_controlled || sign != LifeSign::Control,
             suspended: Duration::ZERO,
         });
         let mut monitor = Self {
@@ -85,14 +85,14 @@ impl HeartbeatMonitor {
     }
 
     /// A sign arrived.
-    pub(crate) fn on_sign(&mut self, sign: Sign, now: Instant) {
+    pub(crate) fn on_sign(&mut self, sign: LifeSign, now: Instant) {
         for timer in self.timers.iter_mut().filter(|one| one.sign == sign) {
             (timer.last, timer.suspended, timer.is_expected) = (now, self.suspended, true);
         }
     }
 
     /// Stops expecting signs of a kind, until one arrives.
-    pub(crate) fn stop_expecting(&mut self, sign: Sign, now: Instant) {
+    pub(crate) fn stop_expecting(&mut self, sign: LifeSign, now: Instant) {
         for timer in self.timers.iter_mut().filter(|one| one.sign == sign) {
             timer.is_expected = false;
         }
@@ -152,18 +152,18 @@ impl HeartbeatMonitor {
 #[expect(clippy::unwrap_used, reason = "tests")]
 mod tests {
     use crate::collect::health::heartbeat::*;
-    use crate::feeds::Beat;
+    use crate::feeds::PingMessage;
 
     const HEARTBEAT: Heartbeat = Heartbeat {
-        beat: Beat::Protocol,
+        beat: PingMessage::Protocol,
         every: Duration::from_secs(20),
         signs: &[
-            (Sign::Pong, Duration::from_secs(40)),
-            (Sign::Control, Duration::from_secs(16)),
+            (LifeSign::Pong, Duration::from_secs(40)),
+            (LifeSign::Control, Duration::from_secs(16)),
         ],
     };
 
-    const MINUTELY: &[(Sign, Duration)] = &[(Sign::Control, Duration::from_secs(90))];
+    const MINUTELY: &[(LifeSign, Duration)] = &[(LifeSign::Control, Duration::from_secs(90))];
 
     fn seconds(seconds: f64) -> Duration {
         Duration::from_secs_f64(seconds)
@@ -190,10 +190,10 @@ mod tests {
     fn a_missing_sign_is_detected_at_once() {
         let start = Instant::now();
         let mut monitor = monitor(start);
-        monitor.on_sign(Sign::Control, start + seconds(10.0));
+        monitor.on_sign(LifeSign::Control, start + seconds(10.0));
         let (missing, at) = wait(&mut monitor, start + seconds(1000.0)).unwrap();
         assert_eq!(at, start + seconds(26.0));
-        assert_eq!(missing.sign, Sign::Control);
+        assert_eq!(missing.sign, LifeSign::Control);
         assert_eq!(missing.within, seconds(16.0));
         assert_eq!(missing.since, seconds(16.0));
     }
@@ -205,8 +205,8 @@ mod tests {
         for turn in 1..100 {
             let now = start + seconds(15.0) * turn;
             assert_eq!(wait(&mut monitor, now), None);
-            monitor.on_sign(Sign::Control, now);
-            monitor.on_sign(Sign::Pong, now);
+            monitor.on_sign(LifeSign::Control, now);
+            monitor.on_sign(LifeSign::Pong, now);
         }
     }
 
@@ -220,11 +220,14 @@ mod tests {
         let back = stopped + seconds(600.0);
         assert_eq!(monitor.check(back), None);
         // The unread frames are processed now.
-        monitor.on_sign(Sign::Control, back + seconds(0.1));
+        monitor.on_sign(LifeSign::Control, back + seconds(0.1));
         assert_eq!(wait(&mut monitor, back + seconds(16.0)), None);
         // Without another sign the usual time applies.
         let (missing, at) = wait(&mut monitor, back + seconds(100.0)).unwrap();
-        assert_eq!((missing.sign, at), (Sign::Control, back + seconds(16.1)));
+        assert_eq!(
+            (missing.sign, at),
+            (LifeSign::Control, back + seconds(16.1))
+        );
     }
 
     #[test]
@@ -232,10 +235,13 @@ mod tests {
         let start = Instant::now();
         let mut monitor = monitor(start);
         let back = start + seconds(600.0);
-        monitor.on_sign(Sign::Control, back);
+        monitor.on_sign(LifeSign::Control, back);
         assert_eq!(monitor.check(back + seconds(0.1)), None);
         let (missing, at) = wait(&mut monitor, back + seconds(100.0)).unwrap();
-        assert_eq!((missing.sign, at), (Sign::Control, back + seconds(16.0)));
+        assert_eq!(
+            (missing.sign, at),
+            (LifeSign::Control, back + seconds(16.0))
+        );
     }
 
     #[test]
@@ -245,7 +251,7 @@ mod tests {
         let back = start + seconds(600.0);
         assert_eq!(monitor.check(back), None);
         let (missing, at) = wait(&mut monitor, back + seconds(100.0)).unwrap();
-        assert_eq!(missing.sign, Sign::Control);
+        assert_eq!(missing.sign, LifeSign::Control);
         // The sign has its whole time again; the silence includes the suspension.
         assert_eq!(at, back + seconds(16.0));
         assert_eq!(missing.since, seconds(616.0));
@@ -277,20 +283,23 @@ mod tests {
         };
         let mut monitor = HeartbeatMonitor::new(&HEARTBEAT, &pace, start, true);
         let (missing, at) = wait(&mut monitor, start + seconds(10.0)).unwrap();
-        assert_eq!((missing.sign, at), (Sign::Pong, start + seconds(0.6)));
+        assert_eq!((missing.sign, at), (LifeSign::Pong, start + seconds(0.6)));
     }
 
     #[test]
     fn a_sign_that_is_not_expected_is_not_missed_until_it_arrives() {
         let start = Instant::now();
         let mut monitor = monitor(start);
-        monitor.stop_expecting(Sign::Control, start);
+        monitor.stop_expecting(LifeSign::Control, start);
         let (missing, at) = wait(&mut monitor, start + seconds(100.0)).unwrap();
-        assert_eq!((missing.sign, at), (Sign::Pong, start + seconds(40.0)));
-        monitor.on_sign(Sign::Pong, start + seconds(40.0));
-        monitor.on_sign(Sign::Control, start + seconds(40.0));
+        assert_eq!((missing.sign, at), (LifeSign::Pong, start + seconds(40.0)));
+        monitor.on_sign(LifeSign::Pong, start + seconds(40.0));
+        monitor.on_sign(LifeSign::Control, start + seconds(40.0));
         let (missing, at) = wait(&mut monitor, start + seconds(100.0)).unwrap();
-        assert_eq!((missing.sign, at), (Sign::Control, start + seconds(56.0)));
+        assert_eq!(
+            (missing.sign, at),
+            (LifeSign::Control, start + seconds(56.0))
+        );
     }
 
     #[test]

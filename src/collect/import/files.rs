@@ -7,12 +7,12 @@ use std::path::{Path, PathBuf};
 use flate2::read::MultiGzDecoder;
 use zip::ZipArchive;
 
-use crate::feeds::dumps::Name;
+use crate::feeds::dumps::FileName;
 
 /// One file, or one member of one.
 #[derive(Clone, Debug)]
 pub(crate) struct Source {
-    pub(crate) name: Name,
+    pub(crate) name: FileName,
     path: PathBuf,
     kind: Kind,
 }
@@ -59,7 +59,7 @@ pub(crate) fn sources(path: &Path) -> Result<Vec<Source>, Unopened> {
     }
     let shown = path.to_string_lossy();
     let one = |kind| Source {
-        name: Name::new(&shown, None),
+        name: FileName::new(&shown, None),
         path: path.to_owned(),
         kind,
     };
@@ -79,7 +79,7 @@ pub(crate) fn sources(path: &Path) -> Result<Vec<Source>, Unopened> {
         let member = member.map_err(|why| unopened(path, &why))?;
         if !member.ends_with('/') {
             members.push(Source {
-                name: Name::new(&shown, Some(&member)),
+                name: FileName::new(&shown, Some(&member)),
                 path: path.to_owned(),
                 kind: Kind::Zip(place),
             });

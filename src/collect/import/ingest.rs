@@ -17,7 +17,7 @@ use crate::collect::import::files::{Source, Unopened, sources};
 use crate::collect::import::in_usd::{InUsd, ToCoins};
 use crate::collect::import::refused::{Refused, refuse};
 use crate::collect::import::validation::{latest, of_the_future};
-use crate::feeds::dumps::{Format, Row, RowBar, RowOrder, RowReading, Rows, Unclear};
+use crate::feeds::dumps::{DumpReader, DumpRow, Format, RowBar, RowOrder, RowReading, UnclearFile};
 use crate::model::{Millis, Vocabulary, sort_small};
 
 /// Rows that are gathered before they are kept.
@@ -62,7 +62,7 @@ pub struct Contract {
 pub enum IngestError {
     /// It is not clear what a file is, or something it does not say was not given.
     #[error(transparent)]
-    Unclear(#[from] Unclear),
+    UnclearFile(#[from] UnclearFile),
     /// A file cannot be opened.
     #[error(transparent)]
     Unopened(#[from] Unopened),
@@ -156,8 +156,8 @@ pub(crate) fn reason(unfit: &Unfit) -> String {
 ///
 /// # Errors
 ///
-/// [`IngestError::Exchange`], [`IngestError::Unclear`] and [`IngestError::Unopened`] before anything is written, and
-/// [`IngestError::Unclear`] of a file of open interest in USD that is none; [`IngestError::Archive`] where another writes to
+/// [`IngestError::Exchange`], [`IngestError::UnclearFile`] and [`IngestError::Unopened`] before anything is written, and
+/// [`IngestError::UnclearFile`] of a file of open interest in USD that is none; [`IngestError::Archive`] where another writes to
 /// the archive or it cannot be written.
 pub fn ingest(
     path: &Path,
@@ -186,7 +186,8 @@ pub fn ingest(
                 });
             }
             let format = source.with(|bytes| {
-                Rows::open(&source.name, files.format, exchange, bytes).map(|rows| rows.format())
+                DumpReader::open(&source.name, files.format, exchange, bytes)
+                    .map(|rows| rows.format())
             })??;
             part.left += 1;
             found.push((source, format, number));
@@ -215,7 +216,7 @@ pub fn ingest(
         }
         intake.names.push((shown, *part));
         let went_on = source.with(|bytes| {
-            let rows = Rows::open(&source.name, Some(*format), exchange, bytes)?;
+            let rows = DumpReader::open(&source.name, Some(*format), exchange, bytes)?;
             intake.file(rows, || source.ends_within_a_line())
         })??;
         if !went_on {
@@ -297,7 +298,7 @@ impl<'a> Intake<'a> {
     /// Reads a file; gives whether it came to the end.
     fn file(
         &mut self,
-        mut rows: Rows<'_>,
+        mut rows: DumpReader<'_>,
         ends_within_a_line: impl FnOnce() -> bool,
     ) -> Result<bool, IngestError> {
         let file = self.names.len().saturating_sub(1);
@@ -321,7 +322,7 @@ impl<'a> Intake<'a> {
             };
             match (unfit, read) {
                 (Some((reason, shown)), _) => self.refuse(&reason, &shown, place),
-                (None, Ok(Some(Row::Order(row)))) => {
+                (None, Ok(Some(DumpRow::Order(row)))) => {
                     stretch(
                         &mut stretches,
                         &row.order.exchange,
@@ -331,20 +332,20 @@ impl<'a> Intake<'a> {
                     self.rows.orders.push(order(row));
                     self.places.orders.push(place);
                 }
-                (None, Ok(Some(Row::Bar(row)))) => {
+                (None, Ok(Some(DumpRow::Bar(row)))) => {
                     if self.is_of_one("bars", (&row.exchange, &row.coin, &row.contract), place) {
                         self.rows.bars.push(bar(row));
                         self.places.bars.push(place);
                     }
                 }
-                (None, Ok(Some(Row::Reading(row)))) => {
+                (None, Ok(Some(DumpRow::Reading(row)))) => {
                     let of = (&*row.exchange, &*row.coin, &*row.contract);
                     if self.is_of_one("open_interest", of, place) {
                         self.rows.open_interest.push(reading(row));
                         self.places.open_interest.push(place);
                     }
                 }
-                (None, Ok(Some(Row::ReadingInUsd(row)))) => {
+                (None, Ok(Some(DumpRow::ReadingInUsd(row)))) => {
                     let of = (&*row.exchange, &*row.coin, &*row.contract);
                     if self.is_of_one("open_interest", of, place) {
                         self.in_usd.add(row, place);
@@ -415,7 +416,7 @@ impl<'a> Intake<'a> {
         let unclear = |names: &[(String, usize)], file: usize, message| {
             let name = names.get(file).map(|(name, _)| name.clone());
             let file = name.unwrap_or_default();
-            Unclear { file, message }
+            UnclearFile { file, message }
         };
         let brought = self
             .in_usd
@@ -599,11 +600,11 @@ impl<'a> Intake<'a> {
 }
 
 /// Of which table a row is, whose, and when it tells: a bar when it closes.
-fn of_what(row: &Row) -> (&'static str, &str, Millis) {
+fn of_what(row: &DumpRow) -> (&'static str, &str, Millis) {
     match row {
-        Row::Order(row) => ("orders", &row.order.exchange, row.order.timestamp),
-        Row::Bar(row) => ("bars", &row.exchange, row.timestamp.on(row.interval)),
-        Row::Reading(row) | Row::ReadingInUsd(row) => {
+        DumpRow::Order(row) => ("orders", &row.order.exchange, row.order.timestamp),
+        DumpRow::Bar(row) => ("bars", &row.exchange, row.timestamp.on(row.interval)),
+        DumpRow::Reading(row) | DumpRow::ReadingInUsd(row) => {
             ("open_interest", &row.exchange, row.timestamp)
         }
     }

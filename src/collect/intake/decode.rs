@@ -6,13 +6,16 @@ use crate::collect::intake::dedupe_keys::EventOrigin;
 use crate::collect::intake::pending_rows::PendingRow;
 use crate::collect::reference_data::markets::Markets;
 use crate::collect::venue_context::VenueContext;
-use crate::feeds::{Announced, Ask, Asked, Error, Event, Frame, Heard, Keyed, Numbered};
+use crate::feeds::{
+    Error, Event, Frame, FrameKind, KeyAmbiguity, PositionAnnouncement, RestRequest,
+    SentSubscriptions, SequenceNumber,
+};
 use crate::model::Millis;
 
 /// A decoded frame of a connection.
 pub(crate) struct DecodedFrame {
     /// Sequence numbers of the frame.
-    pub(crate) numbers: Vec<Numbered>,
+    pub(crate) numbers: Vec<SequenceNumber>,
     pub(crate) content: Result<FrameContent, Error>,
 }
 
@@ -20,10 +23,10 @@ pub(crate) struct DecodedFrame {
 pub(crate) struct FrameContent {
     pub(crate) events: Vec<Event>,
     /// Announcements of position liquidations.
-    pub(crate) announced: Vec<Announced>,
+    pub(crate) announced: Vec<PositionAnnouncement>,
     pub(crate) origin: EventOrigin,
     /// What the frame means for the connection.
-    pub(crate) control: Result<Heard, Error>,
+    pub(crate) control: Result<FrameKind, Error>,
     /// Rows that could not be decoded.
     pub(crate) faults: Vec<Error>,
 }
@@ -32,9 +35,9 @@ pub(crate) struct FrameContent {
 pub(crate) struct DecodedBody {
     pub(crate) events: Vec<Event>,
     /// Announcements of position liquidations.
-    pub(crate) announced: Vec<Announced>,
+    pub(crate) announced: Vec<PositionAnnouncement>,
     /// The requests that continue this one.
-    pub(crate) rest: Result<Vec<Ask>, Error>,
+    pub(crate) rest: Result<Vec<RestRequest>, Error>,
     /// Rows that could not be decoded.
     pub(crate) faults: Vec<Error>,
 }
@@ -43,7 +46,7 @@ pub(crate) struct DecodedBody {
 pub(crate) fn decode_frame(
     context: &VenueContext,
     text: &str,
-    asked: &Asked,
+    asked: &SentSubscriptions,
     all_taken: bool,
     now: Millis,
 ) -> DecodedFrame {
@@ -58,12 +61,12 @@ pub(crate) fn decode_frame(
         // Some exchanges acknowledge with a frame that carries data.
         let control = if events.is_empty() || !all_taken {
             match venue.answer(&frame) {
-                Ok(Some(answer)) => Ok(Heard::Ping(answer)),
+                Ok(Some(answer)) => Ok(FrameKind::Ping(answer)),
                 Ok(None) => venue.control(&frame, asked),
                 Err(fault) => Err(fault),
             }
         } else {
-            Ok(Heard::Data)
+            Ok(FrameKind::Data)
         };
         let origin = if !events.is_empty() && venue.recalls(&frame) {
             EventOrigin::Past
@@ -84,7 +87,7 @@ pub(crate) fn decode_frame(
 /// Decodes the reply to a request.
 pub(crate) fn decode_body(
     context: &VenueContext,
-    ask: &Ask,
+    ask: &RestRequest,
     body: &str,
     now: Millis,
 ) -> Result<DecodedBody, Error> {
@@ -116,9 +119,9 @@ pub(crate) fn decode_again(
     venue.decode(&frame.keeping(&faults)).unwrap_or_default()
 }
 
-fn announced(context: &VenueContext, frame: &Frame<'_>) -> Vec<Announced> {
+fn announced(context: &VenueContext, frame: &Frame<'_>) -> Vec<PositionAnnouncement> {
     match context.venue.keyed() {
-        Keyed::Whole => Vec::new(),
-        Keyed::BySecond | Keyed::ByAmount => context.venue.announced(frame),
+        KeyAmbiguity::Whole => Vec::new(),
+        KeyAmbiguity::BySecond | KeyAmbiguity::ByAmount => context.venue.announced(frame),
     }
 }

@@ -6,7 +6,7 @@ use crate::collect::intake::dedupe_keys::{DedupeKeys, EventOrigin};
 use crate::collect::intake::recent_keys::RecentKeys;
 use crate::collect::lock::locked;
 use crate::collect::settings::{Settings, millis};
-use crate::feeds::{Announced, Event, Keyed};
+use crate::feeds::{Event, KeyAmbiguity, PositionAnnouncement};
 use crate::model::Millis;
 
 /// Whether an event is a duplicate.
@@ -20,7 +20,7 @@ pub(crate) enum Novelty {
 
 /// Assigns dedupe keys to events and finds duplicates among them, over all connections and requests of one exchange.
 pub(crate) struct Deduplicator {
-    keyed: Keyed,
+    keyed: KeyAmbiguity,
     state: Mutex<State>,
 }
 
@@ -30,7 +30,7 @@ struct State {
 }
 
 impl Deduplicator {
-    pub(crate) fn new(keyed: Keyed, settings: &Settings) -> Self {
+    pub(crate) fn new(keyed: KeyAmbiguity, settings: &Settings) -> Self {
         let memory = millis(settings.pace.dedupe);
         Self {
             keyed,
@@ -45,11 +45,11 @@ impl Deduplicator {
     pub(crate) fn assign(
         &self,
         events: &mut [Event],
-        announced: Vec<Announced>,
+        announced: Vec<PositionAnnouncement>,
         origin: EventOrigin,
         now: Millis,
     ) {
-        if self.keyed == Keyed::Whole {
+        if self.keyed == KeyAmbiguity::Whole {
             return;
         }
         let mut state = locked(&self.state);

@@ -7,7 +7,7 @@ use std::collections::{HashMap, HashSet, VecDeque};
 
 use rust_decimal::Decimal;
 
-use crate::feeds::{Announced, Event, Keyed};
+use crate::feeds::{Event, KeyAmbiguity, PositionAnnouncement};
 use crate::model::Millis;
 
 /// Whether an event is live or past.
@@ -61,14 +61,14 @@ impl DedupeKeys {
     /// Assigns final keys to the events of one frame or body.
     pub(crate) fn assign(
         &mut self,
-        keyed: Keyed,
+        keyed: KeyAmbiguity,
         events: &mut [Event],
         origin: EventOrigin,
         now: Millis,
     ) {
         match (keyed, origin) {
-            (Keyed::Whole, _) | (Keyed::BySecond, EventOrigin::Past) => {}
-            (Keyed::BySecond, EventOrigin::Live) => {
+            (KeyAmbiguity::Whole, _) | (KeyAmbiguity::BySecond, EventOrigin::Past) => {}
+            (KeyAmbiguity::BySecond, EventOrigin::Live) => {
                 self.forget(now);
                 let mut equal: HashMap<(String, Option<Millis>), u32> = HashMap::new();
                 for event in events {
@@ -90,7 +90,7 @@ impl DedupeKeys {
                     event.dedupe_key = numbered(&second, place + 1);
                 }
             }
-            (Keyed::ByAmount, _) => {
+            (KeyAmbiguity::ByAmount, _) => {
                 // The exchange answers newest first.
                 events.sort_by_key(|event| event.timestamp);
                 let mut equal: HashMap<String, usize> = HashMap::new();
@@ -106,9 +106,9 @@ impl DedupeKeys {
     }
 
     /// Learns announced liquidations of positions, with their amounts.
-    pub(crate) fn announce(&mut self, announced: Vec<Announced>, now: Millis) {
+    pub(crate) fn announce(&mut self, announced: Vec<PositionAnnouncement>, now: Millis) {
         self.forget(now);
-        for Announced { key, at, amount } in announced {
+        for PositionAnnouncement { key, at, amount } in announced {
             let name = key;
             if !self.positions.contains_key(&name) {
                 self.order.push_back((now, name.clone()));
@@ -123,8 +123,8 @@ impl DedupeKeys {
     }
 
     /// Why an event exceeds the amount announced for its position, if it does.
-    pub(crate) fn excess(&mut self, keyed: Keyed, event: &Event) -> Option<String> {
-        if keyed != Keyed::ByAmount {
+    pub(crate) fn excess(&mut self, keyed: KeyAmbiguity, event: &Event) -> Option<String> {
+        if keyed != KeyAmbiguity::ByAmount {
             return None;
         }
         let (_, qty, _) = of_amount(event);
@@ -189,7 +189,7 @@ mod tests {
 
     fn assigned(
         keys: &mut DedupeKeys,
-        keyed: Keyed,
+        keyed: KeyAmbiguity,
         origin: EventOrigin,
         mut events: Vec<Event>,
     ) -> Vec<String> {
@@ -204,7 +204,7 @@ mod tests {
             let events = rows.iter().map(|(key, at)| event(key, *at, 1, 1));
             assigned(
                 &mut keys,
-                Keyed::BySecond,
+                KeyAmbiguity::BySecond,
                 EventOrigin::Live,
                 events.collect(),
             )
@@ -220,7 +220,7 @@ mod tests {
         let twice = socket(&[(key, 5950), (numbered, 5950)]);
         assert_eq!(twice, ["gate|X|5|-1|9|3", "gate|X|5|-1|9|4"]);
         let body = vec![event(key, 5000, 1, 1), event(numbered, 5000, 1, 1)];
-        let by_rest = assigned(&mut keys, Keyed::BySecond, EventOrigin::Past, body);
+        let by_rest = assigned(&mut keys, KeyAmbiguity::BySecond, EventOrigin::Past, body);
         assert_eq!(by_rest, [key, numbered]);
     }
 
@@ -229,7 +229,7 @@ mod tests {
         let mut keys = DedupeKeys::default();
         let (first, second) = ("bitfinex|7|5|1|1", "bitfinex|7|5|1|1|2");
         let mut of =
-            |rows: Vec<Event>| assigned(&mut keys, Keyed::ByAmount, EventOrigin::Live, rows);
+            |rows: Vec<Event>| assigned(&mut keys, KeyAmbiguity::ByAmount, EventOrigin::Live, rows);
         let there = of(vec![event(first, 5, 10, 3), event(second, 5, 20, 4)]);
         assert_eq!(there, ["bitfinex|7|5|1|1|10|3", "bitfinex|7|5|1|1|20|4"]);
         let mut back = of(vec![event(first, 5, 20, 4), event(second, 5, 10, 3)]);
@@ -243,16 +243,21 @@ mod tests {
     fn a_match_that_exceeds_its_position_is_an_excess() {
         let mut keys = DedupeKeys::default();
         let mut excess = |announced: &[(&str, i64)], key: &str, at: i64, qty: i64| {
-            let announced = announced.iter().map(|(name, amount)| Announced {
+            let announced = announced.iter().map(|(name, amount)| PositionAnnouncement {
                 key: (*name).to_owned(),
                 at: Millis(at),
                 amount: Decimal::from(*amount),
             });
             keys.announce(announced.collect(), Millis(at));
             let mut events = [event(key, at, qty, 1)];
-            keys.assign(Keyed::ByAmount, &mut events, EventOrigin::Live, Millis(at));
+            keys.assign(
+                KeyAmbiguity::ByAmount,
+                &mut events,
+                EventOrigin::Live,
+                Millis(at),
+            );
             let [event] = events;
-            keys.excess(Keyed::ByAmount, &event)
+            keys.excess(KeyAmbiguity::ByAmount, &event)
         };
         let position = [("bitfinex|7", 100)];
         assert_eq!(excess(&position, "bitfinex|7|1|1|0", 1, 60), None);

@@ -23,7 +23,7 @@ use crate::collect::quality::unchecked_orders::{UncheckedOrder, count_new};
 use crate::collect::quarantine::rejections::Rejections;
 use crate::collect::settings::millis;
 use crate::collect::venue_context::VenueContext;
-use crate::feeds::{Ask, Asked, Error, Event, Heard, Keyed};
+use crate::feeds::{Error, Event, FrameKind, KeyAmbiguity, RestRequest, SentSubscriptions};
 use crate::model::{GapState, Millis, TimeRange};
 
 /// Decodes, deduplicates, checks and delivers what one exchange sends.
@@ -56,7 +56,7 @@ pub(crate) struct FrameReport {
 #[derive(Debug)]
 pub(crate) struct BodyReport {
     /// The requests that continue this one.
-    pub(crate) rest: Result<Vec<Ask>, Error>,
+    pub(crate) rest: Result<Vec<RestRequest>, Error>,
     /// Resolves once the rows are durable; absent where none are new.
     pub(crate) receipt: Option<CommitHandle>,
     /// Whether the archive took all rows.
@@ -93,15 +93,15 @@ impl Intake {
     pub(crate) async fn receive_frame(
         &self,
         text: &str,
-        asked: &Asked,
+        asked: &SentSubscriptions,
         all_taken: bool,
         sequences: &mut Sequences,
         membership: &Membership,
         now: Millis,
-    ) -> (Heard, FrameReport) {
+    ) -> (FrameKind, FrameReport) {
         self.context.board.notes().status.last_heard = Some(now);
         if self.context.venue.is_steady(text) {
-            return (Heard::Control, FrameReport::default());
+            return (FrameKind::Control, FrameReport::default());
         }
         // Decoding takes no lock over an await.
         let (heard, mut report, rows) = self.read_frame(text, asked, all_taken, sequences, now);
@@ -116,11 +116,11 @@ impl Intake {
     fn read_frame(
         &self,
         text: &str,
-        asked: &Asked,
+        asked: &SentSubscriptions,
         all_taken: bool,
         sequences: &mut Sequences,
         now: Millis,
-    ) -> (Heard, FrameReport, Vec<CheckedRow>) {
+    ) -> (FrameKind, FrameReport, Vec<CheckedRow>) {
         let decoded = decode_frame(&self.context, text, asked, all_taken, now);
         if !decoded.numbers.is_empty() {
             let compared = sequences.receive(decoded.numbers, now, Instant::now());
@@ -131,7 +131,7 @@ impl Intake {
             Err(fault) => {
                 self.reject(text, &[fault], now);
                 keep_frame(&self.context, text, now);
-                return (Heard::Other, FrameReport::default(), Vec::new());
+                return (FrameKind::Other, FrameReport::default(), Vec::new());
             }
         };
         let report = FrameReport {
@@ -149,7 +149,7 @@ impl Intake {
         self.reject(text, &content.faults, now);
         let heard = content.control.unwrap_or_else(|fault| {
             self.reject(text, &[fault], now);
-            Heard::Other
+            FrameKind::Other
         });
         let announces = !content.announced.is_empty();
         self.dedupe
@@ -173,7 +173,11 @@ impl Intake {
     }
 
     /// Takes the reply to a backfill request. Its rows are delivered even if the next requests cannot be derived from it.
-    pub(crate) async fn receive_body(&self, ask: &Ask, body: &str) -> Result<BodyReport, Error> {
+    pub(crate) async fn receive_body(
+        &self,
+        ask: &RestRequest,
+        body: &str,
+    ) -> Result<BodyReport, Error> {
         let now = self.context.clock.now();
         let decoded = decode_body(&self.context, ask, body, now);
         let mut decoded = decoded.inspect_err(|_| keep_body(&self.context, ask, body, now))?;
@@ -224,7 +228,7 @@ impl Intake {
             };
             self.note_event(event, EventOrigin::Past, now);
             let mut event = event.clone();
-            if self.context.venue.keyed() != Keyed::Whole {
+            if self.context.venue.keyed() != KeyAmbiguity::Whole {
                 event.dedupe_key.clone_from(&row.event.dedupe_key);
             }
             let checked = if self.check.is_quarantined(&event) {

@@ -4,11 +4,11 @@
 
 use crate::archive::{RawLine, RawLineKind};
 use crate::collect::venue_context::VenueContext;
-use crate::feeds::Ask;
+use crate::feeds::RestRequest;
 use crate::model::Millis;
 
 /// The path and query of a request, as they are recorded.
-pub(crate) fn path_and_query(ask: &Ask) -> String {
+pub(crate) fn path_and_query(ask: &RestRequest) -> String {
     let query = ask.query.iter();
     let query: Vec<String> = query
         .map(|(name, value)| format!("{name}={value}"))
@@ -27,7 +27,7 @@ pub(crate) fn keep_frame(context: &VenueContext, text: &str, now: Millis) {
 }
 
 /// Records the body of a reply.
-pub(crate) fn keep_body(context: &VenueContext, ask: &Ask, body: &str, now: Millis) {
+pub(crate) fn keep_body(context: &VenueContext, ask: &RestRequest, body: &str, now: Millis) {
     if context.delivery.raw.is_on() {
         context.delivery.raw.offer(RawLine {
             market: ask.market.clone(),
@@ -44,7 +44,7 @@ pub(crate) fn market_page(
     context: &VenueContext,
     list: usize,
     page: usize,
-    ask: &Ask,
+    ask: &RestRequest,
     body: &str,
 ) -> Option<RawLine> {
     let number = |number: usize| u32::try_from(number).ok();

@@ -9,7 +9,7 @@ use tokio::time::sleep;
 use crate::archive::{Archive, ArchiveError, Batch, Filter, Measurement, MeasurementKind};
 use crate::collect::settings::span;
 use crate::collect::venue_tasks::{RequestFailure, VenueTasks};
-use crate::feeds::{Listing, Total};
+use crate::feeds::{HourlyTotal, Listing};
 use crate::model::Millis;
 
 /// The total of an hour is requested this long after it, so that late events are stored.
@@ -94,7 +94,7 @@ fn compared_markets(tasks: &VenueTasks) -> Vec<Listing> {
     markets.listings.iter().filter(wanted).cloned().collect()
 }
 
-fn read_totals(tasks: &VenueTasks, body: &str) -> Result<Vec<Total>, RequestFailure> {
+fn read_totals(tasks: &VenueTasks, body: &str) -> Result<Vec<HourlyTotal>, RequestFailure> {
     let context = &tasks.context;
     let markets = context.markets.load();
     let frame = context.venue.frame(body, None, &markets.instruments);

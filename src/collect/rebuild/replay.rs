@@ -25,7 +25,7 @@ use crate::collect::rebuild::reference_history::ReferenceHistory;
 use crate::collect::rebuild::report::{ArchiveAccess, RebuildOptions, RebuildReport};
 use crate::collect::reference_data::markets::Markets;
 use crate::collect::settings::{Pace, millis};
-use crate::feeds::{Ask, Event, Instruments, Keyed, Listing, Venue, venue};
+use crate::feeds::{Event, Instruments, KeyAmbiguity, Listing, RestRequest, Venue, venue};
 use crate::model::{Millis, Vocabulary};
 
 /// Rows that a REST reply no longer contains are looked for in this time before its receipt.
@@ -175,7 +175,7 @@ impl VenueReplay {
         let request = line.request.as_deref().unwrap_or_default();
         let requests = self.venue.listing_requests();
         let path = |text: &str| text.split('?').next().map(str::to_owned);
-        let ask: Option<&Ask> = requests
+        let ask: Option<&RestRequest> = requests
             .iter()
             .find(|ask| path_and_query(ask) == request)
             .or_else(|| {
@@ -426,7 +426,7 @@ impl Replay {
             match row.find_in(&events).filter(|event| !event.is_held()) {
                 Some(event) => {
                     let mut event = event.clone();
-                    if one.venue.keyed() != Keyed::Whole {
+                    if one.venue.keyed() != KeyAmbiguity::Whole {
                         event.dedupe_key.clone_from(&row.event.dedupe_key);
                     }
                     self.compare(one, event, row.received_at)?;
@@ -543,7 +543,7 @@ fn decode(one: &mut VenueReplay, line: &RawLine) -> Option<(Vec<Event>, EventOri
         _ => EventOrigin::Past,
     };
     let keyed = one.venue.keyed();
-    if keyed != Keyed::Whole {
+    if keyed != KeyAmbiguity::Whole {
         one.keys.announce(one.venue.announced(&frame), at);
         one.keys.assign(keyed, &mut events, origin, at);
     }

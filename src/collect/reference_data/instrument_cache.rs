@@ -10,7 +10,7 @@ use std::path::Path;
 use serde::{Deserialize, Serialize};
 
 use crate::collect::state_file;
-use crate::feeds::{Ask, Instrument, Listing, Venue};
+use crate::feeds::{Instrument, Listing, RestRequest, Venue};
 use crate::model::{Millis, Vocabulary};
 
 /// Older lists are not used.
@@ -76,7 +76,7 @@ impl StoredMarket {
 }
 
 /// The name of a list among those of its exchange.
-fn name(ask: &Ask) -> String {
+fn name(ask: &RestRequest) -> String {
     let query = ask
         .query
         .iter()

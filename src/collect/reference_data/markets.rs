@@ -6,8 +6,8 @@ use std::collections::{HashMap, HashSet};
 use crate::collect::quality::reference_price::PricePoint;
 use crate::collect::reference_data::instrument_cache::CachedMarkets;
 use crate::feeds::Instruments;
+use crate::feeds::LastPrice;
 use crate::feeds::Listing;
-use crate::feeds::Quoted;
 use crate::model::Millis;
 
 /// How often a list must be reported as empty or missing before its markets count as delisted.
@@ -127,11 +127,11 @@ impl Markets {
     pub(crate) fn with_prices(
         mut self,
         known: &Self,
-        prices: impl IntoIterator<Item = (Millis, Vec<Quoted>)>,
+        prices: impl IntoIterator<Item = (Millis, Vec<LastPrice>)>,
     ) -> Self {
         self.prices.clone_from(&known.prices);
         for (at, quotes) in prices {
-            let read = |quoted: Quoted| {
+            let read = |quoted: LastPrice| {
                 let value = quoted.price;
                 (quoted.native_id, PricePoint { at, value })
             };

@@ -13,7 +13,7 @@ use crate::collect::reference_data::instrument_cache;
 use crate::collect::reference_data::markets::Markets;
 use crate::collect::settings::{millis, span};
 use crate::collect::venue_tasks::{RequestFailure, VenueTasks};
-use crate::feeds::{Ask, Error, Instruments, Listing, Page, Quoted};
+use crate::feeds::{Error, Instruments, LastPrice, Listing, RestPage, RestRequest};
 use crate::model::Millis;
 
 impl VenueTasks {
@@ -187,8 +187,8 @@ impl VenueTasks {
     async fn read_list(
         &self,
         place: usize,
-        ask: Ask,
-    ) -> Result<(Vec<Listing>, Vec<Quoted>, Vec<RawLine>), RequestFailure> {
+        ask: RestRequest,
+    ) -> Result<(Vec<Listing>, Vec<LastPrice>, Vec<RawLine>), RequestFailure> {
         let (mut listings, mut prices) = (Vec::new(), Vec::new());
         let mut pages = Vec::new();
         let mut asks = VecDeque::from([ask]);
@@ -232,13 +232,13 @@ impl VenueTasks {
         }
     }
 
-    fn prices_in(&self, body: &str) -> Result<Vec<Quoted>, Error> {
+    fn prices_in(&self, body: &str) -> Result<Vec<LastPrice>, Error> {
         let none = Instruments::default();
         let venue = self.context.venue;
         venue.read_prices(&venue.frame(body, None, &none))
     }
 
-    fn read_listings(&self, ask: &Ask, body: &str) -> Result<Page<Listing>, Error> {
+    fn read_listings(&self, ask: &RestRequest, body: &str) -> Result<RestPage<Listing>, Error> {
         let faults = RefCell::new(Vec::new());
         let none = Instruments::default();
         let venue = self.context.venue;

@@ -5,14 +5,14 @@
 
 use std::collections::{BTreeSet, VecDeque};
 
-use crate::feeds::{Asked, Control, Line};
+use crate::feeds::{ConnectionPlan, Control, SentSubscriptions};
 
 /// The subscriptions of one connection.
 #[derive(Debug)]
 pub(crate) struct Subscriptions {
     /// Requests that are still to be sent.
     requests: VecDeque<Vec<String>>,
-    asked: Asked,
+    asked: SentSubscriptions,
     /// The number of topics.
     topics: usize,
     /// Topics without an answer.
@@ -47,11 +47,11 @@ pub(crate) enum RefusalOutcome {
 
 impl Subscriptions {
     /// Subscriptions to the topics of a line; no request was sent yet.
-    pub(crate) fn of(line: &Line) -> Self {
+    pub(crate) fn of(line: &ConnectionPlan) -> Self {
         let open: BTreeSet<String> = line.topics().cloned().collect();
         Self {
             requests: line.batches.iter().cloned().collect(),
-            asked: Asked::default(),
+            asked: SentSubscriptions::default(),
             topics: open.len(),
             open,
             refused: BTreeSet::new(),
@@ -104,7 +104,7 @@ impl Subscriptions {
     }
 
     /// The requests that were sent.
-    pub(crate) fn asked(&self) -> &Asked {
+    pub(crate) fn asked(&self) -> &SentSubscriptions {
         &self.asked
     }
 
@@ -203,8 +203,8 @@ mod tests {
     use crate::collect::subscription::subscriptions::*;
     use std::time::Duration;
 
-    fn line(topics: Vec<String>, control: Control) -> Line {
-        Line {
+    fn line(topics: Vec<String>, control: Control) -> ConnectionPlan {
+        ConnectionPlan {
             name: "line".to_owned(),
             host: "socket",
             path: "/".to_owned(),

@@ -11,11 +11,11 @@ use rust_decimal::Decimal;
 use serde::de::Deserialize;
 
 use crate::feeds::decoding::event::{Completeness, Event, PriceKind, product, quotient, stripped};
-use crate::feeds::decoding::json_path::{Place, joined, shown, text_of};
-use crate::feeds::decoding::market_name::Market;
-use crate::feeds::decoding::raw_json::{Cell, Part, Plain, Raw, plain};
+use crate::feeds::decoding::json_path::{JsonPath, joined, shown, text_of};
+use crate::feeds::decoding::market_name::MarketName;
+use crate::feeds::decoding::raw_json::{JsonShape, Member, PlainJson, RawJson, plain};
 use crate::feeds::error::Error;
-use crate::feeds::instruments::{Instrument, Instruments, Kind};
+use crate::feeds::instruments::{Instrument, Instruments, SizeUnit};
 use crate::model::{Millis, Side};
 
 /// The exchange's rules for reading rows.
@@ -24,11 +24,11 @@ pub(crate) struct Rules {
     pub(crate) name: &'static str,
     pub(crate) completeness: Completeness,
     /// Base and quote of a contract, from its name.
-    pub(crate) market: for<'n> fn(&'n str) -> Market<'n>,
+    pub(crate) market: for<'n> fn(&'n str) -> MarketName<'n>,
     /// The exchange's name of a perpetual contract, if base and quote determine it.
     pub(crate) native: fn(&str, &str) -> Option<String>,
     /// The contract size, if the exchange fixes it for a family of contracts.
-    pub(crate) contract: fn(&str) -> Option<(Kind, Decimal)>,
+    pub(crate) contract: fn(&str) -> Option<(SizeUnit, Decimal)>,
 }
 
 /// The unit of an exchange's size.
@@ -50,9 +50,9 @@ pub(crate) enum Size {
 
 /// The raw values of one liquidation.
 #[derive(Debug)]
-pub(crate) struct Sighting<'a> {
+pub(crate) struct RawLiquidation<'a> {
     pub(crate) native_id: &'a str,
-    pub(crate) market: Market<'a>,
+    pub(crate) market: MarketName<'a>,
     pub(crate) side: Side,
     pub(crate) price: Decimal,
     pub(crate) price_kind: PriceKind,
@@ -86,11 +86,11 @@ impl fmt::Debug for Frame<'_> {
 
 /// The members of an object, by name.
 #[derive(Debug)]
-pub(crate) struct Named<'a>(BTreeMap<Cow<'a, str>, Raw<'a>>);
+pub(crate) struct JsonMembers<'a>(BTreeMap<Cow<'a, str>, RawJson<'a>>);
 
-impl<'a> Named<'a> {
+impl<'a> JsonMembers<'a> {
     /// The member `name`.
-    pub(crate) fn cell(&self, name: &str) -> Cell<'a> {
+    pub(crate) fn cell(&self, name: &str) -> Member<'a> {
         let raw = self.0.get(name).copied();
         raw.filter(|raw| raw.text() != "null")
     }
@@ -104,7 +104,7 @@ impl<'a> Named<'a> {
 
 /// How a REST reply reports success.
 #[derive(Debug)]
-pub(crate) struct Envelope {
+pub(crate) struct ReplyEnvelope {
     /// The member with the status code.
     pub(crate) code: &'static str,
     /// The code of success.
@@ -113,9 +113,9 @@ pub(crate) struct Envelope {
     pub(crate) said: &'static [&'static str],
 }
 
-impl Envelope {
+impl ReplyEnvelope {
     /// The members of a successful reply.
-    pub(crate) fn open<'a>(&self, frame: &Frame<'a>) -> Result<Named<'a>, Error> {
+    pub(crate) fn open<'a>(&self, frame: &Frame<'a>) -> Result<JsonMembers<'a>, Error> {
         let members = frame.members()?;
         let said: Vec<_> = self.said.iter().map(|name| members.cell(name)).collect();
         self.judge(frame, members.cell(self.code), &said)?;
@@ -126,20 +126,20 @@ impl Envelope {
     pub(crate) fn judge(
         &self,
         frame: &Frame<'_>,
-        code: Cell<'_>,
-        said: &[Cell<'_>],
+        code: Member<'_>,
+        said: &[Member<'_>],
     ) -> Result<(), Error> {
         match text_of(code).or_else(|| truth_of(code)) {
             Some(code) if code == self.fine => Ok(()),
-            Some(_) => Err(frame.refused(Place::ROOT.member(self.code), &joined(said))),
+            Some(_) => Err(frame.refused(JsonPath::ROOT.member(self.code), &joined(said))),
             None => Err(frame.unknown()),
         }
     }
 }
 
 /// The text of a member that is `true` or `false`.
-fn truth_of(cell: Cell<'_>) -> Option<Cow<'_, str>> {
-    let said = cell.map(Raw::text)?;
+fn truth_of(cell: Member<'_>) -> Option<Cow<'_, str>> {
+    let said = cell.map(RawJson::text)?;
     matches!(said, "true" | "false").then_some(Cow::Borrowed(said))
 }
 
@@ -185,21 +185,21 @@ impl<'a> Frame<'a> {
     }
 
     /// Parses a frame that is probably plain.
-    pub(crate) fn read_plainly<T: Plain<'a> + Deserialize<'a>>(&self) -> Result<T, Error> {
+    pub(crate) fn read_plainly<T: PlainJson<'a> + Deserialize<'a>>(&self) -> Result<T, Error> {
         plain(self.text).map_or_else(|| self.read(), Ok)
     }
 
     /// Parses the frame as an object.
-    pub(crate) fn object<T: Plain<'a> + Deserialize<'a>>(&self) -> Result<T, Error> {
+    pub(crate) fn object<T: PlainJson<'a> + Deserialize<'a>>(&self) -> Result<T, Error> {
         match self.read_plainly()? {
-            Part::Object(object) => Ok(object),
+            JsonShape::Object(object) => Ok(object),
             _ => Err(self.unknown()),
         }
     }
 
     /// The members of the frame, which must be an object.
-    pub(crate) fn members(&self) -> Result<Named<'a>, Error> {
-        self.read().map(Named)
+    pub(crate) fn members(&self) -> Result<JsonMembers<'a>, Error> {
+        self.read().map(JsonMembers)
     }
 
     /// The error for an unrecognized frame.
@@ -212,7 +212,7 @@ impl<'a> Frame<'a> {
     }
 
     /// The error for a reply in which the exchange reports a failure.
-    pub(crate) fn refused(&self, place: Place<'_>, said: &str) -> Error {
+    pub(crate) fn refused(&self, place: JsonPath<'_>, said: &str) -> Error {
         place.fault(format!("{} answers {}", self.rules.name, shown(said)))
     }
 
@@ -222,12 +222,12 @@ impl<'a> Frame<'a> {
     }
 
     /// Base and quote of a contract: from the instrument, otherwise by the exchange's rule.
-    pub(crate) fn market<'n>(&self, native_id: &'n str) -> Market<'n>
+    pub(crate) fn market<'n>(&self, native_id: &'n str) -> MarketName<'n>
     where
         'a: 'n,
     {
         match self.instruments.get(native_id) {
-            Some(instrument) => Market::new(&instrument.base, &instrument.quote),
+            Some(instrument) => MarketName::new(&instrument.base, &instrument.quote),
             None => (self.rules.market)(native_id),
         }
     }
@@ -238,7 +238,7 @@ impl<'a> Frame<'a> {
     }
 
     /// The market of a reply that does not name it: the only instrument passed.
-    pub(crate) fn only_market(&self, place: &Place<'_>) -> Result<&'a str, Error> {
+    pub(crate) fn only_market(&self, place: &JsonPath<'_>) -> Result<&'a str, Error> {
         self.instruments
             .only()
             .map(|(native_id, _)| native_id)
@@ -251,22 +251,22 @@ impl<'a> Frame<'a> {
     pub(crate) fn base_unless_inverse(
         &self,
         native_id: &str,
-        market: &Market<'_>,
+        market: &MarketName<'_>,
         size: Decimal,
     ) -> Size {
         match self.contract(native_id) {
-            Some((Kind::Inverse, _)) => Size::Contracts(size),
+            Some((SizeUnit::Inverse, _)) => Size::Contracts(size),
             None if market.quote == "USD" || market.quote.is_empty() => Size::Unknown,
-            Some((Kind::Linear, _)) | None => Size::Base(size),
+            Some((SizeUnit::Linear, _)) | None => Size::Base(size),
         }
     }
 
     /// Reads each object of a list; errors of single rows may be collected.
     pub(crate) fn rows<T, R>(
         &self,
-        place: &Place<'_>,
-        rows: &Part<T>,
-        read: impl Fn(&Self, &Place<'_>, &T) -> Result<Option<R>, Error>,
+        place: &JsonPath<'_>,
+        rows: &JsonShape<T>,
+        read: impl Fn(&Self, &JsonPath<'_>, &T) -> Result<Option<R>, Error>,
     ) -> Result<Vec<R>, Error> {
         let items = place.list(rows)?;
         self.each(place, items, |place, item| {
@@ -277,9 +277,9 @@ impl<'a> Frame<'a> {
     /// Reads each of `items`; errors of single rows may be collected.
     pub(crate) fn each<T, R>(
         &self,
-        place: &Place<'_>,
+        place: &JsonPath<'_>,
         items: &[T],
-        read: impl Fn(&Place<'_>, &T) -> Result<Option<R>, Error>,
+        read: impl Fn(&JsonPath<'_>, &T) -> Result<Option<R>, Error>,
     ) -> Result<Vec<R>, Error> {
         let mut found = Vec::with_capacity(items.len().min(1000));
         for (index, item) in items.iter().enumerate() {
@@ -308,7 +308,7 @@ impl<'a> Frame<'a> {
     }
 
     /// Type and size of a contract, if known.
-    pub(crate) fn contract(&self, native_id: &str) -> Option<(Kind, Decimal)> {
+    pub(crate) fn contract(&self, native_id: &str) -> Option<(SizeUnit, Decimal)> {
         let held = |known: &Instrument| (known.kind, known.contract_size);
         self.instruments
             .get(native_id)
@@ -317,7 +317,11 @@ impl<'a> Frame<'a> {
     }
 
     /// Converts a raw liquidation to an event; `place` is the path of its row.
-    pub(crate) fn event(&self, place: &Place<'_>, seen: Sighting<'_>) -> Result<Event, Error> {
+    pub(crate) fn event(
+        &self,
+        place: &JsonPath<'_>,
+        seen: RawLiquidation<'_>,
+    ) -> Result<Event, Error> {
         let (qty, value_usd) = self
             .amounts(&seen)
             .ok_or_else(|| place.fault("quantity and value do not fit a decimal exactly"))?;
@@ -348,7 +352,7 @@ impl<'a> Frame<'a> {
     }
 
     /// Quantity in base units and value in USD; `None` if a number does not fit a decimal.
-    fn amounts(&self, seen: &Sighting<'_>) -> Option<(Option<Decimal>, Option<Decimal>)> {
+    fn amounts(&self, seen: &RawLiquidation<'_>) -> Option<(Option<Decimal>, Option<Decimal>)> {
         let price = seen.price;
         let dollars = |value: Decimal| seen.market.is_in_dollars().then(|| stripped(value));
         let base = |qty: Decimal| Some((Some(stripped(qty)), dollars(product(qty, price)?)));
@@ -359,8 +363,8 @@ impl<'a> Frame<'a> {
             Size::Turnover(qty, value) => Some((Some(stripped(qty)), dollars(value))),
             Size::Usd(value) => usd(value),
             Size::Contracts(count) => match self.contract(seen.native_id) {
-                Some((Kind::Linear, size)) => base(product(count, size)?),
-                Some((Kind::Inverse, size)) => usd(product(count, size)?),
+                Some((SizeUnit::Linear, size)) => base(product(count, size)?),
+                Some((SizeUnit::Inverse, size)) => usd(product(count, size)?),
                 None => Some((None, None)),
             },
             Size::Unknown => Some((None, None)),

@@ -9,7 +9,7 @@ use std::fmt::Write;
 use rust_decimal::Decimal;
 
 use crate::feeds::decoding::event::{is_above_zero, product, stripped};
-use crate::feeds::decoding::raw_json::{Cell, Part, Raw};
+use crate::feeds::decoding::raw_json::{JsonShape, Member, RawJson};
 use crate::feeds::error::Error;
 use crate::feeds::instruments::Instrument;
 use crate::model::{Millis, Side};
@@ -24,8 +24,8 @@ const LATEST: i64 = 100_000_000_000_000;
 
 /// A path into a frame.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Place<'p> {
-    above: Option<&'p Place<'p>>,
+pub(crate) struct JsonPath<'p> {
+    above: Option<&'p JsonPath<'p>>,
     step: Step<'p>,
 }
 
@@ -38,36 +38,36 @@ enum Step<'p> {
 
 /// A number with its source text.
 #[derive(Debug)]
-pub(crate) struct Number<'a> {
+pub(crate) struct ExactNumber<'a> {
     pub(crate) text: Cow<'a, str>,
     pub(crate) value: Decimal,
 }
 
-impl Number<'_> {
+impl ExactNumber<'_> {
     /// The number without trailing zeros, equal for every spelling.
     pub(crate) fn plain(&self) -> Decimal {
         stripped(self.value)
     }
 }
 
-impl Place<'_> {
+impl JsonPath<'_> {
     /// The whole frame.
-    pub(crate) const ROOT: Place<'static> = Place {
+    pub(crate) const ROOT: JsonPath<'static> = JsonPath {
         above: None,
         step: Step::Root,
     };
 
     /// The member `name` of this value; an empty name is the value itself.
-    pub(crate) fn member<'q>(&'q self, name: &'q str) -> Place<'q> {
-        Place {
+    pub(crate) fn member<'q>(&'q self, name: &'q str) -> JsonPath<'q> {
+        JsonPath {
             above: Some(self),
             step: Step::Member(name),
         }
     }
 
     /// The item `index` of this list.
-    pub(crate) fn item(&self, index: usize) -> Place<'_> {
-        Place {
+    pub(crate) fn item(&self, index: usize) -> JsonPath<'_> {
+        JsonPath {
             above: Some(self),
             step: Step::Item(index),
         }
@@ -103,32 +103,32 @@ impl Place<'_> {
     }
 
     /// The items of the list at this path.
-    pub(crate) fn list<'t, T>(&self, part: &'t Part<T>) -> Result<&'t [Part<T>], Error> {
+    pub(crate) fn list<'t, T>(&self, part: &'t JsonShape<T>) -> Result<&'t [JsonShape<T>], Error> {
         match part {
-            Part::List(items) => Ok(items),
+            JsonShape::List(items) => Ok(items),
             part => Err(self.misshapen(part, "a list")),
         }
     }
 
     /// The object at this path.
-    pub(crate) fn object<'t, T>(&self, part: &'t Part<T>) -> Result<&'t T, Error> {
+    pub(crate) fn object<'t, T>(&self, part: &'t JsonShape<T>) -> Result<&'t T, Error> {
         match part {
-            Part::Object(object) => Ok(object),
+            JsonShape::Object(object) => Ok(object),
             part => Err(self.misshapen(part, "an object")),
         }
     }
 
-    fn misshapen<T>(&self, part: &Part<T>, wanted: &str) -> Error {
+    fn misshapen<T>(&self, part: &JsonShape<T>, wanted: &str) -> Error {
         self.fault(match part {
-            Part::Missing => format!("is missing; {wanted} is expected"),
-            Part::Object(_) => format!("is an object; {wanted} is expected"),
-            Part::List(_) => format!("is a list; {wanted} is expected"),
-            Part::Other => format!("is neither an object nor a list; {wanted} is expected"),
+            JsonShape::Missing => format!("is missing; {wanted} is expected"),
+            JsonShape::Object(_) => format!("is an object; {wanted} is expected"),
+            JsonShape::List(_) => format!("is a list; {wanted} is expected"),
+            JsonShape::Other => format!("is neither an object nor a list; {wanted} is expected"),
         })
     }
 
     /// The text of member `name`: a string, or a number as written.
-    pub(crate) fn text<'a>(&self, name: &str, cell: Cell<'a>) -> Result<Cow<'a, str>, Error> {
+    pub(crate) fn text<'a>(&self, name: &str, cell: Member<'a>) -> Result<Cow<'a, str>, Error> {
         let raw = cell.ok_or_else(|| self.member(name).fault("is missing"))?;
         raw.said().ok_or_else(|| {
             let kind = match raw.text().as_bytes().first() {
@@ -142,7 +142,7 @@ impl Place<'_> {
     }
 
     /// The non-blank text of member `name`.
-    pub(crate) fn name<'a>(&self, name: &str, cell: Cell<'a>) -> Result<Cow<'a, str>, Error> {
+    pub(crate) fn name<'a>(&self, name: &str, cell: Member<'a>) -> Result<Cow<'a, str>, Error> {
         let text = self.text(name, cell)?;
         if text.chars().all(char::is_whitespace) {
             return Err(self.member(name).fault("is blank"));
@@ -151,14 +151,22 @@ impl Place<'_> {
     }
 
     /// The exact number in member `name`.
-    pub(crate) fn number<'a>(&self, name: &str, cell: Cell<'a>) -> Result<Number<'a>, Error> {
+    pub(crate) fn number<'a>(
+        &self,
+        name: &str,
+        cell: Member<'a>,
+    ) -> Result<ExactNumber<'a>, Error> {
         let text = self.text(name, cell)?;
         let value = exact_decimal(&text).map_err(|message| self.member(name).fault(message))?;
-        Ok(Number { text, value })
+        Ok(ExactNumber { text, value })
     }
 
     /// The exact positive number in member `name`.
-    pub(crate) fn positive<'a>(&self, name: &str, cell: Cell<'a>) -> Result<Number<'a>, Error> {
+    pub(crate) fn positive<'a>(
+        &self,
+        name: &str,
+        cell: Member<'a>,
+    ) -> Result<ExactNumber<'a>, Error> {
         let number = self.number(name, cell)?;
         if is_above_zero(number.value) {
             return Ok(number);
@@ -168,7 +176,11 @@ impl Place<'_> {
     }
 
     /// The exact non-negative number in member `name`.
-    pub(crate) fn amount<'a>(&self, name: &str, cell: Cell<'a>) -> Result<Number<'a>, Error> {
+    pub(crate) fn amount<'a>(
+        &self,
+        name: &str,
+        cell: Member<'a>,
+    ) -> Result<ExactNumber<'a>, Error> {
         let number = self.number(name, cell)?;
         if number.value.is_zero() || is_above_zero(number.value) {
             return Ok(number);
@@ -178,7 +190,7 @@ impl Place<'_> {
     }
 
     /// The instant in member `name`: epoch milliseconds, epoch seconds below 1e12, or ISO 8601.
-    pub(crate) fn instant(&self, name: &str, cell: Cell<'_>) -> Result<Millis, Error> {
+    pub(crate) fn instant(&self, name: &str, cell: Member<'_>) -> Result<Millis, Error> {
         let text = self.text(name, cell)?;
         if let Some(millis) = written_millis(&text) {
             return Ok(millis);
@@ -202,7 +214,7 @@ impl Place<'_> {
     pub(crate) fn side<'a>(
         &self,
         name: &str,
-        cell: Cell<'a>,
+        cell: Member<'a>,
         long: &str,
         short: &str,
     ) -> Result<(Cow<'a, str>, Side), Error> {
@@ -233,8 +245,8 @@ impl Place<'_> {
     }
 
     /// The boolean in member `name`.
-    pub(crate) fn truth(&self, name: &str, cell: Cell<'_>) -> Result<bool, Error> {
-        match cell.map(Raw::text) {
+    pub(crate) fn truth(&self, name: &str, cell: Member<'_>) -> Result<bool, Error> {
+        match cell.map(RawJson::text) {
             Some("true") => Ok(true),
             Some("false") => Ok(false),
             Some(json) => {
@@ -247,17 +259,17 @@ impl Place<'_> {
 }
 
 /// Whether a member is the text `wanted`.
-pub(crate) fn says(cell: Cell<'_>, wanted: &str) -> bool {
+pub(crate) fn says(cell: Member<'_>, wanted: &str) -> bool {
     text_of(cell).is_some_and(|text| text == wanted)
 }
 
 /// The text of a member, if it has one.
-pub(crate) fn text_of(cell: Cell<'_>) -> Option<Cow<'_, str>> {
-    cell.and_then(Raw::said)
+pub(crate) fn text_of(cell: Member<'_>) -> Option<Cow<'_, str>> {
+    cell.and_then(RawJson::said)
 }
 
 /// The texts of members, joined; members without text are skipped.
-pub(crate) fn joined(cells: &[Cell<'_>]) -> String {
+pub(crate) fn joined(cells: &[Member<'_>]) -> String {
     let said: Vec<_> = cells.iter().copied().filter_map(text_of).collect();
     said.join(" ")
 }

@@ -14,12 +14,12 @@ const DOLLARS: [&str; 8] = [
 
 /// Base and quote of a contract, normalized.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Market<'a> {
+pub(crate) struct MarketName<'a> {
     pub(crate) base: Cow<'a, str>,
     pub(crate) quote: Cow<'a, str>,
 }
 
-impl<'a> Market<'a> {
+impl<'a> MarketName<'a> {
     pub(crate) fn new(base: &'a str, quote: &'a str) -> Self {
         Self {
             base: plain(base),
@@ -80,19 +80,19 @@ pub(crate) fn before(text: &str, at: u8) -> &str {
 }
 
 /// Names such as `BTCUSDT`, `BTCUSD`, and `BTCPERP` in USDC.
-pub(crate) fn perpetual(native_id: &str) -> Market<'_> {
+pub(crate) fn perpetual(native_id: &str) -> MarketName<'_> {
     match native_id.strip_suffix("PERP") {
-        Some(base) if !base.is_empty() => Market::new(base, "USDC"),
-        _ => Market::joined(native_id),
+        Some(base) if !base.is_empty() => MarketName::new(base, "USDC"),
+        _ => MarketName::joined(native_id),
     }
 }
 
 /// Names such as `BTC-USDT-SWAP`, `BTC-USD-261225`, `BTC-USD_UM_XPERP-310404`, `BTC-USD`.
-pub(crate) fn dashed(native_id: &str) -> Market<'_> {
+pub(crate) fn dashed(native_id: &str) -> MarketName<'_> {
     let mut parts = native_id.split('-');
     match (parts.next(), parts.next()) {
-        (Some(base), Some(quote)) => Market::new(base, before(quote, b'_')),
-        _ => Market::joined(native_id),
+        (Some(base), Some(quote)) => MarketName::new(base, before(quote, b'_')),
+        _ => MarketName::joined(native_id),
     }
 }
 
@@ -118,7 +118,7 @@ mod tests {
     use crate::feeds::decoding::market_name::*;
 
     /// Native id, symbol and coin.
-    fn come_down(rule: for<'a> fn(&'a str) -> Market<'a>, names: &[[&str; 3]]) {
+    fn come_down(rule: for<'a> fn(&'a str) -> MarketName<'a>, names: &[[&str; 3]]) {
         for [native_id, symbol, coin] in names {
             let market = rule(native_id);
             assert_eq!(market.symbol(), *symbol, "{native_id}");
@@ -148,23 +148,23 @@ mod tests {
             ],
         );
         come_down(
-            |name| Market::joined(name),
+            |name| MarketName::joined(name),
             &[["BTCUSDT", "BTCUSDT", "BTC"]],
         );
-        come_down(|name| Market::unnamed(name), &[["1", "1", "1"]]);
+        come_down(|name| MarketName::unnamed(name), &[["1", "1", "1"]]);
     }
 
     #[test]
     fn only_dollars_count_as_dollars() {
-        assert!(Market::new("BTC", "USDC").is_in_dollars());
-        assert!(!Market::new("ETH", "BTC").is_in_dollars());
-        assert!(!Market::new("BTC", "EUR").is_in_dollars());
-        assert!(!Market::unnamed("1").is_in_dollars());
+        assert!(MarketName::new("BTC", "USDC").is_in_dollars());
+        assert!(!MarketName::new("ETH", "BTC").is_in_dollars());
+        assert!(!MarketName::new("BTC", "EUR").is_in_dollars());
+        assert!(!MarketName::unnamed("1").is_in_dollars());
     }
 
     #[test]
     fn lower_case_names_become_upper_case() {
-        assert_eq!(Market::new("kPEPE", "USD").symbol(), "KPEPEUSD");
-        assert_eq!(Market::new("kPEPE", "USD").coin(), "PEPE");
+        assert_eq!(MarketName::new("kPEPE", "USD").symbol(), "KPEPEUSD");
+        assert_eq!(MarketName::new("kPEPE", "USD").coin(), "PEPE");
     }
 }

@@ -15,14 +15,14 @@ use serde_json::value::RawValue;
 use crate::wire::Cursor;
 
 /// A type that can be read from a plain frame.
-pub(crate) trait Plain<'a>: Default {
+pub(crate) trait PlainJson<'a>: Default {
     /// Reads the next value into `self`, which is empty; `text` is the whole frame.
     fn fill(&mut self, from: &mut Cursor<'a>, text: &'a str) -> Option<()>;
 }
 
 /// Reads a whole plain frame.
 #[inline]
-pub(crate) fn plain<'a, T: Plain<'a>>(text: &'a str) -> Option<T> {
+pub(crate) fn plain<'a, T: PlainJson<'a>>(text: &'a str) -> Option<T> {
     let mut from = Cursor::of(text.as_bytes());
     let mut value = T::default();
     value.fill(&mut from, text)?;
@@ -32,13 +32,13 @@ pub(crate) fn plain<'a, T: Plain<'a>>(text: &'a str) -> Option<T> {
 
 /// A JSON value of the frame, unparsed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Raw<'a> {
+pub(crate) struct RawJson<'a> {
     json: &'a str,
     /// Whether it has no escapes, so that a string is the text between its quotes.
     is_plain: bool,
 }
 
-impl<'a> Raw<'a> {
+impl<'a> RawJson<'a> {
     /// The JSON text.
     pub(crate) fn text(self) -> &'a str {
         self.json
@@ -57,7 +57,7 @@ impl<'a> Raw<'a> {
     }
 }
 
-impl<'de: 'a, 'a> Deserialize<'de> for Raw<'a> {
+impl<'de: 'a, 'a> Deserialize<'de> for RawJson<'a> {
     fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
         let json = <&RawValue>::deserialize(from)?.get();
         Ok(Self {
@@ -68,7 +68,7 @@ impl<'de: 'a, 'a> Deserialize<'de> for Raw<'a> {
 }
 
 /// A member of an object; `null` counts as missing.
-pub(crate) type Cell<'a> = Option<Raw<'a>>;
+pub(crate) type Member<'a> = Option<RawJson<'a>>;
 
 /// Declares a struct of members under the exchange's case-sensitive names. Members that are not raw JSON have a type.
 /// Reading is fastest if the fields have the exchange's order, with unused members as `IgnoredAny`.
@@ -81,7 +81,7 @@ macro_rules! members {
             $field: $crate::feeds::decoding::raw_json::members!(@kind $life $($kind)?),)+
         }
 
-        impl<$life> $crate::feeds::decoding::raw_json::Plain<$life> for $name<$life> {
+        impl<$life> $crate::feeds::decoding::raw_json::PlainJson<$life> for $name<$life> {
             fn fill(&mut self, from: &mut $crate::wire::Cursor<$life>, text: &$life str) -> Option<()> {
                 if !from.opens()? {
                     return Some(());
@@ -90,7 +90,7 @@ macro_rules! members {
                 // Members mostly come in the declared order, so that no name is searched.
                 $(if from.exactly(concat!("\"", $key, "\":")).is_some() {
                     $field = true;
-                    $crate::feeds::decoding::raw_json::Plain::fill(&mut self.$field, from, text)?;
+                    $crate::feeds::decoding::raw_json::PlainJson::fill(&mut self.$field, from, text)?;
                     if !from.goes_on()? {
                         return Some(());
                     }
@@ -102,7 +102,7 @@ macro_rules! members {
                         if std::mem::replace(&mut $field, true) {
                             return None;
                         }
-                        $crate::feeds::decoding::raw_json::Plain::fill(&mut self.$field, from, text)?;
+                        $crate::feeds::decoding::raw_json::PlainJson::fill(&mut self.$field, from, text)?;
                     } else)+ {
                         from.skip()?;
                     }
@@ -113,7 +113,7 @@ macro_rules! members {
             }
         }
     };
-    (@kind $life:lifetime) => { $crate::feeds::decoding::raw_json::Cell<$life> };
+    (@kind $life:lifetime) => { $crate::feeds::decoding::raw_json::Member<$life> };
     (@kind $life:lifetime $kind:ty) => { $kind };
 }
 
@@ -121,63 +121,63 @@ pub(crate) use members;
 
 /// A value of known shape only.
 #[derive(Debug, Default)]
-pub(crate) enum Part<T> {
+pub(crate) enum JsonShape<T> {
     /// Missing or `null`.
     #[default]
     Missing,
     /// An object.
     Object(T),
     /// A list of anything.
-    List(Vec<Part<T>>),
+    List(Vec<JsonShape<T>>),
     /// A scalar.
     Other,
 }
 
-impl<'de, T: Deserialize<'de>> Deserialize<'de> for Part<T> {
+impl<'de, T: Deserialize<'de>> Deserialize<'de> for JsonShape<T> {
     fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
         struct Shape<T>(PhantomData<T>);
 
         impl<'de, T: Deserialize<'de>> Visitor<'de> for Shape<T> {
-            type Value = Part<T>;
+            type Value = JsonShape<T>;
 
             fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
                 f.write_str("any JSON value")
             }
 
-            fn visit_map<A: MapAccess<'de>>(self, members: A) -> Result<Part<T>, A::Error> {
-                T::deserialize(MapAccessDeserializer::new(members)).map(Part::Object)
+            fn visit_map<A: MapAccess<'de>>(self, members: A) -> Result<JsonShape<T>, A::Error> {
+                T::deserialize(MapAccessDeserializer::new(members)).map(JsonShape::Object)
             }
 
-            fn visit_seq<A: SeqAccess<'de>>(self, mut items: A) -> Result<Part<T>, A::Error> {
+            fn visit_seq<A: SeqAccess<'de>>(self, mut items: A) -> Result<JsonShape<T>, A::Error> {
                 let mut list = Vec::new();
                 while let Some(item) = items.next_element()? {
                     list.push(item);
                 }
-                Ok(Part::List(list))
+                Ok(JsonShape::List(list))
             }
 
-            fn visit_unit<E>(self) -> Result<Part<T>, E> {
-                Ok(Part::Missing)
+            fn visit_unit<E>(self) -> Result<JsonShape<T>, E> {
+                Ok(JsonShape::Missing)
             }
 
-            fn visit_bool<E>(self, _: bool) -> Result<Part<T>, E> {
-                Ok(Part::Other)
+            fn visit_bool<E>(self, _: bool) -> Result<JsonShape<T>, E> {
+                Ok(JsonShape::Other)
             }
 
-            fn visit_i64<E>(self, _: i64) -> Result<Part<T>, E> {
-                Ok(Part::Other)
+            fn visit_i64<E>(self, _: i64) -> Result<JsonShape<T>, E> {
+                Ok(JsonShape::Other)
             }
 
-            fn visit_u64<E>(self, _: u64) -> Result<Part<T>, E> {
-                Ok(Part::Other)
+            fn visit_u64<E>(self, _: u64) -> Result<JsonShape<T>, E> {
+                Ok(JsonShape::Other)
             }
 
-            fn visit_f64<E>(self, _: f64) -> Result<Part<T>, E> {
-                Ok(Part::Other)
+            fn visit_f64<E>(self, _: f64) -> Result<JsonShape<T>, E> {
+                Ok(JsonShape::Other)
             }
 
-            fn visit_str<E>(self, _: &str) -> Result<Part<T>, E> {
-                Ok(Part::Other)
+            fn visit_str<E>(self, _: &str) -> Result<JsonShape<T>, E> {
+                Ok(JsonShape::Other)
             }
         }
 
@@ -186,21 +186,21 @@ impl<'de, T: Deserialize<'de>> Deserialize<'de> for Part<T> {
 }
 
 /// An unused member, listed for its position.
-impl<'a> Plain<'a> for IgnoredAny {
+impl<'a> PlainJson<'a> for IgnoredAny {
     #[inline]
     fn fill(&mut self, from: &mut Cursor<'a>, _: &'a str) -> Option<()> {
         from.skip()
     }
 }
 
-impl<'a> Plain<'a> for Cell<'a> {
+impl<'a> PlainJson<'a> for Member<'a> {
     #[inline]
     fn fill(&mut self, from: &mut Cursor<'a>, text: &'a str) -> Option<()> {
         let first = from.peek()?;
         let start = text.len() - from.left();
         from.skip()?;
         let json = text.get(start..text.len() - from.left())?;
-        *self = (first != b'n').then_some(Raw {
+        *self = (first != b'n').then_some(RawJson {
             json,
             is_plain: true,
         });
@@ -208,13 +208,13 @@ impl<'a> Plain<'a> for Cell<'a> {
     }
 }
 
-impl<'a, T: Plain<'a>> Plain<'a> for Part<T> {
+impl<'a, T: PlainJson<'a>> PlainJson<'a> for JsonShape<T> {
     #[inline]
     fn fill(&mut self, from: &mut Cursor<'a>, text: &'a str) -> Option<()> {
         match from.peek()? {
             b'{' => {
-                *self = Part::Object(T::default());
-                let Part::Object(object) = self else {
+                *self = JsonShape::Object(T::default());
+                let JsonShape::Object(object) = self else {
                     return None;
                 };
                 object.fill(from, text)
@@ -222,18 +222,18 @@ impl<'a, T: Plain<'a>> Plain<'a> for Part<T> {
             b'[' => {
                 let mut items = Vec::new();
                 from.each(|from| {
-                    let mut item = Part::default();
+                    let mut item = JsonShape::default();
                     item.fill(from, text)?;
                     items.push(item);
                     Some(())
                 })?;
-                *self = Part::List(items);
+                *self = JsonShape::List(items);
                 Some(())
             }
             first => {
                 from.skip()?;
                 if first != b'n' {
-                    *self = Part::Other;
+                    *self = JsonShape::Other;
                 }
                 Some(())
             }
@@ -241,7 +241,7 @@ impl<'a, T: Plain<'a>> Plain<'a> for Part<T> {
     }
 }
 
-impl<'a, T: Plain<'a>> Plain<'a> for Option<Box<T>> {
+impl<'a, T: PlainJson<'a>> PlainJson<'a> for Option<Box<T>> {
     fn fill(&mut self, from: &mut Cursor<'a>, text: &'a str) -> Option<()> {
         if from.peek()? == b'n' {
             return from.skip();
@@ -266,14 +266,14 @@ mod tests {
 
     members!(Message<'a> {
         kind = "e",
-        row: Part<Row<'a>> = "o",
-        data: Option<Box<Part<Message<'a>>>> = "data",
+        row: JsonShape<Row<'a>> = "o",
+        data: Option<Box<JsonShape<Message<'a>>>> = "data",
     });
 
     /// The results of serde and of the fast reader.
     fn both(text: &str) -> (Option<String>, Option<String>) {
-        let by_serde = serde_json::from_str::<Part<Message<'_>>>(text);
-        let plainly = plain::<Part<Message<'_>>>(text);
+        let by_serde = serde_json::from_str::<JsonShape<Message<'_>>>(text);
+        let plainly = plain::<JsonShape<Message<'_>>>(text);
         (
             by_serde.ok().map(|read| format!("{read:?}")),
             plainly.map(|read| format!("{read:?}")),

@@ -8,11 +8,11 @@
 
 use rust_decimal::Decimal;
 
-use super::row::{Row, RowBar, RowOrder, RowReading};
+use super::row::{DumpRow, RowBar, RowOrder, RowReading};
 use crate::feeds::decoding::event::{PriceKind, stripped};
-use crate::feeds::decoding::frame::{Frame, Sighting, Size};
-use crate::feeds::decoding::json_path::Place;
-use crate::feeds::dumps::cells::{Column, Flaw, Line, column, columns};
+use crate::feeds::decoding::frame::{Frame, RawLiquidation, Size};
+use crate::feeds::decoding::json_path::JsonPath;
+use crate::feeds::dumps::cells::{DumpColumn, DumpLine, RowError, column, columns};
 use crate::feeds::exchanges::centralized::binance::VENUE;
 use crate::feeds::instruments::Instruments;
 use crate::model::{ContractKind, Millis, Side, Symbol, coin_of_base};
@@ -54,25 +54,25 @@ pub(super) const LIQUIDATIONS_BARE: [&str; 10] = [
 
 /// Reads `liquidationSnapshot` of one contract.
 #[derive(Debug)]
-pub(super) struct Liquidations {
+pub(super) struct BinanceLiquidations {
     pub(super) contract: String,
-    pub(super) columns: [Column; 6],
+    pub(super) columns: [DumpColumn; 6],
 }
 
-impl Liquidations {
-    pub(super) fn row(&self, line: Line<'_>) -> Result<Row, Flaw> {
+impl BinanceLiquidations {
+    pub(super) fn row(&self, line: DumpLine<'_>) -> Result<DumpRow, RowError> {
         let [time, side, price, average, status, filled] = self.columns;
         let timestamp = line.epoch(time)?;
         let word = line.text(side)?;
         let side = match word {
             "SELL" => Side::Long,
             "BUY" => Side::Short,
-            _ => return Err(Flaw::new("side: not BUY or SELL", word)),
+            _ => return Err(RowError::new("side: not BUY or SELL", word)),
         };
         let filled = line.amount(filled)?;
         if filled.is_zero() {
             let reason = "accumulated_fill_quantity: nothing of the order was filled";
-            return Err(Flaw::new(reason, line.text(status)?));
+            return Err(RowError::new(reason, line.text(status)?));
         }
         let paid = line.amount(average)?;
         let (price, price_kind) = if paid.is_zero() {
@@ -86,7 +86,7 @@ impl Liquidations {
             None => Size::Base(filled),
         };
         let (filled, paid) = (stripped(filled), stripped(paid));
-        let seen = Sighting {
+        let seen = RawLiquidation {
             native_id: contract,
             market: (VENUE.rules.market)(contract),
             side,
@@ -98,24 +98,24 @@ impl Liquidations {
         };
         let none = Instruments::default();
         let event = Frame::new(&VENUE.rules, "", None, &none)
-            .event(&Place::ROOT, seen)
-            .map_err(|fault| Flaw::new(fault.to_string(), contract))?;
-        RowOrder::of(event).map(Row::Order)
+            .event(&JsonPath::ROOT, seen)
+            .map_err(|fault| RowError::new(fault.to_string(), contract))?;
+        RowOrder::of(event).map(DumpRow::Order)
     }
 }
 
 /// The coin and its scale, if the contract's bars and open interest represent the coin.
-pub(super) fn leading(exchange: &str, contract: &str) -> Result<(String, u32), Flaw> {
-    let read = Symbol::read(contract).ok_or_else(|| Flaw::new("symbol: blank", contract))?;
+pub(super) fn leading(exchange: &str, contract: &str) -> Result<(String, u32), RowError> {
+    let read = Symbol::read(contract).ok_or_else(|| RowError::new("symbol: blank", contract))?;
     if read.kind() == ContractKind::Dated {
         let reason = "the contract is dated; a coin's bars and open interest are those of a perpetual contract";
-        return Err(Flaw::new(reason, contract));
+        return Err(RowError::new(reason, contract));
     }
     let market = crate::feeds::venue(exchange)
         .map(|venue| (venue.rules.market)(contract))
-        .map_err(|fault| Flaw::new(fault.to_string(), exchange))?;
+        .map_err(|fault| RowError::new(fault.to_string(), exchange))?;
     if !market.is_in_dollars() {
-        return Err(Flaw::new(
+        return Err(RowError::new(
             "the quote currency does not count as USD",
             contract,
         ));
@@ -134,11 +134,11 @@ pub(super) const METRICS: [&[&str]; 4] = [
 /// Reads `metrics`.
 #[derive(Debug)]
 pub(super) struct Metrics {
-    pub(super) columns: [Column; 4],
+    pub(super) columns: [DumpColumn; 4],
 }
 
 impl Metrics {
-    pub(super) fn row(&self, line: Line<'_>) -> Result<Row, Flaw> {
+    pub(super) fn row(&self, line: DumpLine<'_>) -> Result<DumpRow, RowError> {
         let [time, symbol, contracts, value] = self.columns;
         let contract = line.text(symbol)?;
         let (coin, scale) = leading("binance", contract)?;
@@ -157,7 +157,7 @@ impl Metrics {
             received_at: None,
         }
         .of_one(scale)
-        .map(Row::Reading)
+        .map(DumpRow::Reading)
     }
 }
 
@@ -184,9 +184,9 @@ pub(super) struct Klines {
     contract: String,
     coin: String,
     scale: u32,
-    times: [Column; 2],
-    prices: [Column; 4],
-    volume: Column,
+    times: [DumpColumn; 2],
+    prices: [DumpColumn; 4],
+    volume: DumpColumn,
 }
 
 impl Klines {
@@ -195,7 +195,7 @@ impl Klines {
         exchange: &str,
         contract: &str,
         header: &[String],
-    ) -> Result<Option<Self>, Flaw> {
+    ) -> Result<Option<Self>, RowError> {
         let (coin, scale) = leading(exchange, contract)?;
         let volume = if exchange == "binance" && coin_margined(contract).is_some() {
             column(header, &["quote_volume", "base_asset_volume"])
@@ -218,13 +218,13 @@ impl Klines {
         }))
     }
 
-    pub(super) fn row(&self, line: Line<'_>) -> Result<Row, Flaw> {
+    pub(super) fn row(&self, line: DumpLine<'_>) -> Result<DumpRow, RowError> {
         let [open_time, close_time] = self.times;
         let (timestamp, closes) = (line.epoch(open_time)?, line.epoch(close_time)?);
         // The close time is the last millisecond of the bar, or its last microsecond.
         let interval = closes.0.saturating_sub(timestamp.0).saturating_add(1);
         if interval <= 0 || interval % Millis::MINUTE != 0 || Millis::DAY % interval != 0 {
-            return Err(Flaw::new(
+            return Err(RowError::new(
                 "open_time, close_time: not a bar of whole minutes that divide a day",
                 &format!("{interval} ms"),
             ));
@@ -243,6 +243,6 @@ impl Klines {
             volume: line.amount(self.volume)?,
         }
         .of_one(self.scale)
-        .map(Row::Bar)
+        .map(DumpRow::Bar)
     }
 }

@@ -15,7 +15,7 @@ const MICROS: usize = 15;
 ///
 /// The reason is equal for all lines with the same error; the value is separate.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Flaw {
+pub struct RowError {
     /// What is wrong, and what is allowed.
     pub reason: String,
     /// The value.
@@ -24,7 +24,7 @@ pub struct Flaw {
     pub is_last: bool,
 }
 
-impl Flaw {
+impl RowError {
     pub(crate) fn new(reason: impl Into<String>, shown: &str) -> Self {
         let mut text: String = shown.chars().take(SHOWN).collect();
         if text.len() < shown.len() {
@@ -48,7 +48,7 @@ impl Flaw {
 
 /// A column: its name and index.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Column {
+pub(crate) struct DumpColumn {
     pub(crate) name: &'static str,
     pub(crate) place: usize,
 }
@@ -57,90 +57,93 @@ pub(crate) struct Column {
 pub(crate) fn columns<const N: usize>(
     header: &[String],
     names: [&'static [&'static str]; N],
-) -> Option<[Column; N]> {
+) -> Option<[DumpColumn; N]> {
     let found = names.map(|spellings| column(header, spellings));
-    let all: Option<Vec<Column>> = found.into_iter().collect();
+    let all: Option<Vec<DumpColumn>> = found.into_iter().collect();
     all?.try_into().ok()
 }
 
 /// The column with one of these spellings.
-pub(crate) fn column(header: &[String], spellings: &[&'static str]) -> Option<Column> {
+pub(crate) fn column(header: &[String], spellings: &[&'static str]) -> Option<DumpColumn> {
     spellings.iter().find_map(|name| {
         let place = header.iter().position(|cell| cell == name)?;
-        Some(Column { name, place })
+        Some(DumpColumn { name, place })
     })
 }
 
 /// One line.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Line<'a>(pub(crate) &'a ByteRecord);
+pub(crate) struct DumpLine<'a>(pub(crate) &'a ByteRecord);
 
-impl<'a> Line<'a> {
+impl<'a> DumpLine<'a> {
     /// The text of a column without surrounding whitespace.
-    pub(crate) fn text(self, column: Column) -> Result<&'a str, Flaw> {
+    pub(crate) fn text(self, column: DumpColumn) -> Result<&'a str, RowError> {
         let name = column.name;
         let bytes = self
             .0
             .get(column.place)
-            .ok_or_else(|| Flaw::new(format!("{name}: the line ends before it"), ""))?;
+            .ok_or_else(|| RowError::new(format!("{name}: the line ends before it"), ""))?;
         let text = std::str::from_utf8(bytes)
-            .map_err(|_| Flaw::new(format!("{name}: not UTF-8 text"), ""))?
+            .map_err(|_| RowError::new(format!("{name}: not UTF-8 text"), ""))?
             .trim();
         if text.is_empty() {
-            return Err(Flaw::new(format!("{name}: blank"), ""));
+            return Err(RowError::new(format!("{name}: blank"), ""));
         }
         Ok(text)
     }
 
     /// An exact decimal.
-    pub(crate) fn decimal(self, column: Column) -> Result<Decimal, Flaw> {
+    pub(crate) fn decimal(self, column: DumpColumn) -> Result<Decimal, RowError> {
         let text = self.text(column)?;
         exact_decimal(text).map_err(|_| {
             let name = column.name;
-            Flaw::new(format!("{name}: not an exact decimal"), text)
+            RowError::new(format!("{name}: not an exact decimal"), text)
         })
     }
 
     /// An exact decimal above zero.
-    pub(crate) fn positive(self, column: Column) -> Result<Decimal, Flaw> {
+    pub(crate) fn positive(self, column: DumpColumn) -> Result<Decimal, RowError> {
         let value = self.decimal(column)?;
         if value > Decimal::ZERO {
             return Ok(value);
         }
         let name = column.name;
-        Err(Flaw::new(
+        Err(RowError::new(
             format!("{name}: not above 0"),
             &value.to_string(),
         ))
     }
 
     /// An exact non-negative decimal.
-    pub(crate) fn amount(self, column: Column) -> Result<Decimal, Flaw> {
+    pub(crate) fn amount(self, column: DumpColumn) -> Result<Decimal, RowError> {
         let value = self.decimal(column)?;
         if value >= Decimal::ZERO {
             return Ok(value);
         }
         let name = column.name;
-        Err(Flaw::new(format!("{name}: below 0"), &value.to_string()))
+        Err(RowError::new(
+            format!("{name}: below 0"),
+            &value.to_string(),
+        ))
     }
 
     /// Epoch microseconds, truncated to milliseconds.
-    pub(crate) fn micros(self, column: Column) -> Result<Millis, Flaw> {
+    pub(crate) fn micros(self, column: DumpColumn) -> Result<Millis, RowError> {
         let text = self.text(column)?;
         let digits = text.len() > MICROS && text.bytes().all(|byte| byte.is_ascii_digit());
         let micros = digits.then(|| text.parse::<i64>().ok()).flatten();
         micros.map(|at| Millis(at / 1000)).ok_or_else(|| {
             let name = column.name;
-            Flaw::new(format!("{name}: not epoch microseconds"), text)
+            RowError::new(format!("{name}: not epoch microseconds"), text)
         })
     }
 
     /// Epoch milliseconds or microseconds, distinguished by their digit count, truncated to milliseconds.
-    pub(crate) fn epoch(self, column: Column) -> Result<Millis, Flaw> {
+    pub(crate) fn epoch(self, column: DumpColumn) -> Result<Millis, RowError> {
         let text = self.text(column)?;
         let name = column.name;
         let wrong = || {
-            Flaw::new(
+            RowError::new(
                 format!("{name}: not epoch milliseconds or microseconds"),
                 text,
             )
@@ -155,14 +158,14 @@ impl<'a> Line<'a> {
     }
 
     /// Epoch milliseconds, epoch microseconds or ISO 8601.
-    pub(crate) fn instant(self, column: Column) -> Result<Millis, Flaw> {
+    pub(crate) fn instant(self, column: DumpColumn) -> Result<Millis, RowError> {
         let text = self.text(column)?;
         if text.len() > MICROS && text.bytes().all(|byte| byte.is_ascii_digit()) {
             return self.micros(column);
         }
         Millis::read(text).ok_or_else(|| {
             let name = column.name;
-            Flaw::new(
+            RowError::new(
                 format!("{name}: not an instant (epoch milliseconds or microseconds, or ISO 8601)"),
                 text,
             )

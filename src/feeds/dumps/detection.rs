@@ -1,7 +1,7 @@
 //! Detection of a file's format from its first lines, or else from its name.
 
 use crate::feeds::dumps::cells::{column, columns};
-use crate::feeds::dumps::file_name::Name;
+use crate::feeds::dumps::file_name::FileName;
 use crate::feeds::dumps::format::Format;
 use crate::feeds::dumps::{binance, ccxt, hyperliquid, table, tardis};
 
@@ -20,7 +20,7 @@ pub(crate) fn header(first: &[String]) -> Option<Vec<String>> {
 }
 
 /// Detects the format of a file from its name and first lines; an error says why it is ambiguous.
-pub(crate) fn detect(name: &Name, head: &str, first: &[Vec<String>]) -> Result<Format, String> {
+pub(crate) fn detect(name: &FileName, head: &str, first: &[Vec<String>]) -> Result<Format, String> {
     let begin = head.trim_start();
     if ccxt::is_list(begin) {
         return Ok(Format::CcxtOhlcv);
@@ -59,7 +59,11 @@ pub const TOTALS: &str =
 pub const TAKES_TOTALS: &str =
     "Market(liquidations=), with the columns timestamp, symbol, long_usd and short_usd";
 
-fn by_header(name: &Name, header: &[String], row: Option<&Vec<String>>) -> Result<Format, String> {
+fn by_header(
+    name: &FileName,
+    header: &[String],
+    row: Option<&Vec<String>>,
+) -> Result<Format, String> {
     let has = |word: &str| header.iter().any(|cell| cell == word);
     if columns(header, binance::LIQUIDATIONS).is_some() {
         return Ok(Format::BinanceLiquidations);
@@ -141,7 +145,7 @@ fn side_of(header: &[String], row: Option<&Vec<String>>) -> Result<Format, Strin
     }
 }
 
-fn without(name: &Name, line: &[String]) -> Result<Format, String> {
+fn without(name: &FileName, line: &[String]) -> Result<Format, String> {
     let is_side = |cell: Option<&String>| cell.is_some_and(|word| word == "BUY" || word == "SELL");
     if line.len() == binance::LIQUIDATIONS_BARE.len() && is_side(line.get(1)) {
         return Ok(Format::BinanceLiquidations);

@@ -4,14 +4,14 @@ use crate::model::{Millis, quote_of_pair, read_span};
 
 /// A parsed file name.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Name {
+pub struct FileName {
     /// The name for messages: the path, and after `:` the member of an archive.
     pub shown: String,
     /// The last part without its extension.
     stem: String,
 }
 
-impl Name {
+impl FileName {
     /// Parses the name of a file, and of its member if it is an archive.
     #[must_use]
     pub fn new(path: &str, member: Option<&str>) -> Self {
@@ -113,19 +113,19 @@ mod tests {
 
     #[test]
     fn a_name_says_contract_length_and_time() {
-        let day = Name::new("/data/BTCUSD_PERP-liquidationSnapshot-2023-06-25.zip", None);
+        let day = FileName::new("/data/BTCUSD_PERP-liquidationSnapshot-2023-06-25.zip", None);
         assert_eq!(day.contract(), Some("BTCUSD_PERP"));
         let start = Millis::read_iso("2023-06-25").unwrap();
         assert_eq!(day.span(), Some((start, start.on(Millis::DAY))));
 
-        let month = Name::new("x.zip", Some("BTCUSDT-1m-2024-12.csv"));
+        let month = FileName::new("x.zip", Some("BTCUSDT-1m-2024-12.csv"));
         assert_eq!(month.contract(), Some("BTCUSDT"));
         let at = |text: &str| Millis::read_iso(text).unwrap();
         assert_eq!(month.span(), Some((at("2024-12-01"), at("2025-01-01"))));
         assert_eq!(month.interval(), Some(Millis::MINUTE));
         assert_eq!(month.shown, "x.zip:BTCUSDT-1m-2024-12.csv");
 
-        let tardis = Name::new(
+        let tardis = FileName::new(
             "binance-futures_liquidations_2021-09-01_PERPETUALS.csv.gz",
             None,
         );
@@ -144,7 +144,11 @@ mod tests {
             ("5m.csv", None),
             ("candles.csv", None),
         ] {
-            assert_eq!(Name::new(name, None).symbol().as_deref(), symbol, "{name}");
+            assert_eq!(
+                FileName::new(name, None).symbol().as_deref(),
+                symbol,
+                "{name}"
+            );
         }
     }
 
@@ -156,7 +160,7 @@ mod tests {
             "12023-06-25.csv",
             "",
         ] {
-            assert_eq!(Name::new(name, None).span(), None, "{name}");
+            assert_eq!(FileName::new(name, None).span(), None, "{name}");
         }
     }
 }

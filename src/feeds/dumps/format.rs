@@ -88,7 +88,7 @@ impl Vocabulary for Format {
 /// Why a file's format is ambiguous, or which information is missing.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{file}: {message}")]
-pub struct Unclear {
+pub struct UnclearFile {
     /// The file.
     pub file: String,
     /// What is unclear, and how to resolve it.

@@ -15,12 +15,12 @@ use rust_decimal::Decimal;
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
-use super::row::{Row, RowOrder};
+use super::row::{DumpRow, RowOrder};
 use crate::feeds::decoding::event::{Completeness, PriceKind};
-use crate::feeds::decoding::frame::{Frame, Rules, Sighting, Size};
-use crate::feeds::decoding::json_path::Place;
-use crate::feeds::decoding::market_name::Market;
-use crate::feeds::dumps::cells::Flaw;
+use crate::feeds::decoding::frame::{Frame, RawLiquidation, Rules, Size};
+use crate::feeds::decoding::json_path::JsonPath;
+use crate::feeds::decoding::market_name::MarketName;
+use crate::feeds::dumps::cells::RowError;
 use crate::feeds::instruments::Instruments;
 use crate::model::{Millis, Side};
 use crate::wire::exact_decimal;
@@ -41,7 +41,7 @@ static RULES: Rules = Rules {
     name: "hyperliquid",
     // A node writes every fill; whether the file is complete is unknown.
     completeness: Completeness::Complete,
-    market: |native_id| Market::new(native_id, QUOTE),
+    market: |native_id| MarketName::new(native_id, QUOTE),
     native: |_, _| None,
     contract: |_| None,
 };
@@ -56,15 +56,15 @@ pub(super) fn is_fills(begin: &str) -> bool {
 }
 
 /// The reader of fills.
-pub(super) struct Fills<'a> {
+pub(super) struct HyperliquidFills<'a> {
     from: io::BufReader<Box<dyn io::Read + 'a>>,
     line: u64,
     bytes: Vec<u8>,
     /// Unread rows of the last line.
-    rows: VecDeque<Result<Row, Flaw>>,
+    rows: VecDeque<Result<DumpRow, RowError>>,
 }
 
-impl<'a> Fills<'a> {
+impl<'a> HyperliquidFills<'a> {
     pub(super) fn of(bytes: Box<dyn io::Read + 'a>) -> Self {
         Self {
             from: io::BufReader::with_capacity(256 << 10, bytes),
@@ -75,7 +75,7 @@ impl<'a> Fills<'a> {
     }
 
     /// The next liquidation with its line number, or its error.
-    pub(super) fn next(&mut self) -> Option<(u64, Result<Row, Flaw>)> {
+    pub(super) fn next(&mut self) -> Option<(u64, Result<DumpRow, RowError>)> {
         loop {
             if let Some(row) = self.rows.pop_front() {
                 return Some((self.line, row));
@@ -88,7 +88,7 @@ impl<'a> Fills<'a> {
                 Ok(_) => {}
                 Err(fault) => {
                     let reason = "the file cannot be read from here on: it is cut short or damaged";
-                    return Some((self.line, Err(Flaw::last(reason, &fault.to_string()))));
+                    return Some((self.line, Err(RowError::last(reason, &fault.to_string()))));
                 }
             }
             if memmem::find(&self.bytes, MARK).is_some() {
@@ -110,9 +110,9 @@ fn is_whole(line: &[u8]) -> bool {
 }
 
 /// The error of a line without fills.
-fn none(line: &[u8]) -> Flaw {
+fn none(line: &[u8]) -> RowError {
     let shown = line.get(..200).unwrap_or(line);
-    Flaw::new(
+    RowError::new(
         "the line is neither a fill nor a block of fills",
         &String::from_utf8_lossy(shown),
     )
@@ -160,7 +160,7 @@ struct Fill<'a> {
 }
 
 /// The liquidations of a line.
-fn rows(line: &[u8]) -> Vec<Result<Row, Flaw>> {
+fn rows(line: &[u8]) -> Vec<Result<DumpRow, RowError>> {
     let line_of = |text| -> Option<Vec<Leg<'_>>> {
         if str::starts_with(text, '{') {
             return serde_json::from_str::<Block<'_>>(text)
@@ -182,12 +182,12 @@ fn rows(line: &[u8]) -> Vec<Result<Row, Flaw>> {
 }
 
 /// The row of a fill; `None` if it did not liquidate its account.
-fn row(account: &str, fill: &str) -> Result<Option<Row>, Flaw> {
+fn row(account: &str, fill: &str) -> Result<Option<DumpRow>, RowError> {
     let wrong = |fault: serde_json::Error| {
         // Omit the path, so that equal errors have equal messages.
         let said = fault.to_string();
         let said = said.split(" at line ").next().unwrap_or_default();
-        Flaw::new(format!("the fill is not as it should be: {said}"), fill)
+        RowError::new(format!("the fill is not as it should be: {said}"), fill)
     };
     let caused: Caused<'_> = serde_json::from_str(fill).map_err(wrong)?;
     let Some(liquidation) = caused.liquidation else {
@@ -201,10 +201,10 @@ fn row(account: &str, fill: &str) -> Result<Option<Row>, Flaw> {
     let coin = &*read.coin;
     if coin.contains(':') {
         let reason = "coin: a builder's market, and its quote currency is unknown";
-        return Err(Flaw::new(reason, coin));
+        return Err(RowError::new(reason, coin));
     }
     if coin.contains(['/', '@', '#', '+']) {
-        return Err(Flaw::new("coin: not a perpetual contract", coin));
+        return Err(RowError::new("coin: not a perpetual contract", coin));
     }
     let before = number("startPosition", &read.start_position)?;
     let (price, qty) = (positive("px", &read.px)?, positive("sz", &read.sz)?);
@@ -213,11 +213,11 @@ fn row(account: &str, fill: &str) -> Result<Option<Row>, Flaw> {
         ("B", before) if before < Decimal::ZERO => Side::Short,
         ("A" | "B", before) => {
             let reason = "startPosition: the fill does not close the position";
-            return Err(Flaw::new(reason, &format!("{} of {before}", read.side)));
+            return Err(RowError::new(reason, &format!("{} of {before}", read.side)));
         }
-        (other, _) => return Err(Flaw::new("side: not A or B", other)),
+        (other, _) => return Err(RowError::new("side: not A or B", other)),
     };
-    let seen = Sighting {
+    let seen = RawLiquidation {
         native_id: coin,
         market: (RULES.market)(coin),
         side,
@@ -229,19 +229,19 @@ fn row(account: &str, fill: &str) -> Result<Option<Row>, Flaw> {
     };
     let none = Instruments::default();
     let event = Frame::new(&RULES, "", None, &none)
-        .event(&Place::ROOT, seen)
-        .map_err(|fault| Flaw::new(fault.to_string(), coin))?;
-    RowOrder::of(event).map(|order| Some(Row::Order(order)))
+        .event(&JsonPath::ROOT, seen)
+        .map_err(|fault| RowError::new(fault.to_string(), coin))?;
+    RowOrder::of(event).map(|order| Some(DumpRow::Order(order)))
 }
 
-fn number(name: &str, text: &str) -> Result<Decimal, Flaw> {
-    exact_decimal(text).map_err(|_| Flaw::new(format!("{name}: not an exact decimal"), text))
+fn number(name: &str, text: &str) -> Result<Decimal, RowError> {
+    exact_decimal(text).map_err(|_| RowError::new(format!("{name}: not an exact decimal"), text))
 }
 
-fn positive(name: &str, text: &str) -> Result<Decimal, Flaw> {
+fn positive(name: &str, text: &str) -> Result<Decimal, RowError> {
     let value = number(name, text)?;
     if value > Decimal::ZERO {
         return Ok(value);
     }
-    Err(Flaw::new(format!("{name}: not above 0"), text))
+    Err(RowError::new(format!("{name}: not above 0"), text))
 }

@@ -1,7 +1,7 @@
 //! Readers of historical files from exchanges, recorders and users, one file per format.
 //!
-//! [`Rows`] detects the [`Format`] from name and first lines, or says why it is ambiguous, and reads row by row. An
-//! invalid row is a [`Flaw`] that names the column; nothing is guessed, and the other rows are read. Callers open the
+//! [`DumpReader`] detects the [`Format`] from name and first lines, or says why it is ambiguous, and reads row by row. An
+//! invalid row is a [`RowError`] that names the column; nothing is guessed, and the other rows are read. Callers open the
 //! files.
 
 mod binance;
@@ -17,9 +17,9 @@ mod row;
 mod table;
 mod tardis;
 
-pub use cells::Flaw;
+pub use cells::RowError;
 pub use detection::{TAKES_TOTALS, TOTALS};
-pub use file_name::Name;
-pub use format::{Format, Unclear};
-pub use reader::Rows;
-pub use row::{Row, RowBar, RowOrder, RowReading};
+pub use file_name::FileName;
+pub use format::{Format, UnclearFile};
+pub use reader::DumpReader;
+pub use row::{DumpRow, RowBar, RowOrder, RowReading};

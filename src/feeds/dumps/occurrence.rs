@@ -26,7 +26,7 @@ struct Said {
 
 /// Counts the occurrences of each order in a file.
 #[derive(Debug)]
-pub(crate) struct Seen {
+pub(crate) struct Occurrences {
     orders: Vec<(Said, u32)>,
     /// Order indices with half of their hashes, so that lookups need not compare orders.
     places: HashTable<(u32, u32)>,
@@ -35,7 +35,7 @@ pub(crate) struct Seen {
     names: Interner,
 }
 
-impl Seen {
+impl Occurrences {
     /// The state at the start of a file.
     pub(crate) fn new() -> Self {
         Self {

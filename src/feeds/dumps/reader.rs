@@ -6,13 +6,13 @@ use std::vec;
 
 use csv::ByteRecord;
 
-use super::format::{Format, Unclear};
-use super::row::Row;
-use super::table::Table;
+use super::format::{Format, UnclearFile};
+use super::row::DumpRow;
+use super::table::CsvTable;
 use super::{binance, ccxt, hyperliquid, tardis};
-use crate::feeds::dumps::cells::{Flaw, Line, columns};
+use crate::feeds::dumps::cells::{DumpLine, RowError, columns};
 use crate::feeds::dumps::detection::{detect, header};
-use crate::feeds::dumps::file_name::Name;
+use crate::feeds::dumps::file_name::FileName;
 use crate::model::{Millis, Vocabulary, exchange_name};
 
 /// Bytes that format detection reads.
@@ -23,7 +23,7 @@ const LINES: usize = 400;
 const LARGEST: u64 = 1 << 30;
 
 /// The reader of one file.
-pub struct Rows<'a> {
+pub struct DumpReader<'a> {
     format: Format,
     span: Option<(Millis, Millis)>,
     source: Source<'a>,
@@ -36,21 +36,21 @@ pub struct Rows<'a> {
 enum Source<'a> {
     Csv(Box<csv::Reader<Box<dyn io::Read + 'a>>>),
     Lines(u64, vec::IntoIter<ByteRecord>),
-    Fills(hyperliquid::Fills<'a>),
+    HyperliquidFills(hyperliquid::HyperliquidFills<'a>),
 }
 
 enum Decoder {
-    Liquidations(binance::Liquidations),
+    BinanceLiquidations(binance::BinanceLiquidations),
     Metrics(binance::Metrics),
     Klines(binance::Klines),
-    TardisLiquidations(tardis::Liquidations),
+    TardisLiquidations(tardis::TardisLiquidations),
     Ticker(tardis::Ticker),
-    Table(Box<Table>),
+    CsvTable(Box<CsvTable>),
     /// The source supplies rows itself.
     None,
 }
 
-impl std::fmt::Debug for Rows<'_> {
+impl std::fmt::Debug for DumpReader<'_> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Rows")
             .field("format", &self.format)
@@ -58,19 +58,19 @@ impl std::fmt::Debug for Rows<'_> {
     }
 }
 
-impl<'a> Rows<'a> {
+impl<'a> DumpReader<'a> {
     /// Opens a file; `format` and `exchange` are the caller's, if known.
     ///
     /// # Errors
     ///
-    /// [`Unclear`] if the format is ambiguous, or if required information is missing.
+    /// [`UnclearFile`] if the format is ambiguous, or if required information is missing.
     pub fn open(
-        name: &Name,
+        name: &FileName,
         format: Option<Format>,
         exchange: Option<&str>,
         mut bytes: Box<dyn io::Read + 'a>,
-    ) -> Result<Self, Unclear> {
-        let unclear = |message: String| Unclear {
+    ) -> Result<Self, UnclearFile> {
+        let unclear = |message: String| UnclearFile {
             file: name.shown.clone(),
             message,
         };
@@ -127,7 +127,7 @@ impl<'a> Rows<'a> {
 
     /// The next line, numbered from 1: its row, `None` if it adds nothing, or its error. Reading stops at an error
     /// that affects the rest of the file.
-    pub fn next_line(&mut self) -> Option<(u64, Result<Option<Row>, Flaw>)> {
+    pub fn next_line(&mut self) -> Option<(u64, Result<Option<DumpRow>, RowError>)> {
         if self.is_over {
             return None;
         }
@@ -139,7 +139,7 @@ impl<'a> Rows<'a> {
                     self.is_over = true;
                     let line = reader.position().line();
                     let reason = "the file cannot be read from here on: it is cut short or damaged";
-                    return Some((line, Err(Flaw::last(reason, &fault.to_string()))));
+                    return Some((line, Err(RowError::last(reason, &fault.to_string()))));
                 }
             },
             Source::Lines(line, rest) => {
@@ -147,7 +147,7 @@ impl<'a> Rows<'a> {
                 *line += 1;
                 *line
             }
-            Source::Fills(fills) => {
+            Source::HyperliquidFills(fills) => {
                 let (line, read) = fills.next()?;
                 self.is_over = matches!(&read, Err(flaw) if flaw.is_last);
                 return Some((line, read.map(Some)));
@@ -156,18 +156,21 @@ impl<'a> Rows<'a> {
         Some((line, self.decoded()))
     }
 
-    fn decoded(&mut self) -> Result<Option<Row>, Flaw> {
-        let line = Line(&self.record);
+    fn decoded(&mut self) -> Result<Option<DumpRow>, RowError> {
+        let line = DumpLine(&self.record);
         if self.record.len() != self.width {
             let reason = "the line has more or fewer cells than the first one";
-            return Err(Flaw::new(reason, &format!("{} cells", self.record.len())));
+            return Err(RowError::new(
+                reason,
+                &format!("{} cells", self.record.len()),
+            ));
         }
         match &mut self.decoder {
-            Decoder::Liquidations(of) => of.row(line),
+            Decoder::BinanceLiquidations(of) => of.row(line),
             Decoder::Metrics(of) => of.row(line),
             Decoder::Klines(of) => of.row(line),
             Decoder::TardisLiquidations(of) => of.row(line),
-            Decoder::Table(of) => of.row(line),
+            Decoder::CsvTable(of) => of.row(line),
             Decoder::Ticker(of) => return of.row(line),
             Decoder::None => return Ok(None),
         }
@@ -210,7 +213,7 @@ type Begun<'a> = (Source<'a>, usize, Decoder);
 /// The decoder for a format, and the number of cells per line.
 fn begin<'a>(
     format: Format,
-    name: &Name,
+    name: &FileName,
     exchange: Option<&str>,
     first: &[Vec<String>],
     mut bytes: Box<dyn io::Read + 'a>,
@@ -222,8 +225,8 @@ fn begin<'a>(
             .collect::<Vec<_>>()
     };
     if format == Format::HyperliquidFills {
-        let fills = hyperliquid::Fills::of(bytes);
-        return Ok((Source::Fills(fills), 0, Decoder::None));
+        let fills = hyperliquid::HyperliquidFills::of(bytes);
+        return Ok((Source::HyperliquidFills(fills), 0, Decoder::None));
     }
     if format == Format::CcxtOhlcv {
         let mut text = String::new();
@@ -241,12 +244,12 @@ fn begin<'a>(
         };
         let first: Vec<Vec<String>> = lines.iter().take(LINES).map(told).collect();
         let columns = names(&ccxt::COLUMNS);
-        let table = Table::new(format, &columns, &first, name, exchange)?;
+        let table = CsvTable::new(format, &columns, &first, name, exchange)?;
         let width = columns.len();
         return Ok((
             Source::Lines(0, lines.into_iter()),
             width,
-            Decoder::Table(Box::new(table)),
+            Decoder::CsvTable(Box::new(table)),
         ));
     }
     let line = first.first().ok_or("it is empty")?;
@@ -264,7 +267,7 @@ fn begin<'a>(
         )
     };
     let decoder = match format {
-        Format::BinanceLiquidations => Decoder::Liquidations(binance::Liquidations {
+        Format::BinanceLiquidations => Decoder::BinanceLiquidations(binance::BinanceLiquidations {
             contract: contract()?.to_owned(),
             columns: columns(&header, binance::LIQUIDATIONS).ok_or_else(missing)?,
         }),
@@ -277,7 +280,7 @@ fn begin<'a>(
                 .map_err(|flaw| format!("{}: {}", flaw.shown, flaw.reason))?;
             Decoder::Klines(klines.ok_or_else(missing)?)
         }
-        Format::TardisLiquidations => Decoder::TardisLiquidations(tardis::Liquidations {
+        Format::TardisLiquidations => Decoder::TardisLiquidations(tardis::TardisLiquidations {
             common: columns(&header, tardis::COMMON).ok_or_else(missing)?,
             columns: columns(&header, tardis::LIQUIDATIONS).ok_or_else(missing)?,
         }),
@@ -286,7 +289,7 @@ fn begin<'a>(
             columns: columns(&header, tardis::TICKER).ok_or_else(missing)?,
             last: HashMap::new(),
         }),
-        _ => Decoder::Table(Box::new(Table::new(
+        _ => Decoder::CsvTable(Box::new(CsvTable::new(
             format,
             &header,
             first.get(1..).unwrap_or_default(),

@@ -6,11 +6,11 @@ use crate::feeds::decoding::event::{Completeness, Event, PriceKind};
 use crate::feeds::instruments::{price_of_one, unscaled};
 use crate::model::{Millis, Order};
 
-use crate::feeds::dumps::cells::Flaw;
+use crate::feeds::dumps::cells::RowError;
 
 /// A liquidation order, a bar or a reading of open interest.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Row {
+pub enum DumpRow {
     /// A liquidation order.
     Order(RowOrder),
     /// A closed price bar.
@@ -42,8 +42,8 @@ pub struct RowOrder {
 
 impl RowOrder {
     /// The order of an event; an error if quantity or value is unknown.
-    pub(super) fn of(event: Event) -> Result<Self, Flaw> {
-        let unknown = |why: &str| Flaw::new(why, &event.native_id);
+    pub(super) fn of(event: Event) -> Result<Self, RowError> {
+        let unknown = |why: &str| RowError::new(why, &event.native_id);
         let qty = event
             .qty
             .ok_or_else(|| unknown("the size is in contracts, and the contract size is unknown"))?;
@@ -101,10 +101,11 @@ pub struct RowBar {
 
 impl RowBar {
     /// Converts prices and volume from listed units of `scale` coins to single coins.
-    pub(super) fn of_one(mut self, scale: u32) -> Result<Self, Flaw> {
+    pub(super) fn of_one(mut self, scale: u32) -> Result<Self, RowError> {
         let fits = |value: Option<Decimal>| {
-            value
-                .ok_or_else(|| Flaw::new("a number does not fit a decimal exactly", &self.contract))
+            value.ok_or_else(|| {
+                RowError::new("a number does not fit a decimal exactly", &self.contract)
+            })
         };
         let [open, high, low, close] = self.prices;
         let prices = [
@@ -138,9 +139,10 @@ pub struct RowReading {
 
 impl RowReading {
     /// Converts from listed units of `scale` coins to single coins.
-    pub(super) fn of_one(mut self, scale: u32) -> Result<Self, Flaw> {
-        self.open_interest = unscaled(self.open_interest, scale)
-            .ok_or_else(|| Flaw::new("a number does not fit a decimal exactly", &self.contract))?;
+    pub(super) fn of_one(mut self, scale: u32) -> Result<Self, RowError> {
+        self.open_interest = unscaled(self.open_interest, scale).ok_or_else(|| {
+            RowError::new("a number does not fit a decimal exactly", &self.contract)
+        })?;
         Ok(self)
     }
 }

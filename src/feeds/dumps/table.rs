@@ -11,11 +11,11 @@ use foldhash::quality::SeedableRandomState;
 use rust_decimal::Decimal;
 
 use super::format::Format;
-use super::row::{Row, RowBar, RowOrder, RowReading};
+use super::row::{DumpRow, RowBar, RowOrder, RowReading};
 use crate::feeds::decoding::event::{Completeness, product, stripped};
-use crate::feeds::dumps::cells::{Column, Flaw, Line, column, columns};
-use crate::feeds::dumps::file_name::Name;
-use crate::feeds::dumps::occurrence::{Seen, key};
+use crate::feeds::dumps::cells::{DumpColumn, DumpLine, RowError, column, columns};
+use crate::feeds::dumps::file_name::FileName;
+use crate::feeds::dumps::occurrence::{Occurrences, key};
 use crate::model::seeded;
 use crate::model::{
     ContractKind, Millis, Order, Side, Symbol, exchange_name, is_dollar, is_far_from_product,
@@ -58,16 +58,16 @@ const PLACES: u32 = 8;
 
 /// The reader of a table.
 #[derive(Debug)]
-pub(super) struct Table {
+pub(super) struct CsvTable {
     kind: Kind,
-    time: Column,
-    symbol: Option<Column>,
-    exchange: Option<Column>,
+    time: DumpColumn,
+    symbol: Option<DumpColumn>,
+    exchange: Option<DumpColumn>,
     /// Replacements for missing columns.
     of_symbol: Option<String>,
     of_exchange: Option<String>,
     /// Orders seen in the file so far.
-    seen: Seen,
+    seen: Occurrences,
     /// Caches of parsed names, of which a table has few.
     exchanges: Names<String>,
     symbols: Names<Arc<Symbol>>,
@@ -98,34 +98,34 @@ impl<T: Clone> Names<T> {
 #[derive(Debug)]
 enum Kind {
     Orders {
-        columns: [Column; 3],
-        value: Option<Column>,
-        received: Option<Column>,
+        columns: [DumpColumn; 3],
+        value: Option<DumpColumn>,
+        received: Option<DumpColumn>,
         /// Whether the side is that of the closing order.
         of_order: bool,
     },
     Bars {
-        prices: [Column; 4],
-        volume: Column,
+        prices: [DumpColumn; 4],
+        volume: DumpColumn,
         /// Whether the volume is in USD.
         in_usd: bool,
-        interval: Result<Column, i64>,
+        interval: Result<DumpColumn, i64>,
     },
     OpenInterest {
-        amount: Column,
+        amount: DumpColumn,
         in_usd: bool,
         /// Delay of a reading after its timestamp: a reading at the end of a period may be stamped with its start.
         later: i64,
     },
 }
 
-impl Table {
+impl CsvTable {
     /// The reader for a header, or an error that names the missing information.
     pub(super) fn new(
         format: Format,
         header: &[String],
         first: &[Vec<String>],
-        name: &Name,
+        name: &FileName,
         exchange: Option<&str>,
     ) -> Result<Self, String> {
         let missing = |what: &str| format!("there is no column of {what}");
@@ -190,13 +190,13 @@ impl Table {
             exchange: by_exchange,
             of_symbol,
             of_exchange,
-            seen: Seen::new(),
+            seen: Occurrences::new(),
             exchanges: Names::new(),
             symbols: Names::new(),
         })
     }
 
-    pub(super) fn row(&mut self, line: Line<'_>) -> Result<Row, Flaw> {
+    pub(super) fn row(&mut self, line: DumpLine<'_>) -> Result<DumpRow, RowError> {
         let exchange = match (self.exchange, &self.of_exchange) {
             (Some(column), _) => {
                 let text = line.text(column)?;
@@ -204,15 +204,15 @@ impl Table {
             }
             (None, name) => name.clone(),
         };
-        let exchange = exchange.ok_or_else(|| Flaw::new("exchange: blank", ""))?;
+        let exchange = exchange.ok_or_else(|| RowError::new("exchange: blank", ""))?;
         let contract = match (self.symbol, &self.of_symbol) {
             (Some(column), _) => line.text(column)?,
             (None, Some(name)) => name.as_str(),
-            (None, None) => return Err(Flaw::new("symbol: blank", "")),
+            (None, None) => return Err(RowError::new("symbol: blank", "")),
         };
         let read = |contract: &str| Symbol::read(contract).map(Arc::new);
         let symbol = self.symbols.of(contract, read);
-        let symbol = symbol.ok_or_else(|| Flaw::new("symbol: names no coin", contract))?;
+        let symbol = symbol.ok_or_else(|| RowError::new("symbol: names no coin", contract))?;
         let timestamp = line.instant(self.time)?;
         match &self.kind {
             Kind::Orders {
@@ -227,7 +227,7 @@ impl Table {
                     (*columns, *value, *received, *of_order),
                 )?;
                 self.seen.number(&mut order, contract);
-                Ok(Row::Order(order))
+                Ok(DumpRow::Order(order))
             }
             Kind::Bars {
                 prices: columns,
@@ -245,7 +245,7 @@ impl Table {
                     Ok(column) => {
                         let text = line.text(*column)?;
                         read_span(text).ok_or_else(|| {
-                            Flaw::new("interval: not a length such as 5m or 1h", text)
+                            RowError::new("interval: not a length such as 5m or 1h", text)
                         })?
                     }
                 };
@@ -253,7 +253,7 @@ impl Table {
                 if *in_usd {
                     let [_, high, low, _] = prices;
                     volume = in_coins(volume, high, low).ok_or_else(|| {
-                        Flaw::new(
+                        RowError::new(
                             "volume_usd: does not fit a decimal in coins",
                             &volume.to_string(),
                         )
@@ -269,7 +269,7 @@ impl Table {
                     volume,
                 }
                 .of_one(symbol.scale())
-                .map(Row::Bar)
+                .map(DumpRow::Bar)
             }
             Kind::OpenInterest {
                 amount,
@@ -286,9 +286,9 @@ impl Table {
                     received_at: None,
                 };
                 if *in_usd {
-                    return Ok(Row::ReadingInUsd(reading));
+                    return Ok(DumpRow::ReadingInUsd(reading));
                 }
-                reading.of_one(symbol.scale()).map(Row::Reading)
+                reading.of_one(symbol.scale()).map(DumpRow::Reading)
             }
         }
     }
@@ -298,13 +298,18 @@ impl Table {
 type Of<'a> = (String, &'a str, &'a Symbol, Millis);
 /// Columns of side, price and quantity; optionally of value and time of receipt; and whether the side is the closing
 /// order's.
-type Columns = ([Column; 3], Option<Column>, Option<Column>, bool);
+type Columns = (
+    [DumpColumn; 3],
+    Option<DumpColumn>,
+    Option<DumpColumn>,
+    bool,
+);
 
 fn order(
-    line: Line<'_>,
+    line: DumpLine<'_>,
     (exchange, contract, symbol, timestamp): Of<'_>,
     ([side, price, qty], value, received, of_order): Columns,
-) -> Result<RowOrder, Flaw> {
+) -> Result<RowOrder, RowError> {
     let side = position(line.text(side)?, of_order)?;
     let (price, qty) = (line.positive(price)?, line.positive(qty)?);
     let value_usd = match value {
@@ -314,7 +319,7 @@ fn order(
             if is_far_from_product(one, many, all) && is_worth_its_product(&exchange, contract) {
                 let reason = "value_usd: more than ten times off price × qty";
                 let shown = format!("{told}, where {price} × {qty} is told");
-                return Err(Flaw::new(reason, &shown));
+                return Err(RowError::new(reason, &shown));
             }
             told
         }
@@ -342,15 +347,15 @@ fn order(
 }
 
 /// The side of the position.
-fn position(word: &str, of_order: bool) -> Result<Side, Flaw> {
+fn position(word: &str, of_order: bool) -> Result<Side, RowError> {
     if of_order {
         return match word.to_ascii_uppercase().as_str() {
             "SELL" => Ok(Side::Long),
             "BUY" => Ok(Side::Short),
-            _ => Err(Flaw::new("side: not BUY or SELL", word)),
+            _ => Err(RowError::new("side: not BUY or SELL", word)),
         };
     }
-    Side::read(word).ok_or_else(|| Flaw::new("side: not LONG or SHORT", word))
+    Side::read(word).ok_or_else(|| RowError::new("side: not LONG or SHORT", word))
 }
 
 /// Converts a volume in USD to coins at the midpoint of high and low.
@@ -360,32 +365,37 @@ fn in_coins(usd: Decimal, high: Decimal, low: Decimal) -> Option<Decimal> {
     Some(stripped(coins))
 }
 
-fn not_dated(symbol: &Symbol, contract: &str) -> Result<(), Flaw> {
+fn not_dated(symbol: &Symbol, contract: &str) -> Result<(), RowError> {
     if symbol.kind() == ContractKind::Dated {
         let reason = "the contract is dated; a coin's bars and open interest are those of a perpetual contract";
-        return Err(Flaw::new(reason, contract));
+        return Err(RowError::new(reason, contract));
     }
     Ok(())
 }
 
 /// The notional of an order as price times quantity, if that is valid.
-fn worth(symbol: &Symbol, price: Decimal, qty: Decimal, contract: &str) -> Result<Decimal, Flaw> {
+fn worth(
+    symbol: &Symbol,
+    price: Decimal,
+    qty: Decimal,
+    contract: &str,
+) -> Result<Decimal, RowError> {
     let quote = symbol.quote().or_else(|| quote_of_pair(contract));
     if !quote.is_some_and(is_dollar) {
         let reason = "there is no value_usd column, and the quote currency does not count as USD";
-        return Err(Flaw::new(reason, contract));
+        return Err(RowError::new(reason, contract));
     }
     product(price, qty)
-        .ok_or_else(|| Flaw::new("price × qty does not fit a decimal exactly", contract))
+        .ok_or_else(|| RowError::new("price × qty does not fit a decimal exactly", contract))
 }
 
 /// The interval of a file's bars: from its name unless the first rows contradict it, otherwise from their distance.
 fn length(
-    name: &Name,
+    name: &FileName,
     first: &[Vec<String>],
-    time: Column,
-    exchange: Option<Column>,
-    symbol: Option<Column>,
+    time: DumpColumn,
+    exchange: Option<DumpColumn>,
+    symbol: Option<DumpColumn>,
 ) -> Result<i64, String> {
     const HOW: &str = "name the file after it, as BTC_USDT-5m.csv, or give a column interval";
     let apart = apart(first, time, exchange, symbol);
@@ -420,14 +430,14 @@ struct Apart {
 
 fn apart(
     first: &[Vec<String>],
-    time: Column,
-    exchange: Option<Column>,
-    symbol: Option<Column>,
+    time: DumpColumn,
+    exchange: Option<DumpColumn>,
+    symbol: Option<DumpColumn>,
 ) -> Option<Apart> {
     let mut before: HashMap<[&str; 2], i64> = HashMap::new();
     let mut found: Option<Apart> = None;
     for row in first {
-        let cell = |column: Option<Column>| {
+        let cell = |column: Option<DumpColumn>| {
             let cell = column.and_then(|column| row.get(column.place));
             cell.map_or("", String::as_str)
         };

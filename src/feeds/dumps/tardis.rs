@@ -11,12 +11,12 @@ use std::collections::HashMap;
 use rust_decimal::Decimal;
 
 use super::binance::{coin_margined, leading};
-use super::row::{Row, RowOrder, RowReading};
+use super::row::{DumpRow, RowOrder, RowReading};
 use crate::feeds::decoding::event::{PriceKind, product, quotient, stripped};
-use crate::feeds::decoding::frame::{Frame, Sighting, Size};
-use crate::feeds::decoding::json_path::Place;
-use crate::feeds::dumps::cells::{Column, Flaw, Line};
-use crate::feeds::instruments::{Instruments, Kind};
+use crate::feeds::decoding::frame::{Frame, RawLiquidation, Size};
+use crate::feeds::decoding::json_path::JsonPath;
+use crate::feeds::dumps::cells::{DumpColumn, DumpLine, RowError};
+use crate::feeds::instruments::{Instruments, SizeUnit};
 use crate::feeds::venue::Venue;
 use crate::model::{Millis, Side};
 
@@ -70,14 +70,14 @@ pub(super) const LIQUIDATIONS: [&[&str]; 4] = [&["id"], &["side"], &["price"], &
 /// Columns used from `derivative_ticker`.
 pub(super) const TICKER: [&[&str]; 3] = [&["open_interest"], &["mark_price"], &["last_price"]];
 
-fn exchange(line: Line<'_>, column: Column) -> Result<(&'static Venue, Counts), Flaw> {
+fn exchange(line: DumpLine<'_>, column: DumpColumn) -> Result<(&'static Venue, Counts), RowError> {
     let name = line.text(column)?;
     let known = EXCHANGES.iter().find(|(tardis, ..)| *tardis == name);
     known
         .and_then(|(_, own, counts)| Some((crate::feeds::venue(own).ok()?, *counts)))
         .ok_or_else(|| {
             let known: Vec<&str> = EXCHANGES.iter().map(|(tardis, ..)| *tardis).collect();
-            Flaw::new(format!("exchange: not one of {}", known.join(", ")), name)
+            RowError::new(format!("exchange: not one of {}", known.join(", ")), name)
         })
 }
 
@@ -103,13 +103,13 @@ fn size(frame: &Frame<'_>, counts: Counts, native_id: &str, amount: Decimal) -> 
 
 /// Reads `liquidations`.
 #[derive(Debug)]
-pub(super) struct Liquidations {
-    pub(super) common: [Column; 4],
-    pub(super) columns: [Column; 4],
+pub(super) struct TardisLiquidations {
+    pub(super) common: [DumpColumn; 4],
+    pub(super) columns: [DumpColumn; 4],
 }
 
-impl Liquidations {
-    pub(super) fn row(&self, line: Line<'_>) -> Result<Row, Flaw> {
+impl TardisLiquidations {
+    pub(super) fn row(&self, line: DumpLine<'_>) -> Result<DumpRow, RowError> {
         let [of_exchange, symbol, time, received] = self.common;
         let [id, side, price, amount] = self.columns;
         let (venue, counts) = exchange(line, of_exchange)?;
@@ -118,7 +118,7 @@ impl Liquidations {
         let (word, side) = match line.text(side)? {
             "sell" => ("sell", Side::Long),
             "buy" => ("buy", Side::Short),
-            other => return Err(Flaw::new("side: not buy or sell", other)),
+            other => return Err(RowError::new("side: not buy or sell", other)),
         };
         let (price, amount) = (line.positive(price)?, line.positive(amount)?);
         // Not every exchange has ids of liquidations.
@@ -133,7 +133,7 @@ impl Liquidations {
         let frame = venue.frame("", Some(received_at), &none);
         let kind = venue.price_kinds.first().copied();
         let kind = kind.unwrap_or(PriceKind::Fill);
-        let seen = Sighting {
+        let seen = RawLiquidation {
             native_id,
             market: frame.market(native_id),
             side,
@@ -144,9 +144,9 @@ impl Liquidations {
             dedupe_key,
         };
         let event = frame
-            .event(&Place::ROOT, seen)
-            .map_err(|fault| Flaw::new(fault.to_string(), native_id))?;
-        RowOrder::of(event).map(Row::Order)
+            .event(&JsonPath::ROOT, seen)
+            .map_err(|fault| RowError::new(fault.to_string(), native_id))?;
+        RowOrder::of(event).map(DumpRow::Order)
     }
 }
 
@@ -154,15 +154,15 @@ impl Liquidations {
 /// kept every five minutes only.
 #[derive(Debug)]
 pub(super) struct Ticker {
-    pub(super) common: [Column; 4],
-    pub(super) columns: [Column; 3],
+    pub(super) common: [DumpColumn; 4],
+    pub(super) columns: [DumpColumn; 3],
     /// The last open interest of each contract, as text, and its time.
     pub(super) last: HashMap<String, (String, Millis)>,
 }
 
 impl Ticker {
     /// `None` if the reading repeats the last one.
-    pub(super) fn row(&mut self, line: Line<'_>) -> Result<Option<Row>, Flaw> {
+    pub(super) fn row(&mut self, line: DumpLine<'_>) -> Result<Option<DumpRow>, RowError> {
         let [of_exchange, symbol, time, received] = self.common;
         let [open_interest, mark, traded] = self.columns;
         let (venue, counts) = exchange(line, of_exchange)?;
@@ -181,18 +181,18 @@ impl Ticker {
         let none = Instruments::default();
         let frame = venue.frame("", Some(received_at), &none);
         let unknown = || {
-            Flaw::new(
+            RowError::new(
                 "the size is in contracts, and the contract size is unknown",
                 native_id,
             )
         };
-        let unfit = || Flaw::new("a number does not fit a decimal exactly", text);
+        let unfit = || RowError::new("a number does not fit a decimal exactly", text);
         let coins = match size(&frame, counts, native_id, amount) {
             Size::Base(coins) => coins,
             Size::Usd(usd) => quotient(usd, price()?).ok_or_else(unfit)?,
             Size::Contracts(count) => match frame.contract(native_id).ok_or_else(unknown)? {
-                (Kind::Linear, held) => product(count, held).ok_or_else(unfit)?,
-                (Kind::Inverse, worth) => product(count, worth)
+                (SizeUnit::Linear, held) => product(count, held).ok_or_else(unfit)?,
+                (SizeUnit::Inverse, worth) => product(count, worth)
                     .and_then(|usd| quotient(usd, price().ok()?))
                     .ok_or_else(unfit)?,
             },
@@ -209,6 +209,6 @@ impl Ticker {
         .of_one(scale)?;
         self.last
             .insert(native_id.to_owned(), (text.to_owned(), timestamp));
-        Ok(Some(Row::Reading(reading)))
+        Ok(Some(DumpRow::Reading(reading)))
     }
 }

@@ -1,18 +1,18 @@
 //! Bars in the common format: lists of `[open time, open, high, low, close, …]`.
 
 use crate::feeds::decoding::frame::Frame;
-use crate::feeds::decoding::json_path::Place;
-use crate::feeds::decoding::raw_json::{Cell, Raw};
+use crate::feeds::decoding::json_path::JsonPath;
+use crate::feeds::decoding::raw_json::{Member, RawJson};
 use crate::feeds::error::Error;
-use crate::feeds::rest::request::Bar;
+use crate::feeds::rest::request::VenueBar;
 use crate::model::sort_small;
 
 /// One row of a table of raw cells.
-pub(crate) type Row<'a> = Vec<Raw<'a>>;
+pub(crate) type BarCells<'a> = Vec<RawJson<'a>>;
 
 /// Columns of a bar after time and the four prices, which are the first five.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Columns {
+pub(crate) struct BarColumns {
     /// Volume in base units.
     pub(crate) volume: usize,
     /// `1` if the bar is closed; without this column all bars are closed.
@@ -20,23 +20,27 @@ pub(crate) struct Columns {
 }
 
 /// The cell in a column of a row; `null` counts as missing.
-pub(crate) fn cell<'a>(row: &[Raw<'a>], column: usize) -> Cell<'a> {
+pub(crate) fn cell<'a>(row: &[RawJson<'a>], column: usize) -> Member<'a> {
     row.get(column).copied().filter(|raw| raw.text() != "null")
 }
 
 /// The closed bars of a table in time order, however the table is sorted.
 pub(crate) fn bars(
     frame: &Frame<'_>,
-    place: &Place<'_>,
-    rows: &[Row<'_>],
-    columns: Columns,
-) -> Result<Vec<Bar>, Error> {
+    place: &JsonPath<'_>,
+    rows: &[BarCells<'_>],
+    columns: BarColumns,
+) -> Result<Vec<VenueBar>, Error> {
     let mut found = frame.each(place, rows, |place, row| bar(place, row, columns))?;
     sort_small(&mut found, |one, other| one.timestamp.cmp(&other.timestamp));
     Ok(found)
 }
 
-fn bar(place: &Place<'_>, row: &[Raw<'_>], columns: Columns) -> Result<Option<Bar>, Error> {
+fn bar(
+    place: &JsonPath<'_>,
+    row: &[RawJson<'_>],
+    columns: BarColumns,
+) -> Result<Option<VenueBar>, Error> {
     if let Some(closed) = columns.closed
         && place.item(closed).text("", cell(row, closed))? != "1"
     {
@@ -47,7 +51,7 @@ fn bar(place: &Place<'_>, row: &[Raw<'_>], columns: Columns) -> Result<Option<Ba
         Ok::<_, Error>(number.value.normalize())
     };
     let volume = place.item(columns.volume);
-    let bar = Bar {
+    let bar = VenueBar {
         volume: volume
             .amount("", cell(row, columns.volume))?
             .value

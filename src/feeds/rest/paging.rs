@@ -5,22 +5,22 @@
 //! reported, and paging continues with the next instant.
 
 use crate::feeds::decoding::frame::Frame;
-use crate::feeds::decoding::json_path::Place;
+use crate::feeds::decoding::json_path::JsonPath;
 use crate::feeds::error::Error;
-use crate::feeds::rest::request::Ask;
+use crate::feeds::rest::request::RestRequest;
 use crate::model::Millis;
 
 /// The request for the next page, newest trades first.
 ///
 /// This page has trades at `times`, at most `most`; `page` requests trades before an instant.
 pub(crate) fn earlier(
-    ask: &Ask,
+    ask: &RestRequest,
     frame: &Frame<'_>,
-    place: &Place<'_>,
+    place: &JsonPath<'_>,
     times: &[Millis],
     most: usize,
-    page: fn(&Ask, Millis, Millis) -> Ask,
-) -> Result<Vec<Ask>, Error> {
+    page: fn(&RestRequest, Millis, Millis) -> RestRequest,
+) -> Result<Vec<RestRequest>, Error> {
     if times.len() < most {
         return Ok(Vec::new());
     }
@@ -35,19 +35,19 @@ pub(crate) fn earlier(
 
 /// The same for pages of unknown size: paging ends with an empty page.
 pub(crate) fn until_empty(
-    ask: &Ask,
-    place: &Place<'_>,
+    ask: &RestRequest,
+    place: &JsonPath<'_>,
     times: &[Millis],
-    page: fn(&Ask, Millis, Millis) -> Ask,
-) -> Result<Vec<Ask>, Error> {
+    page: fn(&RestRequest, Millis, Millis) -> RestRequest,
+) -> Result<Vec<RestRequest>, Error> {
     let until = before(ask, place, times)?;
     Ok(until.map_or_else(Vec::new, |(until, _)| back(ask, until, page)))
 }
 
 /// The end of the next request, and the oldest time of the page; `None` at the start of the range.
 fn before(
-    ask: &Ask,
-    place: &Place<'_>,
+    ask: &RestRequest,
+    place: &JsonPath<'_>,
     times: &[Millis],
 ) -> Result<Option<(Millis, Millis)>, Error> {
     let Some(&oldest) = times.iter().min().filter(|oldest| **oldest >= ask.from) else {
@@ -67,7 +67,11 @@ fn before(
     )))
 }
 
-fn back(ask: &Ask, until: Millis, page: fn(&Ask, Millis, Millis) -> Ask) -> Vec<Ask> {
+fn back(
+    ask: &RestRequest,
+    until: Millis,
+    page: fn(&RestRequest, Millis, Millis) -> RestRequest,
+) -> Vec<RestRequest> {
     if ask.from < until {
         vec![page(ask, ask.from, until)]
     } else {
@@ -78,12 +82,12 @@ fn back(ask: &Ask, until: Millis, page: fn(&Ask, Millis, Millis) -> Ask) -> Vec<
 /// The request for the next page, oldest trades first, if the exchange reports more than `times`; `page` requests
 /// trades from an instant on.
 pub(crate) fn later(
-    ask: &Ask,
+    ask: &RestRequest,
     frame: &Frame<'_>,
-    place: &Place<'_>,
+    place: &JsonPath<'_>,
     times: &[Millis],
-    page: fn(&Ask, Millis, Millis) -> Ask,
-) -> Result<Vec<Ask>, Error> {
+    page: fn(&RestRequest, Millis, Millis) -> RestRequest,
+) -> Result<Vec<RestRequest>, Error> {
     let newest = times.iter().max().filter(|newest| **newest < ask.until);
     let Some(&newest) = newest else {
         return Ok(Vec::new());
@@ -108,7 +112,7 @@ pub(crate) fn later(
 }
 
 /// The error for an instant with more trades than a page.
-fn overfull(place: &Place<'_>, times: &[Millis], instant: Millis) -> Error {
+fn overfull(place: &JsonPath<'_>, times: &[Millis], instant: Millis) -> Error {
     let rows = times.len();
     place.fault(format!(
         "has {rows} trades at {instant} alone; further trades at that instant cannot be requested"
@@ -122,22 +126,23 @@ mod tests {
     use crate::feeds::exchanges::centralized::kraken::VENUE;
     use crate::feeds::instruments::Instruments;
     use crate::feeds::rest::paging::*;
-    use crate::feeds::rest::request::Limit;
+    use crate::feeds::rest::request::RateLimit;
 
     /// The bound of the next request, and the number of reported errors.
     fn within(
-        look: impl Fn(&Ask, &Frame<'_>) -> Result<Vec<Ask>, Error>,
-        end: fn(&Ask) -> Millis,
+        look: impl Fn(&RestRequest, &Frame<'_>) -> Result<Vec<RestRequest>, Error>,
+        end: fn(&RestRequest) -> Millis,
     ) -> (Result<Option<i64>, Error>, usize) {
         let faults = RefCell::new(Vec::new());
         let instruments = Instruments::default();
         let frame = VENUE.frame("", None, &instruments).keeping(&faults);
-        let ask = Ask::new("/", Limit::of("x", 1, 1)).between(Millis(1000), Millis(2000));
+        let ask =
+            RestRequest::new("/", RateLimit::of("x", 1, 1)).between(Millis(1000), Millis(2000));
         let found = look(&ask, &frame).map(|asks| asks.first().map(|ask| end(ask).0));
         (found, faults.take().len())
     }
 
-    fn page(ask: &Ask, from: Millis, until: Millis) -> Ask {
+    fn page(ask: &RestRequest, from: Millis, until: Millis) -> RestRequest {
         ask.clone().between(from, until)
     }
 
@@ -145,7 +150,8 @@ mod tests {
     fn where_no_page_is_known_to_be_full_pages_follow_until_one_is_empty() {
         let until = |times: &[i64]| {
             let times: Vec<Millis> = times.iter().copied().map(Millis).collect();
-            let look = |ask: &Ask, _: &Frame<'_>| until_empty(ask, &Place::ROOT, &times, page);
+            let look =
+                |ask: &RestRequest, _: &Frame<'_>| until_empty(ask, &JsonPath::ROOT, &times, page);
             within(look, |ask| ask.until)
         };
         // The last instant of a page is requested again, in full, and by itself only once.
@@ -159,14 +165,16 @@ mod tests {
 
     fn back(rows: usize, oldest: i64) -> (Result<Option<i64>, Error>, usize) {
         let times = vec![Millis(oldest); rows];
-        let look =
-            |ask: &Ask, frame: &Frame<'_>| earlier(ask, frame, &Place::ROOT, &times, 100, page);
+        let look = |ask: &RestRequest, frame: &Frame<'_>| {
+            earlier(ask, frame, &JsonPath::ROOT, &times, 100, page)
+        };
         within(look, |ask| ask.until)
     }
 
     fn forth(rows: usize, newest: i64) -> (Result<Option<i64>, Error>, usize) {
         let times = vec![Millis(newest); rows];
-        let look = |ask: &Ask, frame: &Frame<'_>| later(ask, frame, &Place::ROOT, &times, page);
+        let look =
+            |ask: &RestRequest, frame: &Frame<'_>| later(ask, frame, &JsonPath::ROOT, &times, page);
         within(look, |ask| ask.from)
     }
 

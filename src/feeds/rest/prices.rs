@@ -7,24 +7,24 @@ use rust_decimal::Decimal;
 
 use crate::feeds::decoding::event::is_above_zero;
 use crate::feeds::decoding::frame::Frame;
-use crate::feeds::decoding::json_path::{Place, text_of};
-use crate::feeds::decoding::raw_json::{Cell, Part};
+use crate::feeds::decoding::json_path::{JsonPath, text_of};
+use crate::feeds::decoding::raw_json::{JsonShape, Member};
 use crate::feeds::error::Error;
-use crate::feeds::rest::request::Ask;
+use crate::feeds::rest::request::RestRequest;
 use crate::wire::exact_decimal;
 
 /// The last price of a market, per listed unit.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Quoted {
+pub struct LastPrice {
     /// The exchange's name of the contract.
     pub native_id: String,
     /// The price.
     pub price: Decimal,
 }
 
-impl Quoted {
+impl LastPrice {
     /// The price of a market, if it has one.
-    pub(crate) fn read(native_id: Cell<'_>, price: Cell<'_>) -> Option<Self> {
+    pub(crate) fn read(native_id: Member<'_>, price: Member<'_>) -> Option<Self> {
         let native_id = text_of(native_id)?.into_owned();
         let price = exact_decimal(&text_of(price)?).ok()?;
         is_above_zero(price).then_some(Self { native_id, price })
@@ -33,16 +33,16 @@ impl Quoted {
 
 /// How an exchange publishes the last prices of its markets.
 #[derive(Debug)]
-pub(crate) struct Prices {
+pub(crate) struct PriceEndpoints {
     /// The requests for prices; empty if the market lists contain them.
-    pub(crate) asks: fn() -> Vec<Ask>,
+    pub(crate) asks: fn() -> Vec<RestRequest>,
     /// Decodes the prices of a reply.
-    pub(crate) read: fn(&Frame<'_>) -> Result<Vec<Quoted>, Error>,
+    pub(crate) read: fn(&Frame<'_>) -> Result<Vec<LastPrice>, Error>,
 }
 
-impl Prices {
+impl PriceEndpoints {
     /// Prices contained in the market lists.
-    pub(crate) const fn listed(read: fn(&Frame<'_>) -> Result<Vec<Quoted>, Error>) -> Self {
+    pub(crate) const fn listed(read: fn(&Frame<'_>) -> Result<Vec<LastPrice>, Error>) -> Self {
         Self {
             asks: Vec::new,
             read,
@@ -52,12 +52,12 @@ impl Prices {
 
 /// The prices in a market list.
 pub(crate) fn quoted<T>(
-    place: &Place<'_>,
-    rows: &Part<T>,
-    read: impl Fn(&T) -> Option<Quoted>,
-) -> Result<Vec<Quoted>, Error> {
+    place: &JsonPath<'_>,
+    rows: &JsonShape<T>,
+    read: impl Fn(&T) -> Option<LastPrice>,
+) -> Result<Vec<LastPrice>, Error> {
     let rows = place.list(rows)?.iter().filter_map(|row| match row {
-        Part::Object(row) => read(row),
+        JsonShape::Object(row) => read(row),
         _ => None,
     });
     Ok(rows.collect())

@@ -10,7 +10,7 @@ use crate::model::Millis;
 
 /// The rate limit for one kind of request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct Limit {
+pub struct RateLimit {
     /// The kind; requests with the same name share the limit.
     pub name: &'static str,
     /// The allowed weight in `per`.
@@ -19,7 +19,7 @@ pub struct Limit {
     pub per: Duration,
 }
 
-impl Limit {
+impl RateLimit {
     /// `most` requests, or as much weight, in `seconds`.
     pub(crate) const fn of(name: &'static str, most: u32, seconds: u64) -> Self {
         Self {
@@ -32,7 +32,7 @@ impl Limit {
 
 /// One GET request.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Ask {
+pub struct RestRequest {
     /// The exchange's [host](crate::feeds::Venue::hosts) by name.
     pub host: &'static str,
     /// The path after the host.
@@ -42,7 +42,7 @@ pub struct Ask {
     /// The weight against the limit.
     pub weight: u32,
     /// The limit it counts against.
-    pub limit: Limit,
+    pub limit: RateLimit,
     /// The requested market, if the body does not name it.
     pub market: Option<String>,
     /// Start of the requested range.
@@ -51,7 +51,7 @@ pub struct Ask {
     pub until: Millis,
 }
 
-impl Ask {
+impl RestRequest {
     /// Whether it names this market.
     #[must_use]
     pub fn names(&self, native_id: &str) -> bool {
@@ -60,7 +60,7 @@ impl Ask {
     }
 
     /// A request of weight 1 without a time range.
-    pub(crate) fn new(path: &str, limit: Limit) -> Self {
+    pub(crate) fn new(path: &str, limit: RateLimit) -> Self {
         Self {
             host: "rest",
             path: path.to_owned(),
@@ -124,14 +124,14 @@ impl Ask {
 
 /// The rows of a body and its follow-up requests.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Page<T> {
+pub struct RestPage<T> {
     /// The rows.
     pub rows: Vec<T>,
     /// The follow-up requests.
-    pub rest: Vec<Ask>,
+    pub rest: Vec<RestRequest>,
 }
 
-impl<T> Page<T> {
+impl<T> RestPage<T> {
     /// A body without follow-up requests.
     pub(crate) fn last(rows: Vec<T>) -> Self {
         Self {
@@ -143,7 +143,7 @@ impl<T> Page<T> {
 
 /// One closed bar of a market, per single coin.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Bar {
+pub struct VenueBar {
     /// Time of the open.
     pub timestamp: Millis,
     /// First price.
@@ -160,7 +160,7 @@ pub struct Bar {
 
 /// One-sided open interest of a market at an instant, in coins.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Reading {
+pub struct OpenInterestReading {
     /// The instant.
     pub timestamp: Millis,
     /// The open interest.
@@ -169,7 +169,7 @@ pub struct Reading {
 
 /// The exchange's own total of liquidations of a market in an hour.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Total {
+pub struct HourlyTotal {
     /// Start of the hour.
     pub timestamp: Millis,
     /// USD of longs and shorts.
@@ -178,20 +178,20 @@ pub struct Total {
 
 /// A time series of a market, requested in pieces.
 #[derive(Debug)]
-pub(crate) struct Series<T: 'static> {
+pub(crate) struct RestSeries<T: 'static> {
     /// How far back it is available, in milliseconds.
     pub(crate) look_back: i64,
     /// Longest range of one request.
     pub(crate) length: i64,
     /// Builds the request for a market and a range of time.
-    pub(crate) ask: fn(&str, Millis, Millis) -> Ask,
+    pub(crate) ask: fn(&str, Millis, Millis) -> RestRequest,
     /// Decodes the values of a reply, in time order.
     pub(crate) read: fn(&Frame<'_>) -> Result<Vec<T>, Error>,
 }
 
-impl<T> Series<T> {
+impl<T> RestSeries<T> {
     /// The requests for a market, newest range first.
-    pub(crate) fn requests(&self, market: &str, from: Millis, until: Millis) -> Vec<Ask> {
+    pub(crate) fn requests(&self, market: &str, from: Millis, until: Millis) -> Vec<RestRequest> {
         stretches(from, until, self.length)
             .into_iter()
             .map(|(start, end)| {
@@ -202,7 +202,7 @@ impl<T> Series<T> {
     }
 }
 
-impl Reading {
+impl OpenInterestReading {
     /// Distance between requested readings.
     pub(crate) const APART: i64 = 5 * Millis::MINUTE;
 }
@@ -240,7 +240,7 @@ mod tests {
 
     #[test]
     fn a_value_is_put_in_the_place_of_another() {
-        let ask = Ask::new("/x", Limit::of("x", 1, 1))
+        let ask = RestRequest::new("/x", RateLimit::of("x", 1, 1))
             .with("cursor", 1)
             .with("limit", 100);
         let next = ask.again_with("cursor", 2);

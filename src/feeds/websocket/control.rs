@@ -4,12 +4,12 @@ use std::time::Duration;
 
 use crate::feeds::decoding::frame::Frame;
 use crate::feeds::decoding::json_path::{joined, text_of};
-use crate::feeds::decoding::raw_json::Cell;
+use crate::feeds::decoding::raw_json::Member;
 use crate::model::Millis;
 
 /// One connection to open.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Line {
+pub struct ConnectionPlan {
     /// The name among the exchange's connections, such as `linear` or `trades 2`.
     pub name: String,
     /// The exchange's [host](crate::feeds::Venue::hosts) by name.
@@ -38,7 +38,7 @@ pub enum Control {
     Topic(&'static str),
 }
 
-impl Line {
+impl ConnectionPlan {
     /// A connection with one subscription message.
     pub(crate) fn new(name: &str, path: &str, topics: &[&str]) -> Self {
         let topics = topics.iter().map(|topic| (*topic).to_owned()).collect();
@@ -94,20 +94,22 @@ pub(crate) fn spread(
     topics: impl IntoIterator<Item = String>,
     most: usize,
     path: &str,
-) -> Vec<Line> {
+) -> Vec<ConnectionPlan> {
     let sockets = batched(topics, most).into_iter().enumerate();
     sockets
-        .map(|(index, topics)| Line::of(&format!("trades {}", index + 1), path, batched(topics, 1)))
+        .map(|(index, topics)| {
+            ConnectionPlan::of(&format!("trades {}", index + 1), path, batched(topics, 1))
+        })
         .collect()
 }
 
 /// The subscriptions sent on a connection, numbered from 1.
 #[derive(Clone, Debug, Default)]
-pub struct Asked {
+pub struct SentSubscriptions {
     requests: Vec<Vec<String>>,
 }
 
-impl Asked {
+impl SentSubscriptions {
     /// Records a request for `topics` and returns its number.
     pub fn number(&mut self, topics: Vec<String>) -> usize {
         self.requests.push(topics);
@@ -143,7 +145,7 @@ impl Asked {
 
 /// The kind of a frame.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Heard {
+pub enum FrameKind {
     /// Data of a subscribed channel, to be decoded.
     Data,
     /// An acknowledgement of a subscription.
@@ -170,9 +172,9 @@ pub enum Heard {
     Other,
 }
 
-impl Heard {
+impl FrameKind {
     /// A refusal of `topics` with the message in these members.
-    pub(crate) fn refused(topics: Vec<String>, said: &[Cell<'_>]) -> Self {
+    pub(crate) fn refused(topics: Vec<String>, said: &[Member<'_>]) -> Self {
         Self::Refused {
             topics,
             message: joined(said),
@@ -182,7 +184,7 @@ impl Heard {
 
 /// A sequence number of the exchange.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Numbered {
+pub struct SequenceNumber {
     /// The numbered stream, such as the trades of a market; empty for the whole connection.
     pub stream: String,
     /// The number, one more than its predecessor.
@@ -193,7 +195,7 @@ pub struct Numbered {
     pub at: Option<Millis>,
 }
 
-impl Numbered {
+impl SequenceNumber {
     /// A number that continues its stream.
     #[must_use]
     pub fn of(stream: String, number: u64) -> Self {
@@ -206,7 +208,7 @@ impl Numbered {
     }
 
     /// Sets the event time from a member.
-    pub(crate) fn told_at(self, time: Cell<'_>) -> Self {
+    pub(crate) fn told_at(self, time: Member<'_>) -> Self {
         let time = text_of(time);
         let at = time.and_then(|text| match text.parse() {
             Ok(millis) => Some(Millis(millis)),
@@ -216,7 +218,7 @@ impl Numbered {
     }
 
     /// Parses a sequence number; `None` if it is not a number.
-    pub(crate) fn read(stream: &str, number: Cell<'_>) -> Option<Self> {
+    pub(crate) fn read(stream: &str, number: Member<'_>) -> Option<Self> {
         let number = text_of(number)?.parse().ok()?;
         Some(Self::of(stream.to_owned(), number))
     }
@@ -224,16 +226,16 @@ impl Numbered {
 
 /// How an exchange numbers its messages.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Numbers {
+pub(crate) struct SequenceRule {
     /// The sequence numbers of a frame; empty if it is unreadable.
-    pub(crate) read: fn(&Frame<'_>) -> Vec<Numbered>,
+    pub(crate) read: fn(&Frame<'_>) -> Vec<SequenceNumber>,
     /// How late a number may arrive after later ones.
     pub(crate) late: Duration,
 }
 
 /// A sign of life from the exchange.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Sign {
+pub enum LifeSign {
     /// A reply to our ping.
     Pong,
     /// A ping from the exchange.
@@ -242,7 +244,7 @@ pub enum Sign {
     Control,
 }
 
-impl Sign {
+impl LifeSign {
     /// The name for messages.
     #[must_use]
     pub fn name(self) -> &'static str {
@@ -256,7 +258,7 @@ impl Sign {
 
 /// The ping that we send.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Beat {
+pub enum PingMessage {
     /// A WebSocket protocol ping.
     Protocol,
     /// A text message.
@@ -266,29 +268,32 @@ pub enum Beat {
 }
 
 /// A pong within two of our usual ping intervals.
-const PONG: (Sign, Duration) = (Sign::Pong, Duration::from_secs(40));
+const PONG: (LifeSign, Duration) = (LifeSign::Pong, Duration::from_secs(40));
 /// That, and a control frame every few seconds.
-pub(crate) const STEADY: &[(Sign, Duration)] = &[PONG, (Sign::Control, Duration::from_secs(15))];
+pub(crate) const STEADY: &[(LifeSign, Duration)] =
+    &[PONG, (LifeSign::Control, Duration::from_secs(15))];
 /// That, and a control frame that may pause for a while.
-pub(crate) const CALM: &[(Sign, Duration)] = &[PONG, (Sign::Control, Duration::from_secs(30))];
+pub(crate) const CALM: &[(LifeSign, Duration)] =
+    &[PONG, (LifeSign::Control, Duration::from_secs(30))];
 /// That, and a control frame every 15 seconds.
-pub(crate) const QUARTERLY: &[(Sign, Duration)] = &[PONG, (Sign::Control, Duration::from_secs(40))];
+pub(crate) const QUARTERLY: &[(LifeSign, Duration)] =
+    &[PONG, (LifeSign::Control, Duration::from_secs(40))];
 
 /// The heartbeat rules of a connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Heartbeat {
     /// The ping.
-    pub beat: Beat,
+    pub beat: PingMessage,
     /// The ping interval.
     pub every: Duration,
     /// The required signs of life with their longest intervals.
-    pub signs: &'static [(Sign, Duration)],
+    pub signs: &'static [(LifeSign, Duration)],
 }
 
 impl Heartbeat {
     /// Longest interval of a sign of life; `None` if it is not required.
     #[must_use]
-    pub fn within(&self, sign: Sign) -> Option<Duration> {
+    pub fn within(&self, sign: LifeSign) -> Option<Duration> {
         let mut signs = self.signs.iter();
         signs
             .find(|(one, _)| *one == sign)
@@ -296,7 +301,7 @@ impl Heartbeat {
     }
 
     /// Pings with `beat` every 20 seconds and expects a pong within two intervals.
-    pub(crate) const fn each_20_seconds(beat: Beat) -> Self {
+    pub(crate) const fn each_20_seconds(beat: PingMessage) -> Self {
         Self {
             beat,
             every: Duration::from_secs(20),

@@ -7,21 +7,23 @@ use rust_decimal::Decimal;
 use crate::feeds::decoding::frame::Frame;
 use crate::feeds::error::Error;
 use crate::feeds::instruments::Listing;
-use crate::feeds::websocket::control::{Asked, Beat, Control, Heard, Heartbeat, Line, Numbers};
+use crate::feeds::websocket::control::{
+    ConnectionPlan, Control, FrameKind, Heartbeat, PingMessage, SentSubscriptions, SequenceRule,
+};
 use crate::model::Millis;
 
 /// The connections of an exchange.
 #[derive(Debug)]
-pub(crate) enum Lines {
+pub(crate) enum ConnectionPlans {
     /// Fixed: name, path and topics of each.
     Fixed(&'static [(&'static str, &'static str, &'static [&'static str])]),
     /// Depending on the markets.
-    ByMarket(fn(&[Listing]) -> Vec<Line>),
+    ByMarket(fn(&[Listing]) -> Vec<ConnectionPlan>),
 }
 
 /// The events that dedupe keys do not distinguish.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Keyed {
+pub enum KeyAmbiguity {
     /// None: keys are unique.
     Whole,
     /// Equal rows of one second on a socket, because REST bodies have whole seconds.
@@ -32,7 +34,7 @@ pub enum Keyed {
 
 /// A position whose liquidation is announced; later matches belong to it.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Announced {
+pub struct PositionAnnouncement {
     /// Prefix of its events' keys.
     pub key: String,
     /// Time of the announcement.
@@ -43,14 +45,14 @@ pub struct Announced {
 
 /// How an exchange's feed is subscribed.
 #[derive(Debug)]
-pub(crate) struct Listen {
-    pub(crate) keyed: Keyed,
-    pub(crate) announced: fn(&Frame<'_>) -> Vec<Announced>,
-    pub(crate) lines: Lines,
+pub(crate) struct SocketPlan {
+    pub(crate) keyed: KeyAmbiguity,
+    pub(crate) announced: fn(&Frame<'_>) -> Vec<PositionAnnouncement>,
+    pub(crate) lines: ConnectionPlans,
     pub(crate) headers: &'static [(&'static str, &'static str)],
     pub(crate) greeting: &'static [&'static str],
     pub(crate) subscription: fn(usize, &[String], Millis) -> String,
-    pub(crate) control: fn(&Frame<'_>, &Asked) -> Result<Heard, Error>,
+    pub(crate) control: fn(&Frame<'_>, &SentSubscriptions) -> Result<FrameKind, Error>,
     pub(crate) answer: fn(&Frame<'_>) -> Result<Option<String>, Error>,
     pub(crate) recalls: fn(&Frame<'_>) -> bool,
     pub(crate) heartbeat: Heartbeat,
@@ -66,22 +68,22 @@ pub(crate) struct Listen {
     pub(crate) ears: usize,
     /// Least time between two subscriptions over all connections, if a limit is per IP address.
     pub(crate) between: Duration,
-    pub(crate) numbers: Option<Numbers>,
+    pub(crate) numbers: Option<SequenceRule>,
 }
 
-impl Listen {
+impl SocketPlan {
     /// No sockets: the exchange is polled.
     pub(crate) const NONE: Self = Self {
-        keyed: Keyed::Whole,
+        keyed: KeyAmbiguity::Whole,
         announced: |_| Vec::new(),
-        lines: Lines::Fixed(&[]),
+        lines: ConnectionPlans::Fixed(&[]),
         headers: &[],
         greeting: &[],
         subscription: |_, _, _| String::new(),
-        control: |_, _| Ok(Heard::Other),
+        control: |_, _| Ok(FrameKind::Other),
         answer: |_| Ok(None),
         recalls: |_| false,
-        heartbeat: Heartbeat::each_20_seconds(Beat::Protocol),
+        heartbeat: Heartbeat::each_20_seconds(PingMessage::Protocol),
         steady: |_| Control::None,
         answers_steady: true,
         steady_frames: &[],

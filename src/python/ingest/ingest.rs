@@ -261,7 +261,7 @@ fn fault_of(py: Python<'_>, fault: &IngestError) -> PyErr {
     match fault {
         IngestError::Archive(fault) => error::archive(py, fault),
         IngestError::Exchange(unknown) => unknown_exchange(py, unknown),
-        IngestError::Unclear(_) | IngestError::Unopened(_) => {
+        IngestError::UnclearFile(_) | IngestError::Unopened(_) => {
             error::bad_query_said(py, "files", &format!("files: {fault}"))
         }
     }

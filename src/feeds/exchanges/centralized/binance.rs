@@ -16,29 +16,33 @@ use serde::de::IgnoredAny;
 use serde_json::json;
 
 use crate::feeds::decoding::event::{Completeness, Event, PriceKind, is_above_zero};
-use crate::feeds::decoding::frame::{Frame, Rules, Sighting, Size};
-use crate::feeds::decoding::json_path::{Place, says, shown, text_of};
+use crate::feeds::decoding::frame::{Frame, RawLiquidation, Rules, Size};
+use crate::feeds::decoding::json_path::{JsonPath, says, shown, text_of};
 use crate::feeds::decoding::market_name;
-use crate::feeds::decoding::market_name::{Market, before};
-use crate::feeds::decoding::raw_json::{Part, members};
+use crate::feeds::decoding::market_name::{MarketName, before};
+use crate::feeds::decoding::raw_json::{JsonShape, members};
 use crate::feeds::error::Error;
 use crate::feeds::instruments::Listing;
-use crate::feeds::rest::bars::{Columns, Row, bars};
-use crate::feeds::rest::endpoints::Rest;
-use crate::feeds::rest::prices::{Prices, Quoted, quoted};
-use crate::feeds::rest::request::{Ask, Limit, Page, Reading, Series};
+use crate::feeds::rest::bars::{BarCells, BarColumns, bars};
+use crate::feeds::rest::endpoints::RestEndpoints;
+use crate::feeds::rest::prices::{LastPrice, PriceEndpoints, quoted};
+use crate::feeds::rest::request::{
+    OpenInterestReading, RateLimit, RestPage, RestRequest, RestSeries,
+};
 use crate::feeds::venue::Venue;
-use crate::feeds::websocket::control::{Asked, Beat, Control, Heard, Heartbeat, STEADY};
-use crate::feeds::websocket::socket_plan::{Lines, Listen};
+use crate::feeds::websocket::control::{
+    Control, FrameKind, Heartbeat, PingMessage, STEADY, SentSubscriptions,
+};
+use crate::feeds::websocket::socket_plan::{ConnectionPlans, SocketPlan};
 use crate::model::Millis;
 
 /// A channel of the same class with steady traffic: its silence means a dead socket.
 pub(crate) const CONTROL: &str = "btcusdt@markPrice@1s";
 
 /// Weight per minute for both REST hosts; the rest is left to other programs with the same IP address.
-const WEIGHT: Limit = Limit::of("weight", 2000, 60);
+const WEIGHT: RateLimit = RateLimit::of("weight", 2000, 60);
 /// Requests for statistics, which have no weight, in five minutes.
-const STATISTICS: Limit = Limit::of("statistics", 900, 300);
+const STATISTICS: RateLimit = RateLimit::of("statistics", 900, 300);
 
 /// Most bars of a reply, and their weight.
 const BARS: i64 = 1500;
@@ -68,47 +72,52 @@ pub(crate) static VENUE: Venue = Venue {
         ("rest_coin", "https://dapi.binance.com"),
     ],
     decode: force_orders,
-    listen: Listen {
+    listen: SocketPlan {
         witnesses: &["bybit", "okx"],
         ..LISTEN
     },
-    rest: Rest {
+    rest: RestEndpoints {
         listings: || {
             vec![
-                Ask::new("/fapi/v1/exchangeInfo", WEIGHT),
-                Ask::new("/dapi/v1/exchangeInfo", WEIGHT).host("rest_coin"),
+                RestRequest::new("/fapi/v1/exchangeInfo", WEIGHT),
+                RestRequest::new("/dapi/v1/exchangeInfo", WEIGHT).host("rest_coin"),
             ]
         },
         read_listings,
-        prices: Some(Prices {
+        prices: Some(PriceEndpoints {
             asks: || {
                 vec![
-                    Ask::new("/fapi/v1/premiumIndex", WEIGHT).weighing(PRICES_WEIGHT),
-                    Ask::new("/dapi/v1/premiumIndex", WEIGHT)
+                    RestRequest::new("/fapi/v1/premiumIndex", WEIGHT).weighing(PRICES_WEIGHT),
+                    RestRequest::new("/dapi/v1/premiumIndex", WEIGHT)
                         .host("rest_coin")
                         .weighing(PRICES_WEIGHT),
                 ]
             },
             read: read_prices,
         }),
-        bars: Some(Series {
+        bars: Some(RestSeries {
             look_back: i64::MAX,
             length: BARS * Millis::MINUTE,
             ask: ask_for_bars,
             read: |frame| {
-                let columns = Columns {
+                let columns = BarColumns {
                     volume: 5,
                     closed: None,
                 };
-                bars(frame, &Place::ROOT, &frame.read::<Vec<Row<'_>>>()?, columns)
+                bars(
+                    frame,
+                    &JsonPath::ROOT,
+                    &frame.read::<Vec<BarCells<'_>>>()?,
+                    columns,
+                )
             },
         }),
-        open_interest: Some(Series {
+        open_interest: Some(RestSeries {
             // A start exactly thirty days ago is rejected by the time the request arrives.
             look_back: 30 * Millis::DAY - Millis::HOUR,
-            length: READINGS * Reading::APART,
+            length: READINGS * OpenInterestReading::APART,
             ask: |market, start, end| {
-                Ask::new("/futures/data/openInterestHist", STATISTICS)
+                RestRequest::new("/futures/data/openInterestHist", STATISTICS)
                     .with("symbol", market)
                     .with("period", "5m")
                     .with("startTime", start.0)
@@ -117,19 +126,19 @@ pub(crate) static VENUE: Venue = Venue {
             },
             read: read_open_interest,
         }),
-        ..Rest::NONE
+        ..RestEndpoints::NONE
     },
 };
 
 /// The socket plan of Binance and of exchanges with the same API.
-pub(crate) const LISTEN: Listen = Listen {
-    lines: Lines::Fixed(&[("liquidations", "/market/ws", &["!forceOrder@arr", CONTROL])]),
+pub(crate) const LISTEN: SocketPlan = SocketPlan {
+    lines: ConnectionPlans::Fixed(&[("liquidations", "/market/ws", &["!forceOrder@arr", CONTROL])]),
     subscription: |number, topics, _| {
         json!({"method": "SUBSCRIBE", "params": topics, "id": number}).to_string()
     },
     control,
     heartbeat: Heartbeat {
-        beat: Beat::Protocol,
+        beat: PingMessage::Protocol,
         every: Duration::from_secs(20),
         signs: STEADY,
     },
@@ -138,12 +147,12 @@ pub(crate) const LISTEN: Listen = Listen {
     // The exchange closes a socket after 24 hours.
     rotation: Some(Duration::from_hours(23)),
     ears: 2,
-    ..Listen::NONE
+    ..SocketPlan::NONE
 };
 
 /// Names: `BTCUSDT`, `BTCUSDT_261225`, `BTCUSD_PERP`.
-pub(crate) fn market(native_id: &str) -> Market<'_> {
-    Market::joined(before(native_id, b'_'))
+pub(crate) fn market(native_id: &str) -> MarketName<'_> {
+    MarketName::joined(before(native_id, b'_'))
 }
 
 members!(Order<'a> {
@@ -166,10 +175,10 @@ members!(
     /// An event, its envelope, or a reply to a request.
     Message<'a> {
     stream = "stream",
-    data: Option<Box<Part<Message<'a>>>> = "data",
+    data: Option<Box<JsonShape<Message<'a>>>> = "data",
     e = "e",
     _sent: IgnoredAny = "E",
-    o: Part<Order<'a>> = "o",
+    o: JsonShape<Order<'a>> = "o",
     st = "st",
     method = "method",
     id = "id",
@@ -179,29 +188,29 @@ members!(
 pub(crate) fn force_orders(frame: &Frame<'_>) -> Result<Vec<Event>, Error> {
     // A frame nearly always has one event.
     let mut events = Vec::with_capacity(1);
-    part(frame, &Place::ROOT, &frame.read_plainly()?, &mut events)?;
+    part(frame, &JsonPath::ROOT, &frame.read_plainly()?, &mut events)?;
     Ok(events)
 }
 
 fn part(
     frame: &Frame<'_>,
-    place: &Place<'_>,
-    part: &Part<Message<'_>>,
+    place: &JsonPath<'_>,
+    part: &JsonShape<Message<'_>>,
     events: &mut Vec<Event>,
 ) -> Result<(), Error> {
     match part {
-        Part::Object(one) => message(frame, place, one, events),
-        Part::List(several) => several.iter().enumerate().try_for_each(|(index, item)| {
+        JsonShape::Object(one) => message(frame, place, one, events),
+        JsonShape::List(several) => several.iter().enumerate().try_for_each(|(index, item)| {
             let place = place.item(index);
             message(frame, &place, place.object(item)?, events)
         }),
-        Part::Missing | Part::Other => Err(frame.unknown()),
+        JsonShape::Missing | JsonShape::Other => Err(frame.unknown()),
     }
 }
 
 fn message(
     frame: &Frame<'_>,
-    place: &Place<'_>,
+    place: &JsonPath<'_>,
     message: &Message<'_>,
     events: &mut Vec<Event>,
 ) -> Result<(), Error> {
@@ -223,7 +232,7 @@ fn message(
 
 fn force_order(
     frame: &Frame<'_>,
-    place: &Place<'_>,
+    place: &JsonPath<'_>,
     message: &Message<'_>,
 ) -> Result<Event, Error> {
     let place = place.member("o");
@@ -277,7 +286,7 @@ fn force_order(
     }
     frame.event(
         &place,
-        Sighting {
+        RawLiquidation {
             native_id: &native_id,
             market: frame.market(&native_id),
             side,
@@ -299,30 +308,30 @@ members!(Reply<'a> {
     e = "e",
     stream = "stream",
     id = "id",
-    error: Part<Refusal<'a>> = "error",
+    error: JsonShape<Refusal<'a>> = "error",
     code = "code",
     msg = "msg",
 });
 
 /// A reply to a request, or a frame of the control stream.
-fn control(frame: &Frame<'_>, asked: &Asked) -> Result<Heard, Error> {
-    let reply = match frame.read_plainly::<Part<Reply<'_>>>()? {
-        Part::Object(reply) => reply,
-        Part::List(_) => return Ok(Heard::Data),
-        Part::Missing | Part::Other => return Err(frame.unknown()),
+fn control(frame: &Frame<'_>, asked: &SentSubscriptions) -> Result<FrameKind, Error> {
+    let reply = match frame.read_plainly::<JsonShape<Reply<'_>>>()? {
+        JsonShape::Object(reply) => reply,
+        JsonShape::List(_) => return Ok(FrameKind::Data),
+        JsonShape::Missing | JsonShape::Other => return Err(frame.unknown()),
     };
     if let Some(kind) = text_of(reply.e.or(reply.stream)) {
         return Ok(if kind.contains("markPrice") {
-            Heard::Control
+            FrameKind::Control
         } else {
-            Heard::Other
+            FrameKind::Other
         });
     }
     let topics = asked.topics(text_of(reply.id).as_deref());
     Ok(match &reply.error {
-        Part::Object(refusal) => Heard::refused(topics, &[refusal.code, refusal.message]),
-        _ if reply.code.is_some() => Heard::refused(topics, &[reply.code, reply.msg]),
-        _ => Heard::Ack { topics },
+        JsonShape::Object(refusal) => FrameKind::refused(topics, &[refusal.code, refusal.message]),
+        _ if reply.code.is_some() => FrameKind::refused(topics, &[reply.code, reply.msg]),
+        _ => FrameKind::Ack { topics },
     })
 }
 
@@ -336,10 +345,10 @@ members!(Listed<'a> {
     contract_size = "contractSize",
 });
 
-fn read_listings(ask: &Ask, frame: &Frame<'_>) -> Result<Page<Listing>, Error> {
-    let symbols: Part<Listed<'_>> = frame.members()?.read("symbols")?;
+fn read_listings(ask: &RestRequest, frame: &Frame<'_>) -> Result<RestPage<Listing>, Error> {
+    let symbols: JsonShape<Listed<'_>> = frame.members()?.read("symbols")?;
     let is_inverse = ask.host == "rest_coin";
-    let place = Place::ROOT.member("symbols");
+    let place = JsonPath::ROOT.member("symbols");
     let rows = frame.rows(&place, &symbols, |_, place, market| {
         // Only coin-margined contracts have a size other than one base unit.
         let (kind, size) = if is_inverse {
@@ -356,7 +365,7 @@ fn read_listings(ask: &Ask, frame: &Frame<'_>) -> Result<Page<Listing>, Error> {
             trading: says(market.status.or(market.contract_status), "TRADING"),
         }))
     })?;
-    Ok(Page::last(rows))
+    Ok(RestPage::last(rows))
 }
 
 members!(Marked<'a> {
@@ -364,16 +373,16 @@ members!(Marked<'a> {
     mark = "markPrice",
 });
 
-pub(crate) fn read_prices(frame: &Frame<'_>) -> Result<Vec<Quoted>, Error> {
-    let rows = frame.read_plainly::<Part<Marked<'_>>>()?;
-    quoted(&Place::ROOT, &rows, |row| {
-        Quoted::read(row.symbol, row.mark)
+pub(crate) fn read_prices(frame: &Frame<'_>) -> Result<Vec<LastPrice>, Error> {
+    let rows = frame.read_plainly::<JsonShape<Marked<'_>>>()?;
+    quoted(&JsonPath::ROOT, &rows, |row| {
+        LastPrice::read(row.symbol, row.mark)
     })
 }
 
-fn ask_for_bars(market: &str, start: Millis, end: Millis) -> Ask {
+fn ask_for_bars(market: &str, start: Millis, end: Millis) -> RestRequest {
     let bars = ((end.0 - start.0) / Millis::MINUTE).clamp(1, BARS);
-    Ask::new("/fapi/v1/klines", WEIGHT)
+    RestRequest::new("/fapi/v1/klines", WEIGHT)
         .with("symbol", market)
         .with("interval", "1m")
         .with("startTime", start.0)
@@ -387,10 +396,10 @@ members!(Statistic<'a> {
     timestamp = "timestamp",
 });
 
-fn read_open_interest(frame: &Frame<'_>) -> Result<Vec<Reading>, Error> {
-    let rows = frame.read_plainly::<Part<Statistic<'_>>>()?;
-    frame.rows(&Place::ROOT, &rows, |_, place, row| {
-        Ok(Some(Reading {
+fn read_open_interest(frame: &Frame<'_>) -> Result<Vec<OpenInterestReading>, Error> {
+    let rows = frame.read_plainly::<JsonShape<Statistic<'_>>>()?;
+    frame.rows(&JsonPath::ROOT, &rows, |_, place, row| {
+        Ok(Some(OpenInterestReading {
             timestamp: place.instant("timestamp", row.timestamp)?,
             open_interest: place.amount("sumOpenInterest", row.open_interest)?.value,
         }))

@@ -12,19 +12,23 @@ use rust_decimal::Decimal;
 use serde_json::json;
 
 use crate::feeds::decoding::event::{Completeness, Event, PriceKind};
-use crate::feeds::decoding::frame::{Frame, Rules, Sighting, Size};
-use crate::feeds::decoding::json_path::{Place, joined, shown, text_of};
-use crate::feeds::decoding::market_name::Market;
-use crate::feeds::decoding::raw_json::{Part, Raw, members};
+use crate::feeds::decoding::frame::{Frame, RawLiquidation, Rules, Size};
+use crate::feeds::decoding::json_path::{JsonPath, joined, shown, text_of};
+use crate::feeds::decoding::market_name::MarketName;
+use crate::feeds::decoding::raw_json::{JsonShape, RawJson, members};
 use crate::feeds::error::Error;
 use crate::feeds::instruments::Listing;
-use crate::feeds::rest::bars::{Row, cell};
-use crate::feeds::rest::endpoints::Rest;
-use crate::feeds::rest::prices::{Prices, Quoted};
-use crate::feeds::rest::request::{Ask, Limit};
+use crate::feeds::rest::bars::{BarCells, cell};
+use crate::feeds::rest::endpoints::RestEndpoints;
+use crate::feeds::rest::prices::{LastPrice, PriceEndpoints};
+use crate::feeds::rest::request::{RateLimit, RestRequest};
 use crate::feeds::venue::Venue;
-use crate::feeds::websocket::control::{Asked, Beat, Control, Heard, Heartbeat, QUARTERLY};
-use crate::feeds::websocket::socket_plan::{Announced, Keyed, Lines, Listen};
+use crate::feeds::websocket::control::{
+    Control, FrameKind, Heartbeat, PingMessage, QUARTERLY, SentSubscriptions,
+};
+use crate::feeds::websocket::socket_plan::{
+    ConnectionPlans, KeyAmbiguity, PositionAnnouncement, SocketPlan,
+};
 use crate::model::{Millis, Side};
 
 /// The key of all liquidations.
@@ -33,9 +37,9 @@ const LIQUIDATIONS: &str = "liq:global";
 const REPEATED: &str = "10301";
 
 /// Requests in a minute.
-const HISTORIES: Limit = Limit::of("histories", 3, 60);
+const HISTORIES: RateLimit = RateLimit::of("histories", 3, 60);
 /// Requests for contract states per minute, half of the allowed ones.
-const STATES: Limit = Limit::of("states", 45, 60);
+const STATES: RateLimit = RateLimit::of("states", 45, 60);
 /// Most rows of a reply, including triggers.
 const ROWS: usize = 500;
 
@@ -68,10 +72,10 @@ pub(crate) static VENUE: Venue = Venue {
         ("rest", "https://api-pub.bitfinex.com"),
     ],
     decode,
-    listen: Listen {
-        keyed: Keyed::ByAmount,
+    listen: SocketPlan {
+        keyed: KeyAmbiguity::ByAmount,
         announced,
-        lines: Lines::Fixed(&[("liquidations", "/ws/2", &[LIQUIDATIONS])]),
+        lines: ConnectionPlans::Fixed(&[("liquidations", "/ws/2", &[LIQUIDATIONS])]),
         subscription: |_, topics, _| {
             // A message has one key, and there is only one.
             let key = topics.first().map_or(LIQUIDATIONS, String::as_str);
@@ -80,27 +84,27 @@ pub(crate) static VENUE: Venue = Venue {
         control,
         heartbeat: Heartbeat {
             signs: QUARTERLY,
-            ..Heartbeat::each_20_seconds(Beat::Text(r#"{"event":"ping"}"#))
+            ..Heartbeat::each_20_seconds(PingMessage::Text(r#"{"event":"ping"}"#))
         },
         // A quiet channel sends a heartbeat every 15 seconds.
         steady: |_| Control::ByItself,
-        ..Listen::NONE
+        ..SocketPlan::NONE
     },
-    rest: Rest {
-        prices: Some(Prices {
-            asks: || vec![Ask::new("/v2/status/deriv", STATES).with("keys", "ALL")],
+    rest: RestEndpoints {
+        prices: Some(PriceEndpoints {
+            asks: || vec![RestRequest::new("/v2/status/deriv", STATES).with("keys", "ALL")],
             read: read_prices,
         }),
         // Three requests per minute reach no further back in reasonable time.
         look_back: 30 * Millis::DAY,
         missed,
         go_on,
-        ..Rest::NONE
+        ..RestEndpoints::NONE
     },
 };
 
 /// Names: `tBTCF0:USTF0`, `tBTCUSD`, `tDOGE:USD`.
-fn market(native_id: &str) -> Market<'_> {
+fn market(native_id: &str) -> MarketName<'_> {
     fn currency(name: &str) -> &str {
         match name.strip_suffix("F0").unwrap_or(name) {
             "UST" => "USDT",
@@ -113,7 +117,7 @@ fn market(native_id: &str) -> Market<'_> {
         .split_once(':')
         .or_else(|| name.split_at_checked(name.len().saturating_sub(3)))
         .unwrap_or((name, ""));
-    Market::new(currency(base), currency(quote))
+    MarketName::new(currency(base), currency(quote))
 }
 
 members!(Message<'a> {
@@ -125,14 +129,14 @@ members!(Message<'a> {
 
 /// The events of a frame or a body.
 fn decode(frame: &Frame<'_>) -> Result<Vec<Event>, Error> {
-    let root = Place::ROOT;
-    if let Part::Object(message) = frame.read_plainly::<Part<Message<'_>>>()? {
+    let root = JsonPath::ROOT;
+    if let JsonShape::Object(message) = frame.read_plainly::<JsonShape<Message<'_>>>()? {
         return match message.event {
             Some(_) => Ok(Vec::new()),
             None => Err(frame.unknown()),
         };
     }
-    let items = frame.read::<Vec<Raw<'_>>>()?;
+    let items = frame.read::<Vec<RawJson<'_>>>()?;
     let mut events = Vec::new();
     match items.first().map(|first| first.text()) {
         None => {}
@@ -156,11 +160,11 @@ fn decode(frame: &Frame<'_>) -> Result<Vec<Event>, Error> {
 /// A row or a list of rows; anything else belongs to another channel.
 fn part(
     frame: &Frame<'_>,
-    place: &Place<'_>,
-    raw: Raw<'_>,
+    place: &JsonPath<'_>,
+    raw: RawJson<'_>,
     events: &mut Vec<Event>,
 ) -> Result<(), Error> {
-    let Ok(items) = serde_json::from_str::<Vec<Raw<'_>>>(raw.text()) else {
+    let Ok(items) = serde_json::from_str::<Vec<RawJson<'_>>>(raw.text()) else {
         return Ok(());
     };
     match items.first().map(|first| first.text()) {
@@ -175,15 +179,15 @@ fn part(
 }
 
 /// The amounts of the positions that a frame or body announces by triggers.
-fn announced(frame: &Frame<'_>) -> Vec<Announced> {
+fn announced(frame: &Frame<'_>) -> Vec<PositionAnnouncement> {
     let mut found = Vec::new();
-    if let Ok(items) = frame.read::<Vec<Raw<'_>>>() {
+    if let Ok(items) = frame.read::<Vec<RawJson<'_>>>() {
         triggers(&items, &mut found);
     }
     found
 }
 
-fn triggers(items: &[Raw<'_>], found: &mut Vec<Announced>) {
+fn triggers(items: &[RawJson<'_>], found: &mut Vec<PositionAnnouncement>) {
     let cell = |index| text_of(cell(items, index));
     if items.first().is_some_and(|first| first.text() == "\"pos\"") {
         let amount = cell(AMOUNT).and_then(|amount| amount.parse::<Decimal>().ok());
@@ -191,7 +195,7 @@ fn triggers(items: &[Raw<'_>], found: &mut Vec<Announced>) {
         if cell(IS_MATCH).as_deref() == Some("0")
             && let (Some(position), Some(at), Some(amount)) = (cell(POSITION), at, amount)
         {
-            found.push(Announced {
+            found.push(PositionAnnouncement {
                 key: format!("bitfinex|{position}"),
                 at: Millis(at),
                 amount: amount.abs(),
@@ -200,7 +204,7 @@ fn triggers(items: &[Raw<'_>], found: &mut Vec<Announced>) {
         return;
     }
     for item in items.iter().filter(|item| item.text().starts_with('[')) {
-        if let Ok(inner) = serde_json::from_str::<Vec<Raw<'_>>>(item.text()) {
+        if let Ok(inner) = serde_json::from_str::<Vec<RawJson<'_>>>(item.text()) {
             triggers(&inner, found);
         }
     }
@@ -208,8 +212,8 @@ fn triggers(items: &[Raw<'_>], found: &mut Vec<Announced>) {
 
 fn rows(
     frame: &Frame<'_>,
-    place: &Place<'_>,
-    items: &[Raw<'_>],
+    place: &JsonPath<'_>,
+    items: &[RawJson<'_>],
     events: &mut Vec<Event>,
 ) -> Result<(), Error> {
     items
@@ -218,7 +222,11 @@ fn rows(
         .try_for_each(|(index, &item)| part(frame, &place.item(index), item, events))
 }
 
-fn position(frame: &Frame<'_>, place: &Place<'_>, row: &[Raw<'_>]) -> Result<Option<Event>, Error> {
+fn position(
+    frame: &Frame<'_>,
+    place: &JsonPath<'_>,
+    row: &[RawJson<'_>],
+) -> Result<Option<Event>, Error> {
     let cell = |index| cell(row, index);
     // Cells are named by index, so the member names are empty.
     let is_match = place.item(IS_MATCH).text("", cell(IS_MATCH))?;
@@ -241,7 +249,7 @@ fn position(frame: &Frame<'_>, place: &Place<'_>, row: &[Raw<'_>]) -> Result<Opt
     if amount.is_zero() {
         return Err(place.item(AMOUNT).fault("is zero, so the side is unknown"));
     }
-    let seen = Sighting {
+    let seen = RawLiquidation {
         native_id: &native_id,
         market: frame.market(&native_id),
         side: if amount.is_sign_positive() {
@@ -259,40 +267,40 @@ fn position(frame: &Frame<'_>, place: &Place<'_>, row: &[Raw<'_>]) -> Result<Opt
     Ok(Some(event.of_position(&position)))
 }
 
-fn control(frame: &Frame<'_>, asked: &Asked) -> Result<Heard, Error> {
-    let message = match frame.read_plainly::<Part<Message<'_>>>()? {
-        Part::Object(message) => message,
+fn control(frame: &Frame<'_>, asked: &SentSubscriptions) -> Result<FrameKind, Error> {
+    let message = match frame.read_plainly::<JsonShape<Message<'_>>>()? {
+        JsonShape::Object(message) => message,
         // Rows without a match, or the channel's heartbeat.
-        Part::List(_) => return Ok(Heard::Control),
-        Part::Missing | Part::Other => return Err(frame.unknown()),
+        JsonShape::List(_) => return Ok(FrameKind::Control),
+        JsonShape::Missing | JsonShape::Other => return Err(frame.unknown()),
     };
     let said = [message.code, message.said];
     let code = text_of(message.code);
     Ok(match (text_of(message.event).as_deref(), code.as_deref()) {
-        (Some("pong"), _) => Heard::Pong,
-        (Some("subscribed"), _) => Heard::Ack {
+        (Some("pong"), _) => FrameKind::Pong,
+        (Some("subscribed"), _) => FrameKind::Ack {
             topics: text_of(message.key).map_or_else(|| asked.all(), |key| vec![key.into_owned()]),
         },
-        (Some("error"), Some(REPEATED)) => Heard::Ack {
+        (Some("error"), Some(REPEATED)) => FrameKind::Ack {
             topics: asked.all(),
         },
-        (Some("error"), _) => Heard::refused(asked.all(), &said),
+        (Some("error"), _) => FrameKind::refused(asked.all(), &said),
         // Codes: server restart, start of maintenance, end of maintenance (subscribe again).
-        (Some("info"), Some("20051" | "20060" | "20061")) => Heard::Notice(joined(&said)),
-        _ => Heard::Other,
+        (Some("info"), Some("20051" | "20060" | "20061")) => FrameKind::Notice(joined(&said)),
+        _ => FrameKind::Other,
     })
 }
 
-fn read_prices(frame: &Frame<'_>) -> Result<Vec<Quoted>, Error> {
-    let states: Vec<Row<'_>> = frame.read()?;
-    let told = |state: &Row<'_>| Quoted::read(cell(state, KEY), cell(state, MARK_PRICE));
+fn read_prices(frame: &Frame<'_>) -> Result<Vec<LastPrice>, Error> {
+    let states: Vec<BarCells<'_>> = frame.read()?;
+    let told = |state: &BarCells<'_>| LastPrice::read(cell(state, KEY), cell(state, MARK_PRICE));
     Ok(states.iter().filter_map(told).collect())
 }
 
 /// One request, newest rows first.
-fn missed(_listings: &[Listing], from: Millis, until: Millis) -> Vec<Ask> {
+fn missed(_listings: &[Listing], from: Millis, until: Millis) -> Vec<RestRequest> {
     vec![
-        Ask::new("/v2/liquidations/hist", HISTORIES)
+        RestRequest::new("/v2/liquidations/hist", HISTORIES)
             .with("start", from.0)
             .with("end", until.0 - 1)
             .with("limit", ROWS)
@@ -302,10 +310,10 @@ fn missed(_listings: &[Listing], from: Millis, until: Millis) -> Vec<Ask> {
 }
 
 /// A full page is followed by the previous one.
-fn go_on(ask: &Ask, frame: &Frame<'_>) -> Result<Vec<Ask>, Error> {
+fn go_on(ask: &RestRequest, frame: &Frame<'_>) -> Result<Vec<RestRequest>, Error> {
     // Each item is a list with one row.
-    let items: Vec<Vec<Row<'_>>> = frame.read()?;
-    let root = Place::ROOT;
+    let items: Vec<Vec<BarCells<'_>>> = frame.read()?;
+    let root = JsonPath::ROOT;
     let mut oldest = None;
     for (index, row) in items.iter().flatten().enumerate() {
         let place = root.item(index);
@@ -354,7 +362,7 @@ mod tests {
             r#"["pos",7,1594036710534,null,"tETHF0:USTF0",-8.6007,222.2,null,0,1,null,null]"#;
         let matched =
             r#"["pos",7,1594036710543,null,"tETHF0:USTF0",-4.5,222.2,null,1,1,null,235.52]"#;
-        let told = [Announced {
+        let told = [PositionAnnouncement {
             key: "bitfinex|7".to_owned(),
             at: Millis(1_594_036_710_534),
             amount: "8.6007".parse().unwrap(),

@@ -16,18 +16,20 @@ use rust_decimal::Decimal;
 use serde_json::{Value, json};
 
 use crate::feeds::decoding::event::{Completeness, Event, PriceKind, product, quotient};
-use crate::feeds::decoding::frame::{Envelope, Frame, Rules, Sighting, Size};
-use crate::feeds::decoding::json_path::{Number, Place, says, text_of};
+use crate::feeds::decoding::frame::{Frame, RawLiquidation, ReplyEnvelope, Rules, Size};
+use crate::feeds::decoding::json_path::{ExactNumber, JsonPath, says, text_of};
 use crate::feeds::decoding::market_name;
-use crate::feeds::decoding::raw_json::{Part, members};
+use crate::feeds::decoding::raw_json::{JsonShape, members};
 use crate::feeds::error::Error;
 use crate::feeds::instruments::Listing;
-use crate::feeds::rest::endpoints::Rest;
-use crate::feeds::rest::prices::{Prices, Quoted, quoted};
-use crate::feeds::rest::request::{Ask, Limit, Page};
+use crate::feeds::rest::endpoints::RestEndpoints;
+use crate::feeds::rest::prices::{LastPrice, PriceEndpoints, quoted};
+use crate::feeds::rest::request::{RateLimit, RestPage, RestRequest};
 use crate::feeds::venue::Venue;
-use crate::feeds::websocket::control::{Asked, Beat, CALM, Control, Heard, Heartbeat};
-use crate::feeds::websocket::socket_plan::{Lines, Listen};
+use crate::feeds::websocket::control::{
+    CALM, Control, FrameKind, Heartbeat, PingMessage, SentSubscriptions,
+};
+use crate::feeds::websocket::socket_plan::{ConnectionPlans, SocketPlan};
 use crate::model::{Millis, Side};
 
 /// The kinds of contract in topics.
@@ -39,13 +41,13 @@ const DIGITS: u32 = 12;
 const FINEST: Decimal = Decimal::from_parts(1, 0, 0, false, DIGITS);
 
 /// Requests per second, by path; some are left to other programs.
-const INSTRUMENTS: Limit = Limit::of("instruments", 15, 1);
-const TICKERS: Limit = Limit::of("tickers", 15, 1);
-const LIQUIDATIONS: Limit = Limit::of("liquidations", 4, 1);
+const INSTRUMENTS: RateLimit = RateLimit::of("instruments", 15, 1);
+const TICKERS: RateLimit = RateLimit::of("tickers", 15, 1);
+const LIQUIDATIONS: RateLimit = RateLimit::of("liquidations", 4, 1);
 /// Most rows of a reply.
 const ROWS: usize = 100;
 
-const REPLY: Envelope = Envelope {
+const REPLY: ReplyEnvelope = ReplyEnvelope {
     code: "code",
     fine: "00000",
     said: &["code", "msg"],
@@ -68,8 +70,8 @@ pub(crate) static VENUE: Venue = Venue {
         ("rest", "https://api.bitget.com"),
     ],
     decode,
-    listen: Listen {
-        lines: Lines::Fixed(&[("liquidations", "/v3/ws/public", &KINDS)]),
+    listen: SocketPlan {
+        lines: ConnectionPlans::Fixed(&[("liquidations", "/v3/ws/public", &KINDS)]),
         subscription: |_, topics, _| {
             let args: Vec<Value> = topics
                 .iter()
@@ -85,22 +87,26 @@ pub(crate) static VENUE: Venue = Venue {
         control,
         heartbeat: Heartbeat {
             signs: CALM,
-            ..Heartbeat::each_20_seconds(Beat::Text("ping"))
+            ..Heartbeat::each_20_seconds(PingMessage::Text("ping"))
         },
         steady: |_| Control::Topic(CONTROL),
-        ..Listen::NONE
+        ..SocketPlan::NONE
     },
-    rest: Rest {
+    rest: RestEndpoints {
         listings: || {
             let path = "/api/v3/market/instruments";
-            let of = |kind: &str| Ask::new(path, INSTRUMENTS).with("category", kind.to_uppercase());
+            let of = |kind: &str| {
+                RestRequest::new(path, INSTRUMENTS).with("category", kind.to_uppercase())
+            };
             KINDS.map(of).into()
         },
         read_listings,
-        prices: Some(Prices {
+        prices: Some(PriceEndpoints {
             asks: || {
                 let path = "/api/v3/market/tickers";
-                let of = |kind: &str| Ask::new(path, TICKERS).with("category", kind.to_uppercase());
+                let of = |kind: &str| {
+                    RestRequest::new(path, TICKERS).with("category", kind.to_uppercase())
+                };
                 KINDS.map(of).into()
             },
             read: read_prices,
@@ -108,7 +114,7 @@ pub(crate) static VENUE: Venue = Venue {
         look_back: 3 * Millis::DAY,
         missed,
         go_on,
-        ..Rest::NONE
+        ..RestEndpoints::NONE
     },
 };
 
@@ -125,18 +131,18 @@ members!(
     price = "price",
     amount = "amount",
     ts = "ts",
-    list: Option<Box<Part<Liquidation<'a>>>> = "list",
+    list: Option<Box<JsonShape<Liquidation<'a>>>> = "list",
     cursor = "cursor",
 });
 
 members!(Message<'a> {
-    arg: Part<Argument<'a>> = "arg",
+    arg: JsonShape<Argument<'a>> = "arg",
     event = "event",
     op = "op",
     action = "action",
     code = "code",
     msg = "msg",
-    data: Part<Liquidation<'a>> = "data",
+    data: JsonShape<Liquidation<'a>> = "data",
 });
 
 /// The events of a frame or a body.
@@ -145,9 +151,9 @@ fn decode(frame: &Frame<'_>) -> Result<Vec<Event>, Error> {
     if message.event.or(message.op).is_some() {
         return Ok(Vec::new());
     }
-    let root = Place::ROOT;
+    let root = JsonPath::ROOT;
     let place = root.member("data");
-    if let Part::Object(arg) = &message.arg {
+    if let JsonShape::Object(arg) = &message.arg {
         if !says(arg.topic, "liquidation") || message.action.is_none() {
             return Ok(Vec::new());
         }
@@ -172,13 +178,13 @@ struct Read<'a> {
     native_id: Cow<'a, str>,
     word: Cow<'a, str>,
     side: Side,
-    price: Number<'a>,
-    amount: Number<'a>,
+    price: ExactNumber<'a>,
+    amount: ExactNumber<'a>,
     timestamp: Millis,
 }
 
 impl<'a> Read<'a> {
-    fn new(place: &Place<'_>, row: &Liquidation<'a>) -> Result<Self, Error> {
+    fn new(place: &JsonPath<'_>, row: &Liquidation<'a>) -> Result<Self, Error> {
         let (word, side) = place.side("side", row.side, "buy", "sell")?;
         Ok(Self {
             native_id: place.name("symbol", row.symbol)?,
@@ -215,7 +221,7 @@ impl<'a> Read<'a> {
     fn event(
         self,
         frame: &Frame<'_>,
-        place: &Place<'_>,
+        place: &JsonPath<'_>,
         unit: Option<Unit>,
     ) -> Result<Event, Error> {
         let amount = self.amount.value;
@@ -240,7 +246,7 @@ impl<'a> Read<'a> {
         );
         frame.event(
             place,
-            Sighting {
+            RawLiquidation {
                 native_id: &self.native_id,
                 market: frame.market(&self.native_id),
                 side: self.side,
@@ -260,7 +266,11 @@ fn nearest_lot(qty: Decimal, lot: Decimal) -> Option<Decimal> {
     product(lots, lot).filter(|qty| !qty.is_zero())
 }
 
-fn page(frame: &Frame<'_>, place: &Place<'_>, page: &Liquidation<'_>) -> Result<Vec<Event>, Error> {
+fn page(
+    frame: &Frame<'_>,
+    place: &JsonPath<'_>,
+    page: &Liquidation<'_>,
+) -> Result<Vec<Event>, Error> {
     let place = place.member("list");
     let mut rows = Vec::new();
     for (index, item) in listed(&place, page)?.iter().enumerate() {
@@ -284,29 +294,29 @@ fn page(frame: &Frame<'_>, place: &Place<'_>, page: &Liquidation<'_>) -> Result<
 
 /// The rows of a page; `place` is the path of the list.
 fn listed<'t, 'a>(
-    place: &Place<'_>,
+    place: &JsonPath<'_>,
     page: &'t Liquidation<'a>,
-) -> Result<&'t [Part<Liquidation<'a>>], Error> {
-    place.list(page.list.as_deref().unwrap_or(&Part::Missing))
+) -> Result<&'t [JsonShape<Liquidation<'a>>], Error> {
+    place.list(page.list.as_deref().unwrap_or(&JsonShape::Missing))
 }
 
-fn control(frame: &Frame<'_>, asked: &Asked) -> Result<Heard, Error> {
+fn control(frame: &Frame<'_>, asked: &SentSubscriptions) -> Result<FrameKind, Error> {
     let message: Message<'_> = frame.object()?;
     let topics: Vec<String> = match &message.arg {
-        Part::Object(arg) if says(arg.topic, "ticker") => vec![CONTROL.to_owned()],
-        Part::Object(arg) => text_of(arg.kind)
+        JsonShape::Object(arg) if says(arg.topic, "ticker") => vec![CONTROL.to_owned()],
+        JsonShape::Object(arg) => text_of(arg.kind)
             .map(|kind| kind.to_lowercase())
             .into_iter()
             .collect(),
         _ => Vec::new(),
     };
     Ok(match text_of(message.event).as_deref() {
-        Some("subscribe") => Heard::Ack { topics },
+        Some("subscribe") => FrameKind::Ack { topics },
         // An error without a topic concerns all topics.
-        Some("error") => Heard::refused(asked.or_all(topics), &[message.code, message.msg]),
-        None if message.action.is_some() && topics == [CONTROL] => Heard::Control,
-        None if message.action.is_some() => Heard::Data,
-        _ => Heard::Other,
+        Some("error") => FrameKind::refused(asked.or_all(topics), &[message.code, message.msg]),
+        None if message.action.is_some() && topics == [CONTROL] => FrameKind::Control,
+        None if message.action.is_some() => FrameKind::Data,
+        _ => FrameKind::Other,
     })
 }
 
@@ -322,20 +332,24 @@ members!(Listed<'a> {
 });
 
 /// The lot serves as the contract size: sizes are base units for every settlement currency.
-fn read_listings(_ask: &Ask, frame: &Frame<'_>) -> Result<Page<Listing>, Error> {
-    let markets: Part<Listed<'_>> = REPLY.open(frame)?.read("data")?;
-    let rows = frame.rows(&Place::ROOT.member("data"), &markets, |_, place, market| {
-        let base = place.text("baseCoin", market.base)?;
-        let quote = place.text("quoteCoin", market.quote)?;
-        let lot = place.text("quantityMultiplier", market.lot.or(market.old_lot))?;
-        Ok(Some(Listing {
-            native_id: place.name("symbol", market.symbol)?.into_owned(),
-            instrument: place.instrument(&base, &quote, "linear", &lot)?,
-            perpetual: says(market.kind, "perpetual"),
-            trading: says(market.status, "online"),
-        }))
-    })?;
-    Ok(Page::last(rows))
+fn read_listings(_ask: &RestRequest, frame: &Frame<'_>) -> Result<RestPage<Listing>, Error> {
+    let markets: JsonShape<Listed<'_>> = REPLY.open(frame)?.read("data")?;
+    let rows = frame.rows(
+        &JsonPath::ROOT.member("data"),
+        &markets,
+        |_, place, market| {
+            let base = place.text("baseCoin", market.base)?;
+            let quote = place.text("quoteCoin", market.quote)?;
+            let lot = place.text("quantityMultiplier", market.lot.or(market.old_lot))?;
+            Ok(Some(Listing {
+                native_id: place.name("symbol", market.symbol)?.into_owned(),
+                instrument: place.instrument(&base, &quote, "linear", &lot)?,
+                perpetual: says(market.kind, "perpetual"),
+                trading: says(market.status, "online"),
+            }))
+        },
+    )?;
+    Ok(RestPage::last(rows))
 }
 
 members!(Ticker<'a> {
@@ -343,17 +357,17 @@ members!(Ticker<'a> {
     mark = "markPrice",
 });
 
-fn read_prices(frame: &Frame<'_>) -> Result<Vec<Quoted>, Error> {
-    let tickers: Part<Ticker<'_>> = REPLY.open(frame)?.read("data")?;
-    quoted(&Place::ROOT.member("data"), &tickers, |ticker| {
-        Quoted::read(ticker.symbol, ticker.mark)
+fn read_prices(frame: &Frame<'_>) -> Result<Vec<LastPrice>, Error> {
+    let tickers: JsonShape<Ticker<'_>> = REPLY.open(frame)?.read("data")?;
+    quoted(&JsonPath::ROOT.member("data"), &tickers, |ticker| {
+        LastPrice::read(ticker.symbol, ticker.mark)
     })
 }
 
 /// One request per kind of contract. A reply has the cursor of the next page, and a start time cannot be given.
-fn missed(_listings: &[Listing], from: Millis, until: Millis) -> Vec<Ask> {
+fn missed(_listings: &[Listing], from: Millis, until: Millis) -> Vec<RestRequest> {
     let of = |kind: &str| {
-        Ask::new("/api/v3/market/liquidations", LIQUIDATIONS)
+        RestRequest::new("/api/v3/market/liquidations", LIQUIDATIONS)
             .with("category", kind.to_uppercase())
             .with("limit", ROWS)
             .between(from, until)
@@ -362,9 +376,9 @@ fn missed(_listings: &[Listing], from: Millis, until: Millis) -> Vec<Ask> {
 }
 
 /// Paging continues until a page ends before the requested range.
-fn go_on(ask: &Ask, frame: &Frame<'_>) -> Result<Vec<Ask>, Error> {
-    let page: Part<Liquidation<'_>> = REPLY.open(frame)?.read("data")?;
-    let root = Place::ROOT;
+fn go_on(ask: &RestRequest, frame: &Frame<'_>) -> Result<Vec<RestRequest>, Error> {
+    let page: JsonShape<Liquidation<'_>> = REPLY.open(frame)?.read("data")?;
+    let root = JsonPath::ROOT;
     let place = root.member("data");
     let page = place.object(&page)?;
     let place = place.member("list");

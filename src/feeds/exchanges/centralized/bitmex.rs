@@ -12,22 +12,24 @@ use rust_decimal::Decimal;
 use serde_json::json;
 
 use crate::feeds::decoding::event::{Completeness, Event, PriceKind};
-use crate::feeds::decoding::frame::{Frame, Rules, Sighting, Size};
-use crate::feeds::decoding::json_path::{Place, says, text_of};
-use crate::feeds::decoding::market_name::Market;
-use crate::feeds::decoding::raw_json::{Part, members};
+use crate::feeds::decoding::frame::{Frame, RawLiquidation, Rules, Size};
+use crate::feeds::decoding::json_path::{JsonPath, says, text_of};
+use crate::feeds::decoding::market_name::MarketName;
+use crate::feeds::decoding::raw_json::{JsonShape, members};
 use crate::feeds::error::Error;
-use crate::feeds::instruments::{Kind, Listing};
-use crate::feeds::rest::endpoints::Rest;
-use crate::feeds::rest::prices::{Prices, Quoted, quoted};
-use crate::feeds::rest::request::{Ask, Limit, Page};
+use crate::feeds::instruments::{Listing, SizeUnit};
+use crate::feeds::rest::endpoints::RestEndpoints;
+use crate::feeds::rest::prices::{LastPrice, PriceEndpoints, quoted};
+use crate::feeds::rest::request::{RateLimit, RestPage, RestRequest};
 use crate::feeds::venue::Venue;
-use crate::feeds::websocket::control::{Asked, Beat, CALM, Control, Heard, Heartbeat};
-use crate::feeds::websocket::socket_plan::{Lines, Listen};
+use crate::feeds::websocket::control::{
+    CALM, Control, FrameKind, Heartbeat, PingMessage, SentSubscriptions,
+};
+use crate::feeds::websocket::socket_plan::{ConnectionPlans, SocketPlan};
 use crate::model::{quote_of_pair, without_month};
 
 /// The exchange allows thirty per minute without a login.
-const REQUESTS: Limit = Limit::of("requests", 27, 60);
+const REQUESTS: RateLimit = RateLimit::of("requests", 27, 60);
 
 /// Prefix of futures types; spot markets and indices have other prefixes.
 const FUTURES: &str = "FF";
@@ -46,7 +48,7 @@ pub(crate) static VENUE: Venue = Venue {
             let base = if base == "BTC" { "XBT" } else { base };
             Some([base, quote].concat())
         },
-        contract: |native_id| (native_id == "XBTUSD").then_some((Kind::Inverse, Decimal::ONE)),
+        contract: |native_id| (native_id == "XBTUSD").then_some((SizeUnit::Inverse, Decimal::ONE)),
     },
     price_kinds: &[PriceKind::Order],
     hosts: &[
@@ -54,33 +56,33 @@ pub(crate) static VENUE: Venue = Venue {
         ("rest", "https://www.bitmex.com"),
     ],
     decode,
-    listen: Listen {
-        lines: Lines::Fixed(&[("liquidations", "/realtime", &["liquidation"])]),
+    listen: SocketPlan {
+        lines: ConnectionPlans::Fixed(&[("liquidations", "/realtime", &["liquidation"])]),
         subscription: |_, topics, _| json!({"op": "subscribe", "args": topics}).to_string(),
         control,
         heartbeat: Heartbeat {
             signs: CALM,
-            ..Heartbeat::each_20_seconds(Beat::Text("ping"))
+            ..Heartbeat::each_20_seconds(PingMessage::Text("ping"))
         },
         steady: |_| Control::Topic(CONTROL),
         steady_frames: &[r#"{"table":"instrument","action":"update""#],
         ears: 2,
-        ..Listen::NONE
+        ..SocketPlan::NONE
     },
-    rest: Rest {
-        listings: || vec![Ask::new("/api/v1/instrument/active", REQUESTS)],
+    rest: RestEndpoints {
+        listings: || vec![RestRequest::new("/api/v1/instrument/active", REQUESTS)],
         read_listings,
-        prices: Some(Prices::listed(read_prices)),
-        ..Rest::NONE
+        prices: Some(PriceEndpoints::listed(read_prices)),
+        ..RestEndpoints::NONE
     },
 };
 
 /// Names: `XBTUSD`, `XBTUSDT`, and `XBTZ26` in USD.
-fn market(native_id: &str) -> Market<'_> {
+fn market(native_id: &str) -> MarketName<'_> {
     match without_month(native_id) {
-        Some(name) if quote_of_pair(name).is_some() => Market::joined(name),
-        Some(base) => Market::new(base, "USD"),
-        None => Market::joined(native_id),
+        Some(name) if quote_of_pair(name).is_some() => MarketName::joined(name),
+        Some(base) => MarketName::new(base, "USD"),
+        None => MarketName::joined(native_id),
     }
 }
 
@@ -95,7 +97,7 @@ members!(Liquidation<'a> {
 members!(Message<'a> {
     table = "table",
     action = "action",
-    data: Part<Liquidation<'a>> = "data",
+    data: JsonShape<Liquidation<'a>> = "data",
     info = "info",
     op = "op",
     subscribe = "subscribe",
@@ -124,18 +126,18 @@ fn decode(frame: &Frame<'_>) -> Result<Vec<Event>, Error> {
     if !says(message.table, "liquidation") || !says(message.action, "insert") {
         return Ok(Vec::new());
     }
-    frame.rows(&Place::ROOT.member("data"), &message.data, liquidation)
+    frame.rows(&JsonPath::ROOT.member("data"), &message.data, liquidation)
 }
 
 fn liquidation(
     frame: &Frame<'_>,
-    place: &Place<'_>,
+    place: &JsonPath<'_>,
     row: &Liquidation<'_>,
 ) -> Result<Option<Event>, Error> {
     let native_id = place.name("symbol", row.symbol)?;
     let order_id = place.name("orderID", row.order_id)?;
     let (_, side) = place.side("side", row.side, "Sell", "Buy")?;
-    let seen = Sighting {
+    let seen = RawLiquidation {
         native_id: &native_id,
         market: frame.market(&native_id),
         side,
@@ -155,7 +157,7 @@ struct Request {
     args: Vec<String>,
 }
 
-fn control(frame: &Frame<'_>, _asked: &Asked) -> Result<Heard, Error> {
+fn control(frame: &Frame<'_>, _asked: &SentSubscriptions) -> Result<FrameKind, Error> {
     let message: Message<'_> = frame.object()?;
     if message.error.is_some() {
         // The reply repeats the request.
@@ -163,18 +165,18 @@ fn control(frame: &Frame<'_>, _asked: &Asked) -> Result<Heard, Error> {
             .request
             .and_then(|request| serde_json::from_str(request.text()).ok());
         let topics = request.unwrap_or_default().args;
-        return Ok(Heard::refused(topics, &[message.error]));
+        return Ok(FrameKind::refused(topics, &[message.error]));
     }
     Ok(match text_of(message.subscribe) {
-        Some(topic) => Heard::Ack {
+        Some(topic) => FrameKind::Ack {
             topics: vec![topic.into_owned()],
         },
-        None if says(message.table, "liquidation") => Heard::Data,
+        None if says(message.table, "liquidation") => FrameKind::Data,
         // The first partial belongs to the acknowledgement and does not prove that updates follow.
         None if says(message.table, "instrument") && says(message.action, "update") => {
-            Heard::Control
+            FrameKind::Control
         }
-        None => Heard::Other,
+        None => FrameKind::Other,
     })
 }
 
@@ -192,9 +194,9 @@ members!(Listed<'a> {
     mark = "markPrice",
 });
 
-fn read_listings(_ask: &Ask, frame: &Frame<'_>) -> Result<Page<Listing>, Error> {
-    let markets: Part<Listed<'_>> = frame.read_plainly()?;
-    let rows = frame.rows(&Place::ROOT, &markets, |_, place, market| {
+fn read_listings(_ask: &RestRequest, frame: &Frame<'_>) -> Result<RestPage<Listing>, Error> {
+    let markets: JsonShape<Listed<'_>> = frame.read_plainly()?;
+    let rows = frame.rows(&JsonPath::ROOT, &markets, |_, place, market| {
         let class = place.text("typ", market.class)?;
         if !class.starts_with(FUTURES) {
             return Ok(None);
@@ -209,18 +211,18 @@ fn read_listings(_ask: &Ask, frame: &Frame<'_>) -> Result<Page<Listing>, Error> 
             trading: says(market.state, "Open"),
         }))
     })?;
-    Ok(Page::last(rows))
+    Ok(RestPage::last(rows))
 }
 
-fn read_prices(frame: &Frame<'_>) -> Result<Vec<Quoted>, Error> {
-    let markets: Part<Listed<'_>> = frame.read_plainly()?;
-    quoted(&Place::ROOT, &markets, |market| {
-        Quoted::read(market.symbol, market.mark)
+fn read_prices(frame: &Frame<'_>) -> Result<Vec<LastPrice>, Error> {
+    let markets: JsonShape<Listed<'_>> = frame.read_plainly()?;
+    quoted(&JsonPath::ROOT, &markets, |market| {
+        LastPrice::read(market.symbol, market.mark)
     })
 }
 
 /// Unit and size of a contract.
-fn contract(place: &Place<'_>, market: &Listed<'_>) -> Result<(&'static str, Decimal), Error> {
+fn contract(place: &JsonPath<'_>, market: &Listed<'_>) -> Result<(&'static str, Decimal), Error> {
     if place.truth("isQuanto", market.is_quanto)? {
         let message = "is true: the contract size is neither fixed in the base nor in USD";
         return Err(place.member("isQuanto").fault(message));

@@ -16,22 +16,24 @@ use rust_decimal::Decimal;
 use serde_json::json;
 
 use crate::feeds::decoding::event::{Completeness, Event, PriceKind, product};
-use crate::feeds::decoding::frame::{Envelope, Frame, Rules, Sighting};
-use crate::feeds::decoding::json_path::{Place, says, shown, text_of};
+use crate::feeds::decoding::frame::{Frame, RawLiquidation, ReplyEnvelope, Rules};
+use crate::feeds::decoding::json_path::{JsonPath, says, shown, text_of};
 use crate::feeds::decoding::market_name;
-use crate::feeds::decoding::market_name::{Market, perpetual};
-use crate::feeds::decoding::raw_json::{Cell, Part, Raw, members};
+use crate::feeds::decoding::market_name::{MarketName, perpetual};
+use crate::feeds::decoding::raw_json::{JsonShape, Member, RawJson, members};
 use crate::feeds::error::Error;
-use crate::feeds::instruments::{Kind, Listing, traded};
-use crate::feeds::rest::bars::{Columns, Row, bars};
-use crate::feeds::rest::endpoints::Rest;
-use crate::feeds::rest::prices::{Prices, Quoted, quoted};
-use crate::feeds::rest::request::{Ask, Limit, Page, Reading, Series};
+use crate::feeds::instruments::{Listing, SizeUnit, traded};
+use crate::feeds::rest::bars::{BarCells, BarColumns, bars};
+use crate::feeds::rest::endpoints::RestEndpoints;
+use crate::feeds::rest::prices::{LastPrice, PriceEndpoints, quoted};
+use crate::feeds::rest::request::{
+    OpenInterestReading, RateLimit, RestPage, RestRequest, RestSeries,
+};
 use crate::feeds::venue::Venue;
 use crate::feeds::websocket::control::{
-    Asked, Beat, Control, Heard, Heartbeat, Line, STEADY, batched,
+    ConnectionPlan, Control, FrameKind, Heartbeat, PingMessage, STEADY, SentSubscriptions, batched,
 };
-use crate::feeds::websocket::socket_plan::{Lines, Listen};
+use crate::feeds::websocket::socket_plan::{ConnectionPlans, SocketPlan};
 use crate::model::{Millis, quote_of_pair, sort_small, without_month};
 
 /// Control topics of the linear and inverse sockets, which have steady traffic.
@@ -44,13 +46,13 @@ const BATCH: usize = 200;
 const CHARACTERS: usize = 21_000 - LINEAR_CONTROL.len() - 3;
 
 /// Requests in five seconds, a tenth below the limit, because exceeding it costs a ten-minute ban.
-const REQUESTS: Limit = Limit::of("requests", 500, 5);
+const REQUESTS: RateLimit = RateLimit::of("requests", 500, 5);
 /// Most bars of a reply.
 const BARS: i64 = 1000;
 /// Most readings of open interest of a reply.
 const READINGS: i64 = 200;
 
-const REPLY: Envelope = Envelope {
+const REPLY: ReplyEnvelope = ReplyEnvelope {
     code: "retCode",
     fine: "0",
     said: &["retCode", "retMsg"],
@@ -70,15 +72,15 @@ pub(crate) static VENUE: Venue = Venue {
         ("rest", "https://api.bybit.com"),
     ],
     decode,
-    listen: Listen {
-        lines: Lines::ByMarket(lines),
+    listen: SocketPlan {
+        lines: ConnectionPlans::ByMarket(lines),
         subscription: |number, topics, _| {
             json!({"op": "subscribe", "req_id": number.to_string(), "args": topics}).to_string()
         },
         control,
         heartbeat: Heartbeat {
             signs: STEADY,
-            ..Heartbeat::each_20_seconds(Beat::Text(r#"{"op":"ping"}"#))
+            ..Heartbeat::each_20_seconds(PingMessage::Text(r#"{"op":"ping"}"#))
         },
         steady: |line| {
             Control::Topic(if line.starts_with("inverse") {
@@ -89,33 +91,34 @@ pub(crate) static VENUE: Venue = Venue {
         },
         steady_frames: &[r#"{"topic":"orderbook.1."#],
         ears: 2,
-        ..Listen::NONE
+        ..SocketPlan::NONE
     },
-    rest: Rest {
+    rest: RestEndpoints {
         // The ban after more than 600 requests in five seconds.
         ban: Some(Duration::from_mins(10)),
         listings: || {
             let of = |category| {
-                Ask::new("/v5/market/instruments-info", REQUESTS)
+                RestRequest::new("/v5/market/instruments-info", REQUESTS)
                     .with("category", category)
                     .with("limit", 1000)
             };
             ["linear", "inverse"].map(of).into()
         },
         read_listings,
-        prices: Some(Prices {
+        prices: Some(PriceEndpoints {
             asks: || {
-                let of =
-                    |category| Ask::new("/v5/market/tickers", REQUESTS).with("category", category);
+                let of = |category| {
+                    RestRequest::new("/v5/market/tickers", REQUESTS).with("category", category)
+                };
                 ["linear", "inverse"].map(of).into()
             },
             read: read_prices,
         }),
-        bars: Some(Series {
+        bars: Some(RestSeries {
             look_back: i64::MAX,
             length: BARS * Millis::MINUTE,
             ask: |market, start, end| {
-                Ask::new("/v5/market/kline", REQUESTS)
+                RestRequest::new("/v5/market/kline", REQUESTS)
                     .with("category", "linear")
                     .with("symbol", market)
                     .with("interval", 1)
@@ -124,21 +127,21 @@ pub(crate) static VENUE: Venue = Venue {
                     .with("limit", BARS)
             },
             read: |frame| {
-                let columns = Columns {
+                let columns = BarColumns {
                     volume: 5,
                     closed: None,
                 };
-                let found = found::<Vec<Row<'_>>>(frame)?;
-                let place = Place::ROOT.member("result");
+                let found = found::<Vec<BarCells<'_>>>(frame)?;
+                let place = JsonPath::ROOT.member("result");
                 bars(frame, &place.member("list"), &found.list, columns)
             },
         }),
-        open_interest: Some(Series {
+        open_interest: Some(RestSeries {
             // Back to the launch of the market; callers request less.
             look_back: 3650 * Millis::DAY,
-            length: READINGS * Reading::APART,
+            length: READINGS * OpenInterestReading::APART,
             ask: |market, start, end| {
-                Ask::new("/v5/market/open-interest", REQUESTS)
+                RestRequest::new("/v5/market/open-interest", REQUESTS)
                     .with("category", "linear")
                     .with("symbol", market)
                     .with("intervalTime", "5min")
@@ -148,20 +151,20 @@ pub(crate) static VENUE: Venue = Venue {
             },
             read: read_open_interest,
         }),
-        ..Rest::NONE
+        ..RestEndpoints::NONE
     },
 };
 
 /// Names: `BTCUSDT`, `BTCPERP`, `BTCUSD`, `BTCUSDZ26`, `BTC-26DEC26`, `BTCUSDT-26DEC26`.
-fn market(native_id: &str) -> Market<'_> {
+fn market(native_id: &str) -> MarketName<'_> {
     if let Some((pair, _)) = native_id.split_once('-') {
         return match quote_of_pair(pair) {
-            Some(_) => Market::joined(pair),
-            None => Market::new(pair, "USDC"),
+            Some(_) => MarketName::joined(pair),
+            None => MarketName::new(pair, "USDC"),
         };
     }
     if let Some(pair) = without_month(native_id).filter(|pair| pair.ends_with("USD")) {
-        return Market::joined(pair);
+        return MarketName::joined(pair);
     }
     perpetual(native_id)
 }
@@ -176,7 +179,7 @@ members!(Liquidation<'a> {
 
 members!(Message<'a> {
     topic = "topic",
-    data: Part<Liquidation<'a>> = "data",
+    data: JsonShape<Liquidation<'a>> = "data",
     op = "op",
     success = "success",
     said = "ret_msg",
@@ -195,12 +198,12 @@ fn decode(frame: &Frame<'_>) -> Result<Vec<Event>, Error> {
     if !topic.starts_with("allLiquidation.") {
         return Ok(Vec::new());
     }
-    frame.rows(&Place::ROOT.member("data"), &message.data, liquidation)
+    frame.rows(&JsonPath::ROOT.member("data"), &message.data, liquidation)
 }
 
 fn liquidation(
     frame: &Frame<'_>,
-    place: &Place<'_>,
+    place: &JsonPath<'_>,
     row: &Liquidation<'_>,
 ) -> Result<Option<Event>, Error> {
     let native_id = place.name("s", row.symbol)?;
@@ -214,7 +217,7 @@ fn liquidation(
     );
     let market = frame.market(&native_id);
     let held = frame.base_unless_inverse(&native_id, &market, traded.value);
-    let seen = Sighting {
+    let seen = RawLiquidation {
         native_id: &native_id,
         market,
         side,
@@ -227,11 +230,11 @@ fn liquidation(
     frame.event(place, seen).map(Some)
 }
 
-fn lines(listings: &[Listing]) -> Vec<Line> {
+fn lines(listings: &[Listing]) -> Vec<ConnectionPlan> {
     let mut lines = Vec::new();
     for (kind, name, path) in [
-        (Kind::Linear, "linear", "/v5/public/linear"),
-        (Kind::Inverse, "inverse", "/v5/public/inverse"),
+        (SizeUnit::Linear, "linear", "/v5/public/linear"),
+        (SizeUnit::Inverse, "inverse", "/v5/public/inverse"),
     ] {
         let mut topics: Vec<String> = traded(listings)
             .filter(|listing| listing.instrument.kind == kind)
@@ -256,7 +259,7 @@ fn lines(listings: &[Listing]) -> Vec<Line> {
             } else {
                 format!("{name} {part}")
             };
-            lines.push(Line::of(&name, path, batched(topics, BATCH)));
+            lines.push(ConnectionPlan::of(&name, path, batched(topics, BATCH)));
             topics = rest;
             part += 1;
         }
@@ -264,24 +267,24 @@ fn lines(listings: &[Listing]) -> Vec<Line> {
     lines
 }
 
-fn control(frame: &Frame<'_>, asked: &Asked) -> Result<Heard, Error> {
+fn control(frame: &Frame<'_>, asked: &SentSubscriptions) -> Result<FrameKind, Error> {
     let message: Message<'_> = frame.object()?;
     if let Some(topic) = text_of(message.topic) {
         return Ok(if topic.starts_with("orderbook.") {
-            Heard::Control
+            FrameKind::Control
         } else {
-            Heard::Data
+            FrameKind::Data
         });
     }
     if says(message.op, "ping") || says(message.op, "pong") || says(message.said, "pong") {
-        return Ok(Heard::Pong);
+        return Ok(FrameKind::Pong);
     }
     let topics = asked.topics(text_of(message.request).as_deref());
-    let taken = message.success.map(Raw::text) == Some("true");
+    let taken = message.success.map(RawJson::text) == Some("true");
     Ok(if taken {
-        Heard::Ack { topics }
+        FrameKind::Ack { topics }
     } else {
-        Heard::refused(topics, &[message.said])
+        FrameKind::refused(topics, &[message.said])
     })
 }
 
@@ -293,7 +296,7 @@ fn control(frame: &Frame<'_>, asked: &Asked) -> Result<Heard, Error> {
 struct Found<'a, List> {
     list: List,
     #[serde(borrow, rename = "nextPageCursor")]
-    cursor: Cell<'a>,
+    cursor: Member<'a>,
 }
 
 /// The content of a successful reply.
@@ -302,7 +305,7 @@ where
     List: serde::Deserialize<'a> + Default,
 {
     let found: Option<_> = REPLY.open(frame)?.read("result")?;
-    found.ok_or_else(|| Place::ROOT.member("result").fault("is missing"))
+    found.ok_or_else(|| JsonPath::ROOT.member("result").fault("is missing"))
 }
 
 members!(Listed<'a> {
@@ -313,10 +316,10 @@ members!(Listed<'a> {
     quote = "quoteCoin",
 });
 
-fn read_listings(ask: &Ask, frame: &Frame<'_>) -> Result<Page<Listing>, Error> {
-    let found = found::<Part<Listed<'_>>>(frame)?;
+fn read_listings(ask: &RestRequest, frame: &Frame<'_>) -> Result<RestPage<Listing>, Error> {
+    let found = found::<JsonShape<Listed<'_>>>(frame)?;
     let kind = ask.value("category").unwrap_or("linear");
-    let place = Place::ROOT.member("result");
+    let place = JsonPath::ROOT.member("result");
     // A contract is one base unit or one USD.
     let rows = frame.rows(&place.member("list"), &found.list, |_, place, market| {
         let base = place.text("baseCoin", market.base)?;
@@ -332,7 +335,7 @@ fn read_listings(ask: &Ask, frame: &Frame<'_>) -> Result<Page<Listing>, Error> {
     let rest = text_of(found.cursor)
         .filter(|cursor| !cursor.is_empty())
         .map(|cursor| ask.again_with("cursor", cursor));
-    Ok(Page {
+    Ok(RestPage {
         rows,
         rest: rest.into_iter().collect(),
     })
@@ -343,11 +346,11 @@ members!(Ticker<'a> {
     mark = "markPrice",
 });
 
-fn read_prices(frame: &Frame<'_>) -> Result<Vec<Quoted>, Error> {
-    let found = found::<Part<Ticker<'_>>>(frame)?;
-    let place = Place::ROOT.member("result");
+fn read_prices(frame: &Frame<'_>) -> Result<Vec<LastPrice>, Error> {
+    let found = found::<JsonShape<Ticker<'_>>>(frame)?;
+    let place = JsonPath::ROOT.member("result");
     quoted(&place.member("list"), &found.list, |ticker| {
-        Quoted::read(ticker.symbol, ticker.mark)
+        LastPrice::read(ticker.symbol, ticker.mark)
     })
 }
 
@@ -359,12 +362,12 @@ members!(Interest<'a> {
 
 /// One-sided open interest. The documentation says that the plain figure is the sum of both sides. It is halved, but
 /// only if a row with both figures confirms the ratio.
-fn read_open_interest(frame: &Frame<'_>) -> Result<Vec<Reading>, Error> {
-    let found = found::<Part<Interest<'_>>>(frame)?;
-    let place = Place::ROOT.member("result");
+fn read_open_interest(frame: &Frame<'_>) -> Result<Vec<OpenInterestReading>, Error> {
+    let found = found::<JsonShape<Interest<'_>>>(frame)?;
+    let place = JsonPath::ROOT.member("result");
     let list = place.member("list");
     let rows = frame.rows(&list, &found.list, |_, place, row| {
-        let read = |name, cell: Cell<'_>| match cell {
+        let read = |name, cell: Member<'_>| match cell {
             Some(_) => place.amount(name, cell).map(|number| Some(number.value)),
             None => Ok(None),
         };
@@ -383,7 +386,7 @@ fn read_open_interest(frame: &Frame<'_>) -> Result<Vec<Reading>, Error> {
             .filter(|_| twice)
             .and_then(|both| product(both, Decimal::new(5, 1)));
         if let Some(open_interest) = single.or(half) {
-            readings.push(Reading {
+            readings.push(OpenInterestReading {
                 timestamp,
                 open_interest: open_interest.normalize(),
             });
@@ -438,7 +441,7 @@ mod tests {
             .map(|number| perpetual(format!("COIN{number:04}USDT"), "COIN", "USDT", number != 7))
             .collect();
         let lines = lines(&listings);
-        let of = |line: &Line| line.batches.concat();
+        let of = |line: &ConnectionPlan| line.batches.concat();
         assert_eq!(lines.len(), 2);
         assert_eq!(lines.iter().map(|line| of(line).len()).sum::<usize>(), 999);
         for line in &lines {

@@ -8,27 +8,27 @@
 //! - Source: <https://docs.coinex.com/api/v2/futures/market/http/list-market-liquidation-history>
 
 use crate::feeds::decoding::event::{Completeness, Event, PriceKind};
-use crate::feeds::decoding::frame::{Envelope, Frame, Rules, Sighting};
-use crate::feeds::decoding::json_path::Place;
+use crate::feeds::decoding::frame::{Frame, RawLiquidation, ReplyEnvelope, Rules};
+use crate::feeds::decoding::json_path::JsonPath;
 use crate::feeds::decoding::market_name;
-use crate::feeds::decoding::market_name::Market;
-use crate::feeds::decoding::raw_json::{Part, members};
+use crate::feeds::decoding::market_name::MarketName;
+use crate::feeds::decoding::raw_json::{JsonShape, members};
 use crate::feeds::error::Error;
 use crate::feeds::instruments::{Listing, traded};
-use crate::feeds::rest::endpoints::Rest;
+use crate::feeds::rest::endpoints::RestEndpoints;
 use crate::feeds::rest::paging;
-use crate::feeds::rest::prices::{Prices, Quoted, quoted};
-use crate::feeds::rest::request::{Ask, Limit, Page};
+use crate::feeds::rest::prices::{LastPrice, PriceEndpoints, quoted};
+use crate::feeds::rest::request::{RateLimit, RestPage, RestRequest};
 use crate::feeds::venue::Venue;
-use crate::feeds::websocket::socket_plan::Listen;
+use crate::feeds::websocket::socket_plan::SocketPlan;
 use crate::model::Millis;
 
 /// Requests per second, a quarter of the limit, because every market is requested.
-const REQUESTS: Limit = Limit::of("requests", 100, 1);
+const REQUESTS: RateLimit = RateLimit::of("requests", 100, 1);
 /// Most rows of a reply.
 const ROWS: usize = 100;
 
-const REPLY: Envelope = Envelope {
+const REPLY: ReplyEnvelope = ReplyEnvelope {
     code: "code",
     fine: "0",
     said: &["code", "message"],
@@ -39,26 +39,26 @@ pub(crate) static VENUE: Venue = Venue {
         name: "coinex",
         completeness: Completeness::Unknown,
         // `BTCUSDT`.
-        market: |native_id| Market::joined(native_id),
+        market: |native_id| MarketName::joined(native_id),
         native: market_name::joined,
         contract: |_| None,
     },
     price_kinds: &[PriceKind::Liquidation],
     hosts: &[("rest", "https://api.coinex.com")],
     decode,
-    listen: Listen::NONE,
-    rest: Rest {
-        listings: || vec![Ask::new("/v2/futures/market", REQUESTS)],
+    listen: SocketPlan::NONE,
+    rest: RestEndpoints {
+        listings: || vec![RestRequest::new("/v2/futures/market", REQUESTS)],
         read_listings,
-        prices: Some(Prices {
-            asks: || vec![Ask::new("/v2/futures/ticker", REQUESTS)],
+        prices: Some(PriceEndpoints {
+            asks: || vec![RestRequest::new("/v2/futures/ticker", REQUESTS)],
             read: read_prices,
         }),
         // Undocumented; the exchange returns fewer rows if it stores fewer.
         look_back: 30 * Millis::DAY,
         missed,
         go_on,
-        ..Rest::NONE
+        ..RestEndpoints::NONE
     },
 };
 
@@ -72,7 +72,7 @@ members!(Liquidation<'a> {
 
 members!(Body<'a> {
     code = "code",
-    data: Part<Liquidation<'a>> = "data",
+    data: JsonShape<Liquidation<'a>> = "data",
     message = "message",
     method = "method",
     id = "id",
@@ -85,12 +85,12 @@ fn decode(frame: &Frame<'_>) -> Result<Vec<Event>, Error> {
         return Ok(Vec::new());
     }
     REPLY.judge(frame, message.code, &[message.code, message.message])?;
-    frame.rows(&Place::ROOT.member("data"), &message.data, liquidation)
+    frame.rows(&JsonPath::ROOT.member("data"), &message.data, liquidation)
 }
 
 fn liquidation(
     frame: &Frame<'_>,
-    place: &Place<'_>,
+    place: &JsonPath<'_>,
     row: &Liquidation<'_>,
 ) -> Result<Option<Event>, Error> {
     let native_id = place.name("market", row.market)?;
@@ -104,7 +104,7 @@ fn liquidation(
     );
     let market = frame.market(&native_id);
     let held = frame.base_unless_inverse(&native_id, &market, amount.value);
-    let seen = Sighting {
+    let seen = RawLiquidation {
         native_id: &native_id,
         market,
         side,
@@ -125,21 +125,25 @@ members!(Listed<'a> {
     available = "is_market_available",
 });
 
-fn read_listings(_ask: &Ask, frame: &Frame<'_>) -> Result<Page<Listing>, Error> {
-    let markets: Part<Listed<'_>> = REPLY.open(frame)?.read("data")?;
-    let rows = frame.rows(&Place::ROOT.member("data"), &markets, |_, place, market| {
-        let base = place.text("base_ccy", market.base)?;
-        let quote = place.text("quote_ccy", market.quote)?;
-        let kind = place.text("contract_type", market.kind)?;
-        Ok(Some(Listing {
-            native_id: place.name("market", market.native_id)?.into_owned(),
-            // A linear contract is one base unit, an inverse one is one USD.
-            instrument: place.instrument(&base, &quote, &kind, "1")?,
-            perpetual: true,
-            trading: market.available.is_none_or(|raw| raw.text() == "true"),
-        }))
-    })?;
-    Ok(Page::last(rows))
+fn read_listings(_ask: &RestRequest, frame: &Frame<'_>) -> Result<RestPage<Listing>, Error> {
+    let markets: JsonShape<Listed<'_>> = REPLY.open(frame)?.read("data")?;
+    let rows = frame.rows(
+        &JsonPath::ROOT.member("data"),
+        &markets,
+        |_, place, market| {
+            let base = place.text("base_ccy", market.base)?;
+            let quote = place.text("quote_ccy", market.quote)?;
+            let kind = place.text("contract_type", market.kind)?;
+            Ok(Some(Listing {
+                native_id: place.name("market", market.native_id)?.into_owned(),
+                // A linear contract is one base unit, an inverse one is one USD.
+                instrument: place.instrument(&base, &quote, &kind, "1")?,
+                perpetual: true,
+                trading: market.available.is_none_or(|raw| raw.text() == "true"),
+            }))
+        },
+    )?;
+    Ok(RestPage::last(rows))
 }
 
 members!(Ticker<'a> {
@@ -147,18 +151,18 @@ members!(Ticker<'a> {
     mark = "mark_price",
 });
 
-fn read_prices(frame: &Frame<'_>) -> Result<Vec<Quoted>, Error> {
-    let tickers: Part<Ticker<'_>> = REPLY.open(frame)?.read("data")?;
-    quoted(&Place::ROOT.member("data"), &tickers, |ticker| {
-        Quoted::read(ticker.market, ticker.mark)
+fn read_prices(frame: &Frame<'_>) -> Result<Vec<LastPrice>, Error> {
+    let tickers: JsonShape<Ticker<'_>> = REPLY.open(frame)?.read("data")?;
+    quoted(&JsonPath::ROOT.member("data"), &tickers, |ticker| {
+        LastPrice::read(ticker.market, ticker.mark)
     })
 }
 
 /// One request per market.
-fn missed(listings: &[Listing], from: Millis, until: Millis) -> Vec<Ask> {
+fn missed(listings: &[Listing], from: Millis, until: Millis) -> Vec<RestRequest> {
     traded(listings)
         .map(|listing| {
-            Ask::new("/v2/futures/liquidation-history", REQUESTS)
+            RestRequest::new("/v2/futures/liquidation-history", REQUESTS)
                 .with("market", &listing.native_id)
                 .with("start_time", from.0)
                 .with("end_time", until.0 - 1)
@@ -176,9 +180,9 @@ members!(Pagination<'a> {
 /// The next page, if the exchange reports more. Rows of the last instant may be split between two pages, and late rows
 /// shift others to the next page, so that instant is requested again in full. A page of a single instant continues by
 /// page number.
-fn go_on(ask: &Ask, frame: &Frame<'_>) -> Result<Vec<Ask>, Error> {
-    let pagination: Part<Pagination<'_>> = REPLY.open(frame)?.read("pagination")?;
-    let root = Place::ROOT;
+fn go_on(ask: &RestRequest, frame: &Frame<'_>) -> Result<Vec<RestRequest>, Error> {
+    let pagination: JsonShape<Pagination<'_>> = REPLY.open(frame)?.read("pagination")?;
+    let root = JsonPath::ROOT;
     let place = root.member("pagination");
     let pagination = place.object(&pagination)?;
     if !place.truth("has_next", pagination.has_next)? {
@@ -206,7 +210,7 @@ fn go_on(ask: &Ask, frame: &Frame<'_>) -> Result<Vec<Ask>, Error> {
 }
 
 /// The first page of a range.
-fn page(ask: &Ask, from: Millis, until: Millis) -> Ask {
+fn page(ask: &RestRequest, from: Millis, until: Millis) -> RestRequest {
     ask.again_with("start_time", from.0)
         .again_with("end_time", until.0 - 1)
         .again_with("page", 1)
@@ -222,7 +226,7 @@ mod tests {
     #[expect(clippy::unwrap_used, reason = "tests")]
     fn pages_follow_by_time_and_within_an_instant_by_page() {
         let (from, late) = (1_790_000_000_000_i64, 1_790_000_000_900_i64);
-        let ask = Ask::new("/v2/futures/liquidation-history", REQUESTS);
+        let ask = RestRequest::new("/v2/futures/liquidation-history", REQUESTS);
         let ask = page(&ask, Millis(from), Millis(from + 1000));
         let body = |times: &[i64], has_next: bool| {
             let rows: Vec<String> = times
@@ -234,7 +238,7 @@ mod tests {
                 r#"{{"code":0,"data":[{rows}],"pagination":{{"has_next":{has_next}}},"message":"OK"}}"#
             )
         };
-        let behind = |ask: &Ask, times: &[i64]| {
+        let behind = |ask: &RestRequest, times: &[i64]| {
             let next = next(&VENUE, ask, &body(times, true)).unwrap().pop();
             let next = next.unwrap();
             let value = |name| next.value(name).unwrap().to_owned();

@@ -16,21 +16,22 @@ use rust_decimal::Decimal;
 use serde_json::json;
 
 use crate::feeds::decoding::event::{Completeness, Event, PriceKind};
-use crate::feeds::decoding::frame::{Frame, Rules, Sighting, Size};
-use crate::feeds::decoding::json_path::{Place, says, shown, text_of};
-use crate::feeds::decoding::market_name::{Market, before};
-use crate::feeds::decoding::raw_json::{Part, Raw, members};
+use crate::feeds::decoding::frame::{Frame, RawLiquidation, Rules, Size};
+use crate::feeds::decoding::json_path::{JsonPath, says, shown, text_of};
+use crate::feeds::decoding::market_name::{MarketName, before};
+use crate::feeds::decoding::raw_json::{JsonShape, RawJson, members};
 use crate::feeds::error::Error;
-use crate::feeds::instruments::{Kind, Listing};
-use crate::feeds::rest::endpoints::Rest;
+use crate::feeds::instruments::{Listing, SizeUnit};
+use crate::feeds::rest::endpoints::RestEndpoints;
 use crate::feeds::rest::paging;
-use crate::feeds::rest::prices::{Prices, Quoted, quoted};
-use crate::feeds::rest::request::{Ask, Limit, Page};
+use crate::feeds::rest::prices::{LastPrice, PriceEndpoints, quoted};
+use crate::feeds::rest::request::{RateLimit, RestPage, RestRequest};
 use crate::feeds::venue::Venue;
 use crate::feeds::websocket::control::{
-    Asked, Beat, Control, Heard, Heartbeat, Numbered, Numbers, STEADY,
+    Control, FrameKind, Heartbeat, PingMessage, STEADY, SentSubscriptions, SequenceNumber,
+    SequenceRule,
 };
-use crate::feeds::websocket::socket_plan::{Lines, Listen};
+use crate::feeds::websocket::socket_plan::{ConnectionPlans, SocketPlan};
 use crate::model::{Millis, Side};
 
 /// All futures, in batches; single trades need a login.
@@ -46,7 +47,7 @@ const GREETING: &str = r#"{"jsonrpc":"2.0","id":"heartbeat","method":"public/set
 const TEST: &str = r#"{"jsonrpc":"2.0","id":"test","method":"public/test","params":{}}"#;
 
 /// The exchange allows twenty per second without a login.
-const REQUESTS: Limit = Limit::of("requests", 18, 1);
+const REQUESTS: RateLimit = RateLimit::of("requests", 18, 1);
 /// Settlement currencies of futures.
 const CURRENCIES: [&str; 5] = ["BTC", "ETH", "USDC", "USDT", "EURR"];
 /// Most trades of a reply.
@@ -64,9 +65,9 @@ pub(crate) static VENUE: Venue = Venue {
         // A stablecoin follows an underscore; contracts without one are settled in the coin.
         contract: |native_id| {
             let kind = if native_id.contains('_') {
-                Kind::Linear
+                SizeUnit::Linear
             } else {
-                Kind::Inverse
+                SizeUnit::Inverse
             };
             Some((kind, Decimal::ONE))
         },
@@ -77,8 +78,8 @@ pub(crate) static VENUE: Venue = Venue {
         ("rest", "https://www.deribit.com"),
     ],
     decode,
-    listen: Listen {
-        lines: Lines::Fixed(&[("trades", "/ws/api/v2", &[TOPIC])]),
+    listen: SocketPlan {
+        lines: ConnectionPlans::Fixed(&[("trades", "/ws/api/v2", &[TOPIC])]),
         greeting: &[GREETING],
         subscription: |number, topics, _| {
             let params = json!({"channels": topics});
@@ -89,31 +90,31 @@ pub(crate) static VENUE: Venue = Venue {
         answer,
         heartbeat: Heartbeat {
             signs: STEADY,
-            ..Heartbeat::each_20_seconds(Beat::Text(TEST))
+            ..Heartbeat::each_20_seconds(PingMessage::Text(TEST))
         },
         steady: |_| Control::Topic(CONTROL),
         steady_frames: &[
             r#"{"jsonrpc":"2.0","method":"subscription","params":{"channel":"ticker."#,
         ],
-        numbers: Some(Numbers {
+        numbers: Some(SequenceRule {
             read: numbers,
             late: Duration::ZERO,
         }),
-        ..Listen::NONE
+        ..SocketPlan::NONE
     },
-    rest: Rest {
+    rest: RestEndpoints {
         listings: || {
             vec![
-                Ask::new("/api/v2/public/get_instruments", REQUESTS)
+                RestRequest::new("/api/v2/public/get_instruments", REQUESTS)
                     .with("currency", "any")
                     .with("kind", "future"),
             ]
         },
         read_listings,
-        prices: Some(Prices {
+        prices: Some(PriceEndpoints {
             asks: || {
                 let of = |currency| {
-                    Ask::new("/api/v2/public/get_book_summary_by_currency", REQUESTS)
+                    RestRequest::new("/api/v2/public/get_book_summary_by_currency", REQUESTS)
                         .with("currency", currency)
                         .with("kind", "future")
                 };
@@ -124,16 +125,16 @@ pub(crate) static VENUE: Venue = Venue {
         look_back: 7 * Millis::DAY,
         missed,
         go_on,
-        ..Rest::NONE
+        ..RestEndpoints::NONE
     },
 };
 
 /// Names: `BTC-PERPETUAL`, `BTC-26DEC26`, `BTC_USDC-PERPETUAL`.
-fn market(native_id: &str) -> Market<'_> {
+fn market(native_id: &str) -> MarketName<'_> {
     let name = before(native_id, b'-');
     match name.split_once('_') {
-        Some((base, quote)) => Market::new(base, quote),
-        None => Market::new(name, "USD"),
+        Some((base, quote)) => MarketName::new(base, quote),
+        None => MarketName::new(name, "USD"),
     }
 }
 
@@ -150,19 +151,19 @@ members!(Trade<'a> {
 
 members!(Parameters<'a> {
     channel = "channel",
-    data: Part<Trade<'a>> = "data",
+    data: JsonShape<Trade<'a>> = "data",
 });
 
 members!(Tape<'a> {
-    trades: Part<Trade<'a>> = "trades",
+    trades: JsonShape<Trade<'a>> = "trades",
     has_more = "has_more",
 });
 
 members!(Message<'a> {
     jsonrpc = "jsonrpc",
     method = "method",
-    params: Part<Parameters<'a>> = "params",
-    result: Part<Tape<'a>> = "result",
+    params: JsonShape<Parameters<'a>> = "params",
+    result: JsonShape<Tape<'a>> = "result",
 });
 
 /// The events of a frame.
@@ -171,7 +172,7 @@ fn decode(frame: &Frame<'_>) -> Result<Vec<Event>, Error> {
     if message.jsonrpc.is_none() {
         return Err(frame.unknown());
     }
-    let root = Place::ROOT;
+    let root = JsonPath::ROOT;
     if says(message.method, "subscription") {
         let place = root.member("params");
         let parameters = place.object(&message.params)?;
@@ -183,11 +184,11 @@ fn decode(frame: &Frame<'_>) -> Result<Vec<Event>, Error> {
         };
     }
     match &message.result {
-        Part::Object(Tape {
-            trades: Part::Missing,
+        JsonShape::Object(Tape {
+            trades: JsonShape::Missing,
             ..
         }) => Ok(Vec::new()),
-        Part::Object(tape) => {
+        JsonShape::Object(tape) => {
             let place = root.member("result");
             trades(frame, &place.member("trades"), &tape.trades)
         }
@@ -197,8 +198,8 @@ fn decode(frame: &Frame<'_>) -> Result<Vec<Event>, Error> {
 
 fn trades(
     frame: &Frame<'_>,
-    place: &Place<'_>,
-    rows: &Part<Trade<'_>>,
+    place: &JsonPath<'_>,
+    rows: &JsonShape<Trade<'_>>,
 ) -> Result<Vec<Event>, Error> {
     let events = frame.rows(place, rows, |frame, place, row| {
         trade(frame, place, row).map(Some)
@@ -207,20 +208,20 @@ fn trades(
 }
 
 /// The sequence numbers of all trades of each contract.
-fn numbers(frame: &Frame<'_>) -> Vec<Numbered> {
+fn numbers(frame: &Frame<'_>) -> Vec<SequenceNumber> {
     let Ok(message) = frame.object::<Message<'_>>() else {
         return Vec::new();
     };
-    let Part::Object(Parameters {
-        data: Part::List(rows),
+    let JsonShape::Object(Parameters {
+        data: JsonShape::List(rows),
         ..
     }) = &message.params
     else {
         return Vec::new();
     };
-    let number = |row: &Part<Trade<'_>>| match row {
-        Part::Object(row) => {
-            let number = Numbered::read(&text_of(row.instrument)?, row.seq)?;
+    let number = |row: &JsonShape<Trade<'_>>| match row {
+        JsonShape::Object(row) => {
+            let number = SequenceNumber::read(&text_of(row.instrument)?, row.seq)?;
             Some(number.told_at(row.timestamp))
         }
         _ => None,
@@ -229,7 +230,7 @@ fn numbers(frame: &Frame<'_>) -> Vec<Numbered> {
 }
 
 /// One event for each liquidated side.
-fn trade(frame: &Frame<'_>, place: &Place<'_>, row: &Trade<'_>) -> Result<Vec<Event>, Error> {
+fn trade(frame: &Frame<'_>, place: &JsonPath<'_>, row: &Trade<'_>) -> Result<Vec<Event>, Error> {
     let Some(flag) = text_of(row.liquidation) else {
         return Ok(Vec::new());
     };
@@ -260,14 +261,14 @@ fn trade(frame: &Frame<'_>, place: &Place<'_>, row: &Trade<'_>) -> Result<Vec<Ev
     let timestamp = place.instant("timestamp", row.timestamp)?;
     // The amount is already in USD or base units, so the contract size does not matter.
     let size = match frame.contract(&native_id) {
-        Some((Kind::Inverse, _)) => Size::Usd(amount.value),
-        Some((Kind::Linear, _)) => Size::Base(amount.value),
+        Some((SizeUnit::Inverse, _)) => Size::Usd(amount.value),
+        Some((SizeUnit::Linear, _)) => Size::Base(amount.value),
         None => Size::Unknown,
     };
     liquidated
         .iter()
         .map(|(who, side)| {
-            let seen = Sighting {
+            let seen = RawLiquidation {
                 native_id: &native_id,
                 market: frame.market(&native_id),
                 side: *side,
@@ -304,27 +305,27 @@ members!(Refusal<'a> {
 members!(Reply<'a> {
     id = "id",
     method = "method",
-    params: Part<Notice<'a>> = "params",
+    params: JsonShape<Notice<'a>> = "params",
     result = "result",
-    error: Part<Refusal<'a>> = "error",
+    error: JsonShape<Refusal<'a>> = "error",
 });
 
 fn answer(frame: &Frame<'_>) -> Result<Option<String>, Error> {
     let message: Reply<'_> = frame.object()?;
     let wanted = says(message.method, "heartbeat")
-        && matches!(&message.params, Part::Object(params) if says(params.kind, "test_request"));
+        && matches!(&message.params, JsonShape::Object(params) if says(params.kind, "test_request"));
     Ok(wanted.then(|| TEST.to_owned()))
 }
 
-fn control(frame: &Frame<'_>, asked: &Asked) -> Result<Heard, Error> {
+fn control(frame: &Frame<'_>, asked: &SentSubscriptions) -> Result<FrameKind, Error> {
     let message: Reply<'_> = frame.object()?;
     if says(message.method, "subscription") {
         let is_control =
-            matches!(&message.params, Part::Object(params) if says(params.channel, CONTROL));
+            matches!(&message.params, JsonShape::Object(params) if says(params.channel, CONTROL));
         return Ok(if is_control {
-            Heard::Control
+            FrameKind::Control
         } else {
-            Heard::Data
+            FrameKind::Data
         });
     }
     let id = text_of(message.id);
@@ -337,27 +338,27 @@ fn control(frame: &Frame<'_>, asked: &Asked) -> Result<Heard, Error> {
             Vec::new()
         }
     };
-    if let Part::Object(refusal) = &message.error {
-        return Ok(Heard::refused(topics(), &[refusal.code, refusal.words]));
+    if let JsonShape::Object(refusal) = &message.error {
+        return Ok(FrameKind::refused(topics(), &[refusal.code, refusal.words]));
     }
     Ok(match message.result {
         // The reply omits unknown channels without an error.
         Some(result) if is_subscription => match read::<Vec<String>>(result) {
-            Some(taken) if !taken.is_empty() => Heard::Ack { topics: taken },
-            _ => Heard::Refused {
+            Some(taken) if !taken.is_empty() => FrameKind::Ack { topics: taken },
+            _ => FrameKind::Refused {
                 topics: topics(),
                 message: format!("the reply is {}", result.text()),
             },
         },
         Some(result) if read::<Tested<'_>>(result).is_some_and(|it| it.version.is_some()) => {
-            Heard::Pong
+            FrameKind::Pong
         }
-        _ => Heard::Other,
+        _ => FrameKind::Other,
     })
 }
 
 /// The result as `T`, if it has that shape.
-fn read<'a, T: serde::Deserialize<'a>>(result: Raw<'a>) -> Option<T> {
+fn read<'a, T: serde::Deserialize<'a>>(result: RawJson<'a>) -> Option<T> {
     serde_json::from_str(result.text()).ok()
 }
 
@@ -375,15 +376,15 @@ members!(Listed<'a> {
 fn result<'a, T: serde::Deserialize<'a> + Default>(frame: &Frame<'a>) -> Result<T, Error> {
     let body = frame.members()?;
     match body.cell("error") {
-        Some(error) => Err(frame.refused(Place::ROOT.member("error"), error.text())),
+        Some(error) => Err(frame.refused(JsonPath::ROOT.member("error"), error.text())),
         None => body.read("result"),
     }
 }
 
-fn read_listings(_ask: &Ask, frame: &Frame<'_>) -> Result<Page<Listing>, Error> {
-    let markets: Part<Listed<'_>> = result(frame)?;
+fn read_listings(_ask: &RestRequest, frame: &Frame<'_>) -> Result<RestPage<Listing>, Error> {
+    let markets: JsonShape<Listed<'_>> = result(frame)?;
     let rows = frame.rows(
-        &Place::ROOT.member("result"),
+        &JsonPath::ROOT.member("result"),
         &markets,
         |_, place, market| {
             let kind = match &*place.text("instrument_type", market.kind)? {
@@ -406,7 +407,7 @@ fn read_listings(_ask: &Ask, frame: &Frame<'_>) -> Result<Page<Listing>, Error> 
             }))
         },
     )?;
-    Ok(Page::last(rows))
+    Ok(RestPage::last(rows))
 }
 
 members!(Summary<'a> {
@@ -414,20 +415,20 @@ members!(Summary<'a> {
     mark = "mark_price",
 });
 
-fn read_prices(frame: &Frame<'_>) -> Result<Vec<Quoted>, Error> {
-    let summaries: Part<Summary<'_>> = result(frame)?;
-    quoted(&Place::ROOT.member("result"), &summaries, |summary| {
-        Quoted::read(summary.name, summary.mark)
+fn read_prices(frame: &Frame<'_>) -> Result<Vec<LastPrice>, Error> {
+    let summaries: JsonShape<Summary<'_>> = result(frame)?;
+    quoted(&JsonPath::ROOT.member("result"), &summaries, |summary| {
+        LastPrice::read(summary.name, summary.mark)
     })
 }
 
 /// One request per settlement currency, so that contracts that have expired since are included.
-fn missed(listings: &[Listing], from: Millis, until: Millis) -> Vec<Ask> {
+fn missed(listings: &[Listing], from: Millis, until: Millis) -> Vec<RestRequest> {
     let mut currencies: Vec<&str> = listings
         .iter()
         .map(|listing| match listing.instrument.kind {
-            Kind::Inverse => listing.instrument.base.as_str(),
-            Kind::Linear => listing.instrument.quote.as_str(),
+            SizeUnit::Inverse => listing.instrument.base.as_str(),
+            SizeUnit::Linear => listing.instrument.quote.as_str(),
         })
         .collect();
     currencies.sort_unstable();
@@ -435,7 +436,7 @@ fn missed(listings: &[Listing], from: Millis, until: Millis) -> Vec<Ask> {
     currencies
         .into_iter()
         .map(|currency| {
-            let ask = Ask::new(
+            let ask = RestRequest::new(
                 "/api/v2/public/get_last_trades_by_currency_and_time",
                 REQUESTS,
             );
@@ -449,16 +450,16 @@ fn missed(listings: &[Listing], from: Millis, until: Millis) -> Vec<Ask> {
         .collect()
 }
 
-fn page(ask: &Ask, from: Millis, until: Millis) -> Ask {
+fn page(ask: &RestRequest, from: Millis, until: Millis) -> RestRequest {
     ask.again_with("start_timestamp", from.0)
         .again_with("end_timestamp", until.back(1).0)
         .between(from, until)
 }
 
-fn go_on(ask: &Ask, frame: &Frame<'_>) -> Result<Vec<Ask>, Error> {
-    let root = Place::ROOT;
+fn go_on(ask: &RestRequest, frame: &Frame<'_>) -> Result<Vec<RestRequest>, Error> {
+    let root = JsonPath::ROOT;
     let place = root.member("result");
-    let found: Part<Tape<'_>> = result(frame)?;
+    let found: JsonShape<Tape<'_>> = result(frame)?;
     let tape = place.object(&found)?;
     let list = place.member("trades");
     let times = frame.rows(&list, &tape.trades, |_, place, row| {

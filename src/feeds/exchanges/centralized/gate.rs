@@ -14,19 +14,21 @@ use rust_decimal::Decimal;
 use serde_json::json;
 
 use crate::feeds::decoding::event::{Completeness, Event, PriceKind};
-use crate::feeds::decoding::frame::{Frame, Rules, Sighting, Size};
-use crate::feeds::decoding::json_path::{Place, says, shown, text_of};
-use crate::feeds::decoding::market_name::Market;
-use crate::feeds::decoding::raw_json::{Part, members};
+use crate::feeds::decoding::frame::{Frame, RawLiquidation, Rules, Size};
+use crate::feeds::decoding::json_path::{JsonPath, says, shown, text_of};
+use crate::feeds::decoding::market_name::MarketName;
+use crate::feeds::decoding::raw_json::{JsonShape, members};
 use crate::feeds::error::Error;
 use crate::feeds::exchanges::centralized::gate_stats::TOTALS;
-use crate::feeds::instruments::{Kind, Listing};
-use crate::feeds::rest::endpoints::Rest;
-use crate::feeds::rest::prices::{Prices, Quoted, quoted};
-use crate::feeds::rest::request::{Ask, Limit, Page, stretches};
+use crate::feeds::instruments::{Listing, SizeUnit};
+use crate::feeds::rest::endpoints::RestEndpoints;
+use crate::feeds::rest::prices::{LastPrice, PriceEndpoints, quoted};
+use crate::feeds::rest::request::{RateLimit, RestPage, RestRequest, stretches};
 use crate::feeds::venue::Venue;
-use crate::feeds::websocket::control::{Asked, Beat, CALM, Control, Heard, Heartbeat};
-use crate::feeds::websocket::socket_plan::{Keyed, Lines, Listen};
+use crate::feeds::websocket::control::{
+    CALM, Control, FrameKind, Heartbeat, PingMessage, SentSubscriptions,
+};
+use crate::feeds::websocket::socket_plan::{ConnectionPlans, KeyAmbiguity, SocketPlan};
 use crate::model::{Millis, Side};
 
 /// The channel of liquidations.
@@ -41,8 +43,8 @@ const EVERYTHING: &[&str] = &["!all"];
 const SETTLES: [&str; 3] = ["usdt", "btc", "usd1"];
 
 /// Requests in ten seconds, by path, a tenth below the limit.
-const CONTRACTS: Limit = Limit::of("contracts", 180, 10);
-const ORDERS: Limit = Limit::of("orders", 180, 10);
+const CONTRACTS: RateLimit = RateLimit::of("contracts", 180, 10);
+const ORDERS: RateLimit = RateLimit::of("orders", 180, 10);
 
 /// Longest range of one request.
 const WINDOW: i64 = Millis::HOUR;
@@ -64,9 +66,9 @@ pub(crate) static VENUE: Venue = Venue {
         ("rest", "https://api.gateio.ws"),
     ],
     decode,
-    listen: Listen {
-        keyed: Keyed::BySecond,
-        lines: Lines::Fixed(&[
+    listen: SocketPlan {
+        keyed: KeyAmbiguity::BySecond,
+        lines: ConnectionPlans::Fixed(&[
             ("usdt", "/v4/ws/usdt", EVERYTHING),
             ("btc", "/v4/ws/btc", EVERYTHING),
             ("usd1", "/v4/ws/usd1", EVERYTHING),
@@ -90,7 +92,7 @@ pub(crate) static VENUE: Venue = Venue {
         control,
         heartbeat: Heartbeat {
             signs: CALM,
-            ..Heartbeat::each_20_seconds(Beat::Stamped(
+            ..Heartbeat::each_20_seconds(PingMessage::Stamped(
                 r#"{"time":"#,
                 r#","channel":"futures.ping"}"#,
             ))
@@ -101,33 +103,33 @@ pub(crate) static VENUE: Venue = Venue {
             "btc" => Control::Topic(BTC_CONTROL),
             _ => Control::None,
         },
-        ..Listen::NONE
+        ..SocketPlan::NONE
     },
-    rest: Rest {
+    rest: RestEndpoints {
         listings: || {
             let of = |settle| {
                 let path = format!("/api/v4/futures/{settle}/contracts");
-                Ask::new(&path, CONTRACTS).about(settle)
+                RestRequest::new(&path, CONTRACTS).about(settle)
             };
             SETTLES.map(of).into()
         },
         read_listings,
-        prices: Some(Prices::listed(read_prices)),
+        prices: Some(PriceEndpoints::listed(read_prices)),
         // Undocumented; the exchange returns fewer rows if it stores fewer.
         look_back: 30 * Millis::DAY,
         missed,
         go_on,
         totals: Some(TOTALS),
-        ..Rest::NONE
+        ..RestEndpoints::NONE
     },
 };
 
 /// Names: `BTC_USDT`, `BTC_USD`, `BTC_USDT_20261225`.
-fn market(native_id: &str) -> Market<'_> {
+fn market(native_id: &str) -> MarketName<'_> {
     let mut parts = native_id.split('_');
     match (parts.next(), parts.next()) {
-        (Some(base), Some(quote)) => Market::new(base, quote),
-        _ => Market::joined(native_id),
+        (Some(base), Some(quote)) => MarketName::new(base, quote),
+        _ => MarketName::joined(native_id),
     }
 }
 
@@ -146,10 +148,10 @@ members!(Row<'a> {
 members!(Message<'a> {
     channel = "channel",
     event = "event",
-    result: Part<Row<'a>> = "result",
+    result: JsonShape<Row<'a>> = "result",
     label = "label",
     said = "message",
-    error: Part<Refusal<'a>> = "error",
+    error: JsonShape<Refusal<'a>> = "error",
 });
 
 members!(Refusal<'a> {
@@ -159,14 +161,14 @@ members!(Refusal<'a> {
 
 /// The events of a frame or a body.
 fn decode(frame: &Frame<'_>) -> Result<Vec<Event>, Error> {
-    let root = Place::ROOT;
-    let message = match frame.read_plainly::<Part<Message<'_>>>()? {
-        Part::Object(message) => message,
-        Part::List(_) => {
-            let rows = frame.read::<Part<Row<'_>>>()?;
+    let root = JsonPath::ROOT;
+    let message = match frame.read_plainly::<JsonShape<Message<'_>>>()? {
+        JsonShape::Object(message) => message,
+        JsonShape::List(_) => {
+            let rows = frame.read::<JsonShape<Row<'_>>>()?;
             return frame.rows(&root, &rows, liquidated_order);
         }
-        Part::Missing | Part::Other => return Err(frame.unknown()),
+        JsonShape::Missing | JsonShape::Other => return Err(frame.unknown()),
     };
     if let Some(label) = text_of(message.label) {
         let said = text_of(message.said).unwrap_or_default();
@@ -180,7 +182,7 @@ fn decode(frame: &Frame<'_>) -> Result<Vec<Event>, Error> {
     }
     let place = root.member("result");
     match &message.result {
-        Part::Object(row) => {
+        JsonShape::Object(row) => {
             let order = frame.alone(order(frame, &place, row))?;
             Ok(order.into_iter().collect())
         }
@@ -191,7 +193,7 @@ fn decode(frame: &Frame<'_>) -> Result<Vec<Event>, Error> {
 }
 
 /// A row of the socket.
-fn order(frame: &Frame<'_>, place: &Place<'_>, row: &Row<'_>) -> Result<Event, Error> {
+fn order(frame: &Frame<'_>, place: &JsonPath<'_>, row: &Row<'_>) -> Result<Event, Error> {
     let native_id = place.name("contract", row.contract)?;
     let ordered = place.number("size", row.size)?;
     let price = place.positive("price", row.price)?;
@@ -203,7 +205,7 @@ fn order(frame: &Frame<'_>, place: &Place<'_>, row: &Row<'_>) -> Result<Event, E
     let dedupe_key = key(&native_id, timestamp.0, ordered.plain(), price.plain());
     frame.event(
         place,
-        Sighting {
+        RawLiquidation {
             native_id: &native_id,
             market: frame.market(&native_id),
             side,
@@ -219,7 +221,7 @@ fn order(frame: &Frame<'_>, place: &Place<'_>, row: &Row<'_>) -> Result<Event, E
 /// A row of the REST body; an unfilled order is not an event.
 fn liquidated_order(
     frame: &Frame<'_>,
-    place: &Place<'_>,
+    place: &JsonPath<'_>,
     row: &Row<'_>,
 ) -> Result<Option<Event>, Error> {
     let native_id = place.name("contract", row.contract)?;
@@ -255,7 +257,7 @@ fn liquidated_order(
         ordered.plain(),
         order_price.plain(),
     );
-    let seen = Sighting {
+    let seen = RawLiquidation {
         native_id: &native_id,
         market: frame.market(&native_id),
         side,
@@ -270,7 +272,7 @@ fn liquidated_order(
 
 /// The side of the position; a size above zero means `above`.
 fn position_side(
-    place: &Place<'_>,
+    place: &JsonPath<'_>,
     name: &str,
     count: Decimal,
     above: Side,
@@ -290,14 +292,14 @@ fn key(native_id: &str, millis: i64, size: Decimal, price: Decimal) -> String {
     format!("gate|{native_id}|{}|{size}|{price}", millis / 1000)
 }
 
-fn control(frame: &Frame<'_>, asked: &Asked) -> Result<Heard, Error> {
+fn control(frame: &Frame<'_>, asked: &SentSubscriptions) -> Result<FrameKind, Error> {
     let message: Message<'_> = frame.object()?;
     if says(message.channel, "futures.pong") {
-        return Ok(Heard::Pong);
+        return Ok(FrameKind::Pong);
     }
     let is_control = says(message.channel, TICKERS);
     if !is_control && !says(message.channel, LIQUIDATIONS) {
-        return Ok(Heard::Other);
+        return Ok(FrameKind::Other);
     }
     // A reply names its channel.
     let topics = || {
@@ -306,13 +308,13 @@ fn control(frame: &Frame<'_>, asked: &Asked) -> Result<Heard, Error> {
         topics
     };
     Ok(match (text_of(message.event).as_deref(), &message.error) {
-        (Some("subscribe"), Part::Object(refusal)) => {
-            Heard::refused(topics(), &[refusal.code, refusal.message])
+        (Some("subscribe"), JsonShape::Object(refusal)) => {
+            FrameKind::refused(topics(), &[refusal.code, refusal.message])
         }
-        (Some("subscribe"), _) => Heard::Ack { topics: topics() },
-        (Some("update"), _) if is_control => Heard::Control,
-        (Some("update"), _) => Heard::Data,
-        _ => Heard::Other,
+        (Some("subscribe"), _) => FrameKind::Ack { topics: topics() },
+        (Some("update"), _) if is_control => FrameKind::Control,
+        (Some("update"), _) => FrameKind::Data,
+        _ => FrameKind::Other,
     })
 }
 
@@ -325,10 +327,10 @@ members!(Contract<'a> {
     mark = "mark_price",
 });
 
-fn read_listings(ask: &Ask, frame: &Frame<'_>) -> Result<Page<Listing>, Error> {
-    let contracts = frame.read_plainly::<Part<Contract<'_>>>()?;
+fn read_listings(ask: &RestRequest, frame: &Frame<'_>) -> Result<RestPage<Listing>, Error> {
+    let contracts = frame.read_plainly::<JsonShape<Contract<'_>>>()?;
     let settled_in_coin = ask.market.as_deref() == Some("btc");
-    let rows = frame.rows(&Place::ROOT, &contracts, |_, place, contract| {
+    let rows = frame.rows(&JsonPath::ROOT, &contracts, |_, place, contract| {
         let native_id = place.name("name", contract.name)?;
         let (base, quote) = native_id.split_once('_').ok_or_else(|| {
             place
@@ -360,18 +362,18 @@ fn read_listings(ask: &Ask, frame: &Frame<'_>) -> Result<Page<Listing>, Error> {
             native_id: native_id.into_owned(),
         }))
     })?;
-    Ok(Page::last(rows))
+    Ok(RestPage::last(rows))
 }
 
-fn read_prices(frame: &Frame<'_>) -> Result<Vec<Quoted>, Error> {
-    let contracts = frame.read_plainly::<Part<Contract<'_>>>()?;
-    quoted(&Place::ROOT, &contracts, |contract| {
-        Quoted::read(contract.name, contract.mark)
+fn read_prices(frame: &Frame<'_>) -> Result<Vec<LastPrice>, Error> {
+    let contracts = frame.read_plainly::<JsonShape<Contract<'_>>>()?;
+    quoted(&JsonPath::ROOT, &contracts, |contract| {
+        LastPrice::read(contract.name, contract.mark)
     })
 }
 
 /// One request per settlement currency and hour, newest first. Times are whole seconds here.
-fn missed(listings: &[Listing], from: Millis, until: Millis) -> Vec<Ask> {
+fn missed(listings: &[Listing], from: Millis, until: Millis) -> Vec<RestRequest> {
     let from = Millis(from.0.div_euclid(SECOND) * SECOND);
     let until = Millis(until.on(SECOND - 1).0.div_euclid(SECOND) * SECOND);
     let settles: Vec<&str> = SETTLES
@@ -386,7 +388,7 @@ fn missed(listings: &[Listing], from: Millis, until: Millis) -> Vec<Ask> {
         .into_iter()
         .flat_map(|(start, end)| {
             settles.iter().map(move |settle| {
-                let ask = Ask::new(&format!("/api/v4/futures/{settle}/liq_orders"), ORDERS);
+                let ask = RestRequest::new(&format!("/api/v4/futures/{settle}/liq_orders"), ORDERS);
                 within(&ask.with("limit", ROWS), start, end)
             })
         })
@@ -394,7 +396,7 @@ fn missed(listings: &[Listing], from: Millis, until: Millis) -> Vec<Ask> {
 }
 
 /// The request for a part of the range.
-fn within(ask: &Ask, start: Millis, end: Millis) -> Ask {
+fn within(ask: &RestRequest, start: Millis, end: Millis) -> RestRequest {
     ask.again_with("from", start.0 / SECOND)
         .again_with("to", end.0 / SECOND - 1)
         .between(start, end)
@@ -403,15 +405,15 @@ fn within(ask: &Ask, start: Millis, end: Millis) -> Ask {
 fn settled_in(listing: &Listing) -> String {
     let instrument = &listing.instrument;
     match instrument.kind {
-        Kind::Inverse => instrument.base.to_lowercase(),
-        Kind::Linear => instrument.quote.to_lowercase(),
+        SizeUnit::Inverse => instrument.base.to_lowercase(),
+        SizeUnit::Linear => instrument.quote.to_lowercase(),
     }
 }
 
 /// A full page may omit rows at either end, so its range is requested again in halves.
-fn go_on(ask: &Ask, frame: &Frame<'_>) -> Result<Vec<Ask>, Error> {
-    let rows = frame.read_plainly::<Part<serde::de::IgnoredAny>>()?;
-    let root = Place::ROOT;
+fn go_on(ask: &RestRequest, frame: &Frame<'_>) -> Result<Vec<RestRequest>, Error> {
+    let rows = frame.read_plainly::<JsonShape<serde::de::IgnoredAny>>()?;
+    let root = JsonPath::ROOT;
     if root.list(&rows)?.len() < ROWS {
         return Ok(Vec::new());
     }
@@ -458,7 +460,7 @@ mod tests {
         let [ask] = asks.as_slice() else {
             panic!("{asks:?}")
         };
-        let span = |ask: &Ask| {
+        let span = |ask: &RestRequest| {
             let of = |name| ask.value(name).unwrap().to_owned();
             (of("from"), of("to"))
         };

@@ -17,19 +17,21 @@ use rust_decimal::Decimal;
 use serde_json::json;
 
 use crate::feeds::decoding::event::{Completeness, Event, PriceKind};
-use crate::feeds::decoding::frame::{Envelope, Frame, Rules, Sighting, Size};
-use crate::feeds::decoding::json_path::{Place, joined, says, text_of};
-use crate::feeds::decoding::market_name::{Market, dashed};
-use crate::feeds::decoding::raw_json::{Part, Raw, members};
+use crate::feeds::decoding::frame::{Frame, RawLiquidation, ReplyEnvelope, Rules, Size};
+use crate::feeds::decoding::json_path::{JsonPath, joined, says, text_of};
+use crate::feeds::decoding::market_name::{MarketName, dashed};
+use crate::feeds::decoding::raw_json::{JsonShape, RawJson, members};
 use crate::feeds::error::Error;
-use crate::feeds::instruments::{Kind, Listing, traded};
-use crate::feeds::rest::endpoints::Rest;
+use crate::feeds::instruments::{Listing, SizeUnit, traded};
+use crate::feeds::rest::endpoints::RestEndpoints;
 use crate::feeds::rest::paging;
-use crate::feeds::rest::prices::{Prices, Quoted, quoted};
-use crate::feeds::rest::request::{Ask, Limit, Page, stretches};
+use crate::feeds::rest::prices::{LastPrice, PriceEndpoints, quoted};
+use crate::feeds::rest::request::{RateLimit, RestPage, RestRequest, stretches};
 use crate::feeds::venue::Venue;
-use crate::feeds::websocket::control::{Asked, Beat, Control, Heard, Heartbeat, Sign};
-use crate::feeds::websocket::socket_plan::{Lines, Listen};
+use crate::feeds::websocket::control::{
+    Control, FrameKind, Heartbeat, LifeSign, PingMessage, SentSubscriptions,
+};
+use crate::feeds::websocket::socket_plan::{ConnectionPlans, SocketPlan};
 use crate::model::Millis;
 
 /// The topic of all contracts of a socket.
@@ -38,7 +40,7 @@ const EVERYTHING: &str = "public.*.liquidation_orders";
 const REPEATED: &str = "2014";
 
 /// Requests in three seconds; some are left to other programs.
-const REQUESTS: Limit = Limit::of("requests", 200, 3);
+const REQUESTS: RateLimit = RateLimit::of("requests", 200, 3);
 /// Longest range of one request.
 const WINDOW: i64 = 2 * Millis::HOUR;
 
@@ -53,12 +55,12 @@ const SWAPS: &str = "/swap-api/v1/swap_contract_info";
 const FUTURES: &str = "/api/v1/contract_contract_info";
 
 /// Replies with liquidations, and with markets.
-const REPLY: Envelope = Envelope {
+const REPLY: ReplyEnvelope = ReplyEnvelope {
     code: "code",
     fine: "200",
     said: &["code", "msg"],
 };
-const LISTED: Envelope = Envelope {
+const LISTED: ReplyEnvelope = ReplyEnvelope {
     code: "status",
     fine: "ok",
     said: &["err_code", "err_msg"],
@@ -78,8 +80,8 @@ pub(crate) static VENUE: Venue = Venue {
         ("rest", "https://api.hbdm.com"),
     ],
     decode,
-    listen: Listen {
-        lines: Lines::Fixed(&[
+    listen: SocketPlan {
+        lines: ConnectionPlans::Fixed(&[
             ("linear", "/linear-swap-notification", &[EVERYTHING]),
             ("swap", "/swap-notification", &[EVERYTHING]),
             ("futures", "/notification", &[EVERYTHING]),
@@ -93,11 +95,11 @@ pub(crate) static VENUE: Venue = Venue {
         answer,
         heartbeat: Heartbeat {
             // Our ping keeps the network path open; the exchange's pings, every five seconds, prove liveness.
-            beat: Beat::Protocol,
+            beat: PingMessage::Protocol,
             every: Duration::from_secs(20),
             signs: &[
-                (Sign::Ping, Duration::from_secs(30)),
-                (Sign::Control, Duration::from_secs(90)),
+                (LifeSign::Ping, Duration::from_secs(30)),
+                (LifeSign::Control, Duration::from_secs(90)),
             ],
         },
         // Sent at once, then every minute.
@@ -108,25 +110,25 @@ pub(crate) static VENUE: Venue = Venue {
                 _ => "public.BTC.contract_info",
             })
         },
-        ..Listen::NONE
+        ..SocketPlan::NONE
     },
-    rest: Rest {
+    rest: RestEndpoints {
         listings: || {
             vec![
                 // Without it only swaps are listed.
-                Ask::new(LINEAR, REQUESTS).with("business_type", "all"),
-                Ask::new(SWAPS, REQUESTS),
-                Ask::new(FUTURES, REQUESTS),
+                RestRequest::new(LINEAR, REQUESTS).with("business_type", "all"),
+                RestRequest::new(SWAPS, REQUESTS),
+                RestRequest::new(FUTURES, REQUESTS),
             ]
         },
         read_listings,
-        prices: Some(Prices {
+        prices: Some(PriceEndpoints {
             // Coin-settled futures have other names there than in the market list.
             asks: || {
                 vec![
-                    Ask::new("/v2/linear-swap-ex/market/detail/batch_merged", REQUESTS)
+                    RestRequest::new("/v2/linear-swap-ex/market/detail/batch_merged", REQUESTS)
                         .with("business_type", "all"),
-                    Ask::new("/v2/swap-ex/market/detail/batch_merged", REQUESTS),
+                    RestRequest::new("/v2/swap-ex/market/detail/batch_merged", REQUESTS),
                 ]
             },
             read: read_prices,
@@ -136,12 +138,12 @@ pub(crate) static VENUE: Venue = Venue {
         go_on,
         proofs,
         disproof,
-        ..Rest::NONE
+        ..RestEndpoints::NONE
     },
 };
 
 /// Names: `BTC-USDT`, `BTC-USDT-261225`, `BTC-USD`, and `BTC261225` in USD.
-fn market(native_id: &str) -> Market<'_> {
+fn market(native_id: &str) -> MarketName<'_> {
     if native_id.contains('-') {
         return dashed(native_id);
     }
@@ -150,9 +152,9 @@ fn market(native_id: &str) -> Market<'_> {
         Some((base, date))
             if !base.is_empty() && date.bytes().all(|digit| digit.is_ascii_digit()) =>
         {
-            Market::new(base, "USD")
+            MarketName::new(base, "USD")
         }
-        _ => Market::joined(native_id),
+        _ => MarketName::joined(native_id),
     }
 }
 
@@ -181,13 +183,13 @@ members!(Message<'a> {
     ts = "ts",
     code = "code",
     msg = "msg",
-    data: Part<Order<'a>> = "data",
+    data: JsonShape<Order<'a>> = "data",
 });
 
 /// The events of a frame or a body.
 fn decode(frame: &Frame<'_>) -> Result<Vec<Event>, Error> {
     let message: Message<'_> = frame.object()?;
-    let root = Place::ROOT;
+    let root = JsonPath::ROOT;
     let place = root.member("data");
     if let Some(op) = text_of(message.op) {
         let topic = text_of(message.topic).unwrap_or_default();
@@ -219,11 +221,11 @@ fn answer(frame: &Frame<'_>) -> Result<Option<String>, Error> {
     if !says(message.op, "ping") {
         return Ok(None);
     }
-    let token = message.ts.map_or("null", Raw::text);
+    let token = message.ts.map_or("null", RawJson::text);
     Ok(Some(format!("{{\"op\":\"pong\",\"ts\":{token}}}")))
 }
 
-fn order(frame: &Frame<'_>, place: &Place<'_>, row: &Order<'_>) -> Result<Option<Event>, Error> {
+fn order(frame: &Frame<'_>, place: &JsonPath<'_>, row: &Order<'_>) -> Result<Option<Event>, Error> {
     let native_id = place.name("contract_code", row.contract)?;
     let (word, side) = place.side("direction", row.direction, "sell", "buy")?;
     let volume = place.positive("volume", row.volume)?;
@@ -252,7 +254,7 @@ fn order(frame: &Frame<'_>, place: &Place<'_>, row: &Order<'_>) -> Result<Option
         volume.plain(),
         price.plain()
     );
-    let seen = Sighting {
+    let seen = RawLiquidation {
         native_id: &native_id,
         market,
         side,
@@ -265,7 +267,7 @@ fn order(frame: &Frame<'_>, place: &Place<'_>, row: &Order<'_>) -> Result<Option
     frame.event(place, seen).map(Some)
 }
 
-fn control(frame: &Frame<'_>, asked: &Asked) -> Result<Heard, Error> {
+fn control(frame: &Frame<'_>, asked: &SentSubscriptions) -> Result<FrameKind, Error> {
     let message: Message<'_> = frame.object()?;
     let said = [message.err_code, message.err_msg];
     Ok(match text_of(message.op).as_deref() {
@@ -275,19 +277,19 @@ fn control(frame: &Frame<'_>, asked: &Asked) -> Result<Heard, Error> {
                 None => asked.topics(text_of(message.request).as_deref()),
             };
             match text_of(message.err_code).as_deref() {
-                Some("0" | REPEATED) => Heard::Ack { topics },
-                _ => Heard::refused(topics, &said),
+                Some("0" | REPEATED) => FrameKind::Ack { topics },
+                _ => FrameKind::refused(topics, &said),
             }
         }
-        Some("error") => Heard::refused(asked.all(), &said),
-        Some("close") => Heard::Notice(joined(&said)),
+        Some("error") => FrameKind::refused(asked.all(), &said),
+        Some("close") => FrameKind::Notice(joined(&said)),
         Some("notify")
             if text_of(message.topic).is_some_and(|topic| topic.ends_with(".contract_info")) =>
         {
-            Heard::Control
+            FrameKind::Control
         }
-        Some("notify") => Heard::Data,
-        _ => Heard::Other,
+        Some("notify") => FrameKind::Data,
+        _ => FrameKind::Other,
     })
 }
 
@@ -298,27 +300,31 @@ members!(Listed<'a> {
     status = "contract_status",
 });
 
-fn read_listings(ask: &Ask, frame: &Frame<'_>) -> Result<Page<Listing>, Error> {
-    let markets: Part<Listed<'_>> = LISTED.open(frame)?.read("data")?;
-    let rows = frame.rows(&Place::ROOT.member("data"), &markets, |_, place, listed| {
-        let native_id = place.name("contract_code", listed.contract)?;
-        let pair = text_of(listed.pair).filter(|pair| pair.contains('-'));
-        let named = pair.as_deref().map_or_else(|| market(&native_id), dashed);
-        let kind = if ask.path == LINEAR {
-            "linear"
-        } else {
-            "inverse"
-        };
-        let size = place.text("contract_size", listed.size)?;
-        Ok(Some(Listing {
-            instrument: place.instrument(&named.base, &named.quote, kind, &size)?,
-            // A third part, or the suffix of a one-part name, is the delivery date.
-            perpetual: native_id.split('-').count() == 2,
-            trading: says(listed.status, "1"),
-            native_id: native_id.into_owned(),
-        }))
-    })?;
-    Ok(Page::last(rows))
+fn read_listings(ask: &RestRequest, frame: &Frame<'_>) -> Result<RestPage<Listing>, Error> {
+    let markets: JsonShape<Listed<'_>> = LISTED.open(frame)?.read("data")?;
+    let rows = frame.rows(
+        &JsonPath::ROOT.member("data"),
+        &markets,
+        |_, place, listed| {
+            let native_id = place.name("contract_code", listed.contract)?;
+            let pair = text_of(listed.pair).filter(|pair| pair.contains('-'));
+            let named = pair.as_deref().map_or_else(|| market(&native_id), dashed);
+            let kind = if ask.path == LINEAR {
+                "linear"
+            } else {
+                "inverse"
+            };
+            let size = place.text("contract_size", listed.size)?;
+            Ok(Some(Listing {
+                instrument: place.instrument(&named.base, &named.quote, kind, &size)?,
+                // A third part, or the suffix of a one-part name, is the delivery date.
+                perpetual: native_id.split('-').count() == 2,
+                trading: says(listed.status, "1"),
+                native_id: native_id.into_owned(),
+            }))
+        },
+    )?;
+    Ok(RestPage::last(rows))
 }
 
 members!(Tick<'a> {
@@ -327,20 +333,20 @@ members!(Tick<'a> {
 });
 
 /// The last trade price of each contract.
-fn read_prices(frame: &Frame<'_>) -> Result<Vec<Quoted>, Error> {
-    let ticks: Part<Tick<'_>> = LISTED.open(frame)?.read("ticks")?;
-    quoted(&Place::ROOT.member("ticks"), &ticks, |tick| {
-        Quoted::read(tick.contract, tick.close)
+fn read_prices(frame: &Frame<'_>) -> Result<Vec<LastPrice>, Error> {
+    let ticks: JsonShape<Tick<'_>> = LISTED.open(frame)?.read("ticks")?;
+    quoted(&JsonPath::ROOT.member("ticks"), &ticks, |tick| {
+        LastPrice::read(tick.contract, tick.close)
     })
 }
 
 /// Requests for liquidated longs of the busiest contracts in the last half day.
-fn proofs(now: Millis) -> Vec<Ask> {
+fn proofs(now: Millis) -> Vec<RestRequest> {
     stretches(now.back(HALF_DAY), now, WINDOW)
         .into_iter()
         .flat_map(|(start, end)| {
             ["BTC-USDT", "ETH-USDT"].map(|contract| {
-                Ask::new(ORDERS, REQUESTS)
+                RestRequest::new(ORDERS, REQUESTS)
                     .with("contract", contract)
                     .with("trade_type", LIQUIDATED_LONGS)
                     .with("start_time", start.0)
@@ -355,7 +361,7 @@ fn proofs(now: Millis) -> Vec<Ask> {
 /// The first liquidated long that was not closed by a sell.
 fn disproof(frame: &Frame<'_>) -> Result<Option<String>, Error> {
     let body: Message<'_> = frame.object()?;
-    let root = Place::ROOT;
+    let root = JsonPath::ROOT;
     let place = root.member("data");
     for (index, item) in place.list(&body.data)?.iter().enumerate() {
         let place = place.item(index);
@@ -369,17 +375,17 @@ fn disproof(frame: &Frame<'_>) -> Result<Option<String>, Error> {
 }
 
 /// One request per contract and two hours, newest first. Coin-settled futures are requested by coin.
-fn missed(listings: &[Listing], from: Millis, until: Millis) -> Vec<Ask> {
+fn missed(listings: &[Listing], from: Millis, until: Millis) -> Vec<RestRequest> {
     let mut contracts: Vec<(&str, &str, &str)> = traded(listings)
         .map(|listing| {
             let native_id = listing.native_id.as_str();
             match (listing.instrument.kind, listing.perpetual) {
-                (Kind::Linear, _) => (ORDERS, "contract", native_id),
-                (Kind::Inverse, true) => {
+                (SizeUnit::Linear, _) => (ORDERS, "contract", native_id),
+                (SizeUnit::Inverse, true) => {
                     let path = "/swap-api/v3/swap_liquidation_orders";
                     (path, "contract", native_id)
                 }
-                (Kind::Inverse, false) => {
+                (SizeUnit::Inverse, false) => {
                     let path = "/api/v3/contract_liquidation_orders";
                     (path, "symbol", listing.instrument.base.as_str())
                 }
@@ -392,7 +398,7 @@ fn missed(listings: &[Listing], from: Millis, until: Millis) -> Vec<Ask> {
         .into_iter()
         .flat_map(|(start, end)| {
             contracts.iter().map(move |(path, name, contract)| {
-                Ask::new(path, REQUESTS)
+                RestRequest::new(path, REQUESTS)
                     .with(name, contract)
                     .with("trade_type", 0)
                     .with("start_time", start.0)
@@ -406,9 +412,9 @@ fn missed(listings: &[Listing], from: Millis, until: Millis) -> Vec<Ask> {
 
 /// The page size is undocumented, so paging continues until an empty page. It goes by time, because equal rows are
 /// only distinguished within a page. A page of a single instant may be incomplete and continues by row id.
-fn go_on(ask: &Ask, frame: &Frame<'_>) -> Result<Vec<Ask>, Error> {
+fn go_on(ask: &RestRequest, frame: &Frame<'_>) -> Result<Vec<RestRequest>, Error> {
     let body: Message<'_> = frame.object()?;
-    let place = Place::ROOT.member("data");
+    let place = JsonPath::ROOT.member("data");
     let list = place.list(&body.data)?;
     let times = frame.rows(&place, &body.data, |_, place, row| {
         place.instant("created_at", row.created_at).map(Some)
@@ -433,7 +439,7 @@ fn go_on(ask: &Ask, frame: &Frame<'_>) -> Result<Vec<Ask>, Error> {
 }
 
 /// The first page of a range.
-fn page(ask: &Ask, from: Millis, until: Millis) -> Ask {
+fn page(ask: &RestRequest, from: Millis, until: Millis) -> RestRequest {
     ask.again_with("end_time", until.0 - 1)
         .without("from_id")
         .between(from, until)
@@ -462,10 +468,10 @@ mod tests {
     #[test]
     #[expect(clippy::unwrap_used, reason = "tests")]
     fn pages_follow_by_time_and_within_an_instant_by_number() {
-        let ask = Ask::new(ORDERS, REQUESTS)
+        let ask = RestRequest::new(ORDERS, REQUESTS)
             .with("end_time", 1_790_000_000_999_i64)
             .between(Millis(1_790_000_000_000), Millis(1_790_000_001_000));
-        let page = |ask: &Ask, rows: &[(i64, u64)]| {
+        let page = |ask: &RestRequest, rows: &[(i64, u64)]| {
             let rows: Vec<String> = rows
                 .iter()
                 .map(|(at, id)| format!(r#"{{"created_at":{at},"query_id":{id}}}"#))
@@ -473,7 +479,7 @@ mod tests {
             let body = format!(r#"{{"code":200,"data":[{}]}}"#, rows.join(","));
             next(&VENUE, ask, &body).unwrap().pop()
         };
-        let told = |ask: &Ask| {
+        let told = |ask: &RestRequest| {
             let value = |name| ask.value(name).map(str::to_owned);
             (value("end_time"), value("from_id"))
         };
@@ -508,19 +514,22 @@ mod tests {
                 r#"{{"op":"{op}","cid":"1","topic":"public.*.liquidation_orders","err-code":{code},"err-msg":"Said."}}"#
             );
             let frame = VENUE.frame(&text, None, &instruments);
-            control(&frame, &Asked::default()).unwrap()
+            control(&frame, &SentSubscriptions::default()).unwrap()
         };
         let topics = vec![EVERYTHING.to_owned()];
-        let taken = Heard::Ack {
+        let taken = FrameKind::Ack {
             topics: topics.clone(),
         };
         assert_eq!(hear(0, "sub"), taken);
         assert_eq!(hear(2014, "sub"), taken);
-        let refused = Heard::Refused {
+        let refused = FrameKind::Refused {
             topics,
             message: "2011 Said.".to_owned(),
         };
         assert_eq!(hear(2011, "sub"), refused);
-        assert_eq!(hear(1000, "close"), Heard::Notice("1000 Said.".to_owned()));
+        assert_eq!(
+            hear(1000, "close"),
+            FrameKind::Notice("1000 Said.".to_owned())
+        );
     }
 }

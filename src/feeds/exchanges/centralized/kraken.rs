@@ -16,32 +16,33 @@ use rust_decimal::Decimal;
 use serde_json::json;
 
 use crate::feeds::decoding::event::{Completeness, Event, PriceKind};
-use crate::feeds::decoding::frame::{Envelope, Frame, Rules, Sighting, Size};
-use crate::feeds::decoding::json_path::{Place, says, text_of};
-use crate::feeds::decoding::market_name::{Market, before};
-use crate::feeds::decoding::raw_json::{Cell, Part, members};
+use crate::feeds::decoding::frame::{Frame, RawLiquidation, ReplyEnvelope, Rules, Size};
+use crate::feeds::decoding::json_path::{JsonPath, says, text_of};
+use crate::feeds::decoding::market_name::{MarketName, before};
+use crate::feeds::decoding::raw_json::{JsonShape, Member, members};
 use crate::feeds::error::Error;
-use crate::feeds::instruments::{Kind, Listing, traded};
-use crate::feeds::rest::endpoints::Rest;
+use crate::feeds::instruments::{Listing, SizeUnit, traded};
+use crate::feeds::rest::endpoints::RestEndpoints;
 use crate::feeds::rest::paging;
-use crate::feeds::rest::prices::{Prices, Quoted, quoted};
-use crate::feeds::rest::request::{Ask, Limit, Page};
+use crate::feeds::rest::prices::{LastPrice, PriceEndpoints, quoted};
+use crate::feeds::rest::request::{RateLimit, RestPage, RestRequest};
 use crate::feeds::venue::Venue;
 use crate::feeds::websocket::control::{
-    Asked, Beat, Control, Heard, Heartbeat, Line, Numbered, Numbers, STEADY, batched,
+    ConnectionPlan, Control, FrameKind, Heartbeat, PingMessage, STEADY, SentSubscriptions,
+    SequenceNumber, SequenceRule, batched,
 };
-use crate::feeds::websocket::socket_plan::{Lines, Listen};
+use crate::feeds::websocket::socket_plan::{ConnectionPlans, SocketPlan};
 use crate::model::Millis;
 
 /// Markets per message; small, because a refusal does not name the invalid market.
 const BATCH: usize = 10;
 
 /// The exchange allows five hundred in ten seconds.
-const REQUESTS: Limit = Limit::of("requests", 450, 10);
+const REQUESTS: RateLimit = RateLimit::of("requests", 450, 10);
 /// Most trades of a reply.
 const TRADES: usize = 100;
 
-const REPLY: Envelope = Envelope {
+const REPLY: ReplyEnvelope = ReplyEnvelope {
     code: "result",
     fine: "success",
     said: &["error"],
@@ -61,8 +62,8 @@ pub(crate) static VENUE: Venue = Venue {
         },
         contract: |native_id| {
             let kind = match native_id.split_once('_')?.0 {
-                "PI" | "FI" => Kind::Inverse,
-                "PF" => Kind::Linear,
+                "PI" | "FI" => SizeUnit::Inverse,
+                "PF" => SizeUnit::Linear,
                 _ => return None,
             };
             Some((kind, Decimal::ONE))
@@ -74,8 +75,8 @@ pub(crate) static VENUE: Venue = Venue {
         ("rest", "https://futures.kraken.com"),
     ],
     decode,
-    listen: Listen {
-        lines: Lines::ByMarket(lines),
+    listen: SocketPlan {
+        lines: ConnectionPlans::ByMarket(lines),
         subscription: |_, topics, _| {
             if topics == [CONTROL] {
                 return json!({"event": "subscribe", "feed": CONTROL}).to_string();
@@ -89,36 +90,41 @@ pub(crate) static VENUE: Venue = Venue {
         },
         heartbeat: Heartbeat {
             signs: STEADY,
-            ..Heartbeat::each_20_seconds(Beat::Protocol)
+            ..Heartbeat::each_20_seconds(PingMessage::Protocol)
         },
         steady: |_| Control::Topic(CONTROL),
         steady_frames: &[r#"{"feed":"heartbeat","time":"#],
-        numbers: Some(Numbers {
+        numbers: Some(SequenceRule {
             read: numbers,
             late: Duration::ZERO,
         }),
-        ..Listen::NONE
+        ..SocketPlan::NONE
     },
-    rest: Rest {
-        listings: || vec![Ask::new("/derivatives/api/v3/instruments", REQUESTS)],
+    rest: RestEndpoints {
+        listings: || {
+            vec![RestRequest::new(
+                "/derivatives/api/v3/instruments",
+                REQUESTS,
+            )]
+        },
         read_listings,
-        prices: Some(Prices {
-            asks: || vec![Ask::new("/derivatives/api/v3/tickers", REQUESTS)],
+        prices: Some(PriceEndpoints {
+            asks: || vec![RestRequest::new("/derivatives/api/v3/tickers", REQUESTS)],
             read: read_prices,
         }),
         look_back: 7 * Millis::DAY,
         missed,
         go_on,
-        ..Rest::NONE
+        ..RestEndpoints::NONE
     },
 };
 
 /// Names: `PF_XBTUSD`, `PI_XBTUSD`, `FI_XBTUSD_261225`.
-fn market(native_id: &str) -> Market<'_> {
+fn market(native_id: &str) -> MarketName<'_> {
     let behind = native_id
         .split_once('_')
         .map_or(native_id, |(_, name)| name);
-    Market::joined(before(behind, b'_'))
+    MarketName::joined(before(behind, b'_'))
 }
 
 members!(Trade<'a> {
@@ -136,10 +142,10 @@ members!(Trade<'a> {
 members!(Message<'a> {
     feed = "feed",
     event = "event",
-    trades: Part<Trade<'a>> = "trades",
+    trades: JsonShape<Trade<'a>> = "trades",
     result = "result",
     error = "error",
-    history: Part<Trade<'a>> = "history",
+    history: JsonShape<Trade<'a>> = "history",
     products = "product_ids",
     said = "message",
 });
@@ -147,7 +153,7 @@ members!(Message<'a> {
 /// The events of a frame.
 fn decode(frame: &Frame<'_>) -> Result<Vec<Event>, Error> {
     let message: Message<'_> = frame.object()?;
-    let root = Place::ROOT;
+    let root = JsonPath::ROOT;
     if message.event.is_some() {
         return Ok(Vec::new());
     }
@@ -167,7 +173,7 @@ fn decode(frame: &Frame<'_>) -> Result<Vec<Event>, Error> {
 
 fn liquidation(
     frame: &Frame<'_>,
-    place: &Place<'_>,
+    place: &JsonPath<'_>,
     row: &Trade<'_>,
 ) -> Result<Option<Event>, Error> {
     if place.text("type", row.kind)? != "liquidation" {
@@ -183,7 +189,7 @@ fn liquidation(
         Some(_) => place.positive("qty", row.qty)?,
         None => place.positive("size", row.size)?,
     };
-    let seen = Sighting {
+    let seen = RawLiquidation {
         native_id: &native_id,
         market: frame.market(&native_id),
         side,
@@ -197,9 +203,9 @@ fn liquidation(
 }
 
 /// The sequence numbers of each market's trades; they continue from the newest of its snapshot.
-fn numbers(frame: &Frame<'_>) -> Vec<Numbered> {
+fn numbers(frame: &Frame<'_>) -> Vec<SequenceNumber> {
     let of = |trade: &Trade<'_>| {
-        let number = Numbered::read(&text_of(trade.product)?, trade.seq)?;
+        let number = SequenceNumber::read(&text_of(trade.product)?, trade.seq)?;
         Some(number.told_at(trade.time))
     };
     let Ok(message) = frame.object::<Message<'_>>() else {
@@ -213,13 +219,13 @@ fn numbers(frame: &Frame<'_>) -> Vec<Numbered> {
             .and_then(of)
             .into_iter()
             .collect(),
-        (Some("trade_snapshot"), Part::List(rows)) => {
+        (Some("trade_snapshot"), JsonShape::List(rows)) => {
             let rows = rows.iter().filter_map(|row| match row {
-                Part::Object(trade) => of(trade),
+                JsonShape::Object(trade) => of(trade),
                 _ => None,
             });
             let newest = rows.max_by_key(|one| one.number);
-            let newest = newest.map(|one| Numbered {
+            let newest = newest.map(|one| SequenceNumber {
                 begins: true,
                 ..one
             });
@@ -229,7 +235,7 @@ fn numbers(frame: &Frame<'_>) -> Vec<Numbered> {
     }
 }
 
-fn lines(listings: &[Listing]) -> Vec<Line> {
+fn lines(listings: &[Listing]) -> Vec<ConnectionPlan> {
     let mut products: Vec<String> = traded(listings)
         .map(|listing| listing.native_id.clone())
         .collect();
@@ -237,32 +243,36 @@ fn lines(listings: &[Listing]) -> Vec<Line> {
         return Vec::new();
     }
     products.sort_unstable();
-    vec![Line::of("trades", "/ws/v1", batched(products, BATCH))]
+    vec![ConnectionPlan::of(
+        "trades",
+        "/ws/v1",
+        batched(products, BATCH),
+    )]
 }
 
-fn control(frame: &Frame<'_>, _asked: &Asked) -> Result<Heard, Error> {
+fn control(frame: &Frame<'_>, _asked: &SentSubscriptions) -> Result<FrameKind, Error> {
     let message: Message<'_> = frame.object()?;
     let feed = text_of(message.feed);
     let products = || products(message.products);
     let said = [message.said];
     Ok(match (text_of(message.event).as_deref(), feed.as_deref()) {
-        (Some("subscribed"), Some("trade")) => Heard::Ack { topics: products() },
-        (Some("subscribed"), Some(CONTROL)) => Heard::Ack {
+        (Some("subscribed"), Some("trade")) => FrameKind::Ack { topics: products() },
+        (Some("subscribed"), Some(CONTROL)) => FrameKind::Ack {
             topics: vec![CONTROL.to_owned()],
         },
         (Some("subscribed_failed"), Some(CONTROL)) => {
-            Heard::refused(vec![CONTROL.to_owned()], &said)
+            FrameKind::refused(vec![CONTROL.to_owned()], &said)
         }
-        (Some("subscribed_failed"), Some("trade")) => Heard::refused(products(), &said),
-        (Some("error" | "alert"), _) => Heard::refused(Vec::new(), &said),
-        (None, Some(CONTROL)) => Heard::Control,
-        (None, Some("trade" | "trade_snapshot")) => Heard::Data,
-        _ => Heard::Other,
+        (Some("subscribed_failed"), Some("trade")) => FrameKind::refused(products(), &said),
+        (Some("error" | "alert"), _) => FrameKind::refused(Vec::new(), &said),
+        (None, Some(CONTROL)) => FrameKind::Control,
+        (None, Some("trade" | "trade_snapshot")) => FrameKind::Data,
+        _ => FrameKind::Other,
     })
 }
 
 /// The markets named in a reply.
-fn products(cell: Cell<'_>) -> Vec<String> {
+fn products(cell: Member<'_>) -> Vec<String> {
     cell.and_then(|list| serde_json::from_str(list.text()).ok())
         .unwrap_or_default()
 }
@@ -276,9 +286,9 @@ members!(Listed<'a> {
     tradeable = "tradeable",
 });
 
-fn read_listings(_ask: &Ask, frame: &Frame<'_>) -> Result<Page<Listing>, Error> {
-    let markets: Part<Listed<'_>> = REPLY.open(frame)?.read("instruments")?;
-    let place = Place::ROOT.member("instruments");
+fn read_listings(_ask: &RestRequest, frame: &Frame<'_>) -> Result<RestPage<Listing>, Error> {
+    let markets: JsonShape<Listed<'_>> = REPLY.open(frame)?.read("instruments")?;
+    let place = JsonPath::ROOT.member("instruments");
     let rows = frame.rows(&place, &markets, |_, place, listed| {
         let kind = match &*place.text("type", listed.kind)? {
             "flexible_futures" => "linear",
@@ -306,7 +316,7 @@ fn read_listings(_ask: &Ask, frame: &Frame<'_>) -> Result<Page<Listing>, Error> 
             native_id: native_id.clone().into_owned(),
         }))
     })?;
-    Ok(Page::last(rows))
+    Ok(RestPage::last(rows))
 }
 
 members!(Ticker<'a> {
@@ -314,18 +324,18 @@ members!(Ticker<'a> {
     mark = "markPrice",
 });
 
-fn read_prices(frame: &Frame<'_>) -> Result<Vec<Quoted>, Error> {
-    let tickers: Part<Ticker<'_>> = REPLY.open(frame)?.read("tickers")?;
-    quoted(&Place::ROOT.member("tickers"), &tickers, |ticker| {
-        Quoted::read(ticker.symbol, ticker.mark)
+fn read_prices(frame: &Frame<'_>) -> Result<Vec<LastPrice>, Error> {
+    let tickers: JsonShape<Ticker<'_>> = REPLY.open(frame)?.read("tickers")?;
+    quoted(&JsonPath::ROOT.member("tickers"), &tickers, |ticker| {
+        LastPrice::read(ticker.symbol, ticker.mark)
     })
 }
 
 /// One request per market, newest trades first.
-fn missed(listings: &[Listing], from: Millis, until: Millis) -> Vec<Ask> {
+fn missed(listings: &[Listing], from: Millis, until: Millis) -> Vec<RestRequest> {
     traded(listings)
         .map(|listing| {
-            let ask = Ask::new("/derivatives/api/v3/history", REQUESTS)
+            let ask = RestRequest::new("/derivatives/api/v3/history", REQUESTS)
                 .with("symbol", &listing.native_id)
                 .about(&listing.native_id);
             page(&ask, from, until)
@@ -334,13 +344,13 @@ fn missed(listings: &[Listing], from: Millis, until: Millis) -> Vec<Ask> {
 }
 
 /// The trades before `until`.
-fn page(ask: &Ask, from: Millis, until: Millis) -> Ask {
+fn page(ask: &RestRequest, from: Millis, until: Millis) -> RestRequest {
     ask.again_with("lastTime", until).between(from, until)
 }
 
-fn go_on(ask: &Ask, frame: &Frame<'_>) -> Result<Vec<Ask>, Error> {
-    let trades: Part<Trade<'_>> = REPLY.open(frame)?.read("history")?;
-    let root = Place::ROOT;
+fn go_on(ask: &RestRequest, frame: &Frame<'_>) -> Result<Vec<RestRequest>, Error> {
+    let trades: JsonShape<Trade<'_>> = REPLY.open(frame)?.read("history")?;
+    let root = JsonPath::ROOT;
     let place = root.member("history");
     let times = frame.rows(&place, &trades, |_, place, row| {
         place.instant("time", row.time).map(Some)

@@ -15,19 +15,23 @@ use std::time::Duration;
 use serde_json::{Value, json};
 
 use crate::feeds::decoding::event::{Completeness, Event, PriceKind, product};
-use crate::feeds::decoding::frame::{Envelope, Frame, Rules, Sighting, Size};
-use crate::feeds::decoding::json_path::{Place, joined, says, shown, text_of};
+use crate::feeds::decoding::frame::{Frame, RawLiquidation, ReplyEnvelope, Rules, Size};
+use crate::feeds::decoding::json_path::{JsonPath, joined, says, shown, text_of};
 use crate::feeds::decoding::market_name;
-use crate::feeds::decoding::raw_json::{Part, members};
+use crate::feeds::decoding::raw_json::{JsonShape, members};
 use crate::feeds::error::Error;
 use crate::feeds::instruments::{Listing, traded};
-use crate::feeds::rest::bars::{Columns, Row, bars, cell};
-use crate::feeds::rest::endpoints::Rest;
-use crate::feeds::rest::prices::{Prices, Quoted, quoted};
-use crate::feeds::rest::request::{Ask, Limit, Page, Reading, Series};
+use crate::feeds::rest::bars::{BarCells, BarColumns, bars, cell};
+use crate::feeds::rest::endpoints::RestEndpoints;
+use crate::feeds::rest::prices::{LastPrice, PriceEndpoints, quoted};
+use crate::feeds::rest::request::{
+    OpenInterestReading, RateLimit, RestPage, RestRequest, RestSeries,
+};
 use crate::feeds::venue::Venue;
-use crate::feeds::websocket::control::{Asked, Beat, CALM, Control, Heard, Heartbeat};
-use crate::feeds::websocket::socket_plan::{Lines, Listen};
+use crate::feeds::websocket::control::{
+    CALM, Control, FrameKind, Heartbeat, PingMessage, SentSubscriptions,
+};
+use crate::feeds::websocket::socket_plan::{ConnectionPlans, SocketPlan};
 use crate::model::{Millis, Side, sort_small};
 
 /// A channel on the same connection with steady traffic, and its market.
@@ -38,18 +42,18 @@ const CONTROL_OF: &str = "BTC-USDT-SWAP";
 const KINDS: [&str; 2] = ["SWAP", "FUTURES"];
 
 /// Requests in two seconds, by kind.
-const PUBLIC: Limit = Limit::of("public", 18, 2);
-const MARKS: Limit = Limit::of("mark prices", 9, 2);
-const MISSED: Limit = Limit::of("liquidation orders", 18, 2);
-const HISTORY: Limit = Limit::of("history candles", 18, 2);
-const STATISTICS: Limit = Limit::of("statistics", 9, 2);
+const PUBLIC: RateLimit = RateLimit::of("public", 18, 2);
+const MARKS: RateLimit = RateLimit::of("mark prices", 9, 2);
+const MISSED: RateLimit = RateLimit::of("liquidation orders", 18, 2);
+const HISTORY: RateLimit = RateLimit::of("history candles", 18, 2);
+const STATISTICS: RateLimit = RateLimit::of("statistics", 9, 2);
 
 /// Most bars, liquidations and readings of a reply.
 const BARS: i64 = 300;
 const ORDERS: usize = 100;
 const READINGS: i64 = 100;
 
-const REPLY: Envelope = Envelope {
+const REPLY: ReplyEnvelope = ReplyEnvelope {
     code: "code",
     fine: "0",
     said: &["code", "msg"],
@@ -69,8 +73,8 @@ pub(crate) static VENUE: Venue = Venue {
         ("rest", "https://www.okx.com"),
     ],
     decode,
-    listen: Listen {
-        lines: Lines::Fixed(&[(
+    listen: SocketPlan {
+        lines: ConnectionPlans::Fixed(&[(
             "liquidations",
             "/ws/v5/public",
             &["SWAP", "FUTURES", CONTROL],
@@ -87,23 +91,27 @@ pub(crate) static VENUE: Venue = Venue {
         },
         control,
         heartbeat: Heartbeat {
-            beat: Beat::Text("ping"),
+            beat: PingMessage::Text("ping"),
             every: Duration::from_secs(20),
             signs: CALM,
         },
         steady: |_| Control::Topic(CONTROL),
         steady_frames: &[r#"{"arg":{"channel":"open-interest","instId":"BTC-USDT-SWAP"},"data":"#],
-        ..Listen::NONE
+        ..SocketPlan::NONE
     },
-    rest: Rest {
+    rest: RestEndpoints {
         listings: || {
-            let of = |kind| Ask::new("/api/v5/public/instruments", PUBLIC).with("instType", kind);
+            let of = |kind| {
+                RestRequest::new("/api/v5/public/instruments", PUBLIC).with("instType", kind)
+            };
             KINDS.map(of).into()
         },
         read_listings,
-        prices: Some(Prices {
+        prices: Some(PriceEndpoints {
             asks: || {
-                let of = |kind| Ask::new("/api/v5/public/mark-price", MARKS).with("instType", kind);
+                let of = |kind| {
+                    RestRequest::new("/api/v5/public/mark-price", MARKS).with("instType", kind)
+                };
                 KINDS.map(of).into()
             },
             read: read_prices,
@@ -112,11 +120,11 @@ pub(crate) static VENUE: Venue = Venue {
         late: 8 * Millis::MINUTE,
         missed,
         go_on,
-        bars: Some(Series {
+        bars: Some(RestSeries {
             look_back: i64::MAX,
             length: BARS * Millis::MINUTE,
             ask: |market, start, end| {
-                Ask::new("/api/v5/market/history-candles", HISTORY)
+                RestRequest::new("/api/v5/market/history-candles", HISTORY)
                     .with("instId", market)
                     .with("bar", "1m")
                     // The reply excludes both ends.
@@ -125,21 +133,21 @@ pub(crate) static VENUE: Venue = Venue {
                     .with("limit", BARS)
             },
             read: |frame| {
-                let columns = Columns {
+                let columns = BarColumns {
                     volume: 6,
                     closed: Some(8),
                 };
-                let rows: Vec<Row<'_>> = REPLY.open(frame)?.read("data")?;
-                bars(frame, &Place::ROOT.member("data"), &rows, columns)
+                let rows: Vec<BarCells<'_>> = REPLY.open(frame)?.read("data")?;
+                bars(frame, &JsonPath::ROOT.member("data"), &rows, columns)
             },
         }),
-        open_interest: Some(Series {
+        open_interest: Some(RestSeries {
             // Documented as 1,440 readings, measured as three days at five minutes.
             look_back: 3 * Millis::DAY,
-            length: READINGS * Reading::APART,
+            length: READINGS * OpenInterestReading::APART,
             ask: |market, start, end| {
                 let path = "/api/v5/rubik/stat/contracts/open-interest-history";
-                Ask::new(path, STATISTICS)
+                RestRequest::new(path, STATISTICS)
                     .with("instId", market)
                     .with("period", "5m")
                     // Newer than one and older than the other.
@@ -149,7 +157,7 @@ pub(crate) static VENUE: Venue = Venue {
             },
             read: read_open_interest,
         }),
-        ..Rest::NONE
+        ..RestEndpoints::NONE
     },
 };
 
@@ -170,30 +178,30 @@ members!(Detail<'a> {
 members!(Contract<'a> {
     inst_type = "instType",
     inst_id = "instId",
-    details: Part<Detail<'a>> = "details",
+    details: JsonShape<Detail<'a>> = "details",
 });
 
 members!(Message<'a> {
-    arg: Part<Argument<'a>> = "arg",
+    arg: JsonShape<Argument<'a>> = "arg",
     event = "event",
     op = "op",
     table = "table",
     code = "code",
     msg = "msg",
-    data: Part<Contract<'a>> = "data",
+    data: JsonShape<Contract<'a>> = "data",
 });
 
 impl Message<'_> {
     /// Whether it belongs to the liquidation channel; `None` if it names no channel.
     fn is_of_liquidations(&self) -> Option<bool> {
         match &self.arg {
-            Part::Object(arg) => Some(says(arg.channel, "liquidation-orders")),
+            JsonShape::Object(arg) => Some(says(arg.channel, "liquidation-orders")),
             _ => None,
         }
     }
 
     fn is_of_control(&self) -> bool {
-        matches!(&self.arg, Part::Object(arg) if says(arg.channel, CONTROL))
+        matches!(&self.arg, JsonShape::Object(arg) if says(arg.channel, CONTROL))
     }
 }
 
@@ -209,7 +217,7 @@ fn decode(frame: &Frame<'_>) -> Result<Vec<Event>, Error> {
         Some(false) => return Ok(Vec::new()),
         None => REPLY.judge(frame, message.code, &[message.code, message.msg])?,
     }
-    let root = Place::ROOT;
+    let root = JsonPath::ROOT;
     let place = root.member("data");
     let mut events = Vec::new();
     for (index, item) in place.list(&message.data)?.iter().enumerate() {
@@ -221,7 +229,7 @@ fn decode(frame: &Frame<'_>) -> Result<Vec<Event>, Error> {
 
 fn contract(
     frame: &Frame<'_>,
-    place: &Place<'_>,
+    place: &JsonPath<'_>,
     contract: &Contract<'_>,
 ) -> Result<Vec<Event>, Error> {
     if says(contract.inst_type, "MARGIN") || says(contract.inst_type, "OPTION") {
@@ -237,7 +245,7 @@ fn contract(
 
 fn detail(
     frame: &Frame<'_>,
-    place: &Place<'_>,
+    place: &JsonPath<'_>,
     native_id: &str,
     row: &Detail<'_>,
 ) -> Result<Event, Error> {
@@ -262,7 +270,7 @@ fn detail(
         "okx|{native_id}|{position}|{}|{}|{}|{}",
         order.0, timestamp.0, contracts.text, price.text
     );
-    let seen = Sighting {
+    let seen = RawLiquidation {
         native_id,
         market: frame.market(native_id),
         side,
@@ -275,22 +283,22 @@ fn detail(
     frame.event(place, seen)
 }
 
-fn control(frame: &Frame<'_>, asked: &Asked) -> Result<Heard, Error> {
+fn control(frame: &Frame<'_>, asked: &SentSubscriptions) -> Result<FrameKind, Error> {
     let message: Message<'_> = frame.object()?;
     let topics: Vec<String> = match &message.arg {
-        Part::Object(_) if message.is_of_control() => vec![CONTROL.to_owned()],
-        Part::Object(arg) => text_of(arg.kind).map(Cow::into_owned).into_iter().collect(),
+        JsonShape::Object(_) if message.is_of_control() => vec![CONTROL.to_owned()],
+        JsonShape::Object(arg) => text_of(arg.kind).map(Cow::into_owned).into_iter().collect(),
         _ => Vec::new(),
     };
     let said = [message.code, message.msg];
     Ok(match text_of(message.event).as_deref() {
-        Some("subscribe") => Heard::Ack { topics },
+        Some("subscribe") => FrameKind::Ack { topics },
         // A refusal without a topic answers an unreadable request and concerns all topics.
-        Some("error") => Heard::refused(asked.or_all(topics), &said),
-        Some("notice") => Heard::Notice(joined(&said)),
-        None if message.is_of_liquidations() == Some(true) => Heard::Data,
-        None if message.is_of_control() => Heard::Control,
-        _ => Heard::Other,
+        Some("error") => FrameKind::refused(asked.or_all(topics), &said),
+        Some("notice") => FrameKind::Notice(joined(&said)),
+        None if message.is_of_liquidations() == Some(true) => FrameKind::Data,
+        None if message.is_of_control() => FrameKind::Control,
+        _ => FrameKind::Other,
     })
 }
 
@@ -304,9 +312,9 @@ members!(Listed<'a> {
     state = "state",
 });
 
-fn read_listings(_ask: &Ask, frame: &Frame<'_>) -> Result<Page<Listing>, Error> {
-    let markets: Part<Listed<'_>> = REPLY.open(frame)?.read("data")?;
-    let place = Place::ROOT.member("data");
+fn read_listings(_ask: &RestRequest, frame: &Frame<'_>) -> Result<RestPage<Listing>, Error> {
+    let markets: JsonShape<Listed<'_>> = REPLY.open(frame)?.read("data")?;
+    let place = JsonPath::ROOT.member("data");
     let rows = frame.rows(&place, &markets, |_, place, market| {
         let family = place.name("instFamily", market.family)?;
         let (base, quote) = family.split_once('-').ok_or_else(|| {
@@ -331,7 +339,7 @@ fn read_listings(_ask: &Ask, frame: &Frame<'_>) -> Result<Page<Listing>, Error> 
             trading: says(market.state, "live"),
         }))
     })?;
-    Ok(Page::last(rows))
+    Ok(RestPage::last(rows))
 }
 
 members!(Marked<'a> {
@@ -339,15 +347,15 @@ members!(Marked<'a> {
     mark = "markPx",
 });
 
-fn read_prices(frame: &Frame<'_>) -> Result<Vec<Quoted>, Error> {
-    let markets: Part<Marked<'_>> = REPLY.open(frame)?.read("data")?;
-    quoted(&Place::ROOT.member("data"), &markets, |market| {
-        Quoted::read(market.id, market.mark)
+fn read_prices(frame: &Frame<'_>) -> Result<Vec<LastPrice>, Error> {
+    let markets: JsonShape<Marked<'_>> = REPLY.open(frame)?.read("data")?;
+    quoted(&JsonPath::ROOT.member("data"), &markets, |market| {
+        LastPrice::read(market.id, market.mark)
     })
 }
 
 /// One request per underlying and kind of contract, newest rows first.
-fn missed(listings: &[Listing], from: Millis, until: Millis) -> Vec<Ask> {
+fn missed(listings: &[Listing], from: Millis, until: Millis) -> Vec<RestRequest> {
     let mut families: Vec<(String, &'static str)> = traded(listings)
         .map(|listing| {
             let instrument = &listing.instrument;
@@ -360,7 +368,7 @@ fn missed(listings: &[Listing], from: Millis, until: Millis) -> Vec<Ask> {
     families
         .into_iter()
         .map(|(family, kind)| {
-            Ask::new("/api/v5/public/liquidation-orders", MISSED)
+            RestRequest::new("/api/v5/public/liquidation-orders", MISSED)
                 .with("instType", kind)
                 .with("state", "filled")
                 .with("uly", family)
@@ -372,9 +380,9 @@ fn missed(listings: &[Listing], from: Millis, until: Millis) -> Vec<Ask> {
 }
 
 /// A full page that does not reach the start is followed by the previous one.
-fn go_on(ask: &Ask, frame: &Frame<'_>) -> Result<Vec<Ask>, Error> {
-    let contracts: Part<Contract<'_>> = REPLY.open(frame)?.read("data")?;
-    let root = Place::ROOT;
+fn go_on(ask: &RestRequest, frame: &Frame<'_>) -> Result<Vec<RestRequest>, Error> {
+    let contracts: JsonShape<Contract<'_>> = REPLY.open(frame)?.read("data")?;
+    let root = JsonPath::ROOT;
     let place = root.member("data");
     let (mut rows, mut oldest) = (0, ask.until);
     for (index, item) in place.list(&contracts)?.iter().enumerate() {
@@ -398,13 +406,13 @@ fn go_on(ask: &Ask, frame: &Frame<'_>) -> Result<Vec<Ask>, Error> {
 }
 
 /// Rows of time, contracts, base units and USD.
-fn read_open_interest(frame: &Frame<'_>) -> Result<Vec<Reading>, Error> {
+fn read_open_interest(frame: &Frame<'_>) -> Result<Vec<OpenInterestReading>, Error> {
     const BASE: usize = 2;
-    let rows: Vec<Row<'_>> = REPLY.open(frame)?.read("data")?;
-    let place = Place::ROOT.member("data");
+    let rows: Vec<BarCells<'_>> = REPLY.open(frame)?.read("data")?;
+    let place = JsonPath::ROOT.member("data");
     let mut readings = frame.each(&place, &rows, |place, row| {
         let number = place.item(BASE).amount("", cell(row, BASE))?;
-        Ok(Some(Reading {
+        Ok(Some(OpenInterestReading {
             timestamp: place.item(0).instant("", cell(row, 0))?,
             open_interest: number.value.normalize(),
         }))

@@ -11,14 +11,14 @@ use crate::feeds::decoding::event::{Completeness, PriceKind};
 use crate::feeds::decoding::frame::Rules;
 use crate::feeds::decoding::market_name;
 use crate::feeds::exchanges::centralized::binance;
-use crate::feeds::rest::endpoints::Rest;
-use crate::feeds::rest::prices::Prices;
-use crate::feeds::rest::request::{Ask, Limit};
+use crate::feeds::rest::endpoints::RestEndpoints;
+use crate::feeds::rest::prices::PriceEndpoints;
+use crate::feeds::rest::request::{RateLimit, RestRequest};
 use crate::feeds::venue::Venue;
-use crate::feeds::websocket::socket_plan::{Lines, Listen};
+use crate::feeds::websocket::socket_plan::{ConnectionPlans, SocketPlan};
 
 /// Half of the allowed weight per minute.
-const WEIGHT: Limit = Limit::of("weight", 1200, 60);
+const WEIGHT: RateLimit = RateLimit::of("weight", 1200, 60);
 
 pub(crate) static VENUE: Venue = Venue {
     rules: Rules {
@@ -34,19 +34,19 @@ pub(crate) static VENUE: Venue = Venue {
         ("rest", "https://fapi.asterdex.com"),
     ],
     decode: binance::force_orders,
-    listen: Listen {
-        lines: Lines::Fixed(&[(
+    listen: SocketPlan {
+        lines: ConnectionPlans::Fixed(&[(
             "liquidations",
             "/ws",
             &["!forceOrder@arr", binance::CONTROL],
         )]),
         ..binance::LISTEN
     },
-    rest: Rest {
-        prices: Some(Prices {
-            asks: || vec![Ask::new("/fapi/v3/premiumIndex", WEIGHT)],
+    rest: RestEndpoints {
+        prices: Some(PriceEndpoints {
+            asks: || vec![RestRequest::new("/fapi/v3/premiumIndex", WEIGHT)],
             read: binance::read_prices,
         }),
-        ..Rest::NONE
+        ..RestEndpoints::NONE
     },
 };

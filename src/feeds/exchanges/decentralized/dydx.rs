@@ -16,21 +16,22 @@ use std::time::Duration;
 use serde_json::json;
 
 use crate::feeds::decoding::event::{Completeness, Event, PriceKind};
-use crate::feeds::decoding::frame::{Frame, Rules, Sighting, Size};
-use crate::feeds::decoding::json_path::{Place, says, text_of};
+use crate::feeds::decoding::frame::{Frame, RawLiquidation, Rules, Size};
+use crate::feeds::decoding::json_path::{JsonPath, says, text_of};
 use crate::feeds::decoding::market_name;
-use crate::feeds::decoding::raw_json::{Part, members};
+use crate::feeds::decoding::raw_json::{JsonShape, members};
 use crate::feeds::error::Error;
 use crate::feeds::instruments::{Listing, traded};
-use crate::feeds::rest::endpoints::Rest;
+use crate::feeds::rest::endpoints::RestEndpoints;
 use crate::feeds::rest::paging;
-use crate::feeds::rest::prices::{Prices, Quoted, quoted};
-use crate::feeds::rest::request::{Ask, Limit, Page};
+use crate::feeds::rest::prices::{LastPrice, PriceEndpoints, quoted};
+use crate::feeds::rest::request::{RateLimit, RestPage, RestRequest};
 use crate::feeds::venue::Venue;
 use crate::feeds::websocket::control::{
-    Asked, Beat, Control, Heard, Heartbeat, Line, Numbered, Numbers, STEADY, spread,
+    ConnectionPlan, Control, FrameKind, Heartbeat, PingMessage, STEADY, SentSubscriptions,
+    SequenceNumber, SequenceRule, spread,
 };
-use crate::feeds::websocket::socket_plan::{Lines, Listen};
+use crate::feeds::websocket::socket_plan::{ConnectionPlans, SocketPlan};
 use crate::model::Millis;
 
 const CHANNEL: &str = "v4_trades";
@@ -42,7 +43,7 @@ const CHANNELS: usize = 32;
 const BETWEEN: Duration = Duration::from_millis(600);
 
 /// The exchange allows a hundred in ten seconds.
-const REQUESTS: Limit = Limit::of("requests", 90, 10);
+const REQUESTS: RateLimit = RateLimit::of("requests", 90, 10);
 /// Most trades of a reply.
 const TRADES: usize = 1000;
 
@@ -60,8 +61,8 @@ pub(crate) static VENUE: Venue = Venue {
         ("rest", "https://indexer.dydx.trade"),
     ],
     decode,
-    listen: Listen {
-        lines: Lines::ByMarket(lines),
+    listen: SocketPlan {
+        lines: ConnectionPlans::ByMarket(lines),
         subscription: |_, topics, _| {
             if topics == [CONTROL] {
                 return json!({"type": "subscribe", "channel": CONTROL}).to_string();
@@ -73,27 +74,27 @@ pub(crate) static VENUE: Venue = Venue {
         control,
         heartbeat: Heartbeat {
             signs: STEADY,
-            ..Heartbeat::each_20_seconds(Beat::Protocol)
+            ..Heartbeat::each_20_seconds(PingMessage::Protocol)
         },
         steady: |_| Control::Topic(CONTROL),
         recalls: |frame| {
             let message = frame.object::<Message<'_>>();
             message.is_ok_and(|message| says(message.kind, "subscribed"))
         },
-        numbers: Some(Numbers {
+        numbers: Some(SequenceRule {
             read: numbers,
             late: Duration::from_secs(10),
         }),
-        ..Listen::NONE
+        ..SocketPlan::NONE
     },
-    rest: Rest {
-        listings: || vec![Ask::new("/v4/perpetualMarkets", REQUESTS)],
+    rest: RestEndpoints {
+        listings: || vec![RestRequest::new("/v4/perpetualMarkets", REQUESTS)],
         read_listings,
-        prices: Some(Prices::listed(read_prices)),
+        prices: Some(PriceEndpoints::listed(read_prices)),
         look_back: 7 * Millis::DAY,
         missed,
         go_on,
-        ..Rest::NONE
+        ..RestEndpoints::NONE
     },
 };
 
@@ -107,7 +108,7 @@ members!(Trade<'a> {
 });
 
 members!(Tape<'a> {
-    trades: Part<Trade<'a>> = "trades",
+    trades: JsonShape<Trade<'a>> = "trades",
 });
 
 members!(Message<'a> {
@@ -115,35 +116,35 @@ members!(Message<'a> {
     channel = "channel",
     number = "message_id",
     id = "id",
-    contents: Part<Tape<'a>> = "contents",
-    trades: Part<Trade<'a>> = "trades",
+    contents: JsonShape<Tape<'a>> = "contents",
+    trades: JsonShape<Trade<'a>> = "trades",
     errors = "errors",
     said = "message",
 });
 
 /// The sequence number of a message, with the time of its newest trade.
-fn numbers(frame: &Frame<'_>) -> Vec<Numbered> {
+fn numbers(frame: &Frame<'_>) -> Vec<SequenceNumber> {
     let Ok(message) = frame.object::<Message<'_>>() else {
         return Vec::new();
     };
-    let tapes: &[Part<Tape<'_>>] = match &message.contents {
-        Part::List(several) => several,
+    let tapes: &[JsonShape<Tape<'_>>] = match &message.contents {
+        JsonShape::List(several) => several,
         one => std::slice::from_ref(one),
     };
     let trades = tapes.iter().filter_map(|tape| match tape {
-        Part::Object(Tape {
-            trades: Part::List(rows),
+        JsonShape::Object(Tape {
+            trades: JsonShape::List(rows),
         }) => Some(rows),
         _ => None,
     });
-    let number = Numbered::read("", message.number);
+    let number = SequenceNumber::read("", message.number);
     let told = trades.flatten().filter_map(|row| match row {
-        Part::Object(trade) => number.clone()?.told_at(trade.created_at).at,
+        JsonShape::Object(trade) => number.clone()?.told_at(trade.created_at).at,
         _ => None,
     });
     let at = told.max();
     number
-        .map(|number| Numbered { at, ..number })
+        .map(|number| SequenceNumber { at, ..number })
         .into_iter()
         .collect()
 }
@@ -151,11 +152,11 @@ fn numbers(frame: &Frame<'_>) -> Vec<Numbered> {
 /// The events of a frame.
 fn decode(frame: &Frame<'_>) -> Result<Vec<Event>, Error> {
     let message: Message<'_> = frame.object()?;
-    let root = Place::ROOT;
+    let root = JsonPath::ROOT;
     if message.errors.is_some() {
         return Err(frame.refused(root.member("errors"), "with errors"));
     }
-    if let Part::List(_) = &message.trades {
+    if let JsonShape::List(_) = &message.trades {
         return tape(frame, &root, None, &message.trades);
     }
     let Some(kind) = text_of(message.kind) else {
@@ -174,7 +175,7 @@ fn decode(frame: &Frame<'_>) -> Result<Vec<Event>, Error> {
     let market = root.name("id", message.id)?;
     let place = root.member("contents");
     match &message.contents {
-        Part::Object(one) => tape(frame, &place, Some(&market), &one.trades),
+        JsonShape::Object(one) => tape(frame, &place, Some(&market), &one.trades),
         several => {
             let mut events = Vec::new();
             for (index, item) in place.list(several)?.iter().enumerate() {
@@ -189,9 +190,9 @@ fn decode(frame: &Frame<'_>) -> Result<Vec<Event>, Error> {
 
 fn tape(
     frame: &Frame<'_>,
-    place: &Place<'_>,
+    place: &JsonPath<'_>,
     market: Option<&str>,
-    trades: &Part<Trade<'_>>,
+    trades: &JsonShape<Trade<'_>>,
 ) -> Result<Vec<Event>, Error> {
     frame.rows(&place.member("trades"), trades, |frame, place, row| {
         liquidation(frame, place, market, row)
@@ -200,7 +201,7 @@ fn tape(
 
 fn liquidation(
     frame: &Frame<'_>,
-    place: &Place<'_>,
+    place: &JsonPath<'_>,
     market: Option<&str>,
     row: &Trade<'_>,
 ) -> Result<Option<Event>, Error> {
@@ -213,7 +214,7 @@ fn liquidation(
     };
     let (_, side) = place.side("side", row.side, "SELL", "BUY")?;
     let id = place.name("id", row.id)?;
-    let seen = Sighting {
+    let seen = RawLiquidation {
         native_id,
         market: frame.market(native_id),
         side,
@@ -226,7 +227,7 @@ fn liquidation(
     frame.event(place, seen).map(Some)
 }
 
-fn lines(listings: &[Listing]) -> Vec<Line> {
+fn lines(listings: &[Listing]) -> Vec<ConnectionPlan> {
     let mut markets: Vec<String> = traded(listings)
         .map(|listing| listing.native_id.clone())
         .collect();
@@ -238,24 +239,24 @@ fn lines(listings: &[Listing]) -> Vec<Line> {
     lines
 }
 
-fn control(frame: &Frame<'_>, _asked: &Asked) -> Result<Heard, Error> {
+fn control(frame: &Frame<'_>, _asked: &SentSubscriptions) -> Result<FrameKind, Error> {
     let message: Message<'_> = frame.object()?;
     let id = text_of(message.id).map(Cow::into_owned);
     Ok(match text_of(message.kind).as_deref() {
-        Some("subscribed") if says(message.channel, CHANNEL) => Heard::Ack {
+        Some("subscribed") if says(message.channel, CHANNEL) => FrameKind::Ack {
             topics: id.into_iter().collect(),
         },
         // It has the height but does not prove that updates follow.
-        Some("subscribed") if says(message.channel, CONTROL) => Heard::Ack {
+        Some("subscribed") if says(message.channel, CONTROL) => FrameKind::Ack {
             topics: vec![CONTROL.to_owned()],
         },
         Some("channel_data" | "channel_batch_data") if says(message.channel, CONTROL) => {
-            Heard::Control
+            FrameKind::Control
         }
-        Some("channel_data" | "channel_batch_data") => Heard::Data,
+        Some("channel_data" | "channel_batch_data") => FrameKind::Data,
         Some("error") => {
             let said = text_of(message.said).unwrap_or_default();
-            Heard::Refused {
+            FrameKind::Refused {
                 topics: id
                     .or_else(|| named(&said).map(str::to_owned))
                     .or_else(|| said.contains(CONTROL).then(|| CONTROL.to_owned()))
@@ -264,7 +265,7 @@ fn control(frame: &Frame<'_>, _asked: &Asked) -> Result<Heard, Error> {
                 message: said.into_owned(),
             }
         }
-        _ => Heard::Other,
+        _ => FrameKind::Other,
     })
 }
 
@@ -283,21 +284,24 @@ members!(Listed<'a> {
 });
 
 /// The markets of a list, keyed by name.
-fn markets<'a>(frame: &Frame<'a>) -> Result<Part<Listed<'a>>, Error> {
-    let markets: Option<BTreeMap<String, Part<Listed<'_>>>> = frame.members()?.read("markets")?;
+fn markets<'a>(frame: &Frame<'a>) -> Result<JsonShape<Listed<'a>>, Error> {
+    let markets: Option<BTreeMap<String, JsonShape<Listed<'_>>>> =
+        frame.members()?.read("markets")?;
     let markets = markets.ok_or_else(|| frame.unknown())?;
-    Ok(Part::List(markets.into_values().collect()))
+    Ok(JsonShape::List(markets.into_values().collect()))
 }
 
-fn read_prices(frame: &Frame<'_>) -> Result<Vec<Quoted>, Error> {
-    quoted(&Place::ROOT.member("markets"), &markets(frame)?, |market| {
-        Quoted::read(market.ticker, market.oracle)
-    })
+fn read_prices(frame: &Frame<'_>) -> Result<Vec<LastPrice>, Error> {
+    quoted(
+        &JsonPath::ROOT.member("markets"),
+        &markets(frame)?,
+        |market| LastPrice::read(market.ticker, market.oracle),
+    )
 }
 
-fn read_listings(_ask: &Ask, frame: &Frame<'_>) -> Result<Page<Listing>, Error> {
+fn read_listings(_ask: &RestRequest, frame: &Frame<'_>) -> Result<RestPage<Listing>, Error> {
     let list = markets(frame)?;
-    let place = Place::ROOT.member("markets");
+    let place = JsonPath::ROOT.member("markets");
     let rows = frame.rows(&place, &list, |_, place, market| {
         let ticker = place.name("ticker", market.ticker)?;
         let (name, quote) = ticker.rsplit_once('-').ok_or_else(|| {
@@ -314,15 +318,15 @@ fn read_listings(_ask: &Ask, frame: &Frame<'_>) -> Result<Page<Listing>, Error> 
             native_id: ticker.clone().into_owned(),
         }))
     })?;
-    Ok(Page::last(rows))
+    Ok(RestPage::last(rows))
 }
 
 /// One request per market, newest trades first.
-fn missed(listings: &[Listing], from: Millis, until: Millis) -> Vec<Ask> {
+fn missed(listings: &[Listing], from: Millis, until: Millis) -> Vec<RestRequest> {
     traded(listings)
         .map(|listing| {
             let path = format!("/v4/trades/perpetualMarket/{}", listing.native_id);
-            let ask = Ask::new(&path, REQUESTS)
+            let ask = RestRequest::new(&path, REQUESTS)
                 .with("limit", TRADES)
                 .about(&listing.native_id);
             page(&ask, from, until)
@@ -331,14 +335,14 @@ fn missed(listings: &[Listing], from: Millis, until: Millis) -> Vec<Ask> {
 }
 
 /// The trades before `until`.
-fn page(ask: &Ask, from: Millis, until: Millis) -> Ask {
+fn page(ask: &RestRequest, from: Millis, until: Millis) -> RestRequest {
     ask.again_with("createdBeforeOrAt", until.back(1))
         .between(from, until)
 }
 
-fn go_on(ask: &Ask, frame: &Frame<'_>) -> Result<Vec<Ask>, Error> {
+fn go_on(ask: &RestRequest, frame: &Frame<'_>) -> Result<Vec<RestRequest>, Error> {
     let tape: Tape<'_> = frame.object()?;
-    let root = Place::ROOT;
+    let root = JsonPath::ROOT;
     let place = root.member("trades");
     let times = frame.rows(&place, &tape.trades, |_, place, row| {
         place.instant("createdAt", row.created_at).map(Some)

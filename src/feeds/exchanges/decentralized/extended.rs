@@ -11,22 +11,24 @@
 use std::time::Duration;
 
 use crate::feeds::decoding::event::{Completeness, Event, PriceKind};
-use crate::feeds::decoding::frame::{Envelope, Frame, Rules, Sighting, Size};
-use crate::feeds::decoding::json_path::{Place, says, shown};
-use crate::feeds::decoding::market_name::{Market, before};
-use crate::feeds::decoding::raw_json::{Part, members};
+use crate::feeds::decoding::frame::{Frame, RawLiquidation, ReplyEnvelope, Rules, Size};
+use crate::feeds::decoding::json_path::{JsonPath, says, shown};
+use crate::feeds::decoding::market_name::{MarketName, before};
+use crate::feeds::decoding::raw_json::{JsonShape, members};
 use crate::feeds::error::Error;
-use crate::feeds::rest::endpoints::Rest;
-use crate::feeds::rest::prices::{Prices, Quoted, quoted};
-use crate::feeds::rest::request::{Ask, Limit};
+use crate::feeds::rest::endpoints::RestEndpoints;
+use crate::feeds::rest::prices::{LastPrice, PriceEndpoints, quoted};
+use crate::feeds::rest::request::{RateLimit, RestRequest};
 use crate::feeds::venue::Venue;
-use crate::feeds::websocket::control::{Asked, Beat, Heard, Heartbeat, Numbered, Numbers};
-use crate::feeds::websocket::socket_plan::{Lines, Listen};
+use crate::feeds::websocket::control::{
+    FrameKind, Heartbeat, PingMessage, SentSubscriptions, SequenceNumber, SequenceRule,
+};
+use crate::feeds::websocket::socket_plan::{ConnectionPlans, SocketPlan};
 
 /// Half of the allowed requests per minute.
-const REQUESTS: Limit = Limit::of("requests", 500, 60);
+const REQUESTS: RateLimit = RateLimit::of("requests", 500, 60);
 
-const REPLY: Envelope = Envelope {
+const REPLY: ReplyEnvelope = ReplyEnvelope {
     code: "status",
     fine: "OK",
     said: &["error"],
@@ -46,8 +48,8 @@ pub(crate) static VENUE: Venue = Venue {
         ("rest", "https://api.starknet.extended.exchange"),
     ],
     decode,
-    listen: Listen {
-        lines: Lines::Fixed(&[(
+    listen: SocketPlan {
+        lines: ConnectionPlans::Fixed(&[(
             "trades",
             "/stream.extended.exchange/v1/publicTrades",
             &["publicTrades"],
@@ -61,28 +63,28 @@ pub(crate) static VENUE: Venue = Venue {
             let message = frame.object::<Message<'_>>();
             message.is_ok_and(|message| says(message.seq, "1"))
         },
-        heartbeat: Heartbeat::each_20_seconds(Beat::Protocol),
+        heartbeat: Heartbeat::each_20_seconds(PingMessage::Protocol),
         ears: 2,
-        numbers: Some(Numbers {
+        numbers: Some(SequenceRule {
             read: numbers,
             late: Duration::ZERO,
         }),
-        ..Listen::NONE
+        ..SocketPlan::NONE
     },
-    rest: Rest {
-        prices: Some(Prices {
-            asks: || vec![Ask::new("/api/v1/info/markets", REQUESTS)],
+    rest: RestEndpoints {
+        prices: Some(PriceEndpoints {
+            asks: || vec![RestRequest::new("/api/v1/info/markets", REQUESTS)],
             read: read_prices,
         }),
-        ..Rest::NONE
+        ..RestEndpoints::NONE
     },
 };
 
 /// Names: `BTC-USD`, and `NVDA_24_5-USD` for markets traded five days a week.
-fn market(native_id: &str) -> Market<'_> {
+fn market(native_id: &str) -> MarketName<'_> {
     match native_id.rsplit_once('-') {
-        Some((base, quote)) => Market::new(before(base, b'_'), quote),
-        None => Market::unnamed(native_id),
+        Some((base, quote)) => MarketName::new(before(base, b'_'), quote),
+        None => MarketName::unnamed(native_id),
     }
 }
 
@@ -104,8 +106,8 @@ members!(Refusal<'a> {
 members!(Message<'a> {
     kind = "type",
     status = "status",
-    data: Part<Trade<'a>> = "data",
-    error: Part<Refusal<'a>> = "error",
+    data: JsonShape<Trade<'a>> = "data",
+    error: JsonShape<Refusal<'a>> = "error",
     seq = "seq",
 });
 
@@ -118,19 +120,19 @@ fn decode(frame: &Frame<'_>) -> Result<Vec<Event>, Error> {
     }
     if message.status.is_some() {
         let words = match &message.error {
-            Part::Object(refusal) => [refusal.code, refusal.words],
+            JsonShape::Object(refusal) => [refusal.code, refusal.words],
             _ => [None, None],
         };
         REPLY.judge(frame, message.status, &words)?;
-    } else if matches!(message.data, Part::Missing) {
+    } else if matches!(message.data, JsonShape::Missing) {
         return Err(frame.unknown());
     }
-    frame.rows(&Place::ROOT.member("data"), &message.data, liquidation)
+    frame.rows(&JsonPath::ROOT.member("data"), &message.data, liquidation)
 }
 
 fn liquidation(
     frame: &Frame<'_>,
-    place: &Place<'_>,
+    place: &JsonPath<'_>,
     row: &Trade<'_>,
 ) -> Result<Option<Event>, Error> {
     let kind = place.text("tT", row.kind)?;
@@ -145,7 +147,7 @@ fn liquidation(
     let native_id = place.name("m", row.market)?;
     let id = place.name("i", row.id)?;
     let (_, side) = place.side("S", row.side, "SELL", "BUY")?;
-    let seen = Sighting {
+    let seen = RawLiquidation {
         native_id: &native_id,
         market: frame.market(&native_id),
         side,
@@ -159,16 +161,16 @@ fn liquidation(
 }
 
 /// The sequence numbers of a connection's frames; other channels have their own.
-fn numbers(frame: &Frame<'_>) -> Vec<Numbered> {
+fn numbers(frame: &Frame<'_>) -> Vec<SequenceNumber> {
     let message = frame.object::<Message<'_>>().ok();
     let message = message.filter(|message| message.kind.is_none());
     let number = message.and_then(|message| {
-        let number = Numbered::read("", message.seq)?;
-        let Part::List(rows) = &message.data else {
+        let number = SequenceNumber::read("", message.seq)?;
+        let JsonShape::List(rows) = &message.data else {
             return Some(number);
         };
         let last = rows.iter().rev().find_map(|row| match row {
-            Part::Object(trade) => trade.time,
+            JsonShape::Object(trade) => trade.time,
             _ => None,
         });
         Some(number.told_at(last))
@@ -176,13 +178,13 @@ fn numbers(frame: &Frame<'_>) -> Vec<Numbered> {
     number.into_iter().collect()
 }
 
-fn control(frame: &Frame<'_>, asked: &Asked) -> Result<Heard, Error> {
+fn control(frame: &Frame<'_>, asked: &SentSubscriptions) -> Result<FrameKind, Error> {
     let message: Message<'_> = frame.object()?;
     Ok(match message.data {
-        Part::List(_) => Heard::Ack {
+        JsonShape::List(_) => FrameKind::Ack {
             topics: asked.all(),
         },
-        _ => Heard::Other,
+        _ => FrameKind::Other,
     })
 }
 
@@ -192,16 +194,16 @@ members!(Figures<'a> {
 
 members!(Told<'a> {
     name = "name",
-    figures: Part<Figures<'a>> = "marketStats",
+    figures: JsonShape<Figures<'a>> = "marketStats",
 });
 
-fn read_prices(frame: &Frame<'_>) -> Result<Vec<Quoted>, Error> {
-    let markets: Part<Told<'_>> = REPLY.open(frame)?.read("data")?;
+fn read_prices(frame: &Frame<'_>) -> Result<Vec<LastPrice>, Error> {
+    let markets: JsonShape<Told<'_>> = REPLY.open(frame)?.read("data")?;
     quoted(
-        &Place::ROOT.member("data"),
+        &JsonPath::ROOT.member("data"),
         &markets,
         |market| match &market.figures {
-            Part::Object(figures) => Quoted::read(market.name, figures.mark),
+            JsonShape::Object(figures) => LastPrice::read(market.name, figures.mark),
             _ => None,
         },
     )

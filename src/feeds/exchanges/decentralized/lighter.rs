@@ -16,20 +16,20 @@ use std::time::Duration;
 use serde_json::json;
 
 use crate::feeds::decoding::event::{Completeness, Event, PriceKind};
-use crate::feeds::decoding::frame::{Envelope, Frame, Rules, Sighting, Size};
-use crate::feeds::decoding::json_path::{Place, joined, says, text_of};
-use crate::feeds::decoding::market_name::Market;
-use crate::feeds::decoding::raw_json::{Part, members};
+use crate::feeds::decoding::frame::{Frame, RawLiquidation, ReplyEnvelope, Rules, Size};
+use crate::feeds::decoding::json_path::{JsonPath, joined, says, text_of};
+use crate::feeds::decoding::market_name::MarketName;
+use crate::feeds::decoding::raw_json::{JsonShape, members};
 use crate::feeds::error::Error;
 use crate::feeds::instruments::{Listing, traded};
-use crate::feeds::rest::endpoints::Rest;
-use crate::feeds::rest::prices::{Prices, Quoted, quoted};
-use crate::feeds::rest::request::{Ask, Limit, Page};
+use crate::feeds::rest::endpoints::RestEndpoints;
+use crate::feeds::rest::prices::{LastPrice, PriceEndpoints, quoted};
+use crate::feeds::rest::request::{RateLimit, RestPage, RestRequest};
 use crate::feeds::venue::Venue;
 use crate::feeds::websocket::control::{
-    Asked, Beat, CALM, Control, Heard, Heartbeat, Line, spread,
+    CALM, ConnectionPlan, Control, FrameKind, Heartbeat, PingMessage, SentSubscriptions, spread,
 };
-use crate::feeds::websocket::socket_plan::{Lines, Listen};
+use crate::feeds::websocket::socket_plan::{ConnectionPlans, SocketPlan};
 use crate::model::Side;
 
 /// Most subscriptions of one connection.
@@ -44,9 +44,9 @@ const BETWEEN: Duration = Duration::from_millis(400);
 const EARS: usize = 2;
 
 /// The exchange allows sixty per minute.
-const REQUESTS: Limit = Limit::of("requests", 54, 60);
+const REQUESTS: RateLimit = RateLimit::of("requests", 54, 60);
 
-const REPLY: Envelope = Envelope {
+const REPLY: ReplyEnvelope = ReplyEnvelope {
     code: "code",
     fine: "200",
     said: &["code", "message"],
@@ -70,15 +70,15 @@ pub(crate) const fn of(
             name,
             completeness: Completeness::Complete,
             // A market number; the market list has the name.
-            market: |native_id| Market::unnamed(native_id),
+            market: |native_id| MarketName::unnamed(native_id),
             native: |_, _| None,
             contract: |_| None,
         },
         price_kinds: &[PriceKind::Fill],
         hosts,
         decode,
-        listen: Listen {
-            lines: Lines::ByMarket(lines),
+        listen: SocketPlan {
+            lines: ConnectionPlans::ByMarket(lines),
             subscription: |_, topics, _| {
                 // A message has one channel.
                 let topic = topics.first().map(String::as_str).unwrap_or_default();
@@ -95,23 +95,23 @@ pub(crate) const fn of(
             },
             heartbeat: Heartbeat {
                 signs: CALM,
-                ..Heartbeat::each_20_seconds(Beat::Text(r#"{"type":"ping"}"#))
+                ..Heartbeat::each_20_seconds(PingMessage::Text(r#"{"type":"ping"}"#))
             },
             steady: |_| Control::Topic(CONTROL),
             // Undocumented.
             answers_steady: false,
             ears: EARS,
             between: BETWEEN,
-            ..Listen::NONE
+            ..SocketPlan::NONE
         },
-        rest: Rest {
-            listings: || vec![Ask::new("/api/v1/orderBooks", REQUESTS)],
+        rest: RestEndpoints {
+            listings: || vec![RestRequest::new("/api/v1/orderBooks", REQUESTS)],
             read_listings,
-            prices: Some(Prices {
-                asks: || vec![Ask::new("/api/v1/orderBookDetails", REQUESTS)],
+            prices: Some(PriceEndpoints {
+                asks: || vec![RestRequest::new("/api/v1/orderBookDetails", REQUESTS)],
                 read: read_prices,
             }),
-            ..Rest::NONE
+            ..RestEndpoints::NONE
         },
     }
 }
@@ -131,8 +131,8 @@ members!(Trade<'a> {
 
 members!(Message<'a> {
     kind = "type",
-    liquidation_trades: Part<Trade<'a>> = "liquidation_trades",
-    error: Part<Refusal<'a>> = "error",
+    liquidation_trades: JsonShape<Trade<'a>> = "liquidation_trades",
+    error: JsonShape<Refusal<'a>> = "error",
     channel = "channel",
 });
 
@@ -147,16 +147,16 @@ fn decode(frame: &Frame<'_>) -> Result<Vec<Event>, Error> {
     match text_of(message.kind).as_deref() {
         // A market without liquidations sends `null`.
         Some("update/trade" | "subscribed/trade") => match &message.liquidation_trades {
-            Part::Missing => Ok(Vec::new()),
-            rows => frame.rows(&Place::ROOT.member("liquidation_trades"), rows, trade),
+            JsonShape::Missing => Ok(Vec::new()),
+            rows => frame.rows(&JsonPath::ROOT.member("liquidation_trades"), rows, trade),
         },
         Some(_) => Ok(Vec::new()),
-        None if !matches!(message.error, Part::Missing) => Ok(Vec::new()),
+        None if !matches!(message.error, JsonShape::Missing) => Ok(Vec::new()),
         None => Err(frame.unknown()),
     }
 }
 
-fn trade(frame: &Frame<'_>, place: &Place<'_>, row: &Trade<'_>) -> Result<Option<Event>, Error> {
+fn trade(frame: &Frame<'_>, place: &JsonPath<'_>, row: &Trade<'_>) -> Result<Option<Event>, Error> {
     if place.text("type", row.kind)? != "liquidation" {
         return Ok(None);
     }
@@ -165,7 +165,7 @@ fn trade(frame: &Frame<'_>, place: &Place<'_>, row: &Trade<'_>) -> Result<Option
     let qty = place.positive("size", row.size)?.value;
     let value = place.positive("usd_amount", row.usd_amount)?.value;
     let is_maker_ask = place.truth("is_maker_ask", row.is_maker_ask)?;
-    let seen = Sighting {
+    let seen = RawLiquidation {
         native_id: &native_id,
         market: frame.market(&native_id),
         side: if is_maker_ask {
@@ -192,7 +192,7 @@ fn trade(frame: &Frame<'_>, place: &Place<'_>, row: &Trade<'_>) -> Result<Option
     }))
 }
 
-fn lines(listings: &[Listing]) -> Vec<Line> {
+fn lines(listings: &[Listing]) -> Vec<ConnectionPlan> {
     let mut markets: Vec<&str> = traded(listings)
         .map(|listing| listing.native_id.as_str())
         .collect();
@@ -203,31 +203,31 @@ fn lines(listings: &[Listing]) -> Vec<Line> {
     spread(topics, CHANNELS - 1, "/stream")
 }
 
-fn control(frame: &Frame<'_>, _asked: &Asked) -> Result<Heard, Error> {
+fn control(frame: &Frame<'_>, _asked: &SentSubscriptions) -> Result<FrameKind, Error> {
     let message: Message<'_> = frame.object()?;
-    if let Part::Object(refusal) = &message.error {
+    if let JsonShape::Object(refusal) = &message.error {
         let said = joined(&[refusal.code, refusal.words]);
-        return Ok(Heard::Refused {
+        return Ok(FrameKind::Refused {
             topics: named(&said).map(str::to_owned).into_iter().collect(),
             message: said,
         });
     }
     Ok(match text_of(message.kind).as_deref() {
         // A channel is requested with a slash and reported with a colon.
-        Some("subscribed/trade") => Heard::Ack {
+        Some("subscribed/trade") => FrameKind::Ack {
             topics: text_of(message.channel)
                 .map(|channel| channel.replacen(':', "/", 1))
                 .into_iter()
                 .collect(),
         },
         // The acknowledgement is undocumented and does not prove that updates follow.
-        Some("subscribed/height") => Heard::Ack {
+        Some("subscribed/height") => FrameKind::Ack {
             topics: vec![CONTROL.to_owned()],
         },
-        Some("update/height") => Heard::Control,
-        Some("update/trade") => Heard::Data,
-        Some("pong") => Heard::Pong,
-        _ => Heard::Other,
+        Some("update/height") => FrameKind::Control,
+        Some("update/trade") => FrameKind::Data,
+        Some("pong") => FrameKind::Pong,
+        _ => FrameKind::Other,
     })
 }
 
@@ -249,9 +249,9 @@ members!(Listed<'a> {
     status = "status",
 });
 
-fn read_listings(_ask: &Ask, frame: &Frame<'_>) -> Result<Page<Listing>, Error> {
-    let markets: Part<Listed<'_>> = REPLY.open(frame)?.read("order_books")?;
-    let place = Place::ROOT.member("order_books");
+fn read_listings(_ask: &RestRequest, frame: &Frame<'_>) -> Result<RestPage<Listing>, Error> {
+    let markets: JsonShape<Listed<'_>> = REPLY.open(frame)?.read("order_books")?;
+    let place = JsonPath::ROOT.member("order_books");
     let rows = frame.rows(&place, &markets, |_, place, market| {
         // Older replies have only perpetuals, without a type.
         if market.kind.is_some() && !says(market.kind, "perp") {
@@ -266,7 +266,7 @@ fn read_listings(_ask: &Ask, frame: &Frame<'_>) -> Result<Page<Listing>, Error> 
             trading: says(market.status, "active"),
         }))
     })?;
-    Ok(Page::last(rows))
+    Ok(RestPage::last(rows))
 }
 
 members!(Detailed<'a> {
@@ -276,13 +276,14 @@ members!(Detailed<'a> {
 });
 
 /// The mark price of each perpetual; the last trade price in older replies without one.
-fn read_prices(frame: &Frame<'_>) -> Result<Vec<Quoted>, Error> {
-    let markets: Part<Detailed<'_>> = REPLY.open(frame)?.read("order_book_details")?;
+fn read_prices(frame: &Frame<'_>) -> Result<Vec<LastPrice>, Error> {
+    let markets: JsonShape<Detailed<'_>> = REPLY.open(frame)?.read("order_book_details")?;
     quoted(
-        &Place::ROOT.member("order_book_details"),
+        &JsonPath::ROOT.member("order_book_details"),
         &markets,
         |market| {
-            Quoted::read(market.id, market.mark).or_else(|| Quoted::read(market.id, market.last))
+            LastPrice::read(market.id, market.mark)
+                .or_else(|| LastPrice::read(market.id, market.last))
         },
     )
 }

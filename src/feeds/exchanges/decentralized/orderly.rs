@@ -10,25 +10,25 @@
 //! - Source: <https://orderly.network/docs>
 
 use crate::feeds::decoding::event::{Completeness, Event, PriceKind};
-use crate::feeds::decoding::frame::{Envelope, Frame, Rules, Sighting, Size};
-use crate::feeds::decoding::json_path::{Place, says, shown};
-use crate::feeds::decoding::market_name::Market;
-use crate::feeds::decoding::raw_json::{Part, members};
+use crate::feeds::decoding::frame::{Frame, RawLiquidation, ReplyEnvelope, Rules, Size};
+use crate::feeds::decoding::json_path::{JsonPath, says, shown};
+use crate::feeds::decoding::market_name::MarketName;
+use crate::feeds::decoding::raw_json::{JsonShape, members};
 use crate::feeds::error::Error;
 use crate::feeds::instruments::Listing;
-use crate::feeds::rest::endpoints::Rest;
-use crate::feeds::rest::prices::{Prices, Quoted, quoted};
-use crate::feeds::rest::request::{Ask, Limit};
+use crate::feeds::rest::endpoints::RestEndpoints;
+use crate::feeds::rest::prices::{LastPrice, PriceEndpoints, quoted};
+use crate::feeds::rest::request::{RateLimit, RestRequest};
 use crate::feeds::venue::Venue;
-use crate::feeds::websocket::socket_plan::Listen;
+use crate::feeds::websocket::socket_plan::SocketPlan;
 use crate::model::{Millis, Side};
 
 /// Half of the ten allowed per second.
-const REQUESTS: Limit = Limit::of("requests", 5, 1);
+const REQUESTS: RateLimit = RateLimit::of("requests", 5, 1);
 /// Rows of a page.
 const ROWS: usize = 100;
 
-const REPLY: Envelope = Envelope {
+const REPLY: ReplyEnvelope = ReplyEnvelope {
     code: "success",
     fine: "true",
     said: &["code", "message"],
@@ -45,26 +45,26 @@ pub(crate) static VENUE: Venue = Venue {
     price_kinds: &[PriceKind::Fill],
     hosts: &[("rest", "https://api.orderly.org")],
     decode,
-    listen: Listen::NONE,
-    rest: Rest {
-        prices: Some(Prices {
-            asks: || vec![Ask::new("/v1/public/futures", REQUESTS)],
+    listen: SocketPlan::NONE,
+    rest: RestEndpoints {
+        prices: Some(PriceEndpoints {
+            asks: || vec![RestRequest::new("/v1/public/futures", REQUESTS)],
             read: read_prices,
         }),
         // Undocumented; the exchange returns fewer rows if it stores fewer.
         look_back: 30 * Millis::DAY,
         missed,
         go_on,
-        ..Rest::NONE
+        ..RestEndpoints::NONE
     },
 };
 
 /// Names: `PERP_BTC_USDC`.
-fn market(native_id: &str) -> Market<'_> {
+fn market(native_id: &str) -> MarketName<'_> {
     let pair = native_id.strip_prefix("PERP_").unwrap_or(native_id);
     match pair.rsplit_once('_') {
-        Some((base, quote)) => Market::new(base, quote),
-        None => Market::unnamed(native_id),
+        Some((base, quote)) => MarketName::new(base, quote),
+        None => MarketName::unnamed(native_id),
     }
 }
 
@@ -77,17 +77,17 @@ members!(Leg<'a> {
 members!(Row<'a> {
     timestamp = "timestamp",
     id = "liquidation_id",
-    legs: Part<Leg<'a>> = "positions_by_perp",
+    legs: JsonShape<Leg<'a>> = "positions_by_perp",
     kind = "type",
 });
 
 members!(Rows<'a> {
-    rows: Part<Row<'a>> = "rows",
+    rows: JsonShape<Row<'a>> = "rows",
 });
 
 members!(Body<'a> {
     success = "success",
-    data: Part<Rows<'a>> = "data",
+    data: JsonShape<Rows<'a>> = "data",
     code = "code",
     message = "message",
     topic = "topic",
@@ -109,7 +109,7 @@ fn decode(frame: &Frame<'_>) -> Result<Vec<Event>, Error> {
         return Ok(Vec::new());
     }
     REPLY.judge(frame, success, &[code, message])?;
-    let root = Place::ROOT;
+    let root = JsonPath::ROOT;
     let place = root.member("data");
     let page = place.object(&data)?;
     let place = place.member("rows");
@@ -120,7 +120,7 @@ fn decode(frame: &Frame<'_>) -> Result<Vec<Event>, Error> {
 }
 
 impl Row<'_> {
-    fn events(&self, frame: &Frame<'_>, place: &Place<'_>) -> Result<Vec<Event>, Error> {
+    fn events(&self, frame: &Frame<'_>, place: &JsonPath<'_>) -> Result<Vec<Event>, Error> {
         if says(self.kind, "claim") {
             return Ok(Vec::new());
         }
@@ -145,7 +145,7 @@ impl Leg<'_> {
     fn event(
         &self,
         frame: &Frame<'_>,
-        place: &Place<'_>,
+        place: &JsonPath<'_>,
         id: &str,
         timestamp: Millis,
     ) -> Result<Option<Event>, Error> {
@@ -160,7 +160,7 @@ impl Leg<'_> {
         } else {
             Side::Long
         };
-        let seen = Sighting {
+        let seen = RawLiquidation {
             native_id: &native_id,
             market: frame.market(&native_id),
             side,
@@ -180,22 +180,22 @@ members!(Marked<'a> {
 });
 
 members!(Marks<'a> {
-    rows: Part<Marked<'a>> = "rows",
+    rows: JsonShape<Marked<'a>> = "rows",
 });
 
-fn read_prices(frame: &Frame<'_>) -> Result<Vec<Quoted>, Error> {
-    let data: Part<Marks<'_>> = REPLY.open(frame)?.read("data")?;
-    let place = Place::ROOT.member("data");
+fn read_prices(frame: &Frame<'_>) -> Result<Vec<LastPrice>, Error> {
+    let data: JsonShape<Marks<'_>> = REPLY.open(frame)?.read("data")?;
+    let place = JsonPath::ROOT.member("data");
     let marks = place.object(&data)?;
     quoted(&place.member("rows"), &marks.rows, |row| {
-        Quoted::read(row.symbol, row.mark)
+        LastPrice::read(row.symbol, row.mark)
     })
 }
 
 /// One request for all markets.
-fn missed(_listings: &[Listing], from: Millis, until: Millis) -> Vec<Ask> {
+fn missed(_listings: &[Listing], from: Millis, until: Millis) -> Vec<RestRequest> {
     vec![
-        Ask::new("/v1/public/liquidated_positions", REQUESTS)
+        RestRequest::new("/v1/public/liquidated_positions", REQUESTS)
             .with("start_t", from.0)
             .with("end_t", until.0 - 1)
             .with("page", 1)
@@ -205,9 +205,9 @@ fn missed(_listings: &[Listing], from: Millis, until: Millis) -> Vec<Ask> {
 }
 
 /// The next page after a full one; the exchange's row count stops at five hundred.
-fn go_on(ask: &Ask, frame: &Frame<'_>) -> Result<Vec<Ask>, Error> {
-    let data: Part<Rows<'_>> = REPLY.open(frame)?.read("data")?;
-    let root = Place::ROOT;
+fn go_on(ask: &RestRequest, frame: &Frame<'_>) -> Result<Vec<RestRequest>, Error> {
+    let data: JsonShape<Rows<'_>> = REPLY.open(frame)?.read("data")?;
+    let root = JsonPath::ROOT;
     let place = root.member("data");
     let rows = place.object(&data)?;
     if place.member("rows").list(&rows.rows)?.len() < ROWS {

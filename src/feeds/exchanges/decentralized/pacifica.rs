@@ -14,18 +14,20 @@ use std::time::Duration;
 use serde_json::json;
 
 use crate::feeds::decoding::event::{Completeness, Event, PriceKind};
-use crate::feeds::decoding::frame::{Envelope, Frame, Rules, Sighting, Size};
-use crate::feeds::decoding::json_path::{Place, says, shown, text_of};
-use crate::feeds::decoding::market_name::Market;
-use crate::feeds::decoding::raw_json::{Part, members};
+use crate::feeds::decoding::frame::{Frame, RawLiquidation, ReplyEnvelope, Rules, Size};
+use crate::feeds::decoding::json_path::{JsonPath, says, shown, text_of};
+use crate::feeds::decoding::market_name::MarketName;
+use crate::feeds::decoding::raw_json::{JsonShape, members};
 use crate::feeds::error::Error;
 use crate::feeds::instruments::{Listing, traded};
-use crate::feeds::rest::endpoints::Rest;
-use crate::feeds::rest::prices::{Prices, Quoted, quoted};
-use crate::feeds::rest::request::{Ask, Limit, Page};
+use crate::feeds::rest::endpoints::RestEndpoints;
+use crate::feeds::rest::prices::{LastPrice, PriceEndpoints, quoted};
+use crate::feeds::rest::request::{RateLimit, RestPage, RestRequest};
 use crate::feeds::venue::Venue;
-use crate::feeds::websocket::control::{Asked, Beat, Heard, Heartbeat, Line, spread};
-use crate::feeds::websocket::socket_plan::{Lines, Listen};
+use crate::feeds::websocket::control::{
+    ConnectionPlan, FrameKind, Heartbeat, PingMessage, SentSubscriptions, spread,
+};
+use crate::feeds::websocket::socket_plan::{ConnectionPlans, SocketPlan};
 
 /// Most subscriptions to a channel per connection.
 const CHANNELS: usize = 20;
@@ -34,7 +36,7 @@ const BETWEEN: Duration = Duration::from_millis(100);
 /// The exchange closes a connection after a day.
 const ROTATION: Duration = Duration::from_hours(23);
 /// The exchange allows a hundred per minute without a key.
-const REQUESTS: Limit = Limit::of("requests", 90, 60);
+const REQUESTS: RateLimit = RateLimit::of("requests", 90, 60);
 
 /// Assumed weight of the prices of all markets: that of a heavy request. It is undocumented.
 const PRICES_WEIGHT: u32 = 12;
@@ -42,7 +44,7 @@ const PRICES_WEIGHT: u32 = 12;
 /// Settlement currency of every contract.
 const QUOTE: &str = "USDC";
 
-const REPLY: Envelope = Envelope {
+const REPLY: ReplyEnvelope = ReplyEnvelope {
     code: "success",
     fine: "true",
     said: &["code", "error"],
@@ -53,7 +55,7 @@ pub(crate) static VENUE: Venue = Venue {
         name: "pacifica",
         completeness: Completeness::Complete,
         // Names: `BTC`, `kPEPE`.
-        market: |native_id| Market::new(native_id, QUOTE),
+        market: |native_id| MarketName::new(native_id, QUOTE),
         native: |_, _| None,
         contract: |_| None,
     },
@@ -63,8 +65,8 @@ pub(crate) static VENUE: Venue = Venue {
         ("rest", "https://api.pacifica.fi"),
     ],
     decode,
-    listen: Listen {
-        lines: Lines::ByMarket(lines),
+    listen: SocketPlan {
+        lines: ConnectionPlans::ByMarket(lines),
         subscription: |_, topics, _| {
             // A message has one market.
             let market = topics.first().map(String::as_str).unwrap_or_default();
@@ -72,19 +74,21 @@ pub(crate) static VENUE: Venue = Venue {
             json!({"method": "subscribe", "params": params}).to_string()
         },
         control,
-        heartbeat: Heartbeat::each_20_seconds(Beat::Text(r#"{"method":"ping"}"#)),
+        heartbeat: Heartbeat::each_20_seconds(PingMessage::Text(r#"{"method":"ping"}"#)),
         rotation: Some(ROTATION),
         ears: 2,
-        ..Listen::NONE
+        ..SocketPlan::NONE
     },
-    rest: Rest {
-        listings: || vec![Ask::new("/api/v1/info", REQUESTS)],
+    rest: RestEndpoints {
+        listings: || vec![RestRequest::new("/api/v1/info", REQUESTS)],
         read_listings,
-        prices: Some(Prices {
-            asks: || vec![Ask::new("/api/v1/info/prices", REQUESTS).weighing(PRICES_WEIGHT)],
+        prices: Some(PriceEndpoints {
+            asks: || {
+                vec![RestRequest::new("/api/v1/info/prices", REQUESTS).weighing(PRICES_WEIGHT)]
+            },
             read: read_prices,
         }),
-        ..Rest::NONE
+        ..RestEndpoints::NONE
     },
 };
 
@@ -100,7 +104,7 @@ members!(Trade<'a> {
 
 members!(Message<'a> {
     channel = "channel",
-    data: Part<Trade<'a>> = "data",
+    data: JsonShape<Trade<'a>> = "data",
     error = "error",
     code = "code",
     words = "err",
@@ -110,7 +114,7 @@ members!(Message<'a> {
 fn decode(frame: &Frame<'_>) -> Result<Vec<Event>, Error> {
     let message: Message<'_> = frame.object()?;
     if says(message.channel, "trades") {
-        return frame.rows(&Place::ROOT.member("data"), &message.data, liquidation);
+        return frame.rows(&JsonPath::ROOT.member("data"), &message.data, liquidation);
     }
     // Acknowledgements, pongs, other channels and refusals.
     if message
@@ -126,7 +130,7 @@ fn decode(frame: &Frame<'_>) -> Result<Vec<Event>, Error> {
 
 fn liquidation(
     frame: &Frame<'_>,
-    place: &Place<'_>,
+    place: &JsonPath<'_>,
     row: &Trade<'_>,
 ) -> Result<Option<Event>, Error> {
     let cause = place.text("tc", row.cause)?;
@@ -141,7 +145,7 @@ fn liquidation(
     let native_id = place.name("s", row.symbol)?;
     let id = place.name("h", row.id)?;
     let (_, side) = place.side("d", row.side, "close_long", "close_short")?;
-    let seen = Sighting {
+    let seen = RawLiquidation {
         native_id: &native_id,
         market: frame.market(&native_id),
         side,
@@ -154,7 +158,7 @@ fn liquidation(
     frame.event(place, seen).map(Some)
 }
 
-fn lines(listings: &[Listing]) -> Vec<Line> {
+fn lines(listings: &[Listing]) -> Vec<ConnectionPlan> {
     let mut markets: Vec<String> = traded(listings)
         .map(|listing| listing.native_id.clone())
         .collect();
@@ -172,28 +176,28 @@ members!(Topic<'a> {
 });
 
 members!(Reply<'a> {
-    topic: Part<Topic<'a>> = "data",
+    topic: JsonShape<Topic<'a>> = "data",
 });
 
-fn control(frame: &Frame<'_>, _asked: &Asked) -> Result<Heard, Error> {
+fn control(frame: &Frame<'_>, _asked: &SentSubscriptions) -> Result<FrameKind, Error> {
     let message: Message<'_> = frame.object()?;
     Ok(match text_of(message.channel).as_deref() {
-        Some("trades") => Heard::Data,
-        Some("pong") => Heard::Pong,
+        Some("trades") => FrameKind::Data,
+        Some("pong") => FrameKind::Pong,
         Some("subscribe") => match frame.object::<Reply<'_>>()?.topic {
-            Part::Object(topic) if says(topic.source, "trades") => Heard::Ack {
+            JsonShape::Object(topic) if says(topic.source, "trades") => FrameKind::Ack {
                 topics: text_of(topic.symbol)
                     .map(Cow::into_owned)
                     .into_iter()
                     .collect(),
             },
-            _ => Heard::Other,
+            _ => FrameKind::Other,
         },
-        Some(_) => Heard::Other,
+        Some(_) => FrameKind::Other,
         // The refusal does not name its subscription.
         None => {
             let said = [message.code, message.error, message.words];
-            Heard::refused(Vec::new(), &said)
+            FrameKind::refused(Vec::new(), &said)
         }
     })
 }
@@ -202,19 +206,23 @@ members!(Listed<'a> {
     symbol = "symbol",
 });
 
-fn read_listings(_ask: &Ask, frame: &Frame<'_>) -> Result<Page<Listing>, Error> {
-    let markets: Part<Listed<'_>> = REPLY.open(frame)?.read("data")?;
-    let rows = frame.rows(&Place::ROOT.member("data"), &markets, |_, place, market| {
-        let native_id = place.name("symbol", market.symbol)?;
-        Ok(Some(Listing {
-            // Every market is a perpetual contract of one base unit.
-            instrument: place.instrument(&native_id, QUOTE, "linear", "1")?,
-            perpetual: true,
-            trading: true,
-            native_id: native_id.into_owned(),
-        }))
-    })?;
-    Ok(Page::last(rows))
+fn read_listings(_ask: &RestRequest, frame: &Frame<'_>) -> Result<RestPage<Listing>, Error> {
+    let markets: JsonShape<Listed<'_>> = REPLY.open(frame)?.read("data")?;
+    let rows = frame.rows(
+        &JsonPath::ROOT.member("data"),
+        &markets,
+        |_, place, market| {
+            let native_id = place.name("symbol", market.symbol)?;
+            Ok(Some(Listing {
+                // Every market is a perpetual contract of one base unit.
+                instrument: place.instrument(&native_id, QUOTE, "linear", "1")?,
+                perpetual: true,
+                trading: true,
+                native_id: native_id.into_owned(),
+            }))
+        },
+    )?;
+    Ok(RestPage::last(rows))
 }
 
 members!(Marked<'a> {
@@ -222,10 +230,10 @@ members!(Marked<'a> {
     mark = "mark",
 });
 
-fn read_prices(frame: &Frame<'_>) -> Result<Vec<Quoted>, Error> {
-    let prices: Part<Marked<'_>> = REPLY.open(frame)?.read("data")?;
-    quoted(&Place::ROOT.member("data"), &prices, |row| {
-        Quoted::read(row.symbol, row.mark)
+fn read_prices(frame: &Frame<'_>) -> Result<Vec<LastPrice>, Error> {
+    let prices: JsonShape<Marked<'_>> = REPLY.open(frame)?.read("data")?;
+    quoted(&JsonPath::ROOT.member("data"), &prices, |row| {
+        LastPrice::read(row.symbol, row.mark)
     })
 }
 
