@@ -1,63 +1,63 @@
-//! The files of the house as modules, and which of them names what of which other.
+//! The module tree of the crate, and which file uses which name of which other file.
 //!
-//! Reads tokens, not meaning: paths that begin with `crate`, `super`, `self` or a module's own child, in imports and in
-//! code. A name that a module only hands on leads to the file that has it. What is there for tests alone does not count.
+//! Works on tokens: it finds paths that begin with `crate`, `super`, `self` or a child module, in imports and in code. A
+//! re-exported name counts for the file that defines it. Code behind `#[cfg(test)]` is ignored.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// A module's place below the crate: `["server", "listen"]`.
-type Place = Vec<String>;
+/// Path of a module in the crate: `["server", "listen"]`.
+type ModulePath = Vec<String>;
 
-/// One file of the house.
+/// A source file.
 struct File {
-    /// Its path below `src`.
-    shown: String,
+    /// Path below `src`.
+    path: String,
     tokens: Vec<String>,
-    /// The names it hands on or has imported, and where they come from.
-    names: BTreeMap<String, Written>,
+    /// Imported and re-exported names, with the paths they stand for.
+    names: BTreeMap<String, WrittenPath>,
 }
 
-/// A path as it is written, with whether it only hands on what it names.
+/// A path in the source, and whether it is a re-export.
 #[derive(Clone, Debug)]
-struct Written {
+struct WrittenPath {
     segments: Vec<String>,
-    hands_on: bool,
+    reexports: bool,
 }
 
-/// All files by their place.
-pub(crate) struct House {
-    files: BTreeMap<Place, File>,
+/// All source files by module path.
+pub(crate) struct SourceTree {
+    files: BTreeMap<ModulePath, File>,
 }
 
-/// One file that names something of another.
+/// A use of a name of another file.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) struct Use {
-    /// Who names it.
-    pub(crate) from: Place,
-    /// Whose it is.
-    pub(crate) of: Place,
-    /// What is named.
+pub(crate) struct Dependency {
+    /// The file that uses it.
+    pub(crate) from: ModulePath,
+    /// The file that defines it.
+    pub(crate) to: ModulePath,
+    /// The name.
     pub(crate) name: String,
 }
 
-impl House {
-    /// The house below `src`.
+impl SourceTree {
+    /// Reads the crate below `src`.
     pub(crate) fn read(src: &Path) -> Self {
-        let mut house = Self {
+        let mut found = Self {
             files: BTreeMap::new(),
         };
-        house.enter(src, &src.join("lib.rs"), Vec::new());
-        house
+        found.enter(src, &src.join("lib.rs"), Vec::new());
+        found
     }
 
-    fn enter(&mut self, src: &Path, file: &Path, place: Place) {
+    fn enter(&mut self, src: &Path, file: &Path, module: ModulePath) {
         let text =
             fs::read_to_string(file).unwrap_or_else(|fault| panic!("{}: {fault}", file.display()));
         let tokens = without_tests(&tokens(&text));
         for child in children(&tokens) {
-            let folder = if place.is_empty() || file.ends_with("mod.rs") {
+            let folder = if module.is_empty() || file.ends_with("mod.rs") {
                 file.parent().unwrap().to_owned()
             } else {
                 file.with_extension("")
@@ -65,55 +65,55 @@ impl House {
             let flat = folder.join(format!("{child}.rs"));
             let nested = folder.join(&child).join("mod.rs");
             let found: PathBuf = if flat.exists() { flat } else { nested };
-            let mut inner = place.clone();
+            let mut inner = module.clone();
             inner.push(child);
             if found.exists() {
                 self.enter(src, &found, inner);
             }
         }
         let names = imports(&tokens);
-        let shown = file.strip_prefix(src).unwrap().display().to_string();
+        let path = file.strip_prefix(src).unwrap().display().to_string();
         self.files.insert(
-            place,
+            module,
             File {
-                shown,
+                path,
                 tokens,
                 names,
             },
         );
     }
 
-    /// How many files were read.
+    /// Number of files.
     pub(crate) fn len(&self) -> usize {
         self.files.len()
     }
 
-    /// Every file's path below `src` with its words, a blank between any two.
+    /// Path below `src` and tokens of each file, separated by spaces.
     pub(crate) fn sources(&self) -> impl Iterator<Item = (&str, String)> {
         self.files
             .values()
-            .map(|file| (file.shown.as_str(), file.tokens.join(" ")))
+            .map(|file| (file.path.as_str(), file.tokens.join(" ")))
     }
 
-    /// The path of the file at `place`.
-    pub(crate) fn shown(&self, place: &Place) -> &str {
-        &self.files[place].shown
+    /// Path of a module's file below `src`.
+    pub(crate) fn path(&self, module: &ModulePath) -> &str {
+        &self.files[module].path
     }
 
-    /// Who names what of whom inside a room, without a parent's handing on of what its children have.
-    pub(crate) fn uses(&self) -> BTreeSet<Use> {
+    /// Uses between files of one room, without re-exports of child modules.
+    pub(crate) fn uses(&self) -> BTreeSet<Dependency> {
         let mut uses = BTreeSet::new();
         for (from, file) in &self.files {
             for path in paths(&file.tokens) {
-                let Some((of, name)) = self.home(from, &path.segments, 0) else {
+                let Some((to, name)) = self.home(from, &path.segments, 0) else {
                     continue;
                 };
-                let inside = !from.is_empty() && from.first() == of.first();
-                let handed_on = path.hands_on && of.starts_with(from);
-                if inside && !handed_on && *from != of {
-                    uses.insert(Use {
+                let inside = !from.is_empty() && from.first() == to.first();
+                let reexported = path.reexports && to.starts_with(from);
+                if inside && !reexported && *from != to {
+                    uses.insert(Dependency {
                         from: from.clone(),
-                        of,
+                        to,
                         name,
                     });
                 }
@@ -122,8 +122,13 @@ impl House {
         uses
     }
 
-    /// The place that has what `segments` names when `from` writes it.
-    fn home(&self, from: &Place, segments: &[String], depth: usize) -> Option<(Place, String)> {
+    /// The module that defines what `segments` names in the module `from`.
+    fn home(
+        &self,
+        from: &ModulePath,
+        segments: &[String],
+        depth: usize,
+    ) -> Option<(ModulePath, String)> {
         if depth > 8 {
             return None;
         }
@@ -167,7 +172,7 @@ impl House {
     }
 }
 
-/// Words, `::` and single signs, without comments, texts and lifetimes.
+/// Splits source code into words, `::` and single characters, without comments, strings and lifetimes.
 fn tokens(text: &str) -> Vec<String> {
     let mut tokens: Vec<String> = Vec::new();
     let mut rest = text;
@@ -189,7 +194,7 @@ fn tokens(text: &str) -> Vec<String> {
             });
             rest = end.map_or("", |end| &rest[end + 2..]);
         } else if first == '\'' {
-            // A letter in quotes, or a lifetime.
+            // A character literal, or a lifetime.
             let after = &rest[1..];
             let letter = after.chars().next().map_or(0, char::len_utf8);
             rest = if after.starts_with('\\') {
@@ -219,31 +224,31 @@ fn tokens(text: &str) -> Vec<String> {
     tokens
 }
 
-/// The number of `#` of a raw text that begins here.
+/// Number of `#` of the raw string that begins here.
 fn raw_text(rest: &str) -> Option<usize> {
     let rest = rest.strip_prefix('b').unwrap_or(rest).strip_prefix('r')?;
     let hashes = rest.len() - rest.trim_start_matches('#').len();
     rest[hashes..].starts_with('"').then_some(hashes)
 }
 
-/// The tokens without what stands behind `#[cfg(test)]`.
+/// Removes items behind `#[cfg(test)]`.
 fn without_tests(tokens: &[String]) -> Vec<String> {
     const MARK: [&str; 7] = ["#", "[", "cfg", "(", "test", ")", "]"];
-    let mut kept = Vec::new();
+    let mut remaining = Vec::new();
     let mut at = 0;
     while at < tokens.len() {
         if tokens[at..].iter().take(MARK.len()).eq(MARK) {
             at += MARK.len();
             at += length(&tokens[at..]);
         } else {
-            kept.push(tokens[at].clone());
+            remaining.push(tokens[at].clone());
             at += 1;
         }
     }
-    kept
+    remaining
 }
 
-/// How many tokens the item takes that begins here, or the field or arm.
+/// Number of tokens of the item, field or arm that begins here.
 fn length(tokens: &[String]) -> usize {
     let mut depth = 0_u32;
     for (at, word) in tokens.iter().enumerate() {
@@ -259,7 +264,7 @@ fn length(tokens: &[String]) -> usize {
     tokens.len()
 }
 
-/// The modules that a file opens.
+/// Child modules that a file declares.
 fn children(tokens: &[String]) -> Vec<String> {
     tokens
         .windows(3)
@@ -268,34 +273,40 @@ fn children(tokens: &[String]) -> Vec<String> {
         .collect()
 }
 
-/// The names that a file imports, by the name they have in it.
-fn imports(tokens: &[String]) -> BTreeMap<String, Written> {
+/// Imports of a file, by local name.
+fn imports(tokens: &[String]) -> BTreeMap<String, WrittenPath> {
     let mut names = BTreeMap::new();
     for (at, _) in tokens.iter().enumerate().filter(|(_, word)| *word == "use") {
-        let hands_on = at > 0 && matches!(tokens[at - 1].as_str(), "pub" | ")");
+        let reexports = at > 0 && matches!(tokens[at - 1].as_str(), "pub" | ")");
         tree(&tokens[at + 1..], Vec::new(), &mut |segments, alias| {
             if let Some(name) = alias.or_else(|| segments.last().cloned()) {
-                names.insert(name, Written { segments, hands_on });
+                names.insert(
+                    name,
+                    WrittenPath {
+                        segments,
+                        reexports,
+                    },
+                );
             }
         });
     }
     names
 }
 
-/// Every path in a file that may lead to another.
-fn paths(tokens: &[String]) -> Vec<Written> {
-    let mut found: Vec<Written> = imports(tokens).into_values().collect();
+/// All paths of a file that may name another file.
+fn paths(tokens: &[String]) -> Vec<WrittenPath> {
+    let mut found: Vec<WrittenPath> = imports(tokens).into_values().collect();
     for (at, word) in tokens.iter().enumerate() {
         let begins = matches!(word.as_str(), "crate" | "super" | "self")
             && tokens.get(at + 1).is_some_and(|next| next == "::")
             && (at == 0 || !matches!(tokens[at - 1].as_str(), "::" | "in"));
         if begins {
             tree(&tokens[at..], Vec::new(), &mut |segments, _| {
-                let handed = found.iter().any(|known| known.segments == segments);
-                if !handed {
-                    found.push(Written {
+                let is_known = found.iter().any(|known| known.segments == segments);
+                if !is_known {
+                    found.push(WrittenPath {
                         segments,
-                        hands_on: false,
+                        reexports: false,
                     });
                 }
             });
@@ -304,7 +315,7 @@ fn paths(tokens: &[String]) -> Vec<Written> {
     found
 }
 
-/// Shows `each` path of an import, or the one path that stands here; answers how many tokens it took.
+/// Passes each path of an import, or the single path here, to `each`; returns the number of tokens.
 fn tree(
     tokens: &[String],
     before: Vec<String>,
@@ -329,7 +340,7 @@ fn tree(
                 return at + 1;
             }
             Some(word) if word.chars().all(|c| c.is_alphanumeric() || c == '_') => {
-                // `{self, X}` names the module that stands before it.
+                // `{self, X}` names the module before the braces.
                 if word != "self" || segments.is_empty() {
                     segments.push(word.to_owned());
                 }
@@ -351,28 +362,29 @@ fn tree(
     }
 }
 
-/// Files that name each other in a loop, each loop once.
-pub(crate) fn circles(uses: &BTreeSet<Use>) -> Vec<BTreeSet<Place>> {
-    let mut next: BTreeMap<&Place, BTreeSet<&Place>> = BTreeMap::new();
+/// Groups of files that depend on each other in a circle.
+pub(crate) fn circles(uses: &BTreeSet<Dependency>) -> Vec<BTreeSet<ModulePath>> {
+    let mut next: BTreeMap<&ModulePath, BTreeSet<&ModulePath>> = BTreeMap::new();
     for one in uses {
-        next.entry(&one.from).or_default().insert(&one.of);
+        next.entry(&one.from).or_default().insert(&one.to);
     }
-    let reach = |from: &Place| -> BTreeSet<Place> {
+    let reach = |from: &ModulePath| -> BTreeSet<ModulePath> {
         let mut seen = BTreeSet::new();
-        let mut open: Vec<&Place> = next.get(from).into_iter().flatten().copied().collect();
-        while let Some(place) = open.pop() {
-            if seen.insert(place.clone()) {
-                open.extend(next.get(place).into_iter().flatten().copied());
+        let mut open: Vec<&ModulePath> = next.get(from).into_iter().flatten().copied().collect();
+        while let Some(module) = open.pop() {
+            if seen.insert(module.clone()) {
+                open.extend(next.get(module).into_iter().flatten().copied());
             }
         }
         seen
     };
-    let reached: BTreeMap<&Place, BTreeSet<Place>> =
-        next.keys().map(|place| (*place, reach(place))).collect();
-    let mut found: Vec<BTreeSet<Place>> = Vec::new();
-    for (place, far) in &reached {
-        if far.contains(*place) && !found.iter().any(|circle| circle.contains(*place)) {
-            let back = |other: &Place| reached.get(other).is_some_and(|far| far.contains(*place));
+    let reached: BTreeMap<&ModulePath, BTreeSet<ModulePath>> =
+        next.keys().map(|module| (*module, reach(module))).collect();
+    let mut found: Vec<BTreeSet<ModulePath>> = Vec::new();
+    for (module, far) in &reached {
+        if far.contains(*module) && !found.iter().any(|circle| circle.contains(*module)) {
+            let back =
+                |other: &ModulePath| reached.get(other).is_some_and(|far| far.contains(*module));
             found.push(far.iter().filter(|other| back(other)).cloned().collect());
         }
     }
@@ -394,20 +406,62 @@ fn paths_are_found_in_imports_and_in_code() {
 }
 
 #[test]
-fn what_only_tests_have_does_not_count() {
-    let text = "#[cfg(test)]\nmod tests { use super::*; }\n#[cfg(test)]\nmod bodies;\nmod kept;";
-    assert_eq!(children(&without_tests(&tokens(text))), ["kept"]);
+fn code_behind_cfg_test_is_ignored() {
+    let text = "#[cfg(test)]\nmod tests { use super::*; }\n#[cfg(test)]\nmod bodies;\nmod inner;";
+    assert_eq!(children(&without_tests(&tokens(text))), ["inner"]);
 }
 
 #[test]
-fn a_loop_is_found_once_and_a_line_not_at_all() {
-    let one = |from: &str, of: &str| Use {
+fn a_circle_is_found_once() {
+    let one = |from: &str, to: &str| Dependency {
         from: vec![from.to_owned()],
-        of: vec![of.to_owned()],
+        to: vec![to.to_owned()],
         name: String::new(),
     };
     let uses = [one("a", "b"), one("b", "c"), one("c", "a"), one("c", "d")];
     let found = circles(&uses.into_iter().collect());
     assert_eq!(found.len(), 1);
     assert_eq!(found[0].len(), 3);
+}
+
+/// Writes source files into a new folder and returns the circles among them.
+fn circles_of(name: &str, files: &[(&str, &str)]) -> Vec<Vec<String>> {
+    let src = std::env::temp_dir().join(format!("liqdata-rooms-{name}-{}", std::process::id()));
+    for (path, text) in files {
+        let path = src.join(path);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(path, text).unwrap();
+    }
+    let found = circles(&SourceTree::read(&src).uses()).into_iter();
+    let found = found.map(|circle| circle.into_iter().map(|path| path.join("/")).collect());
+    let found = found.collect();
+    fs::remove_dir_all(&src).unwrap();
+    found
+}
+
+#[test]
+fn a_circle_across_nested_folders_is_found() {
+    let files = [
+        ("lib.rs", "mod room;"),
+        (
+            "room/mod.rs",
+            "mod left;\nmod right;\npub use right::inner::thing::Thing;",
+        ),
+        ("room/left/mod.rs", "pub(super) mod part;"),
+        (
+            "room/left/part.rs",
+            "use crate::room::Thing;\npub(crate) struct Part(Thing);",
+        ),
+        ("room/right/mod.rs", "pub(super) mod inner;"),
+        ("room/right/inner/mod.rs", "pub(super) mod thing;"),
+        (
+            "room/right/inner/thing.rs",
+            "use super::super::super::left::part::Part;\npub struct Thing(Vec<Part>);",
+        ),
+    ];
+    assert_eq!(
+        circles_of("circle", &files),
+        [["room/left/part", "room/right/inner/thing"]]
+    );
+    assert!(circles_of("line", &files[..6]).is_empty());
 }

@@ -1,5 +1,7 @@
-//! Which room of the house may use which, and how files stand inside one: reads the sources and fails on a forbidden use,
-//! on a file that takes from the module above it what that has of its own, and on a circle of files.
+//! Checks the structure of the source tree.
+//!
+//! Fails if a room uses a room that it may not use, if a file uses a definition of the module above it, if files depend on
+//! each other in a circle, and if a folder has too many files.
 #![allow(
     clippy::unwrap_used,
     clippy::panic,
@@ -12,9 +14,9 @@ mod files;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use files::{House, circles};
+use files::{SourceTree, circles};
 
-/// Each room with the rooms it may use; a room may always use itself, and its tests whatever they need.
+/// Each room with the rooms that it may use besides itself; tests may use everything.
 const ROOMS: &[(&str, &[&str])] = &[
     ("model", &[]),
     ("api", &["model"]),
@@ -37,8 +39,8 @@ const ROOMS: &[(&str, &[&str])] = &[
     ),
 ];
 
-/// Crates that only the binding room names.
-const BINDING: &[&str] = &[
+/// Crates that only the room `python` may use.
+const PYTHON_CRATES: &[&str] = &[
     "pyo3",
     "numpy",
     "pyo3_arrow",
@@ -47,8 +49,8 @@ const BINDING: &[&str] = &[
     "arrow_select",
 ];
 
-/// Crates that one room names for all: how rows are stored, how TLS is done; and what else may name them.
-const OWNED: &[(&str, &[&str])] = &[
+/// Crates with the rooms that may use them.
+const RESTRICTED: &[(&str, &[&str])] = &[
     ("rusqlite", &["archive"]),
     ("parquet", &["archive"]),
     ("sha2", &["archive", "engine", "server"]),
@@ -61,7 +63,13 @@ const OWNED: &[(&str, &[&str])] = &[
     ("rustls_platform_verifier", &["net"]),
 ];
 
-/// A source without its line comments, doc links among them.
+/// Most source files in a folder, besides `mod.rs`.
+const MAX_FILES: usize = 14;
+
+/// Rooms with larger folders. A room is removed once it is nested; the list must end empty.
+const NOT_NESTED: &[&str] = &["engine", "python"];
+
+/// Source code without line comments.
 fn code(source: &str) -> String {
     source
         .lines()
@@ -74,7 +82,7 @@ fn is_word(c: char) -> bool {
     c.is_alphanumeric() || c == '_'
 }
 
-/// Where `word` stands in `code` as a whole word, as the byte index behind it.
+/// End positions of `word` in `code`, as a whole word.
 fn ends_of<'a>(code: &'a str, word: &'a str) -> impl Iterator<Item = usize> + 'a {
     code.match_indices(word).filter_map(move |(start, _)| {
         let end = start + word.len();
@@ -84,7 +92,7 @@ fn ends_of<'a>(code: &'a str, word: &'a str) -> impl Iterator<Item = usize> + 'a
     })
 }
 
-/// The first names of every path below `crate::`, groups in braces included.
+/// First segment of every path below `crate::`, including groups in braces.
 fn below_crate(code: &str) -> Vec<String> {
     let mut names = Vec::new();
     for end in ends_of(code, "crate") {
@@ -118,7 +126,7 @@ fn below_crate(code: &str) -> Vec<String> {
     names
 }
 
-/// Whether `code` names the crate `name`, in a path or an import.
+/// Whether `code` uses the crate `name` in a path or an import.
 fn names_crate(code: &str, name: &str) -> bool {
     ends_of(code, name).any(|end| {
         let before = code[..end - name.len()].trim_end();
@@ -128,11 +136,11 @@ fn names_crate(code: &str, name: &str) -> bool {
     })
 }
 
-/// What a source of `room` uses and may not.
+/// Forbidden uses in a source file of `room`.
 fn faults(room: &str, source: &str) -> Vec<String> {
     let Some((_, allowed)) = ROOMS.iter().find(|(name, _)| *name == room) else {
         return vec![format!(
-            "`{room}` is not a room of the house; name it in tests/rooms.rs with what it may use"
+            "`{room}` is not a known room; add it to ROOMS in tests/rooms with the rooms that it may use"
         )];
     };
     let code = code(source);
@@ -140,10 +148,10 @@ fn faults(room: &str, source: &str) -> Vec<String> {
         .into_iter()
         .filter(|used| used != room && !allowed.contains(&used.as_str()))
         .map(|used| format!("uses `crate::{used}`; `{room}` may use {allowed:?}"));
-    let binding = BINDING.iter().map(|name| (*name, &["python"][..]));
-    let owned = OWNED.iter().map(|(name, rooms)| (*name, *rooms));
-    let crates = binding
-        .chain(owned)
+    let python_crates = PYTHON_CRATES.iter().map(|name| (*name, &["python"][..]));
+    let restricted = RESTRICTED.iter().map(|(name, rooms)| (*name, *rooms));
+    let crates = python_crates
+        .chain(restricted)
         .filter(|(name, rooms)| !rooms.contains(&room) && names_crate(&code, name))
         .map(|(name, rooms)| format!("names the crate `{name}`; only {rooms:?} may"));
     rooms.chain(crates).collect()
@@ -164,49 +172,49 @@ fn sources(folder: &Path, found: &mut Vec<PathBuf>) {
 fn no_room_uses_a_room_it_may_not() {
     let src = Path::new(env!("CARGO_MANIFEST_DIR")).join("src");
     let mut complaints = Vec::new();
-    for (shown, source) in House::read(&src).sources() {
-        match shown.split_once('/') {
+    for (path, source) in SourceTree::read(&src).sources() {
+        match path.split_once('/') {
             Some((room, _)) => complaints.extend(
                 faults(room, &source)
                     .into_iter()
-                    .map(|fault| format!("src/{shown} {fault}")),
+                    .map(|fault| format!("src/{path} {fault}")),
             ),
-            None => assert_eq!(shown, "lib.rs", "a file that is in no room"),
+            None => assert_eq!(path, "lib.rs", "a file outside of all rooms"),
         }
     }
     assert!(complaints.is_empty(), "\n{}", complaints.join("\n"));
 }
 
 #[test]
-fn no_file_takes_from_the_module_above_it() {
-    let house = House::read(&Path::new(env!("CARGO_MANIFEST_DIR")).join("src"));
-    assert!(house.len() > 100, "too few files were read");
-    let upward: Vec<String> = house
+fn no_file_uses_a_definition_of_the_module_above_it() {
+    let tree = SourceTree::read(&Path::new(env!("CARGO_MANIFEST_DIR")).join("src"));
+    assert!(tree.len() > 100, "too few files were read");
+    let upward: Vec<String> = tree
         .uses()
         .into_iter()
-        .filter(|one| one.from.starts_with(&one.of))
+        .filter(|one| one.from.starts_with(&one.to))
         .map(|one| {
-            let (from, of) = (house.shown(&one.from), house.shown(&one.of));
-            format!("src/{from} takes {:?} from src/{of} above it", one.name)
+            let (from, to) = (tree.path(&one.from), tree.path(&one.to));
+            format!("src/{from} uses {:?} of src/{to} above it", one.name)
         })
         .collect();
     assert!(upward.is_empty(), "\n{}", upward.join("\n"));
 }
 
 #[test]
-fn no_files_name_each_other_in_a_circle() {
-    let house = House::read(&Path::new(env!("CARGO_MANIFEST_DIR")).join("src"));
-    let uses = house.uses();
-    let told: Vec<String> = circles(&uses)
+fn no_files_depend_on_each_other_in_a_circle() {
+    let tree = SourceTree::read(&Path::new(env!("CARGO_MANIFEST_DIR")).join("src"));
+    let uses = tree.uses();
+    let found: Vec<String> = circles(&uses)
         .into_iter()
         .map(|circle| {
             let inside = |place: &Vec<String>| circle.contains(place);
             let lines = uses
                 .iter()
-                .filter(|one| inside(&one.from) && inside(&one.of));
+                .filter(|one| inside(&one.from) && inside(&one.to));
             let lines = lines.map(|one| {
-                let (from, of) = (house.shown(&one.from), house.shown(&one.of));
-                format!("  src/{from} -> src/{of}: {}", one.name)
+                let (from, to) = (tree.path(&one.from), tree.path(&one.to));
+                format!("  src/{from} -> src/{to}: {}", one.name)
             });
             format!(
                 "a circle of {}:\n{}",
@@ -215,20 +223,51 @@ fn no_files_name_each_other_in_a_circle() {
             )
         })
         .collect();
-    assert!(told.is_empty(), "\n{}", told.join("\n"));
+    assert!(found.is_empty(), "\n{}", found.join("\n"));
+}
+
+/// Folders below `folder` with more than [`MAX_FILES`] source files.
+fn crowded(folder: &Path, found: &mut Vec<String>) {
+    let entries: Vec<PathBuf> = (fs::read_dir(folder).unwrap())
+        .map(|entry| entry.unwrap().path())
+        .collect();
+    let is_source = |path: &&PathBuf| {
+        path.extension().is_some_and(|extension| extension == "rs") && !path.ends_with("mod.rs")
+    };
+    let files = entries.iter().filter(is_source).count();
+    if files > MAX_FILES {
+        found.push(format!("{} has {files} files", folder.display()));
+    }
+    for path in entries.iter().filter(|path| path.is_dir()) {
+        crowded(path, found);
+    }
 }
 
 #[test]
-fn only_the_map_of_the_house_asks_for_the_python_feature() {
+fn no_folder_has_too_many_files() {
+    let src = Path::new(env!("CARGO_MANIFEST_DIR")).join("src");
+    let mut found = Vec::new();
+    for (room, _) in ROOMS.iter().filter(|(room, _)| !NOT_NESTED.contains(room)) {
+        crowded(&src.join(room), &mut found);
+    }
+    assert!(
+        found.is_empty(),
+        "at most {MAX_FILES} besides mod.rs; nest them by subject:\n{}",
+        found.join("\n")
+    );
+}
+
+#[test]
+fn only_lib_rs_depends_on_the_python_feature() {
     let src = Path::new(env!("CARGO_MANIFEST_DIR")).join("src");
     let mut files = Vec::new();
     sources(&src, &mut files);
-    let asking: Vec<_> = files
+    let found: Vec<_> = files
         .iter()
         .filter(|file| code(&fs::read_to_string(file).unwrap()).contains("feature = \"python\""))
         .map(|file| file.strip_prefix(&src).unwrap().to_owned())
         .collect();
-    assert_eq!(asking, [PathBuf::from("lib.rs")]);
+    assert_eq!(found, [PathBuf::from("lib.rs")]);
 }
 
 #[test]
