@@ -81,10 +81,11 @@ pub use export::batch_file::ParquetBatchWriter;
 pub use export::closed_days::{ArchiveContents, ExportSelection, ExportedFile};
 pub use files::SegmentStep;
 pub use filter::Filter;
+pub use group_commit::commit_handle::{CommitError, CommitHandle};
 #[doc(hidden)]
 pub use group_commit::group_commit_writer::ManualGroupCommitWriter;
 pub use group_commit::group_commit_writer::{CommitPolicy, GroupCommitWriter};
-pub use group_commit::write_queue::{CommitError, CommitHandle, WriteQueue, WriteQueueStatus};
+pub use group_commit::write_queue::{WriteQueue, WriteQueueStatus};
 pub use import::filing::{Filed, Unfit};
 pub use import::filing_tables::Tables;
 pub use import::tabled::spelled;

@@ -17,9 +17,10 @@ use crate::archive::ArchiveError;
 use crate::archive::batch::Batch;
 use crate::archive::clock::wall_clock;
 use crate::archive::coverage::sessions::Gap;
+use crate::archive::group_commit::commit_handle::CommitError;
 use crate::archive::group_commit::write_queue::{
-    CommitError, PendingReply, QueueCapacity, QueueMessage, QueueState, QueuedBatch, RefusedRange,
-    WriteQueue, WriterSide, WriterTask, count,
+    PendingReply, QueueCapacity, QueueMessage, QueueState, QueuedBatch, RefusedRange, WriteQueue,
+    WriterSide, WriterTask, count,
 };
 use crate::archive::writer::Writer;
 
