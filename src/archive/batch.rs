@@ -30,7 +30,9 @@ pub struct Batch {
     pub positions: Vec<PositionRow>,
     /// Gaps.
     pub gaps: Vec<Gap>,
-    /// Exchanges that have not connected yet; repeated with a later end while that is so.
+    /// Exchanges that have not connected yet.
+    ///
+    /// Repeated with a later end while that is so.
     pub pending: Vec<PendingExchange>,
     /// Last instant at which each session was connected.
     pub seen: Vec<(SessionId, Millis)>,

@@ -5,7 +5,9 @@ use std::path::{Path, PathBuf};
 
 use rusqlite::ErrorCode;
 
-/// Error of an operation on an archive. The message says what to do.
+/// Error of an operation on an archive.
+///
+/// The message says what to do.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum ArchiveError {
@@ -71,7 +73,9 @@ pub enum ArchiveError {
         /// Type of the file system, such as `nfs4`.
         kind: String,
     },
-    /// The disk is full. Nothing of this call was stored; earlier commits are safe.
+    /// The disk is full. Nothing of this call was stored.
+    ///
+    /// Earlier commits are safe.
     #[error("no space is left for {}; nothing of this call was stored", path.display())]
     DiskFull {
         /// The file that was being written.

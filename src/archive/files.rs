@@ -58,7 +58,9 @@ pub(crate) fn remove(path: &Path) -> Result<(), ArchiveError> {
     changed.iter().try_for_each(|folder| sync_folder(folder))
 }
 
-/// Deletes a file and its temporary form; adds its folder to `changed` to be synced.
+/// Deletes a file and its temporary form.
+///
+/// Adds its folder to `changed` to be synced.
 pub(crate) fn unlink(path: &Path, changed: &mut BTreeSet<PathBuf>) -> Result<(), ArchiveError> {
     for path in [unfinished(path), path.to_owned()] {
         match fs::remove_file(&path) {
@@ -77,7 +79,9 @@ pub(crate) fn make_folder(base: &Path, folder: &Path) -> Result<(), ArchiveError
     changed.iter().try_for_each(|folder| sync_folder(folder))
 }
 
-/// Creates `folder` and its missing parents; adds folders with new entries to `changed` to be synced.
+/// Creates `folder` and its missing parents.
+///
+/// Adds folders with new entries to `changed` to be synced.
 pub(crate) fn made_folder(
     base: &Path,
     folder: &Path,
@@ -148,7 +152,9 @@ pub(crate) fn identity(found: &fs::Metadata) -> Identity {
     Some((found.dev(), found.ino()))
 }
 
-/// Identity of a file from its metadata; an open file cannot be replaced on this system.
+/// Identity of a file from its metadata.
+///
+/// An open file cannot be replaced on this system.
 #[cfg(not(unix))]
 pub(crate) fn identity(_: &fs::Metadata) -> Identity {
     None
@@ -168,7 +174,9 @@ pub(crate) fn refuse_another(path: &Path, ours: Identity) -> Result<(), ArchiveE
     })
 }
 
-/// Returns an error for a link, a pipe or a folder; a missing file is no error.
+/// Returns an error for a link, a pipe or a folder.
+///
+/// A missing file is no error.
 pub(crate) fn refuse_other_than_file(path: &Path) -> Result<(), ArchiveError> {
     match fs::symlink_metadata(path) {
         Ok(found) if found.is_file() => Ok(()),

@@ -12,7 +12,9 @@ use crate::model::Millis;
 /// Name of the lock file.
 pub(crate) const FILE: &str = "writer.lock";
 
-/// Attempts to lock; another process may hold the lock for a moment to inspect it.
+/// Attempts to lock.
+///
+/// Another process may hold the lock for a moment to inspect it.
 const TRIES: u32 = 10;
 const A_MOMENT: Duration = Duration::from_millis(5);
 

@@ -206,8 +206,9 @@ impl<H: WriterAccess> Compaction<'_, H> {
         Ok(())
     }
 
-    /// Reads the keys in a partition's segments; quarantines damaged ones, so that their rows can be stored
-    /// again.
+    /// Reads the keys in a partition's segments.
+    ///
+    /// Quarantines damaged ones, so that their rows can be stored again.
     fn filed<R: Row>(&mut self, partition: Partition) -> Result<ExistingRows, H::Fault> {
         let archive = self.access.archive();
         let parts = archive
@@ -285,7 +286,9 @@ impl<H: WriterAccess> Compaction<'_, H> {
         }
     }
 
-    /// Writes `rows` to a segment and deletes the journal rows `ids`; returns whether it did.
+    /// Writes `rows` to a segment and deletes the journal rows `ids`.
+    ///
+    /// Returns whether it did.
     fn part<R: Row>(
         &mut self,
         partition: Partition,

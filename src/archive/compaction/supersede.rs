@@ -36,7 +36,9 @@ use crate::model::Millis;
 /// Corrections to the orders of one day.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct DayCorrection {
-    /// Rows that replace those of the same exchange and dedupe key; `received_at` and `raw` of the old row stay.
+    /// Rows that replace those of the same exchange and dedupe key.
+    ///
+    /// `received_at` and `raw` of the old row stay.
     pub corrected: Vec<OrderRow>,
     /// Rows that the archive does not have.
     pub new: Vec<OrderRow>,
@@ -258,7 +260,9 @@ fn put(
     Ok(())
 }
 
-/// The row after the correction, if any; passes the keys of replaced rows to `seen`.
+/// The row after the correction, if any.
+///
+/// Passes the keys of replaced rows to `seen`.
 fn replace(
     row: OrderRow,
     replacements: &Replacements<'_>,
@@ -298,7 +302,9 @@ fn journaled(
     .collect()
 }
 
-/// Marks the new segments as valid; returns the instant from which they are.
+/// Marks the new segments as valid.
+///
+/// Returns the instant from which they are.
 fn commit(
     transaction: &Transaction<'_>,
     made: &[NewSegment],

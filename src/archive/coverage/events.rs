@@ -166,7 +166,9 @@ impl Vocabulary for MeasurementKind {
 value!(MeasurementKind as words);
 
 record! {
-    /// A measurement of an exchange's data channel; valid until the next one of its kind.
+    /// A measurement of an exchange's data channel.
+    ///
+    /// Valid until the next one of its kind.
     #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
     pub struct Measurement {
         /// Exchange, lower case.

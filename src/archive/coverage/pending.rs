@@ -155,7 +155,9 @@ pub(crate) fn exchanges(journal: &Connection, as_of: i64) -> rusqlite::Result<Ve
         .collect()
 }
 
-/// Open gaps of pending exchanges; none if an exchange has connected since the first of them began.
+/// Open gaps of pending exchanges.
+///
+/// None if an exchange has connected since the first of them began.
 pub(crate) fn open_gaps(journal: &Connection) -> rusqlite::Result<Vec<Gap>> {
     let gaps: Vec<Gap> = journal
         .prepare_cached(&format!(

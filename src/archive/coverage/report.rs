@@ -226,7 +226,9 @@ fn counts(
     Ok(counts)
 }
 
-/// The counts of a day if they need no scan; `None` if rows must be read.
+/// The counts of a day if they need no scan.
+///
+/// `None` if rows must be read.
 ///
 /// No scan is needed if the day lies in the journal only, or completely in sound segments.
 fn counts_without_rows(
@@ -348,7 +350,9 @@ impl CoverageRecords {
         without(&connected, &missing)
     }
 
-    /// Covered share of the range; a gap of one topic counts as its part of all topics.
+    /// Covered share of the range.
+    ///
+    /// A gap of one topic counts as its part of all topics.
     fn share(&self, name: &str) -> f64 {
         let (covered, recovered) = (self.covered(name), self.recovered(name));
         let length = |ranges: &[TimeRange]| -> f64 {

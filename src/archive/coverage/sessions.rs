@@ -263,7 +263,9 @@ pub(crate) fn add_gap_as(
         .map(drop)
 }
 
-/// Records a gap that may have grown since it was last recorded; `recorded_at` stays.
+/// Records a gap that may have grown since it was last recorded.
+///
+/// `recorded_at` stays.
 pub(crate) fn grow_gap(journal: &Connection, gap: &Gap) -> rusqlite::Result<()> {
     let known: Option<i64> = journal
         .prepare_cached(

@@ -15,7 +15,9 @@ use crate::archive::batch::Acknowledged;
 #[derive(Clone, Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum CommitError {
-    /// The queue is full because the disk is slow, full or failing. The rows are refused, and a gap is recorded.
+    /// The queue is full because the disk is slow, full or failing.
+    ///
+    /// The rows are refused, and a gap is recorded.
     #[error("the write queue is full: {waiting} rows wait to be written")]
     Full {
         /// Number of rows in the queue.
@@ -45,7 +47,9 @@ impl<T> CommitHandle<T> {
         Self(outcome)
     }
 
-    /// Blocks this thread until the commit; do not call it on an async task.
+    /// Blocks this thread until the commit.
+    ///
+    /// Do not call it on an async task.
     ///
     /// # Errors
     ///

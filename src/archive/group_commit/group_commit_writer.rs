@@ -34,7 +34,9 @@ pub struct CommitPolicy {
     pub delay: Duration,
     /// Number of rows at which a transaction begins at once.
     pub rows: usize,
-    /// Capacity of the queue in rows, at least 1. A larger batch waits until the queue is empty.
+    /// Capacity of the queue in rows, at least 1.
+    ///
+    /// A larger batch waits until the queue is empty.
     pub queue: usize,
     /// Time between a failed transaction and the next attempt.
     pub retry: Duration,
@@ -114,7 +116,9 @@ impl GroupCommitWriter {
         self.queue.clone()
     }
 
-    /// Commits what is queued and stops. Batches that cannot be written now fail.
+    /// Commits what is queued and stops.
+    ///
+    /// Batches that cannot be written now fail.
     ///
     /// # Errors
     ///
@@ -140,7 +144,9 @@ impl Drop for GroupCommitWriter {
     }
 }
 
-/// A group commit writer without a thread, driven by its owner; for simulated time.
+/// A group commit writer without a thread, driven by its owner.
+///
+/// For simulated time.
 pub struct ManualGroupCommitWriter {
     queue: WriteQueue,
     /// `None` once it has stopped.
@@ -245,7 +251,9 @@ impl CommitLoop {
         self.shared.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The next message; `None` at `until`, or once everything is handled after a stop message.
+    /// The next message.
+    ///
+    /// `None` at `until`, or once everything is handled after a stop message.
     fn next(&mut self, until: Option<Instant>) -> Option<QueueMessage> {
         loop {
             let message = match self.deferred.pop_front() {
@@ -289,7 +297,9 @@ impl CommitLoop {
         (taken, None)
     }
 
-    /// Commits batches and retries until that works; after a stop message there is only one attempt.
+    /// Commits batches and retries until that works.
+    ///
+    /// After a stop message there is only one attempt.
     fn commit(&mut self, taken: Vec<QueuedBatch>) {
         let (mut batches, mut senders): (Vec<_>, Vec<PendingReply>) = taken
             .into_iter()
@@ -359,7 +369,9 @@ impl CommitLoop {
         }
     }
 
-    /// Waits for the next attempt or a stop message; fails batches of maps that arrive while the disk is full.
+    /// Waits for the next attempt or a stop message.
+    ///
+    /// Fails batches of maps that arrive while the disk is full.
     fn wait_before_retry(&mut self, is_full: bool) {
         let until = Instant::now() + self.policy.retry;
         while !self.stopping {

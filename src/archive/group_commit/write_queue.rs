@@ -176,7 +176,9 @@ impl WriteQueue {
         self.take(batch, permit)
     }
 
-    /// As [`WriteQueue::send`], for rows that can be requested again; they use at most half of the queue.
+    /// As [`WriteQueue::send`], for rows that can be requested again.
+    ///
+    /// They use at most half of the queue.
     ///
     /// # Errors
     ///
@@ -345,7 +347,9 @@ impl CompactionThreads {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Runs `work` on a thread after all earlier work; returns whether it will run.
+    /// Runs `work` on a thread after all earlier work.
+    ///
+    /// Returns whether it will run.
     pub(crate) fn begin(&self, work: impl FnOnce() + Send + 'static) -> std::io::Result<bool> {
         let mut turn = self.turn();
         if turn.closed {
@@ -374,7 +378,9 @@ impl CompactionThreads {
     }
 }
 
-/// Permits that a batch needs; at most the capacity, so that the largest batch fits too.
+/// Permits that a batch needs.
+///
+/// At most the capacity, so that the largest batch fits too.
 fn permits(batch: &Batch, most: usize) -> u32 {
     u32::try_from(batch.rows().clamp(1, most)).unwrap_or(u32::MAX)
 }

@@ -17,7 +17,9 @@ use crate::archive::{ArchiveError, files};
 
 /// Compression level.
 const LEVEL: i32 = 3;
-/// Compression window as a power of two; each exchange needs this much memory.
+/// Compression window as a power of two.
+///
+/// Each exchange needs this much memory.
 const WINDOW: u32 = 19;
 /// Bytes of text per compressed frame, which ends with a checksum.
 const TOGETHER: usize = 4 << 20;

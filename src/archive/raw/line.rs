@@ -27,7 +27,9 @@ const ID: usize = 36;
 const LOOK: usize = 1 << 20;
 /// Zstd frames between two calls of `goes_on`; a frame may be tiny.
 const MANY: u32 = 512;
-/// Largest decompressed zstd frame; a message has at most 16 MiB unless configured otherwise.
+/// Largest decompressed zstd frame.
+///
+/// A message has at most 16 MiB unless configured otherwise.
 const MOST: u64 = 256 << 20;
 
 /// Kind of a line.
@@ -40,7 +42,9 @@ pub enum RawLineKind {
     Request,
     /// A page of an instrument list.
     Markets,
-    /// Start of a collector, limited to `coins` if that is set; without a message.
+    /// Start of a collector, limited to `coins` if that is set.
+    ///
+    /// Without a message.
     Start,
     /// Record of `frames` messages between `from` and `until` that were dropped.
     #[serde(rename = "missed")]
@@ -153,7 +157,9 @@ pub(crate) fn parts(base: &Path) -> io::Result<(Vec<RawFileEntry>, Vec<PathBuf>)
     Ok((found, strange))
 }
 
-/// Entries of a folder, and whether each is a folder. Links are not followed.
+/// Entries of a folder, and whether each is a folder.
+///
+/// Links are not followed.
 ///
 /// If the path is not a folder, it is the only entry.
 fn entries(folder: &Path) -> io::Result<Vec<(PathBuf, bool)>> {
@@ -216,7 +222,9 @@ impl RawLines {
         })
     }
 
-    /// Why the file is damaged, as far as it was read; truncation is not damage.
+    /// Why the file is damaged, as far as it was read.
+    ///
+    /// Truncation is not damage.
     #[must_use]
     pub fn fault(&self) -> Option<&str> {
         self.fault.as_deref()

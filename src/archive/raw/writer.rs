@@ -30,7 +30,9 @@ const PAUSE: Duration = Duration::from_secs(10);
 const LOOK: Duration = Duration::from_mins(10);
 /// Capacity of the queue in bytes.
 const QUEUE: usize = 32 << 20;
-/// File size after which a new file begins; the retention deletes whole files.
+/// File size after which a new file begins.
+///
+/// The retention deletes whole files.
 const LARGE: u64 = 64 << 20;
 
 /// How many raw frames to store.
@@ -106,7 +108,9 @@ impl Drop for RawThread {
     }
 }
 
-/// Queue of frames to write; clones share it. The thread ends with the last clone.
+/// Queue of frames to write.
+///
+/// Clones share it. The thread ends with the last clone.
 #[derive(Clone, Default)]
 pub struct RawQueue(Option<Arc<RawThread>>);
 
@@ -203,7 +207,9 @@ impl RawQueue {
             .unwrap_or_default()
     }
 
-    /// Writes what is queued and stops; blocks, so do not call it on an async task.
+    /// Writes what is queued and stops.
+    ///
+    /// Blocks, so do not call it on an async task.
     pub fn stop(&self) {
         if let Some(thread) = &self.0 {
             let _ = thread.messages.send(RawMessage::Stop);

@@ -53,7 +53,9 @@ impl KeyIndex {
         hasher.finish()
     }
 
-    /// Adds the next row; its position is the number of rows before it.
+    /// Adds the next row.
+    ///
+    /// Its position is the number of rows before it.
     pub(crate) fn add(&mut self, hash: u64) {
         let before = self.last.insert(hash, self.before.len());
         self.before.push(before);

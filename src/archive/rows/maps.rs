@@ -7,7 +7,9 @@ pub use crate::model::MapRow;
 use crate::model::Millis;
 
 impl MapRow {
-    /// SHA-256 of the reply. A different reply to the same question is a different row.
+    /// SHA-256 of the reply.
+    ///
+    /// A different reply to the same question is a different row.
     fn digest(&self) -> String {
         checksum(self.reply.as_bytes())
     }

@@ -31,7 +31,9 @@ pub struct OrderRow {
     pub completeness: Completeness,
     /// Identifier given by the exchange, if any.
     pub native_id: Option<String>,
-    /// Identifies the order within its exchange; equal if the order is sent again.
+    /// Identifies the order within its exchange.
+    ///
+    /// Equal if the order is sent again.
     pub dedupe_key: String,
     /// When the order was received.
     pub received_at: Millis,

@@ -22,7 +22,9 @@ pub(crate) trait Row: Record + Clone + Send + 'static {
     const TABLE: &'static str;
     /// Columns that together are unique.
     const UNIQUE: &'static str;
-    /// Whether rows have a length; each length is a partition of its own.
+    /// Whether rows have a length.
+    ///
+    /// Each length is a partition of its own.
     const HAS_INTERVAL: bool = false;
     /// Rows per row group; a reader skips groups that cannot match.
     const GROUP: usize;
@@ -42,7 +44,9 @@ pub(crate) trait Row: Record + Clone + Send + 'static {
     /// Refuses a row that cannot be stored exactly.
     fn check(&self) -> Result<(), Fault>;
 
-    /// Identifies the row within its date; equal if the row is sent again.
+    /// Identifies the row within its date.
+    ///
+    /// Equal if the row is sent again.
     fn key(&self) -> String;
     /// Hashes the key, independent of how the instrument is spelled.
     fn hash_key(&self, hasher: &mut impl Hasher) {
@@ -98,7 +102,9 @@ pub(crate) trait Row: Record + Clone + Send + 'static {
         Self::BULK.is_some_and(|bulk| column.name == bulk)
     }
 
-    /// Columns of a segment; the length is in the name of its folder.
+    /// Columns of a segment.
+    ///
+    /// The length is in the name of its folder.
     fn filed() -> impl Iterator<Item = &'static Column> {
         Self::COLUMNS.iter().filter(|column| Self::is_filed(column))
     }
@@ -134,7 +140,9 @@ pub(crate) fn check_time(column: &'static str, at: Millis) -> Result<(), Fault> 
     }
 }
 
-/// Longest name in characters; exchanges use about twenty, accounts and keys less than a hundred.
+/// Longest name in characters.
+///
+/// Exchanges use about twenty, accounts and keys less than a hundred.
 const LONGEST_NAME: usize = 256;
 
 /// Refuses a blank text.

@@ -19,7 +19,9 @@ pub struct ResampledBar {
     pub timestamp: Millis,
     /// Size in milliseconds.
     pub interval: i64,
-    /// Milliseconds of the bar that were observed; less than `interval` if source bars are missing.
+    /// Milliseconds of the bar that were observed.
+    ///
+    /// Less than `interval` if source bars are missing.
     pub observed: i64,
     /// First price.
     pub open: Decimal,

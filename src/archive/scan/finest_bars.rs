@@ -7,7 +7,9 @@ use crate::archive::rows::bars::BarRow;
 use crate::archive::scan::bar_resampling::{ResampledBar, resize};
 use crate::model::Millis;
 
-/// Times that bars of a coin occupy: open time to close time. Disjoint.
+/// Times that bars of a coin occupy: open time to close time.
+///
+/// Disjoint.
 type OccupiedTimes = BTreeMap<Millis, Millis>;
 
 /// The shortest bars of each coin, and longer ones where no exchange has a shorter one.

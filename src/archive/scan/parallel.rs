@@ -34,7 +34,9 @@ use crate::model::{FiledColumns, FiledOrders, Listings, Millis, OrderBrief, sort
 
 /// Maximum number of threads; more are limited by the disk.
 const THREADS: usize = 8;
-/// Shares of the journal per thread; small shares even out the end of the scan.
+/// Shares of the journal per thread.
+///
+/// Small shares even out the end of the scan.
 const SHARES: i64 = 8;
 /// Maximum number of pieces in which row checksums are verified.
 const PIECES: i64 = 4096;
@@ -410,7 +412,9 @@ fn wanted(
     Ok(wanted)
 }
 
-/// Splits a range of row ids into pieces, each for one thread; few, however sparse the ids are.
+/// Splits a range of row ids into pieces, each for one thread.
+///
+/// Few, however sparse the ids are.
 fn pieces((before, last): Numbers) -> Vec<Numbers> {
     let length = (last.saturating_sub(before) / PIECES).max(LEAST);
     let mut pieces = Vec::new();
@@ -432,7 +436,9 @@ fn taken<'a, T>(next: &AtomicUsize, all: &'a [T]) -> (usize, Option<&'a T>) {
     (number, all.get(number))
 }
 
-/// Runs `first` on this thread and `other` on `more` threads; returns all results in order.
+/// Runs `first` on this thread and `other` on `more` threads.
+///
+/// Returns all results in order.
 fn side_by_side<G: Send, E: Send>(
     more: usize,
     first: impl FnOnce() -> Result<ShareResults<G>, E>,
@@ -628,7 +634,9 @@ fn show_part(
     Ok(fault.is_none())
 }
 
-/// Passes the matching orders of a segment to `sink` as columns; returns whether it is sound.
+/// Passes the matching orders of a segment to `sink` as columns.
+///
+/// Returns whether it is sound.
 fn show_columns(
     store: &Store,
     part: &Part,

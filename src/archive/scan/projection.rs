@@ -232,7 +232,9 @@ pub(crate) fn side_of(name: &str) -> Result<Side, String> {
     }
 }
 
-/// Parses a decimal of at most 18 digits; `None` leaves it to the general parser.
+/// Parses a decimal of at most 18 digits.
+///
+/// `None` leaves it to the general parser.
 fn short(text: &[u8]) -> Option<Decimal> {
     const DIGITS: usize = 18;
     if text.len() > DIGITS + 1 {

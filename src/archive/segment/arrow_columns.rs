@@ -93,7 +93,9 @@ impl<R: Row> Visitor<R> for Encoding<'_, R> {
     }
 }
 
-/// Converts a batch to rows; `interval` comes from the name of the folder.
+/// Converts a batch to rows.
+///
+/// `interval` comes from the name of the folder.
 pub(crate) fn decode<R: Row>(
     batch: &RecordBatch,
     interval: i64,

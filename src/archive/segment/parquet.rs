@@ -93,7 +93,9 @@ pub(crate) fn bytes<R: Row>(rows: &[R]) -> Result<Vec<u8>, SegmentError> {
     Ok(writer.into_inner()?)
 }
 
-/// Decodes the rows of a file; skips row groups that cannot match `filter`.
+/// Decodes the rows of a file.
+///
+/// Skips row groups that cannot match `filter`.
 pub(crate) fn rows<R: Row>(
     file: File,
     interval: i64,
@@ -107,7 +109,9 @@ pub(crate) fn rows<R: Row>(
     Ok(rows)
 }
 
-/// Passes the rows of a file to `sink` until it returns false; skips row groups that cannot match `filter`.
+/// Passes the rows of a file to `sink` until it returns false.
+///
+/// Skips row groups that cannot match `filter`.
 pub(crate) fn show_rows<R: Row>(
     file: File,
     interval: i64,
