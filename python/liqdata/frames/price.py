@@ -14,9 +14,9 @@ from liqdata.errors import BadQuery
 from .import_order import pandas_first
 
 if TYPE_CHECKING:
+    from typing import Protocol
+
     import numpy.typing as npt
-    import pandas as pd
-    import polars as pl
     import pyarrow as pa
 
     from liqdata.rows import Rows
@@ -24,16 +24,20 @@ if TYPE_CHECKING:
     Floats: TypeAlias = npt.NDArray[np.float64]
     Times: TypeAlias = npt.NDArray[np.datetime64]
 
-    Price: TypeAlias = (
-        pd.Series
-        | pd.DataFrame
-        | pl.DataFrame
-        | pa.Table
-        | pa.RecordBatch
-        | Mapping[Any, Any]
-        | Rows[Any]
-        | Sequence[Mapping[str, Any]]
-    )
+    # Protocols, because a type checker knows the frame libraries only if they are installed and typed.
+    class ArrowStream(Protocol):
+        """A frame or table that exports the Arrow C stream."""
+
+        def __arrow_c_stream__(self, requested_schema: object | None = None) -> object: ...
+
+    class Items(Protocol):
+        """A pandas Series or frame."""
+
+        def items(self) -> Iterable[tuple[Any, Any]]:
+            """Labels and values."""
+            ...
+
+    Price: TypeAlias = ArrowStream | Items | Mapping[Any, Any] | Rows[Any] | Sequence[Mapping[str, Any]]
     """A price over time: a Series, or bars with ``timestamp`` (time of the open) and ``close``."""
 
 _PRICES = (
