@@ -127,7 +127,7 @@ def test_settings_come_as_file_text_or_mapping(tmp_path, nowhere):
         ({"coins": ":/:"}, "coins", '"BTC"'),
         ({"coins": ()}, "coins", "names nothing"),
         ({"positions": 1}, "positions", "allowed: True or False"),
-        ({"positions": True, "once": True}, "positions", "cannot be asked for once"),
+        ({"positions": True, "once": True}, "positions", "past positions are not published"),
         ({"once": "yes"}, "once", "True or False"),
         ({"settings": {"pace": {"poll": -1}}}, "settings", "pace.poll"),
         ({"settings": {"pace": {"poll": float("nan")}}}, "settings", "allowed: texts, numbers"),
