@@ -1,4 +1,4 @@
-//! A collector, the doubles it listens to, and the folder it fills.
+//! The test bench: a collector, the exchange doubles it connects to, and its archive.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -52,7 +52,7 @@ pub(crate) fn quick() -> Settings {
     Settings {
         coins: Vec::new(),
         backfill_hours: Some(1),
-        // What tells of one connection is plain with one; two have tests of their own.
+        // One connection; two have tests of their own.
         redundancy: 1,
         pace: Pace {
             connect: 5.0,

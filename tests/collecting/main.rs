@@ -1,4 +1,4 @@
-//! The collector against doubles of the exchanges: what comes in is kept, whole and once, and what is missing is named.
+//! The collector against doubles of the exchanges: every event is stored once, and every gap is recorded.
 #![allow(
     clippy::unwrap_used,
     clippy::expect_used,
@@ -12,26 +12,26 @@
 #[path = "../doubles/mod.rs"]
 mod doubles;
 
-mod banned;
+mod backfill;
 mod bench;
-mod cascade;
-mod counted;
-mod discipline;
-mod hard;
+mod burst;
+mod connection_faults;
+mod cooldown;
+mod crashes;
+mod daily_counts;
+mod dedupe_keys;
+mod exchange_specifics;
+mod exchanges;
 mod harness;
-mod judged;
-mod keyed;
-mod numbered;
-mod paired;
-mod past;
-mod peculiar;
-mod planned;
+mod history;
+mod instrument_cache;
+mod market_lists;
+mod outlier_check;
+mod pending_rows;
 mod positions;
-mod proxied;
-mod rebuilt;
-mod recalled;
-mod recovered;
+mod proxy;
+mod rebuild;
+mod redundancy;
+mod sequence;
 mod serving;
-mod tapes;
-mod venues;
-mod waiting;
+mod trade_feeds;

@@ -1,4 +1,4 @@
-//! Positions of single accounts: heard of on the tape, looked at in rounds, kept snapshot by snapshot.
+//! Positions of single accounts: discovery, polling rounds, snapshots.
 
 use liqdata::archive::{Archive, PositionRow};
 use liqdata::collect::{PositionsStatus, Status};

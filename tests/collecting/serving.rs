@@ -1,4 +1,4 @@
-//! Collected and served in one process: what an exchange tells is in the stream and in the answers at once.
+//! Collection and serving in one process: events reach the stream and the answers at once.
 
 use std::collections::BTreeSet;
 use std::net::SocketAddr;

@@ -138,12 +138,12 @@ async fn a_market_nobody_knows_waits_until_it_is_listed_and_holds_up_no_other() 
         let new = exchange.imagine_of(unknown, [now, now, now + 1]);
         exchange.publish(&new);
         collecting
-            .until_of(venue, "the rows are held", |one| one.held == 3)
+            .until_of(venue, "the rows are held", |one| one.pending == 3)
             .await;
         happened.extend(exchange.liquidate(20));
         collecting.until_kept(happened.len()).await;
         assert_eq!(
-            collecting.of(venue).held,
+            collecting.of(venue).pending,
             3,
             "they wait, none is guessed at"
         );
@@ -151,7 +151,7 @@ async fn a_market_nobody_knows_waits_until_it_is_listed_and_holds_up_no_other() 
         happened.extend(new);
         collecting.until_kept(happened.len()).await;
         let status = collecting
-            .until_of(venue, "none is held", |one| one.held == 0)
+            .until_of(venue, "none is held", |one| one.pending == 0)
             .await;
         assert_eq!((status.rejected, status.unpriced), (0, 0), "{status:?}");
     }

@@ -489,11 +489,11 @@ impl StateMachine {
         let intake = self
             .intake
             .receive_frame(text, asked, all_taken, sequences, membership, received);
-        let (heard, told) = intake.await;
+        let (message, events) = intake.await;
         self.record_losses(Some(Instant::now()));
-        if told.has_events {
-            locked(&self.membership.group).on_events(self.membership.slot, told.news, received);
-            if !told.is_past {
+        if events.has_events {
+            locked(&self.membership.group).on_events(self.membership.slot, events.news, received);
+            if !events.is_past {
                 // Some exchanges send heartbeats only while there are no events.
                 if self.line.control == Control::ByItself {
                     self.heartbeat.on_sign(LifeSign::Control, Instant::now());
@@ -501,10 +501,10 @@ impl StateMachine {
                 self.on_traffic();
             }
         }
-        if let Some(last) = told.last {
+        if let Some(last) = events.last {
             self.prove(last);
         }
-        match heard {
+        match message {
             FrameKind::Ping(answer) => {
                 self.heartbeat.on_sign(LifeSign::Ping, Instant::now());
                 if let Some(at) = self.liveness.on_answer(ping_time(&answer)) {

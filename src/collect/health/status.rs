@@ -41,7 +41,8 @@ pub struct VenueStatus {
     /// How far the clock of this machine is ahead of that of the exchange, in milliseconds.
     pub clock_ahead: Option<i64>,
     /// When the last frame or reply was received.
-    pub last_heard: Option<Millis>,
+    #[serde(rename = "last_heard")]
+    pub last_received: Option<Millis>,
     /// Recorded gaps.
     pub gaps: u64,
     /// The reason of the last gap.
@@ -59,7 +60,8 @@ pub struct VenueStatus {
     /// Events of coins that were not selected.
     pub unasked: u64,
     /// Events that wait for the contract size of their market.
-    pub held: u64,
+    #[serde(rename = "held")]
+    pub pending: u64,
     /// Events dropped because their contract size stayed unknown.
     pub unpriced: u64,
     /// Stored events that look wrong: far off the market price, or too large for the open interest.

@@ -99,7 +99,7 @@ impl Intake {
         membership: &Membership,
         now: Millis,
     ) -> (FrameKind, FrameReport) {
-        self.context.board.notes().status.last_heard = Some(now);
+        self.context.board.notes().status.last_received = Some(now);
         if self.context.venue.is_steady(text) {
             return (FrameKind::Control, FrameReport::default());
         }

@@ -142,7 +142,7 @@ impl PendingRows {
 
     fn update_status(&self) {
         let count = u64::try_from(self.len()).unwrap_or(u64::MAX);
-        self.context.board.notes().status.held = count;
+        self.context.board.notes().status.pending = count;
     }
 }
 

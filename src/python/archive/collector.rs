@@ -240,7 +240,7 @@ impl CollectorMonitor for Seen {
             exchange: venue.exchange,
             is_live: venue.state == VenueState::Live,
             connections: venue.connections,
-            last_received: venue.last_heard,
+            last_received: venue.last_received,
             last_event: venue.last_event,
             events: venue.events,
             gaps: venue.gaps,

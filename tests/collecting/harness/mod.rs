@@ -1,29 +1,28 @@
-//! The doubles of all venues driven through every state in random order, on a virtual clock: what the archive says of its
-//! own completeness is held against what the schedule knows.
+//! Random fault schedules for the doubles of all exchanges, on a virtual clock: the coverage of the archive is compared
+//! with the truth.
 //!
-//! A schedule is made of a seed ([`plan`]): which venues, what goes wrong with them and when, when this process is killed,
-//! stopped, frozen, its clock off, its disk full. It is performed ([`performance`]) with everything in one thread, whose time
-//! passes when nobody has anything to do, over pipes in memory ([`globe`]). Then the archive is questioned ([`oracle`]): no
-//! event is missing that was covered, none is there twice, and nothing is missing for longer than it must be ([`causes`]).
+//! A schedule is made from a seed ([`schedule`]): the exchanges, their faults, and when this process is killed, stopped or
+//! suspended, its clock is off or its disk is full. It runs in one thread ([`run`]) over pipes in memory; the clock moves
+//! when every task waits ([`virtual_environment`]). Then the archive is checked ([`oracle`]): no covered event is missing or
+//! stored twice, and no gap is longer than its faults explain ([`expected_gaps`]).
 //!
-//! `LIQDATA_SEED=7` performs one schedule and tells it; `LIQDATA_SCHEDULES=5000` performs so many.
+//! `LIQDATA_SEED=7` runs one schedule and prints it; `LIQDATA_SCHEDULES=5000` runs so many.
 
-mod causes;
-mod globe;
-mod met;
+mod expected_gaps;
+mod long_outage;
 mod oracle;
-mod paces;
-mod performance;
-mod plan;
-mod slow;
-mod turned_away;
+mod rare_events;
+mod refused_handshakes;
+mod run;
+mod schedule;
+mod slow_connection;
+mod virtual_environment;
 mod week;
-mod weekend;
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use met::Met;
-use plan::Schedule;
+use rare_events::Met;
+use schedule::Schedule;
 
 use crate::bench::is_soak;
 
@@ -47,7 +46,7 @@ fn number(variable: &str) -> Option<u64> {
 fn what_a_schedule_found_once_it_does_not_find_again() {
     let first = FOUND_FIRST.map(Schedule::of).into_iter();
     for schedule in first.chain(FOUND_WHOLE.map(Schedule::whole)) {
-        let (seed, told) = (schedule.seed, performance::perform(&schedule));
+        let (seed, told) = (schedule.seed, run::perform(&schedule));
         let faults = told.faults.join("\n");
         assert!(
             told.faults.is_empty(),
@@ -61,7 +60,7 @@ fn what_a_schedule_found_once_it_does_not_find_again() {
 fn coverage_does_not_lie_whatever_goes_wrong_in_whatever_order() {
     if let Some(seed) = number("LIQDATA_SEED") {
         let schedule = Schedule::whole(seed);
-        let told = performance::perform(&schedule);
+        let told = run::perform(&schedule);
         println!("{}", told.log);
         assert!(told.faults.is_empty(), "{}", told.faults.join("\n"));
         return;
@@ -78,7 +77,7 @@ fn coverage_does_not_lie_whatever_goes_wrong_in_whatever_order() {
             if seed >= last {
                 return (failed, met);
             }
-            let told = performance::perform(&Schedule::whole(seed));
+            let told = run::perform(&Schedule::whole(seed));
             met += told.met;
             if !told.faults.is_empty() {
                 failed.push((seed, told));

@@ -1,4 +1,4 @@
-//! What an archive says of its own completeness, held against what a schedule knows.
+//! Compares the coverage of an archive with the truth of the schedule.
 
 use std::collections::{BTreeMap, HashMap};
 use std::fmt::Write as _;
@@ -7,12 +7,12 @@ use std::path::Path;
 use liqdata::archive::{Archive, TopicGap};
 use liqdata::model::Millis;
 
-use super::causes::{
+use super::expected_gaps::{
     DEATH, INSTANT, LATE, MINUTELY, OWED, READ, Span, Trouble, death, lag, listed_within, near,
     seconds, signed, unanswered, without,
 };
-use super::globe::BEGINNING;
-use super::plan::{Fault, Mishap, Schedule, shows_after};
+use super::schedule::{Fault, Mishap, Schedule, shows_after};
+use super::virtual_environment::BEGINNING;
 use crate::bench::{Told, orders, told, true_of};
 use crate::doubles::{Skipped, Truth, dialect};
 

@@ -1,10 +1,10 @@
-//! A week of all venues with faults at every one of them, in minutes: the archive is questioned as ever, and memory is flat.
+//! A week of all exchanges with faults, in minutes: answers stay right and memory stays flat.
 
 use std::sync::{Arc, Mutex};
 
 use super::number;
-use super::performance::perform_looking;
-use super::plan::Schedule;
+use super::run::perform_looking;
+use super::schedule::Schedule;
 use crate::bench::is_soak;
 
 /// How much more memory there may be after the last day than after the third, when all that is remembered for long has been, in MB.

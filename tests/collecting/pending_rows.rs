@@ -1,4 +1,4 @@
-//! Rows of a market that is not listed yet: they wait for its multiplier, and while they do that is on record.
+//! Rows of an unknown market wait for its contract size, and the wait is recorded as a gap.
 
 use std::path::Path;
 
@@ -58,14 +58,14 @@ async fn a_row_of_an_unknown_market_waits_until_the_market_is_listed() {
     let okx = doubles.of("okx");
     let late = of_unlisted(okx, 2);
     collecting
-        .until_of("okx", "two rows wait", |one| one.held == 2)
+        .until_of("okx", "two rows wait", |one| one.pending == 2)
         .await;
     let mut happened = okx.liquidate(5);
     collecting.until_kept(5).await;
     assert_on_record(&folder.archive(), &late, GapState::Open);
     okx.book().announce(late[0].native_id());
     collecting.until_kept(7).await;
-    assert_eq!(collecting.of("okx").held, 0);
+    assert_eq!(collecting.of("okx").pending, 0);
     assert_eq!(collecting.of("okx").unpriced, 0);
     let archive = folder.archive();
     collecting.stop().await;
@@ -110,7 +110,7 @@ async fn a_row_waits_for_as_long_as_the_markets_cannot_be_read() {
             refused.count() >= 3
         })
         .await;
-    assert_eq!(collecting.of("bitmex").held, 1);
+    assert_eq!(collecting.of("bitmex").pending, 1);
     bitmex.mend();
     collecting.until_kept(1).await;
     let archive = folder.archive();

@@ -1,4 +1,4 @@
-//! What is peculiar to a venue: units that have to be found out, prices that differ by the way, pings of its own.
+//! Properties of single exchanges: units, prices by REST and WebSocket, pings of their own.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -56,7 +56,7 @@ async fn fill(
     collecting.until_kept(missed.len()).await;
     until_asked(&collecting, exchange, path, requests).await;
     let status = collecting.of(venue);
-    assert_eq!((status.rejected, status.held), (0, 0), "{status:?}");
+    assert_eq!((status.rejected, status.pending), (0, 0), "{status:?}");
     let tally = exchange.tally();
     assert!(tally.over_limit.is_empty(), "{:?}", tally.over_limit);
     collecting.stop().await;
@@ -206,7 +206,7 @@ async fn a_row_of_bitget_without_a_known_lot_waits_until_its_market_is_listed() 
     bitget.record(&missed);
     let collecting = Collecting::start(&folder.archive(), &doubles.plan(quick()));
     collecting
-        .until_of("bitget", "the rows wait", |one| one.held == 5)
+        .until_of("bitget", "the rows wait", |one| one.pending == 5)
         .await;
     bitget.book().announce("NEWUSDT");
     collecting.until_kept(5).await;

@@ -1,4 +1,4 @@
-//! What came and could not be told is counted in the archive, by venue and day; so is how far this machine's clock is off.
+//! Dropped events are counted in the archive by exchange and day; so is the offset of the clock.
 
 use std::sync::Arc;
 

@@ -1,4 +1,4 @@
-//! Exchanges that turn us away for an hour: requests and sockets by themselves, and whoever starts anew as well.
+//! Cooldowns of requests and of handshakes: each on its own, and over a restart.
 
 use std::time::Duration;
 

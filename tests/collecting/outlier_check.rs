@@ -1,5 +1,4 @@
-//! Orders of coins that one exchange alone lists and of which no bars are collected: they are measured by the price that the
-//! exchange tells of its markets, and counted as unjudged where it tells none.
+//! Orders of coins without bars on one exchange: checked against the price of the exchange itself, if it has one.
 
 use liqdata::archive::Archive;
 use liqdata::collect::{RebuildCounts, RebuildOptions, VenueStatus, rebuild};

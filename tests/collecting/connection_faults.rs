@@ -1,4 +1,4 @@
-//! Connection discipline: what goes wrong on the wire, and what becomes of it.
+//! Faults of connections, and how the collector recovers from each.
 
 use std::collections::BTreeSet;
 use std::time::Duration;
@@ -12,7 +12,7 @@ use crate::bench::{
     true_of,
 };
 use crate::doubles::{Act, Ending, Garbage, Limit, dialect};
-use crate::venues::until_asked;
+use crate::exchanges::until_asked;
 
 fn with(change: impl FnOnce(&mut Settings)) -> Settings {
     let mut settings = quick();

@@ -1,4 +1,4 @@
-//! What was kept as it came, read anew: rows in a wrong unit are mended, and what was answered before stays.
+//! Rebuild from raw frames: rows in a wrong unit are corrected, and earlier answers stay.
 
 use std::path::Path;
 

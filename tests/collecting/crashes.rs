@@ -1,4 +1,4 @@
-//! Hard times: killed at any moment, a disk that is full.
+//! Kills at any moment, and a full disk.
 
 use std::collections::BTreeSet;
 use std::fmt::Write as _;

@@ -1,4 +1,4 @@
-//! What a schedule holds: made of its seed, nothing else.
+//! A random schedule, made from its seed alone.
 
 use fastrand::Rng;
 

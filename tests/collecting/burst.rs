@@ -1,4 +1,4 @@
-//! A cascade of ten thousand events a second, and who asks a server for totals meanwhile.
+//! Ten thousand events a second, while a server answers questions about totals.
 
 use std::path::Path;
 use std::sync::Arc;

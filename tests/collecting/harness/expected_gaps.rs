@@ -1,10 +1,10 @@
-//! Why a venue may not be heard: what of a schedule accounts for a gap, and how wide that may be.
+//! The gaps that the faults of a schedule explain, and how long each may be.
 
 use liqdata::model::Millis;
 
 use super::oracle::{Happened, since};
-use super::performance::WRITES;
-use super::plan::{Fault, Mishap, PAIRED, POLLED, Schedule, Step, is_long, late};
+use super::run::WRITES;
+use super::schedule::{Fault, Mishap, PAIRED, POLLED, Schedule, Step, is_long, late};
 
 /// A time from here until before there, in milliseconds since the beginning.
 pub(super) type Span = (i64, i64);

@@ -1,4 +1,4 @@
-//! A collector that is off for days: what the exchange still tells of them is asked for, unless the settings say otherwise.
+//! A collector that is off for days: the outage is backfilled, unless the settings limit that.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -8,8 +8,8 @@ use liqdata::collect::Settings;
 use liqdata::model::Millis;
 use tokio::time::sleep;
 
-use super::globe::{Globe, Lags, in_its_own_time, true_clock};
-use super::performance::{Place, Process, doubles, plan};
+use super::run::{Place, Process, doubles, plan};
+use super::virtual_environment::{Globe, Lags, in_its_own_time, true_clock};
 use crate::bench::orders;
 
 /// Stops for three days, in the middle of which an order happens; how many orders are kept, and the milliseconds that are

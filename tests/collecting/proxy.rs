@@ -1,4 +1,4 @@
-//! Collecting where the way out is a proxy that the environment names.
+//! Collection through a proxy that the environment or the settings name.
 
 use std::net::SocketAddr;
 use std::process::{Command, Output};

@@ -1,4 +1,4 @@
-//! What is asked for: liquidations that were missed, bars and open interest of the last days.
+//! Backfill of orders, and the history of bars and open interest.
 
 use liqdata::archive::{Archive, Filter};
 use liqdata::collect::Settings;

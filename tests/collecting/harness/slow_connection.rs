@@ -1,4 +1,4 @@
-//! A connection on which what is said takes its time to arrive, in the order in which it was said.
+//! A connection that delivers messages late, but in order.
 
 use std::collections::VecDeque;
 use std::io;

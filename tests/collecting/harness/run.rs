@@ -1,4 +1,4 @@
-//! A schedule performed: the doubles, one process after the other that listens to them, and what goes wrong.
+//! Runs a schedule: the doubles, the collector processes, and the faults.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -13,10 +13,10 @@ use tokio::runtime::Builder;
 use tokio::task::{JoinHandle, JoinSet};
 use tokio::time::{Instant, advance, sleep, sleep_until};
 
-use super::globe::{BEGINNING, Globe, Lags, Venues, true_clock};
-use super::met::Met;
 use super::oracle::{self, Happened};
-use super::plan::{Fault, Mishap, Schedule, Step, late};
+use super::rare_events::Met;
+use super::schedule::{Fault, Mishap, Schedule, Step, late};
+use super::virtual_environment::{BEGINNING, Globe, Lags, Venues, true_clock};
 use crate::doubles::{Act, Clock, Ending, Exchange, Faults, Setup, Skipped, Truth};
 
 /// How often what was handed over is written, in milliseconds.

@@ -1,5 +1,4 @@
-//! Lists of markets that an exchange refuses from the start of a process: what a process before had read stands in for them,
-//! and what was listed since then is known to have been missed.
+//! Cached market lists replace refused ones, and markets that were listed since are known gaps.
 
 use liqdata::archive::Archive;
 use liqdata::collect::{CollectPlan, Settings, VenueState, VenueStatus};
@@ -7,7 +6,7 @@ use liqdata::model::Millis;
 
 use crate::bench::{Collecting, Doubles, Folder, assert_kept, quick};
 use crate::doubles::{Exchange, Limit};
-use crate::planned::{assert_missing, now, until_covered};
+use crate::market_lists::{assert_missing, now, until_covered};
 
 /// The lists of markets of each exchange.
 const LISTS: [(&str, &str); 3] = [

@@ -1,5 +1,4 @@
-//! The venues whose liquidations are marked trades, and `BitMEX`: what their tapes repeat, what they are asked for again,
-//! and how their sockets are kept.
+//! Exchanges with liquidations among their trades, and BitMEX: duplicates, backfill and connections.
 
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 

@@ -1,4 +1,4 @@
-//! Where a venue cannot be asked again, two sockets listen to the same: the loss of one is no gap, that of both is.
+//! Two redundant connections: the loss of one is no gap, the loss of both is.
 
 use std::time::Duration;
 

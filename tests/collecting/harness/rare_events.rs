@@ -1,4 +1,4 @@
-//! What schedules met of what they draw by chance: who never met it has shown nothing about it.
+//! Checks that the random schedules reached each rare event.
 
 use std::collections::BTreeSet;
 use std::ops::AddAssign;

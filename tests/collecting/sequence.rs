@@ -1,4 +1,4 @@
-//! What a venue says of its own completeness: numbers, totals.
+//! Sequence numbers and totals of an exchange as evidence of completeness.
 //!
 //! Where a venue numbers what it tells, a frame that is lost on its way is a gap, is asked for, and is told.
 

@@ -1,4 +1,4 @@
-//! Each venue end to end: subscribed to, heard, priced, kept, and asked for what was missed.
+//! Each exchange end to end: subscribe, receive, price, store, backfill.
 
 use liqdata::archive::{Archive, VenueCoverage};
 use liqdata::collect::{CollectPlan, VenueState};
@@ -19,7 +19,7 @@ async fn hears(venue: &'static str) {
     collecting.until_kept(happened.len()).await;
     let status = collecting.of(venue);
     assert_eq!(status.rejected, 0, "{status:?}");
-    assert_eq!(status.held, 0, "{status:?}");
+    assert_eq!(status.pending, 0, "{status:?}");
     assert!(status.uncovered.is_empty(), "{status:?}");
     let tally = exchange.tally();
     assert!(tally.strange.is_empty(), "{:?}", tally.strange);

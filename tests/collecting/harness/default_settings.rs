@@ -1,4 +1,4 @@
-//! How long is waited, and how far back is asked, with the settings as they are: what takes minutes takes none here.
+//! Waits and look-backs with the default settings, on the virtual clock.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -9,8 +9,8 @@ use liqdata::collect::{Settings, VenueState};
 use liqdata::model::Millis;
 use tokio::time::{Instant, sleep};
 
-use super::globe::{Globe, Lags, Venues, in_its_own_time, true_clock};
-use super::performance::{Place, Process, doubles, plan};
+use super::run::{Place, Process, doubles, plan};
+use super::virtual_environment::{Globe, Lags, Venues, in_its_own_time, true_clock};
 use crate::doubles::{Act, Clock, Ending, Exchange, Limit};
 
 /// An exchange that is collected from as nobody has asked for otherwise.

@@ -1,4 +1,4 @@
-//! The world of a schedule: its clock, which a runtime without time of its own moves on, and its network in memory.
+//! The environment of a schedule: a virtual clock and a network in memory.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -16,7 +16,7 @@ use tokio::runtime::Builder;
 use tokio::time::Instant;
 use url::Url;
 
-use super::slow::Slow;
+use super::slow_connection::Slow;
 use crate::doubles::{Clock, Exchange, Memory};
 
 /// When every schedule begins.

@@ -1,5 +1,4 @@
-//! What was missed is asked for until it is told, what comes late is asked for once more, and what became of a gap is
-//! written down.
+//! Backfill until a gap is filled, once more for late data, and the recorded outcome of each gap.
 
 use liqdata::archive::{Archive, GapOutcome, GapState};
 use liqdata::collect::Settings;

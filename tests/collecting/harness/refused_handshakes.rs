@@ -1,4 +1,4 @@
-//! Handshakes that are refused for a time: nobody knocks meanwhile, it lives soon after, and all of it is a gap.
+//! Refused handshakes: no attempts during the cooldown, live soon after, and all of it is a gap.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -8,8 +8,8 @@ use liqdata::collect::{Settings, VenueState};
 use liqdata::model::Millis;
 use tokio::time::{Instant, sleep, sleep_until};
 
-use super::globe::{BEGINNING, Globe, Lags, in_its_own_time, true_clock};
-use super::performance::{Place, Process, doubles, plan};
+use super::run::{Place, Process, doubles, plan};
+use super::virtual_environment::{BEGINNING, Globe, Lags, in_its_own_time, true_clock};
 use crate::doubles::{Act, Ending, Limit};
 
 /// The longest that anything else takes: the wait before it is tried again, and a handshake with its subscriptions.
