@@ -187,7 +187,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn without_a_limit_nobody_waits() {
+    async fn without_a_limit_no_call_waits() {
         assert_eq!(ProcessState::new(&config()).turn().await, Duration::ZERO);
     }
 }

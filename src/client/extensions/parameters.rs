@@ -205,7 +205,7 @@ mod tests {
     }
 
     #[test]
-    fn a_body_is_held_twice_only_where_it_says_how_the_answer_came_to_be() {
+    fn a_body_is_buffered_twice_only_with_an_explanation() {
         let preferred = ExtraParameters {
             preferred: true,
             ..ExtraParameters::default()

@@ -320,7 +320,7 @@ mod tests {
         let rows = clusters.rows(&clusters.asked).unwrap().into_iter();
         rows.map(|row| {
             let (start, end) = (row.start.0, row.end.0);
-            (start, end, row.usd, row.cnt, row.venues, row.largest_usd)
+            (start, end, row.usd, row.cnt, row.exchanges, row.largest_usd)
         })
         .collect()
     }

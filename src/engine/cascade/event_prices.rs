@@ -82,7 +82,7 @@ mod tests {
             side: Side::Long,
             usd: Decimal::ONE,
             cnt: 1,
-            venues: 1,
+            exchanges: 1,
             largest_usd: Decimal::ONE,
             price_before: None,
             price_after: None,

@@ -39,7 +39,7 @@ impl Specification {
         engine::version(Some(&self.own), self.own.view())
     }
 
-    /// The number of the contract's model whose view it uses.
+    /// The number of the contract's model with the same view.
     fn view(&self) -> i64 {
         self.own.view().number()
     }

@@ -75,7 +75,7 @@ mod tests {
     }
 
     #[test]
-    fn many_are_freed_where_nobody_waits_and_few_at_once() {
+    fn many_values_drop_in_the_background_and_few_at_once() {
         let here = thread::current().id();
         for (count, waits) in [(MANY - 1, true), (MANY, false)] {
             let freed = freed(count);

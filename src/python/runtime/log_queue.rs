@@ -150,7 +150,7 @@ mod tests {
     }
 
     #[test]
-    fn what_many_threads_say_while_another_takes_it_is_all_heard() {
+    fn records_of_many_threads_survive_a_concurrent_take() {
         const THREADS: usize = 4;
         const EACH: usize = 20_000;
         let queue = Queue::new();

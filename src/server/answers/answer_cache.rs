@@ -324,7 +324,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_failure_is_not_kept() {
+    async fn a_failure_is_not_cached() {
         let encoded = Encoded::of(1 << 20);
         let failed = ask(&encoded, "map", async { Err(Rejection::Busy) }).await;
         assert!(matches!(failed.unwrap(), Err(Rejection::Busy)));
@@ -393,7 +393,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn what_is_of_no_one_revision_is_not_kept() {
+    async fn an_answer_of_mixed_revisions_is_not_cached() {
         let encoded = Encoded::of(1 << 20);
         let release = Arc::new(Notify::new());
         for _ in 0..2 {
@@ -406,7 +406,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn never_more_is_kept_than_there_is_room_for() {
+    async fn the_cache_never_exceeds_its_bound() {
         let room = 100_000;
         let encoded = Encoded::of(room);
         for question in 0..300_u64 {

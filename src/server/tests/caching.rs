@@ -66,10 +66,10 @@ async fn every_answer_has_a_name_by_which_it_need_not_be_sent_again() {
                 assert!(tag.starts_with("W/\"") && tag.ends_with('"'), "{tag}");
                 let date = httpdate::parse_http_date(text(&headers, &LAST_MODIFIED)).unwrap();
                 assert!(date <= std::time::SystemTime::now());
-                let held = [accept, (IF_NONE_MATCH, tag)];
+                let cached = [accept, (IF_NONE_MATCH, tag)];
                 for method in [Method::GET, Method::HEAD] {
                     let mut again = request(method, &uri);
-                    for (name, value) in &held {
+                    for (name, value) in &cached {
                         again = again.header(name, *value);
                     }
                     let again = again.body(Body::empty()).unwrap();
@@ -90,7 +90,7 @@ async fn every_answer_has_a_name_by_which_it_need_not_be_sent_again() {
 }
 
 #[tokio::test]
-async fn who_prefers_it_is_told_how_an_answer_came_to_be_and_nobody_else() {
+async fn an_explanation_is_sent_only_if_preferred() {
     let service = service();
     let mut uris: Vec<String> = paths()
         .into_iter()
@@ -127,8 +127,8 @@ async fn who_prefers_it_is_told_how_an_answer_came_to_be_and_nobody_else() {
                 wanted.then_some(b"explain".as_slice()),
                 "{uri} {prefers:?}"
             );
-            let held = [(PREFER, prefers), (IF_NONE_MATCH, text(&headers, &ETAG))];
-            let (status, again, _) = get(&service, &uri, &held).await;
+            let cached = [(PREFER, prefers), (IF_NONE_MATCH, text(&headers, &ETAG))];
+            let (status, again, _) = get(&service, &uri, &cached).await;
             assert_eq!(status, StatusCode::NOT_MODIFIED, "{uri} {prefers:?}");
             assert_eq!(again[VARY], "accept-encoding, prefer");
             let packed = [(PREFER, prefers), (ACCEPT_ENCODING, "gzip")];
@@ -168,7 +168,7 @@ async fn a_copy_of_a_second_that_is_over_is_known_by_its_date() {
     let shared = PageState::new(Arc::new(market(false)));
     let made = shared.market.revision().changed_at.0.div_euclid(1000);
     let service = routes(shared);
-    // A date that can be told apart from the change is one of a second that lies behind both.
+    // Only the date of a completed second distinguishes answers before and after the change.
     let date = |second: i64| {
         let since = std::time::Duration::from_secs(second.try_into().unwrap());
         httpdate::fmt_http_date(std::time::UNIX_EPOCH + since)
@@ -261,7 +261,7 @@ async fn a_hundred_askers_of_one_map_cost_one_computation() {
 }
 
 #[tokio::test]
-async fn what_head_asked_for_is_not_kept_as_an_empty_body() {
+async fn head_requests_do_not_cache_an_empty_body() {
     let service = service();
     let head = request(Method::HEAD, "/api/liq-map").header(ACCEPT_ENCODING, "gzip");
     let (_, _, nothing) = ask(&service, head.body(Body::empty()).unwrap()).await;
@@ -307,7 +307,7 @@ async fn an_estimate_is_made_once_per_closed_bar() {
 }
 
 #[tokio::test]
-async fn a_kept_estimate_ends_when_its_bars_are_too_old() {
+async fn a_cached_estimate_expires_when_its_bars_are_too_old() {
     let (_, service, feed) = growing();
     let uri = "/api/liq-heatmap?range=12h";
     let as_of = format!("{uri}&as_of={}", NOW.0);

@@ -114,7 +114,7 @@ async fn a_flipped_bit_is_found_before_anybody_asks_for_what_it_took() {
 }
 
 #[tokio::test]
-async fn a_service_whose_journal_was_deleted_is_ready_again_once_another_is_put_in_its_place() {
+async fn a_service_is_ready_again_once_a_deleted_journal_is_replaced() {
     let folder = Folder::new("replaced");
     rolled(&folder);
     let market = Arc::new(Market::open(&folder.0, None).unwrap());
@@ -179,7 +179,7 @@ async fn a_journal_that_is_damaged_under_a_service_marks_every_answer_until_it_i
             }
             tokio::time::sleep(std::time::Duration::from_millis(10)).await;
         }
-        panic!("{wanted} damaged files are never told");
+        panic!("{wanted} damaged files are never reported");
     };
     became(1).await;
     for uri in uris {
@@ -215,7 +215,7 @@ async fn what_a_question_finds_damaged_of_the_journal_is_counted_at_once() {
     let service = routes(PageState::new(Arc::clone(&market)));
     let overview = "/api/liquidations/overview";
     assert_eq!(plain(&service, overview).await.0, StatusCode::OK);
-    // Nobody has read the day before yet.
+    // The day before has not been read yet.
     let past = format!("{overview}?as_of={}", NOW.back(Millis::DAY).0);
     let refused = plain(&service, &past).await;
     assert_eq!(refused.0, StatusCode::SERVICE_UNAVAILABLE);

@@ -101,8 +101,8 @@ impl Reader {
     }
 }
 
-pub(super) fn growing(kept: usize) -> (Arc<Market>, Router, MarketFeed) {
-    let (market, feed) = Market::growing(kept, "a test");
+pub(super) fn growing(retained: usize) -> (Arc<Market>, Router, MarketFeed) {
+    let (market, feed) = Market::growing(retained, "a test");
     let market = Arc::new(market);
     (Arc::clone(&market), router(market), feed)
 }
@@ -202,7 +202,7 @@ async fn the_index_lists_the_stream_as_an_extension() {
 }
 
 #[tokio::test]
-async fn a_place_that_is_no_longer_known_is_a_gap_that_is_told() {
+async fn an_unknown_position_gives_a_gap_event() {
     let (market, service, feed) = growing(3);
     let lost = market.newest().unwrap().to_string();
     grow(&feed, (1..=5).map(numbered));
@@ -234,7 +234,7 @@ async fn the_header_is_newer_than_the_address() {
 }
 
 #[tokio::test]
-async fn a_reader_that_hears_nothing_is_told_that_the_stream_lives() {
+async fn an_idle_stream_sends_keep_alives() {
     let (market, feed) = Market::growing(100, "a test");
     let mut shared = PageState::new(Arc::new(market));
     shared.keep_alive = Duration::from_millis(1);

@@ -15,7 +15,7 @@ fn within(limits: &Limits) -> (PageState, Router) {
 }
 
 /// Whether the questions of `path` are about a stretch of time, which may reach back for years.
-fn of_a_stretch(path: &str) -> bool {
+fn of_a_range(path: &str) -> bool {
     [
         api::History::PATH,
         api::Cascades::PATH,
@@ -73,10 +73,10 @@ async fn questions_about_the_past_wait_among_themselves_and_only_so_many() {
             "{body}"
         );
     }
-    // Nobody else waits.
+    // No other query waits.
     for (path, _, _) in paths() {
         let (status, ..) = plain(&service, path).await;
-        let wanted = if of_a_stretch(path) {
+        let wanted = if of_a_range(path) {
             StatusCode::SERVICE_UNAVAILABLE
         } else {
             StatusCode::OK
@@ -142,7 +142,7 @@ async fn where_the_past_is_switched_off_its_questions_are_refused() {
     for (path, _, _) in paths() {
         let (status, _, body) = plain(&service, path).await;
         // It may reach back for years.
-        if of_a_stretch(path) {
+        if of_a_range(path) {
             assert_eq!(status, StatusCode::BAD_REQUEST);
             let body: Value = serde_json::from_slice(&body).unwrap();
             // The last snapshot of positions has no stretch, and may be of years ago.
@@ -184,7 +184,7 @@ async fn what_is_asked_about_the_past_takes_no_room_from_answers_about_now() {
 }
 
 #[tokio::test]
-async fn answers_that_nobody_reads_are_bounded_and_let_go_of() {
+async fn unread_answers_are_bounded_and_released() {
     let most = 32 << 20;
     let (shared, service) = within(&Limits {
         answer_memory: most,
@@ -232,7 +232,7 @@ async fn answers_that_nobody_reads_are_bounded_and_let_go_of() {
 }
 
 #[tokio::test]
-async fn many_questions_at_once_are_held_to_the_bound_as_their_turns_come() {
+async fn concurrent_questions_are_checked_against_the_bound_in_turn() {
     let most = 8 << 20;
     let (shared, service) = within(&Limits {
         answer_memory: most,
@@ -262,6 +262,6 @@ async fn many_questions_at_once_are_held_to_the_bound_as_their_turns_come() {
     assert!(refused > 0 && refused < 60, "{refused}");
     // So many may be under way at once.
     let cores = std::thread::available_parallelism().map_or(1, usize::from);
-    let held = shared.memory.used();
-    assert!(held < most + 5 * cores * (4 << 20), "{held}");
+    let blocked = shared.memory.used();
+    assert!(blocked < most + 5 * cores * (4 << 20), "{blocked}");
 }

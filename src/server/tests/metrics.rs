@@ -1,4 +1,4 @@
-//! What `/metrics` tells, over a real socket, read by the rules of its format.
+//! What `/metrics` returns, over a real socket, read by the rules of its format.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
@@ -232,7 +232,7 @@ async fn whoever_follows_and_whoever_goes_before_the_answer_is_counted() {
 }
 
 #[tokio::test]
-async fn the_venues_of_an_archive_are_told_to_many_who_scrape_at_once() {
+async fn concurrent_scrapes_get_the_exchanges_of_an_archive() {
     let folder = Folder::new("scraped");
     let mut writer = Archive::create_or_open(&folder.0).unwrap();
     writer.append(&recorded(0, 0)).unwrap();

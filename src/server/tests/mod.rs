@@ -351,7 +351,7 @@ async fn head_answers_with_the_headers_of_get_and_no_body() {
             let (status, head, nothing) = ask(Method::HEAD).await;
             let (_, later, _) = ask(Method::GET).await;
             assert_eq!(status, got, "{uri}");
-            // Once the second of a change is over another date is told, which may be before the head was asked for.
+            // Once the second of a change is over, `Last-Modified` changes, possibly before the HEAD request.
             let same = if head == later { later } else { headers };
             assert_eq!(head, same, "{uri}");
             assert!(nothing.is_empty() && !body.is_empty(), "{uri}");
@@ -481,7 +481,7 @@ async fn an_answer_is_compressed_when_asked_and_worth_it() {
 }
 
 #[tokio::test]
-async fn an_encoding_nobody_has_is_refused_in_the_same_shape() {
+async fn an_unavailable_encoding_is_refused_in_the_same_shape() {
     let request = request(Method::GET, "/api/liq-map")
         .header(ACCEPT_ENCODING, "snappy, identity;q=0")
         .body(Body::empty())
@@ -500,9 +500,13 @@ async fn the_index_describes_every_parameter_as_the_refusals_do() {
     assert_eq!(index["coins"], json!(["BTC"]));
     let mut endpoints = index["endpoints"].as_array().unwrap().clone();
     assert_eq!(endpoints.len(), 10);
-    // Those beside the ten but the stream, which is asked otherwise.
-    let beside = index["extensions"].as_array().unwrap().iter();
-    endpoints.extend(beside.filter(|entry| entry["name"] != "stream").cloned());
+    // The extensions, without the stream, which needs another request.
+    let extensions = index["extensions"].as_array().unwrap().iter();
+    endpoints.extend(
+        extensions
+            .filter(|entry| entry["name"] != "stream")
+            .cloned(),
+    );
     let listed: Vec<&str> = endpoints
         .iter()
         .map(|entry| entry["path"].as_str().unwrap())
@@ -544,8 +548,8 @@ async fn ready_says_how_old_the_newest_is_and_refuses_what_is_too_old() {
         (&json!(NOW.0), &json!([]))
     );
     let age = wall_clock().0 - NOW.0;
-    let told = ready["age"].as_i64().unwrap();
-    assert!((age - 60_000..=age).contains(&told), "{told} {age}");
+    let document = ready["age"].as_i64().unwrap();
+    assert!((age - 60_000..=age).contains(&document), "{document} {age}");
     let (status, refused) = get_json(&service(), "/ready?max_age=60").await;
     assert_eq!(status, StatusCode::SERVICE_UNAVAILABLE);
     let message = refused["error"]["message"].as_str().unwrap();

@@ -1,4 +1,4 @@
-//! What is kept ready is what the pages say, and only for as long as they would say it.
+//! What is cached ready is what the pages say, and only for as long as they would say it.
 
 use axum::http::header::{ETAG, IF_MODIFIED_SINCE, IF_NONE_MATCH, LAST_MODIFIED};
 
@@ -35,7 +35,7 @@ fn front(shared: &PageState, room: u64) -> (ReadyAnswers, Router) {
 async fn what_is_ready_is_what_the_page_says_header_for_header() {
     let shared = PageState::new(Arc::new(market(true)));
     let pages = pages(shared.clone());
-    let (kept, service) = front(&shared, 32 << 20);
+    let (cached, service) = front(&shared, 32 << 20);
     let mut uris: Vec<String> = Vec::new();
     for (path, _, _) in paths() {
         uris.push(path.to_owned());
@@ -92,8 +92,8 @@ async fn what_is_ready_is_what_the_page_says_header_for_header() {
             }
         }
     }
-    // Plain, as it is and packed, for each way to ask for that: all but what is about the past was kept.
-    assert!(kept.usage().0 >= 10 * 6, "{:?}", kept.usage());
+    // Plain, as it is and packed, for each way to ask for that: all but what is about the past was cached.
+    assert!(cached.usage().0 >= 10 * 6, "{:?}", cached.usage());
 }
 
 #[tokio::test]
@@ -130,8 +130,8 @@ async fn a_new_order_is_in_the_next_answer_and_an_old_one_leaves_its_window() {
         assert_eq!(status, StatusCode::OK);
         // Asked again it is the same answer, and so it is for who holds a copy.
         assert_eq!(plain(&service, uri).await.2, body);
-        let held = (IF_NONE_MATCH, text(&headers, &ETAG).to_owned());
-        let (status, ..) = answer(&service, &Method::GET, uri, &[held]).await;
+        let blocked = (IF_NONE_MATCH, text(&headers, &ETAG).to_owned());
+        let (status, ..) = answer(&service, &Method::GET, uri, &[blocked]).await;
         assert_eq!(status, StatusCode::NOT_MODIFIED);
         let all: Value = serde_json::from_slice(&body).unwrap();
         all["data"]
@@ -197,7 +197,7 @@ async fn an_archive_that_grows_is_answered_as_it_was_committed_last() {
     let market = Market::open(&folder.0, None).unwrap();
     assert!(market.is_on_disk());
     let shared = PageState::new(Arc::new(market));
-    let (kept, service) = front(&shared, 1 << 20);
+    let (cached, service) = front(&shared, 1 << 20);
     let questions = [
         "/api/liquidations",
         "/api/liquidations/overview",
@@ -240,7 +240,7 @@ async fn an_archive_that_grows_is_answered_as_it_was_committed_last() {
             seen.push((uri, wanted));
         }
     }
-    assert_eq!(kept.usage().0, questions.len());
+    assert_eq!(cached.usage().0, questions.len());
     for uri in questions {
         let mut answers: Vec<&Bytes> = seen
             .iter()
@@ -256,7 +256,7 @@ async fn an_archive_that_grows_is_answered_as_it_was_committed_last() {
 async fn many_different_questions_stay_within_the_room() {
     let shared = PageState::new(Arc::new(market(false)));
     let room = 200_000;
-    let (kept, service) = front(&shared, room);
+    let (cached, service) = front(&shared, room);
     for offset in 0..400 {
         let uri = format!("/api/liquidations?limit=20&offset={offset}");
         let (status, _, body) = plain(&service, &uri).await;
@@ -265,8 +265,8 @@ async fn many_different_questions_stay_within_the_room() {
         // However long the target: blank pairs say nothing, and are part of it.
         let uri = format!("{uri}{}", "&".repeat(offset * 7));
         assert_eq!(plain(&service, &uri).await.2, body);
-        assert!(kept.usage().1 <= room);
+        assert!(cached.usage().1 <= room);
     }
-    let (entries, weight) = kept.usage();
+    let (entries, weight) = cached.usage();
     assert!(entries > 10 && weight > room / 2, "{entries} {weight}");
 }

@@ -133,7 +133,7 @@ fn hello() -> Router {
     Router::new().route("/", get(|| async { "hello" }))
 }
 
-/// A router whose answer waits for `release`, and tells when it has begun to.
+/// A router with an answer that waits for `release`, and a channel that reports when it waits.
 fn waiting(release: &Arc<Notify>) -> (Router, mpsc::UnboundedReceiver<()>) {
     let release = Arc::clone(release);
     let (begun, begins) = mpsc::unbounded_channel();
@@ -202,7 +202,7 @@ async fn an_answer_in_flight_is_finished_after_the_stop() {
 
     let address = server.address;
     let stopped = tokio::spawn(server.stop());
-    // The listener is closed before anything is waited for, so sooner or later nobody gets in.
+    // The listener is closed before anything is waited for, so new connections soon fail.
     timeout(STUCK, async {
         while TcpStream::connect(address).await.is_ok() {}
     })
@@ -244,7 +244,7 @@ async fn dropping_the_server_closes_its_connections() {
 }
 
 #[tokio::test]
-async fn where_all_connections_are_busy_one_more_is_told_to_come_back() {
+async fn a_connection_beyond_the_limit_is_refused_with_a_retry() {
     let release = Arc::new(Notify::new());
     let (router, mut begins) = waiting(&release);
     let limits = Limits {
@@ -281,7 +281,7 @@ async fn where_all_connections_are_busy_one_more_is_told_to_come_back() {
 }
 
 #[tokio::test]
-async fn heads_that_never_end_lock_nobody_out() {
+async fn endless_heads_block_no_other_client() {
     let limits = Limits {
         connections: 16,
         per_peer: 8,
@@ -291,13 +291,13 @@ async fn heads_that_never_end_lock_nobody_out() {
     let mut own = server.connect_from("127.0.0.2").await;
     own.ask("/").await;
     assert_eq!(own.answer().await.1, "hello");
-    let mut held = Vec::new();
+    let mut open = Vec::new();
     for _ in 0..100 {
         let mut peer = server.connect().await;
         peer.send("GET / HTTP/1.1\r\nx-slow: ").await;
-        held.push(peer);
+        open.push(peer);
     }
-    // A peer that takes too much for itself harms nobody else, not even itself.
+    // A peer that takes too much for itself harms no other peer, nor itself.
     own.ask("/").await;
     assert_eq!(own.answer().await.1, "hello");
     for address in ["127.0.0.1", "127.0.0.3"] {
@@ -309,14 +309,17 @@ async fn heads_that_never_end_lock_nobody_out() {
     for peer in 4..40 {
         let mut peer = server.connect_from(&format!("127.0.0.{peer}")).await;
         peer.send("GET / HTTP/1.1\r\nx-slow: ").await;
-        held.push(peer);
+        open.push(peer);
     }
     let mut other = server.connect_from("127.0.0.99").await;
     other.ask("/").await;
     assert_eq!(other.answer().await.1, "hello");
     let began = Instant::now();
     server.stop().await;
-    assert!(began.elapsed() < limits.grace, "nobody is waited for");
+    assert!(
+        began.elapsed() < limits.grace,
+        "no connection is waited for"
+    );
 }
 
 #[tokio::test]
@@ -501,7 +504,7 @@ async fn tokens_of_a_file_change_while_the_server_runs() {
     };
     timeout(STUCK, changed).await.unwrap();
     statuses(&server, &[(&old, 401)]).await;
-    // A file without a token lets nobody in.
+    // A file without a token admits no client.
     std::fs::write(&file, "").unwrap();
     tokio::time::sleep(Duration::from_millis(1500)).await;
     statuses(&server, &[(&new, 401), ("host: localhost\r\n", 401)]).await;
@@ -530,7 +533,7 @@ async fn a_server_answers_to_its_names_alone() {
             ("host: [::1]:80\r\n", 200),
             ("host: LIQDATA.example.org:443\r\n", 200),
             ("host: liqdata.example.org.\r\n", 200),
-            // A page of a stranger whose name was made to lead here.
+            // A page of a foreign name that resolves to this address.
             ("host: evil.example\r\n", 421),
             ("host: localhost.evil.example\r\n", 421),
             ("host: 192.0.2.1\r\n", 421),
@@ -688,18 +691,18 @@ async fn headers_without_end_are_refused_before_they_fill_the_memory() {
 
 #[tokio::test]
 async fn a_client_that_stops_reading_is_given_up() {
-    struct Told(Option<oneshot::Sender<()>>);
-    impl Drop for Told {
+    struct LogRecords(Option<oneshot::Sender<()>>);
+    impl Drop for LogRecords {
         fn drop(&mut self) {
             let _ = self.0.take().unwrap().send(());
         }
     }
 
-    let (told, mut dropped) = mpsc::unbounded_channel();
+    let (records, mut dropped) = mpsc::unbounded_channel();
     let endless = move || async move {
         let (sender, receiver) = oneshot::channel();
-        told.send(receiver).unwrap();
-        let chunks = stream::unfold(Told(Some(sender)), |guard| async move {
+        records.send(receiver).unwrap();
+        let chunks = stream::unfold(LogRecords(Some(sender)), |guard| async move {
             let chunk = Bytes::from(vec![b'x'; 1 << 20]);
             Some((Ok::<_, Infallible>(chunk), guard))
         });
@@ -716,7 +719,7 @@ async fn a_client_that_stops_reading_is_given_up() {
     let gone = dropped.recv().await.unwrap();
     timeout(STUCK, gone).await.unwrap().unwrap();
 
-    // Nobody else is harmed.
+    // No other client is harmed.
     let mut other = server.connect().await;
     other.ask("/").await;
     assert_eq!(other.answer().await.1, "hello");

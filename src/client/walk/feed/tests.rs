@@ -220,7 +220,7 @@ proptest! {
     }
 
     #[test]
-    fn pages_shorter_than_asked_for_are_never_told_wrong(
+    fn pages_shorter_than_requested_are_never_misread(
         start in prop::collection::vec(0_u8..8, 0..400),
         arrivals in prop::collection::vec(0_usize..60, 1..4),
         most in 1_usize..60,
