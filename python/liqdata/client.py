@@ -1113,9 +1113,9 @@ class Client(Generic[Amount]):
         -------
         Rows
             Sorted by ``start``: ``start`` and ``end`` (event times of the first and last order, epoch ms), ``coin``,
-            ``side``, ``usd`` (exact decimal), ``cnt`` (orders), ``exchanges`` (exchanges), ``largest_usd`` (exact decimal,
-            the largest order), ``price_before`` (last bar close before the start), ``price_after`` (close of the bar
-            that contains the end), ``change_1m``, ``change_5m``, ``change_1h`` (relative price change after
+            ``side``, ``usd`` (exact decimal), ``cnt`` (orders), ``exchanges`` (exchanges), ``largest_usd`` (exact
+            decimal, the largest order), ``price_before`` (last bar close before the start), ``price_after`` (close of
+            the bar that contains the end), ``change_1m``, ``change_5m``, ``change_1h`` (relative price change after
             ``price_after``) and ``percentile_7d`` (share of the coin's events of the 7 days before, finished by the
             start, with less USD). Values that bars do not give, or not yet, are ``None``.
 
@@ -1407,8 +1407,8 @@ class Client(Generic[Amount]):
             the end of the window; orders ``recovered`` by backfill; per whole days, rows ``rejected`` as unreadable or
             out of range, orders ``unpriced``, ``quarantined`` (unit in doubt) and ``unjudged`` (no reference price to
             check the unit); sequence ``holes``, and ``numbered`` orders that were checked for holes; ``clock_ahead``
-            (ms by which the collector's clock was ahead of the exchange's); ``compared_usd`` and ``exchange_usd`` (stored
-            USD, and the exchange's own total, of the same hours and contracts). A topic without data reduces
+            (ms by which the collector's clock was ahead of the exchange's); ``compared_usd`` and ``exchange_usd``
+            (stored USD, and the exchange's own total, of the same hours and contracts). A topic without data reduces
             ``connected_share`` by its part of all topics.
 
         Raises

@@ -310,7 +310,9 @@ def check_replies(status: CollectorStatus) -> None:
         Names the exchanges that returned nothing, and why.
     """
     exchanges = status["exchanges"]
-    counts = [exchange["asked"] + exchange["bars"] + exchange["open_interest"] + exchange["events"] for exchange in exchanges]
+    counts = [
+        exchange["asked"] + exchange["bars"] + exchange["open_interest"] + exchange["events"] for exchange in exchanges
+    ]
     silent = [exchange for exchange, count in zip(exchanges, counts, strict=True) if exchange["trouble"] and not count]
     if silent:
         some = len(exchanges) - len(silent)

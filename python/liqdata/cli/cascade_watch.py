@@ -1,7 +1,7 @@
 """Watching cascades: shown as they come, and told to a webhook or a command where they are large.
 
-Whatever an exchange or a service says stays data: a command is run without a shell, and gets an event as JSON on its input
-and in its environment. Alerts are told on a thread of their own, so that a slow one keeps nobody waiting and ends
+Whatever an exchange or a service says stays data: a command is run without a shell, and gets an event as JSON on its
+input and in its environment. Alerts are told on a thread of their own, so that a slow one keeps nobody waiting and ends
 nothing.
 """
 

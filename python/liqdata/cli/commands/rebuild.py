@@ -29,7 +29,9 @@ def command(name: str, sentence: str) -> Command:
             click.Argument(["archive"], type=Folder(), metavar="DIR"),
             option("--from", "start", metavar="WHEN", help="Only what was received from this instant on."),
             option("--to", "end", metavar="WHEN", help="Only what was received before this instant."),
-            option("--exchanges", type=Names(), metavar="NAMES", help="Exchanges, such as binance,bybit.  [default: all]"),
+            option(
+                "--exchanges", type=Names(), metavar="NAMES", help="Exchanges, such as binance,bybit.  [default: all]"
+            ),
             flag("--dry-run", help="Change nothing, and only say what would change."),
             flag("--json", help="Print JSON."),
         ],

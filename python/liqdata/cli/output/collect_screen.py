@@ -126,7 +126,9 @@ def _begin(
     archive: Path, exchanges: Sequence[str], coins: Sequence[str], settings: str, *, once: bool, positions: bool
 ) -> _core.Collector:
     try:
-        return _core.Collector(to_be_made(str(archive)), list(exchanges), list(coins), settings, once, positions=positions)
+        return _core.Collector(
+            to_be_made(str(archive)), list(exchanges), list(coins), settings, once, positions=positions
+        )
     except BadQuery as error:
         raise with_hyperliquid_hint(error, exchanges, "--positions") from None
 

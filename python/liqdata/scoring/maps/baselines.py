@@ -106,7 +106,9 @@ def _readings(value: Any, symbol: str, bars: Bars) -> Floats:
     at, level = data.instants("timestamp"), data.floats(name, least=0.0)
     if name == "open_interest_usd":
         level = level / bars.closed(at)
-    exchanges = np.asarray(list(map(str, data.cells("exchange"))) if "exchange" in data else [""] * len(at), dtype=object)
+    exchanges = np.asarray(
+        list(map(str, data.cells("exchange"))) if "exchange" in data else [""] * len(at), dtype=object
+    )
     chosen = mine(data, symbol)
     if chosen is not None:
         at, level, exchanges = at[chosen], level[chosen], exchanges[chosen]
