@@ -118,7 +118,7 @@ async fn run(tasks: &VenueTasks, mut stop: watch::Receiver<bool>) -> End {
     if let End::Disproved(asked, reason) = &end {
         // Frames arrived until the connections were closed.
         let now = context.clock.now();
-        tasks.intake.coverage.gap(*asked, now, reason);
+        tasks.intake.coverage.doubtful_gap(*asked, now, reason);
     }
     end
 }

@@ -33,6 +33,8 @@ pub enum GapCause {
     Pending,
     /// The exchange's own numbers show that messages are missing.
     SequenceHole,
+    /// The unit check failed, so its rows may be wrong.
+    Doubtful,
     /// A file or a row of the archive is damaged.
     Damage,
 }
@@ -43,6 +45,7 @@ impl Vocabulary for GapCause {
         Self::NoSession,
         Self::Pending,
         Self::SequenceHole,
+        Self::Doubtful,
         Self::Damage,
     ];
 
@@ -52,6 +55,7 @@ impl Vocabulary for GapCause {
             Self::NoSession => "no_session",
             Self::Pending => "pending",
             Self::SequenceHole => "sequence_hole",
+            Self::Doubtful => "doubtful",
             Self::Damage => "damage",
         }
     }

@@ -55,9 +55,24 @@ impl CoverageLog {
         self.backfill.request(TimeRange::new(start, end));
     }
 
+    /// Records a gap with rows that failed the unit check, and requests its backfill.
+    pub(crate) fn doubtful_gap(&self, start: Millis, end: Millis, reason: &str) {
+        let end = end.max(start.on(1));
+        self.record_gap(GapCause::Doubtful, start, end, reason);
+        self.backfill.request(TimeRange::new(start, end));
+    }
+
     /// Records a gap without a backfill.
     pub(crate) fn note_gap(&self, start: Millis, end: Millis, reason: &str) {
-        let end = end.max(start.on(1));
+        let cause = if reason.ends_with(NUMBERS_MISSING) {
+            GapCause::SequenceHole
+        } else {
+            GapCause::Observed
+        };
+        self.record_gap(cause, start, end.max(start.on(1)), reason);
+    }
+
+    fn record_gap(&self, cause: GapCause, start: Millis, end: Millis, reason: &str) {
         self.context.board.note_gap(reason);
         log::info!(
             target: "liqdata::feeds",
@@ -68,11 +83,7 @@ impl CoverageLog {
             exchange: self.context.name().to_owned(),
             start,
             end,
-            cause: if reason.ends_with(NUMBERS_MISSING) {
-                GapCause::SequenceHole
-            } else {
-                GapCause::Observed
-            },
+            cause,
             holds: None,
             reason: reason.to_owned(),
             recorded_at: self.context.clock.now(),

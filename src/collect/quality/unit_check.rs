@@ -8,9 +8,6 @@ use crate::collect::settings::span;
 use crate::collect::venue_tasks::{RequestFailure, VenueTasks};
 use crate::model::Millis;
 
-/// How the reason of a gap begins after the unit check failed.
-pub(crate) const DOUBT: &str = "its rows may mean something else";
-
 /// Result of one check.
 #[derive(Debug)]
 enum Answer {
@@ -79,8 +76,9 @@ impl<'a> UnitCheck<'a> {
             match self.check().await {
                 Answer::Confirmed => confirmed = asked,
                 Answer::Disproved(why) => {
-                    let reason = format!("{DOUBT}: {why}");
-                    self.tasks.intake.coverage.gap(confirmed, asked, &reason);
+                    let reason = format!("its rows may mean something else: {why}");
+                    let coverage = &self.tasks.intake.coverage;
+                    coverage.doubtful_gap(confirmed, asked, &reason);
                     return (asked, reason);
                 }
                 Answer::Missing(_) => {}

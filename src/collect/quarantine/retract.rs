@@ -4,11 +4,13 @@
 
 use std::collections::BTreeMap;
 
-use crate::archive::{Archive, ArchiveError, CommitError, DayCorrection, Filter, GapState, Writer};
+use crate::archive::{
+    Archive, ArchiveError, CommitError, DayCorrection, Filter, GapCause, GapState, Writer,
+};
 use crate::collect::backfill::backfill::MARGIN;
-use crate::collect::quality::unit_check::{DOUBT, UnitCheck};
+use crate::collect::quality::unit_check::UnitCheck;
 use crate::collect::venue_tasks::VenueTasks;
-use crate::model::{Millis, MissedStretch};
+use crate::model::Millis;
 
 /// The start of the UTC day of an instant.
 pub(crate) fn day_of(at: Millis) -> Millis {
@@ -36,11 +38,18 @@ pub(crate) fn doubtful_times(
     archive: &Archive,
     exchange: &str,
 ) -> Result<Vec<DoubtfulTime>, ArchiveError> {
-    let gaps = archive.gap_statuses(Millis(0), Millis(i64::MAX), None)?;
-    let of_doubt = |gap: &MissedStretch| gap.exchange == exchange && gap.reason.starts_with(DOUBT);
-    Ok(gaps
+    let (start, end) = (Millis(0), Millis(i64::MAX));
+    let mut doubtful = archive.gaps(start, end)?;
+    doubtful.retain(|gap| gap.exchange == exchange && gap.cause == GapCause::Doubtful);
+    let statuses = archive.gap_statuses(start, end, None)?;
+    Ok(statuses
         .into_iter()
-        .filter(of_doubt)
+        .filter(|status| {
+            doubtful.iter().any(|gap| {
+                (&gap.exchange, gap.start, gap.end, &gap.reason)
+                    == (&status.exchange, status.start, status.end, &status.reason)
+            })
+        })
         .map(|gap| DoubtfulTime {
             start: gap.start,
             end: gap.end,
