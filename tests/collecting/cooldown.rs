@@ -53,7 +53,7 @@ fn handshakes(tally: &Tally) -> usize {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_ban_of_requests_outlives_a_restart_and_holds_no_socket_back() {
     let refuse = |okx: &Exchange| okx.fault(|faults| faults.rest = Some(HOUR));
-    left_alone(refuse, "nothing is asked for 3600 s", requests, handshakes).await;
+    left_alone(refuse, "no requests for 3600 s", requests, handshakes).await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
