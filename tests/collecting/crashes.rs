@@ -114,7 +114,7 @@ fn collects() {
 /// The settings that the process reads.
 fn written(doubles: &Doubles) -> String {
     let mut text = "coins = []\nbackfill_hours = 1\n[pace]\nretry_first = 0.02\nretry_most = 0.2\ncommit = 0.01\n\
-                    seen = 0.02\npoll = 0.5\n"
+                    checkpoint = 0.02\npoll = 0.5\n"
         .to_owned();
     for (venue, exchange) in &doubles.0 {
         writeln!(text, "[exchanges.{venue}]").unwrap();
