@@ -127,7 +127,8 @@ mod tests {
             };
             for filter in [Filter::default(), of_kind("heatmap")] {
                 let mut room = MemoryBudget::of(5 << 20);
-                let rows = table_scan::day_within::<MapRow>(&writer.store, Day(0), &filter, &mut room);
+                let rows =
+                    table_scan::day_within::<MapRow>(&writer.store, Day(0), &filter, &mut room);
                 let weight: usize = rows.unwrap().rows.iter().map(Row::weight).sum();
                 assert!(room.is_exceeded());
                 assert!(weight <= 5 << 20, "{weight}");
