@@ -133,7 +133,7 @@ async fn an_instant_that_fills_a_page_costs_its_own_rest_and_no_more() {
     happened.extend_from_slice(&crowd[30..]);
     assert_kept(&archive, &happened);
     let aside = std::fs::read_to_string(archive.join("set_aside.jsonl")).unwrap();
-    assert!(aside.contains("holds 100 trades of"), "{aside}");
+    assert!(aside.contains("has 100 trades at"), "{aside}");
 }
 
 /// What comes with a subscription may be older than anything that a live channel tells.
