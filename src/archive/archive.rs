@@ -20,50 +20,42 @@ use crate::archive::scan::snapshots;
 use crate::archive::scan::table_scan;
 use crate::archive::scan::tail;
 use crate::archive::store::{GoesOn, Store};
-use crate::archive::writer::Writer;
 use crate::archive::{
-    ArchiveContents, ArchiveError, BarRow, DamagedPart, ExportSelection, Filter, Gap, GapOutcome,
-    Known, KnownCoin, MapRow, OpenInterestRow, OrderDays, OrderFold, OrderRow, Place, PositionRow,
-    RawFileEntry, RawLines, ResampledBar, Scan, Session, TailUpdate, TopicGap, VenueCoverage,
-    Verification,
+    ArchiveContents, ArchiveError, ArchiveSummary, ArrivalPosition, BarRow, DamagedPart,
+    ExportSelection, Filter, Gap, GapOutcome, KnownCoin, MapRow, OpenInterestRow, OrderDays,
+    OrderFold, OrderRow, PositionRow, RawFileEntry, RawLines, ResampledBar, Scan, Scrubber,
+    Session, TailUpdate, TopicGap, VenueCoverage, Verification,
 };
 use crate::model::{GroupedOrder, Millis, MissedStretch, OrderBrief, TimeRange};
 
 /// An archive that is open for reading.
 ///
-/// Any number of readers may be open next to one [`Writer`].
+/// Any number of readers may be open next to one [`Writer`](crate::archive::Writer).
 #[derive(Debug)]
 pub struct Archive {
-    pub(crate) store: Store,
+    pub(crate) store: Arc<Store>,
 }
 
 /// Opening.
 impl Archive {
-    /// Opens the archive in the folder `path` for writing; creates it where the folder is missing or empty.
-    ///
-    /// What a killed writer left unfinished is removed first.
-    ///
-    /// # Errors
-    ///
-    /// [`ArchiveError::Locked`] while another process writes, [`ArchiveError::NotAnArchive`] where the folder holds
-    /// something else, [`ArchiveError::NetworkFileSystem`], [`ArchiveError::ReadOnly`], [`ArchiveError::Damaged`],
-    /// [`ArchiveError::DiskFull`] and [`ArchiveError::Io`] as they are described.
-    pub fn create_or_open(path: impl AsRef<Path>) -> Result<Writer, ArchiveError> {
-        Writer::create_or_open(path.as_ref())
+    fn of(store: Store) -> Self {
+        Self {
+            store: Arc::new(store),
+        }
     }
 
     /// Opens the archive in the folder `path` for reading. Files that are missing, cut short or quarantined are logged.
     ///
     /// # Errors
     ///
-    /// [`ArchiveError::NotAnArchive`] where there is none, [`ArchiveError::Damaged`] where a journal of up to 64 MiB is
+    /// [`ArchiveError::NotAnArchive`] if there is none, [`ArchiveError::Damaged`] where a journal of up to 64 MiB is
     /// damaged, else as [`Archive::create_or_open`].
     pub fn read(path: impl AsRef<Path>) -> Result<Self, ArchiveError> {
         let mut store = Store::open(path.as_ref())?;
         verify::refuse_damaged_journal(&store)?;
         store.notes = true;
         damage_gaps::warn_of_damage(&store)?;
-        Ok(Self { store })
+        Ok(Self::of(store))
     }
 
     /// Opens an archive as [`Archive::read`] does; returns none where nothing has been written yet.
@@ -88,9 +80,9 @@ impl Archive {
     ///
     /// # Errors
     ///
-    /// [`ArchiveError::NotAnArchive`] where there is none, else as [`Archive::create_or_open`].
+    /// [`ArchiveError::NotAnArchive`] if there is none, else as [`Archive::create_or_open`].
     pub fn to_verify(path: impl AsRef<Path>) -> Result<Self, ArchiveError> {
-        Store::open(path.as_ref()).map(|store| Self { store })
+        Store::open(path.as_ref()).map(Self::of)
     }
 
     /// Quarantines damaged files, replaces a damaged journal, and records what is lost as gaps.
@@ -137,7 +129,8 @@ impl Archive {
         into: &Path,
         goes_on: &mut dyn FnMut(usize, usize) -> bool,
     ) -> Result<bool, ArchiveError> {
-        merge::merge(archives, into, goes_on)
+        let archives: Vec<&Store> = archives.iter().map(|archive| &*archive.store).collect();
+        merge::merge(&archives, into, goes_on)
     }
 
     /// Opens another reader of the same archive. Both share what they know of sound and damaged files.
@@ -146,7 +139,7 @@ impl Archive {
     ///
     /// As [`Archive::read`].
     pub fn another(&self) -> Result<Self, ArchiveError> {
-        self.store.another().map(|store| Self { store })
+        self.store.another().map(Self::of)
     }
 
     /// Switches to the journal that replaced the one that was opened, after a restore for example.
@@ -172,7 +165,7 @@ impl Archive {
     ///
     /// # Errors
     ///
-    /// [`ArchiveError`] where the journal cannot be read.
+    /// [`ArchiveError`] if the journal cannot be read.
     pub fn look_while(&self, goes_on: &GoesOn) -> Result<(), ArchiveError> {
         self.store.look_while(goes_on)
     }
@@ -187,7 +180,7 @@ impl Archive {
     ///
     /// # Errors
     ///
-    /// [`ArchiveError`] where the journal cannot be read.
+    /// [`ArchiveError`] if the journal cannot be read.
     pub fn version(&self) -> Result<i64, ArchiveError> {
         self.store.version()
     }
@@ -195,29 +188,29 @@ impl Archive {
 
 /// What the archive holds.
 impl Archive {
-    /// What is known of the whole archive.
+    /// Summary of the whole archive.
     ///
     /// # Errors
     ///
-    /// [`ArchiveError`] where the journal cannot be read.
-    pub fn summary(&self) -> Result<Known, ArchiveError> {
+    /// [`ArchiveError`] if the journal cannot be read.
+    pub fn summary(&self) -> Result<ArchiveSummary, ArchiveError> {
         self.store.ask(stats::known)
     }
 
-    /// The coins of which a bar had closed and been received by `as_of`, by name; all that have bars where it is absent.
+    /// Coins with a bar that had closed and been received by `as_of`, by name; all coins if it is absent.
     ///
     /// # Errors
     ///
-    /// [`ArchiveError`] where the journal cannot be read.
+    /// [`ArchiveError`] if the journal cannot be read.
     pub fn coins(&self, as_of: Option<Millis>) -> Result<Vec<KnownCoin>, ArchiveError> {
         self.store.ask(|journal| stats::coins(journal, as_of))
     }
 
-    /// The exchanges that it has rows of, by name.
+    /// Exchanges with rows in the archive, by name.
     ///
     /// # Errors
     ///
-    /// [`ArchiveError`] where the journal cannot be read.
+    /// [`ArchiveError`] if the journal cannot be read.
     pub fn exchanges(&self) -> Result<BTreeSet<String>, ArchiveError> {
         self.store.ask(stats::exchanges)
     }
@@ -370,7 +363,7 @@ impl Archive {
         &self,
         filter: &Filter,
         new: impl Fn() -> G + Sync,
-    ) -> Result<(Vec<G>, Known), ArchiveError> {
+    ) -> Result<(Vec<G>, ArchiveSummary), ArchiveError> {
         parallel::fold_orders(&self.store, filter, new)
     }
 
@@ -397,7 +390,7 @@ impl Archive {
         &self,
         filter: &Filter,
         sink: &mut dyn FnMut(OrderBrief<'_>),
-    ) -> Result<Known, ArchiveError> {
+    ) -> Result<ArchiveSummary, ArchiveError> {
         parallel::visit_orders(&self.store, filter, sink)
     }
 
@@ -408,7 +401,7 @@ impl Archive {
     /// [`ArchiveError`] if the journal cannot be read.
     pub fn tail(
         &self,
-        place: Place,
+        place: ArrivalPosition,
         most: i64,
         sink: &mut dyn FnMut(OrderBrief<'_>),
     ) -> Result<TailUpdate, ArchiveError> {
@@ -425,7 +418,7 @@ impl Archive {
         after: i64,
         limit: usize,
         sink: &mut dyn FnMut(OrderBrief<'_>),
-    ) -> Result<Known, ArchiveError> {
+    ) -> Result<ArchiveSummary, ArchiveError> {
         tail::arrivals(&self.store, after, limit, sink)
     }
 
@@ -494,7 +487,7 @@ impl Archive {
 
 /// Coverage and gaps.
 impl Archive {
-    /// Known gaps between `start` and `end`, by start.
+    /// ArchiveSummary gaps between `start` and `end`, by start.
     ///
     /// Includes the gaps of segments that are damaged now, whether a writer has quarantined them or not.
     ///
@@ -666,7 +659,7 @@ impl Archive {
         damage_gaps::damage_gaps(&self.store, start, end)
     }
 
-    /// Known damaged segments of these tables that had rows between `start` and `end`.
+    /// ArchiveSummary damaged segments of these tables that had rows between `start` and `end`.
     ///
     /// Includes the journal if it is damaged, because it may have held such rows. No file is read: only damage
     /// that earlier reads and checks found is reported.
@@ -721,13 +714,14 @@ impl Archive {
     ///
     /// # Errors
     ///
-    /// [`ArchiveError`] where a file or the journal cannot be read at all.
+    /// [`ArchiveError`] if a file or the journal cannot be read at all.
     pub fn verify(&self) -> Result<Verification, ArchiveError> {
         verify::verify(&self.store)
     }
 
-    /// As [`Archive::verify`], and asks after each file whether to go on, with how many have been read of how many; what
-    /// is left is not looked at.
+    /// As [`Archive::verify`]; calls `goes_on` after each file with the number of files read and in all.
+    ///
+    /// If it returns false, the remaining files are not checked.
     ///
     /// # Errors
     ///
@@ -739,17 +733,28 @@ impl Archive {
         verify::verify_observed(&self.store, goes_on)
     }
 
-    /// Looks through the journal, reads every file, newest first, and warns of those that are not as they were written.
-    /// `goes_on` is asked before each, and while one is read. Files that were found sound are read again, a disk may lose
-    /// what nobody writes; but not within an hour, whoever has read them in this process.
+    /// Checks the journal and every file, newest first, and logs damage; returns how many files were read.
     ///
-    /// How many files were read is told.
+    /// Asks `goes_on` before each file and while it is read. A file that this process found sound less than an hour
+    /// ago is skipped.
     ///
     /// # Errors
     ///
-    /// [`ArchiveError`] where the journal cannot be read. A file that cannot be opened now is left to the reads.
+    /// [`ArchiveError`] if the journal cannot be read. A file that cannot be opened is skipped.
     pub fn check_files(&self, goes_on: &mut dyn FnMut() -> bool) -> Result<usize, ArchiveError> {
         scrub::check_files(&self.store, goes_on)
+    }
+
+    /// Starts a thread that checks all files at once and again every hour.
+    #[must_use]
+    pub fn scrub_hourly(&self) -> Scrubber {
+        Scrubber::hourly(&self.store)
+    }
+
+    /// Starts a thread that checks all files once, after a second.
+    #[must_use]
+    pub fn scrub_once(&self) -> Scrubber {
+        Scrubber::once(&self.store)
     }
 
     /// How many files are known to be damaged.
@@ -771,8 +776,8 @@ impl Archive {
     ///
     /// # Errors
     ///
-    /// [`ArchiveError`] where the journal cannot be read.
-    pub fn look_anew(&self) -> Result<(), ArchiveError> {
+    /// [`ArchiveError`] if the journal cannot be read.
+    pub fn recheck_damage(&self) -> Result<(), ArchiveError> {
         self.store.forget_damage();
         damage_gaps::warn_of_damage(&self.store)
     }
@@ -783,13 +788,13 @@ impl Archive {
     }
 
     /// How often the journal was damaged and turned out to be sound again.
-    pub(crate) fn times_mended(&self) -> u64 {
-        self.store.times_mended()
+    pub(crate) fn journal_recoveries(&self) -> u64 {
+        self.store.journal_recoveries()
     }
 
     /// Checks a journal again that was found damaged, if its files have changed since.
-    pub(crate) fn look_at_damaged_journal(&self) {
-        scrub::look_at_damaged_journal(&self.store);
+    pub(crate) fn recheck_journal(&self) {
+        scrub::recheck_journal(&self.store);
     }
 }
 

@@ -105,7 +105,7 @@ pub enum ArchiveError {
     ///
     /// Nothing of this call was stored.
     #[error("{} was {what} since this process opened its archive: what it has open is no longer the archive's, and nothing \
-             of this call was kept; open the archive again (a new liqdata.open, or the server or collector started anew)", path.display())]
+             of this call was kept; open the archive again (a new liqdata.open, or a new server or collector)", path.display())]
     Replaced {
         /// The lock file or the journal.
         path: PathBuf,

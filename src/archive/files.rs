@@ -126,7 +126,7 @@ pub(crate) fn remove_if_there(path: &Path) -> Result<(), ArchiveError> {
 /// Where the file `from` goes in the quarantine.
 ///
 /// It keeps its path below the archive, or gets a unique name if that path is taken.
-pub(crate) fn place_aside(
+pub(crate) fn quarantine_path(
     folder: &Path,
     relative: &Path,
     from: &Path,

@@ -78,7 +78,7 @@ impl Lock {
                     tries -= 1;
                     wait();
                 }
-                Err(TryLockError::WouldBlock) => return Err(held(folder, &mut file)),
+                Err(TryLockError::WouldBlock) => return Err(locked_error(folder, &mut file)),
                 Err(TryLockError::Error(source)) => return Err(fault(source)),
             }
         }
@@ -119,7 +119,7 @@ impl Drop for Lock {
 }
 
 /// Whether a process has locked the archive in `folder`.
-pub(crate) fn is_held(folder: &Path) -> Result<bool, ArchiveError> {
+pub(crate) fn is_locked(folder: &Path) -> Result<bool, ArchiveError> {
     let path = folder.join(FILE);
     let fault = |source| ArchiveError::of_file(&path, source);
     files::refuse_other_than_file(&path)?;
@@ -137,7 +137,7 @@ pub(crate) fn is_held(folder: &Path) -> Result<bool, ArchiveError> {
     }
 }
 
-fn held(folder: &Path, file: &mut File) -> ArchiveError {
+fn locked_error(folder: &Path, file: &mut File) -> ArchiveError {
     let mut text = String::new();
     // An owner that has not written its name yet is still an owner.
     let _ = file.rewind().and_then(|()| file.read_to_string(&mut text));
@@ -241,9 +241,9 @@ mod tests {
         let refused = Lock::take(&folder, Millis(0)).unwrap_err();
         let pid = Some(std::process::id());
         assert!(matches!(refused, ArchiveError::Locked { pid: named, .. } if named == pid));
-        assert!(is_held(&folder).unwrap());
+        assert!(is_locked(&folder).unwrap());
         drop(parents);
-        assert!(!is_held(&folder).unwrap());
+        assert!(!is_locked(&folder).unwrap());
         drop(Lock::take(&folder, Millis(0)).unwrap());
         fs::remove_dir_all(&folder).unwrap();
     }
@@ -252,7 +252,7 @@ mod tests {
     fn whoever_looks_at_the_lock_is_in_no_writers_way() {
         let folder = std::env::temp_dir().join(format!("liqdata-look-{}", std::process::id()));
         fs::create_dir_all(&folder).unwrap();
-        assert!(!is_held(&folder).unwrap(), "there is none yet");
+        assert!(!is_locked(&folder).unwrap(), "there is none yet");
         drop(Lock::take(&folder, Millis(0)).unwrap());
         // Holds the lock as an inspection does, for longer than any inspection.
         let look = File::open(folder.join(FILE)).unwrap();

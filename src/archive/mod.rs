@@ -64,11 +64,12 @@ mod rows;
 mod scan;
 mod segment;
 mod store;
+mod write_store;
 mod writer;
 
 pub use archive::Archive;
 pub use batch::{Acknowledged, Batch};
-pub use catalog::stats::{Known, KnownCoin, Place};
+pub use catalog::stats::{ArchiveSummary, ArrivalPosition, KnownCoin};
 pub use compaction::compactor::CompactionReport;
 pub use compaction::supersede::DayCorrection;
 pub use coverage::events::{
@@ -93,7 +94,7 @@ pub use import::tabled_bars::BarTable;
 pub use import::tabled_interest::InterestTable;
 pub use import::tabled_orders::{GivenOrders, OrderTable};
 pub use integrity::damaged_part::DamagedPart;
-pub use integrity::scrub::Watch;
+pub use integrity::scrub::Scrubber;
 pub use integrity::verify::{Finding, Verification};
 pub use raw::line::{RawFileEntry, RawLine, RawLineKind, RawLines};
 pub use raw::writer::{RawQueue, RawRetention, RawStatus};

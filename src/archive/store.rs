@@ -7,10 +7,10 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use rusqlite::Connection;
 
-use crate::archive::catalog::manifest::Part;
+use crate::archive::catalog::manifest::SegmentEntry;
 use crate::archive::files::Identity;
 use crate::archive::integrity::damage_state;
-use crate::archive::integrity::damage_state::{Stamp, Warned};
+use crate::archive::integrity::damage_state::{DamageState, Stamp};
 use crate::archive::integrity::damaged_part::DamagedPart;
 use crate::archive::journal::{database, swap};
 use crate::archive::{ArchiveError, files, lock};
@@ -40,7 +40,7 @@ pub(crate) struct Store {
 #[derive(Clone, Debug, Default)]
 struct Shared {
     sound: Arc<Mutex<HashMap<String, Stamp>>>,
-    damage: Arc<Mutex<Warned>>,
+    damage: Arc<Mutex<DamageState>>,
     checked_orders: Arc<Mutex<CheckedOrders>>,
 }
 
@@ -64,7 +64,7 @@ impl Twin {
     }
 
     /// The archive's folder, and what is known of its damage.
-    pub(crate) fn known(&self) -> (&Path, &Mutex<Warned>) {
+    pub(crate) fn known(&self) -> (&Path, &Mutex<DamageState>) {
         (&self.folder, &self.shared.damage)
     }
 }
@@ -312,7 +312,7 @@ impl Store {
         }
     }
 
-    fn damage(&self) -> MutexGuard<'_, Warned> {
+    fn damage(&self) -> MutexGuard<'_, DamageState> {
         damage_state::known(&self.shared.damage)
     }
 
@@ -335,7 +335,7 @@ impl Store {
     }
 
     /// What is known to be wrong with a file.
-    pub(crate) fn warned_of(&self, part: &Part) -> Option<String> {
+    pub(crate) fn warned_of(&self, part: &SegmentEntry) -> Option<String> {
         self.damage().of(&part.path).cloned()
     }
 
@@ -346,12 +346,12 @@ impl Store {
 
     /// Records that the journal is sound.
     pub(crate) fn clear_journal(&self) {
-        self.damage().mend_journal();
+        self.damage().clear_journal();
     }
 
     /// How often the journal was damaged and turned out to be sound again.
-    pub(crate) fn times_mended(&self) -> u64 {
-        self.damage().mended()
+    pub(crate) fn journal_recoveries(&self) -> u64 {
+        self.damage().recoveries()
     }
 
     /// Whether the journal is known to be damaged.
@@ -373,7 +373,7 @@ impl Store {
     }
 
     /// Logs that rows of a damaged file are missing, once for each reason.
-    pub(crate) fn warn(&self, part: &Part, reason: &str) {
+    pub(crate) fn warn(&self, part: &SegmentEntry, reason: &str) {
         if !self.damage().note(&part.path, reason) {
             return;
         }

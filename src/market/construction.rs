@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::sync::{Arc, Mutex};
 
-use crate::archive::{Archive, Watch};
+use crate::archive::Archive;
 use crate::engine::Observations;
 use crate::market::collector_status::CollectorMonitor;
 use crate::market::map_recorder::MapRecorder;
@@ -129,7 +129,7 @@ impl Market {
     /// The same market, which reads every file of its archive once in the background, to find damage early.
     #[must_use]
     pub fn looked_through(self) -> Self {
-        let watch = self.archive().map(Watch::once);
+        let watch = self.archive().map(Archive::scrub_once);
         Self {
             watch: Mutex::new(watch),
             ..self

@@ -2,7 +2,7 @@
 
 use std::sync::{Arc, Mutex, PoisonError};
 
-use crate::archive::{Archive, DamagedPart, Watch};
+use crate::archive::{Archive, DamagedPart, Scrubber};
 use crate::market::blocking_pool::run_blocking;
 use crate::market::collector_status::{CollectorMonitor, CollectorStatus};
 use crate::market::map_recorder::MapRecorder;
@@ -42,7 +42,7 @@ pub struct Market {
     /// The collector that fills the archive from this process.
     pub(crate) filled_by: Option<Arc<dyn CollectorMonitor>>,
     /// The background check of all archive files.
-    pub(crate) watch: Mutex<Option<Watch>>,
+    pub(crate) watch: Mutex<Option<Scrubber>>,
 }
 
 impl Market {

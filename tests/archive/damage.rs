@@ -5,7 +5,9 @@ use std::fs::{self, OpenOptions};
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 
-use liqdata::archive::{Archive, ArchiveError, Batch, Filter, OrderFold, OrderRow, Place, Writer};
+use liqdata::archive::{
+    Archive, ArchiveError, ArrivalPosition, Batch, Filter, OrderFold, OrderRow, Writer,
+};
 use liqdata::model::{Completeness, Millis, OrderBrief};
 
 use crate::place::{Folder, files};
@@ -748,7 +750,9 @@ fn a_changed_row_of_a_journal_too_large_to_be_checked_at_opening_is_summed_by_no
             count(&reader, &of_coin).map(drop),
             reader.visit_orders(&everything, &mut |_| ()).map(drop),
             reader.arrivals(0, 100, &mut |_| ()).map(drop),
-            reader.tail(Place::default(), 100, &mut |_| ()).map(drop),
+            reader
+                .tail(ArrivalPosition::default(), 100, &mut |_| ())
+                .map(drop),
         ];
         for refused in told {
             let refused = refused.unwrap_err();

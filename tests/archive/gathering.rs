@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 
-use liqdata::archive::{Archive, Filter, Known, OrderFold};
+use liqdata::archive::{Archive, ArchiveSummary, Filter, OrderFold};
 use liqdata::model::{Millis, OrderBrief};
 use proptest::prelude::*;
 use proptest::test_runner::Config;
@@ -47,7 +47,7 @@ impl OrderFold for Told {
     }
 }
 
-fn gathered(archive: &Archive, filter: &Filter) -> (Vec<String>, Known) {
+fn gathered(archive: &Archive, filter: &Filter) -> (Vec<String>, ArchiveSummary) {
     let (shares, known) = archive.fold_orders(filter, Told::default).unwrap();
     assert!(shares.iter().all(|share| share.ended));
     let numbers = shares.iter().flat_map(|share| &share.numbers);

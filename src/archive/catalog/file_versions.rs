@@ -1,8 +1,7 @@
-//! Which files are told as of when: those that hold rows read anew take the place of others, which stay, for answers as of
-//! before.
+//! From when until when each segment is valid.
 //!
-//! What is told as of an instant are the files that had come into use by then and were not superseded by then. Most files
-//! have no line here: they came with their rows, and nothing took their place.
+//! A corrected day gets new segments that supersede the old ones. The old ones stay for reads as of an earlier
+//! instant. Most segments have no line here: they are valid from their first row on and were never superseded.
 
 use rusqlite::{Connection, OptionalExtension, params};
 
@@ -15,32 +14,32 @@ pub(crate) const CREATE: &str = "
         superseded_at INTEGER
     ) STRICT;";
 
-/// The columns that a line's checksum is of.
+/// The columns that the checksum of a line covers.
 pub(crate) const COLUMNS: &str = "path, since, superseded_at";
 
-/// From when until when a file is told.
+/// The time in which a segment is valid.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Generation {
-    /// When it took the place of others, if it did.
+    /// When it superseded others, if it did.
     pub(crate) since: Option<Millis>,
-    /// When others took its place, if they did.
+    /// When it was superseded, if it was.
     pub(crate) superseded_at: Option<Millis>,
 }
 
-/// The condition that a file of the manifest is told as of the instant of a parameter.
-pub(crate) fn is_told(parameter: &str) -> String {
+/// SQL condition that a segment of the manifest is valid at the instant in a parameter.
+pub(crate) fn is_valid(parameter: &str) -> String {
     format!(
         "{parameter} IS NOT NULL AND NOT EXISTS (SELECT 1 FROM generations WHERE generations.path = manifest.path
             AND (since > {parameter} OR superseded_at <= {parameter}))"
     )
 }
 
-/// An instant as a parameter of that condition; now, where there is none.
+/// Parameter value for an instant; the latest, if there is none.
 pub(crate) fn at(as_of: Option<Millis>) -> i64 {
     as_of.map_or(i64::MAX, |at| at.0)
 }
 
-/// From when until when a file is told.
+/// The time in which a segment is valid.
 pub(crate) fn of(journal: &Connection, path: &str) -> rusqlite::Result<Generation> {
     let found = journal
         .prepare_cached("SELECT since, superseded_at FROM generations WHERE path = ?1")?
@@ -54,9 +53,9 @@ pub(crate) fn of(journal: &Connection, path: &str) -> rusqlite::Result<Generatio
     Ok(found.unwrap_or_default())
 }
 
-/// Writes down from when until when a file is told; one that says nothing of it leaves it as it was.
-pub(crate) fn set(journal: &Connection, path: &str, told: Generation) -> rusqlite::Result<()> {
-    if told == Generation::default() {
+/// Records the time in which a segment is valid; does nothing for a default value.
+pub(crate) fn set(journal: &Connection, path: &str, version: Generation) -> rusqlite::Result<()> {
+    if version == Generation::default() {
         return Ok(());
     }
     journal
@@ -67,13 +66,13 @@ pub(crate) fn set(journal: &Connection, path: &str, told: Generation) -> rusqlit
         )?
         .execute(params![
             path,
-            told.since.map(|at| at.0),
-            told.superseded_at.map(|at| at.0)
+            version.since.map(|at| at.0),
+            version.superseded_at.map(|at| at.0)
         ])
         .map(drop)
 }
 
-/// The last instant at which files took the place of others.
+/// Last instant at which a segment was superseded.
 pub(crate) fn last(journal: &Connection) -> rusqlite::Result<Option<Millis>> {
     journal
         .prepare_cached("SELECT max(coalesce(superseded_at, since)) FROM generations")?

@@ -1,4 +1,4 @@
-//! The list of the Parquet files that count, with what each must hold.
+//! The manifest: the list of Parquet segments, and what each contains.
 
 use std::collections::BTreeMap;
 use std::fs::{self, File};
@@ -43,22 +43,22 @@ pub(crate) const CREATE: &str = "
         PRIMARY KEY (path, exchange)
     ) STRICT;";
 
-/// What is to be done with a file.
+/// SegmentState of a segment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum State {
-    /// It may be there or not; its rows are still in the journal.
+pub(crate) enum SegmentState {
+    /// Being written; its rows are still in the journal.
     Pending,
-    /// It holds its rows, and nothing else does.
-    Kept,
-    /// It was damaged and is out of use.
+    /// In use; its rows are nowhere else.
+    Active,
+    /// Damaged and not in use.
     Quarantined,
 }
 
-impl State {
+impl SegmentState {
     pub(crate) fn name(self) -> &'static str {
         match self {
             Self::Pending => "pending",
-            Self::Kept => "kept",
+            Self::Active => "kept",
             Self::Quarantined => "quarantined",
         }
     }
@@ -87,16 +87,16 @@ impl Day {
     }
 }
 
-/// The rows of one folder: of one day and, for bars, of one length.
+/// The rows of one folder: one day and, for bars, one length.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Partition {
     pub(crate) day: Day,
-    /// 0 where rows have no length.
+    /// 0 for rows without a length.
     pub(crate) interval: i64,
 }
 
 impl Partition {
-    /// The folder below the archive's own.
+    /// Folder relative to the archive's.
     pub(crate) fn folder<R: Row>(self) -> PathBuf {
         let mut folder = PathBuf::from(R::TABLE);
         if R::HAS_INTERVAL {
@@ -107,7 +107,7 @@ impl Partition {
     }
 }
 
-/// A length of bars as folders are named after it: `1m`, `4h`, `1d`.
+/// Name of a bar length in a folder name: `1m`, `4h`, `1d`.
 fn interval_name(interval: i64) -> String {
     for (unit, name) in [
         (Millis::DAY, "d"),
@@ -121,10 +121,10 @@ fn interval_name(interval: i64) -> String {
     format!("{interval}ms")
 }
 
-/// One file.
+/// An entry of the manifest: one segment.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Part {
-    /// The path below the archive's folder, with `/` between names.
+pub(crate) struct SegmentEntry {
+    /// Path relative to the archive's folder, with `/` between names.
     pub(crate) path: String,
     pub(crate) holds: String,
     pub(crate) partition: Partition,
@@ -133,12 +133,12 @@ pub(crate) struct Part {
     pub(crate) sha256: String,
     pub(crate) first: Millis,
     pub(crate) last: Millis,
-    /// Why it is out of use, where it is.
+    /// Why it is quarantined, if it is.
     pub(crate) reason: Option<String>,
 }
 
-impl Part {
-    /// The file at `relative` that holds `rows` in `bytes`.
+impl SegmentEntry {
+    /// The entry of a segment at `relative` with `rows` in `bytes`.
     pub(crate) fn of<R: Row>(
         rows: &[R],
         partition: Partition,
@@ -150,12 +150,12 @@ impl Part {
         Self::holding::<R>(rows.len(), ends, partition, relative, bytes)
     }
 
-    /// Until before when its rows tell of anything: the last bar of a file goes on for as long as it is.
+    /// End of the time of its rows; the last bar lasts for its length.
     pub(crate) fn end(&self) -> Millis {
         self.last.on(self.partition.interval.max(1))
     }
 
-    /// The file at `relative` that holds so many rows, from the first instant to the last, in `bytes`.
+    /// The entry of a segment at `relative` with a number of rows between two instants, in `bytes`.
     pub(crate) fn holding<R: Row>(
         rows: usize,
         (first, last): (Millis, Millis),
@@ -181,7 +181,7 @@ impl Part {
     }
 }
 
-/// Whether a path is one that a roll gives: anything else may lie anywhere and belong to anybody.
+/// Whether a path has the form that compaction gives; any other may point anywhere.
 fn is_generated(path: &str, holds: &str, partition: Partition) -> bool {
     let folder = match holds {
         OrderRow::TABLE => partition.folder::<OrderRow>(),
@@ -199,7 +199,7 @@ fn is_generated(path: &str, holds: &str, partition: Partition) -> bool {
 
 const COLUMNS: &str = "path, holds, day, interval, rows, bytes, sha256, first, last, reason";
 
-fn part(row: &rusqlite::Row<'_>) -> rusqlite::Result<Part> {
+fn part(row: &rusqlite::Row<'_>) -> rusqlite::Result<SegmentEntry> {
     let count = |column| {
         let number: i64 = row.get(column)?;
         u64::try_from(number).map_err(|_| rusqlite::Error::IntegralValueOutOfRange(column, number))
@@ -215,7 +215,7 @@ fn part(row: &rusqlite::Row<'_>) -> rusqlite::Result<Part> {
             format!("{path:?} is no name that this package gives a file of {holds}"),
         ));
     }
-    Ok(Part {
+    Ok(SegmentEntry {
         path,
         holds,
         partition,
@@ -228,7 +228,7 @@ fn part(row: &rusqlite::Row<'_>) -> rusqlite::Result<Part> {
     })
 }
 
-/// Whether any file of a partition is or was on the list, whatever became of it.
+/// Whether the manifest has any entry of a partition, in any state.
 pub(crate) fn has(
     journal: &Connection,
     holds: &str,
@@ -243,28 +243,28 @@ pub(crate) fn has(
         })
 }
 
-/// The files of one kind and day that are in `state` and told now, oldest first.
+/// Segments of a table and day in a state that are valid now, oldest first.
 pub(crate) fn of_day(
     journal: &Connection,
     holds: &str,
     day: Day,
-    state: State,
-) -> rusqlite::Result<Vec<Part>> {
+    state: SegmentState,
+) -> rusqlite::Result<Vec<SegmentEntry>> {
     of_day_at(journal, holds, day, state, None)
 }
 
-/// The files of one kind and day that are in `state` and told as of an instant, oldest first.
+/// Segments of a table and day in a state that are valid at an instant, oldest first.
 pub(crate) fn of_day_at(
     journal: &Connection,
     holds: &str,
     day: Day,
-    state: State,
+    state: SegmentState,
     as_of: Option<Millis>,
-) -> rusqlite::Result<Vec<Part>> {
-    let is_told = file_versions::is_told("?4");
+) -> rusqlite::Result<Vec<SegmentEntry>> {
+    let is_valid = file_versions::is_valid("?4");
     journal
         .prepare_cached(&format!(
-            "SELECT {COLUMNS} FROM manifest WHERE holds = ?1 AND day = ?2 AND state = ?3 AND {is_told}
+            "SELECT {COLUMNS} FROM manifest WHERE holds = ?1 AND day = ?2 AND state = ?3 AND {is_valid}
              ORDER BY rolled_at, path"
         ))?
         .query_map(
@@ -274,13 +274,13 @@ pub(crate) fn of_day_at(
         .collect()
 }
 
-/// The files of one kind and day that are in `state`, whenever they are or were told, oldest first.
+/// Segments of a table and day in a state, superseded ones included, oldest first.
 pub(crate) fn of_day_ever(
     journal: &Connection,
     holds: &str,
     day: Day,
-    state: State,
-) -> rusqlite::Result<Vec<Part>> {
+    state: SegmentState,
+) -> rusqlite::Result<Vec<SegmentEntry>> {
     journal
         .prepare_cached(&format!(
             "SELECT {COLUMNS} FROM manifest WHERE holds = ?1 AND day = ?2 AND state = ?3
@@ -290,19 +290,25 @@ pub(crate) fn of_day_ever(
         .collect()
 }
 
-/// Every file that is in `state` and told now.
-pub(crate) fn told(journal: &Connection, state: State) -> rusqlite::Result<Vec<Part>> {
-    let is_told = file_versions::is_told("?2");
+/// All segments in a state that are valid now.
+pub(crate) fn current(
+    journal: &Connection,
+    state: SegmentState,
+) -> rusqlite::Result<Vec<SegmentEntry>> {
+    let is_valid = file_versions::is_valid("?2");
     journal
         .prepare_cached(&format!(
-            "SELECT {COLUMNS} FROM manifest WHERE state = ?1 AND {is_told} ORDER BY holds, day, path"
+            "SELECT {COLUMNS} FROM manifest WHERE state = ?1 AND {is_valid} ORDER BY holds, day, path"
         ))?
         .query_map(params![state.name(), file_versions::at(None)], part)?
         .collect()
 }
 
-/// Every file that is in `state`, whenever it is or was told.
-pub(crate) fn all(journal: &Connection, state: State) -> rusqlite::Result<Vec<Part>> {
+/// All segments in a state, superseded ones included.
+pub(crate) fn all(
+    journal: &Connection,
+    state: SegmentState,
+) -> rusqlite::Result<Vec<SegmentEntry>> {
     journal
         .prepare_cached(&format!(
             "SELECT {COLUMNS} FROM manifest WHERE state = ?1 ORDER BY holds, day, path"
@@ -311,7 +317,7 @@ pub(crate) fn all(journal: &Connection, state: State) -> rusqlite::Result<Vec<Pa
         .collect()
 }
 
-/// The days of which there are files that are or were kept, in order.
+/// Days with active or quarantined segments, in order.
 pub(crate) fn days(journal: &Connection, holds: &str) -> rusqlite::Result<Vec<Day>> {
     journal
         .prepare_cached(
@@ -321,8 +327,12 @@ pub(crate) fn days(journal: &Connection, holds: &str) -> rusqlite::Result<Vec<Da
         .collect()
 }
 
-/// Writes down that a file is about to be made.
-pub(crate) fn intend(journal: &Connection, part: &Part, now: Millis) -> rusqlite::Result<()> {
+/// Records that a segment is about to be written.
+pub(crate) fn intend(
+    journal: &Connection,
+    part: &SegmentEntry,
+    now: Millis,
+) -> rusqlite::Result<()> {
     journal
         .prepare_cached(&format!(
             "INSERT INTO manifest ({COLUMNS}, state, rolled_at)
@@ -339,17 +349,17 @@ pub(crate) fn intend(journal: &Connection, part: &Part, now: Millis) -> rusqlite
             part.first.0,
             part.last.0,
             part.reason,
-            State::Pending.name(),
+            SegmentState::Pending.name(),
             now.0,
         ])
         .map(drop)
 }
 
-/// Puts a file into another state.
+/// Changes the state of a segment.
 pub(crate) fn mark(
     journal: &Connection,
     path: &str,
-    state: State,
+    state: SegmentState,
     reason: Option<&str>,
 ) -> rusqlite::Result<()> {
     journal
@@ -358,24 +368,24 @@ pub(crate) fn mark(
         .map(drop)
 }
 
-/// Whether a file is listed, and is in this state.
-fn is(journal: &Connection, path: &str, state: State) -> rusqlite::Result<bool> {
+/// Whether a segment is listed with this state.
+fn is(journal: &Connection, path: &str, state: SegmentState) -> rusqlite::Result<bool> {
     journal
         .prepare_cached("SELECT 1 FROM manifest WHERE path = ?1 AND state = ?2")?
         .exists([path, state.name()])
 }
 
-/// Whether a file is being made, or was when its roll was cut short.
+/// Whether a segment is being written, or was when its compaction was interrupted.
 pub(crate) fn is_pending(journal: &Connection, path: &str) -> rusqlite::Result<bool> {
-    is(journal, path, State::Pending)
+    is(journal, path, SegmentState::Pending)
 }
 
-/// Whether a file is served.
-pub(crate) fn is_kept(journal: &Connection, path: &str) -> rusqlite::Result<bool> {
-    is(journal, path, State::Kept)
+/// Whether a segment is in use.
+pub(crate) fn is_active(journal: &Connection, path: &str) -> rusqlite::Result<bool> {
+    is(journal, path, SegmentState::Active)
 }
 
-/// Forgets a file that was never kept.
+/// Removes the entry of a segment that was never in use.
 pub(crate) fn forget(journal: &Connection, path: &str) -> rusqlite::Result<()> {
     journal
         .prepare_cached("DELETE FROM manifest WHERE path = ?1 AND state = 'pending'")?
@@ -383,10 +393,10 @@ pub(crate) fn forget(journal: &Connection, path: &str) -> rusqlite::Result<()> {
         .map(drop)
 }
 
-/// How many rows of each exchange there are, and the time of the last.
+/// Row count and time of the last row, per exchange.
 pub(crate) type Venues = BTreeMap<String, (i64, Millis)>;
 
-/// The exchanges of rows that are from any.
+/// Row count and time of the last row, per exchange; rows without an exchange are left out.
 pub(crate) fn venues(rows: &[impl Row]) -> Venues {
     let mut venues = Venues::new();
     for row in rows {
@@ -403,7 +413,7 @@ pub(crate) fn venues(rows: &[impl Row]) -> Venues {
     venues
 }
 
-/// Writes down how many rows of each exchange a file holds.
+/// Records the exchanges of a segment.
 pub(crate) fn list_venues(
     journal: &Connection,
     path: &str,
@@ -418,7 +428,7 @@ pub(crate) fn list_venues(
     Ok(())
 }
 
-/// The exchanges that a file has rows of.
+/// The exchanges of a segment, by name.
 pub(crate) fn exchanges(journal: &Connection, path: &str) -> rusqlite::Result<Vec<String>> {
     journal
         .prepare_cached("SELECT exchange FROM part_venues WHERE path = ?1 ORDER BY exchange")?
@@ -426,13 +436,13 @@ pub(crate) fn exchanges(journal: &Connection, path: &str) -> rusqlite::Result<Ve
         .collect()
 }
 
-/// What is wrong with a file that is not there.
+/// The fault of a missing file.
 pub(crate) const MISSING: &str = "the file is missing";
 
-/// What is wrong with the file of `part` in the archive at `folder`, if anything is; `goes_on` is asked while it is read.
+/// Checks a segment by length and checksum; asks `goes_on` while it is read.
 pub(crate) fn fault_of(
     folder: &Path,
-    part: &Part,
+    part: &SegmentEntry,
     goes_on: &mut dyn FnMut() -> bool,
 ) -> std::io::Result<Option<String>> {
     if let Some(fault) = fault_at(folder, part)? {
@@ -448,9 +458,10 @@ pub(crate) fn fault_of(
     Ok(other_checksum(&checksum_of(&mut file, goes_on)?, part))
 }
 
-/// What is wrong with the file of `part` that a look at its name and length tells, if anything is: nothing is opened that
-/// is a link, a pipe or larger than it should be.
-pub(crate) fn fault_at(folder: &Path, part: &Part) -> std::io::Result<Option<String>> {
+/// Checks the name and the length of a segment.
+///
+/// Opens nothing that is a link, a pipe or larger than it should be.
+pub(crate) fn fault_at(folder: &Path, part: &SegmentEntry) -> std::io::Result<Option<String>> {
     if let Some(link) = files::link_in(folder, Path::new(&part.path))? {
         return Ok(Some(format!(
             "{} is a link, which is not followed",
@@ -467,13 +478,13 @@ pub(crate) fn fault_at(folder: &Path, part: &Part) -> std::io::Result<Option<Str
     }
 }
 
-/// What is wrong with `bytes` that are to be those of `part`, if anything is.
-pub(crate) fn fault_in(bytes: &[u8], part: &Part) -> Option<String> {
+/// Checks the length and checksum of a segment's bytes.
+pub(crate) fn fault_in(bytes: &[u8], part: &SegmentEntry) -> Option<String> {
     let len = u64::try_from(bytes.len()).unwrap_or(u64::MAX);
     other_length(len, part).or_else(|| other_checksum(&checksum(bytes), part))
 }
 
-fn other_length(bytes: u64, part: &Part) -> Option<String> {
+fn other_length(bytes: u64, part: &SegmentEntry) -> Option<String> {
     (bytes != part.bytes).then(|| {
         format!(
             "the file has {bytes} bytes and was written with {}",
@@ -482,7 +493,7 @@ fn other_length(bytes: u64, part: &Part) -> Option<String> {
     })
 }
 
-fn other_checksum(found: &str, part: &Part) -> Option<String> {
+fn other_checksum(found: &str, part: &SegmentEntry) -> Option<String> {
     (found != part.sha256).then(|| {
         format!(
             "the file's SHA-256 is {found} and was {} when it was written",

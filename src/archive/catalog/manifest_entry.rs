@@ -1,27 +1,27 @@
-//! A line of the list of files with all that goes along when the file becomes another archive's.
+//! A manifest entry with everything that another archive needs to take the segment over.
 
 use rusqlite::{Connection, params};
 
 use crate::archive::catalog::file_versions;
 use crate::archive::catalog::file_versions::Generation;
 use crate::archive::catalog::manifest;
-use crate::archive::catalog::manifest::{Day, Part, State, Venues};
+use crate::archive::catalog::manifest::{Day, SegmentEntry, SegmentState, Venues};
 use crate::model::Millis;
 
-/// A file with its state, when it was rolled, and how many rows of each exchange it holds.
+/// A segment with its state, its time of compaction and its rows per exchange.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Listed {
-    pub(crate) part: Part,
-    pub(crate) state: State,
+    pub(crate) part: SegmentEntry,
+    pub(crate) state: SegmentState,
     pub(crate) rolled_at: Millis,
     pub(crate) venues: Venues,
     pub(crate) generation: Generation,
 }
 
-/// The files of one kind and day that are or were in use.
+/// Active and quarantined segments of a table and day.
 pub(crate) fn of_day(journal: &Connection, holds: &str, day: Day) -> rusqlite::Result<Vec<Listed>> {
     let mut found = Vec::new();
-    for state in [State::Kept, State::Quarantined] {
+    for state in [SegmentState::Active, SegmentState::Quarantined] {
         for part in manifest::of_day_ever(journal, holds, day, state)? {
             found.push(Listed {
                 rolled_at: rolled_at(journal, &part.path)?,
@@ -52,7 +52,7 @@ fn venues(journal: &Connection, path: &str) -> rusqlite::Result<Venues> {
         .collect()
 }
 
-/// Writes a file down in the list of another archive.
+/// Adds a segment to the manifest of another archive.
 pub(crate) fn add(journal: &Connection, listed: &Listed) -> rusqlite::Result<()> {
     let path = &listed.part.path;
     manifest::intend(journal, &listed.part, listed.rolled_at)?;

@@ -1,4 +1,4 @@
-//! What is known of the whole archive without reading it: its newest instant, its coins, and which rows it has let go.
+//! Statistics of the archive that need no scan: newest instant, coins, and row ids.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -18,11 +18,11 @@ pub(crate) const CREATE: &str = "
     CREATE TABLE state (name TEXT PRIMARY KEY, value INTEGER NOT NULL) STRICT;
     CREATE TABLE coins (symbol TEXT PRIMARY KEY, known_from INTEGER NOT NULL, last_close INTEGER NOT NULL) STRICT;";
 
-/// The number that tells this archive's order of arrival from any other's.
+/// Random number that identifies this archive's sequence of row ids.
 const SERIES: &str = "series";
-/// The newest of the orders' event times, the bars' closes and the readings of open interest.
+/// Newest of the orders' times, the bars' closes and the open interest readings.
 const NEWEST: &str = "newest";
-/// The end of the last day of a copy that was made of days that were over.
+/// End of the last day of an exported copy.
 const CLOSED: &str = "closed";
 
 record! {
@@ -38,32 +38,32 @@ record! {
     }
 }
 
-/// A place in the archive's order of arrival, behind the last row of each kind.
+/// The last row id of each table, as a position in the order of arrival.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Place {
-    /// Number of the last order.
+pub struct ArrivalPosition {
+    /// Id of the last order.
     pub orders: i64,
-    /// Number of the last bar.
+    /// Id of the last bar.
     pub bars: i64,
-    /// Number of the last reading of open interest.
+    /// Id of the last open interest reading.
     pub open_interest: i64,
 }
 
-/// What is known of the whole archive.
+/// Summary of an archive.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Known {
-    /// Tells its order of arrival from that of any other archive.
+pub struct ArchiveSummary {
+    /// Identifies the archive's sequence of row ids.
     pub series: u64,
-    /// The newest of the orders' event times, the bars' closes and the readings of open interest.
+    /// Newest of the orders' times, the bars' closes and the open interest readings.
     pub newest: Option<Millis>,
-    /// Behind everything.
-    pub end: Place,
-    /// Rows up to here may have left the journal for files.
-    pub rolled: Place,
+    /// Position after the last row.
+    pub end: ArrivalPosition,
+    /// Rows up to here may have been moved to segments.
+    pub rolled: ArrivalPosition,
 }
 
-impl Place {
-    /// The number of the last row of a table, if it is one of those.
+impl ArrivalPosition {
+    /// The id of a table, if it is one of these.
     fn of(&mut self, table: &str) -> Option<&mut i64> {
         match table {
             OrderRow::TABLE => Some(&mut self.orders),
@@ -86,7 +86,7 @@ fn put(journal: &Connection, name: &str, value: i64) -> rusqlite::Result<()> {
 
 /// Gives a new archive its series.
 pub(crate) fn begin(journal: &Connection) -> rusqlite::Result<()> {
-    // The last of a version 7's bits are random; 62 of them make a number above zero.
+    // The last bits of a version 7 UUID are random; 62 of them give a positive number.
     let (_, random) = Uuid::now_v7().as_u64_pair();
     put(
         journal,
@@ -95,7 +95,7 @@ pub(crate) fn begin(journal: &Connection) -> rusqlite::Result<()> {
     )
 }
 
-/// Gives a copy the series of what it was made of, and what is known of it.
+/// Gives a copy the series and statistics of its source.
 pub(crate) fn begin_as(
     journal: &Connection,
     series: u64,
@@ -112,7 +112,7 @@ pub(crate) fn begin_as(
     Ok(())
 }
 
-/// The end of the last day of a copy.
+/// End of the last day of an exported copy.
 pub(crate) fn closed(journal: &Connection) -> rusqlite::Result<Option<Millis>> {
     journal
         .prepare_cached("SELECT value FROM state WHERE name = ?1")?
@@ -120,7 +120,7 @@ pub(crate) fn closed(journal: &Connection) -> rusqlite::Result<Option<Millis>> {
         .optional()
 }
 
-/// Takes note of a coin's bars.
+/// Records bars of a coin.
 pub(crate) fn note_coin(
     journal: &Connection,
     symbol: &str,
@@ -137,16 +137,16 @@ pub(crate) fn note_coin(
         .map(drop)
 }
 
-/// What is to be known of rows that come to an archive.
+/// Changes of the statistics that new rows cause.
 #[derive(Debug, Default)]
-pub(crate) struct Noted {
+pub(crate) struct StatsUpdate {
     newest: Option<Millis>,
-    /// When the first bar of a coin was known, and when its last one closed.
+    /// Per coin: when its first bar was known, and when its last bar closed.
     coins: BTreeMap<String, (Millis, Millis)>,
 }
 
-impl Noted {
-    /// Takes note of rows.
+impl StatsUpdate {
+    /// Adds rows.
     pub(crate) fn take<R: Row>(&mut self, rows: &[R]) {
         for row in rows {
             let final_at = row.known_at();
@@ -158,12 +158,12 @@ impl Noted {
         }
     }
 
-    /// Takes note of rows of which the newest is final at this instant.
+    /// Adds rows of which the newest is final at an instant.
     pub(crate) fn take_newest(&mut self, final_at: Millis) {
         self.newest = self.newest.max(Some(final_at));
     }
 
-    /// Takes note of bars of a coin, of which the first is known from an instant on and the last closed at another.
+    /// Adds bars of a coin: when the first was known, and when the last closed.
     pub(crate) fn take_coin(&mut self, symbol: &str, known_from: Millis, last_close: Millis) {
         if let Some(coin) = self.coins.get_mut(symbol) {
             *coin = (coin.0.min(known_from), coin.1.max(last_close));
@@ -173,7 +173,7 @@ impl Noted {
         }
     }
 
-    /// Writes it down.
+    /// Writes the changes to the journal.
     pub(crate) fn write(&self, journal: &Connection) -> rusqlite::Result<()> {
         if let Some(newest) = self.newest {
             put(journal, NEWEST, newest.0)?;
@@ -184,18 +184,17 @@ impl Noted {
     }
 }
 
-/// Takes note of a batch.
+/// Records a batch.
 pub(crate) fn note(journal: &Connection, batch: &Batch) -> rusqlite::Result<()> {
-    let mut noted = Noted::default();
+    let mut noted = StatsUpdate::default();
     noted.take(&batch.orders);
     noted.take(&batch.bars);
     noted.take(&batch.open_interest);
     noted.write(journal)
 }
 
-/// Takes note that `rows` have come to the files of `table` past the journal: whoever reads on from a place in the order of
-/// arrival has missed them there.
-pub(crate) fn pass_over(journal: &Connection, table: &str, rows: u64) -> rusqlite::Result<()> {
+/// Skips row ids for rows that went to segments without the journal: a reader that follows by id has missed them.
+pub(crate) fn skip_ids(journal: &Connection, table: &str, rows: u64) -> rusqlite::Result<()> {
     let by = i64::try_from(rows).unwrap_or(i64::MAX);
     let moved = journal
         .prepare_cached("UPDATE sqlite_sequence SET seq = seq + ?2 WHERE name = ?1")?
@@ -211,8 +210,10 @@ pub(crate) fn pass_over(journal: &Connection, table: &str, rows: u64) -> rusqlit
     put(journal, table, last)
 }
 
-/// The last number that was given to a row of a table: what `SQLite` remembers of it has no checksum, what has left the journal has.
-pub(crate) fn last_given(journal: &Connection, table: &str) -> rusqlite::Result<i64> {
+/// Last row id that a table has used.
+///
+/// The number that `SQLite` remembers has no checksum; the one of removed rows has.
+pub(crate) fn last_id(journal: &Connection, table: &str) -> rusqlite::Result<i64> {
     let remembered = "SELECT coalesce(max(seq), 0) FROM sqlite_sequence WHERE name = ?1";
     let left = "SELECT coalesce(max(value), 0) FROM state WHERE name = ?1";
     let mut last = 0;
@@ -223,8 +224,8 @@ pub(crate) fn last_given(journal: &Connection, table: &str) -> rusqlite::Result<
     Ok(last)
 }
 
-/// Lets the next rows of a table have numbers behind this one.
-pub(crate) fn give_behind(journal: &Connection, table: &str, last: i64) -> rusqlite::Result<()> {
+/// Sets the last used row id of a table.
+pub(crate) fn set_last_id(journal: &Connection, table: &str, last: i64) -> rusqlite::Result<()> {
     journal.execute("DELETE FROM sqlite_sequence WHERE name = ?1", [table])?;
     journal
         .execute(
@@ -234,17 +235,21 @@ pub(crate) fn give_behind(journal: &Connection, table: &str, last: i64) -> rusql
         .map(drop)
 }
 
-/// Takes note that rows of these numbers leave a table.
-pub(crate) fn let_go(journal: &Connection, table: &str, ids: &[i64]) -> rusqlite::Result<()> {
+/// Records that rows leave a table.
+pub(crate) fn record_removed(
+    journal: &Connection,
+    table: &str,
+    ids: &[i64],
+) -> rusqlite::Result<()> {
     match ids.iter().max() {
         Some(last) => put(journal, table, *last),
         None => Ok(()),
     }
 }
 
-/// What is known, as of one transaction.
-pub(crate) fn known(journal: &Connection) -> rusqlite::Result<Known> {
-    let mut known = Known::default();
+/// The summary, as of one transaction.
+pub(crate) fn known(journal: &Connection) -> rusqlite::Result<ArchiveSummary> {
+    let mut known = ArchiveSummary::default();
     let mut sequences = journal.prepare_cached("SELECT name, seq FROM sqlite_sequence")?;
     let mut rows = sequences.query([])?;
     while let Some(row) = rows.next()? {
@@ -269,7 +274,7 @@ pub(crate) fn known(journal: &Connection) -> rusqlite::Result<Known> {
     Ok(known)
 }
 
-/// The coins of which a bar had closed and been received by `as_of`, by name; all of them where it is absent.
+/// Coins with a bar that had closed and been received by `as_of`, by name; all coins if it is absent.
 pub(crate) fn coins(
     journal: &Connection,
     as_of: Option<Millis>,

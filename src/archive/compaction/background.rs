@@ -15,7 +15,7 @@ use crate::archive::files::SegmentStep;
 use crate::archive::group_commit::commit_handle::{CommitError, CommitHandle};
 use crate::archive::group_commit::write_queue::WriteQueue;
 use crate::archive::store::Store;
-use crate::archive::writer::Writer;
+use crate::archive::write_store::WriteStore;
 use crate::model::Millis;
 
 /// Access to the writer through its queue.
@@ -33,9 +33,11 @@ impl WriterAccess for QueuedWriter {
 
     fn change<T: Send + 'static>(
         &mut self,
-        change: impl FnOnce(&mut Writer) -> Result<T, ArchiveError> + Send + 'static,
+        change: impl FnOnce(&mut WriteStore) -> Result<T, ArchiveError> + Send + 'static,
     ) -> Result<T, CommitError> {
-        self.queue.with(change)?.wait()
+        self.queue
+            .with(move |writer| change(&mut writer.write))?
+            .wait()
     }
 }
 

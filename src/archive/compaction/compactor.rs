@@ -15,7 +15,7 @@ use uuid::Uuid;
 
 use crate::archive::ArchiveError;
 use crate::archive::catalog::manifest;
-use crate::archive::catalog::manifest::{Part, Partition, State, Venues};
+use crate::archive::catalog::manifest::{Partition, SegmentEntry, SegmentState, Venues};
 use crate::archive::clock::wall_clock;
 use crate::archive::files::SegmentStep;
 use crate::archive::filter::Filter;
@@ -31,7 +31,7 @@ use crate::archive::segment::atomic_write::place;
 use crate::archive::segment::parquet;
 use crate::archive::segment::parquet::{MOST, SegmentError};
 use crate::archive::store::Store;
-use crate::archive::writer::Writer;
+use crate::archive::write_store::WriteStore;
 use crate::model::Millis;
 
 /// Rows of a day above which each exchange, or each kind of map, gets its own segments.
@@ -61,11 +61,11 @@ pub(crate) trait WriterAccess {
     /// Runs one transaction and waits until it is durable.
     fn change<T: Send + 'static>(
         &mut self,
-        change: impl FnOnce(&mut Writer) -> Result<T, ArchiveError> + Send + 'static,
+        change: impl FnOnce(&mut WriteStore) -> Result<T, ArchiveError> + Send + 'static,
     ) -> Result<T, Self::Fault>;
 }
 
-impl WriterAccess for Writer {
+impl WriterAccess for WriteStore {
     type Fault = ArchiveError;
 
     fn archive(&self) -> &Store {
@@ -74,7 +74,7 @@ impl WriterAccess for Writer {
 
     fn change<T: Send + 'static>(
         &mut self,
-        change: impl FnOnce(&mut Writer) -> Result<T, ArchiveError> + Send + 'static,
+        change: impl FnOnce(&mut WriteStore) -> Result<T, ArchiveError> + Send + 'static,
     ) -> Result<T, ArchiveError> {
         change(self)
     }
@@ -82,7 +82,7 @@ impl WriterAccess for Writer {
 
 /// Implements `Writer::compact`.
 pub(crate) fn compact(
-    writer: &mut Writer,
+    writer: &mut WriteStore,
     until: Millis,
 ) -> Result<CompactionReport, ArchiveError> {
     compact_observed(writer, until, &mut |_, _| ())
@@ -90,7 +90,7 @@ pub(crate) fn compact(
 
 /// Implements `Writer::compact_observed`.
 pub(crate) fn compact_observed(
-    writer: &mut Writer,
+    writer: &mut WriteStore,
     until: Millis,
     done: &mut dyn FnMut(SegmentStep, &Path),
 ) -> Result<CompactionReport, ArchiveError> {
@@ -101,7 +101,7 @@ pub(crate) fn compact_observed(
 ///
 /// Returns false and changes nothing if a row has left the journal, or a segment is no longer in use.
 fn finish_segment<R: Row>(
-    writer: &mut Writer,
+    writer: &mut WriteStore,
     part: Option<(&str, &Venues)>,
     filed: &[String],
     ids: &[i64],
@@ -109,12 +109,12 @@ fn finish_segment<R: Row>(
     writer.change(|journal| {
         let transaction = journal.transaction()?;
         for path in filed {
-            if !manifest::is_kept(&transaction, path)? {
+            if !manifest::is_active(&transaction, path)? {
                 return Ok(false);
             }
         }
         if let Some((path, venues)) = part {
-            manifest::mark(&transaction, path, State::Kept, None)?;
+            manifest::mark(&transaction, path, SegmentState::Active, None)?;
             manifest::list_venues(&transaction, path, venues)?;
         }
         if database::delete(&transaction, R::TABLE, ids)? != ids.len() {
@@ -211,8 +211,9 @@ impl<H: WriterAccess> Compaction<'_, H> {
     /// Quarantines damaged ones, so that their rows can be stored again.
     fn filed<R: Row>(&mut self, partition: Partition) -> Result<ExistingRows, H::Fault> {
         let archive = self.access.archive();
-        let parts = archive
-            .ask(|journal| manifest::of_day(journal, R::TABLE, partition.day, State::Kept))?;
+        let parts = archive.ask(|journal| {
+            manifest::of_day(journal, R::TABLE, partition.day, SegmentState::Active)
+        })?;
         let mut filed = ExistingRows::default();
         for part in parts {
             if part.partition != partition {
@@ -237,7 +238,7 @@ impl<H: WriterAccess> Compaction<'_, H> {
             match fault {
                 Some(reason) => self
                     .access
-                    .change(move |writer| verify::set_aside(writer, &part, &reason))?,
+                    .change(move |writer| verify::quarantine_segment(writer, &part, &reason))?,
                 None => filed.paths.push(part.path),
             }
         }
@@ -248,7 +249,7 @@ impl<H: WriterAccess> Compaction<'_, H> {
         loop {
             let found = self.access.archive().ask(|journal| {
                 let group = batch.group;
-                database::to_roll::<R>(
+                database::to_compact::<R>(
                     journal,
                     batch.partition,
                     group,
@@ -302,7 +303,7 @@ impl<H: WriterAccess> Compaction<'_, H> {
         let relative = partition.folder::<R>().join(name);
         let path = base.join(&relative);
         let bytes = parquet::bytes(rows).map_err(|fault| of_fault(&path, fault))?;
-        let part = Part::of(rows, partition, &relative, &bytes);
+        let part = SegmentEntry::of(rows, partition, &relative, &bytes);
         let (name, venues, count) = (part.path.clone(), manifest::venues(rows), part.rows);
         self.access
             .change(move |writer| writer.change(|journal| manifest::intend(journal, &part, now)))?;

@@ -15,9 +15,9 @@ use crate::archive::ArchiveError;
 use crate::archive::catalog::file_versions;
 use crate::archive::catalog::file_versions::Generation;
 use crate::archive::catalog::manifest;
-use crate::archive::catalog::manifest::{Day, Part, Partition, State, Venues};
+use crate::archive::catalog::manifest::{Day, Partition, SegmentEntry, SegmentState, Venues};
 use crate::archive::catalog::stats;
-use crate::archive::catalog::stats::Noted;
+use crate::archive::catalog::stats::StatsUpdate;
 use crate::archive::clock::wall_clock;
 use crate::archive::compaction::compactor::of_fault;
 use crate::archive::files::SegmentStep;
@@ -30,7 +30,7 @@ use crate::archive::rows::orders::OrderRow;
 use crate::archive::rows::row::Row;
 use crate::archive::segment::atomic_write::place_all;
 use crate::archive::segment::parquet;
-use crate::archive::writer::Writer;
+use crate::archive::write_store::WriteStore;
 use crate::model::Millis;
 
 /// Corrections to the orders of one day.
@@ -59,7 +59,7 @@ const TOGETHER: usize = 16;
 
 /// A new segment, and whether it holds superseded rows.
 struct NewSegment {
-    part: Part,
+    part: SegmentEntry,
     venues: Venues,
     is_superseded: bool,
     relative: PathBuf,
@@ -85,7 +85,7 @@ struct SupersedePlan {
 
 /// Implements `Writer::supersede`.
 pub(crate) fn supersede(
-    writer: &mut Writer,
+    writer: &mut WriteStore,
     day: Millis,
     correction: &DayCorrection,
 ) -> Result<Millis, ArchiveError> {
@@ -94,7 +94,7 @@ pub(crate) fn supersede(
 
 /// Implements `Writer::supersede_observed`.
 pub(crate) fn supersede_observed(
-    writer: &mut Writer,
+    writer: &mut WriteStore,
     day: Millis,
     correction: &DayCorrection,
     done: &mut dyn FnMut(SegmentStep, &Path),
@@ -119,7 +119,7 @@ pub(crate) fn supersede_observed(
         }
     }
     let outcome = put(writer, &mut made, done).and_then(|()| {
-        let mut noted = Noted::default();
+        let mut noted = StatsUpdate::default();
         noted.take(&correction.new);
         writer.change(|journal| {
             let transaction = journal.transaction()?;
@@ -149,7 +149,7 @@ pub(crate) fn supersede_observed(
 
 /// Finds the rows to replace in the segments of the day and in the journal.
 fn draft(
-    writer: &Writer,
+    writer: &WriteStore,
     partition: Partition,
     correction: &DayCorrection,
 ) -> Result<SupersedePlan, ArchiveError> {
@@ -166,7 +166,7 @@ fn draft(
         let day = partition.day;
         let parts = writer
             .store
-            .ask(|journal| manifest::of_day(journal, OrderRow::TABLE, day, State::Kept))?;
+            .ask(|journal| manifest::of_day(journal, OrderRow::TABLE, day, SegmentState::Active))?;
         for part in parts {
             // Damaged segments are never read and stay as they are.
             if verify::fault_of(&writer.store, &part)?.is_some() {
@@ -209,7 +209,7 @@ fn draft(
 }
 
 fn make(
-    writer: &Writer,
+    writer: &WriteStore,
     partition: Partition,
     rows: &[OrderRow],
     is_superseded: bool,
@@ -219,7 +219,7 @@ fn make(
     let path = writer.store.folder.join(&relative);
     let bytes = parquet::bytes(rows).map_err(|fault| of_fault(&path, fault))?;
     Ok(NewSegment {
-        part: Part::of(rows, partition, &relative, &bytes),
+        part: SegmentEntry::of(rows, partition, &relative, &bytes),
         venues: manifest::venues(rows),
         is_superseded,
         relative,
@@ -229,7 +229,7 @@ fn make(
 
 /// Writes the new segments.
 fn put(
-    writer: &mut Writer,
+    writer: &mut WriteStore,
     made: &mut [NewSegment],
     done: &mut dyn FnMut(SegmentStep, &Path),
 ) -> Result<(), ArchiveError> {
@@ -293,7 +293,7 @@ fn journaled(
         crc::FUNCTION,
     ))?;
     let rows = statement.query_map([day.start().0, day.end().0], |line| {
-        Ok((line.get(0)?, database::sound_row::<OrderRow>(line)?))
+        Ok((line.get(0)?, database::checked_row::<OrderRow>(line)?))
     })?;
     rows.filter(|row| {
         row.as_ref()
@@ -325,7 +325,7 @@ fn commit(
     let mut rows = 0;
     for one in made {
         let path = &one.part.path;
-        manifest::mark(transaction, path, State::Kept, None)?;
+        manifest::mark(transaction, path, SegmentState::Active, None)?;
         manifest::list_venues(transaction, path, &one.venues)?;
         let generation = if one.is_superseded {
             superseded
@@ -340,6 +340,6 @@ fn commit(
     }
     database::delete(transaction, OrderRow::TABLE, journaled)?;
     // Readers that follow the journal by row id must read this day again.
-    stats::pass_over(transaction, OrderRow::TABLE, rows.max(1))?;
+    stats::skip_ids(transaction, OrderRow::TABLE, rows.max(1))?;
     Ok(at)
 }

@@ -5,7 +5,7 @@
 
 use crate::archive::ArchiveError;
 use crate::archive::catalog::manifest;
-use crate::archive::catalog::manifest::{Part, State};
+use crate::archive::catalog::manifest::{SegmentEntry, SegmentState};
 use crate::archive::coverage::sessions::{Gap, GapCause, OTHER_TABLES, damaged_row_gaps};
 use crate::archive::integrity::damaged_part::DamagedPart;
 use crate::archive::integrity::verify;
@@ -24,8 +24,8 @@ pub(crate) fn damage_gaps(
 ) -> Result<Vec<Gap>, ArchiveError> {
     let parts = store.ask(|journal| {
         // Superseded segments are missing only from answers as of an earlier time.
-        let mut parts = manifest::told(journal, State::Quarantined)?;
-        parts.extend(manifest::told(journal, State::Kept)?);
+        let mut parts = manifest::current(journal, SegmentState::Quarantined)?;
+        parts.extend(manifest::current(journal, SegmentState::Active)?);
         parts
             .retain(|part| part.holds == OrderRow::TABLE && part.last >= start && part.first < end);
         Ok(parts)
@@ -147,11 +147,11 @@ pub(crate) fn damage(store: &Store) -> Result<Vec<DamagedPart>, ArchiveError> {
 }
 
 /// Segments in use, and quarantined segments.
-pub(crate) fn parts(store: &Store) -> Result<(Vec<Part>, Vec<Part>), ArchiveError> {
+pub(crate) fn parts(store: &Store) -> Result<(Vec<SegmentEntry>, Vec<SegmentEntry>), ArchiveError> {
     store.ask(|journal| {
         Ok((
-            manifest::all(journal, State::Kept)?,
-            manifest::all(journal, State::Quarantined)?,
+            manifest::all(journal, SegmentState::Active)?,
+            manifest::all(journal, SegmentState::Quarantined)?,
         ))
     })
 }
@@ -176,7 +176,7 @@ pub(crate) fn warn_of_damage(store: &Store) -> Result<(), ArchiveError> {
 /// The gap that a damaged segment leaves for one exchange.
 ///
 /// It counts as recorded at its end, so that every `as_of` after the gap includes it.
-fn damage_gap(part: &Part, exchange: String) -> Gap {
+fn damage_gap(part: &SegmentEntry, exchange: String) -> Gap {
     Gap {
         exchange,
         start: part.first,

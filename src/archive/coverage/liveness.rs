@@ -9,7 +9,7 @@ use crate::model::Millis;
 
 /// Implements `Archive::has_writer`.
 pub(crate) fn has_writer(store: &Store) -> Result<bool, ArchiveError> {
-    lock::is_held(&store.folder)
+    lock::is_locked(&store.folder)
 }
 
 /// Implements `Archive::connected_until`.

@@ -7,7 +7,7 @@ use rusqlite::Connection;
 use crate::archive::ArchiveError;
 use crate::archive::catalog::file_versions;
 use crate::archive::catalog::manifest;
-use crate::archive::catalog::manifest::{Day, State};
+use crate::archive::catalog::manifest::{Day, SegmentState};
 use crate::archive::coverage::damage_gaps;
 use crate::archive::coverage::events;
 use crate::archive::coverage::events::{CounterKind, GapOutcome, MeasurementKind, TopicGap};
@@ -246,7 +246,7 @@ fn counts_without_rows(
         ))
     };
     let (parts, journaled, listed) = store.ask(|journal| {
-        let parts = manifest::of_day(journal, OrderRow::TABLE, day, State::Kept)?;
+        let parts = manifest::of_day(journal, OrderRow::TABLE, day, SegmentState::Active)?;
         let journaled = journal
             .prepare_cached(
                 "SELECT exchange, count(*), max(timestamp) FROM orders
@@ -254,7 +254,7 @@ fn counts_without_rows(
             )?
             .query_map([start.0, end.0], counted)?
             .collect::<rusqlite::Result<Vec<_>>>()?;
-        let is_current = file_versions::is_told("?2");
+        let is_current = file_versions::is_valid("?2");
         let listed = journal
             .prepare_cached(&format!(
                 "SELECT exchange, sum(part_venues.rows), max(part_venues.last) FROM part_venues

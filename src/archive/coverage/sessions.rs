@@ -75,7 +75,7 @@ record! {
         pub end: Millis,
         /// Why it exists.
         pub cause: GapCause,
-        /// The table whose rows may be missing, where it is not orders.
+        /// The table with the missing rows, where it is not orders.
         pub holds: Option<String>,
         /// What happened, in a few words.
         pub reason: String,
@@ -87,7 +87,7 @@ record! {
 /// The reason of a gap between two sessions for which no other gap is recorded.
 const NOT_CONNECTED: &str = "not listening";
 
-/// The tables whose rows are no orders.
+/// The tables other than orders.
 pub(crate) const OTHER_TABLES: [&str; 4] = ["bars", "open_interest", "maps", "positions"];
 
 /// The condition that orders may be missing.

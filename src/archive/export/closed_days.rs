@@ -12,7 +12,7 @@ use rusqlite::types::Value;
 use rusqlite::{Connection, Transaction, params};
 
 use crate::archive::catalog::manifest;
-use crate::archive::catalog::manifest::{Day, State};
+use crate::archive::catalog::manifest::{Day, SegmentState};
 use crate::archive::catalog::{manifest_entry, stats};
 use crate::archive::coverage::events;
 use crate::archive::filter::Filter;
@@ -128,7 +128,7 @@ pub(crate) fn lists(store: &Store) -> Result<ArchiveContents, ArchiveError> {
             closed: stats::closed(journal)?,
             ..ArchiveContents::default()
         };
-        for state in [State::Kept, State::Quarantined] {
+        for state in [SegmentState::Active, SegmentState::Quarantined] {
             for part in manifest::all(journal, state)? {
                 lists.files.push(ExportedFile {
                     path: part.path,
@@ -136,7 +136,7 @@ pub(crate) fn lists(store: &Store) -> Result<ArchiveContents, ArchiveError> {
                     rows: part.rows,
                     bytes: part.bytes,
                     sha256: part.sha256,
-                    in_use: state == State::Kept,
+                    in_use: state == SegmentState::Active,
                 });
             }
         }

@@ -13,10 +13,9 @@ use rusqlite::params;
 use uuid::Uuid;
 
 use crate::archive::ArchiveError;
-use crate::archive::archive::Archive;
 use crate::archive::catalog::file_versions::Generation;
 use crate::archive::catalog::manifest;
-use crate::archive::catalog::manifest::{Day, Part, Partition, State};
+use crate::archive::catalog::manifest::{Day, Partition, SegmentEntry, SegmentState};
 use crate::archive::catalog::manifest_entry;
 use crate::archive::catalog::manifest_entry::Listed;
 use crate::archive::catalog::stats;
@@ -43,7 +42,7 @@ use crate::archive::segment::atomic_write::place;
 use crate::archive::segment::parquet;
 use crate::archive::segment::parquet::MOST;
 use crate::archive::store::Store;
-use crate::archive::writer::Writer;
+use crate::archive::write_store::WriteStore;
 use crate::model::{Millis, TimeRange, Vocabulary, sort_small};
 
 /// An archive to merge, with its coverage records.
@@ -62,15 +61,15 @@ struct MergeSource<'a> {
 
 /// Implements `Archive::merge`.
 pub(crate) fn merge(
-    archives: &[Archive],
+    archives: &[&Store],
     into: &Path,
     goes_on: &mut dyn FnMut(usize, usize) -> bool,
 ) -> Result<bool, ArchiveError> {
     let sources = archives
         .iter()
-        .map(|archive| MergeSource::of(&archive.store))
+        .map(|archive| MergeSource::of(archive))
         .collect::<Result<Vec<_>, _>>()?;
-    let mut writer = Archive::create_or_open(into)?;
+    let mut writer = WriteStore::create_or_open(into)?;
     let mut days = 0;
     days += count::<OrderRow>(&sources)?;
     days += count::<BarRow>(&sources)?;
@@ -164,7 +163,7 @@ fn count<R: Row>(sources: &[MergeSource<'_>]) -> Result<usize, ArchiveError> {
 /// A merge in progress.
 struct Merge<'a> {
     sources: &'a [MergeSource<'a>],
-    writer: &'a mut Writer,
+    writer: &'a mut WriteStore,
     done: usize,
     days: usize,
     goes_on: &'a mut dyn FnMut(usize, usize) -> bool,
@@ -197,7 +196,7 @@ impl Merge<'_> {
             Ok((manifest_entry::of_day(journal, R::TABLE, day)?, rows))
         })?;
         for line in &listed {
-            if line.state == State::Kept {
+            if line.state == SegmentState::Active {
                 link(
                     from.path(),
                     self.writer.store.path(),
@@ -268,7 +267,7 @@ impl Merge<'_> {
                     .or(verify::fault_of(archive, &line.part)?)
                 {
                     line.part.reason = Some(reason);
-                    line.state = State::Quarantined;
+                    line.state = SegmentState::Quarantined;
                     self.writer.change(|journal| {
                         let transaction = journal.transaction()?;
                         manifest_entry::add(&transaction, &line)?;
@@ -305,8 +304,8 @@ impl Merge<'_> {
         let bytes = parquet::bytes(rows).map_err(|fault| of_fault(&base.join(&relative), fault))?;
         place(&base, &relative, &bytes, &mut |_, _| ())?;
         let line = Listed {
-            part: Part::of(rows, partition, &relative, &bytes),
-            state: State::Kept,
+            part: SegmentEntry::of(rows, partition, &relative, &bytes),
+            state: SegmentState::Active,
             rolled_at: wall_clock(),
             venues: manifest::venues(rows),
             generation: Generation::default(),

@@ -311,7 +311,7 @@ impl CommitLoop {
                 return;
             }
             let gaps: Vec<Gap> = refused.iter().flat_map(gaps).collect();
-            let fault = match self.writer.append_all(&batches, &gaps) {
+            let fault = match self.writer.write.append_all(&batches, &gaps) {
                 Ok(acknowledged) => {
                     let mut shared = self.lock();
                     shared.forget(&refused);

@@ -16,9 +16,9 @@ use uuid::Uuid;
 use crate::archive::ArchiveError;
 use crate::archive::batch::Batch;
 use crate::archive::catalog::manifest;
-use crate::archive::catalog::manifest::{Part, Partition, State, Venues};
+use crate::archive::catalog::manifest::{Partition, SegmentEntry, SegmentState, Venues};
 use crate::archive::catalog::stats;
-use crate::archive::catalog::stats::Noted;
+use crate::archive::catalog::stats::StatsUpdate;
 use crate::archive::clock::wall_clock;
 use crate::archive::compaction::compactor::{HEAVY, of_fault};
 use crate::archive::coverage::sessions;
@@ -33,7 +33,7 @@ use crate::archive::scan::table_scan;
 use crate::archive::segment::atomic_write::AtomicWrites;
 use crate::archive::segment::parquet;
 use crate::archive::segment::parquet::MOST;
-use crate::archive::writer::Writer;
+use crate::archive::write_store::WriteStore;
 use crate::model::{Cell, Column, FixedPoint, Millis, Value, Visitor};
 
 /// Columns in which the same row may differ: when and how it came and was spelled, and not what happened.
@@ -77,7 +77,7 @@ pub struct Unfit {
 
 /// Implements `Writer::file`.
 pub(crate) fn file(
-    writer: &mut Writer,
+    writer: &mut WriteStore,
     rows: Batch,
     told: &[ImportedSession],
     until: Millis,
@@ -88,7 +88,7 @@ pub(crate) fn file(
 
 /// Implements `Writer::file_observed`.
 pub(crate) fn file_observed(
-    writer: &mut Writer,
+    writer: &mut WriteStore,
     rows: Batch,
     told: &[ImportedSession],
     until: Millis,
@@ -113,7 +113,7 @@ fn check_told(told: &ImportedSession) -> Result<(), Fault> {
 
 /// A file that is in its place and not in use yet.
 struct Made {
-    part: Part,
+    part: SegmentEntry,
     venues: Venues,
 }
 
@@ -129,7 +129,7 @@ struct Ready {
 
 /// A filing under way.
 pub(crate) struct Filing<'a> {
-    pub(crate) writer: &'a mut Writer,
+    pub(crate) writer: &'a mut WriteStore,
     pub(crate) until: Millis,
     pub(crate) goes_on: &'a mut dyn FnMut() -> bool,
     done: &'a mut dyn FnMut(SegmentStep, &Path),
@@ -138,7 +138,7 @@ pub(crate) struct Filing<'a> {
     made: Vec<Made>,
     /// Rows of days that are not over.
     open: Batch,
-    pub(crate) noted: Noted,
+    pub(crate) noted: StatsUpdate,
     pub(crate) filed: Filed,
 }
 
@@ -148,7 +148,7 @@ pub(crate) type Kind<R> = fn(&mut Batch) -> &mut Vec<R>;
 impl<'a> Filing<'a> {
     /// A filing of rows that tell of this time.
     pub(crate) fn begin(
-        writer: &'a mut Writer,
+        writer: &'a mut WriteStore,
         told: &[ImportedSession],
         until: Millis,
         goes_on: &'a mut dyn FnMut() -> bool,
@@ -171,7 +171,7 @@ impl<'a> Filing<'a> {
             placing: AtomicWrites::default(),
             made: Vec::new(),
             open: Batch::default(),
-            noted: Noted::default(),
+            noted: StatsUpdate::default(),
             filed: Filed::default(),
         })
     }
@@ -277,7 +277,7 @@ impl<'a> Filing<'a> {
             }
             let (relative, path) = self.named::<R>(partition);
             let bytes = parquet::bytes(&lot).map_err(|fault| of_fault(&path, fault))?;
-            let part = Part::of(&lot, partition, &relative, &bytes);
+            let part = SegmentEntry::of(&lot, partition, &relative, &bytes);
             self.part(part, manifest::venues(&lot), relative, bytes)?;
         }
         Ok(true)
@@ -350,12 +350,12 @@ impl<'a> Filing<'a> {
         let parts = self
             .writer
             .store
-            .ask(|journal| manifest::of_day(journal, R::TABLE, day, State::Kept))?;
+            .ask(|journal| manifest::of_day(journal, R::TABLE, day, SegmentState::Active))?;
         for part in parts {
             if part.partition == partition
                 && let Some(reason) = verify::fault_of(&self.writer.store, &part)?
             {
-                verify::set_aside(self.writer, &part, &reason)?;
+                verify::quarantine_segment(self.writer, &part, &reason)?;
             }
         }
         let mut rows = table_scan::read_day::<R>(&self.writer.store, day, &Filter::default())?.rows;
@@ -375,7 +375,7 @@ impl<'a> Filing<'a> {
     /// Puts a file into its place, with others.
     pub(crate) fn part(
         &mut self,
-        part: Part,
+        part: SegmentEntry,
         venues: Venues,
         relative: PathBuf,
         bytes: Vec<u8>,
@@ -435,9 +435,9 @@ impl<'a> Filing<'a> {
         self.writer.change(|journal| {
             let transaction = journal.transaction()?;
             for Made { part, venues } in made {
-                manifest::mark(&transaction, &part.path, State::Kept, None)?;
+                manifest::mark(&transaction, &part.path, SegmentState::Active, None)?;
                 manifest::list_venues(&transaction, &part.path, venues)?;
-                stats::pass_over(&transaction, &part.holds, part.rows)?;
+                stats::skip_ids(&transaction, &part.holds, part.rows)?;
             }
             table::insert(&transaction, &open.orders)?;
             table::insert(&transaction, &open.bars)?;
@@ -450,7 +450,7 @@ impl<'a> Filing<'a> {
             transaction.commit()
         })?;
         self.open = Batch::default();
-        self.noted = Noted::default();
+        self.noted = StatsUpdate::default();
         for Made { part, .. } in mem::take(&mut self.made) {
             let path = self.writer.store.path().join(&part.path);
             (self.done)(SegmentStep::Committed, &path);

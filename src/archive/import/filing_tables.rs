@@ -9,7 +9,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use crate::archive::ArchiveError;
 use crate::archive::catalog::manifest;
-use crate::archive::catalog::manifest::{Part, Partition, Venues};
+use crate::archive::catalog::manifest::{Partition, SegmentEntry, Venues};
 use crate::archive::compaction::compactor::{HEAVY, of_fault};
 use crate::archive::coverage::sessions::ImportedSession;
 use crate::archive::import::filing::{Filed, Filing, Kind};
@@ -22,7 +22,7 @@ use crate::archive::rows::orders::OrderRow;
 use crate::archive::rows::positions::PositionRow;
 use crate::archive::rows::row::Row;
 use crate::archive::segment::parquet::MOST;
-use crate::archive::writer::Writer;
+use crate::archive::write_store::WriteStore;
 use crate::model::Millis;
 
 /// Rows that are there together.
@@ -53,7 +53,7 @@ impl Tables {
 
 /// Implements `Writer::file_tables`.
 pub(crate) fn file_tables(
-    writer: &mut Writer,
+    writer: &mut WriteStore,
     tables: Tables,
     told: &[ImportedSession],
     until: Millis,
@@ -256,7 +256,8 @@ impl Filings<'_> {
                 rows.iter().filter_map(|row| times.get(*row).copied())
             };
             let ends = times().min().zip(times().max()).unwrap_or_default();
-            let part = Part::holding::<T::Row>(rows.len(), ends, partition, &relative, &bytes);
+            let part =
+                SegmentEntry::holding::<T::Row>(rows.len(), ends, partition, &relative, &bytes);
             let venues = venues(table, &rows);
             self.filing.part(part, venues, relative, bytes)?;
         }

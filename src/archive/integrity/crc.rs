@@ -1,15 +1,15 @@
-//! The function of SQL that makes a checksum of a line's cells, and the column that holds it.
+//! CRC-32 of a line's cells, as an SQL function, and the column that stores it.
 
 use rusqlite::Connection;
 use rusqlite::functions::{Context, FunctionFlags};
 use rusqlite::types::ValueRef;
 
-/// The column of the checksum.
+/// Name of the checksum column.
 pub(crate) const COLUMN: &str = "sum";
-/// The function of SQL that makes one of any number of cells.
+/// Name of the SQL function over any number of cells.
 pub(crate) const FUNCTION: &str = "cells_sum";
 
-/// Makes the function known to a connection.
+/// Registers the function with a connection.
 pub(crate) fn register(journal: &Connection) -> rusqlite::Result<()> {
     let flags = FunctionFlags::SQLITE_UTF8
         | FunctionFlags::SQLITE_DETERMINISTIC
@@ -17,10 +17,10 @@ pub(crate) fn register(journal: &Connection) -> rusqlite::Result<()> {
     journal.create_scalar_function(FUNCTION, -1, flags, |cells| Ok(of(cells)))
 }
 
-/// So many bytes are summed at once: a few at a time cost several times as much.
+/// Bytes that are summed at once; small pieces cost several times as much.
 const AT_ONCE: usize = 512;
 
-/// A sum of bytes that come a few at a time.
+/// A CRC-32 over bytes that come in small pieces.
 struct Gathered {
     sum: libdeflater::Crc,
     waiting: [u8; AT_ONCE],
@@ -45,7 +45,7 @@ impl Gathered {
     }
 }
 
-/// The checksum of cells, each with its kind and length.
+/// CRC-32 of cells, each with its type and length.
 fn of(cells: &Context<'_>) -> i64 {
     let mut gathered = Gathered {
         sum: libdeflater::Crc::new(),
@@ -104,7 +104,7 @@ mod tests {
     }
 
     #[test]
-    fn cells_of_any_length_are_summed_as_one_stretch_of_bytes() {
+    fn cells_of_any_length_are_summed_as_one_run_of_bytes() {
         let journal = Connection::open_in_memory().unwrap();
         register(&journal).unwrap();
         for length in [0, 1, AT_ONCE - 18, AT_ONCE - 9, AT_ONCE, 3 * AT_ONCE] {
@@ -117,12 +117,12 @@ mod tests {
                 )
                 .unwrap();
             let mut bytes = Vec::new();
-            let told: [(u8, &[u8]); 3] = [
+            let cells: [(u8, &[u8]); 3] = [
                 (3, text.as_bytes()),
                 (1, &number.to_le_bytes()),
                 (3, text.as_bytes()),
             ];
-            for (kind, cell) in told {
+            for (kind, cell) in cells {
                 bytes.push(kind);
                 bytes.extend(cell.len().to_le_bytes());
                 bytes.extend(cell);

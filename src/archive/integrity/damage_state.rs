@@ -1,4 +1,4 @@
-//! What readers of one archive know of its damage, and when a journal that is damaged is worth another look.
+//! What the readers of an archive know of its damage, and when to check a damaged journal again.
 
 use std::collections::HashMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -8,57 +8,57 @@ use crate::archive::clock::wall_clock;
 use crate::archive::journal::database;
 use crate::model::Millis;
 
-/// The shortest pause before another look through a damaged journal.
+/// Shortest pause before a damaged journal is checked again.
 const REST: Duration = Duration::from_secs(2);
-/// The pause is so many times what the last look took: answers come first.
+/// The pause as a multiple of the last check's duration: answers come first.
 const IDLE: u32 = 10;
 
-/// A file's size and time of change: while they stay, its checksum is not computed again.
+/// Size and modification time of a file; while they stay, its checksum is not computed again.
 pub(crate) type Stamp = (u64, Option<SystemTime>);
-/// How a journal and its log lie on the disk.
-pub(crate) type Lie = [Option<Stamp>; 2];
+/// Stamps of a journal and its log.
+pub(crate) type JournalStamps = [Option<Stamp>; 2];
 
-/// What is known of damage.
+/// ArchiveSummary damage of an archive.
 #[derive(Debug, Default)]
-pub(crate) struct Warned {
-    /// What is wrong with the files that were warned of.
+pub(crate) struct DamageState {
+    /// What is wrong with each damaged file, by path.
     reasons: HashMap<String, String>,
-    /// How often that has changed, and when it did last.
+    /// Number of changes, and time of the last one.
     changes: u64,
     changed_at: Millis,
-    /// How often a journal that was damaged turned out to be sound.
-    mended: u64,
-    /// The last look at a journal that is damaged.
+    /// How often a damaged journal turned out to be sound.
+    recoveries: u64,
+    /// The last check of a damaged journal.
     look: Option<Look>,
 }
 
-/// A look through a journal, or what met its damage.
+/// A check of a journal, or the read that found its damage.
 #[derive(Clone, Copy, Debug)]
 struct Look {
     began: Instant,
-    /// How long nobody looks again.
+    /// Pause before the next check.
     rest: Duration,
-    /// How it lay; none where nobody has looked through it since its damage was met.
-    lay: Option<Lie>,
+    /// Stamps at that time; none if the journal has not been checked since the damage was found.
+    stamps: Option<JournalStamps>,
 }
 
-/// What is known to the readers of one archive.
-pub(crate) fn known(warned: &Mutex<Warned>) -> MutexGuard<'_, Warned> {
+/// Locks the known damage.
+pub(crate) fn known(warned: &Mutex<DamageState>) -> MutexGuard<'_, DamageState> {
     warned.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-impl Warned {
+impl DamageState {
     fn change(&mut self) {
         self.changes += 1;
         self.changed_at = wall_clock();
     }
 
-    /// How many files are damaged.
+    /// Number of damaged files.
     pub(crate) fn files(&self) -> usize {
         self.reasons.len()
     }
 
-    /// How often what is known has changed, and when it did last.
+    /// Number of changes, and time of the last one.
     pub(crate) fn changes(&self) -> (u64, Millis) {
         (self.changes, self.changed_at)
     }
@@ -68,7 +68,7 @@ impl Warned {
         self.reasons.get(path)
     }
 
-    /// Notes what is wrong with a file; gives whether that is news.
+    /// Records what is wrong with a file; returns whether it is new.
     pub(crate) fn note(&mut self, path: &str, reason: &str) -> bool {
         if self.of(path).is_some_and(|known| known == reason) {
             return false;
@@ -78,7 +78,7 @@ impl Warned {
         true
     }
 
-    /// Notes that a file is sound: should it be damaged again, that is news. Gives whether it was damaged.
+    /// Records that a file is sound; returns whether it was damaged.
     pub(crate) fn forget(&mut self, path: &str) -> bool {
         let was_damaged = self.reasons.remove(path).is_some();
         if was_damaged {
@@ -87,17 +87,17 @@ impl Warned {
         was_damaged
     }
 
-    /// Notes that the journal is sound.
-    pub(crate) fn mend_journal(&mut self) {
-        self.mended += u64::from(self.forget(database::FILE));
+    /// Records that the journal is sound.
+    pub(crate) fn clear_journal(&mut self) {
+        self.recoveries += u64::from(self.forget(database::FILE));
     }
 
-    /// How often the journal was damaged and turned out to be sound.
-    pub(crate) fn mended(&self) -> u64 {
-        self.mended
+    /// How often a damaged journal turned out to be sound.
+    pub(crate) fn recoveries(&self) -> u64 {
+        self.recoveries
     }
 
-    /// Forgets all of it.
+    /// Forgets all known damage.
     pub(crate) fn forget_all(&mut self) {
         self.reasons.clear();
         self.change();
@@ -108,8 +108,9 @@ impl Warned {
         self.of(database::FILE)
     }
 
-    /// Notes what is wrong with the journal; gives whether that is news. Each question may meet another part of the same
-    /// damage, so that only the first is.
+    /// Records that the journal is damaged; returns whether it is new.
+    ///
+    /// Queries may meet different parts of the same damage; only the first counts.
     pub(crate) fn note_journal(&mut self, reason: &str) -> bool {
         if self.of_journal().is_some() {
             return false;
@@ -117,30 +118,30 @@ impl Warned {
         self.look = Some(Look {
             began: Instant::now(),
             rest: REST,
-            lay: None,
+            stamps: None,
         });
         self.note(database::FILE, reason)
     }
 
-    /// Whether a journal that is damaged and lies so is worth another look; whoever is told so is to look.
-    pub(crate) fn begin_look(&mut self, lies: Lie) -> bool {
+    /// Whether a damaged journal with these stamps should be checked again; the caller does so.
+    pub(crate) fn begin_look(&mut self, stamps: JournalStamps) -> bool {
         if self.of_journal().is_none() {
             return false;
         }
         let is_worth = self
             .look
-            .is_none_or(|look| look.began.elapsed() >= look.rest && look.lay != Some(lies));
+            .is_none_or(|look| look.began.elapsed() >= look.rest && look.stamps != Some(stamps));
         if is_worth {
             self.look = Some(Look {
                 began: Instant::now(),
                 rest: REST,
-                lay: Some(lies),
+                stamps: Some(stamps),
             });
         }
         is_worth
     }
 
-    /// Notes that a look through the journal is over.
+    /// Records that a check of the journal has ended.
     pub(crate) fn end_look(&mut self) {
         if let Some(look) = &mut self.look {
             look.rest = REST.max(look.began.elapsed() * IDLE);

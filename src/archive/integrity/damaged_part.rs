@@ -1,15 +1,15 @@
-//! A file of the archive that cannot be served.
+//! A damaged file of the archive.
 
 use std::path::PathBuf;
 
 use crate::model::{Damage, Millis};
 
-/// A file that could not be served, and what it was to hold.
+/// A file that cannot be read, and what it contained.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DamagedPart {
-    /// The file, where it was written.
+    /// Path of the file.
     pub path: PathBuf,
-    /// `orders`, `bars`, `open_interest`, `maps` or `journal`.
+    /// `orders`, `bars`, `open_interest`, `maps`, `positions` or `journal`.
     pub holds: String,
     /// Rows in it.
     pub rows: u64,
@@ -22,7 +22,7 @@ pub struct DamagedPart {
 }
 
 impl From<DamagedPart> for Damage {
-    /// Without where the file lies, which is nobody's business who asks over a network.
+    /// Leaves out the path, which network clients must not see.
     fn from(part: DamagedPart) -> Self {
         Self {
             holds: part.holds,

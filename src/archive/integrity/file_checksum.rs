@@ -1,4 +1,4 @@
-//! Checksums of files and of bulk.
+//! SHA-256 of files and of bulk texts.
 
 use std::io::Read;
 
@@ -9,10 +9,10 @@ pub(crate) fn checksum(bytes: &[u8]) -> String {
     hexadecimal(&Sha256::digest(bytes))
 }
 
-/// So much is read before anybody is asked whether to go on, in bytes.
+/// Bytes that are read between two calls of `goes_on`.
 const PIECE: usize = 1 << 20;
 
-/// That of everything that is left to read; an interruption where it does not go on.
+/// SHA-256 of everything that is left to read; fails with `Interrupted` if `goes_on` returns false.
 pub(crate) fn checksum_of(
     from: &mut impl Read,
     goes_on: &mut dyn FnMut() -> bool,

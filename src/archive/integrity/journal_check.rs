@@ -68,7 +68,7 @@ fn number_fault(journal: &Connection, kind: &RowKind) -> rusqlite::Result<Option
         "SELECT coalesce(max(seq), 0) FROM sqlite_sequence WHERE name = '{table}'"
     ))?;
     let last = number(&format!("SELECT coalesce(max(id), 0) FROM {table}"))?;
-    let last = last.max(stats::last_given(journal, table)?);
+    let last = last.max(stats::last_id(journal, table)?);
     let what = || format!("the last number of {table} is {last}, and not {remembered}");
     Ok((remembered < last).then(what))
 }

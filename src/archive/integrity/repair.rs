@@ -1,6 +1,6 @@
 //! Repair: damaged files go to the quarantine, and a damaged journal is replaced by a fresh one.
 //!
-//! The fresh journal gets every row and every catalog line that plain SQL can read and whose checksum matches. Row
+//! The fresh journal gets every row and every catalog line that plain SQL can read, if its checksum matches. Row
 //! numbers stay. Where rows may be lost, the days that the journal had rows of become gaps of every known exchange.
 //!
 //! The fresh journal is built under a temporary name and synced. Then the damaged journal moves to `quarantine` and the
@@ -28,7 +28,7 @@ use crate::archive::rows::maps::MapRow;
 use crate::archive::rows::row::Row as _;
 use crate::archive::rows::row_kind::{ROW_KINDS, RowKind};
 use crate::archive::store::{GoesOn, Store};
-use crate::archive::writer::Writer;
+use crate::archive::write_store::WriteStore;
 use crate::archive::{ArchiveError, files};
 use crate::model::Millis;
 
@@ -68,7 +68,7 @@ pub(crate) fn repair(
             *first = format!("{first}; {advice}");
         }
     }
-    let mut writer = Writer::locked(folder, lock, is_journal_damaged)?;
+    let mut writer = WriteStore::locked(folder, lock, is_journal_damaged)?;
     writer.look_while(goes_on)?;
     let mut found = verify::quarantine_observed(&mut writer, &mut |read, of| {
         progress(read, of);
@@ -186,13 +186,13 @@ fn build(damaged: &Connection, path: &Path, goes_on: &GoesOn) -> rusqlite::Resul
          DELETE FROM generations WHERE path NOT IN (SELECT path FROM manifest);",
     )?;
     for kind in &ROW_KINDS {
-        let copied = stats::last_given(&transaction, kind.table)?;
-        match stats::last_given(damaged, kind.table)?
+        let copied = stats::last_id(&transaction, kind.table)?;
+        match stats::last_id(damaged, kind.table)?
             .min(LARGEST_NUMBER)
             .max(copied)
         {
             0 => {}
-            last => stats::give_behind(&transaction, kind.table, last)?,
+            last => stats::set_last_id(&transaction, kind.table, last)?,
         }
     }
     let now = wall_clock();

@@ -1,5 +1,6 @@
-//! Holding the orders of the journal against their checksums before they are summed, each once: a journal of any size may
-//! be opened, and totals tell no number of a row that has changed.
+//! Checksums of the journal's orders, checked once before totals are computed.
+//!
+//! A journal of any size may be opened; no total includes a changed row.
 
 use rusqlite::Connection;
 
@@ -10,28 +11,28 @@ use crate::archive::rows::orders::OrderRow;
 use crate::archive::rows::row::Row;
 use crate::archive::store::Store;
 
-/// Refuses a journal of which an order has changed since it was written, or is out of reach. Those that were looked at
-/// before are not looked at again.
+/// Fails if an order of the journal has changed or cannot be reached; orders that were checked before are skipped.
 ///
-/// All are looked at, whatever is asked for: one whose coin or time has changed would be left out of an answer.
+/// Checks all orders, whatever the filter: one with a changed coin or time would be missing from the result.
 pub(crate) fn refuse_changed_orders(store: &Store, journal: &Connection) -> rusqlite::Result<()> {
-    let unheld = unheld(store, journal)?;
-    let found = refuse_changed(journal, unheld)?;
-    hold(store, journal, unheld, found)
+    let unchecked = unchecked(store, journal)?;
+    let found = refuse_changed(journal, unchecked)?;
+    finish(store, journal, unchecked, found)
 }
 
-/// The numbers of the orders that nobody has looked at since they were written: behind the first, up to the second.
-pub(crate) fn unheld(store: &Store, journal: &Connection) -> rusqlite::Result<Numbers> {
+/// Ids of the orders that have not been checked: after the first number, up to the second.
+pub(crate) fn unchecked(store: &Store, journal: &Connection) -> rusqlite::Result<OrderIds> {
     let before = store.checked_orders();
     Ok((before, database::last::<OrderRow>(journal)?.max(before)))
 }
 
-/// Remembers that so many orders of these numbers were found as they were written, and refuses a journal that has more:
-/// a tree that is damaged hides rows without a word, and its index by time still knows of them.
-pub(crate) fn hold(
+/// Remembers checked orders; fails if the journal should have more of them.
+///
+/// A damaged table hides rows without an error, but its index by time still has them.
+pub(crate) fn finish(
     store: &Store,
     journal: &Connection,
-    (before, last): Numbers,
+    (before, last): OrderIds,
     found: i64,
 ) -> rusqlite::Result<()> {
     if before == last {
@@ -44,7 +45,7 @@ pub(crate) fn hold(
         );
         return Err(table::not_readable(1, what));
     }
-    // Once for a journal: what is appended later is in nobody's way.
+    // Once per journal; later orders are checked when they are read.
     if before == 0 && found != listed(journal, last)? {
         let what = format!("lines of {} are out of reach", OrderRow::TABLE);
         return Err(table::not_readable(1, what));
@@ -53,10 +54,10 @@ pub(crate) fn hold(
     Ok(())
 }
 
-/// Numbers of orders, behind the first and up to the second.
-pub(crate) type Numbers = (i64, i64);
+/// Ids of orders: after the first number, up to the second.
+pub(crate) type OrderIds = (i64, i64);
 
-/// How many orders up to a number the index by time knows of.
+/// Number of orders up to an id in the index by time.
 fn listed(journal: &Connection, last: i64) -> rusqlite::Result<i64> {
     journal
         .prepare_cached(&format!(
@@ -66,10 +67,10 @@ fn listed(journal: &Connection, last: i64) -> rusqlite::Result<i64> {
         .query_row([last], |line| line.get(0))
 }
 
-/// Refuses the first order of these numbers that has changed since it was written, and gives how many there are.
+/// Fails at the first order with a wrong checksum, else returns how many orders there are.
 pub(crate) fn refuse_changed(
     journal: &Connection,
-    (before, last): Numbers,
+    (before, last): OrderIds,
 ) -> rusqlite::Result<i64> {
     if before == last {
         return Ok(0);

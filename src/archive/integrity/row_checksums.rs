@@ -1,8 +1,7 @@
-//! Checksums of what the journal holds: each line of each of its tables carries one over its cells, so that a line that
-//! is not as it was written is told from one that is.
+//! Checksums of the journal's lines: each line of each table has a CRC-32 over its cells.
 //!
-//! `SQLite` checks the log it has not written out yet, and nothing of its database. A line's CRC-32 finds every change of
-//! up to 32 neighbouring bits; that lines and indexes are complete is what `PRAGMA integrity_check` looks at.
+//! `SQLite` checks its log, but not its database. A CRC-32 finds every change of up to 32 adjacent bits; `PRAGMA
+//! integrity_check` finds missing lines and index entries.
 
 use rusqlite::Connection;
 
@@ -12,18 +11,18 @@ use crate::archive::integrity::crc::{COLUMN, FUNCTION};
 use crate::archive::journal::table;
 use crate::archive::rows::row_kind::ROW_KINDS;
 
-/// How many lines of a table are named at most.
+/// Lines with wrong checksums that are listed per table.
 const NAMED: i64 = 20;
 
-/// A table and the columns that its checksum is of.
+/// A table and the columns that its checksum covers.
 pub(super) struct Summed {
     pub(super) table: &'static str,
     pub(super) columns: String,
-    /// Whether lines are changed by statements of their own; they are summed by triggers.
+    /// Whether single statements change lines; triggers then update the checksum.
     changes: bool,
 }
 
-/// Every table whose lines have checksums.
+/// All tables with checksums.
 pub(super) fn tables() -> Vec<Summed> {
     let of_rows = ROW_KINDS.iter().map(|kind| Summed {
         table: kind.table,
@@ -57,7 +56,7 @@ pub(super) fn tables() -> Vec<Summed> {
     of_rows.chain(others).collect()
 }
 
-/// Gives every table its column of checksums.
+/// Adds the checksum column and its triggers to every table.
 pub(crate) fn add(journal: &Connection) -> rusqlite::Result<()> {
     for Summed {
         table,
@@ -84,7 +83,7 @@ pub(crate) fn add(journal: &Connection) -> rusqlite::Result<()> {
     Ok(())
 }
 
-/// The lines that are not as they were written, table by table.
+/// Lines with wrong checksums, table by table.
 pub(crate) fn faults(journal: &Connection) -> rusqlite::Result<Vec<String>> {
     let mut found = Vec::new();
     for Summed { table, columns, .. } in tables() {

@@ -1,5 +1,4 @@
-//! Holding an archive's files against their checksums beside whatever else is done with it, so that damage is known before
-//! anybody asks for what it took.
+//! Background checks of the files and the journal of an open archive.
 
 use std::collections::HashMap;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
@@ -8,8 +7,7 @@ use std::thread::{Builder, JoinHandle};
 use std::time::{Duration, Instant};
 
 use crate::archive::ArchiveError;
-use crate::archive::archive::Archive;
-use crate::archive::catalog::manifest::Part;
+use crate::archive::catalog::manifest::SegmentEntry;
 use crate::archive::coverage::damage_gaps;
 use crate::archive::files::Identity;
 use crate::archive::integrity::damage_state;
@@ -20,31 +18,32 @@ use crate::archive::journal::database;
 use crate::archive::store::{Store, Twin};
 use crate::model::sort_small;
 
-/// Something is read after a pause of so many times what the one before it took: answers come first.
+/// The pause before a read, as a multiple of the duration of the one before: answers come first.
 const IDLE: u32 = 4;
-/// The longest pause between two reads.
+/// Longest pause between two reads.
 const LONGEST: Duration = Duration::from_secs(2);
-/// What was read is not read again for so long.
+/// Time between two checks of the same file.
 const ROUND: Duration = Duration::from_hours(1);
-/// How often it is looked whether a journal that is damaged lies otherwise than it did.
+/// Time between two looks at the size and time of a damaged journal.
 const GLANCE: Duration = Duration::from_secs(2);
-/// A look that nobody asked for begins after so long: what is opened for one question has its answer by then.
+/// Delay of a one-time check: a process that asks one question has its answer by then.
 const AT_FIRST: Duration = Duration::from_secs(1);
-/// How long whoever lets go of a watch waits for its thread: one that is in the midst of the journal ends by itself.
+/// How long dropping a [`Scrubber`] waits for its thread; a thread that is reading the journal ends by itself.
 const TO_END: Duration = Duration::from_millis(100);
-/// Of how many files it is remembered that they are sound.
+/// Number of sound files that are remembered.
 const REMEMBERED: usize = 1 << 17;
 
-/// A file as it lay on the disk, and the SHA-256 that it was found to have.
-type Sound = (Stamp, String);
-/// Files by what tells them from others, and when they were found so.
-type Remembered = HashMap<(u64, u64), (Sound, Instant)>;
+/// Size, time and SHA-256 of a sound file.
+type SoundStamp = (Stamp, String);
+/// SoundStamp files by identity, and when they were checked.
+type Remembered = HashMap<(u64, u64), (SoundStamp, Instant)>;
 
-/// What was found sound in this process and when, whoever had opened the archive. It is only ever tried for, so that it
-/// keeps nobody waiting in a process that was forked meanwhile.
+/// Files that were found sound in this process.
+///
+/// Only ever locked with `try_lock`: in a forked child a thread that no longer exists may have the lock.
 static SOUND: Mutex<Option<Remembered>> = Mutex::new(None);
 
-fn remember(identity: Identity, sound: Sound) {
+fn remember(identity: Identity, sound: SoundStamp) {
     let (Some(identity), Ok(mut known)) = (identity, SOUND.try_lock()) else {
         return;
     };
@@ -57,8 +56,8 @@ fn remember(identity: Identity, sound: Sound) {
     }
 }
 
-/// Whether a file was found to be as it was written, a while ago.
-fn is_remembered(identity: Identity, sound: &Sound) -> bool {
+/// Whether a file was found sound less than an hour ago.
+fn is_remembered(identity: Identity, sound: &SoundStamp) -> bool {
     let known = match SOUND.try_lock() {
         Ok(known) => known,
         Err(TryLockError::Poisoned(known)) => known.into_inner(),
@@ -73,7 +72,7 @@ pub(crate) fn check_files(
     store: &Store,
     goes_on: &mut dyn FnMut() -> bool,
 ) -> Result<usize, ArchiveError> {
-    // What is met meanwhile is none the less for it.
+    // A read may find damage during the check; only earlier damage is cleared.
     let was_damaged = store.has_damaged_journal();
     match verify::journal_faults(store)?.first() {
         Some(reason) => store.warn_of_journal(reason),
@@ -83,20 +82,21 @@ pub(crate) fn check_files(
     check_parts(store, goes_on)
 }
 
-/// Looks through a journal of up to 64 MiB again that was found damaged, where it lies otherwise than it did then: once
-/// it was mended it counts as sound. A larger one is left to a [`Watch`].
-pub(crate) fn look_at_damaged_journal(store: &Store) {
+/// Checks a small journal again that was found damaged, if its files have changed since.
+///
+/// A large journal is left to a [`Scrubber`].
+pub(crate) fn recheck_journal(store: &Store) {
     if store.has_damaged_journal() && verify::has_small_journal(store) {
-        look_again(&store.twin());
+        recheck(&store.twin());
     }
 }
 
-/// The same of the files alone.
+/// Checks the segments, newest first; returns how many were read.
 fn check_parts(store: &Store, goes_on: &mut dyn FnMut() -> bool) -> Result<usize, ArchiveError> {
-    let (mut kept, _) = damage_gaps::parts(store)?;
-    sort_small(&mut kept, |one, other| other.last.cmp(&one.last));
+    let (mut active, _) = damage_gaps::parts(store)?;
+    sort_small(&mut active, |one, other| other.last.cmp(&one.last));
     let mut read = 0;
-    for part in &kept {
+    for part in &active {
         if !goes_on() {
             break;
         }
@@ -105,8 +105,8 @@ fn check_parts(store: &Store, goes_on: &mut dyn FnMut() -> bool) -> Result<usize
     Ok(read)
 }
 
-/// Whether a file had to be read to know how it is.
-fn check_file(store: &Store, part: &Part, goes_on: &mut dyn FnMut() -> bool) -> bool {
+/// Checks one segment; returns whether it was read.
+fn check_file(store: &Store, part: &SegmentEntry, goes_on: &mut dyn FnMut() -> bool) -> bool {
     let Some((stamp, identity)) = look_at(&store.folder.join(&part.path)) else {
         meet(store, verify::fault_now(store, part), part);
         return false;
@@ -124,44 +124,45 @@ fn check_file(store: &Store, part: &Part, goes_on: &mut dyn FnMut() -> bool) -> 
     true
 }
 
-fn meet(store: &Store, found: Result<Option<String>, ArchiveError>, part: &Part) {
+fn meet(store: &Store, found: Result<Option<String>, ArchiveError>, part: &SegmentEntry) {
     if let Ok(Some(reason)) = found {
         store.warn(part, &reason);
     }
 }
 
-/// A thread that reads every file of an archive, newest first, and logs what is damaged: whoever has the archive open
-/// knows of it from then on. It ends when this is dropped.
+/// A thread that checks all files of an archive in the background and logs damage.
+///
+/// Every reader of the archive in this process knows of the damage from then on. Dropping it ends the thread.
 #[derive(Debug)]
-pub struct Watch {
+pub struct Scrubber {
     going_on: Option<Sender<()>>,
-    /// Nothing ever comes of it; it ends with the thread.
+    /// Never receives anything; disconnects when the thread ends.
     ended: Option<Receiver<()>>,
     thread: Option<JoinHandle<()>>,
     pid: u32,
 }
 
-impl Watch {
-    /// Reads them at once and again every hour.
+impl Scrubber {
+    /// Checks at once and again every hour.
     #[must_use]
-    pub fn hourly(archive: &Archive) -> Self {
-        Self::start(archive, Duration::ZERO, true)
+    pub(crate) fn hourly(store: &Store) -> Self {
+        Self::start(store, Duration::ZERO, true)
     }
 
-    /// Reads them once, a second from now.
+    /// Checks once, after a second.
     #[must_use]
-    pub fn once(archive: &Archive) -> Self {
-        Self::start(archive, AT_FIRST, false)
+    pub(crate) fn once(store: &Store) -> Self {
+        Self::start(store, AT_FIRST, false)
     }
 
-    fn start(archive: &Archive, first: Duration, again: bool) -> Self {
+    fn start(store: &Store, first: Duration, again: bool) -> Self {
         let (going_on, end) = channel();
         let (lives, ended) = channel();
-        let twin = archive.store.twin();
+        let twin = store.twin();
         let started = Builder::new()
-            .name("liqdata-watch".to_owned())
+            .name("liqdata-scrub".to_owned())
             .spawn(move || {
-                watch(&twin, &end, first, again);
+                run(&twin, &end, first, again);
                 drop(lives);
             });
         let thread = started
@@ -176,10 +177,10 @@ impl Watch {
     }
 }
 
-impl Drop for Watch {
+impl Drop for Scrubber {
     fn drop(&mut self) {
         if self.pid != std::process::id() {
-            // After a fork the thread is the parent's.
+            // In a forked child the thread belongs to the parent.
             std::mem::forget((self.going_on.take(), self.ended.take(), self.thread.take()));
             return;
         }
@@ -190,14 +191,14 @@ impl Drop for Watch {
     }
 }
 
-fn watch(twin: &Twin, end: &Receiver<()>, first: Duration, again: bool) {
+fn run(twin: &Twin, end: &Receiver<()>, first: Duration, again: bool) {
     let goes_on =
         |pause: Duration| matches!(end.recv_timeout(pause), Err(RecvTimeoutError::Timeout));
     if !goes_on(first) {
         return;
     }
     loop {
-        // A reader of its own, so that a long look through the journal is in nobody's way.
+        // A reader of its own, so that a long check of the journal blocks no one.
         let checked = twin.open().and_then(|archive| {
             let mut since = Instant::now();
             let mut rests = || {
@@ -205,14 +206,14 @@ fn watch(twin: &Twin, end: &Receiver<()>, first: Duration, again: bool) {
                 since = Instant::now();
                 went_on
             };
-            // A journal that was looked through when it was opened has been so a second ago.
+            // Opening the archive has just checked the journal.
             if !again && verify::has_small_journal(&archive) {
                 check_parts(&archive, &mut rests)
             } else {
                 check_files(&archive, &mut rests)
             }
         });
-        // What is damaged has been said.
+        // The damage is logged already.
         if let Err(fault) = checked
             && !matches!(fault, ArchiveError::Damaged { .. })
         {
@@ -230,7 +231,7 @@ fn watch(twin: &Twin, end: &Receiver<()>, first: Duration, again: bool) {
             if !goes_on(GLANCE) {
                 return;
             }
-            look_again(twin);
+            recheck(twin);
         }
     }
 }
@@ -241,15 +242,15 @@ fn is_damaged(twin: &Twin) -> bool {
     damage_state::known(warned).of_journal().is_some()
 }
 
-/// Looks through a journal that was found damaged once more, where it lies otherwise than it did then.
-fn look_again(twin: &Twin) {
+/// Checks a damaged journal again, if its files have changed since.
+fn recheck(twin: &Twin) {
     let (folder, warned) = twin.known();
     let path = folder.join(database::FILE);
-    let lies = [stamp(&path), stamp(&database::beside(&path, "-wal"))];
+    let lies = [stamp(&path), stamp(&database::companion(&path, "-wal"))];
     if !damage_state::known(warned).begin_look(lies) {
         return;
     }
-    // It is left at what is known where it cannot be looked at.
+    // If it cannot be opened it stays marked as damaged.
     let looked = twin.open().and_then(|archive| {
         let is_sound = verify::journal_faults(&archive)?.is_empty();
         Ok(is_sound.then(|| archive.clear_journal()))

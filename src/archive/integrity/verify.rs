@@ -1,4 +1,4 @@
-//! Holding every file against its checksum, and taking damaged ones out of use.
+//! Verification of files and journal, and the quarantine of damaged files.
 
 use std::collections::HashSet;
 use std::fs::{self, File};
@@ -9,7 +9,7 @@ use rusqlite::Connection;
 
 use crate::archive::catalog::file_versions;
 use crate::archive::catalog::manifest;
-use crate::archive::catalog::manifest::{Part, State};
+use crate::archive::catalog::manifest::{SegmentEntry, SegmentState};
 use crate::archive::clock::wall_clock;
 use crate::archive::coverage::damage_gaps;
 use crate::archive::coverage::sessions::{Gap, GapCause, add_gap};
@@ -25,32 +25,32 @@ use crate::archive::rows::row::Row;
 use crate::archive::rows::row_kind::ROW_KINDS;
 use crate::archive::scan::table_scan;
 use crate::archive::store::Store;
-use crate::archive::writer::Writer;
+use crate::archive::write_store::WriteStore;
 use crate::archive::{ArchiveError, files};
 use crate::model::{Millis, record};
 
 /// The reason of a gap that a damaged file leaves.
 pub(crate) const DAMAGED: &str = "damaged file";
 
-/// The largest journal, in bytes, that is checked whenever it is opened; it takes about a second.
+/// Largest journal, in bytes, that is checked whenever it is opened; the check takes about a second.
 const AT_ONCE: u64 = 64 << 20;
 
-/// What [`Archive::verify`] found.
+/// Result of [`Archive::verify`](crate::archive::Archive::verify).
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Verification {
-    /// Files that are as they were written.
+    /// Number of sound segments.
     pub sound: u64,
     /// Rows in them.
     pub rows: u64,
-    /// Files that are not, or that are out of use already.
+    /// Damaged and quarantined segments.
     pub damaged: Vec<DamagedPart>,
-    /// Those of them that are out of use, under the paths they had.
-    pub set_aside: HashSet<PathBuf>,
-    /// Parquet files in the archive's folders that it did not write or has not finished; they are never served.
+    /// Paths of the files that are quarantined, as they were before.
+    pub quarantined: HashSet<PathBuf>,
+    /// Parquet files that the archive did not write or has not finished; they are never read.
     pub unlisted: Vec<PathBuf>,
-    /// Files of frames that can be read to their end, or to where a killed process left them.
+    /// Number of files of raw frames that can be read to their end.
     pub raw: u64,
-    /// Those that cannot, with what is wrong.
+    /// Damaged files of raw frames, with what is wrong.
     pub raw_damaged: Vec<(PathBuf, String)>,
     /// What is wrong with the journal.
     pub journal: Vec<String>,
@@ -59,30 +59,30 @@ pub struct Verification {
 }
 
 record! {
-    /// Something in an archive that is not as it was written.
+    /// A damaged, missing or unexpected file of an archive.
     #[derive(Clone, Debug, PartialEq, Eq)]
     pub struct Finding {
-        /// The file, below the archive's folder.
+        /// The file, relative to the archive's folder.
         pub file: String,
         /// `journal`, `orders`, `bars`, `open_interest`, `maps`, `positions` or `raw`.
         pub holds: String,
         /// `damaged`, `missing` or `unexpected`.
         pub problem: String,
-        /// What exactly is wrong.
+        /// What is wrong.
         pub detail: String,
-        /// Rows that the file was to hold, where that is known.
+        /// Number of rows that the file held, if known.
         pub rows: Option<u64>,
-        /// Time of the first of them.
+        /// Time of the first row.
         pub first: Option<Millis>,
-        /// Time of the last of them.
+        /// Time of the last row.
         pub last: Option<Millis>,
-        /// Whether it is out of use, with what it leaves unknown on record, so that every answer says so.
+        /// Whether the file is quarantined and its rows are recorded as missing.
         pub repaired: bool,
     }
 }
 
 impl Verification {
-    /// All of it, the journal first, one line each; none where everything is as it was written.
+    /// One finding per fault, the journal first; empty if the archive is sound.
     #[must_use]
     pub fn findings(&self, folder: &Path) -> Vec<Finding> {
         let of_journal = |(detail, repaired): (&String, bool)| Finding {
@@ -112,7 +112,7 @@ impl Verification {
             rows: Some(part.rows),
             first: Some(part.first),
             last: Some(part.last),
-            repaired: self.set_aside.contains(&part.path),
+            repaired: self.quarantined.contains(&part.path),
         };
         let of_stranger = |path: &PathBuf| Finding {
             file: below(path),
@@ -133,7 +133,7 @@ impl Verification {
             rows: None,
             first: None,
             last: None,
-            repaired: self.set_aside.contains(path),
+            repaired: self.quarantined.contains(path),
         };
         let journal = self.journal.iter().map(|detail| (detail, false));
         let repaired = self.repaired.iter().map(|detail| (detail, true));
@@ -146,7 +146,7 @@ impl Verification {
             .collect()
     }
 
-    /// Whether everything is as it was written.
+    /// Whether nothing is damaged.
     #[must_use]
     pub fn is_sound(&self) -> bool {
         self.damaged.is_empty() && self.raw_damaged.is_empty() && self.journal.is_empty()
@@ -167,9 +167,9 @@ pub(crate) fn verify_observed(
         journal: journal_faults(store)?,
         ..Verification::default()
     };
-    let (kept, quarantined) = match damage_gaps::parts(store) {
+    let (active, quarantined) = match damage_gaps::parts(store) {
         Err(ArchiveError::Damaged { message, .. }) => {
-            // Without the list of the files nothing can be said of them.
+            // Without the manifest no file can be checked.
             if found.journal.is_empty() {
                 found.journal.push(message);
             }
@@ -179,14 +179,16 @@ pub(crate) fn verify_observed(
     };
     for part in &quarantined {
         let reason = part.reason.clone().unwrap_or_default();
-        found.set_aside.insert(store.folder.join(&part.path));
+        found
+            .quarantined
+            .insert(store.folder.join(&part.path));
         found
             .damaged
             .push(table_scan::damaged_part(store, part, reason));
     }
     let (frames, strange) = line::raw_listing(store)?;
-    let all = kept.len() + frames.len();
-    for (read, part) in kept.iter().enumerate() {
+    let all = active.len() + frames.len();
+    for (read, part) in active.iter().enumerate() {
         if !goes_on(read, all) {
             return Ok(found);
         }
@@ -203,7 +205,7 @@ pub(crate) fn verify_observed(
     for (read, part) in frames.iter().enumerate() {
         let mut is_stopped = false;
         let mut looks = || {
-            is_stopped = is_stopped || !goes_on(kept.len() + read, all);
+            is_stopped = is_stopped || !goes_on(active.len() + read, all);
             !is_stopped
         };
         if !looks() {
@@ -219,13 +221,13 @@ pub(crate) fn verify_observed(
         }
     }
     found.unlisted.extend(strange);
-    let listed: HashSet<PathBuf> = kept
+    let listed: HashSet<PathBuf> = active
         .iter()
         .map(|part| store.folder.join(&part.path))
         .collect();
     for kind in &ROW_KINDS {
         let folder = store.folder.join(kind.table);
-        // What lies behind a link is not the archive's.
+        // Files behind a link do not belong to the archive.
         if !folder.is_symlink() {
             add_files(&folder, &mut found.unlisted)?;
         }
@@ -239,7 +241,7 @@ pub(crate) fn verify_observed(
 ///
 /// # Errors
 ///
-/// [`ArchiveError`] where it cannot be read for another reason than damage.
+/// [`ArchiveError`] if it cannot be read for another reason than damage.
 pub(crate) fn journal_faults(store: &Store) -> Result<Vec<String>, ArchiveError> {
     match store.ask(journal_check::faults) {
         Err(ArchiveError::Damaged { message, .. }) => Ok(vec![message]),
@@ -247,19 +249,21 @@ pub(crate) fn journal_faults(store: &Store) -> Result<Vec<String>, ArchiveError>
     }
 }
 
-/// Whether the journal is so small that it is looked through whenever it is opened.
+/// Whether the journal is checked whenever it is opened, because it is small.
 pub(crate) fn has_small_journal(store: &Store) -> bool {
     stamp(&store.folder.join(database::FILE)).is_none_or(|(bytes, _)| bytes <= AT_ONCE)
 }
 
-/// Refuses to read a journal that is not as it was written, unless it is so large that opening would take long: then
-/// rows are looked at before the first of them is told, and all of it by a server and [`Archive::verify`].
+/// Fails if a small journal is damaged.
+///
+/// In a large journal rows are checked when they are read, and all of it by a server and by
+/// [`Archive::verify`](crate::archive::Archive::verify).
 pub(crate) fn refuse_damaged_journal(store: &Store) -> Result<(), ArchiveError> {
     let path = store.folder.join(database::FILE);
     if !has_small_journal(store) {
         return Ok(());
     }
-    // Those that come meanwhile may not be among those that are looked at.
+    // Orders that arrive during the check may be missed by it.
     let until = store.ask(database::last::<OrderRow>);
     let faults = journal_faults(store)?;
     match faults.as_slice() {
@@ -277,8 +281,8 @@ pub(crate) fn refuse_damaged_journal(store: &Store) -> Result<(), ArchiveError> 
     }
 }
 
-/// What is wrong with a file, if anything is; the checksum is computed once and again when the file has changed.
-pub(crate) fn fault_of(store: &Store, part: &Part) -> Result<Option<String>, ArchiveError> {
+/// What is wrong with a segment, if anything; checksums again only if the file has changed since.
+pub(crate) fn fault_of(store: &Store, part: &SegmentEntry) -> Result<Option<String>, ArchiveError> {
     let path = store.folder.join(&part.path);
     let stamp = stamp(&path);
     let known = stamp.is_some() && store.known(&part.path) == stamp;
@@ -288,15 +292,18 @@ pub(crate) fn fault_of(store: &Store, part: &Part) -> Result<Option<String>, Arc
     fault_now(store, part)
 }
 
-/// What is wrong with a file, if anything is, by its checksum.
-pub(crate) fn fault_now(store: &Store, part: &Part) -> Result<Option<String>, ArchiveError> {
+/// What is wrong with a segment by its checksum, if anything.
+pub(crate) fn fault_now(
+    store: &Store,
+    part: &SegmentEntry,
+) -> Result<Option<String>, ArchiveError> {
     fault_while(store, part, &mut || true)
 }
 
-/// The same, as long as `goes_on`, which is asked after each mebibyte.
+/// As [`fault_now`]; asks `goes_on` after each mebibyte.
 pub(crate) fn fault_while(
     store: &Store,
-    part: &Part,
+    part: &SegmentEntry,
     goes_on: &mut dyn FnMut() -> bool,
 ) -> Result<Option<String>, ArchiveError> {
     let path = store.folder.join(&part.path);
@@ -307,8 +314,11 @@ pub(crate) fn fault_while(
     Ok(fault)
 }
 
-/// A file, open, or what is wrong with it. One that this process may not open now is not thereby damaged.
-pub(crate) fn file(store: &Store, part: &Part) -> Result<Result<File, String>, ArchiveError> {
+/// Opens a segment, or returns what is wrong with it. A permission error is no damage.
+pub(crate) fn file(
+    store: &Store,
+    part: &SegmentEntry,
+) -> Result<Result<File, String>, ArchiveError> {
     let path = store.folder.join(&part.path);
     match File::open(&path) {
         Ok(file) => Ok(Ok(file)),
@@ -319,24 +329,27 @@ pub(crate) fn file(store: &Store, part: &Part) -> Result<Result<File, String>, A
     }
 }
 
-/// A file to read parts of, if it was found sound as it is; else its bytes, or what is wrong with it.
-pub(crate) fn sound(store: &Store, part: &Part) -> Result<Result<Sound, String>, ArchiveError> {
+/// A segment that may be read in parts if it was found sound before, else all its bytes; or what is wrong with it.
+pub(crate) fn sound(
+    store: &Store,
+    part: &SegmentEntry,
+) -> Result<Result<SoundFile, String>, ArchiveError> {
     let path = store.folder.join(&part.path);
     let now = stamp(&path);
     if now.is_some() && store.known(&part.path) == now {
         let fault = manifest::fault_at(&store.folder, part)
             .map_err(|source| ArchiveError::of_file(&path, source))?;
         if fault.is_none() {
-            return Ok(file(store, part)?.map(Sound::File));
+            return Ok(file(store, part)?.map(SoundFile::File));
         }
     }
-    Ok(sound_bytes(store, part)?.map(Sound::Bytes))
+    Ok(sound_bytes(store, part)?.map(SoundFile::Bytes))
 }
 
-/// The bytes of a file, or what is wrong with it; what was read is what the checksum is computed of.
+/// The bytes of a segment, or what is wrong with them; the checksum is computed over the bytes that are returned.
 pub(crate) fn sound_bytes(
     store: &Store,
-    part: &Part,
+    part: &SegmentEntry,
 ) -> Result<Result<Bytes, String>, ArchiveError> {
     let path = store.folder.join(&part.path);
     let before = stamp(&path);
@@ -362,7 +375,7 @@ pub(crate) fn sound_bytes(
     Ok(fault.map_or_else(|| Ok(bytes.into()), Err))
 }
 
-pub(crate) fn all_sound(store: &Store, parts: &[Part]) -> Result<bool, ArchiveError> {
+pub(crate) fn all_sound(store: &Store, parts: &[SegmentEntry]) -> Result<bool, ArchiveError> {
     for part in parts {
         if fault_of(store, part)?.is_some() {
             return Ok(false);
@@ -371,11 +384,11 @@ pub(crate) fn all_sound(store: &Store, parts: &[Part]) -> Result<bool, ArchiveEr
     Ok(true)
 }
 
-/// A file that is as it was written.
-pub(crate) enum Sound {
-    /// Itself, as nothing of it has changed since all of it was looked at.
+/// A sound segment.
+pub(crate) enum SoundFile {
+    /// The file; it has not changed since it was checked.
     File(File),
-    /// All of it.
+    /// All its bytes.
     Bytes(Bytes),
 }
 
@@ -383,14 +396,14 @@ pub(crate) fn stamp(path: &Path) -> Option<Stamp> {
     look_at(path).map(|(stamp, _)| stamp)
 }
 
-/// How a file lies on the disk, and what tells it from others.
+/// Size and time of a file, and its identity.
 pub(crate) fn look_at(path: &Path) -> Option<(Stamp, Identity)> {
     let found = fs::metadata(path).ok()?;
     let stamp = (found.len(), found.modified().ok());
     Some((stamp, files::identity(&found)))
 }
 
-/// Adds the Parquet files below `folder`.
+/// Adds the Parquet files in `folder` and below.
 fn add_files(folder: &Path, found: &mut Vec<PathBuf>) -> Result<(), ArchiveError> {
     let fault = |source| ArchiveError::of_file(folder, source);
     let entries = match fs::read_dir(folder) {
@@ -414,45 +427,45 @@ fn add_files(folder: &Path, found: &mut Vec<PathBuf>) -> Result<(), ArchiveError
 }
 
 /// Implements `Writer::quarantine`.
-pub(crate) fn quarantine(writer: &mut Writer) -> Result<Verification, ArchiveError> {
+pub(crate) fn quarantine(writer: &mut WriteStore) -> Result<Verification, ArchiveError> {
     quarantine_observed(writer, &mut |_, _| true)
 }
 
-/// Quarantines as [`Writer::quarantine`] does, and asks `goes_on` after each file.
+/// As [`quarantine`]; asks `goes_on` after each file.
 pub(crate) fn quarantine_observed(
-    writer: &mut Writer,
+    writer: &mut WriteStore,
     goes_on: &mut dyn FnMut(usize, usize) -> bool,
 ) -> Result<Verification, ArchiveError> {
-    let kept = writer
+    let active = writer
         .store
-        .ask(|journal| manifest::all(journal, State::Kept))?;
-    for (read, part) in kept.iter().enumerate() {
-        if !goes_on(read, kept.len()) {
+        .ask(|journal| manifest::all(journal, SegmentState::Active))?;
+    for (read, part) in active.iter().enumerate() {
+        if !goes_on(read, active.len()) {
             break;
         }
         if let Some(reason) = fault_now(&writer.store, part)? {
-            set_aside(writer, part, &reason)?;
+            quarantine_segment(writer, part, &reason)?;
         }
     }
     let mut found = verify_observed(&writer.store, goes_on)?;
     for (path, _) in &found.raw_damaged {
         writer.change(|_| Ok(()))?;
         check::quarantine_raw_file(writer, path)?;
-        found.set_aside.insert(path.clone());
+        found.quarantined.insert(path.clone());
     }
     Ok(found)
 }
 
-/// Takes one file out of use.
-pub(crate) fn set_aside(
-    writer: &mut Writer,
-    part: &Part,
+/// Quarantines one segment and records its orders as a gap.
+pub(crate) fn quarantine_segment(
+    writer: &mut WriteStore,
+    part: &SegmentEntry,
     reason: &str,
 ) -> Result<(), ArchiveError> {
     let from = writer.store.folder.join(&part.path);
     files::refuse_link(&writer.store.folder, Path::new(&part.path))?;
-    let to = files::place_aside(&writer.store.folder, Path::new(&part.path), &from)?;
-    // Another may be writing where the lock is gone: nothing is moved before that is known.
+    let to = files::quarantine_path(&writer.store.folder, Path::new(&part.path), &from)?;
+    // Fails if the lock file is gone: another process may be writing, so nothing may be moved.
     writer.change(|_| Ok(()))?;
     if let (Some(source), Some(target)) = (from.parent(), to.parent()) {
         files::make_folder(&writer.store.folder, target)?;
@@ -461,14 +474,19 @@ pub(crate) fn set_aside(
                 files::sync_folder(target)?;
                 files::sync_folder(source)?;
             }
-            // It is gone, or was moved before the journal knew.
+            // It is missing, or was moved before an interruption.
             Err(fault) if fault.kind() == std::io::ErrorKind::NotFound => {}
             Err(fault) => return Err(ArchiveError::of_file(&from, fault)),
         }
     }
     writer.change(|journal| {
         let transaction = journal.transaction()?;
-        manifest::mark(&transaction, &part.path, State::Quarantined, Some(reason))?;
+        manifest::mark(
+            &transaction,
+            &part.path,
+            SegmentState::Quarantined,
+            Some(reason),
+        )?;
         let generation = file_versions::of(&transaction, &part.path)?;
         if part.holds == OrderRow::TABLE && generation.superseded_at.is_none() {
             miss_part(&transaction, &part.path, part.first, part.last)?;
@@ -477,7 +495,7 @@ pub(crate) fn set_aside(
     })
 }
 
-/// Writes down what a file of orders that is out of use leaves unknown.
+/// Records the gap of a quarantined segment of orders.
 fn miss_part(
     journal: &Connection,
     path: &str,

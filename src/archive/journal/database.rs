@@ -1,4 +1,4 @@
-//! The journal: the `SQLite` database that makes an acknowledgement durable and lists everything else.
+//! The journal: connections, tables, inserts and queries of the `SQLite` database.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -26,20 +26,20 @@ use crate::model::Millis;
 
 /// The journal's file name in the archive's folder.
 pub(crate) const FILE: &str = "journal.sqlite";
-/// What is said of one in which nothing has been made yet, as a kill leaves it.
+/// Message for a journal without tables, as a kill leaves it.
 pub(crate) const EMPTY: &str = "the journal is empty";
-/// The first `SQLite` without the defect by which resetting the log could lose a transaction.
+/// First `SQLite` version that never loses a transaction when it resets its log.
 const OLDEST_SQLITE: i32 = 3_051_003;
 /// `liqd` in ASCII.
 const APPLICATION: i32 = 0x6C69_7164;
 /// The version of the journal's format.
 const VERSION: i32 = 1;
-/// Steps of a statement from one look whether to go on to the next; so many take milliseconds.
+/// Virtual machine steps between two calls of a progress handler; a few milliseconds.
 const LOOK: i32 = 100_000;
-/// How long a call waits for another process to let go of the journal.
+/// How long a call waits for another process's lock on the journal.
 const PATIENCE: Duration = Duration::from_secs(5);
 
-/// Refuses a build of `SQLite` that may lose what it acknowledged.
+/// Refuses a `SQLite` version that may lose commits.
 fn check_sqlite(path: &Path) -> Result<(), ArchiveError> {
     if rusqlite::version_number() >= OLDEST_SQLITE {
         Ok(())
@@ -54,16 +54,16 @@ fn check_sqlite(path: &Path) -> Result<(), ArchiveError> {
     }
 }
 
-/// Refuses a journal that is no plain file, or whose companions are none: `SQLite` would follow a link and wait for a pipe.
+/// Refuses a journal or companion file that is not a plain file: `SQLite` follows links and waits for pipes.
 fn refuse_others(journal: &Path) -> Result<(), ArchiveError> {
     files::refuse_other_than_file(journal)?;
     for ending in ["-wal", "-shm", "-journal"] {
-        files::refuse_other_than_file(&beside(journal, ending))?;
+        files::refuse_other_than_file(&companion(journal, ending))?;
     }
     Ok(())
 }
 
-/// Opens the journal for writing; makes it where there is none yet.
+/// Opens the journal for writing; creates it if it is missing.
 pub(crate) fn open_to_write(path: &Path) -> Result<Connection, ArchiveError> {
     check_sqlite(path)?;
     refuse_others(path)?;
@@ -78,7 +78,7 @@ pub(crate) fn open_to_write(path: &Path) -> Result<Connection, ArchiveError> {
     let mode: String = journal
         .query_row("PRAGMA journal_mode = WAL", [], |row| row.get(0))
         .map_err(fault)?;
-    // On macOS a plain fsync stops at the drive's cache; elsewhere the two fullfsync settings do nothing.
+    // On macOS a plain fsync stops at the drive's cache; elsewhere the two fullfsync settings have no effect.
     journal
         .execute_batch(
             "PRAGMA synchronous = FULL;
@@ -102,14 +102,14 @@ pub(crate) fn open_to_write(path: &Path) -> Result<Connection, ArchiveError> {
             ),
         });
     }
-    names_are_names(&journal).map_err(fault)?;
+    reject_unknown_names(&journal).map_err(fault)?;
     crc::register(&journal).map_err(fault)?;
     create(&mut journal).map_err(fault)?;
     Ok(journal)
 }
 
-/// Lets a quoted name that is no column's be an error: it would be taken for a text otherwise.
-fn names_are_names(journal: &Connection) -> rusqlite::Result<()> {
+/// Makes an unknown quoted name an error; by default `SQLite` reads it as text.
+fn reject_unknown_names(journal: &Connection) -> rusqlite::Result<()> {
     journal
         .set_db_config(DbConfig::SQLITE_DBCONFIG_DQS_DML, false)
         .map(drop)
@@ -124,16 +124,16 @@ pub(crate) fn open_to_read(path: &Path) -> Result<Connection, ArchiveError> {
         let journal = Connection::open_with_flags(name, flags)?;
         journal.busy_timeout(PATIENCE)?;
         journal.execute_batch("PRAGMA query_only = ON; PRAGMA trusted_schema = OFF;")?;
-        names_are_names(&journal)?;
+        reject_unknown_names(&journal)?;
         crc::register(&journal)?;
-        // The first read is what needs the shared memory file beside the journal.
+        // The first read needs the shared memory file.
         journal.query_row("SELECT count(*) FROM sqlite_schema", [], |_| Ok(()))?;
         Ok(journal)
     };
     let journal = match open(path.to_owned(), flags) {
         Ok(journal) => journal,
         Err(source) if needs_to_write(&source) => {
-            let log = fs::metadata(beside(path, "-wal")).map_or(0, |log| log.len());
+            let log = fs::metadata(companion(path, "-wal")).map_or(0, |log| log.len());
             if log > 0 {
                 return Err(ArchiveError::ReadOnly {
                     path: path.to_owned(),
@@ -142,7 +142,7 @@ pub(crate) fn open_to_read(path: &Path) -> Result<Connection, ArchiveError> {
                         .to_owned(),
                 });
             }
-            // Nobody can write here and nothing waits in the log: the file is all there is.
+            // The folder is read-only and the log is empty: the database file is complete.
             open(immutable(path), flags | OpenFlags::SQLITE_OPEN_URI)
                 .map_err(|source| not_opened(path, source))?
         }
@@ -155,7 +155,7 @@ pub(crate) fn open_to_read(path: &Path) -> Result<Connection, ArchiveError> {
 fn needs_to_write(source: &rusqlite::Error) -> bool {
     matches!(
         source.sqlite_error_code(),
-        // The last two where a full disk has no room for what lies in memory beside the journal.
+        // The last two mean that a full disk has no room for the shared memory file.
         Some(
             rusqlite::ErrorCode::ReadOnly
                 | rusqlite::ErrorCode::CannotOpen
@@ -165,14 +165,14 @@ fn needs_to_write(source: &rusqlite::Error) -> bool {
     )
 }
 
-/// The name of a file beside the journal.
-pub(crate) fn beside(path: &Path, ending: &str) -> PathBuf {
+/// Path of a companion file of the journal, such as its log.
+pub(crate) fn companion(path: &Path, ending: &str) -> PathBuf {
     let mut name = path.as_os_str().to_owned();
     name.push(ending);
     PathBuf::from(name)
 }
 
-/// The journal's address with the promise that nobody writes to it.
+/// URI that opens the journal as a file that no process writes to.
 fn immutable(path: &Path) -> PathBuf {
     let path = path
         .to_string_lossy()
@@ -196,7 +196,7 @@ fn not_opened(path: &Path, source: rusqlite::Error) -> ArchiveError {
     }
 }
 
-/// What the system says of a file that `SQLite` cannot open, of which it says no more than that.
+/// The system's message for a file that `SQLite` cannot open.
 fn why_not_opened(path: &Path) -> Option<String> {
     files::refuse_other_than_file(path).ok()?;
     fs::File::open(path).err().map(|source| source.to_string())
@@ -245,7 +245,7 @@ fn check_application(
     }
 }
 
-/// Asks `goes_on` now and then while this handle is at work; where it says that it is enough a statement ends with an error.
+/// Asks `goes_on` while statements of this connection run; if it returns false they fail.
 pub(crate) fn look_while(
     journal: &mut Connection,
     goes_on: &Arc<dyn Fn() -> bool + Send + Sync>,
@@ -254,19 +254,19 @@ pub(crate) fn look_while(
     journal.progress_handler(LOOK, Some(move || !goes_on()))
 }
 
-/// Moves everything in the log into the database; gives whether no reader was in the way.
-pub(crate) fn write_out(journal: &Connection) -> rusqlite::Result<bool> {
+/// Writes the log to the database; returns false if a reader prevents it.
+pub(crate) fn checkpoint(journal: &Connection) -> rusqlite::Result<bool> {
     journal.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |row| {
         Ok(row.get::<_, i64>(0)? == 0)
     })
 }
 
-/// Makes a journal that is written once one plain file, without a log beside it.
+/// Turns a finished journal into one file without a log.
 pub(crate) fn finish(journal: &Connection) -> rusqlite::Result<()> {
     journal.query_row("PRAGMA journal_mode = DELETE", [], |_| Ok(()))
 }
 
-/// Makes the tables in one transaction where there are none.
+/// Creates the tables in one transaction, if there are none.
 pub(crate) fn create(journal: &mut Connection) -> rusqlite::Result<()> {
     let transaction = journal.transaction()?;
     let tables: i64 =
@@ -291,7 +291,7 @@ pub(crate) fn create(journal: &mut Connection) -> rusqlite::Result<()> {
     transaction.commit()
 }
 
-/// Appends batches and what grew of some gaps in one transaction, and returns once it is durable.
+/// Appends batches, and gaps that may have grown, in one transaction; returns once it is durable.
 pub(crate) fn append(
     journal: &mut Connection,
     batches: &[Batch],
@@ -345,7 +345,7 @@ pub(crate) fn append(
     Ok(acknowledged)
 }
 
-/// The rows from `start` until before `end` that `filter` asks for.
+/// Rows from `start` until before `end` that match `filter`.
 pub(crate) fn rows<R: Row>(
     journal: &Connection,
     start: Millis,
@@ -355,7 +355,7 @@ pub(crate) fn rows<R: Row>(
     rows_within(journal, start, end, filter, &mut MemoryBudget::unlimited())
 }
 
-/// Whether there is any row of a stretch.
+/// Whether there is a row between `start` and `end`.
 pub(crate) fn has_within<R: Row>(
     journal: &Connection,
     start: Millis,
@@ -369,7 +369,7 @@ pub(crate) fn has_within<R: Row>(
         .query_row([start.0, end.0], |row| row.get(0))
 }
 
-/// As [`rows`], as long as there is room.
+/// As [`rows`]; stops where `room` is used up.
 pub(crate) fn rows_within<R: Row>(
     journal: &Connection,
     start: Millis,
@@ -377,13 +377,13 @@ pub(crate) fn rows_within<R: Row>(
     filter: &Filter,
     room: &mut MemoryBudget,
 ) -> rusqlite::Result<Vec<R>> {
-    // What has no exchange is asked for by none, and what has no kind by none of them.
+    // Rows without an exchange or a kind match no filter on it.
     if filter.exchange.is_some() && R::APART != "exchange"
         || filter.kind.is_some() && R::KIND.is_none()
     {
         return Ok(Vec::new());
     }
-    // A name that is not asked for stays out of the statement, so that one that is can be looked up.
+    // Only the given names are in the statement, so that an index can be used.
     let named = [
         ("exchange", 3, &filter.exchange),
         ("symbol", 4, &filter.symbol),
@@ -413,12 +413,12 @@ pub(crate) fn rows_within<R: Row>(
             filter.coin,
             filter.kind
         ],
-        sound_row,
+        checked_row,
     )?;
     let mut rows = Vec::new();
     for row in found {
         let row = row?;
-        // One that is not asked for is not told, whether a file has it or not.
+        // Skips rows that do not match, whether a segment has them or not.
         if !filter.admits(&row) {
             continue;
         }
@@ -430,8 +430,8 @@ pub(crate) fn rows_within<R: Row>(
     Ok(rows)
 }
 
-/// The row of a line that has its number, whether it is as it was written, and its cells.
-pub(crate) fn sound_row<R: Row>(line: &rusqlite::Row<'_>) -> rusqlite::Result<R> {
+/// Reads a row from its id, whether its checksum matches, and its cells.
+pub(crate) fn checked_row<R: Row>(line: &rusqlite::Row<'_>) -> rusqlite::Result<R> {
     if line.get(1)? {
         return table::read::<R>(line, 2);
     }
@@ -440,7 +440,7 @@ pub(crate) fn sound_row<R: Row>(line: &rusqlite::Row<'_>) -> rusqlite::Result<R>
     Err(table::not_readable(1, what))
 }
 
-/// The partitions that have rows in the journal, in order.
+/// Partitions with rows in the journal, in order.
 pub(crate) fn partitions<R: Row>(journal: &Connection) -> rusqlite::Result<Vec<Partition>> {
     let mut found = Vec::new();
     for day in days::<R>(journal, Millis(i64::MIN), Millis(i64::MAX))? {
@@ -464,7 +464,7 @@ pub(crate) fn partitions<R: Row>(journal: &Connection) -> rusqlite::Result<Vec<P
     Ok(found)
 }
 
-/// The days from `start` until before `end` that have rows in the journal, in order; one look into the index for each.
+/// Days between `start` and `end` with rows in the journal, in order; one index lookup per day.
 pub(crate) fn days<R: Row>(
     journal: &Connection,
     start: Millis,
@@ -486,7 +486,7 @@ pub(crate) fn days<R: Row>(
     Ok(days)
 }
 
-/// The last instant from `start` until before `end` that has rows in the journal.
+/// Time of the last row between `start` and `end`.
 pub(crate) fn newest<R: Row>(
     journal: &Connection,
     start: Millis,
@@ -502,7 +502,7 @@ pub(crate) fn newest<R: Row>(
         })
 }
 
-/// How many rows of a partition each exchange has, or whatever else keeps rows apart.
+/// Row count of a partition per exchange, or per kind for maps.
 pub(crate) fn groups<R: Row>(
     journal: &Connection,
     partition: Partition,
@@ -529,7 +529,7 @@ pub(crate) fn groups<R: Row>(
         .collect()
 }
 
-/// The condition that rows are of the length `?3`; always met where rows have none.
+/// SQL condition on the bar length `?3`; always true for rows without a length.
 fn of_interval<R: Row>() -> &'static str {
     if R::HAS_INTERVAL {
         "interval = ?3"
@@ -538,16 +538,17 @@ fn of_interval<R: Row>() -> &'static str {
     }
 }
 
-/// The number of the last row; 0 where there is none.
+/// Id of the last row, or 0.
 pub(crate) fn last<R: Row>(journal: &Connection) -> rusqlite::Result<i64> {
     journal
         .prepare_cached(&format!("SELECT coalesce(max(id), 0) FROM {}", R::TABLE))?
         .query_row([], |row| row.get(0))
 }
 
-/// At most `limit` rows of a partition up to the number `last`, with their numbers, in the order in which they are
-/// divided, and no more than `weight` of them but for the last; of one group where one is named.
-pub(crate) fn to_roll<R: Row>(
+/// Up to `limit` rows of a partition with ids up to `last`, in the order in which they are divided into segments.
+///
+/// Stops after `weight` bytes. Only rows of `group` if it is given.
+pub(crate) fn to_compact<R: Row>(
     journal: &Connection,
     partition: Partition,
     group: Option<&str>,
@@ -575,7 +576,7 @@ pub(crate) fn to_roll<R: Row>(
             i64::try_from(limit).unwrap_or(i64::MAX),
             last,
         ],
-        |row| Ok((row.get(0)?, sound_row::<R>(row)?)),
+        |row| Ok((row.get(0)?, checked_row::<R>(row)?)),
     )?;
     let mut found: Vec<(i64, R)> = Vec::new();
     let mut taken = 0_usize;
@@ -590,9 +591,9 @@ pub(crate) fn to_roll<R: Row>(
     Ok(found)
 }
 
-/// Deletes the rows of these numbers from a table, and gives how many there were.
+/// Deletes rows of a table by id; returns how many there were.
 pub(crate) fn delete(journal: &Connection, table: &str, ids: &[i64]) -> rusqlite::Result<usize> {
-    stats::let_go(journal, table, ids)?;
+    stats::record_removed(journal, table, ids)?;
     let mut statement = journal.prepare_cached(&format!("DELETE FROM {table} WHERE id = ?1"))?;
     ids.iter().map(|id| statement.execute([id])).sum()
 }

@@ -1,4 +1,4 @@
-//! Replacing the journal by a fresh one, so that an interruption at any point can be finished.
+//! Replacement of the journal by a fresh one; an interruption at any point can be finished.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -8,22 +8,22 @@ use uuid::Uuid;
 use crate::archive::journal::database;
 use crate::archive::{ArchiveError, files};
 
-/// What is said of an archive whose repair was interrupted.
+/// Message for an archive with an interrupted repair.
 pub(crate) const INTERRUPTED: &str =
     "a repair of its journal was interrupted; run `liqdata verify --repair` again";
 
-/// The temporary name of the fresh journal.
+/// Temporary path of the fresh journal.
 pub(crate) fn fresh_path(folder: &Path) -> PathBuf {
     files::unfinished(&folder.join(database::FILE))
 }
 
-/// Whether a repair ended after it moved the damaged journal away and before the fresh one got its name.
+/// Whether a repair has moved the damaged journal away, but not yet renamed the fresh one.
 pub(crate) fn is_interrupted(folder: &Path) -> bool {
     let is_there = |path: &Path| fs::symlink_metadata(path).is_ok();
     is_there(&fresh_path(folder)) && !is_there(&folder.join(database::FILE))
 }
 
-/// Moves the damaged journal to the quarantine and gives the fresh one its name; returns the path in the quarantine.
+/// Quarantines the damaged journal and renames the fresh one; returns the new path of the damaged one.
 pub(crate) fn replace_journal(folder: &Path) -> Result<PathBuf, ArchiveError> {
     let (path, fresh) = (folder.join(database::FILE), fresh_path(folder));
     files::refuse_other_than_file(&fresh)?;
@@ -32,10 +32,10 @@ pub(crate) fn replace_journal(folder: &Path) -> Result<PathBuf, ArchiveError> {
     files::refuse_link(folder, &moved_to)?;
     let quarantine = folder.join(files::QUARANTINE);
     files::make_folder(folder, &quarantine)?;
-    // The journal goes first: without its log it would seem whole and lack the log's rows.
+    // The journal first: without its log it would look complete but lack the log's rows.
     for ending in ["", "-wal", "-shm"] {
-        let from = database::beside(&path, ending);
-        match fs::rename(&from, database::beside(&folder.join(&moved_to), ending)) {
+        let from = database::companion(&path, ending);
+        match fs::rename(&from, database::companion(&folder.join(&moved_to), ending)) {
             Ok(()) => {}
             Err(source) if source.kind() == std::io::ErrorKind::NotFound => continue,
             Err(source) => return Err(ArchiveError::of_file(&from, source)),

@@ -1,7 +1,7 @@
-//! Rows as the journal keeps them: each kind a table whose columns are those of the rows.
+//! Conversion of rows to and from journal tables, one column per field.
 //!
-//! Decimals stand as text, every digit of them. A column of bulk is compressed, and its checksum beside it tells two rows
-//! apart that differ in nothing else.
+//! Decimals are stored as text with all their digits. A bulk column is compressed; its SHA-256 is part of the row's
+//! unique key.
 
 use std::io::Read;
 
@@ -14,14 +14,14 @@ use crate::archive::integrity::file_checksum::checksum;
 use crate::archive::rows::row::{Row, unknown_word};
 use crate::model::{Cell, Column, Kind, Millis, Record, Side, Source, Value, Visitor, Vocabulary};
 
-/// The longest text of bulk that is kept, in bytes.
+/// Longest bulk text that is stored, in bytes.
 pub(crate) const LONGEST: usize = 16 << 20;
-/// The strength of the compression.
+/// Level of the zstd compression.
 const LEVEL: i32 = 3;
-/// The column of the checksum of a row's bulk.
+/// Name of the column with the SHA-256 of a row's bulk text.
 const DIGEST: &str = "digest";
 
-/// The table in SQL.
+/// SQL that creates the table of a kind of rows.
 pub(crate) fn create<R: Row>() -> String {
     format!(
         "CREATE TABLE {table} (id INTEGER PRIMARY KEY AUTOINCREMENT, {}, UNIQUE ({})) STRICT;
@@ -32,7 +32,7 @@ pub(crate) fn create<R: Row>() -> String {
     )
 }
 
-/// Columns as a table defines them; `bulk` is that of bulk.
+/// Column definitions in SQL; `bulk` names the bulk column.
 pub(crate) fn definitions(columns: &[Column], bulk: Option<&str>) -> String {
     let definition = |column: &Column| {
         let kind = match column.kind {
@@ -53,13 +53,13 @@ pub(crate) fn definitions(columns: &[Column], bulk: Option<&str>) -> String {
         .join(", ")
 }
 
-/// The columns that [`read`] reads.
+/// Column list of a `SELECT` for [`read`].
 pub(crate) fn columns<R: Record>() -> String {
     let quoted = |column: &Column| format!("\"{}\"", column.name);
     R::COLUMNS.iter().map(quoted).collect::<Vec<_>>().join(", ")
 }
 
-/// Inserts rows and counts the new ones; a row that is there already stays as it was.
+/// Inserts rows and returns how many are new; a row that exists stays as it is.
 pub(crate) fn insert<R: Row>(transaction: &Transaction<'_>, rows: &[R]) -> rusqlite::Result<usize> {
     if rows.is_empty() {
         return Ok(0);
@@ -97,7 +97,7 @@ pub(crate) fn insert<R: Row>(transaction: &Transaction<'_>, rows: &[R]) -> rusql
     Ok(new)
 }
 
-/// Hands the cells of a row to a statement.
+/// Binds the cells of a row to a statement.
 struct Binding<'a, 's, R> {
     statement: &'a mut Statement<'s>,
     row: &'a R,
@@ -139,12 +139,12 @@ impl<R: Row> Visitor<R> for Binding<'_, '_, R> {
     }
 }
 
-/// The row that a line holds whose columns from `first` on are [`columns`].
+/// Reads a row from the cells of a line, starting at the column `first`.
 pub(crate) fn read<R: Record>(row: &rusqlite::Row<'_>, first: usize) -> rusqlite::Result<R> {
     R::read(&mut Line { row, next: first })
 }
 
-/// The cells of a line, one after the other.
+/// The cells of a line, in order.
 struct Line<'a, 's> {
     row: &'a rusqlite::Row<'s>,
     next: usize,
@@ -191,7 +191,7 @@ impl Source for Line<'_, '_> {
     }
 }
 
-/// The text that was compressed.
+/// Decompresses a bulk text.
 fn unpacked(packed: &[u8]) -> std::io::Result<String> {
     let mut text = String::new();
     zstd::stream::read::Decoder::with_buffer(packed)?
@@ -200,7 +200,7 @@ fn unpacked(packed: &[u8]) -> std::io::Result<String> {
     Ok(text)
 }
 
-/// The error for a column of the journal that holds something else than was written.
+/// Error for a cell that cannot be what was written.
 pub(crate) fn not_readable(
     column: usize,
     source: impl Into<Box<dyn std::error::Error + Send + Sync>>,

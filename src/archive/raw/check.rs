@@ -5,7 +5,7 @@ use std::path::Path;
 
 use crate::archive::raw::line;
 use crate::archive::raw::line::RawFileEntry;
-use crate::archive::writer::Writer;
+use crate::archive::write_store::WriteStore;
 use crate::archive::{ArchiveError, files};
 
 /// Lines between two calls of `goes_on`.
@@ -32,13 +32,13 @@ pub(crate) fn raw_fault(
 }
 
 /// Moves a file of raw frames to the quarantine.
-pub(crate) fn quarantine_raw_file(writer: &Writer, path: &Path) -> Result<(), ArchiveError> {
+pub(crate) fn quarantine_raw_file(writer: &WriteStore, path: &Path) -> Result<(), ArchiveError> {
     let fault = |source| ArchiveError::of_file(path, source);
     let Ok(relative) = path.strip_prefix(&writer.store.folder) else {
         return Ok(());
     };
     files::refuse_link(&writer.store.folder, relative)?;
-    let to = files::place_aside(&writer.store.folder, relative, path)?;
+    let to = files::quarantine_path(&writer.store.folder, relative, path)?;
     if let Some(target) = to.parent() {
         files::make_folder(&writer.store.folder, target)?;
         fs::rename(path, &to).map_err(fault)?;

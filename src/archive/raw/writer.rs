@@ -52,7 +52,7 @@ impl RawRetention {
     }
 }
 
-/// State of raw frame storage.
+/// SegmentState of raw frame storage.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct RawStatus {
     /// Frames written.

@@ -110,9 +110,9 @@ impl<'a> From<&'a OrderRow> for OrderBrief<'a> {
 
 /// Splits the key of an imported order into the contract, as it was spelled, and the rest after the side.
 fn spelled_contract(key: &str) -> Option<(&str, &str)> {
-    let told = key.strip_prefix("file|")?;
+    let contract_and_rest = key.strip_prefix("file|")?;
     let mut sides = ["|LONG|", "|SHORT|"].into_iter();
-    sides.find_map(|side| told.rsplit_once(side))
+    sides.find_map(|side| contract_and_rest.rsplit_once(side))
 }
 
 /// Whether a contract has a delivery date, which the pair does not contain.
@@ -168,9 +168,10 @@ impl Row for OrderRow {
     }
 
     fn is_spelled_otherwise(&self, other: &Self) -> bool {
-        let told = spelled_contract(&self.dedupe_key).zip(spelled_contract(&other.dedupe_key));
+        let contract_and_rest =
+            spelled_contract(&self.dedupe_key).zip(spelled_contract(&other.dedupe_key));
         let of = |row: &Self| (row.order.side, row.order.timestamp);
-        told.is_some_and(|((contract, said), (another, as_said))| {
+        contract_and_rest.is_some_and(|((contract, said), (another, as_said))| {
             said == as_said
                 && of(self) == of(other)
                 && self.order.exchange == other.order.exchange

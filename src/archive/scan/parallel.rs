@@ -15,13 +15,13 @@ use rusqlite::{Connection, OptionalExtension, ToSql};
 
 use crate::archive::ArchiveError;
 use crate::archive::catalog::manifest;
-use crate::archive::catalog::manifest::{Day, Part, State};
-use crate::archive::catalog::stats::{Known, known};
+use crate::archive::catalog::manifest::{Day, SegmentEntry, SegmentState};
+use crate::archive::catalog::stats::{ArchiveSummary, known};
 use crate::archive::filter::Filter;
 use crate::archive::integrity::row_check;
 use crate::archive::integrity::row_check::Numbers;
 use crate::archive::integrity::verify;
-use crate::archive::integrity::verify::Sound;
+use crate::archive::integrity::verify::SoundFile;
 use crate::archive::journal::database;
 use crate::archive::rows::orders::OrderRow;
 use crate::archive::rows::row::Row;
@@ -73,11 +73,11 @@ enum ScanShare {
 /// What to read, as of one snapshot of the journal.
 #[derive(Debug)]
 struct ScanPlan {
-    known: Known,
+    known: ArchiveSummary,
     /// Days that have segments, with their segments.
-    filed: Vec<(Day, Vec<Part>)>,
+    filed: Vec<(Day, Vec<SegmentEntry>)>,
     /// Quarantined segments of those days.
-    quarantined: Vec<Part>,
+    quarantined: Vec<SegmentEntry>,
     /// Journal rows of those days: orders that arrived after compaction, or duplicates.
     late: Vec<OrderRow>,
 }
@@ -98,12 +98,12 @@ fn name(name: Option<&String>) -> Option<&dyn ToSql> {
 }
 
 /// The days that match `filter` and have segments, with the segments.
-fn files(journal: &Connection, filter: &Filter) -> rusqlite::Result<Vec<(Day, Vec<Part>)>> {
+fn files(journal: &Connection, filter: &Filter) -> rusqlite::Result<Vec<(Day, Vec<SegmentEntry>)>> {
     let (start, end) = span(filter);
     let days = manifest::days(journal, OrderRow::TABLE)?.into_iter();
     days.filter(|day| day.end() > start && day.start() < end)
         .map(|day| {
-            let state = State::Kept;
+            let state = SegmentState::Active;
             let parts = manifest::of_day_at(journal, OrderRow::TABLE, day, state, filter.as_of)?;
             Ok((day, parts))
         })
@@ -118,7 +118,7 @@ impl ScanPlan {
         let mut late = Vec::new();
         let mut quarantined = Vec::new();
         for (day, _) in &filed {
-            let state = State::Quarantined;
+            let state = SegmentState::Quarantined;
             let parts = manifest::of_day_at(journal, OrderRow::TABLE, *day, state, filter.as_of)?;
             quarantined.extend(parts);
             let (start, end) = (start.max(day.start()), end.min(day.end()));
@@ -143,7 +143,7 @@ impl ScanPlan {
     }
 
     /// Segments that may contain matching orders.
-    fn parts(&self, filter: &Filter) -> Vec<&Part> {
+    fn parts(&self, filter: &Filter) -> Vec<&SegmentEntry> {
         let (start, end) = span(filter);
         let days = self.filed.iter();
         days.flat_map(|(day, parts)| {
@@ -155,7 +155,7 @@ impl ScanPlan {
     }
 
     /// Whether the journal has orders of the segment's day.
-    fn is_late_on(&self, part: &Part) -> bool {
+    fn is_late_on(&self, part: &SegmentEntry) -> bool {
         let day = part.partition.day;
         let mut late = self.late.iter();
         late.any(|row| Day::of(row.order.timestamp) == day)
@@ -468,13 +468,13 @@ pub(crate) fn fold_orders<G: OrderFold>(
     store: &Store,
     filter: &Filter,
     new: impl Fn() -> G + Sync,
-) -> Result<(Vec<G>, Known), ArchiveError> {
+) -> Result<(Vec<G>, ArchiveSummary), ArchiveError> {
     filter.check()?;
     let threads = thread::available_parallelism().map_or(1, usize::from);
     let threads = threads.min(THREADS);
     let (plan, mut gathered) = store.ask(|journal| {
-        let unheld = row_check::unheld(store, journal)?;
-        let pieces = pieces(unheld);
+        let unchecked = row_check::unchecked(store, journal)?;
+        let pieces = pieces(unchecked);
         let found = AtomicI64::new(0);
         let plan = ScanPlan::of(journal, filter)?;
         let shares = shares(journal, plan.known.end.orders, filter, threads)?;
@@ -507,7 +507,7 @@ pub(crate) fn fold_orders<G: OrderFold>(
         let more = threads.min(most).saturating_sub(1);
         // If a row is damaged, no result of any thread is returned.
         let gathered = side_by_side(more, || read(journal), other)?;
-        row_check::hold(store, journal, unheld, found.into_inner())?;
+        row_check::finish(store, journal, unchecked, found.into_inner())?;
         Ok((plan, gathered))
     })?;
 
@@ -575,7 +575,7 @@ pub(crate) fn visit_orders(
     store: &Store,
     filter: &Filter,
     sink: &mut dyn FnMut(OrderBrief<'_>),
-) -> Result<Known, ArchiveError> {
+) -> Result<ArchiveSummary, ArchiveError> {
     filter.check()?;
     let plan = store.ask(|journal| {
         row_check::refuse_changed_orders(store, journal)?;
@@ -600,7 +600,7 @@ pub(crate) fn visit_orders(
 /// whether it is sound.
 fn show_part(
     store: &Store,
-    part: &Part,
+    part: &SegmentEntry,
     filter: &Filter,
     (plan, late): (&ScanPlan, &LateOrderIndex<'_>),
     repeated: &mut Vec<usize>,
@@ -639,14 +639,14 @@ fn show_part(
 /// Returns whether it is sound.
 fn show_columns(
     store: &Store,
-    part: &Part,
+    part: &SegmentEntry,
     filter: &Filter,
     wanted: &FiledColumns,
     sink: &mut dyn FnMut(&FiledOrders<'_>),
 ) -> Result<bool, ArchiveError> {
     let fault = match verify::sound(store, part)? {
-        Ok(Sound::File(file)) => segment_scan::show(file, filter, wanted, sink).err(),
-        Ok(Sound::Bytes(bytes)) => segment_scan::show(bytes, filter, wanted, sink).err(),
+        Ok(SoundFile::File(file)) => segment_scan::show(file, filter, wanted, sink).err(),
+        Ok(SoundFile::Bytes(bytes)) => segment_scan::show(bytes, filter, wanted, sink).err(),
         Err(reason) => {
             store.warn(part, &reason);
             return Ok(false);

@@ -2,7 +2,7 @@
 
 use crate::archive::ArchiveError;
 use crate::archive::catalog::manifest;
-use crate::archive::catalog::manifest::State;
+use crate::archive::catalog::manifest::SegmentState;
 use crate::archive::coverage::events;
 use crate::archive::coverage::events::MeasurementKind;
 use crate::archive::filter::Filter;
@@ -69,7 +69,7 @@ fn newest_snapshot(store: &Store, filter: &Filter) -> Result<Option<Millis>, Arc
             let end = end.min(day.end());
             Ok((
                 database::newest::<PositionRow>(journal, day.start(), end)?,
-                manifest::of_day(journal, PositionRow::TABLE, day, State::Kept)?,
+                manifest::of_day(journal, PositionRow::TABLE, day, SegmentState::Active)?,
             ))
         })?;
         let filed = filed.iter().map(|part| part.last).max();

@@ -6,7 +6,7 @@ use std::vec;
 
 use crate::archive::ArchiveError;
 use crate::archive::catalog::manifest;
-use crate::archive::catalog::manifest::{Day, Part, State};
+use crate::archive::catalog::manifest::{Day, SegmentEntry, SegmentState};
 use crate::archive::filter::{Filter, MemoryBudget};
 use crate::archive::integrity::damaged_part::DamagedPart;
 use crate::archive::integrity::verify;
@@ -286,8 +286,14 @@ pub(crate) fn day_within<R: Row>(
     let (rows, in_use, quarantined) = store.ask(|journal| {
         Ok((
             database::rows_within::<R>(journal, start, end, filter, room)?,
-            manifest::of_day_at(journal, R::TABLE, day, State::Kept, filter.as_of)?,
-            manifest::of_day_at(journal, R::TABLE, day, State::Quarantined, filter.as_of)?,
+            manifest::of_day_at(journal, R::TABLE, day, SegmentState::Active, filter.as_of)?,
+            manifest::of_day_at(
+                journal,
+                R::TABLE,
+                day,
+                SegmentState::Quarantined,
+                filter.as_of,
+            )?,
         ))
     })?;
     together(store, day, filter, rows, (in_use, &quarantined), room)
@@ -299,7 +305,7 @@ fn together<R: Row>(
     day: Day,
     filter: &Filter,
     mut rows: Vec<R>,
-    (in_use, quarantined): (Vec<Part>, &[Part]),
+    (in_use, quarantined): (Vec<SegmentEntry>, &[SegmentEntry]),
     room: &mut MemoryBudget,
 ) -> Result<Scan<R>, ArchiveError> {
     let start = filter.start.map_or(day.start(), |at| at.max(day.start()));
@@ -364,7 +370,7 @@ fn together<R: Row>(
 /// read.
 fn read_part<R: Row>(
     store: &Store,
-    part: &Part,
+    part: &SegmentEntry,
     filter: &Filter,
     sink: &mut dyn FnMut(R) -> bool,
 ) -> Result<Result<(), String>, ArchiveError> {
@@ -382,7 +388,12 @@ fn read_part<R: Row>(
 }
 
 /// Logs a warning for quarantined segments that had rows between `start` and `end`.
-pub(crate) fn warn_of_quarantined(store: &Store, parts: &[Part], start: Millis, end: Millis) {
+pub(crate) fn warn_of_quarantined(
+    store: &Store,
+    parts: &[SegmentEntry],
+    start: Millis,
+    end: Millis,
+) {
     for part in parts {
         if part.last >= start && part.first < end {
             store.warn(part, part.reason.as_deref().unwrap_or_default());
@@ -390,7 +401,7 @@ pub(crate) fn warn_of_quarantined(store: &Store, parts: &[Part], start: Millis, 
     }
 }
 
-pub(crate) fn damaged_part(store: &Store, part: &Part, reason: String) -> DamagedPart {
+pub(crate) fn damaged_part(store: &Store, part: &SegmentEntry, reason: String) -> DamagedPart {
     DamagedPart {
         path: store.folder.join(&part.path),
         holds: part.holds.clone(),

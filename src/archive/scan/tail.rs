@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use rusqlite::Connection;
 
 use crate::archive::ArchiveError;
-use crate::archive::catalog::stats::{Known, Place, known};
+use crate::archive::catalog::stats::{ArchiveSummary, ArrivalPosition, known};
 use crate::archive::integrity::row_check;
 use crate::archive::scan::projection::{columns, show};
 use crate::archive::store::Store;
@@ -15,7 +15,7 @@ use crate::model::{Millis, OrderBrief};
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TailUpdate {
     /// State of the archive now; its `end` is the next cursor.
-    pub known: Known,
+    pub known: ArchiveSummary,
     /// Earliest instant that new bars or open interest readings are about, by coin.
     pub coins: BTreeMap<String, Millis>,
     /// Whether rows are missing: too many are new, or some have left the journal already.
@@ -25,7 +25,7 @@ pub struct TailUpdate {
 /// Implements `Archive::tail`.
 pub(crate) fn tail(
     store: &Store,
-    place: Place,
+    place: ArrivalPosition,
     most: i64,
     sink: &mut dyn FnMut(OrderBrief<'_>),
 ) -> Result<TailUpdate, ArchiveError> {
@@ -72,7 +72,7 @@ pub(crate) fn arrivals(
     after: i64,
     limit: usize,
     sink: &mut dyn FnMut(OrderBrief<'_>),
-) -> Result<Known, ArchiveError> {
+) -> Result<ArchiveSummary, ArchiveError> {
     store.ask(|journal| {
         row_check::refuse_changed_orders(store, journal)?;
         let known = known(journal)?;

@@ -12,7 +12,7 @@ use pyo3::prelude::*;
 use tokio::sync::oneshot;
 
 use crate::api::BadQuery;
-use crate::archive::Watch;
+use crate::archive::{Archive, Scrubber};
 use crate::model::shortened;
 use crate::python::error::{bad_query, bad_query_said};
 use crate::python::runtime::logs;
@@ -26,7 +26,7 @@ const TICK: Duration = Duration::from_millis(5);
 struct Running {
     stop: oneshot::Sender<()>,
     thread: JoinHandle<std::io::Result<()>>,
-    watch: Option<Watch>,
+    watch: Option<Scrubber>,
     pid: u32,
 }
 
@@ -270,7 +270,7 @@ fn start(
         .thread_name("liqdata-server")
         .enable_all()
         .build()?;
-    let watch = market.archive().map(Watch::hourly);
+    let watch = market.archive().map(Archive::scrub_hourly);
     let (stop, stopped) = oneshot::channel();
     let thread = std::thread::Builder::new()
         .name("liqdata-server".to_owned())

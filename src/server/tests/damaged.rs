@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use super::ready::{Folder, plain, recorded};
 use super::*;
-use crate::archive::{Archive, Watch};
+use crate::archive::Archive;
 use crate::server::answers::response::DAMAGED;
 use crate::server::tests::caching::text;
 
@@ -93,7 +93,7 @@ async fn a_flipped_bit_is_found_before_anybody_asks_for_what_it_took() {
     // Under a market that is open: the oldest day, and the newest, which is in memory already.
     flip(&parts[0]);
     flip(&parts[2]);
-    let watch = market.archive().map(Watch::hourly);
+    let watch = market.archive().map(Archive::scrub_hourly);
     for _ in 0..500 {
         if market.damaged_files().unwrap() == 2 {
             break;
@@ -170,7 +170,7 @@ async fn a_journal_that_is_damaged_under_a_service_marks_every_answer_until_it_i
     damaged[4096..].fill(0);
     std::fs::write(&journal, damaged).unwrap();
     // What a watch meets before it has anything open to look through.
-    let watch = market.archive().map(Watch::hourly);
+    let watch = market.archive().map(Archive::scrub_hourly);
     let became = async |wanted: usize| {
         for _ in 0..2000 {
             plain(&service, uris[0]).await;

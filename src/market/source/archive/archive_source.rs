@@ -100,11 +100,11 @@ impl ArchiveSource {
             Err(replaced @ ArchiveError::Replaced { .. }) => self.follow(replaced)?,
             looked => looked?,
         }
-        self.front.look_at_damaged_journal();
+        self.front.recheck_journal();
         let (changes, _) = self.front.changes_of_damage();
         if self.damage_seen.load(Ordering::Acquire) != changes {
             let mut live = self.live.write().unwrap_or_else(PoisonError::into_inner);
-            let mended = self.front.times_mended();
+            let mended = self.front.journal_recoveries();
             if self.mended_seen.load(Ordering::Acquire) != mended {
                 self.read_mended(&mut live)?;
                 self.mended_seen.store(mended, Ordering::Release);
@@ -129,7 +129,7 @@ impl ArchiveSource {
             fault => fault,
         })?;
         self.reload_all(&mut live)?;
-        let mended = self.front.times_mended();
+        let mended = self.front.journal_recoveries();
         self.mended_seen.store(mended, Ordering::Release);
         log::warn!(
             target: "liqdata::archive",
@@ -165,7 +165,7 @@ impl ArchiveSource {
 
     /// Drops everything that was read.
     pub(crate) fn reload_all(&self, live: &mut LiveDay) -> Result<(), Refusal> {
-        self.front.look_anew()?;
+        self.front.recheck_damage()?;
         match self.as_of {
             None => live.forget(),
             Some(at) => live.replace(LiveDay::still(&self.front, at)?),

@@ -2,7 +2,7 @@
 
 use std::collections::{HashMap, VecDeque};
 
-use crate::archive::{Archive, Filter, Known, OrderFold};
+use crate::archive::{Archive, Filter, ArchiveSummary, OrderFold};
 use crate::engine::{Ring, RingFault, RingPart};
 use crate::market::arrivals::ArrivalId;
 use crate::market::refusal::Refusal;
@@ -19,7 +19,7 @@ const FAR: i64 = 100_000;
 #[derive(Debug)]
 pub(crate) struct LiveDay {
     pub(crate) version: i64,
-    pub(crate) known: Known,
+    pub(crate) known: ArchiveSummary,
     pub(crate) ring: Ring,
     pub(crate) revision: Revision,
     /// Changes with each commit, as sessions and gaps change too.
@@ -55,7 +55,7 @@ impl OrderFold for RingShare {
 }
 
 /// The last day before `now`, as known at `as_of`.
-fn filled(archive: &Archive, now: Millis, as_of: Option<Millis>) -> Result<(Ring, Known), Refusal> {
+fn filled(archive: &Archive, now: Millis, as_of: Option<Millis>) -> Result<(Ring, ArchiveSummary), Refusal> {
     let filter = Filter {
         start: Some(now.back(Millis::DAY).on(1)),
         as_of,
@@ -72,7 +72,7 @@ pub(crate) fn past(archive: &Archive, at: Millis) -> Result<Ring, Refusal> {
 }
 
 impl LiveDay {
-    fn of(version: i64, known: Known, ring: Ring) -> Self {
+    fn of(version: i64, known: ArchiveSummary, ring: Ring) -> Self {
         let revision = Revision::first();
         Self {
             version,

@@ -1,0 +1,344 @@
+//! An archive that is open for writing, below its public interface: the writer's lock and connection.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::ops::Deref;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use rusqlite::Connection;
+
+use crate::archive::batch::{Acknowledged, Batch};
+use crate::archive::catalog::manifest;
+use crate::archive::catalog::manifest::SegmentState;
+use crate::archive::clock::wall_clock;
+use crate::archive::coverage::damage_gaps;
+use crate::archive::coverage::sessions::Gap;
+use crate::archive::journal::{database, swap};
+use crate::archive::lock::{self, Lock};
+use crate::archive::rows::row_kind::ROW_KINDS;
+use crate::archive::segment::atomic_write;
+use crate::archive::store::Store;
+use crate::archive::{ArchiveError, files};
+
+/// An archive that this process has open for writing.
+#[derive(Debug)]
+pub(crate) struct WriteStore {
+    // Fields are dropped in this order: the journal is closed before another process may write.
+    pub(crate) store: Arc<Store>,
+    connection: Option<Connection>,
+    lock: Lock,
+}
+
+impl Deref for WriteStore {
+    type Target = Store;
+
+    fn deref(&self) -> &Store {
+        &self.store
+    }
+}
+
+/// Files that were removed; the removal is not durable yet.
+#[derive(Debug)]
+pub(crate) struct Unlinked<'a> {
+    parts: Vec<&'a str>,
+    /// Folders that contained them.
+    folders: BTreeSet<PathBuf>,
+    /// The first error, if a file could not be removed.
+    outcome: Result<(), ArchiveError>,
+}
+
+impl WriteStore {
+    /// Opens the archive in a folder for writing; creates it if the folder is missing or empty.
+    pub(crate) fn create_or_open(path: &Path) -> Result<Self, ArchiveError> {
+        let folder = &files::settled(path)?;
+        match fs::create_dir(folder) {
+            Ok(()) => {
+                if let Some(above) = folder
+                    .parent()
+                    .filter(|above| !above.as_os_str().is_empty())
+                {
+                    files::sync_folder(above)?;
+                }
+            }
+            Err(source) if source.kind() == std::io::ErrorKind::AlreadyExists => {}
+            Err(source) => return Err(ArchiveError::of_file(folder, source)),
+        }
+        check_folder(folder)?;
+        lock::refuse_network(folder)?;
+        let lock = Lock::take(folder, wall_clock())?;
+        Self::locked(folder, lock, false)
+    }
+
+    /// Opens the archive with its lock taken; after a repair it quarantines unfinished segments.
+    pub(crate) fn locked(
+        folder: &Path,
+        lock: Lock,
+        is_repaired: bool,
+    ) -> Result<Self, ArchiveError> {
+        let path = folder.join(database::FILE);
+        let connection = database::open_to_write(&path)?;
+        files::sync_folder(folder)?;
+        let store = Store::opened(folder, database::open_to_read(&path)?)?;
+        let mut writer = Self {
+            store: Arc::new(store),
+            connection: Some(connection),
+            lock,
+        };
+        if is_repaired {
+            writer.quarantine_pending()?;
+        }
+        writer.recover()?;
+        damage_gaps::warn_of_damage(&writer.store)?;
+        Ok(writer)
+    }
+
+    /// Moves unfinished segments to the quarantine: the journal may have lost their rows.
+    fn quarantine_pending(&mut self) -> Result<(), ArchiveError> {
+        for part in self
+            .store
+            .ask(|journal| manifest::all(journal, SegmentState::Pending))?
+        {
+            let path = Path::new(&part.path);
+            let from = self.store.folder.join(path);
+            files::refuse_link(&self.store.folder, path)?;
+            let to = files::quarantine_path(&self.store.folder, path, &from)?;
+            if let (true, Some(target)) = (from.exists(), to.parent()) {
+                files::make_folder(&self.store.folder, target)?;
+                fs::rename(&from, &to).map_err(|source| ArchiveError::of_file(&from, source))?;
+                files::sync_folder(target)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Removes segments of interrupted compactions.
+    fn recover(&mut self) -> Result<(), ArchiveError> {
+        let pending = self
+            .store
+            .ask(|journal| manifest::all(journal, SegmentState::Pending))?;
+        self.withdraw(pending.iter().map(|part| part.path.as_str()))
+    }
+
+    /// Removes unfinished segments and their manifest entries; active segments stay.
+    ///
+    /// Syncs the disk twice, however many segments there are: their folders, then the journal. The entry of a
+    /// segment that cannot be removed stays.
+    pub(crate) fn withdraw<'a>(
+        &mut self,
+        parts: impl IntoIterator<Item = &'a str>,
+    ) -> Result<(), ArchiveError> {
+        let Unlinked {
+            parts,
+            mut folders,
+            outcome,
+        } = self.unlink(parts)?;
+        if parts.is_empty() {
+            return outcome;
+        }
+        // Files that were gone before need a sync of their folder, too.
+        let above = parts
+            .iter()
+            .filter_map(|part| self.store.folder.join(part).parent().map(Path::to_owned));
+        folders.extend(above.filter(|folder| folder.is_dir()));
+        atomic_write::sync_all(folders)?;
+        self.change(|journal| {
+            let transaction = journal.transaction()?;
+            for part in &parts {
+                manifest::forget(&transaction, part)?;
+            }
+            transaction.commit()
+        })?;
+        outcome
+    }
+
+    /// Removes unfinished segments without a sync; opening the archive again removes their entries.
+    pub(crate) fn unlink<'a>(
+        &mut self,
+        parts: impl IntoIterator<Item = &'a str>,
+    ) -> Result<Unlinked<'a>, ArchiveError> {
+        let mut unlinked = Unlinked {
+            parts: Vec::new(),
+            folders: BTreeSet::new(),
+            outcome: Ok(()),
+        };
+        for part in parts {
+            // Uses the connection that writes: after a failed commit it is a new one, which sees what was committed.
+            if !self.change(|journal| manifest::is_pending(journal, part))? {
+                continue;
+            }
+            let outcome = files::refuse_link(&self.store.folder, Path::new(part))
+                .and_then(|()| files::unlink(&self.store.folder.join(part), &mut unlinked.folders));
+            if outcome.is_ok() {
+                unlinked.parts.push(part);
+            }
+            unlinked.outcome = unlinked.outcome.and(outcome);
+        }
+        Ok(unlinked)
+    }
+
+    /// Appends checked batches, and gaps that may have grown, in one transaction.
+    pub(crate) fn append_all(
+        &mut self,
+        batches: &[Batch],
+        gaps: &[Gap],
+    ) -> Result<Vec<Acknowledged>, ArchiveError> {
+        self.change(|journal| database::append(journal, batches, gaps))
+    }
+
+    /// Changes the journal.
+    ///
+    /// After an I/O error the connection is closed and the next change opens a new one: a second fsync may succeed
+    /// although the data of the first is lost.
+    pub(crate) fn change<T>(
+        &mut self,
+        change: impl FnOnce(&mut Connection) -> rusqlite::Result<T>,
+    ) -> Result<T, ArchiveError> {
+        self.store.check_process()?;
+        self.lock.check()?;
+        self.store.check_journal()?;
+        let mut connection = match self.connection.take() {
+            Some(connection) => connection,
+            None => self.reopened()?,
+        };
+        let outcome = change(&mut connection).map_err(|source| self.store.of_journal(source));
+        if !outcome.as_ref().is_err_and(ArchiveError::is_io) {
+            self.connection = Some(connection);
+        }
+        outcome
+    }
+
+    /// A new connection to the journal after an I/O error, with everything in its log written to the database.
+    ///
+    /// Later commits must not depend on pages that were never synced.
+    fn reopened(&self) -> Result<Connection, ArchiveError> {
+        let connection = database::open_to_write(&self.store.folder.join(database::FILE))?;
+        let busy = database::checkpoint(&connection);
+        if busy.map_err(|source| self.store.of_journal(source))? {
+            Ok(connection)
+        } else {
+            Err(self.blocked_by_reader())
+        }
+    }
+
+    fn blocked_by_reader(&self) -> ArchiveError {
+        let message = "a write failed, and a reader keeps the journal's log from being written out; try again";
+        ArchiveError::Io {
+            path: self.store.folder.join(database::FILE),
+            source: std::io::Error::new(std::io::ErrorKind::ResourceBusy, message),
+        }
+    }
+}
+
+/// Refuses a folder that contains something else than an archive.
+fn check_folder(folder: &Path) -> Result<(), ArchiveError> {
+    let refused = |message| {
+        Err(ArchiveError::NotAnArchive {
+            path: folder.to_owned(),
+            message,
+        })
+    };
+    if !folder.is_dir() {
+        return refused("it is not a folder".to_owned());
+    }
+    if folder.join(database::FILE).exists() {
+        return Ok(());
+    }
+    if swap::is_interrupted(folder) {
+        return refused(swap::INTERRUPTED.to_owned());
+    }
+    let entries = fs::read_dir(folder).map_err(|source| ArchiveError::of_file(folder, source))?;
+    for entry in entries {
+        let entry = entry.map_err(|source| ArchiveError::of_file(folder, source))?;
+        let name = entry.file_name();
+        if ROW_KINDS.iter().any(|kind| name == kind.table) {
+            return refused(format!(
+                "it holds rows in {:?} and no {}; restore that file",
+                name.to_string_lossy(),
+                database::FILE
+            ));
+        }
+        // A writer that was killed before it created the journal leaves its lock file.
+        if name != lock::FILE {
+            return refused(format!(
+                "it holds {:?} already; name a folder that is empty or does not exist",
+                name.to_string_lossy()
+            ));
+        }
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+#[expect(clippy::unwrap_used, reason = "tests")]
+mod tests {
+    use rusqlite::ffi;
+
+    use super::*;
+    use crate::archive::OpenInterestRow;
+    use crate::model::Millis;
+
+    fn reading(timestamp: i64) -> Batch {
+        Batch {
+            open_interest: vec![OpenInterestRow {
+                exchange: "okx".to_owned(),
+                symbol: "BTC".to_owned(),
+                timestamp: Millis(timestamp),
+                open_interest: 5.into(),
+                received_at: Millis(timestamp),
+            }],
+            ..Batch::default()
+        }
+    }
+
+    #[test]
+    fn after_a_failed_fsync_the_connection_is_closed_and_the_log_written_out() {
+        let folder = std::env::temp_dir().join(format!("liqdata-fsync-{}", std::process::id()));
+        let mut writer = WriteStore::create_or_open(&folder).unwrap();
+        writer.append_all(&[reading(1)], &[]).unwrap();
+        let log = database::companion(&folder.join(database::FILE), "-wal");
+        assert!(fs::metadata(&log).unwrap().len() > 0);
+
+        let failed = ffi::Error::new(ffi::SQLITE_IOERR_FSYNC);
+        let fault = writer
+            .change(|_| Err::<(), _>(rusqlite::Error::SqliteFailure(failed, None)))
+            .unwrap_err();
+        assert!(fault.is_io(), "{fault}");
+        assert!(writer.connection.is_none());
+        drop(writer.reopened().unwrap());
+        assert_eq!(fs::metadata(&log).unwrap().len(), 0);
+        writer.append_all(&[reading(2)], &[]).unwrap();
+        assert!(writer.connection.is_some());
+        let last = writer.ask(database::last::<OpenInterestRow>).unwrap();
+        assert_eq!(last, 2);
+
+        // After another error the connection stays open.
+        let full = ffi::Error::new(ffi::SQLITE_FULL);
+        let fault = writer
+            .change(|_| Err::<(), _>(rusqlite::Error::SqliteFailure(full, None)))
+            .unwrap_err();
+        assert!(matches!(fault, ArchiveError::DiskFull { .. }), "{fault}");
+        assert!(writer.connection.is_some());
+        drop(writer);
+        fs::remove_dir_all(&folder).unwrap();
+    }
+
+    #[test]
+    fn a_handle_from_another_process_answers_nothing() {
+        let folder = std::env::temp_dir().join(format!("liqdata-fork-{}", std::process::id()));
+        let mut writer = WriteStore::create_or_open(&folder).unwrap();
+        // As in a forked child.
+        Arc::get_mut(&mut writer.store).unwrap().opened_by = std::process::id() + 1;
+        for fault in [
+            writer
+                .ask(database::last::<OpenInterestRow>)
+                .map(drop)
+                .unwrap_err(),
+            writer.append_all(&[reading(1)], &[]).map(drop).unwrap_err(),
+        ] {
+            assert!(matches!(fault, ArchiveError::Forked { .. }), "{fault}");
+        }
+        drop(writer);
+        fs::remove_dir_all(&folder).unwrap();
+    }
+}
