@@ -179,9 +179,7 @@ pub(crate) fn verify_observed(
     };
     for part in &quarantined {
         let reason = part.reason.clone().unwrap_or_default();
-        found
-            .quarantined
-            .insert(store.folder.join(&part.path));
+        found.quarantined.insert(store.folder.join(&part.path));
         found
             .damaged
             .push(table_scan::damaged_part(store, part, reason));

@@ -2,7 +2,7 @@
 
 use std::collections::{HashMap, VecDeque};
 
-use crate::archive::{Archive, Filter, ArchiveSummary, OrderFold};
+use crate::archive::{Archive, ArchiveSummary, Filter, OrderFold};
 use crate::engine::{Ring, RingFault, RingPart};
 use crate::market::arrivals::ArrivalId;
 use crate::market::refusal::Refusal;
@@ -55,7 +55,11 @@ impl OrderFold for RingShare {
 }
 
 /// The last day before `now`, as known at `as_of`.
-fn filled(archive: &Archive, now: Millis, as_of: Option<Millis>) -> Result<(Ring, ArchiveSummary), Refusal> {
+fn filled(
+    archive: &Archive,
+    now: Millis,
+    as_of: Option<Millis>,
+) -> Result<(Ring, ArchiveSummary), Refusal> {
     let filter = Filter {
         start: Some(now.back(Millis::DAY).on(1)),
         as_of,
