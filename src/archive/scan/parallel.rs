@@ -19,7 +19,7 @@ use crate::archive::catalog::manifest::{Day, SegmentEntry, SegmentState};
 use crate::archive::catalog::stats::{ArchiveSummary, known};
 use crate::archive::filter::Filter;
 use crate::archive::integrity::row_check;
-use crate::archive::integrity::row_check::Numbers;
+use crate::archive::integrity::row_check::OrderIds;
 use crate::archive::integrity::verify;
 use crate::archive::integrity::verify::SoundFile;
 use crate::archive::journal::database;
@@ -415,7 +415,7 @@ fn wanted(
 /// Splits a range of row ids into pieces, each for one thread.
 ///
 /// Few, however sparse the ids are.
-fn pieces((before, last): Numbers) -> Vec<Numbers> {
+fn pieces((before, last): OrderIds) -> Vec<OrderIds> {
     let length = (last.saturating_sub(before) / PIECES).max(LEAST);
     let mut pieces = Vec::new();
     let mut start = before;
