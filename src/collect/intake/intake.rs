@@ -104,13 +104,13 @@ impl Intake {
             return (FrameKind::Control, FrameReport::default());
         }
         // Decoding takes no lock over an await.
-        let (heard, mut report, rows) = self.read_frame(text, asked, all_taken, sequences, now);
+        let (meaning, mut report, rows) = self.read_frame(text, asked, all_taken, sequences, now);
         report.news = self.news_since(&rows, report.is_past, now);
         let known_until = report
             .is_past
             .then(|| locked(&membership.group).covered_until().unwrap_or(now));
         self.deliver_live(rows, known_until).await;
-        (heard, report)
+        (meaning, report)
     }
 
     fn read_frame(
@@ -147,7 +147,7 @@ impl Intake {
                 .max(),
         };
         self.reject(text, &content.faults, now);
-        let heard = content.control.unwrap_or_else(|fault| {
+        let meaning = content.control.unwrap_or_else(|fault| {
             self.reject(text, &[fault], now);
             FrameKind::Other
         });
@@ -158,7 +158,7 @@ impl Intake {
         if is_new || announces || !content.faults.is_empty() {
             keep_frame(&self.context, text, now);
         }
-        (heard, report, rows)
+        (meaning, report, rows)
     }
 
     /// The time from which redundant connections should have sent the rows of a frame, too.
