@@ -286,7 +286,10 @@ fn a_cut_is_at_the_ends_of_days_and_a_damaged_journal_is_not_copied() {
     let again = archive
         .export_journal(&into, &cut(None, Some(24)))
         .unwrap_err();
-    assert!(again.to_string().contains("in the way"), "{again}");
+    assert!(
+        again.to_string().contains("already contains a journal"),
+        "{again}"
+    );
 
     let journal = rusqlite::Connection::open(folder.archive().join("journal.sqlite")).unwrap();
     let changed = "DROP TRIGGER runs_summed_again; UPDATE runs SET seen = seen + 1";

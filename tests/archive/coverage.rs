@@ -95,7 +95,10 @@ fn the_time_between_two_runs_is_a_gap() {
     let reader = Archive::read(folder.archive()).unwrap();
     assert_eq!(
         reader.gaps(at(0), at(40)).unwrap(),
-        [gap(10, 25, "not listening")]
+        [Gap {
+            cause: GapCause::NoSession,
+            ..gap(10, 25, "not listening")
+        }]
     );
     assert!(reader.gaps(at(25), at(40)).unwrap().is_empty());
     let coverage = reader.coverage(at(0), at(40)).unwrap();
