@@ -28,7 +28,7 @@ struct Process {
 impl Process {
     fn start(archive: &Path, settings: &str) -> Self {
         let mut child = Command::new(std::env::current_exe().unwrap())
-            .args(["--exact", "hard::collects", "--ignored", "--nocapture"])
+            .args(["--exact", "crashes::collects", "--ignored", "--nocapture"])
             .env(ARCHIVE, archive)
             .env(SETTINGS, settings)
             .stdin(Stdio::null())
