@@ -7,7 +7,8 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use rusqlite::Connection;
 
-use crate::archive::catalog::manifest::SegmentEntry;
+use crate::archive::catalog::manifest;
+use crate::archive::catalog::manifest::{SegmentEntry, SegmentState};
 use crate::archive::files::Identity;
 use crate::archive::integrity::damage_state;
 use crate::archive::integrity::damage_state::{DamageState, Stamp};
@@ -245,6 +246,16 @@ impl Store {
     ) -> Result<T, ArchiveError> {
         let journal = self.journal()?;
         question(&journal).map_err(|source| self.of_journal(source))
+    }
+
+    /// Segments in use, and quarantined segments.
+    pub(crate) fn segments(&self) -> Result<(Vec<SegmentEntry>, Vec<SegmentEntry>), ArchiveError> {
+        self.ask(|journal| {
+            Ok((
+                manifest::all(journal, SegmentState::Active)?,
+                manifest::all(journal, SegmentState::Quarantined)?,
+            ))
+        })
     }
 
     /// The error of a query; records damage of the journal.

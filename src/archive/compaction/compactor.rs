@@ -19,6 +19,7 @@ use crate::archive::catalog::manifest::{Partition, SegmentEntry, SegmentState, V
 use crate::archive::clock::wall_clock;
 use crate::archive::files::SegmentStep;
 use crate::archive::filter::Filter;
+use crate::archive::integrity::segment_check;
 use crate::archive::integrity::verify;
 use crate::archive::journal::database;
 use crate::archive::rows::bars::BarRow;
@@ -220,9 +221,9 @@ impl<H: WriterAccess> Compaction<'_, H> {
                 continue;
             }
             let archive = self.access.archive();
-            let file = match verify::fault_of(archive, &part)? {
+            let file = match segment_check::fault_of(archive, &part)? {
                 Some(fault) => Err(fault),
-                None => verify::file(archive, &part)?,
+                None => segment_check::file(archive, &part)?,
             };
             let rows = file.and_then(|file| {
                 parquet::rows::<R>(file, partition.interval, &Filter::default())

@@ -24,7 +24,7 @@ use crate::archive::files::SegmentStep;
 use crate::archive::filter::Filter;
 use crate::archive::import::filing::lots;
 use crate::archive::integrity::crc;
-use crate::archive::integrity::verify;
+use crate::archive::integrity::segment_check;
 use crate::archive::journal::{database, table};
 use crate::archive::rows::orders::OrderRow;
 use crate::archive::rows::row::Row;
@@ -169,10 +169,10 @@ fn draft(
             .ask(|journal| manifest::of_day(journal, OrderRow::TABLE, day, SegmentState::Active))?;
         for part in parts {
             // Damaged segments are never read and stay as they are.
-            if verify::fault_of(&writer.store, &part)?.is_some() {
+            if segment_check::fault_of(&writer.store, &part)?.is_some() {
                 continue;
             }
-            let Ok(file) = verify::file(&writer.store, &part)? else {
+            let Ok(file) = segment_check::file(&writer.store, &part)? else {
                 continue;
             };
             let path = writer.store.folder.join(&part.path);

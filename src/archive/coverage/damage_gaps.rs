@@ -8,11 +8,10 @@ use crate::archive::catalog::manifest;
 use crate::archive::catalog::manifest::{SegmentEntry, SegmentState};
 use crate::archive::coverage::sessions::{Gap, GapCause, OTHER_TABLES, damaged_row_gaps};
 use crate::archive::integrity::damaged_part::DamagedPart;
-use crate::archive::integrity::verify;
-use crate::archive::integrity::verify::DAMAGED;
+use crate::archive::integrity::segment_check;
+use crate::archive::integrity::segment_check::DAMAGED;
 use crate::archive::rows::orders::OrderRow;
 use crate::archive::rows::row::Row;
-use crate::archive::scan::table_scan;
 use crate::archive::store::Store;
 use crate::model::{Millis, sort_small};
 
@@ -34,7 +33,7 @@ pub(crate) fn damage_gaps(
     for part in parts {
         let reason = match &part.reason {
             Some(reason) => Some(reason.clone()),
-            None => verify::fault_of(store, &part)?,
+            None => segment_check::fault_of(store, &part)?,
         };
         if let Some(reason) = reason {
             store.warn(&part, &reason);
@@ -61,7 +60,7 @@ pub(crate) fn damage_within(
     if store.damaged_files()? == 0 {
         return Ok(Vec::new());
     }
-    let (in_use, quarantined) = parts(store)?;
+    let (in_use, quarantined) = store.segments()?;
     let mut found: Vec<_> = store.damaged_journal().into_iter().collect();
     for part in quarantined.iter().chain(&in_use) {
         if part.end() <= start || part.first >= end || !kinds.contains(&part.holds.as_str()) {
@@ -69,7 +68,7 @@ pub(crate) fn damage_within(
         }
         let reason = part.reason.clone().or_else(|| store.warned_of(part));
         if let Some(reason) = reason {
-            found.push(table_scan::damaged_part(store, part, reason));
+            found.push(DamagedPart::of(&store.folder, part, reason));
         }
     }
     sort_small(&mut found, |one, other| {
@@ -93,7 +92,7 @@ pub(crate) fn gaps_of_other_rows(
     as_of: Option<Millis>,
 ) -> Result<Vec<(&'static str, Gap)>, ArchiveError> {
     let mut missing = store.ask(|journal| damaged_row_gaps(journal, start, end, as_of))?;
-    let (in_use, quarantined) = parts(store)?;
+    let (in_use, quarantined) = store.segments()?;
     for part in quarantined.iter().chain(&in_use) {
         let Some(holds) = OTHER_TABLES.iter().find(|kind| **kind == part.holds) else {
             continue;
@@ -126,12 +125,12 @@ pub(crate) fn gaps_of_other_rows(
 /// Implements `Archive::damage`.
 pub(crate) fn damage(store: &Store) -> Result<Vec<DamagedPart>, ArchiveError> {
     store.check_journal()?;
-    let (in_use, quarantined) = parts(store)?;
+    let (in_use, quarantined) = store.segments()?;
     let mut found: Vec<_> = store.damaged_journal().into_iter().collect();
     for part in &quarantined {
         let reason = part.reason.clone().unwrap_or_default();
         store.warn(part, &reason);
-        found.push(table_scan::damaged_part(store, part, reason));
+        found.push(DamagedPart::of(&store.folder, part, reason));
     }
     for part in &in_use {
         let seen = manifest::fault_at(&store.folder, part)
@@ -140,27 +139,17 @@ pub(crate) fn damage(store: &Store) -> Result<Vec<DamagedPart>, ArchiveError> {
             store.warn(part, reason);
         }
         if let Some(reason) = seen.or_else(|| store.warned_of(part)) {
-            found.push(table_scan::damaged_part(store, part, reason));
+            found.push(DamagedPart::of(&store.folder, part, reason));
         }
     }
     Ok(found)
-}
-
-/// Segments in use, and quarantined segments.
-pub(crate) fn parts(store: &Store) -> Result<(Vec<SegmentEntry>, Vec<SegmentEntry>), ArchiveError> {
-    store.ask(|journal| {
-        Ok((
-            manifest::all(journal, SegmentState::Active)?,
-            manifest::all(journal, SegmentState::Quarantined)?,
-        ))
-    })
 }
 
 /// Logs a warning for every segment that is quarantined, missing or of a changed length.
 ///
 /// The checksum of a segment of the right length is verified when it is read.
 pub(crate) fn warn_of_damage(store: &Store) -> Result<(), ArchiveError> {
-    let (in_use, quarantined) = parts(store)?;
+    let (in_use, quarantined) = store.segments()?;
     for part in &quarantined {
         store.warn(part, part.reason.as_deref().unwrap_or_default());
     }

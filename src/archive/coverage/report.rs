@@ -16,7 +16,7 @@ use crate::archive::coverage::pending;
 use crate::archive::coverage::sessions;
 use crate::archive::coverage::sessions::{Gap, GapCause, Session, known_by, silent_ranges};
 use crate::archive::filter::Filter;
-use crate::archive::integrity::verify;
+use crate::archive::integrity::segment_check;
 use crate::archive::rows::orders::OrderRow;
 use crate::archive::rows::row::Row;
 use crate::archive::scan::table_scan;
@@ -269,7 +269,7 @@ fn counts_without_rows(
         return Ok(Some(journaled));
     }
     let whole = start == day.start() && end == day.end();
-    if whole && journaled.is_empty() && verify::all_sound(store, &parts)? {
+    if whole && journaled.is_empty() && segment_check::all_sound(store, &parts)? {
         return Ok(Some(listed));
     }
     Ok(None)

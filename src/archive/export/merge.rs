@@ -29,7 +29,7 @@ use crate::archive::coverage::sessions;
 use crate::archive::coverage::sessions::{Gap, Session};
 use crate::archive::files;
 use crate::archive::filter::Filter;
-use crate::archive::integrity::verify;
+use crate::archive::integrity::segment_check;
 use crate::archive::journal::{database, table};
 use crate::archive::rows::bars::BarRow;
 use crate::archive::rows::maps::MapRow;
@@ -264,7 +264,7 @@ impl Merge<'_> {
                     .part
                     .reason
                     .clone()
-                    .or(verify::fault_of(archive, &line.part)?)
+                    .or(segment_check::fault_of(archive, &line.part)?)
                 {
                     line.part.reason = Some(reason);
                     line.state = SegmentState::Quarantined;

@@ -25,6 +25,7 @@ use crate::archive::coverage::sessions;
 use crate::archive::coverage::sessions::ImportedSession;
 use crate::archive::files::SegmentStep;
 use crate::archive::filter::Filter;
+use crate::archive::integrity::segment_check;
 use crate::archive::integrity::verify;
 use crate::archive::journal::table;
 use crate::archive::rows::key_index::KeyIndex;
@@ -353,7 +354,7 @@ impl<'a> Filing<'a> {
             .ask(|journal| manifest::of_day(journal, R::TABLE, day, SegmentState::Active))?;
         for part in parts {
             if part.partition == partition
-                && let Some(reason) = verify::fault_of(&self.writer.store, &part)?
+                && let Some(reason) = segment_check::fault_of(&self.writer.store, &part)?
             {
                 verify::quarantine_segment(self.writer, &part, &reason)?;
             }

@@ -1,7 +1,8 @@
 //! A damaged file of the archive.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
+use crate::archive::catalog::manifest::SegmentEntry;
 use crate::model::{Damage, Millis};
 
 /// A file that cannot be read, and what it contained.
@@ -19,6 +20,20 @@ pub struct DamagedPart {
     pub last: Millis,
     /// What is wrong with it.
     pub reason: String,
+}
+
+impl DamagedPart {
+    /// A segment of the archive in `folder`, and what is wrong with it.
+    pub(crate) fn of(folder: &Path, part: &SegmentEntry, reason: String) -> Self {
+        Self {
+            path: folder.join(&part.path),
+            holds: part.holds.clone(),
+            rows: part.rows,
+            first: part.first,
+            last: part.last,
+            reason,
+        }
+    }
 }
 
 impl From<DamagedPart> for Damage {

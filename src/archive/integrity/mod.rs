@@ -12,4 +12,5 @@ pub(super) mod repair;
 pub(super) mod row_check;
 pub(super) mod row_checksums;
 pub(super) mod scrub;
+pub(super) mod segment_check;
 pub(super) mod verify;

@@ -8,12 +8,12 @@ use std::time::{Duration, Instant};
 
 use crate::archive::ArchiveError;
 use crate::archive::catalog::manifest::SegmentEntry;
-use crate::archive::coverage::damage_gaps;
 use crate::archive::files::Identity;
 use crate::archive::integrity::damage_state;
 use crate::archive::integrity::damage_state::Stamp;
+use crate::archive::integrity::segment_check;
+use crate::archive::integrity::segment_check::{look_at, stamp};
 use crate::archive::integrity::verify;
-use crate::archive::integrity::verify::{look_at, stamp};
 use crate::archive::journal::database;
 use crate::archive::store::{Store, Twin};
 use crate::model::sort_small;
@@ -93,7 +93,7 @@ pub(crate) fn recheck_journal(store: &Store) {
 
 /// Checks the segments, newest first; returns how many were read.
 fn check_parts(store: &Store, goes_on: &mut dyn FnMut() -> bool) -> Result<usize, ArchiveError> {
-    let (mut active, _) = damage_gaps::parts(store)?;
+    let (mut active, _) = store.segments()?;
     sort_small(&mut active, |one, other| other.last.cmp(&one.last));
     let mut read = 0;
     for part in &active {
@@ -108,7 +108,7 @@ fn check_parts(store: &Store, goes_on: &mut dyn FnMut() -> bool) -> Result<usize
 /// Checks one segment; returns whether it was read.
 fn check_file(store: &Store, part: &SegmentEntry, goes_on: &mut dyn FnMut() -> bool) -> bool {
     let Some((stamp, identity)) = look_at(&store.folder.join(&part.path)) else {
-        meet(store, verify::fault_now(store, part), part);
+        meet(store, segment_check::fault_now(store, part), part);
         return false;
     };
     let sound = (stamp, part.sha256.clone());
@@ -116,7 +116,7 @@ fn check_file(store: &Store, part: &SegmentEntry, goes_on: &mut dyn FnMut() -> b
         store.learn(&part.path, Some(stamp));
         return false;
     }
-    let found = verify::fault_while(store, part, goes_on);
+    let found = segment_check::fault_while(store, part, goes_on);
     if matches!(found, Ok(None)) {
         remember(identity, sound);
     }

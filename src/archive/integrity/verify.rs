@@ -1,36 +1,29 @@
 //! Verification of files and journal, and the quarantine of damaged files.
 
 use std::collections::HashSet;
-use std::fs::{self, File};
+use std::fs;
 use std::path::{Path, PathBuf};
 
-use bytes::Bytes;
 use rusqlite::Connection;
 
 use crate::archive::catalog::file_versions;
 use crate::archive::catalog::manifest;
 use crate::archive::catalog::manifest::{SegmentEntry, SegmentState};
 use crate::archive::clock::wall_clock;
-use crate::archive::coverage::damage_gaps;
 use crate::archive::coverage::sessions::{Gap, GapCause, add_gap};
-use crate::archive::files::Identity;
-use crate::archive::integrity::damage_state::Stamp;
 use crate::archive::integrity::damaged_part::DamagedPart;
 use crate::archive::integrity::journal_check;
+use crate::archive::integrity::segment_check::{self, DAMAGED};
 use crate::archive::journal::database;
 use crate::archive::raw::check;
 use crate::archive::raw::line;
 use crate::archive::rows::orders::OrderRow;
 use crate::archive::rows::row::Row;
 use crate::archive::rows::row_kind::ROW_KINDS;
-use crate::archive::scan::table_scan;
 use crate::archive::store::Store;
 use crate::archive::write_store::WriteStore;
 use crate::archive::{ArchiveError, files};
 use crate::model::{Millis, record};
-
-/// The reason of a gap that a damaged file leaves.
-pub(crate) const DAMAGED: &str = "damaged file";
 
 /// Largest journal, in bytes, that is checked whenever it is opened; the check takes about a second.
 const AT_ONCE: u64 = 64 << 20;
@@ -167,7 +160,7 @@ pub(crate) fn verify_observed(
         journal: journal_faults(store)?,
         ..Verification::default()
     };
-    let (active, quarantined) = match damage_gaps::parts(store) {
+    let (active, quarantined) = match store.segments() {
         Err(ArchiveError::Damaged { message, .. }) => {
             // Without the manifest no file can be checked.
             if found.journal.is_empty() {
@@ -182,7 +175,7 @@ pub(crate) fn verify_observed(
         found.quarantined.insert(store.folder.join(&part.path));
         found
             .damaged
-            .push(table_scan::damaged_part(store, part, reason));
+            .push(DamagedPart::of(&store.folder, part, reason));
     }
     let (frames, strange) = line::raw_listing(store)?;
     let all = active.len() + frames.len();
@@ -190,14 +183,14 @@ pub(crate) fn verify_observed(
         if !goes_on(read, all) {
             return Ok(found);
         }
-        match fault_now(store, part)? {
+        match segment_check::fault_now(store, part)? {
             None => {
                 found.sound += 1;
                 found.rows += part.rows;
             }
             Some(reason) => found
                 .damaged
-                .push(table_scan::damaged_part(store, part, reason)),
+                .push(DamagedPart::of(&store.folder, part, reason)),
         }
     }
     for (read, part) in frames.iter().enumerate() {
@@ -249,7 +242,8 @@ pub(crate) fn journal_faults(store: &Store) -> Result<Vec<String>, ArchiveError>
 
 /// Whether the journal is checked whenever it is opened, because it is small.
 pub(crate) fn has_small_journal(store: &Store) -> bool {
-    stamp(&store.folder.join(database::FILE)).is_none_or(|(bytes, _)| bytes <= AT_ONCE)
+    segment_check::stamp(&store.folder.join(database::FILE))
+        .is_none_or(|(bytes, _)| bytes <= AT_ONCE)
 }
 
 /// Fails if a small journal is damaged.
@@ -277,128 +271,6 @@ pub(crate) fn refuse_damaged_journal(store: &Store) -> Result<(), ArchiveError> 
             },
         }),
     }
-}
-
-/// What is wrong with a segment, if anything; checksums again only if the file has changed since.
-pub(crate) fn fault_of(store: &Store, part: &SegmentEntry) -> Result<Option<String>, ArchiveError> {
-    let path = store.folder.join(&part.path);
-    let stamp = stamp(&path);
-    let known = stamp.is_some() && store.known(&part.path) == stamp;
-    if known {
-        return Ok(None);
-    }
-    fault_now(store, part)
-}
-
-/// What is wrong with a segment by its checksum, if anything.
-pub(crate) fn fault_now(
-    store: &Store,
-    part: &SegmentEntry,
-) -> Result<Option<String>, ArchiveError> {
-    fault_while(store, part, &mut || true)
-}
-
-/// As [`fault_now`]; asks `goes_on` after each mebibyte.
-pub(crate) fn fault_while(
-    store: &Store,
-    part: &SegmentEntry,
-    goes_on: &mut dyn FnMut() -> bool,
-) -> Result<Option<String>, ArchiveError> {
-    let path = store.folder.join(&part.path);
-    let before = stamp(&path);
-    let fault = manifest::fault_of(&store.folder, part, goes_on)
-        .map_err(|source| ArchiveError::of_file(&path, source))?;
-    store.learn(&part.path, before.filter(|_| fault.is_none()));
-    Ok(fault)
-}
-
-/// Opens a segment, or returns what is wrong with it. A permission error is no damage.
-pub(crate) fn file(
-    store: &Store,
-    part: &SegmentEntry,
-) -> Result<Result<File, String>, ArchiveError> {
-    let path = store.folder.join(&part.path);
-    match File::open(&path) {
-        Ok(file) => Ok(Ok(file)),
-        Err(source) if source.kind() == std::io::ErrorKind::NotFound => {
-            Ok(Err(manifest::MISSING.to_owned()))
-        }
-        Err(source) => Err(ArchiveError::of_file(&path, source)),
-    }
-}
-
-/// A segment that may be read in parts if it was found sound before, else all its bytes; or what is wrong with it.
-pub(crate) fn sound(
-    store: &Store,
-    part: &SegmentEntry,
-) -> Result<Result<SoundFile, String>, ArchiveError> {
-    let path = store.folder.join(&part.path);
-    let now = stamp(&path);
-    if now.is_some() && store.known(&part.path) == now {
-        let fault = manifest::fault_at(&store.folder, part)
-            .map_err(|source| ArchiveError::of_file(&path, source))?;
-        if fault.is_none() {
-            return Ok(file(store, part)?.map(SoundFile::File));
-        }
-    }
-    Ok(sound_bytes(store, part)?.map(SoundFile::Bytes))
-}
-
-/// The bytes of a segment, or what is wrong with them; the checksum is computed over the bytes that are returned.
-pub(crate) fn sound_bytes(
-    store: &Store,
-    part: &SegmentEntry,
-) -> Result<Result<Bytes, String>, ArchiveError> {
-    let path = store.folder.join(&part.path);
-    let before = stamp(&path);
-    if let Some(fault) = manifest::fault_at(&store.folder, part)
-        .map_err(|source| ArchiveError::of_file(&path, source))?
-    {
-        store.learn(&part.path, None);
-        return Ok(Err(fault));
-    }
-    let bytes = match fs::read(&path) {
-        Ok(bytes) => bytes,
-        Err(source) if source.kind() == std::io::ErrorKind::NotFound => {
-            store.learn(&part.path, None);
-            return Ok(Err(manifest::MISSING.to_owned()));
-        }
-        Err(source) => return Err(ArchiveError::of_file(&path, source)),
-    };
-    if before.is_some() && store.known(&part.path) == before {
-        return Ok(Ok(bytes.into()));
-    }
-    let fault = manifest::fault_in(&bytes, part);
-    store.learn(&part.path, before.filter(|_| fault.is_none()));
-    Ok(fault.map_or_else(|| Ok(bytes.into()), Err))
-}
-
-pub(crate) fn all_sound(store: &Store, parts: &[SegmentEntry]) -> Result<bool, ArchiveError> {
-    for part in parts {
-        if fault_of(store, part)?.is_some() {
-            return Ok(false);
-        }
-    }
-    Ok(true)
-}
-
-/// A sound segment.
-pub(crate) enum SoundFile {
-    /// The file; it has not changed since it was checked.
-    File(File),
-    /// All its bytes.
-    Bytes(Bytes),
-}
-
-pub(crate) fn stamp(path: &Path) -> Option<Stamp> {
-    look_at(path).map(|(stamp, _)| stamp)
-}
-
-/// Size and time of a file, and its identity.
-pub(crate) fn look_at(path: &Path) -> Option<(Stamp, Identity)> {
-    let found = fs::metadata(path).ok()?;
-    let stamp = (found.len(), found.modified().ok());
-    Some((stamp, files::identity(&found)))
 }
 
 /// Adds the Parquet files in `folder` and below.
@@ -441,7 +313,7 @@ pub(crate) fn quarantine_observed(
         if !goes_on(read, active.len()) {
             break;
         }
-        if let Some(reason) = fault_now(&writer.store, part)? {
+        if let Some(reason) = segment_check::fault_now(&writer.store, part)? {
             quarantine_segment(writer, part, &reason)?;
         }
     }

@@ -20,8 +20,8 @@ use crate::archive::catalog::stats::{ArchiveSummary, known};
 use crate::archive::filter::Filter;
 use crate::archive::integrity::row_check;
 use crate::archive::integrity::row_check::OrderIds;
-use crate::archive::integrity::verify;
-use crate::archive::integrity::verify::SoundFile;
+use crate::archive::integrity::segment_check;
+use crate::archive::integrity::segment_check::SoundFile;
 use crate::archive::journal::database;
 use crate::archive::rows::orders::OrderRow;
 use crate::archive::rows::row::Row;
@@ -622,7 +622,7 @@ fn show_part(
             sink(brief);
         }
     };
-    let fault = match verify::sound_bytes(store, part)? {
+    let fault = match segment_check::sound_bytes(store, part)? {
         Ok(bytes) => parquet::briefs(bytes, filter, keyed, &mut show)
             .err()
             .map(|fault| parquet::unreadable(&fault)),
@@ -644,7 +644,7 @@ fn show_columns(
     wanted: &FiledColumns,
     sink: &mut dyn FnMut(&FiledOrders<'_>),
 ) -> Result<bool, ArchiveError> {
-    let fault = match verify::sound(store, part)? {
+    let fault = match segment_check::sound(store, part)? {
         Ok(SoundFile::File(file)) => segment_scan::show(file, filter, wanted, sink).err(),
         Ok(SoundFile::Bytes(bytes)) => segment_scan::show(bytes, filter, wanted, sink).err(),
         Err(reason) => {

@@ -9,7 +9,7 @@ use crate::archive::catalog::manifest;
 use crate::archive::catalog::manifest::{Day, SegmentEntry, SegmentState};
 use crate::archive::filter::{Filter, MemoryBudget};
 use crate::archive::integrity::damaged_part::DamagedPart;
-use crate::archive::integrity::verify;
+use crate::archive::integrity::segment_check;
 use crate::archive::journal::database;
 use crate::archive::rows::bars::BarRow;
 use crate::archive::rows::open_interest::OpenInterestRow;
@@ -312,7 +312,7 @@ fn together<R: Row>(
     let end = filter.end.map_or(day.end(), |at| at.min(day.end()));
     let mut damaged: Vec<DamagedPart> = quarantined
         .iter()
-        .map(|part| damaged_part(store, part, part.reason.clone().unwrap_or_default()))
+        .map(|part| DamagedPart::of(&store.folder, part, part.reason.clone().unwrap_or_default()))
         .collect();
     warn_of_quarantined(store, quarantined, start, end);
     // A row that was sent again after compaction is in both; the segment's row counts.
@@ -350,7 +350,7 @@ fn together<R: Row>(
                 // A damaged segment is skipped completely.
                 filed.truncate(before);
                 store.warn(&part, &reason);
-                damaged.push(damaged_part(store, &part, reason));
+                damaged.push(DamagedPart::of(&store.folder, &part, reason));
             }
         }
     }
@@ -374,10 +374,10 @@ fn read_part<R: Row>(
     filter: &Filter,
     sink: &mut dyn FnMut(R) -> bool,
 ) -> Result<Result<(), String>, ArchiveError> {
-    if let Some(reason) = verify::fault_of(store, part)? {
+    if let Some(reason) = segment_check::fault_of(store, part)? {
         return Ok(Err(reason));
     }
-    let file = match verify::file(store, part)? {
+    let file = match segment_check::file(store, part)? {
         Ok(file) => file,
         Err(reason) => return Ok(Err(reason)),
     };
@@ -398,17 +398,6 @@ pub(crate) fn warn_of_quarantined(
         if part.last >= start && part.first < end {
             store.warn(part, part.reason.as_deref().unwrap_or_default());
         }
-    }
-}
-
-pub(crate) fn damaged_part(store: &Store, part: &SegmentEntry, reason: String) -> DamagedPart {
-    DamagedPart {
-        path: store.folder.join(&part.path),
-        holds: part.holds.clone(),
-        rows: part.rows,
-        first: part.first,
-        last: part.last,
-        reason,
     }
 }
 

@@ -1,0 +1,138 @@
+//! Checks of single segments by name, length and checksum.
+
+use std::fs::{self, File};
+use std::path::Path;
+
+use bytes::Bytes;
+
+use crate::archive::catalog::manifest;
+use crate::archive::catalog::manifest::SegmentEntry;
+use crate::archive::files::Identity;
+use crate::archive::integrity::damage_state::Stamp;
+use crate::archive::store::Store;
+use crate::archive::{ArchiveError, files};
+
+/// The reason of a gap that a damaged file leaves.
+pub(crate) const DAMAGED: &str = "damaged file";
+
+/// What is wrong with a segment, if anything; checksums again only if the file has changed since.
+pub(crate) fn fault_of(store: &Store, part: &SegmentEntry) -> Result<Option<String>, ArchiveError> {
+    let path = store.folder.join(&part.path);
+    let stamp = stamp(&path);
+    let known = stamp.is_some() && store.known(&part.path) == stamp;
+    if known {
+        return Ok(None);
+    }
+    fault_now(store, part)
+}
+
+/// What is wrong with a segment by its checksum, if anything.
+pub(crate) fn fault_now(
+    store: &Store,
+    part: &SegmentEntry,
+) -> Result<Option<String>, ArchiveError> {
+    fault_while(store, part, &mut || true)
+}
+
+/// As [`fault_now`]; asks `goes_on` after each mebibyte.
+pub(crate) fn fault_while(
+    store: &Store,
+    part: &SegmentEntry,
+    goes_on: &mut dyn FnMut() -> bool,
+) -> Result<Option<String>, ArchiveError> {
+    let path = store.folder.join(&part.path);
+    let before = stamp(&path);
+    let fault = manifest::fault_of(&store.folder, part, goes_on)
+        .map_err(|source| ArchiveError::of_file(&path, source))?;
+    store.learn(&part.path, before.filter(|_| fault.is_none()));
+    Ok(fault)
+}
+
+/// Opens a segment, or returns what is wrong with it. A permission error is no damage.
+pub(crate) fn file(
+    store: &Store,
+    part: &SegmentEntry,
+) -> Result<Result<File, String>, ArchiveError> {
+    let path = store.folder.join(&part.path);
+    match File::open(&path) {
+        Ok(file) => Ok(Ok(file)),
+        Err(source) if source.kind() == std::io::ErrorKind::NotFound => {
+            Ok(Err(manifest::MISSING.to_owned()))
+        }
+        Err(source) => Err(ArchiveError::of_file(&path, source)),
+    }
+}
+
+/// A segment that may be read in parts if it was found sound before, else all its bytes; or what is wrong with it.
+pub(crate) fn sound(
+    store: &Store,
+    part: &SegmentEntry,
+) -> Result<Result<SoundFile, String>, ArchiveError> {
+    let path = store.folder.join(&part.path);
+    let now = stamp(&path);
+    if now.is_some() && store.known(&part.path) == now {
+        let fault = manifest::fault_at(&store.folder, part)
+            .map_err(|source| ArchiveError::of_file(&path, source))?;
+        if fault.is_none() {
+            return Ok(file(store, part)?.map(SoundFile::File));
+        }
+    }
+    Ok(sound_bytes(store, part)?.map(SoundFile::Bytes))
+}
+
+/// The bytes of a segment, or what is wrong with them; the checksum is computed over the bytes that are returned.
+pub(crate) fn sound_bytes(
+    store: &Store,
+    part: &SegmentEntry,
+) -> Result<Result<Bytes, String>, ArchiveError> {
+    let path = store.folder.join(&part.path);
+    let before = stamp(&path);
+    if let Some(fault) = manifest::fault_at(&store.folder, part)
+        .map_err(|source| ArchiveError::of_file(&path, source))?
+    {
+        store.learn(&part.path, None);
+        return Ok(Err(fault));
+    }
+    let bytes = match fs::read(&path) {
+        Ok(bytes) => bytes,
+        Err(source) if source.kind() == std::io::ErrorKind::NotFound => {
+            store.learn(&part.path, None);
+            return Ok(Err(manifest::MISSING.to_owned()));
+        }
+        Err(source) => return Err(ArchiveError::of_file(&path, source)),
+    };
+    if before.is_some() && store.known(&part.path) == before {
+        return Ok(Ok(bytes.into()));
+    }
+    let fault = manifest::fault_in(&bytes, part);
+    store.learn(&part.path, before.filter(|_| fault.is_none()));
+    Ok(fault.map_or_else(|| Ok(bytes.into()), Err))
+}
+
+pub(crate) fn all_sound(store: &Store, parts: &[SegmentEntry]) -> Result<bool, ArchiveError> {
+    for part in parts {
+        if fault_of(store, part)?.is_some() {
+            return Ok(false);
+        }
+    }
+    Ok(true)
+}
+
+pub(crate) fn stamp(path: &Path) -> Option<Stamp> {
+    look_at(path).map(|(stamp, _)| stamp)
+}
+
+/// Size and time of a file, and its identity.
+pub(crate) fn look_at(path: &Path) -> Option<(Stamp, Identity)> {
+    let found = fs::metadata(path).ok()?;
+    let stamp = (found.len(), found.modified().ok());
+    Some((stamp, files::identity(&found)))
+}
+
+/// A sound segment.
+pub(crate) enum SoundFile {
+    /// The file; it has not changed since it was checked.
+    File(File),
+    /// All its bytes.
+    Bytes(Bytes),
+}
