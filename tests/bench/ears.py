@@ -74,10 +74,10 @@ def section(costs: list[Cost], build: str) -> str:
     return f"""
 ## Two sockets instead of one
 
-What the second socket to aster, binance, bitmex and bybit costs the collector (`redundancy` in the settings): its processor
-time and resident memory while the doubles tell **simulated** liquidations for {costs[0].seconds:.0f} s, the time before
-they are all heard left out. Measured on {datetime.now(UTC):%Y-%m-%d} with {build}; load average
-{os.getloadavg()[1]:.1f}, this run included.
+What the second socket to aster, binance, bitmex and bybit costs the collector (`redundancy` in the settings).
+The table shows processor time and resident memory while the doubles send **simulated** liquidations for
+{costs[0].seconds:.0f} s, without the time until all are connected.
+Measured on {datetime.now(UTC):%Y-%m-%d} with {build}; load average {os.getloadavg()[1]:.1f}, this run included.
 
 {table}"""
 

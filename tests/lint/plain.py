@@ -61,9 +61,8 @@ def python_parts(source: str):
             yield token.start[0], "prose", token.string
         elif kind == "NAME":
             yield token.start[0], "name", token.string
-        elif kind in {"STRING", "FSTRING_MIDDLE"}:
-            if is_sentence(token.string):
-                yield token.start[0], "prose", token.string
+        elif kind in {"STRING", "FSTRING_MIDDLE"} and is_sentence(token.string):
+            yield token.start[0], "prose", token.string
 
 
 def banned_words(path: Path) -> list[str]:

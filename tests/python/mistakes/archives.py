@@ -95,7 +95,12 @@ MISTAKES = {
             "'2026-05-01' is not after the start, '2026-06-01'",
         ),
         ('archive.export("s3://bucket", partition="week")', "BadQuery", "partition", "allowed: 'day'"),
-        ('liqdata.collect("x", exchanges=["bnance"])', "BadQuery", "exchanges", '"bnance" is not an exchange with a decoder'),
+        (
+            'liqdata.collect("x", exchanges=["bnance"])',
+            "BadQuery",
+            "exchanges",
+            '"bnance" is not an exchange with a decoder',
+        ),
         (
             'liqdata.collect("x", settings={"nope": 1})',
             "BadQuery",
