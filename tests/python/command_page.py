@@ -1,4 +1,4 @@
-"""``docs/command-line.md``, made of the commands: ``python tests/python/command_page.py`` writes it."""
+"""Generates ``docs/command-line.md`` from the commands; run ``python tests/python/command_page.py``."""
 
 import re
 from pathlib import Path
@@ -35,10 +35,10 @@ def _command(name, entry):
     if own:
         lines += ["", "| option | meaning |", "|---|---|", *own]
     if all(others.get(section) == list(options) for section, options in SHARED.items()):
-        lines += ["", "And [who is asked](#who-is-asked) and how [the answer](#the-answer) is wanted."]
+        lines += ["", "It also takes the [source](#source) and [output](#output) options."]
     elif others:
         words = ", ".join(f"`{word}`" for some in others.values() for word in some)
-        lines += ["", f"And, as every question: {words}."]
+        lines += ["", f"It also takes these options of every query: {words}."]
     return "\n".join(lines)
 
 
@@ -47,20 +47,20 @@ def _usage(command, context):
 
 
 def _sections():
-    """Options that every question has, by the section of its help."""
-    told = {}
+    """Options of every query, by the section of their help."""
+    found = {}
     for parameter in menu.entries()["coins"].make().params:
-        if getattr(parameter, "section", "") in {"Who is asked", "The answer"}:
+        if getattr(parameter, "section", "") in {"Source", "Output"}:
             metavar = "" if parameter.is_flag else f" {parameter.metavar}"
-            told.setdefault(parameter.section, {})[", ".join(parameter.opts)] = (metavar, parameter.help)
-    return told
+            found.setdefault(parameter.section, {})[", ".join(parameter.opts)] = (metavar, parameter.help)
+    return found
 
 
 SHARED = _sections()
 
 
 def made():
-    """What stands below the mark."""
+    """The generated part of the page."""
     lines = [BEGIN, ""]
     for section, options in SHARED.items():
         lines += [f"## {section}", "", "| option | meaning |", "|---|---|"]
@@ -76,7 +76,7 @@ def made():
 
 
 def page():
-    """The page as it has to be: what was written by hand, and what is made."""
+    """The whole page: the handwritten part, then the generated part."""
     return PAGE.read_text(encoding="utf-8").partition(BEGIN)[0] + made()
 
 

@@ -283,7 +283,7 @@ def test_cells_are_written_for_a_reader(value, text):
 
 
 def test_every_endpoint_is_a_command():
-    asked = [name for name, entry in entries().items() if entry.section in {"The ten questions", "Beside them"}]
+    asked = [name for name, entry in entries().items() if entry.section in {"The ten queries", "More queries"}]
     assert asked[: len(TABLE)] == [name.replace("_", "-") for name in TABLE]
 
 
@@ -294,7 +294,7 @@ def test_realised_numbers_of_an_archive_say_who_was_listened_to(capsys, tmp_path
         code, out, err = run(capsys, "overview", "--archive", str(path))
         assert code == 1
         assert "24h" in out
-        assert "no record that anybody was listened to in the last 24h" in err
+        assert "no record of a connection to any exchange in the last 24h" in err
         newest = {name: cells[:1] for name, cells in samples.orders().items()}
         writer.append({**newest, "timestamp": [now]}, None, None)
         writer.run("okx", "sampled", now - 3 * samples.DAY, now + samples.HOUR)
@@ -302,7 +302,7 @@ def test_realised_numbers_of_an_archive_say_who_was_listened_to(capsys, tmp_path
     for command in ("overview", "coins", "exchanges", "largest", "orders", "chart"):
         code, _, err = run(capsys, command, "--archive", str(path))
         assert code == 0
-        assert re.search(r"listened to in the last 24h: .*bybit (50\.0|49\.9) %, okx 100 %", err), err
+        assert re.search(r"connected in the last 24h: .*bybit (50\.0|49\.9) %, okx 100 %", err), err
     code, _, err = run(capsys, "coins", "--range", "1h", "--json", "--archive", str(path))
     assert (code, "bybit 100 %, okx 100 %" in err) == (0, True)
 

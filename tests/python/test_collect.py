@@ -166,11 +166,11 @@ def test_a_flood_of_troubles_is_a_line_at_once_and_one_a_minute(capsys, monkeypa
     # A change of state and another kind of trouble are told all the same.
     venue.update(state="down", trouble="socket: no pong", troubles=414)
     assert len(shown()) == 1
-    clock[0] += _collect.LINE
+    clock[0] += _collect.REPEAT
     venue.update(trouble="rejected: the last", troubles=827)
     (minute,) = shown()
     assert minute.endswith("rejected: the last (… 412 more)")
-    clock[0] += _collect.LINE
+    clock[0] += _collect.REPEAT
     (quiet,) = shown()
     assert quiet.endswith("rejected: the last")
 
@@ -187,7 +187,8 @@ def test_a_screen_has_a_line_for_every_exchange_and_says_what_is_not_covered(cap
     }
     okx = venue | {"exchange": "okx", "state": "live", "events": 7, "uncovered_count": 2}
     gate = venue | {"exchange": "gate", "state": "down", "trouble": "socket: no pong"}
-    status = {"at": 0, "exchanges": [okx, gate], "orders": 7, "bars": 0, "open_interest": 0, "waiting": 0, "trouble": None}
+    counts = {"orders": 7, "bars": 0, "open_interest": 0, "waiting": 0}
+    status = {"at": 0, "exchanges": [okx, gate], **counts, "trouble": None}
     status["raw"] = {"trouble": None}
     status["positions"] = {"positions": 1234, "snapshots": 2, "trouble": "the tape was lost"}
     console.print(_collect._table(status))

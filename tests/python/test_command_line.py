@@ -198,7 +198,7 @@ def test_an_export_that_brings_nothing_says_why(capsys, tmp_path):
     assert code == 2
     assert "end: '2026-06-01' is not after the start, '2026-06-02'" in err
     code, _, err = run(capsys, "export", archive, place)
-    assert (code, err) == (0, "the archive has positions alone, which are exported with --tables positions\n")
+    assert (code, err) == (0, "the archive has only positions; export with --tables positions\n")
     code, out, err = run(capsys, "export", archive, place, "--tables", "positions")
     assert (code, err) == (0, "")
     assert "has 1 file of days" in out
@@ -234,7 +234,7 @@ def test_an_archive_nobody_listened_for_is_told_alike_here_and_served(capsys, tm
             for source in (["--archive", str(archive)], ["--url", server.url]):
                 code, _, err = run(capsys, name, *source)
                 assert (code, "nobody" in err) == (1, False)
-                assert "no record that anybody was listened to in the last 24h" in err
+                assert "no record of a connection to any exchange in the last 24h" in err
 
 
 def test_who_was_listened_to_is_told_of_a_service_that_has_a_record_and_of_no_other(capsys, script, tmp_path):
@@ -244,7 +244,7 @@ def test_who_was_listened_to_is_told_of_a_service_that_has_a_record_and_of_no_ot
     with liqdata.open(tmp_path / "archive") as market, liqdata.serve(market) as server:
         for name in ("coins", "cascades", "gaps"):
             code, _, err = run(capsys, name, "--url", server.url)
-            assert (code, err) == (0, "listened to in the last 24h: okx 99.9 %\n")
+            assert (code, err) == (0, "connected in the last 24h: okx 99.9 %\n")
         assert run(capsys, "coverage", "--url", server.url)[::2] == (0, "")
     tables = liqdata.Market(orders=ORDER)
     with tables, liqdata.serve(tables) as server:
@@ -255,7 +255,7 @@ def test_who_was_listened_to_is_told_of_a_service_that_has_a_record_and_of_no_ot
     broken = script(data(ROWS), answer("{}", 503), answer("{}", 503), answer("{}", 503), answer("{}", 503))
     code, _, err = run(capsys, "orders", "--url", broken.url)
     assert code == 0
-    assert "\nwho was listened to in the last 24h is not known: " in err
+    assert "\ncoverage of the last 24h is unknown: " in err
 
 
 @pytest.mark.parametrize(
@@ -406,7 +406,7 @@ def test_what_a_source_does_not_take_is_refused_before_it_is_asked():
     with liqdata.Client("http://127.0.0.1:9") as client:
         with pytest.raises(liqdata.BadQuery, match=r"not asked that; allowed: --nonsense-too with --archive or --demo"):
             ask(Asked("chart", {"nonsense_too": 1}, source, form), client)
-        with pytest.raises(liqdata.BadQuery, match=r"true-positions: a service is not asked that"):
+        with pytest.raises(liqdata.BadQuery, match=r"true-positions: not available from a service"):
             ask(Asked("true_positions", {}, source, form), client)
 
 
@@ -468,7 +468,7 @@ def tables(name, *, rich, width, monkeypatch, capsys):
 @pytest.mark.parametrize("width", [80, 120])
 def test_every_table_fits_the_terminal_and_no_number_is_cut(monkeypatch, capsys, rich, width):
     for name, entry in entries().items():
-        if entry.section not in {"The ten questions", "Beside them"} or name == "stream":
+        if entry.section not in {"The ten queries", "More queries"} or name == "stream":
             continue
         out = tables(name, rich=rich, width=width, monkeypatch=monkeypatch, capsys=capsys)
         assert max(map(len, out.splitlines())) <= width, out
@@ -661,7 +661,7 @@ def test_the_stream_is_a_line_an_order(capsys):
     assert all(json.loads(line)["symbol"] == "BTCUSDT" for line in lines)
     code, out, err = run(capsys, "stream", "--demo", "--csv")
     assert (code, out) == (0, ",".join(column["name"] for column in TABLE["stream"].columns) + "\n")
-    assert "nothing arrives" in err
+    assert "no new data arrives" in err
 
 
 def test_totals_are_asked_for_by_the_word_that_help_and_refusal_name(capsys):

@@ -139,6 +139,6 @@ def test_who_was_listened_to_is_told_in_one_line(tmp_path, capsys, question):
     liqdata.ingest(folder, orders=orders, new_exchange=True)
     assert cli.main([question, "--archive", str(folder)]) == 0
     out, err = capsys.readouterr()
-    assert "listened to in the last 24h: " in err
+    assert "connected in the last 24h: " in err
     assert tame((out + err).replace("\n", "")), err
     assert len(err.splitlines()) == 1

@@ -78,15 +78,15 @@ def test_it_serves_the_market_instead(archive):
             _, err = process.communicate(timeout=60)
         finally:
             process.kill()
-    assert (process.returncode, err) == (0, "an archive told again; Ctrl-C ends it\n")
+    assert (process.returncode, err) == (0, "replay of an archive; Ctrl-C ends it\n")
 
 
 @pytest.mark.parametrize(
     "words,said",
     [
         ([], "archive: none is named"),
-        (["DIR", "--port", "1"], "port: is not asked here; allowed: with --serve"),
-        (["DIR", "--serve", "--limit", "1"], "limit: is not asked here; allowed: without --serve"),
+        (["DIR", "--port", "1"], "port: has no effect; allowed: with --serve"),
+        (["DIR", "--serve", "--limit", "1"], "limit: has no effect; allowed: without --serve"),
         (["DIR", "--json", "--csv"], "output: --json and --csv are given"),
         (["DIR", "--limit", "0"], "limit: 0 is not allowed"),
         (["DIR", "--speed", "0"], "speed"),

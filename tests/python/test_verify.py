@@ -49,7 +49,7 @@ def test_a_sound_archive_gives_no_rows_and_exit_code_0(folder, capsys):
     assert (len(found), found.columns) == (0, COLUMNS)
     assert list(types.FindingRow.__annotations__) == COLUMNS
     assert cli.main(["verify", str(folder)]) == 0
-    assert capsys.readouterr().out == f"{folder} is as it was written\n"
+    assert capsys.readouterr().out == f"{folder} has no damage\n"
 
 
 def test_everything_that_is_wrong_is_a_row_and_a_repair_makes_it_a_gap(folder, capsys):
@@ -73,7 +73,7 @@ def test_everything_that_is_wrong_is_a_row_and_a_repair_makes_it_a_gap(folder, c
     assert cli.main(["verify", str(folder), "--json"]) == 1
     assert json.loads(capsys.readouterr().out) == found
     assert cli.main(["verify", str(folder), "--repair"]) == 0
-    assert capsys.readouterr().out.count("out of use and on record as missing") == 3
+    assert capsys.readouterr().out.count("moved to quarantine and recorded as a gap") == 3
     again = list(liqdata.archive.verify(folder))
     assert [row["repaired"] for row in again] == [True, True, False]
     assert (folder / "quarantine" / flipped.relative_to(folder)).exists()

@@ -1,6 +1,6 @@
-"""The command line, a thin face over the package.
+"""The command line of the package.
 
-Exit codes: 0 done, 1 no (or no good) answer, 2 a question outside the contract, 130 interrupted.
+Exit codes: 0 success, 1 failure, 2 invalid usage, 130 interrupted.
 """
 
 from __future__ import annotations
@@ -9,11 +9,11 @@ import os
 import sys
 from typing import TYPE_CHECKING
 
-from liqdata.cli.logs import heard
+from liqdata.cli.logs import log_to_stderr
 from liqdata.errors import BadQuery, LiqdataError
 from liqdata.text.printable import printable, shortened
 
-from .encoding import encodable, opened
+from .encoding import with_fallback_encoding, with_open_outputs
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -32,7 +32,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     Parameters
     ----------
     argv : sequence of str, optional
-        Its arguments; those of the process by default.
+        The command-line arguments; ``sys.argv[1:]`` by default.
 
     Returns
     -------
@@ -40,7 +40,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         The exit code.
     """
     given = sys.argv[1:] if argv is None else list(argv)
-    with opened(), encodable():
+    with with_open_outputs(), with_fallback_encoding():
         return _run(given)
 
 
@@ -49,26 +49,26 @@ def _run(given: list[str]) -> int:
         import click
     except ModuleNotFoundError:
         return _complain(['the command line needs click: pip install "click>=8.1"'], FAILED)
-    from .completion import VARIABLE, answered
+    from .completion import VARIABLE, print_completions
     from .menu import Menu
-    from .mistakes import Lacking, told
+    from .mistakes import Lacking, explain
 
     try:
         if asked := os.environ.get(VARIABLE):
-            return answered(Menu(), asked)
-        with heard() as form, Menu().make_context("liqdata", given, obj=form) as context:
+            return print_completions(Menu(), asked)
+        with log_to_stderr() as form, Menu().make_context("liqdata", given, obj=form) as context:
             context.command.invoke(context)
         sys.stdout.flush()
     except click.exceptions.Exit as ended:
         code = ended.exit_code
     except click.UsageError as error:
-        code = _complain(told(error), USAGE)
+        code = _complain(explain(error), USAGE)
     except BrokenPipeError:
-        # The reader has seen enough; what is still buffered has nowhere to go.
+        # The reader closed the pipe, so the rest of the buffer is discarded.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         code = FAILED
     except (LiqdataError, Lacking, OSError) as error:
-        lines = [_of_file(error) or str(error), *getattr(error, "__notes__", ())]
+        lines = [_file_problem(error) or str(error), *getattr(error, "__notes__", ())]
         code = _complain(lines, USAGE if isinstance(error, BadQuery) else FAILED)
     except (KeyboardInterrupt, click.Abort):
         code = INTERRUPTED
@@ -77,8 +77,8 @@ def _run(given: list[str]) -> int:
     return code
 
 
-def _of_file(error: Exception) -> str | None:
-    """The name of a file and what is wrong with it, without the system's number for that."""
+def _file_problem(error: Exception) -> str | None:
+    """Describe an operating-system error without its number: the file name and the reason."""
     if not isinstance(error, OSError) or isinstance(error, LiqdataError) or not error.strerror:
         return None
     named = isinstance(error.filename, str | bytes | os.PathLike)
@@ -86,7 +86,7 @@ def _of_file(error: Exception) -> str | None:
 
 
 def _complain(lines: Iterable[str], code: int) -> int:
-    # Errors of other libraries come here, too.
+    # Messages may come from other libraries, so they are escaped and shortened.
     for place, line in enumerate(lines):
         print(f"{'  ' if place else 'liqdata: '}{printable(shortened(line))}", file=sys.stderr)
     return code

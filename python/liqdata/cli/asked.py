@@ -1,4 +1,4 @@
-"""A question of the command line, ready to be asked, and what is said beside its answer."""
+"""A query from the command line, and the caveats printed with its answer."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from liqdata.errors import BadQuery, LiqdataError, NoAnswer
 from liqdata.text.printable import printable
 
 from .mistakes import refuse
-from .source import told
+from .source import origin_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection
@@ -22,16 +22,16 @@ if TYPE_CHECKING:
     from .output.formats import Form
     from .source import Source
 
-__all__ = ["Asked", "ask", "beside", "check", "method_of"]
+__all__ = ["Asked", "ask", "check", "method_of", "print_caveats"]
 
-# The endpoints that tell what happened: until now, unless an end of a stretch is given.
+# Endpoints with realised data. Their window ends now unless the query has a start or an end.
 REALISED = frozenset(
     {"overview", "coins", "exchanges", "largest", "orders", "chart", "undercount", "history", "cascades", "gaps"}
 )
 
 
 class Asked(NamedTuple):
-    """A question, ready to be asked, and how its answer is wanted."""
+    """A parsed query: the endpoint, its arguments, the source and the output format."""
 
     name: str
     arguments: dict[str, Any]
@@ -40,32 +40,32 @@ class Asked(NamedTuple):
 
     @property
     def title(self) -> str:
-        """The question in a few words."""
+        """A short title: the endpoint, symbol, exchange and range."""
         endpoint = endpoints().get(self.name)
         defaults = {} if endpoint is None else {each.name: each.default for each in endpoint.parameters}
-        if self.arguments.get("source") == "positions":  # which are of any age
+        if self.arguments.get("source") == "positions":  # positions have no time window
             defaults["range"] = None
         words = (self.arguments.get(key, defaults.get(key)) for key in ("symbol", "exchange", "range"))
         return " ".join([self.name.replace("_", "-"), *(str(word) for word in words if word)])
 
 
 def ask(asked: Asked, of: Any) -> Any:
-    """The answer of a client or a market."""
+    """Send the query to a client or a market and return the answer."""
     method = method_of(of, asked.name)
     check(method, asked)
     return method(**asked.arguments)
 
 
 def method_of(of: Any, name: str) -> Callable[..., Any]:
-    """The method that asks."""
+    """The method of ``of`` for the endpoint ``name``; refused if there is none."""
     method: Callable[..., Any] | None = getattr(of, name, None)
     if method is None:
-        refuse(f"{name.replace('_', '-')}: a service is not asked that; allowed: with --archive or --demo", name)
+        refuse(f"{name.replace('_', '-')}: not available from a service; allowed: with --archive or --demo", name)
     return method
 
 
 def check(method: Callable[..., Any], asked: Asked) -> None:
-    """Refuse what the method does not take."""
+    """Refuse arguments that the method does not take."""
     takes = inspect.signature(method).parameters
     for name in asked.arguments:
         if name not in takes:
@@ -73,17 +73,17 @@ def check(method: Callable[..., Any], asked: Asked) -> None:
             refuse(f"{name}: a service is not asked that; allowed: --{shown} with --archive or --demo", name)
 
 
-def beside(asked: Asked, of: Any, answer: Any = None) -> None:
-    """Say beside the answer what it must not be taken for.
+def print_caveats(asked: Asked, of: Any, answer: Any = None) -> None:
+    """Print caveats about an answer on standard error: stale data, simulation, coverage.
 
     Parameters
     ----------
     asked : Asked
-        The question.
+        The query.
     of
-        Who was asked.
+        The client or market that answered.
     answer
-        What was answered, unless it was written as it came.
+        The answer; ``None`` if its rows were streamed to the output.
     """
     from liqdata.grids import open_interest_age
 
@@ -92,70 +92,71 @@ def beside(asked: Asked, of: Any, answer: Any = None) -> None:
         print(f"{age}: amounts in USD are shares of what was open then", file=sys.stderr)
     if asked.source.demo:
         print("simulated market", file=sys.stderr)
-    elif not asked.source.here and told(of, None).simulated:
-        return  # a simulated market misses nothing
+    elif not asked.source.here and origin_of(of, None).simulated:
+        return  # a simulated market has no gaps
     elif asked.name == "coverage":
-        if (asked.source.archive is not None or _recorded(answer)) and not any(share for _, share in _heard(answer)):
-            raise NoAnswer(_nobody(asked.arguments.get("range", "24h")))
-    elif _tells(asked, answer):
-        _say_who(asked, of, answer)
+        recorded = asked.source.archive is not None or _has_record(answer)
+        if recorded and not any(share for _, share in _connected_shares(answer)):
+            raise NoAnswer(_no_record(asked.arguments.get("range", "24h")))
+    elif _is_realised(asked, answer):
+        _print_coverage(asked, of, answer)
 
 
-def _tells(asked: Asked, answer: Any) -> bool:
-    """Whether the answer tells what happened until now: one without a gap, too."""
+def _is_realised(asked: Asked, answer: Any) -> bool:
+    """Whether the answer has realised data up to now. An empty list of gaps counts."""
     if asked.name == "gaps" and len(answer):
         return False
     return asked.name in REALISED and not {"start", "end"} & asked.arguments.keys()
 
 
-def _say_who(asked: Asked, of: Any, answer: Any) -> None:
+def _print_coverage(asked: Asked, of: Any, answer: Any) -> None:
     window = asked.arguments.get("range", "24h")
     as_of = {"as_of": asked.arguments["as_of"]} if "as_of" in asked.arguments else {}
     exchanges: Collection[CoverageRow] | None = (getattr(answer, "meta", None) or {}).get("coverage")
     if asked.source.archive is not None:
-        _covered(of.coverage(window, **as_of) if exchanges is None else exchanges, window)
+        _print_shares(of.coverage(window, **as_of) if exchanges is None else exchanges, window)
         return
     if exchanges is None:
-        exchanges = _announced(of, window, as_of)
-    # As of an archive, where the service has a record: one of tables has none.
-    if exchanges is not None and _recorded(exchanges):
-        _covered(exchanges, window)
+        exchanges = _service_coverage(of, window, as_of)
+    # A service that serves plain tables has no coverage record.
+    if exchanges is not None and _has_record(exchanges):
+        _print_shares(exchanges, window)
 
 
-def _announced(service: Any, window: str, as_of: dict[str, Any]) -> Rows[CoverageRow] | None:
-    """What a service tells that did not do so beside its answer: one of the contract alone tells nothing."""
+def _service_coverage(service: Any, window: str, as_of: dict[str, Any]) -> Rows[CoverageRow] | None:
+    """The coverage from a separate request; ``None`` if the service has no such endpoint."""
     try:
         exchanges: Rows[CoverageRow] = service.coverage(window, **as_of)
-    except BadQuery:  # it is not announced
+    except BadQuery:  # the service has no coverage endpoint
         return None
     except LiqdataError as error:
-        print(f"who was listened to in the last {window} is not known: {printable(str(error))}", file=sys.stderr)
+        print(f"coverage of the last {window} is unknown: {printable(str(error))}", file=sys.stderr)
         return None
     return exchanges
 
 
-def _recorded(exchanges: Collection[CoverageRow]) -> bool:
-    """Whether there is a record: of tables nobody knows who was listened to."""
+def _has_record(exchanges: Collection[CoverageRow]) -> bool:
+    """Whether the coverage is recorded; plain tables have no record."""
     return not len(exchanges) or any(exchange["connected_share"] is not None for exchange in exchanges)
 
 
-def _covered(exchanges: Collection[CoverageRow], range: str) -> None:
-    """Say beside realised numbers who was listened to; where nobody was, they tell nothing."""
-    heard = _heard(exchanges)
-    if not any(share for _, share in heard):
-        raise NoAnswer(f"{_nobody(range)}: these numbers tell nothing")
-    shares = ", ".join(f"{exchange} {_share(share)}" for exchange, share in sorted(heard))
-    print(printable(f"listened to in the last {range}: {shares}"), file=sys.stderr)
+def _print_shares(exchanges: Collection[CoverageRow], range: str) -> None:
+    """Print how long each exchange was connected; raise ``NoAnswer`` if none was."""
+    connected = _connected_shares(exchanges)
+    if not any(share for _, share in connected):
+        raise NoAnswer(f"{_no_record(range)}: these numbers are not meaningful")
+    shares = ", ".join(f"{exchange} {_share(share)}" for exchange, share in sorted(connected))
+    print(printable(f"connected in the last {range}: {shares}"), file=sys.stderr)
 
 
-def _heard(exchanges: Collection[CoverageRow]) -> list[tuple[str, float]]:
+def _connected_shares(exchanges: Collection[CoverageRow]) -> list[tuple[str, float]]:
     return [(exchange["exchange"], exchange["connected_share"] or 0.0) for exchange in exchanges]
 
 
-def _nobody(range: str) -> str:
-    return f"no record that anybody was listened to in the last {range}"
+def _no_record(range: str) -> str:
+    return f"no record of a connection to any exchange in the last {range}"
 
 
 def _share(share: float) -> str:
-    """Give a share in percent; only what is whole is called so."""
+    """Format a share in percent; only exactly 1 is shown as 100 %."""
     return "100 %" if share == 1 else f"{min(share * 100, 99.9):.1f} %"

@@ -1,8 +1,8 @@
-"""Watching cascades: shown as they come, and told to a webhook or a command where they are large.
+"""Watch cascades: show each one, and send alerts for large ones to a webhook or a command.
 
-Whatever an exchange or a service says stays data: a command is run without a shell, and gets an event as JSON on its
-input and in its environment. Alerts are told on a thread of their own, so that a slow one keeps nobody waiting and ends
-nothing.
+Text from an exchange or a service is never executed: the command runs without a shell and gets the event as JSON on its
+standard input and as environment variables. A separate thread sends the alerts, so a slow receiver does not delay the
+watch.
 """
 
 from __future__ import annotations
@@ -34,15 +34,15 @@ if TYPE_CHECKING:
     from liqdata.types import CascadeRow, Instant
 
 _HOUR = 60 * 60 * 1000
-_WAITING = 1000  # alerts that wait to be told at most
-_SECONDS = 10.0  # for a webhook or a command
+_QUEUE_LENGTH = 1000  # most alerts in the queue
+_TIMEOUT = 10.0  # seconds for one webhook call or command
 _SUCCESS = range(200, 300)
 
 Event = dict[str, Any]
 
 
-class _Met(NamedTuple):
-    """An event that has been shown: as far as it is known, and what was told of it."""
+class _Seen(NamedTuple):
+    """An event that has been shown: its time range, and whether it is closed and alerted."""
 
     start: int
     end: int
@@ -51,24 +51,24 @@ class _Met(NamedTuple):
 
 
 class Events:
-    """What is new from look to look: an event once it counts, and once more when nothing can join it."""
+    """Tracks cascades between polls. Each event is reported when it is large enough, and again when it closes."""
 
     def __init__(self, gap: int, since: int, alert: Decimal) -> None:
         self._gap, self._since, self._alert = gap, since, alert
-        self._met: dict[tuple[str, str], list[_Met]] = {}
+        self._met: dict[tuple[str, str], list[_Seen]] = {}
 
     def start(self, now: int) -> int:
-        """From when on events have to be looked at: of those that are open, all."""
+        """The start of the next poll, early enough to include every open event."""
         still = [met.start for line in self._met.values() for met in line if not met.closed]
         return min([max(self._since, now - 2 * _HOUR) - 2 * self._gap, *still])
 
     def news(self, rows: Sequence[CascadeRow], now: int) -> Iterator[tuple[Event, bool]]:
-        """What there is to show of a look, and whether it is an alert."""
+        """Yield the events of a poll that have to be shown, each with whether it is an alert."""
         for row in rows:
             if row["end"] < self._since:
                 continue
             line = self._met.setdefault((row["coin"], row["side"]), [])
-            # A late order may have moved its start or its end, or joined two.
+            # A late order may move the start or the end of an event, or merge two events.
             same = [met for met in line if met.start <= row["end"] and row["start"] <= met.end]
             closed = row["end"] + self._gap < now
             large = row["usd"] >= self._alert
@@ -76,32 +76,32 @@ class Events:
             alerted = any(met.alerted for met in same)
             if not shown or (large and not alerted):
                 yield {**row, "state": "closed" if closed else "open"}, large and not alerted
-            kept = [met for met in line if met not in same and (not met.closed or met.end > now - 2 * _HOUR)]
-            met = _Met(row["start"], row["end"], closed or any(met.closed for met in same), alerted or large)
-            self._met[row["coin"], row["side"]] = [*kept, met]
+            remaining = [met for met in line if met not in same and (not met.closed or met.end > now - 2 * _HOUR)]
+            met = _Seen(row["start"], row["end"], closed or any(met.closed for met in same), alerted or large)
+            self._met[row["coin"], row["side"]] = [*remaining, met]
 
 
 class _Alerts:
-    """Tells alerts to a webhook and a command, one after the other, on a thread that ends with the process."""
+    """Sends alerts to a webhook and a command from a daemon thread, one at a time."""
 
     def __init__(self, webhook: str | None, command: list[str] | None, say: Callable[[str], None]) -> None:
         self._webhook, self._command, self._say = webhook, command, say
-        self._waiting: queue.Queue[Event | None] = queue.Queue(_WAITING)
+        self._waiting: queue.Queue[Event | None] = queue.Queue(_QUEUE_LENGTH)
         self._running: subprocess.Popen[bytes] | None = None
-        self._thread = threading.Thread(target=self._tell, name="liqdata-watch", daemon=True)
+        self._thread = threading.Thread(target=self._run_queue, name="liqdata-watch", daemon=True)
         if webhook is not None or command is not None:
             self._thread.start()
 
     def put(self, event: Event) -> None:
-        """Have an event told."""
+        """Queue an event; it is dropped with a message if the queue is full."""
         if self._thread.is_alive():
             try:
                 self._waiting.put_nowait(event)
             except queue.Full:
-                self._say(f"an alert of {event['coin']} is left out: {_WAITING} wait to be told already")
+                self._say(f"alert for {event['coin']} dropped: {_QUEUE_LENGTH} alerts are already waiting")
 
     def close(self, *, wait: bool) -> None:
-        """End; what waits is told before where there is time for that."""
+        """Stop the thread. With ``wait`` the queued alerts are sent first; else the running command is killed."""
         if not self._thread.is_alive():
             return
         if wait:
@@ -110,15 +110,15 @@ class _Alerts:
         elif self._running is not None:
             self._running.kill()
 
-    def _tell(self) -> None:
+    def _run_queue(self) -> None:
         while (event := self._waiting.get()) is not None:
             text = json.dumps(event, default=str, allow_nan=False).encode()
             if self._webhook is not None:
-                self._told("webhook", partial(_post, self._webhook, text))
+                self._deliver("webhook", partial(_post, self._webhook, text))
             if self._command is not None:
-                self._told("command", partial(self._run, event, text))
+                self._deliver("command", partial(self._run, event, text))
 
-    def _told(self, what: str, tell: Callable[[], None]) -> None:
+    def _deliver(self, what: str, tell: Callable[[], None]) -> None:
         try:
             tell()
         except (OSError, http.client.HTTPException, ValueError, subprocess.SubprocessError) as error:
@@ -126,16 +126,16 @@ class _Alerts:
 
     def _run(self, event: Event, text: bytes) -> None:
         command = self._command or []
-        # No text holds a NUL in an environment; elsewhere it stays as it came.
+        # An environment variable cannot contain NUL.
         cells = {f"LIQDATA_{name.upper()}": str(cell) for name, cell in event.items() if cell is not None}
-        told = os.environ | {name: text.replace("\0", "") for name, text in cells.items()}
-        with subprocess.Popen(command, stdin=subprocess.PIPE, env=told) as running:  # noqa: S603 - there is no shell
+        environment = os.environ | {name: text.replace("\0", "") for name, text in cells.items()}
+        with subprocess.Popen(command, stdin=subprocess.PIPE, env=environment) as running:  # noqa: S603 - there is no shell
             self._running = running
             try:
-                running.communicate(text, timeout=_SECONDS)
+                running.communicate(text, timeout=_TIMEOUT)
             except subprocess.TimeoutExpired:
                 running.kill()
-                msg = f"{command[0]} took longer than {_SECONDS:.0f} s and was ended"
+                msg = f"{command[0]} took longer than {_TIMEOUT:.0f} s and was ended"
                 raise ValueError(msg) from None
             finally:
                 self._running = None
@@ -145,15 +145,15 @@ class _Alerts:
 
 
 def _post(webhook: str, text: bytes) -> None:
-    """Send JSON to an address; a redirection is a failure, for the event would be sent to somebody else."""
+    """Post JSON to an address. Redirects count as failures, so an event never reaches another host."""
     parts = urlsplit(webhook)
     host, port = parts.hostname or "", parts.port
     if parts.scheme == "https":
         connection: http.client.HTTPConnection = http.client.HTTPSConnection(
-            host, port, timeout=_SECONDS, context=ssl.create_default_context()
+            host, port, timeout=_TIMEOUT, context=ssl.create_default_context()
         )
     else:
-        connection = http.client.HTTPConnection(host, port, timeout=_SECONDS)
+        connection = http.client.HTTPConnection(host, port, timeout=_TIMEOUT)
     try:
         path = (parts.path or "/") + (f"?{parts.query}" if parts.query else "")
         connection.request("POST", path, text, {"Content-Type": "application/json", "User-Agent": "liqdata"})
@@ -180,44 +180,44 @@ def watch(
     since: Instant | None = None,
     most: int | None = None,
 ) -> None:
-    """Show cascades as they come, until Ctrl-C, and tell those that are large to a webhook or a command.
+    """Show cascades until Ctrl-C, and send large ones to a webhook or a command.
 
-    An event is shown once it has reached ``min_usd``, with ``state`` ``open``, and once more when nothing can join it,
-    with ``closed``. Once it has reached ``alert_usd`` it is told, once.
+    An event is shown when it reaches ``min_usd``, with ``state`` ``open``. It is shown again with ``closed`` when no
+    more orders can join it. An alert is sent once, when the event reaches ``alert_usd``.
 
-    It asks again and again rather than follow :meth:`liqdata.Client.stream_cascades`: a stream tells a cascade once it
-    is over, and an alert is to come while it goes on.
+    The source is polled. :meth:`liqdata.Client.stream_cascades` sends a cascade only when it is over, and an alert has
+    to arrive earlier.
 
     Parameters
     ----------
     source : Client or Market
-        Who is asked, by :meth:`liqdata.Client.cascades`, which reads only what is new.
+        The source to poll with :meth:`liqdata.Client.cascades`.
     symbol : str or sequence of str, optional
-        A coin, a pair or several; everything by default.
+        One or more coins or pairs; all by default.
     show, say : callable
-        Take an event, a row of ``cascades`` with its ``state``; and a sentence about what failed.
+        ``show`` takes an event: a row of ``cascades`` with its ``state``. ``say`` takes an error message.
     min_usd, alert_usd : float, Decimal or str
-        From how many USD on an event is shown, and told (``min_usd`` by default).
+        Smallest size of an event that is shown, and of an alert (``min_usd`` by default).
     gap : str or int
-        As of ``cascades``.
+        As in ``cascades``.
     webhook : str, optional
         An ``http`` or ``https`` address; the event is posted there as JSON, exact amounts as text.
     command : str or sequence of str, optional
-        A program with its arguments (a text is split as a shell would, and no shell is run). It gets the JSON on its
-        input, and ``LIQDATA_COIN``, ``LIQDATA_SIDE``, ``LIQDATA_USD`` and so on in its environment.
+        A program with its arguments. A string is split like in a shell, but no shell runs. The program gets the JSON
+        on its standard input, and ``LIQDATA_COIN``, ``LIQDATA_SIDE``, ``LIQDATA_USD`` and so on in its environment.
     every : float
-        Seconds between two looks.
+        Seconds between two polls.
     since : int, datetime or str, optional
-        Events that were over before then are left out; the source's *now* by default.
+        Skip events that ended before this instant; the current time of the source by default.
     most : int, optional
-        End behind so many shown.
+        Stop after this many shown events.
 
     Raises
     ------
     BadQuery
-        For what is not allowed. Failures of the source, the webhook and the command are said and end nothing.
+        If an argument is invalid. Failures of the source, the webhook and the command are reported by ``say``.
     """
-    address, program = ways(webhook, command)
+    address, program = destinations(webhook, command)
     pause, length = number(every, "every", "seconds above 0"), milliseconds(gap)
     if not 0 < pause <= threading.TIMEOUT_MAX:
         msg = f"every: {every!r} is not allowed; allowed: seconds above 0"
@@ -225,7 +225,7 @@ def watch(
     least = usd(min_usd)
     alert = Decimal(least if alert_usd is None else usd(alert_usd))
     first = None if since is None else instant(since, "since")
-    looks = _Looks(source, symbol, {"gap": length, "min_usd": least}, (first, alert), say)
+    looks = _Poller(source, symbol, {"gap": length, "min_usd": least}, (first, alert), say)
     alerts = _Alerts(address, program, say)
     asleep, shown = threading.Event(), 0
     try:
@@ -243,8 +243,8 @@ def watch(
     alerts.close(wait=True)
 
 
-class _Looks:
-    """Asks a source again and again; what fails is said, once until it goes well again."""
+class _Poller:
+    """Polls a source. A failure is reported once, until a poll succeeds again."""
 
     def __init__(
         self,
@@ -261,16 +261,16 @@ class _Looks:
         self._failed = False
 
     def news(self, pause: float) -> Iterator[tuple[Event, bool]]:
-        """What is new of a look; another comes after so many seconds."""
+        """Poll once and yield the events to show. ``pause`` is only used in the error message."""
         start = self._since if self._events is None else self._events.start(self._now)
         try:
             rows = self._source.cascades(self._symbol, start=start, **self._asked)
         except LiqdataError as error:
-            # What is refused at the first look is refused at all of them.
+            # A query that is invalid in the first poll stays invalid.
             if isinstance(error, BadQuery) and self._events is None:
                 raise
             if not self._failed:
-                self._say(f"{error}; asked again every {pause:g} s")
+                self._say(f"{error}; retrying every {pause:g} s")
             self._failed = True
             return
         self._failed = False
@@ -282,13 +282,13 @@ class _Looks:
         yield from self._events.news(list(rows), self._now)
 
 
-def ways(webhook: str | None, command: str | Sequence[str] | None) -> tuple[str | None, list[str] | None]:
-    """How alerts are told, before anything is watched: the address and the program with its arguments."""
-    return _checked(webhook), _program(command)
+def destinations(webhook: str | None, command: str | Sequence[str] | None) -> tuple[str | None, list[str] | None]:
+    """Validate where alerts go: the webhook address and the command as a list of words."""
+    return _checked_webhook(webhook), _program(command)
 
 
-def _checked(webhook: str | None) -> str | None:
-    """The address of a webhook, or :class:`~liqdata.BadQuery`; it may hold a secret, so it is not repeated."""
+def _checked_webhook(webhook: str | None) -> str | None:
+    """Validate a webhook address. It may contain a secret, so the error does not show it."""
     if webhook is None:
         return None
     try:
@@ -299,12 +299,12 @@ def _checked(webhook: str | None) -> str | None:
         sound = False
     if sound:
         return webhook
-    msg = "webhook: what is given is no address; allowed: an http or https address, without a user and a blank"
+    msg = "webhook: the value is not a valid address; allowed: an http or https address without user name and spaces"
     raise BadQuery(msg, parameter="webhook")
 
 
 def _program(command: str | Sequence[str] | None) -> list[str] | None:
-    """The words of a command, or :class:`~liqdata.BadQuery`."""
+    """Split a command into words and check that the program exists."""
     if command is None:
         return None
     try:
@@ -316,6 +316,6 @@ def _program(command: str | Sequence[str] | None) -> list[str] | None:
         msg = f"command: {command!r} is not allowed; allowed: a program with its arguments"
         raise BadQuery(msg, parameter="command")
     if shutil.which(words[0]) is None:
-        msg = f"command: {words[0]!r} is not there, or cannot be run; allowed: a program with its arguments"
+        msg = f"command: {words[0]!r} is not an executable program; allowed: a program with its arguments"
         raise BadQuery(msg, parameter="command")
     return words

@@ -1,4 +1,4 @@
-"""Commands: options in sections, names in either spelling, words too many told without showing what may be a secret."""
+"""Base classes of commands: options in sections, and names with dashes or underscores."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ __all__ = ["Command", "Option", "flag", "option"]
 
 
 class Option(click.Option):
-    """An option, and the section of the help that it stands in."""
+    """An option with the section of the help text that lists it."""
 
     def __init__(self, names: list[str], *, section: str, **settings: Any) -> None:
         super().__init__(names, **settings)
@@ -21,7 +21,7 @@ class Option(click.Option):
 
 
 def option(*names: str, section: str = "Options", **settings: Any) -> Option:
-    """An option with a value; it is ``None`` where it is not given."""
+    """An option with a value; ``None`` if it is absent."""
     return Option(list(names), section=section, **settings)
 
 
@@ -36,9 +36,9 @@ class Command(click.Command):
     Parameters
     ----------
     name : str
-        Its name.
+        Name of the command.
     sentence : str
-        What it does; without a capital and a full stop.
+        What it does; lower case, without a full stop.
     run : callable
         Called with the value of each parameter under its name.
     parameters : iterable of click.Parameter
@@ -54,20 +54,20 @@ class Command(click.Command):
             params=list(parameters),
             help=f"{sentence[0].upper()}{sentence[1:]}.",
             short_help=sentence,
-            # Words too many are told below.
+            # `parse_args` reports surplus words itself.
             context_settings={"allow_extra_args": True, "token_normalize_func": dashed},
         )
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """Read the words behind the command."""
+        """Parse the arguments of the command; refuse surplus words."""
         try:
             rest = super().parse_args(ctx, args)
         except click.UsageError as error:
-            # The parser does not always know whose words it reads.
+            # The parser does not always set the context.
             error.ctx = error.ctx or ctx
             raise
         if rest and not ctx.resilient_parsing:
-            # Half of a header that was not quoted is a secret perhaps.
+            # A word may be part of an unquoted header, and thus of a secret.
             shown = f"{len(rest)}" if ctx.params.get("header") else ", ".join(map(repr, rest))
             quoted = "; write a header as one word: --header 'Name: value'" if ctx.params.get("header") else ""
             if not quoted and (ctx.params.get("csv") or ctx.params.get("json")):
@@ -78,7 +78,7 @@ class Command(click.Command):
         return rest
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """Write the options, section by section."""
+        """Write the options by section."""
         sections: dict[str, list[tuple[str, str]]] = {}
         for parameter in self.get_params(ctx):
             record = parameter.get_help_record(ctx)
@@ -90,5 +90,5 @@ class Command(click.Command):
 
 
 def dashed(word: str) -> str:
-    """The word as options and commands are spelled: ``min_usd`` is ``min-usd``."""
+    """Replace underscores by dashes: ``min_usd`` becomes ``min-usd``."""
     return word.replace("_", "-")

@@ -1,4 +1,4 @@
-"""Completion for shells: the script that a shell reads once, and the answers that it asks for while one types."""
+"""Shell completion: the script that a shell loads, and the suggestions it requests."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ if TYPE_CHECKING:
 
     from .menu import Menu
 
-__all__ = ["VARIABLE", "answered", "command", "script"]
+__all__ = ["VARIABLE", "command", "print_completions", "script"]
 
 VARIABLE = "_LIQDATA_COMPLETE"
-"""The variable by which the script of a shell asks."""
+"""The environment variable that the script sets to request suggestions."""
 
 SHELLS: dict[str, type[ShellComplete]] = {"bash": BashComplete, "zsh": ZshComplete, "fish": FishComplete}
 
-# Where each shell looks for it by itself.
+# Where each shell loads the script automatically.
 HOMES = {
     "bash": "~/.local/share/bash-completion/completions/liqdata",
     "zsh": "a folder of $fpath, as _liqdata",
@@ -35,8 +35,8 @@ def command(name: str, sentence: str) -> Command:
     """The command ``completion``."""
     shell = click.Argument(["shell"], type=OneOf(list(SHELLS)), metavar="|".join(SHELLS))
     made = Command(name, sentence, _print, [shell])
-    kept = "\n".join(f"{one}: {home}" for one, home in HOMES.items())
-    made.epilog = f"\b\nFor this shell alone: source <(liqdata completion bash)\nFor good, into a file:\n{kept}"
+    places = "\n".join(f"{one}: {home}" for one, home in HOMES.items())
+    made.epilog = f"\b\nFor this shell alone: source <(liqdata completion bash)\nFor good, into a file:\n{places}"
     return made
 
 
@@ -45,24 +45,24 @@ def _print(shell: str) -> None:
 
 
 def script(shell: str) -> str:
-    """The script of a shell."""
+    """The completion script for a shell."""
     from .menu import Menu
 
     kind = SHELLS[shell]
     made = kind(Menu(), {}, "liqdata", VARIABLE)
-    # Without a look at which bash is there: the script may be for another machine.
+    # The script may be for another machine, so the local bash version is not checked.
     return kind.source_template % made.source_vars() + "\n"
 
 
-def answered(menu: Menu, asked: str) -> int:
-    """Answer what a shell asks while one types.
+def print_completions(menu: Menu, asked: str) -> int:
+    """Print the suggestions that a shell requests.
 
     Parameters
     ----------
     menu : Menu
-        The command.
+        The root command.
     asked : str
-        What stands in :data:`VARIABLE`, such as ``bash_complete``.
+        The value of :data:`VARIABLE`, such as ``bash_complete``.
 
     Returns
     -------

@@ -1,4 +1,4 @@
-"""Outputs that lack something: a sign of their encoding, or that anybody opened them."""
+"""Standard streams that are closed, or cannot encode every character."""
 
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-# What is written for the signs of the tables; each as wide as the sign.
+# Replacements for characters of the tables, each of the same width.
 SIGNS = {"×": "x", "·": "|", "–": "-", "…": "~"}
-# The ways of Python's own to end in a traceback, one of them in the locale C.
+# Python's default error handlers; `surrogateescape` is the default in the C locale.
 STRICT = frozenset({"strict", "surrogateescape"})
 
 
 @contextlib.contextmanager
-def opened() -> Iterator[None]:
-    """Write nowhere what goes to an output that whoever started this closed; else it would go to the other one."""
+def with_open_outputs() -> Iterator[None]:
+    """Discard output to a standard stream that the parent process closed."""
     with contextlib.ExitStack() as nowhere:
         for name, redirected in (("stdout", contextlib.redirect_stdout), ("stderr", contextlib.redirect_stderr)):
             if getattr(sys, name) is None:
@@ -30,25 +30,25 @@ def opened() -> Iterator[None]:
 
 
 @contextlib.contextmanager
-def encodable() -> Iterator[None]:
-    """Write what the output's encoding lacks as a like sign or an escape, unless the user chose another way."""
+def with_fallback_encoding() -> Iterator[None]:
+    """Replace characters that standard output cannot encode, unless the user set an error handler."""
     out = sys.stdout
     if not isinstance(out, io.TextIOWrapper) or out.errors not in STRICT:
         yield
         return
     before = out.errors
-    codecs.register_error("liqdata", _like)
+    codecs.register_error("liqdata", _replace)
     out.reconfigure(errors="liqdata")
     try:
         yield
     finally:
-        # This flushes: what a broken output says then has been said already.
+        # This flushes; a broken output has already been reported.
         with contextlib.suppress(OSError, ValueError):
             out.reconfigure(errors=before)
 
 
-def _like(error: UnicodeError) -> tuple[str, int]:
-    """Spell what cannot be encoded, for :func:`codecs.register_error`."""
+def _replace(error: UnicodeError) -> tuple[str, int]:
+    """Error handler for :func:`codecs.register_error`: a similar character or an escape."""
     if not isinstance(error, UnicodeEncodeError):
         raise error
     lacking = error.object[error.start : error.end]

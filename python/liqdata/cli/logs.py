@@ -1,4 +1,4 @@
-"""What the package warns of, on standard error beside what a command tells."""
+"""Log records of the package on standard error."""
 
 from __future__ import annotations
 
@@ -17,43 +17,43 @@ _ACCESS = "liqdata.access"
 
 
 class Json(logging.Formatter):
-    """One JSON object a line: ``time`` (ISO 8601, UTC), ``level``, ``logger``, ``message``."""
+    """Formats each record as one JSON object: ``time`` (ISO 8601, UTC), ``level``, ``logger``, ``message``."""
 
     def format(self, record: logging.LogRecord) -> str:
-        """The line of a record."""
-        told = {
+        """Format a record."""
+        entry = {
             "time": datetime.fromtimestamp(record.created, UTC).isoformat(timespec="milliseconds"),
             "level": record.levelname.lower(),
             "logger": record.name,
             "message": record.getMessage(),
         }
         if record.exc_info:
-            told["error"] = self.formatException(record.exc_info)
-        return json.dumps(told)
+            entry["error"] = self.formatException(record.exc_info)
+        return json.dumps(entry)
 
 
 @contextlib.contextmanager
-def heard() -> Iterator[Callable[[str], None]]:
-    """Print warnings, such as of damaged files, and the answers of a server that notes them.
+def log_to_stderr() -> Iterator[Callable[[str], None]]:
+    """Print warnings and the access log of a server on standard error.
 
     Yields
     ------
     callable
-        Takes how a record is written: ``"text"``, as it is first, or ``"json"``.
+        Sets the format of records: ``"text"`` (the default) or ``"json"``.
     """
     handler = logging.StreamHandler(sys.stderr)
     handler.addFilter(lambda record: record.levelno >= logging.WARNING or record.name == _ACCESS)
 
-    def written(form: str) -> None:
+    def set_format(form: str) -> None:
         handler.setFormatter(Json() if form == "json" else logging.Formatter("liqdata: %(levelname)s: %(message)s"))
 
-    written("text")
+    set_format("text")
     ours, access = logging.getLogger(_OURS), logging.getLogger(_ACCESS)
     before = access.level
     access.setLevel(logging.INFO)
     ours.addHandler(handler)
     try:
-        yield written
+        yield set_format
     finally:
         ours.removeHandler(handler)
         access.setLevel(before)

@@ -1,4 +1,4 @@
-"""The menu: every command with its sentence, made when it is asked for, and what is shown to who asks for none."""
+"""The root command: the list of commands, each built on first use, and the overview."""
 
 from __future__ import annotations
 
@@ -21,36 +21,36 @@ if TYPE_CHECKING:
 __all__ = ["Entry", "Menu", "entries"]
 
 EXAMPLES = (
-    ("liqdata demo", "a simulated market: ten questions, two pictures"),
-    ("liqdata coins --demo", "one question; or --url URL, or --archive DIR"),
-    ("liqdata collect my-archive", "listen to the exchanges and keep what they tell"),
+    ("liqdata demo", "a simulated market: ten queries, two pictures"),
+    ("liqdata coins --demo", "one query; or --url URL, or --archive DIR"),
+    ("liqdata collect my-archive", "record liquidations from the exchanges"),
 )
 
-# Commands beside the questions: where each is made, and what it does.
-BESIDE = {
+# Commands that are not queries: the module of each, and what it does.
+COMMANDS = {
     "Archives": {
-        "collect": ("commands.collection", "listen to the exchanges and keep what they tell, until Ctrl-C"),
-        "ingest": ("commands.ingest", "bring files of the past into an archive"),
-        "verify": ("commands.archive", "hold an archive against what was written"),
-        "rebuild": ("commands.rebuild", "read what an archive keeps as it came anew, into corrected orders"),
-        "replay": ("commands.replay", "tell an archive again: its orders as they arrived, or a server of them"),
-        "export": ("commands.archive", "bring the closed days of an archive to object storage"),
-        "score": ("commands.scorecard", "hold the estimate of an archive against what was liquidated"),
+        "collect": ("commands.collection", "record liquidations from the exchanges into an archive, until Ctrl-C"),
+        "ingest": ("commands.ingest", "import files of historical data into an archive"),
+        "verify": ("commands.archive", "check an archive for damaged and missing files"),
+        "rebuild": ("commands.rebuild", "decode the recorded frames of an archive again, and correct its orders"),
+        "replay": ("commands.replay", "replay an archive: print its orders as they arrived, or serve them"),
+        "export": ("commands.archive", "copy the complete days of an archive to object storage"),
+        "score": ("commands.scorecard", "compare the estimates of an archive with realised liquidations"),
     },
     "Servers": {
-        "serve": ("commands.serve", "put a market behind the HTTP contract until Ctrl-C"),
-        "token": ("commands.serve", "make a token for a server: the token, and the line of its file"),
+        "serve": ("commands.serve", "serve a market over HTTP until Ctrl-C"),
+        "token": ("commands.serve", "create a token for a server, and the line for its token file"),
     },
-    "Here": {
-        "watch": ("commands.alerts", "show cascades as they come, and call a webhook or a command for large ones"),
-        "demo": ("commands.demonstration", "a simulated market, served and asked all ten; writes two pictures"),
-        "completion": ("completion", "print what makes a shell complete commands, options and their values"),
+    "Tools": {
+        "watch": ("commands.alerts", "show cascades live, and call a webhook or a command for large ones"),
+        "demo": ("commands.demonstration", "serve a simulated market, send it all ten queries, and write two pictures"),
+        "completion": ("completion", "print the shell completion script for commands, options and values"),
     },
 }
 
 
 class Entry(NamedTuple):
-    """A command: its section, what it does, and how it is made."""
+    """A command: its section, what it does, and the function that builds it."""
 
     section: str
     sentence: str
@@ -58,27 +58,27 @@ class Entry(NamedTuple):
 
 
 def entries() -> dict[str, Entry]:
-    """Every command by its name: a question for each endpoint, then those beside them."""
-    told: dict[str, Entry] = {}
+    """Every command by name: a query for each endpoint, then the other commands."""
+    found: dict[str, Entry] = {}
     for name, (sentence, home, extension) in _questions().items():
-        section = "Beside them" if extension else "The ten questions"
-        told[dashed(name)] = Entry(section, sentence, _making(home, name, sentence))
-    for section, commands in BESIDE.items():
+        section = "More queries" if extension else "The ten queries"
+        found[dashed(name)] = Entry(section, sentence, _lazy(home, name, sentence))
+    for section, commands in COMMANDS.items():
         for name, (home, sentence) in commands.items():
-            told[name] = Entry(section, sentence, _making(home, name, sentence))
-    return told
+            found[name] = Entry(section, sentence, _lazy(home, name, sentence))
+    return found
 
 
 def _questions() -> dict[str, tuple[str, str, bool]]:
-    """What each asks, which file makes it, and whether it stands beside the contract."""
+    """The meaning and module of each query, and whether it is an extension of the contract."""
     return {
         name: (endpoint.meaning, "commands.stream" if endpoint.reply == "events" else "question", endpoint.extension)
         for name, endpoint in endpoints().items()
     }
 
 
-def _making(home: str, name: str, sentence: str) -> Callable[[], Command]:
-    # What a command needs is read when it is asked for: the menu is shown at once.
+def _lazy(home: str, name: str, sentence: str) -> Callable[[], Command]:
+    # The module of a command is imported on first use, so that the menu appears at once.
     def make() -> Command:
         command: Command = import_module(f".{home}", __package__).command(name, sentence)
         return command
@@ -92,11 +92,11 @@ class Menu(click.Group):
     def __init__(self) -> None:
         super().__init__(
             "liqdata",
-            help="Crypto liquidation data: totals, orders, and open estimates of where the next ones wait.",
-            epilog="Without --url, --archive or --demo a question goes to $LIQDATA_BASE_URL.",
+            help="Crypto liquidation data: totals, orders, and estimates of future liquidations.",
+            epilog="Without --url, --archive or --demo a query goes to $LIQDATA_BASE_URL.",
             invoke_without_command=True,
             no_args_is_help=False,
-            callback=_greet,
+            callback=_show_overview,
             context_settings={"token_normalize_func": dashed, "help_option_names": ["--help", "-h"]},
             params=[
                 click.Option(
@@ -112,18 +112,18 @@ class Menu(click.Group):
         self._entries = entries()
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """Read the words of a command; ``help`` before one, or alone, is ``--help`` behind it."""
+        """Parse the arguments; ``help COMMAND`` means ``COMMAND --help``."""
         if args[:1] == ["help"] and not ctx.resilient_parsing:
             args = [*args[1:2], "--help"]
         return super().parse_args(ctx, args)
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        """All of them, in order."""
+        """List all commands in order."""
         del ctx
         return list(self._entries)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        """The command of that name."""
+        """Build the command of this name."""
         del ctx
         entry = self._entries.get(dashed(cmd_name))
         return None if entry is None else entry.make()
@@ -131,16 +131,16 @@ class Menu(click.Group):
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
-        """The command that the words name, or the nearest in the error."""
+        """Find the command; the error for an unknown name suggests similar ones."""
         word = args[0]
         if not word.startswith("-") and dashed(word) not in self._entries and not ctx.resilient_parsing:
             near = get_close_matches(dashed(word), self._entries, n=3, cutoff=0.5)
             hint = f"; did you mean {' or '.join(near)}?" if near else ""
-            raise click.UsageError(f"{word!r} is no command{hint}", ctx)
+            raise click.UsageError(f"{word!r} is not a command{hint}", ctx)
         return super().resolve_command(ctx, args)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """Write the menu, section by section."""
+        """Write the commands by section."""
         del ctx
         sections: dict[str, list[tuple[str, str]]] = {}
         for name, entry in self._entries.items():
@@ -151,7 +151,7 @@ class Menu(click.Group):
                 formatter.write_dl([(name.ljust(widest), sentence) for name, sentence in rows])
 
     def shell_complete(self, ctx: click.Context, incomplete: str) -> list[Any]:
-        """The commands that begin so, without making them."""
+        """Complete a command name without building the command."""
         from click.shell_completion import CompletionItem
 
         if incomplete.startswith("-"):
@@ -162,7 +162,7 @@ class Menu(click.Group):
         ]
 
 
-def _version(context: click.Context, _: click.Parameter, value: bool) -> None:  # noqa: FBT001 - click calls it so
+def _version(context: click.Context, _: click.Parameter, value: bool) -> None:  # noqa: FBT001 - signature required by click
     if value and not context.resilient_parsing:
         from liqdata import __version__
 
@@ -171,15 +171,15 @@ def _version(context: click.Context, _: click.Parameter, value: bool) -> None:  
 
 
 @click.pass_context
-def _greet(context: click.Context) -> None:
-    """Show the way in, where no command is named."""
+def _show_overview(context: click.Context) -> None:
+    """Show examples and all command names if no command is given."""
     if context.invoked_subcommand is not None:
         return
     sections: dict[str, list[str]] = {}
     for name, entry in entries().items():
         sections.setdefault(entry.section, []).append(name)
     widest = max(len(example) for example, _ in EXAMPLES)
-    lines = ["Crypto liquidations: what happened, and open estimates of what waits.", ""]
+    lines = ["Crypto liquidation data: realised totals and orders, and estimates of future liquidations.", ""]
     lines += [f"  {example.ljust(widest)}   {meaning}" for example, meaning in EXAMPLES]
     lines += [""]
     formatter = context.make_formatter()
@@ -187,6 +187,6 @@ def _greet(context: click.Context) -> None:
     lines += [
         formatter.getvalue().rstrip(),
         "",
-        "liqdata --help says what each does, liqdata COMMAND --help what it takes.",
+        "liqdata --help describes each command, liqdata COMMAND --help its options.",
     ]
     sys.stdout.write("\n".join(lines) + "\n")

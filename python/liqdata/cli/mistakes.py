@@ -1,4 +1,4 @@
-"""Mistakes at the command line, told so that each leads back: what was meant, and where it is written."""
+"""Error messages for wrong command lines, with suggestions."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ import click
 
 from liqdata.errors import BadQuery
 
-__all__ = ["Lacking", "lacking", "nearest", "refuse", "told"]
+__all__ = ["Lacking", "explain", "lacking", "nearest", "refuse"]
 
 
-# What the same thing is called elsewhere in the package, and more alike to other options than to what is meant.
-_ELSEWHERE = {
+# Other names of an option, for which string similarity would suggest the wrong one.
+_SYNONYMS = {
     "--symbols": "--coins",
     "--exchange": "--exchanges",
     "--venues": "--exchanges",
@@ -29,38 +29,38 @@ class Lacking(Exception):
 
 
 def lacking(option: str, library: str, extra: str) -> NoReturn:
-    """Say what to install.
+    """Raise :class:`Lacking` with the command that installs a library.
 
     Parameters
     ----------
     option : str
-        What was asked for.
+        The option that the user gave.
     library : str
-        What it needs.
+        The library that it needs.
     extra : str
-        The package's extra that brings it.
+        The extra of the package that installs the library.
     """
     raise Lacking(f'{option} needs {library}: pip install "liqdata[{extra}]"')
 
 
 def refuse(message: str, parameter: str) -> NoReturn:
-    """Refuse a command before anything is asked."""
+    """Raise :class:`~liqdata.BadQuery` for a parameter."""
     raise BadQuery(message, parameter=parameter)
 
 
 def nearest(word: str, known: list[str]) -> str:
-    """Half a sentence with the known word that is nearest, or nothing."""
+    """A suggestion with the most similar known word; empty if none is similar."""
     found = get_close_matches(word, known, n=1, cutoff=0.6)
     return f"; did you mean {found[0]}?" if found else ""
 
 
-def told(error: click.UsageError) -> list[str]:
-    """What is wrong with a command, in a line, and where to look in another.
+def explain(error: click.UsageError) -> list[str]:
+    """Explain a usage error: one line with the problem, one that points to ``--help``.
 
     Parameters
     ----------
     error : click.UsageError
-        What the parser found.
+        The error of the parser.
 
     Returns
     -------
@@ -71,16 +71,16 @@ def told(error: click.UsageError) -> list[str]:
     message = error.format_message()
     if isinstance(error, click.NoSuchOption):
         options = _options(context)
-        meant = _ELSEWHERE.get(error.option_name)
+        meant = _SYNONYMS.get(error.option_name)
         hint = f"; did you mean {meant}?" if meant in options else nearest(error.option_name, options)
         if context is not None and isinstance(context.command, click.Group) and not hint:
-            hint = "; the options of a command stand behind it, such as liqdata coins --demo"
-        message = f"{error.option_name} is no option of {path}{hint}"
+            hint = "; options follow the command, such as liqdata coins --demo"
+        message = f"{error.option_name} is not an option of {path}{hint}"
     elif isinstance(error, click.BadOptionUsage):
         message = f"{error.option_name} needs a value"
     elif isinstance(error, click.MissingParameter) and error.param is not None:
         message = f"{error.param.human_readable_name} is missing: {path} {_pieces(context)}"
-    return [message, f"{path} --help tells what it takes"]
+    return [message, f"{path} --help lists its options"]
 
 
 def _options(context: click.Context | None) -> list[str]:

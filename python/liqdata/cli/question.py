@@ -1,4 +1,4 @@
-"""Questions as commands, made of the table of endpoints and of what the methods take beside it."""
+"""Commands that send one query each, built from the table of endpoints."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ import click
 from liqdata.endpoints.contract import endpoints
 
 from . import source
-from .asked import Asked, ask, beside
+from .asked import Asked, ask, print_caveats
 from .command import Command, Option, flag, option
 from .mistakes import refuse
 from .output import formats
-from .source import told
+from .source import origin_of
 from .words import Number, Text, Word, vocabulary
 
 if TYPE_CHECKING:
@@ -22,39 +22,39 @@ if TYPE_CHECKING:
 
 __all__ = ["command", "one_symbol", "parameters"]
 
-SECTION = "The question"
+SECTION = "Query"
 
-# What methods take beside the parameters of their endpoint.
-BESIDE = {
-    "as_of": ("WHEN", "As if it were then: nothing that was received later counts."),
-    "start": ("WHEN", "Only from then on."),
-    "end": ("WHEN", "Only before then."),
-    "interval": ("SPAN", "Length of a bar, such as 15m, 4h or 1d; as they are where absent."),
+# Parameters that the Python methods have in addition to those of their endpoint.
+EXTRA = {
+    "as_of": ("WHEN", "Point in time: use only data received up to this instant."),
+    "start": ("WHEN", "Only from this instant on."),
+    "end": ("WHEN", "Only before this instant."),
+    "interval": ("SPAN", "Length of a bar, such as 15m, 4h or 1d.  [default: as stored]"),
     "range": ("RANGE", "Rolling window: 1h, 4h, 12h or 24h.  [default: 24h]"),
     "symbol": ("SYMBOL", "Coin or trading pair."),
     "coin": ("COIN", "Only this coin, in all its pairs."),
-    "min_usd": ("USD", "Only orders of at least so many USD."),
-    "kind": ("KIND", "heatmap, liqmap, levels or maxpain; all of them where absent."),
-    "version": ("VERSION", "Only maps that this version of a model made."),
+    "min_usd": ("USD", "Only orders of at least this many USD."),
+    "kind": ("KIND", "heatmap, liqmap, levels or maxpain.  [default: all]"),
+    "version": ("VERSION", "Only maps computed by this model version."),
 }
-INSTANTS = "Instants are ISO 8601, such as 2026-06-11 or 2026-06-11T08:00Z, or epoch milliseconds; without a zone UTC."
+INSTANTS = (
+    "Instants are ISO 8601, such as 2026-06-11 or 2026-06-11T08:00Z, or epoch milliseconds; the default zone is UTC."
+)
 
 
 def command(name: str, sentence: str) -> Command:
-    """The command of a question.
+    """Build the command of a query.
 
     Parameters
     ----------
     name : str
-        The endpoint's, or a market's method.
+        The endpoint, or the method of a market.
     sentence : str
-        What it answers.
+        What the query returns.
     """
     options = parameters(name)
     if name == "orders":
-        options.append(
-            flag("--all", "everything", help="All of them, walked through; not a page alone.", section=SECTION)
-        )
+        options.append(flag("--all", "everything", help="All orders instead of one page.", section=SECTION))
 
     def run(**given: Any) -> None:
         _ask(name, given)
@@ -66,26 +66,27 @@ def command(name: str, sentence: str) -> Command:
 
 
 def parameters(name: str) -> list[click.Parameter]:
-    """What a question takes: the parameters of its endpoint, and what its methods take beside them."""
+    """The options of a query: the parameters of its endpoint and of its methods."""
     endpoint = endpoints().get(name)
     known = {} if endpoint is None else {parameter.name: parameter for parameter in endpoint.parameters}
     options: list[click.Parameter] = [_option(parameter) for parameter in known.values()]
-    beside = [each for each in _takes(name) if each not in known]
-    options += [_beside(each) for each in beside]
-    if "symbol" in {*known, *beside}:
+    extra = [each for each in _takes(name) if each not in known]
+    options += [_extra_option(each) for each in extra]
+    if "symbol" in {*known, *extra}:
         options.insert(0, click.Argument(["in_place"], required=False, metavar="[SYMBOL]"))
-        if "coin" not in {*known, *beside}:
-            options.append(_beside("coin"))
+        if "coin" not in {*known, *extra}:
+            options.append(_extra_option("coin"))
     return options
 
 
 def _takes(name: str) -> list[str]:
-    """What the methods take, by name."""
+    """The extra parameters that the methods of a query accept."""
     from liqdata import Market
 
     methods = {"orders": ("orders", "iter_orders"), "stream": ("stream_orders",)}.get(name, (name,))
-    told = dict.fromkeys(each for method in methods for each in inspect.signature(getattr(Market, method)).parameters)
-    return [each for each in told if each in BESIDE]
+    signatures = (inspect.signature(getattr(Market, method)) for method in methods)
+    accepted = dict.fromkeys(each for signature in signatures for each in signature.parameters)
+    return [each for each in accepted if each in EXTRA]
 
 
 def _option(parameter: Parameter) -> Option:
@@ -105,8 +106,8 @@ def _option(parameter: Parameter) -> Option:
     )
 
 
-def _beside(name: str) -> Option:
-    metavar, meaning = BESIDE[name]
+def _extra_option(name: str) -> Option:
+    metavar, meaning = EXTRA[name]
     return option(f"--{name.replace('_', '-')}", metavar=metavar, help=meaning, section=SECTION)
 
 
@@ -123,12 +124,12 @@ def _ask(name: str, given: dict[str, Any]) -> None:
 
 
 def one_symbol(arguments: dict[str, Any]) -> None:
-    """Make one symbol of what was given in place, by name and as a coin; several only if they are the same."""
+    """Merge the positional symbol, ``--symbol`` and ``--coin`` into one; refuse different values."""
     ways = {"in_place": "{!r}", "symbol": "--symbol {!r}", "coin": "--coin {!r}"}
     given = {way: arguments.pop(way) for way in ways if way in arguments}
     if len({text.upper() for text in given.values()}) > 1:
-        told = " and ".join(ways[way].format(text) for way, text in given.items())
-        refuse(f"symbol: {told} differ; allowed: one symbol, given either way", "symbol")
+        named = " and ".join(ways[way].format(text) for way, text in given.items())
+        refuse(f"symbol: {named} differ; allowed: one symbol, given either way", "symbol")
     if "coin" in given:
         from liqdata import _core
 
@@ -144,7 +145,7 @@ def _answer(asked: Asked, *, everything: bool) -> None:
 
         if everything or walked:
             refuse(
-                "watch: a walk over all orders ends by itself; allowed: --watch without --all, --start and --end",
+                "watch: a query for all orders runs once; allowed: --watch without --all, --start and --end",
                 "watch",
             )
         watch.repeat(asked, asked.form.watch)
@@ -157,5 +158,5 @@ def _answer(asked: Asked, *, everything: bool) -> None:
             walk.write(asked, of, everything=everything)
         else:
             found = ask(asked, of)
-            formats.write(asked, found, told(of, asked.arguments.get("as_of")), of)
-        beside(asked, of, found)
+            formats.write(asked, found, origin_of(of, asked.arguments.get("as_of")), of)
+        print_caveats(asked, of, found)

@@ -1,4 +1,4 @@
-"""Who is asked: a service, an archive or a simulated market, and the options that say so."""
+"""The source of answers: a service, an archive or a simulated market, and its options."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ if TYPE_CHECKING:
 
 __all__ = ["Source", "options", "seed", "taken"]
 
-SECTION = "Who is asked"
+SECTION = "Source"
 
 
 class Source(NamedTuple):
-    """What the options say of who is asked."""
+    """The source that the options describe."""
 
     url: str | None
     archive: str | Path | None
@@ -34,7 +34,7 @@ class Source(NamedTuple):
     timeout: float | None
 
     def opened(self) -> Any:
-        """The client or the market; use it in ``with``."""
+        """Open the client or the market, for use in ``with``."""
         from liqdata import Client, demo, open
 
         if self.demo:
@@ -43,26 +43,26 @@ class Source(NamedTuple):
             return open(self.archive)
         if not self.url and not os.environ.get("LIQDATA_BASE_URL"):
             refuse(
-                "no service to ask: say --url URL or --archive DIR, set LIQDATA_BASE_URL, "
-                "or say --demo for a simulated market",
+                "no source: give --url URL or --archive DIR, set LIQDATA_BASE_URL, "
+                "or give --demo for a simulated market",
                 "base_url",
             )
         given: dict[str, Any] = {} if self.timeout is None else {"timeout": self.timeout}
         return Client(self.url, headers=self.header or None, **given)
 
-    def say_of_standstill(self) -> None:
-        """Tell whoever waits for what comes that nothing does, where that is so."""
+    def warn_if_static(self) -> None:
+        """Print that a simulated market has no new data."""
         if self.demo:
-            print("simulated market: nothing arrives in it", file=sys.stderr, flush=True)
+            print("simulated market: no new data arrives", file=sys.stderr, flush=True)
 
     @property
     def here(self) -> bool:
-        """Whether a market in this process is asked."""
+        """Whether the source is a market in this process."""
         return self.demo or self.archive is not None
 
 
 def options() -> list[click.Parameter]:
-    """The options of every question."""
+    """The options of every query."""
     return [
         option("--url", metavar="URL", help="Address of a service.  [$LIQDATA_BASE_URL]", section=SECTION),
         option(
@@ -79,33 +79,33 @@ def options() -> list[click.Parameter]:
             type=Headers(),
             multiple=True,
             metavar="'NAME: VALUE'",
-            help="Sent with every request; again for more. @FILE reads them from a file, one a line, where no other "
-            "user of the machine sees them. A token may stand in $LIQDATA_TOKEN.",
+            help="Header of every request; repeatable. @FILE reads headers from a file, one per line, hidden from "
+            "other users of the machine. $LIQDATA_TOKEN can hold a token.",
             section=SECTION,
         ),
         option(
             "--timeout",
             type=Seconds(),
             metavar="SECONDS",
-            help="Deadline of one answer, retries included.  [default: 10]",
+            help="Time limit of one answer, including retries.  [default: 10]",
             section=SECTION,
         ),
     ]
 
 
 def seed(section: str = "Options") -> click.Parameter:
-    """Which simulated market."""
+    """The option ``--seed``."""
     return option(
         "--seed",
         type=Number(int, "a whole number from 0 to 2**64 - 1"),
         metavar="N",
-        help="Which simulated market.  [default: 0]",
+        help="Seed of the simulated market.  [default: 0]",
         section=section,
     )
 
 
 def taken(given: dict[str, Any]) -> Source:
-    """Take the options of :func:`options` out of what was given, and refuse those that would be passed over."""
+    """Remove the options of :func:`options` from ``given``; refuse options that have no effect."""
     headers: dict[str, str] = {}
     for some in given.pop("header"):
         headers |= some
@@ -129,15 +129,15 @@ def taken(given: dict[str, Any]) -> Source:
     if len(named) > 1:
         refuse(f"source: {' and '.join(named)} are given; allowed: one of them", "source")
     if source.seed is not None and not source.demo:
-        refuse("seed: says which simulated market; say --demo, too", "seed")
+        refuse("seed: selects a simulated market; add --demo", "seed")
     for name in ("header", "timeout"):
         if getattr(source, name) and source.here:
-            refuse(f"{name}: nothing is sent to a market in this process; leave --{name} out, or say --url", name)
+            refuse(f"{name}: a market in this process sends no requests; omit --{name}, or give --url", name)
     return source
 
 
-class Told(NamedTuple):
-    """Where an answer came from."""
+class Origin(NamedTuple):
+    """Source, point in time and simulation flag of an answer."""
 
     source: str
     as_of: datetime | None
@@ -145,15 +145,15 @@ class Told(NamedTuple):
 
     @property
     def when(self) -> str:
-        """When it is known as of, in a few words."""
+        """The point in time of the answer as text."""
         return "nothing yet" if self.as_of is None else f"as of {self.as_of:%Y-%m-%d %H:%M:%S} UTC"
 
 
-def told(asked: Any, as_of: str | None) -> Told:
-    """Where the last answer of a client or a market came from."""
+def origin_of(asked: Any, as_of: str | None) -> Origin:
+    """The origin of the last answer of a client or a market."""
     from liqdata.calls.arguments import instant
     from liqdata.source.service import Service
 
-    source = asked._source  # noqa: SLF001 - an answer that is a dict has no other meta
+    source = asked._source  # noqa: SLF001 - an answer that is a dict has no metadata
     origin = source.options.origin() if isinstance(source, Service) else source.origin(instant(as_of, "as_of"))
-    return Told(origin.source, origin.as_of, bool(origin.simulated))
+    return Origin(origin.source, origin.as_of, bool(origin.simulated))

@@ -1,4 +1,4 @@
-"""What stands behind an option: how a word is read, what is told where it cannot be, and what a shell may complete."""
+"""Types of option values: parsing, error messages and shell completion."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ if TYPE_CHECKING:
 
     Word: TypeAlias = click.ParamType[Any]
 else:
-    Word = click.ParamType  # a class with a parameter only in the later releases
+    Word = click.ParamType  # generic only in later releases of click
 
 __all__ = ["File", "Folder", "Headers", "Names", "Number", "OneOf", "Place", "Seconds", "Text", "Word", "vocabulary"]
 
 
 def vocabulary(allowed: str) -> tuple[str, ...]:
-    """The words of a closed vocabulary, as the table of endpoints spells it; none where it is not closed.
+    """The words in a list such as ``"a", "b" or "c"``; empty for any other text.
 
     Examples
     --------
@@ -34,7 +34,7 @@ def vocabulary(allowed: str) -> tuple[str, ...]:
 
 
 class Text(Word):
-    """A word as it is; the package says what is allowed."""
+    """Any text; the library validates it."""
 
     name = "text"
 
@@ -42,18 +42,18 @@ class Text(Word):
         self.known = known
 
     def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem[str]]:
-        """The known words that begin so; several may stand with commas between them."""
+        """Complete with the known words."""
         del ctx, param
         return [CompletionItem(word) for word in self.known if word.lower().startswith(incomplete.lower())]
 
 
 class OneOf(Text):
-    """One of a few words."""
+    """One word of a fixed list."""
 
     name = "word"
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        """The word."""
+        """Check the word."""
         del ctx
         if value not in self.known:
             *others, last = self.known
@@ -62,23 +62,23 @@ class OneOf(Text):
 
 
 class Names(Text):
-    """Names with commas or blanks between them; one at least."""
+    """A list of names, separated by commas or spaces."""
 
     name = "names"
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        """The names."""
+        """Split the names."""
         del ctx
         if not isinstance(value, str):
             return value
         found = value.replace(",", " ").split()
         if not found:
-            # All would be meant else.
+            # An empty list would mean all names.
             refuse(f"{_of(param)}: {value!r} names nothing; leave it out to mean all", _of(param))
         return found
 
     def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem[str]]:
-        """The known names that may follow the last comma."""
+        """Complete the name after the last comma."""
         del ctx, param
         before, comma, last = incomplete.rpartition(",")
         return [
@@ -89,7 +89,7 @@ class Names(Text):
 
 
 class Number(Word):
-    """A number; the package says which are allowed."""
+    """A number; the library checks its range."""
 
     def __init__(self, kind: type[int | float], allowed: str, known: Sequence[str] = ()) -> None:
         self.kind = kind
@@ -98,7 +98,7 @@ class Number(Word):
         self.name = "integer" if kind is int else "number"
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        """The number."""
+        """Parse the number."""
         del ctx
         if not isinstance(value, str):
             return value
@@ -109,18 +109,18 @@ class Number(Word):
             refuse(f"{_of(param)}: {value!r} is not {what}; allowed: {self.allowed}", _of(param))
 
     def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem[str]]:
-        """The known numbers that begin so."""
+        """Complete with the known numbers."""
         del ctx, param
         return [CompletionItem(word) for word in self.known if word.startswith(incomplete)]
 
 
 class Seconds(Word):
-    """A stretch of time above 0: seconds, or such as ``2m``."""
+    """A positive duration: seconds, or a text such as ``2m``."""
 
     name = "seconds"
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        """The seconds."""
+        """Parse the duration to seconds."""
         del ctx
         if not isinstance(value, str):
             return value
@@ -132,12 +132,14 @@ class Seconds(Word):
             span = _core.span(value)
             found = 0.0 if span is None else span / 1000
         if not 0 < found < float("inf"):
-            refuse(f"{_of(param)}: {value!r} is not allowed; allowed: seconds above 0, or such as 2m", _of(param))
+            refuse(
+                f"{_of(param)}: {value!r} is not allowed; allowed: seconds above 0, or a text such as 2m", _of(param)
+            )
         return found
 
 
 class File(click.Path):
-    """A file of the user's."""
+    """The path of a file."""
 
     name = "file"
 
@@ -146,7 +148,7 @@ class File(click.Path):
 
 
 class Folder(click.Path):
-    """A folder of the user's."""
+    """The path of a folder."""
 
     name = "folder"
 
@@ -154,37 +156,37 @@ class Folder(click.Path):
         super().__init__(path_type=Path, file_okay=True, dir_okay=True)
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        """The folder; an address would be read as a path with a slash too few."""
+        """Parse the path; refuse an address, which a path would mangle."""
         if isinstance(value, str) and "://" in value and not Path(value).exists():
             name = _of(param)
             refuse(f"{name}: {value!r} is an address; allowed: the folder of an archive on this machine", name)
         return super().convert(value, param, ctx)
 
     def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem[str]]:
-        """Folders."""
+        """Complete with folders."""
         del ctx, param
         return [CompletionItem(incomplete, type="dir")]
 
 
 class Place(Folder):
-    """The folder of an archive, or the address of one as it is."""
+    """The folder or the address of an archive."""
 
     name = "place"
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        """The folder or the address."""
+        """Parse the folder; return an address unchanged."""
         if isinstance(value, str) and "://" in value:
             return value
         return super().convert(value, param, ctx)
 
 
 class Headers(Word):
-    """A header, or ``@FILE`` with one a line: words of a command are seen by every user of the machine."""
+    """A header, or ``@FILE`` with one header per line. A file hides it from other users of the machine."""
 
     name = "header"
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        """The headers, by name."""
+        """Parse the headers to a dict."""
         del ctx
         if not isinstance(value, str):
             return value
@@ -193,18 +195,18 @@ class Headers(Word):
         try:
             text = Path(value[1:]).read_text(encoding="utf-8")
         except UnicodeDecodeError:
-            refuse(f"{_of(param)}: {value[1:]!r} is not text in UTF-8; allowed: a header a line", _of(param))
+            refuse(f"{_of(param)}: {value[1:]!r} is not UTF-8 text; allowed: one header per line", _of(param))
         return dict(_header(line, _of(param)) for line in text.splitlines() if line.strip())
 
 
 def _header(line: str, name: str) -> tuple[str, str]:
     called, colon, value = line.partition(":")
     if not colon or not called.strip():
-        # What was written may be the secret itself.
-        refuse(f"{name}: one without a name and a colon; allowed: 'Name: value', or @FILE with one a line", name)
+        # The text may be a secret, so the message does not show it.
+        refuse(f"{name}: a header has no name or no colon; allowed: 'Name: value', or @FILE with one per line", name)
     return called.strip(), value.strip()
 
 
 def _of(param: click.Parameter | None) -> str:
-    """The parameter's name, as messages of the package have it."""
+    """The name of the parameter for error messages."""
     return "value" if param is None or param.name is None else param.name

@@ -1,4 +1,4 @@
-"""Cascades as they come, a line each, told to a webhook or a command where they are large."""
+"""The command ``watch``: print cascades live, and send alerts for large ones."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import sys
 from typing import TYPE_CHECKING, Any
 
 from liqdata.cli import source
-from liqdata.cli.cascade_watch import watch, ways
+from liqdata.cli.cascade_watch import destinations, watch
 from liqdata.cli.command import Command, flag, option
 from liqdata.cli.mistakes import refuse
 from liqdata.cli.output import formats
@@ -25,23 +25,23 @@ ALERTS = "Alerts"
 
 
 def command(name: str, sentence: str) -> Command:
-    """The command ``watch``."""
+    """Build the command ``watch``."""
     asked = [each for each in parameters("cascades") if each.name not in {"start", "end", "as_of", "coin"}]
     options: list[click.Parameter] = [
         *asked,
-        option("--since", metavar="WHEN", help="Events of then and later too; from now on where absent."),
-        option("--every", type=Number(float, "seconds"), metavar="SECONDS", help="Between two looks.  [default: 1]"),
-        option("--limit", type=Number(int, "a whole number from 1 on"), metavar="N", help="End behind so many lines."),
-        option("--alert-usd", metavar="USD", help="Only events of so many USD are alerts.", section=ALERTS),
+        option("--since", metavar="WHEN", help="Include events from this instant on.  [default: now]"),
+        option("--every", type=Number(float, "seconds"), metavar="SECONDS", help="Time between polls.  [default: 1]"),
+        option("--limit", type=Number(int, "a whole number from 1 on"), metavar="N", help="Stop after N lines."),
+        option("--alert-usd", metavar="USD", help="Smallest event that sends an alert.", section=ALERTS),
         option("--webhook", metavar="URL", help="Post each alert there as JSON.", section=ALERTS),
         option(
             "--command",
             metavar="PROGRAM",
-            help="Run it for each alert, without a shell: JSON on its input, LIQDATA_COIN and so on around it.",
+            help="Run it for each alert, without a shell: JSON on standard input, variables such as LIQDATA_COIN.",
             section=ALERTS,
         ),
         *source.options(),
-        flag("--json", help="Print JSON, an event a line, exact amounts as text.", section=formats.SECTION),
+        flag("--json", help="Print one JSON object per event, exact amounts as text.", section=formats.SECTION),
     ]
     return Command(name, sentence, _watch, options)
 
@@ -53,7 +53,7 @@ def _watch(**given: Any) -> None:
         refuse(f"limit: {most} is not allowed; allowed: a whole number from 1 on", "limit")
     arguments = {key: value for key, value in given.items() if value is not None}
     one_symbol(arguments)
-    ways(arguments.get("webhook"), arguments.get("command"))  # refused before anybody is asked
+    destinations(arguments.get("webhook"), arguments.get("command"))  # refuse invalid values before the first poll
 
     def show(event: dict[str, Any]) -> None:
         if as_json:
@@ -69,5 +69,5 @@ def _watch(**given: Any) -> None:
         print(f"liqdata: {printable(text)}", file=sys.stderr, flush=True)
 
     with asked_of.opened() as of:
-        asked_of.say_of_standstill()
+        asked_of.warn_if_static()
         watch(of, show=show, say=say, most=most, **arguments)

@@ -1,4 +1,4 @@
-"""What is done to an archive, as commands: holding it against what was written, bringing it to object storage."""
+"""The commands ``verify`` and ``export`` of an archive."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ TABLES = ("orders", "bars", "open_interest", "maps", "positions")
 
 
 def command(name: str, sentence: str) -> Command:
-    """The commands ``verify`` and ``export``."""
+    """Build the command ``verify`` or ``export``."""
     folder = click.Argument(["archive"], type=Folder(), metavar="DIR")
     as_json = flag("--json", help="Print JSON.")
     if name == "verify":
-        repair = flag("--repair", help="Set aside what is damaged, and record what is missing as gaps.")
+        repair = flag("--repair", help="Move damaged files to quarantine, and record the lost time as gaps.")
         return Command(name, sentence, _verify, [folder, repair, as_json])
     made = Command(
         name,
@@ -36,18 +36,18 @@ def command(name: str, sentence: str) -> Command:
         [
             folder,
             click.Argument(["url"], metavar="URL"),
-            option("--start", metavar="DAY", help="Only days from the one that begins at this instant."),
-            option("--end", metavar="DAY", help="Only days before the one that begins at this instant."),
+            option("--start", metavar="DAY", help="Only days that start at this instant or later."),
+            option("--end", metavar="DAY", help="Only days that start before this instant."),
             option(
                 "--tables",
                 type=Names(TABLES),
                 metavar="NAMES",
-                help="What to export; maps and positions, too.  [default: orders,bars,open_interest]",
+                help="Tables to export; maps and positions are possible.  [default: orders,bars,open_interest]",
             ),
             as_json,
         ],
     )
-    made.epilog = "URL is a folder or an address that is this archive's alone, such as s3://bucket/prefix."
+    made.epilog = "URL is a folder or an address for this archive only, such as s3://bucket/prefix."
     return made
 
 
@@ -59,10 +59,10 @@ def _verify(*, archive: Path, repair: bool, json: bool) -> None:
         print(_json(list(found)))
     elif len(found):
         for row in found:
-            done = ", out of use and on record as missing" if row["repaired"] else ""
+            done = ", moved to quarantine and recorded as a gap" if row["repaired"] else ""
             print(f"{printable(row['file'])}: {row['problem']}{done}: {printable(row['detail'])}")
     else:
-        print(f"{printable(str(archive))} is as it was written")
+        print(f"{printable(str(archive))} has no damage")
     if any(row["problem"] != "unexpected" and not row["repaired"] for row in found):
         click.get_current_context().exit(1)
 
@@ -76,9 +76,9 @@ def _export(
     with open(archive) as market:
         done = market.export(url, start=start, end=end, **given, progress=_bar())
     if not done.files and not done.journaled and tables is None and (others := _others(archive)):
-        # Nobody would look for a mistake in an export that says it was done.
+        # An export of nothing would look like a success.
         named = f"--tables {','.join(others)}"
-        print(f"the archive has {' and '.join(others)} alone, which are exported with {named}", file=sys.stderr)
+        print(f"the archive has only {' and '.join(others)}; export with {named}", file=sys.stderr)
     if json:
         print(_json({**asdict(done), "until": done.until.isoformat()}))
         return
@@ -86,22 +86,22 @@ def _export(
     print(f"{printable(done.url)} has {files} of days until {done.until:%Y-%m-%d}: {rows}")
     print(f"{done.sent:,} of them {'is' if done.sent == 1 else 'are'} new: {counted(done.sent_bytes, 'byte')}")
     if done.journaled:
-        beside = "lies in no file yet; it" if done.journaled == 1 else "lie in no file yet; they"
-        print(f"{counted(done.journaled, 'row')} {beside} went along in the journal", file=sys.stderr)
+        verb = "is" if done.journaled == 1 else "are"
+        print(f"{counted(done.journaled, 'row')} {verb} exported in the journal, not in a file", file=sys.stderr)
 
 
 def _others(archive: Path) -> list[str]:
-    """The tables an archive has files of that an export leaves out unless it is told."""
+    """The tables with files in the archive that an export omits by default."""
     from liqdata import _core
     from liqdata.cloud.manifest import manifest_of
 
     return sorted({file.holds for file in manifest_of(_core.archive_lists(str(archive))).files} & {"maps", "positions"})
 
 
-def _json(told: object) -> str:
-    return json.dumps(told, indent=2)
+def _json(value: object) -> str:
+    return json.dumps(value, indent=2)
 
 
 def _bar() -> bool:
-    """Whether a bar can be drawn; where standard error is no terminal, none is."""
+    """Whether tqdm is installed to draw a progress bar."""
     return find_spec("tqdm") is not None

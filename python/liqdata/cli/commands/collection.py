@@ -1,4 +1,4 @@
-"""Collecting, as a command."""
+"""The command ``collect`` and its options."""
 
 from __future__ import annotations
 
@@ -17,16 +17,16 @@ __all__ = ["command", "options", "plan"]
 
 
 def command(name: str, sentence: str) -> Command:
-    """The command ``collect``."""
+    """Build the command ``collect``."""
     folder = click.Argument(["archive"], type=Folder(), metavar="DIR")
-    once = flag("--once", help="Ask for the past and end.")
+    once = flag("--once", help="Backfill once and stop.")
     return Command(name, sentence, _collect, [folder, once, *options()])
 
 
 def options() -> list[click.Parameter]:
-    """What is to be collected."""
+    """The options that select what to collect."""
     return [
-        flag("--positions", help="Look at the positions of the largest and most active accounts of Hyperliquid, too."),
+        flag("--positions", help="Also poll the positions of the largest and most active Hyperliquid accounts."),
         option(
             "--exchanges",
             type=Names(),
@@ -36,12 +36,12 @@ def options() -> list[click.Parameter]:
         option(
             "--coins", type=Names(), metavar="COINS", help="Coins to collect, such as BTC,ETH.  [default: all orders]"
         ),
-        option("--settings", type=File(), metavar="FILE", help="Hosts, paths and times of collecting, as TOML."),
+        option("--settings", type=File(), metavar="FILE", help="Hosts, paths and intervals of the collector, as TOML."),
     ]
 
 
 def plan(exchanges: list[str] | None, coins: list[str] | None, settings: Path | None) -> dict[str, Any]:
-    """What the options say."""
+    """The arguments of the collector that the options describe."""
     return {"exchanges": exchanges or [], "coins": coins or [], "settings": "" if settings is None else _read(settings)}
 
 
@@ -57,7 +57,7 @@ def _collect(
     from liqdata.cli.output.collect_screen import collect
 
     if positions and once:
-        msg = "positions: their past is not told; allowed: --positions without --once"
+        msg = "positions: past positions are not available; allowed: --positions without --once"
         raise BadQuery(msg, parameter="positions")
     collect(archive, **plan(exchanges, coins, settings), once=once, positions=positions)
 

@@ -1,4 +1,4 @@
-"""The demonstration, as a command."""
+"""The command ``demo``."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ __all__ = ["command"]
 
 
 def command(name: str, sentence: str) -> Command:
-    """The command ``demo``."""
-    out = option("--out", type=Folder(), metavar="DIR", help="Folder of the pictures.  [default: here]")
+    """Build the command ``demo``."""
+    out = option("--out", type=Folder(), metavar="DIR", help="Folder of the pictures.  [default: current folder]")
     return Command(name, sentence, _demo, [out, seed()])
 
 

@@ -1,4 +1,4 @@
-"""Bringing files of the past into an archive, as a command."""
+"""The command ``ingest``: import files of historical data."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ __all__ = ["command"]
 
 
 def command(name: str, sentence: str) -> Command:
-    """The command ``ingest``."""
+    """Build the command ``ingest``."""
     made = Command(
         name,
         sentence,
@@ -30,16 +30,16 @@ def command(name: str, sentence: str) -> Command:
         [
             click.Argument(["archive"], type=Folder(), metavar="DIR"),
             click.Argument(["files"], nargs=-1, required=True, metavar="FILES"),
-            option("--format", metavar="NAME", help="What the files are; told by name and columns by default."),
-            option("--exchange", metavar="NAME", help="Whose the rows are that do not say so."),
-            flag("--new-exchange", help="Take an exchange that is not known; refused by default."),
-            option("--source", metavar="TEXT", help="Where they are from, in your words."),
+            option("--format", metavar="NAME", help="Format of the files.  [default: detected from name and columns]"),
+            option("--exchange", metavar="NAME", help="Exchange of rows that do not name one."),
+            flag("--new-exchange", help="Accept an unknown exchange; refused by default."),
+            option("--source", metavar="TEXT", help="Origin of the files, as free text."),
             flag("--json", help="Print JSON."),
         ],
     )
     made.epilog = (
-        "FILES are CSV, JSON or Parquet, plain, in gzip or in zip. DIR is made where it is missing, in a folder that "
-        "is there."
+        "FILES are CSV, JSON or Parquet, plain, gzip or zip. DIR is created if it is missing; its parent folder "
+        "must exist."
     )
     return made
 
@@ -77,9 +77,9 @@ def _ingest(
 
 
 def _as_options(text: str) -> str:
-    """What the library says in the names of options: give exchange= is give --exchange here."""
+    """Replace argument names by option names: ``give exchange=`` becomes ``give --exchange``."""
     return re.sub(r'give (\w+)=("?)(\w*)\2', lambda found: f"give --{found[1]} {found[3]}".rstrip(), text)
 
 
-def _json(told: object) -> str:
-    return json.dumps(told, indent=2)
+def _json(value: object) -> str:
+    return json.dumps(value, indent=2)

@@ -1,4 +1,4 @@
-"""Reading an archive's frames anew, as a command."""
+"""The command ``rebuild``: decode recorded frames again."""
 
 from __future__ import annotations
 
@@ -20,19 +20,19 @@ __all__ = ["command"]
 
 
 def command(name: str, sentence: str) -> Command:
-    """The command ``rebuild``."""
+    """Build the command ``rebuild``."""
     return Command(
         name,
         sentence,
         _rebuild,
         [
             click.Argument(["archive"], type=Folder(), metavar="DIR"),
-            option("--from", "start", metavar="WHEN", help="Only what was received from this instant on."),
-            option("--to", "end", metavar="WHEN", help="Only what was received before this instant."),
+            option("--from", "start", metavar="WHEN", help="Only frames received from this instant on."),
+            option("--to", "end", metavar="WHEN", help="Only frames received before this instant."),
             option(
                 "--exchanges", type=Names(), metavar="NAMES", help="Exchanges, such as binance,bybit.  [default: all]"
             ),
-            flag("--dry-run", help="Change nothing, and only say what would change."),
+            flag("--dry-run", help="Print the changes without making them."),
             flag("--json", help="Print JSON."),
         ],
     )
@@ -55,5 +55,5 @@ def _rebuild(
     print(_json(asdict(done)) if json else done)
 
 
-def _json(told: object) -> str:
-    return json.dumps(told, indent=2)
+def _json(value: object) -> str:
+    return json.dumps(value, indent=2)

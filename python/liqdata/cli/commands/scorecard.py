@@ -1,4 +1,4 @@
-"""Scoring, as a command."""
+"""The command ``score``."""
 
 from __future__ import annotations
 
@@ -19,22 +19,22 @@ __all__ = ["command"]
 
 
 def command(name: str, sentence: str) -> Command:
-    """The command ``score``."""
+    """Build the command ``score``."""
     parameters: list[click.Parameter] = [
         click.Argument(["archive"], type=Place(), metavar="DIR"),
         click.Argument(["in_place"], required=False, metavar="[SYMBOL]"),
         option("--symbol", metavar="COIN", help="Coin.  [default: BTC]"),
-        option("--period", metavar="SPAN", help="Length of the periods that are scored.  [default: 1h]"),
-        option("--start", metavar="WHEN", help="Only periods from then on; what lies before is learnt from."),
-        option("--end", metavar="WHEN", help="Only periods that end by then."),
+        option("--period", metavar="SPAN", help="Length of a scored period.  [default: 1h]"),
+        option("--start", metavar="WHEN", help="Only periods from this instant on; earlier data is used to fit."),
+        option("--end", metavar="WHEN", help="Only periods that end by this instant."),
         option(
             "--reference",
             type=Text(("adaptive", "strong", "weak")),
             metavar="PATH",
             help="Path to score over: adaptive, strong or weak.  [default: adaptive]",
         ),
-        flag("--kept", help="The maps as they were served, instead of as computed anew."),
-        option("--seed", type=Number(int, "a whole number"), metavar="N", help="Of the resamples.  [default: 0]"),
+        flag("--kept", "stored", help="Score the stored maps as they were served; compute none."),
+        option("--seed", type=Number(int, "a whole number"), metavar="N", help="Seed of the resampling.  [default: 0]"),
         option("--markdown", type=File(), metavar="FILE", help="Write all tables as Markdown."),
         option("--png", type=File(), metavar="FILE", help="Write a picture (matplotlib)."),
     ]
@@ -48,7 +48,7 @@ def _score(
     archive: str | Path,
     in_place: str | None,
     symbol: str | None,
-    kept: bool,
+    stored: bool,
     markdown: Path | None,
     png: Path | None,
     **options: Any,
@@ -63,10 +63,10 @@ def _score(
     if png is not None and find_spec("matplotlib") is None:
         lacking("--png", "matplotlib", "plot")
     with open(archive) as market:
-        # Orders reach further than dicts of them would fit.
-        realised = market.iter_orders()._rest()  # noqa: SLF001 - the same rows without a frame library
+        # A list of dicts of all orders would not fit into memory.
+        realised = market.iter_orders()._rest()  # noqa: SLF001 - the rows without a frame library
         card = score(
-            market.maps(coin) if kept else market,
+            market.maps(coin) if stored else market,
             realised,
             bars=market.bars(coin),
             symbol=coin,
@@ -77,7 +77,7 @@ def _score(
     print(card)
     print("paths and nulls:", *text.lines(card.references()), sep="\n")
     if len(gaps):
-        print(f"{len(gaps)} stretches of this time were missed in part: what was realised then is a lower bound")
+        print(f"{len(gaps)} gaps in this time: realised amounts there are a lower bound")
     if markdown is not None:
         markdown.write_text(card.to_markdown(), encoding="utf-8")
         print(f"wrote {markdown}", file=sys.stderr)

@@ -1,4 +1,4 @@
-"""Serving, and the tokens that open a server, as commands."""
+"""The commands ``serve`` and ``token``."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from liqdata.cli.source import seed
 from liqdata.cli.words import File, Number, OneOf, Place
 
 from . import collection
-from .serve_options import added, token
+from .serve_options import append_token, token
 from .serve_options import options as served_options
 
 if TYPE_CHECKING:
@@ -25,30 +25,30 @@ if TYPE_CHECKING:
 
     from liqdata.market import Market
 
-__all__ = ["command", "until_told"]
+__all__ = ["command", "serve_until_signal"]
 
 
 def command(name: str, sentence: str) -> Command:
-    """The commands ``serve`` and ``token``."""
+    """Build the command ``serve`` or ``token``."""
     if name == "token":
-        whose = click.Argument(["name"], required=False, default="", metavar="[NAME]")
+        owner = click.Argument(["name"], required=False, default="", metavar="[NAME]")
         add = option("--add", type=File(), metavar="FILE", help="Add its line to the server's file.")
-        made = Command(name, sentence, _token, [whose, add])
+        made = Command(name, sentence, _token, [owner, add])
         made.epilog = (
-            "NAME says whose it is; it is noted behind the digest. FILE is made where it is missing, and has digests "
-            "alone: a token is printed once."
+            "NAME is the owner of the token; it is written after the digest. FILE is created if it is missing. It "
+            "holds only digests, so the token itself is printed once."
         )
         return made
     return Command(name, sentence, _serve, _options())
 
 
 def _options() -> list[click.Parameter]:
-    """Of a server; those that are left out come from its file."""
+    """The options of ``serve``; absent options come from the ``--config`` file."""
     return [
         click.Argument(["archive"], type=Place(), required=False, metavar="[DIR]"),
         flag("--demo", help="A simulated market."),
         seed(),
-        flag("--collect", help="Fill the archive meanwhile, as the command collect does."),
+        flag("--collect", help="Collect into the archive at the same time, like the command collect."),
         *collection.options(),
         option("--host", metavar="ADDRESS", help="Address to listen on.  [default: 127.0.0.1]"),
         option(
@@ -62,26 +62,26 @@ def _options() -> list[click.Parameter]:
             type=OneOf(("text", "json")),
             metavar="text|json",
             default="text",
-            help="How log records are written.  [default: text]",
+            help="Format of log records.  [default: text]",
         ),
         option("--config", type=File(), metavar="FILE", help="These options as TOML; the command line wins."),
         option(
             "--token-file",
             type=File(),
             metavar="FILE",
-            help="Digests of the tokens that open it, as `liqdata token --add FILE` writes them.",
+            help="File of accepted token digests, written by `liqdata token --add FILE`.",
         ),
-        flag("--public", default=None, help="Everybody who can reach it may ask, without a token."),
+        flag("--public", default=None, help="Answer every client without a token."),
         flag("--access-log", default=None, help="Log each answer on standard error."),
-        option("--certificate", type=File(), metavar="FILE", help="Certificate chain in PEM: speak TLS."),
-        option("--key", type=File(), metavar="FILE", help="Its private key in PEM."),
+        option("--certificate", type=File(), metavar="FILE", help="Certificate chain in PEM; enables TLS."),
+        option("--key", type=File(), metavar="FILE", help="Private key of the certificate in PEM."),
         *(
-            option(f"--{name}", multiple=True, metavar=metavar, help=f"{meaning}; again for more.")
+            option(f"--{name}", multiple=True, metavar=metavar, help=f"{meaning}; repeatable.")
             for name, metavar, meaning in (
-                ("allow-host", "NAME", "A name it answers to beside its addresses"),
-                ("origin", "ORIGIN", "An origin whose pages may read its answers"),
-                ("limit", "NAME=VALUE", "What one client can cost the others"),
-                ("trusted-proxy", "ADDRESS", "A proxy whose X-Forwarded-For counts"),
+                ("allow-host", "NAME", "Additional host name that the server accepts"),
+                ("origin", "ORIGIN", "Origin allowed by CORS"),
+                ("limit", "NAME=VALUE", "Limit of the load by one client"),
+                ("trusted-proxy", "ADDRESS", "Proxy with a trusted X-Forwarded-For header"),
             )
         ),
     ]
@@ -94,7 +94,7 @@ def _serve(**given: Any) -> None:
     log(given.pop("log_format"))
     _check(given)
     archive = given["archive"]
-    served = served_options(given)  # refused before a market is made
+    served = served_options(given)  # refuse invalid options before the market opens
     if given["collect"]:
         from liqdata.cli.output.collect_screen import serve as collect_and_serve
 
@@ -103,31 +103,31 @@ def _serve(**given: Any) -> None:
         return
     made = demo(seed=given["seed"] or 0, progress=delayed_bar("demo", " bars")) if archive is None else open(archive)
     with made as market:
-        until_told(market, "a simulated market" if archive is None else f"the archive {archive}", served)
+        serve_until_signal(market, "a simulated market" if archive is None else f"the archive {archive}", served)
 
 
-def until_told(market: Market, what: str, served: dict[str, Any]) -> None:
-    """Serve a market until Ctrl-C, and say where.
+def serve_until_signal(market: Market, what: str, served: dict[str, Any]) -> None:
+    """Serve a market until SIGINT or SIGTERM, and print the address.
 
     Parameters
     ----------
     market : Market
-        What is served.
+        The market to serve.
     what : str
-        What it is, in a few words.
+        A short description of the market.
     served : dict
         The arguments of :func:`liqdata.serve`.
     """
     from liqdata import serve
 
     enough = threading.Event()
-    # Set before anything is announced, so that no signal falls between; put back for a second Ctrl-C while closing.
+    # Set before the address is printed, so that no signal is lost. Restored before closing, for a second Ctrl-C.
     before = {number: signal.signal(number, lambda *_: enough.set()) for number in (signal.SIGINT, signal.SIGTERM)}
     try:
         with serve(market, **served) as server:
             print(server.url, flush=True)
             print(f"{what}; Ctrl-C ends it", file=sys.stderr, flush=True)
-            # A signal that the system hands to another thread wakes nobody here.
+            # A signal delivered to another thread does not wake this wait, so it has a timeout.
             while not enough.wait(0.1):
                 pass
             for number, handler in before.items():
@@ -138,7 +138,7 @@ def until_told(market: Market, what: str, served: dict[str, Any]) -> None:
 
 
 def _check(given: dict[str, Any]) -> None:
-    """Refuse what cannot be served, and options that would be passed over."""
+    """Refuse invalid combinations, and options that have no effect."""
     archive = given["archive"]
     if archive is not None and given["demo"]:
         refuse("source: an archive and --demo are given; allowed: one of them", "source")
@@ -148,19 +148,19 @@ def _check(given: dict[str, Any]) -> None:
         what = "a simulated market is not collected" if given["demo"] else "nothing to collect into"
         refuse(f"--collect: {what}; name the folder of an archive: liqdata serve DIR --collect", "collect")
     if archive is None and not given["demo"]:
-        refuse("nothing to serve: name the folder of an archive, or say --demo for a simulated market", "archive")
+        refuse("nothing to serve: name the folder of an archive, or give --demo for a simulated market", "archive")
     for name in ("positions", "exchanges", "coins", "settings"):
         if given[name] and not given["collect"]:
-            refuse(f"--{name}: says what to collect; say --collect, too", name)
+            refuse(f"--{name}: only for collecting; add --collect", name)
     if given["seed"] is not None and not given["demo"]:
-        refuse("seed: says which simulated market; say --demo, too", "seed")
+        refuse("seed: selects a simulated market; add --demo", "seed")
 
 
 def _token(name: str, add: Path | None) -> None:
     made, line = token(name)
     if add is not None:
-        added(add, line)
+        append_token(add, line)
     print(made)
     if add is None:
-        # All of it may be put into the file: what is said is a remark there.
+        # A user may redirect both outputs into the token file, so the hint is a comment there.
         print(f"# the line for the server's --token-file, which --add FILE puts there:\n{line}", file=sys.stderr)

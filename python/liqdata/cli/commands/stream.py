@@ -1,4 +1,4 @@
-"""The orders as they arrive, or the cascades as they close, a line each."""
+"""The command ``stream``: print orders as they arrive, or cascades as they close."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ __all__ = ["Form", "command", "forms", "limit"]
 
 
 def command(name: str, sentence: str) -> Command:
-    """The command ``stream``."""
+    """Build the command ``stream``."""
     options: list[click.Parameter] = [
         *parameters(name),
         flag("--cascades", help="The same as --events cascades.", section=SECTION),
@@ -39,17 +39,17 @@ def command(name: str, sentence: str) -> Command:
 def _follow(**given: Any) -> None:
     asked_of = source.taken(given)
     form = Form.taken(given)
-    cascades = _events(given) == "cascades"
+    cascades = _event_kind(given) == "cascades"
     arguments = _arguments(given, cascades=cascades)
-    with asked_of.opened() as of, _begun(of, cascades=cascades)(**arguments) as stream:
-        asked_of.say_of_standstill()
+    with asked_of.opened() as of, _stream_method(of, cascades=cascades)(**arguments) as stream:
+        asked_of.warn_if_static()
         what, note = ("cascades", "as they close") if cascades else ("stream", "as they arrive")
         title = f"{what} {arguments.get('symbol', '')}".rstrip()
-        form.write(stream, "cascades" if cascades else "stream", (title, source.told(of, None), note))
+        form.write(stream, "cascades" if cascades else "stream", (title, source.origin_of(of, None), note))
 
 
 class Form(NamedTuple):
-    """How rows are wanted that come one by one, and how many of them."""
+    """Output format and row limit of a stream."""
 
     json: bool
     csv: bool
@@ -57,7 +57,7 @@ class Form(NamedTuple):
 
     @classmethod
     def taken(cls, given: dict[str, Any]) -> Form:
-        """Take the options of :func:`forms` out of what was given."""
+        """Remove the options of :func:`forms` from ``given``."""
         form = cls(given.pop("json"), given.pop("csv"), given.pop("limit"))
         if form.json and form.csv:
             refuse("output: --json and --csv are given; allowed: one of them", "output")
@@ -65,8 +65,8 @@ class Form(NamedTuple):
             refuse(f"limit: {form.most} is not allowed; allowed: a whole number from 1 on", "limit")
         return form
 
-    def write(self, stream: Iterator[Any], name: str, head: tuple[str, source.Told, str]) -> None:
-        """Write the rows of an endpoint as they come, below what stands above them."""
+    def write(self, stream: Iterator[Any], name: str, head: tuple[str, source.Origin, str]) -> None:
+        """Write the heading, then each row as it arrives."""
         endpoint = endpoints()[name]
         lines = Lines(endpoint)
         if self.csv:
@@ -82,31 +82,31 @@ class Form(NamedTuple):
                 formats.as_csv(lines.names, (row,), header=False)
             else:
                 lines.write((row,))
-            # Whoever reads a pipe wants a row when it comes.
+            # The reader of a pipe needs each row at once.
             sys.stdout.flush()
 
 
 def limit(what: str) -> click.Parameter:
-    """How many are wanted."""
+    """The option ``--limit``."""
     return option(
         "--limit",
         type=Number(int, "a whole number from 1 on"),
         metavar="N",
-        help=f"End behind so many {what}.",
+        help=f"Stop after N {what}.",
         section=SECTION,
     )
 
 
 def forms() -> list[click.Parameter]:
-    """How they are wanted."""
+    """The options of the output format."""
     return [
-        flag("--json", help="Print JSON, a row a line, exact amounts as text.", section=formats.SECTION),
+        flag("--json", help="Print one JSON object per row, exact amounts as text.", section=formats.SECTION),
         flag("--csv", help="Print CSV.", section=formats.SECTION),
     ]
 
 
-def _events(given: dict[str, Any]) -> str:
-    """What is to be told of, taken out of what was given."""
+def _event_kind(given: dict[str, Any]) -> str:
+    """Remove the options that select orders or cascades, and return which."""
     events, cascades = given.pop("events"), given.pop("cascades")
     if events not in {None, "orders", "cascades"}:
         refuse(f'events: {events!r} is not allowed; allowed: "orders" or "cascades"', "events")
@@ -116,17 +116,17 @@ def _events(given: dict[str, Any]) -> str:
 
 
 def _arguments(given: dict[str, Any], *, cascades: bool) -> dict[str, Any]:
-    """What the stream is begun with."""
+    """The arguments of the stream method."""
     arguments = {key: value for key, value in given.items() if value is not None}
     one_symbol(arguments)
     if "gap" in arguments and not cascades:
-        refuse("gap: an order has none; allowed: with --cascades", "gap")
+        refuse("gap: only for cascades; allowed: with --cascades", "gap")
     if "exchange" in arguments and cascades:
-        refuse("exchange: a cascade has orders of all exchanges; allowed: without --cascades", "exchange")
+        refuse("exchange: a cascade covers all exchanges; allowed: without --cascades", "exchange")
     return arguments
 
 
-def _begun(of: Any, *, cascades: bool) -> Callable[..., Any]:
-    """What begins the stream."""
+def _stream_method(of: Any, *, cascades: bool) -> Callable[..., Any]:
+    """The method that opens the stream."""
     begun: Callable[..., Any] = of.stream_cascades if cascades else of.stream_orders
     return begun

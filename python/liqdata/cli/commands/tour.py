@@ -1,4 +1,4 @@
-"""The demonstration: a simulated market behind a real loopback server, asked all ten questions by the client."""
+"""The demo: a simulated market on a loopback server, and a client that sends all ten queries."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ if TYPE_CHECKING:
 __all__ = ["tour"]
 
 LINES = 5
-"""Lines shown of an answer that is a long list."""
+"""Most lines shown of a long answer."""
 
 NEAR = 0.05
-"""Share of the price within which the map is told beside the truth."""
+"""Distance from the price, as a share of it, within which the map is compared with the truth."""
 
 
 def tour(out: Path, *, seed: int = 0) -> None:
@@ -32,9 +32,9 @@ def tour(out: Path, *, seed: int = 0) -> None:
     Parameters
     ----------
     out : pathlib.Path
-        Folder of the two pictures; made where it is missing.
+        Folder of the two pictures; created if it is missing.
     seed : int
-        Which simulated market.
+        Seed of the simulated market.
     """
     from liqdata import Client, demo, serve
 
@@ -44,12 +44,12 @@ def tour(out: Path, *, seed: int = 0) -> None:
         built = time.perf_counter() - began
         _say(f"A simulated market (seed {seed}), none of it real, built in {built:.2f} s.")
         with serve(market) as server, Client(server.url) as client:
-            _say(f"Served at {server.url}; the client asks all ten questions over HTTP.\n")
+            _say(f"Served at {server.url}; the client sends all ten queries over HTTP.\n")
             answers, timings = _ask(client)
             week = client.liqmap("BTC", "7d")
         for name, answer in answers.items():
             _show(name, table.records(name, answer)[:LINES], *table.label(name, answer), "simulated")
-        _show("estimate and truth", _beside_truth(market, week), "7d map", "BTC", "USD within 5 % of the price")
+        _show("estimate and truth", _compare_with_truth(market, week), "7d map", "BTC", "USD within 5 % of the price")
         _show("How long each call took", timings, "over the loopback, first call included")
         _pictures(market, answers, out)
     _say("Everything above is simulated; the four estimated answers are estimates even on real data.")
@@ -70,8 +70,8 @@ def _ask(client: Any) -> tuple[dict[str, Any], list[dict[str, Any]]]:
     return answers, timings
 
 
-def _beside_truth(market: Market, grid: LiquidationMap) -> list[dict[str, Any]]:
-    """What the map tells near the price beside what the simulation knows to be there, at its liquidation prices."""
+def _compare_with_truth(market: Market, grid: LiquidationMap) -> list[dict[str, Any]]:
+    """Compare the map near the price with the true positions of the simulation."""
     price = grid.current_price
     swept = grid.swept((1 - NEAR) * price, (1 + NEAR) * price)
     positions = [
@@ -82,9 +82,9 @@ def _beside_truth(market: Market, grid: LiquidationMap) -> list[dict[str, Any]]:
     lines = []
     for side in ("long", "short"):
         true = sum(usd for of, usd in positions if of == side)
-        told = swept[f"{side}_usd"]
-        over = told / true if true > 0 else None
-        lines.append({"side": side, "estimated_usd": told, "true_usd": true, "estimated_over_true": over})
+        estimated = swept[f"{side}_usd"]
+        over = estimated / true if true > 0 else None
+        lines.append({"side": side, "estimated_usd": estimated, "true_usd": true, "estimated_over_true": over})
     return lines
 
 

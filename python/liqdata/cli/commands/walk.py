@@ -1,4 +1,4 @@
-"""Walks over all orders: written as they come, in memory that does not grow."""
+"""Write all orders of a query page by page, in constant memory."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from liqdata.cli.asked import Asked, check
 from liqdata.cli.mistakes import refuse
 from liqdata.cli.output import formats
 from liqdata.cli.output.lines import Lines
-from liqdata.cli.source import told
+from liqdata.cli.source import origin_of
 from liqdata.endpoints.contract import endpoints
 from liqdata.text.printable import printable
 
@@ -27,46 +27,46 @@ if TYPE_CHECKING:
 
 __all__ = ["write"]
 
-AT_ONCE = 1024
-"""Rows between two looks at the bar."""
+BATCH = 1024
+"""Rows between two updates of the progress bar."""
 
 
 def write(asked: Asked, of: Any, *, everything: bool) -> None:
-    """Walk the orders and write them as they are wanted.
+    """Fetch the orders and write them in the output format.
 
     Parameters
     ----------
     asked : Asked
-        The question. Its ``limit`` is the most rows; of a walk over everything there is none unless it is given.
+        The query. Its ``limit`` is the most rows; with ``everything`` there is no default limit.
     of
-        Who is asked.
+        The client or market that answers.
     everything : bool
-        Whether all of them are wanted, as they come; else they are an answer as any other.
+        Whether to write all orders as they arrive; else they are written as one answer.
     """
     arguments = dict(asked.arguments)
     if "offset" in arguments:
-        refuse("offset: a walk begins at the newest order; leave it out, or --all, --start and --end", "offset")
+        refuse("offset: not possible with --all, --start or --end; allowed: one of both", "offset")
     table = endpoints()["orders"]
     limit = next(each.default for each in table.parameters if each.name == "limit")
     most = arguments.pop("limit", None if everything else limit)
     check(of.iter_orders, asked._replace(arguments=arguments))
     form = asked.form
     to_file = everything and form.parquet is not None
-    walk: OrderIterator = of.iter_orders(**arguments, max_rows=most, progress=to_file and _seen())
+    walk: OrderIterator = of.iter_orders(**arguments, max_rows=most, progress=to_file and _shows_bar())
     if not everything:
-        rows = walk._rest()  # noqa: SLF001 - the same rows without a frame library
-        formats.write(asked, rows, told(of, arguments.get("as_of")), of)
+        rows = walk._rest()  # noqa: SLF001 - the rows without a frame library
+        formats.write(asked, rows, origin_of(of, arguments.get("as_of")), of)
     elif form.parquet is not None:
         walk.to_parquet(form.parquet)
         print(f"wrote {form.parquet}", file=sys.stderr)
     else:
-        # A bar between rows on the same terminal would be read by nobody.
+        # No bar if rows go to the same terminal.
         _lines(asked, of, _counted(walk, most, shown=not sys.stdout.isatty()))
-    _whole(walk)
+    _exit_if_incomplete(walk)
 
 
-def _whole(walk: OrderIterator) -> None:
-    """End with 1 where not everything was given that was asked for, and say why."""
+def _exit_if_incomplete(walk: OrderIterator) -> None:
+    """Exit with 1 and the reason if the orders are incomplete."""
     if walk.complete is False:
         why = walk.meta.get("why", "the service has no more")
         print(f"liqdata: incomplete: {printable(str(why))}", file=sys.stderr)
@@ -83,20 +83,20 @@ def _lines(asked: Asked, of: Any, rows: Iterator[OrderRow]) -> None:
             sys.stdout.write(json.dumps(row, default=formats.exact, allow_nan=False) + "\n")
     else:
         first = next(rows, None)
-        lines.head(asked.title, told(of, asked.arguments.get("as_of")), "newest first")
+        lines.head(asked.title, origin_of(of, asked.arguments.get("as_of")), "newest first")
         lines.write(() if first is None else chain((first,), rows))
 
 
-def _seen() -> bool:
-    """Whether somebody would see a bar."""
+def _shows_bar() -> bool:
+    """Whether a progress bar can be shown."""
     return sys.stderr.isatty() and find_spec("tqdm") is not None
 
 
 def _counted(walk: Iterator[OrderRow], most: int | None, *, shown: bool) -> Iterator[OrderRow]:
-    """The same rows, counted by a bar on standard error where that is a terminal."""
-    progress = bar(wanted=shown and _seen(), total=most)
+    """Yield the rows, and count them on a progress bar if it is shown."""
+    progress = bar(wanted=shown and _shows_bar(), total=most)
     try:
-        while rows := list(islice(walk, AT_ONCE)):
+        while rows := list(islice(walk, BATCH)):
             yield from rows
             progress.update(len(rows))
     finally:

@@ -1,4 +1,4 @@
-"""A question asked again and again: in place on a terminal, one answer below the other elsewhere."""
+"""Repeat a query: update in place on a terminal, else print the answers one after another."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from contextlib import nullcontext
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
-from liqdata.cli.asked import ask, beside
+from liqdata.cli.asked import ask, print_caveats
 from liqdata.cli.output import formats, layout, table
-from liqdata.cli.source import told
+from liqdata.cli.source import origin_of
 from liqdata.errors import BadQuery, LiqdataError
 from liqdata.text.printable import printable
 
@@ -23,18 +23,18 @@ __all__ = ["repeat"]
 
 
 def repeat(asked: Asked, seconds: float) -> None:
-    """Ask every so many seconds until Ctrl-C.
+    """Send the query at an interval until Ctrl-C.
 
-    An answer that fails is told and asked for again; a question outside the contract ends it.
+    A failed query is reported and repeated; an invalid query ends the loop.
 
     Parameters
     ----------
     asked : Asked
-        The question.
+        The query.
     seconds : float
-        From one question to the next.
+        Time from one query to the next.
     """
-    screen = _Screen() if asked.form.table and sys.stdout.isatty() and _rich() else None
+    screen = _Screen() if asked.form.table and sys.stdout.isatty() and _has_rich() else None
     window: AbstractContextManager[object] = nullcontext() if screen is None else screen.live
     with asked.source.opened() as of, window:
         said = False
@@ -44,7 +44,7 @@ def repeat(asked: Asked, seconds: float) -> None:
                 answer = ask(asked, of)
                 _show(asked, answer, of, screen)
                 if not said:
-                    beside(asked, of, answer)
+                    print_caveats(asked, of, answer)
                     said = True
             except BadQuery:
                 raise
@@ -56,7 +56,7 @@ def repeat(asked: Asked, seconds: float) -> None:
 
 
 def _show(asked: Asked, answer: Any, of: Any, screen: _Screen | None) -> None:
-    where = told(of, asked.arguments.get("as_of"))
+    where = origin_of(of, asked.arguments.get("as_of"))
     if asked.form.json:
         formats.as_json(formats.plain(answer))
     elif screen is not None:
@@ -74,16 +74,16 @@ def _complain(error: Exception, screen: _Screen | None) -> None:
         print(f"liqdata: {message}", file=sys.stderr, flush=True)
 
 
-def _rich() -> bool:
+def _has_rich() -> bool:
     try:
-        import rich  # noqa: F401 - whether it is there
+        import rich  # noqa: F401 - import tests whether it is installed
     except ModuleNotFoundError:
         return False
     return True
 
 
 class _Screen:
-    """A place on the terminal that is drawn anew: the last answer, and below it why the next one failed."""
+    """A live area of the terminal: the last answer, and below it the error of a later query."""
 
     def __init__(self) -> None:
         from rich.console import Console

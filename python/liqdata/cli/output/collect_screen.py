@@ -1,4 +1,4 @@
-"""Collecting from the command line, alone or beside a server: a live screen, plain lines elsewhere, a graceful end."""
+"""Run the collector from the command line, with a live screen or plain lines."""
 
 from __future__ import annotations
 
@@ -27,18 +27,18 @@ if TYPE_CHECKING:
 
 __all__ = ["collect", "serve"]
 
-LOOK = 0.25
-"""Seconds between two looks at the collector; the screen is drawn anew as often."""
+POLL = 0.25
+"""Seconds between two updates of the screen."""
 
-LINE = 60.0
-"""Seconds between two lines of the same state where there is no screen."""
+REPEAT = 60.0
+"""Seconds after which an unchanged state is printed again, if there is no screen."""
 
 COLUMNS = ("exchange", "state", "events/min", "events", "last event", "lag", "gaps", "rejected", "held", "past")
 
 COVERED = (
     "exchange", "covered", "sockets", "topics", "tells", "recovered", "unpriced", "quarantined", "holes", "clock"
 )  # fmt: skip
-"""What is known of the listening: of the last 24 hours ``covered`` and ``recovered``, the counts since the start."""
+"""Columns about coverage: ``covered`` and ``recovered`` of the last 24 hours, counts since the start."""
 
 
 def collect(
@@ -51,31 +51,31 @@ def collect(
     positions: bool = False,
     screen: bool | None = None,
 ) -> None:
-    """Collect into an archive until SIGINT or SIGTERM, or until the past is filled.
+    """Collect into an archive until SIGINT or SIGTERM, or until the backfill is complete.
 
     Parameters
     ----------
     archive : path
-        Its folder; made where it is missing.
+        Folder of the archive; created if it is missing.
     exchanges : sequence of str
-        Exchanges by name; none means all.
+        Exchanges by name; empty means all.
     coins : sequence of str
-        Coins whose orders, bars and open interest are kept; none means all orders.
+        Coins to store orders, bars and open interest of; empty stores the orders of all coins.
     settings : str
         TOML text.
     once : bool
-        Whether only the past is asked for.
+        Whether to backfill once and stop.
     positions : bool
-        Whether the positions of single accounts are looked at.
+        Whether to poll positions of single accounts.
     screen : bool, optional
-        Whether to draw a screen; by default where standard output is a terminal and rich is installed.
+        Whether to draw a screen; by default if standard output is a terminal and rich is installed.
 
     Raises
     ------
     NoAnswer
-        If only the past was asked for and an exchange told nothing; what the others told is kept.
+        If ``once`` is set and an exchange sent no data. Data of the other exchanges is stored.
     """
-    with _until_told() as enough:
+    with _stop_signal() as enough:
         collector = _begin(archive, exchanges, coins, settings, once=once, positions=positions)
         try:
             status = _watch(collector, enough, once=once, screen=screen)
@@ -95,23 +95,23 @@ def serve(
     served: dict[str, Any],
     screen: bool | None = None,
 ) -> None:
-    """Collect into an archive and serve it meanwhile, until SIGINT or SIGTERM.
+    """Collect into an archive and serve it at the same time, until SIGINT or SIGTERM.
 
-    The address is the first line of standard output. In the end the answers under way are finished before the collector
-    stops, so that nothing is told that is not kept.
+    The address is the first line of standard output. On exit the server finishes its pending answers before the
+    collector stops, so it never serves data that is not stored.
 
     Parameters
     ----------
     archive : path
-        Its folder; made where it is missing.
+        Folder of the archive; created if it is missing.
     exchanges, coins, settings, positions
-        As of :func:`collect`.
+        As in :func:`collect`.
     served : dict
-        How to serve it: arguments of :func:`liqdata.serve`.
+        Arguments of :func:`liqdata.serve`.
     screen : bool, optional
-        As of :func:`collect`.
+        As in :func:`collect`.
     """
-    with _until_told() as enough:
+    with _stop_signal() as enough:
         collector = _begin(archive, exchanges, coins, settings, once=False, positions=positions)
         try:
             with collected(collector, archive) as market, server_of(market, **served) as server:
@@ -134,8 +134,8 @@ def _begin(
 
 
 @contextmanager
-def _until_told() -> Iterator[threading.Event]:
-    """An event that SIGINT and SIGTERM set; entered before anything is started, so that no signal falls between."""
+def _stop_signal() -> Iterator[threading.Event]:
+    """Yield an event that SIGINT and SIGTERM set. Entered first, so that no signal is lost."""
     enough = threading.Event()
     before: dict[int, Any] = {}
 
@@ -143,13 +143,13 @@ def _until_told() -> Iterator[threading.Event]:
         for number, handler in before.items():
             signal.signal(number, handler)
 
-    def told(*_: object) -> None:
-        # A second one does what it always does, however long the end takes.
+    def on_signal(*_: object) -> None:
+        # A second signal has its default effect, even if the shutdown takes long.
         restore()
         enough.set()
 
     for number in (signal.SIGINT, signal.SIGTERM):
-        before[number] = signal.signal(number, told)
+        before[number] = signal.signal(number, on_signal)
     try:
         yield enough
     finally:
@@ -157,7 +157,7 @@ def _until_told() -> Iterator[threading.Event]:
 
 
 def _watch(collector: _core.Collector, enough: threading.Event, *, once: bool, screen: bool | None) -> Any:
-    """Show how it goes until it is enough or over; the last that was shown."""
+    """Show the status until a signal or the end of the backfill; return the last status."""
     drawn = screen if screen is not None else sys.stdout.isatty() and find_spec("rich") is not None
     show: Callable[[dict[str, Any]], None]
     window: AbstractContextManager[object]
@@ -166,7 +166,7 @@ def _watch(collector: _core.Collector, enough: threading.Event, *, once: bool, s
     else:
         window, show = nullcontext(), _Lines().show
     with window:
-        while not enough.wait(LOOK):
+        while not enough.wait(POLL):
             status = collector.status()
             if status is None:
                 return None
@@ -227,7 +227,7 @@ def _covered(exchange: dict[str, Any]) -> list[str]:
     share, known = exchange["connected_share"], exchange["completeness"]
     topics, ahead = exchange["topics"], exchange["clock_ahead"]
     return [
-        "–" if share is None else f"{int(share * 1000) / 10:.1f} %",  # never rounded up to all of it
+        "–" if share is None else f"{int(share * 1000) / 10:.1f} %",  # rounded down, so that only a full share is 100 %
         f"{exchange['sockets']}/{exchange['sockets_wanted']}" if exchange["sockets_wanted"] else "–",
         f"{topics - exchange['uncovered_count']}/{topics}" if topics else "–",
         "–" if known is None else known if known == "unknown" else f"{known}, {exchange['known_by']}",
@@ -264,18 +264,18 @@ def _ago(instant: int | None, now: int) -> str:
 
 
 def _summary(status: dict[str, Any]) -> str:
-    kept = f"kept {status['orders']:,} orders, {status['bars']:,} bars, {status['open_interest']:,} open interest"
+    text = f"kept {status['orders']:,} orders, {status['bars']:,} bars, {status['open_interest']:,} open interest"
     if "maps" in status:
-        kept += f", {status['maps']:,} maps" + (f" ({status['maps_lost']:,} not)" if status["maps_lost"] else "")
+        text += f", {status['maps']:,} maps" + (f" ({status['maps_lost']:,} not)" if status["maps_lost"] else "")
     if "positions" in status:
         seen = status["positions"]
-        kept += f", {seen['snapshots']:,} snapshots" + (
+        text += f", {seen['snapshots']:,} snapshots" + (
             f" (the last of {seen['positions']:,} positions)" if seen["snapshots"] else ""
         )
     waiting = f" · {status['waiting']:,} waiting" if status["waiting"] else ""
     trouble = f" · NOT WRITING: {status['trouble']}" if status["trouble"] else ""
     frames = f" · frames are not kept: {status['raw']['trouble']}" if status["raw"]["trouble"] else ""
-    return kept + waiting + trouble + frames
+    return text + waiting + trouble + frames
 
 
 def _troubles(status: dict[str, Any]) -> str:
@@ -291,9 +291,9 @@ def _troubles(status: dict[str, Any]) -> str:
 
 
 class _Lines:
-    """A line for every exchange whose state has changed or that has a new kind of trouble, and for all once a minute.
+    """Prints a line for each exchange with a new state or a new kind of error, and all once a minute.
 
-    Further troubles of a kind are only counted until the minute is over.
+    Further errors of the same kind are only counted until the minute is over.
     """
 
     def __init__(self) -> None:
@@ -305,7 +305,7 @@ class _Lines:
     def show(self, status: dict[str, Any]) -> None:
         due = time.monotonic() >= self._due
         if due:
-            self._due = time.monotonic() + LINE
+            self._due = time.monotonic() + REPEAT
             self._kinds.clear()
         for exchange in status["exchanges"]:
             name, state, trouble = exchange["exchange"], exchange["state"], exchange["trouble"]
@@ -315,8 +315,8 @@ class _Lines:
             self._states[name] = state
             if kind is not None:
                 self._kinds.add(kind)
-            told = zip(COLUMNS[2:], _cells(exchange, status["at"]), strict=True)
-            words = " · ".join(f"{column} {value}" for column, value in told)
+            cells = zip(COLUMNS[2:], _cells(exchange, status["at"]), strict=True)
+            words = " · ".join(f"{column} {value}" for column, value in cells)
             said = f" · {trouble}" if trouble else ""
             more = exchange["troubles"] - self._counts.get(name, 0) - 1
             self._counts[name] = exchange["troubles"]
@@ -326,16 +326,16 @@ class _Lines:
         if due:
             for exchange in status["exchanges"]:
                 if exchange["connected_share"] is not None:
-                    told = zip(COVERED[1:], _covered(exchange), strict=True)
-                    words = " · ".join(f"{column} {value}" for column, value in told)
+                    cells = zip(COVERED[1:], _covered(exchange), strict=True)
+                    words = " · ".join(f"{column} {value}" for column, value in cells)
                     _say(f"{_clock(status['at'])} {exchange['exchange']} in 24 h · {words}")
             _say(f"{_clock(status['at'])} {_summary(status)}")
 
 
 def _say(line: str) -> None:
-    """Print a line; where nobody reads any more, this and all that follows goes nowhere, and the collecting goes on."""
+    """Print a line. If the reader closed the pipe, discard all output and go on collecting."""
     try:
-        # What an exchange said of its trouble stands in it.
+        # The line may contain text from an exchange, so it is escaped.
         print(printable(line), flush=True)
     except BrokenPipeError:
         nowhere = os.open(os.devnull, os.O_WRONLY)

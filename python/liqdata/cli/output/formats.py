@@ -1,4 +1,4 @@
-"""How an answer is wanted, and writing it so: a table, JSON, CSV, Parquet or a picture."""
+"""Output formats of an answer: a table, JSON, CSV, Parquet or a picture."""
 
 from __future__ import annotations
 
@@ -27,16 +27,16 @@ if TYPE_CHECKING:
     import click
 
     from liqdata.cli.asked import Asked
-    from liqdata.cli.source import Told
+    from liqdata.cli.source import Origin
     from liqdata.rows import Rows
 
 __all__ = ["Form", "as_csv", "as_json", "options", "taken", "write"]
 
-SECTION = "The answer"
+SECTION = "Output"
 
 
 class Form(NamedTuple):
-    """How an answer is wanted."""
+    """The output format of an answer."""
 
     json: bool
     csv: bool
@@ -46,12 +46,12 @@ class Form(NamedTuple):
 
     @property
     def table(self) -> bool:
-        """Whether it is wanted as a table."""
+        """Whether the format is a table."""
         return not (self.json or self.csv or self.parquet or self.png)
 
 
 def options(name: str) -> list[click.Parameter]:
-    """The options of a question."""
+    """The output options of a query."""
     made: list[click.Parameter] = [
         flag("--json", help="Print JSON, exact amounts as text.", section=SECTION),
         flag("--csv", help="Print CSV.", section=SECTION),
@@ -64,8 +64,7 @@ def options(name: str) -> list[click.Parameter]:
             "--watch",
             type=Seconds(),
             metavar="SECONDS",
-            help="Ask again every so many seconds, until Ctrl-C: in place on a terminal, one answer below the other "
-            "elsewhere.",
+            help="Repeat the query at this interval until Ctrl-C; updates in place on a terminal.",
             section=SECTION,
         )
     )
@@ -73,50 +72,50 @@ def options(name: str) -> list[click.Parameter]:
 
 
 def taken(given: dict[str, Any]) -> Form:
-    """Take the options of :func:`options` out of what was given."""
+    """Remove the options of :func:`options` from ``given`` and check them."""
     form = Form(*(given.pop(name, None) for name in Form._fields))
     named = [f"--{name}" for name in ("json", "csv", "parquet", "png") if getattr(form, name)]
     if len(named) > 1:
         refuse(f"output: {' and '.join(named)} are given; allowed: one of them", "output")
     if form.watch is not None and not (form.table or form.json):
-        refuse(f"watch: one answer follows another, which {named[0]} is not for; allowed: a table, or --json", "watch")
+        refuse(f"watch: {named[0]} holds only one answer; allowed: a table, or --json", "watch")
     if form.png is not None and form.png.suffix.lower() not in {"", ".png"}:
-        refuse(f"png: {str(form.png)!r} is not the name of a PNG; allowed: a name that ends in .png", "png")
+        refuse(f"png: {str(form.png)!r} is not a PNG file name; allowed: a name that ends in .png", "png")
     if form.png is not None and find_spec("matplotlib") is None:
         lacking("--png", "matplotlib", "plot")
     for name, file in (("parquet", form.parquet), ("png", form.png)):
         if file is not None:
-            _to_be_written(name, file)
+            _check_target(name, file)
     return form
 
 
-def _to_be_written(name: str, file: Path) -> None:
-    """Say before anybody is asked that a file cannot be where it is wanted."""
+def _check_target(name: str, file: Path) -> None:
+    """Refuse an output path before the query is sent."""
     if file.is_dir():
         raise OSError(f"{name}: {file} is a folder; allowed: the path of a file")
     if not file.parent.is_dir():
-        raise OSError(f"{name}: there is no folder {file.parent} for {file.name}; allowed: a file in one that is there")
+        raise OSError(f"{name}: there is no folder {file.parent} for {file.name}; allowed: a file in one that exists")
 
 
-def write(asked: Asked, answer: Any, told: Told, of: Any) -> None:
-    """Write an answer as it is wanted.
+def write(asked: Asked, answer: Any, origin: Origin, of: Any) -> None:
+    """Write an answer in its output format.
 
     Parameters
     ----------
     asked : Asked
-        The question.
+        The query.
     answer
-        What its method returned.
-    told : Told
-        Where it came from.
+        The return value of the method.
+    origin : Origin
+        Origin of the answer.
     of
-        Who was asked.
+        The client or market that answered.
     """
     form = asked.form
     if form.table:
         from . import layout, table
 
-        layout.show(table.sheet(asked, answer, told))
+        layout.show(table.sheet(asked, answer, origin))
         return
     if form.json:
         as_json(plain(answer))
@@ -130,27 +129,27 @@ def write(asked: Asked, answer: Any, told: Told, of: Any) -> None:
         with atomic_write(form.png) as unfinished:
             plot.picture(answer, price=_price(asked, answer, of)).savefig(unfinished, format="png")
         print(f"wrote {form.png}", file=sys.stderr)
-    if told.simulated and not asked.source.demo:
+    if origin.simulated and not asked.source.demo:
         print("simulated market", file=sys.stderr)
 
 
 def _price(asked: Asked, answer: Any, of: Any) -> Any:
-    """The price to draw over a heatmap: only a market in this process knows it beside the estimate."""
+    """Bars to draw over a heatmap; only a market in this process has them."""
     if asked.name != "heatmap" or not asked.source.here:
         return None
-    # An archive may hold years.
+    # Limit the bars to the map: an archive may hold years.
     start = {} if not len(answer.times) else {"start": int(answer.times[0].astype("int64"))}
     return of.bars(answer.symbol, **start)
 
 
 def as_json(value: Any) -> None:
-    """Print JSON. It escapes controls, and all that is not ASCII with them: nothing in it steers a terminal."""
+    """Print JSON in ASCII, so that no text can control the terminal."""
     json.dump(value, sys.stdout, default=exact, allow_nan=False)
     print()
 
 
 def plain(answer: Any) -> Any:
-    """Give an answer as JSON spells it: the contract's object for a grid, rows as a list."""
+    """Convert an answer for JSON: the object of the HTTP contract for a grid, a list for rows."""
     from liqdata.grids import Heatmap, LiquidationMap
 
     if isinstance(answer, Heatmap):
@@ -189,18 +188,18 @@ def plain(answer: Any) -> Any:
 
 
 def _measured(meta: Mapping[str, Any]) -> dict[str, Any]:
-    """Say of a map of positions that were seen that it is one, and of how many, in the words of HTTP."""
+    """The fields of the HTTP contract for a map of measured positions; empty for an estimate."""
     if meta.get("view") != "measured":
         return {}
-    told = meta["measured"]
+    measured = meta["measured"]
     return {
         "measured": {
             "seenShare": meta["seen_share"],
-            "observedAt": told["observed_at"],
-            "positions": told["positions"],
-            "accounts": told["accounts"],
-            "unplacedUsd": told["unplaced_usd"],
-            "crossedUsd": told["crossed_usd"],
+            "observedAt": measured["observed_at"],
+            "positions": measured["positions"],
+            "accounts": measured["accounts"],
+            "unplacedUsd": measured["unplaced_usd"],
+            "crossedUsd": measured["crossed_usd"],
         }
     }
 
@@ -215,7 +214,7 @@ def _millis(when: datetime) -> int:
 
 
 def exact(value: object) -> str:
-    """Spell an amount in JSON with every digit."""
+    """Encode a ``Decimal`` as text with every digit, for :func:`json.dumps`."""
     if isinstance(value, Decimal):
         return f"{value:f}"
     message = f"{type(value).__name__} has no JSON form"
@@ -227,7 +226,7 @@ def as_csv(names: Sequence[str], rows: Iterable[Mapping[str, Any]], *, header: b
     writer = csv.writer(sys.stdout, lineterminator="\n")
     if header:
         writer.writerow(names)
-    # Whoever reads a file or a pipe gets the text as it came.
+    # Text is escaped for a terminal only; files and pipes get it unchanged.
     seen = printable if sys.stdout.isatty() else str
     for row in rows:
         writer.writerow([_field(row[name], seen) for name in names])
@@ -240,7 +239,7 @@ def _field(value: object, seen: Callable[[str], str]) -> object:
 
 
 def _flat(name: str, answer: Any) -> tuple[list[str], Iterable[Mapping[str, Any]]]:
-    """An answer as rows: those it has, a row per cell or bin of a grid, per window, tier or side of an object."""
+    """Flatten an answer to column names and rows: one row per cell or bin of a grid."""
     from liqdata.grids import Heatmap, LiquidationMap
 
     from .table import records

@@ -1,4 +1,4 @@
-"""Tables on a terminal: as wide as it is and no cell cut; with rich where it is installed, as plain text where not."""
+"""Fit tables to the width of the terminal, drawn with rich or as plain text."""
 
 from __future__ import annotations
 
@@ -15,24 +15,24 @@ if TYPE_CHECKING:
 __all__ = ["drawn", "filled", "show", "width"]
 
 WIDTH = 120
-"""Columns of text where the output is not a terminal."""
+"""Width in characters if the output is not a terminal."""
 
 GAP = 2
-"""Blanks between two columns."""
+"""Spaces between two columns."""
 
 DATE = len("2026-06-11 ")
 _WHEN = "UTC"
 
 
 def width() -> int:
-    """Columns of the terminal; of ``$COLUMNS`` where that is set."""
+    """Width of the terminal in characters, or ``$COLUMNS`` if it is set."""
     return shutil.get_terminal_size((WIDTH, 24)).columns
 
 
 def show(sheet: Sheet) -> None:
     """Print a table."""
     try:
-        import rich  # noqa: F401 - whether it is there
+        import rich  # noqa: F401 - import tests whether it is installed
     except ModuleNotFoundError:
         sys.stdout.write(_plain(sheet, width()) + "\n\n")
         return
@@ -44,7 +44,7 @@ def show(sheet: Sheet) -> None:
 
 
 def drawn(sheet: Sheet, room: int) -> Any:
-    """A table as rich draws it, at most ``room`` columns wide."""
+    """Render a table with rich, at most ``room`` characters wide."""
     from rich import box
     from rich.console import Group
     from rich.table import Table
@@ -94,7 +94,7 @@ def _plain(sheet: Sheet, room: int) -> str:
 
 
 def _heading(sheet: Sheet, room: int) -> list[str]:
-    """The title and its notes, in as many lines as they need; none is broken."""
+    """The title and its notes, wrapped between notes."""
     lines = [sheet.title]
     for place, note in enumerate(sheet.notes):
         between = "  " if place == 0 else " · "
@@ -106,7 +106,7 @@ def _heading(sheet: Sheet, room: int) -> list[str]:
 
 
 def _shortened(sheet: Sheet, room: int) -> Sheet:
-    """The same, with the date above the times where all are of one day and the table would be too wide else."""
+    """Move the date of a time column into its heading, if it is the same in all rows and space is short."""
     if _total(sheet, range(len(sheet.header))) <= room:
         return sheet
     header, cells = list(sheet.header), [list(line) for line in sheet.cells]
@@ -120,11 +120,11 @@ def _shortened(sheet: Sheet, room: int) -> Sheet:
 
 
 def panels(sheet: Sheet, room: int) -> list[list[int]]:
-    """The columns that stand beside each other; what does not fit comes below, behind the columns that name a line."""
+    """Split the columns into panels that fit the width; each repeats the key columns."""
     every = list(range(len(sheet.header)))
     if _total(sheet, every) <= room:
         return [every]
-    # What names a line is its first column, and texts and times beside that.
+    # The key columns are the first one and the text and time columns that follow it.
     keys = [0]
     while keys[-1] + 1 < len(every) and (not sheet.numeric[keys[-1] + 1] or _WHEN in sheet.header[keys[-1] + 1][1]):
         keys.append(keys[-1] + 1)
@@ -148,11 +148,11 @@ def _widest(sheet: Sheet, place: int) -> int:
 
 
 def places_of(text: str) -> int:
-    """Places of a terminal that a text takes."""
+    """Width of a text on a terminal, in character cells."""
     return sum(0 if unicodedata.combining(one) else 1 + (unicodedata.east_asian_width(one) in "WF") for one in text)
 
 
 def filled(text: str, width: int, *, right: bool) -> str:
-    """A text with blanks up to a width, before it or behind it."""
+    """Pad a text with spaces to a width, on the left or on the right."""
     blanks = " " * (width - places_of(text))
     return blanks + text if right else text + blanks

@@ -1,4 +1,4 @@
-"""Rows without an end as a table: a heading, then a line for each as it comes."""
+"""A table for streams: a heading, then one line per row as it arrives."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from .table import cell, heading
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-    from liqdata.cli.source import Told
+    from liqdata.cli.source import Origin
     from liqdata.endpoints.contract import Endpoint
 
 __all__ = ["Lines"]
 
-# How wide a column is whose later cells nobody knows; a wider cell pushes its own line.
+# Column widths, fixed because later cells are unknown. A wider cell shifts the rest of its line.
 WIDTHS = {"text": 8, "decimal": 10, "float": 10, "int": 7, "time": 19}
 NAMES = {"symbol": 10, "side": 5, "qty": 9, "value_usd": 7}
 
@@ -29,9 +29,9 @@ class Lines:
     Parameters
     ----------
     endpoint : Endpoint
-        Whose rows they are.
+        The endpoint of the rows.
     asked : dict, optional
-        What was asked of it: some columns are there only where they are asked for.
+        The arguments of the query; some columns depend on them.
     """
 
     def __init__(self, endpoint: Endpoint, asked: Mapping[str, object] | None = None) -> None:
@@ -41,17 +41,17 @@ class Lines:
 
     @property
     def names(self) -> list[str]:
-        """The columns."""
+        """Names of the columns."""
         return [name for name, _, _ in self._columns]
 
-    def head(self, title: str, told: Told, note: str) -> None:
-        """Print what stands above the heading."""
-        simulated = "" if not told.simulated or told.source.startswith("simulated") else " · simulated"
-        said = f"{title}  {note} · {told.source} · {told.when}{simulated}"
+    def head(self, title: str, origin: Origin, note: str) -> None:
+        """Print the title line above the heading."""
+        simulated = "" if not origin.simulated or origin.source.startswith("simulated") else " · simulated"
+        said = f"{title}  {note} · {origin.source} · {origin.when}{simulated}"
         sys.stdout.write(f"{printable(said)}\n\n")
 
     def write(self, rows: Iterable[Mapping[str, Any]]) -> None:
-        """Print a line for each row, below the heading."""
+        """Print a line for each row; the heading comes before the first."""
         if not self._begun:
             self._begun = True
             headings = [heading(name, unit) for name, _, unit in self._columns]

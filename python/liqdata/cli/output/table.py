@@ -1,4 +1,4 @@
-"""Answers as tables for a reader: which lines, under which headings, each value in as many digits as tell something."""
+"""Convert answers to tables: lines, headings, units and rounded values."""
 
 from __future__ import annotations
 
@@ -12,21 +12,21 @@ from liqdata.text.printable import printable
 
 if TYPE_CHECKING:
     from liqdata.cli.asked import Asked
-    from liqdata.cli.source import Told
+    from liqdata.cli.source import Origin
     from liqdata.grids import Heatmap, LiquidationMap
 
 __all__ = ["Records", "Sheet", "amount", "cell", "label", "made", "records", "sheet"]
 
 Records: TypeAlias = Sequence[Mapping[str, Any]]
-"""What a table shows: one mapping per line, every line with the same keys."""
+"""The lines of a table: one mapping per line, all with the same keys."""
 
-STRONGEST = 10
-"""Lines that a grid is boiled down to."""
+GRID_LINES = 10
+"""Number of lines that summarise a grid."""
 
-MOST = 200
-"""Lines of a table whose question has no limit of its own; of more, so many from both ends are shown."""
+MAX_LINES = 200
+"""Most lines of a table without a limit parameter; a longer one shows its first and last lines."""
 
-_CENTS_DO = 100  # from this amount on, cents tell enough
+_NO_SMALL_DIGITS = 100  # from this value on, two decimals are enough
 _THOUSAND = 1000
 _TIMES = frozenset(
     {"timestamp", "closes_at", "hour", "last_event", "received_at", "computed_at", "observed_at", "recovered_at"}
@@ -44,7 +44,7 @@ _BY_NAME = (
 
 
 class Sheet(NamedTuple):
-    """A table: what is said above it, the heading and unit of each column, its lines."""
+    """A table ready to print: title, notes, heading and unit of each column, and cells."""
 
     title: str
     notes: list[str]
@@ -53,41 +53,41 @@ class Sheet(NamedTuple):
     numeric: list[bool]
 
 
-def sheet(asked: Asked, answer: Any, told: Told) -> Sheet:
-    """The table of an answer.
+def sheet(asked: Asked, answer: Any, origin: Origin) -> Sheet:
+    """Convert an answer to a table.
 
     Parameters
     ----------
     asked : Asked
-        The question.
+        The query.
     answer
-        What its method returned.
-    told : Told
-        Where it came from.
+        The return value of the method.
+    origin : Origin
+        Origin of the answer.
 
     Returns
     -------
     Sheet
     """
-    source = str(asked.source.archive) if asked.source.archive is not None else told.source
-    notes = [*label(asked.name, answer), source, told.when]
+    source = str(asked.source.archive) if asked.source.archive is not None else origin.source
+    notes = [*label(asked.name, answer), source, origin.when]
     endpoint = endpoints().get(asked.name)
     units = {} if endpoint is None else {column["name"]: str(column["unit"]) for column in endpoint.columns}
     lines = records(asked.name, answer)
     limited = endpoint is not None and "limit" in {parameter.name for parameter in endpoint.parameters}
-    elided = len(lines) > MOST and not limited
+    elided = len(lines) > MAX_LINES and not limited
     if elided:
-        notes[1:1] = [f"the first and the last {MOST // 2}", "all with --csv, --json or --parquet"]
-        lines = [*lines[: MOST // 2], *lines[-MOST // 2 :]]
+        notes[1:1] = [f"the first and the last {MAX_LINES // 2}", "all with --csv, --json or --parquet"]
+        lines = [*lines[: MAX_LINES // 2], *lines[-MAX_LINES // 2 :]]
     columns: list[str] | None = getattr(answer, "columns", None)
-    if told.simulated and not source.startswith("simulated"):
+    if origin.simulated and not source.startswith("simulated"):
         notes.append("simulated")
     found = made(asked.title, lines, notes=notes, columns=None if lines else columns, units=units)
     if elided:
-        found.cells.insert(MOST // 2, ["…"] * len(found.header))
+        found.cells.insert(MAX_LINES // 2, ["…"] * len(found.header))
     if not _is_relative(answer):
         return found
-    # Where open interest is unknown, amounts are none.
+    # Without open interest the estimate is relative, so the amounts are not USD.
     return found._replace(
         header=[(name, "rel." if name != "price" and unit == "USD" else unit) for name, unit in found.header]
     )
@@ -101,7 +101,7 @@ def made(
     columns: Sequence[str] | None = None,
     units: Mapping[str, str] | None = None,
 ) -> Sheet:
-    """A table of lines.
+    """Build a table from lines.
 
     Parameters
     ----------
@@ -110,11 +110,11 @@ def made(
     lines : sequence of mapping
         The lines; the keys of the first are the header.
     notes : sequence of str
-        Beside the title.
+        Notes after the title.
     columns : sequence of str, optional
-        The header where there are no lines.
+        The header if there are no lines.
     units : mapping, optional
-        Units by column; those of names that tell their own need not stand there.
+        Units by column; not needed for names that imply a unit.
 
     Returns
     -------
@@ -148,14 +148,14 @@ def heading(name: str, unit: str = "") -> tuple[str, str]:
 
 
 def records(name: str, answer: Any) -> Records:
-    """Boil an answer down to lines.
+    """Summarise an answer as lines.
 
     Parameters
     ----------
     name : str
-        The endpoint that gave it.
+        The endpoint of the answer.
     answer
-        What its method returned.
+        The return value of the method.
 
     Returns
     -------
@@ -174,14 +174,14 @@ def records(name: str, answer: Any) -> Records:
 
 
 def label(name: str, answer: Any) -> list[str]:
-    """Say in a few words what the lines of :func:`records` are.
+    """Describe the lines of :func:`records` in short notes.
 
     Parameters
     ----------
     name : str
-        The endpoint that gave the answer.
+        The endpoint of the answer.
     answer
-        What its method returned.
+        The return value of the method.
 
     Returns
     -------
@@ -210,18 +210,18 @@ def label(name: str, answer: Any) -> list[str]:
 
 
 def _is_relative(answer: Any) -> bool:
-    """Whether an estimate's amounts are none."""
+    """Whether an estimate is relative, without amounts in USD."""
     explain = (getattr(answer, "meta", None) or {}).get("explain") or {}
     return bool(explain.get("openInterestScale") == "relative")
 
 
 def cell(name: str, value: Any) -> str:
-    """Write one value for a reader.
+    """Format one value.
 
     Parameters
     ----------
     name : str
-        Its column.
+        Name of its column.
     value
         The value.
 
@@ -244,12 +244,12 @@ def cell(name: str, value: Any) -> str:
     if isinstance(value, Decimal):
         return f"{value:,f}"
     if isinstance(value, float):
-        return f"{value:,.2f}" if abs(value) >= _CENTS_DO else f"{value:,.5g}"
+        return f"{value:,.2f}" if abs(value) >= _NO_SMALL_DIGITS else f"{value:,.5g}"
     return f"{value:,}"
 
 
 def amount(usd: Decimal | float) -> str:
-    """Write an amount of USD in three digits and a letter: thousands, millions, billions, trillions.
+    """Format an amount of USD with three digits and a letter: k, M, B or T.
 
     Parameters
     ----------
@@ -259,7 +259,7 @@ def amount(usd: Decimal | float) -> str:
     Returns
     -------
     str
-        At most seven places wide below a quadrillion; cents below a thousand.
+        At most seven characters below a quadrillion; with cents below a thousand.
 
     Examples
     --------
@@ -272,7 +272,7 @@ def amount(usd: Decimal | float) -> str:
         return "0"
     if f"{size:.2f}" == "0.00":
         return f"{sign}<0.01"
-    if size < 999.995:  # noqa: PLR2004 - what rounds to a thousand is one
+    if size < 999.995:  # noqa: PLR2004 - larger values round to a thousand
         return f"{sign}{size:.2f}"
     for letter in "kMBT":
         size /= _THOUSAND
@@ -283,7 +283,7 @@ def amount(usd: Decimal | float) -> str:
 
 
 def share(part: float) -> str:
-    """Give a share in percent; only what is whole is called so.
+    """Format a share in percent; only exactly 1 is shown as 100.
 
     Examples
     --------
@@ -294,7 +294,7 @@ def share(part: float) -> str:
 
 
 def _seen(part: float | Mapping[str, float | None] | None) -> str:
-    """Say how much of the open interest positions that were seen make up."""
+    """Describe the share of open interest that the observed positions cover."""
     if isinstance(part, Mapping):
         each = ", ".join(f"{exchange} {'?' if one is None else share(one) + ' %'}" for exchange, one in part.items())
         return f"of open interest: {each}"
@@ -330,12 +330,12 @@ def _change(part: float) -> str:
 
 
 def _size(document: str) -> str:
-    """What was sent, and what it rested on: documents, of which a table tells how long they are."""
+    """Format a document as its size in bytes."""
     return f"{len(document.encode()):,} B"
 
 
 def _span(millis: int) -> str:
-    """Write a length as it is asked for, such as ``5m``."""
+    """Format a duration such as ``5m``."""
     for unit, size in (("d", 86_400_000), ("h", 3_600_000), ("m", 60_000)):
         if millis % size == 0:
             return f"{millis // size}{unit}"
@@ -358,13 +358,13 @@ _KINDS: tuple[tuple[Callable[[str], bool], Callable[[Any], str]], ...] = (
 
 
 def _levels(grid: Heatmap) -> Records:
-    """Give the strongest price levels of the last column, strongest first."""
+    """The strongest price levels of the last column, strongest first."""
     import numpy as np
 
     if not grid.matrix.size:
         return []
     column = np.nan_to_num(grid.matrix[:, -1])
-    strongest = [i for i in np.argsort(-column, kind="stable")[:STRONGEST].tolist() if column[i] > 0]
+    strongest = [i for i in np.argsort(-column, kind="stable")[:GRID_LINES].tolist() if column[i] > 0]
     return [
         {
             "price": float(grid.prices[i]),
@@ -376,7 +376,7 @@ def _levels(grid: Heatmap) -> Records:
 
 
 def _bins(grid: LiquidationMap) -> Records:
-    """Give the strongest bins, strongest first."""
+    """The strongest bins, strongest first."""
     import numpy as np
 
     return [
@@ -389,5 +389,5 @@ def _bins(grid: LiquidationMap) -> Records:
             },
             "total_usd": float(grid.total[i]),
         }
-        for i in np.argsort(-grid.total, kind="stable")[:STRONGEST].tolist()
+        for i in np.argsort(-grid.total, kind="stable")[:GRID_LINES].tolist()
     ]
