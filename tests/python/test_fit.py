@@ -309,7 +309,7 @@ def test_the_interval_can_be_drawn_and_is_refused_where_there_is_none(market: li
     )
     plt.close("all")
     with liqdata.demo() as demo:
-        with pytest.raises(liqdata.BadQuery, match="tells no interval"):
+        with pytest.raises(liqdata.BadQuery, match="has no interval"):
             demo.liqmap("BTC").plot(interval=True)
         with pytest.raises(liqdata.BadQuery, match="allowed: 'low', 'high'"):
             demo.heatmap("BTC").plot(bound="middle")  # type: ignore[arg-type]

@@ -416,7 +416,7 @@ def test_the_colour_scale_is_the_callers(ax):
         ({"vmax": float("nan")}, "vmax: nan is not allowed"),
         ({"threshold": "much"}, "threshold: 'much'"),
         ({"vmin": 5.0, "vmax": 5.0}, "vmin: 5.0 is not below vmax 5.0"),
-        ({"levels": {"symbol": "ETH", "tiers": {}}}, "levels: it is of 'ETH', and the map of 'BTC'"),
+        ({"levels": {"symbol": "ETH", "tiers": {}}}, "levels: the answer is for 'ETH', the map for 'BTC'"),
         ({"levels": {"symbol": "BTC"}}, r"levels: \{'symbol': 'BTC'\} is not allowed; allowed: the answer of levels"),
         ({"maxpain": 3}, "maxpain: 3 is not allowed"),
     ],
@@ -451,9 +451,9 @@ def test_levels_and_max_pain_are_marked_and_arrows_where_they_lie_beyond(ax, mak
 
 
 def test_rows_without_a_picture_say_which_have_one(market):
-    with pytest.raises(liqdata.BadQuery, match=r"answer: rows of exchange, .* no picture; allowed: .*cascades"):
+    with pytest.raises(liqdata.BadQuery, match=r"answer: rows of exchange, .* has no plot; allowed: .*cascades"):
         market.orders(limit=3).plot(Figure().add_subplot())
-    with pytest.raises(liqdata.BadQuery, match="answer: a int, of which there is no picture"):
+    with pytest.raises(liqdata.BadQuery, match="answer: a int has no plot"):
         plot.draw(3, Figure().add_subplot())
 
 

@@ -105,7 +105,7 @@ def test_the_days_of_may_are_called_so():
 )
 def test_ticks_say_what_changes_above_and_the_rest_below(start, end, first, last):
     ticks = clock.Ticks(7).tick_values(*date2num(np.array([start, end], dtype="datetime64[m]")))
-    labels = clock.Words().format_ticks(ticks)
+    labels = clock.Labels().format_ticks(ticks)
     assert 2 <= len(labels) <= 7
     assert (labels[0], labels[-1]) == (first, last)
 

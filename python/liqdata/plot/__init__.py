@@ -1,9 +1,9 @@
-"""Pictures of every answer that has one, with matplotlib (``pip install "liqdata[plot]"``).
+"""Plots of answers with matplotlib (``pip install "liqdata[plot]"``).
 
-One function per question takes what the question gave and draws it on ``ax``, or on a new figure in the colours of the
-user's style, and gives the axes back. Rows, heatmaps and liquidation maps have it as a method too: ``rows.plot()``.
-Axes beside each other keep their words apart in any layout. Longs are blue and shorts are orange everywhere; times are
-UTC; what is estimated or simulated says so. Matplotlib is imported when something is drawn.
+There is one function per query. It draws an answer on ``ax``, or on a new figure in the style of the user, and returns
+the axes. Rows, heatmaps and liquidation maps also have a method: ``rows.plot()``. Labels of adjacent axes do not
+overlap. Longs are blue, shorts are orange, and times are UTC. Titles name estimates and simulated data. Matplotlib is
+imported on first use.
 
 >>> import liqdata
 >>> from matplotlib.figure import Figure
@@ -45,16 +45,16 @@ __all__ = [
 ]
 
 
-def _needed() -> None:
+def _require_matplotlib() -> None:
     try:
-        import matplotlib as mpl  # noqa: F401 - whether it is there is what is asked
+        import matplotlib as mpl  # noqa: F401 - import tests whether it is installed
     except ModuleNotFoundError as error:
         message = 'pictures need matplotlib: pip install "liqdata[plot]"'
         raise ModuleNotFoundError(message, name=error.name) from error
 
 
 def overview(totals: Overview | Mapping[str, Any], ax: Axes | None = None) -> Axes:
-    """Draw what was liquidated in the last hours, longs and shorts end to end.
+    """Draw totals of the last hours, longs and shorts as stacked bars.
 
     Parameters
     ----------
@@ -70,7 +70,7 @@ def overview(totals: Overview | Mapping[str, Any], ax: Axes | None = None) -> Ax
     Raises
     ------
     BadQuery
-        For the answer of another question.
+        For the answer of another query.
 
     Examples
     --------
@@ -81,7 +81,7 @@ def overview(totals: Overview | Mapping[str, Any], ax: Axes | None = None) -> Ax
     >>> ax.get_title(loc="left")
     'Liquidated, last hours · simulated market'
     """
-    _needed()
+    _require_matplotlib()
     from . import ranking
     from .pictures import of_kind
 
@@ -90,7 +90,7 @@ def overview(totals: Overview | Mapping[str, Any], ax: Axes | None = None) -> Ax
 
 
 def coins(rows: Rows[CoinRow], ax: Axes | None = None) -> Axes:
-    """Draw the coins of a ranking, as many as have room; what the others add up to is told.
+    """Draw a ranking of coins. Coins that do not fit are summed up in the heading.
 
     Parameters
     ----------
@@ -106,7 +106,7 @@ def coins(rows: Rows[CoinRow], ax: Axes | None = None) -> Axes:
     Raises
     ------
     BadQuery
-        For rows of another question.
+        For rows of another query.
 
     Examples
     --------
@@ -117,7 +117,7 @@ def coins(rows: Rows[CoinRow], ax: Axes | None = None) -> Axes:
     >>> ax.get_xlabel()
     'USD liquidated'
     """
-    _needed()
+    _require_matplotlib()
     from . import ranking
 
     return ranking.coins(rows, ax)
@@ -140,7 +140,7 @@ def exchanges(rows: Rows[ExchangeRow], ax: Axes | None = None) -> Axes:
     Raises
     ------
     BadQuery
-        For rows of another question.
+        For rows of another query.
 
     Examples
     --------
@@ -151,14 +151,14 @@ def exchanges(rows: Rows[ExchangeRow], ax: Axes | None = None) -> Axes:
     >>> ax.get_xlabel()
     'USD liquidated'
     """
-    _needed()
+    _require_matplotlib()
     from . import ranking
 
     return ranking.exchanges(rows, ax)
 
 
 def chart(rows: Rows[ChartRow], ax: Axes | None = None) -> Axes:
-    """Draw the hours of the last day: shorts upward and longs downward, as the price goes that liquidates them.
+    """Draw the hours of the last day: shorts upward and longs downward.
 
     Parameters
     ----------
@@ -174,7 +174,7 @@ def chart(rows: Rows[ChartRow], ax: Axes | None = None) -> Axes:
     Raises
     ------
     BadQuery
-        For rows of another question.
+        For rows of another query.
 
     Examples
     --------
@@ -185,7 +185,7 @@ def chart(rows: Rows[ChartRow], ax: Axes | None = None) -> Axes:
     >>> ax.get_xlabel()
     'time, UTC'
     """
-    _needed()
+    _require_matplotlib()
     from . import periods
 
     return periods.chart(rows, ax)
@@ -194,8 +194,8 @@ def chart(rows: Rows[ChartRow], ax: Axes | None = None) -> Axes:
 def history(rows: Rows[HistoryRow], ax: Axes | None = None, *, interval: Any = None) -> Axes:
     """Draw liquidations over time: shorts upward, longs downward; several coins or exchanges stacked.
 
-    Periods are added up to longer ones where there are more than can be seen; the head says how long those drawn are.
-    Periods that were not covered as a whole are shaded.
+    Periods are merged if there are too many to draw; the heading shows the length of the merged periods. Periods with
+    gaps in coverage are shaded.
 
     Parameters
     ----------
@@ -204,7 +204,7 @@ def history(rows: Rows[HistoryRow], ax: Axes | None = None, *, interval: Any = N
     ax : matplotlib.axes.Axes, optional
         Where to draw; a new figure by default.
     interval : str, timedelta or int, optional
-        Length of a period, as it was asked for; rows that came straight from ``history()`` know it.
+        Length of a period; by default the one of the query, which rows of ``history()`` store.
 
     Returns
     -------
@@ -213,7 +213,7 @@ def history(rows: Rows[HistoryRow], ax: Axes | None = None, *, interval: Any = N
     Raises
     ------
     BadQuery
-        For rows of another question.
+        For rows of another query.
 
     Examples
     --------
@@ -224,14 +224,14 @@ def history(rows: Rows[HistoryRow], ax: Axes | None = None, *, interval: Any = N
     >>> ax.get_xlabel()
     'time, UTC'
     """
-    _needed()
+    _require_matplotlib()
     from . import periods
 
     return periods.history(rows, ax, interval=interval)
 
 
 def cascades(rows: Rows[Any], ax: Axes | None = None, *, price: Price | None = None) -> Axes:
-    """Draw cascades over time, each from its start to its end at the USD it liquidated, on a log scale.
+    """Draw cascades over time, at the USD liquidated, on a log scale.
 
     Parameters
     ----------
@@ -240,7 +240,7 @@ def cascades(rows: Rows[Any], ax: Axes | None = None, *, price: Price | None = N
     ax : matplotlib.axes.Axes, optional
         Where to draw; a new figure by default.
     price : optional
-        The price of the coin to draw behind them, as :func:`heatmap` takes it.
+        Price of the coin to draw behind them, as in :func:`heatmap`.
 
     Returns
     -------
@@ -249,7 +249,7 @@ def cascades(rows: Rows[Any], ax: Axes | None = None, *, price: Price | None = N
     Raises
     ------
     BadQuery
-        For rows of another question.
+        For rows of another query.
 
     Examples
     --------
@@ -260,7 +260,7 @@ def cascades(rows: Rows[Any], ax: Axes | None = None, *, price: Price | None = N
     >>> ax.get_title(loc="left")
     'BTC liquidation cascades · simulated market'
     """
-    _needed()
+    _require_matplotlib()
     from . import events
 
     return events.cascades(rows, ax, price=price)
@@ -280,9 +280,9 @@ def heatmap(
     levels: Levels | None = None,
     maxpain: MaxPain | None = None,
 ) -> Axes:
-    """Draw a heatmap: log colour scale, zeros left dark, candles over it, current price dashed.
+    """Draw a heatmap with a log colour scale, candles and the current price.
 
-    Only the view is cropped to where the mass and the price are; zoom out to see the rest.
+    The view is limited to the bulk of the estimate and the price; zoom out to see the rest.
 
     Parameters
     ----------
@@ -294,22 +294,22 @@ def heatmap(
         The price to draw over the map: a pandas Series over time, or bars (``market.bars("BTC")``, a frame, an
         Arrow table, a mapping of columns or a sequence of dicts with ``timestamp``, the time of the open, and
         ``close``). A missing close is a gap. By default the bars that came with the map
-        (:attr:`liqdata.Heatmap.price`); ``False`` for none. What is closer than can be seen is joined to longer bars;
-        the head says how long.
+        (:attr:`liqdata.Heatmap.price`); ``False`` for none. Bars are merged if there are too many to draw; the heading
+        shows the length of the merged bars.
     candles : bool
-        Draw bars that have ``open``, ``high`` and ``low`` as candles; else a line through the closes.
+        Draw candles if the bars have ``open``, ``high`` and ``low``; else a line of the closes.
     bound : {"low", "high"}, optional
-        Draw this end of each cell's interval instead of the cell.
+        Draw this end of the interval of each cell instead of its estimate.
     cmap : str or matplotlib.colors.Colormap, optional
-        Colours; viridis on a dark ground by default.
+        Colour map; viridis on a dark background by default.
     vmin, vmax : float, optional
-        Ends of the colour scale, in the map's own unit (USD), above 0; by what is in view by default.
+        Ends of the colour scale in the unit of the map (USD), above 0; from the visible cells by default.
     threshold : float, optional
-        Leave cells of less than this dark, in the map's own unit (USD).
+        Hide cells below this value, in the unit of the map (USD).
     levels : dict, optional
-        The answer of ``levels()`` for the same coin, to be marked.
+        The answer of ``levels()`` for the same coin, to draw as marks.
     maxpain : dict, optional
-        The answer of ``maxpain()`` for the same coin, to be marked.
+        The answer of ``maxpain()`` for the same coin, to draw as marks.
 
     Returns
     -------
@@ -318,8 +318,8 @@ def heatmap(
     Raises
     ------
     BadQuery
-        If ``price`` has no time or no close to read, or none within the map, for a ``bound`` of a map without one, for
-        colours that cannot be, and for marks of another coin.
+        If ``price`` has no times or closes, or none within the map; if the map has no interval for ``bound``; for
+        invalid colours; and for marks of another coin.
 
     Examples
     --------
@@ -330,7 +330,7 @@ def heatmap(
     >>> ax.get_title(loc="left")
     'BTC liquidation heatmap · estimate, simulated market'
     """
-    _needed()
+    _require_matplotlib()
     from . import heat
     from .pictures import of_kind
 
@@ -349,7 +349,7 @@ def liqmap(
     levels: Levels | None = None,
     maxpain: MaxPain | None = None,
 ) -> Axes:
-    """Draw a liquidation map: bars stacked by leverage, cumulative curves, current price dashed.
+    """Draw a liquidation map: bars stacked by leverage, and cumulative curves.
 
     Parameters
     ----------
@@ -358,21 +358,21 @@ def liqmap(
     ax : matplotlib.axes.Axes, optional
         Where to draw; a new figure by default.
     interval : bool
-        Draw the interval of each bin, and where nothing is validated.
+        Draw the interval of each bin, and hatch prices without validation.
     levels : dict, optional
-        The answer of ``levels()`` for the same coin, to be marked.
+        The answer of ``levels()`` for the same coin, to draw as marks.
     maxpain : dict, optional
-        The answer of ``maxpain()`` for the same coin, to be marked.
+        The answer of ``maxpain()`` for the same coin, to draw as marks.
 
     Returns
     -------
     matplotlib.axes.Axes
-        The axes of the bars; the cumulative curves have a twin.
+        The axes of the bars; the cumulative curves are on twin axes.
 
     Raises
     ------
     BadQuery
-        For the ``interval`` of a map without one, and for marks of another coin.
+        If the map has no ``interval``, and for marks of another coin.
 
     Examples
     --------
@@ -383,7 +383,7 @@ def liqmap(
     >>> ax.get_title(loc="left")
     'BTC liquidation map · estimate, simulated market'
     """
-    _needed()
+    _require_matplotlib()
     from . import bins
     from .pictures import of_kind
 
@@ -392,7 +392,7 @@ def liqmap(
 
 
 def levels(answer: Levels, ax: Axes | None = None) -> Axes:
-    """Draw the strongest long and short cluster of each leverage: how far off it lies, and its intensity.
+    """Draw the strongest long and short cluster of each leverage.
 
     Parameters
     ----------
@@ -408,7 +408,7 @@ def levels(answer: Levels, ax: Axes | None = None) -> Axes:
     Raises
     ------
     BadQuery
-        For the answer of another question.
+        For the answer of another query.
 
     Examples
     --------
@@ -419,7 +419,7 @@ def levels(answer: Levels, ax: Axes | None = None) -> Axes:
     >>> ax.get_title(loc="left")
     'BTC key levels · estimate, simulated market'
     """
-    _needed()
+    _require_matplotlib()
     from . import ladder
     from .pictures import of_kind
 
@@ -428,7 +428,7 @@ def levels(answer: Levels, ax: Axes | None = None) -> Axes:
 
 
 def maxpain(answer: MaxPain, ax: Axes | None = None) -> Axes:
-    """Draw the strongest long and short cluster of a day and of a week: how far off it lies, and its USD.
+    """Draw the strongest long and short cluster of a day and of a week.
 
     Parameters
     ----------
@@ -444,7 +444,7 @@ def maxpain(answer: MaxPain, ax: Axes | None = None) -> Axes:
     Raises
     ------
     BadQuery
-        For the answer of another question.
+        For the answer of another query.
 
     Examples
     --------
@@ -455,7 +455,7 @@ def maxpain(answer: MaxPain, ax: Axes | None = None) -> Axes:
     >>> ax.get_title(loc="left")
     'BTC max pain · estimate, simulated market'
     """
-    _needed()
+    _require_matplotlib()
     from . import ladder
     from .pictures import of_kind
 
@@ -464,7 +464,7 @@ def maxpain(answer: MaxPain, ax: Axes | None = None) -> Axes:
 
 
 def draw(given: Any, ax: Axes | None = None, **options: Any) -> Axes:
-    """Draw any answer that has a picture: what it is of is told by its columns or keys.
+    """Draw any supported answer; its columns or keys select the function.
 
     Parameters
     ----------
@@ -474,7 +474,7 @@ def draw(given: Any, ax: Axes | None = None, **options: Any) -> Axes:
     ax : matplotlib.axes.Axes, optional
         Where to draw; a new figure by default.
     **options
-        What the function of that picture takes.
+        Options of the function for this answer.
 
     Returns
     -------
@@ -483,7 +483,7 @@ def draw(given: Any, ax: Axes | None = None, **options: Any) -> Axes:
     Raises
     ------
     BadQuery
-        For what has no picture, such as orders.
+        For an answer without a plot, such as orders.
 
     Examples
     --------
@@ -494,7 +494,7 @@ def draw(given: Any, ax: Axes | None = None, **options: Any) -> Axes:
     >>> ax.get_xlabel()
     'USD liquidated'
     """
-    _needed()
+    _require_matplotlib()
     from .pictures import kind_of
 
     drawn: Axes = globals()[kind_of(given)](given, ax, **options)
@@ -509,20 +509,20 @@ def picture(
     dpi: float = 150.0,
     **options: Any,
 ) -> Figure:
-    """Draw any answer that has a picture on a figure of its own, without a window system and whatever style is set.
+    """Draw any supported answer on a new figure, without pyplot and independent of the style.
 
     Parameters
     ----------
     given : Rows, Heatmap, LiquidationMap or dict
-        As :func:`draw` takes it.
+        As in :func:`draw`.
     dark : bool
-        On dark paper, or on white.
+        Use a dark background instead of white.
     size : tuple of float
         Width and height in inches.
     dpi : float
-        Pixels an inch.
+        Pixels per inch.
     **options
-        What the function of that picture takes, such as ``price=`` of a heatmap; ``None`` counts as left out.
+        Options of the function for this answer, such as ``price=``; ``None`` means the default.
 
     Returns
     -------
@@ -532,7 +532,7 @@ def picture(
     Raises
     ------
     BadQuery
-        For what has no picture, such as orders.
+        For an answer without a plot, such as orders.
 
     Examples
     --------
@@ -543,8 +543,8 @@ def picture(
     >>> file.getvalue()[1:4]
     b'PNG'
     """
-    _needed()
+    _require_matplotlib()
     from .pictures import on_figure
 
-    told = {name: value for name, value in options.items() if value is not None}
-    return on_figure(given, draw, told, dark=dark, size=size, dpi=dpi)
+    chosen = {name: value for name, value in options.items() if value is not None}
+    return on_figure(given, draw, chosen, dark=dark, size=size, dpi=dpi)

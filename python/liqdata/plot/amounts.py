@@ -1,4 +1,4 @@
-"""Numbers as pictures write them: money briefly, prices with the digits they have, and names of others as they are."""
+"""Format amounts, prices, durations and names for plots."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from liqdata.text.printable import printable
 
 __all__ = ["Apart", "brief", "dollars", "name", "price", "prices", "rounded", "short", "span"]
 
-_NO_CENTS = 1000  # from this price on, cents say nothing
+_NO_CENTS = 1000  # from this price on, no decimals
 _PLAIN = 1e-3  # below this price, five digits need an exponent
 _UNITS = ((1e12, "T"), (1e9, "B"), (1e6, "M"), (1e3, "k"))
-_LONGEST = 26  # letters of a name that are shown
+_LONGEST = 26  # most letters of a name
 
 
 def short(usd: float) -> str:
-    """Write a round amount of money briefly, as on an axis.
+    """Format a round amount of money for an axis.
 
     Parameters
     ----------
@@ -37,7 +37,7 @@ def short(usd: float) -> str:
 
 
 def brief(usd: float) -> str:
-    """Write an amount of money with three digits that say how exact it is.
+    """Format an amount of money with exactly three digits.
 
     Parameters
     ----------
@@ -65,7 +65,7 @@ def _scaled(usd: float, digits: Any) -> str:
 
 
 def price(value: float) -> str:
-    """Write a price with the digits it needs.
+    """Format a price with up to five digits.
 
     Parameters
     ----------
@@ -91,14 +91,14 @@ def price(value: float) -> str:
 
 
 def name(text: object, longest: int = _LONGEST) -> str:
-    r"""Write a name that others gave: nothing in it steers matplotlib, and a long one is elided in its middle.
+    r"""Format an external name: escape matplotlib markup, and shorten a long name in the middle.
 
     Parameters
     ----------
     text : object
         The name.
     longest : int
-        Letters that are shown.
+        Most letters to show.
 
     Returns
     -------
@@ -112,11 +112,11 @@ def name(text: object, longest: int = _LONGEST) -> str:
     shown = printable(str(text))
     if len(shown) > longest:
         shown = f"{shown[: longest // 2]}…{shown[1 - longest // 2 :]}"
-    return _written(shown).replace("$", r"\$")
+    return _escape_missing_glyphs(shown).replace("$", r"\$")
 
 
-def _written(text: str) -> str:
-    """Letters that the font lacks as their code points, which say more than a box does."""
+def _escape_missing_glyphs(text: str) -> str:
+    """Replace letters without a glyph in the font by their code points."""
     from matplotlib import font_manager
 
     known: set[int] = set()
@@ -129,31 +129,31 @@ def _written(text: str) -> str:
 
 
 def prices() -> FuncFormatter:
-    """Give what writes prices on an axis."""
+    """A formatter for prices on an axis."""
     return FuncFormatter(lambda value, _: price(value))
 
 
 def dollars() -> FuncFormatter:
-    """Give what writes money on an axis, that of either direction without a sign."""
+    """A formatter for money on an axis, without signs."""
     return FuncFormatter(lambda value, _: short(abs(value)))
 
 
 def rounded(most: int) -> MaxNLocator:
-    """Give what puts at most so many ticks at round numbers."""
+    """A locator with at most ``most`` ticks, at round numbers."""
     return MaxNLocator(most, steps=[1, 2, 2.5, 5, 10])
 
 
 class Apart(MaxNLocator):
-    """Round ticks that keep away from one value, which has a tick of its own.
+    """Places round ticks, except near one value that has its own tick.
 
     Parameters
     ----------
     most : int
-        How many ticks there may be.
+        Largest number of ticks.
     value : float
-        What they keep away from.
+        The value to avoid.
     points : float
-        How far, in points.
+        Smallest distance from the value, in points.
     """
 
     def __init__(self, most: int, value: float, points: float) -> None:
@@ -162,7 +162,7 @@ class Apart(MaxNLocator):
         self._points = points
 
     def __call__(self) -> Any:
-        """Give the ticks in view."""
+        """Return the ticks in view."""
         ticks = super().__call__()
         axis: Any = self.axis
         low, high = axis.get_view_interval()
@@ -174,7 +174,7 @@ class Apart(MaxNLocator):
 
 
 def span(millis: int) -> str:
-    """Write a length of time.
+    """Format a duration.
 
     Parameters
     ----------

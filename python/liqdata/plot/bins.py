@@ -1,4 +1,4 @@
-"""The liquidation map: bars stacked by leverage, what they add up to from the current price outward, and intervals."""
+"""Draws the liquidation map: bars stacked by leverage, cumulative curves and intervals."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _INTERVAL = "interval, 80 %"
 
 
 def liqmap(grid: LiquidationMap, ax: Axes | None, *, interval: bool, levels: Any, maxpain: Any) -> Axes:
-    """Draw a liquidation map; :func:`liqdata.plot.liqmap` says how."""
+    """Draw a liquidation map; see :func:`liqdata.plot.liqmap`."""
     ends = (bound_of(grid, "low"), bound_of(grid, "high")) if interval else None
     marks = marked(grid.symbol, levels, maxpain)
     ax = paper.fresh() if ax is None else ax
@@ -38,7 +38,7 @@ def liqmap(grid: LiquidationMap, ax: Axes | None, *, interval: bool, levels: Any
     seen = (grid.prices >= low) & (grid.prices <= high)
     entries: list[Any] = []
     floor = np.zeros(len(grid.prices))
-    # Weak leverages lie far out and strong ones near the price, so the legend reads outward-in.
+    # Low leverages are far from the price and high ones near it, so the legend goes from outside to inside.
     shades = colours.tiers(len(grid.leverages), ax)
     for i, leverage in enumerate(grid.leverages.tolist()):
         entries.append(Patch(color=shades[i], label=f"{leverage}×"))
@@ -75,14 +75,14 @@ def liqmap(grid: LiquidationMap, ax: Axes | None, *, interval: bool, levels: Any
 
 
 def _bars(grid: LiquidationMap, foot: Floats, top: Floats, shade: Any) -> PolyCollection:
-    """The bars of one leverage as one artist: a thousand rectangles of their own take seconds."""
+    """The bars of one leverage as one artist; a thousand single rectangles take seconds to draw."""
     left, right = grid.prices - grid.bin_width / 2, grid.prices + grid.bin_width / 2
     corners = np.stack([left, foot, left, top, right, top, right, foot], axis=1).reshape(-1, 4, 2)
     return PolyCollection(list(corners), facecolors=[shade], linewidths=0)
 
 
 def _view(grid: LiquidationMap) -> tuple[float, float]:
-    """Lowest and highest price to show."""
+    """The lowest and highest price to show."""
     price = grid.current_price
     low, high = bulk(grid.prices, grid.total, price, price) if len(grid.prices) else (price, price)
     low, high = max(low, (1.0 - REACH) * price), min(high, (1.0 + REACH) * price)
@@ -91,9 +91,9 @@ def _view(grid: LiquidationMap) -> tuple[float, float]:
 
 
 def _curves(grid: LiquidationMap, view: tuple[float, float], ax: Axes, curves: Axes, entries: list[Any]) -> float:
-    """Draw what the bins of either side add up to on the way out; the highest point in view."""
+    """Draw the cumulative curve of each side, and return the highest visible value."""
     highest = 0.0
-    for side, order, running in grid._outward():  # noqa: SLF001 - the frame of the same numbers would need pandas
+    for side, order, running in grid._outward():  # noqa: SLF001 - the public frame needs pandas
         colour = colours.LONG if side == "long" else colours.SHORT
         entries.append(Line2D([], [], color=colour, linewidth=1.8, label=f"{side}s, cumulative"))
         if not len(order):
@@ -102,7 +102,7 @@ def _curves(grid: LiquidationMap, view: tuple[float, float], ax: Axes, curves: A
         usd = np.concatenate(([0.0], running))
         highest = max(highest, float(np.max(usd[(reach >= view[0]) & (reach <= view[1])])))
         curves.plot(reach, usd, color=colour, linewidth=1.8, label=f"{side}s, cumulative")
-        # Behind the bars, whose colours tell their leverage.
+        # Behind the bars, because their colours encode the leverage.
         behind: Any = {"transform": curves.transData, "zorder": 0}
         outline = np.append(reach, reach[[-1, 0]]), np.append(usd, [0.0, 0.0])
         ax.fill(*outline, color=colour, alpha=0.10, linewidth=0, **behind)
@@ -110,7 +110,7 @@ def _curves(grid: LiquidationMap, view: tuple[float, float], ax: Axes, curves: A
 
 
 def _axes(grid: LiquidationMap, ax: Axes, curves: Axes) -> None:
-    """Put prices below, USD of a bin on the left and their sums on the right."""
+    """Set up the axes: prices below, USD per bin on the left, cumulative USD on the right."""
     have = paper.room(ax)
     size = 8.6 * have.scale
     paper.bare(ax, "y")
@@ -140,7 +140,7 @@ def _whiskers(
     *,
     entries: list[Any],
 ) -> Floats:
-    """Draw the interval of each bin that has one, and hatch where nothing is validated; the tops of what is drawn."""
+    """Draw intervals, hatch prices without validation, and return the top of each bin."""
     below, above = ends
     there = seen & np.isfinite(above)
     dark = colours.ink(ax)

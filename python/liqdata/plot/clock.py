@@ -1,4 +1,4 @@
-"""Time on an axis, in UTC: a time of day on every tick, the day below the first and wherever it changes."""
+"""UTC time axis: every tick shows the time, and the date where it changes."""
 
 from __future__ import annotations
 
@@ -22,24 +22,24 @@ _MONDAY = float(date2num(datetime(1970, 1, 5, tzinfo=UTC)))  # type: ignore[no-u
 
 
 class Ticks(Locator):
-    """Ticks at whole minutes, hours, days from a Monday on, or months, as many as have room.
+    """Places ticks at whole minutes, hours, days, weeks from Monday, or months.
 
     Parameters
     ----------
     most : int
-        How many there may be.
+        Largest number of ticks.
     """
 
     def __init__(self, most: int) -> None:
         self._most = most
 
     def __call__(self) -> Any:
-        """Give the ticks in view."""
+        """Return the ticks in view."""
         axis: Any = self.axis
         return self.tick_values(*axis.get_view_interval())
 
     def tick_values(self, vmin: float, vmax: float) -> Any:
-        """Give the ticks between two days since 1970."""
+        """Return the ticks between two dates, in days since 1970."""
         low, high = sorted((vmin, vmax))
         for minutes in _MINUTES:
             if (found := _even(low, high, minutes / _DAY, 0.0)) and len(found) <= self._most:
@@ -71,7 +71,7 @@ def _months(low: float, high: float, step: int) -> list[float]:
     month = (start.year * 12 + start.month - 1) // step * step
     found: list[float] = []
     while True:
-        if not 12 <= month < 9999 * 12:  # noqa: PLR2004 - the calendar's own ends
+        if not 12 <= month < 9999 * 12:  # noqa: PLR2004 - the range of datetime
             return found
         at = float(date2num(datetime(month // 12, month % 12 + 1, 1, tzinfo=UTC)))  # type: ignore[no-untyped-call]
         if at > high:
@@ -81,15 +81,15 @@ def _months(low: float, high: float, step: int) -> list[float]:
         month += step
 
 
-class Words(Formatter):
-    """Writes those ticks: what changes from one to the next above, what changes seldom below."""
+class Labels(Formatter):
+    """Formats the ticks: the fast changing part above, the slow part below where it changes."""
 
-    def __call__(self, x: float, pos: int | None = None) -> str:  # noqa: ARG002 - as matplotlib calls it
-        """Write one instant, as under a pointer."""
+    def __call__(self, x: float, pos: int | None = None) -> str:  # noqa: ARG002 - signature required by matplotlib
+        """Format one instant, such as the one under the mouse pointer."""
         return f"{_instant(x):%Y-%m-%d %H:%M} UTC"
 
     def format_ticks(self, values: Any) -> list[str]:
-        """Write all ticks."""
+        """Format all ticks."""
         instants = [_instant(value) for value in values]
         if any((one.hour, one.minute) != (0, 0) for one in instants):
             pairs = [(f"{one:%H:%M}", f"{one.day} {one:%b}") for one in instants]
@@ -108,12 +108,12 @@ class Words(Formatter):
 
 
 def _instant(value: float) -> datetime:
-    """To the minute: days as floats are off by microseconds."""
+    """Round to the minute, because dates as floats are off by microseconds."""
     found: datetime = num2date(value, tz=UTC)  # type: ignore[no-untyped-call]  # matplotlib's
     return (found + timedelta(seconds=30)).replace(second=0, microsecond=0)
 
 
 def clock(ax: Axes, most: int) -> None:
-    """Put readable UTC times on the horizontal axis, whatever matplotlib's time zone is set to."""
+    """Label the horizontal axis with UTC times, independent of the time zone of matplotlib."""
     ax.xaxis.set_major_locator(Ticks(most))
-    ax.xaxis.set_major_formatter(Words())
+    ax.xaxis.set_major_formatter(Labels())

@@ -1,7 +1,7 @@
-"""The colours of all pictures: a side has the same one everywhere, and no eye has to tell red from green.
+"""Colours of all plots, safe for colour-blind readers.
 
-Longs are blue and shorts are orange, the pair that every kind of colour blindness tells apart; either stands out from
-white and from black paper alike.
+Longs are blue and shorts are orange. This pair is distinct in every kind of colour blindness, and visible on white and
+on black backgrounds.
 """
 
 from __future__ import annotations
@@ -13,10 +13,10 @@ from matplotlib.colors import to_hex, to_rgb
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-__all__ = ["GROUND", "GROUPS", "INK", "LONG", "NOW", "OTHERS", "PAPER", "PRICE", "SHORT", "faint", "ink", "tiers"]
+__all__ = ["BACKGROUND", "GROUPS", "INK", "LONG", "NOW", "OTHERS", "PAPER", "PRICE", "SHORT", "faint", "ink", "tiers"]
 
 PAPER = "#0b0c14"
-GROUND = "#150826"
+BACKGROUND = "#150826"
 INK = "#d9dce6"
 FAINT = "#8d91a5"
 PRICE = "#f5f7ff"
@@ -25,17 +25,17 @@ LONG = "#1a8fb0"
 SHORT = "#e2642a"
 
 GROUPS = ("#3d7fc4", "#e0a100", "#1f9e76", "#c774a5", "#6bb8e6", "#a9745b", "#7a6fc0")
-"""What is grouped, exchanges or coins, the largest first; the rest of them is :data:`OTHERS`."""
+"""Colours of groups (exchanges or coins), largest group first; the rest has :data:`OTHERS`."""
 
 OTHERS = "#94979f"
 
 _ON_LIGHT = ("#9c88d4", "#2e1d63")
 _ON_DARK = ("#6f57bd", "#e9e2fb")
-"""The weakest leverage and the strongest, which stands out most from the paper."""
+"""Colours of the lowest and the highest leverage; the highest has the most contrast."""
 
 
 def tiers(count: int, ax: Axes) -> list[str]:
-    """Give a colour to each leverage: they have an order, so they are shades of one colour."""
+    """Shades of one colour, from the lowest to the highest leverage."""
     weak, strong = map(to_rgb, _ON_DARK if _is_dark(ax) else _ON_LIGHT)
     shares = [place / max(count - 1, 1) for place in range(count)]
     return [
@@ -45,17 +45,17 @@ def tiers(count: int, ax: Axes) -> list[str]:
 
 
 def ink(ax: Axes) -> str:
-    """Give the colour that text beside these axes is to have."""
+    """The text colour of these axes."""
     return to_hex(ax.yaxis.label.get_color())
 
 
 def faint(ax: Axes, share: float = 0.68) -> str:
-    """Give the colour of what is less than the numbers: between ink and paper."""
+    """A colour between text and background, for secondary elements."""
     dark = to_rgb(ink(ax))
     paper = (0.0, 0.0, 0.0) if _is_dark(ax) else (1.0, 1.0, 1.0)
     return to_hex(tuple(share * a + (1.0 - share) * b for a, b in zip(dark, paper, strict=True)))  # type: ignore[arg-type]
 
 
 def _is_dark(ax: Axes) -> bool:
-    """Whether what is written beside these axes is light."""
+    """Whether these axes have light text on a dark background."""
     return sum(to_rgb(ink(ax))) > 1.5  # noqa: PLR2004 - half of white

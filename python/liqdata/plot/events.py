@@ -1,4 +1,4 @@
-"""Cascades: each a stroke from its start to its end, as high as the USD it liquidated, in the colour of its side."""
+"""Draws cascades as horizontal lines from start to end, at the USD liquidated."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ if TYPE_CHECKING:
 
 __all__ = ["cascades"]
 
-_NAMED = 8  # the largest cascades, which get a name where there is room for it
+_NAMED = 8  # number of largest cascades that get a label if there is room
 
-_BEHIND = 0.45  # share of ink that the price has, behind the cascades
+_BEHIND = 0.45  # opacity of the price line behind the cascades
 
 
 def cascades(rows: Rows[Any], ax: Axes | None, *, price: Any) -> Axes:
-    """Draw cascades; :func:`liqdata.plot.cascades` says how."""
+    """Draw cascades; see :func:`liqdata.plot.cascades`."""
     starts, ends, usd, sides = rows["start"], rows["end"], rows["usd"].astype(float), rows["side"]
     names = [amounts.name(coin) for coin in rows["coin"]]
     alone = sorted(set(names))
@@ -81,7 +81,7 @@ def cascades(rows: Rows[Any], ax: Axes | None, *, price: Any) -> Axes:
 
 
 def _reach(starts: Any, ends: Any) -> tuple[Any, Any]:
-    """From when to when the picture reaches."""
+    """The time range of the plot, with a margin."""
     first, last = starts.min(), ends.max()
     air = max((last - first) // 25, np.timedelta64(5, "m"))
     return first - air, last + air
@@ -102,7 +102,7 @@ def _scale(ax: Axes, starts: Any, ends: Any, usd: Any) -> None:
 
 
 def _names(ax: Axes, starts: Any, usd: Any, names: list[str]) -> None:
-    """Write beside the largest what they are, as far as no word comes over another."""
+    """Label the largest cascades, without overlaps."""
     have = paper.room(ax)
     if have.small:
         return
@@ -136,7 +136,7 @@ def _names(ax: Axes, starts: Any, usd: Any, names: list[str]) -> None:
 
 
 def _price(ax: Axes, line: Any) -> None:
-    """Draw the price behind the cascades, its axis on the right."""
+    """Draw the price behind the cascades, with its axis on the right."""
     have = paper.room(ax)
     twin = ax.twinx()
     paper.bare(twin, "y")

@@ -1,6 +1,6 @@
-"""The heatmap: a log colour scale, cells without mass left dark, the price over it, prices on the right.
+"""Draws the heatmap with a log colour scale, the price and a colour bar.
 
-Only the view is cropped, never the data.
+Only the view is cropped; the axes contain all data.
 """
 
 from __future__ import annotations
@@ -35,16 +35,16 @@ if TYPE_CHECKING:
 
 __all__ = ["Scale", "heatmap"]
 
-_EXPECTED = 3  # the model whose maps tell expected liquidations
-_CANDLE = 0.05  # inches that a candle needs
-_CLOSE = 0.02  # and a close of a line
+_EXPECTED = 3  # the model that estimates expected liquidations
+_CANDLE = 0.05  # smallest width of a candle in inches
+_CLOSE = 0.02  # smallest distance of two closes in inches
 
 DECADES = 1.6
-"""How many powers of ten below the strongest cell the colours tell apart; fainter cells share the darkest colour."""
+"""Range of the colour scale below the strongest cell, in powers of ten."""
 
 
 class Scale(NamedTuple):
-    """What the caller says of the colours."""
+    """Colour settings of the caller."""
 
     cmap: str | Colormap | None = None
     vmin: float | None = None
@@ -52,7 +52,7 @@ class Scale(NamedTuple):
     threshold: float | None = None
 
     def checked(self) -> Scale:
-        """The same, if it can be drawn."""
+        """Validate the settings."""
         usd = "USD above 0, or None"
         least, most, threshold = (
             None if value is None else number(value, name, usd)
@@ -60,7 +60,7 @@ class Scale(NamedTuple):
         )
         for name, value in (("vmin", least), ("vmax", most), ("threshold", threshold)):
             if value is not None and not 0.0 < value < math.inf:
-                msg = f"{name}: {value!r} is not allowed; allowed: {usd}: the scale is a logarithm"
+                msg = f"{name}: {value!r} is not allowed; allowed: {usd}, because the scale is logarithmic"
                 raise BadQuery(msg, parameter=name)
         if least is not None and most is not None and least >= most:
             msg = f"vmin: {least!r} is not below vmax {most!r}; allowed: less"
@@ -73,9 +73,9 @@ class Scale(NamedTuple):
         return Scale(self.cmap, least, most, threshold)
 
     def map(self) -> Colormap:
-        """The colours; a cell that holds nothing has the lowest one of the caller's, which is as good as none."""
+        """The colour map; empty cells have the lowest colour of a map of the caller."""
         if self.cmap is None:
-            return mpl.colormaps["viridis"].with_extremes(bad=colours.GROUND)
+            return mpl.colormaps["viridis"].with_extremes(bad=colours.BACKGROUND)
         chosen = self.cmap if isinstance(self.cmap, Colormap) else mpl.colormaps[self.cmap]
         own = chosen.get_bad()
         return chosen if own[3] > 0 else chosen.with_extremes(bad=chosen(0.0))
@@ -92,7 +92,7 @@ def heatmap(
     levels: Any,
     maxpain: Any,
 ) -> Axes:
-    """Draw a heatmap; :func:`liqdata.plot.heatmap` says how."""
+    """Draw a heatmap; see :func:`liqdata.plot.heatmap`."""
     scale = scale.checked()
     shown = grid.matrix if bound is None else bound_of(grid, bound)
     marks = marked(grid.symbol, levels, maxpain)
@@ -141,7 +141,7 @@ def _price(grid: Heatmap, price: Any, edges: Times | None) -> Course | None:
 
 
 def _axes(grid: Heatmap, ax: Axes) -> None:
-    """Put prices on the right, the current one on a tag of its own, and time below."""
+    """Set up the axes: prices with a tag at the current price on the right, time below."""
     have = paper.room(ax)
     paper.lower(ax)
     ax.yaxis.tick_right()
@@ -167,7 +167,7 @@ def _head(
 ) -> None:
     what = "expected liquidations" if grid.model == _EXPECTED else "open interest exposed"
     last = cells[:, -1].filled(0.0) if cells.count() else np.zeros(len(grid.prices))
-    # What lies beyond the view is told of what is estimated; of an end of the interval it is not known.
+    # The share outside the view is known for the estimate only, not for a bound.
     beyond = outside(grid, last, *view) if bound is None else f"{bound} end of the interval"
     drawn = ""
     if line is not None and line.span:
@@ -195,7 +195,7 @@ def _mesh(
     scale: Scale,
     map_: Colormap,
 ) -> None:
-    """Draw the cells and their colour bar, the colours by what is seen."""
+    """Draw the cells and the colour bar, scaled to the visible cells."""
     seen = cells[(grid.prices >= view[0]) & (grid.prices <= view[1])]
     seen = seen if seen.count() else cells
     top = float(seen.max()) if scale.vmax is None else scale.vmax
@@ -216,7 +216,7 @@ def _mesh(
     more = ("both" if stronger else "min") if fainter else "max" if stronger else "neither"
     have = paper.room(ax)
     inset = ax.inset_axes((1.1, 0.0, 0.02, 1.0))
-    inset.set_axes_locator(cast("Any", _Beside(ax, have.scale)))
+    inset.set_axes_locator(cast("Any", _ColourBarLocator(ax, have.scale)))
     bar = cast("Any", ax.figure).colorbar(mesh, cax=inset, extend=more, extendfrac=0.03)
     bar.ax.yaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0), numticks=have.ticks(0.4, upright=True)))
     bar.ax.yaxis.set_major_formatter(amounts.dollars())
@@ -232,8 +232,8 @@ def _mesh(
         bar.set_label(words, color=colours.faint(ax), fontsize=size, labelpad=3.0)
 
 
-class _Beside:
-    """Places a colour bar to the right of the labels of an axis, wherever these end."""
+class _ColourBarLocator:
+    """Places the colour bar to the right of the axis labels."""
 
     def __init__(self, ax: Axes, scale: float) -> None:
         self._ax = ax
@@ -250,7 +250,7 @@ class _Beside:
 
 
 def _line(line: Course, ax: Axes) -> None:
-    """Draw the price; a close between two gaps, which no line reaches, is a point."""
+    """Draw the price as a line; a single close between two gaps is a point."""
     times, values = line.times, line.closes
     ax.plot(times, values, color=colours.PAPER, linewidth=2.8, solid_joinstyle="round")
     ax.plot(times, values, color=colours.PRICE, linewidth=1.3, solid_joinstyle="round", label="price")
@@ -261,9 +261,9 @@ def _line(line: Course, ax: Axes) -> None:
 
 
 def _candles(line: Course, ax: Axes) -> None:
-    """Draw bars: white where the price rose, black where it fell, so that no colour means two things."""
-    assert line.bars is not None  # noqa: S101 - asked before
-    assert line.span is not None  # noqa: S101 - bars have one
+    """Draw candles: white if the price rose, black if it fell. Other colours have a meaning already."""
+    assert line.bars is not None  # noqa: S101 - checked by the caller
+    assert line.span is not None  # noqa: S101 - bars always have a span
     there = ~np.isnan(np.vstack((line.closes, *line.bars))).any(axis=0)
     opens, highs, lows = (values[there] for values in line.bars)
     closes, times = line.closes[there], line.times[there]
@@ -287,13 +287,13 @@ def _candles(line: Course, ax: Axes) -> None:
 
 
 def starts(times: Times) -> Times:
-    """Give the edges of columns that are named by their ends."""
+    """The edges of columns, from the end time of each."""
     stride = np.diff(times[:2])[0] if len(times) > 1 else np.timedelta64(1, "h")
     return np.concatenate((times[:1] - stride, times))
 
 
 def _edges(prices: Floats) -> Floats:
-    """Give the edges of rows that are named by their centres on a log axis."""
+    """The edges of rows on a log axis, from the centre of each."""
     logs = np.log(prices)
     inner = (logs[1:] + logs[:-1]) / 2.0
     half = (logs[1] - logs[0]) / 2.0 if len(logs) > 1 else 5e-4
@@ -302,7 +302,7 @@ def _edges(prices: Floats) -> Floats:
 
 
 def _view(grid: Heatmap, mass: Floats | None, line: Course | None) -> tuple[float, float]:
-    """Lowest and highest price to show: where the mass and the price are, as far as :data:`REACH`."""
+    """The lowest and highest price to show: the bulk of the estimate and the price, within :data:`REACH`."""
     low = high = grid.current_price
     if line is not None:
         lows, highs = (line.closes, line.closes) if line.bars is None else (line.bars[2], line.bars[1])
@@ -316,7 +316,7 @@ def _view(grid: Heatmap, mass: Floats | None, line: Course | None) -> tuple[floa
 
 
 def _crop(grid: Heatmap, low: float, high: float, ax: Axes) -> None:
-    """Show the view."""
+    """Limit the axes to the view."""
     ax.set_ylim(low, high)
     if len(grid.times):
         edges = starts(grid.times)

@@ -1,4 +1,4 @@
-"""Key levels and max pain by themselves: how far the clusters lie from the current price, and how strong they are."""
+"""Draws key levels and max pain: distance from the current price and strength of clusters."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ __all__ = ["levels", "maxpain"]
 
 
 class _Rung(NamedTuple):
-    """A cluster: in which column, on which side, where, how strong (0 to 1), and its words."""
+    """A cluster: column, side, price, strength (0 to 1) and label."""
 
     column: int
     side: str
@@ -28,7 +28,7 @@ class _Rung(NamedTuple):
 
 
 def levels(answer: Mapping[str, Any], ax: Axes | None) -> Axes:
-    """Draw key levels; :func:`liqdata.plot.levels` says how."""
+    """Draw key levels; see :func:`liqdata.plot.levels`."""
     price = float(answer["price"])
     tiers = sorted(answer["tiers"].items(), key=lambda tier: float(tier[0]))
     rungs = [
@@ -50,7 +50,7 @@ def levels(answer: Mapping[str, Any], ax: Axes | None) -> Axes:
 
 
 def maxpain(answer: Mapping[str, Any], ax: Axes | None) -> Axes:
-    """Draw max pain; :func:`liqdata.plot.maxpain` says how."""
+    """Draw max pain; see :func:`liqdata.plot.maxpain`."""
     price = float(answer["price"])
     spans = [(key, words) for key, words in (("d1", "1 day"), ("d7", "7 days")) if key in answer]
     found = [
@@ -100,7 +100,7 @@ def _percent(at: float, price: float) -> str:
 
 
 def _fitting(rungs: Sequence[_Rung], columns: int, price: float, ax: Axes) -> list[_Rung]:
-    """The words of all rungs as their columns have room for: on one line, on two, the distance alone, or none."""
+    """Shorten all labels to the column width: one line, two lines, only the distance, or none."""
     size = 7.8 * paper.room(ax).scale
     inches = (paper.room(ax).width - 1.3 * paper.room(ax).scale) / (columns + 0.2)
     for words in (
@@ -110,7 +110,7 @@ def _fitting(rungs: Sequence[_Rung], columns: int, price: float, ax: Axes) -> li
     ):
         widest = max((paper.wide(line, size) for several in words for line in several.split("\n")), default=0.0)
         if widest + 0.05 < inches:
-            return [rung._replace(words=told) for rung, told in zip(rungs, words, strict=True)]
+            return [rung._replace(words=label) for rung, label in zip(rungs, words, strict=True)]
     return [rung._replace(words="") for rung in rungs]
 
 
@@ -175,7 +175,7 @@ def _ladder(
 
 
 def _frame(ax: Axes, rungs: Sequence[_Rung], price: float) -> None:
-    """Leave room for the words above and below."""
+    """Set the price range, with room for the labels above and below."""
     have = paper.room(ax)
     low = min([price, *(rung.price for rung in rungs)])
     high = max([price, *(rung.price for rung in rungs)])

@@ -1,4 +1,4 @@
-"""Key levels and max pain as marks on a map of the same coin."""
+"""Draws key levels and max pain as marks on a map of the same coin."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ __all__ = ["Mark", "Marks", "marked"]
 
 
 class Mark(NamedTuple):
-    """A price with what it is."""
+    """A marked price with its label."""
 
     price: float
     side: str
@@ -25,10 +25,10 @@ class Mark(NamedTuple):
 
 
 class Marks(list[Mark]):
-    """Marks of one map."""
+    """The marks of one map."""
 
     def draw(self, ax: Axes, view: tuple[float, float], *, upright: bool = True) -> None:
-        """Draw each as a line across the view with its words; what lies beyond the view is an arrow at its edge."""
+        """Draw each mark as a labelled line; a mark outside the view is an arrow at the edge."""
         have = paper.room(ax)
         low, high = view
         labels = []
@@ -48,7 +48,7 @@ class Marks(list[Mark]):
 
 
 def _spread(ax: Axes, labels: list[list[Any]], *, upright: bool) -> None:
-    """Write labels along an edge of the axes, none over another."""
+    """Write labels along an edge of the axes, without overlaps."""
     have = paper.room(ax)
     size = 7.4 * have.scale
     length = 72.0 * ((have.height - 1.3 * have.scale) if upright else (have.width - 1.6 * have.scale))
@@ -63,8 +63,13 @@ def _spread(ax: Axes, labels: list[list[Any]], *, upright: bool) -> None:
         places[-1] -= over
         for one in range(len(places) - 2, -1, -1):
             places[one] = min(places[one], places[one + 1] - gap)
-    ground = colours.PAPER if upright else ax.get_facecolor()
-    behind = {"boxstyle": "round,pad=0.12", "facecolor": ground, "edgecolor": "none", "alpha": 0.6 if upright else 0.85}
+    background = colours.PAPER if upright else ax.get_facecolor()
+    behind = {
+        "boxstyle": "round,pad=0.12",
+        "facecolor": background,
+        "edgecolor": "none",
+        "alpha": 0.6 if upright else 0.85,
+    }
     for place, (_, words, colour) in zip(places, labels, strict=True):
         ax.text(
             0.01 if upright else place,
@@ -82,12 +87,12 @@ def _spread(ax: Axes, labels: list[list[Any]], *, upright: bool) -> None:
 
 
 def _light(colour: str) -> str:
-    """The colour of words on a dark map."""
+    """The text colour of a label on a dark map."""
     return {colours.LONG: "#7fd3ec", colours.SHORT: "#ffb48a"}[colour]
 
 
 def marked(symbol: str, levels: Any, maxpain: Any) -> Marks:
-    """The marks that answers to the same coin tell; other coins' are refused."""
+    """Convert answers to marks; an answer for another coin is refused."""
     marks = Marks()
     for leverage, tier in _answer("levels", symbol, levels, "tiers").items():
         for side in ("long", "short"):
@@ -111,6 +116,6 @@ def _answer(name: str, symbol: str, answer: Any, member: str | None) -> Any:
         msg = f"{name}: {repr(answer)[:60]} is not allowed; allowed: {allowed}"
         raise BadQuery(msg, parameter=name)
     if str(answer["symbol"]) != symbol:
-        msg = f"{name}: it is of {answer['symbol']!r}, and the map of {symbol!r}; allowed: {allowed}"
+        msg = f"{name}: the answer is for {answer['symbol']!r}, the map for {symbol!r}; allowed: {allowed}"
         raise BadQuery(msg, parameter=name)
     return answer[member] if member else answer

@@ -1,8 +1,8 @@
-"""What a picture stands on: a figure, room for its words in any layout, and a head that says what it shows.
+"""Figure, layout and heading of a plot.
 
-How much room there is is known before anything is drawn: the cell of the figure's grid in which the axes stand. Sizes,
-line breaks and numbers of ticks follow from it. A layout engine then finds the margins; where the figure has none,
-:class:`Fit` does, so that axes beside each other keep their words apart either way.
+The available space is the grid cell of the axes, known before drawing. Font sizes, line breaks and numbers of ticks
+follow from it. A layout engine sets the margins. If the figure has none, :class:`Fit` sets them, so that labels of
+adjacent axes do not overlap.
 """
 
 from __future__ import annotations
@@ -47,45 +47,45 @@ __all__ = [
     "wide",
 ]
 
-_FULL = (8.0, 4.6)  # inches of a cell from which on nothing is smaller than it should be
-_SMALLEST = 0.62  # share of their size that words have in the smallest cells
-_HINTED = 1.05  # letters that are fitted to pixels are a little wider than their outlines
-_EDGE = 4.0  # points between the words of a picture and the edge of its cell
-_SMALL = (2.6, 1.9)  # inches of a cell below which only the needful is said
+_FULL = (8.0, 4.6)  # inches of the smallest cell with full-size text
+_SMALLEST = 0.62  # text scale in the smallest cells
+_HINTED = 1.05  # hinted letters are a little wider than their outlines
+_EDGE = 4.0  # points between the labels and the edge of the cell
+_SMALL = (2.6, 1.9)  # inches of a cell below which only essential labels are drawn
 
 
 class Room(NamedTuple):
-    """The cell that axes have for themselves and their words, in inches."""
+    """The space of axes with their labels, in inches."""
 
     width: float
     height: float
 
     @property
     def scale(self) -> float:
-        """How large words are, of what they should be."""
+        """Scale of text and lines, at most 1."""
         share = min(1.0, self.width / _FULL[0], self.height / _FULL[1])
         return max(_SMALLEST, 0.42 + 0.58 * share)
 
     @property
     def small(self) -> bool:
-        """Whether there is room for the needful only."""
+        """Whether there is only room for essential labels."""
         return self.width < _SMALL[0] or self.height < _SMALL[1]
 
     def ticks(self, inches: float, *, upright: bool = False, most: int = 9) -> int:
-        """Give how many labels have room, one for so many inches of full size."""
+        """The number of labels that fit, if each needs ``inches`` at full scale."""
         length = self.height - 1.2 * self.scale if upright else self.width - 1.4 * self.scale
         return max(2, min(most, int(length / (inches * self.scale))))
 
 
 def fresh() -> Axes:
-    """Give axes on a new figure that the running front end knows, in the colours of the user's style."""
+    """Create axes on a new pyplot figure, in the style of the user."""
     from matplotlib import pyplot as plt
 
     return plt.figure(figsize=(10.0, 5.6), layout="constrained").add_subplot()
 
 
 def dress(figure: Figure) -> Axes:
-    """Add dark axes to a figure of our own; a figure of the caller's keeps its colours."""
+    """Add dark axes to a figure that this package created."""
     figure.set_facecolor(PAPER)
     ax = figure.add_subplot()
     ax.set_facecolor(PAPER)
@@ -98,8 +98,8 @@ def dress(figure: Figure) -> Axes:
 
 
 def room(ax: Axes) -> Room:
-    """Tell how large the cell is that these axes stand in."""
-    figure = cast("Figure", ax.figure)  # or a figure within one
+    """Measure the grid cell of the axes."""
+    figure = cast("Figure", ax.figure)  # may be a subfigure
     width, height = figure.bbox.width / figure.dpi, figure.bbox.height / figure.dpi
     spec = ax.get_subplotspec()
     if spec is None:
@@ -110,9 +110,9 @@ def room(ax: Axes) -> Room:
 
 
 def _cell(spec: SubplotSpec) -> Bbox:
-    """Tell which part of the figure belongs to a place of its grid, gaps shared out."""
+    """The part of the figure that belongs to a grid cell, including its share of the gaps."""
     grid: Any = spec.get_gridspec()
-    outer = _cell(grid._subplot_spec) if hasattr(grid, "_subplot_spec") else Bbox.unit()  # noqa: SLF001 - no other way tells where a grid inside a grid lies
+    outer = _cell(grid._subplot_spec) if hasattr(grid, "_subplot_spec") else Bbox.unit()  # noqa: SLF001 - no public access to the parent of a nested grid
     rows, columns = grid.get_geometry()
     heights = grid.get_height_ratios() or [1] * rows
     widths = grid.get_width_ratios() or [1] * columns
@@ -127,14 +127,14 @@ def _cell(spec: SubplotSpec) -> Bbox:
 
 
 class Fit:
-    """Places axes so that they and their words fill their cell, where nobody else places them.
+    """Locator that fits axes and labels into their cell, if no layout engine does.
 
     Parameters
     ----------
     ax : matplotlib.axes.Axes
         The axes.
     twin : matplotlib.axes.Axes, optional
-        Others on the same place, whose words need room as well.
+        Twin axes with labels that also need space.
     """
 
     def __init__(self, ax: Axes, twin: Axes | None = None) -> None:
@@ -143,26 +143,26 @@ class Fit:
         self._busy = False
 
     def get_subplotspec(self) -> SubplotSpec | None:
-        """Tell a layout engine which place of the grid it is."""
+        """Return the grid cell; layout engines call this."""
         return self._spec
 
     def __call__(self, ax: Axes, renderer: Any) -> Bbox:
-        """Give the place of the axes, as matplotlib asks for it before it draws."""
+        """Return the position of the axes; matplotlib calls this before drawing."""
         figure = ax.figure
-        if self._busy:  # asked for what is being measured
+        if self._busy:  # called while measuring
             return ax.get_position()
-        if figure is None or not self._ours(figure):
+        if figure is None or not self._is_unmanaged(figure):
             return ax.get_position(original=True)
-        if ax is not self._all[0]:  # the first has been placed, and this with it
+        if ax is not self._all[0]:  # placed together with the first axes
             return self._all[0].get_position()
         self._busy = True
         try:
-            return self._placed(figure, renderer)
+            return self._place(figure, renderer)
         finally:
             self._busy = False
 
-    def _ours(self, figure: Any) -> bool:
-        """Whether neither a layout engine nor the caller says where axes stand."""
+    def _is_unmanaged(self, figure: Any) -> bool:
+        """Whether neither a layout engine nor the caller sets the position."""
         if self._spec is None or figure.get_layout_engine() is not None:
             return False
         grid: Any = self._spec.get_gridspec()
@@ -174,16 +174,16 @@ class Fit:
             for name in ("left", "right", "top", "bottom", "wspace", "hspace")
         )
 
-    def _placed(self, figure: Any, renderer: Any) -> Bbox:
-        assert self._spec is not None  # noqa: S101 - asked before
+    def _place(self, figure: Any, renderer: Any) -> Bbox:
+        assert self._spec is not None  # noqa: S101 - checked by the caller
         whole = figure.bbox
         cell = TransformedBbox(_cell(self._spec), figure.transSubfigure).frozen()
         edge = _EDGE * renderer.points_to_pixels(1.0)
         top = cell.y1
-        if (title := figure._suptitle) is not None:  # noqa: SLF001 - its extent is told nowhere else
+        if (title := figure._suptitle) is not None:  # noqa: SLF001 - no public access to the extent of the title
             top = min(top, title.get_window_extent(renderer).y0)
         found = cell
-        for _ in range(3):  # ticks change with the size, and with them the room they need
+        for _ in range(3):  # ticks, and the space they need, change with the size
             inner = self._all[0].get_window_extent(renderer)
             words = Bbox.union([cast("Bbox", one.get_tightbbox(renderer)) for one in self._all])
             x0, x1 = cell.x0 + edge + inner.x0 - words.x0, cell.x1 - edge - (words.x1 - inner.x1)
@@ -207,21 +207,21 @@ class Fit:
 
 
 def fit(ax: Axes, twin: Axes | None = None) -> None:
-    """Have axes, and others on the same place, find room for their words."""
+    """Fit axes and their twin into their cell."""
     locator = Fit(ax, twin)
     for one in (ax,) if twin is None else (ax, twin):
         one.set_axes_locator(cast("Any", locator))
 
 
 def wide(text: str, size: float, *, bold: bool = False) -> float:
-    """Tell how many inches a text is wide."""
+    """The width of a text in inches."""
     font = FontProperties(size=size, weight="bold" if bold else "normal")
     width, _, _ = text_to_path.get_text_width_height_descent(text.replace("\\$", "S"), font, ismath=False)
     return _HINTED * float(width) / 72.0
 
 
 def broken(parts: Iterable[str], inches: float, size: float, *, bold: bool = False) -> str:
-    """Write parts one after another in as many lines as they need; a part too long alone is broken at blanks."""
+    """Join parts with dots, and break lines between parts, or at spaces in a long part."""
     pieces: list[str] = []
     for part in parts:
         length = wide(part, size, bold=bold)
@@ -240,18 +240,18 @@ def broken(parts: Iterable[str], inches: float, size: float, *, bold: bool = Fal
 def head(
     ax: Axes, subject: Sequence[str], details: Sequence[str], *, entries: Sequence[Any] = (), margin: float = 1.1
 ) -> None:
-    """Write above the axes what they show: the subject in bold, what is to be known of it, and what the colours mean.
+    """Draw the heading above the axes: title, details and legend.
 
     Parameters
     ----------
     ax : matplotlib.axes.Axes
         The axes.
     subject, details : sequence of str
-        Parts; lines are broken between them.
+        Parts of the title and of the details; lines break between parts.
     entries : sequence of matplotlib artists
-        What the legend explains, by their labels.
+        Labelled artists for the legend.
     margin : float
-        Inches beside the axes, at full size.
+        Width of the labels left and right of the axes, in inches at full scale.
     """
     have = room(ax)
     scale = have.scale
@@ -289,7 +289,7 @@ def head(
 
 
 def _legend(ax: Axes, entries: Sequence[Any], inches: float, above: float) -> float:
-    """Explain the colours in a row above the axes, or in several; how far up they reach, in points."""
+    """Draw the legend above the axes, and return its top in points."""
     size = 8.6 * room(ax).scale
     widest = max(wide(str(entry.get_label()), size) for entry in entries) + 3.2 * size / 72.0
     columns = max(1, min(len(entries), int(inches / widest)))
@@ -315,7 +315,7 @@ def _legend(ax: Axes, entries: Sequence[Any], inches: float, above: float) -> fl
 
 
 def bare(ax: Axes, grid: str) -> None:
-    """Leave of the frame what carries something, and draw faint lines across for one axis."""
+    """Remove the frame, and draw faint grid lines for one axis."""
     scale = room(ax).scale
     ax.tick_params(labelsize=8.6 * scale, length=0.0)
     lower(ax)
@@ -326,19 +326,19 @@ def bare(ax: Axes, grid: str) -> None:
 
 
 def lower(ax: Axes) -> None:
-    """Put the labels below the axes where no label beside them reaches."""
+    """Move the labels below the axes down, clear of the labels at the side."""
     ax.tick_params(axis="x", which="both", pad=7.0 * room(ax).scale)
 
 
 def note(ax: Axes, text: str) -> None:
-    """Say in the middle why there is nothing to see."""
+    """Write in the centre why the plot is empty."""
     ax.text(
         0.5, 0.5, text, transform=ax.transAxes, ha="center", va="center", color=faint(ax), fontsize=9 * room(ax).scale
     )
 
 
 def tag(axis: Any, value: float, most: int) -> None:
-    """Give the current price a tick of its own on an axis of prices, on a tag that no other label comes near."""
+    """Mark the current price on a price axis with a tag, away from other labels."""
     ax: Axes = axis.axes
     have = room(ax)
     size = 8.6 * have.scale
@@ -357,23 +357,23 @@ def tag(axis: Any, value: float, most: int) -> None:
 
 
 def estimate(meta: Mapping[str, Any]) -> str:
-    """What has to be said beside a subject that nobody publishes."""
+    """The note for data that is not published: estimate or measured."""
     if meta.get("view") == "measured":
         return f"measured, {seen(meta)}"
     return "estimate, simulated market" if meta.get("simulated") else "estimate"
 
 
 def seen(meta: Mapping[str, Any]) -> str:
-    """How much of a coin's open interest the positions are that a map was measured by."""
+    """The share of open interest that the observed positions cover, as text."""
     share = meta.get("seen_share")
-    if isinstance(share, Mapping):  # by exchange
+    if isinstance(share, Mapping):  # one share per exchange
         least = [each for each in share.values() if each is not None]
         share = min(least) if least and len(least) == len(share) else None
     return "of an unknown share of open interest" if share is None else f"{100 * share:.3g} % of open interest seen"
 
 
 def known(meta: Mapping[str, Any]) -> list[str]:
-    """Where realised numbers come from, and as of when."""
+    """Source and point in time of realised data, as text."""
     said = ["simulated market"] if meta.get("simulated") else []
     if not said and (source := meta.get("source")):
         said.append(f"source: {name(source, 60)}")

@@ -1,4 +1,4 @@
-"""Realised totals over time: shorts upward and longs downward, as the price goes that liquidates them."""
+"""Draws realised totals over time: shorts upward and longs downward, or stacked groups."""
 
 from __future__ import annotations
 
@@ -24,13 +24,13 @@ if TYPE_CHECKING:
 __all__ = ["chart", "history"]
 
 _HOUR = 3_600_000
-_BAR = 0.035  # inches that a bar needs
+_BAR = 0.035  # smallest width of a bar in inches
 _KEYS = ("coin", "symbol", "exchange")
 _MULTIPLES = (1, 2, 3, 4, 6, 8, 12, 24, 48, 72, 168, 336, 720)
 
 
 def chart(rows: Rows[Any], ax: Axes | None) -> Axes:
-    """Draw the hours; :func:`liqdata.plot.chart` says how."""
+    """Draw the hours; see :func:`liqdata.plot.chart`."""
     usd, sides = rows["total_usd"], rows["side"]
     long, short = np.where(sides == "LONG", usd, 0.0), np.where(sides == "SHORT", usd, 0.0)
     symbol = rows.meta.get("question", {}).get("symbol")
@@ -40,7 +40,7 @@ def chart(rows: Rows[Any], ax: Axes | None) -> Axes:
 
 
 def history(rows: Rows[Any], ax: Axes | None, *, interval: Any) -> Axes:
-    """Draw a history; :func:`liqdata.plot.history` says how."""
+    """Draw a history; see :func:`liqdata.plot.history`."""
     ax = paper.fresh() if ax is None else ax
     times = rows["timestamp"]
     question = rows.meta.get("question", {})
@@ -66,7 +66,7 @@ def history(rows: Rows[Any], ax: Axes | None, *, interval: Any) -> Axes:
 
 
 def _span(times: Times, interval: Any) -> int:
-    """How long a period is: as asked, else the least distance between two."""
+    """Length of a period: the given one, else the smallest distance between two."""
     if interval is not None:
         from liqdata.calls.arguments import length
 
@@ -76,34 +76,34 @@ def _span(times: Times, interval: Any) -> int:
 
 
 def _uncovered(rows: Rows[Any], span: int, ax: Axes) -> list[str]:
-    """Hatch the periods in which something was missed, and say how much of the time was covered."""
+    """Shade periods with gaps, and describe the share of time that was covered."""
     if "covered" not in rows.columns or not len(rows):
         return []
     covered = rows["covered"]
-    told = ~np.isnan(covered)
-    if not told.any():
+    known_share = ~np.isnan(covered)
+    if not known_share.any():
         return []
-    times = rows["timestamp"][told]
+    times = rows["timestamp"][known_share]
     periods, inverse = np.unique(times, return_inverse=True)
-    share = np.bincount(inverse, covered[told]) / np.bincount(inverse)
-    lacking = share < 0.995  # noqa: PLR2004 - what rounds to less than all
+    share = np.bincount(inverse, covered[known_share]) / np.bincount(inverse)
+    lacking = share < 0.995  # noqa: PLR2004 - rounds to less than 100 %
     if lacking.any():
         _shade(periods[lacking], np.timedelta64(span, "ms"), ax)
     return [f"{float(share.mean()):.0%} of the time covered" + (", less where shaded" if lacking.any() else "")]
 
 
 def _shade(periods: Times, span: np.timedelta64, ax: Axes) -> None:
-    """Shade periods as one artist, those that follow each other as one stretch: thousands of their own take seconds."""
+    """Shade periods as one artist, adjacent ones merged; thousands of artists take seconds to draw."""
     ends = np.flatnonzero(np.append(np.diff(periods) > span, True))
     starts = np.append(0, ends[:-1] + 1)
     opens, lasts = periods[starts], periods[ends]
-    stretches: list[Any] = list(zip(opens, lasts + span - opens, strict=True))
-    shaded = ax.broken_barh(stretches, (0.0, 1.0), transform=ax.get_xaxis_transform(), zorder=0)
+    ranges: list[Any] = list(zip(opens, lasts + span - opens, strict=True))
+    shaded = ax.broken_barh(ranges, (0.0, 1.0), transform=ax.get_xaxis_transform(), zorder=0)
     shaded.set(color=colours.faint(ax), alpha=0.13, linewidth=0)
 
 
 def _merged(times: Times, columns: list[Floats], span: int, ax: Axes) -> tuple[Times, list[Floats], int]:
-    """Sums of longer periods, where there are more than can be seen; nothing is lost by adding up."""
+    """Merge periods by summing them, if there are too many to draw."""
     have = paper.room(ax)
     most = max(6, int((have.width - 1.0 * have.scale) / _BAR))
     millis = times.astype("datetime64[ms]").astype(np.int64)
@@ -197,7 +197,7 @@ def _finish(
     ax.yaxis.set_major_formatter(amounts.dollars())
     if len(times):
         period = np.timedelta64(span, "ms")
-        edge = period // 2 if len(times) < 3 else np.timedelta64(0, "ms")  # noqa: PLR2004 - few bars need air
+        edge = period // 2 if len(times) < 3 else np.timedelta64(0, "ms")  # noqa: PLR2004 - few bars need a margin
         ax.set_xlim(cast("Any", times.min() - edge), cast("Any", times.max() + period + edge))
         clock(ax, have.ticks(0.72))
     else:

@@ -1,4 +1,4 @@
-"""Which picture an answer has, and the picture of any answer on a figure of its own."""
+"""Selects the plot of an answer, and draws any answer on a new figure."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 __all__ = ["kind_of", "of_kind", "on_figure"]
 
 _WINDOWS = ("1h", "4h", "12h", "24h")
-# The columns by which rows are told apart, the most particular first.
+# Columns that identify a kind of rows, most specific kind first.
 _COLUMNS = {
     "cascades": {"start", "end", "coin", "side", "usd"},
     "history": {"timestamp", "long_usd", "short_usd", "largest_usd"},
@@ -25,8 +25,8 @@ _COLUMNS = {
 
 
 def kind_of(answer: Any) -> str:
-    """The question that an answer has the picture of."""
-    # Grids and rows name their picture themselves: this file cannot import them, because they import it to draw.
+    """The kind of plot for an answer."""
+    # Grids and rows name their kind themselves. This file cannot import them: they import it to draw.
     picture = getattr(answer, "_picture", None)
     if picture in {"heatmap", "liqmap"}:
         return str(picture)
@@ -46,12 +46,12 @@ def kind_of(answer: Any) -> str:
     else:
         what = f"a {type(answer).__name__}"
     allowed = f"the answers of overview, heatmap, liqmap, levels, maxpain, {', '.join(_COLUMNS)}"
-    msg = f"answer: {what}, of which there is no picture; allowed: {allowed}"
+    msg = f"answer: {what} has no plot; allowed: {allowed}"
     raise BadQuery(msg, parameter="answer")
 
 
 def of_kind(kind: str, answer: Any, name: str) -> None:
-    """Refuse an answer whose picture is another one."""
+    """Refuse an answer of another kind."""
     found = kind_of(answer)
     if found != kind:
         msg = f"{name}: the answer of {found}() is drawn by liqdata.plot.{found}; allowed: the answer of {kind}()"
@@ -67,7 +67,7 @@ def on_figure(
     size: tuple[float, float],
     dpi: float,
 ) -> Figure:
-    """Draw on a figure that no window system and no pyplot knows."""
+    """Draw on a new figure that is not registered with pyplot."""
     import matplotlib as mpl
     from matplotlib.figure import Figure
 

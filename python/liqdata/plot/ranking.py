@@ -1,4 +1,4 @@
-"""Realised totals side by side: of the windows, of coins, of exchanges."""
+"""Draws realised totals as horizontal bars: windows, coins or exchanges."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ __all__ = ["coins", "exchanges", "overview"]
 
 
 class _Bar(NamedTuple):
-    """One line of a ranking."""
+    """One bar of a ranking."""
 
     name: str
     long: float
@@ -29,7 +29,7 @@ class _Bar(NamedTuple):
 
 
 def overview(totals: Mapping[str, Any], ax: Axes | None) -> Axes:
-    """Draw the windows; :func:`liqdata.plot.overview` says how."""
+    """Draw the windows; see :func:`liqdata.plot.overview`."""
     bars = [
         _Bar(window.replace("h", " h"), float(sums["long_usd"]), float(sums["short_usd"]), int(sums["cnt"]))
         for window, sums in totals.items()
@@ -39,12 +39,12 @@ def overview(totals: Mapping[str, Any], ax: Axes | None) -> Axes:
 
 
 def coins(rows: Rows[Any], ax: Axes | None) -> Axes:
-    """Draw the coins; :func:`liqdata.plot.coins` says how."""
+    """Draw the coins; see :func:`liqdata.plot.coins`."""
     return _of_rows(rows, ax, "coin", "Liquidated by coin", "coins")
 
 
 def exchanges(rows: Rows[Any], ax: Axes | None) -> Axes:
-    """Draw the exchanges; :func:`liqdata.plot.exchanges` says how."""
+    """Draw the exchanges; see :func:`liqdata.plot.exchanges`."""
     return _of_rows(rows, ax, "exchange", "Liquidated by exchange", "exchanges")
 
 
@@ -68,7 +68,7 @@ def _of_rows(rows: Rows[Any], ax: Axes | None, key: str, title: str, several: st
 
 
 def _ranked(bars: Sequence[_Bar], ax: Axes | None, title: str, meta: Mapping[str, Any], details: Sequence[str]) -> Axes:
-    """Draw longs and shorts end to end, one line each, the first on top, with what they add up to."""
+    """Draw longs and shorts as stacked bars with their total, first bar on top."""
     ax = paper.fresh() if ax is None else ax
     have = paper.room(ax)
     size = 8.6 * have.scale
@@ -93,7 +93,7 @@ def _ranked(bars: Sequence[_Bar], ax: Axes | None, title: str, meta: Mapping[str
         ax.set_yticks(places, [bar.name for bar in bars])
         ax.set_ylim(len(bars) - 0.4, -0.6)
         margin = (max(paper.wide(bar.name, size) for bar in bars) + 0.15) / have.scale
-        # Room for the longest words within the axes, since they belong to the longest bars.
+        # Leave room inside the axes for the longest label, usually at the longest bar.
         inner = max(0.5, have.width - (margin + 0.1) * have.scale)
         need = max(paper.wide(words, size) for words in ends) + 0.1
         most = float((longs + shorts).max()) or 1.0

@@ -1,4 +1,4 @@
-"""Which part of an estimate a picture shows, and what it says of the rest."""
+"""The visible part of an estimate, and the share outside of it."""
 
 from __future__ import annotations
 
@@ -18,15 +18,17 @@ if TYPE_CHECKING:
 __all__ = ["MASS", "REACH", "bound_of", "bulk", "outside"]
 
 MASS = 0.98
-"""Share of the estimated mass that the view holds, where that lies within :data:`REACH`."""
+"""Share of the estimated mass in the view, as far as :data:`REACH` allows."""
 
 REACH = 0.12
-"""How far the view reaches from the current price and the line, as a share of it: low leverages lie as far out as half
-the price, where they would flatten what is near and nothing is validated. What is left out is told beside it."""
+"""Largest distance of the view from the current price and the price line, as a share of it.
+
+Low leverages lie as far away as half the price. Nothing is validated there, and they would flatten the bars near the
+price. The heading shows the share outside the view."""
 
 
 def bulk(prices: Floats, mass: Floats, low: float, high: float) -> tuple[float, float]:
-    """Widen a price band until :data:`MASS` of the mass lies in it, the same share cut on either end."""
+    """Widen a price band to contain :data:`MASS` of the mass, cut equally at both ends."""
     order = np.argsort(prices)
     running = np.cumsum(np.nan_to_num(mass[order]))
     if not running[-1] > 0:
@@ -38,7 +40,7 @@ def bulk(prices: Floats, mass: Floats, low: float, high: float) -> tuple[float, 
 
 
 def outside(grid: Heatmap | LiquidationMap, mass: Floats, low: float, high: float) -> str:
-    """What share of the estimate the view does not show, where it is worth a word."""
+    """The share of the estimate outside the view as text; empty if it is small."""
     mass = np.nan_to_num(mass)
     beyond = float(mass[(grid.prices < low) | (grid.prices > high)].sum())
     share = beyond / float(mass.sum()) if beyond else 0.0
@@ -46,12 +48,12 @@ def outside(grid: Heatmap | LiquidationMap, mass: Floats, low: float, high: floa
 
 
 def bound_of(grid: Heatmap | LiquidationMap, bound: str) -> Floats:
-    """One end of the interval of each cell, which a map may not have."""
+    """One end of the interval of each cell; refused if the map has no interval."""
     found = {"low": grid.low, "high": grid.high}.get(bound)
     if bound not in ("low", "high"):
         msg = f"bound: {bound!r} is not allowed; allowed: 'low', 'high' or None"
         raise BadQuery(msg, parameter="bound")
     if found is None:
-        msg = "bound: the map tells no interval; allowed: maps of model 3 in this process, once it is fitted"
+        msg = "bound: the map has no interval; allowed: maps of model 3 in this process, once it is fitted"
         raise BadQuery(msg, parameter="bound")
     return found

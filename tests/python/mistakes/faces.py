@@ -25,7 +25,7 @@ MISTAKES = {
             'heatmap.plot(bound="low")',
             "BadQuery",
             "bound",
-            "the map tells no interval; allowed: maps of model 3 in this process, once it is",
+            "the map has no interval; allowed: maps of model 3 in this process, once it is",
         ),
         ('liqmap.plot(bound="mid")', "TypeError", None, "plot() got an unexpected keyword argument 'bound'"),
         ('liqmap.swept(low="x")', "BadQuery", "low", "'x' is not a number; allowed: a price above 0"),
