@@ -103,7 +103,7 @@ MISTAKES = {
     "a command": (["coin"], ["'coin'", "coins"]),
     "a command of two words": (["open-intrest"], ["open-interest"]),
     "an option": (["coins", "--rang", "1h"], ["--rang", "liqdata coins", "--range"]),
-    "an option before the command": (["--url", "x", "coins"], ["--url", "behind it"]),
+    "an option before the command": (["--url", "x", "coins"], ["--url", "follow the command"]),
     "an option without its value": (["coins", "--limit"], ["--limit needs a value", "liqdata coins --help"]),
     "a number that is none": (["coins", "--limit", "x"], ["limit", "'x'", "1 to 200"]),
     "a number outside": (["coins", "--demo", "--limit", "0"], ["limit", "1 to 200"]),
@@ -134,7 +134,7 @@ MISTAKES = {
     ),
     "a program for alerts that is not there": (
         ["watch", "--archive", "/no", "--command", "/no/program"],
-        ["command: '/no/program' is not there"],
+        ["command: '/no/program' is not an executable program"],
     ),
     "a file of options that is not there": (
         ["serve", "--demo", "--config", "/no.toml"],
@@ -468,7 +468,7 @@ def tables(name, *, rich, width, monkeypatch, capsys):
 @pytest.mark.parametrize("width", [80, 120])
 def test_every_table_fits_the_terminal_and_no_number_is_cut(monkeypatch, capsys, rich, width):
     for name, entry in entries().items():
-        if entry.section not in {"The ten queries", "More queries"} or name == "stream":
+        if entry.section not in {"Standard queries", "Extensions"} or name == "stream":
             continue
         out = tables(name, rich=rich, width=width, monkeypatch=monkeypatch, capsys=capsys)
         assert max(map(len, out.splitlines())) <= width, out

@@ -84,7 +84,7 @@ def test_it_serves_the_market_instead(archive):
 @pytest.mark.parametrize(
     "words,said",
     [
-        ([], "archive: none is named"),
+        ([], "archive: missing"),
         (["DIR", "--port", "1"], "port: has no effect; allowed: with --serve"),
         (["DIR", "--serve", "--limit", "1"], "limit: has no effect; allowed: without --serve"),
         (["DIR", "--json", "--csv"], "output: --json and --csv are given"),

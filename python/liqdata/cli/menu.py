@@ -61,7 +61,7 @@ def entries() -> dict[str, Entry]:
     """Every command by name: a query for each endpoint, then the other commands."""
     found: dict[str, Entry] = {}
     for name, (sentence, home, extension) in _questions().items():
-        section = "More queries" if extension else "The ten queries"
+        section = "Extensions" if extension else "Standard queries"
         found[dashed(name)] = Entry(section, sentence, _lazy(home, name, sentence))
     for section, commands in COMMANDS.items():
         for name, (home, sentence) in commands.items():
