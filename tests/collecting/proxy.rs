@@ -110,7 +110,7 @@ async fn lead_by_socks(
 async fn sockets_go_through_a_socks_proxy_of_the_environment() {
     let (at, hosts) = socks().await;
     let address = format!("socks5h://me:hunter2@{at}");
-    in_a_process("proxied::a_venue_is_heard", "ALL_PROXY", address).await;
+    in_a_process("proxy::a_venue_is_heard", "ALL_PROXY", address).await;
     let hosts = hosts.lock().unwrap();
     assert!(!hosts.is_empty() && hosts.iter().all(|host| host == "venue.example"));
 }
@@ -181,7 +181,7 @@ async fn in_a_process_with(name: &'static str, variables: Vec<(&'static str, Str
 async fn sockets_go_through_the_proxy_of_the_environment_and_loopback_does_not() {
     let proxy = Proxy::open().await;
     let address = format!("http://me:hunter2@{}", proxy.at);
-    in_a_process("proxied::a_venue_is_heard", "all_proxy", address).await;
+    in_a_process("proxy::a_venue_is_heard", "all_proxy", address).await;
     let heads = proxy.heads.lock().unwrap();
     assert!(!heads.is_empty());
     for head in &*heads {
@@ -194,9 +194,9 @@ async fn no_proxy_is_asked_where_the_environment_or_the_settings_of_a_venue_say_
     let proxy = Proxy::open().await;
     let address = ("ALL_PROXY", format!("http://me:hunter2@{}", proxy.at));
     let unless = ("NO_PROXY", "other.example, 0.0.0.0".to_owned());
-    let near = "proxied::a_venue_of_this_machine_is_heard";
+    let near = "proxy::a_venue_of_this_machine_is_heard";
     in_a_process_with(near, vec![address.clone(), unless]).await;
-    let none = "proxied::a_venue_without_a_proxy_is_heard";
+    let none = "proxy::a_venue_without_a_proxy_is_heard";
     in_a_process_with(none, vec![address.clone()]).await;
     assert!(proxy.heads.lock().unwrap().is_empty());
     // Without either the same goes through it.
@@ -212,11 +212,11 @@ async fn no_proxy_is_asked_where_the_environment_or_the_settings_of_a_venue_say_
 async fn a_proxy_that_refuses_is_named_with_its_variable_and_without_its_password() {
     let proxy = Proxy::open().await;
     let address = format!("http://me:hunter3@{}", proxy.at);
-    in_a_process("proxied::a_venue_cannot_be_reached", "HTTP_PROXY", address).await;
+    in_a_process("proxy::a_venue_cannot_be_reached", "HTTP_PROXY", address).await;
     assert!(!proxy.heads.lock().unwrap().is_empty());
     drop(proxy);
     let nobody = "http://me:hunter3@127.0.0.1:9".to_owned();
-    in_a_process("proxied::a_venue_cannot_be_reached", "HTTP_PROXY", nobody).await;
+    in_a_process("proxy::a_venue_cannot_be_reached", "HTTP_PROXY", nobody).await;
 }
 
 /// A plan in which one venue's socket, and what else it is asked, are far away.

@@ -18,6 +18,7 @@ use crate::collect::connection::outages::Outage;
 use crate::collect::connection::redundancy::{FeedGroup, Membership};
 use crate::collect::connection::state_machine;
 use crate::collect::connection::state_machine::{Loss, StopSignal};
+use crate::collect::health::status_board::BoardNotes;
 use crate::collect::intake::intake::Intake;
 use crate::collect::lock::locked;
 use crate::collect::settings::{span, span_or};
@@ -331,6 +332,14 @@ impl Reconnector {
         self.change(|group| group.set_uncovered(slot, &own, uncovered, is_outdated, now));
     }
 
+    /// Whether the board shows this feed group. A new group of the same name may have replaced it while it closes.
+    fn is_shown(&self, notes: &BoardNotes) -> bool {
+        let status = notes.groups.get(&self.line.name);
+        status
+            .and_then(|status| status.group.as_ref())
+            .is_none_or(|group| Arc::ptr_eq(group, &self.membership.group))
+    }
+
     /// Shows the state of the feed group on the status board.
     fn show(&self) {
         let topics = self.topics();
@@ -338,6 +347,9 @@ impl Reconnector {
             self.group(|group| (group.live(), group.slots().len(), group.uncovered()));
         {
             let mut notes = self.intake.context.board.notes();
+            if !self.is_shown(&notes) {
+                return;
+            }
             let status = notes.groups.entry(self.line.name.clone()).or_default();
             status.is_live = live > 0;
             status.was_live |= live > 0;
@@ -490,12 +502,10 @@ impl Reconnector {
         self.change(|group| gaps = group.close(slot, now));
         record(&self.intake, gaps);
         if self.group(|group| group.is_closed()) {
-            self.intake
-                .context
-                .board
-                .notes()
-                .groups
-                .remove(&self.line.name);
+            let mut notes = self.intake.context.board.notes();
+            if self.is_shown(&notes) {
+                notes.groups.remove(&self.line.name);
+            }
         }
         self.intake.coverage.topic_counts();
     }
