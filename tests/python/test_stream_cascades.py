@@ -305,4 +305,4 @@ def test_the_command_prints_them(told):
         check=False,
     )
     assert refused.returncode != 0
-    assert "a cascade has orders of all exchanges" in refused.stderr
+    assert "a cascade covers all exchanges" in refused.stderr

@@ -179,7 +179,7 @@ def _show_overview(context: click.Context) -> None:
     for name, entry in entries().items():
         sections.setdefault(entry.section, []).append(name)
     widest = max(len(example) for example, _ in EXAMPLES)
-    lines = ["Crypto liquidation data: realised totals and orders, and estimates of future liquidations.", ""]
+    lines = ["Crypto liquidation data: realised totals, orders and estimates.", ""]
     lines += [f"  {example.ljust(widest)}   {meaning}" for example, meaning in EXAMPLES]
     lines += [""]
     formatter = context.make_formatter()
