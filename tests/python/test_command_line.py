@@ -404,7 +404,7 @@ def test_what_a_source_does_not_take_is_refused_before_it_is_asked():
     source = Source(url="http://x", archive=None, demo=False, seed=None, header={}, timeout=None)
     form = Form(json=True, csv=False, parquet=None, png=None, watch=None)
     with liqdata.Client("http://127.0.0.1:9") as client:
-        with pytest.raises(liqdata.BadQuery, match=r"not asked that; allowed: --nonsense-too with --archive or --demo"):
+        with pytest.raises(liqdata.BadQuery, match=r"service; allowed: --nonsense-too with --archive or --demo"):
             ask(Asked("chart", {"nonsense_too": 1}, source, form), client)
         with pytest.raises(liqdata.BadQuery, match=r"true-positions: not available from a service"):
             ask(Asked("true_positions", {}, source, form), client)

@@ -61,7 +61,7 @@ def test_the_command_line_says_it_whatever_the_form(tmp_path, capsys):
         for form in ((), ("--json",)):
             assert cli.main([command, "BTC", "--archive", str(tmp_path / "archive"), *form]) == 0
             out, err = capsys.readouterr()
-            assert "open interest 26 h old: amounts in USD are shares of what was open then" in err, command
+            assert "open interest 26 h old: amounts in USD use the open interest of that time" in err, command
             assert ("open interest 26 h old" in out) is not bool(form), command
 
 

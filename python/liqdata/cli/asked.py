@@ -70,7 +70,7 @@ def check(method: Callable[..., Any], asked: Asked) -> None:
     for name in asked.arguments:
         if name not in takes:
             shown = name.replace("_", "-")
-            refuse(f"{name}: a service is not asked that; allowed: --{shown} with --archive or --demo", name)
+            refuse(f"{name}: not available from a service; allowed: --{shown} with --archive or --demo", name)
 
 
 def print_caveats(asked: Asked, of: Any, answer: Any = None) -> None:
@@ -89,7 +89,7 @@ def print_caveats(asked: Asked, of: Any, answer: Any = None) -> None:
 
     age = open_interest_age(getattr(answer, "meta", None) or {})
     if age is not None:
-        print(f"{age}: amounts in USD are shares of what was open then", file=sys.stderr)
+        print(f"{age}: amounts in USD use the open interest of that time", file=sys.stderr)
     if asked.source.demo:
         print("simulated market", file=sys.stderr)
     elif not asked.source.here and origin_of(of, None).simulated:

@@ -32,7 +32,7 @@ HOMES = {
 
 
 def command(name: str, sentence: str) -> Command:
-    """The command ``completion``."""
+    """Build the command ``completion``."""
     shell = click.Argument(["shell"], type=OneOf(list(SHELLS)), metavar="|".join(SHELLS))
     made = Command(name, sentence, _print, [shell])
     places = "\n".join(f"{one}: {home}" for one, home in HOMES.items())

@@ -45,7 +45,7 @@ def write(asked: Asked, of: Any, *, everything: bool) -> None:
     """
     arguments = dict(asked.arguments)
     if "offset" in arguments:
-        refuse("offset: not possible with --all, --start or --end; allowed: one of both", "offset")
+        refuse("offset: not possible with --all, --start or --end; allowed: without them", "offset")
     table = endpoints()["orders"]
     limit = next(each.default for each in table.parameters if each.name == "limit")
     most = arguments.pop("limit", None if everything else limit)

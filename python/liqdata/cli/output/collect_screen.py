@@ -36,7 +36,7 @@ REPEAT = 60.0
 COLUMNS = ("exchange", "state", "events/min", "events", "last event", "lag", "gaps", "rejected", "held", "past")
 
 COVERED = (
-    "exchange", "covered", "sockets", "topics", "tells", "recovered", "unpriced", "quarantined", "holes", "clock"
+    "exchange", "covered", "sockets", "topics", "completeness", "recovered", "unpriced", "quarantined", "holes", "clock"
 )  # fmt: skip
 """Columns about coverage: ``covered`` and ``recovered`` of the last 24 hours, counts since the start."""
 
@@ -217,7 +217,7 @@ def _covered_table(status: dict[str, Any]) -> Any:
 
     table = Table(title="covered and recovered: of 24 hours; counts: since the start", title_justify="left")
     for name in COVERED:
-        table.add_column(name, justify="left" if name in {"exchange", "tells"} else "right")
+        table.add_column(name, justify="left" if name in {"exchange", "completeness"} else "right")
     for exchange in status["exchanges"]:
         table.add_row(exchange["exchange"], *_covered(exchange))
     return table
