@@ -27,9 +27,9 @@ def test_an_unknown_venue_is_named_with_those_that_are_allowed(capsys, tmp_path)
 
 
 def test_a_symbol_that_names_no_coin_gets_a_hint(capsys, tmp_path):
-    code, _, err = run(capsys, "collect", str(tmp_path / "archive"), "--symbols", ":/:")
+    code, _, err = run(capsys, "collect", str(tmp_path / "archive"), "--coins", ":/:")
     assert code == cli.USAGE
-    assert "symbols" in err
+    assert "coin" in err
     assert '"BTC"' in err
 
 
@@ -249,7 +249,7 @@ def test_days_that_are_over_go_to_files_at_the_start(capsys, tmp_path, nowhere):
     assert len(list(liqdata.open(archive).iter_orders())) == 1
 
 
-@pytest.mark.parametrize("option", ["exchanges", "symbols"])
+@pytest.mark.parametrize("option", ["exchanges", "coins"])
 def test_an_option_that_names_nothing_does_not_mean_all(capsys, tmp_path, option):
     code, _, err = run(capsys, "collect", str(tmp_path / "archive"), f"--{option}", " , ")
     assert code == 2

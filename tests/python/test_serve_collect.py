@@ -104,7 +104,7 @@ def test_serving_nothing_is_refused(capsys):
     assert "--demo" in err
 
 
-@pytest.mark.parametrize("option", ["--exchanges", "--symbols", "--settings"])
+@pytest.mark.parametrize("option", ["--exchanges", "--coins", "--settings"])
 def test_an_option_of_collecting_is_not_passed_over(capsys, tmp_path, option):
     code, _, err = run(capsys, "serve", str(tmp_path), option, "okx")
     assert code == cli.USAGE
@@ -136,7 +136,7 @@ def test_an_archive_that_is_being_written_names_the_writer(capsys, tmp_path):
 
 def test_what_cannot_be_collected_is_refused_before_anything_is_made(capsys, tmp_path):
     archive = tmp_path / "archive"
-    for option, value in (("--exchanges", "mtgox"), ("--symbols", ":/:")):
+    for option, value in (("--exchanges", "mtgox"), ("--coins", ":/:")):
         code, _, err = run(capsys, "serve", str(archive), "--collect", option, value)
         assert code == cli.USAGE
         assert value in err
@@ -207,7 +207,7 @@ def test_the_maps_that_are_served_are_kept_as_they_were(tmp_path):
     served = {}
     with exchanges(file, "--no-limits") as tell:
         file.write_text('coins = ["BTC"]\nhistory_days = 2\n' + file.read_text())
-        with serving(archive, file, "--exchanges", ",".join(VENUES), "--symbols", "BTC") as (process, url):
+        with serving(archive, file, "--exchanges", ",".join(VENUES), "--coins", "BTC") as (process, url):
             with liqdata.Client(url) as client:
                 for path in ("liq-heatmap?range=12h", "liq-levels"):
                     served[path] = fetch_estimate(f"{url}/api/{path}")
