@@ -12,7 +12,7 @@ use liqdata::client::{
     Client, Config, DIALECTS, Dialect, Error, OrderStream, Request, Walk, named,
 };
 use liqdata::model::{CoinTotals, HeatmapGrid, HeatmapRange, Millis, Window};
-use liqdata::wire::{self, Damage, Matrix, Reading};
+use liqdata::wire::{self, DecodeError, Matrix, Reading};
 use serde::Deserialize;
 
 /// Sums in thousands of USD, cells as columns of `[x, y, value]`, and an envelope of its own.
@@ -83,8 +83,8 @@ fn refusal(verdict: &Verdict) -> Option<String> {
 /// The reply that `of` makes of the data in a body.
 fn opened<T: for<'de> Deserialize<'de>, R>(
     body: &[u8],
-    of: impl Fn(T) -> Result<R, Damage>,
-) -> Result<Reading<R>, Damage> {
+    of: impl Fn(T) -> Result<R, DecodeError>,
+) -> Result<Reading<R>, DecodeError> {
     if let Some(message) = refusal(&wire::parse(body)?) {
         return Ok(Reading::Refused { message });
     }
@@ -129,7 +129,7 @@ struct Candle(
     #[serde(deserialize_with = "wire::lenient")] f64,
 );
 
-fn grid(asked: &Heatmap, sheet: Sheet) -> Result<HeatmapGrid, Damage> {
+fn grid(asked: &Heatmap, sheet: Sheet) -> Result<HeatmapGrid, DecodeError> {
     let (prices, times) = (sheet.y.len(), sheet.candles.len());
     let cells = sheet.cells.triples(prices, times);
     let mut matrix = cells.map_err(|damage| damage.below("data.cells"))?;
@@ -138,7 +138,7 @@ fn grid(asked: &Heatmap, sheet: Sheet) -> Result<HeatmapGrid, Damage> {
     }
     let last = sheet.candles.last();
     let Some(&Candle(updated_at, current_price)) = last else {
-        return Err(Damage::at("data.candles", "is empty"));
+        return Err(DecodeError::at("data.candles", "is empty"));
     };
     Ok(HeatmapGrid {
         symbol: asked.symbol.to_string(),

@@ -15,7 +15,7 @@ use liqdata::api::{Overview, Stream};
 use liqdata::client::{Client, Config, Error, OrderStream};
 use liqdata::market::{Market, MarketFeed};
 use liqdata::model::{Millis, ObservedOrder, Order, Side};
-use liqdata::server::{Limits, Settings, router, run_with};
+use liqdata::server::{Limits, ServerSettings, router, run_with};
 use proptest::prelude::*;
 use rust_decimal::Decimal;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
@@ -72,9 +72,9 @@ impl Server {
         let (stop, stopped) = oneshot::channel::<()>();
         let shutdown = async { drop(stopped.await) };
         let task = tokio::spawn(run_with(
-            Settings {
+            ServerSettings {
                 limits,
-                ..Settings::default()
+                ..ServerSettings::default()
             },
             listener,
             router(Arc::clone(&market)),

@@ -66,7 +66,7 @@ __all__ = [
 class Question:
     @property
     def covered(self) -> str | None: ...
-    def beside(self, as_of: int | None = None, explain: bool = False) -> Question: ...
+    def with_extra(self, as_of: int | None = None, explain: bool = False) -> Question: ...
 
 @final
 class Specification:
@@ -103,7 +103,7 @@ def ingest_files(
     new_exchange: bool,
     contracts: list[list[str]],
     seen: Callable[[int], object],
-    kept: Callable[[str, dict[str, Any]], object],
+    stored: Callable[[str, dict[str, Any]], object],
     outcome: dict[str, Any],
 ) -> None: ...
 def ingest_tables(
@@ -124,7 +124,7 @@ def ingest_parts(
     seen: Callable[[int], object],
     outcome: dict[str, Any],
     length: int | None,
-    told_before: Sequence[tuple[str, int, int]] | None,
+    reported_before: Sequence[tuple[str, int, int]] | None,
 ) -> None: ...
 def brackets(exchange: str, symbol: str) -> Table | None: ...
 def bracketed() -> list[tuple[str, str]]: ...

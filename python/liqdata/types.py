@@ -509,7 +509,7 @@ class ExchangeStatus(TypedDict):
     last_event: int | None
     lag: int | None
     clock_ahead: int | None
-    last_heard: int | None
+    last_received: int | None
     gaps: int
     last_gap: str | None
     connections: int
@@ -518,7 +518,7 @@ class ExchangeStatus(TypedDict):
     rejected: int
     repeated: int
     unasked: int
-    held: int
+    pending: int
     unpriced: int
     suspect: int
     quarantined: int

@@ -1,45 +1,8 @@
-//! The arguments of a query: text from a query string, or typed values from a caller in this process.
+//! The named arguments of a query.
 
+use crate::api::argument::{Argument, ArgumentValue};
 use crate::api::parameter::EVERYWHERE;
 use crate::api::refusal::BadQuery;
-use crate::model::Specification;
-
-/// One argument before it is checked.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Argument<'a> {
-    /// Text, as a query string has every argument.
-    Text(&'a str),
-    /// A whole number.
-    Whole(i128),
-    /// A number that may have a fraction.
-    Fraction(f64),
-    /// The checked parameters of a model.
-    Model(&'a Specification),
-}
-
-/// An owned [`Argument`].
-#[derive(Clone, Debug, PartialEq)]
-pub enum ArgumentValue {
-    /// Text.
-    Text(String),
-    /// A whole number.
-    Whole(i128),
-    /// A number that may have a fraction.
-    Fraction(f64),
-    /// The checked parameters of a model.
-    Model(Box<Specification>),
-}
-
-impl ArgumentValue {
-    fn borrowed(&self) -> Argument<'_> {
-        match self {
-            Self::Text(text) => Argument::Text(text),
-            Self::Whole(number) => Argument::Whole(*number),
-            Self::Fraction(number) => Argument::Fraction(*number),
-            Self::Model(own) => Argument::Model(own),
-        }
-    }
-}
 
 /// The named arguments of a query.
 #[derive(Clone, Debug, Default)]

@@ -4,6 +4,7 @@
 //! each accepts what the other sends. Each endpoint is one file in `realised`, `estimates` or `observations`, and one
 //! entry in the list below.
 
+mod argument;
 mod arguments;
 mod contract;
 mod endpoint;
@@ -16,7 +17,8 @@ mod realised;
 mod refusal;
 mod time;
 
-pub use arguments::{Argument, ArgumentValue, Arguments};
+pub use argument::{Argument, ArgumentValue};
+pub use arguments::Arguments;
 pub use contract::Extension;
 pub use endpoint::{Endpoint, EndpointEntry, EndpointReply, Member, ReplyShape};
 pub use envelope::{RefusedBody, ReplyEnvelope};

@@ -8,7 +8,7 @@ use serde::ser::SerializeStruct;
 use serde::{Serialize, Serializer};
 use serde_json::{Value, json};
 
-use crate::api::arguments::Argument;
+use crate::api::argument::Argument;
 use crate::api::refusal::BadQuery;
 use crate::model::{
     BinWidth, Chosen, Coin, Millis, Model, Specification, Symbol, Vocabulary, did_you_mean,

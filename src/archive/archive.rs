@@ -26,7 +26,7 @@ use crate::archive::{
     OrderFold, OrderRow, PositionRow, RawFileEntry, RawLines, ResampledBar, Scan, Scrubber,
     Session, TailUpdate, TopicGap, VenueCoverage, Verification,
 };
-use crate::model::{GroupedOrder, Millis, MissedStretch, OrderBrief, TimeRange};
+use crate::model::{CoverageGap, GroupedOrder, Millis, OrderBrief, TimeRange};
 
 /// An archive that is open for reading.
 ///
@@ -617,7 +617,7 @@ impl Archive {
         start: Millis,
         end: Millis,
         as_of: Option<Millis>,
-    ) -> Result<Vec<MissedStretch>, ArchiveError> {
+    ) -> Result<Vec<CoverageGap>, ArchiveError> {
         gap_status::gap_statuses(&self.store, start, end, as_of)
     }
 

@@ -237,7 +237,7 @@ impl Client {
                     }
                 }
                 Ok((Reading::Refused { message }, _)) => {
-                    Err(self.refused(path, &answer, reply.kept(), &message))
+                    Err(self.refused(path, &answer, reply.buffered(), &message))
                 }
                 Err(damage) => Err(answer.damaged(damage)),
             }

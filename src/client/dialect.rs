@@ -9,23 +9,23 @@ use std::fmt::{self, Debug};
 
 use crate::api::{self, BadQuery, Endpoint, Stream};
 use crate::model::{CascadeRow, Order};
-use crate::wire::{Damage, Intake, Reading, Whole};
+use crate::wire::{BodyReader, BufferedBody, DecodeError, Reading};
 
 /// An HTTP request for a question, and the decoder of its reply.
 pub struct Request<R> {
     pub(crate) path: Cow<'static, str>,
     pub(crate) query: Vec<(&'static str, String)>,
-    pub(crate) reply: Box<dyn Intake<R>>,
+    pub(crate) reply: Box<dyn BodyReader<R>>,
     /// Checks that a reply answers this question.
     pub(crate) judge: Option<Judge<R>>,
 }
 
 /// Checks whether a reply answers the question.
-type Judge<R> = Box<dyn Fn(&R) -> Result<(), Damage> + Send + Sync>;
+type Judge<R> = Box<dyn Fn(&R) -> Result<(), DecodeError> + Send + Sync>;
 
 impl<R> Request<R> {
     /// A request for `path` below the service's address. `reply` decodes the body as it arrives.
-    pub fn new(path: impl Into<Cow<'static, str>>, reply: Box<dyn Intake<R>>) -> Self {
+    pub fn new(path: impl Into<Cow<'static, str>>, reply: Box<dyn BodyReader<R>>) -> Self {
         Self {
             path: path.into(),
             query: Vec::new(),
@@ -37,16 +37,16 @@ impl<R> Request<R> {
     /// A request for `path` below the service's address. `read` decodes the complete body.
     pub fn whole(
         path: impl Into<Cow<'static, str>>,
-        read: impl Fn(&[u8]) -> Result<Reading<R>, Damage> + Send + 'static,
+        read: impl Fn(&[u8]) -> Result<Reading<R>, DecodeError> + Send + 'static,
     ) -> Self {
-        Self::new(path, Box::new(Whole::read_by(read)))
+        Self::new(path, Box::new(BufferedBody::read_by(read)))
     }
 
     /// Adds a check that the reply answers the question.
     #[must_use]
     pub fn judged(
         mut self,
-        judge: impl Fn(&R) -> Result<(), Damage> + Send + Sync + 'static,
+        judge: impl Fn(&R) -> Result<(), DecodeError> + Send + Sync + 'static,
     ) -> Self {
         self.judge = Some(Box::new(judge));
         self

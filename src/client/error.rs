@@ -5,7 +5,7 @@ use std::error::Error as StdError;
 use url::Url;
 
 use crate::api::BadQuery;
-use crate::wire::{Damage, printable};
+use crate::wire::{DecodeError, printable};
 
 /// The source of an error.
 pub type Cause = Box<dyn StdError + Send + Sync + 'static>;
@@ -66,8 +66,8 @@ impl Error {
     }
 }
 
-impl From<Damage> for Error {
-    fn from(damage: Damage) -> Self {
+impl From<DecodeError> for Error {
+    fn from(damage: DecodeError) -> Self {
         Self::UnexpectedReply {
             message: damage.to_string(),
             path: damage.path,

@@ -35,12 +35,12 @@ mod venue_runner;
 mod venue_tasks;
 
 #[doc(hidden)]
-pub use crate::net::{Dial, Stream};
+pub use crate::net::{ByteStream, Dial};
 pub use collector::Collector;
 #[doc(hidden)]
 pub use environment::{Environment, HttpReply};
 pub use health::status::{PositionsStatus, Status, VenueState, VenueStatus};
-pub use import::attribution::{UnknownExchange, Whose};
+pub use import::attribution::{ExchangeAttribution, UnknownExchange};
 pub use import::files::Unopened;
 pub use import::in_usd::{FilesInCoins, ToCoins};
 pub use import::ingest::{Contract, Files, Finished, IngestError, Ingested, ingest};

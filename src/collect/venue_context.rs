@@ -62,7 +62,7 @@ impl VenueContext {
 
     /// Whether two connections carry the same feeds.
     pub(crate) fn is_redundant(&self) -> bool {
-        self.settings.redundancy > 1 && self.venue.ears() > 1
+        self.settings.redundancy > 1 && self.venue.redundant_connections() > 1
     }
 
     /// Whether rows of a coin are collected.

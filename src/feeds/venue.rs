@@ -259,7 +259,7 @@ impl Venue {
         self.listen.keyed
     }
 
-    /// The positions whose liquidation a frame announces; empty if there are none or if the frame is unreadable.
+    /// The positions that a frame announces as liquidated; empty if there are none or if the frame is unreadable.
     #[must_use]
     pub fn announced(&self, frame: &Frame<'_>) -> Vec<PositionAnnouncement> {
         (self.listen.announced)(frame)
@@ -285,8 +285,8 @@ impl Venue {
 
     /// Number of redundant sockets: two if gaps cannot be backfilled.
     #[must_use]
-    pub fn ears(&self) -> usize {
-        self.listen.ears
+    pub fn redundant_connections(&self) -> usize {
+        self.listen.redundant_connections
     }
 
     /// Least time between two subscriptions over all sockets; zero if sockets share no limit.
@@ -439,7 +439,7 @@ impl Venue {
 
     /// Whether it publishes its own liquidation totals.
     #[must_use]
-    pub fn tells_totals(&self) -> bool {
+    pub fn has_totals(&self) -> bool {
         self.rest.totals.is_some()
     }
 

@@ -13,7 +13,7 @@ use crate::market::query::order_pages;
 use crate::market::refusal::Refusal;
 use crate::market::source::view_source::view_of;
 use crate::model::{
-    Bar, CascadeRow, Coin, Completeness, GroupedOrder, MapRow, Millis, MissedStretch,
+    Bar, CascadeRow, Coin, Completeness, CoverageGap, GroupedOrder, MapRow, Millis,
     ObservedLiquidations, ObservedOpenInterest, PeriodRow, PositionRow, TimeRange, UndercountRow,
     VenueCoverage, Vocabulary, Window,
 };
@@ -51,7 +51,7 @@ impl Market {
         &self,
         as_of: Option<Millis>,
         range: TimeRange,
-    ) -> Result<Vec<MissedStretch>, Refusal> {
+    ) -> Result<Vec<CoverageGap>, Refusal> {
         self.check_instant(as_of)?;
         self.source.gaps(as_of, range)
     }
@@ -323,7 +323,7 @@ impl MarketHistory for Market {
         self.coverage(as_of, window)
     }
 
-    fn gaps(&self, as_of: Option<Millis>, range: TimeRange) -> Result<Vec<MissedStretch>, Refusal> {
+    fn gaps(&self, as_of: Option<Millis>, range: TimeRange) -> Result<Vec<CoverageGap>, Refusal> {
         self.gaps(as_of, range)
     }
 

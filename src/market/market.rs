@@ -11,7 +11,7 @@ use crate::market::revision::{Dependency, Revision, SourceState};
 use crate::market::shared_refresh::SharedLook;
 use crate::market::source::market_source::MarketSource;
 use crate::market::source::replay::ReplaySource;
-use crate::model::{Millis, MissedStretch};
+use crate::model::{CoverageGap, Millis};
 
 /// Answers queries from observations, for a server or a caller in this process.
 ///
@@ -121,16 +121,16 @@ impl Market {
     /// # Errors
     ///
     /// A [`Refusal`] if the archive cannot be read.
-    pub(crate) fn silent_exchanges(&self) -> Result<Vec<MissedStretch>, Refusal> {
+    pub(crate) fn silent_exchanges(&self) -> Result<Vec<CoverageGap>, Refusal> {
         let silent_exchanges = self.archive().map(Archive::pending_gaps).transpose()?;
         let gaps = silent_exchanges.unwrap_or_default().into_iter();
         Ok(gaps
-            .map(|gap| MissedStretch {
+            .map(|gap| CoverageGap {
                 exchange: gap.exchange,
                 start: gap.start,
                 end: gap.end,
                 reason: gap.reason,
-                ..MissedStretch::default()
+                ..CoverageGap::default()
             })
             .collect())
     }

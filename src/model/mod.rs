@@ -18,9 +18,7 @@ mod values;
 pub use coverage::damage::Damage;
 pub use coverage::sampling::{Sampling, UndercountRow};
 pub use coverage::unconverted::NotInCoins;
-pub use coverage::venue_coverage::{
-    Completeness, Evidence, GapState, MissedStretch, VenueCoverage,
-};
+pub use coverage::venue_coverage::{Completeness, CoverageGap, Evidence, GapState, VenueCoverage};
 pub use estimate::fine_cells::{FineCells, Sides};
 pub use estimate::grid::{FineGrid, map_step};
 pub use estimate::heatmap::{HeatmapGrid, Model};
@@ -71,5 +69,7 @@ pub use values::exact_sum::ExactSum;
 pub use values::fixed_point::FixedPoint;
 pub use values::notional::{is_dollar, is_far_from_product, is_worth_its_product};
 pub(crate) use values::powers_of_ten::{POWERS_OF_TEN, POWERS_OF_TEN_F64, power_of_ten};
-pub(crate) use values::short_decimal::{SHORT_TEXT, push_decimal};
+#[cfg(feature = "python")]
+pub(crate) use values::short_decimal::SHORT_TEXT;
+pub(crate) use values::short_decimal::push_decimal;
 pub use values::short_decimal::{ShortDecimal, nearest_f64};

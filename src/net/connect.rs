@@ -21,8 +21,8 @@ use super::proxy::{Proxies, Proxy, target};
 use super::tls;
 
 /// A duplex byte stream, plain or TLS.
-pub trait Stream: AsyncRead + AsyncWrite + Send + Unpin {}
-impl<T: AsyncRead + AsyncWrite + Send + Unpin> Stream for T {}
+pub trait ByteStream: AsyncRead + AsyncWrite + Send + Unpin {}
+impl<T: AsyncRead + AsyncWrite + Send + Unpin> ByteStream for T {}
 
 /// Opens connections in place of the system's network; tests use it.
 pub trait Dial: fmt::Debug + Send + Sync {
@@ -31,7 +31,7 @@ pub trait Dial: fmt::Debug + Send + Sync {
     /// # Errors
     ///
     /// The reason as text.
-    fn dial(&self, url: &Url) -> BoxFuture<'static, Result<Box<dyn Stream>, String>>;
+    fn dial(&self, url: &Url) -> BoxFuture<'static, Result<Box<dyn ByteStream>, String>>;
 }
 
 /// Opens connections with the proxies and certificates that the system had at creation.
@@ -86,7 +86,7 @@ impl Connector {
     /// # Errors
     ///
     /// The reason as text. It names the proxy if one is in use.
-    pub(crate) async fn open(&self, url: &Url) -> Result<Box<dyn Stream>, String> {
+    pub(crate) async fn open(&self, url: &Url) -> Result<Box<dyn ByteStream>, String> {
         if let Some(elsewhere) = &self.elsewhere {
             return elsewhere.dial(url).await;
         }
@@ -124,7 +124,7 @@ impl Connector {
     }
 
     /// Opens a connection to `target` through a SOCKS proxy.
-    async fn socks(&self, proxy: &Proxy, target: &Uri) -> Result<Box<dyn Stream>, String> {
+    async fn socks(&self, proxy: &Proxy, target: &Uri) -> Result<Box<dyn ByteStream>, String> {
         let said = |error: &dyn std::error::Error| error.to_string();
         let connector = self.clone();
         let dial = service_fn(move |proxy: Uri| {
@@ -149,7 +149,7 @@ impl Connector {
     }
 
     /// Connects to `target` directly.
-    async fn reach(&self, target: &Uri) -> Result<Box<dyn Stream>, String> {
+    async fn reach(&self, target: &Uri) -> Result<Box<dyn ByteStream>, String> {
         let said = |error: io::Error| error.to_string();
         let tcp = TcpStream::connect((host(target), port(target)))
             .await
@@ -163,8 +163,8 @@ impl Connector {
     async fn secure(
         &self,
         target: &Uri,
-        stream: Box<dyn Stream>,
-    ) -> Result<Box<dyn Stream>, String> {
+        stream: Box<dyn ByteStream>,
+    ) -> Result<Box<dyn ByteStream>, String> {
         if !is_secure(target) {
             return Ok(stream);
         }

@@ -10,7 +10,7 @@ mod retry;
 mod tls;
 
 pub(crate) use connect::Connector;
-pub use connect::{Dial, Stream};
+pub use connect::{ByteStream, Dial};
 pub(crate) use limiter::Limiter;
 pub(crate) use loopback::{is_local_name, is_loopback};
 pub(crate) use proxy::{Proxies, Proxy};

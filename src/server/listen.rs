@@ -40,7 +40,7 @@ const RENEWAL: Duration = Duration::from_secs(1);
 
 /// How a server serves: limits, access, TLS and proxies.
 #[derive(Clone, Debug, Default)]
-pub struct Settings {
+pub struct ServerSettings {
     /// Limits for each client.
     pub limits: Limits,
     /// Who may ask.
@@ -53,7 +53,7 @@ pub struct Settings {
     pub access_log: bool,
 }
 
-/// Serves `router` on `listener` with the default [`Settings`] until `shutdown` completes.
+/// Serves `router` on `listener` with the default [`ServerSettings`] until `shutdown` completes.
 ///
 /// Answers in flight then have five seconds to finish.
 ///
@@ -86,7 +86,7 @@ pub async fn run(
     router: Router,
     shutdown: impl Future<Output = ()>,
 ) -> io::Result<()> {
-    run_with(Settings::default(), listener, router, shutdown).await
+    run_with(ServerSettings::default(), listener, router, shutdown).await
 }
 
 /// Serves `router` on `listener` with `settings` until `shutdown` completes.
@@ -98,12 +98,12 @@ pub async fn run(
 /// Listener errors that a later accept cannot clear, and [`InvalidInput`](io::ErrorKind::InvalidInput) for limits
 /// beyond the range of the machine.
 pub async fn run_with(
-    settings: Settings,
+    settings: ServerSettings,
     listener: TcpListener,
     router: Router,
     shutdown: impl Future<Output = ()>,
 ) -> io::Result<()> {
-    let Settings {
+    let ServerSettings {
         limits,
         access,
         tls,

@@ -19,6 +19,6 @@ pub use access::peers::network;
 pub use access::tls::Tls;
 pub use access::tokens::Tokens;
 pub use admission::limits::Limits;
-pub use listen::{Settings, run, run_with};
+pub use listen::{ServerSettings, run, run_with};
 pub use reject::{Rejection, status};
 pub use router::{router, router_with};

@@ -8,7 +8,7 @@ use axum::response::{IntoResponse, Response};
 
 use crate::api::{BadQuery, RefusedBody};
 use crate::market::{Refusal, RefusalCode};
-use crate::model::MissedStretch;
+use crate::model::CoverageGap;
 
 /// The methods that every path accepts.
 const METHODS: &str = "GET, HEAD";
@@ -108,7 +108,7 @@ pub enum Rejection {
     #[error("{}", unheard(gaps))]
     Unheard {
         /// Since when, and why.
-        gaps: Vec<MissedStretch>,
+        gaps: Vec<CoverageGap>,
     },
     /// The server has too many connections.
     #[error("the server is busy; try again in a second")]
@@ -226,7 +226,7 @@ fn seconds(millis: i64) -> f64 {
 }
 
 /// Says which exchange has been silent since when, and why.
-fn unheard(gaps: &[MissedStretch]) -> String {
+fn unheard(gaps: &[CoverageGap]) -> String {
     let each: Vec<String> = gaps
         .iter()
         .map(|gap| format!("{} since {}: {}", gap.exchange, gap.start, gap.reason))

@@ -16,7 +16,7 @@ const MARK: char = '\u{1}';
 /// An error in a body that breaks the contract.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{}: {message}", place(.path))]
-pub struct Damage {
+pub struct DecodeError {
     /// The place, such as `data[3].price`; empty for the whole body.
     pub path: String,
     /// What is wrong, and what is allowed.
@@ -27,7 +27,7 @@ fn place(path: &str) -> &str {
     if path.is_empty() { "the body" } else { path }
 }
 
-impl Damage {
+impl DecodeError {
     /// An error at `path`, such as `data[3].price`.
     #[must_use]
     pub fn at(path: impl Into<String>, message: impl Into<String>) -> Self {
@@ -50,7 +50,7 @@ impl Damage {
         Self::at("", message)
     }
 
-    /// Converts it to a serde error whose path is relative to the reader.
+    /// Converts it to a serde error with a path relative to the reader.
     pub(super) fn raise<E: de::Error>(self) -> E {
         at(self.path, self.message)
     }

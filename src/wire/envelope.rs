@@ -5,8 +5,8 @@ use std::fmt;
 use serde::de::{DeserializeOwned, DeserializeSeed, Deserializer, MapAccess, Visitor};
 use serde_json::Value;
 
-use super::damage::{Damage, at, cut, printable, shown};
-use super::intake::{Intake, Reading, Whole};
+use super::damage::{DecodeError, at, cut, printable, shown};
+use super::intake::{BodyReader, BufferedBody, Reading};
 use super::reply::Reply;
 use super::token::{Key, Of, Read, Skip, fill, object, settle};
 
@@ -20,7 +20,7 @@ pub trait Decode: Reply {
     /// # Errors
     ///
     /// [`DecodeError`] if `json` breaks the contract; it names the place.
-    fn decode(json: &[u8]) -> Result<Self, Damage> {
+    fn decode(json: &[u8]) -> Result<Self, DecodeError> {
         alone(json, &Self::of)
     }
 }
@@ -49,9 +49,9 @@ impl<R: Reply> Decode for R {}
 ///
 /// let body = br#"{"success": true, "data": [{"exchange": "binance"}]}"#;
 /// assert_eq!(read::<Vec<Order>>(body, true).unwrap_err().path, "data[0].symbol");
-/// # Ok::<(), liqdata::wire::Damage>(())
+/// # Ok::<(), liqdata::wire::DecodeError>(())
 /// ```
-pub fn read<R: Decode>(body: &[u8], enveloped: bool) -> Result<Reading<R>, Damage> {
+pub fn read<R: Decode>(body: &[u8], enveloped: bool) -> Result<Reading<R>, DecodeError> {
     match R::quick(body, enveloped) {
         Some(reply) => Ok(Reading::Reply(reply)),
         None => tolerant(body, enveloped, R::of),
@@ -77,20 +77,24 @@ pub fn read<R: Decode>(body: &[u8], enveloped: bool) -> Result<Reading<R>, Damag
 ///     panic!("it is no refusal");
 /// };
 /// assert_eq!(heatmap.matrix, [0.0, 1.0, 2.5, 0.0]);
-/// # Ok::<(), liqdata::wire::Damage>(())
+/// # Ok::<(), liqdata::wire::DecodeError>(())
 /// ```
 #[must_use]
-pub fn intake<R: Decode>(enveloped: bool) -> Box<dyn Intake<R>> {
+pub fn intake<R: Decode>(enveloped: bool) -> Box<dyn BodyReader<R>> {
     let arriving = if enveloped { None } else { R::arriving() };
-    arriving.unwrap_or_else(|| Box::new(Whole::read_by(move |body: &[u8]| read(body, enveloped))))
+    arriving.unwrap_or_else(|| {
+        Box::new(BufferedBody::read_by(move |body: &[u8]| {
+            read(body, enveloped)
+        }))
+    })
 }
 
 /// Reads a body member by member; `of` converts the decoded value to the reply.
 pub(super) fn tolerant<S: for<'de> Read<'de>, R>(
     body: &[u8],
     enveloped: bool,
-    of: impl Fn(S) -> Result<R, Damage>,
-) -> Result<Reading<R>, Damage> {
+    of: impl Fn(S) -> Result<R, DecodeError>,
+) -> Result<Reading<R>, DecodeError> {
     let json = text(body)?;
     let around = Around { enveloped, of: &of };
     let error = match first_read(&around, json) {
@@ -123,9 +127,9 @@ pub(super) fn tolerant<S: for<'de> Read<'de>, R>(
 /// let rows: Vec<Row> = parse(br#"[{"price": "1.5"}, {"price": 2}]"#)?;
 /// assert_eq!([rows[0].price, rows[1].price], [1.5, 2.0]);
 /// assert_eq!(parse::<Vec<Row>>(br#"[{"price": "x"}]"#).err().unwrap().path, "[0].price");
-/// # Ok::<(), liqdata::wire::Damage>(())
+/// # Ok::<(), liqdata::wire::DecodeError>(())
 /// ```
-pub fn parse<T: DeserializeOwned>(body: &[u8]) -> Result<T, Damage> {
+pub fn parse<T: DeserializeOwned>(body: &[u8]) -> Result<T, DecodeError> {
     alone(body, &|Own(value)| Ok(value))
 }
 
@@ -141,8 +145,8 @@ impl<'de, T: DeserializeOwned> Read<'de> for Own<T> {
 /// Reads a bare value; `of` converts it to the reply.
 fn alone<S: for<'de> Read<'de>, R>(
     body: &[u8],
-    of: &dyn Fn(S) -> Result<R, Damage>,
-) -> Result<R, Damage> {
+    of: &dyn Fn(S) -> Result<R, DecodeError>,
+) -> Result<R, DecodeError> {
     let json = text(body)?;
     let alone = Around {
         enveloped: false,
@@ -158,16 +162,16 @@ pub fn reason(body: &[u8]) -> Option<String> {
 }
 
 /// The body as text; rejects what cannot be JSON.
-fn text(body: &[u8]) -> Result<&str, Damage> {
+fn text(body: &[u8]) -> Result<&str, DecodeError> {
     let json = std::str::from_utf8(body).map_err(|error| {
-        Damage::whole(format!("is not UTF-8 from byte {}", error.valid_up_to()))
+        DecodeError::whole(format!("is not UTF-8 from byte {}", error.valid_up_to()))
     })?;
     match json.trim_ascii_start().chars().next() {
-        None => Err(Damage::whole("is empty")),
-        Some('\u{feff}') => Err(Damage::whole(
+        None => Err(DecodeError::whole("is empty")),
+        Some('\u{feff}') => Err(DecodeError::whole(
             "starts with a byte order mark, which JSON does not allow",
         )),
-        Some('<') => Err(Damage::whole(format!(
+        Some('<') => Err(DecodeError::whole(format!(
             "is HTML or XML, not JSON: {}",
             shown(json.trim_ascii())
         ))),
@@ -191,21 +195,21 @@ fn second_read<S: for<'de> Read<'de>, R>(
     around: &Around<'_, S, R>,
     json: &str,
     error: &serde_json::Error,
-) -> Damage {
+) -> DecodeError {
     let mut from = serde_json::Deserializer::from_str(json);
     let mut track = serde_path_to_error::Track::new();
     let tracked = serde_path_to_error::Deserializer::new(&mut from, &mut track);
     match around.read(tracked) {
-        Err(error) => Damage::of(&track.path(), &error),
+        Err(error) => DecodeError::of(&track.path(), &error),
         // The value is valid, so the error is in what follows it.
-        Ok(_) => Damage::whole(error.to_string()),
+        Ok(_) => DecodeError::whole(error.to_string()),
     }
 }
 
 /// The envelope of a reply: `{"success": true, "data": …}`, or none.
 struct Around<'f, S, R> {
     enveloped: bool,
-    of: &'f dyn Fn(S) -> Result<R, Damage>,
+    of: &'f dyn Fn(S) -> Result<R, DecodeError>,
 }
 
 impl<'de, S: Read<'de>, R> Around<'_, S, R> {
@@ -223,7 +227,7 @@ impl<'de, S: Read<'de>, R> DeserializeSeed<'de> for &Around<'_, S, R> {
     type Value = R;
 
     fn deserialize<D: Deserializer<'de>>(self, from: D) -> Result<R, D::Error> {
-        (self.of)(S::read(from)?).map_err(Damage::raise)
+        (self.of)(S::read(from)?).map_err(DecodeError::raise)
     }
 }
 
@@ -274,7 +278,7 @@ impl<'de> Read<'de> for Value {
 }
 
 /// The reason of a body with `success: false`; `None` for other bodies.
-fn refusal(json: &str, enveloped: bool) -> Result<Option<String>, Damage> {
+fn refusal(json: &str, enveloped: bool) -> Result<Option<String>, DecodeError> {
     let alone = Around {
         enveloped: false,
         of: &Ok,
@@ -284,9 +288,9 @@ fn refusal(json: &str, enveloped: bool) -> Result<Option<String>, Damage> {
     };
     match &verdict.success {
         Some(Value::Bool(false)) => Ok(Some(verdict.reason())),
-        None if enveloped => Err(Damage::at("success", "is missing")),
+        None if enveloped => Err(DecodeError::at("success", "is missing")),
         None | Some(Value::Bool(true)) => Ok(None),
-        Some(other) => Err(Damage::at(
+        Some(other) => Err(DecodeError::at(
             "success",
             format!("{} is not true or false", shown(&other.to_string())),
         )),

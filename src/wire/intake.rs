@@ -3,7 +3,7 @@
 //! Most replies are small, so [`BufferedBody`] buffers them until the end. An incremental reader buffers only what it
 //! must. Both accept the same bodies and report the same errors.
 
-use super::damage::Damage;
+use super::damage::DecodeError;
 
 /// Most bytes reserved because the body announced its length.
 const EARLY_ROOM: usize = 8 << 20;
@@ -30,26 +30,26 @@ pub trait Feed: Send {
 }
 
 /// Reads the body of a reply of type `R`.
-pub trait Intake<R>: Feed {
+pub trait BodyReader<R>: Feed {
     /// Ends the body and returns its content.
     ///
     /// # Errors
     ///
     /// [`DecodeError`] if the body breaks the contract.
-    fn finish(&mut self) -> Result<Reading<R>, Damage>;
+    fn finish(&mut self) -> Result<Reading<R>, DecodeError>;
 
     /// The buffered start of the body; incomplete if rows were decoded on arrival.
-    fn kept(&self) -> &[u8];
+    fn buffered(&self) -> &[u8];
 }
 
 /// A body that is buffered and read at its end.
 #[derive(Debug)]
-pub struct Whole<F> {
+pub struct BufferedBody<F> {
     body: Vec<u8>,
     read: F,
 }
 
-impl<F> Whole<F> {
+impl<F> BufferedBody<F> {
     /// A body reader that calls `read` at the end.
     pub fn read_by(read: F) -> Self {
         Self {
@@ -59,7 +59,7 @@ impl<F> Whole<F> {
     }
 }
 
-impl<F: Send> Feed for Whole<F> {
+impl<F: Send> Feed for BufferedBody<F> {
     fn begin(&mut self, announced: Option<usize>) {
         self.body = Vec::with_capacity(announced.unwrap_or(0).min(EARLY_ROOM));
     }
@@ -69,15 +69,15 @@ impl<F: Send> Feed for Whole<F> {
     }
 }
 
-impl<R, F> Intake<R> for Whole<F>
+impl<R, F> BodyReader<R> for BufferedBody<F>
 where
-    F: Fn(&[u8]) -> Result<Reading<R>, Damage> + Send,
+    F: Fn(&[u8]) -> Result<Reading<R>, DecodeError> + Send,
 {
-    fn finish(&mut self) -> Result<Reading<R>, Damage> {
+    fn finish(&mut self) -> Result<Reading<R>, DecodeError> {
         (self.read)(&self.body)
     }
 
-    fn kept(&self) -> &[u8] {
+    fn buffered(&self) -> &[u8] {
         &self.body
     }
 }

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::damage::Damage;
+use super::damage::DecodeError;
 use super::heatmap::spread;
 use super::number::whole_number;
 use super::quick::{Cursor, first};
@@ -12,7 +12,7 @@ use crate::model::{LiquidationMap, MapBin, Measured, Millis, Side};
 
 /// A decoded map before its tiers are in place, because `leverages` may follow `bins`.
 #[derive(Debug)]
-pub struct Sheet {
+pub struct LiqmapFields {
     success: Option<bool>,
     symbol: String,
     range: String,
@@ -24,7 +24,7 @@ pub struct Sheet {
     measured: Option<Measured>,
 }
 
-object!(Sheet, "a liquidation map", {
+object!(LiqmapFields, "a liquidation map", {
     success, symbol, range, updated_at: "updatedAt", current_price: "currentPrice",
     bin_width: "binWidth", leverages, bins, measured,
 });
@@ -44,18 +44,18 @@ struct Bin {
 
 object!(Bin, "a bin of a liquidation map", { price, side, tiers, total });
 
-impl Sheet {
-    fn placed(self) -> Result<LiquidationMap, Damage> {
+impl LiqmapFields {
+    fn placed(self) -> Result<LiquidationMap, DecodeError> {
         if self.success == Some(false) {
-            return Err(Damage::at("success", "is false"));
+            return Err(DecodeError::at("success", "is false"));
         }
         if let Some((member, message)) = self.measured.as_ref().and_then(Measured::fault) {
-            return Err(Damage::at(member, message).below("measured"));
+            return Err(DecodeError::at(member, message).below("measured"));
         }
         let mut columns = BTreeMap::new();
         for (column, &leverage) in self.leverages.iter().enumerate() {
             if columns.insert(leverage, column).is_some() {
-                return Err(Damage::at(
+                return Err(DecodeError::at(
                     format!("leverages[{column}]"),
                     format!("{leverage} is given twice"),
                 ));
@@ -63,7 +63,7 @@ impl Sheet {
         }
         let width = self.leverages.len();
         let mut tiers = spread(f64::NAN, self.bins.len(), width)
-            .map_err(|message| Damage::at("bins", message))?;
+            .map_err(|message| DecodeError::at("bins", message))?;
         let mut bins = Vec::with_capacity(self.bins.len());
         for (i, bin) in self.bins.into_iter().enumerate() {
             for (leverage, usd) in bin.tiers {
@@ -71,7 +71,7 @@ impl Sheet {
                     .get(&leverage)
                     .and_then(|column| tiers.get_mut(i * width + column))
                     .ok_or_else(|| {
-                        Damage::at(
+                        DecodeError::at(
                             format!("bins[{i}].tiers.{leverage}"),
                             format!("{leverage} is not one of leverages {:?}", self.leverages),
                         )
@@ -98,7 +98,7 @@ impl Sheet {
     }
 }
 
-impl Sheet {
+impl LiqmapFields {
     /// Reads the members in any order, each once and no others; tier keys are integers.
     fn quick(from: &mut Cursor<'_>) -> Option<Self> {
         let (mut symbol, mut range, mut updated_at) = (None, None, None);
@@ -176,9 +176,9 @@ impl Bin {
 }
 
 impl Reply for LiquidationMap {
-    type Sheet = Sheet;
+    type Fields = LiqmapFields;
 
-    fn of(sheet: Sheet) -> Result<Self, Damage> {
+    fn of(sheet: LiqmapFields) -> Result<Self, DecodeError> {
         sheet.placed()
     }
 
@@ -194,7 +194,7 @@ impl Reply for LiquidationMap {
             return None;
         }
         let mut from = Cursor::of(body);
-        let sheet = Sheet::quick(&mut from)?;
+        let sheet = LiqmapFields::quick(&mut from)?;
         from.end()?;
         sheet.placed().ok()
     }

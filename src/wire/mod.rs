@@ -3,7 +3,7 @@
 //! [`read`] decodes a whole body, [`intake()`] one on arrival. A fast pass reads large plain bodies and leaves all others to
 //! the tolerant reader. Values go directly into the types of [`model`](crate::model), a matrix into one flat buffer. Paths
 //! are only tracked in a second read after an error. Dialects of other services use the same parts: [`parse`], [`lenient`],
-//! [`Matrix`] and [`Whole`]. A number may be a string and a string a number: the type of the field decides. Decimals are
+//! [`Matrix`] and [`BufferedBody`]. A number may be a string and a string a number: the type of the field decides. Decimals are
 //! exact or an error.
 
 mod damage;
@@ -22,10 +22,10 @@ mod rows;
 mod time;
 mod token;
 
-pub use damage::{Damage, printable};
+pub use damage::{DecodeError, printable};
 pub use envelope::{Decode, intake, parse, read, reason};
 pub use heatmap::Matrix;
-pub use intake::{Feed, Intake, Reading, Whole};
+pub use intake::{BodyReader, BufferedBody, Feed, Reading};
 pub use number::{exact_decimal, nearest_double};
 pub(crate) use quick::{Cursor, leading_number};
 pub use token::{lenient, lenient_instant};

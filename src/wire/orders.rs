@@ -5,7 +5,7 @@
 
 use rust_decimal::Decimal;
 
-use super::damage::Damage;
+use super::damage::DecodeError;
 use super::number::exact_decimal;
 use super::quick::{Cursor, first};
 use super::reply::Reply;
@@ -15,9 +15,9 @@ use crate::model::{GroupedOrder, Millis, OrderColumns, ShortDecimal, Side};
 const ROW: usize = 100;
 
 impl Reply for OrderColumns {
-    type Sheet = Option<Vec<GroupedOrder>>;
+    type Fields = Option<Vec<GroupedOrder>>;
 
-    fn of(sheet: Self::Sheet) -> Result<Self, Damage> {
+    fn of(sheet: Self::Fields) -> Result<Self, DecodeError> {
         Ok(sheet.unwrap_or_default().into_iter().collect())
     }
 
@@ -136,12 +136,12 @@ fn members<'a>(from: &mut Cursor<'a>) -> Option<Row<'a>> {
             "timestamp" => first(&mut timestamp, from.whole().and_then(Millis::of_calendar))?,
             "group_id" => {
                 // `null` also means absent.
-                let told = if from.peek() == Some(b'"') {
+                let given = if from.peek() == Some(b'"') {
                     from.string().map(Some)
                 } else {
                     from.exactly("null").map(|()| None)
                 };
-                first(&mut group, told)?;
+                first(&mut group, given)?;
             }
             // A skipped value must still be valid UTF-8.
             _ => from.skip_text()?,
@@ -310,7 +310,7 @@ mod tests {
                 let slow = slow.clone();
                 prop_assert_eq!(format!("{quick:?}"), format!("{:?}", slow.unwrap()), "{}", body);
             }
-            let whole: Result<Reading<OrderColumns>, Damage> = read(body.as_bytes(), true);
+            let whole: Result<Reading<OrderColumns>, DecodeError> = read(body.as_bytes(), true);
             match (whole, slow) {
                 (Ok(Reading::Reply(columns)), Ok(rows)) => {
                     prop_assert_eq!(Vec::<GroupedOrder>::from(columns), rows);

@@ -1,18 +1,18 @@
 //! The trait of reply types: their decoded form and the conversion to the reply.
 
-use super::damage::Damage;
-use super::intake::Intake;
+use super::damage::DecodeError;
+use super::intake::BodyReader;
 use super::token::Read;
 
 /// A reply type of the contract.
 pub trait Reply: Sized {
     /// The decoded form of the reply.
     #[doc(hidden)]
-    type Sheet: for<'de> Read<'de>;
+    type Fields: for<'de> Read<'de>;
 
     /// Converts the decoded form to the reply.
     #[doc(hidden)]
-    fn of(sheet: Self::Sheet) -> Result<Self, Damage>;
+    fn of(sheet: Self::Fields) -> Result<Self, DecodeError>;
 
     /// The echoed parameters of the query, by name.
     #[doc(hidden)]
@@ -28,7 +28,7 @@ pub trait Reply: Sized {
 
     /// The incremental reader of a bare reply; `None` if bodies are buffered.
     #[doc(hidden)]
-    fn arriving() -> Option<Box<dyn Intake<Self>>> {
+    fn arriving() -> Option<Box<dyn BodyReader<Self>>> {
         None
     }
 }
@@ -37,13 +37,13 @@ pub trait Reply: Sized {
 macro_rules! reply {
     ($type:ty $(, $echo:ident)*) => {
         impl $crate::wire::reply::Reply for $type {
-            type Sheet = Self;
+            type Fields = Self;
 
             fn echo(&self) -> Vec<(&'static str, String)> {
                 vec![$((stringify!($echo), self.$echo.to_string())),*]
             }
 
-            fn of(sheet: Self) -> Result<Self, $crate::wire::Damage> {
+            fn of(sheet: Self) -> Result<Self, $crate::wire::DecodeError> {
                 Ok(sheet)
             }
         }

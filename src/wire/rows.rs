@@ -6,7 +6,7 @@ use std::vec::IntoIter;
 
 use serde::de::{Deserializer, Error, MapAccess, Visitor};
 
-use super::damage::{Damage, at};
+use super::damage::{DecodeError, at};
 use super::number::whole_number;
 use super::orders::amount;
 use super::quick::Cursor;
@@ -30,7 +30,7 @@ impl<'de, R: Record> Visitor<'de> for Row<R> {
     }
 
     fn visit_map<A: MapAccess<'de>>(self, mut members: A) -> Result<R, A::Error> {
-        let mut slots: Vec<Option<Held>> = R::COLUMNS.iter().map(|_| None).collect();
+        let mut slots: Vec<Option<StoredCell>> = R::COLUMNS.iter().map(|_| None).collect();
         while let Some(Key(key)) = members.next_key_seed(Of::new())? {
             let mut columns = R::COLUMNS.iter().zip(&mut slots);
             match columns.find(|(column, _)| *column.name == *key) {
@@ -38,7 +38,7 @@ impl<'de, R: Record> Visitor<'de> for Row<R> {
                     members.next_value_seed(Of::<Skip>::new())?;
                 }
                 Some((_, Some(_))) => return Err(at(key, "is given twice")),
-                Some((column, slot)) => *slot = Some(Held::next(column, &mut members)?),
+                Some((column, slot)) => *slot = Some(StoredCell::next(column, &mut members)?),
             }
         }
         let row = R::read(&mut Slots(slots.into_iter(), PhantomData))?;
@@ -50,23 +50,23 @@ impl<'de, R: Record> Visitor<'de> for Row<R> {
 }
 
 /// A decoded member, until its row is complete.
-enum Held {
+enum StoredCell {
     Text(String),
     Other(Cell<'static>),
 }
 
-impl Held {
+impl StoredCell {
     /// Reads the next member; the column decides its type, not the token.
     fn next<'de, A: MapAccess<'de>>(column: &Column, members: &mut A) -> Result<Self, A::Error> {
         fn next<'de, T: Read<'de>, A: MapAccess<'de>>(
             (column, members): (&Column, &mut A),
-            held: fn(T) -> Held,
-        ) -> Result<Held, A::Error> {
+            stored: fn(T) -> StoredCell,
+        ) -> Result<StoredCell, A::Error> {
             if column.optional {
                 let value = members.next_value_seed(Of::<Option<T>>::new())?;
-                return Ok(value.map_or(Held::Other(Cell::Absent), held));
+                return Ok(value.map_or(StoredCell::Other(Cell::Absent), stored));
             }
-            members.next_value_seed(Of::new()).map(held)
+            members.next_value_seed(Of::new()).map(stored)
         }
         let from = (column, members);
         match column.kind {
@@ -82,16 +82,16 @@ impl Held {
 }
 
 /// The members of a row in the order of its columns.
-struct Slots<E>(IntoIter<Option<Held>>, PhantomData<E>);
+struct Slots<E>(IntoIter<Option<StoredCell>>, PhantomData<E>);
 
 impl<E: Error> Source for Slots<E> {
     type Fault = E;
 
     fn next<T: Value>(&mut self, column: &'static Column) -> Result<T, E> {
-        let held = self.0.next().flatten();
-        let cell = match &held {
-            Some(Held::Text(text)) => Cell::Text(text),
-            Some(Held::Other(cell)) => *cell,
+        let stored = self.0.next().flatten();
+        let cell = match &stored {
+            Some(StoredCell::Text(text)) => Cell::Text(text),
+            Some(StoredCell::Other(cell)) => *cell,
             None => Cell::Absent,
         };
         T::of(cell).ok_or_else(|| match cell {
@@ -148,9 +148,9 @@ impl Source for Plain<'_, '_> {
 
 /// `null` is an empty list: some services encode "no rows" that way.
 impl<R: Record> Reply for Vec<R> {
-    type Sheet = Option<Self>;
+    type Fields = Option<Self>;
 
-    fn of(sheet: Option<Self>) -> Result<Self, Damage> {
+    fn of(sheet: Option<Self>) -> Result<Self, DecodeError> {
         Ok(sheet.unwrap_or_default())
     }
 

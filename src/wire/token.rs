@@ -371,9 +371,9 @@ impl<'de> Read<'de> for f64 {
 }
 
 /// A matrix cell: a number, or `null` for NaN.
-pub(super) struct Cell(pub(super) f64);
+pub(super) struct CellToken(pub(super) f64);
 
-impl<'de> Read<'de> for Cell {
+impl<'de> Read<'de> for CellToken {
     fn read<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
         from.deserialize_any(Double { null: true }).map(Self)
     }

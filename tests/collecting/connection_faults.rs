@@ -37,8 +37,14 @@ async fn a_silent_control_stream_ends_the_connection_and_leaves_a_gap() {
     for venue in venues {
         doubles.of(venue).fault(|faults| faults.mute = true);
     }
-    let sockets =
-        venues.map(|venue| u64::try_from(liqdata::feeds::venue(venue).unwrap().ears()).unwrap());
+    let sockets = venues.map(|venue| {
+        u64::try_from(
+            liqdata::feeds::venue(venue)
+                .unwrap()
+                .redundant_connections(),
+        )
+        .unwrap()
+    });
     for ((venue, before), sockets) in venues.iter().zip(before).zip(sockets) {
         collecting
             .until_of(venue, "all of it is found mute", |one| {

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use liqdata::archive::Archive;
 use liqdata::collect::Settings;
-use liqdata::model::{GapState, Millis, MissedStretch};
+use liqdata::model::{CoverageGap, GapState, Millis};
 
 use crate::bench::{Collecting, Doubles, Folder, assert_kept, quick};
 use crate::doubles::{Exchange, Limit, Truth};
@@ -27,7 +27,7 @@ fn of_unlisted(exchange: &Exchange, count: i64) -> Vec<Truth> {
 }
 
 /// What is on record of topics that were missed.
-fn of_topics(archive: &Path) -> Vec<MissedStretch> {
+fn of_topics(archive: &Path) -> Vec<CoverageGap> {
     let archive = Archive::read(archive).unwrap();
     let mut missed = archive
         .gap_statuses(Millis(0), Millis(i64::MAX / 2), None)
@@ -41,7 +41,7 @@ fn assert_on_record(archive: &Path, happened: &[Truth], state: GapState) {
     let missed = of_topics(archive);
     assert_eq!(missed.len(), happened.len(), "{missed:?}");
     for truth in happened {
-        let is_it = |one: &&MissedStretch| {
+        let is_it = |one: &&CoverageGap| {
             let is_then = (one.start.0..one.end.0).contains(&truth.time);
             is_then && one.topic.as_deref() == Some(truth.native_id())
         };

@@ -15,7 +15,7 @@ mod shapes;
 
 use liqdata::api::{self, *};
 use liqdata::model::{HeatmapGrid, LiquidationMap, MapBin, Millis, Order, Side};
-use liqdata::wire::{Damage, Decode, Reading, exact_decimal, read};
+use liqdata::wire::{Decode, DecodeError, Reading, exact_decimal, read};
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
@@ -25,7 +25,7 @@ fn fixture(name: &str) -> String {
 }
 
 /// A body read as the endpoint's reply and written again, in its envelope where it has one.
-fn reread<E: Endpoint<Reply: Decode>>(body: &[u8]) -> Result<Reading<String>, Damage> {
+fn reread<E: Endpoint<Reply: Decode>>(body: &[u8]) -> Result<Reading<String>, DecodeError> {
     Ok(match read::<E::Reply>(body, E::ENVELOPED)? {
         Reading::Reply(reply) if E::ENVELOPED => {
             Reading::Reply(serde_json::to_string(&ReplyEnvelope::around(reply)).unwrap())
@@ -42,7 +42,7 @@ macro_rules! by_name {
     ($($endpoint:ident)+) => {
         const NAMES: &[&str] = &[$(api::$endpoint::NAME),+];
 
-        fn ask(name: &str, body: &[u8]) -> Result<Reading<String>, Damage> {
+        fn ask(name: &str, body: &[u8]) -> Result<Reading<String>, DecodeError> {
             match name {
                 $(api::$endpoint::NAME => reread::<api::$endpoint>(body),)+
                 _ => panic!("no endpoint is called {name}"),
@@ -68,7 +68,7 @@ fn answer(name: &str, body: &str) -> String {
 }
 
 #[track_caller]
-fn damage(name: &str, body: &str) -> Damage {
+fn damage(name: &str, body: &str) -> DecodeError {
     match ask(name, body.as_bytes()) {
         Err(damage) => damage,
         other => panic!("{name}: {other:?} for {body}"),
@@ -95,7 +95,7 @@ fn with(name: &str, from: &str, to: &str) -> String {
     text.replacen(from, to, 1)
 }
 
-/// Where a value stands, in the spelling of [`Damage::path`] and as a JSON pointer.
+/// Where a value stands, in the spelling of [`DecodeError::path`] and as a JSON pointer.
 #[derive(Clone, Debug)]
 struct Place {
     path: String,

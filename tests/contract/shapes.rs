@@ -2,7 +2,11 @@
 
 use super::*;
 
-pub(super) fn heatmap(prices: usize, times: usize, matrix: &str) -> Result<HeatmapGrid, Damage> {
+pub(super) fn heatmap(
+    prices: usize,
+    times: usize,
+    matrix: &str,
+) -> Result<HeatmapGrid, DecodeError> {
     let prices: Vec<usize> = (1..=prices).collect();
     let times: Vec<usize> = (0..times).map(|i| 1_781_136_000_000 + i).collect();
     let body = format!(

@@ -115,7 +115,11 @@ fn what_the_tables_say_of_a_venue_is_what_it_is() {
         assert_eq!(heard[4] == "not possible", back == 0, "{name}: {heard:?}");
         // Two listen where nothing can be asked again, and nowhere else.
         let is_lost = back == 0 && !venue.is_polled();
-        assert_eq!(venue.ears(), if is_lost { 2 } else { 1 }, "{name}");
+        assert_eq!(
+            venue.redundant_connections(),
+            if is_lost { 2 } else { 1 },
+            "{name}"
+        );
         assert_eq!(heard[2].contains("twice"), is_lost, "{name}: {heard:?}");
         if let Some((days, _)) = heard[4].split_once(" days") {
             assert_eq!(days.parse::<i64>().unwrap() * Millis::DAY, back, "{name}");

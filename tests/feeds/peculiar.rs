@@ -26,7 +26,7 @@ fn binance_is_told_the_class_of_a_contract_anywhere_or_by_its_name() {
     for (inside, outside) in places {
         let frame = force_order(inside, outside);
         let held = read("binance", &frame);
-        assert!(held[0].is_held(), "{frame}");
+        assert!(held[0].is_pending(), "{frame}");
         assert_eq!(held[0].value_usd, None, "{frame}");
         let counted = decode("binance", frame.as_bytes(), None, &known).unwrap();
         assert_eq!(counted[0].value_usd.unwrap().to_string(), "500");
@@ -190,7 +190,7 @@ fn okx_reads_net_positions_by_the_order() {
     ] {
         let event = &read("okx", &detail(position, order))[0];
         assert_eq!(event.side, side, "{position} {order}");
-        assert!(event.is_held(), "no contract value was given");
+        assert!(event.is_pending(), "no contract value was given");
     }
     assert_eq!(
         fault("okx", &detail("flat", "sell")).0,

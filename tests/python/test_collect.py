@@ -142,7 +142,7 @@ def test_a_flood_of_troubles_is_a_line_at_once_and_one_a_minute(capsys, monkeypa
         "lag": None,
         "gaps": 0,
         "rejected": 0,
-        "held": 0,
+        "pending": 0,
         "asked": 0,
         "to_ask": 0,
         "trouble": None,
@@ -179,7 +179,7 @@ def test_a_screen_has_a_line_for_every_exchange_and_says_what_is_not_covered(cap
     from liqdata.cli.output import collect_screen as _collect
 
     console = pytest.importorskip("rich.console").Console(width=160)
-    venue = dict.fromkeys(("events_per_minute", "events", "gaps", "rejected", "held", "asked", "to_ask"), 0) | {
+    venue = dict.fromkeys(("events_per_minute", "events", "gaps", "rejected", "pending", "asked", "to_ask"), 0) | {
         "last_event": None,
         "lag": None,
         "trouble": None,

@@ -272,7 +272,7 @@ def test_a_server_tells_how_its_collector_goes_and_another_process_s_by_the_arch
                 one = f'{{exchange="{venue}"}}'
                 assert told["liqdata_collector_live" + one] == 1
                 assert told["liqdata_collector_connections_total" + one] >= 1
-                assert told["liqdata_collector_last_heard_timestamp_seconds" + one] >= began
+                assert told["liqdata_collector_last_received_timestamp_seconds" + one] >= began
                 newest = max(row["timestamp"] for row in happened[venue]) / 1000
                 assert told["liqdata_collector_last_event_timestamp_seconds" + one] == newest
                 for reason in ("rejected", "unpriced", "quarantined", "lost"):

@@ -2,7 +2,7 @@
 
 use std::fmt::Debug;
 
-use liqdata::wire::{Damage, Decode, Reading, read};
+use liqdata::wire::{Decode, DecodeError, Reading, read};
 
 /// What a body gives.
 #[derive(Debug, PartialEq)]
@@ -12,7 +12,7 @@ pub enum Verdict {
     /// The service refuses, for this reason.
     Refused(String),
     /// The body breaks the contract.
-    Damaged(Damage),
+    Damaged(DecodeError),
 }
 
 /// What `body` gives, read whole.
@@ -21,8 +21,8 @@ pub fn verdict<R: Decode + Debug>(body: &[u8], enveloped: bool) -> Verdict {
     Verdict::from(read::<R>(body, enveloped))
 }
 
-impl<R: Debug> From<Result<Reading<R>, Damage>> for Verdict {
-    fn from(read: Result<Reading<R>, Damage>) -> Self {
+impl<R: Debug> From<Result<Reading<R>, DecodeError>> for Verdict {
+    fn from(read: Result<Reading<R>, DecodeError>) -> Self {
         match read {
             Ok(Reading::Reply(reply)) => Self::Reply(format!("{reply:?}")),
             Ok(Reading::Refused { message }) => Self::Refused(message),

@@ -279,7 +279,7 @@ def _of_parquet(
         return
     alone: dict[str, Any] = dict.fromkeys(("orders", "bars", "open_interest", "positions"))
     refused = Refusals()
-    told_before: list[tuple[str, int, int]] = []
+    reported_before: list[tuple[str, int, int]] = []
     parts = file.parts(place, whose, refused)
     first = next(parts, None)
     begun.append(done := _Parts(file, refused))
@@ -287,9 +287,9 @@ def _of_parquet(
         told = done.begin(part.numbers)
         if part.is_read:
             # While days are yet to come that are earlier, nothing is called told: they would be a time without orders.
-            beside = (part.length, told_before if part.is_in_order else None)
+            beside = (part.length, reported_before if part.is_in_order else None)
             _core.ingest_parts(place.folder, part.rows, whose[0], _counting(shown.update), told, *beside)
-            told_before = _joined(told_before, told["told"])
+            reported_before = _joined(reported_before, told["told"])
         else:
             _tables(place.folder, alone | {file.kind: table(part.rows, file.kind)}, whose, shown, told)
 

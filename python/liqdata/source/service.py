@@ -189,7 +189,7 @@ class _Series(NamedTuple):
 
     @property
     def questions(self) -> list[_core.Question]:
-        return [self.question.beside(at, self.explain) for at in self.instants]
+        return [self.question.with_extra(at, self.explain) for at in self.instants]
 
     @property
     def notes(self) -> list[str]:
@@ -250,7 +250,7 @@ def _iso(at: int) -> str:
 
 def _extended(question: _core.Question, at: int | None, *, explain: bool) -> _core.Question:
     """The question with the parameters that only ``liqdata serve`` understands."""
-    return question if at is None and not explain else question.beside(at, explain)
+    return question if at is None and not explain else question.with_extra(at, explain)
 
 
 def check_bars(bars: Rows[BarRow], coin: str, start: int, end: int) -> None:

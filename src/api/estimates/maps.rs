@@ -10,8 +10,8 @@ endpoint! {
     symbol: Option<Coin>, "coin; all where absent";
     kind: Option<MapKind>, "only answers to this question";
     version: Option<ModelVersion>, "only those of this version of a model; unknown for those of which none was kept";
-    start: Option<At>, "only maps whose last bar closed then or later";
-    end: Option<At>, "only maps whose last bar closed before then";
+    start: Option<At>, "only maps with a last bar that closed then or later";
+    end: Option<At>, "only maps with a last bar that closed before then";
     => enveloped Vec<MapRow>; large
 }
 

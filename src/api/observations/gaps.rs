@@ -2,12 +2,12 @@
 
 use crate::api::endpoint::endpoint;
 use crate::api::time::At;
-use crate::model::MissedStretch;
+use crate::model::CoverageGap;
 
 endpoint! {
     /// Asks for the recorded gaps of all exchanges.
     Gaps = "gaps" at "/api/gaps", "when orders of an exchange are known to have been missed";
     start: Option<At>, "only gaps that reach beyond it";
     end: Option<At>, "only gaps that begin before it";
-    => enveloped Vec<MissedStretch>; large
+    => enveloped Vec<CoverageGap>; large
 }

@@ -1,6 +1,6 @@
 //! `/api/liquidations/cascades`: orders that follow each other closely; an extension of the contract.
 
-use crate::api::arguments::Argument;
+use crate::api::argument::Argument;
 use crate::api::endpoint::endpoint;
 use crate::api::parameter::{Rule, text_of};
 use crate::api::realised::history::{SymbolList, UsdAmount};

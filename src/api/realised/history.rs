@@ -4,7 +4,7 @@ use std::fmt;
 
 use rust_decimal::Decimal;
 
-use crate::api::arguments::Argument;
+use crate::api::argument::Argument;
 use crate::api::endpoint::endpoint;
 use crate::api::parameter::{Exchange, Rule, read, text_of};
 use crate::api::refusal::BadQuery;

@@ -33,7 +33,7 @@ impl Orders {
     /// Whether the rows have the column `group_id`.
     #[must_use]
     pub fn with_groups(&self) -> bool {
-        self.groups == Some(Groups::Told)
+        self.groups == Some(Groups::Included)
     }
 
     /// The rows, without `group_id` unless it was asked for.

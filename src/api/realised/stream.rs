@@ -6,7 +6,8 @@ use std::fmt;
 
 use rust_decimal::Decimal;
 
-use crate::api::arguments::{Argument, Arguments};
+use crate::api::argument::Argument;
+use crate::api::arguments::Arguments;
 use crate::api::contract::Extension;
 use crate::api::endpoint::{EndpointEntry, ReplyShape};
 use crate::api::parameter::{EVERYWHERE, Exchange, Parameter, Rule, text_of};
@@ -116,7 +117,7 @@ impl Stream {
             Parameter::new::<StreamEvents>(
                 "events",
                 Some("orders"),
-                "what it tells of: orders as they arrive, or cascades as they close",
+                "its rows: orders as they arrive, or cascades as they close",
             )
             .extension(),
             Parameter::new::<Option<CascadeGap>>(

@@ -8,7 +8,7 @@ use crate::archive::coverage::pending;
 use crate::archive::coverage::report;
 use crate::archive::coverage::sessions::{Gap, gaps};
 use crate::archive::store::Store;
-use crate::model::{GapState, Millis, MissedStretch, TimeRange};
+use crate::model::{CoverageGap, GapState, Millis, TimeRange};
 
 /// Implements `Archive::gap_statuses`.
 pub(crate) fn gap_statuses(
@@ -16,25 +16,25 @@ pub(crate) fn gap_statuses(
     start: Millis,
     end: Millis,
     as_of: Option<Millis>,
-) -> Result<Vec<MissedStretch>, ArchiveError> {
+) -> Result<Vec<CoverageGap>, ArchiveError> {
     let gaps = report::gaps_known(store, start, end, as_of)?;
-    let of_venues = gaps.into_iter().map(|gap| MissedStretch {
+    let of_venues = gaps.into_iter().map(|gap| CoverageGap {
         exchange: gap.exchange,
         start: gap.start,
         end: gap.end,
         reason: gap.reason,
-        ..MissedStretch::default()
+        ..CoverageGap::default()
     });
     let of_topics = report::topic_gaps(store, start, end, as_of)?;
-    let of_topics = of_topics.into_iter().map(|gap| MissedStretch {
+    let of_topics = of_topics.into_iter().map(|gap| CoverageGap {
         exchange: gap.exchange,
         start: gap.start,
         end: gap.end,
         reason: gap.reason,
         topic: Some(gap.topic),
-        ..MissedStretch::default()
+        ..CoverageGap::default()
     });
-    let mut missed: Vec<MissedStretch> = of_venues.chain(of_topics).collect();
+    let mut missed: Vec<CoverageGap> = of_venues.chain(of_topics).collect();
     let from = missed.iter().map(|gap| gap.start).min();
     let until = missed.iter().map(|gap| gap.end).max();
     if let (Some(from), Some(until)) = (from, until) {
@@ -45,16 +45,16 @@ pub(crate) fn gap_statuses(
         }
     }
     let other = damage_gaps::gaps_of_other_rows(store, start, end, as_of)?.into_iter();
-    missed.extend(other.map(|(holds, gap)| MissedStretch {
+    missed.extend(other.map(|(holds, gap)| CoverageGap {
         exchange: gap.exchange,
         start: gap.start,
         end: gap.end,
         reason: gap.reason,
         holds: Some(holds.to_owned()),
-        ..MissedStretch::default()
+        ..CoverageGap::default()
     }));
     missed.sort_by(|a, b| {
-        let key = |one: &MissedStretch| (one.start, one.end);
+        let key = |one: &CoverageGap| (one.start, one.end);
         (key(a), &a.exchange, &a.topic, &a.reason, &a.holds).cmp(&(
             key(b),
             &b.exchange,
@@ -100,7 +100,7 @@ pub(crate) fn open_ranges(
 }
 
 /// Sets the status of a gap from outcomes that are ordered by the time they became known.
-fn apply_outcomes(gap: &mut MissedStretch, outcomes: &[GapOutcome]) {
+fn apply_outcomes(gap: &mut CoverageGap, outcomes: &[GapOutcome]) {
     let mut left = vec![TimeRange::new(gap.start, gap.end)];
     let mut lost = Vec::new();
     let touching = outcomes.iter().filter(|outcome| {
@@ -137,11 +137,11 @@ mod tests {
     fn status_after(
         outcomes: &[(i64, i64, GapState, u64, i64)],
     ) -> (GapState, Option<i64>, Option<u64>) {
-        let mut gap = MissedStretch {
+        let mut gap = CoverageGap {
             exchange: "okx".to_owned(),
             start: Millis(100),
             end: Millis(200),
-            ..MissedStretch::default()
+            ..CoverageGap::default()
         };
         let outcomes: Vec<GapOutcome> = outcomes
             .iter()

@@ -40,7 +40,7 @@ pub(crate) trait Tabled {
     fn interval(&self, _row: usize) -> i64 {
         0
     }
-    /// Whose each is.
+    /// ExchangeAttribution each is.
     fn exchanges(&self) -> &Labels;
     /// The coins of rows that have a length.
     fn coins(&self) -> &Labels;

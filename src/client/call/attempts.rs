@@ -22,7 +22,7 @@ use crate::client::error::Error;
 use crate::client::extensions::parameters::{Explanation, Headed};
 use crate::model::{EarlierBar, VenueCoverage};
 use crate::net::retry_after;
-use crate::wire::Damage;
+use crate::wire::DecodeError;
 
 /// Maximum redirects of one attempt.
 const REDIRECTS: u32 = 3;
@@ -77,7 +77,7 @@ impl ResponseHead {
     }
 
     /// The error for a body that breaks the contract.
-    pub(crate) fn damaged(&self, damage: Damage) -> Error {
+    pub(crate) fn damaged(&self, damage: DecodeError) -> Error {
         match self.alien() {
             Some(content_type) => Error::UnexpectedReply {
                 message: format!("{damage} (the answer says it is {content_type:?}, not JSON)"),

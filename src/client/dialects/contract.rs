@@ -3,7 +3,7 @@
 use crate::api::{self, Arguments, BadQuery, Endpoint, Stream};
 use crate::client::dialect::{Dialect, Request};
 use crate::model::{CascadeRow, Order};
-use crate::wire::{self, Damage, Decode};
+use crate::wire::{self, Decode, DecodeError};
 
 /// The contract of ten endpoints.
 #[derive(Clone, Copy, Debug)]
@@ -18,7 +18,7 @@ fn as_it_stands<E: Endpoint, R: Decode + 'static>(question: &E) -> Request<R> {
 
 /// Checks that the names a reply repeats match the question. Aliases are resolved: a pair matches its coin, and `1d`
 /// matches `24h`.
-fn answers<E: Endpoint>(question: &E, echo: &[(&'static str, String)]) -> Result<(), Damage> {
+fn answers<E: Endpoint>(question: &E, echo: &[(&'static str, String)]) -> Result<(), DecodeError> {
     let asked = question.to_query();
     for (name, echoed) in echo {
         let Some((_, wanted)) = asked.iter().find(|(asked, _)| asked == name) else {
@@ -38,7 +38,7 @@ fn answers<E: Endpoint>(question: &E, echo: &[(&'static str, String)]) -> Result
         if as_read.as_ref().ok() != Some(&asked) {
             let place = if E::ENVELOPED { "data" } else { "" };
             let message = format!("{echoed:?} is not {wanted:?}, which was asked for");
-            return Err(Damage::at(*name, message).below(place));
+            return Err(DecodeError::at(*name, message).below(place));
         }
     }
     Ok(())

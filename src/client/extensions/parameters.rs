@@ -6,7 +6,7 @@ use serde_json::value::RawValue;
 
 use crate::api::{At, EXPLAINED, Extension, PREFER, PREFERENCE_APPLIED, Rule};
 use crate::model::{EarlierBar, Millis, VenueCoverage};
-use crate::wire::{self, Damage, Feed, Intake, Reading};
+use crate::wire::{self, BodyReader, DecodeError, Feed, Reading};
 
 /// Extra parameters of a question. They are sent only to a service that announces them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -83,14 +83,16 @@ struct Parts<'a> {
 impl Explanation {
     /// # Errors
     ///
-    /// [`Damage`] if it is malformed.
-    fn read(sent: &RawValue, is_asked: bool) -> Result<Self, Damage> {
+    /// [`DecodeError`] if it is malformed.
+    fn read(sent: &RawValue, is_asked: bool) -> Result<Self, DecodeError> {
         let parts: Parts<'_> = serde_json::from_str(sent.get())
-            .map_err(|fault| Damage::at("explain", fault.to_string()))?;
+            .map_err(|fault| DecodeError::at("explain", fault.to_string()))?;
         let coverage = parts.coverage.map(|rows| {
             match wire::read::<Vec<VenueCoverage>>(rows.get().as_bytes(), false) {
                 Ok(Reading::Reply(rows)) => Ok(rows),
-                Ok(Reading::Refused { message }) => Err(Damage::at("explain.coverage", message)),
+                Ok(Reading::Refused { message }) => {
+                    Err(DecodeError::at("explain.coverage", message))
+                }
                 Err(damage) => Err(damage.below("explain.coverage")),
             }
         });
@@ -110,7 +112,7 @@ pub(crate) trait Headed: Feed {
 
 /// Decodes a body and its explanation. Without an explanation the body is passed on as it arrives.
 pub(crate) struct Explained<'a, R> {
-    reply: &'a mut dyn Intake<R>,
+    reply: &'a mut dyn BodyReader<R>,
     extra: ExtraParameters,
     /// A copy of the body, if it contains an explanation.
     body: Option<Vec<u8>>,
@@ -118,7 +120,7 @@ pub(crate) struct Explained<'a, R> {
 
 impl<'a, R> Explained<'a, R> {
     /// Wraps the decoder of a reply.
-    pub(crate) fn around(reply: &'a mut dyn Intake<R>, extra: ExtraParameters) -> Self {
+    pub(crate) fn around(reply: &'a mut dyn BodyReader<R>, extra: ExtraParameters) -> Self {
         Self {
             reply,
             extra,
@@ -130,8 +132,8 @@ impl<'a, R> Explained<'a, R> {
     ///
     /// # Errors
     ///
-    /// [`Damage`] if the body breaks the contract or lacks a requested explanation.
-    pub(crate) fn finish(&mut self) -> Result<(Reading<R>, Explanation), Damage> {
+    /// [`DecodeError`] if the body breaks the contract or lacks a requested explanation.
+    pub(crate) fn finish(&mut self) -> Result<(Reading<R>, Explanation), DecodeError> {
         let reading = self.reply.finish()?;
         let Some(body) = self.body.take() else {
             return Ok((reading, Explanation::default()));
@@ -142,13 +144,16 @@ impl<'a, R> Explained<'a, R> {
         let sent: Option<Sent<'_>> = serde_json::from_slice(&body).ok();
         match sent.and_then(|sent| sent.explain) {
             Some(sent) => Ok((reading, Explanation::read(sent, self.extra.explain)?)),
-            None => Err(Damage::at("explain", "is missing, which was asked for")),
+            None => Err(DecodeError::at(
+                "explain",
+                "is missing, which was asked for",
+            )),
         }
     }
 
     /// The buffered part of the body.
-    pub(crate) fn kept(&self) -> &[u8] {
-        self.reply.kept()
+    pub(crate) fn buffered(&self) -> &[u8] {
+        self.reply.buffered()
     }
 }
 
@@ -177,7 +182,7 @@ impl<R> Feed for Explained<'_, R> {
 #[cfg(test)]
 mod tests {
     use crate::client::extensions::parameters::*;
-    use crate::wire::Whole;
+    use crate::wire::BufferedBody;
 
     const BODY: &[u8] =
         br#"{"success":true,"data":[],"explain":{"coverage":[],"earlier":null,"more":"text"}}"#;
@@ -187,7 +192,8 @@ mod tests {
         extra: ExtraParameters,
         preference_applied: Option<&'static str>,
     ) -> (usize, Option<String>) {
-        let mut reply = Whole::read_by(|body: &[u8]| wire::read::<Vec<VenueCoverage>>(body, true));
+        let mut reply =
+            BufferedBody::read_by(|body: &[u8]| wire::read::<Vec<VenueCoverage>>(body, true));
         let mut explained = Explained::around(&mut reply, extra);
         let mut head = HeaderMap::new();
         if let Some(applied) = preference_applied {

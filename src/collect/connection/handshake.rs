@@ -13,9 +13,9 @@ use url::Url;
 use crate::collect::health::cooldown::{ban_length, cooldown_length, header_length, is_refusal};
 use crate::collect::venue_context::VenueContext;
 use crate::feeds::ConnectionPlan;
-use crate::net::{Connector, Stream, date};
+use crate::net::{ByteStream, Connector, date};
 
-pub(crate) type Socket = WebSocketStream<Box<dyn Stream>>;
+pub(crate) type Socket = WebSocketStream<Box<dyn ByteStream>>;
 
 /// Opens a socket for a line.
 pub(crate) async fn open(

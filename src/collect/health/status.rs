@@ -41,7 +41,6 @@ pub struct VenueStatus {
     /// How far the clock of this machine is ahead of that of the exchange, in milliseconds.
     pub clock_ahead: Option<i64>,
     /// When the last frame or reply was received.
-    #[serde(rename = "last_heard")]
     pub last_received: Option<Millis>,
     /// Recorded gaps.
     pub gaps: u64,
@@ -60,7 +59,6 @@ pub struct VenueStatus {
     /// Events of coins that were not selected.
     pub unasked: u64,
     /// Events that wait for the contract size of their market.
-    #[serde(rename = "held")]
     pub pending: u64,
     /// Events dropped because their contract size stayed unknown.
     pub unpriced: u64,

@@ -1,4 +1,4 @@
-//! Whose rows of the past may be: of exchanges that are known, so that a slip of the pen makes no new one.
+//! Attributes imported rows to known exchanges, so that a misspelt name creates no new exchange.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -57,7 +57,7 @@ impl UnknownExchange {
 
 /// The exchanges that rows may be of: those that this package listens to and those that the archive has, or any.
 #[derive(Debug)]
-pub struct Whose {
+pub struct ExchangeAttribution {
     path: PathBuf,
     takes_any: bool,
     /// Those of the archive, once they were asked for.
@@ -66,7 +66,7 @@ pub struct Whose {
     latest: String,
 }
 
-impl Whose {
+impl ExchangeAttribution {
     /// Those of an archive in the folder `path`, or any.
     #[must_use]
     pub fn of(path: &Path, takes_any: bool) -> Self {

@@ -12,7 +12,7 @@ use crate::archive::{
     Unfit, Writer,
 };
 use crate::collect::clock::machine;
-use crate::collect::import::attribution::{UNKNOWN, UnknownExchange, Whose};
+use crate::collect::import::attribution::{ExchangeAttribution, UNKNOWN, UnknownExchange};
 use crate::collect::import::files::{Source, Unopened, sources};
 use crate::collect::import::in_usd::{InUsd, ToCoins};
 use crate::collect::import::refused::{Refused, refuse};
@@ -36,7 +36,7 @@ pub struct Files {
     pub paths: Vec<PathBuf>,
     /// What they are, where that is known.
     pub format: Option<Format>,
-    /// Whose they are, where they do not say so.
+    /// ExchangeAttribution they are, where they do not say so.
     pub exchange: Option<String>,
     /// Whether they may be of an exchange that is not known yet.
     pub takes_new_exchanges: bool,
@@ -167,7 +167,7 @@ pub fn ingest(
     to_coins: &mut ToCoins<'_>,
 ) -> Result<Ingested, IngestError> {
     let exchange = files.exchange.as_deref();
-    let mut whose = Whose::of(path, files.takes_new_exchanges);
+    let mut whose = ExchangeAttribution::of(path, files.takes_new_exchanges);
     if let Some(name) = exchange
         && let Some(unknown) = whose.unknown(name)?
     {
@@ -249,7 +249,7 @@ struct Stretch {
 /// Rows on their way from files into an archive.
 struct Intake<'a> {
     writer: &'a mut Writer,
-    whose: Whose,
+    whose: ExchangeAttribution,
     goes_on: &'a mut dyn FnMut(u64) -> bool,
     finished: &'a mut dyn FnMut(Finished),
     to_coins: &'a mut ToCoins<'a>,
@@ -272,7 +272,7 @@ struct Intake<'a> {
 impl<'a> Intake<'a> {
     fn new(
         writer: &'a mut Writer,
-        whose: Whose,
+        whose: ExchangeAttribution,
         goes_on: &'a mut dyn FnMut(u64) -> bool,
         finished: &'a mut dyn FnMut(Finished),
         to_coins: &'a mut ToCoins<'_>,

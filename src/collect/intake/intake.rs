@@ -222,7 +222,7 @@ impl Intake {
             let events = decoded
                 .entry(row.frame.as_ptr().addr())
                 .or_insert_with(|| decode_again(&self.context, &row, &markets));
-            let Some(event) = row.find_in(events).filter(|event| !event.is_held()) else {
+            let Some(event) = row.find_in(events).filter(|event| !event.is_pending()) else {
                 self.pending.put_back(row);
                 continue;
             };
@@ -297,7 +297,7 @@ impl Intake {
                 self.check.quarantine_excess(&event, &why, text, now);
                 continue;
             }
-            if event.is_held() {
+            if event.is_pending() {
                 let frame = shared.get_or_insert_with(|| text.into());
                 self.pending.add(PendingRow {
                     event,

@@ -18,7 +18,7 @@ const LATE: i64 = 5 * Millis::MINUTE;
 /// Compares each hour once it is over; returns only if the exchange reports no totals.
 pub(crate) async fn compare_totals(tasks: &VenueTasks) {
     let context = &tasks.context;
-    if !context.venue.tells_totals() || tasks.history_coins.is_empty() {
+    if !context.venue.has_totals() || tasks.history_coins.is_empty() {
         return;
     }
     tasks.markets_are_known().await;

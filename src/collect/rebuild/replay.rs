@@ -386,7 +386,7 @@ impl Replay {
             if one.keys.excess(one.venue.keyed(), &event).is_some() {
                 continue;
             }
-            if event.is_held() {
+            if event.is_pending() {
                 if one.pending.len() >= MAX_PENDING {
                     continue;
                 }
@@ -423,7 +423,7 @@ impl Replay {
                 .decode(&frame.keeping(&faults))
                 .unwrap_or_default();
             drop(instruments);
-            match row.find_in(&events).filter(|event| !event.is_held()) {
+            match row.find_in(&events).filter(|event| !event.is_pending()) {
                 Some(event) => {
                     let mut event = event.clone();
                     if one.venue.keyed() != KeyAmbiguity::Whole {

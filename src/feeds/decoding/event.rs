@@ -107,7 +107,7 @@ impl Event {
 
     /// Whether the event waits for the contract's multiplier.
     #[must_use]
-    pub fn is_held(&self) -> bool {
+    pub fn is_pending(&self) -> bool {
         self.qty.is_none()
     }
 }

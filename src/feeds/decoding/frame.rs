@@ -13,7 +13,7 @@ use serde::de::Deserialize;
 use crate::feeds::decoding::event::{Completeness, Event, PriceKind, product, quotient, stripped};
 use crate::feeds::decoding::json_path::{JsonPath, joined, shown, text_of};
 use crate::feeds::decoding::market_name::MarketName;
-use crate::feeds::decoding::raw_json::{JsonShape, Member, PlainJson, RawJson, plain};
+use crate::feeds::decoding::raw_json::{JsonMember, JsonShape, PlainJson, RawJson, plain};
 use crate::feeds::error::Error;
 use crate::feeds::instruments::{Instrument, Instruments, SizeUnit};
 use crate::model::{Millis, Side};
@@ -90,7 +90,7 @@ pub(crate) struct JsonMembers<'a>(BTreeMap<Cow<'a, str>, RawJson<'a>>);
 
 impl<'a> JsonMembers<'a> {
     /// The member `name`.
-    pub(crate) fn cell(&self, name: &str) -> Member<'a> {
+    pub(crate) fn cell(&self, name: &str) -> JsonMember<'a> {
         let raw = self.0.get(name).copied();
         raw.filter(|raw| raw.text() != "null")
     }
@@ -104,7 +104,7 @@ impl<'a> JsonMembers<'a> {
 
 /// How a REST reply reports success.
 #[derive(Debug)]
-pub(crate) struct ReplyEnvelope {
+pub(crate) struct ExchangeEnvelope {
     /// The member with the status code.
     pub(crate) code: &'static str,
     /// The code of success.
@@ -113,7 +113,7 @@ pub(crate) struct ReplyEnvelope {
     pub(crate) said: &'static [&'static str],
 }
 
-impl ReplyEnvelope {
+impl ExchangeEnvelope {
     /// The members of a successful reply.
     pub(crate) fn open<'a>(&self, frame: &Frame<'a>) -> Result<JsonMembers<'a>, Error> {
         let members = frame.members()?;
@@ -126,8 +126,8 @@ impl ReplyEnvelope {
     pub(crate) fn judge(
         &self,
         frame: &Frame<'_>,
-        code: Member<'_>,
-        said: &[Member<'_>],
+        code: JsonMember<'_>,
+        said: &[JsonMember<'_>],
     ) -> Result<(), Error> {
         match text_of(code).or_else(|| truth_of(code)) {
             Some(code) if code == self.fine => Ok(()),
@@ -138,7 +138,7 @@ impl ReplyEnvelope {
 }
 
 /// The text of a member that is `true` or `false`.
-fn truth_of(cell: Member<'_>) -> Option<Cow<'_, str>> {
+fn truth_of(cell: JsonMember<'_>) -> Option<Cow<'_, str>> {
     let said = cell.map(RawJson::text)?;
     matches!(said, "true" | "false").then_some(Cow::Borrowed(said))
 }
@@ -309,10 +309,10 @@ impl<'a> Frame<'a> {
 
     /// Type and size of a contract, if known.
     pub(crate) fn contract(&self, native_id: &str) -> Option<(SizeUnit, Decimal)> {
-        let held = |known: &Instrument| (known.kind, known.contract_size);
+        let terms = |known: &Instrument| (known.kind, known.contract_size);
         self.instruments
             .get(native_id)
-            .map(held)
+            .map(terms)
             .or_else(|| (self.rules.contract)(native_id))
     }
 

@@ -9,7 +9,7 @@ use std::fmt::Write;
 use rust_decimal::Decimal;
 
 use crate::feeds::decoding::event::{is_above_zero, product, stripped};
-use crate::feeds::decoding::raw_json::{JsonShape, Member, RawJson};
+use crate::feeds::decoding::raw_json::{JsonMember, JsonShape, RawJson};
 use crate::feeds::error::Error;
 use crate::feeds::instruments::Instrument;
 use crate::model::{Millis, Side};
@@ -32,7 +32,7 @@ pub(crate) struct JsonPath<'p> {
 #[derive(Clone, Copy, Debug)]
 enum Step<'p> {
     Root,
-    Member(&'p str),
+    JsonMember(&'p str),
     Item(usize),
 }
 
@@ -61,7 +61,7 @@ impl JsonPath<'_> {
     pub(crate) fn member<'q>(&'q self, name: &'q str) -> JsonPath<'q> {
         JsonPath {
             above: Some(self),
-            step: Step::Member(name),
+            step: Step::JsonMember(name),
         }
     }
 
@@ -79,7 +79,7 @@ impl JsonPath<'_> {
         }
         match self.step {
             Step::Root => {}
-            Step::Member(name) => {
+            Step::JsonMember(name) => {
                 if !path.is_empty() && !name.is_empty() {
                     path.push('.');
                 }
@@ -128,7 +128,7 @@ impl JsonPath<'_> {
     }
 
     /// The text of member `name`: a string, or a number as written.
-    pub(crate) fn text<'a>(&self, name: &str, cell: Member<'a>) -> Result<Cow<'a, str>, Error> {
+    pub(crate) fn text<'a>(&self, name: &str, cell: JsonMember<'a>) -> Result<Cow<'a, str>, Error> {
         let raw = cell.ok_or_else(|| self.member(name).fault("is missing"))?;
         raw.said().ok_or_else(|| {
             let kind = match raw.text().as_bytes().first() {
@@ -142,7 +142,7 @@ impl JsonPath<'_> {
     }
 
     /// The non-blank text of member `name`.
-    pub(crate) fn name<'a>(&self, name: &str, cell: Member<'a>) -> Result<Cow<'a, str>, Error> {
+    pub(crate) fn name<'a>(&self, name: &str, cell: JsonMember<'a>) -> Result<Cow<'a, str>, Error> {
         let text = self.text(name, cell)?;
         if text.chars().all(char::is_whitespace) {
             return Err(self.member(name).fault("is blank"));
@@ -154,7 +154,7 @@ impl JsonPath<'_> {
     pub(crate) fn number<'a>(
         &self,
         name: &str,
-        cell: Member<'a>,
+        cell: JsonMember<'a>,
     ) -> Result<ExactNumber<'a>, Error> {
         let text = self.text(name, cell)?;
         let value = exact_decimal(&text).map_err(|message| self.member(name).fault(message))?;
@@ -165,7 +165,7 @@ impl JsonPath<'_> {
     pub(crate) fn positive<'a>(
         &self,
         name: &str,
-        cell: Member<'a>,
+        cell: JsonMember<'a>,
     ) -> Result<ExactNumber<'a>, Error> {
         let number = self.number(name, cell)?;
         if is_above_zero(number.value) {
@@ -179,7 +179,7 @@ impl JsonPath<'_> {
     pub(crate) fn amount<'a>(
         &self,
         name: &str,
-        cell: Member<'a>,
+        cell: JsonMember<'a>,
     ) -> Result<ExactNumber<'a>, Error> {
         let number = self.number(name, cell)?;
         if number.value.is_zero() || is_above_zero(number.value) {
@@ -190,7 +190,7 @@ impl JsonPath<'_> {
     }
 
     /// The instant in member `name`: epoch milliseconds, epoch seconds below 1e12, or ISO 8601.
-    pub(crate) fn instant(&self, name: &str, cell: Member<'_>) -> Result<Millis, Error> {
+    pub(crate) fn instant(&self, name: &str, cell: JsonMember<'_>) -> Result<Millis, Error> {
         let text = self.text(name, cell)?;
         if let Some(millis) = written_millis(&text) {
             return Ok(millis);
@@ -214,7 +214,7 @@ impl JsonPath<'_> {
     pub(crate) fn side<'a>(
         &self,
         name: &str,
-        cell: Member<'a>,
+        cell: JsonMember<'a>,
         long: &str,
         short: &str,
     ) -> Result<(Cow<'a, str>, Side), Error> {
@@ -245,7 +245,7 @@ impl JsonPath<'_> {
     }
 
     /// The boolean in member `name`.
-    pub(crate) fn truth(&self, name: &str, cell: Member<'_>) -> Result<bool, Error> {
+    pub(crate) fn truth(&self, name: &str, cell: JsonMember<'_>) -> Result<bool, Error> {
         match cell.map(RawJson::text) {
             Some("true") => Ok(true),
             Some("false") => Ok(false),
@@ -259,17 +259,17 @@ impl JsonPath<'_> {
 }
 
 /// Whether a member is the text `wanted`.
-pub(crate) fn says(cell: Member<'_>, wanted: &str) -> bool {
+pub(crate) fn says(cell: JsonMember<'_>, wanted: &str) -> bool {
     text_of(cell).is_some_and(|text| text == wanted)
 }
 
 /// The text of a member, if it has one.
-pub(crate) fn text_of(cell: Member<'_>) -> Option<Cow<'_, str>> {
+pub(crate) fn text_of(cell: JsonMember<'_>) -> Option<Cow<'_, str>> {
     cell.and_then(RawJson::said)
 }
 
 /// The texts of members, joined; members without text are skipped.
-pub(crate) fn joined(cells: &[Member<'_>]) -> String {
+pub(crate) fn joined(cells: &[JsonMember<'_>]) -> String {
     let said: Vec<_> = cells.iter().copied().filter_map(text_of).collect();
     said.join(" ")
 }

@@ -27,7 +27,7 @@ impl<'a> MarketName<'a> {
         }
     }
 
-    /// A market whose name is unknown.
+    /// A market with an unknown name.
     pub(crate) fn unnamed(native_id: &'a str) -> Self {
         Self {
             base: Cow::Borrowed(native_id),

@@ -68,7 +68,7 @@ impl<'de: 'a, 'a> Deserialize<'de> for RawJson<'a> {
 }
 
 /// A member of an object; `null` counts as missing.
-pub(crate) type Member<'a> = Option<RawJson<'a>>;
+pub(crate) type JsonMember<'a> = Option<RawJson<'a>>;
 
 /// Declares a struct of members under the exchange's case-sensitive names. Members that are not raw JSON have a type.
 /// Reading is fastest if the fields have the exchange's order, with unused members as `IgnoredAny`.
@@ -113,7 +113,7 @@ macro_rules! members {
             }
         }
     };
-    (@kind $life:lifetime) => { $crate::feeds::decoding::raw_json::Member<$life> };
+    (@kind $life:lifetime) => { $crate::feeds::decoding::raw_json::JsonMember<$life> };
     (@kind $life:lifetime $kind:ty) => { $kind };
 }
 
@@ -193,7 +193,7 @@ impl<'a> PlainJson<'a> for IgnoredAny {
     }
 }
 
-impl<'a> PlainJson<'a> for Member<'a> {
+impl<'a> PlainJson<'a> for JsonMember<'a> {
     #[inline]
     fn fill(&mut self, from: &mut Cursor<'a>, text: &'a str) -> Option<()> {
         let first = from.peek()?;

@@ -314,14 +314,14 @@ fn order(
     let (price, qty) = (line.positive(price)?, line.positive(qty)?);
     let value_usd = match value {
         Some(value) => {
-            let told = line.amount(value)?;
-            let [one, many, all] = [price, qty, told].map(nearest_f64);
+            let stated = line.amount(value)?;
+            let [one, many, all] = [price, qty, stated].map(nearest_f64);
             if is_far_from_product(one, many, all) && is_worth_its_product(&exchange, contract) {
                 let reason = "value_usd: more than ten times off price × qty";
-                let shown = format!("{told}, where {price} × {qty} is told");
+                let shown = format!("{stated}, although {price} × {qty} is given");
                 return Err(RowError::new(reason, &shown));
             }
-            told
+            stated
         }
         None => worth(symbol, price, qty, contract)?,
     };

@@ -170,10 +170,10 @@ impl Ticker {
         let (timestamp, received_at) = (line.micros(time)?, line.micros(received)?);
         let text = line.text(open_interest)?;
         let amount = line.amount(open_interest)?;
-        let is_told = |(told, at): &(String, Millis)| {
-            told == text && timestamp.0.saturating_sub(at.0) < FRESH
+        let is_known = |(known, at): &(String, Millis)| {
+            known == text && timestamp.0.saturating_sub(at.0) < FRESH
         };
-        if self.last.get(native_id).is_some_and(is_told) {
+        if self.last.get(native_id).is_some_and(is_known) {
             return Ok(None);
         }
         let (coin, scale) = leading(venue.name(), native_id)?;
@@ -191,7 +191,7 @@ impl Ticker {
             Size::Base(coins) => coins,
             Size::Usd(usd) => quotient(usd, price()?).ok_or_else(unfit)?,
             Size::Contracts(count) => match frame.contract(native_id).ok_or_else(unknown)? {
-                (SizeUnit::Linear, held) => product(count, held).ok_or_else(unfit)?,
+                (SizeUnit::Linear, size) => product(count, size).ok_or_else(unfit)?,
                 (SizeUnit::Inverse, worth) => product(count, worth)
                     .and_then(|usd| quotient(usd, price().ok()?))
                     .ok_or_else(unfit)?,

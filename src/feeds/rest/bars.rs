@@ -2,7 +2,7 @@
 
 use crate::feeds::decoding::frame::Frame;
 use crate::feeds::decoding::json_path::JsonPath;
-use crate::feeds::decoding::raw_json::{Member, RawJson};
+use crate::feeds::decoding::raw_json::{JsonMember, RawJson};
 use crate::feeds::error::Error;
 use crate::feeds::rest::request::VenueBar;
 use crate::model::sort_small;
@@ -20,7 +20,7 @@ pub(crate) struct BarColumns {
 }
 
 /// The cell in a column of a row; `null` counts as missing.
-pub(crate) fn cell<'a>(row: &[RawJson<'a>], column: usize) -> Member<'a> {
+pub(crate) fn cell<'a>(row: &[RawJson<'a>], column: usize) -> JsonMember<'a> {
     row.get(column).copied().filter(|raw| raw.text() != "null")
 }
 

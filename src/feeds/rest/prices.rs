@@ -8,7 +8,7 @@ use rust_decimal::Decimal;
 use crate::feeds::decoding::event::is_above_zero;
 use crate::feeds::decoding::frame::Frame;
 use crate::feeds::decoding::json_path::{JsonPath, text_of};
-use crate::feeds::decoding::raw_json::{JsonShape, Member};
+use crate::feeds::decoding::raw_json::{JsonMember, JsonShape};
 use crate::feeds::error::Error;
 use crate::feeds::rest::request::RestRequest;
 use crate::wire::exact_decimal;
@@ -24,7 +24,7 @@ pub struct LastPrice {
 
 impl LastPrice {
     /// The price of a market, if it has one.
-    pub(crate) fn read(native_id: Member<'_>, price: Member<'_>) -> Option<Self> {
+    pub(crate) fn read(native_id: JsonMember<'_>, price: JsonMember<'_>) -> Option<Self> {
         let native_id = text_of(native_id)?.into_owned();
         let price = exact_decimal(&text_of(price)?).ok()?;
         is_above_zero(price).then_some(Self { native_id, price })
@@ -70,7 +70,7 @@ mod tests {
     use crate::feeds::venue;
 
     /// Recorded replies and their prices.
-    const TOLD: [(&str, &str, &[&str]); 12] = [
+    const BODIES: [(&str, &str, &[&str]); 12] = [
         (
             "okx",
             r#"{"code":"0","msg":"","data":[
@@ -166,7 +166,7 @@ mod tests {
 
     #[test]
     fn prices_are_read_from_bodies_as_the_documents_write_them() {
-        for (name, body, wanted) in TOLD {
+        for (name, body, wanted) in BODIES {
             let (venue, none) = (venue(name).unwrap(), Instruments::default());
             let read = venue.read_prices(&venue.frame(body, None, &none)).unwrap();
             let read: Vec<String> = read
@@ -179,7 +179,7 @@ mod tests {
     }
 
     #[test]
-    fn a_body_that_says_no_tells_no_prices() {
+    fn a_refusal_gives_no_prices() {
         for (name, body) in [
             (
                 "okx",

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use crate::feeds::decoding::frame::Frame;
 use crate::feeds::decoding::json_path::{joined, text_of};
-use crate::feeds::decoding::raw_json::Member;
+use crate::feeds::decoding::raw_json::JsonMember;
 use crate::model::Millis;
 
 /// One connection to open.
@@ -174,7 +174,7 @@ pub enum FrameKind {
 
 impl FrameKind {
     /// A refusal of `topics` with the message in these members.
-    pub(crate) fn refused(topics: Vec<String>, said: &[Member<'_>]) -> Self {
+    pub(crate) fn refused(topics: Vec<String>, said: &[JsonMember<'_>]) -> Self {
         Self::Refused {
             topics,
             message: joined(said),
@@ -208,7 +208,7 @@ impl SequenceNumber {
     }
 
     /// Sets the event time from a member.
-    pub(crate) fn told_at(self, time: Member<'_>) -> Self {
+    pub(crate) fn at_event_time(self, time: JsonMember<'_>) -> Self {
         let time = text_of(time);
         let at = time.and_then(|text| match text.parse() {
             Ok(millis) => Some(Millis(millis)),
@@ -218,7 +218,7 @@ impl SequenceNumber {
     }
 
     /// Parses a sequence number; `None` if it is not a number.
-    pub(crate) fn read(stream: &str, number: Member<'_>) -> Option<Self> {
+    pub(crate) fn read(stream: &str, number: JsonMember<'_>) -> Option<Self> {
         let number = text_of(number)?.parse().ok()?;
         Some(Self::of(stream.to_owned(), number))
     }

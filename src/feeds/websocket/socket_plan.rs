@@ -32,7 +32,7 @@ pub enum KeyAmbiguity {
     ByAmount,
 }
 
-/// A position whose liquidation is announced; later matches belong to it.
+/// A position that is announced as liquidated; later matches belong to it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PositionAnnouncement {
     /// Prefix of its events' keys.
@@ -65,7 +65,7 @@ pub(crate) struct SocketPlan {
     pub(crate) rotation: Option<Duration>,
     pub(crate) witnesses: &'static [&'static str],
     /// Number of redundant connections.
-    pub(crate) ears: usize,
+    pub(crate) redundant_connections: usize,
     /// Least time between two subscriptions over all connections, if a limit is per IP address.
     pub(crate) between: Duration,
     pub(crate) numbers: Option<SequenceRule>,
@@ -89,7 +89,7 @@ impl SocketPlan {
         steady_frames: &[],
         rotation: None,
         witnesses: &[],
-        ears: 1,
+        redundant_connections: 1,
         between: Duration::ZERO,
         numbers: None,
     };

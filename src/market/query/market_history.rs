@@ -6,7 +6,7 @@ use crate::api;
 use crate::engine::{CascadeQuestion, TimelineQuestion};
 use crate::market::refusal::Refusal;
 use crate::model::{
-    Bar, CascadeRow, GroupedOrder, MapRow, Millis, MissedStretch, ObservedOpenInterest, PeriodRow,
+    Bar, CascadeRow, CoverageGap, GroupedOrder, MapRow, Millis, ObservedOpenInterest, PeriodRow,
     PositionRow, TimeRange, UndercountRow, VenueCoverage, Window,
 };
 
@@ -79,7 +79,7 @@ pub trait MarketHistory {
     /// # Errors
     ///
     /// A [`Refusal`] if the market cannot be read.
-    fn gaps(&self, as_of: Option<Millis>, range: TimeRange) -> Result<Vec<MissedStretch>, Refusal>;
+    fn gaps(&self, as_of: Option<Millis>, range: TimeRange) -> Result<Vec<CoverageGap>, Refusal>;
 
     /// The closed bars of a coin in `range`, resampled to `size` milliseconds if given.
     ///

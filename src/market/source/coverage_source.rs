@@ -3,7 +3,7 @@
 use crate::engine::{self, RecordedRanges};
 use crate::market::refusal::Refusal;
 use crate::market::source::view_source::{ViewSource, view_of};
-use crate::model::{Millis, MissedStretch, TimeRange, VenueCoverage, Window};
+use crate::model::{CoverageGap, Millis, TimeRange, VenueCoverage, Window};
 
 /// Coverage and gaps as of an instant. Tables record neither.
 pub(crate) trait CoverageSource: ViewSource {
@@ -26,11 +26,7 @@ pub(crate) trait CoverageSource: ViewSource {
     }
 
     /// The gaps that overlap `range`.
-    fn gaps(
-        &self,
-        _as_of: Option<Millis>,
-        _range: TimeRange,
-    ) -> Result<Vec<MissedStretch>, Refusal> {
+    fn gaps(&self, _as_of: Option<Millis>, _range: TimeRange) -> Result<Vec<CoverageGap>, Refusal> {
         Ok(Vec::new())
     }
 }

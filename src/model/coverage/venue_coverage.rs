@@ -169,7 +169,7 @@ record! {
 record! {
     /// A range of time in which orders of an exchange, or other rows, may be missing.
     #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
-    pub struct MissedStretch {
+    pub struct CoverageGap {
         /// Exchange, lower case.
         pub exchange: String,
         /// Start of the gap.

@@ -130,7 +130,7 @@ mod tests {
     use crate::model::estimate::grid::*;
 
     #[test]
-    fn a_price_lies_in_the_bin_whose_middle_is_nearest() {
+    fn a_price_lies_in_the_bin_with_the_nearest_middle() {
         let grid = FineGrid::default();
         for price in [0.000_012, 1.0, 99.5, 65_432.1] {
             let j = grid.bin(price);

@@ -183,9 +183,9 @@ impl Brackets {
     #[must_use]
     pub fn of(exchange: &str, symbol: &str) -> Option<&'static Self> {
         let (exchange, wanted) = (exchange_name(exchange), coin(symbol)?);
-        let held =
+        let matches =
             |own: &&Self| own.exchange == exchange && coin(own.symbol).as_ref() == Some(&wanted);
-        ALL.iter().find(held)
+        ALL.iter().find(matches)
     }
 
     /// The markets with recorded brackets, as exchange and symbol.

@@ -86,16 +86,16 @@ pub enum Groups {
     /// Group ids are omitted.
     LeftOut,
     /// Group ids are included where known.
-    Told,
+    Included,
 }
 
 impl Vocabulary for Groups {
-    const ALL: &'static [Self] = &[Self::LeftOut, Self::Told];
+    const ALL: &'static [Self] = &[Self::LeftOut, Self::Included];
 
     fn name(self) -> &'static str {
         match self {
             Self::LeftOut => "0",
-            Self::Told => "1",
+            Self::Included => "1",
         }
     }
 }

@@ -446,7 +446,7 @@ mod tests {
     }
 
     #[test]
-    fn an_exchange_before_it_is_told_apart() {
+    fn an_exchange_prefix_is_recognised() {
         for (text, exchange, name) in [
             ("BINANCE:BTCUSDT", Some("binance"), "BTCUSDT"),
             ("BYBIT:BTCUSDT.P", Some("bybit"), "BTCUSDT"),

@@ -35,7 +35,7 @@ mod tests {
     use crate::model::text::truncation::*;
 
     #[test]
-    fn what_is_long_is_told_by_its_two_ends_and_its_length() {
+    fn long_text_is_cut_in_the_middle() {
         let said = format!("{:?} is not a side", "é".repeat(100_000));
         let short = shortened(&said);
         assert!(

@@ -259,8 +259,8 @@ fn without_zeros(mut digits: i64, mut scale: u32) -> (i64, u32) {
 /// The first 28 significant digits of `digits`, rounded half to even, with their scale. `digits` ends at scale 28.
 fn shortest(digits: &str) -> (i128, u32) {
     let drop = digits.len().saturating_sub(FRACTION_DIGITS as usize);
-    let (kept, dropped) = digits.split_at(digits.len() - drop);
-    let mut mantissa: i128 = kept.parse().unwrap_or(0);
+    let (remaining, dropped) = digits.split_at(digits.len() - drop);
+    let mut mantissa: i128 = remaining.parse().unwrap_or(0);
     let scale = FRACTION_DIGITS.saturating_sub(u32::try_from(drop).unwrap_or(u32::MAX));
     let tie = dropped.starts_with('5') && dropped.bytes().skip(1).all(|digit| digit == b'0');
     let up =

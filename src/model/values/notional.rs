@@ -41,8 +41,8 @@ pub fn is_worth_its_product(exchange: &str, pair: &str) -> bool {
         return false;
     };
     // The settlement currency follows the colon.
-    if let Some((_, held)) = pair.rsplit_once(':')
-        && !is_dollar(&held.trim().to_ascii_uppercase())
+    if let Some((_, settlement)) = pair.rsplit_once(':')
+        && !is_dollar(&settlement.trim().to_ascii_uppercase())
     {
         return false;
     }

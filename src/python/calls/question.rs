@@ -322,7 +322,7 @@ impl AskedQuestion {
 impl AskedQuestion {
     /// The same question, asked of a service as of an instant and with the account of its reply.
     #[pyo3(signature = (as_of=None, explain=false))]
-    fn extra(&self, as_of: Option<i64>, explain: bool) -> Self {
+    fn with_extra(&self, as_of: Option<i64>, explain: bool) -> Self {
         let extra = ExtraParameters {
             as_of: as_of.map(Millis),
             explain,
@@ -562,7 +562,7 @@ pub(crate) fn orders(
     let asked = api::Orders::from_arguments(&arguments)
         .map_err(|refusal| bad_query(symbol.py(), &refusal))?;
     Ok(api::Orders {
-        groups: groups.then_some(Groups::Told),
+        groups: groups.then_some(Groups::Included),
         ..asked
     })
 }

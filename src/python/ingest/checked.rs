@@ -10,7 +10,7 @@ use pyo3::prelude::*;
 
 use crate::api::BadQuery;
 use crate::archive::GivenOrders;
-use crate::collect::{UnknownExchange, Whose};
+use crate::collect::{ExchangeAttribution, UnknownExchange};
 use crate::model::{Labels, Millis};
 use crate::python::error;
 use crate::python::ingest::by_column;
@@ -19,14 +19,14 @@ use crate::python::ingest::parts::{Given, TablePart, days};
 use crate::python::ingest::tables::{Reader, unit_of};
 use crate::python::runtime::imports;
 
-/// Whose the rows may be; `exchange` is one of those.
+/// ExchangeAttribution the rows may be; `exchange` is one of those.
 pub(crate) fn whose(
     py: Python<'_>,
     path: &Path,
     exchange: Option<&str>,
     new_exchange: bool,
-) -> PyResult<Whose> {
-    let mut whose = Whose::of(path, new_exchange);
+) -> PyResult<ExchangeAttribution> {
+    let mut whose = ExchangeAttribution::of(path, new_exchange);
     if let Some(name) = exchange {
         let unknown = whose.unknown(name);
         if let Some(unknown) = unknown.map_err(|fault| error::archive(py, &fault))? {
@@ -44,7 +44,7 @@ pub(crate) fn unknown_exchange(py: Python<'_>, unknown: &UnknownExchange) -> PyE
 pub(crate) fn check_exchanges(
     reader: &Reader<'_>,
     names: &Labels,
-    known: &mut Whose,
+    known: &mut ExchangeAttribution,
 ) -> PyResult<()> {
     let first = known
         .first_unknown(names)
@@ -58,7 +58,7 @@ pub(crate) fn check_exchanges(
 pub(crate) fn orders(
     reader: &Reader<'_>,
     exchange: Option<&str>,
-    known: &mut Whose,
+    known: &mut ExchangeAttribution,
 ) -> PyResult<GivenOrders> {
     let mut given = by_column::orders(reader, exchange.is_some())?;
     check_exchanges(reader, &given.exchange, known)?;
@@ -72,7 +72,7 @@ pub(crate) fn orders(
 }
 
 /// Bars whose exchanges are known.
-pub(crate) fn bars(reader: &Reader<'_>, known: &mut Whose) -> PyResult<GivenBars> {
+pub(crate) fn bars(reader: &Reader<'_>, known: &mut ExchangeAttribution) -> PyResult<GivenBars> {
     let given = by_column::bars(reader)?;
     if let Some(names) = &given.exchange {
         check_exchanges(reader, names, known)?;
@@ -81,7 +81,7 @@ pub(crate) fn bars(reader: &Reader<'_>, known: &mut Whose) -> PyResult<GivenBars
 }
 
 /// Readings in coins whose exchanges are known.
-fn open_interest(reader: &Reader<'_>, known: &mut Whose) -> PyResult<GivenInterest> {
+fn open_interest(reader: &Reader<'_>, known: &mut ExchangeAttribution) -> PyResult<GivenInterest> {
     let given = by_column::open_interest(reader)?;
     check_exchanges(reader, &given.exchange, known)?;
     Ok(given)
@@ -188,9 +188,9 @@ impl Kind {
 #[pyclass(frozen, module = "liqdata._core")]
 pub(crate) struct TableCheck {
     kind: Kind,
-    /// Whose the rows are that do not say so.
+    /// ExchangeAttribution the rows are that do not say so.
     exchange: Option<String>,
-    known: Mutex<(Whose, Lengths)>,
+    known: Mutex<(ExchangeAttribution, Lengths)>,
 }
 
 #[pymethods]

@@ -14,8 +14,8 @@ use crate::archive::{
     Tables, spelled,
 };
 use crate::collect::{
-    Contract, Files, Finished, IngestError, Ingested, Refused, UnclearPosition, Whose, ingest,
-    ingest_tables as ingest_all, snapshots,
+    Contract, ExchangeAttribution, Files, Finished, IngestError, Ingested, Refused,
+    UnclearPosition, ingest, ingest_tables as ingest_all, snapshots,
 };
 use crate::engine::in_base_units;
 use crate::feeds::dumps::Format;
@@ -58,7 +58,7 @@ pub(crate) fn ingest_files(
     new_exchange: bool,
     contracts: Vec<[String; 4]>,
     seen: Py<PyAny>,
-    kept: Py<PyAny>,
+    stored: Py<PyAny>,
     outcome: &Bound<'_, PyDict>,
 ) -> PyResult<()> {
     let format = format.map(|name| format_of(py, name)).transpose()?;
@@ -74,7 +74,7 @@ pub(crate) fn ingest_files(
     let mut finished = |file: Finished| {
         let kept = Python::attach(|py| {
             let path = file.path.clone();
-            kept.call1(py, (path, told(py, file.into())?)).map(drop)
+            stored.call1(py, (path, told(py, file.into())?)).map(drop)
         });
         if let (Err(raised), Ok(mut failed)) = (kept, failed.lock()) {
             failed.get_or_insert(raised);
@@ -156,7 +156,7 @@ pub(crate) fn ingest_tables(
 }
 
 /// Brings parts of a table that were looked over into the archive in the folder `path`; otherwise as [`ingest_tables`]. Bars that
-/// do not say how long they are are `length` long; of which time orders tell goes on from what was `told_before`, and is not put
+/// do not say how long they are are `length` long; of which time orders tell goes on from what was `reported_before`, and is not put
 /// on record yet where that is `None`.
 #[pyfunction]
 #[expect(
@@ -172,7 +172,7 @@ pub(crate) fn ingest_parts(
     seen: Py<PyAny>,
     outcome: &Bound<'_, PyDict>,
     length: Option<i64>,
-    told_before: Option<Vec<(String, i64, i64)>>,
+    reported_before: Option<Vec<(String, i64, i64)>>,
 ) -> PyResult<()> {
     let parts: Vec<_> = parts.iter().map(|part| part.share()).collect();
     let mut tables = Tables::default();
@@ -188,7 +188,7 @@ pub(crate) fn ingest_parts(
         }
         None => return Err(PyValueError::new_err("these are no parts of one table")),
     }
-    let told_before = told_before.map(|spans| {
+    let reported_before = reported_before.map(|spans| {
         let spans = spans.into_iter().map(|(exchange, start, end)| {
             let (start, end) = (Millis(start), Millis(end));
             OrderTable::telling(exchange, start, end)
@@ -196,7 +196,7 @@ pub(crate) fn ingest_parts(
         spans.collect()
     });
     let (done, raised) = watched(py, seen, move |goes_on| {
-        ingest_all(&path, tables, told_before, goes_on)
+        ingest_all(&path, tables, reported_before, goes_on)
     });
     put_down(outcome, done, raised, |fault| error::archive(py, fault))
 }
@@ -325,7 +325,7 @@ fn kept(
     path: &Path,
     (orders, bars, open_interest): (&Bound<'_, PyAny>, &Bound<'_, PyAny>, &Bound<'_, PyAny>),
     exchange: Option<&str>,
-    known: &mut Whose,
+    known: &mut ExchangeAttribution,
 ) -> PyResult<Tables> {
     let orders = checked::orders(&Reader::new("orders", orders)?, exchange, known)?;
     let given = checked::bars(&Reader::new("bars", bars)?, known)?;

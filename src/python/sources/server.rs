@@ -17,7 +17,7 @@ use crate::model::shortened;
 use crate::python::error::{bad_query, bad_query_said};
 use crate::python::runtime::logs;
 use crate::python::sources::market::Market;
-use crate::server::{Access, Limits, Settings, Tls, Tokens};
+use crate::server::{Access, Limits, ServerSettings, Tls, Tokens};
 use crate::{market, server};
 
 /// How often a closing thread checks for the end of the server and for signals.
@@ -56,7 +56,7 @@ pub(crate) struct Given {
 
 impl Given {
     /// The settings, or the invalid parameter with a reason.
-    fn read(self) -> Result<Settings, (&'static str, String)> {
+    fn read(self) -> Result<ServerSettings, (&'static str, String)> {
         let named = |parameter: &'static str| {
             move |failure: std::io::Error| (parameter, failure.to_string())
         };
@@ -79,7 +79,7 @@ impl Given {
                 ("limits", message)
             })
         });
-        Ok(Settings {
+        Ok(ServerSettings {
             trusted_proxies: nets.collect::<Result<_, _>>()?,
             tls: tls.transpose().map_err(named("tls"))?,
             limits: limits_of(&self.limits),
@@ -262,7 +262,7 @@ impl Server {
 fn start(
     market: std::sync::Arc<market::Market>,
     listener: TcpListener,
-    settings: Settings,
+    settings: ServerSettings,
 ) -> std::io::Result<Running> {
     listener.set_nonblocking(true)?;
     let runtime = tokio::runtime::Builder::new_multi_thread()

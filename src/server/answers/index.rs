@@ -4,7 +4,7 @@ use serde::Serialize;
 
 use crate::api::{ENDPOINTS, EVERYWHERE, EXPLAINED, EXTENSIONS, EndpointEntry, Parameter};
 use crate::market::{Dependency, Market, wall_clock};
-use crate::model::{Damage, Millis, MissedStretch};
+use crate::model::{CoverageGap, Damage, Millis};
 use crate::server::reject::Rejection;
 
 /// A collector is considered running for this many milliseconds after its last record.
@@ -75,7 +75,7 @@ impl Readiness {
         let (clock, now) = (wall_clock(), market.known_until());
         let age = now.map(|now| (clock.0 - now.0).max(0));
         let unheard = market.silent_exchanges()?;
-        let is_now = |gap: &MissedStretch| gap.end.on(AT_WORK) > clock;
+        let is_now = |gap: &CoverageGap| gap.end.on(AT_WORK) > clock;
         if !unheard.is_empty() && (now.is_none() || unheard.iter().any(is_now)) {
             return Err(Rejection::Unheard { gaps: unheard });
         }

@@ -329,7 +329,7 @@ impl Page {
         );
         self.of_venues(
             venues,
-            "liqdata_collector_last_heard_timestamp_seconds",
+            "liqdata_collector_last_received_timestamp_seconds",
             "gauge",
             "Time of the last message from the exchange.",
             |venue| venue.last_received.map(|at| seconds(at.0)),

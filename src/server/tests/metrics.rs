@@ -12,7 +12,7 @@ use super::ready::{Folder, recorded};
 use super::sockets::{Running, header};
 use super::*;
 use crate::archive::Archive;
-use crate::server::{Access, Limits, Settings, Tokens};
+use crate::server::{Access, Limits, ServerSettings, Tokens};
 
 /// Samples by name and labels as they are written.
 type Samples = BTreeMap<String, f64>;
@@ -254,12 +254,12 @@ async fn concurrent_scrapes_get_the_exchanges_of_an_archive() {
 #[tokio::test]
 async fn the_page_is_behind_the_token_and_takes_no_parameters() {
     let token = "0123456789abcdef0123456789abcdef";
-    let settings = Settings {
+    let settings = ServerSettings {
         access: Access {
             tokens: Tokens::default().with(token).unwrap(),
             ..Access::default()
         },
-        ..Settings::default()
+        ..ServerSettings::default()
     };
     let server = Running::with(settings, service()).await;
     let mut peer = server.connect().await;

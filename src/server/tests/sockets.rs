@@ -18,7 +18,7 @@ use tokio::sync::{Notify, mpsc, oneshot};
 use tokio::task::JoinHandle;
 use tokio::time::timeout;
 
-use crate::server::{Access, Limits, Settings, Tokens, run_with};
+use crate::server::{Access, Limits, ServerSettings, Tokens, run_with};
 
 /// Far more than any test here takes; what is still pending then is stuck.
 const STUCK: Duration = Duration::from_secs(20);
@@ -31,14 +31,14 @@ pub(super) struct Running {
 
 impl Running {
     pub(super) async fn start(limits: Limits, router: Router) -> Self {
-        let settings = Settings {
+        let settings = ServerSettings {
             limits,
-            ..Settings::default()
+            ..ServerSettings::default()
         };
         Self::with(settings, router).await
     }
 
-    pub(super) async fn with(settings: Settings, router: Router) -> Self {
+    pub(super) async fn with(settings: ServerSettings, router: Router) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = listener.local_addr().unwrap();
         let (stop, stopped) = oneshot::channel::<()>();
@@ -160,9 +160,9 @@ async fn limits_beyond_counting_are_refused() {
     ] {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let refused = run_with(
-            Settings {
+            ServerSettings {
                 limits,
-                ..Settings::default()
+                ..ServerSettings::default()
             },
             listener,
             hello(),
@@ -390,13 +390,13 @@ async fn an_answer_that_is_not_made_in_time_is_refused() {
 async fn behind_a_trusted_proxy_each_client_has_a_share_of_its_own() {
     let release = Arc::new(Notify::new());
     let (router, mut begins) = waiting(&release);
-    let settings = Settings {
+    let settings = ServerSettings {
         limits: Limits {
             per_peer: 2,
             ..Limits::default()
         },
         trusted_proxies: vec!["127.0.0.0/8".parse().unwrap()],
-        ..Settings::default()
+        ..ServerSettings::default()
     };
     let server = Running::with(settings, router).await;
     let mut busy = Vec::new();
@@ -439,9 +439,9 @@ async fn only_a_token_opens_a_server_that_has_one() {
         tokens: Tokens::default().with(TOKEN).unwrap(),
         ..Access::default()
     };
-    let settings = Settings {
+    let settings = ServerSettings {
         access,
-        ..Settings::default()
+        ..ServerSettings::default()
     };
     let server = Running::with(settings, hello()).await;
     let with = |line: &str| format!("host: localhost\r\n{line}\r\n");
@@ -477,12 +477,12 @@ async fn tokens_of_a_file_change_while_the_server_runs() {
     let file = std::env::temp_dir().join(format!("liqdata-tokens-{}", fastrand::u64(..)));
     let line = |token: &str| format!("# who\n{}  # a name\n\n", Tokens::digest(token));
     std::fs::write(&file, line(TOKEN)).unwrap();
-    let settings = Settings {
+    let settings = ServerSettings {
         access: Access {
             tokens: Tokens::default().with_file(PathBuf::from(&file)).unwrap(),
             ..Access::default()
         },
-        ..Settings::default()
+        ..ServerSettings::default()
     };
     let server = Running::with(settings, hello()).await;
     let lines = |token: &str| format!("host: localhost\r\nauthorization: Bearer {token}\r\n");
@@ -518,9 +518,9 @@ async fn a_server_answers_to_its_names_alone() {
         hosts: vec!["liqdata.example.org".to_owned()],
         ..Access::default()
     };
-    let settings = Settings {
+    let settings = ServerSettings {
         access,
-        ..Settings::default()
+        ..ServerSettings::default()
     };
     let server = Running::with(settings, hello()).await;
     let own = format!("host: {}\r\n", server.address);
@@ -553,9 +553,9 @@ async fn pages_of_known_origins_alone_may_read_the_answers() {
         tokens: Tokens::default().with(TOKEN).unwrap(),
         ..Access::default()
     };
-    let settings = Settings {
+    let settings = ServerSettings {
         access,
-        ..Settings::default()
+        ..ServerSettings::default()
     };
     let server = Running::with(settings, hello()).await;
     let mut peer = server.connect().await;

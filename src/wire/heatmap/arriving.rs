@@ -10,11 +10,11 @@ use std::mem;
 use memchr::{memchr, memmem, memrchr};
 
 use super::matrix::Matrix;
-use super::sheet::Sheet;
+use super::sheet::HeatmapFields;
 use crate::model::{HeatmapGrid, Millis};
-use crate::wire::damage::Damage;
+use crate::wire::damage::DecodeError;
 use crate::wire::envelope::tolerant;
-use crate::wire::intake::{Feed, Intake, Reading};
+use crate::wire::intake::{BodyReader, Feed, Reading};
 use crate::wire::quick::{Cursor, first};
 use crate::wire::reply::Reply;
 use crate::wire::time::plain_millis;
@@ -29,9 +29,9 @@ const PIECE: usize = 64 << 10;
 const AHEAD: usize = 1 << 16;
 
 impl Reply for HeatmapGrid {
-    type Sheet = Sheet;
+    type Fields = HeatmapFields;
 
-    fn of(sheet: Sheet) -> Result<Self, Damage> {
+    fn of(sheet: HeatmapFields) -> Result<Self, DecodeError> {
         sheet.in_order()
     }
 
@@ -53,7 +53,7 @@ impl Reply for HeatmapGrid {
         arriving.plain()?.in_order().ok()
     }
 
-    fn arriving() -> Option<Box<dyn Intake<Self>>> {
+    fn arriving() -> Option<Box<dyn BodyReader<Self>>> {
         Some(Box::<Arriving>::default())
     }
 }
@@ -64,7 +64,7 @@ struct Arriving {
     announced: Option<usize>,
     stage: Stage,
     /// Buffered body: up to the bracket that opens the matrix, or all that the tolerant reader gets.
-    kept: Vec<u8>,
+    buffer: Vec<u8>,
     /// Start of the zeros that replace dropped rows.
     rewritten: Option<usize>,
     members: Members,
@@ -106,19 +106,19 @@ impl Feed for Arriving {
         match self.stage {
             Stage::Row | Stage::Separator => self.read(chunk),
             Stage::Tail => self.rest.extend_from_slice(chunk),
-            Stage::Head | Stage::Named(_) | Stage::Body => self.kept.extend_from_slice(chunk),
+            Stage::Head | Stage::Named(_) | Stage::Body => self.buffer.extend_from_slice(chunk),
         }
     }
 }
 
-impl Intake<HeatmapGrid> for Arriving {
-    fn finish(&mut self) -> Result<Reading<HeatmapGrid>, Damage> {
+impl BodyReader<HeatmapGrid> for Arriving {
+    fn finish(&mut self) -> Result<Reading<HeatmapGrid>, DecodeError> {
         if let Some(sheet) = self.plain() {
             return sheet.in_order().map(Reading::Reply);
         }
         self.give_up(&[]);
         let read = &self.rows.cells;
-        let reading = tolerant(&self.kept, false, |mut sheet: Sheet| {
+        let reading = tolerant(&self.buffer, false, |mut sheet: HeatmapFields| {
             if let Some(zeros) = sheet.matrix.cells.get_mut(..read.len()) {
                 zeros.copy_from_slice(read);
             }
@@ -126,13 +126,13 @@ impl Intake<HeatmapGrid> for Arriving {
         });
         // A refusal must show the original bytes.
         if let Ok(Reading::Refused { .. }) = reading {
-            self.kept.truncate(self.rewritten.unwrap_or(usize::MAX));
+            self.buffer.truncate(self.rewritten.unwrap_or(usize::MAX));
         }
         reading
     }
 
-    fn kept(&self) -> &[u8] {
-        &self.kept
+    fn buffered(&self) -> &[u8] {
+        &self.buffer
     }
 }
 
@@ -140,16 +140,16 @@ impl Arriving {
     /// Searches a piece of the head for the name of the matrix.
     fn search(&mut self, piece: &[u8]) {
         // The end of the previous piece may be the start of the name.
-        let searched = self.kept.len().saturating_sub(MATRIX.len() - 1);
-        self.kept.extend_from_slice(piece);
+        let searched = self.buffer.len().saturating_sub(MATRIX.len() - 1);
+        self.buffer.extend_from_slice(piece);
         if self.stage == Stage::Head {
-            let unsearched = self.kept.get(searched..).unwrap_or_default();
+            let unsearched = self.buffer.get(searched..).unwrap_or_default();
             if let Some(at) = memmem::find(unsearched, MATRIX) {
                 self.stage = Stage::Named(searched + at);
             }
         }
         if let Stage::Named(at) = self.stage
-            && self.kept.len() - at >= MATRIX.len() + BEHIND
+            && self.buffer.len() - at >= MATRIX.len() + BEHIND
         {
             self.open();
         }
@@ -157,7 +157,7 @@ impl Arriving {
 
     /// Reads the head, which contains the name of the matrix.
     fn open(&mut self) {
-        let mut from = Cursor::of(&self.kept);
+        let mut from = Cursor::of(&self.buffer);
         if self.members.head(&mut from).is_none() {
             self.stage = Stage::Body;
             return;
@@ -168,7 +168,7 @@ impl Arriving {
         let most = self.announced.map_or(AHEAD, |length| length / 2);
         self.rows.cells.reserve_exact(self.rows.expected.min(most));
         self.stage = Stage::Row;
-        let rest = self.kept.split_off(self.kept.len() - unread);
+        let rest = self.buffer.split_off(self.buffer.len() - unread);
         self.read(&rest);
     }
 
@@ -206,7 +206,7 @@ impl Arriving {
     }
 
     /// The decoded sheet, if the whole body was plain.
-    fn plain(&mut self) -> Option<Sheet> {
+    fn plain(&mut self) -> Option<HeatmapFields> {
         if matches!(self.stage, Stage::Named(_)) {
             self.open();
         }
@@ -221,12 +221,12 @@ impl Arriving {
     /// Buffers the body from here on; `behind` follows the unread bytes.
     fn give_up(&mut self, behind: &[u8]) {
         if matches!(self.stage, Stage::Row | Stage::Separator | Stage::Tail) {
-            self.rewritten = Some(self.kept.len());
-            self.rows.stand_in(&mut self.kept, self.stage);
+            self.rewritten = Some(self.buffer.len());
+            self.rows.stand_in(&mut self.buffer, self.stage);
         }
         self.stage = Stage::Body;
-        self.kept.append(&mut self.rest);
-        self.kept.extend_from_slice(behind);
+        self.buffer.append(&mut self.rest);
+        self.buffer.extend_from_slice(behind);
     }
 }
 
@@ -368,8 +368,8 @@ impl Members {
     }
 
     /// The complete sheet, if only the matrix is missing.
-    fn with(self, matrix: impl FnOnce() -> Matrix) -> Option<Sheet> {
-        Some(Sheet {
+    fn with(self, matrix: impl FnOnce() -> Matrix) -> Option<HeatmapFields> {
+        Some(HeatmapFields {
             success: None,
             symbol: self.symbol?,
             range: self.range?,

@@ -4,8 +4,8 @@ use std::fmt;
 
 use serde::de::{DeserializeSeed, Deserializer, SeqAccess, Visitor};
 
-use crate::wire::damage::Damage;
-use crate::wire::token::{Cell, Of, Read};
+use crate::wire::damage::DecodeError;
+use crate::wire::token::{CellToken, Of, Read};
 
 /// Most cells allocated without being spelled out in the body.
 ///
@@ -43,7 +43,7 @@ impl Matrix {
     /// # Errors
     ///
     /// [`DecodeError`] with a path below the matrix, if the shape does not fit the axes.
-    pub fn in_order(self, prices: usize, times: usize) -> Result<Vec<f64>, Damage> {
+    pub fn in_order(self, prices: usize, times: usize) -> Result<Vec<f64>, DecodeError> {
         if let Some(odd) = self.odd {
             return Err(self.ragged(odd, prices, times));
         }
@@ -65,22 +65,23 @@ impl Matrix {
     /// # Errors
     ///
     /// [`DecodeError`] with a path below the matrix, for a malformed row or a repeated cell.
-    pub fn triples(&self, prices: usize, times: usize) -> Result<Vec<f64>, Damage> {
+    pub fn triples(&self, prices: usize, times: usize) -> Result<Vec<f64>, DecodeError> {
         let other = (self.rows > 0 && self.width != 3).then_some((0, self.width));
         if let Some((row, length)) = other.or(self.odd) {
-            return Err(Damage::at(
+            return Err(DecodeError::at(
                 format!("[{row}]"),
                 format!("has {length} cells; [time_index, price_index, value] has 3"),
             ));
         }
-        let mut laid = spread(0.0, prices, times).map_err(|message| Damage::at("", message))?;
+        let mut laid =
+            spread(0.0, prices, times).map_err(|message| DecodeError::at("", message))?;
         let mut named = vec![false; laid.len()];
         for (row, triple) in self.cells.chunks_exact(3).enumerate() {
             let &[time, price, value] = triple else {
                 continue;
             };
             let fault = |message: String| {
-                Damage::at(
+                DecodeError::at(
                     format!("[{row}]"),
                     format!(
                         "{message}; {prices} price levels × {times} times as rows per price, as rows per time, \
@@ -106,7 +107,7 @@ impl Matrix {
     }
 
     /// The error for rows of different length.
-    fn ragged(&self, (row, odd): (usize, usize), prices: usize, times: usize) -> Damage {
+    fn ragged(&self, (row, odd): (usize, usize), prices: usize, times: usize) -> DecodeError {
         let first = self.width;
         let first_is_wrong = [times, prices]
             .into_iter()
@@ -117,25 +118,25 @@ impl Matrix {
         } else {
             (row, odd, first)
         };
-        Damage::at(
+        DecodeError::at(
             format!("[{row}]"),
             format!("has {length} cells where another row has {other}"),
         )
     }
 
     /// The error for rows of equal length that do not fit the axes.
-    fn misfit(&self, prices: usize, times: usize) -> Damage {
+    fn misfit(&self, prices: usize, times: usize) -> DecodeError {
         let (rows, width) = (self.rows, self.width);
         if width == times || (width == prices && rows != prices) {
             let wanted = if width == times { prices } else { times };
-            return Damage::at(
+            return DecodeError::at(
                 format!("[{}]", rows.min(wanted)),
                 format!(
                     "there are {rows} rows of {width} cells for {prices} prices × {times} times"
                 ),
             );
         }
-        Damage::at(
+        DecodeError::at(
             "[0]",
             format!("has {width} cells; {prices} prices × {times} times need {times}"),
         )
@@ -200,7 +201,7 @@ impl<'de> Visitor<'de> for Row<'_> {
 
     fn visit_seq<A: SeqAccess<'de>>(self, mut cells: A) -> Result<usize, A::Error> {
         let start = self.0.len();
-        while let Some(Cell(value)) = cells.next_element_seed(Of::new())? {
+        while let Some(CellToken(value)) = cells.next_element_seed(Of::new())? {
             self.0.push(value);
         }
         Ok(self.0.len() - start)

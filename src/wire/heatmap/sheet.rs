@@ -2,12 +2,12 @@
 
 use super::matrix::Matrix;
 use crate::model::{HeatmapGrid, Millis};
-use crate::wire::damage::Damage;
+use crate::wire::damage::DecodeError;
 use crate::wire::token::{Instant, object};
 
 /// The members of the contract.
 #[derive(Debug)]
-pub struct Sheet {
+pub struct HeatmapFields {
     pub(super) success: Option<bool>,
     pub(super) symbol: String,
     pub(super) range: String,
@@ -19,16 +19,16 @@ pub struct Sheet {
     pub(super) matrix: Matrix,
 }
 
-object!(Sheet, "a heatmap", {
+object!(HeatmapFields, "a heatmap", {
     success, symbol, range, model, updated_at: "updatedAt", current_price: "currentPrice", prices,
     times, matrix,
 });
 
-impl Sheet {
+impl HeatmapFields {
     /// The heatmap with one row of cells per price level.
-    pub(super) fn in_order(self) -> Result<HeatmapGrid, Damage> {
+    pub(super) fn in_order(self) -> Result<HeatmapGrid, DecodeError> {
         if self.success == Some(false) {
-            return Err(Damage::at("success", "is false"));
+            return Err(DecodeError::at("success", "is false"));
         }
         let matrix = self.matrix.in_order(self.prices.len(), self.times.len());
         Ok(HeatmapGrid {

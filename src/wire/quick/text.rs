@@ -54,7 +54,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_byte_is_told_apart() {
+    fn every_byte_is_classified() {
         for byte in 0..=u8::MAX {
             for before in 0..20 {
                 let mut text = vec![b'a'; before];

@@ -9,7 +9,7 @@ use std::sync::{Arc, Mutex};
 use std::task::{Context, Poll, Waker};
 
 use futures_util::future::BoxFuture;
-use liqdata::collect::{Dial, Environment, HttpReply, Stream};
+use liqdata::collect::{ByteStream, Dial, Environment, HttpReply};
 use liqdata::model::Millis;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::runtime::Builder;
@@ -129,14 +129,14 @@ fn name_of(url: &Url) -> &str {
 }
 
 impl Dial for Globe {
-    fn dial(&self, url: &Url) -> BoxFuture<'static, Result<Box<dyn Stream>, String>> {
+    fn dial(&self, url: &Url) -> BoxFuture<'static, Result<Box<dyn ByteStream>, String>> {
         let opened = self.venue(url).connect();
         let lag = Arc::clone(&self.lags[name_of(url)]);
         let gate = Arc::clone(&self.gate);
         Box::pin(async move {
             let memory = opened.map_err(|error| error.to_string())?;
             let memory = Slow::new(memory, lag);
-            let near: Box<dyn Stream> = Box::new(Near { memory, gate });
+            let near: Box<dyn ByteStream> = Box::new(Near { memory, gate });
             Ok(near)
         })
     }

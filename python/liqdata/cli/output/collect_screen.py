@@ -33,7 +33,7 @@ POLL = 0.25
 REPEAT = 60.0
 """Seconds after which an unchanged state is printed again, if there is no screen."""
 
-COLUMNS = ("exchange", "state", "events/min", "events", "last event", "lag", "gaps", "rejected", "held", "past")
+COLUMNS = ("exchange", "state", "events/min", "events", "last event", "lag", "gaps", "rejected", "pending", "past")
 
 COVERED = (
     "exchange", "covered", "sockets", "topics", "completeness", "recovered", "unpriced", "quarantined", "holes", "clock"
@@ -248,7 +248,7 @@ def _cells(exchange: dict[str, Any], now: int) -> list[str]:
         "–" if exchange["lag"] is None else f"{exchange['lag']:,} ms",
         f"{exchange['gaps']:,}",
         f"{exchange['rejected']:,}",
-        f"{exchange['held']:,}",
+        f"{exchange['pending']:,}",
         past,
     ]
 

@@ -146,7 +146,7 @@ pub(crate) const LISTEN: SocketPlan = SocketPlan {
     steady_frames: &[r#"{"e":"markPriceUpdate""#],
     // The exchange closes a socket after 24 hours.
     rotation: Some(Duration::from_hours(23)),
-    ears: 2,
+    redundant_connections: 2,
     ..SocketPlan::NONE
 };
 

@@ -293,8 +293,8 @@ fn control(frame: &Frame<'_>, asked: &SentSubscriptions) -> Result<FrameKind, Er
 
 fn read_prices(frame: &Frame<'_>) -> Result<Vec<LastPrice>, Error> {
     let states: Vec<BarCells<'_>> = frame.read()?;
-    let told = |state: &BarCells<'_>| LastPrice::read(cell(state, KEY), cell(state, MARK_PRICE));
-    Ok(states.iter().filter_map(told).collect())
+    let parsed = |state: &BarCells<'_>| LastPrice::read(cell(state, KEY), cell(state, MARK_PRICE));
+    Ok(states.iter().filter_map(parsed).collect())
 }
 
 /// One request, newest rows first.
@@ -362,14 +362,14 @@ mod tests {
             r#"["pos",7,1594036710534,null,"tETHF0:USTF0",-8.6007,222.2,null,0,1,null,null]"#;
         let matched =
             r#"["pos",7,1594036710543,null,"tETHF0:USTF0",-4.5,222.2,null,1,1,null,235.52]"#;
-        let told = [PositionAnnouncement {
+        let parsed = [PositionAnnouncement {
             key: "bitfinex|7".to_owned(),
             at: Millis(1_594_036_710_534),
             amount: "8.6007".parse().unwrap(),
         }];
-        assert_eq!(of(&format!("[907,[{trigger}],12,15]")), told);
-        assert_eq!(of(&format!("[907,{trigger}]")), told);
-        assert_eq!(of(&format!("[[{matched}],[{trigger}]]")), told);
+        assert_eq!(of(&format!("[907,[{trigger}],12,15]")), parsed);
+        assert_eq!(of(&format!("[907,{trigger}]")), parsed);
+        assert_eq!(of(&format!("[[{matched}],[{trigger}]]")), parsed);
         assert_eq!(of(&format!("[907,[{matched}]]")), []);
         assert_eq!(of(r#"{"event":"info"}"#), []);
     }

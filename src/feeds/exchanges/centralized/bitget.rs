@@ -16,7 +16,7 @@ use rust_decimal::Decimal;
 use serde_json::{Value, json};
 
 use crate::feeds::decoding::event::{Completeness, Event, PriceKind, product, quotient};
-use crate::feeds::decoding::frame::{Frame, RawLiquidation, ReplyEnvelope, Rules, Size};
+use crate::feeds::decoding::frame::{ExchangeEnvelope, Frame, RawLiquidation, Rules, Size};
 use crate::feeds::decoding::json_path::{ExactNumber, JsonPath, says, text_of};
 use crate::feeds::decoding::market_name;
 use crate::feeds::decoding::raw_json::{JsonShape, members};
@@ -47,7 +47,7 @@ const LIQUIDATIONS: RateLimit = RateLimit::of("liquidations", 4, 1);
 /// Most rows of a reply.
 const ROWS: usize = 100;
 
-const REPLY: ReplyEnvelope = ReplyEnvelope {
+const REPLY: ExchangeEnvelope = ExchangeEnvelope {
     code: "code",
     fine: "00000",
     said: &["code", "msg"],

@@ -66,7 +66,7 @@ pub(crate) static VENUE: Venue = Venue {
         },
         steady: |_| Control::Topic(CONTROL),
         steady_frames: &[r#"{"table":"instrument","action":"update""#],
-        ears: 2,
+        redundant_connections: 2,
         ..SocketPlan::NONE
     },
     rest: RestEndpoints {

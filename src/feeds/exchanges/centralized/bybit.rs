@@ -16,11 +16,11 @@ use rust_decimal::Decimal;
 use serde_json::json;
 
 use crate::feeds::decoding::event::{Completeness, Event, PriceKind, product};
-use crate::feeds::decoding::frame::{Frame, RawLiquidation, ReplyEnvelope, Rules};
+use crate::feeds::decoding::frame::{ExchangeEnvelope, Frame, RawLiquidation, Rules};
 use crate::feeds::decoding::json_path::{JsonPath, says, shown, text_of};
 use crate::feeds::decoding::market_name;
 use crate::feeds::decoding::market_name::{MarketName, perpetual};
-use crate::feeds::decoding::raw_json::{JsonShape, Member, RawJson, members};
+use crate::feeds::decoding::raw_json::{JsonMember, JsonShape, RawJson, members};
 use crate::feeds::error::Error;
 use crate::feeds::instruments::{Listing, SizeUnit, traded};
 use crate::feeds::rest::bars::{BarCells, BarColumns, bars};
@@ -52,7 +52,7 @@ const BARS: i64 = 1000;
 /// Most readings of open interest of a reply.
 const READINGS: i64 = 200;
 
-const REPLY: ReplyEnvelope = ReplyEnvelope {
+const REPLY: ExchangeEnvelope = ExchangeEnvelope {
     code: "retCode",
     fine: "0",
     said: &["retCode", "retMsg"],
@@ -90,7 +90,7 @@ pub(crate) static VENUE: Venue = Venue {
             })
         },
         steady_frames: &[r#"{"topic":"orderbook.1."#],
-        ears: 2,
+        redundant_connections: 2,
         ..SocketPlan::NONE
     },
     rest: RestEndpoints {
@@ -216,14 +216,14 @@ fn liquidation(
         timestamp.0, traded.text, price.text
     );
     let market = frame.market(&native_id);
-    let held = frame.base_unless_inverse(&native_id, &market, traded.value);
+    let size = frame.base_unless_inverse(&native_id, &market, traded.value);
     let seen = RawLiquidation {
         native_id: &native_id,
         market,
         side,
         price: price.value,
         price_kind: PriceKind::Bankruptcy,
-        size: held,
+        size: size,
         timestamp: Some(timestamp),
         dedupe_key,
     };
@@ -296,7 +296,7 @@ fn control(frame: &Frame<'_>, asked: &SentSubscriptions) -> Result<FrameKind, Er
 struct Found<'a, List> {
     list: List,
     #[serde(borrow, rename = "nextPageCursor")]
-    cursor: Member<'a>,
+    cursor: JsonMember<'a>,
 }
 
 /// The content of a successful reply.
@@ -367,7 +367,7 @@ fn read_open_interest(frame: &Frame<'_>) -> Result<Vec<OpenInterestReading>, Err
     let place = JsonPath::ROOT.member("result");
     let list = place.member("list");
     let rows = frame.rows(&list, &found.list, |_, place, row| {
-        let read = |name, cell: Member<'_>| match cell {
+        let read = |name, cell: JsonMember<'_>| match cell {
             Some(_) => place.amount(name, cell).map(|number| Some(number.value)),
             None => Ok(None),
         };

@@ -8,7 +8,7 @@
 //! - Source: <https://docs.coinex.com/api/v2/futures/market/http/list-market-liquidation-history>
 
 use crate::feeds::decoding::event::{Completeness, Event, PriceKind};
-use crate::feeds::decoding::frame::{Frame, RawLiquidation, ReplyEnvelope, Rules};
+use crate::feeds::decoding::frame::{ExchangeEnvelope, Frame, RawLiquidation, Rules};
 use crate::feeds::decoding::json_path::JsonPath;
 use crate::feeds::decoding::market_name;
 use crate::feeds::decoding::market_name::MarketName;
@@ -28,7 +28,7 @@ const REQUESTS: RateLimit = RateLimit::of("requests", 100, 1);
 /// Most rows of a reply.
 const ROWS: usize = 100;
 
-const REPLY: ReplyEnvelope = ReplyEnvelope {
+const REPLY: ExchangeEnvelope = ExchangeEnvelope {
     code: "code",
     fine: "0",
     said: &["code", "message"],
@@ -103,14 +103,14 @@ fn liquidation(
         timestamp.0, amount.text, price.text
     );
     let market = frame.market(&native_id);
-    let held = frame.base_unless_inverse(&native_id, &market, amount.value);
+    let size = frame.base_unless_inverse(&native_id, &market, amount.value);
     let seen = RawLiquidation {
         native_id: &native_id,
         market,
         side,
         price: price.value,
         price_kind: PriceKind::Liquidation,
-        size: held,
+        size: size,
         timestamp: Some(timestamp),
         dedupe_key,
     };
@@ -242,21 +242,21 @@ mod tests {
             let next = next(&VENUE, ask, &body(times, true)).unwrap().pop();
             let next = next.unwrap();
             let value = |name| next.value(name).unwrap().to_owned();
-            let told = [value("start_time"), value("end_time"), value("page")];
-            (next, told)
+            let parsed = [value("start_time"), value("end_time"), value("page")];
+            (next, parsed)
         };
         let text =
             |from: i64, until: i64, page: i64| [from, until, page].map(|one| one.to_string());
         // The last instant is requested again in full, in either order.
-        let (second, told) = behind(&ask, &[late, late - 400]);
-        assert_eq!(told, text(from, late - 400, 1));
+        let (second, parsed) = behind(&ask, &[late, late - 400]);
+        assert_eq!(parsed, text(from, late - 400, 1));
         assert_eq!(
             behind(&ask, &[from, from + 5]).1,
             text(from + 5, from + 999, 1)
         );
         // If nothing else follows, the next page is requested by number, then paging continues by time.
-        let (third, told) = behind(&second, &[late - 400, late - 400]);
-        assert_eq!(told, text(from, late - 400, 2));
+        let (third, parsed) = behind(&second, &[late - 400, late - 400]);
+        assert_eq!(parsed, text(from, late - 400, 2));
         assert_eq!(
             behind(&third, &[late - 400, late - 401]).1,
             text(from, late - 401, 1)

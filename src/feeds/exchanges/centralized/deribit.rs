@@ -40,7 +40,7 @@ const TOPIC: &str = "trades.future.any.100ms";
 /// The last price of one contract, batched per two seconds: a topic with steady traffic.
 const CONTROL: &str = "ticker.BTC-PERPETUAL.agg2";
 
-/// Makes the exchange send test requests, so that it closes connections that nobody reads.
+/// Makes the exchange send test requests, so that it closes unread connections.
 const GREETING: &str = r#"{"jsonrpc":"2.0","id":"heartbeat","method":"public/set_heartbeat","params":{"interval":30}}"#;
 
 /// The reply to a test request, and our own test request: the method answers both.
@@ -222,7 +222,7 @@ fn numbers(frame: &Frame<'_>) -> Vec<SequenceNumber> {
     let number = |row: &JsonShape<Trade<'_>>| match row {
         JsonShape::Object(row) => {
             let number = SequenceNumber::read(&text_of(row.instrument)?, row.seq)?;
-            Some(number.told_at(row.timestamp))
+            Some(number.at_event_time(row.timestamp))
         }
         _ => None,
     };

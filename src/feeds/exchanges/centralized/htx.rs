@@ -17,7 +17,7 @@ use rust_decimal::Decimal;
 use serde_json::json;
 
 use crate::feeds::decoding::event::{Completeness, Event, PriceKind};
-use crate::feeds::decoding::frame::{Frame, RawLiquidation, ReplyEnvelope, Rules, Size};
+use crate::feeds::decoding::frame::{ExchangeEnvelope, Frame, RawLiquidation, Rules, Size};
 use crate::feeds::decoding::json_path::{JsonPath, joined, says, text_of};
 use crate::feeds::decoding::market_name::{MarketName, dashed};
 use crate::feeds::decoding::raw_json::{JsonShape, RawJson, members};
@@ -55,12 +55,12 @@ const SWAPS: &str = "/swap-api/v1/swap_contract_info";
 const FUTURES: &str = "/api/v1/contract_contract_info";
 
 /// Replies with liquidations, and with markets.
-const REPLY: ReplyEnvelope = ReplyEnvelope {
+const REPLY: ExchangeEnvelope = ExchangeEnvelope {
     code: "code",
     fine: "200",
     said: &["code", "msg"],
 };
-const LISTED: ReplyEnvelope = ReplyEnvelope {
+const LISTED: ExchangeEnvelope = ExchangeEnvelope {
     code: "status",
     fine: "ok",
     said: &["err_code", "err_msg"],
@@ -479,22 +479,22 @@ mod tests {
             let body = format!(r#"{{"code":200,"data":[{}]}}"#, rows.join(","));
             next(&VENUE, ask, &body).unwrap().pop()
         };
-        let told = |ask: &RestRequest| {
+        let parsed = |ask: &RestRequest| {
             let value = |name| ask.value(name).map(str::to_owned);
             (value("end_time"), value("from_id"))
         };
         let (late, early) = (1_790_000_000_900, 1_790_000_000_500);
         // The last instant is requested again in full.
         let second = page(&ask, &[(late, 9), (early, 8)]).unwrap();
-        assert_eq!(told(&second), (Some(early.to_string()), None));
+        assert_eq!(parsed(&second), (Some(early.to_string()), None));
         // If nothing else follows, paging continues by row id, then by time again.
         let third = page(&second, &[(early, 8), (early, 7)]).unwrap();
         assert_eq!(
-            told(&third),
+            parsed(&third),
             (Some(early.to_string()), Some("7".to_owned()))
         );
         let fourth = page(&third, &[(early, 6), (early - 1, 5)]).unwrap();
-        assert_eq!(told(&fourth), (Some((early - 1).to_string()), None));
+        assert_eq!(parsed(&fourth), (Some((early - 1).to_string()), None));
         assert_eq!(page(&fourth, &[]), None);
         // Unreadable pages are not taken as the end.
         for body in [

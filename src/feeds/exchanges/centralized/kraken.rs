@@ -16,10 +16,10 @@ use rust_decimal::Decimal;
 use serde_json::json;
 
 use crate::feeds::decoding::event::{Completeness, Event, PriceKind};
-use crate::feeds::decoding::frame::{Frame, RawLiquidation, ReplyEnvelope, Rules, Size};
+use crate::feeds::decoding::frame::{ExchangeEnvelope, Frame, RawLiquidation, Rules, Size};
 use crate::feeds::decoding::json_path::{JsonPath, says, text_of};
 use crate::feeds::decoding::market_name::{MarketName, before};
-use crate::feeds::decoding::raw_json::{JsonShape, Member, members};
+use crate::feeds::decoding::raw_json::{JsonMember, JsonShape, members};
 use crate::feeds::error::Error;
 use crate::feeds::instruments::{Listing, SizeUnit, traded};
 use crate::feeds::rest::endpoints::RestEndpoints;
@@ -42,7 +42,7 @@ const REQUESTS: RateLimit = RateLimit::of("requests", 450, 10);
 /// Most trades of a reply.
 const TRADES: usize = 100;
 
-const REPLY: ReplyEnvelope = ReplyEnvelope {
+const REPLY: ExchangeEnvelope = ExchangeEnvelope {
     code: "result",
     fine: "success",
     said: &["error"],
@@ -206,7 +206,7 @@ fn liquidation(
 fn numbers(frame: &Frame<'_>) -> Vec<SequenceNumber> {
     let of = |trade: &Trade<'_>| {
         let number = SequenceNumber::read(&text_of(trade.product)?, trade.seq)?;
-        Some(number.told_at(trade.time))
+        Some(number.at_event_time(trade.time))
     };
     let Ok(message) = frame.object::<Message<'_>>() else {
         return Vec::new();
@@ -272,7 +272,7 @@ fn control(frame: &Frame<'_>, _asked: &SentSubscriptions) -> Result<FrameKind, E
 }
 
 /// The markets named in a reply.
-fn products(cell: Member<'_>) -> Vec<String> {
+fn products(cell: JsonMember<'_>) -> Vec<String> {
     cell.and_then(|list| serde_json::from_str(list.text()).ok())
         .unwrap_or_default()
 }

@@ -15,7 +15,7 @@ use std::time::Duration;
 use serde_json::{Value, json};
 
 use crate::feeds::decoding::event::{Completeness, Event, PriceKind, product};
-use crate::feeds::decoding::frame::{Frame, RawLiquidation, ReplyEnvelope, Rules, Size};
+use crate::feeds::decoding::frame::{ExchangeEnvelope, Frame, RawLiquidation, Rules, Size};
 use crate::feeds::decoding::json_path::{JsonPath, joined, says, shown, text_of};
 use crate::feeds::decoding::market_name;
 use crate::feeds::decoding::raw_json::{JsonShape, members};
@@ -53,7 +53,7 @@ const BARS: i64 = 300;
 const ORDERS: usize = 100;
 const READINGS: i64 = 100;
 
-const REPLY: ReplyEnvelope = ReplyEnvelope {
+const REPLY: ExchangeEnvelope = ExchangeEnvelope {
     code: "code",
     fine: "0",
     said: &["code", "msg"],

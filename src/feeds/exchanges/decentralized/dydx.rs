@@ -138,11 +138,11 @@ fn numbers(frame: &Frame<'_>) -> Vec<SequenceNumber> {
         _ => None,
     });
     let number = SequenceNumber::read("", message.number);
-    let told = trades.flatten().filter_map(|row| match row {
-        JsonShape::Object(trade) => number.clone()?.told_at(trade.created_at).at,
+    let times = trades.flatten().filter_map(|row| match row {
+        JsonShape::Object(trade) => number.clone()?.at_event_time(trade.created_at).at,
         _ => None,
     });
-    let at = told.max();
+    let at = times.max();
     number
         .map(|number| SequenceNumber { at, ..number })
         .into_iter()

@@ -11,7 +11,7 @@
 use std::time::Duration;
 
 use crate::feeds::decoding::event::{Completeness, Event, PriceKind};
-use crate::feeds::decoding::frame::{Frame, RawLiquidation, ReplyEnvelope, Rules, Size};
+use crate::feeds::decoding::frame::{ExchangeEnvelope, Frame, RawLiquidation, Rules, Size};
 use crate::feeds::decoding::json_path::{JsonPath, says, shown};
 use crate::feeds::decoding::market_name::{MarketName, before};
 use crate::feeds::decoding::raw_json::{JsonShape, members};
@@ -28,7 +28,7 @@ use crate::feeds::websocket::socket_plan::{ConnectionPlans, SocketPlan};
 /// Half of the allowed requests per minute.
 const REQUESTS: RateLimit = RateLimit::of("requests", 500, 60);
 
-const REPLY: ReplyEnvelope = ReplyEnvelope {
+const REPLY: ExchangeEnvelope = ExchangeEnvelope {
     code: "status",
     fine: "OK",
     said: &["error"],
@@ -64,7 +64,7 @@ pub(crate) static VENUE: Venue = Venue {
             message.is_ok_and(|message| says(message.seq, "1"))
         },
         heartbeat: Heartbeat::each_20_seconds(PingMessage::Protocol),
-        ears: 2,
+        redundant_connections: 2,
         numbers: Some(SequenceRule {
             read: numbers,
             late: Duration::ZERO,
@@ -173,7 +173,7 @@ fn numbers(frame: &Frame<'_>) -> Vec<SequenceNumber> {
             JsonShape::Object(trade) => trade.time,
             _ => None,
         });
-        Some(number.told_at(last))
+        Some(number.at_event_time(last))
     });
     number.into_iter().collect()
 }
@@ -192,13 +192,13 @@ members!(Figures<'a> {
     mark = "markPrice",
 });
 
-members!(Told<'a> {
+members!(ListedMarket<'a> {
     name = "name",
     figures: JsonShape<Figures<'a>> = "marketStats",
 });
 
 fn read_prices(frame: &Frame<'_>) -> Result<Vec<LastPrice>, Error> {
-    let markets: JsonShape<Told<'_>> = REPLY.open(frame)?.read("data")?;
+    let markets: JsonShape<ListedMarket<'_>> = REPLY.open(frame)?.read("data")?;
     quoted(
         &JsonPath::ROOT.member("data"),
         &markets,

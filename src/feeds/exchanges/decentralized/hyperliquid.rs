@@ -83,7 +83,7 @@ pub fn trades(frame: &str) -> Result<Vec<AccountTrade>, Error> {
         return Ok(Vec::new());
     };
     let trades: Vec<Trade> = read(data.get())?;
-    let told = trades.into_iter().enumerate().map(|(place, trade)| {
+    let found = trades.into_iter().enumerate().map(|(place, trade)| {
         let number = |name: &str, text: &str| {
             let number = text.parse::<f64>().ok().filter(|one| one.is_finite());
             number.ok_or_else(|| at(format!("data[{place}].{name}"), text, "a number"))
@@ -93,7 +93,7 @@ pub fn trades(frame: &str) -> Result<Vec<AccountTrade>, Error> {
             accounts: trade.users,
         })
     });
-    told.collect()
+    found.collect()
 }
 
 #[derive(Deserialize)]
@@ -120,11 +120,11 @@ struct Context {
 pub fn open_coins(body: &str) -> Result<Vec<OpenCoin>, Error> {
     let (universe, contexts): (Universe, Vec<Context>) = read(body)?;
     if universe.universe.len() != contexts.len() {
-        let (listed, told) = (universe.universe.len(), contexts.len());
-        return Err(Error::whole(format!("{listed} coins and {told} contexts")));
+        let (listed, found) = (universe.universe.len(), contexts.len());
+        return Err(Error::whole(format!("{listed} coins and {found} contexts")));
     }
     let coins = universe.universe.into_iter().zip(contexts).enumerate();
-    let told = coins.map(|(place, (listed, context))| {
+    let found = coins.map(|(place, (listed, context))| {
         let (coin, scale) = coin_of(&listed.name);
         let text = &context.open_interest;
         let open = exact(|| format!("[1][{place}].openInterest"), text)?;
@@ -134,17 +134,17 @@ pub fn open_coins(body: &str) -> Result<Vec<OpenCoin>, Error> {
             open_interest: scaled(open, scale, text)?,
         })
     });
-    told.collect()
+    found.collect()
 }
 
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct State {
-    asset_positions: Vec<Held>,
+    asset_positions: Vec<AssetPosition>,
 }
 
 #[derive(Deserialize)]
-struct Held {
+struct AssetPosition {
     position: Position,
 }
 
@@ -177,7 +177,7 @@ struct Leverage {
 pub fn positions(account: &str, body: &str, at: Millis) -> Result<Vec<PositionRow>, Error> {
     let state: State = read(body)?;
     let mut rows = Vec::with_capacity(state.asset_positions.len());
-    for (place, Held { position }) in state.asset_positions.into_iter().enumerate() {
+    for (place, AssetPosition { position }) in state.asset_positions.into_iter().enumerate() {
         let of = |name: &'static str| move || format!("assetPositions[{place}].position.{name}");
         let (coin, scale) = coin_of(&position.coin);
         let size = exact(of("szi"), &position.szi)?;
@@ -307,12 +307,12 @@ mod tests {
     }
 
     #[test]
-    fn trades_name_both_accounts_and_other_channels_nobody() {
+    fn trades_name_both_accounts_and_other_channels_none() {
         let frame = r#"{"channel":"trades","data":[{"coin":"BTC","side":"B","px":"100.5","sz":"2","time":1,
             "hash":"0x0","tid":1,"users":["0xa","0xb"]}]}"#;
-        let told = trades(frame).unwrap();
-        assert_eq!(told[0].accounts, ["0xa", "0xb"]);
-        assert!((told[0].usd - 201.0).abs() < 1e-9);
+        let found = trades(frame).unwrap();
+        assert_eq!(found[0].accounts, ["0xa", "0xb"]);
+        assert!((found[0].usd - 201.0).abs() < 1e-9);
         assert!(trades(r#"{"channel":"pong"}"#).unwrap().is_empty());
         let bad = frame.replace("100.5", "NaN");
         assert!(trades(&bad).unwrap_err().to_string().contains("data[0].px"));
@@ -322,10 +322,10 @@ mod tests {
     fn contexts_stand_in_the_order_of_the_coins() {
         let body = r#"[{"universe":[{"name":"BTC","szDecimals":5},{"name":"kPEPE","szDecimals":0}]},
             [{"openInterest":"688.11","markPx":"14.3","midPx":null},{"openInterest":"5"}]]"#;
-        let told = open_coins(body).unwrap();
-        assert_eq!(told[0].open_interest, Decimal::new(68_811, 2));
+        let found = open_coins(body).unwrap();
+        assert_eq!(found[0].open_interest, Decimal::new(68_811, 2));
         assert_eq!(
-            (told[1].coin.as_str(), told[1].open_interest),
+            (found[1].coin.as_str(), found[1].open_interest),
             ("PEPE", 5000.into())
         );
         assert!(open_coins(r#"[{"universe":[]},[{"openInterest":"1"}]]"#).is_err());

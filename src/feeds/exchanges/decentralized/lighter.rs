@@ -16,7 +16,7 @@ use std::time::Duration;
 use serde_json::json;
 
 use crate::feeds::decoding::event::{Completeness, Event, PriceKind};
-use crate::feeds::decoding::frame::{Frame, RawLiquidation, ReplyEnvelope, Rules, Size};
+use crate::feeds::decoding::frame::{ExchangeEnvelope, Frame, RawLiquidation, Rules, Size};
 use crate::feeds::decoding::json_path::{JsonPath, joined, says, text_of};
 use crate::feeds::decoding::market_name::MarketName;
 use crate::feeds::decoding::raw_json::{JsonShape, members};
@@ -41,12 +41,12 @@ const CONTROL: &str = "height";
 const BETWEEN: Duration = Duration::from_millis(400);
 
 /// Redundant sockets per plan.
-const EARS: usize = 2;
+const CONNECTIONS: usize = 2;
 
 /// The exchange allows sixty per minute.
 const REQUESTS: RateLimit = RateLimit::of("requests", 54, 60);
 
-const REPLY: ReplyEnvelope = ReplyEnvelope {
+const REPLY: ExchangeEnvelope = ExchangeEnvelope {
     code: "code",
     fine: "200",
     said: &["code", "message"],
@@ -100,7 +100,7 @@ pub(crate) const fn of(
             steady: |_| Control::Topic(CONTROL),
             // Undocumented.
             answers_steady: false,
-            ears: EARS,
+            redundant_connections: CONNECTIONS,
             between: BETWEEN,
             ..SocketPlan::NONE
         },
@@ -306,7 +306,7 @@ mod tests {
         assert_eq!(before.first(), after.first());
         assert_ne!(before.last(), after.last());
         // The subscriptions of all redundant sockets, and the pings of each.
-        let sockets = u32::try_from(before.len() * VENUE.ears()).unwrap();
+        let sockets = u32::try_from(before.len() * VENUE.redundant_connections()).unwrap();
         let each = before.iter().map(|line| line.between).sum::<Duration>();
         assert_eq!(
             each,

@@ -10,7 +10,7 @@
 //! - Source: <https://orderly.network/docs>
 
 use crate::feeds::decoding::event::{Completeness, Event, PriceKind};
-use crate::feeds::decoding::frame::{Frame, RawLiquidation, ReplyEnvelope, Rules, Size};
+use crate::feeds::decoding::frame::{ExchangeEnvelope, Frame, RawLiquidation, Rules, Size};
 use crate::feeds::decoding::json_path::{JsonPath, says, shown};
 use crate::feeds::decoding::market_name::MarketName;
 use crate::feeds::decoding::raw_json::{JsonShape, members};
@@ -28,7 +28,7 @@ const REQUESTS: RateLimit = RateLimit::of("requests", 5, 1);
 /// Rows of a page.
 const ROWS: usize = 100;
 
-const REPLY: ReplyEnvelope = ReplyEnvelope {
+const REPLY: ExchangeEnvelope = ExchangeEnvelope {
     code: "success",
     fine: "true",
     said: &["code", "message"],
@@ -113,10 +113,10 @@ fn decode(frame: &Frame<'_>) -> Result<Vec<Event>, Error> {
     let place = root.member("data");
     let page = place.object(&data)?;
     let place = place.member("rows");
-    let told = frame.rows(&place, &page.rows, |frame, place, row| {
+    let rows = frame.rows(&place, &page.rows, |frame, place, row| {
         row.events(frame, place).map(Some)
     })?;
-    Ok(told.into_iter().flatten().collect())
+    Ok(rows.into_iter().flatten().collect())
 }
 
 impl Row<'_> {

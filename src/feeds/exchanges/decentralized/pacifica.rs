@@ -14,7 +14,7 @@ use std::time::Duration;
 use serde_json::json;
 
 use crate::feeds::decoding::event::{Completeness, Event, PriceKind};
-use crate::feeds::decoding::frame::{Frame, RawLiquidation, ReplyEnvelope, Rules, Size};
+use crate::feeds::decoding::frame::{ExchangeEnvelope, Frame, RawLiquidation, Rules, Size};
 use crate::feeds::decoding::json_path::{JsonPath, says, shown, text_of};
 use crate::feeds::decoding::market_name::MarketName;
 use crate::feeds::decoding::raw_json::{JsonShape, members};
@@ -44,7 +44,7 @@ const PRICES_WEIGHT: u32 = 12;
 /// Settlement currency of every contract.
 const QUOTE: &str = "USDC";
 
-const REPLY: ReplyEnvelope = ReplyEnvelope {
+const REPLY: ExchangeEnvelope = ExchangeEnvelope {
     code: "success",
     fine: "true",
     said: &["code", "error"],
@@ -76,7 +76,7 @@ pub(crate) static VENUE: Venue = Venue {
         control,
         heartbeat: Heartbeat::each_20_seconds(PingMessage::Text(r#"{"method":"ping"}"#)),
         rotation: Some(ROTATION),
-        ears: 2,
+        redundant_connections: 2,
         ..SocketPlan::NONE
     },
     rest: RestEndpoints {

@@ -6,7 +6,7 @@ use crate::market::source::archive::archive_source::ArchiveSource;
 use crate::market::source::coverage_source::CoverageSource;
 use crate::market::source::view_source::ViewSource;
 use crate::market::source::view_source::view_of;
-use crate::model::{Millis, MissedStretch, TimeRange, VenueCoverage, Window};
+use crate::model::{CoverageGap, Millis, TimeRange, VenueCoverage, Window};
 use std::collections::BTreeMap;
 
 impl CoverageSource for ArchiveSource {
@@ -68,7 +68,7 @@ impl CoverageSource for ArchiveSource {
         Ok(archive.fully_covered(start.on(1), now.on(1), known_by)?)
     }
 
-    fn gaps(&self, as_of: Option<Millis>, range: TimeRange) -> Result<Vec<MissedStretch>, Refusal> {
+    fn gaps(&self, as_of: Option<Millis>, range: TimeRange) -> Result<Vec<CoverageGap>, Refusal> {
         let known_by = self.instant(as_of)?;
         Ok(self
             .reader(as_of)

@@ -28,7 +28,7 @@ use crate::market::source::replay::schedule::{ReplayPosition, ReplaySchedule};
 use crate::market::source::view_source::RequiredHistory;
 use crate::market::source::view_source::ViewSource;
 use crate::model::{
-    Bar, Damage, MapRow, Millis, MissedStretch, ObservedOpenInterest, PeriodRow, PositionRow,
+    Bar, CoverageGap, Damage, MapRow, Millis, ObservedOpenInterest, PeriodRow, PositionRow,
     TimeRange, VenueCoverage, Window,
 };
 
@@ -285,7 +285,7 @@ impl CoverageSource for ReplaySource {
         self.place.complete_ranges(self.at(as_of)?, window)
     }
 
-    fn gaps(&self, as_of: Option<Millis>, range: TimeRange) -> Result<Vec<MissedStretch>, Refusal> {
+    fn gaps(&self, as_of: Option<Millis>, range: TimeRange) -> Result<Vec<CoverageGap>, Refusal> {
         self.place.gaps(self.at(as_of)?, range)
     }
 }
