@@ -55,6 +55,7 @@ lint-rust:
 	$(MAKE) --no-print-directory $(ANY)
 
 lint-python:
+	$(BIN)/python tests/lint/plain.py
 	$(BIN)/mypy
 	$(BIN)/pyright --pythonpath $(BIN)/python
 

@@ -132,9 +132,7 @@ def main(arguments: list[str]) -> int:
     nested = [path.parent for path in files if str(path.relative_to(ROOT)).startswith(("src/", "python/"))]
     found += crowded_folders(set(nested))
     # A class of the binding has the name that Python sees, often that of the type it wraps.
-    rust = sorted(
-        path for path in (ROOT / "src").rglob("*.rs") if not str(path.relative_to(ROOT)).startswith(EXCLUDED)
-    )
+    rust = sorted(path for path in (ROOT / "src").rglob("*.rs") if not str(path.relative_to(ROOT)).startswith(EXCLUDED))
     binding = [path for path in rust if path.is_relative_to(ROOT / "src/python")]
     types = duplicate_types([path for path in rust if path not in binding]) + duplicate_types(binding)
     names = {str(path.relative_to(ROOT)) for path in files}

@@ -69,7 +69,7 @@ async fn questions_about_the_past_wait_among_themselves_and_only_so_many() {
             body["error"]["message"]
                 .as_str()
                 .unwrap()
-                .contains("5 questions about the past"),
+                .contains("5 historical queries"),
             "{body}"
         );
     }

@@ -303,7 +303,7 @@ mod tests {
         assert!(
             faults
                 .iter()
-                .any(|fault| fault.contains("does not divide one")),
+                .any(|fault| fault.contains("does not divide exactly")),
             "{faults:?}"
         );
     }
