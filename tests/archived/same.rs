@@ -70,7 +70,7 @@ fn an_archive_answers_as_tables_of_the_same_rows_do() {
         // Three months are not there, open interest was read on one exchange, and no map has so many bins.
         let refused: Vec<&String> = said.iter().filter(|said| !said.starts_with('{')).collect();
         let reasons = [
-            "begin at",
+            "start at",
             "is not known by",
             "is not known by",
             "is out of bounds",
