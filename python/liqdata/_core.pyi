@@ -37,12 +37,12 @@ __all__ = [
     "bracketed",
     "brackets",
     "coin",
-    "copy_lists",
     "decode",
     "decode_all",
     "deliver_logs",
     "endpoints",
     "exchange",
+    "export_journal",
     "formats",
     "ingest_files",
     "ingest_parts",
@@ -83,7 +83,7 @@ class Specification:
 _Lists: TypeAlias = tuple[int, int | None, list[tuple[str, str, int, int, str, bool]], int]
 
 def archive_lists(path: str) -> _Lists: ...
-def copy_lists(path: str, into: str, start: int | None, end: int | None, kinds: list[str]) -> _Lists: ...
+def export_journal(path: str, into: str, start: int | None, end: int | None, kinds: list[str]) -> _Lists: ...
 def merge_archives(paths: list[str], into: str, seen: Callable[[int, int], object]) -> None: ...
 def verify(path: str, repair: bool, seen: Callable[[int, int], object] | None = None) -> Table: ...
 def rebuild(

@@ -48,5 +48,5 @@ pub fn arriving(body: &[u8], cuts: &[usize], announced: bool) -> (Verdict, bool)
         start = end;
     }
     let verdict = Verdict::from(taken.finish());
-    (verdict, taken.kept().len() < body.len())
+    (verdict, taken.buffered().len() < body.len())
 }

@@ -120,7 +120,7 @@ async def _fetched(root: Path, address: str, start: int | None, *, progress: Pro
                 await _manifest(_core.archive_lists, whole, address, str(whole))
                 if start is not None:
                     cut = scratch / "cut"
-                    await _manifest(_core.copy_lists, whole, address, str(whole), str(cut), start, None, [])
+                    await _manifest(_core.export_journal, whole, address, str(whole), str(cut), start, None, [])
                     whole = cut
                 whole.rename(folder)
         mirror = Mirror(folder, _shared_lock(folder))

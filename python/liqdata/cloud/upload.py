@@ -104,7 +104,7 @@ def export(
 
         async def work(_: Callable[[], bool]) -> Sent:
             manifest = manifest_of(
-                await asyncio.to_thread(_core.copy_lists, folder, f"{scratch}/here", first, until, list(kinds))
+                await asyncio.to_thread(_core.export_journal, folder, f"{scratch}/here", first, until, list(kinds))
             )
             return await _upload(
                 Path(folder), Objects(address, make=True), Path(scratch), manifest, until, progress=progress
