@@ -1,12 +1,12 @@
 //! Exchanges on loopback, to try a collector without one.
 //!
 //! ```text
-//! cargo run --example exchange_double -- --venues binance,bybit --rate 100 --port 0
+//! cargo run --example exchange_double -- --exchanges binance,bybit --rate 100 --port 0
 //! ```
 //!
 //! `--settings FILE` writes the addresses down as a collector's settings. The first line of output is one JSON object
-//! with the addresses of every venue. With `--rate` liquidations happen at so
-//! many a second, shared by the venues; without it none happen by themselves. Each line of input is a command, answered
+//! with the addresses of every exchange. With `--rate` liquidations happen at so
+//! many a second, shared by the exchanges; without it none happen by themselves. Each line of input is a command, answered
 //! with one line; the end of the input ends the program. See `docs/feeds.md`.
 #![allow(clippy::print_stdout, reason = "its output is its purpose")]
 #![allow(
@@ -28,7 +28,7 @@ mod doubles;
 
 use doubles::{Act, Ending, Exchange, Garbage, Limit, Setup, Truth, dialect, names};
 
-const USAGE: &str = "usage: exchange_double [--venues A,B] [--rate EVENTS_PER_SECOND] [--port FIRST_PORT] [--seed N] \
+const USAGE: &str = "usage: exchange_double [--exchanges A,B] [--rate EVENTS_PER_SECOND] [--port FIRST_PORT] [--seed N] \
                      [--second SECONDS] [--no-limits] [--settings FILE]";
 
 /// What the command line says.
@@ -56,7 +56,7 @@ impl Options {
         while let Some(word) = words.next() {
             let mut value = || words.next().ok_or_else(|| format!("{word} wants a value"));
             match word.as_str() {
-                "--venues" => options.venues = value()?.split(',').map(str::to_owned).collect(),
+                "--exchanges" => options.venues = value()?.split(',').map(str::to_owned).collect(),
                 "--rate" => options.rate = number(&word, &value()?)?,
                 "--port" => options.port = number(&word, &value()?)?,
                 "--seed" => options.seed = number(&word, &value()?)?,
@@ -73,7 +73,7 @@ impl Options {
         }
         match options.venues.iter().find(|venue| dialect(venue).is_none()) {
             Some(venue) => Err(format!(
-                "{venue:?} is no venue; allowed: {}",
+                "{venue:?} is no exchange; allowed: {}",
                 names().join(", ")
             )),
             None => Ok(options),
@@ -160,7 +160,7 @@ fn settings(exchanges: &[Arc<Exchange>]) -> String {
         let venue = exchange.venue();
         let hosts = liqdata::feeds::venue(venue).map_or(&[][..], |venue| venue.hosts());
         // Writing to a string cannot fail.
-        let _ = writeln!(text, "[venues.{venue}]");
+        let _ = writeln!(text, "[exchanges.{venue}]");
         for (host, known) in hosts {
             let address = if known.starts_with("ws") {
                 exchange.ws()
@@ -173,7 +173,7 @@ fn settings(exchanges: &[Arc<Exchange>]) -> String {
     text
 }
 
-/// Liquidations without end, in turn at each venue.
+/// Liquidations without end, in turn at each exchange.
 async fn happen(exchanges: Vec<Arc<Exchange>>, rate: u64) {
     let mut ticks = tokio::time::interval(Duration::from_millis(10));
     let (mut due, mut done) = (0, 0);
@@ -196,13 +196,13 @@ async fn happen(exchanges: Vec<Arc<Exchange>>, rate: u64) {
 /// Does what a line says; the answer, or why it cannot be done.
 async fn obeyed(exchanges: &[Arc<Exchange>], line: &str) -> Result<Value, String> {
     let command: Value = serde_json::from_str(line).map_err(|error| format!("no JSON: {error}"))?;
-    let wanted = command["venue"].as_str();
+    let wanted = command["exchange"].as_str();
     let chosen: Vec<&Arc<Exchange>> = exchanges
         .iter()
         .filter(|exchange| wanted.is_none_or(|venue| venue == exchange.venue()))
         .collect();
     if chosen.is_empty() {
-        return Err(format!("{} is not among the venues", command["venue"]));
+        return Err(format!("{} is not among the exchanges", command["exchange"]));
     }
     let word = command["do"].as_str().unwrap_or_default();
     let mut answers = Map::new();
@@ -288,7 +288,7 @@ async fn one(exchange: &Exchange, word: &str, command: &Value) -> Result<Value, 
 /// Sets the switches that a command names.
 fn switch(exchange: &Exchange, command: &Value) -> Result<(), String> {
     let members = command.as_object().into_iter().flatten();
-    for (name, value) in members.filter(|(name, _)| !["do", "venue"].contains(&name.as_str())) {
+    for (name, value) in members.filter(|(name, _)| !["do", "exchange"].contains(&name.as_str())) {
         let on = value == &Value::from(true);
         let number = value.as_u64();
         let limit = || Limit {

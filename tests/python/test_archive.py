@@ -1,10 +1,8 @@
 """Archives: opened, asked, served, pickled, forked, and what is said where there is none."""
 
-import hashlib
 import json
 import os
 import pickle
-import sqlite3
 import subprocess
 import sys
 import textwrap
@@ -13,9 +11,7 @@ import urllib.error
 import urllib.request
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
-from pathlib import Path
 
-import pyarrow.parquet as pq
 import pytest
 import samples
 from samples import DAY, HOUR, MINUTE, NOW
@@ -125,45 +121,6 @@ def test_maps_are_told_as_they_were_served(folder):
     with liqdata.open(folder, as_of=NOW) as market:
         assert market.maps() == [other]
     assert liqdata.demo().maps().columns == list(first)
-
-
-def test_an_archive_from_before_versions_were_kept_opens_and_tells_what_it_can(folder):
-    rows = [
-        ("levels", "BTC", "", NOW + place, NOW + place, f'{{"place":{place}}}', explain)
-        for place, explain in enumerate(['{"modelVersion":"2-old"}', '{"bars":1}', None])
-    ]
-    writer = _core.ArchiveWriter(folder)
-    for row in rows:
-        writer.map(*row)
-    writer.roll(NOW + 2 * DAY)
-    writer.map(*rows[0][:3], NOW + 3 * DAY, NOW + 3 * DAY, *rows[0][5:])
-    writer.close()
-    (part,) = Path(folder).glob("maps/*/*.parquet")
-    table = pq.read_table(part).drop_columns(["version"])
-    pq.write_table(table, part, compression="zstd")
-    journal = sqlite3.connect(f"{folder}/journal.sqlite")
-    with journal:
-        for table in ("topic_gaps", "outcomes", "tallies", "marks", "positions", "generations"):
-            journal.execute(f"DROP TABLE {table}")
-        for table in ("gaps", "runs", "manifest", "part_venues", "state", "coins"):
-            journal.execute(f"DROP TRIGGER {table}_summed")
-            journal.execute(f"DROP TRIGGER {table}_summed_again")
-            journal.execute(f"ALTER TABLE {table} DROP COLUMN sum")
-        for table in ("orders", "bars", "open_interest", "maps"):
-            journal.execute(f"ALTER TABLE {table} DROP COLUMN sum")
-        journal.execute("ALTER TABLE orders DROP COLUMN group_id")
-        journal.execute("ALTER TABLE maps DROP COLUMN version")
-        journal.execute("PRAGMA user_version = 3")
-        found = part.read_bytes()
-        journal.execute("UPDATE manifest SET sha256 = ?, bytes = ?", (hashlib.sha256(found).hexdigest(), len(found)))
-    journal.close()
-    wanted = ["2-old", None, None, "2-old"]
-    for _ in range(2):
-        with liqdata.open(folder) as market:
-            assert [row["version"] for row in market.maps()] == wanted
-            assert market.maps().meta["versions"] == ["2-old", None]
-            assert len(market.maps(version="2-old")) == 2
-        _core.ArchiveWriter(folder).close()  # a writer adds the column
 
 
 def test_bars_and_open_interest_reach_the_whole_history(market, tables):

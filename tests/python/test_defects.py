@@ -61,7 +61,7 @@ def test_a_panic_is_an_exception_that_asks_for_a_report(way):
 
 
 def test_what_called_it_is_named_and_goes_into_a_pickle(monkeypatch):
-    monkeypatch.setattr(liqdata.Market, "_open", lambda _: faulty().call())
+    monkeypatch.setattr("liqdata.source.local.LocalSource.ask_each", lambda *_: faulty().call())
     with pytest.raises(Defect) as caught, liqdata.Market() as market:
         market.bars("BTC")
     assert caught.value.call == "Market.bars"

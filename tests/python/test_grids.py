@@ -192,7 +192,7 @@ def test_old_or_partial_open_interest_is_said_at_first_sight():
     explain = {"openInterestScale": "usd", "openInterestAgeMs": 3 * 3_600_000, "openInterestPartialBars": 4, "bars": 96}
     for shown in (repr(heatmap(meta={"explain": explain})), heatmap(meta={"explain": explain})._repr_html_()):
         assert "open interest 3:00:00 old" in shown
-        assert "open interest lacks a venue in 4 of 96 bars" in shown
+        assert "open interest lacks an exchange in 4 of 96 bars" in shown
     fresh = {**explain, "openInterestAgeMs": 600_000, "openInterestPartialBars": 0}
     assert "open interest" not in repr(heatmap(meta={"explain": fresh})).replace("USD of open interest", "")
 

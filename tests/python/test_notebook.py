@@ -5,7 +5,6 @@ import os
 import subprocess
 import sys
 import textwrap
-from pathlib import Path
 
 import notebooks
 import pytest
@@ -93,15 +92,12 @@ def test_a_notebook_uses_both_clients(server, tmp_path):
     assert not [output for output in outputs if output.get("name") == "stderr"]
 
 
-def test_the_readmes_asyncio_runs_in_a_notebook_as_it_says(server, tmp_path):
-    readme = Path(__file__).parents[2].joinpath("README.md").read_text(encoding="utf-8")
-    (block,) = [block.split("```")[0] for block in readme.split("```python\n") if block.startswith("import asyncio")]
-    *before, last = block.strip().splitlines()
-    of_script, said, of_notebook = last.partition("  # in a notebook, whose loop runs already: ")
-    assert said
-    name, _, _ = of_script.partition(" = ")
-    setting = f"import liqdata\nfrom types import SimpleNamespace\nserver = SimpleNamespace(url={server.url!r})"
-    cells = [setting, "\n".join([*before, f"{name} = {of_notebook}"]), "print(sorted(overview), maxpain['symbol'])"]
+def test_the_async_client_is_awaited_in_a_cell(server, tmp_path):
+    cells = [
+        f"import asyncio\nimport liqdata\nservice = liqdata.AsyncClient({server.url!r})",
+        "overview, maxpain = await asyncio.gather(service.overview(), service.maxpain('ETH'))\nawait service.aclose()",
+        "print(sorted(overview), maxpain['symbol'])",
+    ]
     (output,) = executed(cells, tmp_path)
     assert output["text"] == "['12h', '1h', '24h', '4h'] ETH\n"
 
