@@ -91,7 +91,7 @@ def test_what_is_raised_is_said_on_standard_error_only_where_a_backtrace_is_aske
     done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=60, check=True)
     assert done.stdout == "caught\n" * 3
     if asked == "1":
-        assert done.stderr.count("panicked at src/python/defect.rs") == 3
+        assert done.stderr.count("panicked at src/python/runtime/defect.rs") == 3
     else:
         assert done.stderr == ""
 

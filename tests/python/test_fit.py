@@ -289,7 +289,7 @@ def test_one_absurd_period_is_refused_with_its_row(tables: dict[str, Any]) -> No
     told["short_usd"] = list(told["short_usd"])
     told["short_usd"][700] = 1e15
     with pytest.raises(
-        liqdata.BadQuery, match=r'column "short_usd", row 700: .* a period is left out where its amount'
+        liqdata.BadQuery, match=r'column "short_usd", row 700: .* leave out periods with an unknown amount'
     ):
         liqdata.Market(**{**tables, "liquidations": told})
 

@@ -140,7 +140,7 @@ def test_bars_of_two_contracts_of_a_coin_are_not_mixed(tmp_path, folder):
     done = liqdata.ingest(folder, linear, inverse, dated)
     assert (done.rows, done.new, sum(done.refused.values())) == (4, 1, 3)
     assert any("one contract" in reason for reason in done.refused)
-    assert any("delivered on a day" in reason for reason in done.refused)
+    assert any("the contract is dated" in reason for reason in done.refused)
 
 
 def test_a_contract_that_came_later_is_refused_in_another_ingest_as_well(tmp_path, folder):

@@ -186,7 +186,7 @@ def test_totals_in_parquet_are_told_the_same(tmp_path, folder):
     pyarrow, parquet = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.parquet")
     file = tmp_path / "totals.parquet"
     parquet.write_table(pyarrow.table({"timestamp": [1], "coin": ["BTC"], "long_usd": [1.0], "short_usd": [2.0]}), file)
-    with pytest.raises(BadQuery, match=r"an archive keeps none; allowed: .*Market\(liquidations=\)"):
+    with pytest.raises(BadQuery, match=r"an archive does not store totals; allowed: .*Market\(liquidations=\)"):
         liqdata.ingest(folder, file)
 
 
@@ -196,5 +196,5 @@ def test_answers_and_orders_of_coinglass_say_what_to_bring_instead(tmp_path, fol
     with pytest.raises(BadQuery, match="history of prices or of open interest to a CSV file"):
         liqdata.ingest(folder, answer)
     orders = written(tmp_path, "orders.csv", "1,Binance,2,3,1", header="time,exchange_name,price,usd_value,side")
-    with pytest.raises(BadQuery, match="bring the exchange's own"):
+    with pytest.raises(BadQuery, match="use the exchange's own"):
         liqdata.ingest(folder, orders)

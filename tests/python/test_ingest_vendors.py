@@ -30,7 +30,7 @@ def test_tardis_liquidations_have_the_side_of_the_order_and_the_time_of_receipt(
     )
     done = liqdata.ingest(folder, file)
     assert (done.rows, done.new, sum(done.refused.values())) == (9, 7, 2)
-    assert any("what one of them holds is not known" in reason for reason in done.refused)
+    assert any("the contract size is unknown" in reason for reason in done.refused)
     worth = {(row["exchange"], row["symbol"], row["side"]): row["value_usd"] for row in orders_of(folder)}
     assert worth == {
         ("binance", "BTCUSDT", "LONG"): 20_000,

@@ -170,7 +170,7 @@ def test_a_long_range_is_refused_where_the_bars_begin_later(market):
         for source in (market, client):
             for ask in (source.liqmap, source.heatmap):
                 for range_ in ("3M", "6M", "1y"):
-                    with pytest.raises(liqdata.Refused, match=r"begin at 2026-05-30T18:00:00Z.*\"all\"") as refused:
+                    with pytest.raises(liqdata.Refused, match=r"start at 2026-05-30T18:00:00Z.*\"all\"") as refused:
                         ask("BTC", range_)
                     assert refused.value.status == 400
 

@@ -47,7 +47,7 @@ def test_what_came_without_frames_stays_as_it_is(folder, capsys):
     assert json.loads(capsys.readouterr().out) == asdict(done)
     capsys.readouterr()
     for option, value, said in (
-        ("--exchanges", "mtgox", 'venues: "mtgox" is not'),
+        ("--exchanges", "mtgox", 'exchanges: "mtgox" is not'),
         ("--from", "then", "from: 'then' is not an instant"),
         ("--start", "1", "did you mean --from?"),
     ):
@@ -78,10 +78,11 @@ def frames_of(folder, content):
 SOURCE = """
 import signal, sys, time
 import liqdata
+import liqdata.archive
 signal.signal(signal.SIGUSR1, signal.default_int_handler)
 print("ready", flush=True)
 try:
-    getattr(liqdata, sys.argv[2])(sys.argv[1])
+    getattr(liqdata.archive, sys.argv[2])(sys.argv[1])
 except KeyboardInterrupt:
     print(time.monotonic(), flush=True)
 else:

@@ -57,7 +57,7 @@ def archive(folder, days=12):
             "leverages": [10],
             "bins": bins,
         }
-        writer.map("liqmap", "BTC", "range=1d", at, at, json.dumps(reply), '{"modelVersion": "v2"}')
+        writer.map("liqmap", "BTC", "range=1d", at, at, json.dumps(reply), '{"modelVersion": "v2"}', "v2")
     writer.close()
     return market, orders
 
