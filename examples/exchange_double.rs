@@ -202,7 +202,10 @@ async fn obeyed(exchanges: &[Arc<Exchange>], line: &str) -> Result<Value, String
         .filter(|exchange| wanted.is_none_or(|venue| venue == exchange.venue()))
         .collect();
     if chosen.is_empty() {
-        return Err(format!("{} is not among the exchanges", command["exchange"]));
+        return Err(format!(
+            "{} is not among the exchanges",
+            command["exchange"]
+        ));
     }
     let word = command["do"].as_str().unwrap_or_default();
     let mut answers = Map::new();

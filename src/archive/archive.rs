@@ -487,7 +487,7 @@ impl Archive {
 
 /// Coverage and gaps.
 impl Archive {
-    /// ArchiveSummary gaps between `start` and `end`, by start.
+    /// Known gaps between `start` and `end`, by start.
     ///
     /// Includes the gaps of segments that are damaged now, whether a writer has quarantined them or not.
     ///
@@ -659,7 +659,7 @@ impl Archive {
         damage_gaps::damage_gaps(&self.store, start, end)
     }
 
-    /// ArchiveSummary damaged segments of these tables that had rows between `start` and `end`.
+    /// Known damaged segments of these tables that had rows between `start` and `end`.
     ///
     /// Includes the journal if it is damaged, because it may have held such rows. No file is read: only damage
     /// that earlier reads and checks found is reported.

@@ -5,6 +5,7 @@
 //! API. A [`Walk`] reads the growing order feed page by page; an [`OrderStream`] follows it.
 
 mod call;
+#[expect(clippy::module_inception, reason = "the file of the main type")]
 mod client;
 mod config;
 mod connection;

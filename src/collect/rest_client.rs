@@ -78,7 +78,7 @@ pub(crate) struct HttpClients {
     /// For addresses of this machine, without a proxy.
     loopback: reqwest::Client,
     remote: reqwest::Client,
-    /// Opens WebSockets by the same route.
+    /// Opens web sockets by the same route.
     pub(crate) connector: Connector,
     /// Answers in place of the network, in tests.
     environment: CustomEnvironment,

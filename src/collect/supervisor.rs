@@ -62,6 +62,7 @@ impl Supervisor {
     /// # Errors
     ///
     /// [`CollectError`] for an invalid exchange, coin or setting; nothing was connected then.
+    #[expect(clippy::too_many_lines, reason = "one step after the other")]
     pub fn start(
         archive: &Path,
         inbox: WriteQueue,

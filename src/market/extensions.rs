@@ -191,7 +191,7 @@ impl Market {
         self.source.instant(as_of)
     }
 
-    /// ObservedTables that make the same observations again.
+    /// Tables that give the same observations again.
     ///
     /// # Errors
     ///

@@ -1,4 +1,4 @@
-//! Chooses the proxy for an address from the environment, for HTTP and WebSockets alike.
+//! Chooses the proxy for an address from the environment, for HTTP and web sockets alike.
 
 use std::fmt;
 use std::sync::Arc;

@@ -97,7 +97,7 @@ async fn index(State(shared): State<PageState>, uri: Uri) -> Result<Response, Re
     Ok(json(index?))
 }
 
-/// The OpenAPI description. It says whether a token is required.
+/// The description for machines, in the `OpenAPI` format. It says whether a token is required.
 async fn description(guarded: Option<Extension<Guarded>>, uri: Uri) -> Result<Response, Rejection> {
     nothing(uri.query().unwrap_or_default())?;
     let document = openapi(

@@ -104,7 +104,7 @@ const SMALL: &[Bracket] = &[
 #[derive(Clone, Copy, Debug)]
 pub(super) struct SimulatedCoin {
     pub(super) symbol: &'static str,
-    /// PriceProcess at which the simulation starts, in USD per base unit.
+    /// The price at which the simulation starts, in USD per base unit.
     pub(super) start: f64,
     /// Decimal digits of a price: the tick is `10^-price_digits`.
     price_digits: u32,

@@ -43,7 +43,7 @@ pub(crate) const CREATE: &str = "
         PRIMARY KEY (path, exchange)
     ) STRICT;";
 
-/// SegmentState of a segment.
+/// The state of a segment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum SegmentState {
     /// Being written; its rows are still in the journal.

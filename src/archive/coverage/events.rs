@@ -57,7 +57,7 @@ record! {
         pub start: Millis,
         /// End of the range.
         pub end: Millis,
-        /// SegmentState of the gap after this outcome.
+        /// The state of the gap after this outcome.
         pub outcome: GapState,
         /// Number of orders that were recovered.
         pub rows: u64,

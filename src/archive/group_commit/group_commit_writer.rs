@@ -378,7 +378,7 @@ impl CommitLoop {
             let left = until.saturating_duration_since(Instant::now());
             match self.messages.recv_timeout(left) {
                 Ok(QueueMessage::Stop) | Err(RecvTimeoutError::Disconnected) => {
-                    self.stopping = true
+                    self.stopping = true;
                 }
                 Ok(QueueMessage::Append(taken)) if is_full && taken.batch.is_of_maps() => {
                     let fault = ArchiveError::DiskFull {

@@ -40,7 +40,7 @@ pub(crate) trait Tabled {
     fn interval(&self, _row: usize) -> i64 {
         0
     }
-    /// ExchangeAttribution each is.
+    /// The exchange of each row.
     fn exchanges(&self) -> &Labels;
     /// The coins of rows that have a length.
     fn coins(&self) -> &Labels;

@@ -18,7 +18,7 @@ pub(crate) type Stamp = (u64, Option<SystemTime>);
 /// Stamps of a journal and its log.
 pub(crate) type JournalStamps = [Option<Stamp>; 2];
 
-/// ArchiveSummary damage of an archive.
+/// Known damage of an archive.
 #[derive(Debug, Default)]
 pub(crate) struct DamageState {
     /// What is wrong with each damaged file, by path.

@@ -35,7 +35,7 @@ const REMEMBERED: usize = 1 << 17;
 
 /// Size, time and SHA-256 of a sound file.
 type SoundStamp = (Stamp, String);
-/// SoundStamp files by identity, and when they were checked.
+/// Sound files by identity, and when they were checked.
 type Remembered = HashMap<(u64, u64), (SoundStamp, Instant)>;
 
 /// Files that were found sound in this process.

@@ -52,7 +52,7 @@ impl RawRetention {
     }
 }
 
-/// SegmentState of raw frame storage.
+/// The state of raw frame storage.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct RawStatus {
     /// Frames written.

@@ -134,9 +134,8 @@ fn array<'a>(batch: &'a RecordBatch, column: &'static Column) -> Result<ArrowCel
         let message = "the column is missing or of another type";
         (column.name, message.to_owned())
     };
-    let array = match batch.column_by_name(column.name) {
-        Some(array) => array,
-        None => return Err(fault()),
+    let Some(array) = batch.column_by_name(column.name) else {
+        return Err(fault());
     };
     if column.kind == Kind::Decimal && array.data_type() != &type_of(column.kind) {
         let message = format!("the column has type {}", array.data_type());

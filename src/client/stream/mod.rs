@@ -97,7 +97,7 @@ pub struct RowStream<R> {
     lost: Option<AttemptFault>,
     /// Connections in a row without an event.
     fruitless: u32,
-    /// EventParser that are read and not returned yet.
+    /// Events that are read and not returned yet.
     read: VecDeque<ServerSentEvent>,
     /// The position after all read events.
     place: Option<String>,

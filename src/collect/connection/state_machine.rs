@@ -256,7 +256,7 @@ impl StateMachine {
         let prove = Arc::clone(&self.membership.prove);
         loop {
             let due = self.due();
-            let step = tokio::select! {
+            let event = tokio::select! {
                 biased;
                 () = stopped(stop) => {
                     return match &*stop.borrow() {
@@ -279,7 +279,7 @@ impl StateMachine {
                     None => Err("the connection was closed".to_owned()),
                 },
             };
-            if let Err(reason) = step {
+            if let Err(reason) = event {
                 return reason;
             }
         }
@@ -552,7 +552,7 @@ impl StateMachine {
         match self.subscriptions.refuse(topics) {
             RefusalOutcome::Unknown => board.trouble(format!("a request was refused: {message}")),
             RefusalOutcome::Topic(topic) => {
-                board.trouble(format!("{topic} was refused: {message}"))
+                board.trouble(format!("{topic} was refused: {message}"));
             }
             RefusalOutcome::Control => self.drop_control(&format!("was refused: {message}")),
             RefusalOutcome::Halved => self.acknowledge_by += self.line.between * 2,

@@ -2,7 +2,7 @@
 //!
 //! The length comes from a header of the reply, from the text of the refusal, or from the documentation of the exchange.
 //! Requests and each WebSocket host have a cooldown of their own, because no exchange documents that a ban of one affects
-//! the other: Binance advises banned clients to use WebSockets, and Bybit limits both separately. Cooldowns survive a
+//! the other: Binance advises banned clients to use web sockets, and Bybit limits both separately. Cooldowns survive a
 //! restart.
 
 use std::collections::{BTreeMap, HashMap};

@@ -36,7 +36,7 @@ pub struct Files {
     pub paths: Vec<PathBuf>,
     /// What they are, where that is known.
     pub format: Option<Format>,
-    /// ExchangeAttribution they are, where they do not say so.
+    /// The exchange of rows without one.
     pub exchange: Option<String>,
     /// Whether they may be of an exchange that is not known yet.
     pub takes_new_exchanges: bool,

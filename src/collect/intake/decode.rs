@@ -56,7 +56,7 @@ pub(crate) fn decode_frame(
     let frame = venue.frame(text, Some(now), &markets.instruments);
     let frame = frame.keeping(&faults);
     let numbers = venue.numbers(&frame);
-    let content = venue.decode(&frame).map(|events| {
+    let decoded = venue.decode(&frame).map(|events| {
         let faults = faults.take();
         // Some exchanges acknowledge with a frame that carries data.
         let control = if events.is_empty() || !all_taken {
@@ -81,7 +81,10 @@ pub(crate) fn decode_frame(
             faults,
         }
     });
-    DecodedFrame { numbers, content }
+    DecodedFrame {
+        numbers,
+        content: decoded,
+    }
 }
 
 /// Decodes the reply to a request.

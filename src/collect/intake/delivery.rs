@@ -417,7 +417,7 @@ async fn roll(inbox: WriteQueue, rolling: Arc<AtomicBool>, clock: Arc<AdjustedCl
             Ok(_) => {}
             // The rows stay in the journal until the next attempt.
             Err(fault) => {
-                log::warn!(target: "liqdata::archive", "past days are not compacted yet: {fault}")
+                log::warn!(target: "liqdata::archive", "past days are not compacted yet: {fault}");
             }
         }
         tokio::time::sleep(ROLL).await;

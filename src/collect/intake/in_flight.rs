@@ -55,7 +55,7 @@ impl InFlight {
         }
     }
 
-    /// StoredRows a batch as in flight.
+    /// Records a batch as in flight.
     pub(crate) fn begin(&self, rows: &[OrderRow]) -> BatchInFlight<'_> {
         let start = self.start_of(rows);
         locked(&self.state).starts.push(start);
@@ -80,7 +80,7 @@ impl InFlight {
         self.context.board.notes().status.lost += rows;
         self.context.trouble(format!("orders are lost: {reason}"));
         let mut state = locked(&self.state);
-        let lost = state.lost.get_or_insert_with(|| LostRows {
+        let lost = state.lost.get_or_insert(LostRows {
             since,
             rows: 0,
             reason,

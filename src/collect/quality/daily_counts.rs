@@ -53,13 +53,13 @@ impl DailyCounts {
             }
         }
         let counted = std::mem::take(&mut self.by_day).into_iter();
-        let counter = |((_, kind), (at, count))| Counter {
+        let as_row = |((_, kind), (at, count))| Counter {
             exchange: exchange.to_owned(),
             at,
             kind,
             count,
         };
-        counted.map(counter).collect()
+        counted.map(as_row).collect()
     }
 }
 

@@ -91,7 +91,9 @@ impl QuarantinedOrders {
                 let line = line?;
                 match serde_json::from_slice::<Line>(&line) {
                     Ok(Line { quarantined }) => {
-                        quarantined.into_iter().for_each(|one| orders.add(one))
+                        if let Some(order) = quarantined {
+                            orders.add(order);
+                        }
                     }
                     Err(_) => damaged += 1,
                 }

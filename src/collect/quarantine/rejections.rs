@@ -26,13 +26,13 @@ impl Rejections {
         let reasons: Vec<String> = faults.iter().map(ToString::to_string).collect();
         let reason = reasons.join("; ");
         self.count(faults.len(), &reason);
-        self.write(self.letter(DeadLetterKind::Rejected, text, &reason, now));
+        self.write(&self.letter(DeadLetterKind::Rejected, text, &reason, now));
     }
 
     /// An event that cannot be right, for example because of its time.
     pub(crate) fn invalid(&self, text: &str, reason: &str, now: Millis) {
         self.count(1, reason);
-        self.write(self.letter(DeadLetterKind::Rejected, text, reason, now));
+        self.write(&self.letter(DeadLetterKind::Rejected, text, reason, now));
     }
 
     /// Rows that the archive can never store; `delivery` has written them to the file.
@@ -47,7 +47,7 @@ impl Rejections {
         self.context.board.notes().status.unpriced += 1;
         self.coverage
             .count(CounterKind::Unpriced, 1, self.context.clock.now());
-        self.write(self.letter(DeadLetterKind::Unpriced, text, reason, now));
+        self.write(&self.letter(DeadLetterKind::Unpriced, text, reason, now));
     }
 
     /// An order that goes into quarantine.
@@ -63,7 +63,7 @@ impl Rejections {
         self.coverage.count(CounterKind::Quarantined, 1, now);
         let message = format!("quarantined: {key}: {why}");
         self.context.trouble(message.clone());
-        self.write(DeadLetter {
+        self.write(&DeadLetter {
             quarantined: Some(QuarantinedOrder {
                 key: key.to_owned(),
                 reason,
@@ -96,8 +96,8 @@ impl Rejections {
         }
     }
 
-    fn write(&self, letter: DeadLetter<'_>) {
-        if let Written::Full(why) = self.context.delivery.quarantine.write(&letter) {
+    fn write(&self, letter: &DeadLetter<'_>) {
+        if let Written::Full(why) = self.context.delivery.quarantine.write(letter) {
             self.context.trouble(format!("dead letters: {why}"));
         }
     }

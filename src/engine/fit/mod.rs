@@ -7,7 +7,6 @@
 
 pub(super) mod daily_fits;
 mod day;
-#[expect(clippy::module_inception, reason = "the file of the main type")]
 pub(super) mod fit;
 pub(super) mod fit_cache;
 pub(super) mod fit_samples;

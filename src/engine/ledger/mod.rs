@@ -3,7 +3,6 @@
 //! A ledger has one book per side and leverage tier. A replay runs a ledger through the bars of a window.
 
 pub(super) mod forming_bar;
-#[expect(clippy::module_inception, reason = "the file of the main type")]
 pub(super) mod ledger;
 pub(super) mod mass_cells;
 pub(super) mod parameters;

@@ -4,7 +4,6 @@ pub(super) mod bar_intervals;
 pub(super) mod bar_sources;
 pub(super) mod coin_history;
 pub(super) mod known_rows;
-#[expect(clippy::module_inception, reason = "the file of the main type")]
 pub(super) mod observations;
 pub(super) mod open_interest_series;
 pub(super) mod open_interest_units;

@@ -236,13 +236,13 @@ fn begin<'a>(
             .read_to_string(&mut text)
             .map_err(|fault| format!("it cannot be read: {fault}"))?;
         let lines = ccxt::lines(&text)?;
-        let named = |line: &ByteRecord| {
+        let texts = |line: &ByteRecord| {
             let cells = line
                 .iter()
                 .map(|cell| String::from_utf8_lossy(cell).into_owned());
             cells.collect::<Vec<_>>()
         };
-        let first: Vec<Vec<String>> = lines.iter().take(LINES).map(named).collect();
+        let first: Vec<Vec<String>> = lines.iter().take(LINES).map(texts).collect();
         let columns = names(&ccxt::COLUMNS);
         let table = CsvTable::new(format, &columns, &first, name, exchange)?;
         let width = columns.len();
@@ -253,8 +253,8 @@ fn begin<'a>(
         ));
     }
     let line = first.first().ok_or("it is empty")?;
-    let named = header(line);
-    let header = match (&named, format) {
+    let found = header(line);
+    let header = match (&found, format) {
         (Some(header), _) => header.clone(),
         (None, Format::BinanceLiquidations) => names(&binance::LIQUIDATIONS_BARE),
         (None, Format::BinanceKlines) => names(&binance::KLINES_BARE),
@@ -298,7 +298,7 @@ fn begin<'a>(
         )?)),
     };
     let mut reader = plain(bytes);
-    if named.is_some() {
+    if found.is_some() {
         // The header was read before, so it is skipped.
         let _ = reader.read_byte_record(&mut ByteRecord::new());
     }

@@ -10,7 +10,7 @@ use crate::model::{
     Bar, CascadeRow, MapRow, Millis, ObservedOpenInterest, PeriodRow, PositionRow, TimeRange,
 };
 
-/// ObservedTables and aggregates of any time range; without `as_of`, as known now.
+/// Rows and aggregates of any time range; without `as_of`, as known now.
 pub(crate) trait HistorySource: ViewSource {
     /// The coins that have estimates, by name.
     fn coins(&self) -> Result<Vec<String>, Refusal> {
@@ -113,7 +113,7 @@ pub(crate) trait HistorySource: ViewSource {
         Ok(Vec::new())
     }
 
-    /// ObservedTables that make the same observations again.
+    /// Tables that give the same observations again.
     fn rows(&self) -> Result<ObservedTables, Refusal> {
         view_of(self, None, None, |view| view.observations().rows())
     }

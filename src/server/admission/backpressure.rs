@@ -12,7 +12,7 @@ use crate::server::reject::Rejection;
 /// Smaller answers fit into the kernel's buffers and are not counted.
 const SMALL: usize = 16 << 10;
 
-/// UnreadBytes bytes by peer.
+/// Unread bytes by peer.
 #[derive(Debug)]
 pub(crate) struct UnreadBytes {
     most: usize,

@@ -108,7 +108,7 @@ pub(super) fn common(from: &[u8]) -> Option<Common> {
     })
 }
 
-/// The high bit of each byte that is not a digit; the input is XORed with `ZEROS`.
+/// The high bit of each byte that is not a digit; the input is combined with `ZEROS` by exclusive or.
 #[inline]
 fn others(digits: u64) -> u64 {
     (digits.wrapping_add(0x7676_7676_7676_7676) | digits) & 0x8080_8080_8080_8080

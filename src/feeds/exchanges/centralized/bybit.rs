@@ -216,14 +216,14 @@ fn liquidation(
         timestamp.0, traded.text, price.text
     );
     let market = frame.market(&native_id);
-    let size = frame.base_unless_inverse(&native_id, &market, traded.value);
+    let base = frame.base_unless_inverse(&native_id, &market, traded.value);
     let seen = RawLiquidation {
         native_id: &native_id,
         market,
         side,
         price: price.value,
         price_kind: PriceKind::Bankruptcy,
-        size: size,
+        size: base,
         timestamp: Some(timestamp),
         dedupe_key,
     };

@@ -103,14 +103,14 @@ fn liquidation(
         timestamp.0, amount.text, price.text
     );
     let market = frame.market(&native_id);
-    let size = frame.base_unless_inverse(&native_id, &market, amount.value);
+    let base = frame.base_unless_inverse(&native_id, &market, amount.value);
     let seen = RawLiquidation {
         native_id: &native_id,
         market,
         side,
         price: price.value,
         price_kind: PriceKind::Liquidation,
-        size: size,
+        size: base,
         timestamp: Some(timestamp),
         dedupe_key,
     };

@@ -1,4 +1,4 @@
-//! ObservedTables and aggregates of an archive, of any time range.
+//! Rows and aggregates of an archive, of any time range.
 
 use crate::archive::{Archive, Filter, OrderFold};
 use crate::engine::{
