@@ -45,7 +45,7 @@ const LEAST: i64 = 16_384;
 /// Orders that are sampled to estimate how much of the journal matches.
 const PROBES: i64 = 64;
 
-/// An aggregate of orders; see [`Archive::fold_orders`].
+/// An aggregate of orders; see `Archive::fold_orders`.
 pub trait OrderFold: Send + 'static {
     /// Adds an order.
     fn take(&mut self, order: OrderBrief<'_>);

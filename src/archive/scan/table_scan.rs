@@ -40,7 +40,7 @@ impl<R> Default for Scan<R> {
     }
 }
 
-/// Matching orders, one UTC day at a time; see [`Archive::order_days`].
+/// Matching orders, one UTC day at a time; see `Archive::order_days`.
 #[derive(Debug)]
 pub struct OrderDays<'a> {
     archive: &'a Store,
@@ -274,7 +274,7 @@ pub(crate) fn read_day<R: Row>(
     day_within(store, day, filter, &mut MemoryBudget::unlimited())
 }
 
-/// As [`Archive::day`], until `room` is used up.
+/// As `Archive::day`, until `room` is used up.
 pub(crate) fn day_within<R: Row>(
     store: &Store,
     day: Day,

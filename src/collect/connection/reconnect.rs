@@ -4,7 +4,7 @@
 //! At a replacement the new socket is live before the old one is closed. The old socket stays open for a short overlap,
 //! because events from before the replacement may still arrive; if it turns out to have been dead, that is an outage too.
 //!
-//! Which outages are gaps is decided by the [`FeedGroup`](super::redundancy::FeedGroup).
+//! Which outages are gaps is decided by the [`FeedGroup`].
 
 use std::collections::BTreeSet;
 use std::sync::Arc;

@@ -21,7 +21,7 @@ use crate::model::{
 
 /// Returns liquidation maps over all bars of a coin, as of each of `instants`, in any order.
 ///
-/// Each equals [`binned`] with the range [`MapRange::All`] as of its instant.
+/// Each equals `binned` with the range `MapRange::All` as of its instant.
 ///
 /// # Examples
 ///

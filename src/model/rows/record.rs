@@ -155,7 +155,7 @@ pub trait Source {
     fn next<T: Value>(&mut self, column: &'static Column) -> Result<T, Self::Fault>;
 }
 
-/// Implements [`Value`](crate::model::Value) for a type: its cell type and both conversions.
+/// Implements [`Value`] for a type: its cell type and both conversions.
 macro_rules! value {
     ($type:ty as $kind:ident, $lent:ident => $cell:expr, $made:ident => $back:expr) => {
         impl $crate::model::Value for $type {
