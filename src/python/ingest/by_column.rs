@@ -21,7 +21,7 @@ use crate::python::runtime::signals::look_around;
 /// Price bars as a table tells them.
 #[derive(Clone)]
 pub(crate) struct GivenBars {
-    /// ExchangeAttribution each is, where the table says so.
+    /// The exchange of each row, if the table has the column.
     pub(crate) exchange: Option<Labels>,
     pub(crate) symbol: Labels,
     pub(crate) timestamp: Vec<Millis>,

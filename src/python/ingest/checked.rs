@@ -19,7 +19,7 @@ use crate::python::ingest::parts::{Given, TablePart, days};
 use crate::python::ingest::tables::{Reader, unit_of};
 use crate::python::runtime::imports;
 
-/// ExchangeAttribution the rows may be; `exchange` is one of those.
+/// The exchanges that the rows may have; `exchange` is one of them.
 pub(crate) fn whose(
     py: Python<'_>,
     path: &Path,
@@ -188,7 +188,7 @@ impl Kind {
 #[pyclass(frozen, module = "liqdata._core")]
 pub(crate) struct TableCheck {
     kind: Kind,
-    /// ExchangeAttribution the rows are that do not say so.
+    /// The exchange of rows without one.
     exchange: Option<String>,
     known: Mutex<(ExchangeAttribution, Lengths)>,
 }
