@@ -1,4 +1,4 @@
-//! Exchanges with liquidations among their trades, and BitMEX: duplicates, backfill and connections.
+//! Exchanges with liquidations among their trades, and `BitMEX`: duplicates, backfill and connections.
 
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
