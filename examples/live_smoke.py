@@ -46,7 +46,7 @@ def disagreements(venue: dict[str, Any], minutes: float) -> list[str]:
     if venue["rejected"]:
         found.append(f"{venue['rejected']} frames or rows could not be read")
     if venue["unpriced"] or venue["pending"]:
-        found.append(f"{venue['unpriced'] + venue['held']} orders of markets whose multiplier is not listed")
+        found.append(f"{venue['unpriced'] + venue['pending']} orders of markets whose multiplier is not listed")
     if venue["suspect"]:
         found.append(f"{venue['suspect']} orders are far off the market: is a unit another one by now?")
     if venue["gaps"]:

@@ -62,7 +62,7 @@ def test_what_exchanges_tell_is_in_the_market_while_the_block_goes_on_and_in_the
         with liqdata.collect(archive, exchanges=["okx", "bybit"], settings=shape) as collector:
             market = collector.market()
             live(collector)
-            assert repr(collector) == f"Collector({str(archive)!r}, at work, 2 of 2 venues live, 0 orders kept)"
+            assert repr(collector) == f"Collector({str(archive)!r}, at work, 2 of 2 exchanges live, 0 orders kept)"
             with market.stream_orders() as stream:
                 happened = [row for rows in tell(do="liquidate", count=4).values() for row in rows]
                 seen = [next(stream) for _ in happened]
