@@ -69,7 +69,6 @@ pub use values::exact_sum::ExactSum;
 pub use values::fixed_point::FixedPoint;
 pub use values::notional::{is_dollar, is_far_from_product, is_worth_its_product};
 pub(crate) use values::powers_of_ten::{POWERS_OF_TEN, POWERS_OF_TEN_F64, power_of_ten};
-#[cfg(feature = "python")]
-pub(crate) use values::short_decimal::SHORT_TEXT;
+pub use values::short_decimal::SHORT_TEXT;
 pub(crate) use values::short_decimal::push_decimal;
 pub use values::short_decimal::{ShortDecimal, nearest_f64};

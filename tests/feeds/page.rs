@@ -251,7 +251,7 @@ fn how_long_and_how_much_the_page_says_is_what_the_settings_are() {
         ("which doubles up to 60 s", pace.retry_most, 60.0),
         ("anew after 60 healthy seconds", pace.healthy, 60.0),
         (
-            "for 40 seconds of what the other told (`owed`",
+            "for 40 seconds of what the other told (`stale_connection`",
             pace.stale_connection,
             40.0,
         ),

@@ -29,7 +29,7 @@ fn htx_frames_may_be_gzip() {
     );
     let cut = &zipped[..zipped.len() / 2];
     let error = decode("htx", cut, None, &none).unwrap_err();
-    assert!(error.to_string().contains("unzipped"), "{error}");
+    assert!(error.to_string().contains("decompressed"), "{error}");
 }
 
 #[test]

@@ -13,7 +13,7 @@ const DOUBLE_SCALE: usize = 9;
 /// Smaller doubles are printed with an exponent.
 const SMALLEST_DOUBLE: f64 = 1e-4;
 /// Bytes for a sign, a point and the digits of 64 bits.
-pub(crate) const SHORT_TEXT: usize = 24;
+pub const SHORT_TEXT: usize = 24;
 
 /// An exact decimal with a 64-bit mantissa, as nearly every price and amount has.
 ///
