@@ -259,7 +259,7 @@ async fn a_feed_that_takes_a_row_back_at_the_seam_says_so_or_goes_on_without_los
                     .collect();
                 assert!(prices == all, "{gone}: {} rows", prices.len());
             }
-            Err(error) => assert!(error.to_string().contains("taken back"), "{error}"),
+            Err(error) => assert!(error.to_string().contains("withdrew"), "{error}"),
         }
     }
 }
