@@ -537,7 +537,7 @@ def _core_digest(token):
     [
         ("hosts = []", "allow_host"),
         ("port = true", "a whole number"),
-        ("port = ", "no TOML"),
+        ("port = ", "is not TOML"),
         ("[limit]\nconnection = 5", "is no limit"),
         ('certificate = "one.pem"', "--key"),
     ],
