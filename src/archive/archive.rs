@@ -95,7 +95,8 @@ impl Archive {
         Self::repair_while(path, &goes_on, &|_, _| ())
     }
 
-    /// Repairs as [`Archive::repair`] does as long as `goes_on` says so, and reports how many files are done of how many.
+    /// As [`Archive::repair`]; stops if `goes_on` returns false, and passes the done and total number of files to
+    /// `progress`.
     ///
     /// # Errors
     ///
@@ -117,9 +118,9 @@ impl Archive {
         repair::finish_repair(path.as_ref())
     }
 
-    /// Merges archives into a new one in the folder `into`; returns false where `goes_on` ended it.
+    /// Merges archives into a new one in the folder `into`. Returns false if `goes_on` stopped the merge.
     ///
-    /// `goes_on` gets how many days are done of how many.
+    /// `goes_on` gets the number of merged days and of all days.
     ///
     /// # Errors
     ///
@@ -161,7 +162,7 @@ impl Archive {
         self.store.check_journal()
     }
 
-    /// Asks `goes_on` every few milliseconds while the journal is read; where it says no the read ends with an error.
+    /// Calls `goes_on` every few milliseconds while the journal is read. If it returns false, the read fails.
     ///
     /// # Errors
     ///
@@ -176,7 +177,7 @@ impl Archive {
         &self.store.folder
     }
 
-    /// A number that differs from the one before whenever something has been committed since.
+    /// A number that changes with every commit; compare two of them to detect changes.
     ///
     /// # Errors
     ///
@@ -766,13 +767,13 @@ impl Archive {
         self.store.damaged_files()
     }
 
-    /// How often what is known of damage has changed since the archive was opened, and when it last did.
+    /// Number of changes to the known damage since the archive was opened, and the time of the last one.
     #[must_use]
     pub fn changes_of_damage(&self) -> (u64, Millis) {
         self.store.changes_of_damage()
     }
 
-    /// Forgets what is known of damage, and logs again the files that are missing, cut short or quarantined.
+    /// Clears the known damage. Logs again the files that are missing, cut short or quarantined.
     ///
     /// # Errors
     ///
@@ -782,17 +783,17 @@ impl Archive {
         damage_gaps::warn_of_damage(&self.store)
     }
 
-    /// Records that the journal is damaged, if `fault` means that.
+    /// Records that the journal is damaged, if `fault` is the error of a damaged journal.
     pub(crate) fn note(&self, fault: &ArchiveError) {
         self.store.note(fault);
     }
 
-    /// How often the journal was damaged and turned out to be sound again.
+    /// Number of times that a journal marked as damaged was found sound by a later check.
     pub(crate) fn journal_recoveries(&self) -> u64 {
         self.store.journal_recoveries()
     }
 
-    /// Checks a journal again that was found damaged, if its files have changed since.
+    /// Checks a damaged journal again, if its files have changed since the damage was found.
     pub(crate) fn recheck_journal(&self) {
         scrub::recheck_journal(&self.store);
     }

@@ -32,11 +32,11 @@ pub struct Batch {
     pub gaps: Vec<Gap>,
     /// Exchanges that have not connected yet.
     ///
-    /// Repeated with a later end while that is so.
+    /// The collector repeats the record with a later end until they connect.
     pub pending: Vec<PendingExchange>,
     /// Last instant at which each session was connected.
     pub seen: Vec<(SessionId, Millis)>,
-    /// Gaps of single topics; repeated with a later end while they last.
+    /// Gaps of single topics. The collector repeats the record with a later end while the gap lasts.
     pub topic_gaps: Vec<TopicGap>,
     /// Outcomes of gaps.
     pub outcomes: Vec<GapOutcome>,

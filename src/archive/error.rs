@@ -45,7 +45,7 @@ pub enum ArchiveError {
     Damaged {
         /// The damaged file.
         path: PathBuf,
-        /// How it differs from what was written.
+        /// What is wrong with the file.
         message: String,
     },
     /// The archive cannot be written, or cannot be opened for reading without writing.

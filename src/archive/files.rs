@@ -123,7 +123,7 @@ pub(crate) fn remove_if_there(path: &Path) -> Result<(), ArchiveError> {
     }
 }
 
-/// Where the file `from` goes in the quarantine.
+/// Path in the quarantine for the file `from`.
 ///
 /// It keeps its path below the archive, or gets a unique name if that path is taken.
 pub(crate) fn quarantine_path(

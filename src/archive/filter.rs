@@ -40,13 +40,13 @@ impl MemoryBudget {
         Self::of(usize::MAX)
     }
 
-    /// Counts a row; returns whether it and all rows before it fit.
+    /// Subtracts the size of a row from the budget. Returns false once the budget is exceeded.
     pub(crate) fn take<R: Row>(&mut self, row: &R) -> bool {
         self.0 = self.0.and_then(|left| left.checked_sub(row.weight()));
         !self.is_exceeded()
     }
 
-    /// Whether the limit was exceeded and the read ended early.
+    /// Whether the budget is exceeded; the read then ends early.
     pub(crate) fn is_exceeded(self) -> bool {
         self.0.is_none()
     }
@@ -90,7 +90,7 @@ impl Filter {
             && named(&self.coin, Some(coin))
     }
 
-    /// The name columns of orders, with the requested names.
+    /// The name columns of orders, each with the name that this filter requests.
     pub(crate) fn all_names(&self) -> [(&'static str, Option<&str>); 3] {
         [
             ("exchange", self.exchange.as_deref()),

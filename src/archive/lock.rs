@@ -12,7 +12,7 @@ use crate::model::Millis;
 /// Name of the lock file.
 pub(crate) const FILE: &str = "writer.lock";
 
-/// Attempts to lock.
+/// Number of attempts to lock.
 ///
 /// Another process may hold the lock for a moment to inspect it.
 const TRIES: u32 = 10;
@@ -112,7 +112,7 @@ impl Drop for Lock {
         if self.taken_by != std::process::id() {
             return;
         }
-        // Emptied first, so that the file does not name a process that no longer writes.
+        // The file is emptied before the unlock, so that it does not name a process that no longer writes.
         let _ = self.file.set_len(0);
         let _ = self.file.unlock();
     }
@@ -130,7 +130,7 @@ pub(crate) fn is_locked(folder: &Path) -> Result<bool, ArchiveError> {
         Err(source) => return Err(fault(source)),
     };
     match file.try_lock_shared() {
-        // Unlocked at once, so that a process forked now does not inherit the lock.
+        // The lock is released at once, so that a process forked now does not inherit it.
         Ok(()) => file.unlock().map(|()| false).map_err(fault),
         Err(TryLockError::WouldBlock) => Ok(true),
         Err(TryLockError::Error(source)) => Err(fault(source)),
@@ -139,7 +139,7 @@ pub(crate) fn is_locked(folder: &Path) -> Result<bool, ArchiveError> {
 
 fn locked_error(folder: &Path, file: &mut File) -> ArchiveError {
     let mut text = String::new();
-    // An owner that has not written its name yet is still an owner.
+    // The file may lack the name of the process that has just locked it; the archive counts as locked anyway.
     let _ = file.rewind().and_then(|()| file.read_to_string(&mut text));
     let after = |word: &str| {
         text.lines()
@@ -232,7 +232,7 @@ mod tests {
         let folder = std::env::temp_dir().join(format!("liqdata-lock-{}", std::process::id()));
         fs::create_dir_all(&folder).unwrap();
         let parents = Lock::take(&folder, Millis(0)).unwrap();
-        // As in a forked child: the same open file, another process.
+        // The state in a forked child: the same open file with another process id.
         drop(Lock {
             file: parents.file.try_clone().unwrap(),
             path: parents.path.clone(),
@@ -254,7 +254,7 @@ mod tests {
         fs::create_dir_all(&folder).unwrap();
         assert!(!is_locked(&folder).unwrap(), "there is none yet");
         drop(Lock::take(&folder, Millis(0)).unwrap());
-        // Holds the lock as an inspection does, for longer than any inspection.
+        // Holds a shared lock, like a process that inspects the lock, but for longer than any inspection.
         let look = File::open(folder.join(FILE)).unwrap();
         look.try_lock_shared().unwrap();
         let mut waits = 0;

@@ -1,4 +1,4 @@
-//! An open archive below its public interface: folder, journal connection, and what is known of damage.
+//! An open archive below its public interface: folder, journal connection and known damage.
 
 use std::collections::HashMap;
 use std::fs;
@@ -17,10 +17,10 @@ use crate::archive::journal::{database, swap};
 use crate::archive::{ArchiveError, files, lock};
 use crate::model::Millis;
 
-/// Says whether work goes on; any thread may ask it.
+/// Callback that returns false to stop a long operation. Any thread may call it.
 pub type GoesOn = Arc<dyn Fn() -> bool + Send + Sync>;
 
-/// The orders of a journal that were checked: of which journal, and up to which row number.
+/// Identity of a journal, and the row id up to which its orders have been checked.
 type CheckedOrders = Option<(Identity, i64)>;
 
 /// An archive that is open in this process.
@@ -31,13 +31,14 @@ pub(crate) struct Store {
     /// Identity of the journal that was opened.
     identity: Mutex<Identity>,
     journal: Mutex<Connection>,
-    /// Shared by all readers that were opened from one.
+    /// State shared by all readers that were opened from the same one.
     shared: Shared,
-    /// Whether a damaged journal that a query meets is recorded for all readers; only once it was found sound.
+    /// Whether a query that meets a damaged journal records the damage for all readers. Set only after the journal was
+    /// found sound on opening.
     pub(crate) notes: bool,
 }
 
-/// What the readers of one archive share.
+/// State shared by the readers of one archive.
 #[derive(Clone, Debug, Default)]
 struct Shared {
     sound: Arc<Mutex<HashMap<String, Stamp>>>,
@@ -45,7 +46,7 @@ struct Shared {
     checked_orders: Arc<Mutex<CheckedOrders>>,
 }
 
-/// What opens another reader of an archive, on another thread for example.
+/// Opens another reader of the same archive, for example on another thread.
 #[derive(Clone, Debug)]
 pub(crate) struct Twin {
     folder: PathBuf,
@@ -64,13 +65,13 @@ impl Twin {
         })
     }
 
-    /// The archive's folder, and what is known of its damage.
+    /// Returns the archive's folder and its known damage.
     pub(crate) fn known(&self) -> (&Path, &Mutex<DamageState>) {
         (&self.folder, &self.shared.damage)
     }
 }
 
-/// Records that the journal is damaged, if `fault` means that.
+/// Records that the journal is damaged, if `fault` is the error of a damaged journal.
 fn note(folder: &Path, shared: &Shared, fault: &ArchiveError) {
     let journal = folder.join(database::FILE);
     match fault {
@@ -160,7 +161,7 @@ impl Store {
     ) -> Result<(), ArchiveError> {
         self.check_process()?;
         let path = self.folder.join(database::FILE);
-        // A journal that is still being copied may look complete.
+        // A journal that is still being copied may look complete, so its size and time must not change meanwhile.
         let look = || fs::metadata(&path).map(|found| (found.len(), found.modified().ok()));
         let before = look().ok();
         let fresh = Self::open(&self.folder)?;
@@ -189,7 +190,7 @@ impl Store {
         self.twin().open()
     }
 
-    /// What opens another reader of the same archive.
+    /// Returns a [`Twin`], which opens another reader of the same archive.
     pub(crate) fn twin(&self) -> Twin {
         Twin {
             folder: self.folder.clone(),
@@ -197,9 +198,10 @@ impl Store {
         }
     }
 
-    /// A number that differs from the one before whenever something has been committed since.
+    /// A number that changes with every commit; compare two of them to detect changes.
     pub(crate) fn version(&self) -> Result<i64, ArchiveError> {
-        // Nearly every answer asks for it: one statement is a transaction by itself.
+        // Nearly every answer reads the version, so this avoids an explicit transaction: one statement is a
+        // transaction by itself.
         let journal = self.journal()?;
         let version = journal
             .prepare_cached("PRAGMA data_version")
@@ -208,13 +210,13 @@ impl Store {
         version.map_err(|source| self.met(source))
     }
 
-    /// Asks `goes_on` every few milliseconds while the journal is read.
+    /// Calls `goes_on` every few milliseconds while the journal is read; if it returns false, the read fails.
     pub(crate) fn look_while(&self, goes_on: &GoesOn) -> Result<(), ArchiveError> {
         let looked = database::look_while(&mut *self.journal()?, goes_on);
         looked.map_err(|source| self.of_journal(source))
     }
 
-    /// The journal for one query; fails where another journal lies in its place.
+    /// Locks the journal for one query. Fails if another file has replaced the journal.
     fn journal(&self) -> Result<MutexGuard<'_, Connection>, ArchiveError> {
         self.check_process()?;
         self.check_journal()?;
@@ -238,8 +240,8 @@ impl Store {
 
     /// Queries a damaged journal, each statement in a transaction of its own.
     ///
-    /// After a statement that meets a damaged page all others of the same transaction fail. Only whoever has the
-    /// writer's lock may rely on the results being of one instant.
+    /// In one transaction, every statement after a damaged page would fail. Without a common transaction, results
+    /// agree only if the caller has the writer's lock.
     pub(crate) fn ask_in_steps<T>(
         &self,
         question: impl FnOnce(&Connection) -> rusqlite::Result<T>,
@@ -265,7 +267,7 @@ impl Store {
         fault
     }
 
-    /// Records that the journal is damaged, if `fault` means that.
+    /// Records that the journal is damaged, if `fault` is the error of a damaged journal.
     pub(crate) fn note(&self, fault: &ArchiveError) {
         if self.notes {
             note(&self.folder, &self.shared, fault);
@@ -293,23 +295,23 @@ impl Store {
     pub(crate) fn checked_orders(&self) -> i64 {
         let identity = self.identity();
         match *locked(&self.shared.checked_orders) {
-            // Where a system does not tell files apart, nothing is remembered.
+            // On a system without file identities no check is remembered.
             Some((of, until)) if of == identity && identity.is_some() => until,
             _ => 0,
         }
     }
 
-    /// Remembers that all orders up to a row number have been checked.
+    /// Records that all orders up to a row id have been checked.
     pub(crate) fn set_checked_orders(&self, until: i64) {
         *locked(&self.shared.checked_orders) = Some((self.identity(), until));
     }
 
-    /// The stamp of a file at which it was last found sound.
+    /// The size and time that a file had when it was last found sound.
     pub(crate) fn known(&self, path: &str) -> Option<Stamp> {
         locked(&self.shared.sound).get(path).copied()
     }
 
-    /// Remembers the stamp at which a file is sound, or that it is not.
+    /// Records the stamp of a sound file, or removes that of a file that is not sound (`None`).
     pub(crate) fn learn(&self, path: &str, stamp: Option<Stamp>) {
         let mut sound = locked(&self.shared.sound);
         match stamp {
@@ -335,12 +337,12 @@ impl Store {
         Ok(self.damage().files())
     }
 
-    /// How often what is known of damage has changed, and when it last did.
+    /// Number of changes to the known damage, and the time of the last one.
     pub(crate) fn changes_of_damage(&self) -> (u64, Millis) {
         self.damage().changes()
     }
 
-    /// Forgets what is known of damage.
+    /// Clears the known damage.
     pub(crate) fn forget_damage(&self) {
         self.damage().forget_all();
     }
@@ -360,7 +362,7 @@ impl Store {
         self.damage().clear_journal();
     }
 
-    /// How often the journal was damaged and turned out to be sound again.
+    /// Number of times that a journal marked as damaged was found sound by a later check.
     pub(crate) fn journal_recoveries(&self) -> u64 {
         self.damage().recoveries()
     }

@@ -24,7 +24,7 @@ use crate::archive::{ArchiveError, files};
 /// An archive that this process has open for writing.
 #[derive(Debug)]
 pub(crate) struct WriteStore {
-    // Fields are dropped in this order: the journal is closed before another process may write.
+    // Rust drops fields in this order, so the journal is closed before the lock is released.
     pub(crate) store: Arc<Store>,
     connection: Option<Connection>,
     lock: Lock,
@@ -38,7 +38,7 @@ impl Deref for WriteStore {
     }
 }
 
-/// Files that were removed; the removal is not durable yet.
+/// Removed files. The removal is not durable yet.
 #[derive(Debug)]
 pub(crate) struct Unlinked<'a> {
     parts: Vec<&'a str>,
@@ -93,7 +93,8 @@ impl WriteStore {
         Ok(writer)
     }
 
-    /// Moves unfinished segments to the quarantine: the journal may have lost their rows.
+    /// Quarantines unfinished segments after a repair: their rows may be lost from the journal, so the files may be
+    /// the only copy.
     fn quarantine_pending(&mut self) -> Result<(), ArchiveError> {
         for part in self
             .store
@@ -120,10 +121,10 @@ impl WriteStore {
         self.withdraw(pending.iter().map(|part| part.path.as_str()))
     }
 
-    /// Removes unfinished segments and their manifest entries; active segments stay.
+    /// Removes those of `parts` that are unfinished segments, with their manifest entries. Active segments stay.
     ///
-    /// Syncs the disk twice, however many segments there are: their folders, then the journal. The entry of a
-    /// segment that cannot be removed stays.
+    /// Syncs the disk twice, however many segments there are: their folders, then the journal. The entry of a segment
+    /// that cannot be removed stays.
     pub(crate) fn withdraw<'a>(
         &mut self,
         parts: impl IntoIterator<Item = &'a str>,
@@ -136,7 +137,7 @@ impl WriteStore {
         if parts.is_empty() {
             return outcome;
         }
-        // Files that were gone before need a sync of their folder, too.
+        // A file that was already gone needs a sync of its folder too, because its removal may not be durable.
         let above = parts
             .iter()
             .filter_map(|part| self.store.folder.join(part).parent().map(Path::to_owned));
@@ -163,7 +164,8 @@ impl WriteStore {
             outcome: Ok(()),
         };
         for part in parts {
-            // Uses the connection that writes: after a failed commit it is a new one, which sees what was committed.
+            // The query uses the writing connection. After a failed commit that is a new connection, which sees what
+            // was really committed.
             if !self.change(|journal| manifest::is_pending(journal, part))? {
                 continue;
             }
@@ -177,7 +179,7 @@ impl WriteStore {
         Ok(unlinked)
     }
 
-    /// Appends checked batches, and gaps that may have grown, in one transaction.
+    /// Appends checked batches in one transaction, and records `gaps` or extends them.
     pub(crate) fn append_all(
         &mut self,
         batches: &[Batch],
@@ -258,7 +260,7 @@ fn check_folder(folder: &Path) -> Result<(), ArchiveError> {
                 database::FILE
             ));
         }
-        // A writer that was killed before it created the journal leaves its lock file.
+        // A lock file alone is allowed: it remains if a writer is killed before it creates the journal.
         if name != lock::FILE {
             return refused(format!(
                 "it holds {:?} already; name a folder that is empty or does not exist",

@@ -36,7 +36,7 @@ impl Deref for Writer {
 impl Archive {
     /// Opens the archive in the folder `path` for writing; creates it if the folder is missing or empty.
     ///
-    /// Removes first what a killed writer left unfinished.
+    /// If the last writer was killed, its unfinished segments are removed first.
     ///
     /// # Errors
     ///

@@ -1,7 +1,7 @@
-//! From when until when each segment is valid.
+//! The time in which each segment is valid: its start and its end.
 //!
 //! A corrected day gets new segments that supersede the old ones. The old ones stay for reads as of an earlier
-//! instant. Most segments have no line here: they are valid from their first row on and were never superseded.
+//! instant. Most segments have no entry in this table: they superseded no other segment and were never superseded.
 
 use rusqlite::{Connection, OptionalExtension, params};
 
@@ -14,19 +14,19 @@ pub(crate) const CREATE: &str = "
         superseded_at INTEGER
     ) STRICT;";
 
-/// The columns that the checksum of a line covers.
+/// The columns that the checksum of an entry covers.
 pub(crate) const COLUMNS: &str = "path, since, superseded_at";
 
-/// The time in which a segment is valid.
+/// The time in which a segment is valid: start and end.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Generation {
-    /// When it superseded others, if it did.
+    /// When this segment superseded older ones; `None` if it superseded none.
     pub(crate) since: Option<Millis>,
-    /// When it was superseded, if it was.
+    /// When newer segments superseded this one; `None` if it is still valid.
     pub(crate) superseded_at: Option<Millis>,
 }
 
-/// SQL condition that a segment of the manifest is valid at the instant in a parameter.
+/// SQL condition: a segment of the manifest is valid at the instant in `parameter`.
 pub(crate) fn is_valid(parameter: &str) -> String {
     format!(
         "{parameter} IS NOT NULL AND NOT EXISTS (SELECT 1 FROM generations WHERE generations.path = manifest.path
@@ -34,12 +34,12 @@ pub(crate) fn is_valid(parameter: &str) -> String {
     )
 }
 
-/// Parameter value for an instant; the latest, if there is none.
+/// Converts `as_of` to the SQL parameter; `None` becomes the latest possible instant.
 pub(crate) fn at(as_of: Option<Millis>) -> i64 {
     as_of.map_or(i64::MAX, |at| at.0)
 }
 
-/// The time in which a segment is valid.
+/// Reads the time in which a segment is valid.
 pub(crate) fn of(journal: &Connection, path: &str) -> rusqlite::Result<Generation> {
     let found = journal
         .prepare_cached("SELECT since, superseded_at FROM generations WHERE path = ?1")?

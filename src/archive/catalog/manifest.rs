@@ -46,9 +46,9 @@ pub(crate) const CREATE: &str = "
 /// The state of a segment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum SegmentState {
-    /// Being written; its rows are still in the journal.
+    /// The segment is being written. Its rows are still in the journal.
     Pending,
-    /// In use; its rows are nowhere else.
+    /// The segment is in use. Its rows are no longer in the journal.
     Active,
     /// Damaged and not in use.
     Quarantined,
@@ -91,12 +91,12 @@ impl Day {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Partition {
     pub(crate) day: Day,
-    /// 0 for rows without a length.
+    /// Length of the bars in milliseconds; 0 for other rows.
     pub(crate) interval: i64,
 }
 
 impl Partition {
-    /// Folder relative to the archive's.
+    /// Path of the partition's folder, relative to the archive's folder.
     pub(crate) fn folder<R: Row>(self) -> PathBuf {
         let mut folder = PathBuf::from(R::TABLE);
         if R::HAS_INTERVAL {
@@ -138,7 +138,7 @@ pub(crate) struct SegmentEntry {
 }
 
 impl SegmentEntry {
-    /// The entry of a segment at `relative` with `rows` in `bytes`.
+    /// Creates the entry of a segment at the path `relative`; its content is `bytes`, which encode `rows`.
     pub(crate) fn of<R: Row>(
         rows: &[R],
         partition: Partition,
@@ -150,12 +150,12 @@ impl SegmentEntry {
         Self::holding::<R>(rows.len(), ends, partition, relative, bytes)
     }
 
-    /// End of the time of its rows; the last bar lasts for its length.
+    /// End of the time range of the rows, exclusive. For bars, this is the close of the last one.
     pub(crate) fn end(&self) -> Millis {
         self.last.on(self.partition.interval.max(1))
     }
 
-    /// The entry of a segment at `relative` with a number of rows between two instants, in `bytes`.
+    /// As [`SegmentEntry::of`], from the number of rows and the times of the first and the last one.
     pub(crate) fn holding<R: Row>(
         rows: usize,
         (first, last): (Millis, Millis),
@@ -181,7 +181,8 @@ impl SegmentEntry {
     }
 }
 
-/// Whether a path has the form that compaction gives; any other may point anywhere.
+/// Whether compaction could have generated this path. Any other path is refused, because it may lead outside the
+/// archive.
 fn is_generated(path: &str, holds: &str, partition: Partition) -> bool {
     let folder = match holds {
         OrderRow::TABLE => partition.folder::<OrderRow>(),
@@ -436,7 +437,7 @@ pub(crate) fn exchanges(journal: &Connection, path: &str) -> rusqlite::Result<Ve
         .collect()
 }
 
-/// The fault of a missing file.
+/// Message for a missing file.
 pub(crate) const MISSING: &str = "the file is missing";
 
 /// Checks a segment by length and checksum; asks `goes_on` while it is read.

@@ -31,7 +31,7 @@ record! {
     pub struct KnownCoin {
         /// Coin symbol.
         pub symbol: String,
-        /// When its first bar had closed and been received.
+        /// When its first bar was known: closed and received.
         pub known_from: Millis,
         /// When its last bar closed.
         pub last_close: Millis,
@@ -56,14 +56,14 @@ pub struct ArchiveSummary {
     pub series: u64,
     /// Newest of the orders' times, the bars' closes and the open interest readings.
     pub newest: Option<Millis>,
-    /// Position after the last row.
+    /// The last row id of each table. Rows that arrive later have larger ids.
     pub end: ArrivalPosition,
-    /// Rows up to here may have been moved to segments.
+    /// Rows with these ids and lower ones may have been moved to segments.
     pub rolled: ArrivalPosition,
 }
 
 impl ArrivalPosition {
-    /// The id of a table, if it is one of these.
+    /// The field for `table`; `None` for a table without one.
     fn of(&mut self, table: &str) -> Option<&mut i64> {
         match table {
             OrderRow::TABLE => Some(&mut self.orders),
@@ -84,7 +84,7 @@ fn put(journal: &Connection, name: &str, value: i64) -> rusqlite::Result<()> {
         .map(drop)
 }
 
-/// Gives a new archive its series.
+/// Stores a random series number in a new archive.
 pub(crate) fn begin(journal: &Connection) -> rusqlite::Result<()> {
     // The last bits of a version 7 UUID are random; 62 of them give a positive number.
     let (_, random) = Uuid::now_v7().as_u64_pair();
@@ -95,7 +95,7 @@ pub(crate) fn begin(journal: &Connection) -> rusqlite::Result<()> {
     )
 }
 
-/// Gives a copy the series and statistics of its source.
+/// Stores the series number and the statistics of the source in its copy.
 pub(crate) fn begin_as(
     journal: &Connection,
     series: u64,
@@ -141,7 +141,7 @@ pub(crate) fn note_coin(
 #[derive(Debug, Default)]
 pub(crate) struct StatsUpdate {
     newest: Option<Millis>,
-    /// Per coin: when its first bar was known, and when its last bar closed.
+    /// By coin: when its first bar was known, and when its last bar closed.
     coins: BTreeMap<String, (Millis, Millis)>,
 }
 
@@ -158,7 +158,7 @@ impl StatsUpdate {
         }
     }
 
-    /// Adds rows of which the newest is final at an instant.
+    /// Adds rows. `final_at` is the instant at which the newest of them is final.
     pub(crate) fn take_newest(&mut self, final_at: Millis) {
         self.newest = self.newest.max(Some(final_at));
     }
@@ -193,7 +193,8 @@ pub(crate) fn note(journal: &Connection, batch: &Batch) -> rusqlite::Result<()> 
     noted.write(journal)
 }
 
-/// Skips row ids for rows that went to segments without the journal: a reader that follows by id has missed them.
+/// Skips as many row ids as rows were written to segments directly, not through the journal. A reader that follows by
+/// row id thereby notices that it has missed rows.
 pub(crate) fn skip_ids(journal: &Connection, table: &str, rows: u64) -> rusqlite::Result<()> {
     let by = i64::try_from(rows).unwrap_or(i64::MAX);
     let moved = journal
@@ -212,7 +213,8 @@ pub(crate) fn skip_ids(journal: &Connection, table: &str, rows: u64) -> rusqlite
 
 /// Last row id that a table has used.
 ///
-/// The number that `SQLite` remembers has no checksum; the one of removed rows has.
+/// `SQLite` stores this id without a checksum. The largest id of removed rows is stored with one, so the larger of
+/// both counts.
 pub(crate) fn last_id(journal: &Connection, table: &str) -> rusqlite::Result<i64> {
     let remembered = "SELECT coalesce(max(seq), 0) FROM sqlite_sequence WHERE name = ?1";
     let left = "SELECT coalesce(max(value), 0) FROM state WHERE name = ?1";
@@ -235,7 +237,7 @@ pub(crate) fn set_last_id(journal: &Connection, table: &str, last: i64) -> rusql
         .map(drop)
 }
 
-/// Records that rows leave a table.
+/// Records the largest id of the rows that are being removed from a table.
 pub(crate) fn record_removed(
     journal: &Connection,
     table: &str,
@@ -247,7 +249,7 @@ pub(crate) fn record_removed(
     }
 }
 
-/// The summary, as of one transaction.
+/// Reads the summary. Call it in the transaction that reads the rows, so that both agree.
 pub(crate) fn known(journal: &Connection) -> rusqlite::Result<ArchiveSummary> {
     let mut known = ArchiveSummary::default();
     let mut sequences = journal.prepare_cached("SELECT name, seq FROM sqlite_sequence")?;

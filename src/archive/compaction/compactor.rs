@@ -1,12 +1,12 @@
-//! Compaction: moves rows of finished days from the journal into Parquet segments.
+//! Compaction: writes the rows of finished days to Parquet segments and deletes them from the journal.
 //!
-//! The journal decides where a row is. A segment is listed as *pending* before its file exists. The rows stay in
-//! the journal until the file is durable under its final name. One transaction then marks the segment as in use
-//! and deletes the rows. A crash at any step therefore leaves each row in exactly one place, and opening the
+//! The manifest in the journal decides where a row is. A segment is listed as *pending* before its file exists. The
+//! rows stay in the journal until the file is durable under its final name. One transaction then marks the segment as
+//! in use and deletes the rows. A crash at any step therefore leaves each row in exactly one place, and opening the
 //! archive removes the files of pending segments.
 //!
-//! Compaction reads and writes files itself, and asks a [`WriterAccess`] for each transaction, so that other
-//! commits can run between them.
+//! Compaction reads and writes files itself, and asks a [`WriterAccess`] for each transaction, so that other commits
+//! can run between them.
 
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
@@ -35,7 +35,7 @@ use crate::archive::store::Store;
 use crate::archive::write_store::WriteStore;
 use crate::model::Millis;
 
-/// Rows of a day above which each exchange, or each kind of map, gets its own segments.
+/// If a day has more rows than this, each exchange (or kind of map) gets its own segments.
 pub(crate) const HEAVY: u64 = 50_000;
 /// Largest size of a segment in bytes, for tables with large rows.
 pub(crate) const MOST_BYTES: usize = 64 << 20;
@@ -47,7 +47,7 @@ pub struct CompactionReport {
     pub parts: Vec<PathBuf>,
     /// Rows in them.
     pub rows: u64,
-    /// Rows that were dropped because a segment had them already.
+    /// Duplicate rows, dropped because a segment already contains them.
     pub repeated: u64,
 }
 
@@ -158,16 +158,16 @@ struct Compaction<'a, H> {
 #[derive(Clone, Copy)]
 struct RowBatch<'a> {
     partition: Partition,
-    /// The exchange or kind, if the day is split by it.
+    /// The exchange or the kind of map, if the day is split that way; else `None`.
     group: Option<&'a str>,
     /// Largest row id to move.
     ///
-    /// Rows that are appended later wait for the next compaction: it reads the segments that this one writes,
-    /// and so detects duplicates.
+    /// Rows that are appended later wait for the next compaction. It reads the segments that this compaction writes,
+    /// and so detects duplicates of their rows.
     last: i64,
 }
 
-/// What the segments of a partition contain already.
+/// The rows that the segments of a partition already contain, by key.
 #[derive(Default)]
 struct ExistingRows {
     paths: Vec<String>,
@@ -277,7 +277,7 @@ impl<H: WriterAccess> Compaction<'_, H> {
                 self.part(batch.partition, &rows, ids, filed)?
             };
             if !moved {
-                // The next compaction retries.
+                // The rows are still in the journal, so the next compaction moves them.
                 log::info!(
                     "another change came before rows of {} were moved; the next compaction retries",
                     R::TABLE
@@ -290,7 +290,7 @@ impl<H: WriterAccess> Compaction<'_, H> {
 
     /// Writes `rows` to a segment and deletes the journal rows `ids`.
     ///
-    /// Returns whether it did.
+    /// Returns false if another change prevented that.
     fn part<R: Row>(
         &mut self,
         partition: Partition,

@@ -57,7 +57,7 @@ impl DayCorrection {
 /// Number of segments that are written together.
 const TOGETHER: usize = 16;
 
-/// A new segment, and whether it holds superseded rows.
+/// A new segment. It holds either valid rows or superseded rows from the journal.
 struct NewSegment {
     part: SegmentEntry,
     venues: Venues,
@@ -69,14 +69,14 @@ struct NewSegment {
 /// The replacement of each row by key; `None` removes the row.
 type Replacements<'a> = HashMap<String, Option<&'a OrderRow>>;
 
-/// What a correction changes, and where.
+/// The segments and journal rows that a correction changes.
 #[derive(Default)]
 struct SupersedePlan {
     /// Segments to supersede.
     replaced: Vec<String>,
     /// New rows of each superseded segment.
     files: Vec<Vec<OrderRow>>,
-    /// Ids of the journal rows to replace, and the rows before the correction.
+    /// Ids of the journal rows to replace. `before` holds the rows among them that reads return until then.
     journaled: Vec<i64>,
     before: Vec<OrderRow>,
     /// Corrected and new rows that are in no segment yet.
@@ -168,7 +168,7 @@ fn draft(
             .store
             .ask(|journal| manifest::of_day(journal, OrderRow::TABLE, day, SegmentState::Active))?;
         for part in parts {
-            // Damaged segments are never read and stay as they are.
+            // The correction skips damaged segments: it neither reads nor supersedes them.
             if segment_check::fault_of(&writer.store, &part)?.is_some() {
                 continue;
             }
@@ -197,7 +197,8 @@ fn draft(
             .ask(|journal| journaled(journal, day, &replacements))?
         {
             draft.journaled.push(id);
-            // A journal row that is also in a segment was never visible.
+            // A journal row that a segment contains too is a duplicate. No read has ever returned it, so it is only
+            // removed.
             if !filed.contains(&row.key()) {
                 draft.before.push(row.clone());
                 draft.loose.extend(replace(row, &replacements, &mut |_| ()));

@@ -48,7 +48,7 @@ record! {
 }
 
 record! {
-    /// What became of a time range in which orders were missed.
+    /// The outcome of a gap: whether its orders were recovered, and how many.
     #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
     pub struct GapOutcome {
         /// Exchange, lower case.
@@ -61,7 +61,7 @@ record! {
         pub outcome: GapState,
         /// Number of orders that were recovered.
         pub rows: u64,
-        /// How it was determined, in a few words.
+        /// How the outcome was determined, in a few words.
         pub how: String,
         /// When the outcome became known.
         pub recorded_at: Millis,
@@ -383,7 +383,7 @@ pub(crate) fn topic_gaps(
 ) -> rusqlite::Result<Vec<TopicGap>> {
     let mut gaps = within::<TopicGap>(journal, "topic_gaps", start, end, as_of)?;
     if let Some(at) = as_of {
-        // The end moves while the gap lasts, and is never before the instant at which it was recorded.
+        // A gap that goes on is recorded again with a later end. As of `as_of` it reached that instant at most.
         for gap in &mut gaps {
             gap.end = gap.end.min(at.max(gap.start.on(1)));
         }

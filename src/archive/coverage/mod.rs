@@ -1,4 +1,4 @@
-//! When each exchange was connected, which gaps there are, and what became of them.
+//! Coverage: when each exchange was connected, which gaps there are, and whether their orders were recovered.
 //!
 //! Sessions, gaps and events are tables of the journal. `report` computes the coverage of a time range from them;
 //! `damage_gaps` adds the gaps that damaged segments leave.

@@ -1,7 +1,7 @@
-//! Exchanges that are to be collected but have not connected yet.
+//! Pending exchanges: the collector is to record them, but has not connected to them yet.
 //!
-//! Each has one gap that starts with the collector and grows until the first session begins. The gap is recorded
-//! at once, so that it survives a crash and an exchange that is never reached.
+//! Each has one gap that starts with the collector and grows until the first session begins. The gap is recorded at
+//! once, so that it survives a crash and an exchange that is never reached.
 
 use rusqlite::{Connection, OptionalExtension, params};
 
@@ -14,7 +14,7 @@ use crate::model::{Completeness, Millis};
 /// Reason of the gap of a pending exchange; the cause may follow.
 const REASON: &str = "not heard yet";
 
-/// The condition that a gap is one.
+/// SQL condition: a gap is that of a pending exchange.
 const IS_PENDING: &str = "cause = 'pending'";
 
 /// Longest cause that is stored, in characters.
@@ -25,11 +25,11 @@ const MAX_REASON_CHARS: usize = 300;
 pub struct PendingExchange {
     /// Exchange, lower case.
     pub exchange: String,
-    /// When collection was to begin.
+    /// When the collector began to connect to it.
     pub since: Millis,
-    /// Until when it is known not to be connected.
+    /// The last instant at which it was known to be disconnected.
     pub until: Millis,
-    /// Why it is not connected, if known.
+    /// Why the connection fails, if known.
     pub why: Option<String>,
 }
 
@@ -101,7 +101,7 @@ pub(crate) fn record(journal: &Connection, pending: &PendingExchange) -> rusqlit
             |_| Ok(()),
         )
         .optional()?;
-    // A message that was queued before the session began may arrive after it.
+    // The session began after this record was queued, so the record is out of date.
     if is_connected.is_some() {
         return Ok(());
     }
@@ -128,7 +128,7 @@ pub(crate) fn record(journal: &Connection, pending: &PendingExchange) -> rusqlit
 
 /// Begins a session and ends the gap of a pending exchange.
 ///
-/// The gap is dropped if nothing prevented the connection.
+/// The gap is deleted if no problem was reported for it.
 pub(crate) fn begin(
     journal: &mut Connection,
     exchange: &str,
@@ -157,7 +157,7 @@ pub(crate) fn exchanges(journal: &Connection, as_of: i64) -> rusqlite::Result<Ve
 
 /// Open gaps of pending exchanges.
 ///
-/// None if an exchange has connected since the first of them began.
+/// Returns no gaps if any exchange has connected since the first of them began.
 pub(crate) fn open_gaps(journal: &Connection) -> rusqlite::Result<Vec<Gap>> {
     let gaps: Vec<Gap> = journal
         .prepare_cached(&format!(

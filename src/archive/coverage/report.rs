@@ -23,7 +23,7 @@ use crate::archive::scan::table_scan;
 use crate::archive::store::Store;
 use crate::model::{Completeness, GapState, Millis, TimeRange, VenueCoverage, sort_small};
 
-/// An exchange, its number of orders, and the time of the last one.
+/// Exchange, number of its orders, and time of the last order.
 type EventCount = (String, u64, Millis);
 
 /// Refuses an empty time range.

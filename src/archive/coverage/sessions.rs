@@ -9,7 +9,7 @@ use crate::model::{Completeness, Millis, Record, Vocabulary, record, value};
 
 /// SQL that creates the tables.
 pub(crate) fn create() -> String {
-    // The `id` column of a session is the table's primary key.
+    // The statement declares the first column, `id`, as the primary key.
     let run = Session::COLUMNS.get(1..).unwrap_or_default();
     format!(
         "CREATE TABLE gaps (id INTEGER PRIMARY KEY AUTOINCREMENT, {}, silent_from INTEGER NOT NULL,
@@ -75,7 +75,7 @@ record! {
         pub end: Millis,
         /// Why it exists.
         pub cause: GapCause,
-        /// The table with the missing rows, where it is not orders.
+        /// The table with the missing rows; `None` for orders.
         pub holds: Option<String>,
         /// What happened, in a few words.
         pub reason: String,
@@ -90,7 +90,7 @@ const NOT_CONNECTED: &str = "not listening";
 /// The tables other than orders.
 pub(crate) const OTHER_TABLES: [&str; 4] = ["bars", "open_interest", "maps", "positions"];
 
-/// The condition that orders may be missing.
+/// SQL condition: a gap concerns orders.
 const OF_ORDERS: &str = "holds IS NULL";
 
 /// The gap that damaged rows of a table leave.
@@ -364,8 +364,9 @@ pub(crate) fn gaps(
         .collect()
 }
 
-/// Ranges in which, as far as was known at `as_of`, an exchange was not connected although its session
-/// continued.
+/// Ranges from `silent_from` to the end of each gap that was recorded only after `as_of`.
+///
+/// As of that instant, the exchange was not known to be connected in them.
 pub(crate) fn silent_ranges(
     journal: &Connection,
     start: Millis,
@@ -383,7 +384,7 @@ pub(crate) fn silent_ranges(
         .collect()
 }
 
-/// The last instant at which a record may have become known.
+/// Latest `recorded_at` that a read as of `as_of` accepts; no limit if it is `None`.
 pub(crate) fn known_by(as_of: Option<Millis>) -> i64 {
     as_of.map_or(i64::MAX, |at| at.0)
 }

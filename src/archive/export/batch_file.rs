@@ -54,7 +54,7 @@ impl ParquetBatchWriter {
     }
 }
 
-/// Converts a Parquet error; only the file below can fail.
+/// Converts a Parquet error; it always comes from writing the file.
 fn failed(fault: ParquetError) -> std::io::Error {
     std::io::Error::other(fault)
 }

@@ -202,7 +202,8 @@ fn coins_within(
         if coin.last_close <= selection.first() {
             continue;
         }
-        // A bar that was received after the end may belong to a day before it.
+        // The filter limits the time of the bars, not of their receipt: a bar of a selected day may have been received
+        // later.
         let filter = Filter {
             end: selection.until,
             symbol: Some(coin.symbol.clone()),
@@ -238,7 +239,7 @@ fn fill(
                 "INSERT INTO runs (id, exchange, completeness, started, seen) VALUES (?1, ?2, ?3, ?4, ?5)",
             ),
         )?;
-        // Gaps that are equal after they are cut to the selection count once, as recorded first.
+        // Gaps that become equal when they are cut to the selection are stored once, with the earliest `recorded_at`.
         lines(
             (
                 from,

@@ -145,7 +145,7 @@ impl<'a> MergeSource<'a> {
     }
 }
 
-/// Days with rows, each with the positions of the archives that have some.
+/// Days with rows, each with the indexes of the archives that have rows of it.
 fn days<R: Row>(sources: &[MergeSource<'_>]) -> Result<BTreeMap<Day, Vec<usize>>, ArchiveError> {
     let mut days: BTreeMap<Day, Vec<usize>> = BTreeMap::new();
     for (place, source) in sources.iter().enumerate() {
@@ -189,7 +189,7 @@ impl Merge<'_> {
         Ok(true)
     }
 
-    /// Takes over a day that only one archive has.
+    /// Takes over a day of which only one archive has rows.
     fn take_over<R: Row>(&mut self, from: &Store, day: Day) -> Result<(), ArchiveError> {
         let (listed, rows) = from.ask(|journal| {
             let rows = database::rows::<R>(journal, day.start(), day.end(), &Filter::default())?;
@@ -214,7 +214,7 @@ impl Merge<'_> {
         })
     }
 
-    /// Merges a day that several archives have.
+    /// Merges a day of which several archives have rows.
     fn join<R: Row>(&mut self, several: &[&Store], day: Day) -> Result<(), ArchiveError> {
         let mut total = 0;
         let mut exchanges = BTreeSet::new();
@@ -235,7 +235,7 @@ impl Merge<'_> {
                     .filter_map(|row| row.exchange().map(str::to_owned)),
             );
         }
-        // Memory holds the rows of one exchange of a heavy day, not of all of them.
+        // A heavy day is merged exchange by exchange, so that memory holds the rows of one exchange only.
         let lots: Vec<Option<String>> = if total <= 4 * HEAVY || exchanges.is_empty() {
             vec![None]
         } else {
@@ -424,7 +424,7 @@ impl Merge<'_> {
     }
 }
 
-/// How many of the rows fit into one segment, at least one.
+/// Number of leading rows that fit into one segment, at least one.
 fn fitting<R: Row>(rows: &[R]) -> usize {
     let mut taken = 0_usize;
     let fit = rows.iter().take(MOST).take_while(|row| {

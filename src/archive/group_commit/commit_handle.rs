@@ -11,7 +11,7 @@ use tokio::sync::oneshot;
 use crate::archive::ArchiveError;
 use crate::archive::batch::Acknowledged;
 
-/// Why a batch, or another task, was not committed.
+/// Why the writer did not commit a batch or run a task.
 #[derive(Clone, Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum CommitError {

@@ -144,9 +144,9 @@ impl Drop for GroupCommitWriter {
     }
 }
 
-/// A group commit writer without a thread, driven by its owner.
+/// A group commit writer without a thread: its owner calls [`work`](Self::work).
 ///
-/// For simulated time.
+/// Used with simulated time.
 pub struct ManualGroupCommitWriter {
     queue: WriteQueue,
     /// `None` once it has stopped.
@@ -180,14 +180,14 @@ impl ManualGroupCommitWriter {
         self.queue.clone()
     }
 
-    /// Reports `why` as the reason of a stall, until the next commit.
+    /// Makes the status report that nothing can be written, for the reason `why`, until the next commit.
     pub fn stall(&self, why: &str) {
         if let Some(commit_loop) = &self.commit_loop {
             commit_loop.lock().status.stalled = Some(why.to_owned());
         }
     }
 
-    /// Handles everything that is queued.
+    /// Processes all queued messages: commits their batches and runs their tasks.
     pub fn work(&mut self) {
         if let Some(commit_loop) = &mut self.commit_loop {
             while let Ok(first) = commit_loop.messages.try_recv() {
@@ -253,7 +253,7 @@ impl CommitLoop {
 
     /// The next message.
     ///
-    /// `None` at `until`, or once everything is handled after a stop message.
+    /// Returns `None` at the instant `until`, or after a stop message once all messages are processed.
     fn next(&mut self, until: Option<Instant>) -> Option<QueueMessage> {
         loop {
             let message = match self.deferred.pop_front() {
@@ -274,7 +274,8 @@ impl CommitLoop {
         }
     }
 
-    /// Collects batches until the delay has passed, the number of rows is reached, or another task arrives.
+    /// Collects batches for one transaction. Ends when the delay of the policy has passed, its number of rows is
+    /// reached, or a task that is no batch arrives.
     fn collect_group(&mut self, first: QueueMessage) -> (Vec<QueuedBatch>, Option<WriterTask>) {
         let until = Instant::now() + self.policy.delay;
         let mut taken = Vec::new();
@@ -331,7 +332,8 @@ impl CommitLoop {
             if matches!(fault, ArchiveError::DiskFull { .. })
                 && batches.iter().any(Batch::is_of_maps)
             {
-                // Remaining space is for observed rows; maps can be computed again.
+                // On a full disk the remaining space is for observed rows. Maps can be computed again, so their
+                // batches fail at once.
                 let (spare, rest): (Vec<_>, Vec<_>) = batches
                     .into_iter()
                     .zip(senders)

@@ -25,9 +25,9 @@ pub struct WriteQueueStatus {
     pub refused: u64,
     /// Number of transactions.
     pub commits: u64,
-    /// Why nothing can be written, if so.
+    /// Why the writer cannot write at present; `None` if it can.
     pub stalled: Option<String>,
-    /// Whether that is because the disk is full.
+    /// Whether it cannot write because the disk is full.
     pub is_full: bool,
 }
 
@@ -36,7 +36,7 @@ pub struct WriteQueueStatus {
 pub(crate) struct RefusedRange {
     pub(crate) start: Millis,
     pub(crate) end: Millis,
-    /// Whether rows were accepted since, so that the range no longer grows.
+    /// Whether later rows were accepted: the range is then final, and the next refusal begins a new one.
     closed: bool,
 }
 
@@ -73,7 +73,7 @@ pub(crate) struct QueuedBatch {
     pub(crate) permit: QueuePermit,
 }
 
-/// Capacity that a batch uses, and its part of the capacity for backfills.
+/// Share of the queue's capacity that a batch occupies; a backfill also occupies a share of the backfill limit.
 #[derive(Debug)]
 pub(crate) struct QueuePermit {
     _all: OwnedSemaphorePermit,
@@ -337,7 +337,7 @@ pub(crate) struct CompactionThreads(Arc<Mutex<LastCompaction>>);
 
 #[derive(Debug, Default)]
 struct LastCompaction {
-    /// The last thread that was started; it waits for the one before.
+    /// The compaction thread that was started last. It first waits for the thread before it.
     last: Option<JoinHandle<()>>,
     closed: bool,
 }
@@ -347,9 +347,9 @@ impl CompactionThreads {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Runs `work` on a thread after all earlier work.
+    /// Starts a thread that runs `work` after all earlier compactions.
     ///
-    /// Returns whether it will run.
+    /// Returns false once the queue is closed.
     pub(crate) fn begin(&self, work: impl FnOnce() + Send + 'static) -> std::io::Result<bool> {
         let mut turn = self.turn();
         if turn.closed {
@@ -359,7 +359,8 @@ impl CompactionThreads {
         let next = thread::Builder::new()
             .name("liqdata-roll".to_owned())
             .spawn(move || {
-                // A panic was reported by its thread, and the next opening of the archive cleans up.
+                // If the earlier thread panicked, it has reported that itself. Opening the archive again removes its
+                // unfinished segments.
                 let _ = before.map(JoinHandle::join);
                 work();
             })?;
@@ -367,7 +368,7 @@ impl CompactionThreads {
         Ok(true)
     }
 
-    /// Waits for the running compaction, which fails at its next transaction, and starts no more.
+    /// Starts no further compaction and waits for the running one, which fails at its next transaction.
     pub(crate) fn end(&self) {
         let last = {
             let mut turn = self.turn();
@@ -378,9 +379,9 @@ impl CompactionThreads {
     }
 }
 
-/// Permits that a batch needs.
+/// Number of semaphore permits for a batch: one per row.
 ///
-/// At most the capacity, so that the largest batch fits too.
+/// At most the capacity, so that any batch fits into an empty queue.
 fn permits(batch: &Batch, most: usize) -> u32 {
     u32::try_from(batch.rows().clamp(1, most)).unwrap_or(u32::MAX)
 }

@@ -10,12 +10,12 @@ use crate::model::Millis;
 
 /// Shortest pause before a damaged journal is checked again.
 const REST: Duration = Duration::from_secs(2);
-/// The pause as a multiple of the last check's duration: answers come first.
+/// The pause is at least this multiple of the last check's duration, so that checks do not slow down queries.
 const IDLE: u32 = 10;
 
-/// Size and modification time of a file; while they stay, its checksum is not computed again.
+/// Size and modification time of a file. While both are unchanged, its checksum is not computed again.
 pub(crate) type Stamp = (u64, Option<SystemTime>);
-/// Stamps of a journal and its log.
+/// Stamps of a journal and of its write-ahead log.
 pub(crate) type JournalStamps = [Option<Stamp>; 2];
 
 /// Known damage of an archive.
@@ -23,22 +23,22 @@ pub(crate) type JournalStamps = [Option<Stamp>; 2];
 pub(crate) struct DamageState {
     /// What is wrong with each damaged file, by path.
     reasons: HashMap<String, String>,
-    /// Number of changes, and time of the last one.
+    /// Number of changes to the known damage; below, the time of the last one.
     changes: u64,
     changed_at: Millis,
-    /// How often a damaged journal turned out to be sound.
+    /// Number of checks that found a damaged journal sound.
     recoveries: u64,
     /// The last check of a damaged journal.
     look: Option<Look>,
 }
 
-/// A check of a journal, or the read that found its damage.
+/// The last check of a damaged journal, or the read that found the damage.
 #[derive(Clone, Copy, Debug)]
 struct Look {
     began: Instant,
     /// Pause before the next check.
     rest: Duration,
-    /// Stamps at that time; none if the journal has not been checked since the damage was found.
+    /// Stamps of the files at that check; `None` if no check has run since the damage was found.
     stamps: Option<JournalStamps>,
 }
 
@@ -58,12 +58,12 @@ impl DamageState {
         self.reasons.len()
     }
 
-    /// Number of changes, and time of the last one.
+    /// Number of changes to the known damage, and time of the last one.
     pub(crate) fn changes(&self) -> (u64, Millis) {
         (self.changes, self.changed_at)
     }
 
-    /// What is wrong with a file.
+    /// Returns what is known to be wrong with a file.
     pub(crate) fn of(&self, path: &str) -> Option<&String> {
         self.reasons.get(path)
     }
@@ -92,7 +92,7 @@ impl DamageState {
         self.recoveries += u64::from(self.forget(database::FILE));
     }
 
-    /// How often a damaged journal turned out to be sound.
+    /// Number of checks that found a damaged journal sound.
     pub(crate) fn recoveries(&self) -> u64 {
         self.recoveries
     }
@@ -103,14 +103,14 @@ impl DamageState {
         self.change();
     }
 
-    /// What is wrong with the journal.
+    /// Returns what is known to be wrong with the journal.
     pub(crate) fn of_journal(&self) -> Option<&String> {
         self.of(database::FILE)
     }
 
     /// Records that the journal is damaged; returns whether it is new.
     ///
-    /// Queries may meet different parts of the same damage; only the first counts.
+    /// Queries may meet different parts of the same damage, so only the first reason is recorded.
     pub(crate) fn note_journal(&mut self, reason: &str) -> bool {
         if self.of_journal().is_some() {
             return false;
@@ -123,7 +123,8 @@ impl DamageState {
         self.note(database::FILE, reason)
     }
 
-    /// Whether a damaged journal with these stamps should be checked again; the caller does so.
+    /// Whether to check a damaged journal with these stamps again. If so, the caller must do it: the check counts as
+    /// begun.
     pub(crate) fn begin_look(&mut self, stamps: JournalStamps) -> bool {
         if self.of_journal().is_none() {
             return false;

@@ -23,7 +23,7 @@ pub struct DamagedPart {
 }
 
 impl DamagedPart {
-    /// A segment of the archive in `folder`, and what is wrong with it.
+    /// Describes a damaged segment of the archive in `folder`.
     pub(crate) fn of(folder: &Path, part: &SegmentEntry, reason: String) -> Self {
         Self {
             path: folder.join(&part.path),

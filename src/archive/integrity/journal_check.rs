@@ -1,7 +1,7 @@
 //! Checks of the journal: its pages, its tables, its row numbers and the checksums of its lines.
 //!
-//! The list of tables is text without a checksum. `SQLite` accepts a changed name as long as it can parse it, so the
-//! list is compared with that of a new journal.
+//! `SQLite` stores the schema as text without a checksum, and accepts a changed name that it can parse. The schema is
+//! therefore compared with that of a new journal.
 
 use std::collections::BTreeSet;
 
@@ -30,7 +30,7 @@ pub(crate) fn faults(journal: &Connection) -> rusqlite::Result<Vec<String>> {
     Ok(all)
 }
 
-/// The tables, columns, indexes and triggers that the journal lacks.
+/// Lists the tables, columns, indexes and triggers that a new journal has and this one lacks.
 pub(crate) fn schema_faults(journal: &Connection) -> rusqlite::Result<Vec<String>> {
     let mut new = Connection::open_in_memory()?;
     crc::register(&new)?;
@@ -43,7 +43,7 @@ pub(crate) fn schema_faults(journal: &Connection) -> rusqlite::Result<Vec<String
         .collect())
 }
 
-/// The columns of tables and of indexes, and the triggers, each by its name.
+/// Describes each column of a table or an index, and each trigger, as one text.
 fn described(journal: &Connection) -> rusqlite::Result<BTreeSet<String>> {
     journal
         .prepare(
@@ -59,7 +59,8 @@ fn described(journal: &Connection) -> rusqlite::Result<BTreeSet<String>> {
         .collect()
 }
 
-/// What is wrong with the last row number of a table: a number that is given twice hides a row from followers.
+/// Returns a fault if the next row id of a table could be one that was used before. A reader that follows by row id
+/// would miss that row.
 fn number_fault(journal: &Connection, kind: &RowKind) -> rusqlite::Result<Option<String>> {
     let number =
         |query: &str| -> rusqlite::Result<i64> { journal.query_row(query, [], |line| line.get(0)) };

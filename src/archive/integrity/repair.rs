@@ -1,10 +1,10 @@
 //! Repair: damaged files go to the quarantine, and a damaged journal is replaced by a fresh one.
 //!
 //! The fresh journal gets every row and every catalog line that plain SQL can read, if its checksum matches. Row
-//! numbers stay. Where rows may be lost, the days that the journal had rows of become gaps of every known exchange.
+//! numbers stay. If rows may be lost, every day with rows in the journal becomes a gap of every known exchange.
 //!
-//! The fresh journal is built under a temporary name and synced. Then the damaged journal moves to `quarantine` and the
-//! fresh one takes its name. A repair that is interrupted between the two renames is finished by the next one.
+//! The fresh journal is built under a temporary name and synced. Then the damaged journal moves to `quarantine` and
+//! the fresh one takes its name. A repair that is interrupted between the two renames is finished by the next one.
 
 use std::collections::BTreeSet;
 use std::fs::File;
@@ -32,9 +32,9 @@ use crate::archive::write_store::WriteStore;
 use crate::archive::{ArchiveError, files};
 use crate::model::Millis;
 
-/// Larger row numbers are taken for damaged ones.
+/// A line with a larger row number counts as damaged.
 const LARGEST_NUMBER: i64 = 1 << 52;
-/// Rows between two checks whether to go on.
+/// Number of lines read between two calls of `goes_on`.
 const CHECK_EVERY: u32 = 4096;
 
 /// Quarantines damaged files, replaces a damaged journal, and records what is lost as gaps.
@@ -89,7 +89,7 @@ pub(crate) fn finish_repair(folder: &Path) -> Result<(), ArchiveError> {
     swap::replace_journal(folder).map(drop)
 }
 
-/// Builds the fresh journal of a damaged archive; returns false where `goes_on` ended it.
+/// Builds the fresh journal of a damaged archive. Returns false if `goes_on` stopped it.
 fn build_fresh(store: &Store, goes_on: &GoesOn) -> Result<bool, ArchiveError> {
     let path = swap::fresh_path(&store.folder);
     files::refuse_other_than_file(&path)?;
@@ -130,14 +130,14 @@ enum Built {
     Refused(String),
 }
 
-/// What became of the lines of a table.
+/// The result of copying the lines of a table.
 #[derive(Default)]
 struct Copied {
     /// Whether reading met a damaged page.
     met_damage: bool,
-    /// Whether a line may be missing from the copy.
+    /// Whether the copy may lack a line of the table.
     is_lossy: bool,
-    /// The days that lines seem to be of.
+    /// The days of all lines read, by their time. The time of a damaged line may be wrong.
     days: BTreeSet<Day>,
     is_stopped: bool,
 }
@@ -150,7 +150,7 @@ fn build(damaged: &Connection, path: &Path, goes_on: &GoesOn) -> rusqlite::Resul
     }
     let mut fresh = Connection::open(path)?;
     crc::register(&fresh)?;
-    // Nothing reads it before all of it is synced.
+    // The copy needs no transaction safety: nothing reads the file before all of it is synced.
     fresh.execute_batch(
         "PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF; PRAGMA foreign_keys = OFF;",
     )?;
@@ -223,7 +223,8 @@ fn build(damaged: &Connection, path: &Path, goes_on: &GoesOn) -> rusqlite::Resul
     Ok(Built::Whole)
 }
 
-/// Copies the sound lines of a table: from the first on, and where a page is damaged, back from the last.
+/// Copies the sound lines of a table, from the first line on. If it meets a damaged page, it also copies from the last
+/// line backwards.
 fn copy(
     damaged: &Connection,
     fresh: &Connection,
@@ -297,7 +298,7 @@ fn is_damage(fault: &rusqlite::Error) -> bool {
     fault.sqlite_error_code() == Some(ErrorCode::DatabaseCorrupt)
 }
 
-/// What a query gives; nothing where it meets a damaged page.
+/// The result of a query; `None` if the query met a damaged page.
 fn unless_damaged<T>(asked: rusqlite::Result<T>) -> rusqlite::Result<Option<T>> {
     match asked {
         Err(fault) if is_damage(&fault) => Ok(None),
@@ -313,7 +314,7 @@ fn is_table_whole(journal: &Connection, table: &str) -> rusqlite::Result<bool> {
     Ok(unless_damaged(found)?.is_some_and(|found| found == "ok"))
 }
 
-/// The days that the index by time has rows of; nothing where it cannot be read.
+/// The days that the table's time index has rows of; `None` if the index is damaged.
 fn days_by_index(journal: &Connection, kind: &RowKind) -> rusqlite::Result<Option<BTreeSet<Day>>> {
     let days = || -> rusqlite::Result<BTreeSet<Day>> {
         journal
@@ -327,7 +328,7 @@ fn days_by_index(journal: &Connection, kind: &RowKind) -> rusqlite::Result<Optio
     unless_damaged(days())
 }
 
-/// The exchanges that the index of unique rows names; nothing where it cannot be read.
+/// The exchanges in the table's unique index; `None` if the index is damaged.
 fn exchanges_by_name(journal: &Connection, kind: &RowKind) -> rusqlite::Result<BTreeSet<String>> {
     if is_of_maps(kind) {
         return Ok(BTreeSet::new());
@@ -344,7 +345,7 @@ fn exchanges_by_name(journal: &Connection, kind: &RowKind) -> rusqlite::Result<B
     unless_damaged(names()).map(Option::unwrap_or_default)
 }
 
-/// Every exchange that the journal has a row, a session, a gap or a file of.
+/// Every exchange with a row, a session, a gap or a segment in the journal.
 fn known_exchanges(journal: &Connection) -> rusqlite::Result<BTreeSet<String>> {
     let of_rows = ROW_KINDS.iter().filter(|kind| !is_of_maps(kind));
     let tables = of_rows.map(|kind| kind.table);
@@ -362,7 +363,7 @@ fn is_of_maps(kind: &RowKind) -> bool {
     kind.table == MapRow::TABLE
 }
 
-/// Days up to now as stretches of time.
+/// Joins days up to `now` into time ranges.
 fn spans(days: &BTreeSet<Day>, now: Millis) -> Vec<(Millis, Millis)> {
     let mut spans: Vec<(Millis, Millis)> = Vec::new();
     for day in days.iter().filter(|day| day.0 >= 0 && day.start() < now) {
@@ -375,7 +376,7 @@ fn spans(days: &BTreeSet<Day>, now: Millis) -> Vec<(Millis, Millis)> {
     spans
 }
 
-/// Records that rows of a kind may be missing.
+/// Records gaps: in `spans`, rows of this kind may be missing.
 fn record_gaps(
     journal: &Connection,
     kind: &RowKind,

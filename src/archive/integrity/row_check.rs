@@ -11,22 +11,23 @@ use crate::archive::rows::orders::OrderRow;
 use crate::archive::rows::row::Row;
 use crate::archive::store::Store;
 
-/// Fails if an order of the journal has changed or cannot be reached; orders that were checked before are skipped.
+/// Fails if an order of the journal has changed or cannot be reached. Skips orders that were checked before.
 ///
-/// Checks all orders, whatever the filter: one with a changed coin or time would be missing from the result.
+/// Checks all orders, not only those that match a filter: damage to the coin or the time of an order would hide it
+/// from the filter.
 pub(crate) fn refuse_changed_orders(store: &Store, journal: &Connection) -> rusqlite::Result<()> {
     let unchecked = unchecked(store, journal)?;
     let found = refuse_changed(journal, unchecked)?;
     finish(store, journal, unchecked, found)
 }
 
-/// Ids of the orders that have not been checked: after the first number, up to the second.
+/// Ids of the orders that have not been checked.
 pub(crate) fn unchecked(store: &Store, journal: &Connection) -> rusqlite::Result<OrderIds> {
     let before = store.checked_orders();
     Ok((before, database::last::<OrderRow>(journal)?.max(before)))
 }
 
-/// Remembers checked orders; fails if the journal should have more of them.
+/// Records the orders up to `last` as checked. Fails if the journal should have more than `found`.
 ///
 /// A damaged table hides rows without an error, but its index by time still has them.
 pub(crate) fn finish(
@@ -45,7 +46,7 @@ pub(crate) fn finish(
         );
         return Err(table::not_readable(1, what));
     }
-    // Once per journal; later orders are checked when they are read.
+    // Only the first check of a journal compares the counts. Later orders are checked when they are read.
     if before == 0 && found != listed(journal, last)? {
         let what = format!("lines of {} are out of reach", OrderRow::TABLE);
         return Err(table::not_readable(1, what));
@@ -54,10 +55,10 @@ pub(crate) fn finish(
     Ok(())
 }
 
-/// Ids of orders: after the first number, up to the second.
+/// A range of order ids: above the first number, up to and including the second.
 pub(crate) type OrderIds = (i64, i64);
 
-/// Number of orders up to an id in the index by time.
+/// Number of orders with ids up to `last`, counted in the time index.
 fn listed(journal: &Connection, last: i64) -> rusqlite::Result<i64> {
     journal
         .prepare_cached(&format!(

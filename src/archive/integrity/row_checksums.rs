@@ -1,7 +1,8 @@
-//! Checksums of the journal's lines: each line of each table has a CRC-32 over its cells.
+//! Checksums of the journal's lines. A line is an SQL row of any table, the catalog included; it has a CRC-32 over its
+//! cells.
 //!
-//! `SQLite` checks its log, but not its database. A CRC-32 finds every change of up to 32 adjacent bits; `PRAGMA
-//! integrity_check` finds missing lines and index entries.
+//! `SQLite` has checksums in its write-ahead log, but not in the database file. A CRC-32 finds every change of up to
+//! 32 adjacent bits; `PRAGMA integrity_check` finds missing lines and index entries.
 
 use rusqlite::Connection;
 
@@ -11,14 +12,14 @@ use crate::archive::integrity::crc::{COLUMN, FUNCTION};
 use crate::archive::journal::table;
 use crate::archive::rows::row_kind::ROW_KINDS;
 
-/// Lines with wrong checksums that are listed per table.
+/// Maximum number of lines with wrong checksums that are listed per table.
 const NAMED: i64 = 20;
 
 /// A table and the columns that its checksum covers.
 pub(super) struct Summed {
     pub(super) table: &'static str,
     pub(super) columns: String,
-    /// Whether single statements change lines; triggers then update the checksum.
+    /// Whether statements change lines after the insert. Triggers then compute the checksum.
     changes: bool,
 }
 

@@ -18,17 +18,18 @@ use crate::archive::journal::database;
 use crate::archive::store::{Store, Twin};
 use crate::model::sort_small;
 
-/// The pause before a read, as a multiple of the duration of the one before: answers come first.
+/// The pause before a read, as a multiple of the duration of the last read, so that checks do not slow down queries.
 const IDLE: u32 = 4;
 /// Longest pause between two reads.
 const LONGEST: Duration = Duration::from_secs(2);
 /// Time between two checks of the same file.
 const ROUND: Duration = Duration::from_hours(1);
-/// Time between two looks at the size and time of a damaged journal.
+/// Interval at which the size and modification time of a damaged journal are inspected.
 const GLANCE: Duration = Duration::from_secs(2);
-/// Delay of a one-time check: a process that asks one question has its answer by then.
+/// Delay of a one-time check, so that it does not slow down a process that sends only one query.
 const AT_FIRST: Duration = Duration::from_secs(1);
-/// How long dropping a [`Scrubber`] waits for its thread; a thread that is reading the journal ends by itself.
+/// How long dropping a [`Scrubber`] waits for its thread. A thread that still reads the journal then ends later by
+/// itself.
 const TO_END: Duration = Duration::from_millis(100);
 /// Number of sound files that are remembered.
 const REMEMBERED: usize = 1 << 17;
@@ -132,7 +133,7 @@ fn meet(store: &Store, found: Result<Option<String>, ArchiveError>, part: &Segme
 
 /// A thread that checks all files of an archive in the background and logs damage.
 ///
-/// Every reader of the archive in this process knows of the damage from then on. Dropping it ends the thread.
+/// All readers of the archive in this process share the result. Dropping it ends the thread.
 #[derive(Debug)]
 pub struct Scrubber {
     going_on: Option<Sender<()>>,
@@ -198,7 +199,7 @@ fn run(twin: &Twin, end: &Receiver<()>, first: Duration, again: bool) {
         return;
     }
     loop {
-        // A reader of its own, so that a long check of the journal blocks no one.
+        // The check uses a connection of its own, so that a long check of the journal blocks no query.
         let checked = twin.open().and_then(|archive| {
             let mut since = Instant::now();
             let mut rests = || {
@@ -206,14 +207,14 @@ fn run(twin: &Twin, end: &Receiver<()>, first: Duration, again: bool) {
                 since = Instant::now();
                 went_on
             };
-            // Opening the archive has just checked the journal.
+            // Opening the archive has just checked the small journal, so a one-time check skips it.
             if !again && verify::has_small_journal(&archive) {
                 check_parts(&archive, &mut rests)
             } else {
                 check_files(&archive, &mut rests)
             }
         });
-        // The damage is logged already.
+        // The check has already logged damage; other errors are logged here.
         if let Err(fault) = checked
             && !matches!(fault, ArchiveError::Damaged { .. })
         {

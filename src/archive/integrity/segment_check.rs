@@ -12,10 +12,11 @@ use crate::archive::integrity::damage_state::Stamp;
 use crate::archive::store::Store;
 use crate::archive::{ArchiveError, files};
 
-/// The reason of a gap that a damaged file leaves.
+/// The reason in the gap that a damaged file leaves.
 pub(crate) const DAMAGED: &str = "damaged file";
 
-/// What is wrong with a segment, if anything; checksums again only if the file has changed since.
+/// What is wrong with a segment, if anything. Computes the checksum only if the file has changed since it was found
+/// sound.
 pub(crate) fn fault_of(store: &Store, part: &SegmentEntry) -> Result<Option<String>, ArchiveError> {
     let path = store.folder.join(&part.path);
     let stamp = stamp(&path);
@@ -63,7 +64,8 @@ pub(crate) fn file(
     }
 }
 
-/// A segment that may be read in parts if it was found sound before, else all its bytes; or what is wrong with it.
+/// Opens a segment if it was found sound before; else reads and checks all its bytes. Returns what is wrong with a
+/// damaged one.
 pub(crate) fn sound(
     store: &Store,
     part: &SegmentEntry,
@@ -131,7 +133,7 @@ pub(crate) fn look_at(path: &Path) -> Option<(Stamp, Identity)> {
 
 /// A sound segment.
 pub(crate) enum SoundFile {
-    /// The file; it has not changed since it was checked.
+    /// The open file, unchanged since its checksum was verified. It may be read in parts.
     File(File),
     /// All its bytes.
     Bytes(Bytes),

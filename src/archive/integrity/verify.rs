@@ -37,7 +37,7 @@ pub struct Verification {
     pub rows: u64,
     /// Damaged and quarantined segments.
     pub damaged: Vec<DamagedPart>,
-    /// Paths of the files that are quarantined, as they were before.
+    /// Original paths of the quarantined files.
     pub quarantined: HashSet<PathBuf>,
     /// Parquet files that the archive did not write or has not finished; they are never read.
     pub unlisted: Vec<PathBuf>,
@@ -162,7 +162,7 @@ pub(crate) fn verify_observed(
     };
     let (active, quarantined) = match store.segments() {
         Err(ArchiveError::Damaged { message, .. }) => {
-            // Without the manifest no file can be checked.
+            // The manifest cannot be read, so no file can be checked.
             if found.journal.is_empty() {
                 found.journal.push(message);
             }
@@ -218,7 +218,7 @@ pub(crate) fn verify_observed(
         .collect();
     for kind in &ROW_KINDS {
         let folder = store.folder.join(kind.table);
-        // Files behind a link do not belong to the archive.
+        // A folder behind a symbolic link does not belong to the archive.
         if !folder.is_symlink() {
             add_files(&folder, &mut found.unlisted)?;
         }
@@ -255,7 +255,7 @@ pub(crate) fn refuse_damaged_journal(store: &Store) -> Result<(), ArchiveError> 
     if !has_small_journal(store) {
         return Ok(());
     }
-    // Orders that arrive during the check may be missed by it.
+    // The check may miss orders that arrive during it, so only orders up to this id count as checked.
     let until = store.ask(database::last::<OrderRow>);
     let faults = journal_faults(store)?;
     match faults.as_slice() {
@@ -335,7 +335,7 @@ pub(crate) fn quarantine_segment(
     let from = writer.store.folder.join(&part.path);
     files::refuse_link(&writer.store.folder, Path::new(&part.path))?;
     let to = files::quarantine_path(&writer.store.folder, Path::new(&part.path), &from)?;
-    // Fails if the lock file is gone: another process may be writing, so nothing may be moved.
+    // This empty change fails if the lock file is gone. Another process may be writing then, so nothing may be moved.
     writer.change(|_| Ok(()))?;
     if let (Some(source), Some(target)) = (from.parent(), to.parent()) {
         files::make_folder(&writer.store.folder, target)?;
@@ -344,7 +344,7 @@ pub(crate) fn quarantine_segment(
                 files::sync_folder(target)?;
                 files::sync_folder(source)?;
             }
-            // It is missing, or was moved before an interruption.
+            // The file is missing, or an interrupted earlier call has moved it.
             Err(fault) if fault.kind() == std::io::ErrorKind::NotFound => {}
             Err(fault) => return Err(ArchiveError::of_file(&from, fault)),
         }

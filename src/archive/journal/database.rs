@@ -26,7 +26,7 @@ use crate::model::Millis;
 
 /// The journal's file name in the archive's folder.
 pub(crate) const FILE: &str = "journal.sqlite";
-/// Message for a journal without tables, as a kill leaves it.
+/// Message for a journal without tables, which remains if the process is killed while it creates the archive.
 pub(crate) const EMPTY: &str = "the journal is empty";
 /// First `SQLite` version that never loses a transaction when it resets its log.
 const OLDEST_SQLITE: i32 = 3_051_003;
@@ -126,7 +126,7 @@ pub(crate) fn open_to_read(path: &Path) -> Result<Connection, ArchiveError> {
         journal.execute_batch("PRAGMA query_only = ON; PRAGMA trusted_schema = OFF;")?;
         reject_unknown_names(&journal)?;
         crc::register(&journal)?;
-        // The first read needs the shared memory file.
+        // The first read opens the shared memory file, so a missing permission shows here.
         journal.query_row("SELECT count(*) FROM sqlite_schema", [], |_| Ok(()))?;
         Ok(journal)
     };
@@ -155,7 +155,7 @@ pub(crate) fn open_to_read(path: &Path) -> Result<Connection, ArchiveError> {
 fn needs_to_write(source: &rusqlite::Error) -> bool {
     matches!(
         source.sqlite_error_code(),
-        // The last two mean that a full disk has no room for the shared memory file.
+        // `DiskFull` and `SystemIoFailure` mean that the disk has no room for the shared memory file.
         Some(
             rusqlite::ErrorCode::ReadOnly
                 | rusqlite::ErrorCode::CannotOpen
@@ -172,7 +172,7 @@ pub(crate) fn companion(path: &Path, ending: &str) -> PathBuf {
     PathBuf::from(name)
 }
 
-/// URI that opens the journal as a file that no process writes to.
+/// URI that makes `SQLite` open the journal as immutable: it assumes that no process writes to the file.
 fn immutable(path: &Path) -> PathBuf {
     let path = path
         .to_string_lossy()
@@ -245,7 +245,7 @@ fn check_application(
     }
 }
 
-/// Asks `goes_on` while statements of this connection run; if it returns false they fail.
+/// Calls `goes_on` while statements of this connection run. If it returns false, the running statement fails.
 pub(crate) fn look_while(
     journal: &mut Connection,
     goes_on: &Arc<dyn Fn() -> bool + Send + Sync>,
@@ -291,7 +291,7 @@ pub(crate) fn create(journal: &mut Connection) -> rusqlite::Result<()> {
     transaction.commit()
 }
 
-/// Appends batches, and gaps that may have grown, in one transaction; returns once it is durable.
+/// Appends batches in one transaction, and records `gaps` or extends them. Returns once the transaction is durable.
 pub(crate) fn append(
     journal: &mut Connection,
     batches: &[Batch],
@@ -345,7 +345,7 @@ pub(crate) fn append(
     Ok(acknowledged)
 }
 
-/// Rows from `start` until before `end` that match `filter`.
+/// Rows from `start` until before `end` that match the rest of `filter`.
 pub(crate) fn rows<R: Row>(
     journal: &Connection,
     start: Millis,
@@ -369,7 +369,7 @@ pub(crate) fn has_within<R: Row>(
         .query_row([start.0, end.0], |row| row.get(0))
 }
 
-/// As [`rows`]; stops where `room` is used up.
+/// As [`rows`]; stops when the memory budget `room` is used up.
 pub(crate) fn rows_within<R: Row>(
     journal: &Connection,
     start: Millis,
@@ -377,7 +377,7 @@ pub(crate) fn rows_within<R: Row>(
     filter: &Filter,
     room: &mut MemoryBudget,
 ) -> rusqlite::Result<Vec<R>> {
-    // Rows without an exchange or a kind match no filter on it.
+    // A filter on the exchange or the kind matches no row of a table without that column.
     if filter.exchange.is_some() && R::APART != "exchange"
         || filter.kind.is_some() && R::KIND.is_none()
     {
@@ -418,7 +418,7 @@ pub(crate) fn rows_within<R: Row>(
     let mut rows = Vec::new();
     for row in found {
         let row = row?;
-        // Skips rows that do not match, whether a segment has them or not.
+        // The statement checks only some conditions, so rows may still fail the filter.
         if !filter.admits(&row) {
             continue;
         }
@@ -430,7 +430,8 @@ pub(crate) fn rows_within<R: Row>(
     Ok(rows)
 }
 
-/// Reads a row from its id, whether its checksum matches, and its cells.
+/// Reads a row from a line with three parts: its id, whether its checksum matches, and its cells. Fails if the
+/// checksum is wrong.
 pub(crate) fn checked_row<R: Row>(line: &rusqlite::Row<'_>) -> rusqlite::Result<R> {
     if line.get(1)? {
         return table::read::<R>(line, 2);

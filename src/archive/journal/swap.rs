@@ -17,7 +17,7 @@ pub(crate) fn fresh_path(folder: &Path) -> PathBuf {
     files::unfinished(&folder.join(database::FILE))
 }
 
-/// Whether a repair has moved the damaged journal away, but not yet renamed the fresh one.
+/// Whether an interrupted repair has moved the damaged journal away, but has not renamed the fresh one yet.
 pub(crate) fn is_interrupted(folder: &Path) -> bool {
     let is_there = |path: &Path| fs::symlink_metadata(path).is_ok();
     is_there(&fresh_path(folder)) && !is_there(&folder.join(database::FILE))
@@ -32,7 +32,7 @@ pub(crate) fn replace_journal(folder: &Path) -> Result<PathBuf, ArchiveError> {
     files::refuse_link(folder, &moved_to)?;
     let quarantine = folder.join(files::QUARANTINE);
     files::make_folder(folder, &quarantine)?;
-    // The journal first: without its log it would look complete but lack the log's rows.
+    // The journal is moved before its log. A journal without its log would look complete but lack the log's rows.
     for ending in ["", "-wal", "-shm"] {
         let from = database::companion(&path, ending);
         match fs::rename(&from, database::companion(&folder.join(&moved_to), ending)) {

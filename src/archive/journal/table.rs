@@ -1,5 +1,7 @@
 //! Conversion of rows to and from journal tables, one column per field.
 //!
+//! [`insert`] makes the final duplicate check: a row with a key that exists is ignored (`ON CONFLICT DO NOTHING`).
+//!
 //! Decimals are stored as text with all their digits. A bulk column is compressed; its SHA-256 is part of the row's
 //! unique key.
 
@@ -59,7 +61,7 @@ pub(crate) fn columns<R: Record>() -> String {
     R::COLUMNS.iter().map(quoted).collect::<Vec<_>>().join(", ")
 }
 
-/// Inserts rows and returns how many are new; a row that exists stays as it is.
+/// Inserts rows and returns how many are new. A row with an existing unique key is ignored; the stored row stays.
 pub(crate) fn insert<R: Row>(transaction: &Transaction<'_>, rows: &[R]) -> rusqlite::Result<usize> {
     if rows.is_empty() {
         return Ok(0);
@@ -200,7 +202,7 @@ fn unpacked(packed: &[u8]) -> std::io::Result<String> {
     Ok(text)
 }
 
-/// Error for a cell that cannot be what was written.
+/// Error for a cell that liqdata cannot have written: the line is damaged.
 pub(crate) fn not_readable(
     column: usize,
     source: impl Into<Box<dyn std::error::Error + Send + Sync>>,

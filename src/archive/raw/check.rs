@@ -11,11 +11,9 @@ use crate::archive::{ArchiveError, files};
 /// Lines between two calls of `goes_on`.
 const LOOK: u32 = 1024;
 
-/// Reads a file of raw frames while `goes_on` returns true.
+/// Checks a file of raw frames by reading it while `goes_on` returns true.
 ///
-/// Returns what is wrong with it.
-///
-/// A file that ends in the middle of a frame is not damaged.
+/// Returns what is wrong with it, if anything. A file that ends in the middle of a frame is not damaged.
 pub(crate) fn raw_fault(
     part: &RawFileEntry,
     goes_on: &mut dyn FnMut() -> bool,

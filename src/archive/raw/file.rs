@@ -132,7 +132,7 @@ impl RawFileWriter {
         let counting = if self.text > 0 {
             self.encoder.finish().map_err(fault)?
         } else {
-            // No compressed frame is open.
+            // No compressed frame is open, so only the file itself must be synced.
             return Ok(());
         };
         counting.file.sync_all().map_err(fault)

@@ -23,9 +23,9 @@ pub(crate) const FOLDER: &str = "raw";
 const ENDING: &str = ".jsonl.zst";
 /// Length of the UUID in a file name.
 const ID: usize = 36;
-/// Bytes, or lines of them skipped, between two calls of `goes_on`.
+/// Number of bytes read, or of empty lines skipped, between two calls of `goes_on`.
 const LOOK: usize = 1 << 20;
-/// Zstd frames between two calls of `goes_on`; a frame may be tiny.
+/// Number of zstd frames read between two calls of `goes_on`; needed because a frame may be tiny.
 const MANY: u32 = 512;
 /// Largest decompressed zstd frame.
 ///
@@ -273,7 +273,7 @@ impl RawLines {
             if end > 0 {
                 break self.bytes.get(begin..begin + end).unwrap_or_default();
             }
-            // There may be any number of empty lines.
+            // A file may have any number of empty lines, so `goes_on` is called between them.
             if self.next.is_multiple_of(LOOK) && !goes_on() {
                 return NextLine::Stop;
             }

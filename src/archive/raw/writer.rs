@@ -24,7 +24,7 @@ use crate::model::Millis;
 
 /// Interval of flushes and of checks whether rows need space.
 const TICK: Duration = Duration::from_secs(1);
-/// Pause after a failed write.
+/// Pause after a failed write before the next attempt.
 const PAUSE: Duration = Duration::from_secs(10);
 /// Interval of checks whether files exceed the retention.
 const LOOK: Duration = Duration::from_mins(10);
@@ -219,10 +219,10 @@ impl RawQueue {
     }
 }
 
-/// First lines of every file of an exchange.
+/// The lines that every file of an exchange begins with.
 #[derive(Default)]
 struct FileHeader {
-    /// Line with which the collector started.
+    /// The line that records the start of the collector.
     start: Option<Vec<u8>>,
     /// Current instrument lists, compressed.
     lists: BTreeMap<u32, Vec<u8>>,
@@ -237,7 +237,7 @@ struct RawWriterLoop {
     /// Open files by exchange.
     files: HashMap<String, RawFileWriter>,
     openings: HashMap<String, FileHeader>,
-    /// Until when nothing is written.
+    /// The end of the pause in which nothing is written; `None` without a pause.
     paused: Option<Instant>,
     looked: Option<Instant>,
 }
@@ -260,7 +260,7 @@ impl RawWriterLoop {
                 flush_at = Instant::now() + TICK;
             }
         }
-        // Everything that was queued before the stop message has been handled.
+        // The loop has handled everything that was queued before the stop message; now the files are closed.
         for (_, file) in std::mem::take(&mut self.files) {
             if let Err(fault) = file.finish() {
                 self.fail(&fault);
@@ -319,7 +319,7 @@ impl RawWriterLoop {
     fn write(&mut self, exchange: &str, at: Millis, lines: &[u8]) -> Result<(), ArchiveError> {
         let day = Day::of(at);
         let mut file = match self.files.remove(exchange) {
-            // A clock that is set back does not begin a new day.
+            // The comparison is not `==`: a clock that is set back must not begin a new file.
             Some(file) if file.day >= day && file.bytes() < LARGE => file,
             before => {
                 if let Some(before) = before {
@@ -371,7 +371,7 @@ impl RawWriterLoop {
             let opening = self.openings.entry(exchange.to_owned()).or_default();
             opening.lists.insert(list, packed);
         }
-        // If no file is open, the next one begins with the lists.
+        // If no file is open, nothing is written now: the next file begins with the lists anyway.
         if let Some(file) = self.files.remove(exchange) {
             match file.write(&text) {
                 Ok(file) => {

@@ -9,7 +9,7 @@ use crate::model::Millis;
 impl MapRow {
     /// SHA-256 of the reply.
     ///
-    /// A different reply to the same question is a different row.
+    /// It is part of the key, so a different reply to the same question is stored as another row.
     fn digest(&self) -> String {
         checksum(self.reply.as_bytes())
     }

@@ -33,13 +33,13 @@ pub struct OrderRow {
     pub native_id: Option<String>,
     /// Identifies the order within its exchange.
     ///
-    /// Equal if the order is sent again.
+    /// An order that is sent again has the same key.
     pub dedupe_key: String,
     /// When the order was received.
     pub received_at: Millis,
     /// The message it was decoded from, if that is worth storing.
     pub raw: Option<String>,
-    /// Exchange's identifier of a group, such as all fills of one liquidation.
+    /// Identifier of a group of orders by the exchange, such as all fills of one liquidation.
     pub group_id: Option<String>,
 }
 
@@ -108,14 +108,15 @@ impl<'a> From<&'a OrderRow> for OrderBrief<'a> {
     }
 }
 
-/// Splits the key of an imported order into the contract, as it was spelled, and the rest after the side.
+/// Splits the dedupe key of an imported order at its side, into the contract as the file spells it, and the rest.
+/// `None` for other orders.
 fn spelled_contract(key: &str) -> Option<(&str, &str)> {
     let contract_and_rest = key.strip_prefix("file|")?;
     let mut sides = ["|LONG|", "|SHORT|"].into_iter();
     sides.find_map(|side| contract_and_rest.rsplit_once(side))
 }
 
-/// Whether a contract has a delivery date, which the pair does not contain.
+/// Whether a contract has a delivery date. The pair of an order does not include the date.
 fn is_dated(contract: &str) -> bool {
     Symbol::read(contract).is_some_and(|symbol| symbol.kind() == ContractKind::Dated)
 }
@@ -203,7 +204,7 @@ impl Row for OrderRow {
     }
 
     fn weight(&self) -> usize {
-        // The names take a few bytes each.
+        // The text fields take a few bytes each; doubling the size of the struct covers them.
         2 * size_of::<Self>() + self.raw.as_ref().map_or(0, String::len)
     }
 

@@ -54,7 +54,7 @@ impl Row for PositionRow {
         self.timestamp
     }
 
-    /// A snapshot is known once it is complete.
+    /// A position counts as received at the time of its snapshot.
     fn received_at(&self) -> Millis {
         self.timestamp
     }

@@ -13,7 +13,7 @@ use crate::model::{Column, FixedPoint, Millis, Record};
 /// First instant of the year 10000.
 const END_OF_TIME: Millis = Millis(253_402_300_800_000);
 
-/// A column and what is wrong with it.
+/// The name of a column, and what is wrong with its value.
 pub(crate) type Fault = (&'static str, String);
 
 /// A kind of row.
@@ -22,7 +22,7 @@ pub(crate) trait Row: Record + Clone + Send + 'static {
     const TABLE: &'static str;
     /// Columns that together are unique.
     const UNIQUE: &'static str;
-    /// Whether rows have a length.
+    /// Whether rows have a length, as bars do.
     ///
     /// Each length is a partition of its own.
     const HAS_INTERVAL: bool = false;
@@ -38,15 +38,15 @@ pub(crate) trait Row: Record + Clone + Send + 'static {
     const DIVIDED: &'static str = "timestamp";
     /// A text column with unique values that is never filtered by, if any.
     const KEY: Option<&'static str> = None;
-    /// The column with long unique values, if any.
+    /// The column with long unique values, such as the reply of a map, if any.
     const BULK: Option<&'static str> = None;
 
     /// Refuses a row that cannot be stored exactly.
     fn check(&self) -> Result<(), Fault>;
 
-    /// Identifies the row within its date.
+    /// Identifies the row within its partition.
     ///
-    /// Equal if the row is sent again.
+    /// A row that is sent again has the same key.
     fn key(&self) -> String;
     /// Hashes the key, independent of how the instrument is spelled.
     fn hash_key(&self, hasher: &mut impl Hasher) {
@@ -157,7 +157,7 @@ pub(crate) fn check_text(column: &'static str, text: &str) -> Result<(), Fault> 
 /// Refuses a blank or too long name.
 pub(crate) fn check_name(column: &'static str, name: &str) -> Result<(), Fault> {
     check_text(column, name)?;
-    // A character has at least one byte.
+    // A name has at most as many characters as bytes, so characters are counted only for long ones.
     if name.len() > LONGEST_NAME {
         let long = name.chars().count();
         if long > LONGEST_NAME {

@@ -70,7 +70,7 @@ pub(crate) fn open_time(at: Millis, size: i64) -> Millis {
     Millis(at.0.div_euclid(size).saturating_mul(size))
 }
 
-/// Source bars of one resampled bar, by length.
+/// The source bars within one resampled bar, by their length.
 type BarsByLength = BTreeMap<i64, Vec<BarRow>>;
 
 /// Resamples `bars` to `size` milliseconds, ordered by exchange, coin and time.
@@ -104,7 +104,7 @@ pub(crate) fn resize(bars: Vec<BarRow>, size: i64) -> Result<Vec<ResampledBar>, 
             let Some((length, most)) = lengths
                 .iter()
                 .map(|(length, bars)| (*length, observed(*length, bars)))
-                // In order of length, so that a longer length must cover more to be chosen.
+                // Lengths are compared in ascending order, so a longer length is chosen only if it covers more.
                 .reduce(|best, next| if next.1 > best.1 { next } else { best })
             else {
                 continue;

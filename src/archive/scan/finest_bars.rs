@@ -7,15 +7,13 @@ use crate::archive::rows::bars::BarRow;
 use crate::archive::scan::bar_resampling::{ResampledBar, resize};
 use crate::model::Millis;
 
-/// Times that bars of a coin occupy: open time to close time.
-///
-/// Disjoint.
+/// Disjoint time ranges that bars of a coin occupy: open time to close time.
 type OccupiedTimes = BTreeMap<Millis, Millis>;
 
-/// The shortest bars of each coin, and longer ones where no exchange has a shorter one.
+/// Selects the shortest bars of each coin at each time. A longer bar is selected where no exchange has a shorter one.
 ///
-/// No instant is in bars of two lengths, so that nothing counts twice. Ordered by length, exchange, coin and
-/// time. If `size` is given, bars of that size are resampled from the lengths that divide it, and come first.
+/// Selected bars of different lengths never overlap, so that nothing counts twice. Ordered by length, exchange, coin
+/// and time. If `size` is given, bars of that size are resampled from the lengths that divide it, and come first.
 ///
 /// # Errors
 ///
@@ -121,7 +119,7 @@ mod tests {
         }
     }
 
-    /// Reference implementation by minutes: a bar counts unless a shorter one occupies one of its minutes.
+    /// Reference implementation minute by minute: a bar is selected unless a shorter one occupies one of its minutes.
     fn plain(bars: &[BarRow]) -> Vec<(i64, Millis, String)> {
         let mut of_minute: BTreeMap<i64, i64> = BTreeMap::new();
         let mut chosen = Vec::new();
@@ -153,7 +151,7 @@ mod tests {
             keys.sort();
             prop_assert_eq!(keys, plain(&bars));
             prop_assert!(found.iter().all(|bar| bar.observed == bar.interval));
-            // No instant is in bars of two lengths.
+            // Bars of different lengths never overlap.
             for one in &found {
                 for other in &found {
                     let apart = one.timestamp.on(one.interval) <= other.timestamp

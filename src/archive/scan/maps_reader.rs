@@ -116,7 +116,7 @@ mod tests {
         let folder = std::env::temp_dir().join(format!("liqdata-maps-{}", std::process::id()));
         let mut writer = Archive::create_or_open(&folder).unwrap();
         writer.append(&day()).unwrap();
-        // In the journal, in segments, and in both.
+        // First all rows are in the journal, then in segments, then in both.
         for rolled in [false, true, true] {
             if rolled {
                 writer.compact(Millis(Millis::DAY)).unwrap();
@@ -135,7 +135,7 @@ mod tests {
                 let fault = writer.maps_within(&filter, None, 5 << 20).unwrap_err();
                 assert!(fault.to_string().contains("larger than 5 MiB"), "{fault}");
             }
-            // Maps that the filter excludes do not count towards the limit.
+            // Maps that the filter excludes do not count toward the limit.
             let all = Filter::default();
             let levels = writer.maps_within(&all, Some("levels"), 24_000).unwrap();
             assert_eq!(levels.rows.len(), 24);
@@ -147,7 +147,7 @@ mod tests {
             };
             let some = writer.maps_within(&range, None, (2 << 20) + 2000).unwrap();
             assert_eq!(some.rows.len(), 4);
-            // Nor do duplicates of compacted maps.
+            // Duplicates of compacted maps do not count toward the limit either.
             writer.append(&day()).unwrap();
         }
         drop(writer);

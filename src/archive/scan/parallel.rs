@@ -1,6 +1,7 @@
 //! Parallel scan of orders for aggregates, reading only the columns they need.
 //!
-//! Threads share the journal by ranges of row ids, each with a connection of its own. All see the same orders: a thread with a snapshot taken after a compaction leaves its ranges to the first thread, and rows that were
+//! Threads share the journal by ranges of row ids, each with a connection of its own. All threads see the same orders.
+//! If a thread's snapshot was taken after a later compaction, it leaves its ranges to the first thread. Rows that were
 //! appended after the first thread's snapshot are excluded by their id.
 
 use std::collections::{HashMap, HashSet};
@@ -36,7 +37,7 @@ use crate::model::{FiledColumns, FiledOrders, Listings, Millis, OrderBrief, sort
 const THREADS: usize = 8;
 /// Shares of the journal per thread.
 ///
-/// Small shares even out the end of the scan.
+/// With many small shares, all threads finish at nearly the same time.
 const SHARES: i64 = 8;
 /// Maximum number of pieces in which row checksums are verified.
 const PIECES: i64 = 4096;
@@ -49,7 +50,8 @@ const PROBES: i64 = 64;
 pub trait OrderFold: Send + 'static {
     /// Adds an order.
     fn take(&mut self, order: OrderBrief<'_>);
-    /// Columns that it needs, if it takes orders of segments as columns, which is several times as fast.
+    /// The columns that it needs, if it can process orders of segments column by column, which is several times as
+    /// fast. `None` to get them order by order.
     fn columns(&self) -> Option<FiledColumns> {
         None
     }
@@ -70,7 +72,7 @@ enum ScanShare {
     Instants(Millis, Millis),
 }
 
-/// What to read, as of one snapshot of the journal.
+/// What a scan reads, according to one snapshot of the journal.
 #[derive(Debug)]
 struct ScanPlan {
     known: ArchiveSummary,
@@ -92,7 +94,7 @@ fn span(filter: &Filter) -> (Millis, Millis) {
     )
 }
 
-/// A name as a statement parameter, if there is one.
+/// Converts an optional name to a statement parameter.
 fn name(name: Option<&String>) -> Option<&dyn ToSql> {
     name.map(|name| name as &dyn ToSql)
 }
@@ -132,7 +134,7 @@ impl ScanPlan {
         })
     }
 
-    /// Whether a later snapshot contains every order of this plan in the same place.
+    /// Whether another snapshot has every order of this plan in the same place: the journal or the same segment.
     fn holds_in(&self, journal: &Connection, filter: &Filter) -> rusqlite::Result<bool> {
         let later = known(journal)?;
         // An order leaves the journal only if a new segment is listed or a listed one contains it.
@@ -154,7 +156,7 @@ impl ScanPlan {
         .collect()
     }
 
-    /// Whether the journal has orders of the segment's day.
+    /// Whether the plan has late orders of the segment's day.
     fn is_late_on(&self, part: &SegmentEntry) -> bool {
         let day = part.partition.day;
         let mut late = self.late.iter();
@@ -231,7 +233,7 @@ impl ScanPlan {
         });
         journal.remove_function(GATHER, projection::COUNT)?;
         let mut slot = slot.lock();
-        // The stored error is more specific than the error of the function.
+        // The error that the fold stored is more specific than the error of the SQL statement.
         slot.fault.take().map_or(outcome, Err)?;
         slot.gather.take().ok_or(rusqlite::Error::InvalidQuery)
     }
@@ -256,7 +258,7 @@ impl ScanPlan {
         let known_by = filter.as_of.map(|as_of| as_of.0);
         let mut query = format!("SELECT {columns} FROM orders {hint} WHERE id >= ?1 AND id <= ?2");
         let mut parameters: Vec<&dyn ToSql> = vec![&numbers.0, &numbers.1];
-        // Conditions that are not needed are left out, because the statement runs for every order.
+        // Unneeded conditions are left out, because `SQLite` evaluates each condition for every order.
         for (condition, value) in [
             (
                 "timestamp >=",
@@ -285,7 +287,7 @@ impl ScanPlan {
 /// Name of the aggregate function.
 const GATHER: &str = "liqdata_gather";
 
-/// The fold of a share, outside of the query.
+/// Holds the fold of a share before and after the query, and the error of the query.
 struct FoldSlot<G> {
     gather: Option<G>,
     fault: Option<rusqlite::Error>,
@@ -348,7 +350,7 @@ impl<G: OrderFold> Aggregate<FoldState<G>, bool> for FoldTask<G> {
         _: &mut Context<'_>,
         in_hand: Option<FoldState<G>>,
     ) -> rusqlite::Result<bool> {
-        // Without rows the fold is still in the slot.
+        // If the query had no rows, the fold was never taken from the slot.
         if let Some(AssertUnwindSafe((gather, _))) = in_hand {
             self.slot.lock().gather = gather;
         }
@@ -395,7 +397,7 @@ fn shares(
         .collect())
 }
 
-/// How many of [`PROBES`] evenly spaced orders are in a time range.
+/// Samples [`PROBES`] evenly spaced orders and counts those in a time range.
 fn wanted(
     journal: &Connection,
     numbers: Range<i64>,
@@ -414,7 +416,7 @@ fn wanted(
 
 /// Splits a range of row ids into pieces, each for one thread.
 ///
-/// Few, however sparse the ids are.
+/// The number of pieces is bounded, however sparse the ids are.
 fn pieces((before, last): OrderIds) -> Vec<OrderIds> {
     let length = (last.saturating_sub(before) / PIECES).max(LEAST);
     let mut pieces = Vec::new();
@@ -445,7 +447,7 @@ fn side_by_side<G: Send, E: Send>(
     other: impl Fn() -> Result<ShareResults<G>, E> + Sync,
 ) -> Result<Vec<G>, E> {
     let mut made = thread::scope(|scope| {
-        // If a thread cannot be started, the others do its work.
+        // If a thread cannot be started, the remaining threads take its shares.
         let others: Vec<_> = (0..more)
             .filter_map(|_| thread::Builder::new().spawn_scoped(scope, &other).ok())
             .collect();
@@ -492,7 +494,7 @@ pub(crate) fn fold_orders<G: OrderFold>(
             }
             Ok(made)
         };
-        // If another connection cannot be used, the first thread reads everything.
+        // If this thread cannot open a connection, it takes no share; the other threads read everything.
         let other = || {
             let path = store.folder.join(database::FILE);
             let Ok(mut journal) = database::open_to_read(&path) else {

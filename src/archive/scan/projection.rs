@@ -50,7 +50,7 @@ pub(crate) fn show(
     let mut rows = statement.query(parameters)?;
     while let Some(row) = rows.next()? {
         let brief = brief(|column| row.get_ref(column), &mut names)?;
-        // Numbers of names differ between queries, so they are not passed on.
+        // Name numbers are only valid within this query, so they are not passed on.
         sink(OrderBrief {
             names: None,
             ..brief

@@ -20,7 +20,7 @@ use crate::archive::scan::projection;
 use crate::archive::segment::parquet::{SegmentError, check_rows, groups};
 use crate::model::{FiledColumns, FiledOrders, FixedPoint, Millis, Numbered};
 
-/// Every amount below this fits into the 96 bits of a `Decimal`.
+/// Limit of amounts: the integer of a `Decimal` has 96 bits.
 const MAX_DECIMAL: u128 = 1 << 96;
 
 /// Passes the matching orders of a segment to `sink`, with the columns in `wanted`.
@@ -30,7 +30,7 @@ pub(crate) fn show(
     wanted: &FiledColumns,
     sink: &mut dyn FnMut(&FiledOrders<'_>),
 ) -> Result<(), SegmentError> {
-    // Orders have neither a kind nor a version.
+    // Orders have neither a kind nor a version, so such a filter matches none.
     if filter.kind.is_some() || filter.version.is_some() {
         return Ok(());
     }
@@ -81,7 +81,9 @@ fn columns(wanted: &FiledColumns) -> impl Iterator<Item = &'static str> {
     ["timestamp", "value_usd", "side"].into_iter().chain(named)
 }
 
-/// Conditions that some of the row groups may not meet, cheapest first.
+/// The conditions to evaluate for each row, cheapest first.
+///
+/// A condition that all row groups provably meet is left out.
 fn conditions(
     filter: &Filter,
     wanted: &FiledColumns,
@@ -120,7 +122,8 @@ fn conditions(
         }
     }
     if let Some(least) = wanted.least {
-        // A bound that cannot be represented is above every amount, or between two of them.
+        // The bound is rounded up to a representable amount, or lies above every amount. Either way the same rows
+        // match.
         let least = FixedPoint::ceil(least);
         let rows: RowPredicate = Box::new(move |batch| {
             let amounts = amounts(&batch, "value_usd").map_err(refused)?;
@@ -136,7 +139,7 @@ fn conditions(
 /// Evaluates a condition for the rows of a batch.
 type RowPredicate = Box<dyn FnMut(RecordBatch) -> Result<BooleanArray, ArrowError> + Send>;
 
-/// Smallest and largest instant of a column, as far as statistics say.
+/// Smallest and largest instant of a column according to the statistics of the row groups.
 #[derive(Clone, Copy)]
 struct ColumnRange {
     least: Millis,
@@ -208,7 +211,7 @@ fn times<'a>(batch: &'a RecordBatch, name: &'static str) -> Result<&'a [i64], Fa
     Ok(values.ok_or_else(|| absent(name))?.values())
 }
 
-/// Amounts as integers of 10⁻¹⁸, each checked to fit a `Decimal`.
+/// Amounts as integers in units of 10⁻¹⁸. Fails if one does not fit a `Decimal`.
 fn amounts<'a>(batch: &'a RecordBatch, name: &'static str) -> Result<&'a [i128], Fault> {
     let values = column(batch, name)?.as_primitive_opt::<Decimal128Type>();
     let values: &[i128] = values.ok_or_else(|| absent(name))?.values();

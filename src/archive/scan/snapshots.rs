@@ -33,7 +33,8 @@ pub(crate) fn last_positions(
         exchange: exchange.map(str::to_owned),
         ..Filter::default()
     };
-    // A snapshot without positions has no rows, but is the last snapshot.
+    // A snapshot without positions has no rows. Its time comes from the count of accounts, which is stored for every
+    // snapshot.
     let end = filter.end.unwrap_or(Millis(i64::MAX));
     let taken =
         store.ask(|journal| events::last(journal, MeasurementKind::Accounts, exchange, end))?;
@@ -73,7 +74,7 @@ fn newest_snapshot(store: &Store, filter: &Filter) -> Result<Option<Millis>, Arc
             ))
         })?;
         let filed = filed.iter().map(|part| part.last).max();
-        // The manifest has the answer unless an exchange is given or a segment ends after the filter.
+        // The manifest has the answer, unless an exchange is given or a segment ends after the filter's end.
         if filter.exchange.is_none() && filed.is_none_or(|last| last < end) {
             if let Some(at) = journaled.max(filed) {
                 return Ok(Some(at));

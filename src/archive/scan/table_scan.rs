@@ -180,7 +180,7 @@ pub(crate) fn bars(
         end: filter.end.map(|end| bar_resampling::open_time(end, size)),
         ..filter.clone()
     };
-    // No whole bar fits into a range shorter than one.
+    // The range is shorter than one bar, so no whole bar fits.
     if whole.start.zip(whole.end).is_some_and(|(a, b)| a >= b) {
         return Ok(Scan::default());
     }
@@ -264,8 +264,8 @@ pub(crate) fn days_with_rows<R: Row>(
 
 /// Matching rows of one day, in no particular order.
 ///
-/// Journal rows and manifest are read in one transaction. Segments never change, so compaction during the
-/// read moves no row past the reader.
+/// Journal rows and manifest are read in one transaction. Segments never change, so a compaction during the read
+/// neither hides nor repeats a row.
 pub(crate) fn read_day<R: Row>(
     store: &Store,
     day: Day,
@@ -274,7 +274,7 @@ pub(crate) fn read_day<R: Row>(
     day_within(store, day, filter, &mut MemoryBudget::unlimited())
 }
 
-/// As `Archive::day`, until `room` is used up.
+/// As [`read_day`]; stops when the memory budget `room` is used up.
 pub(crate) fn day_within<R: Row>(
     store: &Store,
     day: Day,
@@ -299,7 +299,8 @@ pub(crate) fn day_within<R: Row>(
     together(store, day, filter, rows, (in_use, &quarantined), room)
 }
 
-/// Combines the matching journal rows of a day with those of its segments, until `room` is used up.
+/// Combines the matching journal rows of a day with those of its segments. Stops when the memory budget `room` is used
+/// up.
 fn together<R: Row>(
     store: &Store,
     day: Day,
@@ -315,7 +316,8 @@ fn together<R: Row>(
         .map(|part| DamagedPart::of(&store.folder, part, part.reason.clone().unwrap_or_default()))
         .collect();
     warn_of_quarantined(store, quarantined, start, end);
-    // A row that was sent again after compaction is in both; the segment's row counts.
+    // The journal and a segment both contain a row that was sent again after compaction. The segment's row is
+    // returned.
     let again: HashMap<String, usize> = if in_use.is_empty() {
         HashMap::new()
     } else {
@@ -401,7 +403,7 @@ pub(crate) fn warn_of_quarantined(
     }
 }
 
-/// Orders newest first, those of one instant in order of receipt.
+/// Sorts orders newest first; orders of one instant stay in order of receipt.
 fn in_order(mut rows: Vec<OrderRow>) -> Vec<GroupedOrder> {
     // The sort is stable: rows are in order of arrival.
     rows.sort_by_key(|row| (Reverse(row.order.timestamp), row.received_at));

@@ -16,9 +16,9 @@ use crate::model::{Millis, OrderBrief};
 pub struct TailUpdate {
     /// State of the archive now; its `end` is the next cursor.
     pub known: ArchiveSummary,
-    /// Earliest instant that new bars or open interest readings are about, by coin.
+    /// By coin: the earliest time of its new bars and open interest readings.
     pub coins: BTreeMap<String, Millis>,
-    /// Whether rows are missing: too many are new, or some have left the journal already.
+    /// Whether rows are missing from this result, because too many are new or some have left the journal already.
     pub incomplete: bool,
 }
 

@@ -125,7 +125,7 @@ enum ArrowCells<'a> {
     Int(&'a Int64Array),
     Time(&'a TimestampMillisecondArray),
     Bool(&'a BooleanArray),
-    /// A value from the name of the folder, equal for all rows.
+    /// The value in the name of the partition's folder; it is the same for all rows.
     Folder(i64),
 }
 

@@ -43,11 +43,11 @@ pub(crate) fn place_all(
 /// File writes in progress.
 #[derive(Debug, Default)]
 pub(crate) struct AtomicWrites {
-    /// Files with content that is being synced.
+    /// Files under their temporary names; their content is being synced.
     under_way: Vec<SyncBatch>,
-    /// Renamed files that are not durable yet.
+    /// Renamed files. Their new names are not durable yet.
     named: Vec<PathBuf>,
-    /// Folders with new names that are not being synced yet.
+    /// Folders that contain renamed files and are still to be synced.
     changed: BTreeSet<PathBuf>,
     /// Folders that are being synced.
     folders: Vec<SyncTask>,
@@ -118,7 +118,7 @@ impl AtomicWrites {
         Ok(())
     }
 
-    /// Forgets all writes; the caller removes the files.
+    /// Abandons all pending writes. The caller removes the files.
     pub(crate) fn give_up(&mut self) {
         *self = Self::default();
     }
@@ -142,8 +142,8 @@ impl AtomicWrites {
             fs::rename(unfinished(&path), &path)
                 .map_err(|source| ArchiveError::of_file(&path, source))?;
             done(SegmentStep::Renamed, &path);
-            // A file that is added later adds its folder again; files may still be added to the folders above
-            // it.
+            // The file's own folder is synced now; a later file adds it again. The folders above stay listed, because
+            // more files may be added to them.
             if let Some(folder) = path.parent().and_then(|folder| self.changed.take(folder)) {
                 folders.push(folder);
             }

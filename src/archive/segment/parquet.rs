@@ -1,4 +1,6 @@
-//! Encodes rows as Parquet and decodes them.
+//! The Parquet format of segments: encodes rows to bytes and decodes files.
+//!
+//! This module writes no files; [`atomic_write`](crate::archive::segment::atomic_write) does.
 
 use std::fs::File;
 
@@ -189,7 +191,8 @@ fn may_hold<R: Row>(group: &RowGroupMetaData, filter: &Filter) -> bool {
         match column.column_descr().name() {
             "timestamp" => may_hold_instant(statistics, filter.start, filter.end),
             "exchange" => may_hold_text(statistics, filter.exchange.as_deref()),
-            // The symbol of bars and open interest is the coin, so both filters apply to this column.
+            // In bars and open interest the column `symbol` contains the coin, so the filters on symbol and coin both
+            // apply to it.
             "symbol" if R::COIN == "symbol" => {
                 may_hold_text(statistics, filter.symbol.as_deref())
                     && may_hold_text(statistics, filter.coin.as_deref())
