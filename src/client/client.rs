@@ -54,16 +54,16 @@ pub struct Client {
 pub(crate) enum Driver {
     /// The caller's runtime.
     Runtime,
-    /// A second runtime of the same process.
+    /// A second runtime of the same process, with connections of its own.
     Second,
     /// A single-threaded runtime on the caller's thread.
     Own(Arc<OwnRuntime>),
 }
 
-/// Stands for an unknown instant.
+/// Placeholder for an unknown instant.
 const UNKNOWN: i64 = i64::MIN;
 
-/// When an answer was made, according to its headers.
+/// The time at which the service made an answer, according to the answer's headers.
 fn answered_at(headers: &HeaderMap) -> Option<Millis> {
     let text = |name: &str| headers.get(name)?.to_str().ok();
     let market = text(NOW).and_then(|now| Millis::of_calendar(now.parse().ok()?));
@@ -258,7 +258,7 @@ impl Client {
         }
     }
 
-    /// Adds to an error that the service does not announce the question `name`, if so.
+    /// Replaces the error if its cause is that the service does not announce the question `name`. Redacts secrets.
     async fn explained_error(&self, name: &'static str, error: Error) -> Error {
         let error = self.unannounced(name, error).await;
         // The service may repeat secrets that it received.
@@ -304,7 +304,7 @@ impl Client {
         let config = self.config();
         let share = self.shared.pool.enter(config);
         let Some(live) = share.live() else {
-            // Only a share that is being dropped is empty.
+            // `live` is empty only while the share is being dropped.
             return Err(Error::no_answer("the client is closed"));
         };
         let retries = Retries::new(config.most_retries(), &live.quota);

@@ -154,7 +154,7 @@ impl Config {
         Ok(self)
     }
 
-    /// Values that no message may show.
+    /// Secret values, to redact from messages.
     pub(crate) fn secrets(&self) -> &Secrets {
         &self.secrets
     }
@@ -326,7 +326,7 @@ impl Config {
         };
         Ok(match &self.proxy {
             Some(proxy) => builder.proxy(reqwest::Proxy::all(proxy.clone())?),
-            // `HTTP_PROXY` would capture loopback addresses too.
+            // Without this, `HTTP_PROXY` would also apply to loopback addresses.
             None if is_loopback(&self.base) => builder.no_proxy(),
             None => builder,
         })
@@ -383,7 +383,7 @@ fn proxy(text: &str) -> Result<Url, BadQuery> {
 
 /// Parses a base address, or says what is wrong with it.
 fn address(text: &str) -> Result<Url, String> {
-    // The URL parser drops blanks and line breaks silently.
+    // Blanks and line breaks are refused here, because the URL parser drops them silently.
     if text.chars().any(|c| c.is_whitespace() || c.is_control()) {
         return Err("contains blanks or control characters".to_owned());
     }

@@ -24,7 +24,7 @@ use super::tls;
 pub trait ByteStream: AsyncRead + AsyncWrite + Send + Unpin {}
 impl<T: AsyncRead + AsyncWrite + Send + Unpin> ByteStream for T {}
 
-/// Opens connections in place of the system's network; tests use it.
+/// Opens connections in place of the system's network; tests replace the network by it.
 pub trait Dial: fmt::Debug + Send + Sync {
     /// Opens a connection to the host and port of `url`.
     ///
@@ -40,7 +40,7 @@ pub(crate) struct Connector {
     proxies: Arc<Proxies>,
     /// The certificate verifier, or why there is none.
     tls: Result<Arc<ClientConfig>, rustls::Error>,
-    /// Replaces the system's network.
+    /// Opens all connections if set, in place of the system's network.
     elsewhere: Option<Arc<dyn Dial>>,
 }
 
@@ -54,7 +54,7 @@ impl Connector {
         }
     }
 
-    /// The same connector over another network.
+    /// The same connector, which opens its connections through `elsewhere`.
     pub(crate) fn over(self, elsewhere: Arc<dyn Dial>) -> Self {
         Self {
             elsewhere: Some(elsewhere),

@@ -53,7 +53,7 @@ impl Limiter {
 struct Allowance {
     /// The time that a weight of one takes.
     each: Duration,
-    /// How far the schedule may lag behind and still catch up.
+    /// Unused allowance that may accumulate, as a time: so far the schedule may lie in the past.
     slack: Duration,
     /// When the next weight of one may go. `None` before the first request.
     due: Option<Instant>,

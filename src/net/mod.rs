@@ -1,6 +1,6 @@
 //! Shared by everything that opens connections: loopback addresses, proxies, TLS, rate limits and backoff.
 //!
-//! This room knows neither the protocol of a connection nor its peer.
+//! This module knows neither the protocol of a connection nor its peer.
 
 mod connect;
 mod limiter;

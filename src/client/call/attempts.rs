@@ -37,7 +37,7 @@ pub(crate) const LOG: &str = "liqdata.client";
 /// The log target for missing archive rows. Such records are never dropped.
 pub(crate) const ARCHIVE_LOG: &str = "liqdata.archive";
 
-/// What a service says in addition to its reply.
+/// What the headers and the explanation of an answer add to the reply.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Remarks {
     /// Whether the amounts of an estimate are relative: open interest is unknown, and a multiple of the volume
@@ -160,7 +160,7 @@ impl Call<'_> {
                 .map_err(Failed::Fault)?;
             match head {
                 Head::Success(response) => return Ok((response, begun)),
-                // One redirect more than allowed is a fault.
+                // A redirect beyond the allowed number is a fault.
                 Head::Redirect(next) => target = next,
             }
             hop += 1;
@@ -234,12 +234,12 @@ impl Call<'_> {
         })
     }
 
-    /// The beginning of a body without a reply.
+    /// Reads the beginning of an unsuccessful answer's body.
     async fn beginning(&self, mut response: Response) -> Vec<u8> {
         let mut body = Vec::new();
         let deadline = self.deadline.min(Instant::now() + REFUSAL_PATIENCE);
         let read = async {
-            // A truncated body explains as much as it can.
+            // If the body breaks off, the part that arrived still goes into the error message.
             while body.len() < REFUSAL
                 && let Ok(Some(chunk)) = response.chunk().await
             {
@@ -315,7 +315,7 @@ impl Call<'_> {
         }
     }
 
-    /// The error that ends the call. It names the number of attempts.
+    /// The error that ends the call. Its message names the number of attempts.
     pub(crate) fn counted(&self, fault: AttemptFault) -> Error {
         let attempts = self.retries.attempts();
         let mut error = fault.error;
@@ -375,7 +375,7 @@ fn follow(from: &Url, location: &str, hop: u32) -> Result<Url, String> {
     Ok(target)
 }
 
-/// The fault for a body that cannot be decoded after `came` bytes.
+/// The fault for a body that cannot be decoded; `came` is the number of bytes received.
 fn spoilt(why: Spoiled, cap: usize, came: usize) -> AttemptFault {
     let message = match why {
         Spoiled::Over => {

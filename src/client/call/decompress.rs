@@ -116,7 +116,7 @@ struct Zstd<'a> {
     room: Vec<u8>,
     /// Whether a frame has begun that has not ended.
     open: bool,
-    /// Whether the decoder may have more output than fitted.
+    /// Whether the decoder may have more output, because the last output filled the buffer.
     full: bool,
     /// The first bytes of the frame; they may contain its size.
     head: Vec<u8>,
@@ -148,7 +148,7 @@ impl<'a> Unpacking<'a> {
                 return Err(Spoiled::Over);
             }
             Coding::Plain => Stage::Plain(sink(intake, announced)),
-            // The decompressed size is known at the end.
+            // A gzip body names its decompressed size only at the end.
             Coding::Gzip => Stage::Gzip {
                 decoder: Box::new(MultiGzDecoder::new(sink(intake, None))),
                 keeping: true,
@@ -243,8 +243,8 @@ impl Zstd<'_> {
         Ok(())
     }
 
-    /// Passes the first byte of a frame alone. Given a complete frame, the decoder would use another path with other
-    /// error checks.
+    /// Passes only the first byte of a frame to the decoder. If the decoder got a complete frame at once, it would use
+    /// another path with other error checks.
     fn begin_frame(&mut self, chunk: &[u8], whole: &mut InBuffer<'_>) -> Result<(), Spoiled> {
         let Some(first) = chunk.get(whole.pos()..=whole.pos()) else {
             self.full = false;
@@ -319,8 +319,9 @@ fn inflated<'a>(packed: &[u8], room: &'a mut Vec<u8>, cap: usize) -> Option<&'a 
         return None;
     }
     let size: &[u8; 4] = packed.last_chunk()?;
-    // Only the first member of a file would be inflated. If it has the size of the last member and another one
-    // follows, these bytes lie between them. The beginning alone occurs by chance in many large files.
+    // Here only the first member of a gzip file is inflated, so a file with several members must be left to the
+    // streaming decoder. The code searches for the size field of the last member followed by the beginning of another
+    // member. The beginning alone occurs by chance in many large files.
     let between = [size.as_slice(), GZIP].concat();
     if memchr::memmem::find(packed, &between).is_some() {
         return None;
@@ -335,7 +336,8 @@ fn inflated<'a>(packed: &[u8], room: &'a mut Vec<u8>, cap: usize) -> Option<&'a 
     }
     let whole = room.get_mut(..length)?;
     let written = libdeflater::Decompressor::new().gzip_decompress(packed, whole);
-    // Data after the first member are not checked, so the trailer must be the first member's own.
+    // The decoder ignores data after the first member. The checksum shows that the trailer at the end is the first
+    // member's own.
     let sum = packed.last_chunk::<8>()?.first_chunk::<4>()?;
     (written == Ok(length) && u32::from_le_bytes(*sum) == libdeflater::crc32(whole))
         .then_some(whole)
@@ -352,7 +354,7 @@ fn damaged(error: &io::Error) -> Spoiled {
     Spoiled::Damaged(error.to_string())
 }
 
-/// Collects its input since the last start.
+/// Test double that collects the bytes passed to it since the last start.
 #[derive(Default)]
 struct Taken(Vec<u8>);
 
@@ -421,7 +423,7 @@ mod tests {
 
     use crate::client::call::decompress::*;
 
-    /// Collects its input since the last start.
+    /// Test double that collects the bytes passed to it since the last start.
     #[derive(Default)]
     struct Received {
         bytes: Vec<u8>,
@@ -471,7 +473,7 @@ mod tests {
 
     #[test]
     fn a_zstd_frame_that_ends_short_of_what_its_head_says_is_refused_however_it_arrives() {
-        // A header of one byte with an empty last block; then a complete frame.
+        // A frame with a header that promises one byte and with an empty last block. Below, a complete frame.
         let short = b"\x28\xb5\x2f\xfd\x20\x01\x01\0\0";
         let whole = zstd::encode_all(b"[1,2]".as_slice(), 1).unwrap();
         let behind = [whole.as_slice(), short].concat();
@@ -490,7 +492,7 @@ mod tests {
 
     #[test]
     fn a_damaged_zstd_frame_comes_to_the_same_however_it_arrives() {
-        // After an empty frame, one with an empty compressed last block.
+        // An empty frame, followed by a frame with an empty compressed last block.
         let frames = b"\x28\xb5\x2f\xfd\x20\0\x01\0\0\x28\xb5\x2f\xfd\x20\0\x05\0\0";
         let taken = |piece| received("zstd", frames, piece, 100).map(|taken| taken.bytes);
         let found = [1, 7, 1000].map(|piece| taken(piece).ok());

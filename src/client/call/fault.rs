@@ -101,14 +101,14 @@ impl AttemptFault {
     }
 }
 
-/// The first `T` among the sources of `error`, including those wrapped in I/O errors.
+/// Finds the first error of type `T` among `error` and its sources, including those wrapped in I/O errors.
 fn find<'a, T: StdError + 'static>(error: &'a (dyn StdError + 'static)) -> Option<&'a T> {
     let mut next = Some(error);
     while let Some(error) = next {
         if let Some(found) = error.downcast_ref() {
             return Some(found);
         }
-        // `source` of an I/O error skips the error that it wraps.
+        // [`StdError::source`] of an I/O error skips the wrapped error, so that is read directly.
         if let Some(inner) = error
             .downcast_ref::<io::Error>()
             .and_then(io::Error::get_ref)

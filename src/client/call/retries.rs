@@ -23,7 +23,7 @@ pub(crate) enum FailureKind {
     Stale,
     /// The service asks to slow down.
     Throttled,
-    /// Throttled by a service that bans persistent clients. Retried once.
+    /// The service asks to slow down and bans clients that go on. Retried once.
     Banned,
     /// Permanent.
     Final,
@@ -78,7 +78,7 @@ impl Quota {
     }
 
     fn give(&self, tokens: u32) {
-        // The closure always returns a value.
+        // `fetch_update` cannot fail, because the closure always returns a value.
         let _ = self
             .0
             .fetch_update(Ordering::Relaxed, Ordering::Relaxed, |tokens_left| {
@@ -158,7 +158,7 @@ impl<'a> Retries<'a> {
         longest_wait(kind.base(), self.done, LONGEST_BACKOFF)
     }
 
-    /// Refills the quota after a success by the cost of the last retry, or one token.
+    /// After a success, refills the quota by the cost of the last retry, or by one token if there was none.
     pub(crate) fn succeeded(&self) {
         self.quota.give(self.last_cost.max(1));
     }

@@ -11,8 +11,8 @@ use crate::client::call::decompress::Spare;
 use crate::client::config::Config;
 use crate::net::NoClient;
 
-/// Turns that connection tasks need after an event: one to read it, one for the connection's own task to act, and one
-/// for the pool to notice.
+/// Number of scheduler turns until an event on a connection takes effect: one to read it, one for the connection's
+/// task to act, and one for the pool to notice.
 const TURNS: usize = 3;
 
 /// Lets connection tasks process what has happened.
@@ -27,7 +27,7 @@ pub(crate) async fn take_turns() {
 pub(crate) struct Connections {
     /// The HTTP client, or why there is none.
     pub(crate) http: Result<reqwest::Client, Arc<NoClient>>,
-    /// Whether a connection may have returned to the pool.
+    /// Whether a complete answer was read, so that the pool may have an idle connection.
     answered: AtomicBool,
     /// Buffers for the next body. Only `try_lock` is used: no caller waits, and a fork cannot deadlock.
     spare: Mutex<Spare>,
@@ -55,7 +55,7 @@ impl Connections {
         }
     }
 
-    /// Lets the pool notice closed idle connections. Between calls nothing drives them on a single-threaded runtime.
+    /// Lets the pool notice closed idle connections. On a single-threaded runtime, no task runs between calls.
     pub(crate) async fn freshen(&self) {
         let left_alone = Handle::current().runtime_flavor() == RuntimeFlavor::CurrentThread;
         if left_alone && self.may_reuse() {

@@ -19,7 +19,7 @@ use crate::net::Limiter;
 /// Maximum idle runtimes. Each has a connection and a few file descriptors.
 const MOST_IDLE: usize = 16;
 
-/// State between calls, in this process.
+/// The state that a client keeps between calls, one per process.
 #[derive(Debug, Default)]
 pub(crate) struct Pool(ArcSwapOption<Share>);
 
@@ -29,7 +29,7 @@ impl Pool {
         self.enter_as(std::process::id(), config)
     }
 
-    /// Drops idle connections. Calls under way have theirs until they end.
+    /// Drops idle connections. Running calls use theirs until they end.
     pub(crate) fn leave(&self) {
         self.0.store(None);
     }
@@ -48,7 +48,7 @@ impl Pool {
             if before.as_ref().map(Arc::as_ptr) == found.as_ref().map(Arc::as_ptr) {
                 return made;
             }
-            // Another thread created it first.
+            // Another thread created the state first; the loop uses that one.
         }
     }
 }

@@ -16,15 +16,15 @@ fn as_it_stands<E: Endpoint, R: Decode + 'static>(question: &E) -> Request<R> {
         .judged(move |reply: &R| answers(&asked, &reply.echo()))
 }
 
-/// Checks that the names a reply repeats match the question. Aliases are resolved: a pair matches its coin, and `1d`
-/// matches `24h`.
+/// Checks that the parameters repeated in a reply match the question. Aliases are resolved: a pair matches its coin,
+/// and `1d` matches `24h`.
 fn answers<E: Endpoint>(question: &E, echo: &[(&'static str, String)]) -> Result<(), DecodeError> {
     let asked = question.to_query();
     for (name, echoed) in echo {
         let Some((_, wanted)) = asked.iter().find(|(asked, _)| asked == name) else {
             continue;
         };
-        // The number of a custom model is known to the service only.
+        // A custom model is named by text; only the service knows its number, so it is not compared.
         if *name == "model" && wanted.parse::<i64>().is_err() {
             continue;
         }

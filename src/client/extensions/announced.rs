@@ -13,7 +13,7 @@ use crate::wire::Reading;
 /// The path of the service's list.
 const INDEX: &str = "/api";
 
-/// What is allowed if the service does not announce a question.
+/// The allowed values, for the error about a question that the service does not announce.
 const ALLOWED: &str =
     "what GET /api lists; the ten endpoints, and what a liqdata server has is_extension them";
 

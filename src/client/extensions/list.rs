@@ -7,12 +7,12 @@ use serde_json::Value;
 
 use crate::api::{EVERYWHERE, Extension};
 
-/// The last list in which every wanted entry was found.
+/// The cached list of the service: the last one that contained every wanted entry.
 #[derive(Debug, Default)]
 pub(crate) struct KnownExtensions(Mutex<Option<List>>);
 
 impl KnownExtensions {
-    /// Whether it lists all of `wanted` for `question`.
+    /// Whether the cached list has all of `wanted` for `question`.
     pub(crate) fn takes(&self, question: &str, wanted: &[Extension]) -> bool {
         let list = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let takes = |list: &List| wanted.iter().all(|beyond| list.takes(question, beyond));

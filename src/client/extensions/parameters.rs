@@ -15,7 +15,7 @@ pub struct ExtraParameters {
     pub as_of: Option<Millis>,
     /// Whether to request an explanation.
     pub explain: bool,
-    /// Whether to prefer an explanation, which other services ignore.
+    /// Whether to request an explanation by a header, which services without explanations ignore.
     pub preferred: bool,
 }
 
@@ -54,7 +54,7 @@ impl ExtraParameters {
     }
 }
 
-/// The member of a body that is not part of the reply.
+/// The member `explain` of a body, which is not part of the reply.
 #[derive(Deserialize)]
 struct Sent<'a> {
     #[serde(borrow)]
@@ -72,7 +72,7 @@ pub(crate) struct Explanation {
     pub(crate) earlier: Option<EarlierBar>,
 }
 
-/// The parts that are decoded.
+/// The members of an explanation that the client decodes.
 #[derive(Deserialize)]
 struct Parts<'a> {
     #[serde(borrow)]

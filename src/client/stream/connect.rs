@@ -30,7 +30,7 @@ const KEEP_ALIVE: f64 = 15.0;
 const MISSED: f64 = 3.0;
 /// The longest keep-alive interval accepted from a service, in seconds.
 const RAREST: f64 = 3600.0;
-/// A stream has no deadline. Only a `Retry-After` beyond this is too long.
+/// Stands in for the deadline, which a stream does not have: a longer `Retry-After` ends the retries.
 const NO_HURRY: Duration = Duration::from_hours(1);
 
 const LAST_EVENT_ID: HeaderName = HeaderName::from_static("last-event-id");
@@ -40,9 +40,9 @@ const LAST_EVENT_ID: HeaderName = HeaderName::from_static("last-event-id");
 pub(super) struct OpenStream {
     response: Response,
     pub(super) events: EventParser,
-    /// How long it may be silent.
+    /// Maximum time without data; after that the connection counts as lost.
     pub(super) silence: Duration,
-    /// How long it has been silent so far.
+    /// Time without data so far.
     silent: Duration,
     pub(super) pid: u32,
     /// Keeps the connection pool alive.
@@ -50,7 +50,8 @@ pub(super) struct OpenStream {
 }
 
 impl OpenStream {
-    /// The next bytes, or an error after too long a silence. Cancel-safe: the silence goes on counting.
+    /// The next bytes, or an error after too long a silence. Cancel-safe: the time without data is counted across
+    /// calls.
     pub(super) async fn chunk(&mut self) -> Result<reqwest::Result<Option<Bytes>>, Elapsed> {
         let left = self.silence.saturating_sub(self.silent);
         let counted = Counted {
@@ -64,7 +65,7 @@ impl OpenStream {
     }
 }
 
-/// Counts the time of a wait, also if it is cancelled.
+/// Adds the time of a wait to `silent` when it is dropped, even if the wait is cancelled.
 struct Counted<'a> {
     since: Instant,
     silent: &'a mut Duration,

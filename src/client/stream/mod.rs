@@ -34,7 +34,7 @@ pub type CascadeStream = RowStream<CascadeRow>;
 
 /// Rows that a service sends as events.
 pub trait Streamed: Sized {
-    /// Whether an event of this name carries such a row.
+    /// Whether events of this name contain such rows.
     fn matches_event(kind: &str) -> bool;
 
     /// The request in `dialect`.
@@ -274,7 +274,7 @@ impl<R: Streamed> RowStream<R> {
         Ok(())
     }
 
-    /// Returns the read rows up to the first other event.
+    /// Returns the rows that were read, up to the first event that is not a row.
     fn take(&mut self) -> Vec<Arrival<R>> {
         let mut orders: Vec<ServerSentEvent> = Vec::new();
         while let Some(event) = self.read.pop_front() {
@@ -294,7 +294,8 @@ impl<R: Streamed> RowStream<R> {
             } else if orders.is_empty() {
                 self.give(event.id);
             } else {
-                // The position lies behind rows that are not returned yet.
+                // The event's position lies behind rows that are not returned yet, so the event is processed after
+                // them.
                 self.read.push_front(event);
                 break;
             }

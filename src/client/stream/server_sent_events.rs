@@ -86,7 +86,8 @@ impl EventParser {
                 }
                 none => *none = Some(value.to_owned()),
             },
-            // Comments have an empty name. The reconnect delay is decided elsewhere.
+            // Ignored: comments, which have an empty field name, and `retry`, because the client chooses the reconnect
+            // delay itself.
             _ => {}
         }
         None

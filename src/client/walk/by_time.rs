@@ -1,7 +1,7 @@
 //! Walks older rows page by page in time, each page from the oldest known instant.
 //!
-//! A page may end among rows of one instant. The next page starts at that instant again, and known rows are skipped as
-//! often as they were read. Equal rows keep their number.
+//! A page may end among rows of one instant. The next page starts at that instant again. Each row is then skipped as
+//! often as it was already read, so equal rows are neither lost nor repeated.
 
 use crate::client::error::Error;
 use crate::client::walk::feed::LARGEST;
@@ -94,7 +94,7 @@ impl Behind {
         Self {
             page,
             wanted,
-            // A page without bounds is requested by its end.
+            // Without any bound the start is 0, so that the request counts as one by time.
             start: start.or(end.is_none().then_some(Millis(0))),
             end,
             oldest: Oldest::default(),
@@ -102,7 +102,7 @@ impl Behind {
         }
     }
 
-    /// Continues after the oldest rows of the feed.
+    /// Creates a walk that continues with rows older than the feed's oldest ones.
     pub(super) fn after(page: usize, wanted: u64, oldest: Oldest) -> Self {
         Self {
             start: oldest.at.is_none().then_some(Millis(0)),

@@ -21,7 +21,7 @@ type Page = Result<OrderColumns, Error>;
 #[derive(Debug)]
 pub(super) struct Flight {
     pages: VecDeque<(PageRequest, AbortOnDropHandle<Page>)>,
-    /// Whether the pages are no longer needed.
+    /// Whether the pages in flight were discarded.
     is_stray: bool,
     pid: u32,
 }
@@ -92,7 +92,7 @@ impl Flight {
     /// Waits until all discarded pages have completed. Cancel-safe.
     pub(super) async fn settle(&mut self) {
         while let Some((_, task)) = self.pages.front_mut() {
-            // Its result does not matter, not even a panic.
+            // The result of a discarded page does not matter, not even a panic.
             let _ = task.await;
             self.pages.pop_front();
         }

@@ -41,7 +41,7 @@ pub struct WalkBounds {
 /// How a walk ended.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum End {
-    /// Everything requested was returned.
+    /// The walk returned all requested rows.
     Complete,
     /// Older rows may exist, for this reason.
     Incomplete(String),
@@ -50,9 +50,9 @@ pub enum End {
 /// The phase of a walk.
 #[derive(Debug)]
 enum Stage {
-    /// In the feed.
+    /// The walk reads the feed by offset.
     Feed,
-    /// Behind the feed, or within a range of time.
+    /// The walk requests rows by time: those older than the feed, or those of a time range.
     Behind(Behind),
     Ended,
 }
@@ -256,7 +256,7 @@ impl Walk {
                 let fresh = behind.take(ask, &page)?;
                 Ok((!fresh.is_empty()).then_some(fresh))
             }
-            // The service announces queries by time and refuses them, as a server without historical queries does.
+            // A server without historical queries announces queries by time but refuses them.
             Err(error @ (Error::BadQuery(_) | Error::Refused { status: 400, .. }))
                 if self.bounds == WalkBounds::default() =>
             {
@@ -298,7 +298,7 @@ impl Walk {
                     if fresh.is_empty() {
                         return Err(error);
                     }
-                    // The rows so far are good. A lasting failure is reported by the next call.
+                    // The rows so far are returned. If the failure lasts, the next call reports it.
                     break;
                 }
             }

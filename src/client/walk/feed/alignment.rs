@@ -11,11 +11,11 @@ use crate::model::{Millis, OrderColumns};
 
 /// Rows stored for alignment.
 const RETAINED: usize = 4000;
-/// The overlap if all known rows are of one instant, so that only their order identifies them.
+/// Required overlap in rows if all known rows have one instant, so that only their order identifies them.
 const TIMELESS: usize = 16;
-/// With so few known rows, all but one may be gone.
+/// With at most so many known rows, a page may contain only one of them because the others were withdrawn.
 const FEW: usize = 2;
-/// The overlap if times are not sorted.
+/// Required overlap in rows if times are not sorted.
 const UNSORTED: usize = 4;
 
 /// The position of a page relative to the known rows.
@@ -40,13 +40,13 @@ pub(super) struct KnownRows {
     pub(super) rows: OrderColumns,
     /// The position after the last known row.
     pub(super) end: u64,
-    /// How many equal rows the known rows end with.
+    /// Number of equal rows at the end of the known rows.
     pub(super) run: usize,
-    /// The overlap that ambiguous pages required.
+    /// Required overlap after ambiguous pages; each of them doubles it.
     pub(super) wider: usize,
-    /// The overlap that the rows themselves require.
+    /// Required overlap according to the known rows; see `measure`.
     overlap: usize,
-    /// Whether the known rows are periodic, so that none of them marks a position.
+    /// Whether the known rows repeat themselves, so that even all of them together do not identify a position.
     adrift: bool,
 }
 
@@ -108,7 +108,8 @@ impl KnownRows {
         let start = self.start();
         let len = rows.len() as i128;
         let highest = highest.min(end - 1);
-        // Equal rows have equal instants, which excludes nearly all positions.
+        // Only positions at which an instant of the page meets the same known instant are tried. That excludes nearly
+        // all positions.
         let within = instants(&self.rows, first).rev().map(|row| row as i128);
         let before = instants(rows, stored_first)
             .filter(|row| *row > 0)
@@ -120,8 +121,8 @@ impl KnownRows {
             .collect();
         let brings_fresh = |at: i128| at + len > end;
         if !sure {
-            // A later page may contain one or two rows that look like known ones. Only enough of them mark a position,
-            // and rows of one instant are often equal.
+            // The page may consist of newer rows, one or two of which equal known rows by chance. Only a long match
+            // proves a position, and an even longer one among rows of one instant, which are often equal.
             let apart = Some(&first) > self.rows.timestamp.last();
             let marks = if apart { needed } else { needed.max(TIMELESS) };
             fits.retain(|&(_, met)| met >= marks);
@@ -135,14 +136,15 @@ impl KnownRows {
         let Some(&(_, most)) = fits.iter().max_by_key(|(_, met)| met) else {
             return self.align_changed(rows);
         };
-        // A short match by chance does not make a long one ambiguous.
+        // Drops matches of less than half the longest length: a short match by chance does not make a long one
+        // ambiguous.
         fits.retain(|(_, met)| met * 2 >= most);
         match fits.as_slice() {
             &[(at, _)] if self.adrift && brings_fresh(at) && !self.stands_apart(rows, at, full) => {
                 Alignment::Unclear
             }
             &[(at, met)] if met >= needed || !brings_fresh(at) => Alignment::At(at),
-            // Among several the one with the fewest arrivals is safe.
+            // If none of several positions brings new rows, the one with the fewest arrivals is safe.
             [(at, _), ..] if !fits.iter().any(|&(at, _)| brings_fresh(at)) => Alignment::At(*at),
             _ => Alignment::Unclear,
         }
@@ -165,8 +167,8 @@ impl KnownRows {
         i128::from(self.end) - self.rows.len() as i128
     }
 
-    /// Whether the instants of the known rows, which are nearly equal, differ from all others on a page that starts at
-    /// `at`. Then no row of the page can be an equal one that arrived later.
+    /// Whether the rows before and after the known rows have other instants, on a page that starts at `at`. Then the
+    /// match is no equal row that arrived later.
     fn stands_apart(&self, rows: &OrderColumns, at: i128, full: bool) -> bool {
         let Some(instant) = self.rows.timestamp.first() else {
             return false;
@@ -180,8 +182,8 @@ impl KnownRows {
 
     /// Aligns a page that begins within the known rows and does not contain them unchanged.
     ///
-    /// It may be newer than all of them; late rows may have come in between, in a feed by time; or rows were
-    /// withdrawn, changed or moved.
+    /// There are three possible causes. The page is newer than all known rows; or late rows came in between (in a feed
+    /// by time); or rows were withdrawn, changed or moved.
     fn align_changed(&self, rows: &OrderColumns) -> Alignment {
         let met = Met::new(&self.rows, rows);
         let sorted = falls(&self.rows) && falls(rows);
@@ -200,9 +202,10 @@ impl KnownRows {
         };
         match met.last {
             None => Alignment::Newer,
-            // In a feed by time, a page that ends before the known rows.
+            // In a feed by time, the whole page lies before the known rows.
             Some(_) if sorted && newer => Alignment::Newer,
-            // Single repeated rows prove nothing, unless many come in the same order.
+            // If known rows are equal to each other, single matches prove nothing, unless many of them come in the
+            // same order.
             Some(_) if met.repeats && met.longest < TIMELESS => {
                 let one_instant = self.rows.timestamp.first() == self.rows.timestamp.last();
                 if sorted && !one_instant {
@@ -212,7 +215,7 @@ impl KnownRows {
                 }
             }
             Some((place, row)) if sorted => {
-                // At least as many arrivals as moved the last common row.
+                // At least as many rows have arrived as the last common row has moved by.
                 let at = self.start() + row as i128 - place as i128;
                 if at + rows.len() as i128 <= i128::from(self.end) {
                     Alignment::At(at)
@@ -220,7 +223,7 @@ impl KnownRows {
                     Alignment::Contradicts
                 }
             }
-            // Two orders may be equal by chance. A single match does not show that rows were moved.
+            // Two orders may be equal by chance. A single match therefore does not prove that rows were moved.
             Some(_) if met.places == 1 && self.rows.len() > FEW => Alignment::Newer,
             Some(_) => Alignment::Contradicts,
         }
@@ -231,7 +234,7 @@ impl KnownRows {
 struct Met {
     /// The index on the page of the last known row, if it and the row before it occur once each and in order.
     tail: Option<usize>,
-    /// The last index on the page with a known row, and that row.
+    /// The last index on the page with a known row, and the index of that known row.
     last: Option<(usize, usize)>,
     /// How many indexes on the page have a known row.
     places: usize,
@@ -250,7 +253,7 @@ impl Met {
         let known = |instant: &Millis| at.get(instant).map_or(&[][..], Vec::as_slice);
         let repeats = at.values().any(|alike| {
             let others = alike.iter().enumerate();
-            // Among too many rows of one instant nothing is certain.
+            // With too many rows of one instant, or equal ones among them, no match is certain.
             alike.len() > 64
                 || others.clone().any(|(nth, &row)| {
                     let rest = alike.get(nth + 1..).unwrap_or_default();
@@ -259,7 +262,7 @@ impl Met {
         });
         let mut last = None;
         let (mut longest, mut places) = (0, 0);
-        // For each known row equal to the page's last row, how many rows before both are equal too.
+        // By known row that equals the current row of the page: the length of the common sequence that ends at both.
         let mut running: HashMap<usize, usize> = HashMap::new();
         for (place, instant) in rows.timestamp.iter().enumerate() {
             let mut next = HashMap::new();
@@ -311,7 +314,8 @@ fn falls(rows: &OrderColumns) -> bool {
     rows.timestamp.is_sorted_by(|newer, older| newer >= older)
 }
 
-/// How many rows of `rows` equal stored ones, if all that overlap are equal. `at` is the stored index of the first.
+/// Returns the number of overlapping rows if all of them are equal, else `None`. `at` is the index among the stored
+/// rows of the first row of the page.
 fn meeting(stored: &OrderColumns, rows: &OrderColumns, at: i128) -> Option<usize> {
     let skipped = usize::try_from(-at).unwrap_or(0);
     let at = usize::try_from(at).unwrap_or(0);

@@ -21,9 +21,9 @@ const PATIENCE: u32 = 200;
 pub(super) struct PageRequest {
     pub(super) offset: u64,
     pub(super) limit: usize,
-    /// The confirmed shift at the time of the request. It can only have grown.
+    /// The confirmed shift when the page was requested; the true shift is never smaller.
     floor: u64,
-    /// By how many rows the page was moved for expected arrivals.
+    /// Number of rows added to the offset for expected arrivals.
     lead: u64,
 }
 
@@ -77,7 +77,7 @@ pub(super) struct GrowingFeed {
     shift: u64,
     /// Arrivals expected before the next page is read.
     expected: u64,
-    /// A lower bound of the arrivals since `shift`, from pages of only newer rows.
+    /// A lower bound of the arrivals since `shift`, derived from pages that had only newer rows.
     passed: u64,
     /// Pages read since `shift` was confirmed.
     reads: u32,
@@ -116,7 +116,7 @@ impl GrowingFeed {
         }
     }
 
-    /// The page to request after the `flying` ones, of which `last` was requested last.
+    /// The next page to request, while `flying` pages are in flight; `last` is the latest of them.
     ///
     /// Pages are processed in the order of request. Returns `None` while enough pages are in flight.
     pub(super) fn ask(
@@ -131,7 +131,7 @@ impl GrowingFeed {
         if !self.begun {
             return Ok(Some(PageRequest {
                 offset: 0,
-                // A single row cannot be distinguished from an equal one.
+                // At least two rows, because a single row cannot be distinguished from an equal one.
                 limit: self.page.max(2).min(wanted),
                 floor: 0,
                 lead: 0,
@@ -139,12 +139,12 @@ impl GrowingFeed {
         }
         match self.can_line_up() {
             Ok(()) => {}
-            // The pages in flight may decide.
+            // Pages in flight may still bring rows that make alignment possible.
             Err(_) if last.is_some() => return Ok(None),
             Err(why) => return Err(why),
         }
         let overlap = self.known.needed();
-        // The position behind the last row known or requested. Arrivals shift both equally.
+        // The offset behind the last row that is known or requested. Arrivals shift the offsets of all rows equally.
         let behind = last.map_or(self.shift + self.known.end, |last| {
             last.offset + last.limit as u64
         });
@@ -154,15 +154,16 @@ impl GrowingFeed {
         if left == 0 {
             return Ok(None);
         }
-        // The overlap lies within the page if that leaves room for a new row.
+        // The overlap is part of the page size if that leaves room for a new row; else the page gets longer.
         let fresh = self.page.saturating_sub(overlap).max(1).min(left);
         let narrow = (overlap + fresh).min(LARGEST);
-        // A fast feed needs a longer page.
+        // Each miss doubles the page, because a fast feed needs longer pages.
         let limit = narrow
             .saturating_mul(1 << self.misses.min(10))
             .min(LARGEST.max(narrow));
-        // The page starts at the end of the known rows. If it would hardly reach beyond that, it is moved on. It still
-        // overlaps the known rows if fewer rows arrive than expected.
+        // Without a lead, the page overlaps the end of the known rows. If so many arrivals are expected that it would
+        // hardly reach beyond that end, a lead is added. The page still overlaps the known rows if fewer rows arrive
+        // than expected.
         let likely = self.closed.map_or(limit, |closed| limit.min(closed));
         let room = likely.saturating_sub(overlap).max(1) as u64;
         let lead = if self.beyond {
@@ -222,7 +223,8 @@ impl GrowingFeed {
         }
         let sure = self.surely_meets(ask);
         if rows.is_empty() && ask.offset <= ask.floor + self.known.end {
-            // Arrivals have moved the feed's end behind it, if there is a row beyond ours.
+            // The feed ends here: an older row than the known ones would lie at or behind this offset, so the page
+            // would not be empty.
             self.ended = true;
             return Ok(PageOutcome::Rows(0..0));
         }
@@ -236,8 +238,9 @@ impl GrowingFeed {
                 Alignment::At(at) => at + rows.len() as i128 - i128::from(self.known.end),
                 _ => -1,
             };
-            // A page longer now would have been longer then. A page that ends with our last row ends the feed, unless
-            // it is as long as any other page: then rows may have arrived that displaced further ones.
+            // An earlier page was shorter than requested. If this page is longer, the earlier one was short because
+            // the feed ended. A short page that ends with the last known row ends the feed too. A page as long as any
+            // other does not: arrivals may have displaced further rows.
             if rows.len() > closed || (behind == 0 && short) {
                 self.ended = true;
                 return Ok(PageOutcome::Rows(0..0));
@@ -264,7 +267,8 @@ impl GrowingFeed {
                 Ok(PageOutcome::Astray)
             }
             Alignment::Newer if short => {
-                // The feed's old end has moved before our end.
+                // A short page ends the feed. Its rows are all newer than the known ones, so no older rows exist any
+                // more.
                 self.ended = true;
                 Ok(PageOutcome::Rows(0..0))
             }
@@ -274,7 +278,8 @@ impl GrowingFeed {
                 self.shift += behind;
                 self.reads = 0;
                 self.passed = 0;
-                // Without times that show an overshoot, the walk proceeds page by page.
+                // The expected arrivals are only raised if times could show an overshoot. Otherwise the walk proceeds
+                // page by page.
                 self.expected = if self.known.looks_newer(rows) == Some(true) {
                     self.expected.max(behind) * 2
                 } else {
@@ -284,7 +289,7 @@ impl GrowingFeed {
             }
             Alignment::Elsewhere => {
                 self.missed()?;
-                // Times serve as a guess. Only the next request depends on it.
+                // Times give only a guess of the position. Nothing but the offset of the next request depends on it.
                 match self.known.looks_newer(rows) {
                     Some(true) => {
                         let passed = self.behind(ask, rows).max(self.passed);
@@ -298,7 +303,7 @@ impl GrowingFeed {
                         }
                         self.expected = self.passed + (ask.lead - self.passed) / 2;
                     }
-                    // Continues where the overlap is certain.
+                    // The next request starts where the overlap is certain.
                     None => (self.passed, self.expected) = (0, 0),
                 }
                 Ok(PageOutcome::Astray)
@@ -335,7 +340,7 @@ impl GrowingFeed {
                 self.closed = None;
             } else if known == length {
                 self.closed = Some(length);
-                // Beyond the overlap that alignment needs, the page may have no further row.
+                // The page has no room beyond the overlap, so the next page begins behind the known rows.
                 self.beyond = length <= self.known.needed();
             }
             if !self.ended {
@@ -366,7 +371,7 @@ impl GrowingFeed {
         Ok(())
     }
 
-    /// Appends the new rows of a page. Returns those to hand out.
+    /// Appends the new rows of a page to the known rows. Returns the range of rows to return to the caller.
     fn keep(&mut self, page: &OrderColumns, fresh: usize) -> Range<usize> {
         self.known.extend(page, fresh);
         let left = usize::try_from(self.wanted).unwrap_or(usize::MAX);

@@ -130,7 +130,7 @@ fn rows_of_one_instant_that_are_much_alike_are_walked_to_their_end() {
     assert_eq!(walked, Ok(expected), "{:?}", &asked[..asked.len().min(20)]);
 }
 
-/// Each time as many rows arrive as a page would have had beyond the known rows.
+/// Between two reads as many rows arrive as a page would have had beyond the known rows.
 #[test]
 fn a_service_that_gives_less_than_it_is_asked_for_is_walked_to_its_end_however_many_arrive() {
     for (most, arrivals) in [90, 100]
@@ -146,7 +146,8 @@ fn a_service_that_gives_less_than_it_is_asked_for_is_walked_to_its_end_however_m
     }
 }
 
-/// Walks a feed by arrival in which some percent of the rows are late. Returns also the rows that existed.
+/// Walks a feed by arrival in which some percent of the rows are late. Also returns the rows that existed at the
+/// start.
 fn walk_late(
     seed: u64,
     start: usize,
@@ -178,7 +179,7 @@ fn walk_late(
     (walked, expected)
 }
 
-/// Among the newer rows of a page one equals a known row by chance.
+/// One of the newer rows of a page equals a known row by chance.
 #[test]
 fn a_row_that_is_like_a_known_one_by_chance_contradicts_nothing() {
     let (walked, expected) = walk_late(846_644_075_814_090_437, 2080, &[0, 871], 92, 4);
@@ -300,7 +301,8 @@ proptest! {
         arrivals in prop::collection::vec(0_usize..=500, 1..12),
         page in 30_usize..120,
     ) {
-        // Drawn evenly: a feed shrunk to one price cannot be aligned.
+        // Prices are drawn from a seed, so that the test framework cannot shrink all of them to one price, which
+        // cannot be aligned.
         let mut dice = fastrand::Rng::with_seed(seed);
         let mut grow = |feed: &mut Rows, by: usize| {
             feed.extend((0..by).map(|_| order(dice.i64(0..6), 0)));
