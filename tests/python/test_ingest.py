@@ -64,6 +64,17 @@ def test_files_that_are_none_are_refused(tmp_path, folder):
         liqdata.ingest(folder, {"timestamp": []})
 
 
+@pytest.mark.parametrize("lead", ["{}//", "{}/./", "{}/sub/../"])
+def test_a_path_may_have_any_spelling(tmp_path, folder, lead):
+    (tmp_path / "sub").mkdir()
+    names = [written(tmp_path, f"BTCUSDT-1m-2024-01-0{day}.csv", kline(day)).name for day in (2, 3)]
+    files = [lead.format(tmp_path) + name for name in names]
+    assert liqdata.ingest(folder, *files).new == 2
+    # Both files are on record as finished.
+    assert liqdata.ingest(folder, *files).repeated == 2
+    assert len((folder / "finished.jsonl").read_text().splitlines()) == 2
+
+
 @pytest.mark.parametrize("cut", ["line", "gzip", "zip"])
 def test_a_file_that_is_cut_short_gives_what_it_has_and_says_where_it_ends(tmp_path, folder, cut):
     lines = [kline(place) for place in range(900)]
