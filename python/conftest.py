@@ -1,8 +1,8 @@
-"""The examples of the docstrings: all of them look at the same simulated market."""
+"""Pytest settings of the docstring examples: all of them share one simulated market."""
 
 from made_once import hold
 
 
 def pytest_configure():
-    """Begin to hold it, wherever the tests are started from."""
+    """Share the simulated market, from wherever pytest is started."""
     hold()

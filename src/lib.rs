@@ -1,19 +1,19 @@
 //! Crypto liquidation data: a typed client, an open estimate, and a server of the same contract.
 //!
-//! The rooms of the house, from the values to the doors:
+//! The modules, from the data types to the interfaces:
 //!
-//! * [`model`]: what the market data is;
-//! * [`api`]: the ten endpoints of the contract, for both sides;
-//! * [`wire`]: bytes to values;
-//! * `net`: what everyone who opens a connection needs;
-//! * [`client`]: asking over HTTP;
-//! * [`feeds`]: what the exchanges publish, as events;
-//! * [`collect`]: listening to the exchanges, into an archive;
-//! * [`archive`]: what has been observed, durably and in order of time;
-//! * [`engine`]: from observations and an instant to the ten replies;
-//! * [`simulate`]: a market with known positions;
-//! * [`market`]: a market that answers, wherever its observations lie;
-//! * [`server`]: answering over HTTP;
+//! * [`model`]: the types of market data;
+//! * [`api`]: the endpoints of the contract, for clients and servers;
+//! * [`wire`]: decodes replies from JSON;
+//! * `net`: TLS, proxies, rate limits and backoff of all connections;
+//! * [`client`]: queries a service over HTTP;
+//! * [`feeds`]: decodes the frames of exchanges to events;
+//! * [`collect`]: collects from the exchanges into an archive;
+//! * [`archive`]: stores observations durably, in order of time;
+//! * [`engine`]: computes replies from observations, as of an instant;
+//! * [`simulate`]: simulates a market with known positions;
+//! * [`market`]: answers queries, wherever the observations are stored;
+//! * [`server`]: serves a market over HTTP;
 //! * `python`: the binding to the Python package (feature `python`).
 
 pub mod api;

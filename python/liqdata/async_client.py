@@ -900,7 +900,7 @@ class AsyncClient(Generic[Amount]):
         return await self._source.ask_each(positions.positions(symbol, as_of=as_of))
 
     async def coverage(self, range: Window = "24h", *, as_of: Instant | None = None) -> Rows[CoverageRow]:
-        """What the realised totals of a window cover, per exchange.
+        """Coverage of the realised totals of a window, per exchange.
 
         Parameters and result are those of :meth:`liqdata.Client.coverage`.
 
@@ -984,7 +984,7 @@ class AsyncClient(Generic[Amount]):
         end: Instant | None = None,
         as_of: Instant | None = None,
     ) -> Rows[MapRow] | dict[str, Rows[MapRow]]:
-        """The estimated maps that were served from an archive, as they were.
+        """The estimated maps that servers of an archive sent, unchanged.
 
         Parameters and result are those of :meth:`liqdata.Client.maps`.
 

@@ -1386,7 +1386,7 @@ class Client(Generic[Amount]):
         return self._source.ask_each(positions.positions(symbol, as_of=as_of))
 
     def coverage(self, range: Window = "24h", *, as_of: Instant | None = None) -> Rows[CoverageRow]:
-        """What the realised totals of a window cover, per exchange.
+        """Coverage of the realised totals of a window, per exchange.
 
         Needs ``liqdata serve``.
 
@@ -1543,7 +1543,7 @@ class Client(Generic[Amount]):
         end: Instant | None = None,
         as_of: Instant | None = None,
     ) -> Rows[MapRow] | dict[str, Rows[MapRow]]:
-        """The estimated maps that were served from an archive, as they were.
+        """The estimated maps that servers of an archive sent, unchanged.
 
         A server that runs with the collector (``liqdata serve DIR --collect``) stores every map that it computes. The
         same question with ``as_of`` computes it again from what was known then, for comparison. Needs ``liqdata

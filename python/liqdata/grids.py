@@ -209,7 +209,7 @@ def _interval_ends(
 ) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]:
     """Low and high end of the cells of one side.
 
-    Distances are shares of the price; no cell has a distance below 0, which is the other side of the price.
+    Distances from the price are shares of the price. Negative ones lie on the other side, where this side has no cells.
     """
     import numpy as np
 

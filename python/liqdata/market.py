@@ -893,7 +893,7 @@ class Market:
         return self._source.ask_each(positions.positions(symbol, as_of=as_of))
 
     def coverage(self, range: Window = "24h", *, as_of: Instant | None = None) -> Rows[CoverageRow]:
-        """What the realised totals of a window cover, per exchange.
+        """Coverage of the realised totals of a window, per exchange.
 
         Parameters and result are those of :meth:`liqdata.Client.coverage`.
 
@@ -968,7 +968,7 @@ class Market:
         end: Instant | None = None,
         as_of: Instant | None = None,
     ) -> Rows[MapRow] | dict[str, Rows[MapRow]]:
-        """The estimated maps that were served from an archive, as they were.
+        """The estimated maps that servers of an archive sent, unchanged.
 
         Parameters and result are those of :meth:`liqdata.Client.maps`. Only archives have any.
 
@@ -1385,7 +1385,7 @@ def replay(
     speed: float = 60.0,
     progress: Progress = False,
 ) -> Market:
-    """Replay an archive: its data arrive again, by a faster clock.
+    """Replay an archive: its data arrive again, as a faster clock passes their times.
 
     Nothing is visible before it was received: orders arrive when the collector received them, and backfilled data
     arrive late. The same archive gives the same rows in the same order at any speed. Streams, a server

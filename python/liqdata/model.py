@@ -51,7 +51,7 @@ class Model:
         Weight of the Gamma prior in the fit, in liquidations of mean size, 1e-3 to 1e6. The differences between tiers
         have ten times this weight. Selects the expected view.
     name : str, optional
-        A label. It changes no cell and no version.
+        A label for your own use. It affects neither the estimate nor ``version``.
 
     Attributes
     ----------

@@ -129,7 +129,7 @@ MapSide: TypeAlias = Literal["long", "short"]
 """Side of the positions in a bin of a liquidation map."""
 
 View: TypeAlias = Literal["exposure", "expected", "measured"]
-"""What the USD of a map count: exposed open interest, expected liquidations, or observed positions."""
+"""Meaning of the USD of a map: exposed open interest, expected liquidations, or observed positions."""
 
 Decimals: TypeAlias = Literal["decimal", "float"]
 """Type of exact amounts in frames: ``decimal.Decimal`` or ``float``."""

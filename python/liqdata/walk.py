@@ -57,7 +57,8 @@ class _Buffer(Generic[Amount]):
                 return row
             if not self._tables:
                 return None
-            # Only one table's rows are dicts at a time; an interrupt while they are made leaves it where it is.
+            # Only one table is converted to dicts at a time. An interrupt during the conversion leaves the table in the
+            # list.
             table = self._tables[0]
             rows = iter(cast("list[OrderRow[Amount]]", table.dicts(self._origin().decimals)))
             self._rows, self._open, self._tables = rows, table, self._tables[1:]
@@ -70,12 +71,12 @@ class _Buffer(Generic[Amount]):
         self._rows, self._open = iter(()), None
 
     def table(self) -> _core.Table | None:
-        """The next rows that have come and not been handed out, if there are any; they are taken."""
+        """Take the next table of received rows; ``None`` if there is none."""
         self._shut()
         return self._tables.pop(0) if self._tables else None
 
     def rest(self) -> Rows[OrderRow[Amount]]:
-        """All rows that have come and not been handed out, which are taken."""
+        """Take all received rows that the caller does not have yet."""
         self._shut()
         table = _core.Table.joined_orders(self._tables, self._groups)
         self._tables = []
@@ -86,7 +87,7 @@ class _Buffer(Generic[Amount]):
 
 
 class _Status:
-    """What an iterator says of the walk behind it."""
+    """The state that an iterator reports about its walk."""
 
     _following: Any
     _origin: Callable[[], Origin]
@@ -94,9 +95,9 @@ class _Status:
 
     @property
     def complete(self) -> bool | None:
-        """Whether everything that was asked for has been given; ``None`` before the end.
+        """Whether the walk returned everything requested; ``None`` before the end.
 
-        False where older orders cannot be had, and where files of an archive are damaged: :attr:`meta` says why.
+        False if the source has no older orders, or if files of an archive are damaged; :attr:`meta` has the reason.
 
         Examples
         --------
@@ -109,7 +110,7 @@ class _Status:
 
     @property
     def meta(self) -> dict[str, Any]:
-        """What is known of the walk: source, as_of, simulated, ``complete``, and ``why`` where it is not complete."""
+        """Facts about the walk: source, as_of, simulated, ``complete``, and ``why`` if it is not complete."""
         origin = self._origin()
         complete, why = self._ended()
         said = {} if why is None else {"why": why}

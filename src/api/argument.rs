@@ -5,7 +5,7 @@ use crate::model::Specification;
 /// One argument before it is checked.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Argument<'a> {
-    /// Text, as a query string has every argument.
+    /// Text; every argument of a query string is text.
     Text(&'a str),
     /// A whole number.
     Whole(i128),

@@ -9,7 +9,7 @@ use crate::api::refusal::BadQuery;
 pub struct Arguments(Vec<(String, ArgumentValue)>);
 
 impl Arguments {
-    /// The arguments of an endpoint that has `parameters`.
+    /// Checks the names of the arguments of an endpoint with these `parameters`.
     ///
     /// # Errors
     ///
@@ -44,7 +44,7 @@ impl Arguments {
         Ok(Self(pairs))
     }
 
-    /// The arguments in the decoded pairs of a query string, of an endpoint that has `parameters`.
+    /// Makes arguments of the decoded pairs of a query string, for an endpoint with these `parameters`.
     ///
     /// # Errors
     ///

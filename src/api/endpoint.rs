@@ -40,7 +40,7 @@ pub trait Endpoint: Clone + Debug + Send + Sync + Sized + 'static {
     /// A cheaper form of the reply to decode into, such as columns instead of rows.
     type Decoded: Into<Self::Reply> + Send + 'static;
 
-    /// The query of these arguments; a parameter without one takes its default.
+    /// Builds the query from arguments; a parameter without an argument takes its default.
     ///
     /// # Errors
     ///
@@ -127,7 +127,7 @@ impl Member {
         }
     }
 
-    /// Whether it may be absent, as a window is that has no data.
+    /// Whether the member may be absent, such as a window without data.
     pub(crate) fn may_be_missing(&self) -> bool {
         self.kind == "object"
     }
@@ -156,7 +156,7 @@ pub struct EndpointEntry {
     pub meaning: &'static str,
     /// The schema of the reply.
     pub reply: ReplyShape,
-    /// Whether the reply may be so large that decoding it deserves another thread.
+    /// Whether the reply may be so large that clients decode it on another thread.
     pub large: bool,
 }
 

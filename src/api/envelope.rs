@@ -53,7 +53,7 @@ impl RefusedBody {
     }
 }
 
-/// The body of a refusal of a value, for reading.
+/// The body of a refusal of a value, as a client parses it.
 #[derive(Deserialize)]
 struct RefusedReply {
     error: RefusedParameter,

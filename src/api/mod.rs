@@ -63,7 +63,7 @@ pub const NOW: &str = "x-liqdata-now";
 
 /// The response header with the number of damaged archive files, if any.
 ///
-/// Rows of this reply or of another are missing.
+/// The missing rows may belong to this reply or to others.
 pub const DAMAGED: &str = "x-liqdata-damaged";
 
 /// The response header of an estimate without known open interest: [`RELATIVE`].
@@ -72,7 +72,7 @@ pub const OPEN_INTEREST: &str = "x-liqdata-open-interest";
 /// The response header with the age of the open interest of an estimate in milliseconds, if above [`CARRIED`].
 pub const OPEN_INTEREST_AGE: &str = "x-liqdata-open-interest-age";
 
-/// The request header that asks for the account of a reply ([RFC 7240](https://www.rfc-editor.org/rfc/rfc7240)):
+/// The request header that asks for an explanation of the reply ([RFC 7240](https://www.rfc-editor.org/rfc/rfc7240)):
 /// [`EXPLAINED`].
 ///
 /// Other services ignore it.

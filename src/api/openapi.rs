@@ -222,7 +222,7 @@ fn row(columns: &[Column]) -> Value {
         .map(|column| column.name)
         .collect();
     let members = columns.iter().map(|column| {
-        // The chart of the contract has its hours as text.
+        // In the contract, the chart sends its hours as text.
         let kind = match (column.name, column.kind) {
             ("hour", Kind::Time) => Kind::Decimal,
             (_, kind) => kind,
@@ -340,7 +340,7 @@ fn responses() -> Value {
 /// The pages about the service itself.
 fn pages() -> [(&'static str, Value); 6] {
     let whole = || json!({"type": "integer"});
-    // It is null until something has been observed.
+    // An integer that is null until something has been observed.
     let maybe = || json!({"type": ["integer", "null"]});
     let plain = |schema: Value| json!({"application/json": {"schema": schema}});
     let health = object(

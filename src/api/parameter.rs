@@ -15,7 +15,7 @@ use crate::model::{
     exchange_name,
 };
 
-/// The preference, or parameter, that asks for the account of a reply.
+/// The name of the preference and of the parameter that ask for an explanation of the reply.
 pub const EXPLAINED: &str = "explain";
 
 /// Parameters that every endpoint of our server has in addition to its own.
@@ -70,7 +70,8 @@ pub struct Parameter {
     pub fraction: bool,
     /// Whether it may be absent.
     pub optional: bool,
-    /// Whether an extension endpoint got it later, so that a service may have the endpoint without it.
+    /// Whether it was added to an extension endpoint later. A service that has the endpoint may then lack the
+    /// parameter.
     ///
     /// [`EndpointEntry::is_extension`](super::EndpointEntry::is_extension) covers all parameters.
     pub extension: bool,
@@ -162,7 +163,7 @@ impl Serialize for Parameter {
 
 /// Parses, checks and writes one kind of parameter.
 ///
-/// A vocabulary, a [`Coin`] and a [`Symbol`] are rules themselves; other rules are named after their value.
+/// Vocabularies, [`Coin`] and [`Symbol`] implement it themselves. Other rules are types named after their value.
 pub trait Rule {
     /// The checked value in a query.
     type Value;
@@ -456,7 +457,7 @@ pub enum RawModel<'a> {
     Number(i128),
     /// Parameters as base64url JSON.
     Coded(&'a str),
-    /// Parameters that are checked already.
+    /// Parameters that have been checked.
     Own(&'a Specification),
 }
 

@@ -1,4 +1,4 @@
-//! The refusal of a value outside the contract, before anything is asked.
+//! The refusal of a value outside the contract, before a query is sent or computed.
 
 use std::borrow::Cow;
 

@@ -1,4 +1,5 @@
-//! Queries of the API asked of a market, and the checks of instants and names before an empty reply is given.
+//! Answers queries of the API. A future instant or an unknown name is refused, because an empty reply would look like a
+//! quiet market.
 
 use crate::api::Orders;
 use crate::engine::{self, EngineError, View};
@@ -26,7 +27,7 @@ impl Market {
         self.answer_within(question, as_of, usize::MAX)
     }
 
-    /// As [`Market::answer`], with a bound of about `most` bytes on what is read.
+    /// As [`Market::answer`], but reads at most about `most` bytes.
     ///
     /// # Errors
     ///
@@ -74,7 +75,7 @@ impl Market {
         if asked <= now.on(Millis::DAY) || self.is_growing() && asked <= wall_clock() {
             return Ok(());
         }
-        // A source opened as of an instant has its own message.
+        // A source that was opened as of an instant refuses later instants with its own message.
         self.source.instant(as_of)?;
         if self.source.names()?.is_empty() {
             return Ok(());
@@ -156,7 +157,7 @@ impl Market {
         let answers = view_of(&*self.source, None, Some(&needed), |view| {
             question.answers(view, instants)
         });
-        // Without a view, each instant is refused on its own.
+        // If there is no view, the caller asks for each instant separately, and each gets its own refusal.
         let answers = answers.ok()?.into_iter().zip(instants);
         let answers = answers.map(|(answered, at)| {
             self.check_instant(Some(*at))?;

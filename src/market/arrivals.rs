@@ -63,7 +63,7 @@ pub enum Arrivals {
 }
 
 impl Arrivals {
-    /// Up to `limit` orders after `after`, or from the first known order on.
+    /// Up to `limit` orders after the position `after`; without a position, from the first known order on.
     ///
     /// The market remembers `known` orders, which `order` returns by index; `forgotten` orders arrived before them.
     pub(crate) fn behind(

@@ -47,9 +47,9 @@ impl Market {
         }
     }
 
-    /// A market of simulated tables that arrive from `start` on, by the clock that `clock` makes.
+    /// A market of simulated tables that arrive from `start` on, as a clock passes their time.
     ///
-    /// Rows from before `start` are there at once.
+    /// `clock` makes this clock from `start`. Rows from before `start` are there at once.
     #[must_use]
     pub fn simulated_live(
         observations: Observations,
@@ -68,8 +68,8 @@ impl Market {
 
     /// A replay of the archive in the folder `path`.
     ///
-    /// Rows received in `range` arrive by the clock that `clock` makes of its start. Rows received earlier are there
-    /// at once. `read` gets the number of days read so far and in total.
+    /// Rows received in `range` arrive as a clock passes their time; `clock` makes this clock from the start of the
+    /// range. Rows received earlier are there at once. `read` gets the number of days read so far and in total.
     ///
     /// # Errors
     ///

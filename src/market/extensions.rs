@@ -191,7 +191,7 @@ impl Market {
         self.source.instant(as_of)
     }
 
-    /// Tables that give the same observations again.
+    /// The observations of this market as tables.
     ///
     /// # Errors
     ///
@@ -200,7 +200,7 @@ impl Market {
         self.source.rows()
     }
 
-    /// Liquidations by period, if the market was made of such a table.
+    /// Liquidations by period of a market that was made from a table of them; otherwise empty.
     ///
     /// # Errors
     ///

@@ -1,8 +1,8 @@
 //! Records served maps in the archive without delaying replies.
 //!
 //! A thread takes the bodies and passes them to the [`WriteQueue`] of the archive in batches. The queue of bodies is
-//! bounded in bytes. A map that does not fit, or that the archive refuses, is counted and logged; its reply was sent
-//! anyway.
+//! bounded in bytes. A map that does not fit, or that the archive refuses, is counted as lost and logged; its reply is
+//! still sent.
 
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
@@ -19,7 +19,7 @@ use crate::model::Millis;
 
 /// Bound of the waiting bodies in bytes.
 const ROOM: usize = 64 << 20;
-/// Bytes of bodies that are committed together.
+/// A batch is committed once its bodies reach this many bytes.
 const TOGETHER: usize = 4 << 20;
 /// Poll interval while waiting for the thread to end.
 const LOOK: Duration = Duration::from_millis(5);
@@ -172,7 +172,7 @@ impl MapRecorder {
     }
 }
 
-/// The side of the thread: writes what it receives.
+/// Runs on the recorder's thread and writes the maps that it receives.
 struct MapWriter {
     archive: Archive,
     queue: WriteQueue,

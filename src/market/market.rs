@@ -200,7 +200,7 @@ impl Market {
         })
     }
 
-    /// The revision that every answer depends on.
+    /// The revision of all observations, which every answer depends on.
     #[must_use]
     pub fn revision(&self) -> Revision {
         self.source.last_state(&Dependency::Observations).revision

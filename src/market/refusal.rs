@@ -20,7 +20,7 @@ pub enum RefusalCode {
     UnknownCoin,
     /// No bar of the coin closed in the window.
     NoBars,
-    /// No position of the coin is at hand.
+    /// The market has no position of the coin.
     NoPositions,
     /// The bars of the coin are too long for the range.
     TooCoarse,
@@ -120,7 +120,7 @@ impl Refusal {
         Self::new(RefusalCode::Defect, None, known.to_string())
     }
 
-    /// The same refusal for an endpoint, which may blame its parameter `range`.
+    /// The same refusal; it names the parameter `range` if the bars do not support the range of the endpoint.
     pub(crate) fn blaming<E: Endpoint>(mut self) -> Self {
         if matches!(self.code, RefusalCode::TooCoarse | RefusalCode::TooShort)
             && E::PARAMETERS.contains(&"range")

@@ -50,7 +50,7 @@ pub(crate) struct SourceState {
     pub(crate) now: Millis,
 }
 
-/// Length of the bars behind estimates.
+/// Length of the bars that estimates use.
 const BAR: i64 = 5 * Millis::MINUTE;
 
 /// The last instant by `at` at which a bar may have closed.

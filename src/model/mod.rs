@@ -1,7 +1,7 @@
 //! Market data types: values, units, row types, symbols and time.
 //!
-//! Nothing here does I/O or reads a clock. Each reply type of the API encodes itself exactly as the contract
-//! specifies. The [`wire`](crate::wire) room decodes them.
+//! Nothing here does I/O or reads a clock. Each reply type of the API encodes itself exactly as the contract specifies.
+//! The module [`wire`](crate::wire) decodes them.
 
 mod coverage;
 mod estimate;

@@ -1,4 +1,4 @@
-//! Maps the errors of all rooms to the exceptions of `liqdata.errors`.
+//! Maps the errors of all Rust modules to the exceptions of `liqdata.errors`.
 
 use std::any::Any;
 use std::error::Error as _;

@@ -1,4 +1,4 @@
-//! The Python binding: the only room that uses `pyo3` and `numpy`.
+//! The Python binding: the only module that uses `pyo3` and `numpy`.
 //!
 //! A checked [`calls::question::AskedQuestion`] goes to a source: an HTTP client or a local market. A service's reply
 //! is a [`calls::call::Call`], which waits on the caller's own thread. No runtime thread ever attaches to the

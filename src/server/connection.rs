@@ -153,7 +153,7 @@ pub(crate) async fn serve(
     place: SlotGuard,
     stopping: watch::Receiver<()>,
 ) {
-    // Without it a small answer may wait for the acknowledgement of the previous one.
+    // Without `TCP_NODELAY` a small answer may wait for the acknowledgement of the previous one.
     let _ = stream.set_nodelay(true);
     let seat = Arc::clone(&place.seat);
     match &state.tls {
@@ -216,7 +216,7 @@ async fn talk<S: AsyncRead + AsyncWrite + Send + Unpin + 'static>(
             biased;
             ended = connection.as_mut() => break ended,
             () = seat.left(), if !last => last = true,
-            // The sender is dropped; it never sends.
+            // The sender never sends; dropping it gives the signal.
             _ = stopping.changed(), if !last => last = true,
         }
         if !seat.is_answered() {

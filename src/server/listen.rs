@@ -32,7 +32,7 @@ const TURNING_AWAY: Duration = Duration::from_secs(2);
 /// Pause after a failed accept, which usually means that the process is out of file descriptors.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(50);
 
-/// One peer may leave this part (one over) of the memory for answers unread.
+/// One peer may leave at most the answer memory divided by this number unread.
 const OF_ONE_PEER: usize = 4;
 
 /// How often token and certificate files are checked.
@@ -80,7 +80,7 @@ pub struct ServerSettings {
 ///
 /// # Errors
 ///
-/// Those of the listener that no later accept can mend.
+/// Listener errors that a later accept cannot clear.
 pub async fn run(
     listener: TcpListener,
     router: Router,

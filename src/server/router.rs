@@ -138,7 +138,7 @@ async fn read_only(method: Method) -> Rejection {
 /// Runs compression on a blocking thread in the lane of the answer, and caches the compressed body if the answer is
 /// cached.
 async fn settle(State(shared): State<PageState>, request: Request, next: Next) -> Response {
-    // The answer to HEAD has no body.
+    // Only the body of a GET is cached, because an answer to HEAD has none.
     let whole = request.method() == Method::GET;
     let response = next.run(request).await;
     let Some(encoding) = response.headers().get(CONTENT_ENCODING) else {

@@ -19,13 +19,13 @@ const KEEP_ALIVE: Duration = Duration::from_secs(15);
 
 /// Share of the answer memory for cached answers about now, in sixteenths.
 const ENCODED: usize = 6;
-/// The same for historical answers.
+/// Share of the answer memory for cached historical answers, in sixteenths.
 const ENCODED_PAST: usize = 1;
 
-/// The largest part (one over) of the answer memory for one answer about a range of time.
+/// One answer about a time range takes at most the answer memory divided by this number.
 const LONGEST: usize = 4;
 
-/// Quick answers computed at once for each slow one.
+/// How many quick answers may be computed at once for each slow one.
 const QUICK_PER_SLOW: usize = 4;
 
 /// The queue that an answer waits in.

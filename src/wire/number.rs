@@ -185,7 +185,7 @@ fn short_decimal(text: &str) -> Option<Decimal> {
 
 /// Parses an exact decimal by JSON's number grammar.
 ///
-/// The scale is buffered as written if it fits (`0.190` stays `0.190`); otherwise trailing zeros are dropped. Nothing is
+/// The scale stays as written if it fits (`0.190` stays `0.190`); otherwise trailing zeros are dropped. Nothing is
 /// rounded, and nothing passes through a binary float. Negative zero becomes zero.
 ///
 /// # Errors

@@ -55,7 +55,7 @@ class _Callback:
 
 
 def checked_progress(progress: Progress) -> Progress:
-    """What was given as ``progress``, where it can be checked_progress."""
+    """The argument ``progress``, or :class:`~liqdata.BadQuery`."""
     if isinstance(progress, bool) or callable(progress):
         return progress
     allowed = "True, False, or a function of how many are done and of how many"

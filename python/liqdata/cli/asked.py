@@ -103,7 +103,7 @@ def print_caveats(asked: Asked, of: Any, answer: Any = None) -> None:
 
 
 def _is_realised(asked: Asked, answer: Any) -> bool:
-    """Whether the answer has realised data up to now. An empty list of gaps counts."""
+    """Whether the answer has realised data up to now; ``gaps`` counts only if its answer is empty."""
     if asked.name == "gaps" and len(answer):
         return False
     return asked.name in REALISED and not {"start", "end"} & asked.arguments.keys()

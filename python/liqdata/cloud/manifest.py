@@ -37,6 +37,6 @@ NativeManifest: TypeAlias = tuple[int, int | None, list[tuple[str, str, int, int
 
 
 def manifest_of(native: NativeManifest) -> Manifest:
-    """Name the parts of a native manifest."""
+    """Convert the tuples of a native manifest to a :class:`Manifest`."""
     series, closed, files, journaled = native
     return Manifest(series, closed, [ArchiveFile(*file) for file in files], journaled)

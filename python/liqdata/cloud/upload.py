@@ -81,7 +81,7 @@ def export(
     partition: str,
     progress: Progress,
 ) -> Sent:
-    """Brings the closed days of the archive in ``folder`` behind an address."""
+    """Upload the closed days of the archive in ``folder`` to an address."""
     address = place(url, folder)
     checked_progress(progress)
     choice(partition, "partition", ("day",))

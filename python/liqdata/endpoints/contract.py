@@ -24,7 +24,7 @@ class Parameter(NamedTuple):
     meaning: str
 
 
-# Columns that are present only with a parameter, and its name.
+# Columns that are present only with a parameter, and the name of the parameter.
 _OPTIONAL_COLUMNS = {"group_id": "groups"}
 
 

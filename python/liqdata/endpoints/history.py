@@ -54,7 +54,7 @@ def history(
 
 
 def _grouped(groups: list[str]) -> Convert[Rows[Any]]:
-    """A conversion that keeps the columns of the groups."""
+    """A conversion that keeps the requested group columns and drops the other ones."""
 
     def converted(reply: _core.Table, origin: Origin) -> Rows[Any]:
         return convert.rows(reply.keeping(_GROUPS, groups), origin)

@@ -46,7 +46,7 @@ def _source_and_range(source: MapSource | None, range: MapRange) -> dict[str, st
     """The parameters ``range`` and ``source``, which restrict each other."""
     if source is None or choice(source, "source", ("estimate", "positions")) == "estimate":
         return {"range": range}
-    # The default range looks like one that was passed, so both are accepted.
+    # The default range looks the same whether it was passed or not, so it is accepted.
     _core.question("liqmap", range=range)
     if range not in {"1d", "all"}:
         msg = (

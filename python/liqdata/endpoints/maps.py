@@ -34,7 +34,7 @@ def maps(
 
 
 def _with_versions(reply: _core.Table, origin: Origin) -> Rows[Any]:
-    """The rows of maps, with every model version among them in the meta."""
+    """The rows of maps; their ``meta`` lists the model versions."""
     found = convert.rows(reply, origin)
     _, versions = reply.codes("version")
     found.meta["versions"] = [*sorted(filter(None, versions)), *([None] if "" in versions else [])]

@@ -82,7 +82,7 @@ def _months(low: float, high: float, step: int) -> list[float]:
 
 
 class Labels(Formatter):
-    """Formats the ticks: the fast changing part above, the slow part below where it changes."""
+    """Formats ticks in two lines: the time, day or month above; below it the date or year, where that changes."""
 
     def __call__(self, x: float, pos: int | None = None) -> str:  # noqa: ARG002 - signature required by matplotlib
         """Format one instant, such as the one under the mouse pointer."""

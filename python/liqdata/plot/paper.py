@@ -1,8 +1,10 @@
-"""Figure, layout and heading of a plot.
+"""Figure, layout, heading and price tag of a plot.
 
 The available space is the grid cell of the axes, known before drawing. Font sizes, line breaks and numbers of ticks
 follow from it. A layout engine sets the margins. If the figure has none, :class:`Fit` sets them, so that labels of
 adjacent axes do not overlap.
+
+:func:`heading` draws the title, the details and the legend, and :func:`tag` marks the current price on an axis.
 """
 
 from __future__ import annotations

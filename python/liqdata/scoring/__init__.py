@@ -5,8 +5,8 @@ prediction for a period is the USD that the map holds between the price and the 
 the reported USD. Every fit uses only the past. ``docs/scoring.md`` has the protocol.
 
 :func:`liqdata.score` is in ``score``, :func:`liqdata.score_truth` in ``known_positions``. ``columns`` reads tables,
-``truth`` the reported USD, ``compare`` makes the tables of a ``card``, ``text`` and ``picture`` print and draw it. What
-is scored is in ``maps``, how it is scored in ``statistics``.
+``truth`` the reported USD, ``compare`` makes the tables of a ``card``, ``text`` and ``picture`` print and draw it. The
+package ``maps`` has the maps and baselines that are scored; ``statistics`` has the fits and scores.
 """
 
 from __future__ import annotations

@@ -42,7 +42,7 @@ class Comparison(NamedTuple):
     path: Path
     known: Paths
     base: Floats
-    """What the reference predicts, (n, 2)."""
+    """The prediction of the reference, (n, 2)."""
     rows: Flags
     drawn: gain.Resampled
 
@@ -62,7 +62,7 @@ class Comparison(NamedTuple):
         }
 
     def _line(self, one: Scored, side: str) -> Line:
-        # Nulls start later than their map.
+        # A null model starts later than its map, so only periods with a prediction count.
         there: Flags = np.isfinite(one.alone.sum(axis=1))
         rows = self.rows & there
         places = SIDES[side]

@@ -1,7 +1,7 @@
 """:func:`liqdata.score_truth`: compares maps with known positions.
 
-No exchange publishes all open positions, so the positions are simulated, or a measured part of all. USD are compared by
-distance from the price, for each side.
+No exchange publishes all open positions, so the known positions are simulated, or an observed part of all. USD are
+compared by distance from the price, for each side.
 """
 
 from __future__ import annotations
@@ -153,7 +153,7 @@ def score_truth(
 
 
 def _version(model: Literal[2] | Model | None) -> str:
-    """The version of what counts exposed open interest."""
+    """The version of a model in the exposure view; other models are refused."""
     if model is None or model == 2:  # noqa: PLR2004 - the contract's number of that view
         return _core.model_version(2)
     if not isinstance(model, Model) or model.view != "exposure":
@@ -240,7 +240,7 @@ def _snapshots(market: Market, coin: str) -> Iterator[Rows[Any]]:
 
 
 def _valued_at(found: Rows[Any]) -> float:
-    """The price at a snapshot, from its largest position."""
+    """The price at a snapshot, computed from its largest position."""
     largest = max(found, key=lambda row: row["value_usd"])
     return float(largest["value_usd"]) / float(largest["qty"])
 

@@ -118,7 +118,7 @@ def _orders(data: Table, symbol: str, period: int) -> Truth:
     sides = np.asarray([_side(row, text) for row, text in enumerate(data.texts("side"))], dtype=np.int64)
     chosen = _of_coin(data, symbol)
     at, value, sides = at[chosen], value[chosen], sides[chosen]
-    # The periods of the first and of the last order are incomplete.
+    # The periods of the first and of the last order are incomplete and left out.
     first, last = int(at.min()) // period + 1, int(at.max()) // period
     if last <= first:
         refuse("realised", "its orders span less than one whole period", "orders of several periods")

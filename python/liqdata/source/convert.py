@@ -39,7 +39,7 @@ class Origin(NamedTuple):
     coverage: _core.Table | None = None
     """The coverage of realised totals, if it is known."""
     earlier: tuple[int, int] | None = None
-    """Open and length of the first earlier bar that the requested interval cannot be made of."""
+    """Open and length of the first earlier bar that cannot be resampled to the requested interval."""
 
     def of_reply(self, reply: _core.Table | dict[str, Any]) -> Origin:
         """The same origin with the coverage that came with a reply."""
@@ -192,7 +192,7 @@ _VIEWS = {2: "exposure", 3: "expected"}
 
 
 def _explained(explain: dict[str, Any] | None, meta: dict[str, Any]) -> dict[str, Any]:
-    """The ``meta`` of an estimate, with what it is based on and with its view, where the source sent them."""
+    """Add the explanation and the view to the ``meta`` of an estimate, if the source sent them."""
     if explain is not None:
         meta["explain"] = explain
         if "model" in explain:

@@ -39,7 +39,7 @@ class MirroredArchive(NamedTuple):
 
 
 class Clock(NamedTuple):
-    """How a market with a moving clock is made again, for pickles; its position is added then."""
+    """How to recreate a market with a moving clock from a pickle, which also stores the position of the clock."""
 
     make: Callable[..., Any]
     arguments: tuple[Any, ...]
@@ -58,7 +58,7 @@ class LocalSource:
     demo : tuple, optional
         Seed, end and trader habits of a simulation.
     clock : Clock, optional
-        Of a market that moves.
+        How to recreate the clock of a market that moves.
     """
 
     def __init__(

@@ -29,7 +29,7 @@ _BATCH = 4
 
 
 class Service:
-    """What both services share: the options, and the origin of a reply.
+    """Base of both services: the options, and the origin of a reply.
 
     Parameters
     ----------
@@ -206,7 +206,7 @@ class _Series(NamedTuple):
 
 
 def _series(request: Request[Any]) -> dict[str, _Series]:
-    """The series of each of several symbols, or of the one symbol (with an empty key)."""
+    """One series for each symbol; a query without several symbols has one series with an empty key."""
     explain = switch(request.explain, "explain")
     instants = request.instants()
     if not request.has_symbols:

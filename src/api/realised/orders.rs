@@ -24,7 +24,7 @@ impl Orders {
     /// The largest `limit`.
     pub const MAX: u16 = 1000;
 
-    /// Whether the query has a time range, and is not limited to the last day.
+    /// Whether the query has a time range of its own; otherwise it covers the last day.
     #[must_use]
     pub fn has_time_range(&self) -> bool {
         self.start.is_some() || self.end.is_some()

@@ -46,8 +46,9 @@ impl fmt::Display for StreamEvents {
 /// Asks for orders as they arrive, or for cascades as they close.
 ///
 /// Each event is one order as in `/api/liquidations`, or one cascade as in `/api/liquidations/cascades`, named
-/// `cascade`. Its id is the position after it. A cascade is sent once the newest event time has passed its end by the
-/// gap. An event `gap` says that the requested position is no longer known, so that events are missing.
+/// `cascade`. The id of an event is the stream position after it. A cascade is sent once the newest event time is later
+/// than its end by more than the gap. An event `gap` says that the requested position is no longer known, so that
+/// events are missing.
 ///
 /// # Examples
 ///

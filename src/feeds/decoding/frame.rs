@@ -184,7 +184,7 @@ impl<'a> Frame<'a> {
         parsed(self.text)
     }
 
-    /// Parses a frame that is probably plain.
+    /// Parses a frame with the fast reader of plain JSON; falls back to [`Self::read`].
     pub(crate) fn read_plainly<T: PlainJson<'a> + Deserialize<'a>>(&self) -> Result<T, Error> {
         plain(self.text).map_or_else(|| self.read(), Ok)
     }

@@ -29,7 +29,7 @@ pub(crate) struct RestEndpoints {
     pub(crate) disproof: fn(&Frame<'_>) -> Result<Option<String>, Error>,
 }
 
-/// Default delay with which an exchange may add a row: its pages lag behind the socket.
+/// Default for how late a row may first appear in REST, in milliseconds: REST pages lag behind the socket.
 const LATE: i64 = 30_000;
 
 impl RestEndpoints {

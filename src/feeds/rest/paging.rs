@@ -154,7 +154,8 @@ mod tests {
                 |ask: &RestRequest, _: &Frame<'_>| until_empty(ask, &JsonPath::ROOT, &times, page);
             within(look, |ask| ask.until)
         };
-        // The last instant of a page is requested again, in full, and by itself only once.
+        // The next request includes the last instant of a page. An instant that is alone on a page is requested again
+        // only once.
         assert_eq!(until(&[1800, 1500]), (Ok(Some(1501)), 0));
         assert_eq!(until(&[1999, 1999]), (Ok(Some(1999)), 0));
         assert_eq!(until(&[]), (Ok(None), 0));

@@ -1,7 +1,7 @@
 //! Last prices of all markets, from market lists or separate requests.
 //!
-//! They are the reference prices for coins without another one. Markets without a price, such as ones not traded yet,
-//! are skipped.
+//! They are the reference prices for coins without another reference price. Markets without a price, such as ones not
+//! traded yet, are skipped.
 
 use rust_decimal::Decimal;
 

@@ -26,7 +26,8 @@ pub struct ConnectionPlan {
     pub control: Control,
 }
 
-/// The steady traffic of a connection. A connection that answers pings without it is mute.
+/// The steady traffic of a connection. A connection that answers pings but lacks this traffic is mute: it delivers no
+/// data.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Control {
     /// None is known.
@@ -189,7 +190,7 @@ pub struct SequenceNumber {
     pub stream: String,
     /// The number, one more than its predecessor.
     pub number: u64,
-    /// Whether a missing predecessor is no gap: it came another way or before the connection.
+    /// Whether a missing predecessor is no gap, because it came in another message or before the connection.
     pub begins: bool,
     /// Event time of the numbered message, if known.
     pub at: Option<Millis>,
@@ -263,19 +264,19 @@ pub enum PingMessage {
     Protocol,
     /// A text message.
     Text(&'static str),
-    /// A text around the current time in whole seconds.
+    /// A text message: a prefix, the current time in whole seconds, and a suffix.
     Stamped(&'static str, &'static str),
 }
 
-/// A pong within two of our usual ping intervals.
+/// Requires a pong within two of our usual ping intervals.
 const PONG: (LifeSign, Duration) = (LifeSign::Pong, Duration::from_secs(40));
-/// That, and a control frame every few seconds.
+/// Requires a pong, and a control frame every few seconds.
 pub(crate) const STEADY: &[(LifeSign, Duration)] =
     &[PONG, (LifeSign::Control, Duration::from_secs(15))];
-/// That, and a control frame that may pause for a while.
+/// Requires a pong, and a control frame that may pause for a while.
 pub(crate) const CALM: &[(LifeSign, Duration)] =
     &[PONG, (LifeSign::Control, Duration::from_secs(30))];
-/// That, and a control frame every 15 seconds.
+/// Requires a pong, and a control frame that the exchange sends every 15 seconds.
 pub(crate) const QUARTERLY: &[(LifeSign, Duration)] =
     &[PONG, (LifeSign::Control, Duration::from_secs(40))];
 

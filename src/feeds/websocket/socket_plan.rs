@@ -26,7 +26,7 @@ pub(crate) enum ConnectionPlans {
 pub enum KeyAmbiguity {
     /// None: keys are unique.
     Whole,
-    /// Equal rows of one second on a socket, because REST bodies have whole seconds.
+    /// Equal rows within one second on a socket, because REST bodies have times in whole seconds.
     BySecond,
     /// Matches of one position that differ only in amount or price.
     ByAmount,

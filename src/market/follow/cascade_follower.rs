@@ -27,7 +27,7 @@ use crate::model::{CascadeRow, Millis, Order};
 
 /// Orders to go back at first, to find the start of cascades that are open now.
 const BACK: u64 = 4096;
-/// Orders that are read to date a position.
+/// Orders that are read to find the event time at a position.
 const SOME: usize = 64;
 
 /// A position among the cascades of a market: everything before it has been emitted.
@@ -148,7 +148,7 @@ impl CascadeFollower {
         });
         let emitted = match (known, &asked) {
             (Some(place), _) => place,
-            // The first poll of the orders finds that this position is invalid.
+            // This position belongs to another series, so the first poll of the orders reports it as invalid.
             (None, Some(_)) => CascadeId {
                 series: newest.series ^ 1,
                 anchor: 0,
@@ -350,7 +350,7 @@ impl CascadeFollower {
     }
 }
 
-/// The number of an order before all open cascades, as far back as the market remembers.
+/// The number of an order that precedes all open cascades, as far back as the market remembers.
 fn anchor(market: &Market, newest: ArrivalId, gap: i64) -> Result<u64, Refusal> {
     let times = |number: u64| -> Result<Option<Millis>, Refusal> {
         let place = ArrivalId { number, ..newest };
@@ -371,7 +371,7 @@ fn anchor(market: &Market, newest: ArrivalId, gap: i64) -> Result<u64, Refusal> 
             None => break,
         }
     }
-    // From the first known order on.
+    // No earlier bound was found, so replay starts at the first known order.
     Ok(match market.arrivals(None, 1)? {
         Arrivals::Known(orders) => orders
             .first()

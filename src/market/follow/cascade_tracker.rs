@@ -16,7 +16,7 @@ pub(crate) const LATE: i64 = 2 * Millis::HOUR;
 /// Orders between two positions that replay can start from.
 const STEP: u64 = 64;
 
-/// Orders of one coin and side, each close to the next.
+/// Orders of one coin and side, each within the gap of the next.
 #[derive(Clone, Debug)]
 struct CascadeRun {
     end: Millis,
@@ -53,7 +53,7 @@ pub(crate) struct ClosedCascade {
     pub(crate) row: CascadeRow,
     /// Its number among the emitted cascades.
     pub(crate) turn: u64,
-    /// Whether all of its orders were read; otherwise it may have begun earlier.
+    /// Whether the orders that were read reach the least USD. Otherwise the cascade began before the first read order.
     pub(crate) whole: bool,
 }
 
@@ -73,7 +73,7 @@ pub(crate) struct CascadeTracker {
     taken: u64,
     /// Whether replay started at an anchor, so that all open cascades are complete.
     begun: bool,
-    /// The newest event time among the first orders; runs that start by then may be incomplete.
+    /// The newest event time among the first orders; runs that start at or before it may be incomplete.
     edge: Millis,
     /// Positions in the order of arrival, each with the newest event time so far.
     places: VecDeque<(u64, Millis)>,
@@ -277,7 +277,7 @@ impl CascadeTracker {
         place.map_or(0, |(number, _)| *number)
     }
 
-    /// Whether an earlier cascade than `turn` was emitted for orders in the time of `row`.
+    /// Whether a cascade with a lower number than `turn` was emitted that overlaps the time of `row`.
     pub(crate) fn was_emitted(&self, row: &CascadeRow, turn: u64) -> bool {
         let line = self.lines.get(&(row.coin.clone(), row.side));
         let mut runs = line.into_iter().flatten();

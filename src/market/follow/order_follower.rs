@@ -43,7 +43,7 @@ pub struct OrderFollower {
     lane: Option<Arc<Semaphore>>,
     /// The position after the last order; `None` if the requested one is invalid.
     place: Option<ArrivalId>,
-    /// The revision at which there was nothing after the position.
+    /// The revision at which no order followed the position.
     read: Option<Revision>,
     /// The pending poll; it continues even if its caller stops waiting.
     look: Option<BoxFuture<'static, Result<MarketPoll, Refusal>>>,

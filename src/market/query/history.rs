@@ -98,7 +98,7 @@ impl MarketQuery for History {
                     symbol.means(listed, coin)
                 }
                 (None, Some(coin)) => coin == symbol.coin(),
-                // The query names only one symbol.
+                // The rows have neither column, so the query names only one symbol.
                 (None, None) => true,
             })
         };

@@ -1,4 +1,4 @@
-//! What queries read from a market outside a single view.
+//! Reads of a market for queries that a single view cannot answer.
 
 use std::sync::Arc;
 

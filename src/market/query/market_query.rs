@@ -11,7 +11,7 @@ use crate::model::{
     Chosen, Coin, EarlierBar, HeatmapRange, MapRange, Millis, Model, Symbol, Vocabulary, Window,
 };
 
-/// A reply with the account of how it was computed.
+/// A reply with an explanation of how it was computed.
 #[derive(Clone, Debug)]
 pub struct ExplainedReply<T> {
     /// The reply.
@@ -55,13 +55,13 @@ pub enum QueryInputs {
 }
 
 impl QueryInputs {
-    /// The inputs of the map of `range`, which is valid for as long as `lasts`.
+    /// The inputs of a map of `range`. The map is valid until its last bar is older than `lasts`.
     fn map(coin: &Coin, model: Option<&Chosen>, range: MapRange, lasts: MapRange) -> Self {
         Self::Estimated(RequiredHistory {
             coin: coin.to_string(),
             range: range.millis(),
             range_name: range.name(),
-            // Without a choice, the expected model is used once it is fitted.
+            // If the query chooses no model, the expected model is used once it is fitted, and the fit needs orders.
             orders: model.is_none_or(|model| model.view() == Model::Expected),
             exchange: None,
             lasts: lasts.millis(),
@@ -87,7 +87,7 @@ pub trait MarketQuery: Endpoint {
     /// [`EngineError`] if the observations do not support an estimate.
     fn answer(&self, view: &View<'_>) -> Result<ExplainedReply<Self::Reply>, EngineError>;
 
-    /// The reply from data outside a view; `None` if a view has everything.
+    /// The reply from data that a view does not contain; `None` if a view is enough.
     ///
     /// A reply that needs more than about `most` bytes of reads may be refused.
     ///
@@ -106,7 +106,7 @@ pub trait MarketQuery: Endpoint {
     /// The inputs of the reply.
     fn material(&self) -> QueryInputs;
 
-    /// The window of the coverage in the reply; `None` for a time range of its own.
+    /// The window that the coverage in the reply describes; `None` if the query needs no such coverage.
     fn covered(&self) -> Option<Window> {
         match self.material() {
             QueryInputs::Realised(window) => Some(window),
@@ -114,7 +114,7 @@ pub trait MarketQuery: Endpoint {
         }
     }
 
-    /// Whether [`MarketQuery::earlier`] may find a bar that the reply leaves out.
+    /// Whether the reply may omit earlier bars; [`MarketQuery::earlier`] finds the first of them.
     fn leaves_out(&self) -> bool {
         false
     }
@@ -133,17 +133,17 @@ pub trait MarketQuery: Endpoint {
         Ok(None)
     }
 
-    /// Whether orders have the column of their group; `None` if the reply has no single orders.
+    /// Whether the orders of the reply have the group column; `None` if the reply has no single orders.
     fn group_column(&self) -> Option<bool> {
         None
     }
 
-    /// The names that `reply` says nothing about, and that may be misspelt.
+    /// Requested names that do not occur in `reply`, and may be misspelt.
     fn doubtful(&self, _reply: &Self::Reply) -> Option<QueryNames<'_>> {
         None
     }
 
-    /// Whether one replay answers any number of instants.
+    /// Whether one replay of the ledger answers any number of instants.
     fn is_one_ledger(&self) -> bool {
         false
     }
@@ -251,7 +251,7 @@ impl MarketQuery for api::Orders {
         as_of: Option<Millis>,
         most: usize,
     ) -> Option<Result<Self::Reply, Refusal>> {
-        // The group of an order is stored with it and not in memory.
+        // Group ids are in storage and not in memory, so the orders must be read.
         let is_read = self.has_time_range() || self.with_groups();
         is_read.then(|| Ok(self.shown(market.orders(self, as_of, most)?)))
     }

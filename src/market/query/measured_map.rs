@@ -11,7 +11,7 @@ pub(crate) fn is_measured(asked: &api::Liqmap) -> bool {
     asked.source == Some(MapSource::Positions)
 }
 
-/// The map of the last position snapshot, seen from the last close.
+/// The map of the last position snapshot, relative to the last close.
 ///
 /// Without a bar, the snapshot's own mark price is used.
 pub(crate) fn measured(
@@ -19,7 +19,7 @@ pub(crate) fn measured(
     asked: &api::Liqmap,
     as_of: Option<Millis>,
 ) -> Result<LiquidationMap, Refusal> {
-    // A range that is the default cannot be distinguished from one that is given.
+    // The default range looks the same whether it was given or not, so it is accepted.
     if !matches!(asked.range, MapRange::D1 | MapRange::All) {
         let message = format!(
             "{:?} is not allowed of positions that were seen: they do not tell when they were opened",
@@ -43,7 +43,7 @@ pub(crate) fn measured(
         let bars = market.bars(coin, as_of, TimeRange::new(from, TimeRange::ALL.end), None)?;
         price = bars.last().map(|bar| bar.close);
     }
-    // Without a price there are no positions; the engine refuses that.
+    // If there is no price, there are no positions, and the engine refuses the query.
     let price = price
         .or_else(|| engine::valued_at(&positions))
         .unwrap_or(1.0);

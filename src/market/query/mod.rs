@@ -1,7 +1,7 @@
-//! Queries: what each endpoint asks of a market, and how its reply is computed.
+//! Queries: the inputs of each endpoint, and how its reply is computed.
 //!
 //! `market_query` holds the trait. The other files implement it for one endpoint or group of endpoints.
-//! `market_history` is what a query can read of any time range.
+//! `market_history` holds the trait for reads of any time range.
 
 pub(super) mod cascades;
 pub(super) mod history;

@@ -69,7 +69,7 @@ impl MarketQuery for Bars {
         QueryInputs::TimeRange
     }
 
-    /// Bars of their own length are all in the reply.
+    /// If no length is requested, the reply has all bars.
     fn leaves_out(&self) -> bool {
         self.interval.is_some()
     }

@@ -77,7 +77,7 @@ pub(crate) fn page(
                 continue;
             };
             for order in orders {
-                // An archive stores the coin of each pair.
+                // The filter has compared the stored coin, so each order is of the coin of `symbol`.
                 if symbol.is_some_and(|symbol| !symbol.means(&order.order.symbol, symbol.coin()))
                     || wanted
                         .min_usd

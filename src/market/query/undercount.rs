@@ -26,7 +26,7 @@ impl MarketQuery for Undercount {
         QueryInputs::Realised(self.range)
     }
 
-    /// The rows have their own coverage.
+    /// The rows contain their own coverage, so the reply needs no other.
     fn covered(&self) -> Option<Window> {
         None
     }

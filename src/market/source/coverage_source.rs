@@ -1,4 +1,4 @@
-//! What a source records of how its observations were collected.
+//! The trait for coverage and gaps: how the observations of a source were collected.
 
 use crate::engine::{self, RecordedRanges};
 use crate::market::refusal::Refusal;

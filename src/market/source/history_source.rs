@@ -1,4 +1,4 @@
-//! What queries of any time range need of a source: names, bars, readings, aggregates and snapshots.
+//! The trait for queries of any time range: names, bars, readings, aggregates and snapshots.
 
 use std::sync::Arc;
 
@@ -113,7 +113,7 @@ pub(crate) trait HistorySource: ViewSource {
         Ok(Vec::new())
     }
 
-    /// Tables that give the same observations again.
+    /// The observations of this source as tables.
     fn rows(&self) -> Result<ObservedTables, Refusal> {
         view_of(self, None, None, |view| view.observations().rows())
     }

@@ -1,4 +1,4 @@
-//! What live readers need of a source: its revision, and new orders in their order of arrival.
+//! The trait for live readers: the revision of a source, and new orders in their order of arrival.
 
 use std::future::pending;
 use std::sync::Arc;

@@ -1,4 +1,4 @@
-//! Everything a market asks of the place where its observations are stored.
+//! The trait of all sources: everything that a market reads from the place of its observations.
 
 use crate::archive::Archive;
 use crate::market::source::coverage_source::CoverageSource;

@@ -1,4 +1,4 @@
-//! What an estimate needs of a source: views of the observations.
+//! The trait for estimates: views of the observations of a source.
 
 use std::fmt::Debug;
 
@@ -33,7 +33,7 @@ pub(crate) trait ViewSource: Debug + Send + Sync {
         work: &mut dyn FnMut(&View<'_>),
     ) -> Result<(), Refusal>;
 
-    /// The damaged files behind the estimate of `needed`; its last bar closed at `closed`.
+    /// The damaged files that may affect the estimate of `needed`; the last bar of the estimate closed at `closed`.
     fn damage_behind(
         &self,
         _needed: &RequiredHistory,

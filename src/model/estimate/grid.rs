@@ -42,8 +42,8 @@ impl FineGrid {
     ///
     /// Prices are given as logarithms relative to `p0`.
     ///
-    /// Equals [`FineGrid::bin_of_ln`] without a division in the common case. A product with `1 / h` is off by less
-    /// than a millionth of a bin, so it decides unless a price lies that close to an edge.
+    /// Equals [`FineGrid::bin_of_ln`] without a division in the common case. A product with `1 / h` is off by less than
+    /// a millionth of a bin, so it gives the bin unless a price lies that close to an edge.
     #[inline]
     #[expect(
         clippy::cast_precision_loss,

@@ -62,7 +62,7 @@ pub struct Specification {
     /// Weight of the prior in the fit; implies the expected view.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub nu: Option<f64>,
-    /// The caller's name for it; it changes no cell.
+    /// A label of the caller; it does not affect the estimate.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
 }

@@ -210,7 +210,7 @@ impl Brackets {
         (1..).zip(deducted(self.steps)).map(row).collect()
     }
 
-    /// Rate and deduction in USD at this notional; the last bracket's beyond its end.
+    /// Rate and deduction in USD at this notional; beyond the last bracket, those of the last bracket.
     #[must_use]
     pub fn at(&self, notional: f64) -> (f64, f64) {
         let mut found = (0.0, 0.0);

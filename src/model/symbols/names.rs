@@ -1,6 +1,6 @@
 //! Names of coins, quote currencies and exchanges.
 
-/// Quotes that mark a pair: no coin's own name is another name followed by one of these.
+/// Quotes that prove a pair: no coin has a name that is another name followed by one of these.
 pub(crate) const PLAIN_QUOTES: [&str; 4] = ["USDT", "USDC", "FDUSD", "BUSD"];
 
 /// Quote currencies in the order in which a pair is split; longer ones precede their own suffixes.

@@ -9,7 +9,7 @@ const BEGIN: usize = 300;
 /// Characters kept from its end, which usually says what is wrong.
 const END: usize = 150;
 
-/// `said`, or its start, the number of omitted characters and its end if it is too long.
+/// Shortens `said` if it is too long, to its start, the number of omitted characters, and its end.
 ///
 /// Applying it twice changes nothing.
 #[must_use]

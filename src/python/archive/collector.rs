@@ -220,7 +220,7 @@ impl Collector {
     }
 }
 
-/// A running collector as its markets see it.
+/// The collector as the source of status of its markets; it does not keep the collector running.
 #[derive(Debug)]
 struct Seen {
     running: Weak<Running>,

@@ -32,7 +32,7 @@ pub(crate) fn rebuild(
     let (done, raised) = py.detach(move || {
         let mut raised = None;
         let done = collect::rebuild(&path, &again, &mut |read, of| {
-            // Repeated calls still return that the work must stop.
+            // After an exception, every further call also returns that the work must stop.
             if raised.is_some() {
                 return false;
             }

@@ -72,7 +72,7 @@ fn findings(
     let archive = Archive::to_verify(path)?;
     archive.look_while(goes_on)?;
     tell(0, 1);
-    // The journal, which is read first, and the files.
+    // The total counts the journal, which is read first, and the files.
     let mut all = 1;
     let folder = archive.path().to_owned();
     let mut found = archive.verify_observed(&mut |read, of| {

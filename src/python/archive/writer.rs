@@ -139,8 +139,8 @@ impl ArchiveWriter {
         })
     }
 
-    /// Appends tables. Bars belong to `exchange`, as do readings without an exchange. Equal orders are different
-    /// orders.
+    /// Appends tables. Bars belong to `exchange`, as do readings without an exchange. Equal rows are stored as
+    /// different orders.
     #[pyo3(signature = (orders, bars, open_interest, exchange="binance"))]
     fn append(
         &self,

@@ -1,4 +1,4 @@
-//! A call under way: wait for its result, or cancel it.
+//! A running call: wait for its result, or cancel it.
 //!
 //! The work runs on runtime threads, which never attach to the interpreter. The caller waits detached and checks for
 //! signals every 50 ms, so Ctrl-C takes effect at once and interpreter shutdown never waits for a thread.
@@ -29,7 +29,7 @@ pub(crate) enum Outcome {
     One(Option<UnconvertedReply>),
     /// Several replies in the order of the questions.
     Many(Vec<UnconvertedReply>),
-    /// The failure of the question with this label.
+    /// The failure of one question, and the label of that question.
     Failed(Failure, Option<String>),
 }
 
@@ -78,7 +78,7 @@ impl Slot {
     }
 }
 
-/// A call under way.
+/// A running call.
 #[pyclass(frozen, module = "liqdata._core")]
 pub(crate) struct Call {
     slot: Arc<Slot>,

@@ -123,7 +123,7 @@ objects! {
     MaxPain => |reply, provenance| UnconvertedReply::Maxpain(reply, provenance);
 }
 
-/// A checked query of one endpoint, whatever the endpoint.
+/// A checked query of any endpoint.
 pub(crate) trait Question: Debug + Send + Sync {
     /// The row of the endpoint in the table of endpoints.
     fn entry(&self) -> EndpointEntry;
@@ -131,7 +131,7 @@ pub(crate) trait Question: Debug + Send + Sync {
     /// The parameters as a query string spells them.
     fn parameters(&self) -> Vec<(&'static str, String)>;
 
-    /// The window that the coverage in the reply is about.
+    /// The window that the coverage in the reply describes.
     fn covered(&self) -> Option<Window>;
 
     /// Asks a service over HTTP.
@@ -183,7 +183,8 @@ where
             };
             let (reply, mut remarks) = client.fetch_with(self, extra).await?;
             let row_remarks = RowRemarks {
-                // A service adds the coverage of a window to replies about other ranges too.
+                // A service may add the coverage of a window to any reply. It is dropped if the reply is about another
+                // range.
                 coverage: remarks.coverage.take().filter(|_| covered.is_some()),
                 earlier: remarks.earlier.take(),
             };
@@ -216,7 +217,7 @@ where
     }
 }
 
-/// How an endpoint makes a question of arguments and reads a reply.
+/// The functions that build a question of an endpoint from arguments, and decode its reply.
 struct Endpoint {
     ask: fn(&Arguments) -> Result<Arc<dyn Question>, BadQuery>,
     read: fn(&[u8], Option<usize>) -> Result<UnconvertedReply, Failure>,
@@ -280,7 +281,7 @@ impl UnconvertedReply {
     }
 }
 
-/// A question with what a service is asked in addition to its parameters.
+/// A question with the extra parameters that a service is sent.
 #[pyclass(frozen, name = "Question", module = "liqdata._core")]
 #[derive(Clone, Debug)]
 pub(crate) struct AskedQuestion {
@@ -320,7 +321,8 @@ impl AskedQuestion {
 
 #[pymethods]
 impl AskedQuestion {
-    /// The same question, asked of a service as of an instant and with the account of its reply.
+    /// A copy of this question with the extra parameters of a service: the instant of the answer (`as_of`), and whether
+    /// to request an explanation (`explain`).
     #[pyo3(signature = (as_of=None, explain=false))]
     fn with_extra(&self, as_of: Option<i64>, explain: bool) -> Self {
         let extra = ExtraParameters {
@@ -334,7 +336,7 @@ impl AskedQuestion {
         }
     }
 
-    /// The name of the window that the coverage in the reply is about.
+    /// The name of the window that the coverage in the reply describes.
     #[getter]
     fn covered(&self) -> Option<&'static str> {
         self.question.covered().map(Vocabulary::name)
@@ -359,7 +361,7 @@ fn text(
     let Ok(text) = value.cast::<PyString>() else {
         return Err(wrong_type(name, value, "text", allowed()));
     };
-    // Only lone surrogates cannot be taken out of Python.
+    // The conversion from Python fails only for lone surrogates.
     text.extract().map_err(|_| {
         let refusal = BadQuery::new(name, "the text is not Unicode", allowed());
         bad_query(value.py(), &refusal)

@@ -1,4 +1,4 @@
-//! Decodes a body at hand as if a service had sent it.
+//! Decodes a given body as if a service had sent it.
 
 use crate::api::Endpoint;
 use crate::client;

@@ -1,4 +1,4 @@
-//! Decodes a body at hand into the value that a call would return.
+//! Decodes a given body into the value that a call would return.
 //!
 //! Not public: benchmarks and tests use it to measure and check decoding alone.
 

@@ -157,7 +157,7 @@ async fn fill(
         if closed.load(Ordering::Acquire) {
             return Err(Failure::Closed);
         }
-        // The read continues across ticks.
+        // The pending read continues in the next tick.
         let next = timeout(SIGNAL_TICK, source.next()).await;
         match next {
             Ok(Ok(Some(batch))) => untaken.put(batch),

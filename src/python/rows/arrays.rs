@@ -1,4 +1,5 @@
-//! Grids as numpy arrays that own the decoded buffers.
+//! Heatmaps and liquidation maps as numpy arrays that own the decoded buffers. Totals, levels and max pain become
+//! dicts.
 
 use numpy::{IntoPyArray, PyArrayMethods};
 use pyo3::prelude::*;

@@ -99,7 +99,7 @@ pub(crate) fn dict<'py>(
         group_id,
     ] = known.keys.each_ref().map(|key| key.bind(py));
     let id = PyString::new(py, &event.native_id);
-    // Most exchanges name contracts in the canonical form.
+    // Most exchanges name contracts in the canonical form, so symbol and native id share one text.
     if event.symbol == event.native_id {
         dict.set_item(symbol, &id)?;
     } else {

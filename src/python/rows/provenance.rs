@@ -19,7 +19,7 @@ pub(crate) struct RowRemarks {
 /// What is known about an estimate.
 #[derive(Debug)]
 pub(crate) enum Provenance {
-    /// The service said nothing.
+    /// The service sent no explanation.
     Unknown,
     /// The service says that amounts are relative, because open interest is unknown.
     Relative,
@@ -55,7 +55,7 @@ const GENERAL_MEMBERS: [&str; 4] = ["source", "simulated", "as_of", "coverage"];
 /// The provenance of an estimate for Python.
 #[derive(Debug, Default)]
 pub(crate) struct ProvenanceParts {
-    /// JSON with the server's keys. `None` if a service said nothing.
+    /// JSON with the server's keys. `None` if the service sent no explanation.
     pub(crate) text: Option<String>,
     /// The long and short parts of a heatmap's cells.
     pub(crate) sides: Option<Sides>,
@@ -84,7 +84,7 @@ impl ProvenanceParts {
         }
     }
 
-    /// Parses a service's explanation without the members of every answer.
+    /// Parses a service's explanation, without the members that every answer has.
     fn parse(text: &str) -> Self {
         let Ok(mut members) = serde_json::from_str::<Map<String, Value>>(text) else {
             return Self::default();

@@ -22,7 +22,7 @@ use crate::python::rows::provenance::RowRemarks;
 use crate::python::runtime::imports;
 use crate::python::runtime::signals::{interruptible, look_around, watched};
 
-/// Smaller tables are converted before an interrupt could matter.
+/// Smaller tables are converted so fast that no check for signals is needed.
 const LARGE: usize = 10_000;
 
 /// Rows of one kind, stored as columns.
@@ -654,7 +654,7 @@ fn coded<'py>(py: Python<'py>, column: &Column) -> PyResult<(Bound<'py, PyAny>, 
     Ok((codes.into_pyarray(py).into_any(), cells.names().to_vec()))
 }
 
-/// What pickle calls, and with which arguments.
+/// The function and arguments with which pickle recreates a table.
 type Reduced<'py> = (Bound<'py, PyAny>, (Bound<'py, PyList>, usize));
 
 /// A numpy array of epoch milliseconds as `datetime64[ms]`.

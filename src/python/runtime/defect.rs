@@ -1,7 +1,7 @@
 //! Turns a panic into the exception `liqdata.errors.Defect`, which asks for a report.
 //!
-//! `PyO3` catches every panic at the border and raises a class outside `Exception`, so that programs end. This module
-//! makes that class a `Defect`. A panic on a runtime thread becomes a `Defect` of its call.
+//! `PyO3` catches every panic at the boundary to Python and raises a class outside `Exception`, so that programs end.
+//! This module makes that class a `Defect`. A panic on a runtime thread becomes a `Defect` of its call.
 //!
 //! The exception has the message, so the panic message on standard error is omitted unless `RUST_BACKTRACE` is set.
 //! Panics on threads that no call waits for, such as those of a server, are still printed.

@@ -27,8 +27,8 @@ pub(crate) fn is_never_lost((level, target, _): &Entry) -> bool {
 /// Records in order.
 pub(crate) struct Queue {
     records: Mutex<VecDeque<Entry>>,
-    /// As [`Queue::records`], for forked children. A fork may copy a locked mutex, and the parent delivers its own
-    /// records.
+    /// The records of a forked child. A fork may copy the mutex of `records` in the locked state, and the parent
+    /// delivers the records in it.
     of_children: Mutex<VecDeque<Entry>>,
     waiting: AtomicBool,
     /// The process that created the queue.

@@ -1,9 +1,10 @@
 //! Delivers log records to Python's `logging`.
 //!
-//! Runtime threads must not attach to the interpreter, so they only queue records. The thread that waits for a call
-//! delivers them when it returns, without a lock. Loggers are named after rooms, as `liqdata.client`. Without
-//! `logging` imported, records are dropped, except warnings about missing archive rows: these go to standard error,
-//! because they change results.
+//! Runtime threads must not attach to the interpreter, so they only queue records. The Python thread that waits for a
+//! call delivers them when the call returns. It holds no lock of the queue while it calls `logging`. Loggers are named
+//! after modules, such as `liqdata.client`. If the program has not imported `logging`, records are dropped, except
+//! warnings about missing archive rows. If no handler receives such a warning, it goes to standard error, because
+//! missing rows change results.
 
 use std::collections::VecDeque;
 
@@ -71,7 +72,7 @@ pub(crate) fn deliver(py: Python<'_>) -> PyResult<()> {
         return Ok(());
     }
     let passed = pass_on(py, &mut records);
-    // The record at which it failed is dropped.
+    // The record at which delivery failed is dropped.
     QUEUE.put_back(records);
     match passed {
         Err(error) if !error.is_instance_of::<PyException>(py) => Err(error),
@@ -79,7 +80,7 @@ pub(crate) fn deliver(py: Python<'_>) -> PyResult<()> {
     }
 }
 
-/// Delivers records one by one. The remaining ones were not delivered.
+/// Delivers records one by one and removes them. After an error, the remaining ones were not delivered.
 fn pass_on(py: Python<'_>, records: &mut VecDeque<Entry>) -> PyResult<()> {
     let modules = py
         .import("sys")?
@@ -111,7 +112,7 @@ fn pass_on(py: Python<'_>, records: &mut VecDeque<Entry>) -> PyResult<()> {
             Level::Debug | Level::Trace => 10,
         };
         let logger = logger(&logging, target)?;
-        // Most programs have no listener; the logger caches that.
+        // Most programs ignore these records. The logger caches the result of `isEnabledFor`.
         if logger
             .call_method1(intern!(py, "isEnabledFor"), (level,))?
             .is_truthy()?

@@ -37,7 +37,7 @@ pub(crate) struct Progress {
 }
 
 impl Progress {
-    /// No progress of `count` steps.
+    /// Progress of `count` steps, none of which is done.
     pub(crate) fn of(count: usize) -> Self {
         Self {
             of: AtomicUsize::new(count),

@@ -89,7 +89,7 @@ impl Client {
         &self.base_url
     }
 
-    /// Whether the service declared its market simulated. `None` if it said nothing.
+    /// Whether the service declared its market simulated. `None` if it declared nothing.
     #[getter]
     fn simulated(&self) -> Option<bool> {
         self.http.simulated().then_some(true)

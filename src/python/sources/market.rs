@@ -33,7 +33,7 @@ use crate::{market, simulate};
 /// Maximum questions of one call in flight.
 const IN_FLIGHT: usize = 8;
 
-/// Smaller tables are processed before an interrupt could matter.
+/// Smaller tables are processed so fast that no check for signals is needed.
 const LARGE: usize = 10_000;
 
 /// A market in this process.
@@ -69,7 +69,7 @@ impl Market {
         Arc::clone(&self.market)
     }
 
-    /// The answers to each question as of each instant.
+    /// Answers each question as of each instant; returns a list for each question.
     fn at_each(
         market: &market::Market,
         questions: &[AskedQuestion],
@@ -284,7 +284,7 @@ impl Market {
             .ok_or_else(|| PyRuntimeError::new_err("this market does not grow"))?;
         let (orders, bars) = (tables::orders(orders, None)?, tables::bars(bars, None)?);
         let (open_interest, unit) = tables::open_interest(open_interest, None)?;
-        // Earlier rows give prices too.
+        // Bars that the market already has also give prices for the conversion of open interest.
         let mut known = Vec::new();
         if !open_interest.is_empty() {
             known = compute(py, || Ok(self.market.rows()?.1))?;
@@ -308,7 +308,7 @@ impl Market {
         last_event_id: &Bound<'_, PyAny>,
     ) -> PyResult<Stream> {
         let question = question::stream(symbol, exchange, min_usd, last_event_id)?;
-        // A position must be one of ours, not of another service.
+        // The position must be that of a market in this process, not of a service.
         if let Some(id) = &question.last_event_id
             && id.parse::<market::ArrivalId>().is_err()
         {
@@ -378,7 +378,7 @@ impl Market {
         }
     }
 
-    /// Stops the replay. Archive files are then read for answers only.
+    /// Ends a replay and stops the background check of archive files.
     fn end(&self, py: Python<'_>) {
         py.detach(|| self.market.end());
     }
@@ -394,7 +394,7 @@ impl Market {
         self.market.source()
     }
 
-    /// The end of all windows in epoch milliseconds. `None` if nothing has been observed.
+    /// The instant at which all windows end, in epoch milliseconds. `None` if nothing has been observed.
     #[getter]
     fn now(&self) -> Option<i64> {
         self.market.known_until().map(|now| now.0)

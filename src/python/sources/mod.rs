@@ -1,4 +1,4 @@
-//! What answers: a service over HTTP, a market in this process, and a server of one.
+//! Sources of answers: a service over HTTP and a market in this process; and the server of such a market.
 
 pub(super) mod client;
 pub(super) mod market;

@@ -24,7 +24,7 @@ pub(crate) enum Pace {
 }
 
 impl Pace {
-    /// `speed` times real time, or driven by hand, from `at` on.
+    /// Passes `speed` times as fast as real time; without a speed, a caller drives it by hand from `at` on.
     pub(crate) fn of(speed: Option<f64>, at: Millis) -> Self {
         match speed {
             Some(speed) => Self::Speed(speed),
@@ -62,17 +62,18 @@ impl Live {
         }
     }
 
-    /// Simulates from before `now` until long after. `progress` counts bars.
+    /// Simulates the bars before `now` and [`BEYOND`] bars after it. `progress` counts bars.
     pub(crate) fn world(seed: u64, now: Millis, progress: &Progress) -> Simulation {
         simulate::simulate_watched(Habits::default(), seed, now, BEYOND, &|| progress.count())
     }
 
-    /// How many bars each coin is simulated for.
+    /// Number of simulated bars over all coins.
     pub(crate) fn bars_to_live() -> usize {
         simulate::bars_to_live(BEYOND)
     }
 
-    /// The positions at the close of the last bar by `at`, from the same simulation ended there.
+    /// The positions at the close of the last bar by `at`. They come from a second run of the simulation that ends
+    /// there.
     pub(crate) fn positions(&self, py: Python<'_>, at: Millis) -> PyResult<Arc<Vec<Position>>> {
         let first = self.now.0.div_euclid(BAR);
         let bars = usize::try_from(at.0.div_euclid(BAR) - first).unwrap_or_default();

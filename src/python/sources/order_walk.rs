@@ -87,10 +87,10 @@ impl History {
                     }
                     return Ok(false);
                 };
-                // A day that cannot be read is tried again by the next call.
+                // If a day cannot be read, the next call tries it again.
                 left.orders = archive.day_of_orders(*day, &self.filter)?.into();
                 if let Some(symbol) = &self.symbol {
-                    // Archive rows have the coin of their pair.
+                    // The filter has compared the stored coin, so each order is of the coin of `symbol`.
                     let coin = symbol.coin();
                     left.orders
                         .retain(|order| symbol.means(&order.order.symbol, coin));

@@ -278,7 +278,7 @@ fn start(
             let served = runtime.block_on(async {
                 let listener = tokio::net::TcpListener::from_std(listener)?;
                 let shutdown = async {
-                    // A dropped sender means the same as a message.
+                    // A dropped sender stops the server as well.
                     let _ = stopped.await;
                 };
                 let router = server::router_with(market, &settings.limits);

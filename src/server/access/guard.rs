@@ -1,4 +1,4 @@
-//! Checks the token, the host name and the origin of a request.
+//! Checks bearer tokens, host names and origins of requests.
 
 use std::net::IpAddr;
 
@@ -15,7 +15,9 @@ use crate::net::is_local_name;
 use crate::server::access::tokens::Tokens;
 use crate::server::reject::Rejection;
 
-/// Who may ask a server: by default everybody who reaches it, by its address or as `localhost`.
+/// Who may send requests to a server.
+///
+/// By default, everybody who reaches it may, by its address or as `localhost`.
 ///
 /// # Examples
 ///
@@ -42,7 +44,7 @@ pub struct Access {
     pub origins: Vec<String>,
 }
 
-/// Marks a request that had to bring a token.
+/// Marks a request that needed a token.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Guarded;
 
@@ -161,11 +163,11 @@ fn named<B>(request: &Request<B>) -> Option<String> {
     } else {
         let mut named = request.headers().get_all(HOST).iter();
         let first = String::from_utf8_lossy(named.next()?.as_bytes());
-        // A proxy may have used a different one of several values.
+        // If there are several values, a proxy may have used another one. They are joined to a text that is refused.
         let text = named.fold(first.into_owned(), |all, more| {
             format!("{all}, {}", String::from_utf8_lossy(more.as_bytes()))
         });
-        // A value that is no authority is compared as it is, and refused.
+        // A value that is not a valid authority is compared unchanged, and refused.
         text.parse::<Authority>()
             .map_or(text, |authority| authority.host().to_owned())
     };
@@ -174,7 +176,7 @@ fn named<B>(request: &Request<B>) -> Option<String> {
 
 fn bearer(headers: &HeaderMap) -> Option<&[u8]> {
     let mut given = headers.get_all(AUTHORIZATION).iter();
-    // Two values would leave open which one counts.
+    // With two values it is unclear which one counts, so neither does.
     let (one, None) = (given.next()?.as_bytes(), given.next()) else {
         return None;
     };

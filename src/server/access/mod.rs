@@ -1,4 +1,4 @@
-//! Who may ask: tokens, TLS, origins and the addresses behind proxies.
+//! Who may send requests: tokens, TLS, origins and the addresses behind proxies.
 
 pub(super) mod guard;
 pub(super) mod peers;

@@ -12,7 +12,7 @@ use arc_swap::ArcSwap;
 /// Reads a value from its files.
 pub(crate) type ReadFiles<T> = fn(&[PathBuf]) -> io::Result<T>;
 
-/// A value as its files last gave it without an error.
+/// A value read from files: the last one that was read without an error.
 pub(crate) struct Reloaded<T> {
     current: ArcSwap<T>,
     files: Vec<PathBuf>,

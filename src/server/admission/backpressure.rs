@@ -70,7 +70,7 @@ impl UnreadBytes {
         })
     }
 
-    /// Returns `bytes`, which count for `peer` until they are dropped.
+    /// Counts `bytes` for `peer` until they are dropped, and returns them.
     pub(crate) fn count(self: &Arc<Self>, peer: IpAddr, bytes: Bytes) -> Bytes {
         if bytes.len() <= SMALL {
             return bytes;

@@ -59,7 +59,8 @@ impl HistoryLimit {
         self.refused.load(Ordering::Relaxed)
     }
 
-    /// Refuses the query if this server answers no historical queries. `parameter` names what makes it one.
+    /// Refuses the query if this server answers no historical queries. `parameter` is the one that makes the query
+    /// historical.
     pub(crate) fn check(&self, parameter: &'static str) -> Result<(), Rejection> {
         if self.at_once > 0 {
             return Ok(());

@@ -70,7 +70,7 @@ impl Memory {
         })
     }
 
-    /// Returns `bytes` as a counted answer.
+    /// Counts `bytes` until they are dropped, and returns them.
     pub(crate) fn count(&self, mut bytes: Vec<u8>) -> Bytes {
         bytes.shrink_to_fit();
         self.used.fetch_add(bytes.capacity(), Ordering::Relaxed);

@@ -40,7 +40,7 @@ pub(crate) struct Estimated {
     pub(crate) explain: Option<EstimateBasis>,
     /// When the data it depends on changed last.
     pub(crate) changed_at: Millis,
-    /// When the answer changes although the data do not: the last bar is too old then.
+    /// The instant at which the last bar becomes too old, so that the answer changes without new data.
     pub(crate) until: Option<Millis>,
 }
 
@@ -50,8 +50,8 @@ pub(crate) struct Realised {
     /// Unique among all answers of this process.
     pub(crate) number: u64,
     pub(crate) body: Bytes,
-    /// The revision that all of the answer is of. `None` if the market changed meanwhile; the answer is then not
-    /// cached.
+    /// The revision of all parts of the answer. `None` if the market changed during the computation; the answer is then
+    /// not cached.
     pub(crate) revision: Option<Revision>,
 }
 
@@ -230,7 +230,7 @@ impl Encoded {
             let place = match entries.entry_async(&key, look).await {
                 EntryResult::Retained(entry) => return Ok(entry),
                 EntryResult::Vacant(place) | EntryResult::Replaced(place, _) => place,
-                // Neither variant is requested.
+                // The closure never requests these results.
                 EntryResult::Removed(..) | EntryResult::Timeout => return Err(Rejection::Defect),
             };
             let entry = make.await?;
@@ -281,7 +281,7 @@ mod tests {
         tokio::spawn(async move { encoded.estimate(&key, Millis(0), make).await })
     }
 
-    /// Requests a map that waits for `release`.
+    /// Requests a map; its computation waits for `release`.
     fn ask_long(encoded: &Encoded, release: &Arc<Notify>) -> JoinHandle<Answer> {
         let (release, counter) = (Arc::clone(release), encoded.clone());
         ask(encoded, "map", async move {
@@ -339,7 +339,7 @@ mod tests {
         }
     }
 
-    /// Requests revision `wanted`. The computed answer is of revision `of`, once `old` is released.
+    /// Requests revision `wanted`; the computation waits for `release` and returns an answer of revision `of`.
     fn ask_realised(
         encoded: &Encoded,
         wanted: u64,
@@ -386,7 +386,7 @@ mod tests {
             assert!(answer.unwrap().revision.unwrap().number >= 1);
         }
         assert_eq!(encoded.made(), 2);
-        // A newer answer serves as well. The old answer does not replace it.
+        // A request for the older revision gets the newer answer, and the old answer does not replace that.
         let late = ask_realised(&encoded, 1, Some(1), &old).await.unwrap();
         assert_eq!(late.revision, Some(at(2)));
         assert_eq!(encoded.entries.len(), 1);

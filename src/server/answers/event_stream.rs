@@ -1,7 +1,7 @@
 //! Server-sent events: orders as they arrive and cascades as they close. Each reader has its own pace.
 //!
-//! axum's `Sse` does not fit: it sends every event in a chunk of its own, where this sends a page of orders in one.
-//! Its keep-alive cannot carry the reader's position.
+//! axum's `Sse` does not fit: it sends every event in a separate chunk, but one chunk here has a page of orders. Its
+//! keep-alive cannot carry the reader's position.
 
 use std::fmt::Display;
 use std::time::Duration;
@@ -160,7 +160,7 @@ async fn next(follower: &mut Reader, keep_alive: Duration) -> Result<Bytes, Reje
             None => sleep_until(silence).await,
         }
     }
-    // Carries the position, so that a reconnect does not repeat filtered events.
+    // The comment carries the position, so that a reconnect does not read filtered events again.
     let place = follower.place().map(|place| format!("id: {place}\n"));
     Ok(format!(": here\n{}\n", place.unwrap_or_default()).into())
 }

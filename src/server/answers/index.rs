@@ -1,4 +1,4 @@
-//! `/api`, `/health` and `/ready`: what the service offers and how it is.
+//! `/api`, `/health` and `/ready`: the endpoints of the service, and its health.
 
 use serde::Serialize;
 

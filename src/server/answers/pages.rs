@@ -42,7 +42,7 @@ pub(crate) struct Origin {
 #[derive(Debug)]
 struct Asked {
     name: &'static str,
-    /// Its parameters with defaults filled in, without the two below.
+    /// Its parameters with defaults filled in, without `as_of` and `explain`.
     query: Vec<(&'static str, String)>,
     as_of: Option<Millis>,
     explain: bool,
@@ -223,7 +223,7 @@ async fn realised(
     }
     let (theirs, of) = (shared.clone(), basis.clone());
     let lane = asked.lane(Lane::Quick);
-    // A long answer is not computed again because of unrelated changes.
+    // An answer that takes long is computed once, even if unrelated data change meanwhile.
     let tries = if lane == Lane::History || asked.of_range {
         1
     } else {
@@ -331,7 +331,7 @@ async fn estimated(
             explained(&cached.body, market, as_of, (None, None), estimate)
         })
     };
-    // The estimate is cached, so the historical lane has been passed already.
+    // The estimate has already passed the historical lane and is cached, so the rest is quick.
     let (revision, body) = shared.make(Lane::Quick, work).await?;
     let body = shared.memory.count(body);
     let mut response = shared.named(revision.map(name)).on(json(body));
@@ -376,7 +376,7 @@ async fn estimate(
             explain,
             changed_at: wall_clock(),
         };
-        // An answer about the past was not served at that time.
+        // Only answers about now are recorded as served maps.
         if asked.as_of.is_none()
             && let (Some(maps), Some(closed)) = (market.map_recorder(), closed)
         {

@@ -43,7 +43,7 @@ pub(crate) struct Lasting {
     pub(crate) basis: Dependency,
     /// The revision of that.
     pub(crate) revision: u64,
-    /// The market instant from which the answer changes all the same.
+    /// The market instant from which the answer changes even without new data.
     pub(crate) until: Option<Millis>,
     pub(crate) validator: Validator,
 }
@@ -143,7 +143,7 @@ impl ReadyAnswer {
             *response.headers_mut() = self.headers.clone();
             *response.body_mut() = Body::from(self.body.clone());
         }
-        // Within the second of a change its date is still to come.
+        // Until the second of a change is over, `Last-Modified` has an earlier date than afterwards.
         let now = wall_clock();
         if validator.modified(now) != self.modified {
             let date = validator.last_modified(now);

@@ -55,7 +55,7 @@ impl MarketState {
                 .and_then(|archive| archive.connected_until().ok())
                 .unwrap_or_default(),
             filling: market.collector_status(),
-            // The reads above may have found damage.
+            // This is read last, because the reads above may find damage.
             damaged: market.damaged_files().unwrap_or_default(),
             changes,
         }

@@ -1,4 +1,4 @@
-//! Validators, conditional requests and what is kept encoded, through the router.
+//! Validators, conditional requests and the caches of encoded answers, through the router.
 
 use std::collections::HashMap;
 
@@ -102,7 +102,7 @@ async fn an_explanation_is_sent_only_if_preferred() {
         let (_, _, explained) = get(&service, &format!("{uri}{mark}explain=1"), &[]).await;
         let (_, _, plain) = get(&service, &uri, &[]).await;
         assert_ne!(plain, explained, "{uri}");
-        // Each twice: the second is the answer as it is kept.
+        // Each query is sent twice: the second answer comes from the cache.
         for prefers in [
             "explain",
             "wait=1, EstimateBasis",
@@ -183,7 +183,7 @@ async fn a_copy_of_a_second_that_is_over_is_known_by_its_date() {
             assert_eq!(text(&headers, &LAST_MODIFIED), later);
             break;
         }
-        // That second had yet to come when the date was looked at.
+        // The server answered in the second of the change, so `Last-Modified` may still have the earlier date.
         assert_eq!(status, StatusCode::OK);
         assert!([date(made), later.clone()].contains(&text(&headers, &LAST_MODIFIED).to_owned()));
         tokio::task::yield_now().await;
@@ -220,7 +220,7 @@ async fn no_name_ever_stands_for_two_answers() {
         let bars = if i == 1 { vec![bar(NOW)] } else { Vec::new() };
         feed.append((vec![late], bars, Vec::new())).unwrap();
     }
-    // Something did change: each question had more than one answer.
+    // The data changed during the test: each query had more than one answer.
     assert!(known.len() > 2 * places.len(), "{}", known.len());
     assert!(shared.encoded(Lane::Quick).made() > 4);
 }
@@ -254,7 +254,7 @@ async fn a_hundred_askers_of_one_map_cost_one_computation() {
         assert!(*body == same.2, "{encoding}");
     }
     assert_eq!(shared.encoded(Lane::Quick).made(), 1);
-    // The explanation comes with the same map.
+    // An explained answer uses the same computed map.
     let (_, headers, _) = get(&service, "/api/liq-heatmap?explain=1", &[]).await;
     assert_ne!(text(&headers, &ETAG), answers[0].0);
     assert_eq!(shared.encoded(Lane::Quick).made(), 1);
@@ -281,7 +281,7 @@ async fn an_estimate_is_made_once_per_closed_bar() {
         text(&headers, &ETAG).to_owned()
     };
     let first = tag().await;
-    // An order of a bar that has not closed is none of the estimate's business.
+    // An order inside a bar that has not closed does not change the estimate.
     feed.append((
         vec![order("okx", "BTCUSDT", Side::Long, -1, 1)],
         Vec::new(),
@@ -295,7 +295,7 @@ async fn an_estimate_is_made_once_per_closed_bar() {
     let second = tag().await;
     assert_ne!(second, first);
     assert_eq!(tag().await, second);
-    // An order of a closed bar that comes late changes what had been known.
+    // A late order inside a closed bar changes the estimate.
     feed.append((
         vec![order("okx", "BTCUSDT", Side::Long, 30, 1)],
         Vec::new(),

@@ -1,4 +1,4 @@
-//! What the service says of files of its archive that are damaged.
+//! How the service reports damaged files of its archive.
 
 use std::path::PathBuf;
 
@@ -10,7 +10,7 @@ use crate::server::tests::caching::text;
 
 const DAYS: i64 = 3;
 
-/// An archive of three days in a file each; the files from the oldest.
+/// Creates an archive of three days with one file per day; returns the files, oldest first.
 fn rolled(folder: &Folder) -> Vec<PathBuf> {
     let mut writer = Archive::create_or_open(&folder.0).unwrap();
     for day in 0..DAYS {
@@ -90,7 +90,7 @@ async fn a_flipped_bit_is_found_before_anybody_asks_for_what_it_took() {
     assert!(!plain(&service, uri).await.1.contains_key(DAMAGED));
     let before = plain(&service, explained).await.2;
     assert_eq!(readiness(&service).await["damaged"], json!([]));
-    // Under a market that is open: the oldest day, and the newest, which is in memory already.
+    // Damage two files while the market is open: the oldest day, and the newest, which is in memory already.
     flip(&parts[0]);
     flip(&parts[2]);
     let watch = market.archive().map(Archive::scrub_hourly);
@@ -104,7 +104,7 @@ async fn a_flipped_bit_is_found_before_anybody_asks_for_what_it_took() {
     assert_eq!(text(&plain(&service, uri).await.1, &DAMAGED), "2");
     let said = readiness(&service).await;
     assert_eq!(said["damaged"].as_array().unwrap().len(), 2, "{said}");
-    // An answer that was kept does not hide the gap.
+    // The cached answer from before the damage is not sent again, so the gap is visible.
     let after = plain(&service, explained).await.2;
     let gaps = |body: &Bytes| {
         let answer: Value = serde_json::from_slice(body).unwrap();
@@ -169,7 +169,7 @@ async fn a_journal_that_is_damaged_under_a_service_marks_every_answer_until_it_i
     let mut damaged = content.clone();
     damaged[4096..].fill(0);
     std::fs::write(&journal, damaged).unwrap();
-    // What a watch meets before it has anything open to look through.
+    // The background check starts while the journal is already damaged.
     let watch = market.archive().map(Archive::scrub_hourly);
     let became = async |wanted: usize| {
         for _ in 0..2000 {
@@ -215,7 +215,7 @@ async fn what_a_question_finds_damaged_of_the_journal_is_counted_at_once() {
     let service = routes(PageState::new(Arc::clone(&market)));
     let overview = "/api/liquidations/overview";
     assert_eq!(plain(&service, overview).await.0, StatusCode::OK);
-    // The day before has not been read yet.
+    // The file of the day before has not been read yet.
     let past = format!("{overview}?as_of={}", NOW.back(Millis::DAY).0);
     let refused = plain(&service, &past).await;
     assert_eq!(refused.0, StatusCode::SERVICE_UNAVAILABLE);

@@ -11,7 +11,7 @@ use tokio::time::timeout;
 use super::*;
 use crate::market::{ArrivalId, MarketFeed};
 
-/// Far more than any test here takes; what is still pending then is stuck.
+/// Timeout of a wait. Every test here takes far less, so a longer wait means that the server hangs.
 const STUCK: Duration = Duration::from_secs(20);
 
 const PATH: &str = "/api/liquidations/stream";
@@ -28,7 +28,7 @@ struct Event {
 struct Reader {
     body: BodyDataStream,
     buffer: String,
-    /// The last id, of blocks without data as well.
+    /// The last received id, including ids of blocks without data.
     id: String,
 }
 
@@ -213,7 +213,7 @@ async fn an_unknown_position_gives_a_gap_event() {
         assert_eq!(event.data["asked"], id);
         assert_eq!(event.id, market.newest().unwrap().to_string());
     }
-    // From there on nothing is missing.
+    // A reader that resumes from the id of the gap event misses nothing.
     let mut reader = Reader::open(&service, PATH, Some(&lost)).await;
     reader.event().await;
     grow(&feed, [numbered(6)]);
@@ -242,7 +242,7 @@ async fn an_idle_stream_sends_keep_alives() {
     let mut reader = Reader::open(&service, &format!("{PATH}?exchange=okx"), None).await;
     reader.block().await;
     grow(&feed, [numbered(1)]);
-    // The place moves on though the order was not asked for: it need not be looked at again.
+    // The keep-alive has a new position although the filter drops the order, so a reconnect does not read it again.
     loop {
         let block = reader.block().await;
         assert_eq!(block[0], ": here");

@@ -1,4 +1,4 @@
-//! The lane of questions about the past, and the memory of answers.
+//! The limit on historical queries, and the bound on the memory of answers.
 
 use axum::http::header::{ETAG, RETRY_AFTER};
 use futures_util::future::join_all;
@@ -14,7 +14,7 @@ fn within(limits: &Limits) -> (PageState, Router) {
     (shared.clone(), routes(shared))
 }
 
-/// Whether the questions of `path` are about a stretch of time, which may reach back for years.
+/// Whether queries of `path` are about a time range or a snapshot, either of which may be years old.
 fn of_a_range(path: &str) -> bool {
     [
         api::History::PATH,
@@ -28,7 +28,7 @@ fn of_a_range(path: &str) -> bool {
     .contains(&path)
 }
 
-/// One of the paths, as of so many minutes ago.
+/// A historical query: one of three paths, as of `number` + 1 minutes ago.
 fn earlier(number: i64) -> String {
     let path = [
         "/api/liquidations/overview?",
@@ -50,7 +50,7 @@ async fn questions_about_the_past_wait_among_themselves_and_only_so_many() {
         .acquire_owned()
         .await
         .unwrap();
-    // One of them would be answered and five wait.
+    // The server answers one of these six queries at a time and lets five wait.
     let waiting: Vec<_> = (0..6)
         .map(|number| {
             let service = service.clone();
@@ -103,7 +103,7 @@ async fn equal_questions_about_the_past_are_one_piece_of_work() {
         .acquire_owned()
         .await
         .unwrap();
-    // More than have a place, were they not one.
+    // There are more queries than places, but all are equal, so they share one computation and one place.
     let asking: Vec<_> = (0..30)
         .map(|_| {
             let service = service.clone();
@@ -141,11 +141,11 @@ async fn where_the_past_is_switched_off_its_questions_are_refused() {
     }
     for (path, _, _) in paths() {
         let (status, _, body) = plain(&service, path).await;
-        // It may reach back for years.
+        // Such a query may be about data that are years old.
         if of_a_range(path) {
             assert_eq!(status, StatusCode::BAD_REQUEST);
             let body: Value = serde_json::from_slice(&body).unwrap();
-            // The last snapshot of positions has no stretch, and may be of years ago.
+            // Positions have no time range, but their last snapshot may be years old, so `as_of` is refused.
             let snapshot = path == api::Positions::PATH;
             let named = if snapshot { "as_of" } else { "start" };
             assert_eq!(body["error"]["parameter"], named);
@@ -200,7 +200,7 @@ async fn unread_answers_are_bounded_and_released() {
         );
         let asked = request(Method::GET, &uri).body(Body::empty()).unwrap();
         let response = service.clone().oneshot(asked).await.unwrap();
-        // One answer may be begun while there is room for a byte.
+        // A computation may start while any memory is left, so one answer may exceed the bound.
         assert!(
             shared.memory.used() < most + (4 << 20),
             "{}",
@@ -217,7 +217,7 @@ async fn unread_answers_are_bounded_and_released() {
     assert!(unread.len() > 5, "{}", unread.len());
     assert!(refused > 100, "{refused}");
     drop(unread);
-    // What is kept for the next asker has its own bound.
+    // Only cached answers remain, and the cache has a bound of its own.
     assert!(
         shared.memory.used() <= most * 9 / 16,
         "{}",
@@ -243,7 +243,8 @@ async fn concurrent_questions_are_checked_against_the_bound_in_turn() {
         let model = 1 + number % 3;
         let range = ["12h", "1d", "3d", "7d"][number % 4];
         let uri = format!("/api/liq-heatmap?range={range}&model={model}&symbol=BTC&x{number}");
-        // Another spelling each, of which the page takes none: the explanation makes an answer of its own.
+        // The page refuses unknown parameters, so `explain` replaces the number: each explained answer is encoded
+        // separately.
         let uri = uri.replace(&format!("&x{number}"), "&explain=1");
         async move {
             let asked = request(Method::GET, &uri).body(Body::empty()).unwrap();
@@ -260,7 +261,7 @@ async fn concurrent_questions_are_checked_against_the_bound_in_turn() {
         .filter(|response| response.status() == StatusCode::SERVICE_UNAVAILABLE)
         .count();
     assert!(refused > 0 && refused < 60, "{refused}");
-    // So many may be under way at once.
+    // Computations that run at once may each exceed the bound by one answer.
     let cores = std::thread::available_parallelism().map_or(1, usize::from);
     let blocked = shared.memory.used();
     assert!(blocked < most + 5 * cores * (4 << 20), "{blocked}");

@@ -17,7 +17,7 @@ use crate::server::{Access, Limits, ServerSettings, Tokens};
 /// Samples by name and labels as they are written.
 type Samples = BTreeMap<String, f64>;
 
-/// The samples of a page; every line has to be what the format allows.
+/// Parses the samples of a page and checks every line against the format.
 fn parsed(page: &str) -> Samples {
     let mut samples = Samples::new();
     let mut kinds: BTreeMap<&str, &str> = BTreeMap::new();
@@ -124,7 +124,7 @@ async fn requests_are_counted_by_endpoint_and_status_and_unknown_paths_as_one() 
     ] {
         assert_eq!(found.get(series), Some(&count), "{series} of {found:#?}");
     }
-    // Classes are summed up from the quickest on.
+    // Buckets are cumulative, from the shortest latency on.
     let classes: Vec<f64> = found
         .iter()
         .filter(|(series, _)| series.contains("_bucket{endpoint=\"/api/liquidations/overview\""))
@@ -138,7 +138,7 @@ async fn requests_are_counted_by_endpoint_and_status_and_unknown_paths_as_one() 
         assert!(found["process_resident_memory_bytes"] > 1e6);
         assert!(found["process_open_fds"] > 3.0);
     }
-    // A scrape is counted by the next one.
+    // A scrape does not count itself; the next one counts it.
     let names = |samples: &Samples| samples.keys().cloned().collect::<BTreeSet<_>>();
     let again = scraped(&server).await;
     let new: Vec<String> = names(&again).difference(&names(&found)).cloned().collect();
@@ -182,7 +182,7 @@ async fn an_answer_took_as_long_as_it_took_and_each_class_holds_those_before() {
     server.stop().await;
 }
 
-/// Scrapes until a sample is as wanted.
+/// Scrapes until the sample `series` has the value `wanted`; calls `between` between two scrapes.
 async fn becomes(server: &Running, series: &str, wanted: f64, between: impl Fn()) {
     let began = Instant::now();
     loop {
@@ -215,13 +215,13 @@ async fn whoever_follows_and_whoever_goes_before_the_answer_is_counted() {
     becomes(&server, "liqdata_streams", 3.0, || ()).await;
     becomes(&server, "liqdata_streams_limit", 256.0, || ()).await;
     readers.pop().unwrap().reset();
-    // That one is gone is seen where something is sent.
+    // The server notices a closed connection only when it sends something.
     becomes(&server, "liqdata_streams", 2.0, || {
         grow(&feed, [numbered(1)]);
     })
     .await;
 
-    // Whoever goes before the answer is counted with it.
+    // A request is counted even if its client leaves before the answer.
     let mut peer = server.connect().await;
     peer.ask("/slow").await;
     becomes(&server, "liqdata_http_connections", 4.0, || ()).await;

@@ -130,7 +130,7 @@ async fn get_json(service: &Router, uri: &str) -> (StatusCode, Value) {
     (status, serde_json::from_slice(&body).unwrap())
 }
 
-/// What is the same for every endpoint, as a list to loop over.
+/// Path, envelope and slowness of every endpoint, as a list for loops.
 struct Paths(Vec<(&'static str, bool, bool)>);
 
 impl EndpointVisitor for Paths {
@@ -375,7 +375,7 @@ async fn explain_adds_one_field_and_changes_no_other() {
         assert_eq!(explain["source"], "a table");
         assert_eq!(explain["simulated"], false);
         assert_eq!(explain["as_of"], NOW.0);
-        // Estimates say how they were made, realised totals which venues they cover.
+        // Explanations of estimates contain the view; those of realised totals contain the coverage.
         assert_eq!(explain.get("view").is_some(), slow, "{path}: {explain}");
         assert_eq!(
             explain.get("coverage").is_some(),
@@ -401,7 +401,8 @@ async fn as_of_sets_the_instant_of_every_answer() {
         assert_eq!(status, StatusCode::OK, "{path}");
         let (_, by_text) = get_json(&service, &format!("{path}?as_of={then}")).await;
         assert_eq!(by_number, by_text, "{path}");
-        // Tables know of no gaps and positions and keep no maps, whenever, and these orders make no event of 100,000 USD.
+        // These answers are empty at any instant: tables have no gaps, positions or maps, and no cascade here reaches
+        // 100,000 USD.
         let nothing = [
             api::Gaps::PATH,
             api::Maps::PATH,

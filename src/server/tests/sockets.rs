@@ -1,4 +1,4 @@
-//! The server behind a real socket: what it lets one client cost the others, and whom it answers.
+//! The server behind a real socket: limits for each client, and access checks.
 
 use std::convert::Infallible;
 use std::io;
@@ -20,7 +20,7 @@ use tokio::time::timeout;
 
 use crate::server::{Access, Limits, ServerSettings, Tokens, run_with};
 
-/// Far more than any test here takes; what is still pending then is stuck.
+/// Timeout of a wait. Every test here takes far less, so a longer wait means that the server hangs.
 const STUCK: Duration = Duration::from_secs(20);
 
 pub(super) struct Running {
@@ -89,7 +89,7 @@ impl Peer {
             .await;
     }
 
-    /// Goes away without a farewell.
+    /// Closes the connection with a reset.
     pub(super) fn reset(self) {
         self.0.set_zero_linger().unwrap();
     }
@@ -114,7 +114,7 @@ impl Peer {
         (head, String::from_utf8(body).unwrap())
     }
 
-    /// Everything up to the end of the connection; a reset ends it as well.
+    /// Reads everything up to the end of the connection, which may be a reset.
     pub(super) async fn rest(&mut self) -> String {
         let mut rest = Vec::new();
         let _ = timeout(STUCK, self.0.read_to_end(&mut rest)).await.unwrap();
@@ -202,7 +202,7 @@ async fn an_answer_in_flight_is_finished_after_the_stop() {
 
     let address = server.address;
     let stopped = tokio::spawn(server.stop());
-    // The listener is closed before anything is waited for, so new connections soon fail.
+    // The server closes the listener before it waits for answers, so new connections soon fail.
     timeout(STUCK, async {
         while TcpStream::connect(address).await.is_ok() {}
     })
@@ -270,7 +270,7 @@ async fn a_connection_beyond_the_limit_is_refused_with_a_retry() {
 
     release.notify_one();
     assert_eq!(first.answer().await.1, "done");
-    // Now that it is idle it makes room.
+    // The first connection is idle now, so the third one evicts it.
     let mut third = server.connect().await;
     third.ask("/").await;
     begins.recv().await.unwrap();
@@ -297,7 +297,7 @@ async fn endless_heads_block_no_other_client() {
         peer.send("GET / HTTP/1.1\r\nx-slow: ").await;
         open.push(peer);
     }
-    // A peer that takes too much for itself harms no other peer, nor itself.
+    // A peer with too many connections harms neither other peers nor its own new requests.
     own.ask("/").await;
     assert_eq!(own.answer().await.1, "hello");
     for address in ["127.0.0.1", "127.0.0.3"] {
@@ -305,7 +305,7 @@ async fn endless_heads_block_no_other_client() {
         other.ask("/").await;
         assert_eq!(other.answer().await.1, "hello", "{address}");
     }
-    // Those of many peers together, each within its share: the idlest goes.
+    // Connections of many peers, each within its share, fill all slots: the idlest one is evicted.
     for peer in 4..40 {
         let mut peer = server.connect_from(&format!("127.0.0.{peer}")).await;
         peer.send("GET / HTTP/1.1\r\nx-slow: ").await;
@@ -401,7 +401,7 @@ async fn behind_a_trusted_proxy_each_client_has_a_share_of_its_own() {
     let server = Running::with(settings, router).await;
     let mut busy = Vec::new();
     let lines = |client: &str| format!("host: localhost\r\nx-forwarded-for: {client}\r\n");
-    // More connections than a peer may hold: the proxy is no peer of that kind.
+    // These are more connections than a peer may have, but the limit does not apply to a trusted proxy.
     for client in ["192.0.2.1", "192.0.2.1", "192.0.2.2", "192.0.2.2"] {
         let mut peer = server.connect().await;
         peer.ask_with("/", &lines(client)).await;
@@ -488,7 +488,7 @@ async fn tokens_of_a_file_change_while_the_server_runs() {
     let lines = |token: &str| format!("host: localhost\r\nauthorization: Bearer {token}\r\n");
     let (old, new) = (lines(TOKEN), lines("another-horse-battery"));
     statuses(&server, &[(&old, 200), (&new, 401)]).await;
-    // What cannot be read changes nothing.
+    // A token file that cannot be parsed changes nothing.
     std::fs::write(&file, "plain text\n").unwrap();
     tokio::time::sleep(Duration::from_millis(1500)).await;
     statuses(&server, &[(&old, 200), (&new, 401)]).await;
@@ -533,7 +533,7 @@ async fn a_server_answers_to_its_names_alone() {
             ("host: [::1]:80\r\n", 200),
             ("host: LIQDATA.example.org:443\r\n", 200),
             ("host: liqdata.example.org.\r\n", 200),
-            // A page of a foreign name that resolves to this address.
+            // DNS rebinding: a foreign name that resolves to this address is refused.
             ("host: evil.example\r\n", 421),
             ("host: localhost.evil.example\r\n", 421),
             ("host: 192.0.2.1\r\n", 421),
@@ -575,7 +575,7 @@ async fn pages_of_known_origins_alone_may_read_the_answers() {
         assert!(head.starts_with("HTTP/1.1 200"), "{head}");
         assert_eq!(header(&head, "access-control-allow-origin"), allowed);
         assert_eq!(header(&head, "vary"), Some("origin"));
-        // Whether it may ask at all a browser asks without the token.
+        // A browser sends the CORS preflight request (OPTIONS) without the token.
         peer.send(&format!(
             "OPTIONS / HTTP/1.1\r\nhost: localhost\r\norigin: {origin}\r\n\
              access-control-request-method: GET\r\n\r\n"
@@ -626,7 +626,7 @@ async fn a_drip_of_header_bytes_does_not_keep_a_connection_open() {
     peer.send("GET / HTTP/1.1\r\nx-slow: ").await;
     let mut tick = tokio::time::interval(Duration::from_millis(10));
     let drip = async {
-        // A write to a closed connection fails at the latest once its reset has come back.
+        // A write to a closed connection fails once the reset has arrived.
         while peer.0.write_all(b"1").await.is_ok() {
             tick.tick().await;
         }
@@ -669,7 +669,7 @@ async fn a_head_too_large_is_refused_in_the_shape_of_every_refusal() {
     let refusal: Value = serde_json::from_str(&body).unwrap();
     assert_eq!(refusal.pointer("/success"), Some(&Value::Bool(false)));
 
-    // Neither costs the connection, and a request within the limits still has its answer.
+    // Both refusals leave the connection open, and a request within the limits is answered.
     peer.ask("/?x=1").await;
     assert_eq!(peer.answer().await.1, "hello");
     server.stop().await;
@@ -728,7 +728,7 @@ async fn a_client_that_stops_reading_is_given_up() {
 
 #[tokio::test]
 async fn a_peer_that_leaves_much_unread_is_refused_and_others_are_not() {
-    // More than the kernel takes off our hands.
+    // The answer is larger than the socket buffers of the kernel.
     let big = Bytes::from(vec![b'x'; 32 << 20]);
     let router = Router::new()
         .route("/big", get(move || async move { big }))
@@ -756,7 +756,7 @@ async fn a_peer_that_leaves_much_unread_is_refused_and_others_are_not() {
     other.ask("/").await;
     assert_eq!(other.status().await, 200);
     drop(slow);
-    // Once the server has noticed.
+    // Retry until the server has noticed that the slow peer is gone.
     let began = Instant::now();
     loop {
         second.ask("/").await;
@@ -784,7 +784,7 @@ async fn a_client_that_has_closed_its_half_is_answered() {
         assert!(answer.starts_with("HTTP/1.1 200"), "{answer}");
         assert!(answer.ends_with(body), "{answer}");
     }
-    // One that asks for nothing does not stay.
+    // The server closes a connection if the client closes its sending side without a request.
     let mut peer = server.connect().await;
     peer.0.shutdown().await.unwrap();
     assert_eq!(peer.rest().await, "");

@@ -162,5 +162,5 @@ def _token(name: str, add: Path | None) -> None:
         append_token(add, line)
     print(made)
     if add is None:
-        # A user may redirect both outputs into the token file, so the hint is a comment there.
+        # A user may redirect both outputs into the token file, so the hint has the form of a comment.
         print(f"# the line for the server's --token-file, which --add FILE puts there:\n{line}", file=sys.stderr)

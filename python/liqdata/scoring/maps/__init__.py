@@ -1,1 +1,1 @@
-"""What is scored: estimates, published maps, null models, baselines."""
+"""Predictions that are scored: estimates, published maps, null models, baselines."""

@@ -1,8 +1,8 @@
-"""Baselines: short versions of liquidation maps that others publish, from their descriptions.
+"""Baselines: simplified liquidation maps of other publishers, written from their descriptions.
 
-They are reported among the references. They use bars and, one of them, open interest; none is fitted. Positions open at
-a bar's close with four equal leverages, lie at their liquidation price, disappear when the price reaches it, and fade
-over time.
+They are reported among the references. They use bars, and one also uses open interest. None is fitted. Positions open
+at a bar's close with four equal leverages, lie at their liquidation price, disappear when the price reaches it, and
+fade over time.
 """
 
 from __future__ import annotations
@@ -125,13 +125,13 @@ def _readings(value: Any, symbol: str, bars: Bars) -> Floats:
 
 
 def _steps(ratio: Floats) -> Millis:
-    """The number of cells between prices of these ratios."""
+    """The number of grid cells between two prices, given their ratio."""
     found: Millis = np.floor(np.log(ratio) / _STEP).astype(np.int64)
     return found
 
 
 class _Cells:
-    """USD by liquidation price, in cells of log price; fading is one common factor."""
+    """USD by liquidation price, in cells of log price; one common factor fades all cells."""
 
     def __init__(self, bars: Bars) -> None:
         whole = np.isfinite(bars.close)

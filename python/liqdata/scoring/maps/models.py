@@ -1,4 +1,4 @@
-"""The engine's estimates as a source: one ledger from the start of the data, asked for every move."""
+"""The engine's estimates as a source: one ledger from the start of the data gives the USD of every price move."""
 
 from __future__ import annotations
 

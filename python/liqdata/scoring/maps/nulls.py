@@ -1,8 +1,8 @@
 """Null models of a map: its own past, its average, and its mirror image.
 
-A map must beat them. Each keeps one property of the map, the distribution over distances on another day, on an average
-day or of the other side, and drops the rest. Distances are relative to the price. A null that is uniform in price would
-be too easy to beat.
+A map must beat them. Each keeps only a distribution of the map over distances: that of an earlier day, of an average
+day or of the other side. Distances are relative to the price. A null that is uniform in price would be too easy to
+beat.
 """
 
 from __future__ import annotations

@@ -118,7 +118,7 @@ class Swept(NamedTuple):
 
 
 def frozen(source: Source, path: Path) -> Floats:
-    """USD that the move of each period crossed of the map as of the open."""
+    """USD of the map as of the open that the price move of each period crosses."""
     if isinstance(source, Swept):
         return source.of(path, source.frozen)
     found = source.crossed(path.opens, path.low, path.high)
@@ -222,7 +222,7 @@ def _from_maps(name: str, values: Iterable[Any], asking: Asking) -> Source:
         if at is not None and made > at:
             what = f"item {place}, said to be of {datetime_of(at).isoformat()}, is of {datetime_of(made).isoformat()}"
             refuse("maps", what, "instants at which the maps were known")
-        # A single heatmap stands for all its columns, one of several for its last.
+        # A single heatmap gives one map per column; one of several heatmaps gives only its last column.
         found += [
             one if at is None else one._replace(at=at)
             for one in _curves(grid, made if at is None else at, asking.path.bars, last=only is None)

@@ -16,19 +16,19 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 HALF_LIFE = 30 * DAY
-"""In the sum, a period so long ago counts half."""
+"""In the fit of the sum, a period of this age has half the weight of a new one."""
 
 LEVEL_HALF_LIFE = 3 * DAY
-"""For the level of a map likewise."""
+"""In the level of a map, a period of this age has half the weight of a new one."""
 
 LUCK = 8.0
-"""How many typical periods it takes to move the level of the last days half of the way."""
+"""Number of typical periods that move the level of the last days half way to their ratio."""
 
 STACK_HALF_LIFE = 60 * DAY
-"""In the product likewise."""
+"""In the fit of the product, a period of this age has half the weight of a new one."""
 
 NU = 2.0
-"""What the prior of a term weighs, in periods of mean size."""
+"""Weight of the prior of a term, in periods of mean size."""
 
 RIDGE = 20.0
 """Weight of the prior of an exponent, in periods of mean size."""

@@ -25,7 +25,7 @@ FRESH = (4 * 60 * MINUTE, DAY, 7 * DAY)
 
 STRONG = 1 + 3 * len(POWERS) + len(FRESH)
 PARENTS = (*range(1 + 3 * len(POWERS)), 1, 1, 1)
-"""For each strong term the term that gives its size while it has no data."""
+"""For each term of the strong path, the term that gives its size while it has no data."""
 
 
 class Bars(NamedTuple):

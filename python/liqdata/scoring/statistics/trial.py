@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 PATHS = ("weak", "strong", "adaptive")
 HORIZONS = (DAY // 4, DAY, 5 * DAY)
-"""How far back the ratio of what was realised to what the strong path said is looked at."""
+"""Look-back times of the ratio of reported USD to the prediction of the strong path."""
 
 _WEAK = (0, 1)
 
@@ -69,7 +69,7 @@ def trials(path: Path, known: Paths, predictions: list[Floats], reference: str, 
     several = [crossed.reshape(len(crossed), 2, -1) for crossed in predictions]
     whole = [crossed.sum(axis=2) for crossed in several]
     for crossed in several:
-        # A map without crossings has the size of the USD.
+        # -1: until a map has crossed USD, its term gets the size of the reported USD.
         sizes = (-1,) * crossed.shape[2]
         constant = np.ones((*crossed.shape[:2], 1))
         asked += [
@@ -89,7 +89,8 @@ def trials(path: Path, known: Paths, predictions: list[Floats], reference: str, 
     if reference == "adaptive":
         raised = [np.where(np.isfinite(one), one, 1.0) for one in added]
         features = [np.concatenate([known.features, np.log(one)[:, :, None]], axis=2) for one in raised]
-        # The prior gives the map half of the weight from the sum.
+        # The base has the square root of the map's factor from the sum, so the prior gives that factor the exponent
+        # 1/2.
         full = _stacks(
             path, [(one, known.strong * np.sqrt(more)) for one, more in zip(features, raised, strict=True)], run
         )
@@ -118,7 +119,7 @@ def _stacks(path: Path, asked: list[tuple[Floats, Floats]], run: Run) -> list[Fl
 
 
 def _whole(parts: list[Floats], chunks: int) -> list[Floats]:
-    """Merge the ranges of days of each fit; only one of them predicts a row."""
+    """Merge the ranges of days of each fit; each row is predicted in only one of them."""
     return [np.fmax.reduce(parts[at : at + chunks]) for at in range(0, len(parts), chunks)]
 
 

@@ -77,7 +77,7 @@ pub(crate) static VENUE: Venue = Venue {
         announced,
         lines: ConnectionPlans::Fixed(&[("liquidations", "/ws/2", &[LIQUIDATIONS])]),
         subscription: |_, topics, _| {
-            // A message has one key, and there is only one.
+            // A subscription message names one key, and all liquidations have one key.
             let key = topics.first().map_or(LIQUIDATIONS, String::as_str);
             json!({"event": "subscribe", "channel": "status", "key": key}).to_string()
         },
@@ -95,7 +95,7 @@ pub(crate) static VENUE: Venue = Venue {
             asks: || vec![RestRequest::new("/v2/status/deriv", STATES).with("keys", "ALL")],
             read: read_prices,
         }),
-        // Three requests per minute reach no further back in reasonable time.
+        // A longer backfill would take too long at three requests per minute.
         look_back: 30 * Millis::DAY,
         missed,
         go_on,

@@ -228,7 +228,8 @@ fn contract(place: &JsonPath<'_>, market: &Listed<'_>) -> Result<(&'static str, 
         return Err(place.member("isQuanto").fault(message));
     }
     if place.truth("isInverse", market.is_inverse)? {
-        // Both count the smallest unit of the settlement coin, and both are negative.
+        // `multiplier` and `underlyingToSettleMultiplier` both count the smallest unit of the settlement coin, and both
+        // are negative. Their quotient is the size in USD.
         let multiplier = place.number("multiplier", market.multiplier)?.value;
         let unit = place
             .number("underlyingToSettleMultiplier", market.to_settle)?

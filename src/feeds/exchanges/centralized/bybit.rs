@@ -42,7 +42,7 @@ const INVERSE_CONTROL: &str = "orderbook.1.BTCUSD";
 
 /// Topics per message, as measured.
 const BATCH: usize = 200;
-/// Most characters of the other topics of a connection.
+/// Most characters of the topics of a connection, without the control topic.
 const CHARACTERS: usize = 21_000 - LINEAR_CONTROL.len() - 3;
 
 /// Requests in five seconds, a tenth below the limit, because exceeding it costs a ten-minute ban.
@@ -247,7 +247,7 @@ fn lines(listings: &[Listing]) -> Vec<ConnectionPlan> {
             let fitting = topics
                 .iter()
                 .take_while(|topic| {
-                    // Quotes and comma count as well.
+                    // The two quotes and the comma of a topic count as well.
                     characters += topic.len() + 3;
                     characters <= CHARACTERS
                 })

@@ -102,7 +102,7 @@ pub(crate) static VENUE: Venue = Venue {
                 (LifeSign::Control, Duration::from_secs(90)),
             ],
         },
-        // Sent at once, then every minute.
+        // The exchange sends this topic at once after the subscription, then every minute.
         steady: |line| {
             Control::Topic(match line {
                 "linear" => "public.BTC-USDT.contract_info",
@@ -115,7 +115,7 @@ pub(crate) static VENUE: Venue = Venue {
     rest: RestEndpoints {
         listings: || {
             vec![
-                // Without it only swaps are listed.
+                // Without `business_type` the reply lists only swaps.
                 RestRequest::new(LINEAR, REQUESTS).with("business_type", "all"),
                 RestRequest::new(SWAPS, REQUESTS),
                 RestRequest::new(FUTURES, REQUESTS),
@@ -123,7 +123,7 @@ pub(crate) static VENUE: Venue = Venue {
         },
         read_listings,
         prices: Some(PriceEndpoints {
-            // Coin-settled futures have other names there than in the market list.
+            // Coin-settled futures have other names in price replies than in the market list, so they are left out.
             asks: || {
                 vec![
                     RestRequest::new("/v2/linear-swap-ex/market/detail/batch_merged", REQUESTS)

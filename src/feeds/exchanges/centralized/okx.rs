@@ -150,7 +150,7 @@ pub(crate) static VENUE: Venue = Venue {
                 RestRequest::new(path, STATISTICS)
                     .with("instId", market)
                     .with("period", "5m")
-                    // Newer than one and older than the other.
+                    // The reply has readings after `begin` and before `end`, without both bounds.
                     .with("begin", start.0 - 1)
                     .with("end", end.0)
                     .with("limit", READINGS)
@@ -192,7 +192,7 @@ members!(Message<'a> {
 });
 
 impl Message<'_> {
-    /// Whether it belongs to the liquidation channel; `None` if it names no channel.
+    /// Whether the message belongs to the liquidation channel; `None` if it names no channel.
     fn is_of_liquidations(&self) -> Option<bool> {
         match &self.arg {
             JsonShape::Object(arg) => Some(says(arg.channel, "liquidation-orders")),

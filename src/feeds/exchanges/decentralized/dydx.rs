@@ -246,7 +246,7 @@ fn control(frame: &Frame<'_>, _asked: &SentSubscriptions) -> Result<FrameKind, E
         Some("subscribed") if says(message.channel, CHANNEL) => FrameKind::Ack {
             topics: id.into_iter().collect(),
         },
-        // It has the height but does not prove that updates follow.
+        // This acknowledgement has a block height but does not prove that further heights follow.
         Some("subscribed") if says(message.channel, CONTROL) => FrameKind::Ack {
             topics: vec![CONTROL.to_owned()],
         },
@@ -309,7 +309,7 @@ fn read_listings(_ask: &RestRequest, frame: &Frame<'_>) -> Result<RestPage<Listi
                 .member("ticker")
                 .fault("has no dash between base and quote")
         })?;
-        // Some bases are followed by the exchange and the address of the price, separated by commas.
+        // In some names the exchange and the address of the price follow the base, separated by commas.
         let base = name.split_once(',').map_or(name, |(base, _)| base);
         Ok(Some(Listing {
             instrument: place.instrument(base, quote, "linear", "1")?,

@@ -56,7 +56,7 @@ pub(crate) static VENUE: Venue = Venue {
         )]),
         // The exchange rejects clients without a user agent.
         headers: &[("user-agent", concat!("liqdata/", env!("CARGO_PKG_VERSION")))],
-        // The path is the subscription.
+        // The path of the socket is the subscription, so the message is empty.
         subscription: |_, _, _| String::new(),
         control,
         recalls: |frame| {
@@ -114,7 +114,7 @@ members!(Message<'a> {
 /// The events of a frame or a body.
 fn decode(frame: &Frame<'_>) -> Result<Vec<Event>, Error> {
     let message: Message<'_> = frame.object()?;
-    // Other channels have a type.
+    // Messages of other channels have a type.
     if message.kind.is_some() {
         return Ok(Vec::new());
     }

@@ -36,8 +36,8 @@ use crate::model::Side;
 const CHANNELS: usize = 100;
 /// The block height, sent for every block.
 const CONTROL: &str = "height";
-/// The exchange allows two hundred messages per minute, over all connections and with pings. A hundred and fifty of
-/// these leave room for the pings of sixteen connections.
+/// The exchange allows two hundred messages per minute over all connections, pings included. This interval uses a
+/// hundred and fifty; the rest is for the pings of sixteen connections.
 const BETWEEN: Duration = Duration::from_millis(400);
 
 /// Redundant sockets per plan.
@@ -196,10 +196,10 @@ fn lines(listings: &[Listing]) -> Vec<ConnectionPlan> {
     let mut markets: Vec<&str> = traded(listings)
         .map(|listing| listing.native_id.as_str())
         .collect();
-    // Sorted by number: a new market comes last and does not move the others to another connection.
+    // Sort by market number, so that a new market comes last and no other market moves to another connection.
     markets.sort_unstable_by_key(|market| (market.len(), *market));
     let topics = markets.into_iter().map(|market| format!("trade/{market}"));
-    // One subscription is left for the height.
+    // One subscription of each connection is reserved for the block height.
     spread(topics, CHANNELS - 1, "/stream")
 }
 

@@ -151,7 +151,7 @@ impl Leg<'_> {
     ) -> Result<Option<Event>, Error> {
         let native_id = place.name("symbol", self.symbol)?;
         let qty = place.number("position_qty", self.qty)?;
-        // Positions of which nothing was transferred are listed, too.
+        // The reply also lists positions of which nothing was transferred.
         if qty.value.is_zero() {
             return Ok(None);
         }

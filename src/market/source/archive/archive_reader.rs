@@ -14,9 +14,9 @@ use crate::market::source::archive::live_day;
 use crate::market::source::view_source::RequiredHistory;
 use crate::model::{Millis, Model, Specification};
 
-/// Length of the history behind a fit.
+/// Length of the history that a fit uses.
 const FITTED_TO: i64 = 30 * Millis::DAY;
-/// Cached rings.
+/// Most cached rings. A ring has the orders of one day up to an instant.
 const RINGS: usize = 4;
 /// Approximate bytes of an order in a ring.
 const ORDER: usize = 100;
@@ -31,7 +31,7 @@ pub(crate) struct ArchiveReader {
     rings: Mutex<Vec<PastRing>>,
     /// Bound of the orders in all cached rings; a single ring may be larger.
     ring_orders: AtomicUsize,
-    /// Locked while a ring is made, so that concurrent callers share it.
+    /// Locked while a ring is computed, so that concurrent callers wait and share it.
     making: Mutex<()>,
 }
 
@@ -39,7 +39,7 @@ pub(crate) struct ArchiveReader {
 #[derive(Debug)]
 struct PastRing {
     at: Millis,
-    /// The revision it was read at, if it may have grown since.
+    /// The revision at which it was read; 0 if later commits do not change it.
     number: u64,
     ring: Arc<Ring>,
 }

@@ -25,11 +25,11 @@ const HISTORIES: usize = 48;
 const OF_THE_PAST: usize = 128 << 20;
 const PAST_HISTORIES: usize = 8;
 
-/// An archive that queries are asked of.
+/// An archive that answers queries.
 #[derive(Debug)]
 pub(crate) struct ArchiveSource {
     pub(crate) as_of: Option<Millis>,
-    /// Checks for new rows; a reader of its own, so that long reads do not block it.
+    /// Checks for new rows. It is a separate reader, so that long reads do not block the checks.
     pub(crate) front: Archive,
     /// Reads old rows for queries about now.
     pub(crate) back: ArchiveReader,
@@ -152,7 +152,7 @@ impl ArchiveSource {
     }
 
     pub(crate) fn reopen(&self) -> Result<(), ArchiveError> {
-        // The first reader is reopened last: until then a failure is tried again.
+        // `front` is reopened last: if another reader fails, the next call tries again.
         for reader in [&self.past.archive, &self.back.archive, &self.front] {
             let reopened = reader.reopen();
             if let Err(damaged @ ArchiveError::Damaged { .. }) = &reopened {
@@ -209,7 +209,7 @@ impl ArchiveSource {
         SourceState {
             revision: match dependency {
                 Dependency::Observations => live.revision,
-                // Sessions and gaps count too, including those of damaged files.
+                // Sessions, gaps and damaged files also change the revision.
                 Dependency::Record => {
                     let (changes, changed_at) = self.back.archive.changes_of_damage();
                     Revision {
@@ -255,7 +255,7 @@ impl ArchiveSource {
 
     /// The last day as it was known at `at`.
     pub(crate) fn ring(&self, reader: &ArchiveReader, at: Millis) -> Result<Arc<Ring>, Refusal> {
-        // Rows received by then may not be committed yet.
+        // Rows received by `at` may be committed later, so a recent ring depends on the revision.
         let number = if self.as_of.is_some() {
             0
         } else {

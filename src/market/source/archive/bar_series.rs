@@ -18,7 +18,7 @@ const FIRST: [&str; 3] = ["binance", "bybit", "okx"];
 #[derive(Clone, Copy, Debug)]
 struct VenueBar {
     bar: Bar,
-    /// Milliseconds of the bar that source bars cover.
+    /// How many milliseconds of this bar the source bars cover.
     observed: i64,
 }
 

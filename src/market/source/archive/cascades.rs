@@ -16,16 +16,16 @@ const DAYS: usize = 4;
 const LATE: i64 = 2 * Millis::DAY;
 /// Extra time that is cached, so that the next queries hit the cache.
 const SLACK: i64 = Millis::HOUR;
-/// Small cascades are dropped so long after their end; an older order forces a full read.
+/// Small cascades are dropped this long after their end. An order older than that forces a full read.
 const SETTLED: i64 = 2 * Millis::HOUR;
-/// Queries with cached cascades.
+/// Most queries with cached cascades.
 const CACHED_QUESTIONS: usize = 4;
 /// Bound of the cached cascades of a query.
 const MOST_CASCADES: usize = 1_000_000;
 /// New orders per read.
 const PAGE: usize = 16_384;
 
-/// The cascades of one share of the orders.
+/// The cascades in one share of the orders; the archive folds several shares and then joins them.
 struct ClusterShare(CascadeClusters);
 
 impl OrderFold for ClusterShare {
@@ -34,7 +34,7 @@ impl OrderFold for ClusterShare {
     }
 }
 
-/// Orders before `end`, and after earlier steps, were read up to this order number.
+/// Records a read of the orders before `end` that no earlier step covers, up to this order number.
 #[derive(Clone, Copy, Debug)]
 struct ReadStep {
     end: Millis,
@@ -44,18 +44,18 @@ struct ReadStep {
 /// Cascades that were read.
 struct ReadClusters {
     clusters: CascadeClusters,
-    /// In order of time without gaps. The last step is unbounded, unless later orders do not matter.
+    /// Steps in order of time, without gaps. The last step has no end, unless later orders do not matter.
     steps: Vec<ReadStep>,
 }
 
-/// The cascades of `asked`; small ones that ended before `settled` are left out.
+/// Reads the cascades of `asked`; drops small ones that ended before `settled`.
 fn read(
     archive: &Archive,
     asked: &Arc<CascadeQuestion>,
     as_of: Option<Millis>,
     settled: Millis,
 ) -> Result<ReadClusters, Refusal> {
-    // An archive stores the coin of each pair.
+    // An archive stores the coin of each pair, so a filter by coin finds all its pairs.
     let coin = match asked.symbols.as_slice() {
         [one] => Some(one.coin().to_owned()),
         _ => None,
@@ -71,7 +71,7 @@ fn read(
         .chunks(DAYS)
         .filter_map(|some| Some(some.last()?.on(Millis::DAY)))
         .collect();
-    // New orders may belong to any later day.
+    // New orders may belong to any later day, so the last step has no end.
     ends.pop();
     ends.push(Millis(i64::MAX));
     let mut clusters = CascadeClusters::new(asked);
@@ -119,7 +119,8 @@ struct RecentCascades {
     series: u64,
     /// Changes whenever days are compacted into segments.
     rolled: i64,
-    /// An older order might join a dropped cascade, or be stored in a segment too.
+    /// An order from before this instant forces a full read: its cascade may be dropped, or it may be in a segment
+    /// already.
     settled: Millis,
 }
 

@@ -23,7 +23,7 @@ const WARM_UP: i64 = 7 * Millis::DAY + Millis::HOUR;
 const SHORT: i64 = 7 * Millis::DAY;
 /// Longer windows use this length; windows that are longer still use their own.
 const LONG: i64 = 30 * Millis::DAY;
-/// Orders are summed over this time, as no bar behind an estimate is shorter.
+/// Orders are summed over this time; no bar of an estimate is shorter.
 const BUCKET: i64 = 5 * Millis::MINUTE;
 
 /// The key of a cached day.
@@ -57,7 +57,7 @@ pub(crate) fn rests_from(needed: &RequiredHistory, closed: Millis) -> Millis {
     from.back(WARM_UP)
 }
 
-/// The length of the history behind windows of `range`.
+/// The length of the history that windows of `range` use.
 fn length(range: i64) -> i64 {
     let usual = [SHORT, LONG].into_iter().find(|length| range <= *length);
     usual.unwrap_or(range)
@@ -154,7 +154,7 @@ impl DayCache {
         };
     }
 
-    /// Drops what is known of a coin from an instant on.
+    /// Drops the cached days and histories of a coin from an instant on.
     pub(crate) fn forget(&self, coin: &str, from: Millis) {
         self.fits.forget(coin, from);
         let mut cache = self.lock();

@@ -32,7 +32,7 @@ impl FitCache {
         self.lock().clear();
     }
 
-    /// The fit of a key, computed by `made` and cached if that succeeds.
+    /// The cached fit of a key; if there is none, `made` computes it, and it is cached unless that fails.
     pub(crate) fn of<E>(
         &self,
         name: FitKey,

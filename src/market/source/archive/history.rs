@@ -23,7 +23,7 @@ use std::time::{Duration, Instant};
 /// How long the names in an archive are cached; names that arrive meanwhile are known at once.
 const NAMES_LAST: Duration = Duration::from_mins(10);
 
-/// Part of a timeline, of one share of the orders.
+/// The timeline of one share of the orders; the shares are joined afterwards.
 struct TimelineShare(Timeline);
 
 impl OrderFold for TimelineShare {
@@ -157,7 +157,7 @@ impl HistorySource for ArchiveSource {
             Some(at) => at,
             None => self.live()?.ring.now(),
         };
-        // The future is unknown, but an empty range is refused anyway.
+        // Bars after now are unknown, so the range ends now. A range that ends before its start is still refused.
         let known = now.on(1);
         let end = if known < range.start && range.start <= range.end {
             range.start

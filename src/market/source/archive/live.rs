@@ -15,7 +15,7 @@ impl LiveSource for ArchiveSource {
         self.as_of.is_none()
     }
 
-    /// An archive as of an instant never changes.
+    /// An archive as of an instant never changes, so nothing checks it for new rows.
     fn is_on_disk(&self) -> bool {
         self.is_growing()
     }
@@ -49,7 +49,7 @@ impl LiveSource for ArchiveSource {
             if !self.is_growing() {
                 return pending().await;
             }
-            // A change before `seen` is not new.
+            // A revision up to `seen` is not new.
             while self.looked().await.number <= seen.number {
                 tokio::time::sleep(LOOK).await;
             }

@@ -12,7 +12,7 @@ use crate::model::{Millis, Order, OrderBrief};
 
 /// Orders remembered in order of arrival, for followers.
 const ARRIVED: usize = 16_384;
-/// More new orders than this are read in parallel, as at the start.
+/// If more orders than this are new, they are read in parallel, as when the archive is opened.
 const FAR: i64 = 100_000;
 
 /// The last day, and the position up to which the archive was read.
@@ -35,7 +35,7 @@ pub(crate) struct LiveDay {
     broken: bool,
 }
 
-/// Part of the last day on its way into the ring.
+/// Part of the orders of the last day, before all parts are joined to the ring.
 struct RingShare(Result<RingPart, RingFault>);
 
 impl OrderFold for RingShare {
@@ -97,7 +97,7 @@ impl LiveDay {
 
     /// The last day of the archive as it is now.
     pub(crate) fn load(archive: &Archive) -> Result<Self, Refusal> {
-        // Read first: a later commit has another version.
+        // Read the version first: a commit during the read then has another version.
         let version = archive.version()?;
         let newest = archive.summary()?.newest.unwrap_or_default();
         let (mut ring, known) = filled(archive, newest, None)?;
@@ -105,13 +105,13 @@ impl LiveDay {
         Ok(Self::of(version, known, ring))
     }
 
-    /// A day as of an instant, which never changes.
+    /// The state for a fixed instant: new rows do not extend it, and its ring is empty.
     pub(crate) fn still(archive: &Archive, at: Millis) -> Result<Self, Refusal> {
         let version = archive.version()?;
         Ok(Self::of(version, archive.summary()?, Ring::new(at)))
     }
 
-    /// Reads what is new at `version`.
+    /// Reads the rows that are new at `version`.
     pub(crate) fn absorb(
         &mut self,
         archive: &Archive,
@@ -208,7 +208,7 @@ impl LiveDay {
         self.coins.get(coin).copied().unwrap_or(self.others)
     }
 
-    /// A revision after those of all coins.
+    /// A revision with a higher number than those of all coins.
     fn after_all_coins(&self, changed_at: Millis) -> Revision {
         let known = self.coins.values().map(|revision| revision.number);
         let number = known.max().unwrap_or(0).max(self.others.number);

@@ -53,7 +53,7 @@ impl ViewSource for ArchiveSource {
         Ok(found.into_iter().map(Into::into).collect())
     }
 
-    /// Bars and open interest have reception times too, so each instant has its own history.
+    /// Bars and open interest are also selected by time of receipt, so each instant has its own history.
     fn shows_the_past(&self) -> bool {
         false
     }

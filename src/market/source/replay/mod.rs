@@ -114,7 +114,7 @@ impl ReplaySource {
 
     /// The position of the replay, and whether it is over.
     fn look(&self) -> Result<(ReplayPosition, bool), Refusal> {
-        // The order matters: an arrival in between belongs to the next poll.
+        // `is_over` comes first: an order that arrives between the two calls belongs to the next poll.
         let over = self.is_over();
         Ok((self.timetable.stand(self.clock())?, over))
     }
@@ -301,7 +301,7 @@ impl HistorySource for ReplaySource {
         }
     }
 
-    /// All names of the source, also those that arrive later.
+    /// All names of the source, including those of rows that have not arrived yet.
     fn names(&self) -> Result<KnownNames, Refusal> {
         self.place.names()
     }

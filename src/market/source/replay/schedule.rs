@@ -1,7 +1,7 @@
-//! The schedule of a replay: what arrives when, by day, so that an archive need not fit in memory.
+//! The schedule of a replay: when each row arrives. It is split by day, so that an archive need not fit in memory.
 //!
-//! A row is due once it was received and its event is over, as in an archive asked as of an instant. The order is the
-//! same for rows in the journal and in segments.
+//! A row is due once it has been received and its event is over; queries as of an instant use the same rule. The order
+//! is the same for rows in the journal and in segments.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -179,7 +179,7 @@ impl ReplaySchedule {
         }
     }
 
-    /// The arrivals of an archive after `start` and until `end`, each of which may be absent.
+    /// The arrivals of an archive after `start` and until `end`; either bound may be absent.
     ///
     /// `read` gets the number of days read so far and in total.
     pub(crate) fn of_archive(

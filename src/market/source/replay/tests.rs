@@ -43,7 +43,7 @@ fn observed(received: &[i64]) -> Observations {
     Observations::new(orders, bars, Vec::new(), None).unwrap()
 }
 
-/// A replay, its clock, and the same tables at rest.
+/// A replay, its clock, and a market of the same tables that is not replayed.
 fn moving(received: &[i64]) -> (Arc<Market>, Arc<ManualClock>, Market) {
     let clock = Arc::new(ManualClock::new(Millis(START)));
     let driven = Arc::clone(&clock);
@@ -82,7 +82,7 @@ proptest! {
             clock.advance(Millis(at));
             let now = market.now();
             prop_assert!(now <= Millis(at));
-            // The replay answers as the tables do as of the same instant.
+            // The replay gives the same answer as the tables as of that instant.
             prop_assert_eq!(
                 market.answer(&Overview, None).unwrap().reply,
                 all.answer(&Overview, Some(now)).unwrap().reply
