@@ -253,7 +253,7 @@ impl Venue {
         (self.listen.recalls)(frame)
     }
 
-    /// The events that dedupe keys do not distinguish.
+    /// The kind of different events that share a dedupe key.
     #[must_use]
     pub fn keyed(&self) -> KeyAmbiguity {
         self.listen.keyed

@@ -68,7 +68,7 @@ impl Market {
     /// Refuses an instant that is too far in the future.
     ///
     /// A market that does not grow answers up to a day after its newest observation, when the longest window is empty.
-    /// A growing market answers up to the wall clock.
+    /// A growing market also answers up to the current wall-clock time.
     pub(crate) fn check_instant(&self, as_of: Option<Millis>) -> Result<(), Refusal> {
         let Some(asked) = as_of else { return Ok(()) };
         let now = self.now();

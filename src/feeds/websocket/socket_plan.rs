@@ -21,7 +21,7 @@ pub(crate) enum ConnectionPlans {
     ByMarket(fn(&[Listing]) -> Vec<ConnectionPlan>),
 }
 
-/// The events that dedupe keys do not distinguish.
+/// The kind of different events that share a dedupe key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum KeyAmbiguity {
     /// None: keys are unique.

@@ -67,7 +67,7 @@ pub(crate) struct GrowingTables {
     state: Mutex<GrowingState>,
     revision: watch::Sender<u64>,
     capacity: usize,
-    /// Distinguishes this order of arrival from others.
+    /// Identifies this order of arrival; a position from another one is invalid.
     series: u64,
     /// The revision of coins without changes.
     first: Revision,

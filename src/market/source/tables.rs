@@ -20,7 +20,7 @@ pub(crate) struct TableSource {
     observations: Observations,
     /// Indices of the orders in order of arrival; computed on first use.
     arrived: OnceLock<Vec<usize>>,
-    /// Distinguishes this order of arrival from others.
+    /// Identifies this order of arrival; a position from another one is invalid.
     series: u64,
     revision: Revision,
 }

@@ -69,7 +69,7 @@ class Source(Protocol):
         """
 
     def refreshed(self, path: Path) -> Floats | None:
-        """USD crossed in the periods including changes inside them; ``None`` if unknown."""
+        """USD crossed in each period by a map that also changes inside the period; ``None`` if unknown."""
 
 
 class Recorded(NamedTuple):

@@ -5,8 +5,8 @@
 //!   One socket covers every market, with the feed `heartbeat` as control topic. The trades of each market are
 //!   numbered.
 //! - Side: `side` is that of the taker, who was liquidated; `sell` closed a long.
-//! - Units: USD on `PI_` and `FI_` contracts, base units on `PF_` ones. The REST body does not name its market: the
-//!   only instrument passed does.
+//! - Units: USD on `PI_` and `FI_` contracts, base units on `PF_` ones. The REST body does not name its market, so the
+//! caller passes only the instrument of that market.
 //! - Backfill: by market and time.
 //! - Source: <https://docs.kraken.com/api/docs/futures-api/websocket/trade>
 

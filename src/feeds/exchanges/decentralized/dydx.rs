@@ -5,7 +5,8 @@
 //!   and each acknowledgement has the last trades. The messages of a connection are numbered from 0. The number of an
 //!   acknowledgement is assigned on request, and it arrives after its trades are read.
 //! - Side: the taker was liquidated; `SELL` closed a long.
-//! - Units: base units. The REST body does not name its market: the only instrument passed does.
+//! - Units: base units. The REST body does not name its market, so the caller passes only the instrument of that
+//! market.
 //! - Backfill: by market, newest first.
 //! - Source: <https://docs.dydx.xyz>
 

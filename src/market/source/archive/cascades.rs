@@ -115,7 +115,7 @@ struct RecentCascades {
     clusters: CascadeClusters,
     /// What was read.
     steps: Vec<ReadStep>,
-    /// Distinguishes this order of arrival from others.
+    /// Identifies the order of arrival that was read; with another one the cache is invalid.
     series: u64,
     /// Changes whenever days are compacted into segments.
     rolled: i64,

@@ -17,7 +17,7 @@ pub trait ReplayClock: Debug + Send + Sync {
     /// The current instant of the replay.
     fn now(&self) -> Millis;
 
-    /// Waits until the replay is at `at`, or a while less.
+    /// Waits until the replay is at `at`; may return earlier, and the caller waits again.
     fn reached(&self, at: Millis) -> BoxFuture<'static, ()>;
 
     /// The wall-clock time at which the replay was at `at`.

@@ -43,7 +43,7 @@ pub(crate) struct ReplaySource {
     clock: Arc<dyn ReplayClock>,
     /// The instant at which the replay was ended early.
     ended: watch::Sender<Option<Millis>>,
-    /// Distinguishes this order of arrival from others.
+    /// Identifies this order of arrival; a position from another one is invalid.
     series: u64,
 }
 
