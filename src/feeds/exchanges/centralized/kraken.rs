@@ -6,7 +6,7 @@
 //!   numbered.
 //! - Side: `side` is that of the taker, who was liquidated; `sell` closed a long.
 //! - Units: USD on `PI_` and `FI_` contracts, base units on `PF_` ones. The REST body does not name its market, so the
-//! caller passes only the instrument of that market.
+//!   caller passes only the instrument of that market.
 //! - Backfill: by market and time.
 //! - Source: <https://docs.kraken.com/api/docs/futures-api/websocket/trade>
 

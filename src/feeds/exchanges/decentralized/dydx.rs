@@ -6,7 +6,7 @@
 //!   acknowledgement is assigned on request, and it arrives after its trades are read.
 //! - Side: the taker was liquidated; `SELL` closed a long.
 //! - Units: base units. The REST body does not name its market, so the caller passes only the instrument of that
-//! market.
+//!   market.
 //! - Backfill: by market, newest first.
 //! - Source: <https://docs.dydx.xyz>
 
