@@ -1,9 +1,9 @@
-//! The clock of a collector: that of this machine, corrected by the clocks of the exchanges.
+//! The clock of a collector: the clock of this machine, corrected by the clocks of the exchanges.
 //!
-//! Every HTTP reply has the time of the exchange (`Date`). If the clock of this machine differs from their median by more
-//! than two seconds, it is corrected; otherwise an open bar could count as closed, and events could be refused as events
-//! of the future. If the system clock is set, time goes on here without a jump. The clock also detects suspensions of this
-//! process, because frames that waited meanwhile prove nothing about coverage.
+//! Every HTTP reply has the time of the exchange (`Date`). If the clock of this machine differs from their median by
+//! more than two seconds, it is corrected; otherwise an open bar could count as closed, and events could be refused as
+//! events of the future. If someone sets the system clock, this clock does not jump. The clock also detects
+//! suspensions of this process: frames that waited during one prove nothing about coverage.
 
 use std::collections::HashMap;
 use std::sync::Mutex;
@@ -22,7 +22,7 @@ const OFF: i64 = 2000;
 const ERROR: i64 = 1000;
 /// A longer pause of this process is a suspension; shorter ones are load.
 const ABSENCE: i64 = 1500;
-/// For so long after a suspension, frames may have waited.
+/// For this time after a suspension, received frames may have waited in a buffer.
 const WAITED: i64 = 2000;
 /// Time between two checks for a suspension.
 const TICK: Duration = Duration::from_millis(250);
@@ -42,7 +42,8 @@ fn uptime() -> Option<Duration> {
     Duration::try_from_secs_f64(seconds).ok()
 }
 
-/// A reading of the system clock with the monotonic instant of it, and the sleep before it in milliseconds.
+/// A reading of the system clock, the monotonic clock at the same instant, and the sleep of the machine before it in
+/// milliseconds.
 #[derive(Clone, Copy, Debug)]
 struct Anchor {
     at: Millis,
@@ -62,9 +63,9 @@ struct LastRun {
 #[derive(Debug)]
 pub(crate) struct AdjustedClock {
     environment: CustomEnvironment,
-    /// Correction in milliseconds: how far the system clock is ahead.
+    /// The correction: how far the system clock is ahead of the true time, in milliseconds.
     ahead: AtomicI64,
-    /// How far it is ahead of each exchange.
+    /// How far the system clock is ahead of each exchange, in milliseconds.
     of_venues: Mutex<HashMap<&'static str, i64>>,
     begun: (Instant, Option<Duration>),
     anchor: Mutex<Anchor>,
@@ -74,9 +75,9 @@ pub(crate) struct AdjustedClock {
 /// The result of a measurement.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct ClockUpdate {
-    /// How far the system clock is ahead of the exchange, if that has changed.
+    /// How far the system clock is now ahead of the exchange; `None` if that has not changed.
     pub(crate) of_venue: Option<i64>,
-    /// The new correction, if it has changed.
+    /// The new correction; `None` if it has not changed.
     pub(crate) corrected: Option<i64>,
 }
 
@@ -137,7 +138,7 @@ impl AdjustedClock {
 
     fn look(&self, at: Millis, by: Instant) -> Millis {
         let mut anchor = locked(&self.anchor);
-        // Another thread may have updated the anchor already.
+        // Another thread has updated the anchor to a later instant.
         if by < anchor.by {
             return at;
         }
@@ -150,7 +151,7 @@ impl AdjustedClock {
         }
         let before = std::mem::replace(&mut anchor.asleep, self.asleep(by));
         let Some((before, asleep)) = before.zip(anchor.asleep) else {
-            // The clock was set or the machine slept: old measurements are invalid.
+            // The clock was set, or the machine slept for an unknown time, so old measurements are invalid.
             locked(&self.of_venues).clear();
             self.ahead.store(0, Ordering::Relaxed);
             return at;
@@ -166,15 +167,17 @@ impl AdjustedClock {
         at
     }
 
-    /// The time of an exchange, or the own time if that is earlier. Bars close by the clock of their exchange.
+    /// The current time of an exchange, or of this clock if that is earlier. Bars close by the clock of their
+    /// exchange.
     pub(crate) fn now_at(&self, venue: &str) -> Millis {
         let ahead = locked(&self.of_venues).get(venue).copied();
         let there = ahead.map(|ahead| self.system_time().back(ahead));
         there.map_or_else(|| self.now(), |there| there.min(self.now()))
     }
 
-    /// Takes the `date` of a reply to a request that took `took`. After a slow request, as in a suspended process, the
-    /// measurement only counts if it fits no instant of the request.
+    /// Measures the clock offset from the `date` of a reply to a request that lasted `took`. The exchange may have
+    /// made the reply at any instant of the request. After a slow request, the measurement counts only if the known
+    /// offset fits none of these instants.
     pub(crate) fn measure(
         &self,
         venue: &'static str,
@@ -183,7 +186,7 @@ impl AdjustedClock {
     ) -> ClockUpdate {
         let half = i64::try_from(took.as_millis() / 2).unwrap_or(i64::MAX);
         let there = date.duration_since(UNIX_EPOCH).unwrap_or_default();
-        // The date is rounded down to the second.
+        // The date is rounded down to the second, so half a second is added.
         let there = Millis(i64::try_from(there.as_millis()).unwrap_or(i64::MAX)).on(500);
         let ahead = self.system_time().back(half).0.saturating_sub(there.0);
         let known = locked(&self.of_venues).get(venue).copied();
@@ -220,7 +223,7 @@ impl AdjustedClock {
         }
     }
 
-    /// Notes that this process runs; returns whether frames received now prove coverage up to now.
+    /// Records that this process runs. Returns whether frames that are received now prove coverage up to now.
     pub(crate) fn is_present(&self) -> bool {
         self.is_present_at(self.now())
     }
@@ -244,7 +247,7 @@ impl AdjustedClock {
     }
 }
 
-/// The median; of two middle numbers the one nearer to 0; 0 of none.
+/// The median. Of two middle numbers it returns the one nearer to 0; without numbers it returns 0.
 fn median(mut numbers: Vec<i64>) -> i64 {
     numbers.sort_unstable();
     let last = numbers.len().saturating_sub(1);
@@ -266,7 +269,7 @@ mod tests {
         };
         assert_eq!(clock.update("okx", 300), update(Some(300), None));
         assert_eq!(clock.update("okx", 900), update(None, None));
-        // A single exchange that is off changes nothing.
+        // A single exchange with a wrong clock changes nothing.
         assert_eq!(clock.update("gate", 90_000), update(Some(90_000), None));
         assert_eq!(
             clock.update("htx", 89_000),
@@ -286,7 +289,7 @@ mod tests {
             corrected: None,
         };
         let minute = Duration::from_mins(1);
-        // An early answer that was read late, and a late answer.
+        // First a reply that was made early and read late, then one that was made late.
         for off in [Duration::ZERO, minute] {
             let date = SystemTime::now() - minute + off;
             assert_eq!(clock.measure("okx", date, minute), none, "{off:?}");

@@ -13,7 +13,7 @@ use crate::archive::{Archive, CommitError, CommitPolicy, GroupCommitWriter, Writ
 use crate::collect::health::status::Status;
 use crate::collect::supervisor::Supervisor;
 
-/// The parts that run until the collector is stopped.
+/// The runtime and the writer, which run until the collector is stopped.
 #[derive(Debug)]
 struct Running {
     runtime: Runtime,
@@ -100,7 +100,7 @@ impl Collector {
         self.supervisor.status()
     }
 
-    /// Whether collection has ended, as it does without live collection, and no day is being compacted.
+    /// Whether collection has ended by itself, which happens without live collection, and no day is being compacted.
     #[must_use]
     pub fn is_over(&self) -> bool {
         self.supervisor.is_over()
@@ -122,7 +122,7 @@ impl Collector {
         // Queued rows become durable before the writer stops, however long that takes.
         runtime.block_on(self.supervisor.stop());
         runtime.shutdown_timeout(Duration::from_secs(1));
-        // Before the lock of the archive is released.
+        // The raw frames are written before the lock of the archive is released.
         self.supervisor.stop_raw();
         keeper.stop().map(drop)
     }
@@ -132,7 +132,7 @@ impl Drop for Collector {
     fn drop(&mut self) {
         let running = locked(&self.running).take();
         match running {
-            // After a fork its threads are the parent's, and waiting for them would never end.
+            // After a fork the threads exist only in the parent process, so a wait for them would never end.
             Some(running) if self.pid != std::process::id() => {
                 self.supervisor.forget();
                 std::mem::forget(running);

@@ -33,5 +33,5 @@ pub trait Environment: Dial {
     fn get(&self, url: &Url) -> BoxFuture<'static, Result<HttpReply, String>>;
 }
 
-/// The environment, if it is not this machine.
+/// The test environment; `None` for this machine.
 pub(crate) type CustomEnvironment = Option<Arc<dyn Environment>>;

@@ -1,4 +1,4 @@
-//! Locks a mutex, also after a panic: every critical section here leaves a valid state.
+//! Locks a mutex, even if a thread panicked while it had the lock: every critical section here leaves a valid state.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 

@@ -34,8 +34,8 @@ pub enum CollectError {
 pub struct CollectPlan {
     /// The names of exchanges; empty for all.
     pub venues: Vec<String>,
-    /// The coins to collect. If empty, orders of all coins are collected, and bars and open interest of those in the
-    /// settings.
+    /// The coins to collect. If empty, orders of all coins are collected, but bars and open interest only of the coins
+    /// in the settings.
     pub coins: Vec<String>,
     /// Whether the positions of single accounts are polled.
     pub positions: bool,

@@ -78,7 +78,7 @@ pub(crate) struct HttpClients {
     /// For addresses of this machine, without a proxy.
     loopback: reqwest::Client,
     remote: reqwest::Client,
-    /// Opens web sockets by the same route.
+    /// Opens WebSockets through the same proxy.
     pub(crate) connector: Connector,
     /// Answers in place of the network, in tests.
     environment: CustomEnvironment,
@@ -145,7 +145,7 @@ impl HttpClients {
         }
     }
 
-    /// Requests `url`; `on_headers` is called with the headers as soon as they arrive, and with the time that took.
+    /// Requests `url`. Calls `on_headers` with the headers as soon as they arrive, and with the time until then.
     async fn get(
         &self,
         url: Url,

@@ -35,7 +35,7 @@ use crate::net::Backoff;
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{setting}: {message}")]
 pub struct SettingsError {
-    /// Its name, such as `exchanges.binance.rest`.
+    /// Name of the setting, such as `exchanges.binance.rest`.
     pub setting: String,
     /// What is wrong, with the value and what is allowed.
     pub message: String,
@@ -62,7 +62,7 @@ impl From<ShapeError> for SettingsError {
 pub struct ExchangeAddress {
     /// The proxy, such as `socks5h://127.0.0.1:1080`; empty for none, absent for that of the environment.
     pub proxy: Option<String>,
-    /// Replaced paths: the known path, and the one to use.
+    /// Replacements of paths: from the path that liqdata knows to the one to use.
     pub paths: BTreeMap<String, String>,
     /// Addresses by the name of the host, such as `socket` and `rest`.
     #[serde(flatten)]
@@ -122,7 +122,7 @@ pub struct Pace {
     pub instruments: f64,
     /// Least time between two reads of the markets after an unknown one appeared.
     pub instruments_least: f64,
-    /// How long a market list must be reported as empty or missing until its markets count as delisted.
+    /// How long a market list must be reported as empty or missing before its markets count as delisted.
     pub delist: f64,
     /// How long a row waits for the contract size of its market.
     pub pending: f64,
@@ -140,7 +140,7 @@ pub struct Pace {
     pub commit: f64,
     /// Time between two checkpoints of the coverage.
     pub checkpoint: f64,
-    /// How long a full write queue is waited for before rows are dropped.
+    /// How long live rows wait for a full write queue before they are dropped.
     pub patience: f64,
     /// Time between two attempts to write to an archive that refuses.
     pub rewrite: f64,
@@ -233,10 +233,10 @@ pub struct Settings {
     pub coins: Vec<String>,
     /// Days of bars and open interest that are requested at the start.
     pub history_days: u32,
-    /// Most hours of missing orders that are backfilled at the start; absent, as many as the exchange has, and one day for
-    /// a new archive.
+    /// Most hours of missing orders that are backfilled at the start. If absent: as many as the exchange has, but one
+    /// day for a new archive.
     pub backfill_hours: Option<u32>,
-    /// Connections to the same feed of an exchange that has no data to backfill from: 1 or 2.
+    /// Number of connections to each feed of an exchange that offers no backfill: 1 or 2.
     pub redundancy: usize,
     /// Most requests of one backfill of orders; a longer one is split into halves.
     pub backfill_requests: u32,
@@ -260,7 +260,7 @@ pub struct Settings {
     pub dead_letter_bytes: u64,
     /// Most bytes of estimated maps per day that a server in the same process stores, compressed; 0 stores none.
     pub maps_bytes: u64,
-    /// How positions are polled, if that is enabled.
+    /// How positions are polled, if position polling is enabled.
     pub positions: Positions,
     /// Times in seconds.
     pub pace: Pace,
@@ -294,7 +294,8 @@ impl Default for Settings {
 /// Most seconds of a time: a year.
 const YEAR: u32 = 31_536_000;
 
-/// The bounds of numbers: name, least and largest value. The bounds of a table are those of each number in it.
+/// The bounds of numbers: name, least and largest value. If a name is that of a table, the bounds apply to each number
+/// in it.
 const BOUNDS: [(&str, u32, u32); 10] = [
     ("history_days", 0, 3650),
     ("redundancy", 1, 2),

@@ -23,7 +23,7 @@ where
         .map_err(|fault| shape_error(&fault.path().to_string(), &fault.inner().to_string()))
 }
 
-/// Refuses a list in place of a table: serde would take it for the values of the fields in order.
+/// Refuses a list in place of a table: serde would read it as the values of the fields in order.
 ///
 /// # Errors
 ///
@@ -61,7 +61,7 @@ fn shape_error(path: &str, message: &str) -> ShapeError {
         .and_then(|rest| rest.split_once(", expected "));
     let message = match parts {
         Some((value, wanted)) => {
-            // The following lines are a hint of the parser.
+            // Only the first line is used; the following lines are a hint of the parser.
             let wanted = wanted.lines().next().unwrap_or_default();
             format!(
                 "{} is not allowed; allowed: {}",

@@ -1,7 +1,7 @@
 //! Small state files for the next process, in the folder `state` of the archive: one line of JSON and its CRC-32.
 //!
-//! State files are optional: a missing, damaged or foreign one is ignored. They are not synced, but written under a hidden
-//! name and renamed, so links are never followed.
+//! State files are optional: a missing, damaged or foreign one is ignored. They are written under a hidden name and
+//! renamed, so links are never followed. They are not synced to the disk.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Read, Write};
@@ -107,7 +107,7 @@ mod tests {
             fs::write(&path, &damaged).unwrap();
             assert_eq!(numbers(&archive), None, "{damaged:?}");
         }
-        // Whole, and something else.
+        // A complete file with other content.
         write(&archive, "numbers.json", &"one").unwrap();
         assert_eq!(numbers(&archive), None);
         File::create(&path).unwrap().set_len(MOST + 1).unwrap();

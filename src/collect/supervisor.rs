@@ -129,7 +129,7 @@ impl Supervisor {
                 .spawn(run_venue(Arc::clone(&one), stopped.clone()));
             venues.push(one);
         }
-        // The default coins need no warning.
+        // Only coins that the user chose need a warning.
         if selected.is_some() || settings.coins != Settings::default().coins {
             let watch = unlisted_coins::watch(venues.clone(), history_coins.clone());
             tasks.common.spawn(watch);
@@ -149,7 +149,7 @@ impl Supervisor {
             poller = Some(positions);
         }
         if !plan.once {
-            // A custom environment has no user who reads the coverage.
+            // In a test environment the status has no reader, so the coverage is not read.
             if is_real {
                 tasks.common.spawn(coverage::watch(
                     venues.clone(),
@@ -215,7 +215,7 @@ impl Supervisor {
             && !self.delivery.is_rolling()
     }
 
-    /// Closes the connections; returns once all rows are durable, or after a time limit.
+    /// Closes the connections. Returns once all rows are durable, or after a time limit.
     pub async fn stop(&self) {
         let _ = self.stop.send(true);
         let mut tasks = std::mem::take(&mut locked(&self.tasks).venues);

@@ -30,7 +30,7 @@ pub(crate) struct VenueContext {
     pub(crate) pacer: SubscriptionPacer,
     /// Start of this process's collection.
     pub(crate) begun: Millis,
-    /// The coins to collect; all where absent.
+    /// The coins to collect; `None` for all.
     coins: Option<Vec<String>>,
 }
 
@@ -93,14 +93,14 @@ impl VenueContext {
         self.wanted_of(&self.markets.load())
     }
 
-    /// Those of `markets` with a collected coin.
+    /// The listings in `markets` with a collected coin.
     pub(crate) fn wanted_of(&self, markets: &Markets) -> Vec<Listing> {
         let listings = markets.listings.iter();
         let wanted = listings.filter(|listing| self.is_collected(&listing.coin().0));
         wanted.cloned().collect()
     }
 
-    /// The wanted markets, including those that closed or were delisted after `from`.
+    /// The markets to collect, including those that closed or were delisted after `from`.
     pub(crate) fn traded_since(&self, from: Millis) -> Vec<Listing> {
         let mut wanted = self.wanted();
         let markets = self.markets.load();
@@ -139,7 +139,7 @@ impl VenueContext {
         }
     }
 
-    /// Updates the clock offset from the `Date` of a reply that took so long.
+    /// Updates the clock offset from the `date` of a reply to a request that lasted `took`.
     pub(crate) fn measure_clock(&self, date: SystemTime, took: Duration) {
         let ClockUpdate {
             of_venue,

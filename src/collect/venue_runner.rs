@@ -25,11 +25,11 @@ use crate::model::{Millis, TimeRange};
 enum End {
     /// It was asked to stop.
     Stopped,
-    /// The unit check failed: when that was requested, and the reason of the gap.
+    /// The unit check failed: time of the failed request, and the reason of the gap.
     Disproved(Millis, String),
 }
 
-/// Runs an exchange until `stop`, or until its past is complete where that is all that is wanted.
+/// Runs an exchange until `stop`. Without live collection, runs it until the backfill is complete.
 pub(crate) async fn run_venue(tasks: Arc<VenueTasks>, mut stop: watch::Receiver<bool>) {
     if tasks.once {
         tokio::select! {
@@ -49,7 +49,7 @@ pub(crate) async fn run_venue(tasks: Arc<VenueTasks>, mut stop: watch::Receiver<
     tasks.context.board.notes().stopped = true;
 }
 
-/// Requests the past and returns.
+/// Backfills the past and returns.
 async fn run_once(tasks: &VenueTasks) {
     retract_doubtful(tasks).await;
     if !UnitCheck::new(tasks).passes().await {
@@ -116,14 +116,14 @@ async fn run(tasks: &VenueTasks, mut stop: watch::Receiver<bool>) -> End {
         () = others => End::Stopped,
     };
     if let End::Disproved(asked, reason) = &end {
-        // Frames arrived until the connections were closed.
+        // The gap lasts until now, because frames were decoded until the connections were closed.
         let now = context.clock.now();
         tasks.intake.coverage.doubtful_gap(*asked, now, reason);
     }
     end
 }
 
-/// Requests what is missing; an exchange without connections is polled.
+/// Backfills the missing ranges. Polls an exchange without connections.
 async fn backfill(tasks: &VenueTasks, missing: Vec<TimeRange>) {
     tasks.markets_are_known().await;
     if tasks.context.venue.is_polled() {

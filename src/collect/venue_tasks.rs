@@ -14,7 +14,7 @@ use crate::collect::venue_context::VenueContext;
 use crate::feeds::Error;
 use crate::model::Millis;
 
-/// The handles that the tasks of one exchange share. What the tasks do stands in `venue_runner`.
+/// The handles that the tasks of one exchange share. The tasks themselves are in `venue_runner`.
 pub(crate) struct VenueTasks {
     pub(crate) context: Arc<VenueContext>,
     pub(crate) intake: Arc<Intake>,
@@ -24,17 +24,17 @@ pub(crate) struct VenueTasks {
     pub(crate) history_coins: Vec<String>,
     /// Whether collection ends once the past is complete.
     pub(crate) once: bool,
-    /// Whether the backfills of the start are over.
+    /// Whether the backfills that were due at the start are over.
     pub(crate) filled: AtomicBool,
     /// Whether a session has begun.
     pub(crate) has_begun: AtomicBool,
     /// The market lists of an earlier process.
     pub(crate) cached_lists: Vec<Option<CachedMarkets>>,
-    /// Whether the current markets were compared with these.
+    /// Whether the current markets were already compared with the cached lists.
     pub(crate) is_compared: Mutex<bool>,
     /// Whether the markets are known.
     pub(crate) known: watch::Sender<bool>,
-    /// Why all connections are to be opened again, for example because they are stale.
+    /// Reason for a restart of all connections, for example staleness.
     pub(crate) restart: watch::Sender<Option<String>>,
 }
 
@@ -52,7 +52,7 @@ pub(crate) enum RequestFailure {
 }
 
 impl RequestFailure {
-    /// Whether the exchange replied that there is nothing.
+    /// Whether the exchange replied that the resource is missing or has no markets.
     pub(crate) fn is_absence(&self) -> bool {
         match self {
             Self::Rest(fault) => fault.is_absent(),
@@ -62,20 +62,20 @@ impl RequestFailure {
     }
 }
 
-/// Returns once the value is true, or its sender is gone.
+/// Waits until the value is true or its sender is dropped.
 pub(crate) async fn is_set(flag: &mut watch::Receiver<bool>) {
     let _ = flag.wait_for(|value| *value).await;
 }
 
 impl VenueTasks {
-    /// Returns once the markets are known, if the exchange lists any.
+    /// Waits until the markets are known; returns at once for an exchange without market lists.
     pub(crate) async fn markets_are_known(&self) {
         if !self.context.venue.listing_requests().is_empty() {
             is_set(&mut self.known.subscribe()).await;
         }
     }
 
-    /// Marks the backfills of the start as over.
+    /// Marks the backfills that were due at the start as over.
     pub(crate) fn set_filled(&self) {
         self.filled.store(true, Ordering::Release);
     }

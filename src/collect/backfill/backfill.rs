@@ -12,11 +12,11 @@ use crate::collect::venue_tasks::VenueTasks;
 use crate::model::{Millis, TimeRange};
 use crate::net::Backoff;
 
-/// A backfill starts this much before a gap, because clocks differ; in milliseconds.
+/// A backfill also requests this much time around a gap, because clocks differ; in milliseconds.
 pub(crate) const MARGIN: i64 = 5000;
 /// The shortest part that a time range is split into.
 const SHORTEST: i64 = 10 * Millis::MINUTE;
-/// Attempts of a task where collection ends once the past is complete.
+/// Attempts per task in a process that only backfills and then stops.
 const ATTEMPTS: u32 = 3;
 
 /// The backfill of one exchange.
@@ -38,7 +38,7 @@ impl<'a> Backfill<'a> {
         backfill
     }
 
-    /// Runs the tasks, and those that connections request meanwhile; never returns.
+    /// Runs the tasks, including those that connections add meanwhile; never returns.
     pub(crate) async fn run(mut self) {
         loop {
             self.run_due().await;
@@ -63,7 +63,7 @@ impl<'a> Backfill<'a> {
         }
     }
 
-    /// Runs all tasks that are due, newest first, and those that connections request meanwhile.
+    /// Runs all tasks that are due, newest first, including those that connections add meanwhile.
     pub(crate) async fn run_due(&mut self) {
         loop {
             for range in self.tasks.intake.coverage.backfill.take() {
@@ -111,12 +111,14 @@ impl<'a> Backfill<'a> {
         if task.start >= task.end {
             return None;
         }
-        // Late events from before the range are missing as well, and clocks differ.
+        // The request begins earlier than the gap: late events from before the gap are missing as well, and clocks
+        // differ.
         let from = task.start.back(late.max(MARGIN)).max(forgotten);
         let lost = context.board.notes().status.lost;
         let until = task.end.on(MARGIN);
         let mut pass = request_range(self.tasks, from, until, task.watermark).await;
-        // A duplicate of a live row is dropped, although the live row may not have reached the archive yet.
+        // A backfilled row counts as a duplicate as soon as its live row was received. The pass is only complete if
+        // the archive has taken that live row.
         let is_delivered = intake.delivered_until(task.end) >= task.end
             && lost == context.board.notes().status.lost;
         if pass.outcome == PassOutcome::Whole && !is_delivered {
@@ -154,17 +156,17 @@ impl<'a> Backfill<'a> {
                 Ok(middle) => {
                     context.trouble(format!("{}: requested in halves", pass.given_up()));
                     task.due += task.backoff.next();
-                    // The rows so far count once.
+                    // The recovered rows count for one of the halves only.
                     self.queue.put_back(BackfillTask {
                         end: middle,
                         rows: 0,
                         backoff: backoff(self.tasks),
                         ..task
                     });
-                    // Attempted halves are not joined again.
+                    // The halves count as attempted, so that the queue does not join them again.
                     (task.start, task.attempts) = (middle, 1);
                 }
-                // The next process may be allowed more requests.
+                // The gap stays open and this process gives up: the settings of the next one may allow more requests.
                 Err(why) => {
                     let reason = format!("{}; {why}", pass.given_up());
                     context.trouble(reason.clone());
@@ -176,7 +178,7 @@ impl<'a> Backfill<'a> {
         Some(task)
     }
 
-    /// Where to split a time range that took too many requests of `planned` ones; why not, otherwise.
+    /// The instant at which to split a time range that needs too many requests. An error says why it is not split.
     fn split(&self, task: &BackfillTask, planned: usize) -> Result<Millis, &'static str> {
         let length = task.end.0.saturating_sub(task.start.0);
         if length < 2 * SHORTEST {

@@ -1,6 +1,7 @@
-//! Bars and open interest by REST: those that are missing of the last days, then new ones.
+//! Requests bars and open interest by REST: first the missing ones of the last days, then new ones as they appear.
 //!
-//! Stored data is not requested again. The newest comes first, for all coins alike, so that every chart fills soon.
+//! Stored data is not requested again. Newer data is requested before older data for all coins, so that every chart
+//! fills soon.
 
 use std::cell::RefCell;
 use std::collections::{HashMap, HashSet};
@@ -32,7 +33,7 @@ enum Series {
     OpenInterest,
 }
 
-/// A request with its series and market.
+/// A REST request, with the series and the market that it is for.
 #[derive(Clone, Debug)]
 struct HistoryRequest {
     series: Series,
@@ -43,17 +44,17 @@ struct HistoryRequest {
 /// Collects the bars and open interest of one exchange.
 pub(crate) struct HistoryBackfill<'a> {
     tasks: &'a VenueTasks,
-    /// The end of what is stored of each series.
+    /// By series and coin: the end of the stored data.
     stored_until: HashMap<(Series, String), Millis>,
     /// Requests that failed.
     failed: Vec<HistoryRequest>,
-    /// When these are sent again.
+    /// When the failed requests are sent again.
     retry_at: Instant,
     attempts: u32,
     backoff: Backoff,
 }
 
-/// The market that supplies the history of a coin, preferably one that is listed by single units.
+/// The market that supplies the history of a coin. Prefers a market in single coins to one in thousands of coins.
 fn leading(listings: &[Listing], coin: &str) -> Option<Arc<Listing>> {
     listings
         .iter()
@@ -64,7 +65,7 @@ fn leading(listings: &[Listing], coin: &str) -> Option<Arc<Listing>> {
         .map(|(_, listing)| Arc::new(listing.clone()))
 }
 
-/// The ranges from `from` until before `until` without an instant in `have`, in steps of `step`.
+/// The ranges between `from` and `until` in which no multiple of `step` is in `have`.
 fn missing(have: &HashSet<Millis>, from: Millis, until: Millis, step: i64) -> Vec<TimeRange> {
     let mut found: Vec<TimeRange> = Vec::new();
     let mut at = from;
@@ -87,7 +88,7 @@ fn floor(at: Millis, step: i64) -> Millis {
 }
 
 impl<'a> HistoryBackfill<'a> {
-    /// The history of an exchange, if it has any for the coins to collect.
+    /// Creates the history backfill of an exchange; `None` if the exchange has no history or no coin needs one.
     pub(crate) fn of(tasks: &'a VenueTasks) -> Option<Self> {
         let look_back = tasks.context.venue.open_interest_look_back();
         (look_back > 0 && !tasks.history_coins.is_empty()).then(|| Self {
@@ -114,7 +115,7 @@ impl<'a> HistoryBackfill<'a> {
         floor(there.back(settle), Millis::MINUTE)
     }
 
-    /// Requests what is missing of the last days.
+    /// Requests the missing bars and open interest of the last days.
     pub(crate) async fn fill(&mut self) {
         let listings = self.listings();
         let days = i64::from(self.context().settings.history_days);
@@ -194,7 +195,7 @@ impl<'a> HistoryBackfill<'a> {
                     Series::OpenInterest => self.context().clock.now().on(1),
                 };
                 let key = (series, coin.clone());
-                // One step earlier, because a reading may be late.
+                // Open interest is requested from one step earlier, because a reading may be late.
                 let from = self
                     .stored_until
                     .get(&key)

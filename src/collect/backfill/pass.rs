@@ -17,7 +17,7 @@ pub(crate) struct Pass {
     pub(crate) requests: u32,
     /// Requests planned at the start.
     pub(crate) planned: usize,
-    /// Requests left when the pass was given up.
+    /// Number of requests that were not sent because the pass was given up.
     pub(crate) left: usize,
     pub(crate) outcome: PassOutcome,
 }
@@ -43,7 +43,7 @@ impl Pass {
     }
 }
 
-/// Requests the orders of a time range. Up to `watermark` nothing is missing.
+/// Requests the orders of a time range. Before `watermark` nothing is missing.
 pub(crate) async fn request_range(
     tasks: &VenueTasks,
     from: Millis,
@@ -83,11 +83,12 @@ pub(crate) async fn request_range(
                 board.will_ask(rest.len());
                 asks.extend(rest);
             }
-            // An exchange may outcome nothing about a closed market. The other markets do not wait for it.
+            // An exchange may refuse requests about a closed market. The pass records that gap and goes on with the
+            // other markets.
             Err(
                 fault @ (RequestFailure::Rest(RestError::Status { .. }) | RequestFailure::Reply(_)),
             ) if note_closed_market(tasks, &ask, watermark, &fault) => {}
-            // The exchange no longer has this endpoint. The live feed goes on.
+            // The exchange no longer has this endpoint, so the pass ends. Live collection goes on.
             Err(RequestFailure::Rest(fault)) if fault.is_absent() => {
                 context.trouble(format!("no backfill: {fault}"));
                 pass.outcome = PassOutcome::Gone;
@@ -139,7 +140,8 @@ async fn request(
     })
 }
 
-/// Records the gap of a closed market after its request was refused; returns whether the request names one.
+/// Records the gap of a closed market after its request was refused. Returns false if the request is not about a
+/// closed market.
 fn note_closed_market(
     tasks: &VenueTasks,
     ask: &RestRequest,

@@ -14,7 +14,7 @@ use crate::model::{Millis, TimeRange};
 
 /// Polls an exchange; never returns.
 ///
-/// The time between polls is covered as long as they are answered. Time before the first poll is requested like a gap.
+/// Time between two answered polls counts as covered. Time before the first poll is requested like a gap.
 pub(crate) async fn poll(tasks: &VenueTasks, missing: Vec<TimeRange>) {
     let (context, coverage) = (&tasks.context, &tasks.intake.coverage);
     let pace = &context.settings.pace;
@@ -22,11 +22,11 @@ pub(crate) async fn poll(tasks: &VenueTasks, missing: Vec<TimeRange>) {
     // Each poll overlaps the one before, because events may be late.
     let overlap = late.max(millis(pace.poll));
     let mut backfill = Backfill::new(tasks, missing);
-    // The first poll includes the newest range.
+    // The first poll also requests the newest of the missing ranges.
     let mut from = context.clock.now();
     let mut before = None;
     if let Some(mut newest) = backfill.take_newest() {
-        // Of a long range only the last day, so that live events do not wait for the rest.
+        // The first poll requests only the last day of a long range, so that live events do not wait for the rest.
         let day = from.back(Millis::DAY);
         if newest.start < day {
             backfill.add(TimeRange::new(newest.start, day));
@@ -40,7 +40,7 @@ pub(crate) async fn poll(tasks: &VenueTasks, missing: Vec<TimeRange>) {
     let (mut covered, mut has_failed) = (None, false);
     let mut saved: Option<Arc<Markets>> = None;
     let mut known = context.markets.load_full();
-    // Markets listed since the last process are requested, too, after newer ranges.
+    // If markets were listed since the last process, the time since then is requested too, after newer ranges.
     if let Some(before_us) = tasks.take_cached_markets()
         && let Some(since) = before_us.known_until()
         && since < from
@@ -51,7 +51,7 @@ pub(crate) async fn poll(tasks: &VenueTasks, missing: Vec<TimeRange>) {
     loop {
         let now = context.clock.now();
         let markets = context.markets.load_full();
-        // A new market may have traded since the markets were read before.
+        // A new market may have traded at any time since the last read of the markets.
         if let Some(since) = known
             .known_until()
             .filter(|_| markets.has_more_than(&known))
@@ -89,7 +89,7 @@ pub(crate) async fn poll(tasks: &VenueTasks, missing: Vec<TimeRange>) {
             }
             if let Some((run, begun)) = run {
                 context.delivery.note_seen(run, seen);
-                // The time from the last session to this one.
+                // Settles the gap between the last session and this one.
                 if let Some(start) = before.take_if(|_| complete_until >= begun)
                     && start < begun
                 {

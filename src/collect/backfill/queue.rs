@@ -12,7 +12,7 @@ pub(crate) struct BackfillTask {
     pub(crate) end: Millis,
     /// New orders so far.
     pub(crate) rows: u64,
-    /// Watermark: up to here nothing is missing, late events included.
+    /// Watermark: before this instant nothing is missing, late events included.
     pub(crate) watermark: Option<Millis>,
     /// When the next attempt is due.
     pub(crate) due: Instant,

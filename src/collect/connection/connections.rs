@@ -1,4 +1,4 @@
-//! The connections of one exchange: opens what its markets ask for, and records that collection goes on.
+//! The connections of one exchange: opens those that its markets require, and records up to when orders are covered.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::{Arc, Mutex};
@@ -19,7 +19,7 @@ use crate::collect::venue_tasks::{VenueTasks, is_set};
 use crate::feeds::ConnectionPlan;
 use crate::model::{Millis, TimeRange};
 
-/// The open feed groups by name: their line, and a command channel for each connection.
+/// The open feed groups by name: the plan of each, and a command channel for each of its connections.
 type Groups = HashMap<
     String,
     (
@@ -29,9 +29,9 @@ type Groups = HashMap<
 >;
 
 impl VenueTasks {
-    /// Keeps the connections open that the markets ask for, and records that collection goes on.
+    /// Keeps the connections open that the markets require, and records up to when orders are covered.
     ///
-    /// Gaps before `begun` are in the backfill queue already.
+    /// The gap before `begun` is in the backfill queue already.
     pub(crate) async fn run_connections(&self, begun: Millis, mut stop: watch::Receiver<bool>) {
         let pace = &self.context.settings.pace;
         if self.context.venue.listens_by_market() {
@@ -48,7 +48,7 @@ impl VenueTasks {
         let mut checkpoint = interval(span(pace.checkpoint).max(Duration::from_millis(10)));
         checkpoint.set_missed_tick_behavior(MissedTickBehavior::Delay);
         let mut planned: Option<Arc<Markets>> = None;
-        // Market lists to store, once the gaps of their new topics are recorded.
+        // Market lists to store. They are stored after the gaps of their new topics are recorded.
         let mut to_store = None;
         loop {
             let markets = self.context.markets.load_full();
@@ -78,7 +78,7 @@ impl VenueTasks {
                 }
                 // A connection ends when its command channel is dropped.
                 groups.retain(|name, _| plan.iter().any(|line| line.name == *name));
-                // Before all groups have been live once, nothing counts as covered.
+                // Before the session, nothing counts as covered, so a new group has no gap of its own.
                 let since = run.map(|_| self.context.clock.now());
                 for line in plan {
                     self.plan(line, since, &mut groups, &mut tasks, &events);
@@ -102,7 +102,8 @@ impl VenueTasks {
                     }
                 }
                 _ = checkpoint.tick() => {
-                    // The last market list may arrive after all connections are live.
+                    // The session may have to wait for the last market list, which may arrive after all connections
+                    // are live.
                     if run.is_none() {
                         run = self.begin_when_live(begun).await;
                     }
@@ -118,7 +119,7 @@ impl VenueTasks {
         while tasks.join_next().await.is_some() {}
     }
 
-    /// Records a gap for new topics since the markets were read before, and queues its backfill.
+    /// Records a gap of the new topics since the last read of the markets, and requests its backfill.
     fn record_new_topics(
         &self,
         since: Option<Millis>,
@@ -148,7 +149,7 @@ impl VenueTasks {
         self.context.board.covered_until()?;
         let now = self.context.clock.now();
         let run = self.begin_session(now).await?;
-        // Orders from while the markets were read and the connections opened are backfilled.
+        // Backfills the orders of the time in which the markets were read and the connections opened.
         self.intake
             .coverage
             .backfill
@@ -156,7 +157,7 @@ impl VenueTasks {
         Some(run)
     }
 
-    /// Records up to when everything was received.
+    /// Records the instant up to which all orders are in the archive.
     fn record_checkpoint(&self, run: Option<SessionId>) {
         if let (Some(run), Some(at)) = (run, self.context.board.covered_until()) {
             let at = self.intake.delivered_until(at);
@@ -188,7 +189,8 @@ impl VenueTasks {
                     FeedGroup::new(self.context.is_redundant(), &line.name, topics, since, now);
                 let slots = group.slots();
                 let group = Arc::new(Mutex::new(group));
-                // On the board first, so that the exchange does not count as live without this group.
+                // The group is added to the status board first, so that the exchange does not count as live without
+                // it.
                 let mut notes = self.context.board.notes();
                 let status = notes.groups.entry(line.name.clone()).or_default();
                 status.group = Some(Arc::clone(&group));

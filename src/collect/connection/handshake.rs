@@ -17,7 +17,7 @@ use crate::net::{ByteStream, Connector, date};
 
 pub(crate) type Socket = WebSocketStream<Box<dyn ByteStream>>;
 
-/// Opens a socket for a line.
+/// Opens the socket that a connection plan describes.
 pub(crate) async fn open(
     context: &VenueContext,
     connector: &Connector,

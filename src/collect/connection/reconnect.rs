@@ -1,8 +1,9 @@
 //! Keeps one connection open: reconnects after a loss, and replaces the socket before it grows too old.
 //!
-//! The time from the last proof of a lost connection until the next one is live is an outage, with the reason of the loss.
-//! At a replacement the new socket is live before the old one is closed. The old socket stays open for a short overlap,
-//! because events from before the replacement may still arrive; if it turns out to have been dead, that is an outage too.
+//! After a loss, the outage lasts from the last proof of the lost connection until the next one is live. At a
+//! replacement the new socket is live before the old one is closed. The old socket stays open for a short overlap,
+//! because events from before the replacement may still arrive; if it turns out to have been dead, that is an outage
+//! too.
 //!
 //! Which outages are gaps is decided by the [`FeedGroup`].
 
@@ -45,7 +46,7 @@ pub(crate) enum ConnectionEvent {
 /// The task of one socket.
 struct SocketTask {
     task: JoinHandle<Loss>,
-    /// The uncovered topics, whenever they change. The first message says that the socket is live.
+    /// Receives the uncovered topics whenever they change. The first message also means that the socket is live.
     uncovered: mpsc::UnboundedReceiver<BTreeSet<String>>,
     stop: watch::Sender<StopSignal>,
     live_since: Option<Instant>,
@@ -76,7 +77,7 @@ impl SocketTask {
         }
     }
 
-    /// Returns at the next change of the socket.
+    /// Waits for the next change of the socket.
     async fn update(&mut self) -> SocketUpdate {
         let lost = tokio::select! {
             biased;
@@ -97,14 +98,14 @@ impl SocketTask {
         }))
     }
 
-    /// Closes the socket; returns up to when everything was received.
+    /// Closes the socket. Returns the instant up to which everything was received.
     async fn close(self) -> Option<Millis> {
         let _ = self.stop.send(StopSignal::Close);
         self.task.await.ok()?.proven_until
     }
 }
 
-/// A socket that was replaced and is closed.
+/// A closed socket that another one had replaced.
 #[derive(Clone, Copy)]
 struct Retired {
     replaced_at: Millis,
@@ -113,7 +114,7 @@ struct Retired {
 
 /// A change of a socket.
 enum SocketUpdate {
-    /// It is live, without these topics.
+    /// The socket is live and covers all topics but these.
     Live(BTreeSet<String>),
     /// The uncovered topics have changed.
     Uncovered(BTreeSet<String>),
@@ -174,7 +175,7 @@ pub(crate) async fn run(
     connection.close().await;
 }
 
-/// Records gaps of the feed group.
+/// Records gaps of the feed group and requests their backfill.
 fn record(intake: &Intake, gaps: Vec<Outage>) {
     for gap in gaps {
         intake
@@ -193,15 +194,15 @@ struct Reconnector {
     /// Replaced sockets that are still open.
     retiring: JoinSet<Retired>,
     retry_at: Option<Instant>,
-    /// A failed replacement is not repeated before this instant.
+    /// The earliest time of the next replacement, after one has failed.
     no_rotation_before: Option<Instant>,
     backoff: Backoff,
     membership: Membership,
-    /// When the uncovered topics are recorded again.
+    /// When to record the uncovered topics again.
     record_at: Option<Instant>,
-    /// When to check whether the other connection has news that this one lacks.
+    /// When to check whether the redundant connection has received events that this one has not.
     check_at: Option<Instant>,
-    /// Whether the topics of the current socket are no longer those of the line.
+    /// Whether the topics of the connection plan have changed since the current socket was opened.
     is_outdated: bool,
 }
 
@@ -269,14 +270,14 @@ impl Reconnector {
                 self.is_outdated = true;
                 let (topics, now) = (self.topics(), self.intake.context.clock.now());
                 self.change(|group| group.set_topics(topics, now));
-                // A replacement that is being opened has the old topics as well.
+                // A replacement that is being opened has the old topics too, so it is dropped.
                 self.next = None;
                 self.replace();
             }
         }
     }
 
-    /// Restarts the connection if it has lacked the news of the other one for too long.
+    /// Restarts the connection if the redundant one has long received events that this one has not.
     fn check_staleness(&mut self) {
         let patience = span(self.intake.context.settings.pace.stale_connection);
         let slot = self.membership.slot;
@@ -301,7 +302,8 @@ impl Reconnector {
         access(&mut locked(&self.membership.group))
     }
 
-    /// Changes the feed group, and records the topics that were uncovered up to now.
+    /// Applies `change` to the feed group. Before that, the topics uncovered up to now are noted; they are recorded
+    /// after it.
     fn change(&mut self, change: impl FnOnce(&mut FeedGroup)) {
         let now = self.intake.context.clock.now();
         let (before, after) = self.group(|group| {
@@ -332,7 +334,8 @@ impl Reconnector {
         self.change(|group| group.set_uncovered(slot, &own, uncovered, is_outdated, now));
     }
 
-    /// Whether the board shows this feed group. A new group of the same name may have replaced it while it closes.
+    /// Whether the board shows this feed group. While this group closes, a new group of the same name may have
+    /// replaced it on the board.
     fn is_shown(&self, notes: &BoardNotes) -> bool {
         let status = notes.groups.get(&self.line.name);
         status
@@ -367,7 +370,7 @@ impl Reconnector {
         self.intake.coverage.topic_counts();
     }
 
-    /// Records the uncovered topics, so that they are in the archive however this process ends.
+    /// Records the uncovered topics, so that they are in the archive even if this process crashes.
     fn record_uncovered(&mut self) {
         self.record_at = None;
         let uncovered = self.group(|group| group.uncovered());
@@ -388,7 +391,7 @@ impl Reconnector {
         let (own, is_outdated) = (self.topics(), self.is_outdated);
         let intake = Arc::clone(&self.intake);
         self.change(|group| {
-            // A gap is recorded before the time behind it can be recorded as covered.
+            // The gap is recorded under the group's lock, before any task can record later time as covered.
             record(&intake, group.on_live(slot, now));
             group.set_uncovered(slot, &own, uncovered, is_outdated, now);
         });
@@ -414,7 +417,7 @@ impl Reconnector {
         self.show();
         self.intake.context.board.trouble(reason);
         match self.next.take() {
-            // The replacement is being opened already.
+            // A replacement is being opened already; it becomes the current socket.
             Some(next) => self.current = Some(next),
             None => self.retry_at = Some(Instant::now() + self.backoff.next()),
         }

@@ -1,9 +1,9 @@
 //! Redundancy: one feed group is carried by one connection, or by two connections to the same topics.
 //!
-//! A gap is the intersection of the outages of both connections. The death of a connection is often detected late, so
-//! outages are compared after the fact: each connection has a list of outages and an instant up to which it provably
-//! received everything. Time that no connection has proven yet is not reported as covered. A connection that receives
-//! nothing new while the other does becomes stale.
+//! A gap is the intersection of the outages of both connections. A dead connection is often detected late, so outages
+//! are compared afterwards. Each connection has a list of outages, and an instant up to which it provably received
+//! everything. Time that no connection has proven yet is not reported as covered. A connection that receives nothing
+//! new while the other does becomes stale.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::{Arc, Mutex};
@@ -26,7 +26,7 @@ pub(crate) enum Slot {
     Second,
 }
 
-/// The access of one connection to its feed group.
+/// Shared state through which one connection updates its feed group.
 #[derive(Clone, Debug)]
 pub(crate) struct Membership {
     pub(crate) slot: Slot,
@@ -36,10 +36,10 @@ pub(crate) struct Membership {
     pub(crate) prove: Arc<Notify>,
 }
 
-/// The end of an outage that goes on.
+/// Placeholder for the end of an outage that still lasts.
 const NEVER: Millis = Millis(i64::MAX);
 
-/// Outages per connection that are always remembered. Older ones are dropped once their gaps are settled.
+/// Number of outages per connection that are always remembered. Older ones are dropped once their gaps are settled.
 const REMEMBERED: usize = 64;
 /// Most outages per connection; beyond that the two oldest are merged.
 const AT_MOST: usize = 1024;
@@ -53,11 +53,12 @@ struct Member {
     outages: VecDeque<Outage>,
     /// Up to this instant everything was provably received.
     proven_until: Option<Millis>,
-    /// Time of a replaced socket that may turn out to be an outage.
+    /// Time after the last proof of a replaced socket. It may turn out to be an outage.
     handover: Option<TimeRange>,
     /// When the last event was received, or the connection became live.
     last_event: Option<Millis>,
-    /// Since when the other connection has news that this one lacks, by both clocks.
+    /// When the other connection first received an event that this one has not, by the monotonic clock and by the
+    /// collector's clock.
     behind: Option<(Instant, Millis)>,
     uncovered: UncoveredTopics,
     closed: bool,
@@ -78,21 +79,21 @@ impl Member {
         Some(end)
     }
 
-    /// All outages; one that goes on ends `now`.
+    /// All outages; one that still lasts ends `now`.
     fn outages(&self, now: Millis) -> Vec<Outage> {
         let open = self.down.iter();
         let open = open.map(|(start, reason)| Outage::new(*start, now, reason.as_str()));
         self.outages.iter().cloned().chain(open).collect()
     }
 
-    /// All times in which this connection has received nothing, or may have.
+    /// All times in which this connection has received nothing, or may have missed something.
     fn unproven(&self) -> Vec<Outage> {
         let mut all = self.outages(NEVER);
         all.extend(
             self.handover
                 .map(|range| Outage::new(range.start, range.end, "")),
         );
-        // What the other connection received and this one did not is not proven.
+        // While this connection is behind the other one, only the time up to its own last event is proven.
         let proven = self.behind.map_or(self.proven_until, |_| {
             self.proven_until.min(self.last_event)
         });
@@ -127,10 +128,11 @@ pub(crate) struct FeedGroup {
     second: Option<Member>,
     /// The topics that were requested last.
     topics: BTreeSet<String>,
-    /// Whether the time before the first connection was live counts as an outage.
+    /// Whether the time before the first connection is live counts as an outage.
     starts_late: bool,
     was_live: bool,
-    /// Gaps that were already returned, and the time before the first connection was live.
+    /// Times that no gap is reported for: gaps that were already returned, and the time before the first connection
+    /// was live.
     reported: Vec<TimeRange>,
 }
 
@@ -202,11 +204,11 @@ impl FeedGroup {
         self.members().filter(is_live).count()
     }
 
-    /// A connection is live from `now` on; returns the gaps that end with that.
+    /// Marks a connection as live from `now` on. Returns the gaps that end by that.
     pub(crate) fn on_live(&mut self, slot: Slot, now: Millis) -> Vec<Outage> {
         let is_first = !std::mem::replace(&mut self.was_live, true) && !self.starts_late;
         if let Some(member) = self.member_mut(slot) {
-            // A clock that was ahead may have been set back since.
+            // The outage may begin after `now`, if the clock was set back meanwhile.
             if let Some((start, _)) = &mut member.down {
                 *start = now.min(*start);
             }
@@ -221,14 +223,15 @@ impl FeedGroup {
         self.new_gaps(now)
     }
 
-    /// A connection provably received everything up to `at`.
+    /// Records that a connection provably received everything up to `at`.
     pub(crate) fn prove(&mut self, slot: Slot, at: Millis) {
         if let Some(member) = self.member_mut(slot) {
             member.proven_until = member.proven_until.max(Some(at));
         }
     }
 
-    /// A connection received events. The other connection falls behind if it has received nothing since `news`.
+    /// Records that a connection received events. If the other one has received nothing since `news`, it is behind
+    /// from now on.
     pub(crate) fn on_events(&mut self, slot: Slot, news: Option<Millis>, received: Millis) {
         let (member, other) = match slot {
             Slot::First => (Some(&mut self.first), self.second.as_mut()),
@@ -236,7 +239,8 @@ impl FeedGroup {
         };
         if let Some(member) = member {
             member.last_event = member.last_event.max(Some(received));
-            // Events that were received before the news may be processed after it.
+            // The connection stays behind if its events are older than the other's: they may have waited before they
+            // were processed.
             member.behind.take_if(|(_, news)| *news <= received);
         }
         if let Some(other) = other
@@ -249,20 +253,20 @@ impl FeedGroup {
         }
     }
 
-    /// When a connection that is behind becomes stale.
+    /// When a connection counts as stale; `None` if it is not behind the other one.
     pub(crate) fn stale_at(&self, slot: Slot, patience: Duration) -> Option<Instant> {
         let member = self.member(slot).filter(|member| member.down.is_none())?;
         member.behind.map(|(since, _)| since + patience)
     }
 
-    /// The last event of a connection that is behind.
+    /// Time of the last event of a connection; `None` if it is not behind the other one.
     pub(crate) fn behind_since(&self, slot: Slot) -> Option<Millis> {
         let member = self.member(slot)?;
         member.behind.and(member.last_event)
     }
 
-    /// The socket of a connection was replaced at `at`. Nothing after its last proof counts as received until the old
-    /// socket is closed and shows how long it was alive.
+    /// Records that the socket of a connection was replaced at `at`. Time after the old socket's last proof does not
+    /// count as received until the old socket is closed: only then it is known how long it was alive.
     pub(crate) fn begin_handover(&mut self, slot: Slot, at: Millis) {
         if let Some(member) = self.member_mut(slot)
             && member.down.is_none()
@@ -274,14 +278,14 @@ impl FeedGroup {
         }
     }
 
-    /// All replaced sockets of a connection are closed.
+    /// Records that all replaced sockets of a connection are closed.
     pub(crate) fn end_handover(&mut self, slot: Slot) {
         if let Some(member) = self.member_mut(slot) {
             member.handover = None;
         }
     }
 
-    /// Up to this instant everything was received or is a known gap; `None` while no connection is live.
+    /// The instant up to which everything was received or is a known gap; `None` while no connection is live.
     pub(crate) fn covered_until(&self) -> Option<Millis> {
         if self.live() == 0 {
             return None;
@@ -289,7 +293,7 @@ impl FeedGroup {
         self.settled_until()
     }
 
-    /// Up to this instant it is known what was received, and every gap was reported.
+    /// The instant up to which it is known what was received, and every gap was reported.
     fn settled_until(&self) -> Option<Millis> {
         let open = difference(self.common(Member::unproven), &self.reported);
         open.iter().map(|outage| outage.range.start).min()
@@ -304,7 +308,7 @@ impl FeedGroup {
         }
     }
 
-    /// A connection has received nothing since `since`; returns gaps that are over and become known only now.
+    /// Records that a connection has received nothing since `since`. Returns past gaps that become known only now.
     pub(crate) fn on_loss(
         &mut self,
         slot: Slot,
@@ -318,7 +322,7 @@ impl FeedGroup {
         self.new_gaps(now)
     }
 
-    /// Adds an outage of a connection that is already over; returns the gaps in it.
+    /// Adds a past outage of a connection. Returns the gaps in it.
     pub(crate) fn add_outage(&mut self, slot: Slot, outage: Outage, now: Millis) -> Vec<Outage> {
         if let Some(member) = self.member_mut(slot) {
             member.outages.push_back(outage);
@@ -326,7 +330,7 @@ impl FeedGroup {
         self.new_gaps(now)
     }
 
-    /// A connection is closed for good. The last one ends the gap that goes on.
+    /// Records that a connection is closed for good. The last one also ends the gap that still lasts.
     pub(crate) fn close(&mut self, slot: Slot, now: Millis) -> Vec<Outage> {
         if let Some(member) = self.member_mut(slot) {
             member.closed = true;
@@ -346,7 +350,7 @@ impl FeedGroup {
         self.members().all(|member| member.closed)
     }
 
-    /// The gaps that are over and were not reported yet.
+    /// The past gaps that were not reported yet.
     fn new_gaps(&mut self, now: Millis) -> Vec<Outage> {
         let mut gaps = self.common(|member| member.outages(now));
         if self.members().all(|member| member.down.is_some()) {
@@ -361,7 +365,7 @@ impl FeedGroup {
         for member in self.members_mut() {
             member.forget(settled);
         }
-        // Not the first of the list if the clock of this machine was set.
+        // The oldest outage is not the first of the list if the clock of this machine was set.
         let outages = self.members().flat_map(|member| &member.outages);
         if let Some(oldest) = outages.map(|outage| outage.range.start).min() {
             self.reported.retain(|range| range.end > oldest);
@@ -489,7 +493,7 @@ mod tests {
             [gap(15, 20, Slot::Second)]
         );
         assert!(feeds.on_live(Slot::Second, Millis(30)).is_empty());
-        // One after the other, never both at once.
+        // The connections are down one after the other, never both at once.
         assert!(lost(&mut feeds, Slot::First, 40, 41).is_empty());
         assert!(feeds.on_live(Slot::First, Millis(50)).is_empty());
         assert!(lost(&mut feeds, Slot::Second, 50, 51).is_empty());
@@ -508,7 +512,7 @@ mod tests {
             [gap(15, 20, Slot::Second)]
         );
         assert!(feeds.on_live(Slot::Second, Millis(60)).is_empty());
-        // The same before the second connection was live for the first time.
+        // The same case, before the second connection was live for the first time.
         let mut feeds = group(true, None);
         feeds.on_live(Slot::First, Millis(1));
         feeds.on_live(Slot::Second, Millis(30));
@@ -548,7 +552,8 @@ mod tests {
         feeds.prove(Slot::First, Millis(100));
         feeds.prove(Slot::Second, Millis(110));
         assert_eq!(feeds.covered_until(), Some(Millis(110)));
-        // The first connection may have died at 100. The second is lost and comes back: whether that is a gap shows later.
+        // The first connection may have died at 100. The second is lost and comes back. Only later it is known whether
+        // that was a gap.
         assert!(lost(&mut feeds, Slot::Second, 120, 121).is_empty());
         assert!(feeds.on_live(Slot::Second, Millis(125)).is_empty());
         feeds.prove(Slot::Second, Millis(130));
@@ -577,7 +582,7 @@ mod tests {
         );
         feeds.prove(Slot::First, Millis(2000));
         assert_eq!(feeds.covered_until(), Some(Millis(2000)));
-        // The same without any time before the connection is live.
+        // The same case, but the connection is live at once.
         let topics = BTreeSet::from(["x".to_owned()]);
         let mut feeds = FeedGroup::new(false, "line", topics, None, Millis(100));
         assert!(feeds.on_live(Slot::First, Millis(100)).is_empty());

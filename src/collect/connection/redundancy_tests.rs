@@ -18,9 +18,9 @@ type Span = (i64, i64);
 enum State {
     /// Down since then.
     Down(i64),
-    /// Live, and everything was received up to then.
+    /// Live; everything up to this instant was received.
     Live(i64),
-    /// Dead since the first instant; that is detected at the second.
+    /// Dead since the first instant, which is detected at the second one.
     Dead(i64, i64),
 }
 
@@ -162,7 +162,7 @@ fn reported_gaps_are_the_times_in_which_no_connection_received_anything() {
         let mut simulation = Simulation::new(seed % 3 > 0);
         let count = simulation.states.len();
         let absent = rng.bool().then(|| count - 1).filter(|absent| *absent > 0);
-        // How late a death is detected, and how often a connection is lost meanwhile.
+        // How late a dead connection is detected, and how often connections are lost.
         let late = [1, 100, 1500][rng.usize(..3)];
         let losses = [2, 10, 50][rng.usize(..3)];
         let mut now = 0;

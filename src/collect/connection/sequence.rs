@@ -17,7 +17,7 @@ struct Hole {
     first: u64,
     /// The first number after the hole.
     next: u64,
-    /// The lost messages happened between these instants.
+    /// The lost messages were sent between `since` and `until`.
     since: Millis,
     until: Millis,
     /// When the numbers count as lost.
@@ -36,7 +36,7 @@ struct NumberedStream {
 }
 
 impl NumberedStream {
-    /// The earliest time of a message after the last number.
+    /// The earliest possible time of a message after the last number.
     fn since(&self) -> Millis {
         let newest = self.newest.unwrap_or(self.at);
         newest.max(self.at.back(MOST_DELAY)).min(self.at)
@@ -72,7 +72,7 @@ impl Sequences {
         }
     }
 
-    /// Takes the numbers of a frame received `at`; returns how many were compared with their predecessor.
+    /// Processes the numbers of a frame received `at`. Returns how many were compared with their predecessor.
     pub(crate) fn receive(
         &mut self,
         mut numbers: Vec<SequenceNumber>,
@@ -138,7 +138,7 @@ impl Sequences {
         self.due
     }
 
-    /// Whether a number is missing and may still arrive.
+    /// Whether there is a hole that may still be filled.
     pub(crate) fn is_waiting(&self) -> bool {
         self.due.is_some()
     }
@@ -218,7 +218,8 @@ mod tests {
         let came = 1_000_000;
         assert_eq!(hole(came, Some(came - 10_000)), (came - 10_000, came + 9));
         assert_eq!(hole(came, None), (came, came + 9));
-        // A clock that is ahead does not shorten the hole, and an old event time does not widen it beyond the greatest delay.
+        // The exchange's clock may be ahead: that does not shorten the hole. An old event time does not widen the hole
+        // beyond the greatest delay.
         assert_eq!(hole(came, Some(came + 70)), (came, came + 9));
         let of_yesterday = Some(came - 90_000);
         assert_eq!(hole(came, of_yesterday), (came - MOST_DELAY, came + 9));

@@ -3,8 +3,8 @@
 //! Every topic must be acknowledged, the exchange must show regularly that it is alive, and the size of a frame is
 //! limited. The content of a frame is decoded by the [`Intake`].
 //!
-//! A frame may be delayed, and frames behind it may be lost. So a frame only proves the receipt of what was sent before
-//! its own time: before the ping that it answers, or before the event that it carries.
+//! A frame may be delayed, and later frames may be lost. A frame therefore proves the receipt only of earlier frames:
+//! those sent before the ping that it answers, or before the event that it contains.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -44,28 +44,28 @@ const MIN_LATENESS: Duration = Duration::from_secs(1);
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Loss {
     pub(crate) reason: String,
-    /// Up to this instant everything was received; `None` if the socket was never live.
+    /// The instant up to which everything was received; `None` if the socket was never live.
     pub(crate) proven_until: Option<Millis>,
 }
 
 /// Redundant connections deliver the same event within this time.
 const REDUNDANT_DELAY: Duration = Duration::from_secs(5);
 
-/// Whether a socket is to end.
+/// Whether a socket must end, and why.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) enum StopSignal {
-    /// It runs on.
+    /// The socket goes on.
     #[default]
     Run,
-    /// It is treated as lost, for this reason.
+    /// The socket counts as lost, for this reason.
     Restart(String),
     Close,
 }
 
-/// Opens a socket for `line` and runs it until it is lost.
+/// Opens the socket of the connection plan `line` and runs it until it is lost or stopped.
 ///
-/// Sends the uncovered topics through `uncovered`, first when the socket becomes live, then whenever they change. A line
-/// with a control stream is not live before the first message of that stream.
+/// Sends the uncovered topics through `uncovered`, first when the socket becomes live, then whenever they change. A
+/// connection with a control stream is not live before the first message of that stream.
 pub(crate) async fn run(
     intake: Arc<Intake>,
     connector: Connector,
@@ -125,7 +125,7 @@ struct StateMachine {
     heartbeat: HeartbeatMonitor,
     opened: Millis,
     pings: Pings,
-    /// Up to this instant everything was received.
+    /// The instant up to which everything was received.
     proven_until: Option<Millis>,
 }
 
@@ -183,7 +183,7 @@ impl StateMachine {
             Ok(()) => self.receive(&mut stop).await,
             Err(reason) => reason,
         };
-        // A dropped sender means close.
+        // A dropped sender counts as a wanted close.
         let is_wanted = *stop.borrow() == StopSignal::Close || stop.has_changed().is_err();
         self.shut_down(is_wanted).await;
         self.record_losses(None);
@@ -195,13 +195,14 @@ impl StateMachine {
         }
     }
 
-    /// Closes the socket. On a wanted close, frames that are still under way are received first: the close frame of the
-    /// exchange comes behind them and proves their receipt.
+    /// Closes the socket. On a wanted close, frames in transit are received first. The exchange's close frame comes
+    /// after them, so it proves their receipt.
     async fn shut_down(&mut self, is_wanted: bool) {
         let at = self.intake.context.clock.now();
         if is_wanted {
             let _ = tokio::time::timeout(CLOSE_TIMEOUT, self.ping()).await;
-            // A pong alone proves nothing if there is a control stream: it must go on behind the pong.
+            // With a control stream, a pong proves nothing until another message of that stream follows, so this waits
+            // for one.
             let within = self
                 .intake
                 .context
@@ -261,7 +262,7 @@ impl StateMachine {
                 () = stopped(stop) => {
                     return match &*stop.borrow() {
                         StopSignal::Restart(reason) => {
-                            // A stale connection answers pings but sends no events: only events prove receipt.
+                            // A stale connection answers pings but sends no events, so only its events prove receipt.
                             let of_exchange = || self.intake.context.board.notes().last_event_at;
                             let own = self.behind_since(Duration::ZERO);
                             let last_event = own.or_else(of_exchange).or(Some(self.opened));
@@ -311,7 +312,7 @@ impl StateMachine {
         if let Some(missing) = self.heartbeat.check(now)
             && !(missing.sign == LifeSign::Control && self.is_control_ignored())
         {
-            // Other signs may have arrived since; they prove nothing in place of this one.
+            // Other signs of life may have arrived since, but they do not prove receipt in place of the missing one.
             let since = i64::try_from(missing.since.as_millis()).unwrap_or(i64::MAX);
             self.proven_until = self
                 .proven_until
@@ -358,8 +359,8 @@ impl StateMachine {
         Ok(())
     }
 
-    /// Whether the exchange ignores the topic of the control stream, as on earlier sockets. If so, the connection goes on
-    /// without that stream.
+    /// Whether the exchange ignores the topic of the control stream here as on earlier sockets. If so, the connection
+    /// gives up that stream and goes on.
     fn is_control_ignored(&mut self) -> bool {
         if !self.intake.context.venue.answers_steady() || !self.subscriptions.is_control_ignored() {
             return false;
@@ -432,7 +433,7 @@ impl StateMachine {
                 self.on_pong(number.ok());
                 Ok(())
             }
-            // The library answers with the next read.
+            // The WebSocket library answers the ping by itself at the next read.
             Message::Ping(_) => {
                 self.heartbeat.on_sign(LifeSign::Ping, Instant::now());
                 Ok(())
@@ -494,7 +495,7 @@ impl StateMachine {
         if events.has_events {
             locked(&self.membership.group).on_events(self.membership.slot, events.news, received);
             if !events.is_past {
-                // Some exchanges send heartbeats only while there are no events.
+                // Some exchanges send heartbeats only while there are no events, so events count as heartbeats.
                 if self.line.control == Control::ByItself {
                     self.heartbeat.on_sign(LifeSign::Control, Instant::now());
                 }
@@ -517,7 +518,7 @@ impl StateMachine {
                 self.on_pong(None);
             }
             FrameKind::Control => {
-                // Control messages may arrive several times a second, so the board only learns of changes.
+                // Control messages may arrive several times a second, so the status board is only updated on a change.
                 if !self.liveness.is_watched() && self.line.control != Control::None {
                     self.liveness.restore();
                     self.intake.context.board.clear_unwatched(&self.line.name);
@@ -603,7 +604,7 @@ impl StateMachine {
         let _ = self.uncovered.send(uncovered);
     }
 
-    /// A ping was answered: the one with that number, or the oldest if the answer has none.
+    /// Handles a pong. It answers the ping with its number, or the oldest ping if it has no number.
     fn on_pong(&mut self, number: Option<u64>) {
         let (at, by) = (self.intake.context.clock.now(), Instant::now());
         let sent = self.pings.on_pong(number, at, by);
@@ -612,7 +613,7 @@ impl StateMachine {
         }
     }
 
-    /// An event or a control message arrived.
+    /// Handles the arrival of an event or a control message.
     fn on_traffic(&mut self) {
         let was_awaited = self.liveness.is_awaited();
         if let Some(sent) = self.liveness.on_traffic() {
@@ -645,7 +646,7 @@ impl StateMachine {
         }
     }
 
-    /// Everything that was sent up to `at` was received.
+    /// Records that everything sent up to `at` was received.
     fn prove(&mut self, at: Millis) {
         // Frames that waited while this process was suspended prove nothing.
         if !self.intake.context.clock.is_present() || !self.is_live {
@@ -653,7 +654,7 @@ impl StateMachine {
         }
         let at = at.min(self.intake.context.clock.now());
         self.proven_until = self.proven_until.max(Some(at));
-        // With a hole in the sequence nothing is proven yet.
+        // While the sequence has a hole, the feed group gets no proof.
         if !self.sequences.is_waiting()
             && let Some(at) = self.proven_until
         {

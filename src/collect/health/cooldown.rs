@@ -23,7 +23,7 @@ use crate::net::retry_after;
 
 /// Longest cooldown, so that an error of the exchange does not stop collection for good.
 const LONGEST: Duration = Duration::from_hours(31 * 24);
-/// Longer cooldowns are stored for the next process.
+/// Cooldowns of at least this length are stored for the next process.
 const STORED_FROM: Duration = Duration::from_mins(1);
 /// The key of all REST requests; WebSocket hosts have keys of their own.
 pub(crate) const REQUESTS: &str = "requests";
@@ -36,7 +36,7 @@ struct CooldownSpan {
 }
 
 impl CooldownSpan {
-    /// The remaining time; never more than the whole, even if the clock was set back.
+    /// The remaining time; at most the whole length, even if the clock was set back.
     fn left(self, now: Millis) -> Option<Duration> {
         let whole = self.until.0.saturating_sub(self.from.0);
         let left = self.until.0.saturating_sub(now.0).min(whole);
@@ -91,7 +91,7 @@ impl Cooldowns {
         stored.retain(|_, span| span.left(now).is_some());
         let new = CooldownSpan { from: now, until };
         let span = stored.entry(place.to_owned()).or_insert(new);
-        // The clock may have been set back since.
+        // Remaining times are compared, not ends, because the clock may have been set back.
         if span.left(now) < new.left(now) {
             *span = new;
         }
@@ -121,7 +121,7 @@ impl Cooldowns {
     }
 }
 
-/// Whether a status asks a client to stay away for a time.
+/// Whether an HTTP status asks the client to send no requests for a time.
 pub(crate) fn is_refusal(status: u16) -> bool {
     matches!(status, 403 | 418 | 429)
 }
@@ -140,7 +140,7 @@ pub(crate) fn ban_length(venue: &Venue, status: u16, body: &str, now: Millis) ->
     named.or_else(|| venue.ban().filter(|_| status == 403))
 }
 
-/// The length of a cooldown: as the exchange asks, at least `wait`.
+/// The length of a cooldown: `asked` by the exchange if it names one, but at least `wait`.
 pub(crate) fn cooldown_length(asked: Option<Duration>, wait: Duration) -> Duration {
     asked.map_or(wait, |asked| asked.min(LONGEST).max(wait))
 }
@@ -203,7 +203,7 @@ mod tests {
             .unwrap();
         let third = of(now.on(500_000));
         assert_eq!((left(&third, REQUESTS), left(&third, "socket")), (100, 600));
-        // A cooldown that begins after the clock was set back counts from then.
+        // A cooldown that begins after the clock was set back counts from its own start.
         let back = now.back(Millis::DAY);
         third.begin(REQUESTS, seconds(3600), back).unwrap();
         assert_eq!(left(&of(back.on(1000)), REQUESTS), 3599);

@@ -47,7 +47,7 @@ fn read(known: Option<Archive>, path: PathBuf, now: Millis) -> Result<Coverage, 
         Some(archive) => archive,
         None => Archive::read(path)?,
     };
-    // The number of orders is not needed here.
+    // The status needs no order counts, so none are read.
     let none = BTreeMap::new();
     let covered = archive.coverage_of(now.back(Millis::DAY), now.on(1), &none, None)?;
     Ok((archive, covered))

@@ -13,7 +13,7 @@ use crate::feeds::{Heartbeat, LifeSign};
 /// Checks within the shortest allowed silence. A late check shows how long the process was suspended.
 const CHECKS: u32 = 4;
 
-/// Allowed silence of a control stream with one message per second.
+/// The usual allowed silence of a control stream: one with about one message per second.
 const USUAL: Duration = Duration::from_secs(15);
 
 /// A sign of life that is overdue.
@@ -22,7 +22,7 @@ pub(crate) struct MissedSign {
     pub(crate) sign: LifeSign,
     /// The allowed time between two of these signs.
     pub(crate) within: Duration,
-    /// How long ago the last one arrived, suspensions included.
+    /// Time since the last of these signs, suspensions included.
     pub(crate) since: Duration,
 }
 
@@ -33,7 +33,7 @@ struct SignTimer {
     within: Duration,
     last: Instant,
     is_expected: bool,
-    /// Total suspension before the last sign arrived.
+    /// Total time of suspension when the last sign arrived.
     suspended: Duration,
 }
 
@@ -41,14 +41,15 @@ struct SignTimer {
 #[derive(Clone, Debug)]
 pub(crate) struct HeartbeatMonitor {
     timers: Vec<SignTimer>,
-    /// Total suspension of this process.
+    /// Total time in which this process was suspended.
     suspended: Duration,
     /// The last check and the next one; `None` if no sign is expected.
     checks: Option<(Instant, Instant)>,
 }
 
 impl HeartbeatMonitor {
-    /// Starts the timers of a connection opened `now`. Control messages are only expected if it is controlled.
+    /// Starts the timers of a connection opened `now`. Control messages are expected only if the connection has a
+    /// control stream.
     pub(crate) fn new(
         heartbeat: &Heartbeat,
         pace: &Pace,
@@ -60,7 +61,8 @@ impl HeartbeatMonitor {
             within: match sign {
                 LifeSign::Pong if pace.ping > 0.0 => span(pace.ping) * 2,
                 LifeSign::Ping => span_or(pace.control, within),
-                // A slower stream may be silent for longer.
+                // The setting is for a stream with one message per second; a slower stream may be silent for longer in
+                // proportion.
                 LifeSign::Control if pace.control > 0.0 => {
                     span(pace.control).mul_f64(within.div_duration_f64(USUAL))
                 }
@@ -103,18 +105,18 @@ impl HeartbeatMonitor {
         self.timers.iter().filter(|timer| timer.is_expected)
     }
 
-    /// Returns an overdue sign. The delay of the check itself is time in which the process was suspended.
+    /// Returns an overdue sign. The delay of the check itself counts as a suspension of the process.
     pub(crate) fn check(&mut self, now: Instant) -> Option<MissedSign> {
         if let (Some((last, planned)), Some(pause)) = (self.checks, self.pause()) {
             let late = now.saturating_duration_since(planned);
-            // The start of a longer suspension is unknown: count from the last check.
+            // After a long delay, the start of the suspension is unknown, so it counts from the last check on.
             let suspension = if late < pause {
                 late
             } else {
                 now.saturating_duration_since(last)
             };
             self.suspended += suspension;
-            // A sign that was read after the planned check arrived when the suspension was over.
+            // A sign that was read after the planned time of the check arrived after the suspension.
             for timer in self.timers.iter_mut().filter(|one| one.last > planned) {
                 timer.suspended += suspension;
             }
@@ -173,7 +175,7 @@ mod tests {
         HeartbeatMonitor::new(&HEARTBEAT, &Pace::default(), now, true)
     }
 
-    /// Checks whenever that is planned, until a sign is overdue or `end` is reached.
+    /// Runs every planned check, until a sign is overdue or `end` is reached.
     fn wait(monitor: &mut HeartbeatMonitor, end: Instant) -> Option<(MissedSign, Instant)> {
         loop {
             let next = monitor.next_check().unwrap();
@@ -252,7 +254,7 @@ mod tests {
         assert_eq!(monitor.check(back), None);
         let (missing, at) = wait(&mut monitor, back + seconds(100.0)).unwrap();
         assert_eq!(missing.sign, LifeSign::Control);
-        // The sign has its whole time again; the silence includes the suspension.
+        // The sign had its whole time again after the suspension. The reported silence includes the suspension.
         assert_eq!(at, back + seconds(16.0));
         assert_eq!(missing.since, seconds(616.0));
     }

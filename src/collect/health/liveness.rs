@@ -21,7 +21,7 @@ enum ControlState {
     Absent,
 }
 
-/// After so many sockets in a row without any answer to the topic, the exchange does not know the topic any more.
+/// After this many sockets in a row without any answer to the topic, the topic counts as unknown to the exchange.
 const IGNORED: u32 = 3;
 
 /// Counts the sockets in a row on which the exchange ignored the topic of the control stream.
@@ -49,7 +49,7 @@ impl IgnoredControl {
 #[derive(Debug)]
 pub(crate) struct Liveness {
     state: ControlState,
-    /// What the last pong proves once a message follows.
+    /// Send time of the answered ping. It becomes a proof of receipt once a message follows.
     pending: Option<Millis>,
 }
 
@@ -74,7 +74,7 @@ impl Liveness {
         self.state == ControlState::PendingExchange
     }
 
-    /// A message arrived; returns what earlier pongs prove now.
+    /// Records that a message arrived. Returns the instant up to which earlier pongs now prove receipt.
     pub(crate) fn on_traffic(&mut self) -> Option<Millis> {
         if self.state == ControlState::PendingExchange {
             self.state = ControlState::Seen;
@@ -82,18 +82,19 @@ impl Liveness {
         self.pending.take()
     }
 
-    /// A message arrived on a control stream that was given up.
+    /// Records that a message arrived on a control stream that was given up.
     pub(crate) fn restore(&mut self) {
         self.state = ControlState::Seen;
     }
 
-    /// Gives up the control stream; returns what earlier pongs prove now.
+    /// Gives up the control stream. Returns the instant up to which earlier pongs now prove receipt.
     pub(crate) fn drop_control(&mut self) -> Option<Millis> {
         self.state = ControlState::Absent;
         self.pending.take()
     }
 
-    /// A ping that was sent at `sent` is answered; returns what that proves.
+    /// Records that the ping sent at `sent` was answered. Returns the instant up to which that proves receipt, if it
+    /// does so already.
     pub(crate) fn on_answer(&mut self, sent: Option<Millis>) -> Option<Millis> {
         if self.is_watched() {
             self.pending = sent.or(self.pending);

@@ -7,10 +7,11 @@ use crate::model::Millis;
 /// After a warning, others of its kind are only counted for this time.
 const QUIET: i64 = Millis::MINUTE;
 
-/// Warnings by kind: the first is logged at once, then once a minute the last one and the number of others.
+/// Limits warnings by kind. The first of a kind is logged at once. After that, one line a minute has the last warning
+/// and the number of others.
 #[derive(Debug, Default)]
 pub(crate) struct LogLimit {
-    /// By kind: when it was last logged, the last unlogged warning, and the number of these.
+    /// By kind: time of the last log line, the last unlogged warning, and the number of unlogged warnings.
     kinds: HashMap<String, (Millis, String, u64)>,
 }
 

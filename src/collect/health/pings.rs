@@ -7,10 +7,11 @@ use tokio::time::Instant;
 
 use crate::model::Millis;
 
-/// An unanswered ping is dropped after this time: one pong may answer several pings.
+/// An unanswered ping is dropped after this time; its answer may never come, because one pong may answer several
+/// pings.
 const DROPPED_AFTER: Duration = Duration::from_mins(1);
 
-/// A sent ping, with the time by both clocks.
+/// A sent ping, with its time by the collector's clock and by the monotonic clock.
 #[derive(Clone, Copy, Debug)]
 struct Ping {
     at: Millis,
@@ -51,7 +52,7 @@ impl Pings {
         }
         let ping = self.waiting.pop_front()?;
         let long = by.saturating_duration_since(ping.by).as_millis();
-        // The system clock may have been set since.
+        // The system clock may have been set since, so the monotonic clock limits the result.
         Some(
             ping.at
                 .min(at.back(i64::try_from(long).unwrap_or(i64::MAX))),
@@ -59,7 +60,7 @@ impl Pings {
     }
 }
 
-/// When the exchange sent a ping, if our answer repeats its time in milliseconds.
+/// When the exchange sent a ping: the time in milliseconds that our answer repeats, if there is one.
 pub(crate) fn ping_time(answer: &str) -> Option<Millis> {
     let mut numbers = answer.split(|letter: char| !letter.is_ascii_digit());
     let millis = numbers.find(|number| number.len() == 13)?;
@@ -82,7 +83,7 @@ mod tests {
             assert_eq!(number, seconds.unsigned_abs() / 20 + 1);
         }
         assert_eq!(pings.on_pong(None, at(45), by(45)), Some(at(0)));
-        // The third ping is answered, so the second never will be; there was no fourth.
+        // A pong answers the third ping, so none will answer the second. There was no fourth ping.
         assert_eq!(pings.on_pong(Some(3), at(46), by(46)), Some(at(40)));
         assert_eq!(pings.on_pong(Some(4), at(47), by(47)), None);
         // The clock was set back or forward by ten seconds.

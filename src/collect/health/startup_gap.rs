@@ -19,7 +19,7 @@ pub(crate) async fn extend_startup_gap(tasks: &VenueTasks, since: Millis) {
     std::future::pending::<()>().await;
 }
 
-/// Records the startup gap with the last problem; returns whether it goes on.
+/// Records the startup gap with the last problem. Returns whether the gap still lasts.
 pub(crate) fn note_startup_gap(tasks: &VenueTasks, since: Millis) -> bool {
     let goes_on = !tasks.has_begun.load(Ordering::Acquire);
     if goes_on {

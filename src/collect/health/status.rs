@@ -9,11 +9,11 @@ use crate::model::{Completeness, Evidence, Millis};
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum VenueState {
-    /// Its markets are being read, or its connections opened for the first time.
+    /// The collector reads the markets, or opens the connections for the first time.
     #[default]
     Starting,
-    /// All feeds are received and all subscriptions answered; or the last poll was answered. Of two redundant
-    /// connections one is enough.
+    /// All feeds are received and all subscriptions acknowledged; for a polled exchange, the last poll was answered.
+    /// Of two redundant connections one is enough.
     Live,
     /// Some feeds are received.
     Degraded,
@@ -64,8 +64,8 @@ pub struct VenueStatus {
     pub unpriced: u64,
     /// Stored events that look wrong: far off the market price, or too large for the open interest.
     pub suspect: u64,
-    /// Events that are set aside and not kept, because their unit must be another: too far off the market's price, or worth
-    /// more than all that is open.
+    /// Quarantined events, which are not stored as orders: the price is too far off the market, or the value exceeds
+    /// the open interest, so the unit must be wrong.
     pub quarantined: u64,
     /// Stored events without a reference price: no bars, no other exchange, no price of the exchange itself.
     pub unjudged: u64,
@@ -83,7 +83,7 @@ pub struct VenueStatus {
     pub recovered: Option<u64>,
     /// Events that were dropped because the archive could not take them.
     pub lost: u64,
-    /// The time of cached markets, while the exchange refuses a list since the start.
+    /// The time of the cached market list in use; present while the exchange has refused a list since the start.
     pub markets_as_of: Option<Millis>,
     /// Requested topics.
     pub topics: u64,
@@ -99,7 +99,7 @@ pub struct VenueStatus {
     pub asked: u64,
     /// Planned backfill requests.
     pub to_ask: u64,
-    /// The last warning: its kind, a colon, and the text.
+    /// The last warning, as `kind: text`.
     pub trouble: Option<String>,
     /// The number of warnings.
     pub troubles: u64,
@@ -153,7 +153,7 @@ pub struct Status {
     pub trouble: Option<String>,
     /// The status of the raw files.
     pub raw: RawStatus,
-    /// Whether the backfills of the start are complete.
+    /// Whether the backfills that were due at the start are complete.
     #[serde(rename = "filled")]
     pub is_filled: bool,
 }

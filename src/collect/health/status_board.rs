@@ -28,17 +28,17 @@ pub(crate) struct BoardNotes {
     pub(crate) status: VenueStatus,
     /// The feed groups by name.
     pub(crate) groups: BTreeMap<String, GroupStatus>,
-    /// Whether the last poll was answered; `None` before the first, or if the exchange is not polled.
+    /// Whether the last poll was answered; `None` before the first one, and for an exchange that is not polled.
     pub(crate) polled: Option<bool>,
     /// Whether some market lists could not be read yet, so that their topics are unknown.
     pub(crate) unlisted: bool,
-    /// Whether those lists are read by now, but their connections are not planned yet.
+    /// Whether all lists are read by now, but the connections of the last ones are not planned yet.
     pub(crate) unplanned: bool,
     /// Whether the tasks of the exchange have ended.
     pub(crate) stopped: bool,
-    /// When the last event arrived on a WebSocket, of whatever coin.
+    /// When the last event of any coin arrived on a WebSocket.
     pub(crate) last_event_at: Option<Millis>,
-    /// The coverage of the last 24 hours by the archive.
+    /// The coverage of the last 24 hours according to the archive.
     pub(crate) covered: Option<VenueCoverage>,
     rate: Rate,
     troubles: LogLimit,
@@ -49,9 +49,9 @@ pub(crate) struct BoardNotes {
 pub(crate) struct GroupStatus {
     pub(crate) is_live: bool,
     pub(crate) was_live: bool,
-    /// The group, once it is planned.
+    /// The feed group; `None` until its connections are planned.
     pub(crate) group: Option<Arc<Mutex<FeedGroup>>>,
-    /// Live connections, and wanted ones.
+    /// Number of live connections; below, the number of wanted ones.
     pub(crate) sockets: usize,
     pub(crate) wanted: usize,
     /// The number of topics.
@@ -151,14 +151,14 @@ impl StatusBoard {
         notes.status.to_ask = notes.status.to_ask.saturating_sub(left);
     }
 
-    /// A feed group has a control stream again.
+    /// Records that a feed group has a control stream again.
     pub(crate) fn clear_unwatched(&self, line: &str) {
         if let Some(note) = self.notes().groups.get_mut(line) {
             note.unwatched = None;
         }
     }
 
-    /// A feed group has no control stream.
+    /// Records that a feed group has no control stream.
     pub(crate) fn note_unwatched(&self, line: &str, topic: &str) {
         if let Some(note) = self.notes().groups.get_mut(line) {
             note.unwatched = Some(topic.to_owned());
@@ -179,13 +179,13 @@ impl StatusBoard {
         notes.rate.count(now, events);
     }
 
-    /// Up to this instant every feed group was received or has known gaps; `None` while one is not live.
+    /// The instant up to which every feed group was received or has known gaps; `None` while a group is not live.
     pub(crate) fn covered_until(&self) -> Option<Millis> {
         let notes = self.notes();
         if notes.groups.is_empty() || notes.unlisted || notes.state() != VenueState::Live {
             return None;
         }
-        // A task that holds the lock of a group may wait for the notes, so they are released first.
+        // The lock of the notes is released first: a task that has the lock of a group may wait for the notes.
         let groups: Option<Vec<_>> = notes.groups.values().map(|one| one.group.clone()).collect();
         drop(notes);
         let covered: Option<Vec<Millis>> = groups?

@@ -1,4 +1,4 @@
-//! Records of what one exchange's coverage lacks: gaps, their outcomes, topics, and daily counts.
+//! Records the coverage of one exchange in the archive: gaps, their outcomes, topics, and daily counts.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
@@ -17,13 +17,13 @@ use crate::model::{Millis, TimeRange};
 
 /// Two redundant connections may receive the same event this far apart, in milliseconds.
 const APART: i64 = 500;
-/// The end of the reason of a gap that the exchange's own numbers show.
+/// Last part of the reason of a gap that missing sequence numbers reveal.
 const NUMBERS_MISSING: &str = "missing in the exchange's own numbers";
 
 /// Writes gaps, their outcomes, topic gaps and daily counts of one exchange to the archive.
 pub(crate) struct CoverageLog {
     context: Arc<VenueContext>,
-    /// Time ranges to request again.
+    /// The backfill requests of the exchange.
     pub(crate) backfill: BackfillRequests,
     totals: Mutex<Totals>,
 }
@@ -31,7 +31,7 @@ pub(crate) struct CoverageLog {
 #[derive(Debug)]
 struct Totals {
     counts: DailyCounts,
-    /// Requested and covered topics, as last written.
+    /// Number of requested topics and of covered topics, as last written.
     topics: Option<(u64, u64)>,
 }
 
@@ -48,7 +48,7 @@ impl CoverageLog {
         }
     }
 
-    /// Records a gap and requests its backfill. A gap lasts at least one millisecond.
+    /// Records a gap of at least one millisecond and requests its backfill.
     pub(crate) fn gap(&self, start: Millis, end: Millis, reason: &str) {
         let end = end.max(start.on(1));
         self.note_gap(start, end, reason);
@@ -95,7 +95,7 @@ impl CoverageLog {
         self.settle_all(vec![self.outcome(range, outcome, rows, how)]);
     }
 
-    /// Records the outcomes of several gaps in one place of the write queue.
+    /// Records the outcomes of several gaps in one batch.
     pub(crate) fn settle_all(&self, outcomes: Vec<GapOutcome>) {
         if !outcomes.is_empty() {
             self.context.delivery.note(Batch {
@@ -105,7 +105,7 @@ impl CoverageLog {
         }
     }
 
-    /// The outcome of a gap, for [`Self::settle_all`].
+    /// Creates the outcome of a gap, for [`Self::settle_all`].
     pub(crate) fn outcome(
         &self,
         TimeRange { start, end }: TimeRange,
@@ -130,7 +130,7 @@ impl CoverageLog {
         self.topic_gaps_among(topics, usize::try_from(asked).unwrap_or(usize::MAX), now);
     }
 
-    /// Records gaps of single topics of `asked` requested ones.
+    /// As [`Self::topic_gaps`], for a given number `asked` of requested topics.
     pub(crate) fn topic_gaps_among(
         &self,
         topics: &BTreeMap<String, (Millis, String)>,
@@ -153,7 +153,7 @@ impl CoverageLog {
         });
     }
 
-    /// Records that a connection has no heartbeat topic, so that its staleness goes unnoticed.
+    /// Records that a connection has no control stream, so that nothing shows when it becomes stale.
     pub(crate) fn no_heartbeat(&self, line: &str, topic: &str, why: &str) {
         self.context.board.note_unwatched(line, topic);
         let reason =
@@ -163,7 +163,7 @@ impl CoverageLog {
         self.topic_gaps(&BTreeMap::from([(topic.to_owned(), (now, reason))]), now);
     }
 
-    /// Records how many topics are requested and covered, if that has changed.
+    /// Records the numbers of requested and of covered topics, if they have changed.
     pub(crate) fn topic_counts(&self) {
         let found = self.context.board.topics();
         if locked(&self.totals).topics.replace(found) == Some(found) {

@@ -25,7 +25,7 @@ pub(crate) struct FrameContent {
     /// Announcements of position liquidations.
     pub(crate) announced: Vec<PositionAnnouncement>,
     pub(crate) origin: EventOrigin,
-    /// What the frame means for the connection.
+    /// The meaning of the frame for the connection, such as an acknowledgement or a ping.
     pub(crate) control: Result<FrameKind, Error>,
     /// Rows that could not be decoded.
     pub(crate) faults: Vec<Error>,
@@ -36,13 +36,14 @@ pub(crate) struct DecodedBody {
     pub(crate) events: Vec<Event>,
     /// Announcements of position liquidations.
     pub(crate) announced: Vec<PositionAnnouncement>,
-    /// The requests that continue this one.
+    /// The requests for the next pages, if any.
     pub(crate) rest: Result<Vec<RestRequest>, Error>,
     /// Rows that could not be decoded.
     pub(crate) faults: Vec<Error>,
 }
 
-/// Decodes a frame of a connection that waits for the acknowledgement of `asked` unless `all_taken`.
+/// Decodes a frame of a connection. Unless `all_taken`, the connection still waits for acknowledgements of the
+/// requests `asked`.
 pub(crate) fn decode_frame(
     context: &VenueContext,
     text: &str,
@@ -58,7 +59,7 @@ pub(crate) fn decode_frame(
     let numbers = venue.numbers(&frame);
     let decoded = venue.decode(&frame).map(|events| {
         let faults = faults.take();
-        // Some exchanges acknowledge with a frame that carries data.
+        // Some exchanges acknowledge a subscription with a frame of data, so such a frame is read both ways.
         let control = if events.is_empty() || !all_taken {
             match venue.answer(&frame) {
                 Ok(Some(answer)) => Ok(FrameKind::Ping(answer)),

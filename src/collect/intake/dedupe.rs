@@ -14,7 +14,8 @@ use crate::model::Millis;
 pub(crate) enum Novelty {
     New,
     Duplicate,
-    /// The event is new by its key, but repeats an amount that was counted before.
+    /// The event has a new key, but exceeds the announced amount, so it repeats an amount that was counted before. The
+    /// text says why.
     Excess(String),
 }
 
@@ -67,13 +68,14 @@ impl Deduplicator {
         excess.map_or(Novelty::New, Novelty::Excess)
     }
 
-    /// Whether a frame that was not stored is reported for the first time; redundant connections receive it twice.
+    /// Whether a frame that was not stored is reported for the first time. Redundant connections receive the same
+    /// frame twice.
     pub(crate) fn is_first_report(&self, message: &str, now: Millis) -> bool {
         let key = format!("not taken|{message}");
         locked(&self.state).recent.insert(&key, now)
     }
 
-    /// Forgets the keys of events that were not stored, so that repeats count as new.
+    /// Removes the keys of events that were not stored, so that a repeat of such an event counts as new.
     pub(crate) fn forget(&self, keys: &[String]) {
         let mut state = locked(&self.state);
         for key in keys {

@@ -1,7 +1,8 @@
 //! Dedupe keys of exchanges where the content of an event does not identify it.
 //!
-//! Gate's REST rows have whole seconds, its frames milliseconds: the second of equal rows within a second is the second one by
-//! either way. Two of Bitfinex's matches of one position may fall in one millisecond, so amount and price belong to the key.
+//! Gate's REST rows have times in seconds, its frames in milliseconds. Equal rows of one second are therefore
+//! numbered, which gives the same keys in both. Bitfinex may match one position twice in one millisecond, so amount
+//! and price are part of its key.
 
 use std::collections::{HashMap, HashSet, VecDeque};
 
@@ -10,16 +11,16 @@ use rust_decimal::Decimal;
 use crate::feeds::{Event, KeyAmbiguity, PositionAnnouncement};
 use crate::model::Millis;
 
-/// Whether an event is live or past.
+/// The origin of an event: live or past.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum EventOrigin {
     /// A connection sent it when it happened.
     Live,
-    /// It came in the reply to a request, or as history with a subscription.
+    /// It was in the reply to a request, or in the history that follows a subscription.
     Past,
 }
 
-/// How long the matches of a position belong together, in milliseconds.
+/// Time within which the matches of a position count as one liquidation, in milliseconds.
 const TOGETHER: i64 = 15 * Millis::MINUTE;
 
 /// A position with an announced liquidation.
@@ -35,20 +36,21 @@ struct Position {
 /// Assigns the dedupe keys of one exchange.
 #[derive(Debug, Default)]
 pub(crate) struct DedupeKeys {
-    /// Live rows by the key of their second, each with its time and its number among rows of that time in one frame.
+    /// Live rows by the key without milliseconds. Each has its time, and its number among the equal rows of that time
+    /// in one frame.
     seconds: HashMap<String, Vec<(Millis, u32)>>,
     positions: HashMap<String, Position>,
-    /// The keys of both maps in the order of their insertion.
+    /// The keys of `seconds` and `positions` in order of insertion, to expire them.
     order: VecDeque<(Millis, String)>,
 }
 
-/// The first fields of a key.
+/// The first `fields` fields of a key, which are separated by `|`.
 fn head(key: &str, fields: usize) -> &str {
     let end = key.match_indices('|').nth(fields.saturating_sub(1));
     end.map_or(key, |(end, _)| key.get(..end).unwrap_or(key))
 }
 
-/// `key` with the number of its event among equal ones.
+/// Appends to `key` the number of its event among equal ones; the first has none.
 fn numbered(key: &str, number: usize) -> String {
     if number > 1 {
         format!("{key}|{number}")
@@ -72,7 +74,7 @@ impl DedupeKeys {
                 self.forget(now);
                 let mut equal: HashMap<(String, Option<Millis>), u32> = HashMap::new();
                 for event in events {
-                    // Venue, contract, second, size, price.
+                    // The five fields are venue, contract, second, size and price.
                     let second = head(&event.dedupe_key, 5).to_owned();
                     let at = event.timestamp;
                     let number = equal.entry((second.clone(), at)).or_default();
@@ -91,7 +93,7 @@ impl DedupeKeys {
                 }
             }
             (KeyAmbiguity::ByAmount, _) => {
-                // The exchange answers newest first.
+                // The exchange sends the newest events first; keys are numbered from the oldest.
                 events.sort_by_key(|event| event.timestamp);
                 let mut equal: HashMap<String, usize> = HashMap::new();
                 for event in events {
@@ -105,7 +107,7 @@ impl DedupeKeys {
         }
     }
 
-    /// Learns announced liquidations of positions, with their amounts.
+    /// Records announced liquidations of positions, with their amounts.
     pub(crate) fn announce(&mut self, announced: Vec<PositionAnnouncement>, now: Millis) {
         self.forget(now);
         for PositionAnnouncement { key, at, amount } in announced {
@@ -114,7 +116,8 @@ impl DedupeKeys {
                 self.order.push_back((now, name.clone()));
             }
             let position = self.positions.entry(name).or_default();
-            // Another liquidation of the position covers what is left of it, or more.
+            // A further announcement is about the rest of the position, so its amount is added to the amount matched
+            // so far.
             if position.triggers.insert(at) {
                 let so_far: Decimal = position.matched.values().copied().sum();
                 position.announced = position.announced.max(so_far + amount);
@@ -122,7 +125,7 @@ impl DedupeKeys {
         }
     }
 
-    /// Why an event exceeds the amount announced for its position, if it does.
+    /// Returns a reason if an event exceeds the amount announced for its position.
     pub(crate) fn excess(&mut self, keyed: KeyAmbiguity, event: &Event) -> Option<String> {
         if keyed != KeyAmbiguity::ByAmount {
             return None;
@@ -156,7 +159,7 @@ impl DedupeKeys {
     }
 }
 
-/// The key up to the kind of match, the quantity, and the price.
+/// The first part of the key (up to the kind of match), the quantity, and the price.
 fn of_amount(event: &Event) -> (&str, Decimal, Decimal) {
     let qty = event.qty.unwrap_or_default().normalize();
     (head(&event.dedupe_key, 5), qty, event.price.normalize())
@@ -211,12 +214,12 @@ mod tests {
         };
         let key = "gate|X|5|-1|9";
         assert_eq!(socket(&[(key, 5100)]), [key]);
-        // In another frame of the same second.
+        // An equal row of the same second, in another frame.
         assert_eq!(socket(&[(key, 5900)]), ["gate|X|5|-1|9|2"]);
-        // The same again, in frames that are cut otherwise.
+        // The same rows again, divided into frames in another way.
         let numbered = "gate|X|5|-1|9|2";
         assert_eq!(socket(&[(key, 5100), (numbered, 5900)]), [key, numbered]);
-        // Two rows of one millisecond.
+        // Two equal rows of the same millisecond.
         let twice = socket(&[(key, 5950), (numbered, 5950)]);
         assert_eq!(twice, ["gate|X|5|-1|9|3", "gate|X|5|-1|9|4"]);
         let body = vec![event(key, 5000, 1, 1), event(numbered, 5000, 1, 1)];
@@ -264,7 +267,7 @@ mod tests {
         assert_eq!(excess(&[], "bitfinex|7|2|1|1", 2, 40), None);
         assert_eq!(excess(&[], "bitfinex|7|2|1|1", 2, 40), None);
         assert!(excess(&[], "bitfinex|7|3|1|1", 3, 39).is_some());
-        // The rest is liquidated later, or more.
+        // Later the rest of the position is liquidated, or a larger amount.
         assert_eq!(
             excess(&[("bitfinex|7", 50)], "bitfinex|7|9|1|1", 9, 50),
             None

@@ -59,7 +59,8 @@ pub(crate) struct Delivery {
     patience: Duration,
     /// Wait after a failure of the archive.
     retry: Duration,
-    /// Whether the write queue had no room lately. Until it has, live rows do not wait, so that connections keep reading.
+    /// Whether the write queue was full at the last attempt. Until it has room again, live rows do not wait, so that
+    /// connections go on reading.
     overflowing: Arc<AtomicBool>,
     /// Whether past days are being compacted.
     rolling: Arc<AtomicBool>,
@@ -69,13 +70,13 @@ pub(crate) struct Delivery {
 /// Rows that were delivered.
 #[derive(Debug, Default)]
 pub(crate) struct Sent {
-    /// Why the archive can never store some rows, each in the dead-letter file.
+    /// For each row that the archive can never store, the reason. These rows are in the dead-letter file.
     pub(crate) unstorable: Vec<String>,
     /// Resolves once the other rows are durable; absent if there are none.
     pub(crate) receipt: Option<CommitHandle>,
 }
 
-/// Rows that the archive did not take.
+/// Orders that the archive did not accept in time.
 #[derive(Debug)]
 pub(crate) struct NotTaken {
     /// Dedupe keys of the orders.
@@ -84,7 +85,7 @@ pub(crate) struct NotTaken {
 }
 
 impl Delivery {
-    /// A delivery into `inbox`, with a background task on the runtime of the caller.
+    /// Creates a delivery into the write queue `inbox`. Its background task runs on the caller's runtime.
     pub(crate) fn new(
         inbox: WriteQueue,
         archive: &Path,
@@ -157,7 +158,7 @@ impl Delivery {
         Ok(unstorable)
     }
 
-    /// Number of new orders of a delivery, once they are durable; `None` if they were not stored.
+    /// Waits until a delivery is durable. Returns the number of its new orders, or `None` if it was not stored.
     pub(crate) async fn stored(&self, receipt: CommitHandle) -> Option<u64> {
         match receipt.await {
             Ok(done) => {
@@ -171,7 +172,7 @@ impl Delivery {
         }
     }
 
-    /// As [`Self::rows`], and returns the receipt. Past rows can be requested again, so they leave room for live ones.
+    /// As [`Self::rows`], but returns the receipt. Past rows can be requested again, so they leave room for live ones.
     pub(crate) async fn send(&self, batch: Batch, origin: EventOrigin) -> Result<Sent, NotTaken> {
         let mut batch = batch;
         let mut unstorable = Vec::new();
@@ -182,7 +183,8 @@ impl Delivery {
                     EventOrigin::Past => self.inbox.send_backfill(batch.clone()).await,
                 }
             };
-            // Past rows have a part of the queue for themselves, and no connection waits for them.
+            // Only live rows give up at once on a full queue. Past rows have their own part of the queue, and no
+            // connection waits for them.
             let is_live = origin == EventOrigin::Live;
             let hopeless =
                 is_live && self.overflowing.load(Ordering::Relaxed) && self.trouble().is_some();
@@ -235,7 +237,7 @@ impl Delivery {
         }
     }
 
-    /// Delivers past rows, however long that takes.
+    /// Delivers past rows; waits as long as necessary.
     pub(crate) async fn rows_patiently(&self, batch: Batch) {
         while self.rows(batch.clone(), EventOrigin::Past).await.is_err() {
             tokio::time::sleep(self.retry).await;
@@ -252,7 +254,7 @@ impl Delivery {
             "positions" if row < batch.positions.len() => {
                 format!("{:?}", batch.positions.remove(row))
             }
-            // It is unknown which row is at fault. Without the batch, this would loop forever.
+            // The error names no row, so the whole batch is removed. Otherwise the caller would retry it forever.
             _ => format!("{:?}", std::mem::take(batch)),
         };
         log::warn!(target: "liqdata::archive", "a row cannot be stored: {reason}");
@@ -270,7 +272,7 @@ impl Delivery {
         });
     }
 
-    /// Writes until when a session is covered.
+    /// Records the instant up to which a session is covered.
     pub(crate) fn note_seen(&self, run: SessionId, at: Millis) {
         self.note(Batch {
             seen: vec![(run, at)],
@@ -278,12 +280,12 @@ impl Delivery {
         });
     }
 
-    /// Writes records other than rows.
+    /// Queues records that are no rows, such as gaps; does not wait.
     pub(crate) fn note(&self, batch: Batch) {
         let _ = self.jobs.send(Job::Note(Box::new(batch)));
     }
 
-    /// Begins a session as soon as the archive can be written; `None` if it was closed.
+    /// Begins a session as soon as the archive can be written. Returns `None` if the archive was closed.
     pub(crate) async fn begin(
         &self,
         exchange: &'static str,
@@ -316,7 +318,8 @@ impl Delivery {
         tokio::time::sleep(self.retry).await;
     }
 
-    /// Returns once everything so far is in the write queue, without a wait for the disk, or patience runs out.
+    /// Waits until everything delivered so far is in the write queue, but at most for `patience`. Does not wait for
+    /// the disk.
     pub(crate) async fn hand_over(&self, patience: Duration) {
         let (reply, done) = oneshot::channel();
         if self.jobs.send(Job::Sync(reply)).is_ok() {
@@ -324,7 +327,7 @@ impl Delivery {
         }
     }
 
-    /// Returns once everything so far is durable, or patience runs out.
+    /// Waits until everything delivered so far is durable, but at most for the configured patience.
     pub(crate) async fn flush(&self) {
         let (reply, done) = oneshot::channel();
         if self.jobs.send(Job::Flush(reply)).is_ok() {
@@ -354,7 +357,7 @@ async fn settle(
         tokio::select! {
             next = received.recv(), if is_open => match next {
                 Some(Job::CommitHandle(receipt)) => unsettled.push_back(Unsettled::CommitHandle(receipt)),
-                // The caller may have lost patience.
+                // The caller may have stopped waiting, so the send may fail.
                 Some(Job::Sync(reply)) => drop(reply.send(())),
                 Some(Job::Flush(reply)) => unsettled.push_back(Unsettled::Flush(reply)),
                 Some(Job::Note(batch)) => match inbox.send(*batch).await {
@@ -370,7 +373,7 @@ async fn settle(
     }
 }
 
-/// Waits for the first receipt and counts it. It may be cancelled without a loss.
+/// Waits for the first receipt and counts it. Cancel-safe: nothing is lost.
 async fn settle_first(unsettled: &mut VecDeque<Unsettled>, counts: &StoredCounts) {
     if let Some(Unsettled::CommitHandle(receipt)) = unsettled.front_mut() {
         match receipt.await {
@@ -380,7 +383,7 @@ async fn settle_first(unsettled: &mut VecDeque<Unsettled>, counts: &StoredCounts
             }
         }
     }
-    // The caller may have lost patience.
+    // The caller may have stopped waiting, so the send may fail.
     if let Some(Unsettled::Flush(reply)) = unsettled.pop_front() {
         let _ = reply.send(());
     }

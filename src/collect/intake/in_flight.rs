@@ -1,4 +1,4 @@
-//! Live rows on their way to the archive, and those that it could not take.
+//! Live rows that are not in the archive yet, and those that it did not accept in time.
 
 use std::sync::{Arc, Mutex};
 
@@ -22,7 +22,7 @@ struct State {
     lost: Option<LostRows>,
 }
 
-/// Rows lost since the archive stopped taking any.
+/// Rows lost since the archive last accepted rows.
 #[derive(Debug)]
 struct LostRows {
     since: Millis,
@@ -66,7 +66,8 @@ impl InFlight {
     fn start_of(&self, rows: &[OrderRow]) -> Millis {
         let times = rows.iter().map(|row| {
             let at = row.order.timestamp;
-            // Where the time of receipt stands in, the frame may have waited before it was read.
+            // A row without an event time has its time of receipt instead. The frame may have waited before it was
+            // read, so the event may be as old as the covered time.
             let seen = (at == row.received_at)
                 .then(|| self.context.board.covered_until())
                 .flatten();
@@ -75,7 +76,7 @@ impl InFlight {
         times.min().unwrap_or_else(|| self.context.clock.now())
     }
 
-    /// Counts rows that the archive did not take.
+    /// Records lost rows: the archive did not accept them in time.
     pub(crate) fn lose(&self, rows: u64, since: Millis, reason: String) {
         self.context.board.notes().status.lost += rows;
         self.context.trouble(format!("orders are lost: {reason}"));
@@ -89,7 +90,7 @@ impl InFlight {
         lost.rows += rows;
     }
 
-    /// Records the gap of lost rows, once the archive takes rows again.
+    /// Records the gap of lost rows. Called once the archive accepts rows again.
     pub(crate) fn end_loss(&self) {
         let Some(lost) = locked(&self.state).lost.take() else {
             return;
@@ -99,7 +100,7 @@ impl InFlight {
             .gap(lost.since, self.context.clock.now(), &reason);
     }
 
-    /// The time, at most `at`, up to which all rows are in the archive or their gap is on record.
+    /// The latest instant, at most `at`, up to which all rows are in the archive or their gap is recorded.
     pub(crate) fn delivered_until(&self, at: Millis) -> Millis {
         if self.context.delivery.trouble().is_none() {
             self.end_loss();

@@ -28,7 +28,7 @@ use crate::model::{GapState, Millis, TimeRange};
 
 /// Decodes, deduplicates, checks and delivers what one exchange sends.
 ///
-/// A row that cannot be priced yet waits in `pending`. What is not stored goes to `rejections`.
+/// A row with an unknown contract size waits in `pending`. Events that are not stored go to `rejections`.
 pub(crate) struct Intake {
     pub(crate) context: Arc<VenueContext>,
     pub(crate) coverage: Arc<CoverageLog>,
@@ -39,27 +39,27 @@ pub(crate) struct Intake {
     rejections: Arc<Rejections>,
 }
 
-/// What a frame of a connection brought.
+/// The events in a frame of a connection, summarised.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct FrameReport {
-    /// Whether it has events at all.
+    /// Whether the frame has any event.
     pub(crate) has_events: bool,
-    /// The time from which redundant connections should have sent the new events, too.
+    /// Event time of the newest new event. A redundant connection should have received it too.
     pub(crate) news: Option<Millis>,
     /// Whether the events are history that comes with a subscription.
     pub(crate) is_past: bool,
-    /// Time of the last event, where the exchange gives one.
+    /// Time of the last event, if the exchange sends event times.
     pub(crate) last: Option<Millis>,
 }
 
-/// What became of a reply body.
+/// The result of processing a reply body.
 #[derive(Debug)]
 pub(crate) struct BodyReport {
-    /// The requests that continue this one.
+    /// The requests for the next pages, if any.
     pub(crate) rest: Result<Vec<RestRequest>, Error>,
-    /// Resolves once the rows are durable; absent where none are new.
+    /// Resolves once the rows are durable; `None` if no row is new.
     pub(crate) receipt: Option<CommitHandle>,
-    /// Whether the archive took all rows.
+    /// Whether the archive accepted all rows.
     pub(crate) all: bool,
 }
 
@@ -89,7 +89,7 @@ impl Intake {
         }
     }
 
-    /// Takes a frame that a connection received at `now`, and returns once its rows are delivered.
+    /// Processes a frame that a connection received at `now`. Returns once its rows are delivered.
     pub(crate) async fn receive_frame(
         &self,
         text: &str,
@@ -138,7 +138,7 @@ impl Intake {
             has_events: !content.events.is_empty(),
             news: None,
             is_past: content.origin == EventOrigin::Past,
-            // Where the exchange gives no time, the time of receipt stands in.
+            // An event without a time of its own has the time of receipt, so it is left out here.
             last: content
                 .events
                 .iter()
@@ -161,18 +161,19 @@ impl Intake {
         (meaning, report, rows)
     }
 
-    /// The time from which redundant connections should have sent the rows of a frame, too.
+    /// Event time of the newest row that redundant connections should have received too.
     fn news_since(&self, rows: &[CheckedRow], is_past: bool, now: Millis) -> Option<Millis> {
         if !is_past {
             return (!rows.is_empty()).then_some(now);
         }
-        // Older keys are forgotten, so that repeats look new.
+        // The dedupe keys of older rows are forgotten. Such a row may be a repeat, so it is no news.
         let forgotten = now.on(-millis(self.context.settings.pace.dedupe));
         let times = rows.iter().map(|one| one.row.order.timestamp);
         times.max().filter(|newest| *newest > forgotten)
     }
 
-    /// Takes the reply to a backfill request. Its rows are delivered even if the next requests cannot be derived from it.
+    /// Processes the reply to a backfill request. Its rows are delivered even if the next requests cannot be derived
+    /// from it.
     pub(crate) async fn receive_body(
         &self,
         ask: &RestRequest,
@@ -207,7 +208,7 @@ impl Intake {
         })
     }
 
-    /// Tries the pending rows with the current markets, and gives up those that have waited too long.
+    /// Decodes the pending rows again with the current markets, and gives up those that have waited too long.
     pub(crate) async fn retry_pending(&self) {
         let now = self.context.clock.now();
         let waiting = self.pending.take();
@@ -218,7 +219,7 @@ impl Intake {
         let markets = self.context.markets.load_full();
         let mut decoded: HashMap<usize, Vec<Event>> = HashMap::new();
         for row in waiting {
-            // Rows of one frame share it.
+            // The rows of one frame share its text, so each frame is decoded once.
             let events = decoded
                 .entry(row.frame.as_ptr().addr())
                 .or_insert_with(|| decode_again(&self.context, &row, &markets));
@@ -249,14 +250,15 @@ impl Intake {
         }
         drop(decoded);
         self.coverage.settle_all(outcomes);
-        // Rows wait on while the markets cannot be read.
+        // While the markets cannot be read, no row is given up.
         let since = now.back(millis(self.context.settings.pace.pending));
         let read = markets.known_until().unwrap_or(Millis(i64::MIN));
         self.pending.expire(since.min(read));
         self.deliver_live(ready, None).await;
     }
 
-    /// The rows to store of the events of one frame, and whether any event is new. Other events are counted.
+    /// Selects the rows to store from the events of one frame, and counts the other events. Also returns whether any
+    /// event is new.
     fn select(
         &self,
         events: Vec<Event>,
@@ -313,7 +315,7 @@ impl Intake {
         (rows, is_new)
     }
 
-    /// Why the time of an event cannot be right.
+    /// Returns a reason if the time of an event cannot be right.
     fn out_of_time(&self, event: &Event, origin: EventOrigin, now: Millis) -> Option<String> {
         let at = event.timestamp?;
         let pace = &self.context.settings.pace;
@@ -391,13 +393,13 @@ impl Intake {
         self.in_flight.delivered_until(at)
     }
 
-    /// Forgets received keys and pending rows, so that retracted rows count as new when they arrive again.
+    /// Clears the received keys and the pending rows, so that retracted rows count as new when they arrive again.
     pub(crate) fn forget_all(&self) {
         self.dedupe.forget_all();
         self.pending.take();
     }
 
-    /// Gives up pending rows and writes what is left to record, because collection ends.
+    /// Ends the intake: gives up pending rows, and writes the remaining gaps and counts.
     pub(crate) fn close(&self) {
         self.pending.give_up_all();
         self.in_flight.end_loss();
@@ -411,14 +413,14 @@ impl Intake {
         }
     }
 
-    /// Whether a problem is reported for the first time; redundant connections find it twice.
+    /// Whether a problem is reported for the first time. With redundant connections it occurs twice.
     fn is_first_report(&self, what: &str, now: Millis) -> bool {
         let can_repeat = self.context.is_redundant() && !what.is_empty();
         !can_repeat || self.dedupe.is_first_report(what, now)
     }
 }
 
-/// The rows as a batch, with those among them that were not checked against a reference.
+/// Makes a batch of the rows. Also returns those that were not checked against a reference.
 fn batch_of(rows: Vec<CheckedRow>) -> (Batch, Vec<UncheckedOrder>) {
     let mut unchecked = Vec::new();
     let orders = rows.into_iter().map(|CheckedRow { row, is_unchecked }| {

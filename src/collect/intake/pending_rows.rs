@@ -12,10 +12,10 @@ use crate::collect::venue_context::VenueContext;
 use crate::feeds::Event;
 use crate::model::{GapState, Millis, TimeRange};
 
-/// A row that waits, with the frame that it is decoded from again.
+/// A waiting row, with its frame, from which it is decoded again later.
 #[derive(Clone, Debug)]
 pub(crate) struct PendingRow {
-    /// The event as far as it is known.
+    /// The event as decoded so far, without its contract size.
     pub(crate) event: Event,
     pub(crate) frame: Arc<str>,
     /// The market of a body that does not name it.
@@ -26,7 +26,8 @@ pub(crate) struct PendingRow {
 impl PendingRow {
     /// Finds the event of this row among the events of its frame, decoded again.
     ///
-    /// Some exchanges count sizes in a unit that depends on the market, which changes the key. Side, price and time stay.
+    /// On some exchanges the unit of the size depends on the market, and the size is part of the key. So the event is
+    /// found by its key or else by side, price and time.
     pub(crate) fn find_in<'e>(&self, events: &'e [Event]) -> Option<&'e Event> {
         let known = &self.event;
         let by_key = |event: &&Event| event.dedupe_key == known.dedupe_key;
@@ -48,8 +49,8 @@ impl PendingRow {
 
 /// The pending rows of one exchange.
 ///
-/// A pending row is on record as a gap of its market from the start, so that a crash does not hide it. The gap is settled
-/// once the row is stored or given up.
+/// A gap of its market is recorded for each pending row at once, so that a crash does not hide the row. The gap is
+/// settled once the row is stored or given up.
 pub(crate) struct PendingRows {
     context: Arc<VenueContext>,
     coverage: Arc<CoverageLog>,
@@ -78,7 +79,7 @@ impl PendingRows {
         locked(&self.rows).len()
     }
 
-    /// Returns once a row was added.
+    /// Waits until a row is added.
     pub(crate) async fn added(&self) {
         self.added.notified().await;
     }
@@ -101,7 +102,7 @@ impl PendingRows {
         self.added.notify_one();
     }
 
-    /// Removes all rows, to be tried again.
+    /// Removes and returns all rows, so that the caller decodes them again.
     pub(crate) fn take(&self) -> Vec<PendingRow> {
         std::mem::take(&mut *locked(&self.rows)).into()
     }

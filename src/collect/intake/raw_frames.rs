@@ -1,4 +1,4 @@
-//! Recording of raw frames: those that rows were decoded from or that could not be decoded, and the lists of markets.
+//! Recording of raw frames: frames with rows, frames that could not be decoded, and the lists of markets.
 //!
 //! Heartbeats, control messages, ordinary trades and duplicates are not recorded.
 
@@ -39,7 +39,7 @@ pub(crate) fn keep_body(context: &VenueContext, ask: &RestRequest, body: &str, n
     }
 }
 
-/// A page of a list of markets, as it is recorded; `None` where nothing is.
+/// The recorded form of a page of a market list; `None` if raw frames are not stored.
 pub(crate) fn market_page(
     context: &VenueContext,
     list: usize,

@@ -1,4 +1,6 @@
-//! The dedupe keys that one exchange sent recently, over all of its connections.
+//! The first duplicate check, in memory: dedupe keys that one exchange sent recently, over all of its connections.
+//!
+//! The final check is `insert` in `src/archive/journal/table.rs`, which ignores rows with an existing key.
 
 use std::collections::{HashSet, VecDeque};
 use std::hash::{BuildHasher, RandomState};
@@ -7,8 +9,8 @@ use crate::model::Millis;
 
 /// Recent dedupe keys, oldest first, stored as 128 bits of a keyed hash.
 ///
-/// The archive decides in the end, because its keys are unique. This set stops most repeats (an overlap of two connections,
-/// a snapshot after a reconnect, a backfill of received events) before they get there.
+/// The final check is `insert` in `src/archive/journal/table.rs`. This set stops most repeats (an overlap of two
+/// connections, a snapshot after a reconnect, a backfill of received events) before they get there.
 #[derive(Debug)]
 pub(crate) struct RecentKeys {
     keys: HashSet<u128>,

@@ -52,7 +52,7 @@ pub(crate) async fn run(
 /// Runs one connection; returns the reason of its loss.
 async fn follow(poller: &PositionPoller, coins: &[String]) -> String {
     let settings = &poller.settings;
-    // Requested for each connection, because the listed coins may change.
+    // The names are requested for each connection, because the listed coins may change.
     let coins = match poller.native_names(coins).await {
         Ok(coins) if coins.is_empty() => return "the exchange lists none of the coins".to_owned(),
         Ok(coins) => coins,

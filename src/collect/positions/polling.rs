@@ -35,7 +35,7 @@ use crate::net::{Limiter, is_passing, retry_after};
 
 /// Attempts of a request.
 const ATTEMPTS: u32 = 5;
-/// The first round starts after at most this time, so that accounts are discovered before.
+/// Longest wait before the first round. It lets discovery find accounts first.
 const FIRST: Duration = Duration::from_mins(1);
 
 /// Polls the positions of watched accounts.
@@ -131,7 +131,7 @@ impl PositionPoller {
             *sizes.entry((row.account, row.timestamp)).or_default() += usd;
         }
         let mut watch_list = locked(&self.watch_list);
-        // In the order of time, so the last size of an account counts.
+        // The sizes are in order of time, so the last size of an account remains.
         for ((account, _), usd) in sizes {
             watch_list.set_size(&account, usd);
         }
@@ -273,8 +273,8 @@ impl PositionPoller {
         Ok(())
     }
 
-    /// The share of the open interest of each coin, both sides, that the positions cover. There is none if the positions
-    /// exceed the open interest, because then one of both is wrong.
+    /// The share of the open interest of each coin, both sides, that the positions cover. A coin gets no share if its
+    /// positions exceed its open interest, because then one of the two is wrong.
     fn shares(
         &self,
         rows: &[PositionRow],

@@ -6,7 +6,7 @@ use crate::model::Millis;
 
 /// Half-life of traded USD in milliseconds.
 const HALF_LIFE: f64 = 24.0 * 3_600_000.0;
-/// Remembered accounts per polled one.
+/// The list remembers this many times the number of polled accounts.
 const REMEMBERED: usize = 20;
 
 /// The activity of an account.
@@ -80,7 +80,7 @@ impl WatchList {
         ranked
     }
 
-    /// Drops the less active half if there are too many.
+    /// Drops the less active half of the accounts if there are too many.
     fn make_room(&mut self, now: Millis) {
         let room = self.most.saturating_mul(REMEMBERED);
         if self.accounts.len() < room {

@@ -43,7 +43,8 @@ impl DailyCounts {
         *sum += count;
     }
 
-    /// Removes the counts to write. The first call of a day adds zeros of each kind, which mark the day as counted.
+    /// Returns the counts to write and resets them. The first call of a day adds a zero of each kind, which marks the
+    /// day as counted.
     pub(crate) fn take(&mut self, exchange: &str, now: Millis) -> Vec<Counter> {
         if self.begun.replace(day(now)) != Some(day(now)) {
             let numbers = NUMBERS.iter().filter(|_| self.has_numbers);

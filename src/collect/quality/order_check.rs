@@ -42,7 +42,7 @@ impl OrderCheck {
         }
     }
 
-    /// Whether an event is in quarantine, in the unit in which it arrives.
+    /// Whether an event is in quarantine and arrives in the same unit again.
     pub(crate) fn is_quarantined(&self, event: &Event) -> bool {
         let quarantine = &self.context.delivery.quarantine;
         quarantine.contains(&event.dedupe_key, &Figures::from(event))
@@ -77,7 +77,7 @@ impl OrderCheck {
                 self.context.board.notes().status.suspect += 1;
                 self.context.trouble(format!("looks wrong: {key}: {why}"));
             }
-            // It is counted once the archive shows whether the row is new.
+            // An unchecked order is not counted here, but once the archive shows whether the row is new.
             Some(Outlier::Unchecked) | None => {}
         }
         let keeps_raw = self.context.settings.raw || matches!(outlier, Some(Outlier::Suspect(_)));
@@ -88,7 +88,7 @@ impl OrderCheck {
         })
     }
 
-    /// Counts stored rows that nothing was there to check against.
+    /// Counts stored rows that were not checked, because there was no reference.
     pub(crate) fn count_unchecked(&self, count: u64) {
         if count > 0 {
             self.context.board.notes().status.unjudged += count;

@@ -18,20 +18,21 @@ use crate::collect::quarantine::quarantined_order::QuarantineReason;
 use crate::feeds::price_of_one;
 use crate::model::{Millis, coin_of_base, quote_of_pair};
 
-/// Greatest age of a reading, in milliseconds.
+/// Greatest age of a reading that serves as a reference, in milliseconds.
 const FRESH: i64 = 15 * Millis::MINUTE;
-/// A price may differ from its reference by this fraction.
+/// A price that differs from its reference by more than this fraction is suspect.
 const OFF: Decimal = Decimal::from_parts(2, 0, 0, false, 1);
-/// No price differs from its reference by more than this factor.
+/// A price that differs from its reference by more than this factor must be in a wrong unit.
 const FACTOR: Decimal = Decimal::from_parts(5, 0, 0, false, 0);
 /// The exchange's own price is read once an hour. Up to this age it counts like any other reference.
 const RECENT: i64 = 2 * Millis::HOUR;
 /// Up to this age it counts with a doubled factor, because a new coin may rise fivefold in a morning.
 const AGED: i64 = 6 * Millis::HOUR;
 const AGED_FACTOR: Decimal = Decimal::from_parts(10, 0, 0, false, 0);
-/// How many other exchanges, and more than half of them, must agree before they quarantine an order.
+/// Minimum number of other exchanges that must agree before an order is quarantined by their prices; it must also be a
+/// majority.
 const WITNESSES: usize = 2;
-/// The fraction of the open interest that one order may be.
+/// An order with a larger fraction of the open interest is suspect.
 const SHARE: Decimal = Decimal::from_parts(5, 0, 0, false, 2);
 
 /// A value, and when it was read.
@@ -46,7 +47,7 @@ pub(crate) struct PricePoint {
 struct Reference {
     price: Decimal,
     source: &'static str,
-    /// No price differs by more than this factor.
+    /// A price that differs by more than this factor must be in a wrong unit.
     factor: Decimal,
     /// How many exchanges must confirm an outlier so that it is not quarantined.
     against: usize,
@@ -136,7 +137,8 @@ impl ReferencePrices {
             return Some(Outlier::Unchecked);
         };
         let at = row.received_at.min(row.order.timestamp);
-        // For an order received late, the current price says as little as an old one.
+        // The price is compared as of the event, because for an order received late the current price is no better
+        // than an old one.
         let own = own.and_then(|read| {
             let value = price_of_one(read.value, scale)?;
             let at = read.at.min(at);
@@ -150,7 +152,8 @@ impl ReferencePrices {
         self.check(&row.coin, exchange, order, own, row.received_at)
     }
 
-    /// Checks price and value of an order. Unless it is impossible, it becomes a reference for other exchanges.
+    /// Checks the price and the value of an order. Unless it is quarantined, its price becomes a reference for other
+    /// exchanges.
     pub(crate) fn check(
         &self,
         coin: &str,
@@ -183,7 +186,7 @@ fn is_fresh(read: &PricePoint, now: Millis) -> bool {
     read.at >= now.back(FRESH)
 }
 
-/// The source of an exchange's prices. An exchange with two names is one witness.
+/// The source of an exchange's prices. An exchange with two names counts as one source.
 fn source(exchange: &'static str) -> &'static str {
     match exchange {
         "lighter_rh" => "lighter",
@@ -256,7 +259,7 @@ impl Coin {
             price: median,
             source: "the other exchanges'",
             factor: FACTOR,
-            // The exchange of the order confirms its price.
+            // The exchange of the order itself counts as one confirmation.
             against: if is_majority { agree - 1 } else { 0 },
             is_fresh: true,
         })

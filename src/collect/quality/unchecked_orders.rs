@@ -13,9 +13,9 @@ const MARGIN: i64 = 5000;
 /// Dedupe key and event time of an order that is stored unchecked.
 pub(crate) type UncheckedOrder = (String, Millis);
 
-/// How many of some orders the archive does not have yet.
+/// Counts the orders that the archive does not have yet.
 ///
-/// Recent orders are deduplicated before they get here. Only older ones are looked up in the archive.
+/// Recent orders were already deduplicated in memory, so only older ones are looked up in the archive.
 pub(crate) async fn count_new(context: &VenueContext, orders: &[UncheckedOrder]) -> u64 {
     let remembered = context
         .clock

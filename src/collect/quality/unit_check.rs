@@ -1,4 +1,4 @@
-//! The unit check: requests data that shows whether the rows of an exchange are read as they are meant.
+//! The unit check: requests data that shows whether the rows of an exchange are decoded in the right unit.
 //!
 //! Only exchanges with ambiguous documentation have such requests.
 
@@ -11,9 +11,9 @@ use crate::model::Millis;
 /// Result of one check.
 #[derive(Debug)]
 enum Answer {
-    /// The replies confirm how rows are read, or there is nothing to check.
+    /// The replies confirm how rows are decoded, or there is nothing to check.
     Confirmed,
-    /// They contradict it.
+    /// The replies contradict how rows are decoded.
     Disproved(String),
     /// There was no reply.
     Missing(String),
@@ -36,7 +36,7 @@ impl<'a> UnitCheck<'a> {
         !context.venue.proofs(context.clock.now()).is_empty()
     }
 
-    /// Whether rows may be stored. They may if the check is not answered.
+    /// Whether rows may be stored. If the check gets no reply, they may.
     pub(crate) async fn passes(self) -> bool {
         let board = &self.tasks.context.board;
         match self.check().await {
@@ -55,7 +55,7 @@ impl<'a> UnitCheck<'a> {
         true
     }
 
-    /// Returns once rows may be stored. The check is repeated as often as the markets are read.
+    /// Waits until rows may be stored. The check is repeated as often as the markets are read.
     pub(crate) async fn until_passed(self) {
         let context = &self.tasks.context;
         while !self.passes().await {
@@ -64,9 +64,9 @@ impl<'a> UnitCheck<'a> {
         context.board.notes().polled = None;
     }
 
-    /// Returns once the check fails, with the time of its request and the reason of the gap.
+    /// Repeats the check until it fails. Returns the time of the failed request, and the reason of the gap.
     ///
-    /// The time since the check passed last is recorded as a gap.
+    /// Records the time since the last passed check as a gap.
     pub(crate) async fn until_disproved(self) -> (Millis, String) {
         let context = &self.tasks.context;
         let mut confirmed = context.clock.now();

@@ -1,4 +1,4 @@
-//! Totals that an exchange reports itself: each hour they are compared with the stored orders, and both sums are recorded.
+//! Totals that an exchange publishes: each hour they are compared with the stored orders, and both sums are recorded.
 
 use std::collections::BTreeSet;
 
@@ -51,7 +51,7 @@ async fn compare_hour(tasks: &VenueTasks, end: Millis) -> Result<(), RequestFail
         for ask in context.venue.total_requests(&listing, start, end) {
             let body = tasks.rest.get(&ask).await?;
             let totals = read_totals(tasks, &body)?;
-            // A contract without a total is not compared.
+            // A contract without a published total is left out on both sides.
             if let Some(total) = totals.iter().find(|total| total.timestamp == start) {
                 reported += total.usd;
                 contracts.insert(listing.native_id.clone());

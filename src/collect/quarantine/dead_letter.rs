@@ -16,7 +16,7 @@ pub(crate) const DEAD_LETTER_FILE: &str = "set_aside.jsonl";
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum DeadLetterKind {
-    /// It could not be decoded, or contradicts itself.
+    /// The frame or event could not be decoded, or contradicts itself.
     Rejected,
     /// It has no value in USD.
     Unpriced,
@@ -60,14 +60,14 @@ impl<'t> DeadLetter<'t> {
     }
 }
 
-/// The dead-letter file, up to a size.
+/// The dead-letter file, which has a maximum size.
 #[derive(Debug)]
 pub(crate) struct DeadLetterFile {
     path: PathBuf,
     file: Option<File>,
     most: u64,
     left: u64,
-    /// Whether a caller was given the reason why nothing is written.
+    /// Whether the reason why nothing is written was already returned.
     is_reported: bool,
 }
 
@@ -75,9 +75,9 @@ pub(crate) struct DeadLetterFile {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Written {
     Yes,
-    /// It was dropped, for this reason, which is given once.
+    /// The line was dropped. The reason is returned only the first time.
     Full(String),
-    /// It was dropped, like the one before.
+    /// The line was dropped, for a reason that was returned before.
     Dropped,
 }
 
@@ -126,7 +126,7 @@ impl DeadLetterFile {
             )
         };
         if self.file.is_none() {
-            // A link may point to a file of somebody else, and opening a pipe blocks.
+            // Only a plain file is opened: a link may point to another program's file, and opening a pipe blocks.
             match std::fs::symlink_metadata(&self.path) {
                 Ok(found) if !found.is_file() => {
                     let why = "it is a link or no plain file";
@@ -165,7 +165,7 @@ mod tests {
             "{full:?}"
         );
         assert_eq!(letters.write("123456"), Written::Dropped);
-        // A shorter line may still have room.
+        // A shorter line may still fit.
         assert_eq!(letters.write("1234"), Written::Yes);
         assert_eq!(
             std::fs::read_to_string(folder.join(DEAD_LETTER_FILE)).unwrap(),

@@ -37,12 +37,12 @@ impl Quarantine {
         }
     }
 
-    /// Whether an order is in quarantine and is not readmitted with these figures.
+    /// Whether an order is in quarantine and must stay there, given these figures.
     pub(crate) fn contains(&self, key: &str, figures: &Figures) -> bool {
         locked(&self.state).orders.contains(key, figures)
     }
 
-    /// Writes a dead letter, and puts its order into quarantine where it has one.
+    /// Writes a dead letter. If the letter has an order, puts it into quarantine.
     pub(crate) fn write(&self, letter: &DeadLetter<'_>) -> Written {
         let mut state = locked(&self.state);
         if let Some(order) = &letter.quarantined {
@@ -67,7 +67,7 @@ pub(crate) struct QuarantinedOrders {
     most: usize,
 }
 
-/// The column of a dead letter that this module reads.
+/// The only column of a dead letter that this module reads.
 #[derive(Deserialize)]
 struct Line {
     quarantined: Option<QuarantinedOrder>,
@@ -81,7 +81,7 @@ impl QuarantinedOrders {
             most,
         };
         let path = archive.join(DEAD_LETTER_FILE);
-        // A link may point to a file of somebody else, and opening a pipe blocks.
+        // Only a plain file is opened: a link may point to another program's file, and opening a pipe blocks.
         if !std::fs::symlink_metadata(&path).is_ok_and(|file| file.is_file()) {
             return orders;
         }
@@ -122,7 +122,7 @@ impl QuarantinedOrders {
         }
     }
 
-    /// Whether an order is in quarantine and is not readmitted with these figures.
+    /// Whether an order is in quarantine and must stay there, given these figures.
     pub(crate) fn contains(&self, key: &str, figures: &Figures) -> bool {
         let known = self.by_key.get(key);
         known.is_some_and(|known| !readmit(known, figures))

@@ -1,4 +1,5 @@
-//! Events and frames that one exchange sent and the archive does not store.
+//! Rejections: counts the events and frames of one exchange that are not stored, and writes them to the dead-letter
+//! file.
 
 use std::sync::Arc;
 
@@ -10,7 +11,7 @@ use crate::collect::venue_context::VenueContext;
 use crate::feeds::Error;
 use crate::model::Millis;
 
-/// Counts what is not stored of one exchange and writes it to the dead-letter file.
+/// Counts the rejected events and frames of one exchange and writes them to the dead-letter file.
 pub(crate) struct Rejections {
     context: Arc<VenueContext>,
     coverage: Arc<CoverageLog>,

@@ -1,6 +1,7 @@
-//! Retraction: removes stored rows of a time in which the rows of an exchange were read in a way that was disproved.
+//! Retraction: removes the rows of a doubtful time, in which the unit check of an exchange failed.
 //!
-//! The time is requested again. The same orders may then have other keys, so both versions would be stored.
+//! The time is backfilled afterwards. The same orders may then have other keys, so without the removal both versions
+//! would be stored.
 
 use std::collections::BTreeMap;
 
@@ -22,18 +23,18 @@ pub(crate) fn day_of(at: Millis) -> Millis {
 pub(crate) struct DoubtfulTime {
     start: Millis,
     end: Millis,
-    /// Whether it is neither recovered nor lost.
+    /// Whether its gap is neither recovered nor lost.
     is_open: bool,
 }
 
 impl DoubtfulTime {
-    /// Whether an instant of receipt lies in it.
+    /// Whether a time of receipt lies in this time.
     pub(crate) fn contains(self, received_at: Millis) -> bool {
         self.start <= received_at && received_at <= self.end
     }
 }
 
-/// The doubtful times of an exchange that an archive has on record.
+/// The doubtful times of an exchange that are recorded in an archive.
 pub(crate) fn doubtful_times(
     archive: &Archive,
     exchange: &str,
@@ -62,7 +63,7 @@ pub(crate) fn doubtful_times(
 #[derive(Clone, Copy, Debug)]
 struct Retracted {
     rows: usize,
-    /// Event time of the first row, where it is before `start`.
+    /// The earliest event time of a removed row, or `start` if that is earlier.
     first: Millis,
     /// Start of the doubtful time.
     start: Millis,
@@ -119,7 +120,7 @@ pub(crate) async fn retract_doubtful(tasks: &VenueTasks) {
     let limit = context.settings.backfill_limit();
     let reach = limit.unwrap_or(Millis::DAY.max(context.venue.look_back()));
     let reach = reach.saturating_add(margin);
-    // The gaps have to be on record first.
+    // The gaps must be in the archive before the rows are removed.
     context.delivery.flush().await;
     let work = move |writer: &mut Writer| retract(writer, name, reach);
     let retracted = loop {
@@ -140,7 +141,8 @@ pub(crate) async fn retract_doubtful(tasks: &VenueTasks) {
         target: "liqdata::feeds",
         "{name}: {rows} orders are retracted, because they may mean something else"
     );
-    // A backfill may have stored older rows than the backfill of the doubtful time requests.
+    // A removed row may be older than the time that the backfill requests, because an earlier backfill stored it. A
+    // gap for that time is recorded.
     if first < start.back(margin) {
         let reason = "its retracted rows may mean something else";
         tasks.intake.coverage.gap(first, start, reason);

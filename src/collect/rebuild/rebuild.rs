@@ -148,7 +148,7 @@ fn advance(
                 !is_stopped
             };
             while let Some(line) = lines.next_while(&mut progress) {
-                // The end of a truncated file has no checksum, so it is not trusted.
+                // The end of a truncated file has no checksum, so its lines are skipped.
                 if lines.is_cut() {
                     left_out += 1;
                     continue;
@@ -167,7 +167,7 @@ fn advance(
                 replay.report.damaged.push((path, fault));
             }
             if lines.is_cut() || lines.fault().is_some() {
-                // Other frames of the last receipt time are unknown.
+                // The missing end of the file may contain further frames of the last receipt time.
                 replay.skip_missing(&part.exchange);
             }
             *read += part.bytes;

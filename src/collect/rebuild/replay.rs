@@ -28,9 +28,10 @@ use crate::collect::settings::{Pace, millis};
 use crate::feeds::{Event, Instruments, KeyAmbiguity, Listing, RestRequest, Venue, venue};
 use crate::model::{Millis, Vocabulary};
 
-/// Rows that a REST reply no longer contains are looked for in this time before its receipt.
+/// Stored rows up to this much older than a REST reply are compared with it.
 const LOOK_BACK: i64 = 8 * Millis::DAY;
-/// How much earlier than the frame before it a frame may be received: each connection stores its frames by itself.
+/// Maximum disorder of receipt times in a file, in milliseconds. Each connection stores its own frames, so a frame may
+/// have been received before the one ahead of it.
 const MAX_DISORDER: i64 = 10_000;
 /// Most rows of an exchange that wait for their contract size.
 const MAX_PENDING: usize = 100_000;
@@ -49,7 +50,7 @@ struct Expected {
     key: String,
     native_id: Option<String>,
     day: Millis,
-    /// Whether a frame of the same instant names its contract.
+    /// Whether a frame of the same receipt time is about the row's contract.
     is_of_frame: bool,
 }
 
@@ -71,10 +72,10 @@ struct VenueReplay {
     keys: DedupeKeys,
     pending: Vec<PendingRow>,
     stored: StoredRows,
-    /// By receipt time of recent frames: stored rows that no frame of that time contained so far. Empty for a time with
-    /// unreadable frames.
+    /// By receipt time of recent frames: the stored rows of that time that no frame has contained so far. The list is
+    /// empty if a frame of that time is unreadable.
     missing: BTreeMap<Millis, Vec<Expected>>,
-    /// Receipt times up to here are settled.
+    /// The instant up to which receipt times are settled.
     settled: Option<Millis>,
     /// Times in which the unit of the exchange was doubtful.
     doubtful: Vec<DoubtfulTime>,
@@ -170,7 +171,7 @@ impl VenueReplay {
         }
     }
 
-    /// Takes a page of a market list; an unreadable one, or one of an unknown request, is ignored.
+    /// Adds a page of a market list. Ignores an unreadable page and one of an unknown request.
     fn add_markets(&mut self, line: &RawLine) {
         let request = line.request.as_deref().unwrap_or_default();
         let requests = self.venue.listing_requests();
@@ -297,9 +298,9 @@ impl Replay {
         Ok(())
     }
 
-    /// Settles the receipt times before an instant, or all: rows that no frame contains are removed.
+    /// Settles the receipt times before `before`, or all: marks rows for removal that no frame contains.
     fn settle_missing(&mut self, one: &mut VenueReplay, before: Option<Millis>) {
-        // Imported rows have no frame.
+        // Imported rows (`|file|`) have no frame, so they are never removed.
         let gone = |row: &Expected| row.is_of_frame && !row.key.contains("|file|");
         while let Some(first) = one.missing.first_entry() {
             if before.is_some_and(|before| *first.key() >= before) {
@@ -317,7 +318,8 @@ impl Replay {
         }
     }
 
-    /// Removes no rows of the last receipt times of an exchange, as not all of its frames are known.
+    /// Protects the rows of the last receipt times of an exchange from removal, because not all of their frames are
+    /// known.
     pub(crate) fn skip_missing(&mut self, exchange: &str) {
         if let Some(one) = self.venues.get_mut(exchange) {
             one.missing.values_mut().for_each(Vec::clear);
@@ -461,14 +463,15 @@ impl Replay {
             content: content(&row),
         };
         let known = one.stored.by_key.get(&row.dedupe_key);
-        // Not all reference prices of that time are stored, such as that of the exchange itself.
+        // A row that was quarantined live stays in quarantine. The replay alone cannot decide that, because not all
+        // reference prices of that time are stored.
         let is_doubtful = is_doubtful || {
             let quarantined = &self.quarantined;
             known.is_none() && quarantined.contains(&row.dedupe_key, &Figures::from(&row))
         };
         let compared = self.report.of(name);
         match known {
-            // Another frame contained it first.
+            // The stored row was decoded from another frame, which contained it first.
             Some(known) if known.received_at != at => {}
             Some(known) if known.content == fresh.content => compared.same += 1,
             _ if is_doubtful => compared.doubtful += 1,
@@ -530,7 +533,8 @@ impl Replay {
     }
 }
 
-/// The events of a frame with their keys, and their origin; `None` if the frame cannot be decoded completely.
+/// Decodes a frame to events with their keys, and their origin. Returns `None` if the frame cannot be decoded
+/// completely.
 fn decode(one: &mut VenueReplay, line: &RawLine) -> Option<(Vec<Event>, EventOrigin)> {
     let at = line.received_at;
     let instruments = one.markets.for_body(line.market.as_deref());

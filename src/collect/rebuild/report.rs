@@ -31,7 +31,7 @@ pub struct RebuildCounts {
     pub corrected: u64,
     /// New rows.
     pub new: u64,
-    /// Removed rows: their frame contains no such order.
+    /// Removed rows, because their frame contains no such order.
     pub gone: u64,
     /// Rows that were neither changed nor added, because their unit is doubtful or they cannot be stored exactly.
     pub doubtful: u64,

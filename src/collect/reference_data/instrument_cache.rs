@@ -1,7 +1,7 @@
 //! A cache of market lists in the folder of the archive, for the next process.
 //!
-//! While an exchange refuses a list at the start, the cached list is used in its place. A market that is in none of the
-//! cached lists was listed since then, so its feed has a gap.
+//! While an exchange refuses a list at the start, the cached list is used in its place. A market that is in no cached
+//! list was listed after the lists were stored, so its feed has a gap.
 
 use std::collections::HashMap;
 use std::io;
@@ -75,7 +75,7 @@ impl StoredMarket {
     }
 }
 
-/// The name of a list among those of its exchange.
+/// Name of a market list in the cache: its path and query.
 fn name(ask: &RestRequest) -> String {
     let query = ask
         .query
@@ -88,7 +88,7 @@ fn file(venue: &Venue) -> String {
     format!("markets-{}.json", venue.name())
 }
 
-/// Loads the lists of an earlier process in the order of their requests; none that is too old.
+/// Loads the lists of an earlier process, in order of their requests. Lists that are too old are left out.
 pub(crate) fn load(archive: &Path, venue: &Venue, now: Millis) -> Vec<Option<CachedMarkets>> {
     let stored = state_file::read(archive, &file(venue)).unwrap_or_default();
     let mut recent = recent(stored, now);

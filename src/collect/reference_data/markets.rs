@@ -21,7 +21,8 @@ pub(crate) struct EmptyListCheck {
 }
 
 impl EmptyListCheck {
-    /// Counts one more report; returns since when, once there were enough of them over `after` milliseconds.
+    /// Counts one more report. Once there were enough reports over `after` milliseconds, returns the time of the
+    /// first.
     pub(crate) fn confirm(&mut self, at: Millis, after: i64) -> Option<Millis> {
         let since = *self.since.get_or_insert(at);
         self.reads = self.reads.saturating_add(1);
@@ -32,9 +33,9 @@ impl EmptyListCheck {
 /// The markets of an exchange.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Markets {
-    /// The markets by request; `None` if that was never answered.
+    /// The markets by request; `None` for a request that was never answered.
     pub(crate) lists: Vec<Option<Vec<Listing>>>,
-    /// When each request was sent that was answered last.
+    /// By request: when the last answered attempt was sent.
     pub(crate) read: Vec<Option<Millis>>,
     /// Lists of an earlier process in place of requests that were never answered.
     cached: Vec<Option<CachedMarkets>>,
@@ -78,7 +79,7 @@ impl Markets {
         self
     }
 
-    /// A list, and when it was requested.
+    /// A market list (from this process or the cache), and when it was requested.
     pub(crate) fn list(&self, place: usize) -> Option<(&[Listing], Millis)> {
         let read = || Some((self.lists.get(place)?.as_ref()?, (*self.read.get(place)?)?));
         let cached = || {
@@ -89,12 +90,12 @@ impl Markets {
         Some((listings, read))
     }
 
-    /// The time of the oldest list of an earlier process that is in use.
+    /// The time of the oldest cached list in use, if any.
     pub(crate) fn cached_as_of(&self) -> Option<Millis> {
         self.cached.iter().flatten().map(|list| list.read).min()
     }
 
-    /// Adds the markets that no longer trade since `known`, as read at `at`.
+    /// Adds the markets that traded in `known` and no longer trade, as read at `at`.
     pub(crate) fn with_closed(mut self, known: &Self, at: Millis) -> Self {
         self.closed.clone_from(&known.closed);
         let trading = |all: &[Listing]| -> HashSet<String> {
@@ -104,7 +105,7 @@ impl Markets {
         let now = trading(&self.listings);
         self.closed.retain(|native_id, _| !now.contains(native_id));
         let ended = known.listings.iter().filter(|listing| listing.trading);
-        // Markets that are closed at the first read may have closed at any time before.
+        // A market that is closed at the first read may have closed at any time before it.
         let closed = self.listings.iter().filter(|listing| !listing.trading);
         for listing in ended.chain(closed) {
             if !now.contains(&listing.native_id) {
@@ -123,7 +124,7 @@ impl Markets {
         closed.filter_map(move |(listing, at)| (*at > from).then_some(listing))
     }
 
-    /// Adds the prices of `known`, and new ones with the time of their request.
+    /// Adds the prices of `known` and the new `prices`, each list with the time of its request.
     pub(crate) fn with_prices(
         mut self,
         known: &Self,
@@ -151,7 +152,7 @@ impl Markets {
         self.prices.get(native_id).copied()
     }
 
-    /// Before this instant all traded markets were known.
+    /// The instant before which all traded markets are known.
     pub(crate) fn known_until(&self) -> Option<Millis> {
         let read = self.read.iter().flatten().min().copied();
         read.into_iter().chain(self.cached_as_of()).min()
@@ -162,13 +163,14 @@ impl Markets {
         self.read.iter().all(Option::is_some)
     }
 
-    /// Whether there are markets that are not in `others`.
+    /// Whether there is a market that is not in `others`.
     pub(crate) fn has_more_than(&self, others: &Self) -> bool {
         let mut listings = self.listings.iter();
         listings.any(|listing| others.instruments.get(&listing.native_id).is_none())
     }
 
-    /// The instruments to decode a body with: only the requested `market`, as the body may not name it, or all.
+    /// The instruments to decode a body with. If `market` was requested, these are only that market, because the body
+    /// may not name it; else all.
     pub(crate) fn for_body(&self, market: Option<&str>) -> Cow<'_, Instruments> {
         let only = market.and_then(|market| Some((market, self.instruments.get(market)?.clone())));
         match only {

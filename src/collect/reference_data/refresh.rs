@@ -17,7 +17,7 @@ use crate::feeds::{Error, Instruments, LastPrice, Listing, RestPage, RestRequest
 use crate::model::Millis;
 
 impl VenueTasks {
-    /// All markets of an earlier process, on the first call; `None` if one of its lists is missing.
+    /// Returns all markets of an earlier process on the first call. `None` on later calls, or if a list is missing.
     pub(crate) fn take_cached_markets(&self) -> Option<Markets> {
         let is_first = !std::mem::replace(&mut *locked(&self.is_compared), true);
         let is_whole = is_first && self.cached_lists.iter().all(Option::is_some);
@@ -45,8 +45,8 @@ impl VenueTasks {
 
     /// Reads all market lists; returns the error of a list that could not be read.
     ///
-    /// Such a list stays as it was, and does not affect the others. A list that is reported as empty or missing stays too,
-    /// until that was reported for long enough.
+    /// Such a list stays unchanged and does not affect the others. A list that is reported as empty or missing stays
+    /// unchanged too, until it was reported so for long enough.
     async fn read_markets(&self) -> Result<Option<RequestFailure>, RequestFailure> {
         let known = self.context.markets.load_full();
         let (mut lists, mut read_at) = (known.lists.clone(), known.read.clone());
@@ -113,7 +113,7 @@ impl VenueTasks {
         }
         let before = self.topics();
         let at = self.context.clock.now();
-        // The lists of an earlier process may be in use by now.
+        // Reads the current markets again: meanwhile the lists of an earlier process may have come into use.
         let known = self.context.markets.load_full();
         markets = markets
             .with_closed(&known, at)
@@ -168,7 +168,7 @@ impl VenueTasks {
             .collect()
     }
 
-    /// Records a gap of delisted topics since their list was first reported as empty or missing.
+    /// Records a gap of delisted topics, from the first report of their list as empty or missing.
     fn record_delisted(&self, before: BTreeSet<String>, since: Millis) {
         let after = self.topics();
         let reason = "its market list is reported as empty or missing";
@@ -243,14 +243,15 @@ impl VenueTasks {
         let none = Instruments::default();
         let venue = self.context.venue;
         let page = venue.read_listings(ask, &venue.frame(body, None, &none).keeping(&faults))?;
-        // The lists contain options and other contracts as well. A missing market shows when a row needs it.
+        // Faults are only logged, because the lists also contain options and other contracts. A market that is really
+        // missing shows when a row needs it.
         for fault in faults.take() {
             log::debug!(target: "liqdata::feeds", "{}: a market is skipped: {fault}", self.context.name());
         }
         Ok(page)
     }
 
-    /// Reads the markets until all lists are known, at most three times without live collection. Known markets are
+    /// Reads the markets until all lists are known; without live collection, at most three times. Known markets are
     /// collected meanwhile.
     pub(crate) async fn read_markets_until_known(&self) {
         if self.context.venue.listing_requests().is_empty() {
@@ -278,7 +279,7 @@ impl VenueTasks {
             if self.once && attempts >= 3 {
                 return;
             }
-            // Rows that wait for a market that is known by now can go on.
+            // Rows that wait for a market may go on, because it may be known by now.
             self.intake.retry_pending().await;
             sleep(backoff.next()).await;
         }
@@ -299,7 +300,7 @@ impl VenueTasks {
             }
             self.intake.retry_pending().await;
             let read = Instant::now();
-            // A market may trade before it is listed, so refresh often while rows wait for it.
+            // A market may trade before it is listed, so the markets are read often while rows wait for one.
             let seconds = match self.intake.pending.len() {
                 0 => pace.instruments,
                 _ => pace.instruments.min(pace.instruments_least),

@@ -12,7 +12,7 @@ use crate::collect::lock::locked;
 pub(crate) struct SubscriptionPacer {
     /// Least time between two subscriptions; zero where there is no limit.
     spacing: Duration,
-    /// When the latest reserved subscription goes out.
+    /// Time of the latest reserved subscription.
     last: Mutex<Option<Instant>>,
 }
 

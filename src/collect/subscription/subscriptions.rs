@@ -1,6 +1,6 @@
 //! The subscriptions of one connection: requests to send, acknowledged topics, refused topics.
 //!
-//! A refused batch of topics is halved until the topic at fault stands alone, so that one bad name does not cost the
+//! A refused batch of topics is halved until the refused topic is alone, so that one bad name does not affect the
 //! others. The topic of the control stream is requested like any other, but does not count as coverage.
 
 use std::collections::{BTreeSet, VecDeque};
@@ -35,11 +35,11 @@ pub(crate) enum ControlStatus {
 /// The outcome of a refusal.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum RefusalOutcome {
-    /// The refusal names no topic; a missing acknowledgement will show which one it was.
+    /// The refusal names no topic. A missing acknowledgement will show which topic it was about.
     Unknown,
     /// This topic is not covered.
     Topic(String),
-    /// There is no control stream.
+    /// The topic of the control stream was refused.
     Control,
     /// The batch is requested again in two halves.
     Halved,
@@ -68,18 +68,18 @@ impl Subscriptions {
         self.control
     }
 
-    /// Sets the status of the topic of the control stream; returns the status before.
+    /// Sets the status of the topic of the control stream. Returns the old status.
     pub(crate) fn set_control(&mut self, status: ControlStatus) -> Option<ControlStatus> {
         let (_, before) = self.control.as_mut()?;
         Some(std::mem::replace(before, status))
     }
 
-    /// Whether only the topic of the control stream was never answered.
+    /// Whether the topic of the control stream got no answer, while another topic was acknowledged.
     pub(crate) fn is_control_ignored(&self) -> bool {
         self.is_control_open() && !self.cover_nothing()
     }
 
-    /// Whether a refusal without a topic can only mean the topic of the control stream.
+    /// Whether a refusal without a topic can only concern the control stream: all other topics were answered.
     pub(crate) fn is_control_refused(&self) -> bool {
         self.is_control_open() && self.is_unknown_refused && self.are_settled()
     }
@@ -119,7 +119,7 @@ impl Subscriptions {
         Some((self.asked.number(topics.clone()), topics))
     }
 
-    /// Takes an acknowledgement; returns whether it was the first of a topic.
+    /// Processes an acknowledgement. Returns whether it was the first one of a topic.
     pub(crate) fn acknowledge(&mut self, topics: &[String]) -> bool {
         let before = self.open.len();
         for topic in topics {
@@ -131,14 +131,14 @@ impl Subscriptions {
         self.open.len() < before
     }
 
-    /// Takes the refusal of a request for these topics.
+    /// Processes the refusal of a request for these topics.
     pub(crate) fn refuse(&mut self, topics: &[String]) -> RefusalOutcome {
-        // Acknowledged topics of the request are not the cause.
+        // Topics that were already acknowledged are not the cause.
         let is_alone = topics.len() == 1;
         let open = topics
             .iter()
             .filter(|topic| is_alone || self.is_open(topic));
-        // Repeated requests may repeat a topic; it must stand alone in the end.
+        // Repeated requests may name a topic twice. Duplicates are removed, so that halving ends with a single topic.
         let open: BTreeSet<String> = open.cloned().collect();
         let open: Vec<String> = open.into_iter().collect();
         match open.split_at(open.len() / 2) {
@@ -227,7 +227,7 @@ mod tests {
         let control = subscriptions.control();
         assert_eq!(control, Some(("always", ControlStatus::Refused)));
         assert!(subscriptions.uncovered().is_empty() && !subscriptions.cover_nothing());
-        // A refusal without a topic means the only unanswered one.
+        // A refusal without a topic concerns the only unanswered topic.
         subscriptions.set_control(ControlStatus::Open);
         assert!(!subscriptions.is_control_refused());
         assert_eq!(subscriptions.refuse(&[]), RefusalOutcome::Unknown);

@@ -22,7 +22,7 @@ pub(crate) async fn watch(venues: Vec<Arc<VenueTasks>>, coins: Vec<String>) {
     };
     let pace = venues.first().map(|one| one.context.settings.pace);
     let pace = pace.unwrap_or_default();
-    // Warnings from before a connection is live are cleared when it becomes live.
+    // Waits first, because a connection that becomes live clears earlier warnings.
     sleep(span(pace.acknowledge)).await;
     loop {
         let is_unlisted = |coin: &&String| !listing.iter().any(|one| has(one, coin));
